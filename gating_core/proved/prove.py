@@ -50,6 +50,8 @@ from gating_core.proved.signs import (
 Function = Callable[[torch.Tensor], torch.Tensor]
 ROUNDING = 16 * U
 DEGREE = 3  # of the Taylor models: higher ones decide larger cells and take longer for each
+BATCH_NUMBERS = 4096  # D times the cells that are halved in one pass
+Totals = tuple[Interval, Interval, Interval]  # of |K| dA, K dA and dA
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,10 +143,6 @@ def _worse_side(
     open_cells = (labels == OPEN_CODE).unsqueeze(-1)
     score = torch.where(open_cells, variation(k.sign, radius), variation(k.density, radius))
     return worse_side(torch.where(immersed.unsqueeze(-1), score, torch.inf), radius)
-
-
-BATCH_NUMBERS = 4096  # D times the cells that are halved in one pass
-Totals = tuple[Interval, Interval, Interval]  # of |K| dA, K dA and dA
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from ui.common.control_table import read
 from ui.common.language_models import TITLES
 from ui.common.lessons import section
 from ui.common.parts import chart_columns, draw_csv
-from ui.left_out import correction_picture, correction_words, measured
+from ui.left_out import correction_results as results
+from ui.left_out import measured
 from ui.left_out.controls import CORRECTION_CONTROLS, draw_specimen, read_specimen
 from ui.left_out.parts import draw_explanation, draw_titled
 from ui.left_out.request import HEAD, SLOW, LeftOutSelection
@@ -44,9 +45,9 @@ def retrieved(request: core.CorrectionRequest) -> np.ndarray:
 
 
 @cached(on=NUMBERS_CACHE)
-def losses(gated: str, window: int) -> correction_words.Differences:
+def losses(gated: str, window: int) -> results.Differences:
     """Losses above full attention of models without and with a gate, by title."""
-    return {title: correction_words.losses_of(tables, window).above(correction_words.COLUMNS)
+    return {title: results.losses_of(tables, window).above(results.COLUMNS)
             for title, tables in measured.tables(gated).items()}  # fmt: skip
 
 
@@ -56,12 +57,12 @@ def loss_texts(gated: str, window: int, gamma: int) -> tuple[str, str]:
     tables = measured.tables(gated)
     if not tables:
         return "", ""
-    of = {title: correction_words.losses_of(rows, window) for title, rows in tables.items()}
-    worths = {title: correction_words.worth(one, gamma) for title, one in of.items()}
+    of = {title: results.losses_of(rows, window) for title, rows in tables.items()}
+    worths = {title: results.worth(one, gamma) for title, one in of.items()}
     ungated, with_gate = of.values()
-    heads = correction_words.heads_text(tables[TITLES[gated]], TITLES[gated], window, gamma)
-    loss = correction_words.loss_text(losses(gated, window), worths, window, gamma)
-    return f"{heads} {loss}", correction_words.gate_text(gate_saves(with_gate, ungated, -1))
+    heads = results.heads_text(tables[TITLES[gated]], TITLES[gated], window, gamma)
+    loss = results.loss_text(losses(gated, window), worths, window, gamma)
+    return f"{heads} {loss}", results.gate_text(gate_saves(with_gate, ungated, -1))
 
 
 def draw_correction() -> None:
@@ -81,40 +82,40 @@ def draw_correction() -> None:
     window, gamma = nearest(core.WINDOWS, request.window), nearest(core.GAMMAS, request.gamma)
     above = losses(selection.gated, window)
     key = request, selection, slow_ones
-    short, long = correction_words.beside_names(selection.head if is_head else "")
+    short, long = results.beside_names(selection.head if is_head else "")
     loss, gate = loss_texts(selection.gated, window, gamma)
-    of_slow = correction_words.slow_text(slowly)
-    of_one = correction_words.head_text(long, head, slowly, request.gamma)
+    of_slow = results.slow_text(slowly)
+    of_one = results.head_text(long, head, slowly, request.gamma)
     of_both = f"{of_slow} {of_one}"
-    retrieval = correction_words.retrieval_text(accuracy)
+    retrieval = results.retrieval_text(accuracy)
     st.markdown(gate)
     first = chart_columns("outputs", 3)
     draw_titled(first[0], ("correct_slow", request, slow_ones),
-                partial(correction_picture.plane_chart, slowly[0]),
-                correction_words.shift_text("Slow tokens", slowly[0]))  # fmt: skip
-    draw_titled(first[1], ("correct_head", *key), partial(correction_picture.plane_chart, head),
-                correction_words.shift_text(f"On {long}", head), what=short)  # fmt: skip
+                partial(results.plane_chart, slowly[0]),
+                results.shift_text("Slow tokens", slowly[0]))  # fmt: skip
+    draw_titled(first[1], ("correct_head", *key), partial(results.plane_chart, head),
+                results.shift_text(f"On {long}", head), what=short)  # fmt: skip
     draw_titled(first[2], ("correct_change", *key),
-                partial(correction_picture.change_chart, slowly, head, request.gamma, short),
+                partial(results.change_chart, slowly, head, request.gamma, short),
                 of_one)  # fmt: skip
     st.markdown(of_both)
     second = chart_columns("curves", 4)
     draw_titled(second[0], ("correct_gamma", *key),
-                partial(correction_picture.gamma_chart, slowly, head, short), of_both)  # fmt: skip
+                partial(results.gamma_chart, slowly, head, short), of_both)  # fmt: skip
     draw_titled(second[1], ("correct_windows", *key),
-                partial(correction_picture.window_chart, slowly, head, short), of_both)  # fmt: skip
+                partial(results.window_chart, slowly, head, short), of_both)  # fmt: skip
     if above:
         draw_titled(second[2], ("correct_loss", selection.gated, window),
-                    partial(correction_picture.loss_chart, above), loss,
+                    partial(results.loss_chart, above), loss,
                     window=window, sinks=core.SINKS)  # fmt: skip
     else:
         second[2].info(section("left_out", "no_measurements"))
     draw_titled(second[3], ("correct_retrieval", request),
-                partial(correction_picture.retrieval_chart, accuracy), retrieval)  # fmt: skip
+                partial(results.retrieval_chart, accuracy), retrieval)  # fmt: skip
     st.markdown(" ".join(filter(None, [loss, retrieval])))
     with st.container(horizontal=True):
         draw_explanation("correction", "correction", window=request.window, sinks=request.sinks,
                          gamma=request.gamma, n=min(slow_ones.tokens, MOST_TOKENS),
                          memory=slow_ones.memory, beside=long)  # fmt: skip
-        draw_csv("Correction", lambda: correction_words.correction_csv(request, slowly, head,
+        draw_csv("Correction", lambda: results.correction_csv(request, slowly, head,
                                                                       above, short))  # fmt: skip

@@ -11,7 +11,8 @@ from ui.common.control_table import read
 from ui.common.language_models import TITLES
 from ui.common.lessons import section
 from ui.common.parts import chart_columns, draw_csv
-from ui.left_out import eviction_picture, eviction_words, measured
+from ui.left_out import eviction_results as results
+from ui.left_out import measured
 from ui.left_out.controls import EVICTION_CONTROLS, draw_specimen
 from ui.left_out.line_chart import Line
 from ui.left_out.parts import draw_explanation, draw_titled
@@ -42,9 +43,9 @@ def identity(selection: LeftOutSelection) -> core.Identity:
 
 
 @cached(on=NUMBERS_CACHE)
-def losses(gated: str) -> dict[str, eviction_words.ByPolicy]:
+def losses(gated: str) -> dict[str, results.ByPolicy]:
     """Return losses above the full cache by title, policy and budget; the ungated first."""
-    return {title: {policy: eviction_words.losses_of(tables, policy).above(core.BUDGETS)
+    return {title: {policy: results.losses_of(tables, policy).above(core.BUDGETS)
                     for policy in core.POLICIES}
             for title, tables in measured.tables(gated).items()}  # fmt: skip
 
@@ -65,52 +66,52 @@ def draw_eviction() -> None:
         return
     of, few = evicted(selection, request), searched(selection)
     index = of.budgets.tolist().index(request.budget)
-    head = eviction_words.head_text(of, request, index)
-    reading = eviction_words.reading_text(of)
+    head = results.head_text(of, request, index)
+    reading = results.reading_text(of)
     key = selection, request
     above, title = losses(selection.gated), TITLES[selection.name]
     gate, protection = _gate_texts(selection, request)
     st.markdown(gate)
     draw_titled(nullcontext(), ("evict_strip", *key),
-                lambda: eviction_picture.strip_chart(of, request.protects, text), head)  # fmt: skip
+                lambda: results.strip_chart(of, request.protects, text), head)  # fmt: skip
     st.markdown(f"{head} {reading}")
     first = chart_columns("kept", 3)
     draw_titled(first[0], ("evict_reading", *key),
-                lambda: eviction_picture.reading_chart(of), reading)  # fmt: skip
+                lambda: results.reading_chart(of), reading)  # fmt: skip
     if above:
-        policy = eviction_words.measured_policy(request)
+        policy = results.measured_policy(request)
         of_policy = {name: by_policy[policy] for name, by_policy in above.items()}
         draw_titled(first[1], ("evict_gate", selection.gated, policy, request.budget),
-                    lambda: eviction_picture.pair_chart(of_policy, request.budget), gate,
+                    lambda: results.pair_chart(of_policy, request.budget), gate,
                     policy=core.POLICIES[policy].title)  # fmt: skip
         by_mass = {core.POLICIES[name].title: above[title][name]
                    for name in ("mass_unprotected", "mass")}  # fmt: skip
         draw_titled(first[2], ("evict_protect", title),
-                    lambda: eviction_picture.pair_chart(by_mass), protection,
+                    lambda: results.pair_chart(by_mass), protection,
                     models=title)  # fmt: skip
     else:
         first[1].info(section("left_out", "no_measurements"))
     line, over_texts = _over_texts(selection, request)
-    searching = eviction_words.search_text(few)
+    searching = results.search_text(few)
     second = chart_columns("errors", [4, 4, 3])
-    draw_titled(second[0], ("evict_errors", *key), lambda: eviction_picture.error_chart(of, line),
+    draw_titled(second[0], ("evict_errors", *key), lambda: results.error_chart(of, line),
                 f"{head} {over_texts}".strip())  # fmt: skip
     if above:
         draw_titled(second[1], ("evict_losses", title),
-                    lambda: eviction_picture.loss_chart(above[title]),
+                    lambda: results.loss_chart(above[title]),
                     section("left_out", "alt_evict_losses", models=title),
                     models=title)  # fmt: skip
     draw_titled(second[2], ("evict_search", selection),
-                lambda: eviction_picture.search_chart(few), searching)  # fmt: skip
+                lambda: results.search_chart(few), searching)  # fmt: skip
     st.markdown(" ".join(filter(None, [
-        over_texts, eviction_words.identity_text(identity(selection)), searching, protection,
-        eviction_words.cost_text(of.length, request.budget),
+        over_texts, results.identity_text(identity(selection)), searching, protection,
+        results.cost_text(of.length, request.budget),
     ])))  # fmt: skip
     with st.container(horizontal=True):
         draw_explanation("eviction", "eviction", budget=request.budget, prefill=of.prefill)
-        draw_csv("Kept keys", lambda: eviction_words.kept_csv(of))
-        draw_csv("Eviction errors", lambda: eviction_words.errors_csv(of, few))
-        draw_csv("Eviction losses", lambda: eviction_words.losses_csv(above))
+        draw_csv("Kept keys", lambda: results.kept_csv(of))
+        draw_csv("Eviction errors", lambda: results.errors_csv(of, few))
+        draw_csv("Eviction losses", lambda: results.losses_csv(above))
 
 
 def _over_texts(
@@ -123,12 +124,12 @@ def _over_texts(
     table = measured.table().get(selection.model)
     if selection.kind != HEAD or selection.dialled != 1 or table is None:
         return None, ""
-    policy = eviction_words.measured_policy(request)
-    errors, half_widths = eviction_words.errors_over_texts(table, policy, selection.layer_and_head)
+    policy = results.measured_policy(request)
+    errors, half_widths = results.errors_over_texts(table, policy, selection.layer_and_head)
     texts = len(table["eviction.counts"])
     budget = nearest(core.BUDGETS, request.budget)
-    return (eviction_picture.texts_line(errors, half_widths, texts),
-            eviction_words.over_texts_text(errors, half_widths, texts, policy, budget))  # fmt: skip
+    return (results.texts_line(errors, half_widths, texts),
+            results.over_texts_text(errors, half_widths, texts, policy, budget))  # fmt: skip
 
 
 def _gate_texts(selection: LeftOutSelection, request: core.EvictionRequest) -> tuple[str, str]:
@@ -136,11 +137,11 @@ def _gate_texts(selection: LeftOutSelection, request: core.EvictionRequest) -> t
     tables, title = measured.tables(selection.gated), TITLES[selection.name]
     if not tables:
         return section("left_out", "no_measurements"), ""
-    policy = eviction_words.measured_policy(request)
+    policy = results.measured_policy(request)
     budget = nearest(core.BUDGETS, request.budget)
-    ungated, gated = (eviction_words.losses_of(of, policy) for of in tables.values())
+    ungated, gated = (results.losses_of(of, policy) for of in tables.values())
     saves = gate_saves(gated, ungated, core.BUDGETS.index(budget))
     of_policy = {name: of[policy] for name, of in losses(selection.gated).items()}
-    protection = eviction_words.protection_saves(tables[title], "mass", budget)
-    return (eviction_words.loss_text(of_policy, saves, policy, budget),
-            eviction_words.protection_text(protection, budget, title))  # fmt: skip
+    protection = results.protection_saves(tables[title], "mass", budget)
+    return (results.loss_text(of_policy, saves, policy, budget),
+            results.protection_text(protection, budget, title))  # fmt: skip

@@ -10,7 +10,8 @@ import gating_core.left_out_at_work as core
 from ui.common.control_table import read
 from ui.common.lessons import section
 from ui.common.parts import chart_columns, draw_csv
-from ui.left_out import linear_picture, linear_words, measured
+from ui.left_out import conversions, measured
+from ui.left_out import linear_results as results
 from ui.left_out.controls import (
     HEAD_CONTROLS,
     LINEAR_CONTROLS,
@@ -48,12 +49,12 @@ def recalled(channels: int, overlap: float, memory: float, step: float) -> core.
 
 
 @cached(on=NUMBERS_CACHE)
-def conversions() -> linear_words.Conversions:
+def judged_conversions() -> conversions.Conversions:
     """Return the losses of the shipped conversions: a tenth of a second."""
     of = core.converted_losses()  # and the characters
-    return linear_words.Conversions(*of, linear_words.above_softmax(*of),
-                                    linear_words.bypass_text(*of),
-                                    linear_words.gate_text(*of))  # fmt: skip
+    return conversions.Conversions(*of, conversions.above_softmax(*of),
+                                    conversions.bypass_text(*of),
+                                    conversions.gate_text(*of))  # fmt: skip
 
 
 def draw_linear() -> None:
@@ -70,12 +71,12 @@ def draw_linear() -> None:
         read(LINEAR_CONTROLS, core.LinearRequest),
         read(LINEAR_CONTROLS, LinearSelection),
     )
-    losses = conversions()
+    losses = judged_conversions()
     with above:
         head, learned = _shown_head(selection, request, shown.features == LEARNED)
         st.markdown(losses.gate)
         _draw_head(selection, request, head, learned, shown.at)
-        description = linear_words.head_text(selection, head, learned)
+        description = results.head_text(selection, head, learned)
         st.markdown(" ".join(filter(None, [losses.bypass, description])))
     channels = head.states.shape[-1]
     curves = recalled(shown.channels, shown.overlap, request.memory, request.step)
@@ -84,9 +85,9 @@ def draw_linear() -> None:
         lesson = "linear_learned" if learned else "linear"
         by_hand = {} if learned else {"share": f"{request.share:g}", "step": f"{request.step:g}",
                                       "memory": f"{request.memory:g}"}  # fmt: skip
-        draw_explanation("linear attention", lesson, d=channels, small=f"{linear_words.SMALL:g}",
+        draw_explanation("linear attention", lesson, d=channels, small=f"{conversions.SMALL:g}",
                          window=learned or request.window, **by_hand)  # fmt: skip
-        draw_csv("Linear", lambda: linear_words.linear_csv(losses.losses, losses.counts, curves))
+        draw_csv("Linear", lambda: results.linear_csv(losses.losses, losses.counts, curves))
 
 
 def _shown_head(
@@ -117,33 +118,33 @@ def _draw_head(
     at = min(at, len(head.states) - 1)
     key = (selection, learned) if learned else (selection, request)
     left, right = st.columns([5, 2])
-    draw_titled(left, ("linear_maps", *key), partial(linear_picture.map_chart, head, text),
-                linear_words.head_text(selection, head, learned))  # fmt: skip
-    draw_titled(right, ("linear_state", *key, at), partial(linear_picture.state_chart, head, at),
-                linear_words.state_text(head, at), at=at)  # fmt: skip
+    draw_titled(left, ("linear_maps", *key), partial(results.map_chart, head, text),
+                results.head_text(selection, head, learned))  # fmt: skip
+    draw_titled(right, ("linear_state", *key, at), partial(results.state_chart, head, at),
+                results.state_text(head, at), at=at)  # fmt: skip
 
 
 def _draw_below(
-    losses: linear_words.Conversions, curves: core.RecallCurves, channels: int,
+    losses: conversions.Conversions, curves: core.RecallCurves, channels: int,
     request: core.LinearRequest, shown: LinearSelection,
 ) -> None:  # fmt: skip
     """Draw the losses of conversions, the toy and the costs; then the sentences of the last two."""
     times = core.load_attention_times()
-    recall = linear_words.recall_text(curves, shown.channels)
-    cost = linear_words.cost_text(channels, request.window, times)
+    recall = results.recall_text(curves, shown.channels)
+    cost = results.cost_text(channels, request.window, times)
     below = chart_columns("below", [5, 4, 4, 4] if times else [5, 4, 4])
     if losses.rows:
         draw_titled(below[0], ("linear_losses",),
-                    partial(linear_picture.conversion_chart, losses.rows),
+                    partial(conversions.conversion_chart, losses.rows),
                     f"{losses.bypass} {losses.gate}")  # fmt: skip
     else:
         below[0].info(section("left_out", "no_conversions"))
     draw_titled(
         below[1], ("linear_recall", shown.channels, shown.overlap, request.memory, request.step),
-        partial(linear_picture.recall_chart, curves, shown.channels), recall, d=shown.channels,
+        partial(results.recall_chart, curves, shown.channels), recall, d=shown.channels,
     )  # fmt: skip
     draw_titled(below[2], ("linear_cost", channels, request.window),
-                partial(linear_picture.cost_chart, channels, request.window), cost)  # fmt: skip
+                partial(results.cost_chart, channels, request.window), cost)  # fmt: skip
     if times:
-        draw_titled(below[3], ("linear_time",), partial(linear_picture.time_chart, times), cost)
+        draw_titled(below[3], ("linear_time",), partial(results.time_chart, times), cost)
     st.markdown(f"{recall} {cost}")

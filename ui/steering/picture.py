@@ -21,6 +21,24 @@ SIDES = (  # name, colour, dash, symbol
     ("unsteered", palette.SIDE_COLOURS["left"], "dash", "x"),
     ("steered", palette.SIDE_COLOURS["right"], "solid", "circle"),
 )
+ORDER_PIXELS, HALF_PIXELS = 220, 150
+SHOWN = 7  # characters that become likelier, and as many that become less likely
+LANGUAGES = (  # name, colour, symbol
+    ("English", palette.CLASS_COLOURS[0], "triangle-down"),
+    ("Spanish", palette.CLASS_COLOURS[1], "triangle-up"),
+)
+COLOURS = (palette.SIDE_COLOURS["left"], palette.SIDE_COLOURS["right"])  # of less and more
+OUTCOMES_PIXELS, THIRD_PIXELS = 310, 180
+ROWS = {SUCCESS: "success", NATS: "nats", WORDS: "real words"}
+STYLES = (  # of DIRECTIONS: colour, dash, symbol
+    (palette.SIDE_COLOURS["right"], "solid", "circle"),
+    (palette.BESIDE, "dash", "square"),
+    (palette.SIDE_COLOURS["left"], "dot", "x"),
+    (palette.CLASS_COLOURS[1], "dashdot", "diamond"),
+)
+REFERENCES = {UNSTEERED: "dot", PROMPTED: "dash"}
+LOWEST = {SUCCESS: -0.04, WORDS: -0.25}  # of shares; there is a name below the lowest line
+GAP = 0.03  # between panels
 
 
 def curve_chart(steps: Sequence[Step], released: bool) -> go.Figure:
@@ -51,15 +69,6 @@ def curve_chart(steps: Sequence[Step], released: bool) -> go.Figure:
         "yaxis": {"range": [-0.04, 1.04], "tickvals": [0, 0.5, 1],
                   "ticktext": ["English", "either", "Spanish"]},
     }})  # fmt: skip
-
-
-ORDER_PIXELS, HALF_PIXELS = 220, 150
-SHOWN = 7  # characters that become likelier, and as many that become less likely
-LANGUAGES = (  # name, colour, symbol
-    ("English", palette.CLASS_COLOURS[0], "triangle-down"),
-    ("Spanish", palette.CLASS_COLOURS[1], "triangle-up"),
-)
-COLOURS = (palette.SIDE_COLOURS["left"], palette.SIDE_COLOURS["right"])  # of less and more
 
 
 def order_chart(features: Fired, feature: int) -> go.Figure:
@@ -140,19 +149,6 @@ def effect_chart(change: np.ndarray) -> go.Figure:
                   "tickfont": {"family": "monospace"}},
         "yaxis": {"title": {"text": "points", "standoff": 4}},
     }})  # fmt: skip
-
-
-OUTCOMES_PIXELS, THIRD_PIXELS = 310, 180
-ROWS = {SUCCESS: "success", NATS: "nats", WORDS: "real words"}
-STYLES = (  # of DIRECTIONS: colour, dash, symbol
-    (palette.SIDE_COLOURS["right"], "solid", "circle"),
-    (palette.BESIDE, "dash", "square"),
-    (palette.SIDE_COLOURS["left"], "dot", "x"),
-    (palette.CLASS_COLOURS[1], "dashdot", "diamond"),
-)
-REFERENCES = {UNSTEERED: "dot", PROMPTED: "dash"}
-LOWEST = {SUCCESS: -0.04, WORDS: -0.25}  # of shares; there is a name below the lowest line
-GAP = 0.03  # between panels
 
 
 def outcome_chart(outcome: Outcome, most_nats: float) -> go.Figure:

@@ -20,8 +20,8 @@ from gating_core.left_out_at_work import (
 from tests.ui.opening import open_page
 from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
-from ui.left_out import correction_picture, correction_words
-from ui.left_out.correction_picture import NONE
+from ui.left_out import correction_results as results
+from ui.left_out.correction_results import NONE
 from ui.left_out.request import CORRECTION
 from ui.left_out.words import gate_saves, nearest
 
@@ -97,33 +97,33 @@ def test_a_text_that_is_too_short_is_said():
     ((1.5, 1.6, 1.55), "correction does harm"),
 ])  # fmt: skip
 def test_the_verdict_on_slow_tokens_needs_its_interval(one, ratios, verdict):
-    text = correction_words.slow_text([replace(one, ratio=ratio) for ratio in ratios])
+    text = results.slow_text([replace(one, ratio=ratio) for ratio in ratios])
     assert verdict in text.partition("**:")[0]
     assert "0.5 → 0.8" in text
 
 
 def test_a_head_is_told_with_the_number_that_decides(one):
-    text = correction_words.head_text("characters", replace(one, ratio=1.3), [one], gamma=4)
+    text = results.head_text("characters", replace(one, ratio=1.3), [one], gamma=4)
     assert "correction does harm" in text
     assert f"Its relative squared change 2 queries later is {one.change[1]:.3g}" in text
-    nothing = correction_words.head_text("characters", replace(one, ratio=np.nan), [one], gamma=4)
+    nothing = results.head_text("characters", replace(one, ratio=np.nan), [one], gamma=4)
     assert "nothing is missing" in nothing
     short = replace(one, change=one.change[:1])  # slow tokens may be fewer than characters
-    assert "1 query later" in correction_words.head_text("a", one, [short], gamma=64)
+    assert "1 query later" in results.head_text("a", one, [short], gamma=64)
 
 
 def test_losses_are_told_above_full_attention():
     tables = [model(0.05, seed) for seed in range(3)]
-    losses = correction_words.losses_of(tables, 16)
-    of = losses.above(correction_words.COLUMNS)
+    losses = results.losses_of(tables, 16)
+    of = losses.above(results.COLUMNS)
     assert list(of) == [*map(str, GAMMAS), NONE]
     assert of[NONE].mean == pytest.approx(0.2)
     assert of["8"].mean == pytest.approx(0.25)
-    worth = correction_words.worth(losses, 8)
+    worth = results.worth(losses, 8)
     assert worth.mean == pytest.approx(0.05)
-    text = correction_words.loss_text({"no gate": of}, {"no gate": worth}, 16, 8)
+    text = results.loss_text({"no gate": of}, {"no gate": worth}, 16, 8)
     assert "(worse: " in text
-    assert "helps in 3 of 12 heads" in correction_words.heads_text(tables, "a", 16, 8)
+    assert "helps in 3 of 12 heads" in results.heads_text(tables, "a", 16, 8)
     assert nearest(WINDOWS, 64) == 32
     assert nearest(GAMMAS, 2) == 4
 
@@ -134,28 +134,28 @@ def test_losses_are_told_above_full_attention():
 ])  # fmt: skip
 def test_a_gate_is_praised_only_beyond_the_interval(half_width, seeds, text):
     saves = PairedDifference(np.full(seeds, -0.05), half_width)
-    assert text in correction_words.gate_text(saves)
+    assert text in results.gate_text(saves)
 
 
 def test_a_gate_saves_the_difference_of_what_windows_cost():
     plain, gated = ([model(0.0, seed) for seed in range(3)] for _ in range(2))
     for of in gated:
         of["correction.full"] = of["correction.full"] + 1.0  # so that its window costs 0.1 less
-    losses = (correction_words.losses_of(tables, 8) for tables in (gated, plain))
+    losses = (results.losses_of(tables, 8) for tables in (gated, plain))
     assert gate_saves(*losses, -1).mean == pytest.approx(-0.1)
 
 
 def test_curves_are_drawn_as_they_are_and_saved(one):
     others = [replace(one, cosine=one.cosine + 0.1, by_gamma=one.by_gamma + 0.1)]
-    chart = correction_picture.gamma_chart([one, *others], one, "a")
+    chart = results.gamma_chart([one, *others], one, "a")
     np.testing.assert_allclose(chart.data[0].y[:-1], one.by_gamma[0] + 0.05)
     np.testing.assert_allclose(chart.data[1].y, [*one.by_gamma[0], one.cosine[0]])
     np.testing.assert_allclose(chart.data[3].y, [*one.by_gamma[1], one.share[0]])
-    plane = correction_picture.plane_chart(one)
+    plane = results.plane_chart(one)
     np.testing.assert_allclose(plane.data[4].x, one.points[[0, 1], 20:, 0].mean(1))
-    assert len(correction_picture.window_chart([one], one, "a").data) == 6
-    assert correction_picture.change_chart([one], one, 4, "a").layout.shapes[1].x0 == 4
-    rows = [*csv.DictReader(io.StringIO(csv_text(correction_words.correction_csv(
+    assert len(results.window_chart([one], one, "a").data) == 6
+    assert results.change_chart([one], one, 4, "a").layout.shapes[1].x0 == 4
+    rows = [*csv.DictReader(io.StringIO(csv_text(results.correction_csv(
         CorrectionRequest(), [one], one, {}, "characters"))))]  # fmt: skip
     assert sum(row["what"] == "cosine" for row in rows) == 2 * (len(GAMMA_STEPS) + 2 * 5)
     assert {row["of"] for row in rows} == {"slow tokens", "characters"}
@@ -164,8 +164,8 @@ def test_curves_are_drawn_as_they_are_and_saved(one):
 def test_retrieval_is_drawn_with_chance_and_told():
     accuracy = np.stack([np.full((len(GAPS), len(RETRIEVAL_SEEDS)), value)
                          for value in (1.0, 0.25, 0.125)])  # fmt: skip
-    chart = correction_picture.retrieval_chart(accuracy)
+    chart = results.retrieval_chart(accuracy)
     assert [trace.y[-1] for trace in chart.data] == [1, 0.25, 0.125]
     assert chart.layout.shapes[0].y0 == 1 / 16
-    text = correction_words.retrieval_text(accuracy).replace("\u00a0", " ")
+    text = results.retrieval_text(accuracy).replace("\u00a0", " ")
     assert "the window 25 %, corrected 12.5 %" in text

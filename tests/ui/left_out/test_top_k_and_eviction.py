@@ -27,7 +27,7 @@ from gating_core.left_out_at_work import (
 from tests.ui.opening import notes, open_page
 from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
-from ui.left_out import eviction_words, measured, top_k_picture, top_k_words, words
+from ui.left_out import eviction_results, measured, top_k_results, words
 from ui.left_out.controls import LEFT_OUT, TABS
 from ui.left_out.eviction_section import _over_texts
 from ui.left_out.request import EVICTION, GAUSSIAN, HEAD, SLOW, LeftOutSelection, TopKSelection
@@ -108,7 +108,7 @@ def test_a_head_is_read_with_its_dialled_gate(top_k, head):
     bounds = figure(top_k, "top_bounds")["data"]
     assert len(bounds) == 5
     at = row_at(head, 3)
-    assert f"τ = {top_k_words.figures(at.masses[0])}**" in said(top_k)
+    assert f"τ = {top_k_results.figures(at.masses[0])}**" in said(top_k)
     assert f"this row needs k = {row.certified['truth'].k}" in said(top_k)
 
 
@@ -152,7 +152,7 @@ def test_a_gate_is_called_cheaper_beyond_the_interval_only(mean, half, seeds, ve
 
 def test_losses_are_above_the_same_models_with_all_keys():
     ungated, gated = measured.tables(FIRST.name).values()
-    of_gated, of_ungated = map(top_k_words.losses_of, (gated, ungated))
+    of_gated, of_ungated = map(top_k_results.losses_of, (gated, ungated))
     saves = words.gate_saves(of_gated, of_ungated, SIZES.index(4))
     above = {name: [float((of["truncation.sums"][2] - of["truncation.sums"][-1]).sum()
                           / of["truncation.counts"].sum()) for of in tables]
@@ -162,33 +162,33 @@ def test_losses_are_above_the_same_models_with_all_keys():
     losses = of_ungated.above(SIZES)
     assert losses[4].mean == pytest.approx(np.mean(above["ungated"]), abs=1e-5)
     assert [words.nearest(SIZES, k) for k in (1, 3, 7, 100)] == [1, 4, 8, 32]
-    assert len(rows_of(top_k_words.losses_csv({"no gate": losses}))) == 7
-    assert len(rows_of(top_k_words.heads_csv(measured.table()))) == 1 + 16 * len(measured.table())
+    assert len(rows_of(top_k_results.losses_csv({"no gate": losses}))) == 7
+    assert len(rows_of(top_k_results.heads_csv(measured.table()))) == 1 + 16 * len(measured.table())
 
 
 def test_the_rule_fails_where_it_asks_for_less_than_half():
     rules = {"a": (np.array([[1.0, 4.0, 9.0]]), np.array([[3.0, 8.0, 10.0]])),
              "b": (np.ones((1, 2)), np.ones((1, 2)))}  # fmt: skip
-    text = top_k_words.rule_text(rules).replace("\u00a0", " ")
+    text = top_k_results.rule_text(rules).replace("\u00a0", " ")
     assert "in 1 of 3 heads (a, median need 3 keys), in 0 of 2 heads (b)." in text
     powers = {"a": (np.array([[1.0, 4.0, 9.0]]), np.array([[1.0, 2.0, 3.0]]) ** 0.5)}
-    assert top_k_words.rule_text(powers).endswith(
+    assert top_k_results.rule_text(powers).endswith(
         "The logarithms of rule and need correlate by 1 (a)."
     )
-    assert top_k_words.rule_text(rules).endswith("(a).")  # b has no correlation
+    assert top_k_results.rule_text(rules).endswith("(a).")  # b has no correlation
 
 
 def test_a_row_is_saved_and_its_cost_is_the_librarys(head):
     row = row_curves(head, 0.05)
-    rows = rows_of(top_k_words.row_csv(row))
+    rows = rows_of(top_k_results.row_csv(row))
     assert len(rows) == 1 + row.n
     assert float(rows[3][3]) == pytest.approx(row.mass[2])
     assert float(rows[3][-1]) == pytest.approx(row.errors[1, 2])
     share = COSTS["top_k"](row.n, 1, 2).mixed / COSTS["full"](row.n, 1).mixed
-    assert f"{share:.0%}".replace("%", " %") in top_k_words.cost_text(row.n, 2).replace(
+    assert f"{share:.0%}".replace("%", " %") in top_k_results.cost_text(row.n, 2).replace(
         "\u00a0", " "
     )
-    long = top_k_picture.weight_chart(row_curves(gaussian_scores(1000, 1.0), 0.05), 10, None)
+    long = top_k_results.weight_chart(row_curves(gaussian_scores(1000, 1.0), 0.05), 10, None)
     assert long.layout.xaxis.type == "log"
 
 
@@ -204,21 +204,21 @@ def test_kept_keys_are_drawn_on_the_text(eviction):
     np.testing.assert_array_equal(kept, of.kept[1])
     assert drawn["layout"]["xaxis"]["ticktext"][:4] == ["¶", "I", "n", "␣"]
     assert "the newest key has been seen by nobody" in said(eviction)
-    text = eviction_words.head_text(of, EvictionRequest("mass", 6, False), 0)
+    text = eviction_results.head_text(of, EvictionRequest("mass", 6, False), 0)
     assert text in said(eviction)
 
 
 def test_measured_policies_and_budgets_are_the_nearest():
-    assert eviction_words.measured_policy(EvictionRequest("mass", 9, False)) == "mass_unprotected"
-    assert eviction_words.measured_policy(EvictionRequest("key", 9, False)) == "key"
+    assert eviction_results.measured_policy(EvictionRequest("mass", 9, False)) == "mass_unprotected"
+    assert eviction_results.measured_policy(EvictionRequest("key", 9, False)) == "key"
     assert [words.nearest(BUDGETS, budget) for budget in (2, 12, 64)] == [8, 16, 48]
     tables, gated = measured.tables(FIRST.name).values()
-    saves = eviction_words.protection_saves(tables, "mass", 16)
+    saves = eviction_results.protection_saves(tables, "mass", 16)
     rows = [[*POLICIES].index(name) for name in ("mass_unprotected", "mass")]
     expected = [(of["eviction.sums"][rows[0], 1] - of["eviction.sums"][rows[1], 1]).sum()
                 / of["eviction.counts"].sum() for of in tables]  # fmt: skip
     np.testing.assert_allclose(saves.by_seed, expected, atol=1e-5)
-    losses = [eviction_words.losses_of(of, "mass") for of in (gated, tables)]
+    losses = [eviction_results.losses_of(of, "mass") for of in (gated, tables)]
     both = [of.above(BUDGETS)[16].mean for of in losses]
     difference = words.gate_saves(*losses, BUDGETS.index(16))
     assert difference.mean == pytest.approx(both[0] - both[1], abs=1e-9)
@@ -230,7 +230,9 @@ def test_errors_over_texts_are_those_of_the_selected_head_and_policy(eviction):
         measured.table()[FIRST.model],
         len(measured.table()[FIRST.model]["eviction.counts"]),
     )
-    errors, half = eviction_words.errors_over_texts(table, "mass_unprotected", FIRST.layer_and_head)
+    errors, half = eviction_results.errors_over_texts(
+        table, "mass_unprotected", FIRST.layer_and_head
+    )
     row = [*POLICIES].index("mass_unprotected")
     np.testing.assert_array_equal(errors, table["eviction.errors"][row, :, 1, 1])
     assert (half > 0).all()
@@ -238,7 +240,7 @@ def test_errors_over_texts_are_those_of_the_selected_head_and_policy(eviction):
     assert line["name"] == f"over {texts} texts"
     np.testing.assert_allclose(array(line["y"]), errors, rtol=1e-6)
     np.testing.assert_allclose(array(line["error_y"]["array"]), half, rtol=1e-6)
-    told = eviction_words.over_texts_text(errors, half, texts, "mass_unprotected", 8)
+    told = eviction_results.over_texts_text(errors, half, texts, "mass_unprotected", 8)
     assert told in said(eviction)
     assert f"Over {texts} texts of the corpus, 8 of 96 keys by mass, nothing protected" in told
     for chosen in (replace(FIRST, strength=0.5), replace(FIRST, kind=SLOW)):
@@ -246,25 +248,28 @@ def test_errors_over_texts_are_those_of_the_selected_head_and_policy(eviction):
 
 
 def test_sentences_of_eviction_follow_from_numbers(head):
-    text = eviction_words.identity_text(Identity(40, 3e-15, 0.5))
+    text = eviction_results.identity_text(Identity(40, 3e-15, 0.5))
     assert "the same to 3e-15 (largest move 0.5)" in text
     for mean, half, word in ((0.1, 0.02, "costs"), (-0.1, 0.02, "saves"), (0.1, 0.2, "may cost")):
-        assert f"nothing {word}" in eviction_words.protection_text(difference(mean, half), 16, "a")
-    assert eviction_words.protection_text(difference(0.1, 0.01, 2), 16, "a") == ""
+        assert f"nothing {word}" in eviction_results.protection_text(
+            difference(mean, half), 16, "a"
+        )
+    assert eviction_results.protection_text(difference(0.1, 0.01, 2), 16, "a") == ""
     of, few = evict(head, EvictionRequest("key", 4, True), (2, 4)), search(head)
     for row, protects in enumerate((True, False)):
-        said_of_it = eviction_words.head_text(of, EvictionRequest("key", 4, protects), 1)
-        assert f"by key change later outputs by {eviction_words.figures(of.errors[row, 3, 1])}" in (
-            said_of_it
+        said_of_it = eviction_results.head_text(of, EvictionRequest("key", 4, protects), 1)
+        assert (
+            f"by key change later outputs by {eviction_results.figures(of.errors[row, 3, 1])}"
+            in (said_of_it)
         )
     least = min(few.errors[:, 3])
-    assert eviction_words.figures(least) in eviction_words.search_text(few)
-    assert len(rows_of(eviction_words.kept_csv(of))) == 1 + 2 * 6 * of.prefill
-    assert len(rows_of(eviction_words.errors_csv(of, few))) == 1 + 2 * 6 * 2 + 7 * 11
+    assert eviction_results.figures(least) in eviction_results.search_text(few)
+    assert len(rows_of(eviction_results.kept_csv(of))) == 1 + 2 * 6 * of.prefill
+    assert len(rows_of(eviction_results.errors_csv(of, few))) == 1 + 2 * 6 * 2 + 7 * 11
     share = COSTS["evicted"](40, 1, 4).scores / COSTS["full"](40, 1).scores
-    assert f"{share:.0%}"[:-1] in eviction_words.cost_text(40, 4)
+    assert f"{share:.0%}"[:-1] in eviction_results.cost_text(40, 4)
     named = {"no gate": {"mass": {8: difference(0.5, 0.25)}}}
-    assert rows_of(eviction_words.losses_csv(named))[1] == ["no gate", "mass", "8", "0.5", "0.25"]
+    assert rows_of(eviction_results.losses_csv(named))[1] == ["no gate", "mass", "8", "0.5", "0.25"]
 
 
 def test_losses_of_whole_models_say_that_their_gates_are_at_full_strength(top_k, eviction):

@@ -1,20 +1,19 @@
-"""Charts of the tab Linear: maps of a head, the state, losses of conversions, recall and costs.
+"""Charts and sentences of the tab Linear, built from its numbers.
 
-Shapes: T characters, d channels, W ways of attention, S seeds.
+Maps of a head, the state, recall and costs. Shapes: T characters, d channels, W ways of attention,
+S seeds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from gating_core.at_work import PairedDifference
-from gating_core.left_out import COSTS
+from gating_core.left_out import COSTS, RULES
 from gating_core.left_out_at_work import (
     CHEAPER,
     RECALL_PAIRS,
@@ -23,18 +22,18 @@ from gating_core.left_out_at_work import (
     RecallCurves,
 )
 from gating_core.training import mean_interval
+from ui.common.words import percent, short
 from ui.drawing import palette
 from ui.drawing.characters import sign
+from ui.left_out.conversions import Losses
 from ui.left_out.line_chart import HEIGHT_PIXELS, Line, Style, line_chart
+from ui.left_out.request import GAUSSIAN, HEAD, SLOW, LeftOutSelection
 
 COST_LENGTHS = tuple(10**power for power in range(2, 7))  # tokens
 # By the square root of the weight: most weights are small.
 SCALE = [[(1 + np.sign(2 * at - 1) * (2 * at - 1) ** 2) / 2, colour]
          for at, colour in palette.SIGNED_SCALE]  # fmt: skip
-LOSSES_PIXELS = 228
-ALONE = {16: "window 16 alone", 4: "window 4 alone"}  # what hybrids are compared with
-BEST, WORST = 0.003, 3.0  # nats: the ends of the losses' axis
-GREY, MAGENTA = palette.SIDE_COLOURS["left"], palette.SIDE_COLOURS["right"]
+GREY = palette.SIDE_COLOURS["left"]
 BLUE, ORANGE, GREEN, PURPLE = palette.CLASS_COLOURS
 WAYS = {
     "softmax": Style("softmax", GREY, "dot", "x"),
@@ -43,16 +42,13 @@ WAYS = {
     "hybrid": Style("hybrid", PURPLE, "dashdot", "diamond"),
     "delta": Style("delta rule", GREEN, "longdash", "triangle-up"),
 }
-RULES = {  # of the toy
+RULE_STYLES = {  # of the toy
     "linear": replace(WAYS["linear"], name="sum"),
     "delta": replace(WAYS["delta"], name="delta"),
     "gated_delta": replace(WAYS["hybrid"], name="gated"),
     "best": replace(WAYS["window"], name="best"),
     "softmax": WAYS["softmax"],
 }
-BRANCHES = {"whole": ("whole", MAGENTA, "circle"),
-            "without_window": ("without window", ORANGE, "square-open"),
-            "without_linear": ("without linear", BLUE, "diamond-open")}  # fmt: skip
 
 
 def map_chart(result: Cheaper, text: str | None) -> go.Figure:
@@ -97,48 +93,13 @@ def state_chart(result: Cheaper, at: int) -> go.Figure:
     }})  # fmt: skip
 
 
-def conversion_chart(
-    losses: Mapping[str, Mapping[str, PairedDifference]],
-) -> go.Figure:
-    """Draw losses above softmax of conversions by title, whole and with a branch taken out.
-
-    Dashed: windows trained alone. A loss that is not above 0 has no place on this axis.
-    """
-    traces: list[dict[str, Any]] = []
-    for branch, (name, colour, symbol) in BRANCHES.items():
-        rows = {title: of[branch] for title, of in losses.items() if branch in of}
-        traces.append({
-            "type": "scatter", "mode": "markers", "name": name, "y": list(rows),
-            "x": [one.mean for one in rows.values()],
-            "error_x": {"type": "data", "array": [one.half_width for one in rows.values()],
-                        "thickness": 1.2, "width": 3},
-            "marker": {"size": 8, "symbol": symbol, "color": colour},
-            "hovertemplate": f"%{{y}}, {name}: %{{x:.3f}} nats<extra></extra>",
-        })  # fmt: skip
-    alone = [losses[title]["whole"].mean for title in ALONE.values() if title in losses]
-    shapes = [{
-        "type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": mean, "x1": mean,
-        "line": {"dash": "dash", "width": 1, "color": palette.PLANE},
-    } for mean in alone if mean > 0]  # fmt: skip
-    return go.Figure({"data": traces, "layout": {
-        "height": LOSSES_PIXELS, "margin": {"l": 104, "r": 6, "t": 26, "b": 34}, "shapes": shapes,
-        "legend": {"orientation": "h", "x": -0.35, "y": 1, "yanchor": "bottom",
-                   "font": {"size": 10}},
-        "hovermode": "closest",
-        "xaxis": {"type": "log", "range": [np.log10(BEST), np.log10(WORST)],
-                  "tickvals": [0.01, 0.1, 1], "title": {"text": "nats above softmax",
-                                                        "standoff": 2}},
-        "yaxis": {"autorange": "reversed", "tickfont": {"size": 10}, "dtick": 1},
-    }})  # fmt: skip
-
-
 def recall_chart(curves: RecallCurves, channels: int) -> go.Figure:
     """Draw the share of pairs that each rule recognises against their number; d is marked."""
     names = [*map(str, RECALL_PAIRS)]
     lines = []
     for rule, of in curves.recognised.items():
         widths = np.array([mean_interval(row).half_width for row in of])
-        lines.append(Line(RULES[rule], names, of.mean(1), widths))
+        lines.append(Line(RULE_STYLES[rule], names, of.mean(1), widths))
     figure = line_chart(lines, "pairs", "recognised", rows=3).update_yaxes(range=[0, 1.04])
     if str(channels) in names:
         line = {"width": 1, "dash": "dot", "color": palette.PLANE}
@@ -182,3 +143,92 @@ def time_chart(times: AttentionTimes) -> go.Figure:
 
 def _length(tokens: int) -> str:
     return f"{tokens // 1024}k" if tokens >= 1024 else f"{tokens}"
+
+
+def head_text(selection: LeftOutSelection, result: Cheaper, learned: int) -> str:
+    """Say how near the outputs of each way are to softmax attention's.
+
+    ``learned``: the window if ``result`` is a head of converted models, else 0.
+    """
+    parts = [f"{WAYS[way].name} {result.cosine[index]:.2f}"
+             for index, way in enumerate(CHEAPER) if index]  # fmt: skip
+    if selection.kind == HEAD:
+        how = "of converted models" if learned else "not trained on"
+        name = f"Head {selection.head}, {how}"
+    else:
+        name = {SLOW: "Slow tokens", GAUSSIAN: "Tokens with Gaussian scores"}[selection.kind]
+    return f"{name}: cosine with softmax attention {', '.join(parts)}."
+
+
+def state_text(result: Cheaper, at: int) -> str:
+    """Say how much the state holds after the token ``at``, and of how many dimensions."""
+    squares = result.sizes**2
+    totals = squares.sum(1)
+    share, first = float((totals[at] / totals.max()) ** 0.5), float(squares[at, 0] / totals[at])
+    return (
+        f"The state after {at + 1} of {len(totals)} tokens: its size is {percent(share)} of the"
+        f" largest. {percent(first)} of its square lies in one direction"
+    )
+
+
+def recall_text(curves: RecallCurves, channels: int) -> str:
+    """Say how many pairs each rule recalls: the most of which nine in ten are recognised."""
+    seeds = next(iter(curves.recognised.values())).shape[1]
+    parts = [f"{capacity(of)} ({RULES[rule].title})" for rule, of in curves.recognised.items()]
+    return (
+        f"A state of {channels} × {channels} numbers recognises nine in ten pairs up to this many"
+        f" pairs: {', '.join(parts)} ({seeds} seeds)."
+    )
+
+
+def capacity(recognised: np.ndarray) -> str:
+    """Return the largest number of pairs up to which nine in ten are recognised (n, S).
+
+    Where that changes within the interval, the range of numbers.
+    """
+    means = recognised.mean(1)
+    widths = np.array([mean_interval(row).half_width for row in recognised])
+    low, high = (_last(of >= 0.9) for of in (means - widths, means + widths))
+    if low == high:
+        return f"{low}" if high < RECALL_PAIRS[-1] else f"{low} or more"
+    return f"{low} to {high}"
+
+
+def _last(enough: np.ndarray) -> int:
+    """The last number of pairs before the first that is too many; 0 if all are."""
+    first = int(np.argmin(enough)) if not enough.all() else len(enough)
+    return RECALL_PAIRS[first - 1] if first else 0
+
+
+def cost_text(channels: int, window: int, times: AttentionTimes | None) -> str:
+    """Say what a million tokens cost on paper, and where linear attention was faster here."""
+    costs = paper_costs(channels, window)
+    share = costs["linear"][:, -1] / costs["full"][:, -1]
+    text = (
+        f"On paper, linear attention over {COST_LENGTHS[-1]:,} tokens takes {_share(share[0])} of"
+        f" the products and {_share(share[1])} of the stored numbers of softmax attention."
+    )
+    if times is None:
+        return text
+    crossing = times.crossing("linear")
+    where = f"from {crossing:,} tokens on" if crossing else "at none of the lengths timed"
+    return f"{text} Measured on one core, it is faster {where}."
+
+
+def linear_csv(
+    losses: Losses, counts: np.ndarray, curves: RecallCurves
+) -> Iterator[Sequence[object]]:
+    """Yield losses of conversions by seed, and what rules recall."""
+    yield "what", "of", "seed", "pairs", "value"
+    for name, of in losses.items():
+        for part, sums in of.items():
+            for seed, row in enumerate(sums):
+                yield f"loss, {part}", name, seed, "", float(row.sum() / counts.sum())
+    for rule, shares in curves.recognised.items():
+        for pairs, row in zip(RECALL_PAIRS, shares, strict=True):
+            for seed, value in enumerate(row):
+                yield "recognised", RULES[rule].title, seed, pairs, float(value)
+
+
+def _share(share: float) -> str:
+    return percent(share) if share >= 0.01 else short(share)

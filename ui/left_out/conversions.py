@@ -1,30 +1,29 @@
-"""Sentences of the tab Linear that are built from its numbers, and its losses.
+"""Losses of models converted to cheaper attention: is the linear branch needed?
 
 Shapes: S seeds, N texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 
 from gating_core.at_work import PairedDifference, loss_difference
-from gating_core.left_out import RULES
-from gating_core.left_out_at_work import (
-    CHEAPER,
-    RECALL_PAIRS,
-    AttentionTimes,
-    Cheaper,
-    RecallCurves,
-)
-from gating_core.training import mean_interval
-from ui.common.words import percent, short
-from ui.left_out.linear_picture import ALONE, BRANCHES, COST_LENGTHS, WAYS, paper_costs
-from ui.left_out.request import GAUSSIAN, HEAD, SLOW, LeftOutSelection
+from ui.drawing import palette
 from ui.left_out.words import LEAST_SEEDS, gate_verdict, nats
 
+LOSSES_PIXELS = 228
+ALONE = {16: "window 16 alone", 4: "window 4 alone"}  # what hybrids are compared with
+BEST, WORST = 0.003, 3.0  # nats: the ends of the losses' axis
+BRANCHES = {
+    "whole": ("whole", palette.SIDE_COLOURS["right"], "circle"),
+    "without_window": ("without window", palette.CLASS_COLOURS[1], "square-open"),
+    "without_linear": ("without linear", palette.CLASS_COLOURS[0], "diamond-open"),
+}
 SMALL = 0.005  # nats: a branch that is worth less for certain is called bypassed
 REFERENCE, GATED_REFERENCE = "softmax", "gated_softmax"
 NAMES = {  # of conversions, as in the chart
@@ -35,6 +34,41 @@ NAMES = {  # of conversions, as in the chart
 }  # fmt: skip
 ADDED = {"added_16": "16 added later", "added_4": "4 added later"}  # to linear alone
 Losses = Mapping[str, Mapping[str, np.ndarray]]  # (S, N) by conversion and measurement
+
+
+def conversion_chart(
+    losses: Mapping[str, Mapping[str, PairedDifference]],
+) -> go.Figure:
+    """Draw losses above softmax of conversions by title, whole and with a branch taken out.
+
+    Dashed: windows trained alone. A loss that is not above 0 has no place on this axis.
+    """
+    traces: list[dict[str, Any]] = []
+    for branch, (name, colour, symbol) in BRANCHES.items():
+        rows = {title: of[branch] for title, of in losses.items() if branch in of}
+        traces.append({
+            "type": "scatter", "mode": "markers", "name": name, "y": list(rows),
+            "x": [one.mean for one in rows.values()],
+            "error_x": {"type": "data", "array": [one.half_width for one in rows.values()],
+                        "thickness": 1.2, "width": 3},
+            "marker": {"size": 8, "symbol": symbol, "color": colour},
+            "hovertemplate": f"%{{y}}, {name}: %{{x:.3f}} nats<extra></extra>",
+        })  # fmt: skip
+    alone = [losses[title]["whole"].mean for title in ALONE.values() if title in losses]
+    shapes = [{
+        "type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": mean, "x1": mean,
+        "line": {"dash": "dash", "width": 1, "color": palette.PLANE},
+    } for mean in alone if mean > 0]  # fmt: skip
+    return go.Figure({"data": traces, "layout": {
+        "height": LOSSES_PIXELS, "margin": {"l": 104, "r": 6, "t": 26, "b": 34}, "shapes": shapes,
+        "legend": {"orientation": "h", "x": -0.35, "y": 1, "yanchor": "bottom",
+                   "font": {"size": 10}},
+        "hovermode": "closest",
+        "xaxis": {"type": "log", "range": [np.log10(BEST), np.log10(WORST)],
+                  "tickvals": [0.01, 0.1, 1], "title": {"text": "nats above softmax",
+                                                        "standoff": 2}},
+        "yaxis": {"autorange": "reversed", "tickfont": {"size": 10}, "dtick": 1},
+    }})  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,91 +148,6 @@ def gate_text(losses: Losses, counts: np.ndarray) -> str:
     return f"{gate_verdict(saves, 'the window')} ({nats(saves)} nats)."
 
 
-def head_text(selection: LeftOutSelection, result: Cheaper, learned: int) -> str:
-    """Say how near the outputs of each way are to softmax attention's.
-
-    ``learned``: the window if ``result`` is a head of converted models, else 0.
-    """
-    parts = [f"{WAYS[way].name} {result.cosine[index]:.2f}"
-             for index, way in enumerate(CHEAPER) if index]  # fmt: skip
-    if selection.kind == HEAD:
-        how = "of converted models" if learned else "not trained on"
-        name = f"Head {selection.head}, {how}"
-    else:
-        name = {SLOW: "Slow tokens", GAUSSIAN: "Tokens with Gaussian scores"}[selection.kind]
-    return f"{name}: cosine with softmax attention {', '.join(parts)}."
-
-
-def state_text(result: Cheaper, at: int) -> str:
-    """Say how much the state holds after the token ``at``, and of how many dimensions."""
-    squares = result.sizes**2
-    totals = squares.sum(1)
-    share, first = float((totals[at] / totals.max()) ** 0.5), float(squares[at, 0] / totals[at])
-    return (
-        f"The state after {at + 1} of {len(totals)} tokens: its size is {percent(share)} of the"
-        f" largest. {percent(first)} of its square lies in one direction"
-    )
-
-
-def recall_text(curves: RecallCurves, channels: int) -> str:
-    """Say how many pairs each rule recalls: the most of which nine in ten are recognised."""
-    seeds = next(iter(curves.recognised.values())).shape[1]
-    parts = [f"{capacity(of)} ({RULES[rule].title})" for rule, of in curves.recognised.items()]
-    return (
-        f"A state of {channels} × {channels} numbers recognises nine in ten pairs up to this many"
-        f" pairs: {', '.join(parts)} ({seeds} seeds)."
-    )
-
-
-def capacity(recognised: np.ndarray) -> str:
-    """Return the largest number of pairs up to which nine in ten are recognised (n, S).
-
-    Where that changes within the interval, the range of numbers.
-    """
-    means = recognised.mean(1)
-    widths = np.array([mean_interval(row).half_width for row in recognised])
-    low, high = (_last(of >= 0.9) for of in (means - widths, means + widths))
-    if low == high:
-        return f"{low}" if high < RECALL_PAIRS[-1] else f"{low} or more"
-    return f"{low} to {high}"
-
-
-def _last(enough: np.ndarray) -> int:
-    """The last number of pairs before the first that is too many; 0 if all are."""
-    first = int(np.argmin(enough)) if not enough.all() else len(enough)
-    return RECALL_PAIRS[first - 1] if first else 0
-
-
-def cost_text(channels: int, window: int, times: AttentionTimes | None) -> str:
-    """Say what a million tokens cost on paper, and where linear attention was faster here."""
-    costs = paper_costs(channels, window)
-    share = costs["linear"][:, -1] / costs["full"][:, -1]
-    text = (
-        f"On paper, linear attention over {COST_LENGTHS[-1]:,} tokens takes {_share(share[0])} of"
-        f" the products and {_share(share[1])} of the stored numbers of softmax attention."
-    )
-    if times is None:
-        return text
-    crossing = times.crossing("linear")
-    where = f"from {crossing:,} tokens on" if crossing else "at none of the lengths timed"
-    return f"{text} Measured on one core, it is faster {where}."
-
-
-def linear_csv(
-    losses: Losses, counts: np.ndarray, curves: RecallCurves
-) -> Iterator[Sequence[object]]:
-    """Yield losses of conversions by seed, and what rules recall."""
-    yield "what", "of", "seed", "pairs", "value"
-    for name, of in losses.items():
-        for part, sums in of.items():
-            for seed, row in enumerate(sums):
-                yield f"loss, {part}", name, seed, "", float(row.sum() / counts.sum())
-    for rule, shares in curves.recognised.items():
-        for pairs, row in zip(RECALL_PAIRS, shares, strict=True):
-            for seed, value in enumerate(row):
-                yield "recognised", RULES[rule].title, seed, pairs, float(value)
-
-
 def _verdict(difference: PairedDifference) -> str:
     """The linear branch is needed, bypassed, or neither is certain."""
     if len(difference.by_seed) < LEAST_SEEDS:
@@ -208,7 +157,3 @@ def _verdict(difference: PairedDifference) -> str:
     if difference.low > SMALL:
         return "**the linear branch is needed**"
     return "**it is undecided whether the linear branch is bypassed**"
-
-
-def _share(share: float) -> str:
-    return percent(share) if share >= 0.01 else short(share)
