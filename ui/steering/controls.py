@@ -17,32 +17,17 @@ from ui.common.language_models import TONGUES
 from ui.common.lessons import section
 from ui.common.link_controls import Typed
 from ui.limits import STEERED_CHARACTERS
-from ui.steering.request import (
-    ALL_SEEDS,
-    ALONG,
-    BOTH,
-    DEPTH,
-    DICTIONARIES,
-    FEATURES,
-    GATES,
-    MEASURED,
-    OWN,
-    PUSHED,
-    SIZE,
-    STEER,
-    OutcomeSelection,
-    SteeringSelection,
-)
+from ui.steering import request
 
-TABS = (STEER, FEATURES, MEASURED)  # as in ui/steering/sections.py
-TARGETS = {BOTH: BOTH, **TONGUES}
-FIRST = SteeringSelection()
+TABS = (request.STEER, request.FEATURES, request.MEASURED)  # as in ui/steering/sections.py
+TARGETS = {request.BOTH: request.BOTH, **TONGUES}
+FIRST = request.SteeringSelection()
 DRAW = Number("opening_draw", "Seed of the text", field="draw", default=FIRST.draw,
               within=(0, 9999), step=1, shape="box",
               help=section("steering", "opening_draw"))  # fmt: skip
 TAB = table(Tabs("tab_steering", words=TABS, default=TABS[0]))
 MODEL = table(
-    Choice("steered_gate", "Gate", field="name", words=GATES, shape="selectbox"),
+    Choice("steered_gate", "Gate", field="name", words=request.GATES, shape="selectbox"),
     Choice("steered_seed", "Seed", field="seed", words={str(seed): seed for seed in SEEDS},
         shape="selectbox"),
     of=FIRST,
@@ -57,34 +42,36 @@ TEXT = table(
 )  # fmt: skip
 LAYER = table(
     Choice("after_layer", "After layer", field="layer",
-        words={str(layer): layer for layer in range(1, DEPTH + 1)},
+        words={str(layer): layer for layer in range(1, request.DEPTH + 1)},
         help=section("steering", "after_layer")),
     of=FIRST,
 )  # fmt: skip
 FEATURE = table(
-    Choice("dictionary", "Dictionary", field="kind", words=DICTIONARIES, shape="selectbox",
+    Choice("dictionary", "Dictionary", field="kind", words=request.DICTIONARIES, shape="selectbox",
         help=section("steering", "dictionary")),
-    Number("feature", "Feature", within=(1, SIZE), step=1, shape="box"),
+    Number("feature", "Feature", within=(1, request.SIZE), step=1, shape="box"),
     of=FIRST,
 )  # fmt: skip
 PUSH = table(
-    Choice("push_along", "Push along", field="along", words=ALONG, shape="selectbox",
+    Choice("push_along", "Push along", field="along", words=request.ALONG, shape="selectbox",
         help=section("steering", "push_along")),
     Number("push", "Strength (below 0: to English)", within=(-STRONGEST_PUSH, STRONGEST_PUSH),
         step=0.5, help=section("steering", "push")),
-    Choice("pushed", "The push is", field="mode", words=PUSHED, help=section("steering", "pushed")),
+    Choice("pushed", "The push is", field="mode", words=request.PUSHED,
+        help=section("steering", "pushed")),
     of=FIRST,
 )  # fmt: skip
 ALL = MODEL | TEXT | LAYER | FEATURE | PUSH
 MEASURED_CONTROLS = {"steered_gate": MODEL["steered_gate"]} | table(
     Choice("outcomes_of", "Seed", field="seed",
-        words={ALL_SEEDS: ALL_SEEDS, **{str(seed): seed for seed in SEEDS}}, shape="selectbox",
+        words={request.ALL_SEEDS: request.ALL_SEEDS, **{str(seed): seed for seed in SEEDS}},
+        shape="selectbox",
         help=section("steering", "outcomes_of")),
     Choice("steered_to", "Steered to", field="target", words=TARGETS, shape="selectbox",
         help=section("steering", "steered_to")),
     Number("grid_draw", "Seed of the texts", field="draw", within=(0, 9999), step=1, shape="box",
         help=section("steering", "grid_draw")),
-    of=OutcomeSelection(),
+    of=request.OutcomeSelection(),
 )  # fmt: skip
 STEERING: Controls = TAB | ALL | MEASURED_CONTROLS
 WIDTHS = {
@@ -100,7 +87,7 @@ START_WIDTH = 4  # of the button that measures
 FEATURE_ROWS = (("steered_gate", "steered_seed", "after_layer", "dictionary", "feature", "push"),)
 
 
-def read_selection(rows: Sequence[Sequence[str]], *, steers: bool) -> SteeringSelection:
+def read_selection(rows: Sequence[Sequence[str]], *, steers: bool) -> request.SteeringSelection:
     """Draw the rows of controls and read them; say what is another than was selected.
 
     Where it ``steers``, a feature is chosen only to be pushed along.
@@ -108,23 +95,23 @@ def read_selection(rows: Sequence[Sequence[str]], *, steers: bool) -> SteeringSe
     columns = front_rows([[WIDTHS[key] for key in keys] for keys in rows])
     drawn = {}
     for key, column in zip(chain(*rows), chain(*columns), strict=True):
-        if key in FEATURE and steers and PUSH["push_along"].value != OWN:
+        if key in FEATURE and steers and PUSH["push_along"].value != request.OWN:
             continue
         ALL[key].draw(column)
         drawn[key] = ALL[key]
-    selection = read(drawn, SteeringSelection)
+    selection = read(drawn, request.SteeringSelection)
     for note in selection.notes:
         st.caption(f":material/info: {note}")
     return selection
 
 
-def read_outcome_selection() -> tuple[OutcomeSelection, DeltaGenerator]:
+def read_outcome_selection() -> tuple[request.OutcomeSelection, DeltaGenerator]:
     """Draw the controls of outcomes, and read them; return also the column of a button."""
     (columns,) = front_rows([[*(WIDTHS[key] for key in MEASURED_CONTROLS), START_WIDTH]])
     drawn = {}
     for (key, control), column in zip(MEASURED_CONTROLS.items(), columns, strict=False):
-        if key == "grid_draw" and MEASURED_CONTROLS["outcomes_of"].value == ALL_SEEDS:
+        if key == "grid_draw" and MEASURED_CONTROLS["outcomes_of"].value == request.ALL_SEEDS:
             continue
         control.draw(column)
         drawn[key] = control
-    return read(drawn, OutcomeSelection), columns[-1]
+    return read(drawn, request.OutcomeSelection), columns[-1]

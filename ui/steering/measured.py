@@ -7,21 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from gating_core.steering import (
-    DictionaryCard,
-    DirectionRequest,
-    Opening,
-    Passage,
-    SteerRequest,
-    WrittenAlong,
-    effect_on_next,
-    letter_shares,
-    load_opening,
-    passages,
-    specimen,
-    write_judged,
-    written_along,
-)
+import gating_core.steering as core
 from ui.steering.request import Model
 from ui.work import pool, writing
 from ui.work.cache import NUMBERS_CACHE, cached
@@ -31,16 +17,16 @@ WRITING = "steering"
 
 
 @st.cache_resource(show_spinner=False)
-def opening() -> Opening:
+def opening() -> core.Opening:
     """Load the text that the page opens with."""
-    return load_opening()
+    return core.load_opening()
 
 
-def written(request: SteerRequest) -> Job:
+def written(request: core.SteerRequest) -> Job:
     """Return the job that writes the text; start it unless it is running, done or was cancelled."""
     shipped = opening()
     steps = shipped.steps if request == shipped.request else ()
-    return writing.written(WRITING, write_judged, request, steps)
+    return writing.written(WRITING, core.write_judged, request, steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +38,12 @@ class Fired:
     auc: np.ndarray  # of telling Spanish from English, 0.5 to 1
     cosine: np.ndarray  # with the difference of means
     letters: np.ndarray  # share of the strongest positions that end in the same letters
-    card: DictionaryCard
+    card: core.DictionaryCard
 
 
 def fired(model: Model, kind: str, layer: int) -> Fired:
     """Return what is shipped of a dictionary of ``layer``, the first being 1."""
-    dictionaries = specimen(*model)[1]
+    dictionaries = core.specimen(*model)[1]
     trained, index = dictionaries.kinds[kind], layer - 1
     statistics = trained.statistics
     gap = dictionaries.gap[index].numpy()
@@ -67,32 +53,32 @@ def fired(model: Model, kind: str, layer: int) -> Fired:
         statistics.difference[index].astype(float),
         np.maximum(auc, 1 - auc),
         trained.dictionary.directions[index].numpy() @ gap / np.linalg.norm(gap),
-        letter_shares(*model, kind, index),
+        core.letter_shares(*model, kind, index),
         trained.cards[index],
     )
 
 
 def dictionaries(model: Model, layer: int) -> dict[str, Fired]:
     """Return what is shipped of all kinds of dictionaries of ``layer`` that the model has."""
-    return {kind: fired(model, kind, layer) for kind in specimen(*model)[1].kinds}
+    return {kind: fired(model, kind, layer) for kind in core.specimen(*model)[1].kinds}
 
 
 @cached("Reading the verses …", on=NUMBERS_CACHE)
-def strongest(request: DirectionRequest) -> list[Passage]:
+def strongest(request: core.DirectionRequest) -> list[core.Passage]:
     """Return the passages where a feature is strongest."""
-    result: list[Passage] = pool.POOL.call(passages, request)
+    result: list[core.Passage] = pool.POOL.call(core.passages, request)
     return result
 
 
 @cached("Taking the stream apart …", on=NUMBERS_CACHE)
-def along(request: DirectionRequest) -> WrittenAlong:
+def along(request: core.DirectionRequest) -> core.WrittenAlong:
     """Return what each part writes along a direction."""
-    result: WrittenAlong = pool.POOL.call(written_along, request)
+    result: core.WrittenAlong = pool.POOL.call(core.written_along, request)
     return result
 
 
 @cached("Pushing …", on=NUMBERS_CACHE)
-def effect(request: DirectionRequest, push: float) -> np.ndarray:
+def effect(request: core.DirectionRequest, push: float) -> np.ndarray:
     """Return how much likelier each character is next when pushed."""
-    result: np.ndarray = pool.POOL.call(effect_on_next, request, push)
+    result: np.ndarray = pool.POOL.call(core.effect_on_next, request, push)
     return result
