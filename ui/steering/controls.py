@@ -26,33 +26,21 @@ DRAW = Number("opening_draw", "Seed of the text", field="draw", default=FIRST.dr
               within=(0, 9999), step=1, shape="box",
               help=section("steering", "opening_draw"))  # fmt: skip
 TAB = table(Tabs("tab_steering", words=TABS, default=TABS[0]))
-MODEL = table(
+ALL = table(
     Choice("steered_gate", "Gate", field="name", words=request.GATES, shape="selectbox"),
     Choice("steered_seed", "Seed", field="seed", words={str(seed): seed for seed in SEEDS},
         shape="selectbox"),
-    of=FIRST,
-)  # fmt: skip
-TEXT = table(
     Typed("opening", "Beginning", field="typed", most=STEERED_CHARACTERS,
         placeholder=section("steering", "placeholder"), shown_instead="a beginning of ours",
         help=section("steering", "opening")),
     Choice("opening_in", "Or one in", field="language", words=TONGUES),
     DRAW,
-    of=FIRST,
-)  # fmt: skip
-LAYER = table(
     Choice("after_layer", "After layer", field="layer",
         words={str(layer): layer for layer in range(1, request.DEPTH + 1)},
         help=section("steering", "after_layer")),
-    of=FIRST,
-)  # fmt: skip
-FEATURE = table(
     Choice("dictionary", "Dictionary", field="kind", words=request.DICTIONARIES, shape="selectbox",
         help=section("steering", "dictionary")),
     Number("feature", "Feature", within=(1, request.SIZE), step=1, shape="box"),
-    of=FIRST,
-)  # fmt: skip
-PUSH = table(
     Choice("push_along", "Push along", field="along", words=request.ALONG, shape="selectbox",
         help=section("steering", "push_along")),
     Number("push", "Strength (below 0: to English)", within=(-STRONGEST_PUSH, STRONGEST_PUSH),
@@ -61,8 +49,7 @@ PUSH = table(
         help=section("steering", "pushed")),
     of=FIRST,
 )  # fmt: skip
-ALL = MODEL | TEXT | LAYER | FEATURE | PUSH
-MEASURED_CONTROLS = {"steered_gate": MODEL["steered_gate"]} | table(
+MEASURED_CONTROLS = {"steered_gate": ALL["steered_gate"]} | table(
     Choice("outcomes_of", "Seed", field="seed",
         words={request.ALL_SEEDS: request.ALL_SEEDS, **{str(seed): seed for seed in SEEDS}},
         shape="selectbox",
@@ -95,7 +82,8 @@ def read_selection(rows: Sequence[Sequence[str]], *, steers: bool) -> request.St
     columns = front_rows([[WIDTHS[key] for key in keys] for keys in rows])
     drawn = {}
     for key, column in zip(chain(*rows), chain(*columns), strict=True):
-        if key in FEATURE and steers and PUSH["push_along"].value != request.OWN:
+        chosen = key not in ("dictionary", "feature") or ALL["push_along"].value == request.OWN
+        if steers and not chosen:
             continue
         ALL[key].draw(column)
         drawn[key] = ALL[key]

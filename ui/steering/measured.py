@@ -66,19 +66,16 @@ def dictionaries(model: Model, layer: int) -> dict[str, Fired]:
 @cached("Reading the verses …", on=NUMBERS_CACHE)
 def strongest(request: core.DirectionRequest) -> list[core.Passage]:
     """Return the passages where a feature is strongest."""
-    result: list[core.Passage] = pool.POOL.call(core.passages, request)
-    return result
+    return pool.POOL.call(core.passages, request)
 
 
 @cached("Taking the stream apart …", on=NUMBERS_CACHE)
 def along(request: core.DirectionRequest) -> core.WrittenAlong:
     """Return what each part writes along a direction."""
-    result: core.WrittenAlong = pool.POOL.call(core.written_along, request)
-    return result
+    return pool.POOL.call(core.written_along, request)
 
 
 @cached("Pushing …", on=NUMBERS_CACHE)
 def effect(request: core.DirectionRequest, push: float) -> np.ndarray:
     """Return how much likelier each character is next when pushed."""
-    result: np.ndarray = pool.POOL.call(core.effect_on_next, request, push)
-    return result
+    return pool.POOL.call(core.effect_on_next, request, push)

@@ -21,8 +21,8 @@ from ui.drawing.reliability import reliability_chart
 from ui.drawing.titled import titled
 from ui.steering import measured, outcomes, outcomes_words, picture, words
 from ui.steering.controls import (
+    ALL,
     DRAW,
-    FEATURE,
     FEATURE_ROWS,
     STEER_ROWS,
     read_outcome_selection,
@@ -109,7 +109,7 @@ def draw_features() -> None:
         for name, feature in (("Most Spanish", of.difference.argmax()),
                             ("Most English", of.difference.argmin())):  # fmt: skip
             st.button(name, icon=":material/target:", key=name.lower().replace(" ", "_"),
-                      on_click=FEATURE["feature"].set, args=(int(feature) + 1,))  # fmt: skip
+                      on_click=ALL["feature"].set, args=(int(feature) + 1,))  # fmt: skip
         draw_explanation("features", "features", letters=words.LETTERS,
                          pattern=f"{words.PATTERN:.0%}".replace("%", "\u00a0%"),
                          rest=words.error_text(written.rest))  # fmt: skip
@@ -121,7 +121,7 @@ def _choose() -> None:
     """Choose the feature whose mark was clicked."""
     points = st.session_state["steering_order"].selection.points
     if points and "customdata" in points[0]:
-        FEATURE["feature"].set(int(points[0]["customdata"][0]))
+        ALL["feature"].set(int(points[0]["customdata"][0]))
 
 
 def draw_measured() -> None:
