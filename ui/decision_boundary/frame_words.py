@@ -31,7 +31,7 @@ from ui.decision_boundary.words import (
     verdict,
 )
 from ui.drawing.axes import Axes
-from ui.drawing.planes import classifier_planes
+from ui.drawing.sheet import classifier_planes
 
 if TYPE_CHECKING:  # a worker process needs no Streamlit
     from ui.work.runs import Shown

@@ -21,7 +21,6 @@ from ui.drawing.classified import (
     sheet_arrays,
     sheet_panels,
     sheets_camera,
-    style_of,
 )
 from ui.drawing.colours import ColourScale
 from ui.drawing.panels import QUIET, Panel, View, cells, ref
@@ -77,7 +76,7 @@ def training_picture(
     else:
         scale = curvature_scale([field[-1] for field in fields.values()], asinh=True)
     reading = _reading(data) if by_class else "K is not measured yet"
-    style = SheetStyle(style_of(scale), reading, tested=tested, filled=not by_class)
+    style = SheetStyle(scale.style, reading, tested=tested, filled=not by_class)
     arrays: dict[str, np.ndarray] = {"axis": data.axis, **cells(len(data.axis))}
     framed: dict[str, np.ndarray] = {}
     columns = []
@@ -97,7 +96,7 @@ def training_picture(
         parted = by_class and data.class_count > 2
         sheet = Sheet(
             side, frames, data, axes[side], colours, parted, fine, k,
-            _triangle(frames, axes[side]), labelled=True, grounded=by_class,
+            _triangle(frames, axes[side]), grounded=by_class,
         )  # fmt: skip
         moving, fixed = sheet_arrays(sheet)
         arrays, framed = arrays | fixed, framed | moving

@@ -17,9 +17,10 @@ from ui.drawing import palette
 from ui.drawing.camera import Camera, best_camera
 from ui.drawing.class_mesh import ClassMesh
 from ui.drawing.colours import ColourScale, colour_scale
-from ui.drawing.lines import border, grid_lines, hatch, lifted
+from ui.drawing.lines import Arrays, border, grid_lines, hatch, in_space, lifted, on_chart, stacked
 from ui.drawing.panels import (
     QUIET,
+    Box,
     Panel,
     by_class,
     chart_layout,
@@ -35,7 +36,7 @@ from ui.drawing.panels import (
     value_triangle,
     xyz,
 )
-from ui.drawing.sheet import Sheet, stacked
+from ui.drawing.sheet import Sheet
 
 CHART_NAMES = ("x<sub>1</sub>", "x<sub>2</sub>")
 PAPER = "#ffffff"
@@ -60,25 +61,26 @@ class SheetStyle:
     filled: bool = False
 
 
-def sheet_arrays(sheet: Sheet) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+def sheet_arrays(sheet: Sheet) -> tuple[Arrays, Arrays]:
     """Return the arrays of one variant by name: those with a frame axis, and those without."""
     name, data, values = sheet.name, sheet.data, sheet.values
-    framed: dict[str, np.ndarray] = {}
-    on_surface = sheet.axes.project(sheet.frames.data_values)
-    boundary = sheet.cuts
     lines = grid_lines(values) if sheet.lines is None else lifted(sheet.lines, data.axis, values)
-    edge = lifted(border(data.axis), data.axis, values)
-    spatial = {"": values, "_grid": lines, "_edge": edge, "_curve": boundary[..., 2:]}
-    if sheet.labelled:
-        spatial["_note"] = sheet.note_places
-    spatial |= {
+    on_surface = sheet.axes.project(sheet.frames.data_values)
+    spatial = {
+        "": values,
+        "_grid": lines,
+        "_edge": lifted(border(data.axis), data.axis, values),
+        "_curve": sheet.cuts[..., 2:],
+        "_note": sheet.note_places,
+    } | {
         f"_data{label}": on_surface[:, (data.labels == label) & ~data.tested]
         for label in range(data.class_count)
     }
+    charted = {"curve": sheet.chart_cuts}
+    framed: Arrays = {f"{name}_colour": sheet.shown}
     if sheet.creases is not None:
         creases = stacked(sheet.creases)
-        spatial["_crease"] = creases[..., 2:]
-        framed |= {f"{name}_crease_{u}": creases[..., i] for i, u in enumerate("uv")}
+        spatial["_crease"], charted["crease"] = creases[..., 2:], creases[..., :2]
     if sheet.plane is not None:
         spatial["_plane"] = sheet.plane
     if sheet.corners is not None:
@@ -86,41 +88,35 @@ def sheet_arrays(sheet: Sheet) -> tuple[dict[str, np.ndarray], dict[str, np.ndar
     if sheet.ground is not None:
         ground, spatial["_split"] = sheet.ground
         framed |= _mesh_arrays(f"{name}_ground", ground)
-    framed |= {f"{name}_colour": sheet.shown}
-    for part, where in spatial.items():
-        framed |= {f"{name}{part}_{x}": where[..., i] for i, x in enumerate("xyz")}
-    framed |= {f"{name}_curve_{u}": sheet.chart_cuts[..., i] for i, u in enumerate("uv")}
     if sheet.parted:
         framed |= _mesh_arrays(f"{name}_part", sheet.class_mesh)
-    if sheet.fine is not None:
-        framed[f"{name}_fine"] = sheet.fine
     if sheet.field is not None:
-        framed |= {f"{name}_field": sheet.field} | hatches(name, sheet.field, data.axis)
-    fixed = {
-        f"{name}_{part}{label}_{u}": data.points[(data.labels == label) & where, i]
+        framed[f"{name}_field"] = sheet.field
+        charted["hatch"] = stacked([hatch(np.isnan(frame), data.axis) for frame in sheet.field])
+    for part, points in spatial.items():
+        framed |= in_space(f"{name}{part}", points)
+    framed |= on_chart(**{f"{name}_{line}": points for line, points in charted.items()})
+    fixed = on_chart(**{
+        f"{name}_{part}{label}": data.points[(data.labels == label) & where]
         for part, where in _parts(data)
         for label in range(data.class_count)
-        for i, u in enumerate("uv")
-    }
+    })  # fmt: skip
     if sheet.fine is not None:
+        framed[f"{name}_fine"] = sheet.fine
         fixed["fine_axis"] = np.linspace(data.axis[0], data.axis[-1], sheet.fine.shape[1])
     return framed, fixed
 
 
-def _mesh_arrays(prefix: str, mesh: ClassMesh) -> dict[str, np.ndarray]:
+def _mesh_arrays(prefix: str, mesh: ClassMesh) -> Arrays:
     """Return the arrays of a mesh `by_class`."""
-    arrays = {f"{prefix}_{x}": mesh.vertices[..., i] for i, x in enumerate("xyz")}
-    arrays |= {f"{prefix}_{x}": mesh.corners[..., i] for i, x in enumerate("ijk")}
-    return arrays | {f"{prefix}_class": mesh.classes}
+    corners = {f"{prefix}_{x}": mesh.corners[..., i] for i, x in enumerate("ijk")}
+    return in_space(prefix, mesh.vertices) | corners | {f"{prefix}_class": mesh.classes}
 
 
 def _parts(data: DrawnData) -> list[tuple[str, np.ndarray]]:
     """Return the training points, and the test points if there are any."""
     parts = [("data", ~data.tested), ("test", data.tested)]
     return [(part, where) for part, where in parts if where.any()]
-
-
-Box = tuple[np.ndarray, np.ndarray]  # the lowest corner and the highest
 
 
 def sheet_panels(sheet: Sheet, style: SheetStyle, room: Box | None = None) -> list[Panel]:
@@ -170,10 +166,10 @@ def _scene(sheet: Sheet, style: SheetStyle, room: Box) -> Panel:
         kind="scene",
         label=f"{name} model: surface in representation space, with {content}",
         traces=traces,
-        layout=scene_layout(*room, () if sheet.labelled else sheet.axes.names),
+        layout=scene_layout(*room, ()),
         pick={x: f"{name}_{x}" for x in "xyz"},
         notes=sheet.notes,
-        inside=sheet.inside.tolist() if sheet.labelled else [],
+        inside=sheet.inside.tolist(),
     )
 
 
@@ -236,16 +232,3 @@ def class_colours(logits: np.ndarray, discrete: bool = False) -> np.ndarray:
 def curvature_scale(fields: list[np.ndarray], asinh: bool = False) -> ColourScale:
     """Colours of K over all ``fields``, NaN where it is not known."""
     return colour_scale(COLOURINGS["curvature"], fields, asinh)
-
-
-def style_of(scale: ColourScale) -> dict[str, Any]:
-    return {"colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high}
-
-
-def hatches(name: str, gaussian: np.ndarray, axis: np.ndarray) -> dict[str, np.ndarray]:
-    """Diagonal strokes (T, M) over the points of the chart where K is not known."""
-    strokes = [hatch(np.isnan(frame), axis) for frame in gaussian]
-    out = np.full((len(strokes), max(map(len, strokes)), 2), np.nan)
-    for frame, stroke in zip(out, strokes, strict=True):
-        frame[: len(stroke)] = stroke
-    return {f"{name}_hatch_{u}": out[..., i] for i, u in enumerate("uv")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +43,11 @@ class ColourScale:
         return field if self.soft is None else np.arcsinh(field / self.soft)
 
     @property
+    def style(self) -> dict[str, Any]:
+        """The colours of a mesh or a marker."""
+        return {"colorscale": self.colours, "cmin": self.low, "cmax": self.high}
+
+    @property
     def ends(self) -> tuple[float, float]:
         """The ends in the quantity's own unit."""
         if self.log:
@@ -53,12 +59,13 @@ class ColourScale:
 
 
 def colour_scale(
-    colouring: Colouring, fields: Sequence[np.ndarray], asinh: bool = False
+    colouring: Colouring, fields: Sequence[np.ndarray], asinh: bool = False, each: bool = False
 ) -> ColourScale:
     """Return one scale for all ``fields``; a signed one is symmetric about zero, never empty.
 
     Signed scales and those from zero end at the 90 % quantile of the field with the largest; with
-    ``asinh`` at the 98 % quantile of all fields. Other scales end at the extremes.
+    ``asinh`` at the 98 % quantile of all fields together, or the largest one of ``each`` alone.
+    Other scales end at the extremes.
     """
     kind = colouring.range
     signed = kind == "signed"
@@ -80,7 +87,8 @@ def colour_scale(
     if asinh:
         curved = values[values > palette.COLOUR_RANGE_FLOOR]
         soft = float(np.quantile(curved, SOFT_QUANTILE)) if curved.size else 1.0
-        end = max(float(np.quantile(values, ASINH_QUANTILE)), palette.COLOUR_RANGE_FLOOR)
+        ends = [float(np.quantile(x, ASINH_QUANTILE)) for x in (parts if each else [values])]
+        end = max(*ends, palette.COLOUR_RANGE_FLOOR)
         high = float(np.arcsinh(end / soft))
         low = -high if signed else 0.0
         return ColourScale(colours, low, high, soft=soft, beyond=_beyond(fields, end))

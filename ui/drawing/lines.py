@@ -1,6 +1,7 @@
-"""Lines on a surface: grid, border, zeros, and hatches where nothing is known.
+"""Lines on a surface: grid, border, zeros, creases, hatches; and how they become arrays by name.
 
-Shapes: T frames, R x C grid points, D dimensions.
+Shapes: T frames, R x C grid points, D dimensions, M points of a line, in which rows of NaN separate
+pieces.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from collections.abc import Sequence
 import contourpy
 import numpy as np
 
+from gating_core.geometry import SurfaceResult, crease_levels
+
+Arrays = dict[str, np.ndarray]
 GRID_STEP = 6  # every sixth row and column is drawn on the surface
 PLANE_LINES = 8  # strips into which parallels to a side cut a triangle
 FEWEST_STRIPS = 4  # across a sheet, even a small part of its triangle
@@ -58,9 +62,23 @@ def class_boundary(logits: np.ndarray, axis: np.ndarray) -> np.ndarray:
     return joined(pieces)
 
 
-def joined(lines: Sequence[np.ndarray]) -> np.ndarray:
-    """Join ``lines`` (., 2) to (M, 2), with a row of NaN after each."""
-    gap = np.full((1, 2), np.nan)
+def crease_curves(surface: SurfaceResult, drawn: np.ndarray) -> list[np.ndarray]:
+    """Return the outline (M, 2 + D) of each frame's most curved part, in the chart and as drawn.
+
+    ``drawn`` (T, R, C, D) are the surface's points in the drawn axes. There is one row of NaN alone
+    if that part holds too little curvature (see `crease_levels`).
+    """
+    sizes = np.where(surface.decided, np.abs(surface.gaussian), 0.0)
+    outlines = []
+    for size, level, values in zip(sizes, crease_levels(surface), drawn, strict=True):
+        above = size - level if np.isfinite(level) else np.ones_like(size)
+        outlines.append(np.concatenate(zero_curve(above, surface.axis, values), -1))
+    return outlines
+
+
+def joined(lines: Sequence[np.ndarray], dim: int = 2) -> np.ndarray:
+    """Join ``lines`` (., ``dim``) to (M, ``dim``), with a row of NaN after each."""
+    gap = np.full((1, dim), np.nan)
     return np.concatenate([piece for line in lines for piece in (line, gap)] or [gap])
 
 
@@ -174,3 +192,32 @@ def grid_lines(values: np.ndarray) -> np.ndarray:
     rows = [values[:, r] for r in range(0, values.shape[1], GRID_STEP)]
     columns = [values[:, :, c] for c in range(0, values.shape[2], GRID_STEP)]
     return np.concatenate([part for line in rows + columns for part in (line, gap)], 1)
+
+
+# --- Arrays ---------------------------------------------------------------------------------------
+
+
+def on_chart(**lines: np.ndarray) -> Arrays:
+    """The coordinates NAME_u and NAME_v of ``lines`` (..., M, 2) over the chart."""
+    return {f"{name}_{u}": x[..., i] for name, x in lines.items() for i, u in enumerate("uv")}
+
+
+def in_space(name: str, points: np.ndarray) -> Arrays:
+    """The coordinates NAME_x, NAME_y (and NAME_z) of ``points`` (..., 2 or 3)."""
+    letters = "xyz"[: points.shape[-1]]
+    return {f"{name}_{x}".lstrip("_"): points[..., i] for i, x in enumerate(letters)}
+
+
+def stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Stack arrays to (T, ...); lines (M, ...) are filled up with NaN to the longest."""
+    if len({x.shape for x in arrays}) == 1:
+        return np.stack(arrays)
+    out = np.full((len(arrays), max(map(len, arrays)), *arrays[0].shape[1:]), np.nan)
+    for row, line in zip(out, arrays, strict=True):
+        row[: len(line)] = line
+    return out
+
+
+def framed(name: str, frames: Sequence[Arrays]) -> Arrays:
+    """The arrays of all ``frames``, stacked by key, as NAME_key."""
+    return {f"{name}_{key}": stacked([frame[key] for frame in frames]) for key in frames[0]}

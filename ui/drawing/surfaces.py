@@ -12,12 +12,22 @@ from typing import Any
 import numpy as np
 
 from ui.drawing import palette
+from ui.drawing.camera import outermost
 from ui.drawing.colours import ColourScale
-from ui.drawing.lines import border, grid_lines, hatch, lifted, zero_curve
+from ui.drawing.lines import (
+    Arrays,
+    border,
+    grid_lines,
+    hatch,
+    in_space,
+    lifted,
+    on_chart,
+    zero_curve,
+)
 from ui.drawing.panels import (
     LIGHTING,
     MILD,
-    UNSHADED,
+    Box,
     Note,
     Panel,
     boxed,
@@ -30,12 +40,9 @@ from ui.drawing.panels import (
     ref,
     scene_layout,
 )
-from ui.drawing.sheet import outermost
 
 TRUE_SIZE = np.ones(3)
 LABEL_ROOM = 1.2  # times a box, where numbers and names stand beside it
-Arrays = dict[str, np.ndarray]
-Box = tuple[np.ndarray, np.ndarray]  # its lowest and its highest corner (3,)
 ChartLine = tuple[str, str, float, dict[str, Any]]  # array, colour, width, more of the line
 ZERO_DASHED: ChartLine = ("zero", palette.LINE, 2.0, {"dash": "dash"})
 HATCH: ChartLine = ("hatch", palette.GRID_LINE, 1.0, {})
@@ -55,27 +62,12 @@ def surface_arrays(
     """
     grid = grid_lines(values[None])[0] if lines is None else lifted(lines, axis, values[None])[0]
     zero, zero_on_surface = zero_curve(signed, axis, values)
-    on_surface = {
-        "": values, "edge": lifted(border(axis), axis, values[None])[0], "grid": grid,
-        "zero": zero_on_surface,
-    }  # fmt: skip
+    edge = lifted(border(axis), axis, values[None])[0]
+    on_surface = {"": values, "edge": edge, "grid": grid, "zero": zero_on_surface}
     arrays = on_chart(zero=zero, hatch=hatch(np.isnan(field), axis))
     for name, points in on_surface.items():
         arrays |= in_space(name, points)
     return arrays
-
-
-def on_chart(**lines: np.ndarray) -> Arrays:
-    """The coordinates NAME_u and NAME_v of ``lines`` (M, 2) over the chart."""
-    return {
-        f"{name}_{u}": points[:, i] for name, points in lines.items() for i, u in enumerate("uv")
-    }
-
-
-def in_space(name: str, points: np.ndarray) -> Arrays:
-    """The coordinates NAME_x, NAME_y (and NAME_z) of ``points`` (..., 2 or 3)."""
-    letters = "xyz"[: points.shape[-1]]
-    return {f"{name}_{x}".lstrip("_"): points[..., i] for i, x in enumerate(letters)}
 
 
 def colour_arrays(field: np.ndarray, scale: ColourScale) -> Arrays:
@@ -86,11 +78,6 @@ def colour_arrays(field: np.ndarray, scale: ColourScale) -> Arrays:
     shade = np.clip(scale.apply(field), scale.low, scale.high)
     blank = 0.0 if scale.low < 0 < scale.high else scale.low
     return {"shade": shade, "colour": np.nan_to_num(shade, nan=blank)}
-
-
-def style_of(scale: ColourScale) -> dict[str, Any]:
-    """The colours of a mesh or a marker on ``scale``."""
-    return {"colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high}
 
 
 # --- Boxes ----------------------------------------------------------------------------------------
@@ -145,7 +132,7 @@ def _all_seen(boxes: Sequence[Box], around: Box, smallest: float) -> bool:
 def scene_panel(
     name: str, label: str, style: dict[str, Any], boxes: Mapping[float, Box],
     frames: Sequence[float], names: tuple[str, ...], *, factors: np.ndarray = TRUE_SIZE,
-    shaded: bool = True, more: Sequence[dict[str, Any]] = (), notes: tuple[Note, ...] = (),
+    more: Sequence[dict[str, Any]] = (), notes: tuple[Note, ...] = (),
     seen: Sequence[np.ndarray] = (),
 ) -> Panel:  # fmt: skip
     """The surface called ``name`` in axes called ``names``, each of its ``frames`` in its box.
@@ -167,7 +154,7 @@ def scene_panel(
         kind="scene",
         label=label,
         traces=[
-            mesh(name, style) | {"lighting": LIGHTING | MILD if shaded else UNSHADED},
+            mesh(name, {"lighting": LIGHTING | MILD} | style),
             line3d(f"{name}_grid", palette.GRID_LINE, 2.5),
             line3d(f"{name}_edge", palette.GRID_LINE, 2.5),
             line3d(f"{name}_zero", palette.LINE, 6),

@@ -19,11 +19,9 @@ from ui.drawing.classified import (
     sheet_arrays,
     sheet_panels,
     sheets_camera,
-    style_of,
 )
 from ui.drawing.colours import ColourScale
-from ui.drawing.creases import crease_curves
-from ui.drawing.lines import plane_lines
+from ui.drawing.lines import crease_curves, plane_lines
 from ui.drawing.panels import EdgeOn, View, cells
 from ui.drawing.sheet import Sheet
 from ui.landing.pair import MeasuredModel, MeasuredPair
@@ -55,7 +53,7 @@ def pair_view(pair: MeasuredPair, colouring: str = "class") -> View:
     by_class = colouring == "class" or not pair.seen
     scale = CLASSES if by_class else curvature_colours(right.surface)
     reading = "p(class 1) = %{z:.2f}" if by_class else "K"
-    style = SheetStyle(style_of(scale), reading, DISCS, outline=0.6)
+    style = SheetStyle(scale.style, reading, DISCS, outline=0.6)
     sheets = [_sheet("left", left, scale, by_class), _sheet("right", right, scale, by_class)]
     room, alike = None, left.value_vectors.tolist() == right.value_vectors.tolist()
     if alike:
@@ -125,6 +123,5 @@ def _sheet(name: str, model: MeasuredModel, scale: ColourScale, by_class: bool) 
         corners=np.tile(model.value_vectors, (len(model.frames.values), 1, 1)),
         lines=plane_lines(model.frames.values[0], model.data.axis, model.value_vectors),
         creases=None if by_class else crease_curves(model.surface, model.frames.values),
-        labelled=True,
         grounded=by_class,
     )

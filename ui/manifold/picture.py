@@ -18,8 +18,11 @@ from ui.drawing import palette
 from ui.drawing.axes import Axes
 from ui.drawing.camera import best_camera, edge_on_camera
 from ui.drawing.colours import ColourScale, colour_scale, share_beyond
+from ui.drawing.lines import Arrays
 from ui.drawing.panels import (
     QUIET,
+    UNSHADED,
+    Box,
     EdgeOn,
     Note,
     Panel,
@@ -35,13 +38,10 @@ from ui.drawing.panels import (
 from ui.drawing.surfaces import (
     HATCH,
     ZERO_DASHED,
-    Arrays,
-    Box,
     ChartLine,
     boxes_of,
     chart_panel,
     scene_panel,
-    style_of,
 )
 from ui.manifold.settled import ALONG, SHARED_AXES, Settled, settled_by, strength_of
 from ui.manifold.variants import (
@@ -100,7 +100,7 @@ def manifold_picture(
     fields = [[colouring.field(x, view.layer, view.part) for x in frames] for frames in variants]
     ends = [colouring.field(each.full, view.layer, view.part) for each in settled]
     scale = colour_scale(colouring, ends, view.asinh)
-    style = style_of(scale)
+    style = scale.style
     drawn = drawn_variants(variants, fields, axes, settled)
     axis, solid = variants[0][0].surface.axis, axes.basis.shape[1] == 3
     arrays: Arrays = {"axis": axis, **cells(len(axis))}
@@ -162,11 +162,12 @@ def _scene(variant: DrawnVariant, style: dict[str, Any], names: tuple[str, ...])
         notes = tuple(Note(f"U<sub>{i + 1}</sub>", f"{name}_ring", i) for i in range(3))
         seen.append(corners)
     what = "the chart's grid lines" if variant.lines is None else "lines of the flat sheet's plane"
+    if variant.flat:  # shades would say nothing of a plane, and it is dark from one of its sides
+        style = style | {"lighting": UNSHADED}
     return scene_panel(
         name, f"{name}: the surface in representation space with {what}", style, boxes,
         list(map(strength_of, variant.frames)), names, factors=variant.own.factors,
-        # Shades would say nothing of a plane, and it is dark from one of its sides.
-        shaded=not variant.flat, more=more, notes=notes, seen=() if names else seen,
+        more=more, notes=notes, seen=() if names else seen,
     )  # fmt: skip
 
 

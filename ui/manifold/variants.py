@@ -16,11 +16,18 @@ from gating_core.attention import AttentionConfig
 from gating_core.experiments.specimen import MeasuredSpecimen
 from ui.drawing.axes import Axes
 from ui.drawing.colours import ColourScale
-from ui.drawing.creases import crease_curves
-from ui.drawing.lines import grid_lines, lies_in_a_plane, plane_lines
+from ui.drawing.lines import (
+    Arrays,
+    crease_curves,
+    framed,
+    grid_lines,
+    in_space,
+    lies_in_a_plane,
+    on_chart,
+    plane_lines,
+)
 from ui.drawing.panels import closed
-from ui.drawing.sheet import stacked
-from ui.drawing.surfaces import Arrays, colour_arrays, in_space, on_chart, surface_arrays
+from ui.drawing.surfaces import colour_arrays, surface_arrays
 from ui.manifold.settled import OwnAxes, Settled, own_axes
 
 SIMPLEX = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])  # corners of the triangle
@@ -123,11 +130,8 @@ class DrawnVariant:
         return self._named(rows), readout
 
     def _named(self, rows: list[Arrays]) -> Arrays:
-        single = len(rows) == 1
-        return {
-            f"{self.name}_{key}": rows[0][key] if single else stacked([row[key] for row in rows])
-            for key in rows[0]
-        }
+        arrays = framed(self.name, rows)
+        return arrays if len(rows) > 1 else {key: array[0] for key, array in arrays.items()}
 
 
 def drawn_variants(

@@ -27,8 +27,7 @@ from ui.drawing import palette
 from ui.drawing.axes import film_axes
 from ui.drawing.classified import curvature_scale
 from ui.drawing.lines import barycentric
-from ui.drawing.planes import PLANE_TOLERANCE, classifier_planes
-from ui.drawing.sheet import boundaries
+from ui.drawing.sheet import PLANE_TOLERANCE, boundaries, classifier_planes
 
 LARGEST_PAYLOAD_MB = 8
 MEMBER = 1
