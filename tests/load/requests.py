@@ -25,7 +25,7 @@ from ui.depth.controls import VIEW_KEY as DEPTH_VIEW
 from ui.drawing.characters import sign
 from ui.experts.controls import TREE_KEY
 from ui.experts.request import POSITIONS, TREE
-from ui.gates.controls import VIEW_KEY as GATES_VIEW
+from ui.gates.parts import VIEW_KEY as GATES_VIEW
 from ui.gates.request import SPHERE as FIRST_CASE
 from ui.landing.controls import LEFT_MODELS
 from ui.landing.controls import VIEW_KEY as LANDING_VIEW

@@ -42,7 +42,7 @@ from ui.depth.controls import VIEW_KEY as DEPTH_VIEW
 from ui.experts.controls import SEEDS as EXPERTS_SEEDS
 from ui.experts.controls import TREE_KEY
 from ui.experts.request import NULLS, POSITIONS, TREE
-from ui.gates.controls import VIEW_KEY as GATES_VIEW
+from ui.gates.parts import VIEW_KEY as GATES_VIEW
 from ui.gates.request import STRENGTHS as GATE_STRENGTHS
 from ui.landing.controls import OFFERED_TASKS
 from ui.landing.controls import VIEW_KEY as LANDING_VIEW

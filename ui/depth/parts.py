@@ -20,11 +20,12 @@ from gating_core.geometry import SurfaceResult
 from ui.common.explain import explain
 from ui.common.figures import figures
 from ui.common.lessons import section
+from ui.common.view_links import frame_to_link, point_to_link
 from ui.common.words import layers_text, percent, short
 from ui.components.view3d import Legend, view3d
 from ui.depth import measured, words
 from ui.depth.chart import COLOURS, ChartCurve, depth_chart
-from ui.depth.controls import DEPTH, VIEW_KEY, choose_stacked, frame_shown, on_pick, on_stop
+from ui.depth.controls import DEPTH, choose_stacked
 from ui.depth.replay import Replay
 from ui.depth.request import (
     SHIPPED,
@@ -37,6 +38,7 @@ from ui.depth.request import (
 from ui.drawing import palette
 from ui.work import jobs
 
+VIEW_KEY = "depth_view"
 LAST_SHOWN = "depth_last_shown"
 SPARE, STRIP_PIXELS = 640, 80  # of the window: all but the pictures; the strip of maps
 CLEAR = 0.5  # of the points: a surface of which less is known is not shown first
@@ -72,7 +74,8 @@ class DepthView:
     def frame(self) -> int:
         """The shown frame: the linked layer, or the last at which K is known at enough points."""
         clear = np.flatnonzero(np.isfinite(self.surface.known).mean((1, 2)) >= CLEAR)
-        return frame_shown(self.shown.depth, int(clear[-1]) + 1 if clear.size else 1)
+        layer = DEPTH["after"].linked or (int(clear[-1]) + 1 if clear.size else 1)
+        return min(layer, self.shown.depth) - 1
 
     @cached_property
     def curves(self) -> list[ChartCurve]:
@@ -149,8 +152,8 @@ def draw_replay(view: DepthView) -> None:
         scrub=True,
         legend=Legend(palette.SIGNED_SCALE, low, high, note),
         pick=DEPTH["spot"].linked,
-        on_pick=on_pick,
-        on_stop=on_stop,
+        on_pick=point_to_link(VIEW_KEY, "spot"),
+        on_stop=frame_to_link(VIEW_KEY, "after", range(1, UNTRAINED.depth + 1)),
         scene=f"{view.key}",
         stale=words.stale_text(shown, view.requested),
         spare=SPARE,

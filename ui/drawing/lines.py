@@ -1,4 +1,4 @@
-"""Lines on a surface: grid, border, zeros, creases, hatches; and how they become arrays by name.
+"""Lines on a surface: grid, border, zeros, hatches; and how they become arrays by name.
 
 Shapes: T frames, R x C grid points, D dimensions, M points of a line, in which rows of NaN separate
 pieces.
@@ -11,8 +11,6 @@ from collections.abc import Sequence
 
 import contourpy
 import numpy as np
-
-from gating_core.geometry import SurfaceResult, crease_levels
 
 Arrays = dict[str, np.ndarray]
 GRID_STEP = 6  # every sixth row and column is drawn on the surface
@@ -60,20 +58,6 @@ def class_boundary(logits: np.ndarray, axis: np.ndarray) -> np.ndarray:
             lines = [part for line in lines for part in _positive(line, lifted(line, axis, lead))]
         pieces += lines
     return joined(pieces)
-
-
-def crease_curves(surface: SurfaceResult, drawn: np.ndarray) -> list[np.ndarray]:
-    """Return the outline (M, 2 + D) of each frame's most curved part, in the chart and as drawn.
-
-    ``drawn`` (T, R, C, D) are the surface's points in the drawn axes. There is one row of NaN alone
-    if that part holds too little curvature (see `crease_levels`).
-    """
-    sizes = np.where(surface.decided, np.abs(surface.gaussian), 0.0)
-    outlines = []
-    for size, level, values in zip(sizes, crease_levels(surface), drawn, strict=True):
-        above = size - level if np.isfinite(level) else np.ones_like(size)
-        outlines.append(np.concatenate(zero_curve(above, surface.axis, values), -1))
-    return outlines
 
 
 def joined(lines: Sequence[np.ndarray], dim: int = 2) -> np.ndarray:

@@ -22,7 +22,6 @@ from ui.common.lessons import section
 from ui.common.link_check import forget
 from ui.common.link_controls import GridPoint
 from ui.components.tiles import Tile, draw_tiles
-from ui.components.view3d import clicked, stopped
 from ui.foreign import as_words
 from ui.gates.layers import FIRST_SEED, LAYER_SOURCES, LayerRequest
 from ui.gates.picture import SHOWN
@@ -32,7 +31,6 @@ from ui.gates.shipped import picture_file, shipped
 from ui.gates.words import tile_line
 from ui.limits import FORMULA_CHARACTERS, GATED_CHANNELS
 
-VIEW_KEY = "gates_view"
 FULL = STRENGTHS[-1]
 SEED_RANGE = (0, 9999)
 EXPONENTS, OFFSETS = (-3.0, 3.0), (-4.0, 4.0)  # of gates: beyond, all of K is in a corner
@@ -149,30 +147,9 @@ def _formulas(case: str) -> str:
     return ("$g =$ " if len(texts) == 1 else "$g_1, g_2, g_3 =$ ") + ", ".join(texts)
 
 
-def frame_shown() -> int:
-    """Return the index in `STRENGTHS` nearest to what the link says; the last, if nothing."""
-    level = GATES["level"].linked
-    level = FULL if level is None else level
-    return min(range(len(STRENGTHS)), key=lambda index: abs(STRENGTHS[index] - level))
-
-
 def marked() -> tuple[int, int] | None:
     """Return the marked grid point of the link."""
     return GATES["mark"].linked
-
-
-def on_pick() -> None:
-    """Put the clicked point into the link."""
-    if point := clicked(VIEW_KEY):
-        st.query_params["mark"] = point
-
-
-def on_stop() -> None:
-    """Put the strength into the link: the slider was let go, or playing ended."""
-    frame = stopped(VIEW_KEY, len(STRENGTHS))
-    if frame is not None:
-        st.query_params["level"] = f"{STRENGTHS[frame]:g}"
-        forget()
 
 
 def layer_controls(where: Where) -> LayerRequest:

@@ -11,16 +11,18 @@ import streamlit as st
 from gating_core.theory import BENT, PLANE, GateCase, LawAtPoint, law_at
 from ui.common.explain import beats, explain
 from ui.common.lessons import section
+from ui.common.view_links import frame_to_link, nearest_frame, point_to_link
 from ui.common.words import plus_minus, short
 from ui.components.view3d import Legend, view3d
 from ui.foreign import as_words
 from ui.gates import law_words, measured, words
-from ui.gates.controls import GATES, VIEW_KEY, frame_shown, front_controls, marked, on_pick, on_stop
+from ui.gates.controls import GATES, front_controls, marked
 from ui.gates.frames import GateFrame
 from ui.gates.picture import GatePicture
 from ui.gates.request import SETTLING, STRENGTHS, GateRequest, case_of, resolve
 from ui.work.job import Job
 
+VIEW_KEY = "gates_view"
 STYLE = Path(__file__).with_name("gates.css")
 DECIMALS = 9  # of coordinates: a grid's middle is 1e-17 off, which nobody wants to read
 SPARE = 560  # pixels of the window's height that all but the pictures takes
@@ -85,7 +87,7 @@ def draw_gallery() -> GateResult:
 
 def _fetch(request: GateRequest, shown: str) -> GateResult:
     frames, job = measured.EVERY.fetch(request)
-    index = frame_shown()
+    index = nearest_frame(GATES["level"], STRENGTHS)
     if frames is None:  # mostly the full gate, which colours and boxes need anyhow
         strength, index = STRENGTHS[index], 0
         some = measured.at_strengths(request, SETTLING if strength in SETTLING else (strength,))
@@ -115,8 +117,8 @@ def _draw_view(result: GateResult) -> None:
         legend=legend_of(picture, result.shown, result.frames),
         pick=marked(),
         rest=result.at,
-        on_pick=on_pick,
-        on_stop=on_stop if result.measuring is None else lambda: None,
+        on_pick=point_to_link(VIEW_KEY, "mark"),
+        on_stop=(lambda: None) if result.measuring else frame_to_link(VIEW_KEY, "level", STRENGTHS),
     )  # fmt: skip
     with st.container(key="progress"):
         if result.measuring is not None:

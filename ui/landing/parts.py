@@ -8,17 +8,19 @@ from gating_core.experiments.comparison import STRENGTHS, Setting
 from ui.common import words as common
 from ui.common.figures import figures
 from ui.common.lessons import section
+from ui.common.view_links import frame_to_link, point_to_link
 from ui.components.strip import strip
 from ui.components.view3d import Legend, view3d
 from ui.drawing import palette
 from ui.drawing.panels import View
 from ui.landing import words
-from ui.landing.controls import LANDING, VIEW_KEY, go_to_depth, on_pick, on_stop
+from ui.landing.controls import LANDING, go_to_depth
 from ui.landing.figures import curvature_maps, learning_curves
 from ui.landing.measured import MODEL_NAMES, LandingResult, nearest_with_surface
 from ui.landing.picture import curvature_colours
 from ui.limits import LANDING_LAYERS
 
+VIEW_KEY = "pair_view"
 OTHER_PIXELS = 440  # high: all but the pictures
 COLOURS = dict(zip(MODEL_NAMES, palette.SIDE_COLOURS.values(), strict=True))
 
@@ -50,8 +52,8 @@ def draw_pair(result: LandingResult) -> None:
         spare=OTHER_PIXELS,
         scene=f"{setting} {request.left}",
         stale=words.stale_text(setting, request.setting),
-        on_pick=on_pick,
-        on_stop=on_stop,
+        on_pick=point_to_link(VIEW_KEY, "pick"),
+        on_stop=frame_to_link(VIEW_KEY, "strength", STRENGTHS),
     )
 
 

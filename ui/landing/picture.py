@@ -21,9 +21,10 @@ from ui.drawing.classified import (
     sheets_camera,
 )
 from ui.drawing.colours import ColourScale
-from ui.drawing.lines import crease_curves, plane_lines
+from ui.drawing.lines import plane_lines
 from ui.drawing.panels import EdgeOn, View, cells
 from ui.drawing.sheet import Sheet
+from ui.drawing.surfaces import crease_curves
 from ui.landing.pair import MeasuredModel, MeasuredPair
 
 COLOURINGS = ("class", "curvature")

@@ -11,8 +11,9 @@ from streamlit.delta_generator import DeltaGenerator
 from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen, Specimen
 from ui.common.explain import explain
 from ui.common.lessons import section
+from ui.common.view_links import point_to_link
 from ui.common.words import percent, short
-from ui.components.view3d import Legend, clicked, stopped, view3d
+from ui.components.view3d import Legend, stopped, view3d
 from ui.manifold import captions, measured, words
 from ui.manifold.controls import REVEALED, SHOWN_DEPTH, Slots, fit_axes, marked, put_strength
 from ui.manifold.dial import Dial, dial_of, strengths, watch_dial
@@ -145,7 +146,7 @@ def draw_view(result: ManifoldResult) -> ManifoldPicture:
         reveal=st.session_state.get(REVEALED, 0),
         legend=Legend(scale.colours, low, high, words.scale_notes(picture, view)),
         pick=marked(resolved.grid),
-        on_pick=_on_pick,
+        on_pick=point_to_link(VIEW_KEY, "point"),
         on_stop=_on_stop,
     )
     with st.container(key="progress"):
@@ -171,11 +172,6 @@ def _scene_of(request: ManifoldRequest) -> ManifoldRequest:
         request, strength=plain.strength, grid=plain.grid, metric=Metric(), values=None,
         gate_weight=None,
     )  # fmt: skip
-
-
-def _on_pick() -> None:
-    if point := clicked(VIEW_KEY):
-        st.query_params["point"] = point
 
 
 def _on_stop() -> None:

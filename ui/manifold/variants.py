@@ -18,7 +18,6 @@ from ui.drawing.axes import Axes
 from ui.drawing.colours import ColourScale
 from ui.drawing.lines import (
     Arrays,
-    crease_curves,
     framed,
     grid_lines,
     in_space,
@@ -27,7 +26,7 @@ from ui.drawing.lines import (
     plane_lines,
 )
 from ui.drawing.panels import closed
-from ui.drawing.surfaces import colour_arrays, surface_arrays
+from ui.drawing.surfaces import colour_arrays, crease_curves, surface_arrays
 from ui.manifold.settled import OwnAxes, Settled, own_axes
 
 SIMPLEX = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])  # corners of the triangle
