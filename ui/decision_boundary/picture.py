@@ -17,12 +17,11 @@ from ui.drawing.axes import Axes
 from ui.drawing.classified import (
     SheetStyle,
     class_colours,
-    curvature_scale,
     sheet_arrays,
     sheet_panels,
     sheets_camera,
 )
-from ui.drawing.colours import ColourScale
+from ui.drawing.colours import ColourScale, scale_of
 from ui.drawing.panels import QUIET, Panel, View, cells, ref
 from ui.drawing.sheet import Sheet
 from ui.foreign import in_plot
@@ -74,7 +73,7 @@ def training_picture(
     if by_class:
         scale = ColourScale(palette.class_scale(data.colours), 0.0, data.class_count - 1.0)
     else:
-        scale = curvature_scale([field[-1] for field in fields.values()], asinh=True)
+        scale = scale_of("curvature", [field[-1] for field in fields.values()])
     reading = _reading(data) if by_class else "K is not measured yet"
     style = SheetStyle(scale.style, reading, tested=tested, filled=not by_class)
     arrays: dict[str, np.ndarray] = {"axis": data.axis, **cells(len(data.axis))}

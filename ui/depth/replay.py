@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from gating_core.experiments.specimen import COLOURINGS
 from gating_core.geometry import SurfaceResult
 from ui.drawing import palette
 from ui.drawing.camera import best_camera
-from ui.drawing.colours import colour_scale
+from ui.drawing.colours import scale_of
 from ui.drawing.lines import Arrays, framed, on_chart
 from ui.drawing.panels import LIGHTING, Panel, View, cells, heat, line2d, ref
 from ui.drawing.surfaces import chart_panel, colour_arrays, scene_panel, surface_arrays
@@ -55,7 +54,7 @@ def replay_view(surface: SurfaceResult, sheet: bool) -> Replay:
         centre = (values.max((1, 2), keepdims=True) + values.min((1, 2), keepdims=True)) / 2
         values = (values - centre) / np.maximum(sizes, SMALLEST)[:, None, None, None]
     # One for all layers, which holds 98 % of the points of each.
-    scale = colour_scale(COLOURINGS["curvature"], list(field), asinh=True, each=True)
+    scale = scale_of("curvature", list(field), each=True)
     signed = surface.gaussian_where(surface.decided)
     layers = [
         surface_arrays(drawn, surface.axis, shown, decided) | colour_arrays(shown, scale)

@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 
 from gating_core.experiments.comparison import DrawnData
-from gating_core.experiments.specimen import COLOURINGS
 from ui.drawing import palette
 from ui.drawing.camera import Camera, best_camera
 from ui.drawing.class_mesh import ClassMesh
-from ui.drawing.colours import ColourScale, colour_scale
 from ui.drawing.lines import Arrays, border, grid_lines, hatch, in_space, lifted, on_chart, stacked
 from ui.drawing.panels import (
     QUIET,
@@ -227,8 +225,3 @@ def class_colours(logits: np.ndarray, discrete: bool = False) -> np.ndarray:
         return logits.argmax(-1).astype(np.uint8)
     # Not SciPy's softmax: its import takes a tenth of a second of a first visit.
     return np.exp(logits[..., 1] - np.logaddexp(logits[..., 0], logits[..., 1]))
-
-
-def curvature_scale(fields: list[np.ndarray], asinh: bool = False) -> ColourScale:
-    """Colours of K over all ``fields``, NaN where it is not known."""
-    return colour_scale(COLOURINGS["curvature"], fields, asinh)

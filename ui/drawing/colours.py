@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gating_core.experiments.specimen import Colouring
+from gating_core.experiments.specimen import COLOURINGS, Colouring
 from ui.drawing import palette
 
 QUANTILE = 0.9  # of a quantity's size: where linear colours end
@@ -94,6 +94,13 @@ def colour_scale(
         return ColourScale(colours, low, high, soft=soft, beyond=_beyond(fields, end))
     low, high = palette.symmetric_range(max(float(np.quantile(x, QUANTILE)) for x in parts))
     return ColourScale(colours, low if signed else 0.0, high, beyond=_beyond(fields, high))
+
+
+def scale_of(
+    quantity: str, fields: Sequence[np.ndarray], asinh: bool = True, each: bool = False
+) -> ColourScale:
+    """Return the `colour_scale` of a key of `COLOURINGS`."""
+    return colour_scale(COLOURINGS[quantity], fields, asinh, each)
 
 
 def share_beyond(field: np.ndarray, scale: ColourScale) -> float:

@@ -22,12 +22,13 @@ from ui.common.figures import figures
 from ui.common.lessons import section
 from ui.common.words import error_text, short
 from ui.components.view3d import view3d
+from ui.drawing.colours import scale_of
 from ui.gates import measured
 from ui.gates import panel_words as words
 from ui.gates.controls import GATES, layer_controls, premise_controls, shape_controls
 from ui.gates.frames import GateFrame
 from ui.gates.law_words import readout
-from ui.gates.maps import CONFIG, map_figure, scale_of, triangle_figure
+from ui.gates.maps import CONFIG, map_figure, triangle_figure
 from ui.gates.parts import SPARE, GateResult, legend_of
 from ui.gates.shapes import FittedGate, ShapeRequest
 from ui.gates.words import caption, range_text

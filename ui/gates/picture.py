@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.experiments.specimen import COLOURINGS
 from ui.drawing import palette
 from ui.drawing.camera import best_camera
-from ui.drawing.colours import ColourScale, colour_scale, share_beyond
+from ui.drawing.colours import ColourScale, scale_of, share_beyond
 from ui.drawing.lines import Arrays, border, framed, hatch, in_space, lifted, on_chart
 from ui.drawing.panels import Note, Panel, View, cells, ghost
 from ui.drawing.surfaces import (
@@ -27,7 +26,6 @@ from ui.drawing.surfaces import (
     vary,
 )
 from ui.gates.frames import GateFrame
-from ui.gates.maps import scale_of
 from ui.gates.request import STRENGTHS
 
 SHOWN = {"K": "curvature", "|H|": "mean"}  # what the colours can show: a quantity of `COLOURINGS`
@@ -87,7 +85,7 @@ def gate_picture(
             frames, {key: frame.values for key, frame in zip(keys, frames, strict=True)}
         )
     scale = scale_of(SHOWN[shown], [_field(frame, shown) for frame in settled.frames])
-    gate_scale = colour_scale(COLOURINGS["gate"], [frame.gate for frame in settled.frames])
+    gate_scale = scale_of("gate", [frame.gate for frame in settled.frames], asinh=False)
     reach = {key: drawable(values) for key, values in settled.reach.items()}
     boxes, _ = boxes_of(reach, SMALLEST)
     own = vary(boxes)

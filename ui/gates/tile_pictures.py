@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from gating_core.experiments.specimen import COLOURINGS
 from gating_core.theory import MeasuredGate
 from ui.drawing import palette
 from ui.drawing.camera import best_camera
-from ui.drawing.colours import colour_scale
+from ui.drawing.colours import scale_of
 from ui.drawing.lines import GRID_STEP, triangles
 
 SIZE = (240, 150)  # pixels: twice of what is shown
@@ -33,7 +32,7 @@ def draw_tile(measured: MeasuredGate, path: Path) -> None:
     size = len(values)
     faces = np.c_[np.full(2 * (size - 1) ** 2, 3), triangles(size)]
     mesh = pyvista.PolyData(values.reshape(-1, 3), faces.ravel())
-    scale = colour_scale(COLOURINGS["curvature"], [surface.known[0]], asinh=True)
+    scale = scale_of("curvature", [surface.known[0]])
     shade = np.clip(scale.apply(surface.known[0]), scale.low, scale.high)
     share = (np.nan_to_num(shade).ravel() - scale.low) / (scale.high - scale.low)
     mesh["colour"] = _colours(share, scale.colours)

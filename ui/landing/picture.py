@@ -15,12 +15,11 @@ from ui.drawing.camera import edge_on_camera
 from ui.drawing.classified import (
     SheetStyle,
     class_colours,
-    curvature_scale,
     sheet_arrays,
     sheet_panels,
     sheets_camera,
 )
-from ui.drawing.colours import ColourScale
+from ui.drawing.colours import ColourScale, scale_of
 from ui.drawing.lines import plane_lines
 from ui.drawing.panels import EdgeOn, View, cells
 from ui.drawing.sheet import Sheet
@@ -34,7 +33,7 @@ CLASSES = ColourScale(palette.CLASS_SCALE, 0.0, 1.0)
 
 def curvature_colours(surface: SurfaceResult) -> ColourScale:
     """Return colours of K at full strength, symmetric about zero, on an asinh scale."""
-    return curvature_scale([surface.known[-1]], asinh=True)
+    return scale_of("curvature", [surface.known[-1]])
 
 
 def pair_view(pair: MeasuredPair, colouring: str = "class") -> View:

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from gating_core.experiments.specimen import COLOURINGS
 from gating_core.geometry import ErrorCurve, SecondOpinion
 from ui.common.words import percent, tick_text
 from ui.drawing import palette
-from ui.drawing.colours import colour_scale
+from ui.drawing.colours import scale_of
 from ui.manifold.histogram import LEGEND, TITLE_SIZE
 
 # Colour and symbol of each curve by name, the same in every figure.
@@ -43,7 +42,7 @@ def error_maps(second: SecondOpinion) -> list[go.Figure]:
     errors = {
         name: _log_error(second, other) for name, other in others.items() if other is not None
     }
-    scale = colour_scale(COLOURINGS["curvature"], [second.known])
+    scale = scale_of("curvature", [second.known], asinh=False)
     note = f"exact K ({percent(scale.beyond)} of points beyond)" if scale.beyond else "exact K"
     text = tick_text(scale.high)
     ticks = {-scale.high: f"−{text}", 0: "0", scale.high: text}

@@ -16,7 +16,6 @@ import plotly.graph_objects as go
 
 from gating_core.attention import WeightChart, through_logs
 from gating_core.experiments.specimen import (
-    COLOURINGS,
     Specimen,
     build_specimen,
     chart_of,
@@ -35,7 +34,7 @@ from gating_core.geometry import (
 from ui.common.lessons import section
 from ui.common.words import error_text, figures, percent, plus_minus
 from ui.drawing import palette
-from ui.drawing.colours import QUANTILE, ColourScale, colour_scale
+from ui.drawing.colours import QUANTILE, ColourScale, scale_of
 from ui.manifold.lying.pictures import globe, quantity_map, side_view
 from ui.manifold.request import ManifoldRequest, resolve
 
@@ -96,7 +95,7 @@ def lying_picture(name: str) -> LyingPicture:
 
 def _k_map(surface: SurfaceResult, field: np.ndarray, zero_line: bool = False) -> go.Figure:
     """K (R, C) on the scale that the page would give it alone."""
-    scale = colour_scale(COLOURINGS["curvature"], [field])
+    scale = scale_of("curvature", [field], asinh=False)
     return quantity_map(surface.axis, field, scale, "K", signed=field if zero_line else None)
 
 

@@ -25,7 +25,7 @@ from ui.decision_boundary.parts import still_figure
 from ui.decision_boundary.picture import PAINTS, RunCurve, training_picture
 from ui.drawing import palette
 from ui.drawing.axes import film_axes
-from ui.drawing.classified import curvature_scale
+from ui.drawing.colours import scale_of
 from ui.drawing.lines import barycentric
 from ui.drawing.sheet import PLANE_TOLERANCE, boundaries, classifier_planes
 
@@ -411,7 +411,7 @@ def test_colours(run, paint, discrete):
             assert low == -high < 0
             field = fields_of(sides)[name]
             known = np.isfinite(field)
-            scale = curvature_scale([x[-1] for x in fields_of(sides).values()], asinh=True)
+            scale = scale_of("curvature", [x[-1] for x in fields_of(sides).values()])
             assert (low, high) == scale.ends
             np.testing.assert_array_equal(colour[known], scale.apply(field[known].clip(low, high)))
             np.testing.assert_array_equal(view.arrays[f"{name}_field"], field)
