@@ -15,14 +15,13 @@ from ui.drawing import palette
 from ui.drawing.camera import best_camera
 from ui.drawing.colours import scale_of
 from ui.drawing.lines import Arrays, framed, on_chart
-from ui.drawing.panels import LIGHTING, Panel, View, cells, heat, line2d, ref
+from ui.drawing.panels import CHART_NAMES, LIGHTING, Panel, View, cells, heat, line2d, ref
 from ui.drawing.surfaces import chart_panel, colour_arrays, scene_panel, surface_arrays
 
 REPLAY_GRID = 31
 ALIKE = 0.25  # of the largest diagonal: where no surface is smaller, all are drawn to one scale
 GAP = 4  # cells between two maps of the strip
 SMALLEST = np.finfo(float).tiny
-NAMES = ("x<sub>1</sub>", "x<sub>2</sub>"), ("u", "v")  # of the chart: of stacks and of sheets
 LOOK = {"lighting": LIGHTING, "hovertemplate": "<extra></extra>"}  # of the surface
 
 
@@ -71,7 +70,8 @@ def replay_view(surface: SurfaceResult, sheet: bool) -> Replay:
     )  # fmt: skip
     chart = chart_panel(
         "sheet", f"{symbol} of the shown layer over the chart, the line K = 0 dashed, what is not"
-        " known hatched", surface.axis, NAMES[sheet], scale.style, symbol,
+        " known hatched", surface.axis, CHART_NAMES["weights" if sheet else "inputs"], scale.style,
+        symbol,
     )  # fmt: skip
     view = View(
         columns=[[scene], [chart], [strip]],

@@ -17,6 +17,7 @@ from ui.drawing.camera import Camera, best_camera
 from ui.drawing.class_mesh import ClassMesh
 from ui.drawing.lines import Arrays, border, grid_lines, hatch, in_space, lifted, on_chart, stacked
 from ui.drawing.panels import (
+    CHART_NAMES,
     QUIET,
     Box,
     Panel,
@@ -36,7 +37,6 @@ from ui.drawing.panels import (
 )
 from ui.drawing.sheet import Sheet
 
-CHART_NAMES = ("x<sub>1</sub>", "x<sub>2</sub>")
 PAPER = "#ffffff"
 SYMBOLS = ("circle", "square", "diamond", "cross")
 
@@ -198,7 +198,7 @@ def _plane(sheet: Sheet, style: SheetStyle) -> Panel:
         kind="plane",
         label=f"{name} model: decision boundary in the input plane",
         traces=traces,
-        layout=chart_layout(data.axis, CHART_NAMES),
+        layout=chart_layout(data.axis, CHART_NAMES["inputs"]),
         pick={"x": "axis", "y": "axis"},
     )
 

@@ -36,6 +36,7 @@ NOTHING_DRAWN = {  # of an axis; after "visible": False Plotly draws no names in
     "title": {"text": ""}, "showticklabels": False, "ticks": "", "showgrid": False,
     "zeroline": False, "showline": False, "showbackground": False, "showspikes": False,
 }  # fmt: skip
+CHART_NAMES = {"inputs": ("x<sub>1</sub>", "x<sub>2</sub>"), "weights": ("u", "v")}  # of its axes
 QUIET = {"hoverinfo": "skip", "showlegend": False}
 Box = tuple[np.ndarray, np.ndarray]  # its lowest and its highest corner (3,)
 

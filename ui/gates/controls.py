@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
-
 from gating_core.theory import (
     COUNTEREXAMPLES,
     FIRST_FORMULA,
@@ -19,14 +17,12 @@ from gating_core.theory import (
 from ui.common.control_table import Controls, draw_columns, read, table
 from ui.common.controls import Choice, Control, Fold, Number, Where
 from ui.common.lessons import section
-from ui.common.link_check import forget
-from ui.common.link_controls import GridPoint
+from ui.common.link_controls import GridPoint, LinkedChoice
 from ui.components.tiles import Tile, draw_tiles
 from ui.foreign import as_words
-from ui.gates.layers import FIRST_SEED, LAYER_SOURCES, LayerRequest
+from ui.gates.folded import FIRST_SEED, LAYER_SOURCES, SIZES, UNITS, LayerRequest, ShapeRequest
 from ui.gates.picture import SHOWN
 from ui.gates.request import OWN, RADII, SPHERE, STEPS, STRENGTHS, GateRequest
-from ui.gates.shapes import SIZES, UNITS, ShapeRequest
 from ui.gates.shipped import picture_file, shipped
 from ui.gates.words import tile_line
 from ui.limits import FORMULA_CHARACTERS, GATED_CHANNELS
@@ -38,12 +34,8 @@ SLICES = tuple(name for name, each in COUNTEREXAMPLES.items() if each.point == "
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cases(Choice):
+class Cases(LinkedChoice):
     """One of the gallery's cases, in the link alone: a click on a tile opens it."""
-
-    @property
-    def value(self) -> Any:
-        return self.clean(self.linked)
 
     def draw(self, where: Where, **more: Any) -> Any:
         tiles = {
@@ -51,14 +43,8 @@ class Cases(Choice):
             for name, numbers in shipped().items()
         }
         with where.container():
-            draw_tiles(tiles, self.value, self.key, self._choose, width="content")
+            draw_tiles(tiles, self.value, self.key, self.choose, width="content")
         return self.value
-
-    def _choose(self, word: str) -> None:
-        st.query_params.pop(self.key, None)
-        if word != self.default:
-            st.query_params[self.key] = word
-        forget()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,32 +1,41 @@
-"""The *Doubt* tab: bounds, integrals, where the curvature sits, and second opinions."""
+"""The *Doubt* tab: what is proved, bounds, integrals, where the curvature sits, second opinions."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 import streamlit as st
 
 from gating_core.experiments import cost
-from gating_core.experiments.specimen import MeasuredSpecimen
+from gating_core.experiments.specimen import MeasuredSpecimen, Specimen, chart_of
 from gating_core.geometry import TILT_LIMIT, Integral, SurfaceIntegrals, opinion_evaluations
 from ui.common.explain import explain
 from ui.common.figures import figures
 from ui.common.lessons import section
 from ui.common.words import error_text, percent, plus_minus, short
 from ui.drawing import palette
+from ui.drawing.panels import CHART_NAMES
 from ui.limits import OPINION_COST
 from ui.manifold import measured
+from ui.manifold.captions import best_total
 from ui.manifold.controls import MANIFOLD, WHOSE
 from ui.manifold.disagreement import error_curves, error_maps
 from ui.manifold.explain import error_curves_text, error_maps_text, histogram_text, integrals_text
 from ui.manifold.histogram import curvature_histogram
-from ui.manifold.proofs import draw_proved
+from ui.manifold.measured import TOTALS
 from ui.manifold.request import Resolved
 from ui.manifold.words import VARIANT_NAMES
+from ui.proved.measured import ProvableSurface
+from ui.proved.section import Code, Compared, draw_proofs
+from ui.proved.words import short_code
 
+IMPORTS = """\
+from gating_core.attention import AttentionConfig, GateConfig
+from gating_core.experiments.specimen import Specimen, chart_of"""
+REFINED = ("absolute", "gaussian", "area")
 COLOURS = dict(zip(VARIANT_NAMES, palette.SIDE_COLOURS.values(), strict=True))
 INTEGRALS = {
     "area": "Area ∫dA (length²)",
@@ -46,7 +55,7 @@ MAP_NAMES = (
 
 def draw_doubt(resolved: Resolved, variants: list[MeasuredSpecimen]) -> None:
     """Draw everything that the tab shows below the covariance."""
-    draw_proved(variants)
+    draw_proofs(lambda: _compared(variants), CHART_NAMES[variants[-1].specimen.chart])
     st.subheader("Bounds", anchor=False)
     columns = [_bounds(variant) for variant in variants]
     # One column for each variant: on a telephone ten columns would be cut off.
@@ -165,3 +174,27 @@ def _draw_opinion(resolved: Resolved, variants: list[MeasuredSpecimen]) -> None:
     with st.container(horizontal=True):
         explain("the maps", error_maps_text(step))
         explain("the error curves", error_curves_text(step))
+
+
+# --- What is proved -------------------------------------------------------------------------------
+
+
+def _compared(variants: Sequence[MeasuredSpecimen]) -> tuple[list[Compared], Code]:
+    compared = [
+        Compared(name, surface_of(each.specimen), estimates(each), each.surface)
+        for name, each in zip(VARIANT_NAMES, variants, strict=False)
+    ]
+    return compared, (IMPORTS, f"surface = chart_of({short_code(variants[-1].specimen)})")
+
+
+def surface_of(specimen: Specimen) -> ProvableSurface:
+    """Return what is proved of a specimen."""
+    return ProvableSurface(specimen, chart_of(specimen), specimen.covariance)
+
+
+def estimates(variant: MeasuredSpecimen) -> dict[str, Integral]:
+    """Return the estimated integrals that are there: refined ones, or the grid's total."""
+    refined = TOTALS.cached((variant.specimen,)).get(variant.specimen)
+    known = {} if refined is None else {name: getattr(refined, name) for name in REFINED}
+    total = best_total(variant, refined)
+    return known | ({} if total is None else {"absolute": total})

@@ -1,4 +1,4 @@
-"""The Manifold page's parts: what is fetched for it, and how its tabs are laid out."""
+"""The Manifold page's parts: what is fetched for it, how its tabs and its gallery are laid out."""
 
 from __future__ import annotations
 
@@ -9,21 +9,31 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen, Specimen
-from ui.common.explain import explain
+from ui.common.explain import beats, explain
 from ui.common.lessons import section
 from ui.common.view_links import point_to_link
 from ui.common.words import percent, short
 from ui.components.view3d import Legend, stopped, view3d
 from ui.manifold import captions, measured, words
-from ui.manifold.controls import REVEALED, SHOWN_DEPTH, Slots, fit_axes, marked, put_strength
-from ui.manifold.dial import Dial, dial_of, strengths, watch_dial
+from ui.manifold.controls import (
+    MANIFOLD,
+    REVEALED,
+    SHOWN_DEPTH,
+    Slots,
+    apply_request,
+    fit_axes,
+    marked,
+    put_strength,
+)
 from ui.manifold.explain import handles_text, heatmap_text, simplex_text, surfaces_text
 from ui.manifold.handles import can_drag, draw_handles, is_dragging
-from ui.manifold.measured import TOTALS, Totals, watch_totals
+from ui.manifold.lying import LYING, LyingPicture, lying_picture
+from ui.manifold.measured import TOTALS, Dial, Totals, dial_of, strengths, watch_dial, watch_totals
 from ui.manifold.picture import ManifoldPicture, ManifoldView
 from ui.manifold.request import ManifoldRequest, Metric, Resolved
-from ui.manifold.settled import Settled, settled_by, strength_of
-from ui.manifold.variants import draws_simplex
+from ui.manifold.variants import Settled, draws_simplex, settled_by, strength_of
+from ui.work import pool
+from ui.work.cache import cached
 from ui.work.job import Job
 
 VIEW_KEY = "manifold_view"
@@ -255,3 +265,39 @@ def draw_inspect(result: ManifoldResult, stage: DeltaGenerator) -> None:
     if marked(result.resolved.grid) is None:
         st.caption("No point is marked: click one. The table is about the middle of the chart.")
     st.table(words.point_rows(result.variants, result.at, result.view))
+
+
+# --- The gallery ----------------------------------------------------------------------------------
+
+
+@cached("Computing the picture and the number …")
+def _lying_picture(name: str) -> LyingPicture:
+    return pool.POOL.call(lying_picture, name)
+
+
+def draw_lying_pictures() -> None:
+    """One case, and the choice among all."""
+    name = MANIFOLD["fooled"].draw(st)
+    lie = _lying_picture(name)
+    st.subheader(lie.title, anchor=False)
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(f"**The picture says:** {lie.lie}.")
+        alt = f"{lie.title}. The picture says: {lie.lie}. The number says: {lie.number_name}"
+        st.plotly_chart(
+            lie.figure, alt=f"{alt} {lie.number}.", key=f"lying_{name}",
+            config={"displayModeBar": False},
+        )  # fmt: skip
+        misread = f"It seems to say: {lie.lie}. {' '.join(lie.reasons)}"
+        explain("the misleading picture", beats(lie.drawn, lie.formula, lie.look_for, misread))
+    with right:
+        st.markdown("**The number says:**")
+        st.metric(lie.number_name, lie.number)
+        st.caption(lie.doubt)
+        for reason in lie.reasons:
+            st.markdown(reason)
+        if (request := LYING[name].request) is not None:
+            st.button(
+                "Show this model on the page", icon=":material/visibility:",
+                key=f"lying_show_{name}", on_click=apply_request, args=(request,),
+            )  # fmt: skip

@@ -20,6 +20,7 @@ from ui.drawing.camera import best_camera, edge_on_camera
 from ui.drawing.colours import ColourScale, colour_scale, share_beyond
 from ui.drawing.lines import Arrays
 from ui.drawing.panels import (
+    CHART_NAMES,
     QUIET,
     UNSHADED,
     Box,
@@ -43,17 +44,20 @@ from ui.drawing.surfaces import (
     chart_panel,
     scene_panel,
 )
-from ui.manifold.settled import ALONG, SHARED_AXES, Settled, settled_by, strength_of
 from ui.manifold.variants import (
+    ALONG,
+    SHARED_AXES,
     SIMPLEX,
     DrawnVariant,
     Readout,
+    Settled,
     Variants,
     drawn_variants,
     draws_simplex,
+    settled_by,
+    strength_of,
 )
 
-CHART_NAMES = {"inputs": ("x<sub>1</sub>", "x<sub>2</sub>"), "weights": ("u", "v")}
 SMALLEST = 0.35  # of a box's diagonal: a surface that is smaller gets a box of its own
 CREASE: ChartLine = ("crease", palette.CREASE, 2.0, {})
 

@@ -24,9 +24,8 @@ from ui.drawing.axes import coordinate_axes
 from ui.drawing.lines import barycentric, grid_lines, lifted, plane_lines, zero_curve
 from ui.drawing.panels import FAINT, UNDER
 from ui.drawing.sheet import boundaries, drawn_planes, plane_patch
-from ui.landing.figures import curvature_maps, learning_curves
 from ui.landing.pair import MeasuredPair, measure_model
-from ui.landing.picture import curvature_colours, pair_view
+from ui.landing.picture import curvature_colours, curvature_maps, learning_curves, pair_view
 from ui.landing.words import captions
 
 AXIS = np.linspace(-1, 1, 21)
