@@ -111,7 +111,7 @@ def _strip(
                 "hovertemplate": f"layer %{{x:.0f}}<br>{symbol} = %{{customdata:.3g}}"
                 "<extra></extra>",
             },
-            line2d("now_u", "now_v", palette.ACCENT, 3),
+            line2d("now", palette.ACCENT, 3),
         ],
         layout={
             "xaxis": {

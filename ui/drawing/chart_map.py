@@ -145,10 +145,8 @@ def _pixels(fine: np.ndarray, kinds: Sequence[CellKind], drawn: Sequence[int]) -
     """Pixels of the kinds that are ``drawn``, each in its colour; the others are transparent."""
     code = np.zeros(len(kinds) + 1, dtype=np.uint8)  # the last one is that of several kinds
     code[drawn] = np.arange(1, len(drawn) + 1)
-    colours = ["rgba(0, 0, 0, 0)", *(kinds[number].colour for number in drawn)]
-    ends = np.linspace(0, 1, len(colours) + 1)
-    scale = [(end, colour) for low, high, colour in zip(ends, ends[1:], colours, strict=False)
-             for end in (low, high)]  # fmt: skip
+    colours = ["rgba(0, 0, 0, 0)", *(kinds[number].colour or "" for number in drawn)]
+    scale = palette.steps(np.linspace(0, 1, len(colours) + 1).tolist(), colours)
     return {
         "type": "heatmap", "x": _axis(len(fine)), "y": _axis(len(fine)), "z": code[fine],
         "zmin": -0.5, "zmax": len(drawn) + 0.5, "colorscale": scale, "showscale": False,

@@ -181,12 +181,12 @@ def _plane(sheet: Sheet, style: SheetStyle) -> Panel:
         shown, extra = f"{name}_fine", {"x": ref("fine_axis"), "y": ref("fine_axis")}
     traces = [
         heat(shown, style.mesh, reading, **extra),
-        line2d(f"{name}_curve_u", f"{name}_curve_v", palette.LINE, 3),
+        line2d(f"{name}_curve", palette.LINE, 3),
     ]
     if sheet.field is not None:
-        traces.append(line2d(f"{name}_hatch_u", f"{name}_hatch_v", palette.GRID_LINE, 1))
+        traces.append(line2d(f"{name}_hatch", palette.GRID_LINE, 1))
     if sheet.creases is not None:
-        traces.append(line2d(f"{name}_crease_u", f"{name}_crease_v", palette.CREASE, 2))
+        traces.append(line2d(f"{name}_crease", palette.CREASE, 2))
     for part, _ in _parts(data):
         if part == "test" and not style.tested:
             continue

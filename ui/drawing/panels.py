@@ -104,7 +104,7 @@ class View:
     frames: int
     camera: dict[str, dict[str, float]]
     colour_range: tuple[float, float]
-    beyond: float = field(default=0.0)  # share of points whose colour is cut off
+    beyond: float = 0.0  # share of points whose colour is cut off
     edge_on: tuple[EdgeOn, ...] = ()  # one for all columns, or one for each
 
 
@@ -175,10 +175,13 @@ def line3d(prefix: str, colour: str, width: float) -> dict[str, Any]:
     return {"type": "scatter3d", "mode": "lines", **xyz(prefix), "line": line, **QUIET}
 
 
-def line2d(x: str, y: str, colour: str, width: float, **more: Any) -> dict[str, Any]:
-    """Return a line in a plane through the arrays called ``x`` and ``y``."""
+def line2d(
+    prefix: str, colour: str, width: float, letters: str = "uv", **more: Any
+) -> dict[str, Any]:
+    """Return a line in a plane through the arrays PREFIX_u, PREFIX_v, or of other ``letters``."""
+    x, y = (ref(f"{prefix}_{letter}") for letter in letters)
     line = {"color": colour, "width": width, **more}
-    return {"type": "scatter", "mode": "lines", "x": ref(x), "y": ref(y), "line": line, **QUIET}
+    return {"type": "scatter", "mode": "lines", "x": x, "y": y, "line": line, **QUIET}
 
 
 def heat(field: str, style: dict[str, Any], reading: str, **more: Any) -> dict[str, Any]:

@@ -206,7 +206,7 @@ def chart_panel(
         traces=[
             heat(f"{name}_{shade}", style, reading, customdata=ref(f"{name}_{read}")),
             *(
-                line2d(f"{name}_{line}_u", f"{name}_{line}_v", colour, width, **more)
+                line2d(f"{name}_{line}", colour, width, **more)
                 for line, colour, width, more in lines
             ),
         ],

@@ -9,10 +9,10 @@ import numpy as np
 import streamlit as st
 
 from gating_core.theory import BENT, PLANE, GateCase, LawAtPoint, law_at
-from ui.common.explain import beats, explain
 from ui.common.lessons import section
+from ui.common.parts import draw_explanation
 from ui.common.view_links import frame_to_link, nearest_frame, point_to_link
-from ui.common.words import plus_minus, short
+from ui.common.words import plus_minus, rough, short
 from ui.components.view3d import Legend, view3d
 from ui.foreign import as_words
 from ui.gates import law_words, measured, words
@@ -127,7 +127,7 @@ def _draw_view(result: GateResult) -> None:
 
 def legend_of(picture: GatePicture, shown: str, frames: tuple[GateFrame, ...]) -> Legend:
     """Return the colours of a picture, and what else is to be known of it."""
-    ends = [f"{shown} = {short(float(f'{end:.2g}'))}" for end in picture.scale.ends]
+    ends = [f"{shown} = {rough(end)}" for end in picture.scale.ends]
     low, high = ("", "") if picture.scale.collapsed else ends
     return Legend(picture.scale.colours, low, high, words.legend_notes(picture, frames))
 
@@ -174,8 +174,7 @@ def draw_why(result: GateResult) -> None:
 def draw_explanations(result: GateResult) -> None:
     """Draw how the pictures are read."""
     frame = result.frame
-    text = section(
-        "gates", "sheet", points=len(frame.axis), caption=words.caption(frame, result.shown),
-        doubt=words.doubt_text(frame),
+    draw_explanation(
+        "gates", "the gated sheet", "sheet", points=len(frame.axis),
+        caption=words.caption(frame, result.shown), doubt=words.doubt_text(frame),
     )  # fmt: skip
-    explain("the gated sheet", beats(*text.split("\n\n")))

@@ -67,7 +67,7 @@ def _curvature_legend(view: View) -> Legend:
         f"saddle-like to dome-like · asinh scale, {common.percent(view.beyond)} of the points at"
         f" λ = 1 exceed it · {common.crease_text()} · hatched: not known"
     )
-    low, high = (f"K = {common.short(float(f'{end:.2g}'))}" for end in view.colour_range)
+    low, high = (f"K = {common.rough(end)}" for end in view.colour_range)
     return Legend(palette.SIGNED_SCALE, low, high, note)
 
 

@@ -11,8 +11,9 @@ from streamlit.delta_generator import DeltaGenerator
 from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen, Specimen
 from ui.common.explain import beats, explain
 from ui.common.lessons import section
+from ui.common.parts import BARE
 from ui.common.view_links import point_to_link
-from ui.common.words import percent, short
+from ui.common.words import percent, rough
 from ui.components.view3d import Legend, stopped, view3d
 from ui.manifold import captions, measured, words
 from ui.manifold.controls import (
@@ -25,7 +26,12 @@ from ui.manifold.controls import (
     marked,
     put_strength,
 )
-from ui.manifold.explain import handles_text, heatmap_text, simplex_text, surfaces_text
+from ui.manifold.explain import (
+    explain_handles,
+    explain_heatmap,
+    explain_simplex,
+    explain_surfaces,
+)
 from ui.manifold.handles import can_drag, draw_handles, is_dragging
 from ui.manifold.lying import LYING, LyingPicture, lying_picture
 from ui.manifold.measured import TOTALS, Dial, Totals, dial_of, strengths, watch_dial, watch_totals
@@ -135,7 +141,7 @@ def draw_view(result: ManifoldResult) -> ManifoldPicture:
     totals = request, *there, tuple(each in refined for each in result.specimens), view
     unrefined = captions.REFINED_ELSEWHERE if view.inspect else captions.BEING_REFINED
     symbol, scale = COLOURINGS[view.colouring].symbol, picture.scale
-    ends = [f"{symbol} = {short(float(f'{end:.2g}'))}" for end in scale.ends]
+    ends = [f"{symbol} = {rough(end)}" for end in scale.ends]
     low, high = ("", "") if scale.collapsed else ends
     st.session_state[STRENGTHS] = result.strengths
     view3d(
@@ -240,12 +246,12 @@ def _draw_asides(result: ManifoldResult, picture: ManifoldPicture) -> None:
 def _draw_explanations(result: ManifoldResult) -> None:
     variants, view, at = result.variants, result.view, result.at
     with st.container(horizontal=True):
-        explain("the surfaces", surfaces_text(variants, at))
-        explain("the heatmaps", heatmap_text(variants, view, at))
+        explain_surfaces(variants, at)
+        explain_heatmap(variants, view, at)
         if view.inspect and draws_simplex(variants[0].specimen.config):
-            explain("the triangles", simplex_text(variants, view, at))
+            explain_simplex(variants, view, at)
         if view.inspect and can_drag(variants[-1]):
-            explain("the handles", handles_text(variants[-1].specimen))
+            explain_handles(variants[-1].specimen)
 
 
 def draw_inspect(result: ManifoldResult, stage: DeltaGenerator) -> None:
@@ -286,7 +292,7 @@ def draw_lying_pictures() -> None:
         alt = f"{lie.title}. The picture says: {lie.lie}. The number says: {lie.number_name}"
         st.plotly_chart(
             lie.figure, alt=f"{alt} {lie.number}.", key=f"lying_{name}",
-            config={"displayModeBar": False},
+            config=BARE,
         )  # fmt: skip
         misread = f"It seems to say: {lie.lie}. {' '.join(lie.reasons)}"
         explain("the misleading picture", beats(lie.drawn, lie.formula, lie.look_for, misread))

@@ -188,7 +188,7 @@ def _warped(variant: DrawnVariant, style: dict[str, Any]) -> Panel:
         label=f"{name}: the chart's grid lines in the plane of the outputs",
         traces=[
             {"type": "scatter", "mode": "markers", **dots, "marker": marker, **QUIET},
-            line2d(f"{name}_grid_x", f"{name}_grid_y", palette.GRID_LINE, 1),
+            line2d(f"{name}_grid", palette.GRID_LINE, 1, "xy"),
         ],
         layout=layouts[-1],
         layouts=layouts if len(layouts) > 1 else [],
@@ -264,7 +264,7 @@ def _simplex(name: str) -> Panel:
                 "marker": {"color": palette.ACCENT, "size": 7},
                 **QUIET,
             },
-            line2d(f"{name}_simplex_grid_x", f"{name}_simplex_grid_y", palette.GRID_LINE, 1.5),
+            line2d(f"{name}_simplex_grid", palette.GRID_LINE, 1.5, "xy"),
         ],
         layout={
             "xaxis": {**bare, "range": [-0.2, 1.2]},
