@@ -82,9 +82,9 @@ def explain_heatmap(variants: Measured, view: ManifoldView, at: At) -> None:
         shown = curvature_text(variant.surface, (0, *at))
     formula, look_for, misread = section("manifold", f"quantity_{view.colouring}").split("\n\n")
     _explain(
-        "the heatmaps", "heatmap", quantity=colouring.name, limit=f"{TILT_LIMIT:g}", formula=formula,
-        point=_point(variant, at), symbol=colouring.symbol, shown=shown, look_for=look_for,
-        misread=misread,
+        "the heatmaps", "heatmap", quantity=colouring.name, limit=f"{TILT_LIMIT:g}",
+        formula=formula, point=_point(variant, at), symbol=colouring.symbol, shown=shown,
+        look_for=look_for, misread=misread,
     )  # fmt: skip
 
 
