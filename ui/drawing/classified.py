@@ -12,29 +12,11 @@ from typing import Any
 import numpy as np
 
 from gating_core.experiments.comparison import DrawnData
-from ui.drawing import palette
+from ui.drawing import palette, panels
 from ui.drawing.camera import Camera, best_camera
 from ui.drawing.class_mesh import ClassMesh
 from ui.drawing.lines import Arrays, border, grid_lines, hatch, in_space, lifted, on_chart, stacked
-from ui.drawing.panels import (
-    CHART_NAMES,
-    QUIET,
-    Box,
-    Panel,
-    by_class,
-    chart_layout,
-    closed,
-    ground,
-    heat,
-    line2d,
-    line3d,
-    mesh,
-    plane_trace,
-    ref,
-    scene_layout,
-    value_triangle,
-    xyz,
-)
+from ui.drawing.panels import Box, Panel, ground, mesh
 from ui.drawing.sheet import Sheet
 
 PAPER = "#ffffff"
@@ -82,7 +64,7 @@ def sheet_arrays(sheet: Sheet) -> tuple[Arrays, Arrays]:
     if sheet.plane is not None:
         spatial["_plane"] = sheet.plane
     if sheet.corners is not None:
-        spatial["_ring"] = closed(sheet.corners)
+        spatial["_ring"] = panels.closed(sheet.corners)
     if sheet.ground is not None:
         ground, spatial["_split"] = sheet.ground
         framed |= _mesh_arrays(f"{name}_ground", ground)
@@ -137,34 +119,34 @@ def _scene(sheet: Sheet, style: SheetStyle, room: Box) -> Panel:
     name, data = sheet.name, sheet.data
     surface = mesh(name, style.mesh)
     if sheet.parted:
-        surface |= by_class(f"{name}_part")
+        surface |= panels.by_class(f"{name}_part")
     traces = [
         surface,
-        line3d(f"{name}_grid", palette.GRID_LINE, 2.5),
-        line3d(f"{name}_edge", palette.GRID_LINE, 2.5),
-        line3d(f"{name}_curve", palette.LINE, 8),
+        panels.line3d(f"{name}_grid", palette.GRID_LINE, 2.5),
+        panels.line3d(f"{name}_edge", palette.GRID_LINE, 2.5),
+        panels.line3d(f"{name}_curve", palette.LINE, 8),
     ]
     if sheet.creases is not None:
-        traces.append(line3d(f"{name}_crease", palette.CREASE, 5))
+        traces.append(panels.line3d(f"{name}_crease", palette.CREASE, 5))
     for label, colour in enumerate(data.colours):
         marker = _marker(colour, 3, style.symbols, style.outline)
-        dots = {**xyz(f"{name}_data{label}"), "marker": marker}
-        traces.append({"type": "scatter3d", "mode": "markers", **dots, **QUIET})
+        dots = {**panels.xyz(f"{name}_data{label}"), "marker": marker}
+        traces.append({"type": "scatter3d", "mode": "markers", **dots, **panels.QUIET})
     content = "data and decision curve"
     if sheet.plane is not None:
-        traces.append(plane_trace(xyz(f"{name}_plane")))
+        traces.append(panels.plane_trace(panels.xyz(f"{name}_plane")))
         content = "data, decision curve and the classifier's plane"
     if sheet.corners is not None:
-        traces += value_triangle(
+        traces += panels.value_triangle(
             f"{name}_ring", sheet.ground and ground(f"{name}_ground", style.mesh)
         )
     if sheet.ground is not None:
-        traces.append(line3d(f"{name}_split", palette.INK, 4))
+        traces.append(panels.line3d(f"{name}_split", palette.INK, 4))
     return Panel(
         kind="scene",
         label=f"{name} model: surface in representation space, with {content}",
         traces=traces,
-        layout=scene_layout(*room, ()),
+        layout=panels.scene_layout(*room, ()),
         pick={x: f"{name}_{x}" for x in "xyz"},
         notes=sheet.notes,
         inside=sheet.inside.tolist(),
@@ -175,30 +157,34 @@ def _plane(sheet: Sheet, style: SheetStyle) -> Panel:
     name, data, reading = sheet.name, sheet.data, style.reading
     extra: dict[str, Any] = {}
     if sheet.field is not None:
-        reading, extra = "K = %{customdata:.3g}", {"customdata": ref(f"{name}_field")}
+        reading, extra = "K = %{customdata:.3g}", {"customdata": panels.ref(f"{name}_field")}
     shown = f"{name}_colour"
     if sheet.fine is not None:
-        shown, extra = f"{name}_fine", {"x": ref("fine_axis"), "y": ref("fine_axis")}
+        shown, extra = f"{name}_fine", {"x": panels.ref("fine_axis"), "y": panels.ref("fine_axis")}
     traces = [
-        heat(shown, style.mesh, reading, **extra),
-        line2d(f"{name}_curve", palette.LINE, 3),
+        panels.heat(shown, style.mesh, reading, **extra),
+        panels.line2d(f"{name}_curve", palette.LINE, 3),
     ]
     if sheet.field is not None:
-        traces.append(line2d(f"{name}_hatch", palette.GRID_LINE, 1))
+        traces.append(panels.line2d(f"{name}_hatch", palette.GRID_LINE, 1))
     if sheet.creases is not None:
-        traces.append(line2d(f"{name}_crease", palette.CREASE, 2))
+        traces.append(panels.line2d(f"{name}_crease", palette.CREASE, 2))
     for part, _ in _parts(data):
         if part == "test" and not style.tested:
             continue
         for label, index in enumerate(data.colours):
-            uv = {x: ref(f"{name}_{part}{label}_{u}") for x, u in zip("xy", "uv", strict=True)}
+            uv = {
+                x: panels.ref(f"{name}_{part}{label}_{u}") for x, u in zip("xy", "uv", strict=True)
+            }
             marker = _marker(index, 6, style.symbols, hollow=part == "test", filled=style.filled)
-            traces.append({"type": "scatter", "mode": "markers", **uv, "marker": marker, **QUIET})
+            traces.append(
+                {"type": "scatter", "mode": "markers", **uv, "marker": marker, **panels.QUIET}
+            )
     return Panel(
         kind="plane",
         label=f"{name} model: decision boundary in the input plane",
         traces=traces,
-        layout=chart_layout(data.axis, CHART_NAMES["inputs"]),
+        layout=panels.chart_layout(data.axis, panels.CHART_NAMES["inputs"]),
         pick={"x": "axis", "y": "axis"},
     )
 

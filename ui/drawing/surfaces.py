@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gating_core.geometry import SurfaceResult, crease_levels
-from ui.drawing import palette
+from ui.drawing import palette, panels
 from ui.drawing.camera import outermost
 from ui.drawing.colours import ColourScale
 from ui.drawing.lines import (
@@ -25,22 +25,7 @@ from ui.drawing.lines import (
     on_chart,
     zero_curve,
 )
-from ui.drawing.panels import (
-    LIGHTING,
-    MILD,
-    Box,
-    Note,
-    Panel,
-    boxed,
-    chart_layout,
-    heat,
-    in_camera_units,
-    line2d,
-    line3d,
-    mesh,
-    ref,
-    scene_layout,
-)
+from ui.drawing.panels import Box, Note, Panel
 
 TRUE_SIZE = np.ones(3)
 LABEL_ROOM = 1.2  # times a box, where numbers and names stand beside it
@@ -156,23 +141,25 @@ def scene_panel(
     The camera keeps all points ``seen`` (M, 3) in the picture, or, without any, the box.
     """
     layouts = {
-        key: scene_layout(low / factors, high / factors, names, factors)
-        for key, (low, high) in ((key, boxed(*box)) for key, box in boxes.items())
+        key: panels.scene_layout(low / factors, high / factors, names, factors)
+        for key, (low, high) in ((key, panels.boxed(*box)) for key, box in boxes.items())
     }
     own = vary(boxes)
     fits = []
     if own:  # the camera is the same, however many frames are there
         each = [_corners(layout) for layout in layouts.values()] if names else seen
         room = LABEL_ROOM if names else 1.0
-        fits = [in_camera_units(x, y) * room for x, y in zip(each, layouts.values(), strict=True)]
+        fits = [
+            panels.in_camera_units(x, y) * room for x, y in zip(each, layouts.values(), strict=True)
+        ]
     return Panel(
         kind="scene",
         label=label,
         traces=[
-            mesh(name, {"lighting": LIGHTING | MILD} | style),
-            line3d(f"{name}_grid", palette.GRID_LINE, 2.5),
-            line3d(f"{name}_edge", palette.GRID_LINE, 2.5),
-            line3d(f"{name}_zero", palette.LINE, 6),
+            panels.mesh(name, {"lighting": panels.LIGHTING | panels.MILD} | style),
+            panels.line3d(f"{name}_grid", palette.GRID_LINE, 2.5),
+            panels.line3d(f"{name}_edge", palette.GRID_LINE, 2.5),
+            panels.line3d(f"{name}_zero", palette.LINE, 6),
             *more,
         ],
         layout=layouts[frames[-1]],
@@ -204,12 +191,12 @@ def chart_panel(
         label=label,
         plain=f"{symbol} = 0 everywhere" if plain else "",
         traces=[
-            heat(f"{name}_{shade}", style, reading, customdata=ref(f"{name}_{read}")),
+            panels.heat(f"{name}_{shade}", style, reading, customdata=panels.ref(f"{name}_{read}")),
             *(
-                line2d(f"{name}_{line}", colour, width, **more)
+                panels.line2d(f"{name}_{line}", colour, width, **more)
                 for line, colour, width, more in lines
             ),
         ],
-        layout=chart_layout(axis, titles),
+        layout=panels.chart_layout(axis, titles),
         pick={"x": "axis", "y": "axis"},
     )
