@@ -28,8 +28,7 @@ from ui.limits import OPINION_COST
 from ui.manifold import measured
 from ui.manifold.captions import best_total
 from ui.manifold.controls import MANIFOLD, WHOSE
-from ui.manifold.disagreement import error_curves, error_maps
-from ui.manifold.histogram import curvature_histogram
+from ui.manifold.figures import curvature_histogram, error_curves, error_maps
 from ui.manifold.measured import TOTALS
 from ui.manifold.request import Resolved
 from ui.manifold.words import VARIANT_NAMES
