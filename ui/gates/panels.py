@@ -30,10 +30,9 @@ from ui.gates import panel_words as words
 from ui.gates.controls import GATES, layer_controls, premise_controls, shape_controls
 from ui.gates.folded import FittedGate, ShapeRequest
 from ui.gates.frames import GateFrame
-from ui.gates.law_words import readout
 from ui.gates.maps import map_figure, triangle_figure
 from ui.gates.parts import SPARE, GateResult, legend_of
-from ui.gates.words import caption, range_text
+from ui.gates.words import caption, range_text, readout
 
 CHANNELS = ("y₁", "y₂", "y₃")
 

@@ -15,7 +15,7 @@ from ui.common.view_links import frame_to_link, nearest_frame, point_to_link
 from ui.common.words import plus_minus, rough, short
 from ui.components.view3d import Legend, view3d
 from ui.foreign import as_words
-from ui.gates import law_words, measured, words
+from ui.gates import measured, words
 from ui.gates.controls import GATES, front_controls, marked
 from ui.gates.frames import GateFrame
 from ui.gates.picture import GatePicture
@@ -106,7 +106,7 @@ def _draw_view(result: GateResult) -> None:
         headings=[""],
         captions=[[words.caption(frame, result.shown) for frame in result.frames]],
         readings=[words.reading(frame, exact) for frame in result.frames],
-        readouts=[law_words.readout(result.case.scalar)],
+        readouts=[words.readout(result.case.scalar)],
         frame=result.index,
         frame_labels=[f"λ = {strength:.2f}" for strength in result.strengths],
         playable=result.measuring is None,
@@ -138,11 +138,10 @@ def _draw_law(result: GateResult) -> None:
     law = result.law()
     where = f"{'the marked point' if marked() else 'the middle'} {result.point_text}"
     if law is not None:
-        st.latex(law_words.law_latex(law))
+        st.latex(words.law_latex(law))
         k = plus_minus(law.gaussian.value, law.gaussian.error)
         st.caption(
-            f"At {where}, λ = {result.frame.strength:.2f}: **K = {k}**."
-            f" {law_words.law_sentence(law)}"
+            f"At {where}, λ = {result.frame.strength:.2f}: **K = {k}**. {words.law_sentence(law)}"
         )
     elif result.case.scalar:
         value = float(result.case.formulas[0].at(*result.point))
@@ -164,10 +163,10 @@ def draw_why(result: GateResult) -> None:
     st.latex(rf"g(u, v) = {result.case.formulas[0].latex()}")
     left, right = st.columns([2, 3], gap="large")
     with left:
-        st.table(law_words.law_rows(law))
+        st.table(words.law_rows(law))
     with right:
         st.markdown(f"At (u, v) = {result.point_text}:")
-        st.latex(law_words.law_latex(law))
+        st.latex(words.law_latex(law))
         st.markdown(section("gates", "derivation"))
 
 
