@@ -66,8 +66,6 @@ def training_picture(
     where it is NaN: unresolved. A side that is not in it is not measured yet and is neutral.
     ``steps`` (T,) are those of the frames; ``tested`` shows the test points too.
     """
-    if paint not in PAINTS:
-        raise ValueError(f"paint is {paint!r}; it must be one of {PAINTS}")
     fields = (gaussian or {}) if paint == "curvature" else {}
     by_class = paint == "class"
     if by_class:
@@ -148,7 +146,7 @@ def curves_panel(steps: np.ndarray, curves: list[RunCurve], arrays: dict[str, np
         for side, over_seeds in curve.by_side.items():
             key = f"curve{number}_{side}"
             arrays |= _band(key, over_seeds, curve.shown)
-            traces += _curve_traces(key, side, axis, over_seeds.shape[1] > 1)
+            traces += _curve_traces(key, side, axis)
             traces += _doubt_traces(key, side, curve, axis, arrays)
             top = max(top, _highest(arrays[f"{key}_shown"]), _highest(arrays[f"{key}_high"]))
         top = top * 1.05 or 1.0
@@ -188,16 +186,15 @@ def _band(key: str, over_seeds: np.ndarray, shown: int) -> dict[str, np.ndarray]
     return {f"{key}_low": ends[0], f"{key}_high": ends[1], f"{key}_shown": over_seeds[:, shown]}
 
 
-def _curve_traces(key: str, side: str, axis: str, band: bool) -> list[dict[str, Any]]:
+def _curve_traces(key: str, side: str, axis: str) -> list[dict[str, Any]]:
     colour = palette.SIDE_COLOURS[side]
     thin, thick = {"color": colour, "width": 0}, {"color": colour, "width": 2.5}
     fill = {"fill": "tonexty", "fillcolor": f"{colour}33"}
-    traces = [
+    return [
         _trace(axis, "lines", y=ref(f"{key}_low"), line=thin),
         _trace(axis, "lines", y=ref(f"{key}_high"), line=thin, **fill),
+        _trace(axis, "lines", y=ref(f"{key}_shown"), line=thick),
     ]
-    shown = _trace(axis, "lines", y=ref(f"{key}_shown"), line=thick)
-    return [*traces, shown] if band else [shown]
 
 
 def _doubt_traces(

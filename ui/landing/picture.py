@@ -51,8 +51,6 @@ def pair_view(pair: MeasuredPair, colouring: str = "class") -> View:
         pair: What is drawn.
         colouring: "class" for the classifier's probability, "curvature" for K on one scale.
     """
-    if colouring not in COLOURINGS:
-        raise ValueError(f"colouring is {colouring!r}; it must be one of {COLOURINGS}")
     left, right = pair.left, pair.right
     by_class = colouring == "class" or not pair.seen
     scale = CLASSES if by_class else curvature_colours(right.surface)

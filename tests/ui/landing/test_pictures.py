@@ -292,8 +292,3 @@ def test_a_caption_says_what_is_known_of_a_total(pair):
     assert doubtful.endswith("of it on 1\u00a0% of the area\na fair line")
     unseen = captions(right, sweep, False, "a fair line")
     assert unseen == [re.sub(" · .*", "", line) for line in (flat, waits, doubtful)]
-
-
-def test_wrong_colourings_are_refused(pair):
-    with pytest.raises(ValueError, match="colouring"):
-        pair_view(MeasuredPair(*pair[1:], True), "rainbow")

@@ -501,11 +501,6 @@ def test_what_is_not_measured_yet_is_neutral(circle):
     assert view.beyond == 0
 
 
-def test_an_unknown_paint_is_refused(circle):
-    with pytest.raises(ValueError, match="paint is 'mood'"):
-        picture(circle, paint="mood")
-
-
 def test_everything_the_traces_name_is_there_and_frames_agree(run):
     _, view = picture(run)
     named = set()
