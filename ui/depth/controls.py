@@ -90,7 +90,6 @@ def choose_stacked(value: str) -> None:
 
 
 def _training_controls(where: DeltaGenerator) -> None:
-    """Draw the first seed, and a button that trains."""
     first, button, _ = where.columns([2, 2, 6], vertical_alignment="bottom")
     request = DepthSelection(first_seed=DEPTH["start"].draw(first)).trained
     job = measured.training()

@@ -155,7 +155,6 @@ def _pixels(fine: np.ndarray, kinds: Sequence[CellKind], drawn: Sequence[int]) -
 
 
 def _entry(kind: CellKind) -> dict[str, Any]:
-    """An entry of the legend."""
     look = {"symbol": "square", "color": kind.colour}
     if kind.colour is None:
         look = {"symbol": "square-x-open", "color": palette.GRID_LINE}

@@ -88,7 +88,6 @@ def sheet_arrays(sheet: Sheet) -> tuple[Arrays, Arrays]:
 
 
 def _mesh_arrays(prefix: str, mesh: ClassMesh) -> Arrays:
-    """Return the arrays of a mesh `by_class`."""
     corners = {f"{prefix}_{x}": mesh.corners[..., i] for i, x in enumerate("ijk")}
     return in_space(prefix, mesh.vertices) | corners | {f"{prefix}_class": mesh.classes}
 

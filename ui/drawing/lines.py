@@ -121,16 +121,12 @@ def plane_lines(
         step = 1 / PLANE_LINES
         while step > SMALLEST_STEP and reach < FEWEST_STRIPS * step:
             step /= 2
-    gap = np.full((1, 2), np.nan)
-    if not step > 0:  # a point
-        return gap
-    lines = [gap]
-    for share in np.moveaxis(across, -1, 0):
+    lines: list[np.ndarray] = []
+    for share in np.moveaxis(across, -1, 0) if step > 0 else ():  # else it is a point
         contours = contourpy.contour_generator(axis, axis, share)
         for level in range(int(np.ceil(share.min() / step)), int(share.max() // step) + 1):
-            for line in contours.lines(level * step):
-                lines += [np.asarray(line), gap]
-    return np.concatenate(lines)
+            lines += map(np.asarray, contours.lines(level * step))
+    return joined(lines)
 
 
 def lies_in_a_plane(values: np.ndarray) -> bool:

@@ -140,11 +140,9 @@ def _middle(curve: np.ndarray) -> np.ndarray:
 
 def boundaries(logits: np.ndarray, axis: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return where the two likeliest classes are equally likely: (T, M, 5), chart and surface."""
-    curves = []
-    for frame, surface in zip(logits, values, strict=True):
-        chart = class_boundary(frame, axis)
-        curves.append(np.concatenate([chart, lifted(chart, axis, surface[None])[0]], -1))
-    return stacked(curves)
+    charts = [class_boundary(frame, axis) for frame in logits]
+    pairs = zip(charts, values, strict=True)
+    return stacked([np.concatenate([x, lifted(x, axis, y[None])[0]], -1) for x, y in pairs])
 
 
 # --- The classifier's plane -----------------------------------------------------------------------
