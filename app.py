@@ -20,8 +20,7 @@ if __name__ == "__main__":
         from ui.common.link_check import warn_about_link
         from ui.landing.controls import LANDING, explore_controls, front_controls
         from ui.landing.measured import LandingRequest, fetch
-        from ui.landing.parts import draw_details, draw_pair, draw_seeds
-        from ui.landing.proof import draw_proof
+        from ui.landing.parts import draw_details, draw_pair, draw_proof, draw_seeds
 
         warn_about_link(LANDING)
         task, left, colouring = front_controls()

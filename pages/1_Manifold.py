@@ -19,8 +19,7 @@ with page(
         read_view,
     )
     from ui.manifold.doubt import draw_doubt
-    from ui.manifold.lying.gallery import draw_lying_pictures
-    from ui.manifold.parts import draw_inspect, draw_see, fetch, put_notes
+    from ui.manifold.parts import draw_inspect, draw_lying_pictures, draw_see, fetch, put_notes
 
     warn_about_link(MANIFOLD)
     slots = front_controls()

@@ -54,6 +54,10 @@ class Integral:
     error: torch.Tensor
     complete: torch.Tensor
 
+    def at(self, index: int) -> Integral:
+        """The integral at one place of the leading axis."""
+        return Integral(self.value[index], self.error[index], self.complete[index])
+
     def settled(self) -> torch.Tensor:
         """(...): whether the value is known to half of itself, and may be quoted."""
         return self.error <= NOT_SETTLED * abs(self.value)

@@ -121,11 +121,11 @@ def manifold_words() -> Callable[[], Any]:
 
 @cache
 def _manifold_variants() -> tuple[Any, Any]:
-    request, dial = import_module("ui.manifold.request"), import_module("ui.manifold.dial")
+    request, page = import_module("ui.manifold.request"), import_module("ui.manifold.measured")
     specimen = import_module("gating_core.experiments.specimen")
     resolved = request.resolve(request.ManifoldRequest())
     ungated, gated = resolved.variants
-    places = dial.strengths(gated, resolved.grid)
+    places = page.strengths(gated, resolved.grid)
     models = [ungated, *(request.at_strength(gated, place) for place in places)]
     measured = [specimen.measure_specimen(model, resolved.grid) for model in models]
     return resolved, [measured[:1], measured[1:]]

@@ -21,14 +21,14 @@ from ui.decision_boundary.controls import VIEW_KEY as BOUNDARY_VIEW
 from ui.decision_boundary.names import TITLES
 from ui.decision_boundary.request import FIRST, TYPICAL
 from ui.depth.controls import QUANTITY_WORDS as QUANTITIES
-from ui.depth.controls import VIEW_KEY as DEPTH_VIEW
+from ui.depth.parts import VIEW_KEY as DEPTH_VIEW
 from ui.drawing.characters import sign
 from ui.experts.controls import TREE_KEY
 from ui.experts.request import POSITIONS, TREE
-from ui.gates.controls import VIEW_KEY as GATES_VIEW
+from ui.gates.parts import VIEW_KEY as GATES_VIEW
 from ui.gates.request import SPHERE as FIRST_CASE
 from ui.landing.controls import LEFT_MODELS
-from ui.landing.controls import VIEW_KEY as LANDING_VIEW
+from ui.landing.parts import VIEW_KEY as LANDING_VIEW
 from ui.language.selection import TextSelection
 from ui.left_out.request import CORRECTION, EVICTION, LINEAR, TOP_K
 from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW

@@ -38,14 +38,14 @@ from ui.at_work.request import SINKS, SPARSE
 from ui.decision_boundary.controls import SEEDS
 from ui.decision_boundary.request import WHO
 from ui.depth.controls import QUANTITY_WORDS as QUANTITIES
-from ui.depth.controls import VIEW_KEY as DEPTH_VIEW
+from ui.depth.parts import VIEW_KEY as DEPTH_VIEW
 from ui.experts.controls import SEEDS as EXPERTS_SEEDS
 from ui.experts.controls import TREE_KEY
 from ui.experts.request import NULLS, POSITIONS, TREE
-from ui.gates.controls import VIEW_KEY as GATES_VIEW
+from ui.gates.parts import VIEW_KEY as GATES_VIEW
 from ui.gates.request import STRENGTHS as GATE_STRENGTHS
 from ui.landing.controls import OFFERED_TASKS
-from ui.landing.controls import VIEW_KEY as LANDING_VIEW
+from ui.landing.parts import VIEW_KEY as LANDING_VIEW
 from ui.left_out.request import CORRECTION, EVICTION, LINEAR
 from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
 from ui.manifold.request import ManifoldRequest

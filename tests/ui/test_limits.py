@@ -29,7 +29,7 @@ from ui.limits import (
     MANIFOLD_VALUES,
     TRAINING_NUMBERS,
 )
-from ui.manifold import dial, doubt, measured
+from ui.manifold import doubt, measured
 from ui.manifold.doubt import TOO_LARGE
 from ui.manifold.request import ManifoldRequest, at_strength, resolve
 from ui.work.cache import bytes_of
@@ -105,9 +105,9 @@ LARGEST = ManifoldRequest(
 def test_the_largest_model_at_all_strengths_fits_into_the_cache(source):
     """Otherwise it would be measured again and again."""
     gated = resolve(replace(LARGEST, source=source)).variants[1]
-    strengths = dial.strengths(gated, GRID_POINTS[-1])
-    measured = [measure_specimen(at_strength(gated, x), FEW) for x in strengths]
-    few = bytes_of(dial.without_copies(tuple(measured)))
+    strengths = measured.strengths(gated, GRID_POINTS[-1])
+    frames = [measure_specimen(at_strength(gated, x), FEW) for x in strengths]
+    few = bytes_of(measured.without_copies(tuple(frames)))
     finest = few * (GRID_POINTS[-1] / FEW) ** 2
     assert CACHE_BYTES / 10 < finest < CACHE_BYTES
 

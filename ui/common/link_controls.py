@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ui.common.controls import Control, Where
+import streamlit as st
+
+from ui.common.controls import Choice, Control, Where
+from ui.common.link_check import forget
 from ui.common.links import GRID_SIZE, parse_numbers, parse_pick
 
 
@@ -69,3 +72,22 @@ class Typed(Control):
         return where.text_input(
             self.label, max_chars=self.most, placeholder=self.placeholder, **more
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkedChoice(Choice):
+    """A choice in the link alone: whatever draws it calls `choose`."""
+
+    @property
+    def value(self) -> Any:
+        return self.clean(self.linked)
+
+    def set(self, value: Any) -> None:
+        st.query_params.pop(self.key, None)
+        if value != self.default:
+            st.query_params[self.key] = self.raw(value)
+
+    def choose(self, word: str) -> None:
+        """Set it to what ``word`` stands for, as a visitor does; a callback."""
+        self.set(self.parse(word))
+        forget()

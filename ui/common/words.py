@@ -184,6 +184,11 @@ def figures(number: float, count: int = 3) -> str:
     return f"{digits}e{int(power)}" if power else digits
 
 
+def rough(number: float) -> str:
+    """Format ``number`` to two figures at most, as ends of colours and the like are written."""
+    return short(float(f"{number:.2g}"))
+
+
 def tick_text(number: float) -> str:
     """Format a positive number on an axis: two figures, the power of ten raised."""
     if 1e-3 <= number < 1e4:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from gating_core.attention import MECHANISMS, NORMS
 from gating_core.experiments.comparison import LIMITS, VARIANTS, Setting, TooLarge
-from gating_core.tasks import TASK_NAME, TASKS, OwnData
+from gating_core.tasks import TASK_NAME, TASKS, OwnData, make_task
 from gating_core.training import GOOD_START, OPTIMISERS
 from ui import limits
 from ui.common.control_table import Controls, draw_columns, read, table
-from ui.common.controls import Choice, Choices, Flag, Fold, Number
+from ui.common.controls import Choice, Choices, Flag, Fold, Number, Where
 from ui.common.front import front_columns
 from ui.common.link_check import forget
+from ui.common.link_controls import LinkedChoice
 from ui.common.possible import SOURCES_HELP
 from ui.common.words import percent
-from ui.components.tiles import STYLE
-from ui.decision_boundary.names import DATA, KINDS, page_text
+from ui.components.tiles import STYLE, Tile, draw_tiles
+from ui.decision_boundary.names import DATA, KINDS, Named, page_text
 from ui.decision_boundary.own_links import DRAWING, TABLE
 from ui.decision_boundary.picture import PAINTS
 from ui.decision_boundary.request import (
@@ -32,8 +36,8 @@ from ui.decision_boundary.request import (
     resolve,
     setting,
 )
-from ui.decision_boundary.tiles import Tiles
 from ui.decision_boundary.training import STOPPED
+from ui.drawing import palette
 
 REWOUND, REWINDS = "boundary_rewound", "boundary_rewinds"
 VIEW_KEY = "boundary_view"
@@ -43,6 +47,65 @@ SEEDS = LIMITS["seed"]
 BATCHES = {str(size): size for size in limits.BOUNDARY_BATCHES}
 RATES = {f"{rate:g}": rate for rate in (0.001, 0.003, 0.01, 0.02, 0.05, 0.1)}
 AUTOMATIC = percent(FIRST.train_share)
+CHOSEN = "boundary_tile_chosen"
+POINTS = 260  # of a tile's picture
+SIZE, DOT = 100, 2.6  # of that picture and of a point, in units of the picture
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tiles(LinkedChoice):
+    """One of a few words, each a tile with its name in ``names``."""
+
+    names: Mapping[str, Named]
+
+    def draw(self, where: Where, **more: Any) -> Any:
+        st.session_state.pop(CHOSEN, None)
+        with where.container():
+            self._menu()
+        return self.value
+
+    @st.fragment
+    def _menu(self) -> None:
+        """Draw a button with what is chosen, which opens the tiles and runs nothing else."""
+        name = self.names[self.raw(self.value)].name
+        with st.container(key=f"menu_{self.key}", gap="xxsmall"):
+            st.markdown(f":small[{self.label}]", help=self.help)
+            if st.button(name, key=f"{self.key}_menu", width="stretch",
+                         icon=":material/expand_more:", icon_position="right"):  # fmt: skip
+                st.dialog(self.label, width="large")(self._tiles)()
+
+    def _tiles(self) -> None:
+        if st.session_state.pop(CHOSEN, False):
+            st.rerun()  # which closes them
+        tiles = {
+            word: Tile(x.name, x.line, "" if x.formula else data_picture(word), x.formula)
+            for word, x in self.names.items()
+        }
+        draw_tiles(tiles, self.raw(self.value), self.key, self.choose)
+
+    def choose(self, word: str) -> None:
+        super().choose(word)
+        st.session_state[CHOSEN] = True
+
+
+@st.cache_data(max_entries=len(DATA), show_spinner=False)
+def data_picture(name: str) -> str:
+    """Return an SVG of a data set's points in their classes' colours; a frame for own points."""
+    if name == TASK_NAME:
+        inside = (
+            f'<rect x="8" y="8" width="84" height="84" rx="8" fill="none" stroke-width="3"'
+            f' stroke="{palette.PLANE}" stroke-dasharray="9 7"/>'
+            f'<path d="M50 32V68M32 50H68" stroke="{palette.PLANE}" stroke-width="6"/>'
+        )
+    else:
+        task = make_task(name, points=POINTS, test_points=POINTS)
+        where = np.clip((task.train_points[0] * (1, -1) + 1) / 2, 0, 1) * (SIZE - 2 * DOT) + DOT
+        inside = "".join(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{DOT}" fill="{palette.CLASS_COLOURS[label]}"/>'
+            for (x, y), label in zip(where, task.train_labels[0], strict=True)
+        )
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIZE} {SIZE}">'
+    return f"{head}{inside}</svg>"
 
 
 def _other_optimiser() -> None:

@@ -16,7 +16,6 @@ from gating_core.experiments.comparison import (
     TrainedRun,
     drawn_frames,
 )
-from gating_core.geometry import Integral
 from gating_core.tasks import TASK_NAME
 from ui.common.words import layers_text, percent, short
 from ui.decision_boundary.names import DATA, TITLES, page_text
@@ -31,7 +30,7 @@ from ui.decision_boundary.words import (
     verdict,
 )
 from ui.drawing.axes import Axes
-from ui.drawing.planes import classifier_planes
+from ui.drawing.sheet import classifier_planes
 
 if TYPE_CHECKING:  # a worker process needs no Streamlit
     from ui.work.runs import Shown
@@ -179,9 +178,7 @@ def _totals(shown: Shown, key: tuple[str, int], count: int, going: bool) -> list
     along, final = shown.along.get(key), shown.final.get(key)
     texts = [NOT_YET if going else NOT_MEASURED] * count
     if along is not None:
-        total = along.total
-        parts = zip(total.value, total.error, total.complete, along.verdicts, strict=True)
-        texts = [caption_total(Integral(*each), verdict) for *each, verdict in parts]
+        texts = [caption_total(along.total.at(i), x) for i, x in enumerate(along.verdicts)]
     if final is not None:
         texts[-1] = caption_total(final.total, final.verdicts[-1], refined=True)
     return texts

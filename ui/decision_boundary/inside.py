@@ -13,6 +13,7 @@ import streamlit as st
 from plotly.subplots import make_subplots
 
 from gating_core.experiments.comparison import drawn_frames, layer_maps
+from ui.common.parts import BARE
 from ui.common.words import short
 from ui.decision_boundary.frames import variants_of
 from ui.decision_boundary.names import TITLES, page_text
@@ -65,7 +66,7 @@ def _draw(
 ) -> None:
     st.plotly_chart(
         inside_figure(fields, ends, order), key=key, on_select=lambda: _on_field(key),
-        selection_mode="points", config={"displayModeBar": False},
+        selection_mode="points", config=BARE,
         alt="Attention weights and gates over the input square.",
     )  # fmt: skip
 

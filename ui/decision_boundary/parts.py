@@ -11,8 +11,7 @@ import streamlit as st
 from gating_core.at_work import BINS, ResampledReliability
 from gating_core.experiments.comparison import TrainedRun
 from gating_core.export import log_csv, script_problem, script_text, weights_file
-from ui.common.csv_text import csv_text
-from ui.common.explain import beats, explain
+from ui.common.parts import BARE, draw_csv, draw_explanation
 from ui.components.strip import strip
 from ui.decision_boundary import words
 from ui.decision_boundary.controls import new_seeds, rewind, train_on
@@ -106,21 +105,14 @@ def draw_reliability(run: TrainedRun) -> None:
     bins = [(TITLES[name], np.stack([of.whole.confidence, of.whole.frequency]), ends(of))
             for name, of in results.items()]  # fmt: skip
     st.plotly_chart(reliability_chart(bins, DIAGRAM_PIXELS), alt=sentence, key="reliability",
-                    config={"displayModeBar": False})  # fmt: skip
+                    config=BARE)  # fmt: skip
     st.markdown(sentence)
     with st.container(horizontal=True):
-        about = page_text(
-            "reliability",
-            points=run.task.test_labels.size,
-            seeds=len(run.task.seeds),
-            step=run.steps[-1],
-            bins=BINS,
-        )
-        explain("reliability", beats(*about.split("\n\n")))
-        st.download_button(
-            "Reliability (CSV)", lambda: csv_text(reliability_rows(results)), "reliability.csv",
-            icon=":material/table:", key="take_reliability", on_click="ignore",
+        draw_explanation(
+            "decision_boundary", "reliability", "reliability", points=run.task.test_labels.size,
+            seeds=len(run.task.seeds), step=run.steps[-1], bins=BINS,
         )  # fmt: skip
+        draw_csv("Reliability", lambda: reliability_rows(results))
 
 
 def draw_downloads(shown: Shown, view: BoundaryView, measurement: MeasurementRequest) -> None:

@@ -17,13 +17,11 @@ from ui.drawing.axes import Axes
 from ui.drawing.classified import (
     SheetStyle,
     class_colours,
-    curvature_scale,
     sheet_arrays,
     sheet_panels,
     sheets_camera,
-    style_of,
 )
-from ui.drawing.colours import ColourScale
+from ui.drawing.colours import ColourScale, scale_of
 from ui.drawing.panels import QUIET, Panel, View, cells, ref
 from ui.drawing.sheet import Sheet
 from ui.foreign import in_plot
@@ -68,16 +66,14 @@ def training_picture(
     where it is NaN: unresolved. A side that is not in it is not measured yet and is neutral.
     ``steps`` (T,) are those of the frames; ``tested`` shows the test points too.
     """
-    if paint not in PAINTS:
-        raise ValueError(f"paint is {paint!r}; it must be one of {PAINTS}")
     fields = (gaussian or {}) if paint == "curvature" else {}
     by_class = paint == "class"
     if by_class:
         scale = ColourScale(palette.class_scale(data.colours), 0.0, data.class_count - 1.0)
     else:
-        scale = curvature_scale([field[-1] for field in fields.values()], asinh=True)
+        scale = scale_of("curvature", [field[-1] for field in fields.values()])
     reading = _reading(data) if by_class else "K is not measured yet"
-    style = SheetStyle(style_of(scale), reading, tested=tested, filled=not by_class)
+    style = SheetStyle(scale.style, reading, tested=tested, filled=not by_class)
     arrays: dict[str, np.ndarray] = {"axis": data.axis, **cells(len(data.axis))}
     framed: dict[str, np.ndarray] = {}
     columns = []
@@ -97,7 +93,7 @@ def training_picture(
         parted = by_class and data.class_count > 2
         sheet = Sheet(
             side, frames, data, axes[side], colours, parted, fine, k,
-            _triangle(frames, axes[side]), labelled=True, grounded=by_class,
+            _triangle(frames, axes[side]), grounded=by_class,
         )  # fmt: skip
         moving, fixed = sheet_arrays(sheet)
         arrays, framed = arrays | fixed, framed | moving
@@ -150,7 +146,7 @@ def curves_panel(steps: np.ndarray, curves: list[RunCurve], arrays: dict[str, np
         for side, over_seeds in curve.by_side.items():
             key = f"curve{number}_{side}"
             arrays |= _band(key, over_seeds, curve.shown)
-            traces += _curve_traces(key, side, axis, over_seeds.shape[1] > 1)
+            traces += _curve_traces(key, side, axis)
             traces += _doubt_traces(key, side, curve, axis, arrays)
             top = max(top, _highest(arrays[f"{key}_shown"]), _highest(arrays[f"{key}_high"]))
         top = top * 1.05 or 1.0
@@ -190,16 +186,15 @@ def _band(key: str, over_seeds: np.ndarray, shown: int) -> dict[str, np.ndarray]
     return {f"{key}_low": ends[0], f"{key}_high": ends[1], f"{key}_shown": over_seeds[:, shown]}
 
 
-def _curve_traces(key: str, side: str, axis: str, band: bool) -> list[dict[str, Any]]:
+def _curve_traces(key: str, side: str, axis: str) -> list[dict[str, Any]]:
     colour = palette.SIDE_COLOURS[side]
     thin, thick = {"color": colour, "width": 0}, {"color": colour, "width": 2.5}
     fill = {"fill": "tonexty", "fillcolor": f"{colour}33"}
-    traces = [
+    return [
         _trace(axis, "lines", y=ref(f"{key}_low"), line=thin),
         _trace(axis, "lines", y=ref(f"{key}_high"), line=thin, **fill),
+        _trace(axis, "lines", y=ref(f"{key}_shown"), line=thick),
     ]
-    shown = _trace(axis, "lines", y=ref(f"{key}_shown"), line=thick)
-    return [*traces, shown] if band else [shown]
 
 
 def _doubt_traces(

@@ -38,8 +38,6 @@ def verdict(run: TrainedRun, frame: int = -1, learned: bool = True) -> str:
     """
     left, right = run.setting.compared
     before, after = (run.variants[n].ensemble.test_accuracy[frame] for n in (left, right))
-    if len(before) < 2:
-        return "One seed cannot show a difference."
     gap, count = mean_interval(after - before), len(before)
     if learned:
         return difference_text(gap, count, TITLES[right], TITLES[left])
@@ -52,12 +50,8 @@ def has_learned(accuracy: np.ndarray, base: np.ndarray) -> bool:
     Not where even the upper end of the mean's 95 % interval stays below halfway from the base rate,
     which is that of always guessing the largest class, to 100 %.
     """
-    end = float(accuracy.mean())
-    if len(accuracy) > 1:
-        interval = mean_interval(accuracy)
-        end = interval.mean + interval.half_width
-    nothing = float(base.mean())
-    return end >= nothing + HALFWAY * (1 - nothing)
+    interval, nothing = mean_interval(accuracy), float(base.mean())
+    return interval.mean + interval.half_width >= nothing + HALFWAY * (1 - nothing)
 
 
 def about(run: TrainedRun, name: str) -> dict[str, object]:
@@ -93,7 +87,8 @@ def table_note(run: TrainedRun) -> str:
         parts.append("With so few seeds, intervals are wide.")
     parts.append(f"{guess[0].upper()}{guess[1:]}.")
     base = base_shares(run)
-    idle = [TITLES[name] for name in run.variants if not _is_above(_finals(run, name) - base)]
+    gains = {name: mean_interval(_finals(run, name) - base) for name in run.variants}
+    idle = [TITLES[name] for name, gain in gains.items() if gain.mean <= gain.half_width]
     if idle:
         parts.append(f"No better than that: {', '.join(idle)}.")
     if run.setting.own is not None:
@@ -102,13 +97,6 @@ def table_note(run: TrainedRun) -> str:
             " interval does not say what other points would have done."
         )
     return " ".join(parts)
-
-
-def _is_above(gains: np.ndarray) -> bool:
-    if len(gains) < 2:
-        return bool(gains[0] > 0)
-    interval = mean_interval(gains)
-    return interval.mean > interval.half_width
 
 
 def _finals(run: TrainedRun, name: str) -> np.ndarray:
@@ -123,7 +111,7 @@ def table(run: TrainedRun) -> dict[str, list[str]]:
     for name, variant in run.variants.items():
         finals, ensemble = _finals(run, name), variant.ensemble
         together = " (together)" if len(variant.together) > 1 else ""
-        gap = _gap_text(100 * finals - 100 * _finals(run, left))
+        gap = points_text(mean_interval(finals - _finals(run, left)))
         rows.append({
             "Variant": TITLES[name],
             "Accuracy on new points": mean_text(finals, decimals),
@@ -142,20 +130,11 @@ def table_text(columns: dict[str, list[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def _gap_text(gaps: np.ndarray) -> str:
-    """Return a difference in points as the sentence has it: one decimal, the error rounded up."""
-    if len(gaps) < 2:
-        return f"{gaps[0]:.1f}".replace("-", "−")
-    return points_text(mean_interval(gaps / 100))
-
-
 def mean_text(shares: np.ndarray, decimals: int = 1) -> str:
     """Return the mean accuracy of all seeds in percent, with its 95 % interval.
 
     An interval that would reach beyond what an accuracy can be ends there.
     """
-    if len(shares) < 2:
-        return f"{100 * shares[0]:.{decimals}f}\u00a0%"
     interval = mean_interval(shares)
     if not interval.half_width <= interval.mean <= 1 - interval.half_width:
         return accuracy_text(interval)

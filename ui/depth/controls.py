@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.experiments.comparison import LIMITS
@@ -13,7 +12,6 @@ from ui.common.front import front_columns
 from ui.common.lessons import section
 from ui.common.link_check import forget
 from ui.common.link_controls import GridPoint
-from ui.components.view3d import clicked, stopped
 from ui.depth import measured
 from ui.depth.replay import REPLAY_GRID
 from ui.depth.request import (
@@ -27,7 +25,6 @@ from ui.depth.request import (
     DepthSelection,
 )
 
-VIEW_KEY = "depth_view"
 QUANTITY_WORDS = {  # as short as a menu needs them
     "total ∫|K| dA": "total",
     "mean |K|": "mean",
@@ -93,7 +90,6 @@ def choose_stacked(value: str) -> None:
 
 
 def _training_controls(where: DeltaGenerator) -> None:
-    """Draw the first seed, and a button that trains."""
     first, button, _ = where.columns([2, 2, 6], vertical_alignment="bottom")
     request = DepthSelection(first_seed=DEPTH["start"].draw(first)).trained
     job = measured.training()
@@ -103,22 +99,3 @@ def _training_controls(where: DeltaGenerator) -> None:
         disabled=job is not None and not job.over, on_click=measured.train, args=(request,),
         help=section("depth", "train"),
     )  # fmt: skip
-
-
-def frame_shown(depth: int, otherwise: int) -> int:
-    """Return the frame of the linked layer, at most ``depth``; else of layer ``otherwise``."""
-    return min(DEPTH["after"].linked or otherwise, depth) - 1
-
-
-def on_pick() -> None:
-    """Write the point that was clicked in the view into the link."""
-    if point := clicked(VIEW_KEY):
-        st.query_params["spot"] = point
-
-
-def on_stop() -> None:
-    """Write the layer at which the slider stands into the link."""
-    frame = stopped(VIEW_KEY, UNTRAINED.depth)
-    if frame is not None:
-        st.query_params["after"] = str(frame + 1)
-        forget()

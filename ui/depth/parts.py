@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.experiments.depth import (
@@ -18,17 +17,17 @@ from gating_core.experiments.depth import (
 )
 from gating_core.geometry import SurfaceResult
 from ui.common.explain import explain
-from ui.common.figures import figures
 from ui.common.lessons import section
-from ui.common.words import layers_text, percent, short
+from ui.common.parts import draw_figure
+from ui.common.view_links import frame_to_link, point_to_link
+from ui.common.words import layers_text, percent, rough
 from ui.components.view3d import Legend, view3d
 from ui.depth import measured, words
 from ui.depth.chart import COLOURS, ChartCurve, depth_chart
-from ui.depth.controls import DEPTH, VIEW_KEY, choose_stacked, frame_shown, on_pick, on_stop
+from ui.depth.controls import DEPTH, choose_stacked
 from ui.depth.replay import Replay
 from ui.depth.request import (
     SHIPPED,
-    SIDE_BY_SIDE,
     TRAINED,
     UNTRAINED,
     DepthSelection,
@@ -37,6 +36,7 @@ from ui.depth.request import (
 from ui.drawing import palette
 from ui.work import jobs
 
+VIEW_KEY = "depth_view"
 LAST_SHOWN = "depth_last_shown"
 SPARE, STRIP_PIXELS = 640, 80  # of the window: all but the pictures; the strip of maps
 CLEAR = 0.5  # of the points: a surface of which less is known is not shown first
@@ -72,7 +72,8 @@ class DepthView:
     def frame(self) -> int:
         """The shown frame: the linked layer, or the last at which K is known at enough points."""
         clear = np.flatnonzero(np.isfinite(self.surface.known).mean((1, 2)) >= CLEAR)
-        return frame_shown(self.shown.depth, int(clear[-1]) + 1 if clear.size else 1)
+        layer = DEPTH["after"].linked or (int(clear[-1]) + 1 if clear.size else 1)
+        return min(layer, self.shown.depth) - 1
 
     @cached_property
     def curves(self) -> list[ChartCurve]:
@@ -109,12 +110,11 @@ def _measure(names: tuple[str, ...], what: str) -> None:
 def draw_chart(view: DepthView) -> None:
     """Draw the curves against depth, and what the seeds show."""
     curves, shown = view.curves, view.shown
-    key = ("depth", *view.key, shown.stacked, shown.around, shown.quantity)
-    (chart,) = figures(key, lambda: [depth_chart(curves, shown.member, shown.seed)])
+    key = ("chart", *view.key, shown.stacked, shown.around, shown.quantity)
     if note := words.stale_text(shown, view.requested):
         st.caption(f":material/hourglass: {note}")
-    st.plotly_chart(chart, alt=words.alt_text(curves), key="depth_chart",
-                    config={"displayModeBar": False})  # fmt: skip
+    draw_figure("depth", key, lambda: depth_chart(curves, shown.member, shown.seed),
+                words.alt_text(curves))  # fmt: skip
     st.markdown(words.summary(curves))
     if text := words.missing_seeds(curves):
         st.caption(text)
@@ -124,9 +124,7 @@ def draw_replay(view: DepthView) -> None:
     """Draw one stack's surface, layer by layer, with its map, and the maps of all layers."""
     shown, replay, surface = view.shown, view.replay, view.surface
     depth = shown.depth
-    low, high = [
-        f"{replay.symbol} = {short(float(f'{end:.2g}'))}" for end in replay.view.colour_range
-    ]
+    low, high = [f"{replay.symbol} = {rough(end)}" for end in replay.view.colour_range]
     size = "every surface drawn at the same size (diameter d)"
     note = (
         f"asinh scale, the same for all layers · {percent(replay.view.beyond)} of a layer's points"
@@ -149,8 +147,8 @@ def draw_replay(view: DepthView) -> None:
         scrub=True,
         legend=Legend(palette.SIGNED_SCALE, low, high, note),
         pick=DEPTH["spot"].linked,
-        on_pick=on_pick,
-        on_stop=on_stop,
+        on_pick=point_to_link(VIEW_KEY, "spot"),
+        on_stop=frame_to_link(VIEW_KEY, "after", range(1, UNTRAINED.depth + 1)),
         scene=f"{view.key}",
         stale=words.stale_text(shown, view.requested),
         spare=SPARE,
@@ -173,17 +171,12 @@ def draw_side_by_side() -> None:
     for column, (name, curves) in zip(st.columns(3), rows.items(), strict=True):
         with column.container(gap="xsmall"):
             st.markdown(section("depth", f"side_{name}"))
-            (chart,) = figures(("depth", SIDE_BY_SIDE, name), partial(_charts, curves))
-            st.plotly_chart(chart, alt=words.alt_text(curves), key=f"depth_side_{name}",
-                            config={"displayModeBar": False})  # fmt: skip
+            draw_figure("depth", (f"side_{name}",), partial(depth_chart, curves),
+                        words.alt_text(curves))  # fmt: skip
             one = len(curves) == 1
             st.markdown(words.doubling(curves[0]) if one else words.summary(curves))
             st.button("Layer by layer", key=f"depth_open_{name}", icon=":material/layers:",
                       on_click=choose_stacked, args=(name,))  # fmt: skip
-
-
-def _charts(curves: list[ChartCurve]) -> list[go.Figure]:
-    return [depth_chart(curves)]
 
 
 def draw_details(view: DepthView) -> None:

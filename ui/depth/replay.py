@@ -13,30 +13,16 @@ import numpy as np
 from gating_core.geometry import SurfaceResult
 from ui.drawing import palette
 from ui.drawing.camera import best_camera
-from ui.drawing.colours import ASINH_QUANTILE, SLACK, SOFT_QUANTILE, ColourScale
-from ui.drawing.lines import border, grid_lines, hatch, lifted, zero_curve
-from ui.drawing.panels import (
-    LIGHTING,
-    Panel,
-    View,
-    boxed,
-    cells,
-    chart_layout,
-    heat,
-    line2d,
-    line3d,
-    mesh,
-    ref,
-    scene_layout,
-)
-from ui.drawing.sheet import outermost, stacked
+from ui.drawing.colours import scale_of
+from ui.drawing.lines import Arrays, framed, on_chart
+from ui.drawing.panels import CHART_NAMES, LIGHTING, Panel, View, cells, heat, line2d, ref
+from ui.drawing.surfaces import chart_panel, colour_arrays, scene_panel, surface_arrays
 
 REPLAY_GRID = 31
 ALIKE = 0.25  # of the largest diagonal: where no surface is smaller, all are drawn to one scale
 GAP = 4  # cells between two maps of the strip
 SMALLEST = np.finfo(float).tiny
-NAMES = ("x<sub>1</sub>", "x<sub>2</sub>"), ("u", "v")  # of the chart: of stacks and of sheets
-Arrays = dict[str, np.ndarray]
+LOOK = {"lighting": LIGHTING, "hovertemplate": "<extra></extra>"}  # of the surface
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,104 +52,37 @@ def replay_view(surface: SurfaceResult, sheet: bool) -> Replay:
         field = field * diameters[:, None, None] ** 2
         centre = (values.max((1, 2), keepdims=True) + values.min((1, 2), keepdims=True)) / 2
         values = (values - centre) / np.maximum(sizes, SMALLEST)[:, None, None, None]
-    scale = _scale(field)
-    style = {"colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high}
-    framed = _framed(surface, values, field, scale)
-    strip, still = _strip(framed["sheet_shade"], field, style, symbol)
-    chart = _chart(surface.axis, style, symbol, NAMES[sheet])
+    # One for all layers, which holds 98 % of the points of each.
+    scale = scale_of("curvature", list(field), each=True)
+    signed = surface.gaussian_where(surface.decided)
+    layers = [
+        surface_arrays(drawn, surface.axis, shown, decided) | colour_arrays(shown, scale)
+        for drawn, shown, decided in zip(values, field, signed, strict=True)
+    ]
+    arrays = framed("sheet", layers) | on_chart(now=_frames(len(values)))
+    arrays |= {"sheet_field": field, "sheet_gaussian": surface.known,
+               "sheet_error": surface.known_error}  # fmt: skip
+    strip, still = _strip(arrays["sheet_shade"], field, scale.style, symbol)
+    scene = scene_panel(
+        "sheet", "the surface after the shown layer, with the chart's grid lines",
+        scale.style | LOOK, {0: (values.min((0, 1, 2)), values.max((0, 1, 2)))}, [0], (),
+        seen=[values.reshape(-1, 3)],
+    )  # fmt: skip
+    chart = chart_panel(
+        "sheet", f"{symbol} of the shown layer over the chart, the line K = 0 dashed, what is not"
+        " known hatched", surface.axis, CHART_NAMES["weights" if sheet else "inputs"], scale.style,
+        symbol,
+    )  # fmt: skip
     view = View(
-        columns=[[_scene(values, style)], [chart], [strip]],
-        arrays={"axis": surface.axis, **cells(len(surface.axis)), **framed, **still},
-        framed=frozenset(framed),
+        columns=[[scene], [chart], [strip]],
+        arrays={"axis": surface.axis, **cells(len(surface.axis)), **arrays, **still},
+        framed=frozenset(arrays),
         frames=len(values),
         camera=best_camera([values[0], values[-1]]),
         colour_range=scale.ends,
         beyond=scale.beyond,
     )
     return Replay(view, diameters, enlarged)
-
-
-def _scale(field: np.ndarray) -> ColourScale:
-    """One asinh scale for all layers, which holds 98 % of the points of each."""
-    sizes = [np.abs(each[np.isfinite(each)]) for each in field]
-    sizes = [each for each in sizes if each.size]
-    if not sizes:
-        return ColourScale(palette.SIGNED_SCALE, *palette.symmetric_range(0.0))
-    curved = np.concatenate(sizes)
-    curved = curved[curved > palette.COLOUR_RANGE_FLOOR]
-    soft = float(np.quantile(curved, SOFT_QUANTILE)) if curved.size else 1.0
-    most = max(float(np.quantile(each, ASINH_QUANTILE)) for each in sizes)
-    end = palette.symmetric_range(most)[1]
-    high = float(np.arcsinh(end / soft))
-    beyond = max(float((each > end * (1 + SLACK)).mean()) for each in sizes)
-    return ColourScale(palette.SIGNED_SCALE, -high, high, soft=soft, beyond=beyond)
-
-
-def _framed(
-    surface: SurfaceResult, values: np.ndarray, field: np.ndarray, scale: ColourScale
-) -> Arrays:
-    """The arrays with a frame for every layer."""
-    axis = surface.axis
-    shade = np.clip(scale.apply(field), scale.low, scale.high)
-    zeros = [
-        zero_curve(decided, axis, drawn)
-        for decided, drawn in zip(surface.gaussian_where(surface.decided), values, strict=True)
-    ]
-    on_surface = {
-        "sheet": values,
-        "sheet_edge": lifted(border(axis), axis, values),
-        "sheet_grid": grid_lines(values),
-        "sheet_zero": stacked([curve for _, curve in zeros]),
-    }
-    in_chart = {
-        "zero": stacked([curve for curve, _ in zeros]),
-        "hatch": stacked([hatch(unknown, axis) for unknown in np.isnan(field)]),
-        "now": _frames(len(values)),
-    }
-    arrays = {
-        "sheet_shade": shade,
-        "sheet_colour": np.nan_to_num(shade, nan=0.0),
-        "sheet_field": field,
-        "sheet_gaussian": surface.known,
-        "sheet_error": surface.known_error,
-    }
-    for name, points in on_surface.items():
-        arrays |= {f"{name}_{x}": points[..., i] for i, x in enumerate("xyz")}
-    for name, points in in_chart.items():
-        arrays |= {f"{name}_{u}": points[..., i] for i, u in enumerate("uv")}
-    return arrays
-
-
-def _scene(values: np.ndarray, style: dict[str, Any]) -> Panel:
-    return Panel(
-        kind="scene",
-        label="the surface after the shown layer, with the chart's grid lines",
-        traces=[
-            {**mesh("sheet", style), "lighting": LIGHTING, "hovertemplate": "<extra></extra>"},
-            line3d("sheet_grid", palette.GRID_LINE, 2.5),
-            line3d("sheet_edge", palette.GRID_LINE, 2.5),
-            line3d("sheet_zero", palette.LINE, 6),
-        ],
-        layout=scene_layout(*boxed(values.min((0, 1, 2)), values.max((0, 1, 2))), ()),
-        pick={letter: f"sheet_{letter}" for letter in "xyz"},
-        inside=outermost(values.reshape(-1, 3)).tolist(),
-    )
-
-
-def _chart(axis: np.ndarray, style: dict[str, Any], symbol: str, names: tuple[str, str]) -> Panel:
-    reading = f"{symbol} = %{{customdata:.3g}}"
-    return Panel(
-        kind="plane",
-        label=f"{symbol} of the shown layer over the chart, the line K = 0 dashed, what is not"
-        " known hatched",
-        traces=[
-            heat("sheet_shade", style, reading, customdata=ref("sheet_field")),
-            line2d("zero_u", "zero_v", palette.LINE, 2, dash="dash"),
-            line2d("hatch_u", "hatch_v", palette.GRID_LINE, 1),
-        ],
-        layout=chart_layout(axis, names),
-        pick={"x": "axis", "y": "axis"},
-    )
 
 
 def _strip(
@@ -192,7 +111,7 @@ def _strip(
                 "hovertemplate": f"layer %{{x:.0f}}<br>{symbol} = %{{customdata:.3g}}"
                 "<extra></extra>",
             },
-            line2d("now_u", "now_v", palette.ACCENT, 3),
+            line2d("now", palette.ACCENT, 3),
         ],
         layout={
             "xaxis": {

@@ -159,11 +159,8 @@ def doubling(drawn: ChartCurve) -> str:
 
 
 def _times(value: float) -> str:
-    return (
-        TIMES.get(round(value), f"{value:.2f}")
-        if abs(value - round(value)) < EXACT
-        else (f"{value:.2f}")
-    )
+    whole = round(value)
+    return TIMES[whole] if whole in TIMES and abs(value - whole) < EXACT else f"{value:.2f}"
 
 
 def missing_seeds(drawn: list[ChartCurve]) -> str:

@@ -18,6 +18,7 @@ POINT_BITS, DEPTH_BITS = 12, 20  # of a sort key, for the number and the depth o
 ENOUGH = 0.5  # share of what the best direction shows of a part
 TIE = 0.1  # weight of the mean share beside the smallest
 UPRIGHT = np.array([0.0, 0.0, 1.0])
+DIRECTIONS = 200  # in which the outermost points are searched
 
 
 def best_camera(
@@ -106,3 +107,13 @@ def camera_from(direction: np.ndarray, up: np.ndarray = UPRIGHT) -> Camera:
     eye, middle = CAMERA_DISTANCE * direction, np.zeros(3)
     vectors = {"eye": eye, "up": up, "center": middle}
     return {name: dict(zip("xyz", x.tolist(), strict=True)) for name, x in vectors.items()}
+
+
+def outermost(points: np.ndarray) -> np.ndarray:
+    """Return those of ``points`` (M, 3) that lie farthest in some of many directions."""
+    turns = np.arange(DIRECTIONS) * np.pi * (3 - np.sqrt(5))  # a spiral from pole to pole
+    heights = np.linspace(-1, 1, DIRECTIONS)
+    rings = np.sqrt(1 - heights**2)
+    directions = np.stack([rings * np.cos(turns), rings * np.sin(turns), heights], 1)
+    upright = np.ascontiguousarray(points.T)  # one direction at a time: what is compared is small
+    return points[np.unique([int((each @ upright).argmax()) for each in directions])]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ui.drawing.lines import triangles
+from ui.drawing.lines import joined, stacked, triangles
 
 ROUNDING = 1e-15  # of a triangle's height
 
@@ -64,7 +64,8 @@ def class_triangle(corners: np.ndarray, logits: np.ndarray) -> tuple[ClassMesh, 
     longest = max(map(len, faces))
     whole = [np.concatenate([x, np.zeros((longest - len(x), 3), int)]) for x in faces]
     small = np.stack(whole).astype(np.uint16), _padded(tuple(kinds)).astype(np.uint8)
-    return ClassMesh(_padded(tuple(points)), *small), _with_gaps(cuts)
+    lines = stacked([joined(sides, dim=3) for sides in cuts])
+    return ClassMesh(_padded(tuple(points)), *small), lines
 
 
 def _without_slivers(regions: list[tuple[int, np.ndarray]]) -> list[tuple[int, np.ndarray]]:
@@ -83,16 +84,6 @@ def _inner_sides(polygon: np.ndarray) -> list[np.ndarray]:
     """Return the sides (2, 3) of a region (M, 3) that are not on a side of the triangle."""
     ends = zip(polygon, np.roll(polygon, -1, 0), strict=True)
     return [np.stack([a, b]) for a, b in ends if not ((a == 0) & (b == 0)).any()]
-
-
-def _with_gaps(cuts: list[list[np.ndarray]]) -> np.ndarray:
-    """Join the sides (2, 3) of each frame, a row of NaN after each; returns (T, M, 3)."""
-    most = max(map(len, cuts))
-    out = np.full((len(cuts), max(3 * most, 1), 3), np.nan)
-    for row, sides in zip(out, cuts, strict=True):
-        for index, side in enumerate(sides):
-            row[3 * index : 3 * index + 2] = side
-    return out
 
 
 def _cut(
@@ -136,13 +127,12 @@ def _regions(logits: np.ndarray, classes: Collection[int]) -> list[tuple[int, np
 def _clipped(polygon: np.ndarray, lead: np.ndarray) -> np.ndarray:
     """Return the part of a convex ``polygon`` (M, 3) where ``lead`` (M,) is positive."""
     corners = []
-    for i in range(len(polygon)):
-        j = (i + 1) % len(polygon)
-        if lead[i] > 0:
-            corners.append(polygon[i])
-        if (lead[i] > 0) != (lead[j] > 0):
-            share = lead[i] / (lead[i] - lead[j])
-            corners.append(polygon[i] + share * (polygon[j] - polygon[i]))
+    ends = zip(polygon, np.roll(polygon, -1, 0), lead, np.roll(lead, -1), strict=True)
+    for start, end, at_start, at_end in ends:
+        if at_start > 0:
+            corners.append(start)
+        if (at_start > 0) != (at_end > 0):
+            corners.append(start + at_start / (at_start - at_end) * (end - start))
     return np.array(corners).reshape(-1, 3)
 
 

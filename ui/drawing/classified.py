@@ -12,32 +12,13 @@ from typing import Any
 import numpy as np
 
 from gating_core.experiments.comparison import DrawnData
-from gating_core.experiments.specimen import COLOURINGS
-from ui.drawing import palette
+from ui.drawing import palette, panels
 from ui.drawing.camera import Camera, best_camera
 from ui.drawing.class_mesh import ClassMesh
-from ui.drawing.colours import ColourScale, colour_scale
-from ui.drawing.lines import border, grid_lines, hatch, lifted
-from ui.drawing.panels import (
-    QUIET,
-    Panel,
-    by_class,
-    chart_layout,
-    closed,
-    ground,
-    heat,
-    line2d,
-    line3d,
-    mesh,
-    plane_trace,
-    ref,
-    scene_layout,
-    value_triangle,
-    xyz,
-)
-from ui.drawing.sheet import Sheet, stacked
+from ui.drawing.lines import Arrays, border, grid_lines, hatch, in_space, lifted, on_chart, stacked
+from ui.drawing.panels import Box, Panel, ground, mesh
+from ui.drawing.sheet import Sheet
 
-CHART_NAMES = ("x<sub>1</sub>", "x<sub>2</sub>")
 PAPER = "#ffffff"
 SYMBOLS = ("circle", "square", "diamond", "cross")
 
@@ -60,67 +41,61 @@ class SheetStyle:
     filled: bool = False
 
 
-def sheet_arrays(sheet: Sheet) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+def sheet_arrays(sheet: Sheet) -> tuple[Arrays, Arrays]:
     """Return the arrays of one variant by name: those with a frame axis, and those without."""
     name, data, values = sheet.name, sheet.data, sheet.values
-    framed: dict[str, np.ndarray] = {}
-    on_surface = sheet.axes.project(sheet.frames.data_values)
-    boundary = sheet.cuts
     lines = grid_lines(values) if sheet.lines is None else lifted(sheet.lines, data.axis, values)
-    edge = lifted(border(data.axis), data.axis, values)
-    spatial = {"": values, "_grid": lines, "_edge": edge, "_curve": boundary[..., 2:]}
-    if sheet.labelled:
-        spatial["_note"] = sheet.note_places
-    spatial |= {
+    on_surface = sheet.axes.project(sheet.frames.data_values)
+    spatial = {
+        "": values,
+        "_grid": lines,
+        "_edge": lifted(border(data.axis), data.axis, values),
+        "_curve": sheet.cuts[..., 2:],
+        "_note": sheet.note_places,
+    } | {
         f"_data{label}": on_surface[:, (data.labels == label) & ~data.tested]
         for label in range(data.class_count)
     }
+    charted = {"curve": sheet.chart_cuts}
+    framed: Arrays = {f"{name}_colour": sheet.shown}
     if sheet.creases is not None:
         creases = stacked(sheet.creases)
-        spatial["_crease"] = creases[..., 2:]
-        framed |= {f"{name}_crease_{u}": creases[..., i] for i, u in enumerate("uv")}
+        spatial["_crease"], charted["crease"] = creases[..., 2:], creases[..., :2]
     if sheet.plane is not None:
         spatial["_plane"] = sheet.plane
     if sheet.corners is not None:
-        spatial["_ring"] = closed(sheet.corners)
+        spatial["_ring"] = panels.closed(sheet.corners)
     if sheet.ground is not None:
         ground, spatial["_split"] = sheet.ground
         framed |= _mesh_arrays(f"{name}_ground", ground)
-    framed |= {f"{name}_colour": sheet.shown}
-    for part, where in spatial.items():
-        framed |= {f"{name}{part}_{x}": where[..., i] for i, x in enumerate("xyz")}
-    framed |= {f"{name}_curve_{u}": sheet.chart_cuts[..., i] for i, u in enumerate("uv")}
     if sheet.parted:
         framed |= _mesh_arrays(f"{name}_part", sheet.class_mesh)
-    if sheet.fine is not None:
-        framed[f"{name}_fine"] = sheet.fine
     if sheet.field is not None:
-        framed |= {f"{name}_field": sheet.field} | hatches(name, sheet.field, data.axis)
-    fixed = {
-        f"{name}_{part}{label}_{u}": data.points[(data.labels == label) & where, i]
+        framed[f"{name}_field"] = sheet.field
+        charted["hatch"] = stacked([hatch(np.isnan(frame), data.axis) for frame in sheet.field])
+    for part, points in spatial.items():
+        framed |= in_space(f"{name}{part}", points)
+    framed |= on_chart(**{f"{name}_{line}": points for line, points in charted.items()})
+    fixed = on_chart(**{
+        f"{name}_{part}{label}": data.points[(data.labels == label) & where]
         for part, where in _parts(data)
         for label in range(data.class_count)
-        for i, u in enumerate("uv")
-    }
+    })  # fmt: skip
     if sheet.fine is not None:
+        framed[f"{name}_fine"] = sheet.fine
         fixed["fine_axis"] = np.linspace(data.axis[0], data.axis[-1], sheet.fine.shape[1])
     return framed, fixed
 
 
-def _mesh_arrays(prefix: str, mesh: ClassMesh) -> dict[str, np.ndarray]:
-    """Return the arrays of a mesh `by_class`."""
-    arrays = {f"{prefix}_{x}": mesh.vertices[..., i] for i, x in enumerate("xyz")}
-    arrays |= {f"{prefix}_{x}": mesh.corners[..., i] for i, x in enumerate("ijk")}
-    return arrays | {f"{prefix}_class": mesh.classes}
+def _mesh_arrays(prefix: str, mesh: ClassMesh) -> Arrays:
+    corners = {f"{prefix}_{x}": mesh.corners[..., i] for i, x in enumerate("ijk")}
+    return in_space(prefix, mesh.vertices) | corners | {f"{prefix}_class": mesh.classes}
 
 
 def _parts(data: DrawnData) -> list[tuple[str, np.ndarray]]:
     """Return the training points, and the test points if there are any."""
     parts = [("data", ~data.tested), ("test", data.tested)]
     return [(part, where) for part, where in parts if where.any()]
-
-
-Box = tuple[np.ndarray, np.ndarray]  # the lowest corner and the highest
 
 
 def sheet_panels(sheet: Sheet, style: SheetStyle, room: Box | None = None) -> list[Panel]:
@@ -143,37 +118,37 @@ def _scene(sheet: Sheet, style: SheetStyle, room: Box) -> Panel:
     name, data = sheet.name, sheet.data
     surface = mesh(name, style.mesh)
     if sheet.parted:
-        surface |= by_class(f"{name}_part")
+        surface |= panels.by_class(f"{name}_part")
     traces = [
         surface,
-        line3d(f"{name}_grid", palette.GRID_LINE, 2.5),
-        line3d(f"{name}_edge", palette.GRID_LINE, 2.5),
-        line3d(f"{name}_curve", palette.LINE, 8),
+        panels.line3d(f"{name}_grid", palette.GRID_LINE, 2.5),
+        panels.line3d(f"{name}_edge", palette.GRID_LINE, 2.5),
+        panels.line3d(f"{name}_curve", palette.LINE, 8),
     ]
     if sheet.creases is not None:
-        traces.append(line3d(f"{name}_crease", palette.CREASE, 5))
+        traces.append(panels.line3d(f"{name}_crease", palette.CREASE, 5))
     for label, colour in enumerate(data.colours):
         marker = _marker(colour, 3, style.symbols, style.outline)
-        dots = {**xyz(f"{name}_data{label}"), "marker": marker}
-        traces.append({"type": "scatter3d", "mode": "markers", **dots, **QUIET})
+        dots = {**panels.xyz(f"{name}_data{label}"), "marker": marker}
+        traces.append({"type": "scatter3d", "mode": "markers", **dots, **panels.QUIET})
     content = "data and decision curve"
     if sheet.plane is not None:
-        traces.append(plane_trace(xyz(f"{name}_plane")))
+        traces.append(panels.plane_trace(panels.xyz(f"{name}_plane")))
         content = "data, decision curve and the classifier's plane"
     if sheet.corners is not None:
-        traces += value_triangle(
+        traces += panels.value_triangle(
             f"{name}_ring", sheet.ground and ground(f"{name}_ground", style.mesh)
         )
     if sheet.ground is not None:
-        traces.append(line3d(f"{name}_split", palette.INK, 4))
+        traces.append(panels.line3d(f"{name}_split", palette.INK, 4))
     return Panel(
         kind="scene",
         label=f"{name} model: surface in representation space, with {content}",
         traces=traces,
-        layout=scene_layout(*room, () if sheet.labelled else sheet.axes.names),
+        layout=panels.scene_layout(*room, ()),
         pick={x: f"{name}_{x}" for x in "xyz"},
         notes=sheet.notes,
-        inside=sheet.inside.tolist() if sheet.labelled else [],
+        inside=sheet.inside.tolist(),
     )
 
 
@@ -181,30 +156,34 @@ def _plane(sheet: Sheet, style: SheetStyle) -> Panel:
     name, data, reading = sheet.name, sheet.data, style.reading
     extra: dict[str, Any] = {}
     if sheet.field is not None:
-        reading, extra = "K = %{customdata:.3g}", {"customdata": ref(f"{name}_field")}
+        reading, extra = "K = %{customdata:.3g}", {"customdata": panels.ref(f"{name}_field")}
     shown = f"{name}_colour"
     if sheet.fine is not None:
-        shown, extra = f"{name}_fine", {"x": ref("fine_axis"), "y": ref("fine_axis")}
+        shown, extra = f"{name}_fine", {"x": panels.ref("fine_axis"), "y": panels.ref("fine_axis")}
     traces = [
-        heat(shown, style.mesh, reading, **extra),
-        line2d(f"{name}_curve_u", f"{name}_curve_v", palette.LINE, 3),
+        panels.heat(shown, style.mesh, reading, **extra),
+        panels.line2d(f"{name}_curve", palette.LINE, 3),
     ]
     if sheet.field is not None:
-        traces.append(line2d(f"{name}_hatch_u", f"{name}_hatch_v", palette.GRID_LINE, 1))
+        traces.append(panels.line2d(f"{name}_hatch", palette.GRID_LINE, 1))
     if sheet.creases is not None:
-        traces.append(line2d(f"{name}_crease_u", f"{name}_crease_v", palette.CREASE, 2))
+        traces.append(panels.line2d(f"{name}_crease", palette.CREASE, 2))
     for part, _ in _parts(data):
         if part == "test" and not style.tested:
             continue
         for label, index in enumerate(data.colours):
-            uv = {x: ref(f"{name}_{part}{label}_{u}") for x, u in zip("xy", "uv", strict=True)}
+            uv = {
+                x: panels.ref(f"{name}_{part}{label}_{u}") for x, u in zip("xy", "uv", strict=True)
+            }
             marker = _marker(index, 6, style.symbols, hollow=part == "test", filled=style.filled)
-            traces.append({"type": "scatter", "mode": "markers", **uv, "marker": marker, **QUIET})
+            traces.append(
+                {"type": "scatter", "mode": "markers", **uv, "marker": marker, **panels.QUIET}
+            )
     return Panel(
         kind="plane",
         label=f"{name} model: decision boundary in the input plane",
         traces=traces,
-        layout=chart_layout(data.axis, CHART_NAMES),
+        layout=panels.chart_layout(data.axis, panels.CHART_NAMES["inputs"]),
         pick={"x": "axis", "y": "axis"},
     )
 
@@ -231,21 +210,3 @@ def class_colours(logits: np.ndarray, discrete: bool = False) -> np.ndarray:
         return logits.argmax(-1).astype(np.uint8)
     # Not SciPy's softmax: its import takes a tenth of a second of a first visit.
     return np.exp(logits[..., 1] - np.logaddexp(logits[..., 0], logits[..., 1]))
-
-
-def curvature_scale(fields: list[np.ndarray], asinh: bool = False) -> ColourScale:
-    """Colours of K over all ``fields``, NaN where it is not known."""
-    return colour_scale(COLOURINGS["curvature"], fields, asinh)
-
-
-def style_of(scale: ColourScale) -> dict[str, Any]:
-    return {"colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high}
-
-
-def hatches(name: str, gaussian: np.ndarray, axis: np.ndarray) -> dict[str, np.ndarray]:
-    """Diagonal strokes (T, M) over the points of the chart where K is not known."""
-    strokes = [hatch(np.isnan(frame), axis) for frame in gaussian]
-    out = np.full((len(strokes), max(map(len, strokes)), 2), np.nan)
-    for frame, stroke in zip(out, strokes, strict=True):
-        frame[: len(stroke)] = stroke
-    return {f"{name}_hatch_{u}": out[..., i] for i, u in enumerate("uv")}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from gating_core.experiments.specimen import Colouring
+from gating_core.experiments.specimen import COLOURINGS, Colouring
 from ui.drawing import palette
 
 QUANTILE = 0.9  # of a quantity's size: where linear colours end
@@ -42,6 +43,11 @@ class ColourScale:
         return field if self.soft is None else np.arcsinh(field / self.soft)
 
     @property
+    def style(self) -> dict[str, Any]:
+        """The colours of a mesh or a marker."""
+        return {"colorscale": self.colours, "cmin": self.low, "cmax": self.high}
+
+    @property
     def ends(self) -> tuple[float, float]:
         """The ends in the quantity's own unit."""
         if self.log:
@@ -53,12 +59,13 @@ class ColourScale:
 
 
 def colour_scale(
-    colouring: Colouring, fields: Sequence[np.ndarray], asinh: bool = False
+    colouring: Colouring, fields: Sequence[np.ndarray], asinh: bool = False, each: bool = False
 ) -> ColourScale:
     """Return one scale for all ``fields``; a signed one is symmetric about zero, never empty.
 
     Signed scales and those from zero end at the 90 % quantile of the field with the largest; with
-    ``asinh`` at the 98 % quantile of all fields. Other scales end at the extremes.
+    ``asinh`` at the 98 % quantile of all fields together, or the largest one of ``each`` alone.
+    Other scales end at the extremes.
     """
     kind = colouring.range
     signed = kind == "signed"
@@ -80,12 +87,20 @@ def colour_scale(
     if asinh:
         curved = values[values > palette.COLOUR_RANGE_FLOOR]
         soft = float(np.quantile(curved, SOFT_QUANTILE)) if curved.size else 1.0
-        end = max(float(np.quantile(values, ASINH_QUANTILE)), palette.COLOUR_RANGE_FLOOR)
+        ends = [float(np.quantile(x, ASINH_QUANTILE)) for x in (parts if each else [values])]
+        end = max(*ends, palette.COLOUR_RANGE_FLOOR)
         high = float(np.arcsinh(end / soft))
         low = -high if signed else 0.0
         return ColourScale(colours, low, high, soft=soft, beyond=_beyond(fields, end))
     low, high = palette.symmetric_range(max(float(np.quantile(x, QUANTILE)) for x in parts))
     return ColourScale(colours, low if signed else 0.0, high, beyond=_beyond(fields, high))
+
+
+def scale_of(
+    quantity: str, fields: Sequence[np.ndarray], asinh: bool = True, each: bool = False
+) -> ColourScale:
+    """Return the `colour_scale` of a key of `COLOURINGS`."""
+    return colour_scale(COLOURINGS[quantity], fields, asinh, each)
 
 
 def share_beyond(field: np.ndarray, scale: ColourScale) -> float:

@@ -1,6 +1,7 @@
-"""Lines on a surface: grid, border, zeros, and hatches where nothing is known.
+"""Lines on a surface: grid, border, zeros, hatches; and how they become arrays by name.
 
-Shapes: T frames, R x C grid points, D dimensions.
+Shapes: T frames, R x C grid points, D dimensions, M points of a line, in which rows of NaN separate
+pieces.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 import contourpy
 import numpy as np
 
+Arrays = dict[str, np.ndarray]
 GRID_STEP = 6  # every sixth row and column is drawn on the surface
 PLANE_LINES = 8  # strips into which parallels to a side cut a triangle
 FEWEST_STRIPS = 4  # across a sheet, even a small part of its triangle
@@ -58,9 +60,9 @@ def class_boundary(logits: np.ndarray, axis: np.ndarray) -> np.ndarray:
     return joined(pieces)
 
 
-def joined(lines: Sequence[np.ndarray]) -> np.ndarray:
-    """Join ``lines`` (., 2) to (M, 2), with a row of NaN after each."""
-    gap = np.full((1, 2), np.nan)
+def joined(lines: Sequence[np.ndarray], dim: int = 2) -> np.ndarray:
+    """Join ``lines`` (., ``dim``) to (M, ``dim``), with a row of NaN after each."""
+    gap = np.full((1, dim), np.nan)
     return np.concatenate([piece for line in lines for piece in (line, gap)] or [gap])
 
 
@@ -119,16 +121,12 @@ def plane_lines(
         step = 1 / PLANE_LINES
         while step > SMALLEST_STEP and reach < FEWEST_STRIPS * step:
             step /= 2
-    gap = np.full((1, 2), np.nan)
-    if not step > 0:  # a point
-        return gap
-    lines = [gap]
-    for share in np.moveaxis(across, -1, 0):
+    lines: list[np.ndarray] = []
+    for share in np.moveaxis(across, -1, 0) if step > 0 else ():  # else it is a point
         contours = contourpy.contour_generator(axis, axis, share)
         for level in range(int(np.ceil(share.min() / step)), int(share.max() // step) + 1):
-            for line in contours.lines(level * step):
-                lines += [np.asarray(line), gap]
-    return np.concatenate(lines)
+            lines += map(np.asarray, contours.lines(level * step))
+    return joined(lines)
 
 
 def lies_in_a_plane(values: np.ndarray) -> bool:
@@ -174,3 +172,32 @@ def grid_lines(values: np.ndarray) -> np.ndarray:
     rows = [values[:, r] for r in range(0, values.shape[1], GRID_STEP)]
     columns = [values[:, :, c] for c in range(0, values.shape[2], GRID_STEP)]
     return np.concatenate([part for line in rows + columns for part in (line, gap)], 1)
+
+
+# --- Arrays ---------------------------------------------------------------------------------------
+
+
+def on_chart(**lines: np.ndarray) -> Arrays:
+    """The coordinates NAME_u and NAME_v of ``lines`` (..., M, 2) over the chart."""
+    return {f"{name}_{u}": x[..., i] for name, x in lines.items() for i, u in enumerate("uv")}
+
+
+def in_space(name: str, points: np.ndarray) -> Arrays:
+    """The coordinates NAME_x, NAME_y (and NAME_z) of ``points`` (..., 2 or 3)."""
+    letters = "xyz"[: points.shape[-1]]
+    return {f"{name}_{x}".lstrip("_"): points[..., i] for i, x in enumerate(letters)}
+
+
+def stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Stack arrays to (T, ...); lines (M, ...) are filled up with NaN to the longest."""
+    if len({x.shape for x in arrays}) == 1:
+        return np.stack(arrays)
+    out = np.full((len(arrays), max(map(len, arrays)), *arrays[0].shape[1:]), np.nan)
+    for row, line in zip(out, arrays, strict=True):
+        row[: len(line)] = line
+    return out
+
+
+def framed(name: str, frames: Sequence[Arrays]) -> Arrays:
+    """The arrays of all ``frames``, stacked by key, as NAME_key."""
+    return {f"{name}_{key}": stacked([frame[key] for frame in frames]) for key in frames[0]}

@@ -61,7 +61,12 @@ def class_scale(colours: Sequence[int]) -> Scale:
         return [(0.0, first), (0.5, NEUTRAL), (1.0, rest[0])]
     edges = [(2 * i - 1) / (2 * len(rest)) for i in range(len(rest) + 2)]
     ends = [min(max(edge, 0.0), 1.0) for edge in edges]
-    pairs = zip(ends[:-1], ends[1:], (first, *rest), strict=True)
+    return steps(ends, (first, *rest))
+
+
+def steps(ends: Sequence[float], colours: Sequence[str]) -> Scale:
+    """Return a scale of flat ``colours``, each between two of one more ``ends``."""
+    pairs = zip(ends, ends[1:], colours, strict=False)
     return [(end, colour) for low, high, colour in pairs for end in (low, high)]
 
 

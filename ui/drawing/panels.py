@@ -29,16 +29,16 @@ UNSHADED = {"ambient": 1.0, "diffuse": 0.0}  # as on a map
 LIGHT_PLACE = {"x": 1e5, "y": 1e5, "z": 1e5}
 MOST_TICKS = 3  # numbers along an axis
 TICK_ROOM = 0.15  # of an axis at both ends, without numbers: those of two axes would meet there
-FAINT = {
-    "color": palette.ACCENT, "opacity": 0.1, "lighting": UNSHADED,
-}  # fmt: skip
+FAINT = {"color": palette.ACCENT, "opacity": 0.1, "lighting": UNSHADED}
 PALE = 0.45  # opaque: a piece of space that a sheet in full colour lies in
 UNDER = "under"  # what has this "meta" is drawn beneath what lies in the same plane
 NOTHING_DRAWN = {  # of an axis; after "visible": False Plotly draws no names in later pictures
     "title": {"text": ""}, "showticklabels": False, "ticks": "", "showgrid": False,
     "zeroline": False, "showline": False, "showbackground": False, "showspikes": False,
 }  # fmt: skip
+CHART_NAMES = {"inputs": ("x<sub>1</sub>", "x<sub>2</sub>"), "weights": ("u", "v")}  # of its axes
 QUIET = {"hoverinfo": "skip", "showlegend": False}
+Box = tuple[np.ndarray, np.ndarray]  # its lowest and its highest corner (3,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ class View:
     frames: int
     camera: dict[str, dict[str, float]]
     colour_range: tuple[float, float]
-    beyond: float = field(default=0.0)  # share of points whose colour is cut off
+    beyond: float = 0.0  # share of points whose colour is cut off
     edge_on: tuple[EdgeOn, ...] = ()  # one for all columns, or one for each
 
 
@@ -124,11 +124,11 @@ def mesh(side: str, style: dict[str, Any]) -> dict[str, Any]:
         **{name: ref(f"{side}_{name}", flat=True) for name in "xyz"},
         **{name: ref(f"cells_{name}") for name in "ijk"},
         "intensity": ref(f"{side}_colour", flat=True),
-        **style,
         "showscale": False,
         "lighting": LIGHTING,
         "lightposition": LIGHT_PLACE,
         "hovertemplate": "y = (%{x:.3g}, %{y:.3g}, %{z:.3g})<extra></extra>",
+        **style,
     }
 
 
@@ -175,10 +175,13 @@ def line3d(prefix: str, colour: str, width: float) -> dict[str, Any]:
     return {"type": "scatter3d", "mode": "lines", **xyz(prefix), "line": line, **QUIET}
 
 
-def line2d(x: str, y: str, colour: str, width: float, **more: Any) -> dict[str, Any]:
-    """Return a line in a plane through the arrays called ``x`` and ``y``."""
+def line2d(
+    prefix: str, colour: str, width: float, letters: str = "uv", **more: Any
+) -> dict[str, Any]:
+    """Return a line in a plane through the arrays PREFIX_u, PREFIX_v, or of other ``letters``."""
+    x, y = (ref(f"{prefix}_{letter}") for letter in letters)
     line = {"color": colour, "width": width, **more}
-    return {"type": "scatter", "mode": "lines", "x": ref(x), "y": ref(y), "line": line, **QUIET}
+    return {"type": "scatter", "mode": "lines", "x": x, "y": y, "line": line, **QUIET}
 
 
 def heat(field: str, style: dict[str, Any], reading: str, **more: Any) -> dict[str, Any]:
@@ -265,7 +268,10 @@ def scene_layout(
         axis |= {"title": {"text": name}, "tickvals": round_numbers(low[index], high[index])}
         axis["exponentformat"] = "power"
     seen = high - low if factors is None else (high - low) * factors
-    return {"aspectmode": "manual", "aspectratio": true_aspect(seen), **plain(axes)}
+    # Undistorted, like Plotly's "data"; all boxes have one diagonal.
+    length = max(float(np.linalg.norm(seen)), np.finfo(float).tiny)
+    aspect = dict(zip("xyz", (BOX_DIAGONAL * seen / length).tolist(), strict=True))
+    return {"aspectmode": "manual", "aspectratio": aspect, **plain(axes)}
 
 
 def in_camera_units(points: np.ndarray, layout: dict[str, Any]) -> np.ndarray:
@@ -299,19 +305,13 @@ def chart_layout(axis: np.ndarray, names: tuple[str, str]) -> dict[str, Any]:
     }
 
 
-def boxed(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def boxed(low: np.ndarray, high: np.ndarray) -> Box:
     """Return the box with a margin. It is large enough for the browser's single precision."""
     extent, largest = float((high - low).max()), float(np.abs([low, high]).max())
     least = max(SMALLEST_EXTENT, RESOLUTION * largest)
     margin = BOX_MARGIN * extent + max(least - extent, 0.0) / 2
     margin += 2 * float(np.spacing(largest + margin))  # or rounding the ends would take from it
     return low - margin, high + margin
-
-
-def true_aspect(size: np.ndarray) -> dict[str, float]:
-    """Return an undistorted aspect ratio, like Plotly's "data"; all boxes have one diagonal."""
-    length = max(float(np.linalg.norm(size)), np.finfo(float).tiny)
-    return dict(zip("xyz", (BOX_DIAGONAL * size / length).tolist(), strict=True))
 
 
 def plain(tree: Any) -> Any:

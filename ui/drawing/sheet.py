@@ -5,7 +5,6 @@ Shapes: T frames (versions of a model), R x C grid points, F faces of the mesh, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,13 +12,15 @@ import numpy as np
 
 from gating_core.experiments.comparison import ClassifierFrames, DrawnData
 from ui.drawing.axes import Axes
+from ui.drawing.camera import outermost
 from ui.drawing.class_mesh import ClassMesh, class_mesh, class_triangle
-from ui.drawing.lines import class_boundary, lifted
-from ui.drawing.panels import Note, boxed
-from ui.drawing.planes import drawn_planes
+from ui.drawing.lines import class_boundary, lifted, stacked
+from ui.drawing.panels import Box, Note, boxed
 
-DIRECTIONS = 200  # in which the outermost points are found
 NOTES = (("classifier's plane", 26, 22), ("cut = boundary", 34, -26))  # pixels right and down
+PATCH_MARGIN = 1.15  # length of the drawn part of a plane, in lengths of the cut
+PATCH_WIDTH = 0.35  # its least half-width, in root mean square radii of the surface
+PLANE_TOLERANCE = 0.01  # share of the largest margin, and of the points, it may miss
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,6 @@ class Sheet:
       each of its points.
     - ``lines`` (M, 2): lines of the chart, drawn on the surface in place of its grid.
     - ``creases``: T outlines of the most curved part, from `crease_curves`.
-    - ``labelled``: whether parts are named in the picture; the axes then have no text.
     """
 
     name: str
@@ -48,7 +48,6 @@ class Sheet:
     corners: np.ndarray | None = None
     lines: np.ndarray | None = None
     creases: list[np.ndarray] | None = None
-    labelled: bool = False
     grounded: bool = False
 
     @cached_property
@@ -99,7 +98,7 @@ class Sheet:
         return outermost(points[~np.isnan(points[:, 0])])
 
     @property
-    def box(self) -> tuple[np.ndarray, np.ndarray]:
+    def box(self) -> Box:
         """The drawn box of space, the same in all frames."""
         return boxed(self.inside.min(0), self.inside.max(0))
 
@@ -113,15 +112,12 @@ class Sheet:
     @property
     def notes(self) -> tuple[Note, ...]:
         """The names of the parts, at the points `note_places`."""
-        if not self.labelled:
-            return ()
-        notes = [Note(text, f"{self.name}_note", index, right, down)
-                 for index, (text, right, down) in enumerate(NOTES)]  # fmt: skip
         values = 0 if self.corners is None else self.corners.shape[1]
-        return (*notes, *(
-            Note(f"U<sub>{i + 1}</sub>", f"{self.name}_note", len(NOTES) + i)
-            for i in range(values)
-        ))  # fmt: skip
+        texts = [*NOTES, *((f"U<sub>{i + 1}</sub>", 0, 0) for i in range(values))]
+        return tuple(
+            Note(text, f"{self.name}_note", index, right, down)
+            for index, (text, right, down) in enumerate(texts)
+        )
 
     @property
     def note_places(self) -> np.ndarray:
@@ -142,30 +138,74 @@ def _middle(curve: np.ndarray) -> np.ndarray:
     return points[len(points) // 2] if len(points) else np.full(3, np.nan)
 
 
-def outermost(points: np.ndarray) -> np.ndarray:
-    """Return those of ``points`` (M, 3) that lie farthest in some of many directions."""
-    turns = np.arange(DIRECTIONS) * np.pi * (3 - np.sqrt(5))  # a spiral from pole to pole
-    heights = np.linspace(-1, 1, DIRECTIONS)
-    rings = np.sqrt(1 - heights**2)
-    directions = np.stack([rings * np.cos(turns), rings * np.sin(turns), heights], 1)
-    upright = np.ascontiguousarray(points.T)  # one direction at a time: what is compared is small
-    return points[np.unique([int((each @ upright).argmax()) for each in directions])]
-
-
 def boundaries(logits: np.ndarray, axis: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return where the two likeliest classes are equally likely: (T, M, 5), chart and surface."""
-    curves = []
-    for frame, surface in zip(logits, values, strict=True):
-        chart = class_boundary(frame, axis)
-        curves.append(np.concatenate([chart, lifted(chart, axis, surface[None])[0]], -1))
-    return stacked(curves)
+    charts = [class_boundary(frame, axis) for frame in logits]
+    pairs = zip(charts, values, strict=True)
+    return stacked([np.concatenate([x, lifted(x, axis, y[None])[0]], -1) for x, y in pairs])
 
 
-def stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Stack arrays to (T, ...); lines (M, ...) are filled up with NaN to the longest."""
-    if len({x.shape for x in arrays}) == 1:
-        return np.stack(arrays)
-    out = np.full((len(arrays), max(map(len, arrays)), *arrays[0].shape[1:]), np.nan)
-    for row, line in zip(out, arrays, strict=True):
-        row[: len(line)] = line
+# --- The classifier's plane -----------------------------------------------------------------------
+
+
+def classifier_planes(
+    frames: ClassifierFrames, axes: Axes
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Return the classifier's planes normal . y + offset = 0 in the drawn axes.
+
+    Returns ``normal`` (T, 3), ``offset`` (T,) and ``honest`` (T,): whether the plane's margin in
+    the drawn axes is the classifier's to 1 % of the largest on the surface, and its decision the
+    same at 99 % of the points. In R^3 it always is. In more dimensions some are not drawn, and a
+    classifier that reads those has no plane in the view. ``None`` for more than two classes.
+    """
+    if frames.logits.shape[-1] != 2:
+        return None
+    if not axes.principal:
+        return frames.normal, frames.offset, np.ones(len(frames.offset), dtype=bool)
+    normal, offset = frames.normal @ axes.basis, frames.offset + frames.normal @ axes.origin
+    drawn = np.einsum("trcd,td->trc", axes.project(frames.values), normal)
+    drawn, margin = drawn + offset[:, None, None], frames.margin
+    close = np.abs(drawn - margin).max((1, 2)) <= PLANE_TOLERANCE * np.abs(margin).max((1, 2))
+    otherwise = ((drawn > 0) != (margin > 0)).mean((1, 2))
+    return normal, offset, close & (otherwise <= PLANE_TOLERANCE)
+
+
+def drawn_planes(frames: ClassifierFrames, axes: Axes, cuts: np.ndarray) -> np.ndarray | None:
+    """Return the corners (T, 4, 3) of the drawn planes; ``None`` if none can be shown honestly.
+
+    ``cuts`` (T, M, 3) are the curves in which the planes cut the surfaces, in the drawn ``axes``. A
+    plane that misses its surface is not drawn.
+    """
+    planes = classifier_planes(frames, axes)
+    if planes is None or not planes[2].any():
+        return None
+    values = axes.project(frames.values)
+    out = np.full((len(cuts), 4, 3), np.nan)
+    for frame, (normal, offset, honest) in enumerate(zip(*planes, strict=True)):
+        cut = cuts[frame][~np.isnan(cuts[frame][:, 0])]
+        if honest and len(cut) > 1:
+            out[frame] = plane_patch(normal, offset, cut, values[frame])
     return out
+
+
+def plane_patch(
+    normal: np.ndarray, offset: float, cut: np.ndarray, surface: np.ndarray
+) -> np.ndarray:
+    """Return the corners (4, 3), in order, of a rectangle in the plane normal . y + offset = 0.
+
+    It lies along the ``cut`` (M, 3), reaches a little beyond it, and is at least as wide as a good
+    part of the ``surface`` (R, C, 3).
+    """
+    unit = normal / np.linalg.norm(normal)
+    points = cut - (cut @ unit + offset / np.linalg.norm(normal))[:, None] * unit
+    middle = points.mean(0)
+    _, _, turn = np.linalg.svd(points - middle, full_matrices=False)
+    along = turn[0] - (turn[0] @ unit) * unit
+    along /= np.linalg.norm(along)
+    sides = np.stack([along, np.cross(unit, along)])
+    within = (points - middle) @ sides.T
+    middle = middle + (within.min(0) + within.max(0)) / 2 @ sides
+    spread = surface.reshape(-1, 3)
+    least = PATCH_WIDTH * np.sqrt(((spread - spread.mean(0)) ** 2).sum(1).mean())
+    half = np.maximum(PATCH_MARGIN * np.ptp(within, axis=0) / 2, least)
+    return middle + np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half @ sides

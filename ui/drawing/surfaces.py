@@ -11,31 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from ui.drawing import palette
+from gating_core.geometry import SurfaceResult, crease_levels
+from ui.drawing import palette, panels
+from ui.drawing.camera import outermost
 from ui.drawing.colours import ColourScale
-from ui.drawing.lines import border, grid_lines, hatch, lifted, zero_curve
-from ui.drawing.panels import (
-    LIGHTING,
-    MILD,
-    UNSHADED,
-    Note,
-    Panel,
-    boxed,
-    chart_layout,
-    heat,
-    in_camera_units,
-    line2d,
-    line3d,
-    mesh,
-    ref,
-    scene_layout,
+from ui.drawing.lines import (
+    Arrays,
+    border,
+    grid_lines,
+    hatch,
+    in_space,
+    lifted,
+    on_chart,
+    zero_curve,
 )
-from ui.drawing.sheet import outermost
+from ui.drawing.panels import Box, Note, Panel
 
 TRUE_SIZE = np.ones(3)
 LABEL_ROOM = 1.2  # times a box, where numbers and names stand beside it
-Arrays = dict[str, np.ndarray]
-Box = tuple[np.ndarray, np.ndarray]  # its lowest and its highest corner (3,)
 ChartLine = tuple[str, str, float, dict[str, Any]]  # array, colour, width, more of the line
 ZERO_DASHED: ChartLine = ("zero", palette.LINE, 2.0, {"dash": "dash"})
 HATCH: ChartLine = ("hatch", palette.GRID_LINE, 1.0, {})
@@ -55,27 +48,26 @@ def surface_arrays(
     """
     grid = grid_lines(values[None])[0] if lines is None else lifted(lines, axis, values[None])[0]
     zero, zero_on_surface = zero_curve(signed, axis, values)
-    on_surface = {
-        "": values, "edge": lifted(border(axis), axis, values[None])[0], "grid": grid,
-        "zero": zero_on_surface,
-    }  # fmt: skip
+    edge = lifted(border(axis), axis, values[None])[0]
+    on_surface = {"": values, "edge": edge, "grid": grid, "zero": zero_on_surface}
     arrays = on_chart(zero=zero, hatch=hatch(np.isnan(field), axis))
     for name, points in on_surface.items():
         arrays |= in_space(name, points)
     return arrays
 
 
-def on_chart(**lines: np.ndarray) -> Arrays:
-    """The coordinates NAME_u and NAME_v of ``lines`` (M, 2) over the chart."""
-    return {
-        f"{name}_{u}": points[:, i] for name, points in lines.items() for i, u in enumerate("uv")
-    }
+def crease_curves(surface: SurfaceResult, drawn: np.ndarray) -> list[np.ndarray]:
+    """Return the outline (M, 2 + D) of each frame's most curved part, in the chart and as drawn.
 
-
-def in_space(name: str, points: np.ndarray) -> Arrays:
-    """The coordinates NAME_x, NAME_y (and NAME_z) of ``points`` (..., 2 or 3)."""
-    letters = "xyz"[: points.shape[-1]]
-    return {f"{name}_{x}".lstrip("_"): points[..., i] for i, x in enumerate(letters)}
+    ``drawn`` (T, R, C, D) are the surface's points in the drawn axes. There is one row of NaN alone
+    if that part holds too little curvature (see `crease_levels`).
+    """
+    sizes = np.where(surface.decided, np.abs(surface.gaussian), 0.0)
+    outlines = []
+    for size, level, values in zip(sizes, crease_levels(surface), drawn, strict=True):
+        above = size - level if np.isfinite(level) else np.ones_like(size)
+        outlines.append(np.concatenate(zero_curve(above, surface.axis, values), -1))
+    return outlines
 
 
 def colour_arrays(field: np.ndarray, scale: ColourScale) -> Arrays:
@@ -86,11 +78,6 @@ def colour_arrays(field: np.ndarray, scale: ColourScale) -> Arrays:
     shade = np.clip(scale.apply(field), scale.low, scale.high)
     blank = 0.0 if scale.low < 0 < scale.high else scale.low
     return {"shade": shade, "colour": np.nan_to_num(shade, nan=blank)}
-
-
-def style_of(scale: ColourScale) -> dict[str, Any]:
-    """The colours of a mesh or a marker on ``scale``."""
-    return {"colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high}
 
 
 # --- Boxes ----------------------------------------------------------------------------------------
@@ -145,7 +132,7 @@ def _all_seen(boxes: Sequence[Box], around: Box, smallest: float) -> bool:
 def scene_panel(
     name: str, label: str, style: dict[str, Any], boxes: Mapping[float, Box],
     frames: Sequence[float], names: tuple[str, ...], *, factors: np.ndarray = TRUE_SIZE,
-    shaded: bool = True, more: Sequence[dict[str, Any]] = (), notes: tuple[Note, ...] = (),
+    more: Sequence[dict[str, Any]] = (), notes: tuple[Note, ...] = (),
     seen: Sequence[np.ndarray] = (),
 ) -> Panel:  # fmt: skip
     """The surface called ``name`` in axes called ``names``, each of its ``frames`` in its box.
@@ -154,23 +141,25 @@ def scene_panel(
     The camera keeps all points ``seen`` (M, 3) in the picture, or, without any, the box.
     """
     layouts = {
-        key: scene_layout(low / factors, high / factors, names, factors)
-        for key, (low, high) in ((key, boxed(*box)) for key, box in boxes.items())
+        key: panels.scene_layout(low / factors, high / factors, names, factors)
+        for key, (low, high) in ((key, panels.boxed(*box)) for key, box in boxes.items())
     }
     own = vary(boxes)
     fits = []
     if own:  # the camera is the same, however many frames are there
         each = [_corners(layout) for layout in layouts.values()] if names else seen
         room = LABEL_ROOM if names else 1.0
-        fits = [in_camera_units(x, y) * room for x, y in zip(each, layouts.values(), strict=True)]
+        fits = [
+            panels.in_camera_units(x, y) * room for x, y in zip(each, layouts.values(), strict=True)
+        ]
     return Panel(
         kind="scene",
         label=label,
         traces=[
-            mesh(name, style) | {"lighting": LIGHTING | MILD if shaded else UNSHADED},
-            line3d(f"{name}_grid", palette.GRID_LINE, 2.5),
-            line3d(f"{name}_edge", palette.GRID_LINE, 2.5),
-            line3d(f"{name}_zero", palette.LINE, 6),
+            panels.mesh(name, {"lighting": panels.LIGHTING | panels.MILD} | style),
+            panels.line3d(f"{name}_grid", palette.GRID_LINE, 2.5),
+            panels.line3d(f"{name}_edge", palette.GRID_LINE, 2.5),
+            panels.line3d(f"{name}_zero", palette.LINE, 6),
             *more,
         ],
         layout=layouts[frames[-1]],
@@ -202,12 +191,12 @@ def chart_panel(
         label=label,
         plain=f"{symbol} = 0 everywhere" if plain else "",
         traces=[
-            heat(f"{name}_{shade}", style, reading, customdata=ref(f"{name}_{read}")),
+            panels.heat(f"{name}_{shade}", style, reading, customdata=panels.ref(f"{name}_{read}")),
             *(
-                line2d(f"{name}_{line}_u", f"{name}_{line}_v", colour, width, **more)
+                panels.line2d(f"{name}_{line}", colour, width, **more)
                 for line, colour, width, more in lines
             ),
         ],
-        layout=chart_layout(axis, titles),
+        layout=panels.chart_layout(axis, titles),
         pick={"x": "axis", "y": "axis"},
     )

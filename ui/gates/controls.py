@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
-
 from gating_core.theory import (
     COUNTEREXAMPLES,
     FIRST_FORMULA,
@@ -19,20 +17,16 @@ from gating_core.theory import (
 from ui.common.control_table import Controls, draw_columns, read, table
 from ui.common.controls import Choice, Control, Fold, Number, Where
 from ui.common.lessons import section
-from ui.common.link_check import forget
-from ui.common.link_controls import GridPoint
+from ui.common.link_controls import GridPoint, LinkedChoice
 from ui.components.tiles import Tile, draw_tiles
-from ui.components.view3d import clicked, stopped
 from ui.foreign import as_words
-from ui.gates.layers import FIRST_SEED, LAYER_SOURCES, LayerRequest
+from ui.gates.folded import FIRST_SEED, LAYER_SOURCES, SIZES, UNITS, LayerRequest, ShapeRequest
 from ui.gates.picture import SHOWN
 from ui.gates.request import OWN, RADII, SPHERE, STEPS, STRENGTHS, GateRequest
-from ui.gates.shapes import SIZES, UNITS, ShapeRequest
 from ui.gates.shipped import picture_file, shipped
 from ui.gates.words import tile_line
 from ui.limits import FORMULA_CHARACTERS, GATED_CHANNELS
 
-VIEW_KEY = "gates_view"
 FULL = STRENGTHS[-1]
 SEED_RANGE = (0, 9999)
 EXPONENTS, OFFSETS = (-3.0, 3.0), (-4.0, 4.0)  # of gates: beyond, all of K is in a corner
@@ -40,12 +34,8 @@ SLICES = tuple(name for name, each in COUNTEREXAMPLES.items() if each.point == "
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cases(Choice):
+class Cases(LinkedChoice):
     """One of the gallery's cases, in the link alone: a click on a tile opens it."""
-
-    @property
-    def value(self) -> Any:
-        return self.clean(self.linked)
 
     def draw(self, where: Where, **more: Any) -> Any:
         tiles = {
@@ -53,14 +43,8 @@ class Cases(Choice):
             for name, numbers in shipped().items()
         }
         with where.container():
-            draw_tiles(tiles, self.value, self.key, self._choose, width="content")
+            draw_tiles(tiles, self.value, self.key, self.choose, width="content")
         return self.value
-
-    def _choose(self, word: str) -> None:
-        st.query_params.pop(self.key, None)
-        if word != self.default:
-            st.query_params[self.key] = word
-        forget()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,30 +133,9 @@ def _formulas(case: str) -> str:
     return ("$g =$ " if len(texts) == 1 else "$g_1, g_2, g_3 =$ ") + ", ".join(texts)
 
 
-def frame_shown() -> int:
-    """Return the index in `STRENGTHS` nearest to what the link says; the last, if nothing."""
-    level = GATES["level"].linked
-    level = FULL if level is None else level
-    return min(range(len(STRENGTHS)), key=lambda index: abs(STRENGTHS[index] - level))
-
-
 def marked() -> tuple[int, int] | None:
     """Return the marked grid point of the link."""
     return GATES["mark"].linked
-
-
-def on_pick() -> None:
-    """Put the clicked point into the link."""
-    if point := clicked(VIEW_KEY):
-        st.query_params["mark"] = point
-
-
-def on_stop() -> None:
-    """Put the strength into the link: the slider was let go, or playing ended."""
-    frame = stopped(VIEW_KEY, len(STRENGTHS))
-    if frame is not None:
-        st.query_params["level"] = f"{STRENGTHS[frame]:g}"
-        forget()
 
 
 def layer_controls(where: Where) -> LayerRequest:

@@ -6,31 +6,23 @@ Texts and papers are left to the theme of the page. A corner of the triangle is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from gating_core.experiments.specimen import COLOURINGS
 from gating_core.theory import ConicResult
-from ui.common.words import short
+from ui.common.words import rough
 from ui.drawing import palette
 from ui.drawing.chart_map import chart_map, plane_line
-from ui.drawing.colours import ColourScale, colour_scale
+from ui.drawing.colours import ColourScale, scale_of
 from ui.drawing.lines import zero_curve
 
-CONFIG = {"displayModeBar": False}
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])  # where a1, a2, a3 are 1
 PIXELS = (121, 105)  # across and up: as many points of the triangle as are coloured
 LINE_POINTS = 241  # along a side of the triangle, where the conic is looked for
 EDGE = 0.004  # of a weight: half a pixel
 ROOM = 0.06  # of a side, around the triangle
-
-
-def scale_of(quantity: str, fields: Sequence[np.ndarray]) -> ColourScale:
-    """Return one scale of a key of `COLOURINGS` for several maps, logarithmic for large numbers."""
-    return colour_scale(COLOURINGS[quantity], fields, asinh=True)
 
 
 def map_figure(
@@ -51,9 +43,8 @@ def _layout(height: int) -> dict[str, Any]:
 
 def _bar(scale: ColourScale) -> dict[str, Any]:
     """The ends of the colours in the quantity's own unit, at shares of the scale."""
-    ticks: dict[float, str] = {
-        share: short(float(f"{end:.2g}")) for share, end in zip((0.0, 1.0), scale.ends, strict=True)
-    }
+    low, high = map(rough, scale.ends)
+    ticks = {0.0: low, 1.0: high}
     if scale.collapsed:
         ticks = {0.5: "0"}
     elif scale.low < 0 < scale.high:

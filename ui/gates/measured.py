@@ -11,11 +11,20 @@ from gating_core.theory import (
     measure_counterexample,
 )
 from gating_core.training import TrainingDiverged
+from ui.gates.folded import (
+    FittedGate,
+    LayerRequest,
+    ShapeRequest,
+    TrainedLayer,
+    fit_shape,
+    measure_design,
+    measure_layer,
+    shape_frames,
+    train_layer,
+)
 from ui.gates.frames import GateFrame, measure_frames, measure_shares, measured_frames
-from ui.gates.layers import LayerRequest, TrainedLayer, measure_layer, train_layer
 from ui.gates.picture import GatePicture, gate_picture, settled_by
 from ui.gates.request import GRID_SIZE, SETTLING, STRENGTHS, GateRequest
-from ui.gates.shapes import FittedGate, ShapeRequest, fit_shape, measure_design, shape_frames
 from ui.work import pool
 from ui.work.cache import CACHE, NUMBERS_CACHE, cached
 from ui.work.cached_jobs import CachedJobs

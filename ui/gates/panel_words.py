@@ -8,8 +8,7 @@ from gating_core.geometry import SurfaceResult
 from gating_core.theory import ConicResult, GateDesign
 from ui.common.lessons import section
 from ui.common.words import error_text, percent, rounded_error, short, verdict_text
-from ui.gates.layers import TASK, TRAINED_SEEDS, TRAINING_STEPS, TrainedLayer
-from ui.gates.shapes import FittedGate
+from ui.gates.folded import TASK, TRAINED_SEEDS, TRAINING_STEPS, FittedGate, TrainedLayer
 from ui.gates.words import range_text
 
 # --- The law for a real layer ---------------------------------------------------------------------

@@ -6,6 +6,7 @@ Maps stand beside each other; on a phone one below the other.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import plotly.graph_objects as go
@@ -20,17 +21,18 @@ from gating_core.theory import (
 )
 from ui.common.figures import figures
 from ui.common.lessons import section
+from ui.common.parts import BARE
 from ui.common.words import error_text, short
 from ui.components.view3d import view3d
+from ui.drawing.colours import scale_of
 from ui.gates import measured
 from ui.gates import panel_words as words
 from ui.gates.controls import GATES, layer_controls, premise_controls, shape_controls
+from ui.gates.folded import FittedGate, ShapeRequest
 from ui.gates.frames import GateFrame
-from ui.gates.law_words import readout
-from ui.gates.maps import CONFIG, map_figure, scale_of, triangle_figure
+from ui.gates.maps import map_figure, triangle_figure
 from ui.gates.parts import SPARE, GateResult, legend_of
-from ui.gates.shapes import FittedGate, ShapeRequest
-from ui.gates.words import caption, range_text
+from ui.gates.words import caption, range_text, readout
 
 CHANNELS = ("y₁", "y₂", "y₃")
 
@@ -52,7 +54,7 @@ def draw_panels(result: GateResult) -> None:
 
 def _draw_chart(figure: go.Figure, title: str, key: str, alt: str = "") -> None:
     st.markdown(title)
-    st.plotly_chart(figure, alt=(alt or title).replace("*", ""), key=key, config=CONFIG)
+    st.plotly_chart(figure, alt=(alt or title).replace("*", ""), key=key, config=BARE)
 
 
 def _draw_row(charts: dict[str, go.Figure], key: str) -> None:
@@ -136,7 +138,7 @@ def _draw_premises() -> None:
     rows = zip(st.columns(3), names, measured.counterexamples(names, seed), strict=True)
     for number, (column, name, each) in enumerate(rows, 1):
         record = COUNTEREXAMPLES[name]
-        (figure,) = figures(("gates premise", name, seed), _maker(each))
+        (figure,) = figures(("gates premise", name, seed), partial(_premise_figures, each))
         text = words.counterexample_text(each.surface, each.twin, each.exact)
         with column:
             st.markdown(f"**{number}. {THEOREM_GAPS[record.point]}**  \n{record.why}")
@@ -146,12 +148,12 @@ def _draw_premises() -> None:
     st.caption(section("gates", "premises", seed=seed))
 
 
-def _maker(each: MeasuredCounterexample) -> Callable[[], list[go.Figure]]:
+def _premise_figures(each: MeasuredCounterexample) -> list[go.Figure]:
     surface = each.surface
     known, error = surface.known[-1], surface.known_error[-1]
     signed = surface.gaussian_where(surface.decided)[-1]
     scale = scale_of("curvature", [known])
-    return lambda: [map_figure(known, surface.axis, scale, "K", signed, error)]
+    return [map_figure(known, surface.axis, scale, "K", signed, error)]
 
 
 # --- A gate for a shape ---------------------------------------------------------------------------

@@ -9,18 +9,20 @@ import numpy as np
 import streamlit as st
 
 from gating_core.theory import BENT, PLANE, GateCase, LawAtPoint, law_at
-from ui.common.explain import beats, explain
 from ui.common.lessons import section
-from ui.common.words import plus_minus, short
+from ui.common.parts import draw_explanation
+from ui.common.view_links import frame_to_link, nearest_frame, point_to_link
+from ui.common.words import plus_minus, rough, short
 from ui.components.view3d import Legend, view3d
 from ui.foreign import as_words
-from ui.gates import law_words, measured, words
-from ui.gates.controls import GATES, VIEW_KEY, frame_shown, front_controls, marked, on_pick, on_stop
+from ui.gates import measured, words
+from ui.gates.controls import GATES, front_controls, marked
 from ui.gates.frames import GateFrame
 from ui.gates.picture import GatePicture
 from ui.gates.request import SETTLING, STRENGTHS, GateRequest, case_of, resolve
 from ui.work.job import Job
 
+VIEW_KEY = "gates_view"
 STYLE = Path(__file__).with_name("gates.css")
 DECIMALS = 9  # of coordinates: a grid's middle is 1e-17 off, which nobody wants to read
 SPARE = 560  # pixels of the window's height that all but the pictures takes
@@ -85,7 +87,7 @@ def draw_gallery() -> GateResult:
 
 def _fetch(request: GateRequest, shown: str) -> GateResult:
     frames, job = measured.EVERY.fetch(request)
-    index = frame_shown()
+    index = nearest_frame(GATES["level"], STRENGTHS)
     if frames is None:  # mostly the full gate, which colours and boxes need anyhow
         strength, index = STRENGTHS[index], 0
         some = measured.at_strengths(request, SETTLING if strength in SETTLING else (strength,))
@@ -104,7 +106,7 @@ def _draw_view(result: GateResult) -> None:
         headings=[""],
         captions=[[words.caption(frame, result.shown) for frame in result.frames]],
         readings=[words.reading(frame, exact) for frame in result.frames],
-        readouts=[law_words.readout(result.case.scalar)],
+        readouts=[words.readout(result.case.scalar)],
         frame=result.index,
         frame_labels=[f"λ = {strength:.2f}" for strength in result.strengths],
         playable=result.measuring is None,
@@ -115,8 +117,8 @@ def _draw_view(result: GateResult) -> None:
         legend=legend_of(picture, result.shown, result.frames),
         pick=marked(),
         rest=result.at,
-        on_pick=on_pick,
-        on_stop=on_stop if result.measuring is None else lambda: None,
+        on_pick=point_to_link(VIEW_KEY, "mark"),
+        on_stop=(lambda: None) if result.measuring else frame_to_link(VIEW_KEY, "level", STRENGTHS),
     )  # fmt: skip
     with st.container(key="progress"):
         if result.measuring is not None:
@@ -125,7 +127,7 @@ def _draw_view(result: GateResult) -> None:
 
 def legend_of(picture: GatePicture, shown: str, frames: tuple[GateFrame, ...]) -> Legend:
     """Return the colours of a picture, and what else is to be known of it."""
-    ends = [f"{shown} = {short(float(f'{end:.2g}'))}" for end in picture.scale.ends]
+    ends = [f"{shown} = {rough(end)}" for end in picture.scale.ends]
     low, high = ("", "") if picture.scale.collapsed else ends
     return Legend(picture.scale.colours, low, high, words.legend_notes(picture, frames))
 
@@ -136,11 +138,10 @@ def _draw_law(result: GateResult) -> None:
     law = result.law()
     where = f"{'the marked point' if marked() else 'the middle'} {result.point_text}"
     if law is not None:
-        st.latex(law_words.law_latex(law))
+        st.latex(words.law_latex(law))
         k = plus_minus(law.gaussian.value, law.gaussian.error)
         st.caption(
-            f"At {where}, λ = {result.frame.strength:.2f}: **K = {k}**."
-            f" {law_words.law_sentence(law)}"
+            f"At {where}, λ = {result.frame.strength:.2f}: **K = {k}**. {words.law_sentence(law)}"
         )
     elif result.case.scalar:
         value = float(result.case.formulas[0].at(*result.point))
@@ -162,18 +163,17 @@ def draw_why(result: GateResult) -> None:
     st.latex(rf"g(u, v) = {result.case.formulas[0].latex()}")
     left, right = st.columns([2, 3], gap="large")
     with left:
-        st.table(law_words.law_rows(law))
+        st.table(words.law_rows(law))
     with right:
         st.markdown(f"At (u, v) = {result.point_text}:")
-        st.latex(law_words.law_latex(law))
+        st.latex(words.law_latex(law))
         st.markdown(section("gates", "derivation"))
 
 
 def draw_explanations(result: GateResult) -> None:
     """Draw how the pictures are read."""
     frame = result.frame
-    text = section(
-        "gates", "sheet", points=len(frame.axis), caption=words.caption(frame, result.shown),
-        doubt=words.doubt_text(frame),
+    draw_explanation(
+        "gates", "the gated sheet", "sheet", points=len(frame.axis),
+        caption=words.caption(frame, result.shown), doubt=words.doubt_text(frame),
     )  # fmt: skip
-    explain("the gated sheet", beats(*text.split("\n\n")))

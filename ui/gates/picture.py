@@ -11,28 +11,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.experiments.specimen import COLOURINGS
 from ui.drawing import palette
 from ui.drawing.camera import best_camera
-from ui.drawing.colours import ColourScale, colour_scale, share_beyond
-from ui.drawing.lines import border, hatch, lifted
+from ui.drawing.colours import ColourScale, scale_of, share_beyond
+from ui.drawing.lines import Arrays, border, framed, hatch, in_space, lifted, on_chart
 from ui.drawing.panels import Note, Panel, View, cells, ghost
-from ui.drawing.sheet import stacked
 from ui.drawing.surfaces import (
-    Arrays,
     ChartLine,
     boxes_of,
     chart_panel,
     colour_arrays,
-    in_space,
-    on_chart,
     scene_panel,
-    style_of,
     surface_arrays,
     vary,
 )
 from ui.gates.frames import GateFrame
-from ui.gates.maps import scale_of
 from ui.gates.request import STRENGTHS
 
 SHOWN = {"K": "curvature", "|H|": "mean"}  # what the colours can show: a quantity of `COLOURINGS`
@@ -92,16 +85,15 @@ def gate_picture(
             frames, {key: frame.values for key, frame in zip(keys, frames, strict=True)}
         )
     scale = scale_of(SHOWN[shown], [_field(frame, shown) for frame in settled.frames])
-    gate_scale = colour_scale(COLOURINGS["gate"], [frame.gate for frame in settled.frames])
+    gate_scale = scale_of("gate", [frame.gate for frame in settled.frames], asinh=False)
     reach = {key: drawable(values) for key, values in settled.reach.items()}
     boxes, _ = boxes_of(reach, SMALLEST)
     own = vary(boxes)
     axis = frames[0].axis
     rows = [_arrays(frame, _field(frame, shown), scale) for frame in frames]
-    arrays: Arrays = {"axis": axis, **cells(len(axis)), **_flat_sheet(axis)}
-    arrays |= {f"{NAME}_{key}": stacked([row[key] for row in rows]) for key in rows[0]}
+    moving = framed(NAME, rows)
     fields = [_field(frame, shown) for frame in settled.frames]
-    style = style_of(scale)
+    style = scale.style
     seen = [points[~np.isnan(points[..., 0])] for points in reach.values()]
     scene = scene_panel(
         NAME, "the sheet (u, v, 1) under its gate, with the chart's grid lines; faint: the sheet",
@@ -116,8 +108,8 @@ def gate_picture(
     )  # fmt: skip
     view = View(
         columns=[[scene, chart, _gate_panel(axis, gate_scale)]],
-        arrays=arrays,
-        framed=frozenset(name for name in arrays if name.startswith(f"{NAME}_")),
+        arrays={"axis": axis, **cells(len(axis)), **_flat_sheet(axis), **moving},
+        framed=frozenset(moving),
         frames=len(frames),
         camera=best_camera([np.nan_to_num(drawable(settled.frames[-1].values), nan=0.0)]),
         colour_range=scale.ends,
@@ -160,7 +152,7 @@ def _flat_sheet(axis: np.ndarray) -> Arrays:
 def _gate_panel(axis: np.ndarray, scale: ColourScale) -> Panel:
     return chart_panel(
         NAME, "the gate in use over the chart, hatched where it is not positive or not finite",
-        axis, _titles("gate"), style_of(scale), "gate", shade="gate", read="gate", lines=(LOST,),
+        axis, _titles("gate"), scale.style, "gate", shade="gate", read="gate", lines=(LOST,),
     )  # fmt: skip
 
 

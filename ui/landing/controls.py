@@ -19,13 +19,11 @@ from ui.common.front import front_columns
 from ui.common.lessons import section
 from ui.common.link_check import forget
 from ui.common.link_controls import GridPoint
-from ui.components.view3d import clicked, stopped
 from ui.landing.picture import COLOURINGS
 from ui.limits import LANDING_LAYERS
 from ui.proved.section import PROOF
 
 FRONT_WIDTHS = (4, 4, 3, 4)
-VIEW_KEY = "pair_view"
 FULL = STRENGTHS[-1]
 # Few, for a first look.
 OFFERED_TASKS = ("circle", "xor", "moons", "linear")
@@ -93,24 +91,3 @@ def back_to_the_first_example() -> None:
     for name in ("strength", "pick"):
         st.query_params.pop(name, None)
     forget()
-
-
-def frame_shown() -> int:
-    """Return the index in `STRENGTHS` nearest to the linked strength; the last without one."""
-    linked = LANDING["strength"].linked
-    strength = FULL if linked is None else linked
-    return min(range(len(STRENGTHS)), key=lambda index: abs(STRENGTHS[index] - strength))
-
-
-def on_pick() -> None:
-    """Write the point that was clicked in the view into the link."""
-    if point := clicked(VIEW_KEY):
-        st.query_params["pick"] = point
-
-
-def on_stop() -> None:
-    """Write the strength at which the slider stands into the link."""
-    frame = stopped(VIEW_KEY, len(STRENGTHS))
-    if frame is not None:
-        st.query_params["strength"] = f"{STRENGTHS[frame]:g}"
-        forget()

@@ -14,6 +14,7 @@ import streamlit as st
 from gating_core.experiments.comparison import (
     FIRST_SETTING,
     PRESETS,
+    STRENGTHS,
     Setting,
     StrengthSweep,
     TrainedRun,
@@ -21,8 +22,9 @@ from gating_core.experiments.comparison import (
     sweep_strengths,
 )
 from gating_core.training import MeanInterval, TrainedEnsemble, mean_interval
+from ui.common.view_links import nearest_frame
 from ui.drawing.panels import View
-from ui.landing.controls import frame_shown, landing_setting
+from ui.landing.controls import LANDING, landing_setting
 from ui.landing.pair import MeasuredModel, MeasuredPair, measure_pair
 from ui.landing.picture import pair_view
 from ui.landing.words import readings
@@ -109,7 +111,8 @@ def fetch(request: LandingRequest) -> LandingResult:
     assert shown.sweep is not None
     st.session_state[LAST_SHOWN] = shown
     pair = _pair(shown.run.setting, request.left, shown.run, shown.sweep)
-    return LandingResult(request, shown.run, shown.sweep, pair, frame_shown())
+    frame = nearest_frame(LANDING["strength"], STRENGTHS)
+    return LandingResult(request, shown.run, shown.sweep, pair, frame)
 
 
 def _swept(setting: Setting) -> runs.Shown | None:

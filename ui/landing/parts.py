@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import streamlit as st
 
-from gating_core.experiments.comparison import STRENGTHS, Setting
+from gating_core.experiments.comparison import PRESETS, STRENGTHS, Setting, strengths_model
 from ui.common import words as common
 from ui.common.figures import figures
 from ui.common.lessons import section
+from ui.common.view_links import frame_to_link, point_to_link
 from ui.components.strip import strip
 from ui.components.view3d import Legend, view3d
 from ui.drawing import palette
-from ui.drawing.panels import View
+from ui.drawing.panels import CHART_NAMES, View
 from ui.landing import words
-from ui.landing.controls import LANDING, VIEW_KEY, go_to_depth, on_pick, on_stop
-from ui.landing.figures import curvature_maps, learning_curves
+from ui.landing.controls import LANDING, go_to_depth
 from ui.landing.measured import MODEL_NAMES, LandingResult, nearest_with_surface
-from ui.landing.picture import curvature_colours
+from ui.landing.picture import curvature_colours, curvature_maps, learning_curves
 from ui.limits import LANDING_LAYERS
+from ui.proved.measured import ProvableSurface
+from ui.proved.section import Code, Compared, draw_proofs
+from ui.proved.words import short_code
 
+VIEW_KEY = "pair_view"
 OTHER_PIXELS = 440  # high: all but the pictures
 COLOURS = dict(zip(MODEL_NAMES, palette.SIDE_COLOURS.values(), strict=True))
 
@@ -50,8 +54,8 @@ def draw_pair(result: LandingResult) -> None:
         spare=OTHER_PIXELS,
         scene=f"{setting} {request.left}",
         stale=words.stale_text(setting, request.setting),
-        on_pick=on_pick,
-        on_stop=on_stop,
+        on_pick=point_to_link(VIEW_KEY, "pick"),
+        on_stop=frame_to_link(VIEW_KEY, "strength", STRENGTHS),
     )
 
 
@@ -63,7 +67,7 @@ def _curvature_legend(view: View) -> Legend:
         f"saddle-like to dome-like · asinh scale, {common.percent(view.beyond)} of the points at"
         f" λ = 1 exceed it · {common.crease_text()} · hatched: not known"
     )
-    low, high = (f"K = {common.short(float(f'{end:.2g}'))}" for end in view.colour_range)
+    low, high = (f"K = {common.rough(end)}" for end in view.colour_range)
     return Legend(palette.SIGNED_SCALE, low, high, note)
 
 
@@ -144,3 +148,40 @@ def _draw_curvature(result: LandingResult) -> None:
         }
     )
     st.caption(section("landing", "undecided"))
+
+
+# --- What is proved -------------------------------------------------------------------------------
+
+
+def draw_proof(result: LandingResult) -> None:
+    """Draw the fold with the map of what is proved."""
+    draw_proofs(lambda: _compared(result), CHART_NAMES["inputs"])
+
+
+def _compared(result: LandingResult) -> tuple[list[Compared], Code]:
+    run, sweep, frame = result.run, result.sweep, result.frame
+    strength, member, setting = STRENGTHS[frame], sweep.member, run.setting
+    variant = setting.compared[1]
+    model = strengths_model(run.variants[variant].ensemble, member, [strength])
+    compared = Compared(
+        f"With its gate at λ = {strength:.2f}",
+        ProvableSurface((setting, member, strength), model.attention),
+        {"absolute": sweep.total.at(frame)} if sweep.measured[frame] else {},  # refined
+        result.pair.right.surface.frame(frame),
+    )
+    return [compared], code(setting, variant, member, strength)
+
+
+def code(setting: Setting, variant: str, member: int, strength: float) -> Code:
+    """Return imports and lines that make the model from the library."""
+    shipped = next((name for name, preset in PRESETS.items() if preset == setting), None)
+    names, run = "load_preset, strengths_model", f"run = load_preset({shipped!r})"
+    if shipped is None:
+        names = "Setting, strengths_model, train_setting"
+        run = f"*_, run = train_setting({short_code(setting)})"
+    lines = (
+        run,
+        f"ensemble = run.variants[{variant!r}].ensemble",
+        f"surface = strengths_model(ensemble, {member}, [{strength}]).attention",
+    )
+    return f"from gating_core.experiments.comparison import {names}", "\n".join(lines)

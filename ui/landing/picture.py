@@ -1,4 +1,4 @@
-"""The landing page's picture: the surfaces of two classifiers and their input planes, linked."""
+"""The landing page's pictures: two surfaces and their input planes, maps, learning curves."""
 
 from __future__ import annotations
 
@@ -7,35 +7,37 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 
-from gating_core.geometry import SurfaceResult
+from gating_core.geometry import CURVED, SurfaceResult
+from gating_core.training import TrainedEnsemble
 from ui.drawing import palette
 from ui.drawing.axes import coordinate_axes
 from ui.drawing.camera import edge_on_camera
 from ui.drawing.classified import (
     SheetStyle,
     class_colours,
-    curvature_scale,
     sheet_arrays,
     sheet_panels,
     sheets_camera,
-    style_of,
 )
-from ui.drawing.colours import ColourScale
-from ui.drawing.creases import crease_curves
-from ui.drawing.lines import plane_lines
-from ui.drawing.panels import EdgeOn, View, cells
+from ui.drawing.colours import ColourScale, scale_of
+from ui.drawing.lines import plane_lines, zero_curve
+from ui.drawing.panels import EdgeOn, View, cells, subplot, subplot_title
 from ui.drawing.sheet import Sheet
+from ui.drawing.surfaces import crease_curves
 from ui.landing.pair import MeasuredModel, MeasuredPair
 
 COLOURINGS = ("class", "curvature")
 DISCS = ("circle", "circle")
 CLASSES = ColourScale(palette.CLASS_SCALE, 0.0, 1.0)
+TITLE_SIZE = 16  # pixels
+GAP = 0.1  # between two maps, of the width
 
 
 def curvature_colours(surface: SurfaceResult) -> ColourScale:
     """Return colours of K at full strength, symmetric about zero, on an asinh scale."""
-    return curvature_scale([surface.known[-1]], asinh=True)
+    return scale_of("curvature", [surface.known[-1]])
 
 
 def pair_view(pair: MeasuredPair, colouring: str = "class") -> View:
@@ -49,13 +51,11 @@ def pair_view(pair: MeasuredPair, colouring: str = "class") -> View:
         pair: What is drawn.
         colouring: "class" for the classifier's probability, "curvature" for K on one scale.
     """
-    if colouring not in COLOURINGS:
-        raise ValueError(f"colouring is {colouring!r}; it must be one of {COLOURINGS}")
     left, right = pair.left, pair.right
     by_class = colouring == "class" or not pair.seen
     scale = CLASSES if by_class else curvature_colours(right.surface)
     reading = "p(class 1) = %{z:.2f}" if by_class else "K"
-    style = SheetStyle(style_of(scale), reading, DISCS, outline=0.6)
+    style = SheetStyle(scale.style, reading, DISCS, outline=0.6)
     sheets = [_sheet("left", left, scale, by_class), _sheet("right", right, scale, by_class)]
     room, alike = None, left.value_vectors.tolist() == right.value_vectors.tolist()
     if alike:
@@ -125,6 +125,85 @@ def _sheet(name: str, model: MeasuredModel, scale: ColourScale, by_class: bool) 
         corners=np.tile(model.value_vectors, (len(model.frames.values), 1, 1)),
         lines=plane_lines(model.frames.values[0], model.data.axis, model.value_vectors),
         creases=None if by_class else crease_curves(model.surface, model.frames.values),
-        labelled=True,
         grounded=by_class,
     )
+
+
+# --- Plain figures --------------------------------------------------------------------------------
+
+
+def curvature_maps(surfaces: dict[str, SurfaceResult], scale: ColourScale) -> go.Figure:
+    """Draw K over the chart, one panel for each surface of one frame, with the line K = 0 dashed.
+
+    Points where K is not known are left blank. The line is drawn only where |K| exceeds its error;
+    elsewhere the sign is rounding.
+    """
+    traces, layout = [], _maps_layout(list(surfaces), scale)
+    for index, surface in enumerate(surfaces.values()):
+        axis, axes, (known,) = surface.axis, subplot(index), surface.known
+        traces.append({
+            "type": "heatmap", "x": axis, "y": axis, "z": scale.apply(known), "customdata": known,
+            "coloraxis": "coloraxis", **axes,
+            "hovertemplate": "x = (%{x:.2f}, %{y:.2f})<br>K = %{customdata:.3g}<extra></extra>",
+            "hovertemplatefallback": "not known",
+        })  # fmt: skip
+        if surface.verdicts[0].word == CURVED:
+            (decided,) = surface.gaussian_where(surface.decided)
+            line, _ = zero_curve(decided, axis, surface.values[0])
+            traces.append({
+                "type": "scatter", "x": line[:, 0], "y": line[:, 1], "mode": "lines",
+                "name": "K = 0", "line": {"color": palette.LINE, "dash": "dash", "width": 1.5},
+                "hoverinfo": "skip", "showlegend": False, **axes,
+            })  # fmt: skip
+    return go.Figure({"data": traces, "layout": layout})
+
+
+def _maps_layout(names: list[str], scale: ColourScale) -> dict[str, Any]:
+    """Square panels side by side, each under its name, and one colour bar below."""
+    square = {"constrain": "domain", "range": [-1, 1], "tickvals": [-1, 0, 1], "zeroline": False}
+    width = (1 - GAP * (len(names) - 1)) / len(names)
+    layout: dict[str, Any] = {"annotations": []}
+    for index, name in enumerate(names):
+        x, y = subplot(index).values()
+        left = index * (width + GAP)
+        layout[f"xaxis{x[1:]}"] = square | {
+            "domain": [left, left + width], "anchor": y, "title": {"text": "x<sub>1</sub>"},
+        }  # fmt: skip
+        layout[f"yaxis{y[1:]}"] = square | {
+            "anchor": x, "scaleanchor": x, "showticklabels": not index,
+            **({} if index else {"title": {"text": "x<sub>2</sub>"}}),
+        }  # fmt: skip
+        layout["annotations"].append(subplot_title(name, left + width / 2, 1, TITLE_SIZE))
+    layout["coloraxis"] = {
+        "colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high,
+        "colorbar": {
+            "title": {"text": "K", "side": "right"}, "tickvals": [scale.low, 0, scale.high],
+            "ticktext": [f"{end:.2g}" for end in (scale.ends[0], 0, scale.ends[1])],
+            "orientation": "h", "y": -0.45, "thickness": 12, "len": 0.6,
+        },
+    }  # fmt: skip
+    return layout | {"margin": {"l": 40, "r": 10, "t": 36, "b": 40}, "height": 400}
+
+
+def learning_curves(ensembles: dict[str, TrainedEnsemble], colours: dict[str, str]) -> go.Figure:
+    """Draw training loss against steps: every seed thin, the shown one thick."""
+    figure = go.Figure()
+    for name, ensemble in ensembles.items():
+        losses, steps = ensemble.train_loss, ensemble.steps
+        others = np.delete(losses, ensemble.best, axis=1)
+        gap = np.full((1, others.shape[1]), np.nan)
+        figure.add_scatter(
+            x=np.tile(np.append(steps, steps[-1]), others.shape[1]),
+            y=np.concatenate([others, gap]).T.ravel(),
+            mode="lines", line={"color": colours[name], "width": 1}, opacity=0.35,
+            name=f"{name}, other seeds", hoverinfo="skip", showlegend=False,
+        )  # fmt: skip
+        figure.add_scatter(
+            x=steps, y=losses[:, ensemble.best], mode="lines", name=f"{name}, shown seed",
+            line={"color": colours[name], "width": 3},
+        )  # fmt: skip
+    figure.update_layout(
+        xaxis_title="step", yaxis_title="training loss", height=300,
+        legend={"orientation": "h", "y": 1.12}, margin={"l": 40, "r": 10, "t": 30, "b": 40},
+    )  # fmt: skip
+    return figure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gating_core.experiments.comparison import STRENGTHS, Setting, StrengthSweep, cut_of
-from gating_core.geometry import MOST_CURVED, UNKNOWN, Integral
+from gating_core.geometry import MOST_CURVED, UNKNOWN
 from gating_core.training import MeanInterval
 from ui.common.words import (
     accuracy_text,
@@ -44,9 +44,7 @@ def _total_text(model: MeasuredModel, frame: int, sweep: StrengthSweep | None) -
         return "total curvature **0**: flat"
     if sweep is None or not sweep.measured[frame]:
         return "total curvature is being measured …"
-    total = sweep.total
-    total = Integral(total.value[frame], total.error[frame], total.complete[frame])
-    text = settled_total_text(total, flat=False)
+    text = settled_total_text(sweep.total.at(frame), flat=False)
     if text == UNKNOWN:
         return f"total curvature: {text}, the sheet folds too sharply"
     most = f"{percent(model.concentration[frame])} of it on {percent(MOST_CURVED)} of the area"

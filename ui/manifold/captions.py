@@ -28,7 +28,7 @@ from ui.common.words import (
     flat_text,
     layers_text,
     percent,
-    short,
+    rough,
     total_text,
 )
 from ui.manifold.request import Resolved, at_strength
@@ -74,15 +74,11 @@ def _needle(variant: MeasuredSpecimen, stretch: float) -> str:
     times = needle(variant.surface.values[0])
     parts = []
     if times > NEEDLE:
-        much = "more than 1000" if times > 1e3 else f"{_figures(times)}"
+        much = "more than 1000" if times > 1e3 else rough(times)
         parts.append(f"a needle, {much} times as long as broad")
     if stretch > 1:
-        parts.append(f"**stretched {_figures(stretch)} times across: not to scale**")
+        parts.append(f"**stretched {rough(stretch)} times across: not to scale**")
     return ", ".join(parts)
-
-
-def _figures(number: float) -> str:
-    return short(float(f"{number:.2g}"))
 
 
 def best_total(variant: MeasuredSpecimen, refined: SurfaceIntegrals | None) -> Integral | None:

@@ -28,7 +28,7 @@ from ui.limits import (
     MANIFOLD_SHARPNESS,
     MANIFOLD_VALUES,
 )
-from ui.manifold.lying.cases import LYING
+from ui.manifold.lying import LYING
 from ui.manifold.picture import ManifoldView
 from ui.manifold.request import METRICS, ManifoldRequest, Metric
 from ui.proved.section import PROOF

@@ -1,32 +1,45 @@
-"""The *Doubt* tab: bounds, integrals, where the curvature sits, and second opinions."""
+"""The *Doubt* tab: what is proved, bounds, integrals, where the curvature sits, second opinions."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 import streamlit as st
 
 from gating_core.experiments import cost
-from gating_core.experiments.specimen import MeasuredSpecimen
-from gating_core.geometry import TILT_LIMIT, Integral, SurfaceIntegrals, opinion_evaluations
-from ui.common.explain import explain
+from gating_core.experiments.specimen import MeasuredSpecimen, Specimen, chart_of
+from gating_core.geometry import (
+    HOLONOMY_LIMIT,
+    TILT_LIMIT,
+    Integral,
+    SurfaceIntegrals,
+    opinion_evaluations,
+)
 from ui.common.figures import figures
 from ui.common.lessons import section
+from ui.common.parts import draw_explanation
 from ui.common.words import error_text, percent, plus_minus, short
 from ui.drawing import palette
+from ui.drawing.panels import CHART_NAMES
 from ui.limits import OPINION_COST
 from ui.manifold import measured
+from ui.manifold.captions import best_total
 from ui.manifold.controls import MANIFOLD, WHOSE
-from ui.manifold.disagreement import error_curves, error_maps
-from ui.manifold.explain import error_curves_text, error_maps_text, histogram_text, integrals_text
-from ui.manifold.histogram import curvature_histogram
-from ui.manifold.proofs import draw_proved
+from ui.manifold.figures import curvature_histogram, error_curves, error_maps
+from ui.manifold.measured import TOTALS
 from ui.manifold.request import Resolved
 from ui.manifold.words import VARIANT_NAMES
+from ui.proved.measured import ProvableSurface
+from ui.proved.section import Code, Compared, draw_proofs
+from ui.proved.words import short_code
 
+IMPORTS = """\
+from gating_core.attention import AttentionConfig, GateConfig
+from gating_core.experiments.specimen import Specimen, chart_of"""
+REFINED = ("absolute", "gaussian", "area")
 COLOURS = dict(zip(VARIANT_NAMES, palette.SIDE_COLOURS.values(), strict=True))
 INTEGRALS = {
     "area": "Area ∫dA (length²)",
@@ -46,7 +59,7 @@ MAP_NAMES = (
 
 def draw_doubt(resolved: Resolved, variants: list[MeasuredSpecimen]) -> None:
     """Draw everything that the tab shows below the covariance."""
-    draw_proved(variants)
+    draw_proofs(lambda: _compared(variants), CHART_NAMES[variants[-1].specimen.chart])
     st.subheader("Bounds", anchor=False)
     columns = [_bounds(variant) for variant in variants]
     # One column for each variant: on a telephone ten columns would be cut off.
@@ -67,7 +80,20 @@ def draw_doubt(resolved: Resolved, variants: list[MeasuredSpecimen]) -> None:
 def _draw_integrals(totals: list[SurfaceIntegrals | None]) -> None:
     st.table(_integrals_table(totals))
     if totals[-1] is not None:
-        explain("the integrals", integrals_text(VARIANT_NAMES[len(totals) - 1], totals[-1]))
+        _explain_integrals(VARIANT_NAMES[len(totals) - 1], totals[-1])
+
+
+def _explain_integrals(name: str, totals: SurfaceIntegrals) -> None:
+    gaussian, holonomy = (
+        (float(x.value), float(x.error)) for x in (totals.gaussian, totals.holonomy)
+    )
+    gap = abs(gaussian[0] - holonomy[0])
+    within = gap <= gaussian[1] + holonomy[1]
+    draw_explanation(
+        "manifold", "the integrals", "integrals", limit=f"{HOLONOMY_LIMIT:g}", variant=name,
+        gaussian=plus_minus(*gaussian), holonomy=plus_minus(*holonomy), gap=short(gap),
+        agree="within their errors" if within else "more than their errors allow",
+    )  # fmt: skip
 
 
 def _bounds(variant: MeasuredSpecimen) -> dict[str, str]:
@@ -135,7 +161,9 @@ def _draw_histogram(variants: list[MeasuredSpecimen], grid: int) -> None:
         alt="Share of each surface's area over values of Gaussian curvature; hatched: undecided.",
         key="histogram",
     )
-    explain("the histogram", histogram_text(variants))
+    names = ("positive", "negative", "flat", "undecided")
+    shares = {name: percent(getattr(variants[-1].verdict, name)) for name in names}
+    draw_explanation("manifold", "the histogram", "histogram", **shares)
 
 
 def _draw_opinion(resolved: Resolved, variants: list[MeasuredSpecimen]) -> None:
@@ -163,5 +191,31 @@ def _draw_opinion(resolved: Resolved, variants: list[MeasuredSpecimen]) -> None:
     if second.mesh is None:
         st.caption("PyVista's discrete curvature needs a surface in three dimensions.")
     with st.container(horizontal=True):
-        explain("the maps", error_maps_text(step))
-        explain("the error curves", error_curves_text(step))
+        written = f"{step:.0e}"
+        rounding = f"{1e-16 / step**2:.0e}"
+        draw_explanation("manifold", "the maps", "error_maps", step=written, rounding=rounding)
+        draw_explanation("manifold", "the error curves", "error_curves", step=written)
+
+
+# --- What is proved -------------------------------------------------------------------------------
+
+
+def _compared(variants: Sequence[MeasuredSpecimen]) -> tuple[list[Compared], Code]:
+    compared = [
+        Compared(name, surface_of(each.specimen), estimates(each), each.surface)
+        for name, each in zip(VARIANT_NAMES, variants, strict=False)
+    ]
+    return compared, (IMPORTS, f"surface = chart_of({short_code(variants[-1].specimen)})")
+
+
+def surface_of(specimen: Specimen) -> ProvableSurface:
+    """Return what is proved of a specimen."""
+    return ProvableSurface(specimen, chart_of(specimen), specimen.covariance)
+
+
+def estimates(variant: MeasuredSpecimen) -> dict[str, Integral]:
+    """Return the estimated integrals that are there: refined ones, or the grid's total."""
+    refined = TOTALS.cached((variant.specimen,)).get(variant.specimen)
+    known = {} if refined is None else {name: getattr(refined, name) for name in REFINED}
+    total = best_total(variant, refined)
+    return known | ({} if total is None else {"absolute": total})

@@ -1,9 +1,11 @@
-"""*Explain this plot*: four paragraphs for every picture, with the numbers on the screen.
+"""*Explain this plot*: the numbers on the screen, for the four paragraphs below every picture.
 
 The texts stand in ``assets/lessons/manifold.md``.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 from gating_core.attention import AttentionConfig
 from gating_core.experiments.specimen import (
@@ -14,20 +16,17 @@ from gating_core.experiments.specimen import (
     gate_arrows,
     own_values,
 )
-from gating_core.geometry import HOLONOMY_LIMIT, TILT_LIMIT, SurfaceIntegrals
-from ui.common.explain import beats
+from gating_core.geometry import TILT_LIMIT
 from ui.common.lessons import section
-from ui.common.words import curvature_text, percent, plus_minus, short, vector_text
+from ui.common.parts import draw_explanation
+from ui.common.words import curvature_text, short, vector_text
 from ui.manifold.picture import ManifoldView
 from ui.manifold.variants import averaged, draws_plane
 
+_explain = partial(draw_explanation, "manifold")
 SUBSCRIPTS = "₁₂₃"
 At = tuple[int, int]  # row and column of the marked point
 Measured = list[MeasuredSpecimen]  # ungated first
-
-
-def _beats(text: str, **fields: object) -> str:
-    return beats(*section("manifold", text, **fields).split("\n\n"))
 
 
 def _point(variant: MeasuredSpecimen, at: At) -> str:
@@ -36,14 +35,15 @@ def _point(variant: MeasuredSpecimen, at: At) -> str:
     return f"({axis[column]:z.2f}, {axis[row]:z.2f})"
 
 
-def surfaces_text(variants: Measured, at: At) -> str:
+def explain_surfaces(variants: Measured, at: At) -> None:
     """Explain the two surfaces."""
     variant, config = variants[-1], variants[-1].specimen.config
     lines = "lines_grid"
     if draws_plane(variants[0]):
         lines = "lines_square" if averaged(variants[0]) is None else "lines_triangle"
     gates = [vector_text(stack[:, *at]) for stack in variant.gates[-1:]]
-    return _beats(
+    _explain(
+        "the surfaces",
         "surfaces",
         dim=config.model_dim,
         lines=section("manifold", lines),
@@ -74,49 +74,33 @@ def _without_gate(config: AttentionConfig) -> str:
     return f"{text} Then come {' and '.join(after)}." if after else text
 
 
-def heatmap_text(variants: Measured, view: ManifoldView, at: At) -> str:
+def explain_heatmap(variants: Measured, view: ManifoldView, at: At) -> None:
     """Explain the chart coloured by a quantity."""
     colouring, variant = COLOURINGS[view.colouring], variants[-1]
     shown = short(float(colouring.field(variant, view.layer, view.part)[at]))
     if view.colouring == "curvature":
         shown = curvature_text(variant.surface, (0, *at))
     formula, look_for, misread = section("manifold", f"quantity_{view.colouring}").split("\n\n")
-    return _beats(
-        "heatmap", quantity=colouring.name, limit=f"{TILT_LIMIT:g}", formula=formula,
-        point=_point(variant, at), symbol=colouring.symbol, shown=shown, look_for=look_for,
-        misread=misread,
+    _explain(
+        "the heatmaps", "heatmap", quantity=colouring.name, limit=f"{TILT_LIMIT:g}",
+        formula=formula, point=_point(variant, at), symbol=colouring.symbol, shown=shown,
+        look_for=look_for, misread=misread,
     )  # fmt: skip
 
 
-def simplex_text(variants: Measured, view: ManifoldView, at: At) -> str:
+def explain_simplex(variants: Measured, view: ManifoldView, at: At) -> None:
     """Explain the triangle of weights."""
     heads = variants[-1].weights[view.layer]
     chosen = view.part if view.colouring == "entropy" and view.part is not None else 0
     head = chosen if chosen < len(heads) else 0
     weights = heads[head, *at]
-    return _beats(
-        "triangles", head=head + 1, weights=vector_text(weights), sum=f"{weights.sum():.3g}"
-    )
+    _explain(
+        "the triangles", "triangles", head=head + 1, weights=vector_text(weights),
+        sum=f"{weights.sum():.3g}",
+    )  # fmt: skip
 
 
-def histogram_text(variants: Measured) -> str:
-    """Explain the histogram of K."""
-    names = ("positive", "negative", "flat", "undecided")
-    shares = {name: percent(getattr(variants[-1].verdict, name)) for name in names}
-    return _beats("histogram", **shares)
-
-
-def error_maps_text(step: float) -> str:
-    """Explain the maps of the errors of other ways of measuring."""
-    return _beats("error_maps", step=f"{step:.0e}", rounding=f"{1e-16 / step**2:.0e}")
-
-
-def error_curves_text(step: float) -> str:
-    """Explain the errors against step or grid."""
-    return _beats("error_curves", step=f"{step:.0e}")
-
-
-def handles_text(specimen: Specimen) -> str:
+def explain_handles(specimen: Specimen) -> None:
     """Explain the pads: values and, where they can be dragged, the first layer's gates."""
     vectors = map(vector_text, own_values(specimen))
     values = ", ".join(f"U{SUBSCRIPTS[i]} = {vector}" for i, vector in enumerate(vectors))
@@ -131,18 +115,4 @@ def handles_text(specimen: Specimen) -> str:
     averages = config.layer.weights_on_simplex and config.heads == 1
     plain = averages and not config.residual and config.norm != "post"
     stays = " and stays in their plane" if plain else ""
-    return _beats("handles", values=values, arrows=arrows, weights=weights, stays=stays)
-
-
-def integrals_text(name: str, totals: SurfaceIntegrals) -> str:
-    """Explain the table of integrals."""
-    gaussian, holonomy = (
-        (float(x.value), float(x.error)) for x in (totals.gaussian, totals.holonomy)
-    )
-    gap = abs(gaussian[0] - holonomy[0])
-    within = gap <= gaussian[1] + holonomy[1]
-    return _beats(
-        "integrals", limit=f"{HOLONOMY_LIMIT:g}", variant=name, gaussian=plus_minus(*gaussian),
-        holonomy=plus_minus(*holonomy), gap=short(gap),
-        agree="within their errors" if within else "more than their errors allow",
-    )  # fmt: skip
+    _explain("the handles", "handles", values=values, arrows=arrows, weights=weights, stays=stays)

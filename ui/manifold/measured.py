@@ -1,16 +1,19 @@
 """Bounded caches for the Manifold page: a specimen is measured once, however it is looked at.
 
-Worker processes measure: meanwhile the server has time for other visitors. Totals are refined in a
-job, which may take many seconds.
+Worker processes measure: meanwhile the server has time for other visitors. Totals are refined, and
+the strengths of a gate measured, in jobs, which may take many seconds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
+from gating_core.experiments import cost
 from gating_core.experiments.specimen import (
     MeasuredSpecimen,
     Specimen,
@@ -21,19 +24,22 @@ from gating_core.experiments.specimen import (
 )
 from gating_core.geometry import SecondOpinion, SurfaceIntegrals, second_opinion, square_grid
 from ui.drawing.axes import Axes
-from ui.limits import CACHED_RESOLVED
+from ui.limits import CACHED_RESOLVED, DIAL_COST
 from ui.manifold.captions import caption
 from ui.manifold.picture import ManifoldPicture, ManifoldView, manifold_picture
 from ui.manifold.request import ManifoldRequest, Resolved, at_strength, resolve
-from ui.manifold.settled import Settled
-from ui.manifold.variants import Variants
+from ui.manifold.variants import Settled, Variants
 from ui.work import pool
-from ui.work.cache import NUMBERS_CACHE, cached
+from ui.work.cache import CACHE, NUMBERS_CACHE, cached
 from ui.work.cached_jobs import CachedJobs
+from ui.work.job import Job
 from ui.work.pool import Rank
-from ui.work.shared import shared_stream
+from ui.work.shared import shared_stream, split_over_workers
 
 Totals = Mapping[Specimen, SurfaceIntegrals]
+STEP_COUNTS = (20, 10, 5, 2, 1)  # from no gate to a full one
+LEAST_COST = 128.0  # what a point costs at least: some of the work is the same for all models
+Dial = tuple[MeasuredSpecimen, ...]  # by strength
 
 
 @st.cache_resource(max_entries=CACHED_RESOLVED, show_spinner=False)
@@ -110,3 +116,63 @@ def watch_totals(specimens: tuple[Specimen, ...], draw: Callable[[Totals], None]
     else:
         TOTALS.watch(job, "Refining totals", again="Refine", beside=False,
                      draw=lambda: draw(TOTALS.cached(specimens)))  # fmt: skip
+
+
+# --- Strengths of a gate --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DialRequest:
+    """A model with a full gate, at all ``strengths`` of it, on a grid."""
+
+    specimen: Specimen
+    grid: int
+    strengths: tuple[float, ...]
+
+
+def strengths(specimen: Specimen, grid: int) -> tuple[float, ...]:
+    """Return evenly spaced strengths from 0 to 1, for ``grid`` points along each side."""
+    each = max(cost(specimen.config), LEAST_COST) * grid**2
+    steps = next((n for n in STEP_COUNTS if (n + 1) * each <= DIAL_COST), STEP_COUNTS[-1])
+    return tuple(round(i / steps, 2) for i in range(steps + 1))
+
+
+def dial_of(specimen: Specimen, grid: int) -> tuple[Dial, Job | None]:
+    """Return a specimen at all strengths, or none and the job that measures them."""
+    request = DialRequest(at_strength(specimen, 1.0), grid, strengths(specimen, grid))
+    dial, job = DIALS.fetch(request)
+    return dial or (), job
+
+
+def watch_dial(job: Job) -> None:
+    """Draw how far it is; the page is run again at the end."""
+    DIALS.watch(job, "Measuring every strength of the gate", again="Measure every strength",
+                beside=False)  # fmt: skip
+
+
+def _measure(request: DialRequest) -> Iterator[Any]:
+    each = tuple(at_strength(request.specimen, strength) for strength in request.strengths)
+    for item in split_over_workers(_measure_all, each, request.grid):
+        yield without_copies(item) if isinstance(item, tuple) else item
+
+
+def without_copies(dial: Dial) -> Dial:
+    """Return the same, holding once what no strength changes: grid, weights of the first layer."""
+
+    def same(array: np.ndarray, first: np.ndarray) -> np.ndarray:
+        return first if np.array_equal(array, first) else array
+
+    def sharing(each: MeasuredSpecimen) -> MeasuredSpecimen:
+        quadrature = same(each.surface.quadrature, dial[0].surface.quadrature)
+        weights = [same(*pair) for pair in zip(each.weights, dial[0].weights, strict=True)]
+        return replace(each, surface=replace(each.surface, quadrature=quadrature), weights=weights)
+
+    return tuple(map(sharing, dial))
+
+
+def _measure_all(specimens: tuple[Specimen, ...], grid: int) -> Iterator[MeasuredSpecimen]:
+    for specimen in specimens:
+        yield measure_specimen(specimen, grid)
+
+
+DIALS: CachedJobs[DialRequest, Dial] = CachedJobs("strengths", _measure, CACHE)

@@ -1,4 +1,4 @@
-"""The Manifold page's parts: what is fetched for it, and how its tabs are laid out."""
+"""The Manifold page's parts: what is fetched for it, how its tabs and its gallery are laid out."""
 
 from __future__ import annotations
 
@@ -9,20 +9,37 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen, Specimen
-from ui.common.explain import explain
+from ui.common.explain import beats, explain
 from ui.common.lessons import section
-from ui.common.words import percent, short
-from ui.components.view3d import Legend, clicked, stopped, view3d
+from ui.common.parts import BARE
+from ui.common.view_links import point_to_link
+from ui.common.words import percent, rough
+from ui.components.view3d import Legend, stopped, view3d
 from ui.manifold import captions, measured, words
-from ui.manifold.controls import REVEALED, SHOWN_DEPTH, Slots, fit_axes, marked, put_strength
-from ui.manifold.dial import Dial, dial_of, strengths, watch_dial
-from ui.manifold.explain import handles_text, heatmap_text, simplex_text, surfaces_text
+from ui.manifold.controls import (
+    MANIFOLD,
+    REVEALED,
+    SHOWN_DEPTH,
+    Slots,
+    apply_request,
+    fit_axes,
+    marked,
+    put_strength,
+)
+from ui.manifold.explain import (
+    explain_handles,
+    explain_heatmap,
+    explain_simplex,
+    explain_surfaces,
+)
 from ui.manifold.handles import can_drag, draw_handles, is_dragging
-from ui.manifold.measured import TOTALS, Totals, watch_totals
+from ui.manifold.lying import LYING, LyingPicture, lying_picture
+from ui.manifold.measured import TOTALS, Dial, Totals, dial_of, strengths, watch_dial, watch_totals
 from ui.manifold.picture import ManifoldPicture, ManifoldView
 from ui.manifold.request import ManifoldRequest, Metric, Resolved
-from ui.manifold.settled import Settled, settled_by, strength_of
-from ui.manifold.variants import draws_simplex
+from ui.manifold.variants import Settled, draws_simplex, settled_by, strength_of
+from ui.work import pool
+from ui.work.cache import cached
 from ui.work.job import Job
 
 VIEW_KEY = "manifold_view"
@@ -124,7 +141,7 @@ def draw_view(result: ManifoldResult) -> ManifoldPicture:
     totals = request, *there, tuple(each in refined for each in result.specimens), view
     unrefined = captions.REFINED_ELSEWHERE if view.inspect else captions.BEING_REFINED
     symbol, scale = COLOURINGS[view.colouring].symbol, picture.scale
-    ends = [f"{symbol} = {short(float(f'{end:.2g}'))}" for end in scale.ends]
+    ends = [f"{symbol} = {rough(end)}" for end in scale.ends]
     low, high = ("", "") if scale.collapsed else ends
     st.session_state[STRENGTHS] = result.strengths
     view3d(
@@ -145,7 +162,7 @@ def draw_view(result: ManifoldResult) -> ManifoldPicture:
         reveal=st.session_state.get(REVEALED, 0),
         legend=Legend(scale.colours, low, high, words.scale_notes(picture, view)),
         pick=marked(resolved.grid),
-        on_pick=_on_pick,
+        on_pick=point_to_link(VIEW_KEY, "point"),
         on_stop=_on_stop,
     )
     with st.container(key="progress"):
@@ -171,11 +188,6 @@ def _scene_of(request: ManifoldRequest) -> ManifoldRequest:
         request, strength=plain.strength, grid=plain.grid, metric=Metric(), values=None,
         gate_weight=None,
     )  # fmt: skip
-
-
-def _on_pick() -> None:
-    if point := clicked(VIEW_KEY):
-        st.query_params["point"] = point
 
 
 def _on_stop() -> None:
@@ -234,12 +246,12 @@ def _draw_asides(result: ManifoldResult, picture: ManifoldPicture) -> None:
 def _draw_explanations(result: ManifoldResult) -> None:
     variants, view, at = result.variants, result.view, result.at
     with st.container(horizontal=True):
-        explain("the surfaces", surfaces_text(variants, at))
-        explain("the heatmaps", heatmap_text(variants, view, at))
+        explain_surfaces(variants, at)
+        explain_heatmap(variants, view, at)
         if view.inspect and draws_simplex(variants[0].specimen.config):
-            explain("the triangles", simplex_text(variants, view, at))
+            explain_simplex(variants, view, at)
         if view.inspect and can_drag(variants[-1]):
-            explain("the handles", handles_text(variants[-1].specimen))
+            explain_handles(variants[-1].specimen)
 
 
 def draw_inspect(result: ManifoldResult, stage: DeltaGenerator) -> None:
@@ -259,3 +271,39 @@ def draw_inspect(result: ManifoldResult, stage: DeltaGenerator) -> None:
     if marked(result.resolved.grid) is None:
         st.caption("No point is marked: click one. The table is about the middle of the chart.")
     st.table(words.point_rows(result.variants, result.at, result.view))
+
+
+# --- The gallery ----------------------------------------------------------------------------------
+
+
+@cached("Computing the picture and the number …")
+def _lying_picture(name: str) -> LyingPicture:
+    return pool.POOL.call(lying_picture, name)
+
+
+def draw_lying_pictures() -> None:
+    """One case, and the choice among all."""
+    name = MANIFOLD["fooled"].draw(st)
+    lie = _lying_picture(name)
+    st.subheader(lie.title, anchor=False)
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(f"**The picture says:** {lie.lie}.")
+        alt = f"{lie.title}. The picture says: {lie.lie}. The number says: {lie.number_name}"
+        st.plotly_chart(
+            lie.figure, alt=f"{alt} {lie.number}.", key=f"lying_{name}",
+            config=BARE,
+        )  # fmt: skip
+        misread = f"It seems to say: {lie.lie}. {' '.join(lie.reasons)}"
+        explain("the misleading picture", beats(lie.drawn, lie.formula, lie.look_for, misread))
+    with right:
+        st.markdown("**The number says:**")
+        st.metric(lie.number_name, lie.number)
+        st.caption(lie.doubt)
+        for reason in lie.reasons:
+            st.markdown(reason)
+        if (request := LYING[name].request) is not None:
+            st.button(
+                "Show this model on the page", icon=":material/visibility:",
+                key=f"lying_show_{name}", on_click=apply_request, args=(request,),
+            )  # fmt: skip

@@ -14,46 +14,34 @@ from typing import Any
 import numpy as np
 
 from gating_core.experiments.specimen import COLOURINGS
-from ui.drawing import palette
+from ui.drawing import palette, panels
 from ui.drawing.axes import Axes
 from ui.drawing.camera import best_camera, edge_on_camera
 from ui.drawing.colours import ColourScale, colour_scale, share_beyond
-from ui.drawing.panels import (
-    QUIET,
-    EdgeOn,
-    Note,
-    Panel,
-    View,
-    cells,
-    closed,
-    line2d,
-    line3d,
-    ref,
-    round_numbers,
-    value_triangle,
-)
+from ui.drawing.lines import Arrays
+from ui.drawing.panels import CHART_NAMES, Box, EdgeOn, Note, Panel, View
 from ui.drawing.surfaces import (
     HATCH,
     ZERO_DASHED,
-    Arrays,
-    Box,
     ChartLine,
     boxes_of,
     chart_panel,
     scene_panel,
-    style_of,
 )
-from ui.manifold.settled import ALONG, SHARED_AXES, Settled, settled_by, strength_of
 from ui.manifold.variants import (
+    ALONG,
+    SHARED_AXES,
     SIMPLEX,
     DrawnVariant,
     Readout,
+    Settled,
     Variants,
     drawn_variants,
     draws_simplex,
+    settled_by,
+    strength_of,
 )
 
-CHART_NAMES = {"inputs": ("x<sub>1</sub>", "x<sub>2</sub>"), "weights": ("u", "v")}
 SMALLEST = 0.35  # of a box's diagonal: a surface that is smaller gets a box of its own
 CREASE: ChartLine = ("crease", palette.CREASE, 2.0, {})
 
@@ -100,17 +88,17 @@ def manifold_picture(
     fields = [[colouring.field(x, view.layer, view.part) for x in frames] for frames in variants]
     ends = [colouring.field(each.full, view.layer, view.part) for each in settled]
     scale = colour_scale(colouring, ends, view.asinh)
-    style = style_of(scale)
+    style = scale.style
     drawn = drawn_variants(variants, fields, axes, settled)
     axis, solid = variants[0][0].surface.axis, axes.basis.shape[1] == 3
-    arrays: Arrays = {"axis": axis, **cells(len(axis))}
+    arrays: Arrays = {"axis": axis, **panels.cells(len(axis))}
     columns, readouts = [], []
     # Where the triangle is whole, it says where a surface is; else numbers along the axes do.
     names = () if solid and _boxes(drawn[0])[1] else axes.names
     for variant in drawn:
         own = names if variant.own is SHARED_AXES else ALONG
         surface = _scene(variant, style, own) if solid else _warped(variant, style)
-        panels = [surface, _chart(variant, style, colouring.symbol)]
+        column = [surface, _chart(variant, style, colouring.symbol)]
         arrays |= variant.arrays(scale)
         name = variant.name
         readout: Readout = [("K", [f"{name}_gaussian"]), ("error", [f"{name}_error"])]
@@ -120,8 +108,8 @@ def manifold_picture(
             arrays |= inner
             readout += more
             if draws_simplex(variant.frames[0].specimen.config):
-                panels.append(_simplex(name))
-        columns.append(panels)
+                column.append(_simplex(name))
+        columns.append(column)
         readouts.append(readout)
     framed = {variant.name for variant in drawn if len(variant.frames) > 1}
     return ManifoldPicture(
@@ -154,19 +142,20 @@ def _scene(variant: DrawnVariant, style: dict[str, Any], names: tuple[str, ...])
     """The surface in axes called ``names``, and the triangle of its values if that is whole."""
     name, corners = variant.name, variant.corner_points
     boxes, whole = _boxes(variant)
-    more = [line3d(f"{name}_crease", palette.CREASE, 5)]
+    more = [panels.line3d(f"{name}_crease", palette.CREASE, 5)]
     notes: tuple[Note, ...] = ()
     seen = [values.reshape(-1, 3) for values in variant.reach.values()]
     if whole and corners is not None:
-        more += value_triangle(f"{name}_ring")
+        more += panels.value_triangle(f"{name}_ring")
         notes = tuple(Note(f"U<sub>{i + 1}</sub>", f"{name}_ring", i) for i in range(3))
         seen.append(corners)
     what = "the chart's grid lines" if variant.lines is None else "lines of the flat sheet's plane"
+    if variant.flat:  # shades would say nothing of a plane, and it is dark from one of its sides
+        style = style | {"lighting": panels.UNSHADED}
     return scene_panel(
         name, f"{name}: the surface in representation space with {what}", style, boxes,
         list(map(strength_of, variant.frames)), names, factors=variant.own.factors,
-        # Shades would say nothing of a plane, and it is dark from one of its sides.
-        shaded=not variant.flat, more=more, notes=notes, seen=() if names else seen,
+        more=more, notes=notes, seen=() if names else seen,
     )  # fmt: skip
 
 
@@ -176,14 +165,14 @@ def _warped(variant: DrawnVariant, style: dict[str, Any]) -> Panel:
     layouts = [
         _plane_layout(values.reshape(-1, 2), variant.axes.names) for values in variant.values
     ]
-    marker = {"size": 3, "color": ref(f"{name}_colour", flat=True), **style}
-    dots = {letter: ref(f"{name}_{letter}", flat=True) for letter in "xy"}
+    marker = {"size": 3, "color": panels.ref(f"{name}_colour", flat=True), **style}
+    dots = {letter: panels.ref(f"{name}_{letter}", flat=True) for letter in "xy"}
     return Panel(
         kind="plane",
         label=f"{name}: the chart's grid lines in the plane of the outputs",
         traces=[
-            {"type": "scatter", "mode": "markers", **dots, "marker": marker, **QUIET},
-            line2d(f"{name}_grid_x", f"{name}_grid_y", palette.GRID_LINE, 1),
+            {"type": "scatter", "mode": "markers", **dots, "marker": marker, **panels.QUIET},
+            panels.line2d(f"{name}_grid", palette.GRID_LINE, 1, "xy"),
         ],
         layout=layouts[-1],
         layouts=layouts if len(layouts) > 1 else [],
@@ -196,7 +185,7 @@ def _plane_layout(points: np.ndarray, names: Sequence[str]) -> dict[str, Any]:
     axes = {
         f"{letter}axis": {
             "title": {"text": name},
-            "tickvals": round_numbers(along.min(), along.max()),
+            "tickvals": panels.round_numbers(along.min(), along.max()),
             "zeroline": False,
         }
         for letter, name, along in zip("xy", names, points.T, strict=True)
@@ -242,7 +231,7 @@ def _chart(variant: DrawnVariant, style: dict[str, Any], symbol: str) -> Panel:
 
 
 def _simplex(name: str) -> Panel:
-    x, y = closed(SIMPLEX).T.tolist()
+    x, y = panels.closed(SIMPLEX).T.tolist()
     bare = {"visible": False, "constrain": "domain"}
     return Panel(
         kind="plane",
@@ -257,9 +246,9 @@ def _simplex(name: str) -> Panel:
                 "textposition": ["bottom center", "bottom center", "top center", "top center"],
                 "line": {"color": palette.ACCENT, "width": 2},
                 "marker": {"color": palette.ACCENT, "size": 7},
-                **QUIET,
+                **panels.QUIET,
             },
-            line2d(f"{name}_simplex_grid_x", f"{name}_simplex_grid_y", palette.GRID_LINE, 1.5),
+            panels.line2d(f"{name}_simplex_grid", palette.GRID_LINE, 1.5, "xy"),
         ],
         layout={
             "xaxis": {**bare, "range": [-0.2, 1.2]},

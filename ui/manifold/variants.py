@@ -1,4 +1,8 @@
-"""The arrays that are drawn and read off of one variant of a model, strength by strength.
+"""The variants of a model as they are drawn: what is settled of them, and their arrays by strength.
+
+The strengths of a gate are measured while the page is already there. So colours and camera come
+from both ends of the dial alone, no gate and a full one, and boxes from where the surfaces of all
+strengths lie: that is known at once, for it takes no curvature.
 
 Shapes: T frames (strengths of the gate), R x C grid points, M points of a line, in which rows of
 NaN separate pieces.
@@ -6,28 +10,98 @@ NaN separate pieces.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from gating_core.attention import AttentionConfig
-from gating_core.experiments.specimen import MeasuredSpecimen
+from gating_core.experiments.specimen import NEEDLE, MeasuredSpecimen, needle
 from ui.drawing.axes import Axes
 from ui.drawing.colours import ColourScale
-from ui.drawing.creases import crease_curves
-from ui.drawing.lines import grid_lines, lies_in_a_plane, plane_lines
+from ui.drawing.lines import (
+    Arrays,
+    framed,
+    grid_lines,
+    in_space,
+    lies_in_a_plane,
+    on_chart,
+    plane_lines,
+)
 from ui.drawing.panels import closed
-from ui.drawing.sheet import stacked
-from ui.drawing.surfaces import Arrays, colour_arrays, in_space, on_chart, surface_arrays
-from ui.manifold.settled import OwnAxes, Settled, own_axes
+from ui.drawing.surfaces import TRUE_SIZE, colour_arrays, crease_curves, surface_arrays
 
+SHORTEST = 2.0  # times as long as broad: what a needle is drawn as
+LONGEST = 1e4  # a needle that is longer has no breadth in single precision: it stays a line
+ALONG = ("along", "across<sub>1</sub>", "across<sub>2</sub>")  # axes of a stretched picture
 SIMPLEX = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])  # corners of the triangle
 MOST_READ = 8  # weights or gates that are read off at a point
 Variants = Sequence[Sequence[MeasuredSpecimen]]  # each at one or more strengths
 Fields = Sequence[Sequence[np.ndarray]]
 Readout = list[tuple[str, list[str]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """A variant at full strength, and by strength the outputs (R, C, D) of all that it has."""
+
+    full: MeasuredSpecimen
+    values: Mapping[float, np.ndarray]
+
+
+def strength_of(variant: MeasuredSpecimen) -> float:
+    """Return the strength of its gate; 0 without one."""
+    gate = variant.specimen.config.gate
+    return 0.0 if gate is None else gate.strength
+
+
+def settled_by(frames: Sequence[MeasuredSpecimen]) -> Settled:
+    """Return what ``frames`` settle by themselves, where no more will come."""
+    return Settled(frames[-1], {strength_of(x): x.surface.values[0] for x in frames})
+
+
+@dataclass(frozen=True, eq=False)
+class OwnAxes:
+    """Axes that a variant is drawn in, ``stretch`` times broader than true.
+
+    A point p of the drawn axes stands at (p - ``middle``) @ ``turn``.
+    """
+
+    middle: np.ndarray  # (3,)
+    turn: np.ndarray  # (3, 3), columns: along the needle, and across it
+    stretch: float
+
+    @property
+    def factors(self) -> np.ndarray:
+        """(3,): how many times its true size everything is drawn along each axis."""
+        return np.array([1.0, self.stretch, self.stretch])
+
+    def to_own(self, points: np.ndarray) -> np.ndarray:
+        """(..., 3): ``points`` (..., 3) in these axes, in their true size."""
+        return (points - self.middle) @ self.turn if self.stretch > 1 else points
+
+    def as_seen(self, points: np.ndarray) -> np.ndarray:
+        """(..., 3): ``points`` (..., 3) of these axes, stretched as they are drawn."""
+        return points * self.factors
+
+
+SHARED_AXES = OwnAxes(np.zeros(3), np.diag(TRUE_SIZE), 1.0)  # those of all variants, true to scale
+
+
+def own_axes(settled: Settled, axes: Axes) -> OwnAxes:
+    """Return the variant's own axes where it is a needle at full strength, else those of all."""
+    values = axes.project(settled.full.surface.values[0])
+    times = needle(values)
+    if values.shape[-1] < 3 or not NEEDLE < times < LONGEST:
+        return SHARED_AXES
+    points = values.reshape(-1, 3)
+    middle = points.mean(0)
+    turn = np.linalg.svd(points - middle, full_matrices=False)[2].T
+    return OwnAxes(middle, turn, float(f"{times / SHORTEST:.2g}"))
+
+
+# --- What is drawn --------------------------------------------------------------------------------
 
 
 def draws_plane(ungated: MeasuredSpecimen) -> bool:
@@ -123,11 +197,8 @@ class DrawnVariant:
         return self._named(rows), readout
 
     def _named(self, rows: list[Arrays]) -> Arrays:
-        single = len(rows) == 1
-        return {
-            f"{self.name}_{key}": rows[0][key] if single else stacked([row[key] for row in rows])
-            for key in rows[0]
-        }
+        arrays = framed(self.name, rows)
+        return arrays if len(rows) > 1 else {key: array[0] for key, array in arrays.items()}
 
 
 def drawn_variants(

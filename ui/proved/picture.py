@@ -8,7 +8,7 @@ from plotly.subplots import make_subplots
 
 from gating_core.proved import FLAT, LABELS, NEGATIVE, OPEN, POSITIVE, ProvedCurvature
 from ui.drawing import palette
-from ui.drawing.cell_map import CellKind, cell_map, kinds_of_pixels
+from ui.drawing.chart_map import CellKind, cell_map, kinds_of_pixels
 
 SIZE = 380  # pixels
 KINDS = {

@@ -28,8 +28,7 @@ from gating_core.geometry.integrals import grid_integrals
 from gating_core.geometry.second_opinion import second_opinion
 from gating_core.geometry.surface import measure_surface
 from gating_core.jets.second_order import second_order_jet
-from ui.manifold.disagreement import error_curves, error_maps
-from ui.manifold.histogram import curvature_histogram
+from ui.manifold.figures import curvature_histogram, error_curves, error_maps
 
 GRID = square_grid(21)
 INSIDE = square_grid(15, -0.8, 0.8).points

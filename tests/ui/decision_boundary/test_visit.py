@@ -30,7 +30,7 @@ from tests.ui.decision_boundary.playing import (
     totals,
 )
 from ui.common.words import settled_total_text
-from ui.decision_boundary import frames, parts, reliability, tiles, training
+from ui.decision_boundary import controls, frames, parts, reliability, training
 from ui.decision_boundary import inside as inside_maps
 from ui.decision_boundary.names import KINDS, TITLES
 from ui.decision_boundary.request import BoundaryView
@@ -256,12 +256,12 @@ def test_a_refused_word_is_forgotten_once_a_tile_is_chosen():
 
 @pytest.mark.parametrize("task", [*TASKS, "own"])
 def test_the_picture_of_a_data_set_has_its_points_in_its_colours(task):
-    root = ElementTree.fromstring(tiles.data_picture(task))
+    root = ElementTree.fromstring(controls.data_picture(task))
     dots = root.findall("{http://www.w3.org/2000/svg}circle")
     wanted = set() if task == "own" else set(palette.CLASS_COLOURS[: TASKS[task].class_count])
     assert {dot.get("fill") for dot in dots} == wanted
     places = [float(dot.get(name)) for dot in dots for name in ("cx", "cy")]
-    assert all(0 <= place <= tiles.SIZE for place in places)
+    assert all(0 <= place <= controls.SIZE for place in places)
     if task == "linear":  # class 1 is above the diagonal, and an image counts downwards
         assert all((float(dot.get("cx")) > float(dot.get("cy")))
                    == (dot.get("fill") == palette.CLASS_COLOURS[1]) for dot in dots)  # fmt: skip

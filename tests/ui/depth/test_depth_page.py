@@ -9,7 +9,7 @@ from tests.ui.opening import component, mistakes, open_page, report
 from tests.ui.payload import unpack
 from ui.common.figures import figures
 from ui.depth import measured
-from ui.depth.controls import VIEW_KEY
+from ui.depth.parts import VIEW_KEY
 from ui.depth.request import SHIPPED, UNTRAINED
 from ui.work import cached_jobs
 from ui.work.cache import CACHE, NUMBERS_CACHE

@@ -23,15 +23,16 @@ from tests.ui.held import held_in
 from tests.ui.opening import as_read, component, mistakes, open_page, report
 from ui.common.words import error_text
 from ui.gates import measured
+from ui.gates.__main__ import SIZE
 from ui.gates.frames import LAW_PARTS, frame_of, measure_shares, measured_frames
-from ui.gates.law_words import law_latex, law_sentence
 from ui.gates.picture import drawable, gate_picture, settled_by
 from ui.gates.request import GRID_SIZE, STRENGTHS, GateRequest, resolve
 from ui.gates.shipped import numbers_of, picture_file, shipped
-from ui.gates.tile_pictures import SIZE
 from ui.gates.words import (
     caption,
     doubt_text,
+    law_latex,
+    law_sentence,
     legend_notes,
     no_gate_text,
     range_text,

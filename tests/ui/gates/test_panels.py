@@ -20,13 +20,22 @@ from gating_core.theory import (
 from tests.ui.opening import open_page
 from ui.common.words import short
 from ui.gates import measured
+from ui.gates.folded import (
+    TRAINED_SEEDS,
+    LayerRequest,
+    ShapeRequest,
+    TrainedLayer,
+    fit_shape,
+    measure_design,
+    measure_layer,
+    shape_frames,
+    train_layer,
+)
 from ui.gates.frames import measured_frames
-from ui.gates.layers import TRAINED_SEEDS, LayerRequest, TrainedLayer, measure_layer, train_layer
 from ui.gates.maps import CORNERS, conic_line, nearest_points, triangle_figure
 from ui.gates.panel_words import design_text, fit_text, line_text, signs_text
 from ui.gates.panels import shape_figures
 from ui.gates.request import GRID_SIZE, GateRequest
-from ui.gates.shapes import ShapeRequest, fit_shape, measure_design, shape_frames
 
 PAGE = "pages/3_Which_gates_curve.py"
 

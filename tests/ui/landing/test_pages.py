@@ -21,8 +21,9 @@ from tests.ui.opening import TIMEOUT_SECONDS, component, mistakes, open_page, re
 from tests.ui.payload import unpack
 from ui.common.words import accuracy_text
 from ui.landing import controls, measured, pair
-from ui.landing.controls import LANDING, VIEW_KEY
+from ui.landing.controls import LANDING
 from ui.landing.measured import JOB, LAST_SHOWN
+from ui.landing.parts import VIEW_KEY
 from ui.landing.words import stale_text
 from ui.work import pool, runs
 from ui.work.cache import CACHE, Cache

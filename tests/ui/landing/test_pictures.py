@@ -23,11 +23,9 @@ from ui.drawing import palette
 from ui.drawing.axes import coordinate_axes
 from ui.drawing.lines import barycentric, grid_lines, lifted, plane_lines, zero_curve
 from ui.drawing.panels import FAINT, UNDER
-from ui.drawing.planes import drawn_planes, plane_patch
-from ui.drawing.sheet import boundaries
-from ui.landing.figures import curvature_maps, learning_curves
+from ui.drawing.sheet import boundaries, drawn_planes, plane_patch
 from ui.landing.pair import MeasuredPair, measure_model
-from ui.landing.picture import curvature_colours, pair_view
+from ui.landing.picture import curvature_colours, curvature_maps, learning_curves, pair_view
 from ui.landing.words import captions
 
 AXIS = np.linspace(-1, 1, 21)
@@ -294,8 +292,3 @@ def test_a_caption_says_what_is_known_of_a_total(pair):
     assert doubtful.endswith("of it on 1\u00a0% of the area\na fair line")
     unseen = captions(right, sweep, False, "a fair line")
     assert unseen == [re.sub(" · .*", "", line) for line in (flat, waits, doubtful)]
-
-
-def test_wrong_colourings_are_refused(pair):
-    with pytest.raises(ValueError, match="colouring"):
-        pair_view(MeasuredPair(*pair[1:], True), "rainbow")

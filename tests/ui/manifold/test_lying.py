@@ -12,7 +12,7 @@ from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
 from ui.common.words import figures
-from ui.manifold.lying.cases import LYING, SMALL_STEP, STRETCH, largest_text, lying_picture
+from ui.manifold.lying import LYING, SMALL_STEP, STRETCH, largest_text, lying_picture
 from ui.manifold.request import resolve
 
 WITH_MODEL = [name for name, case in LYING.items() if case.request is not None]

@@ -15,15 +15,15 @@ from tests.ui.payload import unpack
 from ui.common.controls import Choice, Number
 from ui.common.words import plus_minus, vector_text
 from ui.foreign import as_words
-from ui.manifold import dial, measured, request
+from ui.manifold import measured, request
 from ui.manifold.controls import MANIFOLD, TABS
-from ui.manifold.lying.cases import LYING
+from ui.manifold.lying import LYING
 from ui.manifold.parts import _scene_of
 from ui.manifold.request import ManifoldRequest, Metric, resolve
 
 PAGE = "pages/1_Manifold.py"
 VIEW, VALUES_PAD, GATES_PAD = "manifold_view", "handles_values", "handles_gates"
-QUICK_DIAL, FULL_DIAL = 1e6, dial.DIAL_COST  # two strengths on 61 x 61 points, and 21
+QUICK_DIAL, FULL_DIAL = 1e6, measured.DIAL_COST  # two strengths on 61 x 61 points, and 21
 QUICK_INTEGRALS = 1e6  # in place of `budget.AFFORDABLE_COST`
 DRAGGED = "1,0.5,-0.25,-1.5,0.75,0.5,0.25,-1,2"
 GATES = "0.5,1.5,-0.5,-1,0.25,1,2,-0.75,1.25"
@@ -57,7 +57,7 @@ def quick():
     measured.TOTALS.cache.clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(budget, "AFFORDABLE_COST", QUICK_INTEGRALS)
-        patch.setattr(dial, "DIAL_COST", QUICK_DIAL)
+        patch.setattr(measured, "DIAL_COST", QUICK_DIAL)
         yield
     measured.TOTALS.cache.clear()
 
@@ -152,7 +152,7 @@ def test_the_links_have_all_tabs_and_colourings_between_them():
 
 
 def test_the_first_paint_is_a_flat_sheet_beside_a_curved_one(monkeypatch):
-    monkeypatch.setattr(dial, "DIAL_COST", FULL_DIAL)
+    monkeypatch.setattr(measured, "DIAL_COST", FULL_DIAL)
     app = open_manifold(grid="61")
     assert_well(app)
     flat, _, curved, uncertain = (metric.value for metric in app.metric)
@@ -192,7 +192,7 @@ def test_without_its_gate_the_right_model_is_the_left_one():
 
 
 def test_the_strength_in_the_link_is_shown_and_letting_go_writes_it(monkeypatch):
-    monkeypatch.setattr(dial, "DIAL_COST", FULL_DIAL)
+    monkeypatch.setattr(measured, "DIAL_COST", FULL_DIAL)
     app = open_manifold(**{"lambda": "0.35"}, tab="Inspect")
     assert_well(app)
     header, arrays = payload(app)
@@ -215,7 +215,7 @@ def test_the_strength_in_the_link_is_shown_and_letting_go_writes_it(monkeypatch)
 
 
 def test_a_large_model_has_fewer_strengths_and_the_requested_one(monkeypatch):
-    monkeypatch.setattr(dial, "DIAL_COST", FULL_DIAL / 4)  # of a quarter of the points
+    monkeypatch.setattr(measured, "DIAL_COST", FULL_DIAL / 4)  # of a quarter of the points
     app = open_manifold(**{"lambda": "0.35"}, source="tokens", layers="2", dim="6", tab="Inspect")
     assert_well(app)
     labels = payload(app)[0]["frame_labels"]

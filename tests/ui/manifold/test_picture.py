@@ -16,7 +16,7 @@ from ui.drawing.lines import lies_in_a_plane, lifted, plane_lines
 from ui.drawing.palette import ACCENT
 from ui.drawing.panels import UNSHADED, in_camera_units
 from ui.limits import DIAL_COST, GRID_POINTS
-from ui.manifold.dial import LEAST_COST, STEP_COUNTS, strengths
+from ui.manifold.measured import LEAST_COST, STEP_COUNTS, strengths
 from ui.manifold.picture import ManifoldView, manifold_picture
 from ui.manifold.request import ManifoldRequest, at_strength, resolve
 

@@ -11,8 +11,8 @@ from gating_core.experiments import budget
 from gating_core.experiments.specimen import Specimen
 from gating_core.proved import MissingRule
 from tests.ui.opening import TIMEOUT_SECONDS, figure, open_page
-from ui.landing import proof as landing_proof
-from ui.manifold import proofs as manifold_proofs
+from ui.landing import parts as landing
+from ui.manifold import doubt
 from ui.manifold.measured import TOTALS
 from ui.proved import measured
 from ui.proved.measured import PROOFS, NoProof, Partial, ProofRequest, ProvableSurface, prove
@@ -89,7 +89,7 @@ def test_the_metric_is_that_of_the_page():
 
 
 def test_a_wrong_estimate_is_told_loudly(monkeypatch):
-    right = manifold_proofs.estimates
+    right = doubt.estimates
 
     def planted(variant):
         found = right(variant)
@@ -98,19 +98,19 @@ def test_a_wrong_estimate_is_told_loudly(monkeypatch):
         total = found["absolute"]
         return found | {"absolute": replace(total, value=total.value * 1.1)}
 
-    monkeypatch.setattr(manifold_proofs, "estimates", planted)
+    monkeypatch.setattr(doubt, "estimates", planted)
     (text,) = wrong(open_manifold())
     assert text.startswith("**With gate.** **Proof and estimate contradict each other")
     assert "one of them is wrong" in text
 
 
 def test_wrong_signs_at_points_are_told_loudly(monkeypatch):
-    right = manifold_proofs.Compared
+    right = doubt.Compared
 
     def planted(name, surface, estimates, known):
         return right(name, surface, estimates, replace(known, gaussian=-known.gaussian))
 
-    monkeypatch.setattr(manifold_proofs, "Compared", planted)
+    monkeypatch.setattr(doubt, "Compared", planted)
     (text,) = wrong(open_manifold())
     assert text.startswith("**With gate.** **Proof and measurement contradict each other")
 
@@ -153,7 +153,7 @@ def test_a_proof_grows_and_what_is_proved_stays_after_cancel(monkeypatch):
 def test_partial_results_thin_out_and_grow(monkeypatch):
     monkeypatch.setattr(measured, "PARTIAL_SECONDS", 0.0)
     specimen = Specimen(AttentionConfig(gate=GateConfig()), seed=614)
-    request = ProofRequest(manifold_proofs.surface_of(specimen), 8000)
+    request = ProofRequest(doubt.surface_of(specimen), 8000)
     steps, items = prove(request), []
     while True:
         try:
@@ -202,10 +202,10 @@ def test_the_landing_page_proves_the_gated_model_at_its_strength():
 
 
 def test_the_lines_of_python_make_the_model_of_the_page():
-    setting = next(iter(landing_proof.PRESETS.values()))
-    imports, lines = landing_proof.code(setting, "sigmoid", 15, 1.0)
+    setting = next(iter(landing.PRESETS.values()))
+    imports, lines = landing.code(setting, "sigmoid", 15, 1.0)
     names = {}
     exec(f"{imports}\n{lines}", names)
     assert names["surface"].seeds == (47,)
-    _, lines = landing_proof.code(replace(setting, seed=3, steps=5), "sigmoid", 0, 1.0)
+    _, lines = landing.code(replace(setting, seed=3, steps=5), "sigmoid", 0, 1.0)
     assert "train_setting(Setting(" in lines

@@ -25,10 +25,9 @@ from ui.decision_boundary.parts import still_figure
 from ui.decision_boundary.picture import PAINTS, RunCurve, training_picture
 from ui.drawing import palette
 from ui.drawing.axes import film_axes
-from ui.drawing.classified import curvature_scale
+from ui.drawing.colours import scale_of
 from ui.drawing.lines import barycentric
-from ui.drawing.planes import PLANE_TOLERANCE, classifier_planes
-from ui.drawing.sheet import boundaries
+from ui.drawing.sheet import PLANE_TOLERANCE, boundaries, classifier_planes
 
 LARGEST_PAYLOAD_MB = 8
 MEMBER = 1
@@ -412,7 +411,7 @@ def test_colours(run, paint, discrete):
             assert low == -high < 0
             field = fields_of(sides)[name]
             known = np.isfinite(field)
-            scale = curvature_scale([x[-1] for x in fields_of(sides).values()], asinh=True)
+            scale = scale_of("curvature", [x[-1] for x in fields_of(sides).values()])
             assert (low, high) == scale.ends
             np.testing.assert_array_equal(colour[known], scale.apply(field[known].clip(low, high)))
             np.testing.assert_array_equal(view.arrays[f"{name}_field"], field)
@@ -500,11 +499,6 @@ def test_what_is_not_measured_yet_is_neutral(circle):
     view = training_picture(sides, *rest, paint="curvature", gaussian=nowhere)
     assert not view.arrays["right_colour"].any()
     assert view.beyond == 0
-
-
-def test_an_unknown_paint_is_refused(circle):
-    with pytest.raises(ValueError, match="paint is 'mood'"):
-        picture(circle, paint="mood")
 
 
 def test_everything_the_traces_name_is_there_and_frames_agree(run):

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.drawing.cell_map import CellKind, cell_map, kinds_of_pixels
+from ui.drawing.chart_map import CellKind, cell_map, kinds_of_pixels
 
 KINDS = [CellKind("up", "#b35806"), CellKind("down", "#542788"), CellKind("open", None)]
 

@@ -10,18 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from gating_core.attention import WeightChart, through_logs
-from gating_core.experiments.specimen import (
-    COLOURINGS,
-    Specimen,
-    build_specimen,
-    chart_of,
-    measure_specimen,
-)
+from gating_core.experiments.specimen import Specimen, build_specimen, chart_of, measure_specimen
 from gating_core.geometry import (
     DIFFERENCE_STEP,
     SURFACES,
@@ -35,8 +30,10 @@ from gating_core.geometry import (
 from ui.common.lessons import section
 from ui.common.words import error_text, figures, percent, plus_minus
 from ui.drawing import palette
-from ui.drawing.colours import QUANTILE, ColourScale, colour_scale
-from ui.manifold.lying.pictures import globe, quantity_map, side_view
+from ui.drawing.chart_map import chart_map, plane_line
+from ui.drawing.colours import QUANTILE, ColourScale, scale_of
+from ui.drawing.lines import grid_lines
+from ui.drawing.panels import CHART_NAMES
 from ui.manifold.request import ManifoldRequest, resolve
 
 SIZE = 61
@@ -46,9 +43,8 @@ TOLERANCE = 0.02  # of the total curvature
 STRETCH = 2.0  # how much longer a unit of the upright axis is drawn
 CAP = 3.0  # half the chart's side for the stretched sphere: it reaches 72 degrees from the pole
 SPHERE = SURFACES["sphere by gating"].chart
-UV = ("u", "v")
-
-
+HEIGHT_PIXELS = 430
+BRIGHT, DARK = palette.SIGNED_SCALE[-2][1], palette.SIGNED_SCALE[-1][1]
 Fields = dict[str, object]  # numbers in the texts beside a picture
 Made = tuple[go.Figure, str, Fields]  # a picture, the number that says otherwise, and those
 
@@ -91,12 +87,76 @@ def lying_picture(name: str) -> LyingPicture:
     return LyingPicture(figure, number, tuple(texts[7:]), *texts[:7])
 
 
+# --- Figures --------------------------------------------------------------------------------------
+
+
+def quantity_map(
+    axis: np.ndarray, field: np.ndarray, scale: ColourScale, symbol: str,
+    names: tuple[str, str] = CHART_NAMES["inputs"], signed: np.ndarray | None = None,
+) -> go.Figure:  # fmt: skip
+    """``field`` (R, C) over the chart on this ``scale``, with the scale's numbers below it."""
+    low, high = scale.low, scale.high
+    beyond = f" ({percent(scale.beyond)} of points beyond)" if scale.beyond else ""
+    bar = {
+        "title": {"text": symbol + beyond, "side": "top"}, "orientation": "h", "y": -0.24,
+        "yanchor": "top", "thickness": 12, "len": 0.8, "tickvals": [0, 0.5, 1],
+        "ticktext": [_tick(x, scale.log) for x in (low, (low + high) / 2, high)],
+    }  # fmt: skip
+    layout = _layout(l=45, r=10, t=12, b=122)
+    return chart_map(field, axis, scale, symbol, names, bar, layout, signed=signed)
+
+
+def _tick(x: float, log: bool) -> str:
+    return (figures(10**x, 1) if log else figures(x)).replace("-", "−")
+
+
+def _layout(**margin: int) -> dict[str, Any]:
+    return {"height": HEIGHT_PIXELS, "margin": margin, "showlegend": False}
+
+
+def side_view(surface: SurfaceResult, stretch: float) -> go.Figure:
+    """Grid lines and middle section in the plane of y1 and y3, the latter ``stretch``-fold."""
+    values = surface.values[0]
+    lines, section = grid_lines(values[None])[0], values[len(values) // 2]
+    square = {"zeroline": False, "dtick": 0.2, "constrain": "domain"}
+    return go.Figure({
+        "data": plane_line(lines[:, [0, 2]], {"color": palette.PLANE, "width": 1})
+        + plane_line(section[:, [0, 2]], {"color": BRIGHT, "width": 4}, "cross-section"),
+        "layout": _layout(l=50, r=10, t=20, b=45) | {
+            "xaxis": square | {"title": {"text": "y<sub>1</sub>"}},
+            "yaxis": square | {"title": {"text": "y<sub>3</sub>"}, "scaleanchor": "x",
+                               "scaleratio": stretch},
+        },
+    })  # fmt: skip
+
+
+def globe(surface: SurfaceResult, radius: float) -> go.Figure:
+    """A piece of a sphere about the origin, seen from outside, with the outline of the ball."""
+    values = surface.values[0]
+    towards = values.mean((0, 1)) / np.linalg.norm(values.mean((0, 1)))
+    across = np.linalg.svd(towards[None])[2][1:].T  # (3, 2): a basis of the plane of the screen
+    seen = values @ across
+    rim = np.concatenate([seen[0], seen[:, -1], seen[-1, ::-1], seen[::-1, 0]])
+    turn = np.linspace(0, 2 * np.pi, 181)
+    outline = radius * np.stack([np.cos(turn), np.sin(turn)], -1)
+    piece = plane_line(rim, {"color": BRIGHT, "width": 3})
+    bare = {"visible": False, "constrain": "domain"}
+    return go.Figure({
+        "data": plane_line(outline, {"color": palette.PLANE, "width": 2})
+        + [trace | {"fill": "toself", "fillcolor": BRIGHT} for trace in piece]
+        + plane_line(grid_lines(seen[None])[0], {"color": DARK, "width": 1.2}),
+        "layout": _layout(l=10, r=10, t=20, b=20) | {
+            "xaxis": bare, "yaxis": bare | {"scaleanchor": "x"},
+        },
+    })  # fmt: skip
+
+
 # --- What several cases need ----------------------------------------------------------------------
 
 
 def _k_map(surface: SurfaceResult, field: np.ndarray, zero_line: bool = False) -> go.Figure:
     """K (R, C) on the scale that the page would give it alone."""
-    scale = colour_scale(COLOURINGS["curvature"], [field])
+    scale = scale_of("curvature", [field], asinh=False)
     return quantity_map(surface.axis, field, scale, "K", signed=field if zero_line else None)
 
 
@@ -215,7 +275,7 @@ def _no_zero() -> Made:
     field = _resolved(surface)
     low, high, number, doubt = _constant_k(surface)
     scale = ColourScale(palette.SEQUENTIAL_SCALE, low, high)
-    return quantity_map(surface.axis, field, scale, "K", UV), number, doubt | {
+    return quantity_map(surface.axis, field, scale, "K", CHART_NAMES["weights"]), number, doubt | {
         "low": repr(low), "high": repr(high), "count": len(np.unique(field)),
         "digit": figures(np.spacing(high), 1),
     }  # fmt: skip

@@ -1,1 +1,0 @@
-"""Which pictures lie? The gallery on the Manifold page."""
