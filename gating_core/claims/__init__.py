@@ -17,10 +17,10 @@ from gating_core.claims.design import (
     WITHOUT_GATE,
 )
 from gating_core.claims.errors import Refused, Unreachable
+from gating_core.claims.models import ModelRow, StackRow
 from gating_core.claims.proofs import ProofCounts, ProvedModel, proof_counts
 from gating_core.claims.report import Illustrations, write_report
 from gating_core.claims.report_formats import Picture
-from gating_core.claims.rows import ModelRow, StackRow
 from gating_core.claims.selection import SELECTIONS, Selection, Size
 from gating_core.claims.store_location import default_path
 from gating_core.claims.text import TextTable

@@ -19,13 +19,17 @@ FEWEST_MODELS = 5  # of a group: Fisher's z has a weight of M - 3, without any o
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Models of one task and variant: ``seeds`` (M,), each once, and two quantities (M,)."""
+    """Models of one task and variant: ``seeds`` (M,), each once, and two quantities (M,).
+
+    ``keys`` are those of the models' rows, where they have any.
+    """
 
     task: str
     variant: str
     seeds: np.ndarray
     x: np.ndarray
     y: np.ndarray
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

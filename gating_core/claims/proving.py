@@ -13,8 +13,8 @@ from gating_core.attention.charts import weight_chart
 from gating_core.attention.classifier import restore
 from gating_core.attention.stack import Attention
 from gating_core.claims.design import GATED, WITHOUT_GATE
+from gating_core.claims.models import ModelRow
 from gating_core.claims.proofs import ProvedModel
-from gating_core.claims.rows import ModelRow
 from gating_core.claims.selection import SELECTIONS
 from gating_core.claims.training import trained
 from gating_core.claims.units import ModelUnit

@@ -14,9 +14,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from gating_core.claims.claim import THRESHOLDS, Thresholds
-from gating_core.claims.models import Models, sorted_out
+from gating_core.claims.models import ModelRow, Models, StackRow, sorted_out
 from gating_core.claims.report_formats import Format, Html, Markdown, Picture
-from gating_core.claims.rows import ModelRow, StackRow
 from gating_core.claims.text import TextTable, counted, spans
 from gating_core.claims.verdicts import (
     EDITIONS,

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 
 from gating_core.claims.errors import Refused, extra_packages
-from gating_core.claims.rows import ModelRow, Row, StackRow
+from gating_core.claims.models import ModelRow, Row, StackRow
 from gating_core.claims.store_location import address, check_file, create, reading_mode
 
 with extra_packages():

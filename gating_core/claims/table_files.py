@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 from gating_core.claims.errors import extra_packages
-from gating_core.claims.rows import ModelRow, Row, StackRow
+from gating_core.claims.models import ModelRow, Row, StackRow
 from gating_core.claims.store import Store
 
 with extra_packages():

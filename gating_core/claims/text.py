@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,12 @@ class TextTable:
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise ValueError(f"a row has {len(row)} cells; the table has {len(self.columns)}")
+
+    @classmethod
+    def joined(cls, column: str, tables: Mapping[str, TextTable]) -> TextTable:
+        """Return all ``tables``, which have the same columns, with their names in a first one."""
+        columns = (column, *next(iter(tables.values())).columns)
+        return cls(columns, tuple((name, *row) for name, of in tables.items() for row in of.rows))
 
 
 def number(value: float | None, digits: int = 3) -> str:

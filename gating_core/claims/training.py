@@ -16,7 +16,7 @@ import torch
 
 from gating_core.attention.classifier import parameter_count, restore
 from gating_core.claims.measuring import Numbers, measured
-from gating_core.claims.rows import ModelRow, Row, StackRow
+from gating_core.claims.models import ModelRow, Row, StackRow
 from gating_core.claims.units import REGIME, STUDY_VERSION, ModelUnit, StackUnit, Unit, loaded
 from gating_core.experiments.comparison import Setting, TrainedRun, train_setting
 from gating_core.experiments.depth import measure_regime

@@ -24,8 +24,8 @@ from typing import Any
 from zipfile import ZipFile, ZipInfo
 
 from gating_core.claims.errors import Unreachable, extra_packages
+from gating_core.claims.models import Row
 from gating_core.claims.processes import START_SECONDS, Processes
-from gating_core.claims.rows import Row
 from gating_core.claims.training import received
 
 with extra_packages():

@@ -53,11 +53,11 @@ def _forest(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     measure = evidence.measure
     families = [family for _, family in sorted(evidence.families.items(), key=_gates_first)]
     rows = [
-        (f"{one.task}: {one.variant}", one)
-        for task in dict.fromkeys(one.task for family in families for one in family)
+        (f"{one.pairs.task}: {one.pairs.variant}", one)
+        for task in dict.fromkeys(one.pairs.task for family in families for one in family)
         for family in families
         for one in family
-        if one.task == task and one.measured is not None
+        if one.pairs.task == task and one.measured is not None
     ][::-1]
     if not rows:
         return ()
@@ -76,12 +76,12 @@ def _forest(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
 def _forest_row(
     at: int, name: str, one: Comparison, factor: float, palette: Palette
 ) -> list[dict[str, Any]]:
-    of, gate = one.measured, one.variant in GATED
+    of, gate = one.measured, one.pairs.variant in GATED
     assert of is not None
     colour = palette.gated if gate else palette.control
     dots = markers(
         name, (factor * of.differences).tolist(), jittered(at, of.count),
-        customdata=list(one.keys), text=[f"seed {seed}" for seed in of.seeds],
+        customdata=list(one.pairs.keys), text=[f"seed {seed}" for seed in of.seeds],
         hovertemplate=f"{name}, %{{text}}: %{{x:.3g}}<extra></extra>",
         marker={"color": colour, "size": 4, "opacity": 0.45},
     )  # fmt: skip
@@ -112,26 +112,26 @@ def _equal(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     data: list[dict[str, Any]] = []
     for at, (one, of) in enumerate(tasks):
         data.append(markers(
-            one.task, (100 * of.paired.differences).tolist(), jittered(at, one.count),
-            customdata=list(one.keys), text=[f"seed {seed}" for seed in of.paired.seeds],
-            hovertemplate=one.task + ", %{text}: %{x:.2f} points<extra></extra>",
+            one.pairs.task, (100 * of.paired.differences).tolist(), jittered(at, one.pairs.count),
+            customdata=list(one.pairs.keys), text=[f"seed {seed}" for seed in of.paired.seeds],
+            hovertemplate=one.pairs.task + ", %{text}: %{x:.2f} points<extra></extra>",
             marker={"color": palette.gated, "size": 4, "opacity": 0.45},
         ))  # fmt: skip
-        if one.count > 1:
+        if one.pairs.count > 1:
             data.append(lines(
-                one.task, [100 * end for end in of.interval], [at, at],
+                one.pairs.task, [100 * end for end in of.interval], [at, at],
                 line={"color": palette.gated, "width": 5},
                 hovertemplate="%{x:.2f} points<extra></extra>",
             ))  # fmt: skip
         data.append(markers(
-            one.task, [100 * of.paired.mean], [at],
-            hovertemplate=one.task + ": %{x:.2f} points<extra></extra>",
+            one.pairs.task, [100 * of.paired.mean], [at],
+            hovertemplate=one.pairs.task + ": %{x:.2f} points<extra></extra>",
             marker={"color": palette.gated, "size": 11, "symbol": "diamond",
                     "line": {"color": palette.ink, "width": 1}},
         ))  # fmt: skip
     layout = layout_of(palette, "difference of test accuracy, points: sigmoid − ungated", "")
     layout |= {"height": 150 + MARGIN_ROW * len(tasks), "showlegend": False}
-    names = [f"{one.task}<br>power {of.power:.0%}" for one, of in tasks]
+    names = [f"{one.pairs.task}<br>power {of.power:.0%}" for one, of in tasks]
     layout["yaxis"] |= rows_axis(names, 0.6, 0.4)
     margin = t.margin_points
     layout["shapes"] = [
@@ -161,11 +161,11 @@ def _relation(evidence: Relations, measure: str, palette: Palette) -> Figure:
     variants = list(dict.fromkeys(group.variant for group in groups))
     pooled = evidence.pooled[measure, PEARSON]
     data: list[dict[str, Any]] = []
-    for group, keys, r in zip(groups, evidence.keys[measure], pooled.groups, strict=True):
+    for group, r in zip(groups, pooled.groups, strict=True):
         colour = palette.tasks[tasks.index(group.task) % len(palette.tasks)]
         name = f"{group.task}, {group.variant}"
         data.append(markers(
-            name, group.x.tolist(), group.y.tolist(), legendgroup=name, customdata=list(keys),
+            name, group.x.tolist(), group.y.tolist(), legendgroup=name, customdata=list(group.keys),
             text=[f"{name}, seed {seed}" for seed in group.seeds],
             hovertemplate="%{text}<br>%{x:.3g}, accuracy %{y:.1%}<extra></extra>",
             marker={"color": colour, "size": 7, "opacity": 0.75,

@@ -26,8 +26,8 @@ def effects(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     """Draw the mean difference over its standard deviation, a panel for each measure."""
     evidence: ByMeasure = verdict.evidence
     every = [one for family in evidence.cells.values() for one in family]
-    rows = [at for at in SETTINGS[::-1] if any(one.conditions == at for one in every)]
-    tasks = list(dict.fromkeys(one.task for one in every))
+    rows = [at for at in SETTINGS[::-1] if any(one.pairs.conditions == at for one in every)]
+    tasks = list(dict.fromkeys(one.pairs.task for one in every))
     if not rows:
         return ()
     layout = layout_of(palette, "", "") | {"shapes": []}
@@ -37,7 +37,7 @@ def effects(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     for number, (title, family) in enumerate(evidence.cells.items()):
         axis = f"x{number + 1 if number else ''}"
         data += [
-            _effects(task, [one for one in family if one.task == task], rows, axis, palette,
+            _effects(task, [one for one in family if one.pairs.task == task], rows, axis, palette,
                      tasks, verdict.thresholds.level)
             for task in tasks
         ]  # fmt: skip
@@ -64,9 +64,9 @@ def _effects(
     symbol = SYMBOLS[index % len(SYMBOLS)]
     return markers(
         task, [of.mean / of.deviation for _, of in here],
-        [rows.index(one.conditions) + shift for one, _ in here], xaxis=axis, legendgroup=task,
+        [rows.index(one.pairs.conditions) + shift for one, _ in here], xaxis=axis, legendgroup=task,
         showlegend=axis == "x",
-        text=[f"{one.conditions.text}, {task}: {of.mean:.3g} [{of.low:.3g}, {of.high:.3g}]"
+        text=[f"{one.pairs.conditions.text}, {task}: {of.mean:.3g} [{of.low:.3g}, {of.high:.3g}]"
               for one, of in here],
         hovertemplate="%{text}<br>%{x:.2f} standard deviations<extra></extra>",
         error_x={"type": "data", "array": [(of.high - of.mean) / of.deviation for _, of in here],

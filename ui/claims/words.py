@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from gating_core.claims import EDITIONS, FIRST, SECOND, STUDY_VERSION, ModelRow, ProofCounts, Size
-from gating_core.claims.claim import (
-    EXPERIMENT,
-    NOT_ENOUGH,
-    NOT_SUPPORTED,
-    PARTLY,
-    SUPPORTED,
-)
+from gating_core.claims.claim import EXPERIMENT, WORDS
 from gating_core.claims.text import NO_WORKERS, counted, number, spans
 from gating_core.experiments.comparison import FIRST_SETTING
 from ui.claims.judged import Judgement
@@ -18,12 +12,7 @@ from ui.common.words import percent
 from ui.foreign import as_words
 
 USUAL = (FIRST_SETTING.source, FIRST_SETTING.depth, FIRST_SETTING.value_count)  # not worth a word
-SIGNS = {
-    SUPPORTED: "✓",
-    PARTLY: "◐",
-    NOT_SUPPORTED: "✗",
-    NOT_ENOUGH: "?",
-}
+SIGNS: dict[str, str] = dict(zip(WORDS, "✓◐✗?", strict=True))
 
 
 def editions_text() -> str:

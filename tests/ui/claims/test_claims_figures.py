@@ -251,7 +251,7 @@ def test_effects_are_means_over_deviations_and_filled_where_significant():
     assert len(found) == sum(map(len, cells)) == 3 * 6 * 4
     for axis, family in zip(("x", "x2", "x3"), cells, strict=True):
         for each in family:
-            x, reach, symbol = found[axis, f"{each.conditions.text}, {each.task}"]
+            x, reach, symbol = found[axis, f"{each.pairs.conditions.text}, {each.pairs.task}"]
             values = each.measured.differences
             assert x == pytest.approx(values.mean() / values.std(ddof=1))
             assert reach == pytest.approx(stats.t.ppf(0.975, 15) / 4)
