@@ -115,7 +115,7 @@ ESCAPED = (  # coloured characters: `ui.steering.words.coloured` escapes each, w
     Path("ui/steering/features_section.py"),
 )
 STARTS = (  # processes of ours, by commands whose first words are constant
-    Path("gating_core/claims/processes.py"),
+    Path("gating_core/claims/workers.py"),
     Path("ui/claims/running.py"),
     Path("ui/work/pool.py"),
 )

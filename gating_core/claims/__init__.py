@@ -18,9 +18,14 @@ from gating_core.claims.design import (
 )
 from gating_core.claims.errors import Refused, Unreachable
 from gating_core.claims.models import ModelRow, StackRow
-from gating_core.claims.proofs import ProofCounts, ProvedModel, proof_counts
-from gating_core.claims.report import Illustrations, write_report
-from gating_core.claims.report_formats import Picture
+from gating_core.claims.proofs import (
+    ProofCounts,
+    ProvedModel,
+    proof_counts,
+    proved_models,
+    units_to_prove,
+)
+from gating_core.claims.report import Illustrations, Picture, write_report
 from gating_core.claims.selection import SELECTIONS, Selection, Size
 from gating_core.claims.store_location import default_path
 from gating_core.claims.text import TextTable
@@ -38,7 +43,6 @@ from gating_core.claims.verdicts import (
 )
 
 if TYPE_CHECKING:
-    from gating_core.claims.proving import proved_models, units_to_prove
     from gating_core.claims.run import Progress, progress_of, run_study
     from gating_core.claims.store import Store
     from gating_core.claims.table_files import export
@@ -48,9 +52,7 @@ NEED_EXTRA = {  # names, and the modules that they are imported from when they a
     "Store": "store",
     "export": "table_files",
     "progress_of": "run",
-    "proved_models": "proving",
     "run_study": "run",
-    "units_to_prove": "proving",
 }
 
 

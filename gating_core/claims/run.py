@@ -106,16 +106,15 @@ class _Study:
 
     def __init__(self, selection: Selection, store: Store, workers: int) -> None:
         self.store, self.workers = store, workers
-        self.units = {unit.key: unit for unit in selection.units()}
-        self.total = sum(len(unit.keys) for unit in self.units.values())
+        units = list(selection.units())
+        self.total = sum(len(unit.keys) for unit in units)
         self.failures: list[str] = []
         self.seconds = self.finished_seconds = 0.0  # that it took, and that it would have taken
-        present = store.present(key for unit in self.units.values() for key in unit.keys.values())
+        present = store.present(key for unit in units for key in unit.keys.values())
         self.done = len(present)
-        missing = {key: self._missing(unit, present) for key, unit in self.units.items()}
-        self.waiting = deque(unit for key, unit in self.units.items() if missing[key])
+        self.missing = {unit.key: _missing(unit, present) for unit in units}
+        self.waiting = deque(unit for unit in units if self.missing[unit.key])
         self.left = {unit.key: unit.seconds for unit in self.waiting}
-        self.missing = missing
 
     def take(self, leases: _Leases, count: int) -> list[Unit]:
         """Up to ``count`` units that nobody else works on and that nobody has done."""
@@ -125,7 +124,7 @@ class _Study:
                 break
             unit = self.waiting.popleft()
             mine = leases.take(unit.key)
-            missing = self._missing(unit, self.store.present(unit.keys.values()))
+            missing = _missing(unit, self.store.present(unit.keys.values()))
             self.done += self.missing[unit.key] - missing
             self.missing[unit.key] = missing
             if not missing:
@@ -151,9 +150,9 @@ class _Study:
         left = pace * sum(self.left.values())
         return Progress(self.done, self.total, left, arrived, tuple(self.failures), workers)
 
-    @staticmethod
-    def _missing(unit: Unit, present: set[str]) -> int:
-        return len(set(unit.keys.values()) - present)
+
+def _missing(unit: Unit, present: set[str]) -> int:
+    return len(set(unit.keys.values()) - present)
 
 
 class _Leases:

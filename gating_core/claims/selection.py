@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from gating_core.checks import check_choice, check_flag, check_integer
+from gating_core.claims.claim import Needs
 from gating_core.claims.design import (
     BASE_SETTING,
     BASE_VARIANTS,
@@ -40,6 +41,7 @@ from gating_core.training.ensemble import batches_of
 UNIT_SEEDS = 16
 STACK_DEPTH = 16
 SIZES_CACHED = 64  # three numbers each
+EVERYTHING = Needs(tuple(TASKS), tuple(VARIANTS), PARTS)
 
 
 @dataclass(frozen=True)
@@ -89,16 +91,18 @@ class Selection:
 
     def units(self) -> Iterator[Unit]:
         """Yield all that is to be done, in order."""
+        needed = CLAIMS[self.only].needs if self.only else EVERYTHING
         end = self.first_seed + self.seed_count
         for first in range(self.first_seed, end, UNIT_SEEDS):
             count = min(UNIT_SEEDS, end - first)
-            if STACKS in self.parts and self._needs_stacks:
+            if STACKS in self.parts and STACKS in needed.parts:
                 yield StackUnit(DepthRequest(depth=STACK_DEPTH, seed=first, seed_count=count))
             for part, setting in self._settings(first, count):
-                for names in batches_of(setting.configs):
-                    unit = ModelUnit(part, replace(setting, variants=names))
-                    if self._is_needed(unit):
-                        yield unit
+                trains = needed.parts != (STACKS,) and part in (*needed.parts, "all")
+                if trains and setting.task in needed.tasks:
+                    for names in batches_of(setting.configs):
+                        if set(names) & set(needed.variants):
+                            yield ModelUnit(part, replace(setting, variants=names))
 
     @property
     def size(self) -> Size:
@@ -128,18 +132,6 @@ class Selection:
                 for varied, task in itertools.product(variations, self.tasks):
                     yield part, varied, task
 
-    @property
-    def _needs_stacks(self) -> bool:
-        return self.only is None or STACKS in CLAIMS[self.only].needs.parts
-
-    def _is_needed(self, unit: ModelUnit) -> bool:
-        if self.only is None:
-            return True
-        needed, setting = CLAIMS[self.only].needs, unit.setting
-        parts = (*needed.parts, "all") if needed.parts != (STACKS,) else ()
-        inside = unit.part in parts and setting.task in needed.tasks
-        return inside and bool(set(setting.variants) & set(needed.variants))
-
 
 @lru_cache(maxsize=SIZES_CACHED)
 def _size(selection: Selection) -> Size:
@@ -154,19 +146,19 @@ def _size(selection: Selection) -> Size:
     return Size(models, stacks, seconds)
 
 
-FULL = Selection()
-QUICK = Selection(
-    tasks=("linear", "offset", "xor", "circle"),
-    variants=("ungated", "sigmoid", "silu", "additive"),
-    parts=("base", STACKS),
-    seed_count=UNIT_SEEDS,
-)
-SECOND_EDITION = Selection(
-    variants=SECOND_VARIANTS,
-    parts=("base", *SECOND_PARTS),
-    first_seed=SECOND.seeds[0],
-    seed_count=len(SECOND.seeds),
-)
 SELECTIONS = {
-    "quick": QUICK, "full": FULL, "second": SECOND_EDITION, "all": Selection(product=True),
-}  # fmt: skip
+    "quick": Selection(
+        tasks=("linear", "offset", "xor", "circle"),
+        variants=("ungated", "sigmoid", "silu", "additive"),
+        parts=("base", STACKS),
+        seed_count=UNIT_SEEDS,
+    ),
+    "full": Selection(),
+    "second": Selection(
+        variants=SECOND_VARIANTS,
+        parts=("base", *SECOND_PARTS),
+        first_seed=SECOND.seeds[0],
+        seed_count=len(SECOND.seeds),
+    ),
+    "all": Selection(product=True),
+}

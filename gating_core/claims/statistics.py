@@ -60,7 +60,7 @@ def paired(
     mean = float(values.mean())
     if len(values) == 1:
         return Paired(tuple(seeds), values, mean, np.nan, np.nan, np.nan, np.nan)
-    if _equal(values):
+    if np.ptp(values) <= EQUAL * np.abs(values).max():
         return Paired(tuple(seeds), values, mean, mean, mean, 0.0, float(mean == 0))
     test = stats.ttest_1samp(values, 0.0)
     ends = test.confidence_interval(confidence)
@@ -184,10 +184,6 @@ def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
     factors = len(order) - np.arange(len(order))
     adjusted[order] = np.minimum(np.maximum.accumulate(factors * values[order]), 1.0)
     return adjusted
-
-
-def _equal(values: np.ndarray) -> bool:
-    return bool(np.ptp(values) <= EQUAL * np.abs(values).max())
 
 
 def _checked(seeds: Sequence[int], differences: Sequence[float] | np.ndarray) -> np.ndarray:

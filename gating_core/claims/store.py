@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
-from types import TracebackType
 
 from gating_core.claims.errors import Refused, extra_packages
 from gating_core.claims.models import ModelRow, Row, StackRow
@@ -152,9 +151,7 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _all(self, table: sa.Table) -> list[dict]:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from gating_core.attention.classifier import parameter_count, restore
-from gating_core.claims.measuring import Numbers, measured
+from gating_core.claims.measuring import Numbers, Work, measured
 from gating_core.claims.models import ModelRow, Row, StackRow
 from gating_core.claims.units import REGIME, STUDY_VERSION, ModelUnit, StackUnit, Unit, loaded
 from gating_core.experiments.comparison import Setting, TrainedRun, train_setting
@@ -24,12 +24,6 @@ from gating_core.memory import keep_at_hand
 from gating_core.training.ensemble import batches_of
 
 Member = tuple[str, int]  # variant, seed
-MEASURED = (
-    "train_accuracy test_accuracy train_loss test_loss total_curvature total_error total_complete"
-    " positive_curvature flat positive_share negative_share undecided_share resolved_share"
-    " largest_curvature largest_bound chart_flat chart_largest chart_bound chart_positive_share"
-    " proxy normalised_proxy seconds"
-).split()
 
 
 def work_on(text: str, pause: Callable[[], None] = lambda: None) -> list[dict[str, Any]]:
@@ -66,7 +60,7 @@ def unit_rows(unit: Unit) -> Generator[None, None, list[Row]]:
             yield from _measure(unit, run, rows)
             continue
         for member in run.divergence.members:
-            rows[member] = _row(unit, setting, member, {}, error=run.divergence.text)
+            rows[member] = _row(unit, setting, member, {"error": run.divergence.text})
         waiting += list(_without(setting, set(run.divergence.members)))
     return [rows[member] for member in unit.keys]
 
@@ -101,8 +95,7 @@ def _measure(
         ensemble, begin = variant.ensemble, time.perf_counter()
         surfaces = yield from _surfaces(run, name)
         seconds = time.perf_counter() - begin + variant.seconds
-        for member, seed in enumerate(ensemble.seeds):
-            surface = surfaces[member]
+        for member, (seed, surface) in enumerate(zip(ensemble.seeds, surfaces, strict=True)):
             trained = {
                 "train_accuracy": ensemble.train_accuracy[-1, member].item(),
                 "test_accuracy": ensemble.test_accuracy[-1, member].item(),
@@ -110,54 +103,37 @@ def _measure(
                 "test_loss": variant.test_loss[-1, member].item(),
                 "seconds": seconds / len(ensemble.seeds),
             }
-            error = surface if isinstance(surface, str) else None
-            numbers = {} if isinstance(surface, str) else trained | surface
-            rows[name, seed] = _row(unit, run.setting, (name, seed), numbers, error)
+            numbers = surface if "error" in surface else trained | surface
+            rows[name, seed] = _row(unit, run.setting, (name, seed), numbers)
 
 
-def _surfaces(run: TrainedRun, name: str) -> Generator[None, None, list[Numbers | str]]:
-    """Measure all members at once, or else one by one; a text says why one cannot be measured."""
+def _surfaces(run: TrainedRun, name: str) -> Work:
+    """Measure all members at once, or else one by one; ``error`` says why one is not measured."""
     ensemble = run.variants[name].ensemble
     model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
     try:
-        return [*(yield from measured(model))]
+        return (yield from measured(model))
     except (ValueError, ArithmeticError, RuntimeError, MemoryError):
         pass
-    surfaces: list[Numbers | str] = []
+    surfaces = []
     for member in range(len(ensemble.seeds)):
         try:
             surfaces += yield from measured(model.member(member))
         except (ValueError, ArithmeticError, RuntimeError, MemoryError) as error:
-            surfaces.append(f"it could not be measured: {error}")
+            surfaces.append({"error": f"it could not be measured: {error}"})
     return surfaces
 
 
-def _row(
-    unit: ModelUnit,
-    setting: Setting,
-    member: Member,
-    numbers: Numbers,
-    error: str | None = None,
-) -> ModelRow:
+def _row(unit: ModelUnit, setting: Setting, member: Member, numbers: Numbers) -> ModelRow:
     name, seed = member
     config = setting.configs[name]
     return ModelRow(
-        key=unit.keys[member],
-        code=STUDY_VERSION,
-        part=unit.part,
-        task=setting.task,
-        variant=name,
-        source=config.source,
-        depth=config.depth,
-        values=config.value_count,
-        model_dim=config.model_dim,
-        seed=seed,
-        together=setting.seed_count * len(setting.variants),
-        steps=setting.steps,
-        parameters=parameter_count(config, setting.class_count),
-        error=error,
-        **{part: numbers.get(part) for part in MEASURED},
-    )
+        key=unit.keys[member], code=STUDY_VERSION, part=unit.part, task=setting.task, variant=name,
+        source=config.source, depth=config.depth, values=config.value_count,
+        model_dim=config.model_dim, seed=seed,
+        together=setting.seed_count * len(setting.variants), steps=setting.steps,
+        parameters=parameter_count(config, setting.class_count), **numbers,
+    )  # fmt: skip
 
 
 def _stack_rows(unit: StackUnit) -> Generator[None, None, list[Row]]:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
+from itertools import product
 from typing import TypeVar
 
 from gating_core.experiments.comparison import Setting
@@ -24,6 +26,7 @@ REGIME = "aligned"  # the structured regime, in our reading
 TRAINING_SECONDS = 8e-8  # for one of a setting's `training_numbers`
 MEASURING_SECONDS = 0.04  # for one layer of one model
 STACK_SECONDS = 0.7
+Member = TypeVar("Member", bound=tuple)
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,7 @@ class ModelUnit:
     @cached_property
     def keys(self) -> dict[tuple[str, int], str]:
         """The keys of its rows, by variant and seed."""
-        setting = self.setting
-        return _keys(
-            "model", setting, [(x, seed) for x in setting.variants for seed in setting.seeds]
-        )
+        return _keys("model", self.setting, product(self.setting.variants, self.setting.seeds))
 
     @property
     def key(self) -> str:
@@ -76,11 +76,8 @@ class StackUnit:
     @cached_property
     def keys(self) -> dict[tuple[int, int], str]:
         """The keys of its rows, by seed and depth."""
-        request = self.request
-        depths = range(1, request.depth + 1)
-        return _keys(
-            "stack", request, [(seed, depth) for seed in request.seeds for depth in depths]
-        )
+        depths = range(1, self.request.depth + 1)
+        return _keys("stack", self.request, product(self.request.seeds, depths))
 
     @property
     def key(self) -> str:
@@ -117,10 +114,9 @@ def loaded(text: str) -> Unit:
     return ModelUnit(parts["part"], Setting(**setting))
 
 
-Member = TypeVar("Member", bound=tuple)
-
-
-def _keys(kind: str, setting: Setting | DepthRequest, members: list[Member]) -> dict[Member, str]:
+def _keys(
+    kind: str, setting: Setting | DepthRequest, members: Iterable[Member]
+) -> dict[Member, str]:
     text = _text(kind, setting)
     return {member: _hashed(f"{text}\n{json.dumps(member)}") for member in members}
 

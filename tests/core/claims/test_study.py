@@ -18,9 +18,8 @@ from distributed import KilledWorker
 
 from gating_core.claims import Refused, Store, Unreachable, progress_of, run, run_study, workers
 from gating_core.claims.__main__ import COMPLETE, STOPPED, main
-from gating_core.claims.processes import Processes
 from gating_core.claims.store import LEASE_SECONDS
-from gating_core.claims.workers import Workers
+from gating_core.claims.workers import Processes, Workers
 from tests.browser.serving import free_port
 from tests.clusters import SECONDS, cluster_of, wait_until, worker_of
 from tests.core.claims.conftest import TINY, Here
