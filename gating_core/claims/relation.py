@@ -26,19 +26,16 @@ MEASURES = {  # the paper's first
 KINDS = {"nonlinear": NONLINEAR, "linear": LINEAR}  # of tasks
 PROXY, EXACT = "proxy", "total_curvature"  # by which the claim is decided
 PEARSON = METHODS[0]
-Named = tuple[str, str]  # measure and method
 
 
 @dataclass(frozen=True, eq=False)
 class Relations:
     """Correlations with test accuracy within task and variant, by measure and method.
 
-    ``groups`` are the models they are of, by measure. ``between`` is the proxy's r over all models
-    at once, which mostly says which ones are gated.
+    ``between`` is the proxy's r over all models at once, which mostly says which ones are gated.
     """
 
-    pooled: dict[Named, PooledCorrelation]
-    groups: dict[str, tuple[Group, ...]]
+    pooled: dict[tuple[str, str], PooledCorrelation]
     between: float
     with_flat: PooledCorrelation  # of the proxy, by Pearson
     model_count: int
@@ -54,16 +51,15 @@ class Relations:
 def relations(models: Models, t: Thresholds) -> Relations:
     """Correlate in the base: ungated and gated models, without the controls."""
     variants = [name for name in models.variants if name in (UNGATED, *GATED)]
-    groups = {measure: _groups(models, variants, measure, curved=True) for measure in MEASURES}
-    pooled = {
-        (measure, method): pooled_correlation(groups[measure], method, t.confidence)
-        for measure in MEASURES
-        for method in METHODS
-    }
+    pooled = {}
+    for measure in MEASURES:
+        groups = _groups(models, variants, measure, curved=True)
+        for method in METHODS:
+            pooled[measure, method] = pooled_correlation(groups, method, t.confidence)
     every = _groups(models, variants, PROXY, curved=False)
     with_flat = pooled_correlation(every, PEARSON, t.confidence)
     count = sum(len(models.at(BASE, task, x)) for task in models.tasks() for x in variants)
-    return Relations(pooled, groups, _over_all(every), with_flat, count, models.gaps(variants))
+    return Relations(pooled, _over_all(every), with_flat, count, models.gaps(variants))
 
 
 def _groups(models: Models, variants: list[str], measure: str, curved: bool) -> tuple[Group, ...]:

@@ -110,7 +110,14 @@ class Selection:
         return _size(self)
 
     def _settings(self, first: int, count: int) -> Iterator[tuple[str, Setting]]:
-        for part, varied, task in self._grid():
+        """All settings, each with the part of the grid that it belongs to."""
+        grid: list[tuple[str, dict]] = [
+            (part, varied) for part in VARIED if part in self.parts for varied in VARIED[part]
+        ]
+        if self.product:
+            every = itertools.product(*PRODUCT.values())
+            grid = [("all", dict(zip(PRODUCT, values, strict=True))) for values in every]
+        for (part, varied), task in itertools.product(grid, self.tasks):
             base = part in ("base", "all")
             names = tuple(x for x in self.variants if base or x in VARIED_VARIANTS)
             if names and (base or task in VARIED_TASKS):
@@ -119,18 +126,6 @@ class Selection:
                     task=task, variants=names, label_noise=noise, seed=first, seed_count=count,
                     steps=self.steps, **(BASE_SETTING | varied),
                 )  # fmt: skip
-
-    def _grid(self) -> Iterator[tuple[str, dict, str]]:
-        """The part of the grid, what is varied there, and a task."""
-        if self.product:
-            for values in itertools.product(*PRODUCT.values()):
-                for task in self.tasks:
-                    yield "all", dict(zip(PRODUCT, values, strict=True)), task
-            return
-        for part, variations in VARIED.items():
-            if part in self.parts:
-                for varied, task in itertools.product(variations, self.tasks):
-                    yield part, varied, task
 
 
 @lru_cache(maxsize=SIZES_CACHED)

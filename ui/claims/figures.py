@@ -151,17 +151,16 @@ def _equal(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
 
 def _together(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     evidence: Relations = verdict.evidence
-    measures = (measure for measure in (PROXY, EXACT) if evidence.groups[measure])
+    measures = (x for x in (PROXY, EXACT) if evidence.pooled[x, PEARSON].groups)
     return tuple(_relation(evidence, measure, palette) for measure in measures)
 
 
 def _relation(evidence: Relations, measure: str, palette: Palette) -> Figure:
-    groups = evidence.groups[measure]
-    tasks = list(dict.fromkeys(group.task for group in groups))
-    variants = list(dict.fromkeys(group.variant for group in groups))
     pooled = evidence.pooled[measure, PEARSON]
+    tasks = list(dict.fromkeys(group.task for group in pooled.groups))
+    variants = list(dict.fromkeys(group.variant for group in pooled.groups))
     data: list[dict[str, Any]] = []
-    for group, r in zip(groups, pooled.groups, strict=True):
+    for group in pooled.groups:
         colour = palette.tasks[tasks.index(group.task) % len(palette.tasks)]
         name = f"{group.task}, {group.variant}"
         data.append(markers(
@@ -171,11 +170,11 @@ def _relation(evidence: Relations, measure: str, palette: Palette) -> Figure:
             marker={"color": colour, "size": 7, "opacity": 0.75,
                     "symbol": SYMBOLS[variants.index(group.variant) % len(SYMBOLS)]},
         ))  # fmt: skip
-        if r.r is not None:
+        if group.r is not None:
             x, y = fitted(group.x, group.y)
             data.append(lines(
                 name, x.tolist(), y.tolist(), legendgroup=name, showlegend=False, hoverinfo="text",
-                text=f"{name}: r = {r.r:.2f}", line={"color": colour, "width": 1.5},
+                text=f"{name}: r = {group.r:.2f}", line={"color": colour, "width": 1.5},
             ))  # fmt: skip
     layout = layout_of(palette, MEASURES[measure], "test accuracy")
     layout["xaxis"] |= {"type": "log", "exponentformat": "power", "nticks": 7}

@@ -85,7 +85,7 @@ def groups(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     return tuple(
         _forest(evidence, measure, palette, verdict)
         for measure in (PROXY, EXACT)
-        if any(of.groups[measure] for of in evidence.kinds.values())
+        if any(evidence.pooled(kind, measure).groups for kind in evidence.kinds)
     )
 
 

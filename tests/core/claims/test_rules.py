@@ -391,7 +391,7 @@ def test_without_a_relation_alarms_are_rare_in_c6():
 
 def test_flat_models_are_left_out_and_too_many_failures_said():
     found = verdict(CLAIMS["C6"], sorted_out(EVEN)).evidence
-    assert {group.variant for group in found.groups["proxy"]} == {"sigmoid"}
+    assert {group.variant for group in found.pooled[PROXY, PEARSON].groups} == {"sigmoid"}
     assert word("C6", lost(kin(related(1.5, 1)), "sigmoid", {1})) == SUPPORTED
     assert word("C6", lost(kin(related(1.5, 1)), "sigmoid", {*range(5)})) == NOT_ENOUGH
 

@@ -262,7 +262,7 @@ def test_groups_have_their_own_r_with_fishers_interval():
     exact = figures(judged_again()["C6"])[1]
     drawn = [trace for trace in exact.figure["data"] if "error_x" in trace]
     evidence = judged_again()["C6"].evidence
-    groups = [x for of in evidence.kinds.values() for x in of.groups["total_curvature"]]
+    groups = [x for of in evidence.kinds for x in evidence.pooled(of, "total_curvature").groups]
     wanted = [stats.pearsonr(group.x, group.y) for group in groups]
     found = []
     for trace in drawn:
