@@ -12,7 +12,7 @@ from gating_core.claims import ClaimVerdict, ModelRow
 from gating_core.claims.bounds import CURVED, FLAT, Charts, chart_word
 from gating_core.claims.design import CONTROLS, GATED, WITHOUT_GATE
 from gating_core.claims.text import counted
-from ui.claims.style import Figure, Palette, layout_of, lines, markers
+from ui.claims.picture import Figure, Palette, layout_of, lines, markers
 from ui.common.lessons import section
 
 OUTERMOST = 0.05  # share of each kind's models at either end that may lie beyond: some collapse

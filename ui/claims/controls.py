@@ -12,7 +12,7 @@ from gating_core.claims import CLAIMS, EDITIONS, PARTS, SECOND
 from gating_core.experiments.comparison import LIMITS, VARIANTS
 from gating_core.tasks import TASKS
 from ui.claims.request import ALL_CLAIMS, HERE, MEASURES, SHIPPED, STUDIES, StudyRequest
-from ui.claims.server import ADDRESS
+from ui.claims.running import ADDRESS
 from ui.common.control_table import Controls, draw_columns, read, table
 from ui.common.controls import Choice, Choices, Control, Flag, Fold, Number, Where
 from ui.common.front import front_columns

@@ -12,10 +12,9 @@ from streamlit.elements.plotly_chart import PlotlyState
 from gating_core.claims import ModelRow, Refused, TextTable
 from ui.claims import measured, words
 from ui.claims.controls import CLAIMED, choose_claim, is_dark
-from ui.claims.judged import ClaimPicture, JudgedStudy, Judgement
 from ui.claims.request import HERE, SHIPPED, StudyRequest, model_link
-from ui.claims.running import Status
-from ui.claims.sources import FILES, Source
+from ui.claims.running import Status, store_path
+from ui.claims.sources import FILES, ClaimPicture, JudgedStudy, Judgement, Source
 from ui.common.explain import explain
 from ui.common.lessons import section
 from ui.components.rows import rows
@@ -59,7 +58,7 @@ class ClaimsResult:
 def fetch(request: StudyRequest, status: Status) -> ClaimsResult:
     """Return the verdicts of the requested rows, or of the shipped ones where there are none."""
     note = ""
-    if request.rows == HERE and not measured.has_rows():
+    if request.rows == HERE and not store_path().exists():
         note = "No study has been run here yet."
     elif request.rows == HERE:
         source = measured.source_of(HERE, status)

@@ -6,7 +6,7 @@ from gating_core.claims import EDITIONS, FIRST, SECOND, STUDY_VERSION, ModelRow,
 from gating_core.claims.claim import EXPERIMENT, WORDS
 from gating_core.claims.text import NO_WORKERS, counted, number, spans
 from gating_core.experiments.comparison import FIRST_SETTING
-from ui.claims.judged import Judgement
+from ui.claims.sources import Judgement
 from ui.common.lessons import section
 from ui.common.words import percent
 from ui.foreign import as_words
