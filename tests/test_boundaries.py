@@ -69,8 +69,7 @@ FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
          "gating_core.experiments.specimen",
          *(f"gating_core.claims.{room}" for room in ("__main__", "bounds", "claim", "design",
            "equality", "gain", "growth", "models", "relation", "second_gain",
-           "second_relation", "selection", "text",
-           "units")))  # fmt: skip
+           "second_relation", "selection", "text")))  # fmt: skip
 
 
 @cache

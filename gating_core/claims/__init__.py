@@ -26,10 +26,9 @@ from gating_core.claims.proofs import (
     units_to_prove,
 )
 from gating_core.claims.report import Illustrations, Picture, write_report
-from gating_core.claims.selection import SELECTIONS, Selection, Size
+from gating_core.claims.selection import SELECTIONS, STUDY_VERSION, Selection, Size
 from gating_core.claims.store_location import default_path
 from gating_core.claims.text import TextTable
-from gating_core.claims.units import STUDY_VERSION
 from gating_core.claims.verdicts import (
     CLAIMS,
     EDITIONS,

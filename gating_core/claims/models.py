@@ -23,7 +23,7 @@ class ModelRow:
     """
 
     key: str  # hash of the configuration and of the version
-    code: str  # the version of the study, `units.STUDY_VERSION`
+    code: str  # the version of the study, `selection.STUDY_VERSION`
     # Of the grid: "base", "depth", "values", "tokens", "residual" (what is varied), or "all". Only
     # models of "residual" have a residual connection.
     part: str

@@ -16,12 +16,10 @@ from dataclasses import dataclass
 
 from gating_core.attention.charts import weight_chart
 from gating_core.attention.classifier import restore
-from gating_core.attention.stack import Attention
 from gating_core.claims.design import GATED, WITHOUT_GATE
 from gating_core.claims.models import ModelRow
-from gating_core.claims.selection import SELECTIONS
+from gating_core.claims.selection import SELECTIONS, ModelUnit
 from gating_core.claims.training import trained
-from gating_core.claims.units import ModelUnit
 from gating_core.jets.blocks import one_thread
 from gating_core.pauses import drained
 from gating_core.proved import Budget, prove_curvature
@@ -95,13 +93,9 @@ def proof_counts(models: Iterable[ProvedModel], variants: Sequence[str]) -> Proo
 
 def units_to_prove() -> list[ModelUnit]:
     """The units of C1 and C2 with the first seeds, those that a full study begins with."""
-    needed = {*WITHOUT_GATE, *GATED}
-    units = [unit for unit in SELECTIONS["full"].units() if isinstance(unit, ModelUnit)]
-    return [
-        unit
-        for unit in units
-        if unit.part == "base" and not unit.setting.seed and needed & {*unit.setting.variants}
-    ]
+    units = (unit for unit in SELECTIONS["full"].units() if isinstance(unit, ModelUnit))
+    first = [unit for unit in units if unit.part == "base" and unit.setting.seed == 0]
+    return [unit for unit in first if {*WITHOUT_GATE, *GATED} & {*unit.setting.variants}]
 
 
 def proved_models(unit: ModelUnit, rows: Mapping[str, ModelRow]) -> Iterator[ProvedModel]:
@@ -121,14 +115,10 @@ def proved_models(unit: ModelUnit, rows: Mapping[str, ModelRow]) -> Iterator[Pro
             if row is None or row.chart_flat is None:
                 continue
             accuracies = ensemble.train_accuracy[-1, member], ensemble.test_accuracy[-1, member]
-            same = (row.train_accuracy, row.test_accuracy) == tuple(x.item() for x in accuracies)
-            yield proved_model(row, model.member(member) if same else None)
-
-
-def proved_model(row: ModelRow, model: Attention | None) -> ProvedModel:
-    """Prove what can be proved on the attention-weight chart of the ``model`` of a ``row``."""
-    about = row.key, row.task, row.variant, row.seed
-    if model is None:
-        return ProvedModel(*about, False, False, 0.0, 0.0, 0)
-    proof = prove_curvature(weight_chart(model), budget=BUDGET)
-    return ProvedModel(*about, True, proof.flat == 1, proof.positive, proof.negative, proof.count)
+            about = row.key, row.task, row.variant, row.seed
+            if (row.train_accuracy, row.test_accuracy) != tuple(x.item() for x in accuracies):
+                yield ProvedModel(*about, False, False, 0.0, 0.0, 0)
+                continue
+            proof = prove_curvature(weight_chart(model.member(member)), budget=BUDGET)
+            flat = proof.flat == 1
+            yield ProvedModel(*about, True, flat, proof.positive, proof.negative, proof.count)

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 from gating_core.claims.errors import Refused
 from gating_core.claims.models import Row
-from gating_core.claims.selection import Selection
+from gating_core.claims.selection import Selection, Unit
 from gating_core.claims.store import LEASE_SECONDS, Store
-from gating_core.claims.units import Unit
 
 if TYPE_CHECKING:
     from gating_core.claims.workers import Workers

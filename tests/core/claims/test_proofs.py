@@ -12,8 +12,8 @@ from gating_core.claims import (
     proved_models,
     units_to_prove,
 )
+from gating_core.claims.selection import ModelUnit
 from gating_core.claims.training import unit_rows
-from gating_core.claims.units import ModelUnit
 from gating_core.pauses import drained
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from gating_core.claims import FIRST, SELECTIONS, STUDY_VERSION, default_path
 from gating_core.claims.__main__ import _parser, _selection
-from gating_core.claims.units import ModelUnit
+from gating_core.claims.selection import ModelUnit
 from gating_core.training.ensemble import batches_of
 from ui.claims import words
 from ui.claims.picture import HEIGHT, figure_of, merged
