@@ -43,13 +43,12 @@ from gating_core.claims.verdicts import (
 
 if TYPE_CHECKING:
     from gating_core.claims.run import Progress, progress_of, run_study
-    from gating_core.claims.store import Store
-    from gating_core.claims.table_files import export
+    from gating_core.claims.store import Store, export
 
 NEED_EXTRA = {  # names, and the modules that they are imported from when they are used
     "Progress": "run",
     "Store": "store",
-    "export": "table_files",
+    "export": "store",
     "progress_of": "run",
     "run_study": "run",
 }

@@ -26,9 +26,8 @@ from gating_core.claims.errors import Refused, Unreachable
 from gating_core.claims.report import PLAIN, Illustrations, write_report
 from gating_core.claims.run import Progress, progress_of, run_study
 from gating_core.claims.selection import SELECTIONS, Selection
-from gating_core.claims.store import Store
+from gating_core.claims.store import Store, export
 from gating_core.claims.store_location import default_path
-from gating_core.claims.table_files import export
 from gating_core.claims.text import NO_WORKERS
 from gating_core.claims.verdicts import CLAIMS
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.claims import CLAIMS, EDITIONS, PARTS, SECOND
@@ -132,8 +131,3 @@ def choose_claim(name: str) -> None:
 def show_own_rows() -> None:
     """Show the rows of this server; for callbacks only."""
     CLAIMED["rows"].set(HERE)
-
-
-def is_dark() -> bool:
-    """Say whether the visitor's theme is the dark one."""
-    return st.context.theme.type == "dark"

@@ -52,7 +52,8 @@ def figures(verdict: ClaimVerdict, palette: Palette = LIGHT) -> tuple[Figure, ..
 def _forest(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     evidence: Differences = verdict.evidence
     measure = evidence.measure
-    families = [family for _, family in sorted(evidence.families.items(), key=_gates_first)]
+    gates = [name for name in GATED if name in evidence.families]  # controls come after them
+    families = [evidence.families[name] for name in dict.fromkeys([*gates, *evidence.families])]
     rows = [
         (f"{one.pairs.task}: {one.pairs.variant}", one)
         for task in dict.fromkeys(one.pairs.task for family in families for one in family)
@@ -95,11 +96,6 @@ def _forest_row(
         half = factor * (of.high - of.mean)
         mean["error_x"] = {"type": "data", "array": [half], "color": palette.ink, "width": 5}
     return [dots, mean]
-
-
-def _gates_first(family: tuple[str, tuple[Comparison, ...]]) -> int:
-    """The rank of a variant: the gate that decides, other gates, controls."""
-    return GATED.index(family[0]) if family[0] in GATED else len(GATED)
 
 
 # --- C3, second edition: effects by measure -------------------------------------------------------

@@ -11,7 +11,7 @@ from streamlit.elements.plotly_chart import PlotlyState
 
 from gating_core.claims import ModelRow, Refused, TextTable
 from ui.claims import measured, words
-from ui.claims.controls import CLAIMED, choose_claim, is_dark
+from ui.claims.controls import CLAIMED, choose_claim
 from ui.claims.request import HERE, SHIPPED, StudyRequest, model_link
 from ui.claims.running import Status, store_path
 from ui.claims.sources import FILES, ClaimPicture, JudgedStudy, Judgement, Source
@@ -112,7 +112,8 @@ def draw_picture(result: ClaimsResult) -> None:
         st.info(f"There is no picture of {one.claim} yet. {one.sentences}")
         return
     number, picture = shown
-    figure = measured.chart(result.source, one, number, picture, is_dark())
+    dark = st.context.theme.type == "dark"
+    figure = measured.chart(result.source, one, number, picture, dark)
     above, below = st.container(), st.container()
     chart, text = (below, above) if picture.wide else (above, below)  # wide: higher than a screen
     event = chart.plotly_chart(

@@ -133,14 +133,10 @@ def progress_text(done: int, total: int, seconds: float, workers: int | None = N
 
 def size_text(size: Size, seconds: float) -> str:
     """Say what would be done, and how long that takes."""
+    time = f"{max(round(seconds), 1)} s" if seconds < 120 else f"{seconds / 60:.0f} min"
     parts = [counted(size.models, "model")] * bool(size.models)
     parts += [counted(size.stacks, "stack")] * bool(size.stacks)
     return (
         f"{' and '.join(parts)}, without those that are there already. This takes about"
-        f" {rough_time_text(seconds)} on two cores, perhaps half or twice that."
+        f" {time} on two cores, perhaps half or twice that."
     )
-
-
-def rough_time_text(seconds: float) -> str:
-    """Write seconds below two minutes, else minutes."""
-    return f"{max(round(seconds), 1)} s" if seconds < 120 else f"{seconds / 60:.0f} min"
