@@ -142,6 +142,24 @@ def test_a_unit_of_another_process_is_waited_for(store, path, clock, monkeypatch
     assert len(store.models()) == 4
 
 
+def test_a_unit_that_takes_longer_than_a_lease_stays_ours(store, path, clock, monkeypatch):
+    monkeypatch.setattr(run, "LEASE_SECONDS", 0.0)  # it is renewed at every step
+
+    class Slow(Here):
+        def finished(self, timeout):
+            return iter(())
+
+    keys = [unit.key for unit in TINY.units()]
+    with closing(run_study(TINY, store, start=Slow)) as study, Store(path) as other:
+        for _ in range(5):
+            next(study)
+            clock.now += 0.6 * LEASE_SECONDS
+        assert other.lease(keys) < set(keys)
+        other.release()
+    with Store(path) as other:
+        assert other.lease(keys) == set(keys)
+
+
 def test_a_full_disk_ends_a_study_in_a_sentence(store):
     study = run_study(TINY, store, start=Here)
     next(study)
