@@ -71,12 +71,6 @@ class Slopes:
     keys: np.ndarray  # (S, L) of str
 
     @property
-    def without(self) -> tuple[int, ...]:
-        """Seeds that have too few depths for a slope of the curvature."""
-        missing = np.isnan(self.exponents[CENTRE].slopes)
-        return tuple(int(seed) for seed in self.seeds[missing])
-
-    @property
     def fewest_slopes(self) -> int:
         """How many seeds have a slope, of the curvature or of the proxy: the fewer of the two."""
         both = (self.exponents[name].slopes for name in (CENTRE, PROXY))
@@ -156,8 +150,9 @@ def _wording(evidence: Slopes, word: Word, t: Thresholds) -> Wording:
         )
         of_what = "of K(0)" if name == CENTRE else "of the proxy"
         short.append(f"{fixed(of.mean, 3)} {fixed_interval(of.low, of.high, 3)} {of_what}")
-    if evidence.without:
-        sentences.append(f"Without a slope: seed {spans(evidence.without)}.")
+    without = evidence.seeds[np.isnan(evidence.exponents[CENTRE].slopes)].tolist()
+    if without:
+        sentences.append(f"Without a slope: seed {spans(without)}.")
     sentences.append(
         "Other stacks need not do this: random stacks without a residual connection collapse with"
         " depth."

@@ -38,14 +38,8 @@ class Relations:
     pooled: dict[tuple[str, str], PooledCorrelation]
     between: float
     with_flat: PooledCorrelation  # of the proxy, by Pearson
-    model_count: int
+    failed_share: float  # of all models that should be there
     gaps: tuple[Gap, ...]
-
-    @property
-    def failed_share(self) -> float:
-        """Of all models that should be there."""
-        failed = sum(bool(gap.reason) for gap in self.gaps)
-        return failed / self.model_count if self.model_count else 0.0
 
 
 def relations(models: Models, t: Thresholds) -> Relations:
@@ -59,7 +53,9 @@ def relations(models: Models, t: Thresholds) -> Relations:
     every = _groups(models, variants, PROXY, curved=False)
     with_flat = pooled_correlation(every, PEARSON, t.confidence)
     count = sum(len(models.at(BASE, task, x)) for task in models.tasks() for x in variants)
-    return Relations(pooled, _over_all(every), with_flat, count, models.gaps(variants))
+    gaps = models.gaps(variants)
+    failed_share = sum(bool(gap.reason) for gap in gaps) / max(count, 1)
+    return Relations(pooled, _over_all(every), with_flat, failed_share, gaps)
 
 
 def _groups(models: Models, variants: list[str], measure: str, curved: bool) -> tuple[Group, ...]:

@@ -43,10 +43,9 @@ class RelationsByKind:
         return self.kinds[kind].pooled[measure, PEARSON]
 
     @property
-    def deciding(self) -> dict[tuple[str, str], PooledCorrelation]:
-        """The four correlations that decide, by kind and measure."""
-        return {(kind, measure): self.pooled(kind, measure) for kind in self.kinds
-                for measure in (EXACT, PROXY)}  # fmt: skip
+    def deciding(self) -> list[PooledCorrelation]:
+        """The four correlations that decide."""
+        return [self.pooled(kind, measure) for kind in self.kinds for measure in SHORT]
 
 
 def by_kind(models: Models, t: Thresholds) -> RelationsByKind:
@@ -59,7 +58,7 @@ def by_kind(models: Models, t: Thresholds) -> RelationsByKind:
 
 def together_by_kind(evidence: RelationsByKind, t: Thresholds) -> Word:
     """Decide within each kind, for the paper's proxy and for exact curvature."""
-    every = evidence.deciding.values()
+    every = evidence.deciding
     few = any(_too_few(evidence, kind, t) for kind in KINDS)
     known = all(np.isfinite(r.low) and r.seed_count >= t.fewest_seeds for r in every)
     if few or not known or any(of.failed_share > t.most_failed for of in evidence.kinds.values()):
@@ -90,7 +89,7 @@ def _wording(evidence: RelationsByKind, word: Word, t: Thresholds) -> Wording:
         ]
         count = f"{counted(exact.group_count, 'group')}, {counted(exact.seed_count, 'seed')}"
         sentences.append(f"On {kind} tasks accuracy goes {listed(clauses)}; {count}.")
-    signs = {_sign(r) for r in evidence.deciding.values() if np.isfinite(r.low)}
+    signs = {_sign(r) for r in evidence.deciding if np.isfinite(r.low)}
     if {"up", "down"} <= signs:
         sentences.append("The signs differ: curvature does not go with accuracy as such.")
     sentences.append(f"The paper reports {t.paper_r:g}.")

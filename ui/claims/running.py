@@ -132,25 +132,23 @@ def look(store: Path) -> Status:
     record = _read(store)
     if record is None:
         return Status(StudyState.NONE)
-    process = _process(record)
-    last = _last_progress(store)
-    status = Status(
-        StudyState.RUNNING, last.get("done", 0), last.get("total", 0),
-        last.get("seconds_left", 0.0), last.get("workers"),
-        options=record.options, owner=record.owner, began=record.began,
-    )  # fmt: skip
-    if process is not None:
-        if record.stop and time.monotonic() - record.stopped > STOP_SECONDS:
+    process, last = _process(record), _last_progress(store)
+    state, trouble = StudyState.RUNNING, ""
+    if process is not None and record.stop:
+        state = StudyState.STOPPING
+        if time.monotonic() - record.stopped > STOP_SECONDS:
             with suppress(psutil.Error):
                 process.kill()  # its workers watch it, and end
-        return replace(status, state=StudyState.STOPPING) if record.stop else status
-    if last.get("complete"):
-        return replace(status, state=StudyState.COMPLETE)
-    if record.stop:
-        return replace(status, state=StudyState(record.stop))
-    return replace(
-        status, state=StudyState.ENDED, trouble=_trouble(store, last.get("failures", ()))
-    )
+    elif process is None and last.get("complete"):
+        state = StudyState.COMPLETE
+    elif process is None and record.stop:
+        state = StudyState(record.stop)
+    elif process is None:
+        state, trouble = StudyState.ENDED, _trouble(store, last.get("failures", ()))
+    return Status(
+        state, last.get("done", 0), last.get("total", 0), last.get("seconds_left", 0.0),
+        last.get("workers"), trouble, record.options, record.owner, record.began,
+    )  # fmt: skip
 
 
 def _beside(store: Path, what: str) -> Path:
