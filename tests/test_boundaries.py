@@ -69,8 +69,7 @@ FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
          "gating_core.experiments.specimen",
          *(f"gating_core.claims.{room}" for room in ("__main__", "bounds", "claim", "design",
            "equality", "gain", "growth", "models", "relation", "second_gain",
-           "second_relation", "selection", "text",
-           "units")))  # fmt: skip
+           "second_relation", "selection", "text")))  # fmt: skip
 
 
 @cache
@@ -150,7 +149,7 @@ def test_the_core_runs_without_an_interface_and_says_in_one_sentence_what_an_ext
 
 
 ALONE = {"dask": "workers.py", "distributed": "workers.py watched.py", "sqlalchemy": "store.py",
-         "pandas": "table_files.py", "pyarrow": "table_files.py"}  # fmt: skip
+         "pandas": "store.py", "pyarrow": "store.py"}  # fmt: skip
 # What only a Plotly figure says of itself: its parts, and how its points look and answer.
 FIGURE_KEYS = {"hovertemplate", "customdata", "colorscale", "xaxis", "yaxis", "scene", "showlegend"}
 TRACES = {"scatter", "scatter3d", "scattergl", "surface", "mesh3d", "heatmap", "contour", "bar",

@@ -113,7 +113,7 @@ PICKLES = Path("ui/work/messages.py")  # messages to and from our own worker pro
 # Coloured characters: `ui.steering.words.coloured` escapes each, which is tested there.
 ESCAPED = Path("ui/steering/sections.py")
 STARTS = (  # processes of ours, by commands whose first words are constant
-    Path("gating_core/claims/processes.py"),
+    Path("gating_core/claims/workers.py"),
     Path("ui/claims/running.py"),
     Path("ui/work/pool.py"),
 )

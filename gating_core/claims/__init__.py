@@ -17,14 +17,18 @@ from gating_core.claims.design import (
     WITHOUT_GATE,
 )
 from gating_core.claims.errors import Refused, Unreachable
-from gating_core.claims.proofs import ProofCounts, ProvedModel, proof_counts
-from gating_core.claims.report import Illustrations, write_report
-from gating_core.claims.report_formats import Picture
-from gating_core.claims.rows import ModelRow, StackRow
-from gating_core.claims.selection import SELECTIONS, Selection, Size
+from gating_core.claims.models import ModelRow, StackRow
+from gating_core.claims.proofs import (
+    ProofCounts,
+    ProvedModel,
+    proof_counts,
+    proved_models,
+    units_to_prove,
+)
+from gating_core.claims.report import Illustrations, Picture, write_report
+from gating_core.claims.selection import SELECTIONS, STUDY_VERSION, Selection, Size
 from gating_core.claims.store_location import default_path
 from gating_core.claims.text import TextTable
-from gating_core.claims.units import STUDY_VERSION
 from gating_core.claims.verdicts import (
     CLAIMS,
     EDITIONS,
@@ -38,19 +42,15 @@ from gating_core.claims.verdicts import (
 )
 
 if TYPE_CHECKING:
-    from gating_core.claims.proving import proved_models, units_to_prove
     from gating_core.claims.run import Progress, progress_of, run_study
-    from gating_core.claims.store import Store
-    from gating_core.claims.table_files import export
+    from gating_core.claims.store import Store, export
 
 NEED_EXTRA = {  # names, and the modules that they are imported from when they are used
     "Progress": "run",
     "Store": "store",
-    "export": "table_files",
+    "export": "store",
     "progress_of": "run",
-    "proved_models": "proving",
     "run_study": "run",
-    "units_to_prove": "proving",
 }
 
 

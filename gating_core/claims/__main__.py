@@ -26,9 +26,8 @@ from gating_core.claims.errors import Refused, Unreachable
 from gating_core.claims.report import PLAIN, Illustrations, write_report
 from gating_core.claims.run import Progress, progress_of, run_study
 from gating_core.claims.selection import SELECTIONS, Selection
-from gating_core.claims.store import Store
+from gating_core.claims.store import Store, export
 from gating_core.claims.store_location import default_path
-from gating_core.claims.table_files import export
 from gating_core.claims.text import NO_WORKERS
 from gating_core.claims.verdicts import CLAIMS
 
@@ -137,43 +136,37 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
 
 
 def _parser() -> argparse.ArgumentParser:
+    def names(text: str) -> tuple[str, ...]:
+        return tuple(text.split(","))
+
     parser = argparse.ArgumentParser(
-        COMMAND,
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(required=True, metavar="|".join(COMMANDS))
     for name, does in COMMANDS.items():
         command = commands.add_parser(name, help=does.__doc__, description=does.__doc__)
         command.set_defaults(does=does)
-        _add_options(command)
+        grid = command.add_mutually_exclusive_group()
+        grid.add_argument("--grid", choices=SELECTIONS, default="full",
+                          help="second: seeds and rules of the second edition; all: the complete"
+                          " product, without a promise of time")  # fmt: skip
+        for each in ("quick", "full", "second"):
+            grid.add_argument(f"--{each}", dest="grid", action="store_const", const=each)
+        add = command.add_argument
+        add("--only", choices=CLAIMS, help="what one claim needs")
+        add("--tasks", type=names, help="names with commas between them")
+        add("--variants", type=names, help="names with commas between them")
+        add("--parts", type=names, help=f"of the grid: some of {','.join(PARTS)}")
+        add("--seeds", type=int, dest="seed_count", help="how many")
+        add("--first", type=int, dest="first_seed", help="the first of the seeds, by default 0")
+        add("--steps", type=int, help="of training")
+        add("--store", type=Path, default=default_path(), help="the file; by default %(default)s")
+        add("--scheduler", help="address of a Dask cluster; by default this machine works")
+        add("--workers", type=_workers, default=2, help="processes of this machine (%(default)s)")
+        add("--json", action="store_true", help="for programs: JSON, a line each time")
         if name in ("export", "report"):
-            command.add_argument("folder", type=Path, nargs="?", default=Path("claims"))
+            add("folder", type=Path, nargs="?", default=Path("claims"))
     return parser
-
-
-def _add_options(command: argparse.ArgumentParser) -> None:
-    def names(text: str) -> tuple[str, ...]:
-        return tuple(text.split(","))
-
-    grid = command.add_mutually_exclusive_group()
-    grid.add_argument("--grid", choices=SELECTIONS, default="full",
-                      help="second: seeds and rules of the second edition; all: the complete"
-                      " product, without a promise of time")  # fmt: skip
-    for name in ("quick", "full", "second"):
-        grid.add_argument(f"--{name}", dest="grid", action="store_const", const=name)
-    add = command.add_argument
-    add("--only", choices=CLAIMS, help="what one claim needs")
-    add("--tasks", type=names, help="names with commas between them")
-    add("--variants", type=names, help="names with commas between them")
-    add("--parts", type=names, help=f"of the grid: some of {','.join(PARTS)}")
-    add("--seeds", type=int, dest="seed_count", help="how many")
-    add("--first", type=int, dest="first_seed", help="the first of the seeds, by default 0")
-    add("--steps", type=int, help="of training")
-    add("--store", type=Path, default=default_path(), help="the file; by default %(default)s")
-    add("--scheduler", help="address of a Dask cluster; by default this machine works")
-    add("--workers", type=_workers, default=2, help="processes of this machine (%(default)s)")
-    add("--json", action="store_true", help="for programs: JSON, a line each time")
 
 
 def _selection(options: argparse.Namespace) -> Selection:

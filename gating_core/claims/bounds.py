@@ -7,21 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.claims.claim import (
-    NOT_DONE,
-    NOT_ENOUGH,
-    NOT_SUPPORTED,
-    PARTLY,
-    SUPPORTED,
-    THEOREM,
-    Claim,
-    Needs,
-    Thresholds,
-    Wording,
-)
+from gating_core.claims.claim import NOT_DONE, THEOREM, Claim, Needs, Thresholds, Word, Wording
 from gating_core.claims.design import GATED, WITHOUT_GATE
-from gating_core.claims.models import BASE, Gap, Models
-from gating_core.claims.rows import ModelRow, StackRow
+from gating_core.claims.models import BASE, Gap, ModelRow, Models
 from gating_core.claims.text import TextTable, counted, listed, number
 
 FLAT, CURVED, UNDECIDED, NO_CHART, FAILED = CHART_WORDS = (
@@ -63,7 +51,7 @@ def chart_word(row: ModelRow, flat_bound: float) -> str:
     return FLAT if row.chart_bound <= flat_bound else UNDECIDED
 
 
-def charts(models: Models, _stacks: Sequence[StackRow], t: Thresholds) -> Charts:
+def charts(models: Models, t: Thresholds) -> Charts:
     """Collect the models of the base."""
     by_variant: dict[str, tuple[ModelRow, ...]] = {}
     for (conditions, _, variant), rows in models.cells.items():
@@ -89,17 +77,17 @@ def _chart_table(evidence: Charts) -> TextTable:
 # --- C1 -------------------------------------------------------------------------------------------
 
 
-def flat_without_gate(evidence: Charts, t: Thresholds) -> str:
+def flat_without_gate(evidence: Charts, t: Thresholds) -> Word:
     """Decide C1: one model known to be curved is enough to contradict it."""
     models, flat = evidence.of(WITHOUT_GATE), evidence.count(WITHOUT_GATE, FLAT)
     if evidence.count(WITHOUT_GATE, CURVED):
-        return NOT_SUPPORTED
+        return Word.NOT_SUPPORTED
     if flat < t.fewest_seeds:
-        return NOT_ENOUGH
-    return SUPPORTED if flat == len(models) else PARTLY
+        return Word.NOT_ENOUGH
+    return Word.SUPPORTED if flat == len(models) else Word.PARTLY
 
 
-def _flat_wording(evidence: Charts, word: str, t: Thresholds) -> Wording:
+def _flat_wording(evidence: Charts, word: Word, t: Thresholds) -> Wording:
     models = evidence.of(WITHOUT_GATE)
     flat, curved = evidence.count(WITHOUT_GATE, FLAT), evidence.count(WITHOUT_GATE, CURVED)
     if not models:
@@ -119,12 +107,8 @@ def _flat_wording(evidence: Charts, word: str, t: Thresholds) -> Wording:
         if not curved
         else "Nothing that is added would: one such model is enough."
     )
-    return Wording(text, _chart_table(evidence), change)
-
-
-def _flat_summary(evidence: Charts, _: Thresholds) -> str:
-    flat, count = evidence.count(WITHOUT_GATE, FLAT), len(evidence.of(WITHOUT_GATE))
-    return f"{flat} of {count} models flat, {evidence.count(WITHOUT_GATE, CURVED)} curved"
+    summary = f"{flat} of {len(models)} models flat, {curved} curved"
+    return Wording(summary, text, _chart_table(evidence), change)
 
 
 C1 = Claim(
@@ -146,48 +130,44 @@ C1 = Claim(
     evidence=charts,
     decide=flat_without_gate,
     wording=_flat_wording,
-    summary=_flat_summary,
     kind=THEOREM,
 )
 
 # --- C2 -------------------------------------------------------------------------------------------
 
 
-def curved_with_gate(evidence: Charts, t: Thresholds) -> str:
+def curved_with_gate(evidence: Charts, t: Thresholds) -> Word:
     """Decide C2."""
     curved = evidence.count(GATED, CURVED)
     if sum(evidence.count(GATED, word) for word in (CURVED, FLAT, UNDECIDED)) < t.fewest_seeds:
-        return NOT_ENOUGH
+        return Word.NOT_ENOUGH
     if not curved:
-        return NOT_SUPPORTED
+        return Word.NOT_SUPPORTED
     enough = curved >= t.curved_share * len(evidence.of(GATED))
-    return SUPPORTED if enough and evidence.positive(GATED) else PARTLY
+    return Word.SUPPORTED if enough and evidence.positive(GATED) else Word.PARTLY
 
 
-def _curved_wording(evidence: Charts, word: str, t: Thresholds) -> Wording:
+def _curved_wording(evidence: Charts, word: Word, t: Thresholds) -> Wording:
     models, curved = evidence.of(GATED), evidence.count(GATED, CURVED)
+    positive = evidence.positive(GATED)
     if not models:
         text = "There is no trained model with a gate."
     else:
         text = f"{curved:,} of {counted(len(models), 'gated model')} are known to be curved, and"
-        text += f" {evidence.positive(GATED):,} have K > 0 on some of their area."
+        text += f" {positive:,} have K > 0 on some of their area."
         others = [n for n in ("additive", "pointwise") if evidence.count((n,), CURVED)]
         if others:
             verb = "controls curve" if len(others) > 1 else "control curves"
             text += f" The {listed(others)} {verb}, too: gating is one way among others."
     few = f"{t.curved_share:.0%} of gated models were known to be curved"
-    if word == SUPPORTED:
+    if word == Word.SUPPORTED:
         change = f"It would fall if fewer than {few}, or none had K > 0."
-    elif word == NOT_ENOUGH:
+    elif word == Word.NOT_ENOUGH:
         change = f"At least {t.fewest_seeds} gated models, trained."
     else:
         change = f"It would be supported if at least {few}, and one had K > 0."
-    return Wording(text, _chart_table(evidence), change)
-
-
-def _curved_summary(evidence: Charts, _: Thresholds) -> str:
-    curved, count = evidence.count(GATED, CURVED), len(evidence.of(GATED))
-    return f"{curved} of {count} curved, {evidence.positive(GATED)} with K > 0 somewhere"
+    summary = f"{curved} of {len(models)} curved, {positive} with K > 0 somewhere"
+    return Wording(summary, text, _chart_table(evidence), change)
 
 
 C2 = Claim(
@@ -208,5 +188,4 @@ C2 = Claim(
     evidence=charts,
     decide=curved_with_gate,
     wording=_curved_wording,
-    summary=_curved_summary,
 )

@@ -6,19 +6,27 @@ from the same `Thresholds` that its function compares with, so that the two cann
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Generic, TypeVar
 
 from gating_core.claims.design import BASE_VARIANTS, COUNTED, VARIED
 from gating_core.claims.models import Models
-from gating_core.claims.rows import StackRow
 from gating_core.claims.text import TextTable
 
-SUPPORTED, PARTLY, NOT_SUPPORTED, NOT_ENOUGH = WORDS = (
-    "supported", "partly", "not supported here", "not enough data",
-)  # fmt: skip
-THEOREM, CONSTRUCTION, EXPERIMENT = KINDS = ("theorem", "by construction", "experiment")
+
+class Word(StrEnum):
+    """What a verdict says."""
+
+    SUPPORTED = "supported"
+    PARTLY = "partly"
+    NOT_SUPPORTED = "not supported here"
+    NOT_ENOUGH = "not enough data"
+
+
+WORDS = tuple(Word)
+THEOREM, CONSTRUCTION, EXPERIMENT = "theorem", "by construction", "experiment"
 KIND_TEXTS = {
     THEOREM: "A theorem: it cannot fail where our code is right. The verdict is a check of our"
     " code.",
@@ -83,11 +91,12 @@ class Needs:
 
 @dataclass(frozen=True)
 class Wording:
-    """The text of a verdict; ``changes`` says what would change it."""
+    """The text of a verdict."""
 
-    sentences: str
+    summary: str  # the evidence, as short as a table needs it
+    sentences: str  # with the numbers
     table: TextTable
-    changes: str
+    changes: str  # what would change the verdict
 
 
 @dataclass(frozen=True)
@@ -101,11 +110,10 @@ class Claim(Generic[Evidence]):
     verdict: str
     failures: str
     needs: Needs
-    evidence: Callable[[Models, Sequence[StackRow], Thresholds], Evidence]
-    decide: Callable[[Evidence, Thresholds], str]  # one of `WORDS`
-    wording: Callable[[Evidence, str, Thresholds], Wording]  # from the verdict's word, too
-    summary: Callable[[Evidence, Thresholds], str]  # the evidence, as short as a table needs it
-    kind: str = EXPERIMENT  # one of `KINDS`
+    evidence: Callable[[Models, Thresholds], Evidence]
+    decide: Callable[[Evidence, Thresholds], Word]
+    wording: Callable[[Evidence, Word, Thresholds], Wording]
+    kind: str = EXPERIMENT  # a key of `KIND_TEXTS`
     why: str = ""  # of a later edition: what was wrong with the one before
 
     def rule(self, t: Thresholds = THRESHOLDS) -> dict[str, str]:
@@ -120,12 +128,14 @@ class Claim(Generic[Evidence]):
         }
 
 
-def guarded(measured: str, worst: str) -> str:
+def guarded(measured: Word, worst: Word) -> Word:
     """Return the verdict as measured, unless what failed might have spoken against it.
 
     Then it is "partly" where that much holds in the worst case, and else "not enough data":
     failures are no evidence against a claim, but must not be evidence for it.
     """
-    if measured in (NOT_SUPPORTED, NOT_ENOUGH) or WORDS.index(worst) <= WORDS.index(measured):
+    if measured in (Word.NOT_SUPPORTED, Word.NOT_ENOUGH):
         return measured
-    return PARTLY if worst == PARTLY else NOT_ENOUGH
+    if WORDS.index(worst) <= WORDS.index(measured):
+        return measured
+    return Word.PARTLY if worst == Word.PARTLY else Word.NOT_ENOUGH

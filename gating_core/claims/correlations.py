@@ -7,7 +7,7 @@ groups differ. Shapes: G groups, S seeds, M models of one group, one of each see
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,23 +19,24 @@ FEWEST_MODELS = 5  # of a group: Fisher's z has a weight of M - 3, without any o
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Models of one task and variant: ``seeds`` (M,), each once, and two quantities (M,)."""
+    """Models of one task and variant: ``seeds`` (M,), each once, and two quantities (M,).
+
+    ``keys`` are those of the models' rows, where they have any. ``r`` is given by
+    `pooled_correlation`: ``None`` where a quantity does not vary, or models are too few.
+    """
 
     task: str
     variant: str
     seeds: np.ndarray
     x: np.ndarray
     y: np.ndarray
+    keys: tuple[str, ...] = ()
+    r: float | None = None
 
-
-@dataclass(frozen=True)
-class GroupCorrelation:
-    """Of one group; ``r`` is ``None`` where a quantity does not vary, or models are too few."""
-
-    task: str
-    variant: str
-    count: int
-    r: float | None
+    @property
+    def count(self) -> int:
+        """M."""
+        return len(self.seeds)
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Fisher's interval, of this group alone; NaN without r, and where r is ±1."""
@@ -60,7 +61,7 @@ class PooledCorrelation:
     low: float
     high: float
     seed_count: int
-    groups: tuple[GroupCorrelation, ...]
+    groups: tuple[Group, ...]
 
     @property
     def group_count(self) -> int:
@@ -84,7 +85,7 @@ def pooled_correlation(
     check_choice("method", method, METHODS)
     every = [_left_out(group, method) for group in groups]
     results = tuple(
-        GroupCorrelation(group.task, group.variant, len(group.seeds), None if r is None else r[0])
+        replace(group, r=None if r is None else r[0])
         for group, r in zip(groups, every, strict=True)
     )
     used = [(group, r) for group, r in zip(groups, every, strict=True) if r is not None]
@@ -94,7 +95,7 @@ def pooled_correlation(
     with np.errstate(divide="ignore"):  # z of a perfect correlation is infinite
         z = np.stack([_by_seed(group, np.arctanh(r), seeds) for group, r in used])
     weights = np.stack([
-        len(group.seeds) - 3 - np.concatenate([[0], np.isin(seeds, group.seeds)])
+        group.count - 3 - np.concatenate([[0], np.isin(seeds, group.seeds)])
         for group, _ in used
     ])  # fmt: skip
     if not np.isfinite(z).all():
@@ -107,7 +108,7 @@ def pooled_correlation(
 
 def _left_out(group: Group, method: str) -> np.ndarray | None:
     """(1 + M,): r of all, and of all but each; ``None`` unless all of these exist."""
-    count = len(group.seeds)
+    count = group.count
     if count < FEWEST_MODELS:
         return None
     others = np.array([np.delete(np.arange(count), one) for one in range(count)])

@@ -7,21 +7,17 @@ from dataclasses import dataclass
 
 from gating_core.claims.claim import (
     NOT_DONE,
-    NOT_ENOUGH,
-    NOT_SUPPORTED,
-    PARTLY,
-    SUPPORTED,
     WORDS,
     Claim,
     Needs,
     Thresholds,
+    Word,
     Wording,
     guarded,
 )
 from gating_core.claims.design import LINEAR, PRIMARY, UNGATED
-from gating_core.claims.models import BASE, Gap, Models
-from gating_core.claims.pairs import accuracy, pairs_of
-from gating_core.claims.rows import StackRow
+from gating_core.claims.models import Gap, Models
+from gating_core.claims.pairs import Pairs, pairs_of
 from gating_core.claims.statistics import Equivalence, equivalence, seeds_for_power
 from gating_core.claims.text import (
     MISSING,
@@ -39,21 +35,14 @@ from gating_core.claims.text import (
 
 @dataclass(frozen=True, eq=False)
 class LinearTask:
-    """One variant less the ungated model on a linear task; ``measured`` may be ``None``.
+    """One variant less the ungated model on a linear task; ``measured`` is ``None`` without a pair.
 
     ``worst_cases`` are those of failed pairs as far below and above as any, at least some margins.
     """
 
-    task: str
-    measured: Equivalence | None
-    worst_cases: tuple[Equivalence, ...]
-    keys: tuple[str, ...]
-    failed: tuple[int, ...]  # seeds
-
-    @property
-    def count(self) -> int:
-        """How many pairs there are."""
-        return 0 if self.measured is None else self.measured.paired.count
+    pairs: Pairs
+    measured: Equivalence | None = None
+    worst_cases: tuple[Equivalence, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,91 +59,94 @@ class Equivalences:
         return [(one, one.measured) for one in self.tasks if one.measured is not None]
 
 
-def equivalences(models: Models, _stacks: Sequence[StackRow], t: Thresholds) -> Equivalences:
+def equivalences(models: Models, t: Thresholds) -> Equivalences:
     """Compare all variants of the base with the ungated model."""
 
     def of(variant: str) -> tuple[LinearTask, ...]:
-        some = (_linear_task(models, task, variant, t) for task in models.tasks())
-        return tuple(one for one in some if one is not None)
+        every = pairs_of(models, variant, UNGATED, "test_accuracy")
+        return tuple(_linear_task(pairs, t) for pairs in every)
 
     others = [name for name in models.variants if name not in (UNGATED, PRIMARY)]
     gaps = models.gaps(models.variants)
     return Equivalences(of(PRIMARY), {name: of(name) for name in others}, gaps)
 
 
-def _linear_task(models: Models, task: str, variant: str, t: Thresholds) -> LinearTask | None:
-    pairs = pairs_of(models, BASE, task, variant, UNGATED, accuracy)
-    if not pairs.differences:
-        return LinearTask(task, None, (), (), pairs.failed) if pairs.failed else None
+def _linear_task(pairs: Pairs, t: Thresholds) -> LinearTask:
+    if not pairs.count:
+        return LinearTask(pairs)
     measured = equivalence(pairs.seeds, pairs.values, t.margin, t.level)
     seeds, least = pairs.seeds + pairs.failed, t.lost_margins * t.margin
     worst = [equivalence(seeds, pairs.worst(sign, least), t.margin, t.level) for sign in (-1, 1)]
-    return LinearTask(task, measured, tuple(worst), pairs.keys, pairs.failed)
+    return LinearTask(pairs, measured, tuple(worst))
 
 
-def equal_on_linear_tasks(evidence: Equivalences, t: Thresholds) -> str:
+def equal_on_linear_tasks(evidence: Equivalences, t: Thresholds) -> Word:
     """Decide by equivalence on both linear tasks."""
-    by_task = {one.task: one for one in evidence.tasks}
-    tasks = [by_task[name] for name in LINEAR if name in by_task]
-    if len(tasks) < len(LINEAR) or any(one.count < t.fewest_seeds for one in tasks):
-        return NOT_ENOUGH
-    measured = _both([equality_word(one.measured, t) for one in tasks if one.measured is not None])
+    tasks = [one for one, _ in evidence.done]
+    if len(tasks) < len(LINEAR) or any(one.pairs.count < t.fewest_seeds for one in tasks):
+        return Word.NOT_ENOUGH
+    measured = _both([equality_word(of, t) for _, of in evidence.done])
     cases = zip(*(one.worst_cases for one in tasks), strict=True)
     worst = [_both([equality_word(one, t) for one in case]) for case in cases]
     return guarded(measured, max(worst, key=WORDS.index))
 
 
-def equality_word(result: Equivalence, t: Thresholds) -> str:
+def equality_word(result: Equivalence, t: Thresholds) -> Word:
     """The verdict of one comparison; "partly": no advantage beyond the margin, but not equal."""
     if result.equivalent:
-        return SUPPORTED
+        return Word.SUPPORTED
     if result.no_advantage:
-        return PARTLY
+        return Word.PARTLY
     advantage = result.interval[0] >= t.margin
-    return NOT_SUPPORTED if advantage or result.power >= t.power else NOT_ENOUGH
+    return Word.NOT_SUPPORTED if advantage or result.power >= t.power else Word.NOT_ENOUGH
 
 
-def _both(words: Sequence[str]) -> str:
-    if NOT_ENOUGH in words:
-        return NOT_ENOUGH
-    return words[0] if len(set(words)) == 1 else PARTLY
+def _both(words: Sequence[Word]) -> Word:
+    if Word.NOT_ENOUGH in words:
+        return Word.NOT_ENOUGH
+    return words[0] if len(set(words)) == 1 else Word.PARTLY
 
 
 # --- Text -----------------------------------------------------------------------------------------
 
 
-def _wording(evidence: Equivalences, word: str, t: Thresholds) -> Wording:
-    parts = []
+def _wording(evidence: Equivalences, word: Word, t: Thresholds) -> Wording:
+    sentences, short = [], []
     for one, of in evidence.done:
+        task, mean = one.pairs.task, 100 * of.paired.mean
         low, high = (100 * end for end in of.interval)
-        parts.append(
-            f"On {one.task} the difference is {signed(100 * of.paired.mean)} points"
+        sentences.append(
+            f"On {task} the difference is {signed(mean)} points"
             f" ({1 - 2 * t.level:.0%} interval {interval(low, high)}),"
             f" {'within' if of.equivalent else 'not known to be within'} ±{t.margin_points:g}"
             f" point. The power is {share(of.power)}."
         )
+        short.append(f"{task} {signed(mean, 2)} {interval(low, high, 2)}")
     lost = [
-        f"{counted(len(one.failed), 'pair')} on {one.task}" for one in evidence.tasks if one.failed
+        f"{counted(len(one.pairs.failed), 'pair')} on {one.pairs.task}"
+        for one in evidence.tasks
+        if one.pairs.failed
     ]
     if lost:
-        parts.append(f"Failed: {listed(lost)}.")
-    absent = [name for name in LINEAR if name not in {one.task for one, _ in evidence.done}]
+        sentences.append(f"Failed: {listed(lost)}.")
+    absent = [name for name in LINEAR if name not in {one.pairs.task for one, _ in evidence.done}]
     if absent:
-        parts.append(f"There are no pairs on {listed(absent)}.")
-    return Wording(" ".join(parts), _table(evidence), _changes(evidence, word, t))
+        sentences.append(f"There are no pairs on {listed(absent)}.")
+    summary = f"{', '.join(short)} points" if short else "no pairs"
+    return Wording(summary, " ".join(sentences), _table(evidence), _changes(evidence, word, t))
 
 
-def _changes(evidence: Equivalences, word: str, t: Thresholds) -> str:
+def _changes(evidence: Equivalences, word: Word, t: Thresholds) -> str:
     needed = []
     for one, of in evidence.done:
         if not of.equivalent and of.power < t.power:
             count = seeds_for_power(of.paired.deviation, t.margin, t.level, t.power)
-            needed.append(f"{count or 'more than a thousand'} seeds on {one.task}")
+            needed.append(f"{count or 'more than a thousand'} seeds on {one.pairs.task}")
     if needed:
         return f"A power of {t.power:.0%} at the observed deviations needs {listed(needed)}."
-    if word == SUPPORTED:
+    if word == Word.SUPPORTED:
         return f"A task on which the interval leaves ±{t.margin_points:g} point."
-    if word == NOT_ENOUGH:
+    if word == Word.NOT_ENOUGH:
         return f"{t.fewest_seeds} pairs on each of the tasks {listed(LINEAR)}."
     return f"Intervals within ±{t.margin_points:g} point on both tasks."
 
@@ -162,33 +154,24 @@ def _changes(evidence: Equivalences, word: str, t: Thresholds) -> str:
 def _table(evidence: Equivalences) -> TextTable:
     columns = ("task", "difference, points", "pairs", "mean", "90 % interval", "95 % interval",
                "deviation", "worst seed", "p (two one-sided)", "power", "failed seeds")  # fmt: skip
-    of_gate = [(PRIMARY, one) for one in evidence.tasks]
-    of_others = [(name, one) for name, some in evidence.controls.items() for one in some]
-    return TextTable(columns, tuple(_table_row(name, one) for name, one in of_gate + of_others))
-
-
-def _table_row(name: str, one: LinearTask) -> tuple[str, ...]:
-    of, failed = one.measured, spans(one.failed) or MISSING
-    name = f"{name} − {UNGATED}"
-    if of is None:
-        return (one.task, name, "0", *[MISSING] * 7, failed)
-    seed, worst = of.paired.worst
-    low, high = of.interval
-    return (
-        one.task, name, str(one.count), signed(100 * of.paired.mean),
-        interval(100 * low, 100 * high), interval(100 * of.paired.low, 100 * of.paired.high),
-        number(100 * of.paired.deviation), f"{signed(100 * worst)} (seed {seed})",
-        probability(of.p), share(of.power), failed,
-    )  # fmt: skip
-
-
-def _summary(evidence: Equivalences, _: Thresholds) -> str:
-    parts = [
-        f"{one.task} {signed(100 * of.paired.mean, 2)}"
-        f" {interval(100 * of.interval[0], 100 * of.interval[1], 2)}"
-        for one, of in evidence.done
-    ]
-    return f"{', '.join(parts)} points" if parts else "no pairs"
+    rows = []
+    for one in [*evidence.tasks, *(one for some in evidence.controls.values() for one in some)]:
+        pairs, of = one.pairs, one.measured
+        numbers = [MISSING] * 7
+        if of is not None:
+            seed, worst = of.paired.worst
+            low, high = (100 * end for end in of.interval)
+            numbers = [
+                signed(100 * of.paired.mean), interval(low, high),
+                interval(100 * of.paired.low, 100 * of.paired.high),
+                number(100 * of.paired.deviation), f"{signed(100 * worst)} (seed {seed})",
+                probability(of.p), share(of.power),
+            ]  # fmt: skip
+        rows.append((
+            pairs.task, f"{pairs.variant} − {UNGATED}", str(pairs.count), *numbers,
+            spans(pairs.failed) or MISSING,
+        ))  # fmt: skip
+    return TextTable(columns, tuple(rows))
 
 
 C5 = Claim(
@@ -211,5 +194,4 @@ C5 = Claim(
     evidence=equivalences,
     decide=equal_on_linear_tasks,
     wording=_wording,
-    summary=_summary,
 )

@@ -8,22 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from gating_core.claims.claim import (
-    NOT_DONE,
-    NOT_ENOUGH,
-    NOT_SUPPORTED,
-    PARTLY,
-    SUPPORTED,
-    Claim,
-    Needs,
-    Thresholds,
-    Wording,
-    guarded,
-)
+from gating_core.claims.claim import NOT_DONE, Claim, Needs, Thresholds, Word, Wording, guarded
 from gating_core.claims.design import CONTROLS, NONLINEAR, PRIMARY, UNGATED
 from gating_core.claims.models import BASE, Conditions, Gap, Models
-from gating_core.claims.pairs import PAIRS_FAILED, Quantity, accuracy, pairs_of, total
-from gating_core.claims.rows import StackRow
+from gating_core.claims.pairs import PAIRS_FAILED, TOTAL, Pairs, pairs_of
 from gating_core.claims.statistics import Paired, holm, paired
 from gating_core.claims.text import (
     MISSING,
@@ -41,53 +29,42 @@ from gating_core.claims.text import (
 class Measure:
     """What is compared; ``unit`` and ``factor`` are those of a difference as text."""
 
-    quantity: Quantity
+    column: str  # of a `ModelRow`
     adjective: str  # of whoever is ahead
     title: str
     unit: str = ""
     factor: float = 1.0
 
 
-CURVATURE = Measure(total, "more curved", "difference of ∫|K| dA")
-ACCURACY = Measure(accuracy, "better", "difference of test accuracy, points", " points", 100.0)
+CURVATURE = Measure(TOTAL, "more curved", "difference of ∫|K| dA")
+ACCURACY = Measure(
+    "test_accuracy", "better", "difference of test accuracy, points", " points", 100.0
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """One variant less another on one task; ``measured`` is ``None`` without a pair.
 
-    ``p`` is Holm's over the tasks, NaN where it was not tested. ``keys`` are those of the rows that
-    differences are of, the first variant's.
+    ``p`` is Holm's over the tasks, NaN where it was not tested.
     """
 
-    conditions: Conditions
-    task: str
-    variant: str
-    against: str
+    pairs: Pairs
     measured: Paired | None
     worst_case: Paired | None
-    keys: tuple[str, ...]
-    failed: tuple[int, ...]  # seeds
-    p: float = np.nan
-    worst_case_p: float = np.nan
+    p: float
+    worst_case_p: float
 
-    @property
-    def count(self) -> int:
-        """How many pairs there are."""
-        return 0 if self.measured is None else self.measured.count
-
-    def ahead(self, level: float) -> bool:
-        """Whether the first is significantly ahead, by what was measured."""
-        return self.measured is not None and self.p <= level and self.measured.mean > 0
+    def ahead(self, level: float, worst_case: bool = False) -> bool:
+        """Whether the first is significantly ahead, as measured or with all doubt against it."""
+        of, p = self.measured, self.p
+        if worst_case:
+            of, p = self.worst_case, self.worst_case_p
+        return of is not None and p <= level and of.mean > 0
 
     def behind(self, level: float) -> bool:
         """Whether it is significantly behind."""
         return self.measured is not None and self.p <= level and self.measured.mean < 0
-
-    def ahead_in_the_worst_case(self, level: float) -> bool:
-        """Whether it is ahead with everything uncertain against it."""
-        worst = self.worst_case
-        return worst is not None and self.worst_case_p <= level and worst.mean > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +80,7 @@ class Differences:
     controls: dict[str, tuple[Comparison, ...]]
     varied: tuple[Comparison, ...]
     gaps: tuple[Gap, ...]
-    shown: tuple[str, ...] = (PRIMARY,)  # families of the picture that goes with the verdict
+    shown: tuple[str, ...]  # families of the picture that goes with the verdict
 
     @property
     def deciding(self) -> tuple[Comparison, ...]:
@@ -112,15 +89,12 @@ class Differences:
 
 
 def differences(
-    measure: Measure, models: Models, _stacks: Sequence[StackRow], t: Thresholds,
-    shown: tuple[str, ...] = (PRIMARY,),
-) -> Differences:  # fmt: skip
+    measure: Measure, models: Models, t: Thresholds, shown: tuple[str, ...] = (PRIMARY,)
+) -> Differences:
     """Compare all variants of the base by one measure."""
 
     def family(variant: str, against: str, at: Conditions = BASE) -> tuple[Comparison, ...]:
-        some = [compared(models, at, task, variant, against, measure.quantity, t)
-                for task in models.tasks(at)]  # fmt: skip
-        return adjusted([one for one in some if one is not None], t)
+        return compared(pairs_of(models, variant, against, measure.column, at), t)
 
     return Differences(
         measure,
@@ -132,90 +106,94 @@ def differences(
     )
 
 
-def compared(
-    models: Models, at: Conditions, task: str, variant: str, against: str, quantity: Quantity,
-    t: Thresholds,
-) -> Comparison | None:  # fmt: skip
-    """``variant`` less ``against``; ``None`` if no seed has rows of both."""
-    pairs = pairs_of(models, at, task, variant, against, quantity)
-    if not pairs.differences:
-        empty = Comparison(at, task, variant, against, None, None, (), pairs.failed)
-        return empty if pairs.failed else None
-    measured = paired(pairs.seeds, pairs.values, t.confidence)
-    worst = paired(pairs.seeds + pairs.failed, pairs.worst(-1.0), t.confidence)
-    return Comparison(at, task, variant, against, measured, worst, pairs.keys, pairs.failed)
+def compared(every: Sequence[Pairs], t: Thresholds) -> tuple[Comparison, ...]:
+    """Test all of ``every``, with Holm's p over those that have pairs enough."""
+    measured = [paired(x.seeds, x.values, t.confidence) if x.count else None for x in every]
+    worst = [
+        paired(x.seeds + x.failed, x.worst(-1.0), t.confidence) if x.count else None for x in every
+    ]
+
+    def p(results: Sequence[Paired | None]) -> list[float]:
+        return holm([
+            of.p if of is not None and x.count >= t.fewest_seeds else np.nan
+            for of, x in zip(results, every, strict=True)
+        ]).tolist()  # fmt: skip
+
+    return tuple(map(Comparison, every, measured, worst, p(measured), p(worst)))
 
 
-def adjusted(some: Sequence[Comparison], t: Thresholds) -> tuple[Comparison, ...]:
-    """Return the same with Holm's p over those that have pairs enough."""
-
-    def p(result: Paired | None, count: int) -> float:
-        return result.p if result is not None and count >= t.fewest_seeds else np.nan
-
-    plain = holm([p(one.measured, one.count) for one in some])
-    worst = holm([p(one.worst_case, one.count) for one in some])
-    return tuple(
-        replace(one, p=float(a), worst_case_p=float(b))
-        for one, a, b in zip(some, plain, worst, strict=True)
-    )
-
-
-def ahead_on_tasks(evidence: Differences, t: Thresholds) -> str:
+def ahead_on_tasks(evidence: Differences, t: Thresholds) -> Word:
     """Decide by the primary gate less the ungated model, over tasks by Holm."""
     tasks = evidence.deciding
 
-    def word(ahead: list[bool]) -> str:
-        if sum(one.count >= t.fewest_seeds for one in tasks) < t.fewest_tasks:
-            return NOT_ENOUGH
+    def word(worst_case: bool) -> Word:
+        if sum(one.pairs.count >= t.fewest_seeds for one in tasks) < t.fewest_tasks:
+            return Word.NOT_ENOUGH
+        ahead = [one.ahead(t.level, worst_case) for one in tasks]
         if all(ahead):
-            return SUPPORTED
-        return PARTLY if any(ahead) else NOT_SUPPORTED
+            return Word.SUPPORTED
+        return Word.PARTLY if any(ahead) else Word.NOT_SUPPORTED
 
-    worst = word([one.ahead_in_the_worst_case(t.level) for one in tasks])
-    return guarded(word([one.ahead(t.level) for one in tasks]), worst)
+    return guarded(word(False), word(True))
 
 
 # --- Text -----------------------------------------------------------------------------------------
 
 
-def gain_wording(evidence: Differences, word: str, t: Thresholds) -> Wording:
+def gain_wording(evidence: Differences, word: Word, t: Thresholds) -> Wording:
     """Return how many tasks the gate is ahead on, and by how much."""
-    tasks, measure = evidence.deciding, evidence.measure
-    tested = [one for one in tasks if one.count >= t.fewest_seeds and one.measured is not None]
-    ahead = [one for one in tested if one.ahead(t.level)]
-    behind = [one for one in tested if one.behind(t.level)]
+    tasks, unit, factor = evidence.deciding, evidence.measure.unit, evidence.measure.factor
+    done = [(one, one.measured) for one in tasks if one.measured is not None]
+    tested = [(one, of) for one, of in done if of.count >= t.fewest_seeds]
+    ahead = sum(one.ahead(t.level) for one in tasks)
+    behind = sum(one.behind(t.level) for one in tasks)
     if not tested:
         text = f"No task has {t.fewest_seeds} pairs of a {PRIMARY}-gated and an ungated model."
     else:
-        text = f"Gated models are significantly {measure.adjective} on {len(ahead)} of"
+        text = f"Gated models are significantly {evidence.measure.adjective} on {ahead} of"
         text += f" {counted(len(tested), 'task')}"
-        text += f", and the opposite on {len(behind)}." if behind else "."
-        ordered = sorted(tested, key=lambda one: one.measured.mean if one.measured else 0.0)
-        ends = [with_interval(one, measure) for one in (ordered[0], ordered[-1])]
+        text += f", and the opposite on {behind}." if behind else "."
+        ordered = sorted(tested, key=lambda pair: pair[1].mean)
+        ends = [
+            f"{signed(factor * of.mean)}{unit} {interval(factor * of.low, factor * of.high)}"
+            f" ({one.pairs.task})"
+            for one, of in (ordered[0], ordered[-1])
+        ]
         span = f"goes from {ends[0]} to {ends[1]}" if len(tested) > 1 else f"is {ends[0]}"
         text += f" The mean difference {span}."
-    lost = [one.task for one in tasks if one.ahead(t.level) and not
-            one.ahead_in_the_worst_case(t.level)]  # fmt: skip
+    lost = [one.pairs.task for one in tasks if one.ahead(t.level) and not one.ahead(t.level, True)]
     if lost:
         text += f" In the worst case of failures and errors {listed(lost)} would not hold."
-    return Wording(text, _full_table(evidence), _changes(evidence, word, t))
+    summary = ahead_text(evidence, t)
+    if done:
+        means = [factor * of.mean for _, of in done]
+        summary += f", {signed(min(means))} to {signed(max(means))}{unit}"
+    every = [*evidence.families.values(), *evidence.controls.values(), evidence.varied]
+    full = table([one for family in every for one in family], factor)
+    return Wording(summary, text, full, _changes(tasks, word, t))
 
 
-def _changes(evidence: Differences, word: str, t: Thresholds) -> str:
+def ahead_text(evidence: Differences, t: Thresholds) -> str:
+    """Say on how many tasks the gate is ahead, as short as a table needs it."""
     tasks = evidence.deciding
-    missing = [one.task for one in tasks if not one.ahead(t.level)]
+    ahead = sum(one.ahead(t.level) for one in tasks)
+    return f"gated ahead on {ahead} of {counted(len(tasks), 'task')}"
+
+
+def _changes(tasks: Sequence[Comparison], word: Word, t: Thresholds) -> str:
+    missing = [one.pairs.task for one in tasks if not one.ahead(t.level)]
     if missing:
         return f"The gate would have to be significantly ahead on {listed(missing)} as well."
-    if word != SUPPORTED:
+    if word != Word.SUPPORTED:
         return (
             f"Pairs on {t.fewest_tasks} tasks, {t.fewest_seeds} on each, without a failure and with"
             " small errors."
         )
-    least = max(tasks, key=lambda one: one.p)
-    return f"One task without a significant difference. The nearest to that is {least.task}."
+    least = max(tasks, key=lambda one: one.p).pairs.task
+    return f"One task without a significant difference. The nearest to that is {least}."
 
 
-def _better_wording(evidence: Differences, word: str, t: Thresholds) -> Wording:
+def _better_wording(evidence: Differences, word: Word, t: Thresholds) -> Wording:
     """Return the wording with what the controls reach."""
     wording = gain_wording(evidence, word, t)
     controls = [
@@ -232,44 +210,26 @@ def _better_wording(evidence: Differences, word: str, t: Thresholds) -> Wording:
     return replace(wording, sentences=text)
 
 
-def with_interval(one: Comparison, measure: Measure) -> str:
-    of, factor = one.measured, measure.factor
-    assert of is not None
-    ends = interval(factor * of.low, factor * of.high)
-    return f"{signed(factor * of.mean)}{measure.unit} {ends} ({one.task})"
-
-
-def _full_table(evidence: Differences) -> TextTable:
-    families = [*evidence.families.values(), *evidence.controls.values(), evidence.varied]
-    return table([one for family in families for one in family], evidence.measure.factor)
-
-
 def table(comparisons: Sequence[Comparison], factor: float = 1.0) -> TextTable:
     """All numbers of ``comparisons``, a row for each; differences times ``factor``."""
     columns = ("setting", "task", "difference", "pairs", "mean", "95 % interval", "worst seed",
                "p (Holm)", "p in the worst case", "failed seeds")  # fmt: skip
     rows = []
     for one in comparisons:
-        name = f"{one.variant} − {one.against}"
-        start, failed = (one.conditions.text, one.task, name), spans(one.failed) or MISSING
-        if (of := one.measured) is None:
-            rows.append((*start, "0", *[MISSING] * 5, failed))
-            continue
-        seed, worst = of.worst
+        pairs, of = one.pairs, one.measured
+        numbers = [MISSING] * 5
+        if of is not None:
+            seed, worst = of.worst
+            numbers = [
+                signed(factor * of.mean), interval(factor * of.low, factor * of.high),
+                f"{signed(factor * worst)} (seed {seed})", probability(one.p),
+                probability(one.worst_case_p),
+            ]  # fmt: skip
         rows.append((
-            *start, str(of.count), signed(factor * of.mean),
-            interval(factor * of.low, factor * of.high), f"{signed(factor * worst)} (seed {seed})",
-            probability(one.p), probability(one.worst_case_p), failed,
+            pairs.conditions.text, pairs.task, f"{pairs.variant} − {pairs.against}",
+            str(pairs.count), *numbers, spans(pairs.failed) or MISSING,
         ))  # fmt: skip
     return TextTable(columns, tuple(rows))
-
-
-def _summary(evidence: Differences, t: Thresholds) -> str:
-    unit, factor = evidence.measure.unit, evidence.measure.factor
-    ahead = sum(one.ahead(t.level) for one in evidence.deciding)
-    text = f"gated ahead on {ahead} of {counted(len(evidence.deciding), 'task')}"
-    means = [factor * one.measured.mean for one in evidence.deciding if one.measured is not None]
-    return f"{text}, {signed(min(means))} to {signed(max(means))}{unit}" if means else text
 
 
 # --- The claims -----------------------------------------------------------------------------------
@@ -291,7 +251,6 @@ C3 = Claim(
     evidence=partial(differences, CURVATURE),
     decide=ahead_on_tasks,
     wording=gain_wording,
-    summary=_summary,
 )
 
 C4 = Claim(
@@ -310,5 +269,4 @@ C4 = Claim(
     evidence=partial(differences, ACCURACY),
     decide=ahead_on_tasks,
     wording=_better_wording,
-    summary=_summary,
 )

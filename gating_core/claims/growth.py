@@ -5,29 +5,17 @@ Shapes: S seeds, L depths.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.claims.claim import (
-    CONSTRUCTION,
-    NOT_ENOUGH,
-    NOT_SUPPORTED,
-    PARTLY,
-    SUPPORTED,
-    Claim,
-    Needs,
-    Thresholds,
-    Wording,
-)
+from gating_core.claims.claim import CONSTRUCTION, Claim, Needs, Thresholds, Word, Wording
 from gating_core.claims.design import STACKS
 from gating_core.claims.models import Models
-from gating_core.claims.rows import StackRow
 from gating_core.claims.text import MISSING, TextTable, fixed, fixed_interval, spans
 from gating_core.experiments.depth import STRUCTURED_LIMIT
 from gating_core.experiments.depth.exponents import FEWEST_DEPTHS, FEWEST_SEEDS, settled
-from gating_core.training.trained import MeanInterval, mean_interval
+from gating_core.training.trained import mean_interval
 
 CENTRE, PROXY, TOTAL = QUANTITIES = ("centre_curvature", "proxy", "total_curvature")
 TITLES = {CENTRE: "|K(0)|", PROXY: "the paper's proxy", TOTAL: "∫|K| dA"}
@@ -38,23 +26,15 @@ ERRORS = {CENTRE: "centre_bound", TOTAL: "total_error"}  # the proxy's is roundi
 class GrowthExponent:
     """Slopes of all seeds (S,), NaN where there are too few depths, and Student's interval.
 
-    ``interval`` is ``None`` where fewer than half of the seeds have a slope. ``depths`` are the
-    least and largest depth that any seed's line goes through; ``None`` without a line.
+    ``mean``, ``low`` and ``high`` are NaN where fewer than half of the seeds have a slope.
+    ``depths`` are the least and largest depth that any seed's line goes through, if there is one.
     """
 
     slopes: np.ndarray
-    interval: MeanInterval | None
-    depths: tuple[int, int] | None
-
-    @property
-    def low(self) -> float:
-        """The lower end of the interval; NaN without one."""
-        return np.nan if self.interval is None else self.interval.mean - self.interval.half_width
-
-    @property
-    def high(self) -> float:
-        """The upper end of the interval; NaN without one."""
-        return np.nan if self.interval is None else self.interval.mean + self.interval.half_width
+    mean: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    depths: tuple[int, int] | None = None
 
 
 def exponent(depths: np.ndarray, values: np.ndarray, fitted: np.ndarray) -> GrowthExponent:
@@ -69,11 +49,11 @@ def exponent(depths: np.ndarray, values: np.ndarray, fitted: np.ndarray) -> Grow
         here = fitted[seed]
         slopes[seed] = np.polyfit(np.log(depths[here]), np.log(values[seed, here]), 1)[0]
     if enough.sum() < max(2, FEWEST_SEEDS * len(values)):
-        return GrowthExponent(slopes, None, None)
+        return GrowthExponent(slopes)
     reached = depths[(fitted & enough[:, None]).any(0)]
-    return GrowthExponent(
-        slopes, mean_interval(slopes[enough]), (int(reached[0]), int(reached[-1]))
-    )
+    of = mean_interval(slopes[enough])
+    ends = of.mean - of.half_width, of.mean + of.half_width
+    return GrowthExponent(slopes, of.mean, *ends, (int(reached[0]), int(reached[-1])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,28 +71,22 @@ class Slopes:
     keys: np.ndarray  # (S, L) of str
 
     @property
-    def without(self) -> tuple[int, ...]:
-        """Seeds that have too few depths for a slope of the curvature."""
-        missing = np.isnan(self.exponents[CENTRE].slopes)
-        return tuple(int(seed) for seed in self.seeds[missing])
-
-    @property
     def fewest_slopes(self) -> int:
         """How many seeds have a slope, of the curvature or of the proxy: the fewer of the two."""
         both = (self.exponents[name].slopes for name in (CENTRE, PROXY))
         return min(int(np.isfinite(slopes).sum()) for slopes in both)
 
 
-def slopes(models: Models, stacks: Sequence[StackRow], _: Thresholds) -> Slopes:
+def slopes(models: Models, _: Thresholds) -> Slopes:
     """Fit the stacks of the models' version if there are any, else of that with the most rows.
 
     A value is fitted where the regime's condition holds and its error is below half of it.
     """
-    versions = [row.code for row in stacks]
+    versions = [row.code for row in models.stacks]
     most = max(sorted(set(versions)), key=versions.count, default="")
     version = models.code if models.code in versions else most
     used = {(row.seed, row.depth): row
-            for row in sorted(stacks, key=lambda x: x.key, reverse=True)
+            for row in sorted(models.stacks, key=lambda x: x.key, reverse=True)
             if row.code == version}  # fmt: skip
     seeds = np.unique(np.array([seed for seed, _ in used], dtype=int))
     depths = np.unique(np.array([depth for _, depth in used], dtype=int))
@@ -129,7 +103,7 @@ def slopes(models: Models, stacks: Sequence[StackRow], _: Thresholds) -> Slopes:
     exponents = {
         name: exponent(depths, values[name], small & settled(values[name], errors[name], small))
         if len(seeds)
-        else GrowthExponent(np.zeros(0), None, None)
+        else GrowthExponent(np.zeros(0))
         for name in QUANTITIES
     }
     return Slopes(seeds, depths, values, small, exponents, keys)
@@ -143,10 +117,10 @@ def expected(t: Thresholds) -> dict[str, tuple[float, float]]:
     }
 
 
-def grow_with_depth(evidence: Slopes, t: Thresholds) -> str:
+def grow_with_depth(evidence: Slopes, t: Thresholds) -> Word:
     """Decide by both exponents: their whole intervals must be within the tolerance."""
     if evidence.fewest_slopes < t.fewest_seeds:
-        return NOT_ENOUGH
+        return Word.NOT_ENOUGH
     within = [
         all(
             abs(end - slope) <= tolerance
@@ -155,40 +129,40 @@ def grow_with_depth(evidence: Slopes, t: Thresholds) -> str:
         for name, (slope, tolerance) in expected(t).items()
     ]
     if all(within):
-        return SUPPORTED
-    return PARTLY if any(within) else NOT_SUPPORTED
+        return Word.SUPPORTED
+    return Word.PARTLY if any(within) else Word.NOT_SUPPORTED
 
 
 # --- Text -----------------------------------------------------------------------------------------
 
 
-def _wording(evidence: Slopes, word: str, t: Thresholds) -> Wording:
+def _wording(evidence: Slopes, word: Word, t: Thresholds) -> Wording:
+    table = _table(evidence, t)
     if not len(evidence.seeds):
         text = "There are no stacks of the structured regime."
-        return Wording(text, _table(evidence, t), "Stacks of the structured regime.")
-    parts = []
+        return Wording("no stacks", text, table, "Stacks of the structured regime.")
+    sentences, short = [], []
     for name, (slope, tolerance) in expected(t).items():
-        of = evidence.exponents[name]
-        mean = np.nan if of.interval is None else of.interval.mean
-        ends = fixed_interval(of.low, of.high, 4)
-        parts.append(
-            f"{TITLES[name][0].upper()}{TITLES[name][1:]} grows with exponent {fixed(mean, 4)}"
-            f" {ends}; the rule asks for {slope:g} ± {tolerance:g}."
+        of, title = evidence.exponents[name], TITLES[name]
+        sentences.append(
+            f"{title[0].upper()}{title[1:]} grows with exponent {fixed(of.mean, 4)}"
+            f" {fixed_interval(of.low, of.high, 4)}; the rule asks for {slope:g} ± {tolerance:g}."
         )
-    text = " ".join(parts)
-    if evidence.without:
-        text += f" Without a slope: seed {spans(evidence.without)}."
-    text += " Other stacks need not do this: random stacks without a residual connection collapse"
-    text += " with depth."
-    return Wording(text, _table(evidence, t), _changes(word, t))
-
-
-def _changes(word: str, t: Thresholds) -> str:
-    if word == SUPPORTED:
-        return "An interval that leaves its tolerance."
-    if word == NOT_ENOUGH:
-        return f"Slopes of at least {t.fewest_seeds} seeds, of K and of the proxy."
-    return "Intervals of both exponents within their tolerance would support it."
+        of_what = "of K(0)" if name == CENTRE else "of the proxy"
+        short.append(f"{fixed(of.mean, 3)} {fixed_interval(of.low, of.high, 3)} {of_what}")
+    without = evidence.seeds[np.isnan(evidence.exponents[CENTRE].slopes)].tolist()
+    if without:
+        sentences.append(f"Without a slope: seed {spans(without)}.")
+    sentences.append(
+        "Other stacks need not do this: random stacks without a residual connection collapse with"
+        " depth."
+    )
+    change = "Intervals of both exponents within their tolerance would support it."
+    if word == Word.SUPPORTED:
+        change = "An interval that leaves its tolerance."
+    elif word == Word.NOT_ENOUGH:
+        change = f"Slopes of at least {t.fewest_seeds} seeds, of K and of the proxy."
+    return Wording(f"exponents {', '.join(short)}", " ".join(sentences), table, change)
 
 
 def _table(evidence: Slopes, t: Thresholds) -> TextTable:
@@ -197,28 +171,17 @@ def _table(evidence: Slopes, t: Thresholds) -> TextTable:
     for name in QUANTITIES:
         of = evidence.exponents[name]
         count = str(int(np.isfinite(of.slopes).sum()))
-        if of.interval is None or of.depths is None:
+        if of.depths is None:
             rows.append((TITLES[name], count, *[MISSING] * 4))
             continue
-        aim, _ = expected(t).get(name, (of.interval.mean, 0.0))
+        aim, _ = expected(t).get(name, (of.mean, 0.0))
         farthest = int(np.nanargmax(np.abs(of.slopes - aim)))
         rows.append((
-            TITLES[name], count, f"{of.depths[0]} to {of.depths[1]}",
-            fixed(of.interval.mean, 4), fixed_interval(of.low, of.high, 4),
+            TITLES[name], count, f"{of.depths[0]} to {of.depths[1]}", fixed(of.mean, 4),
+            fixed_interval(of.low, of.high, 4),
             f"{fixed(float(of.slopes[farthest]), 4)} (seed {evidence.seeds[farthest]})",
         ))  # fmt: skip
     return TextTable(columns, tuple(rows))
-
-
-def _summary(evidence: Slopes, _: Thresholds) -> str:
-    if not len(evidence.seeds):
-        return "no stacks"
-    parts = []
-    for name, words in ((CENTRE, "of K(0)"), (PROXY, "of the proxy")):
-        of = evidence.exponents[name]
-        mean = MISSING if of.interval is None else fixed(of.interval.mean, 3)
-        parts.append(f"{mean} {fixed_interval(of.low, of.high, 3)} {words}")
-    return "exponents " + ", ".join(parts)
 
 
 C7 = Claim(
@@ -239,6 +202,5 @@ C7 = Claim(
     evidence=slopes,
     decide=grow_with_depth,
     wording=_wording,
-    summary=_summary,
     kind=CONSTRUCTION,
 )

@@ -1,4 +1,4 @@
-"""The trained models of a study, by conditions, task, variant and seed, one each.
+"""The rows of a study, and its trained models by conditions, task, variant and seed, one each.
 
 A store may hold rows of several versions of the study, and models that were trained for several
 selections. Pairs must differ in the gate alone: so one version and one number of steps is used, and
@@ -11,7 +11,76 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from gating_core.claims.rows import ModelRow
+
+@dataclass(frozen=True)
+class ModelRow:
+    """One trained model: what it was (a configuration), and what was measured.
+
+    Everything that is measured is ``None`` where ``error`` says why there is nothing, in a
+    sentence. Curvature is that of the surface over the query chart, [-1, 1]^2, after the last
+    step, in double precision, with Sigma = 1; what begins with ``chart_`` is that over the
+    attention-weight chart, ``None`` where a model has none.
+    """
+
+    key: str  # hash of the configuration and of the version
+    code: str  # the version of the study, `selection.STUDY_VERSION`
+    # Of the grid: "base", "depth", "values", "tokens", "residual" (what is varied), or "all". Only
+    # models of "residual" have a residual connection.
+    part: str
+    task: str  # a key of TASKS
+    variant: str  # a key of the comparison's VARIANTS
+    source: str  # "memory" or "tokens"
+    depth: int
+    values: int  # n
+    model_dim: int  # D, that of the variant "matched" its own
+    seed: int
+    together: int  # models in the batch that it was trained in, which rounding depends on
+    steps: int
+    parameters: int
+    train_accuracy: float | None = None
+    test_accuracy: float | None = None
+    train_loss: float | None = None
+    test_loss: float | None = None
+    total_curvature: float | None = None  # the integral of |K| dA
+    total_error: float | None = None  # of quadrature and rounding, in the same unit
+    total_complete: bool | None = None  # False: unresolved somewhere, a lower estimate
+    positive_curvature: float | None = None  # the integral of K dA where K > 0
+    flat: bool | None = None  # |K| below its bound at every resolved point, of at least one
+    positive_share: float | None = None  # of area, where K > 0 is known; so for the next two
+    negative_share: float | None = None
+    undecided_share: float | None = None  # |K| below its bound, or unresolved
+    resolved_share: float | None = None  # of points
+    largest_curvature: float | None = None  # max |K|
+    largest_bound: float | None = None  # the bound on its error there
+    chart_flat: bool | None = None  # as `flat`, and ``None`` also where there is no such chart
+    chart_largest: float | None = None  # max |K|
+    chart_bound: float | None = None  # the largest bound on an error of K
+    chart_positive_share: float | None = None  # of area, where K > 0 is known
+    proxy: float | None = None  # the paper's, limit of small steps
+    normalised_proxy: float | None = None  # divided by the Jacobian's norm
+    seconds: float | None = None  # its share of its batch's training, and its measuring
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class StackRow:
+    """One stack of aligned scalar gates on the flat sheet: the structured regime of claim C7."""
+
+    key: str
+    code: str
+    seed: int
+    depth: int
+    strength: float  # eps, drawn by the seed
+    total_curvature: float  # the integral of |K| dA
+    total_error: float
+    centre_curvature: float  # K(0)
+    centre_bound: float
+    proxy: float
+    small: bool  # whether depth * eps * max(u^2 + v^2) <= 0.05, where exponents are fitted
+    seconds: float
+
+
+Row = ModelRow | StackRow
 
 
 @dataclass(frozen=True, order=True)
@@ -20,7 +89,7 @@ class Conditions:
 
     source: str = "memory"
     depth: int = 1
-    values: int = 3
+    value_count: int = 3
     residual: bool = False
 
     @property
@@ -29,7 +98,7 @@ class Conditions:
         parts = [
             (self.source != BASE.source, self.source),
             (self.depth != BASE.depth, f"depth {self.depth}"),
-            (self.values != BASE.values, f"n = {self.values}"),
+            (self.value_count != BASE.value_count, f"n = {self.value_count}"),
             (self.residual, "residual"),
         ]
         return ", ".join(text for differs, text in parts if differs) or "base"
@@ -54,6 +123,7 @@ class Models:
     """The models of one version of the study and one number of steps: by cell, then by seed."""
 
     cells: dict[Cell, dict[int, ModelRow]]
+    stacks: tuple[StackRow, ...] = ()
     set_aside: int = 0  # rows of other versions or steps, and second ones of a cell
     code: str = ""  # the version
     steps: int = 0
@@ -91,15 +161,15 @@ class Models:
         return tuple(gaps)
 
 
-def sorted_out(rows: Iterable[ModelRow]) -> Models:
+def sorted_out(rows: Iterable[ModelRow], stacks: Iterable[StackRow] = ()) -> Models:
     """One row of each cell and seed: of the version and number of steps that most rows have.
 
     Of equal versions the first by name; of several rows of one model that of the part "base", and
     of these the first by key: nothing that was measured has a say in it.
     """
-    rows = list(rows)
+    rows, stacks = list(rows), tuple(stacks)
     if not rows:
-        return Models({})
+        return Models({}, stacks)
     counts = Counter((row.code, row.steps) for row in rows)
     code, steps = min(counts, key=lambda name: (-counts[name], name))
     used = [row for row in rows if (row.code, row.steps) == (code, steps)]
@@ -108,14 +178,10 @@ def sorted_out(rows: Iterable[ModelRow]) -> Models:
         cells[_cell(row)].setdefault(row.seed, row)
     cells = {cell: dict(sorted(members.items())) for cell, members in cells.items()}
     base = [cell for cell in cells if cell[0] == BASE]
-    return Models(
-        cells,
-        len(rows) - sum(map(len, cells.values())),
-        code,
-        steps,
-        tuple(sorted({seed for cell in base for seed in cells[cell]})),
-        tuple(dict.fromkeys(variant for _, _, variant in base)),
-    )
+    set_aside = len(rows) - sum(map(len, cells.values()))
+    seeds = tuple(sorted({seed for cell in base for seed in cells[cell]}))
+    variants = tuple(dict.fromkeys(variant for _, _, variant in base))
+    return Models(cells, stacks, set_aside, code, steps, seeds, variants)
 
 
 def _cell(row: ModelRow) -> Cell:

@@ -7,57 +7,40 @@ task is to either, and the errors of totals count against the claim, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.claims.models import Conditions, Models
-from gating_core.claims.rows import ModelRow
+from gating_core.claims.models import BASE, Conditions, ModelRow, Models
 
 PAIRS_FAILED = (
     "A failed model counts against the claim: its pair gets the largest difference of any pair of"
     " the task, with the sign that speaks against the claim. If that changes the verdict, the"
     " verdict is “partly” or “not enough data”."
 )
+TOTAL = "total_curvature"  # the column that has an error
 Range = tuple[float, float, float]  # a value, and between what it is known to lie
-Quantity = Callable[[ModelRow], Range | None]
-
-
-def total(row: ModelRow) -> Range | None:
-    """The total absolute curvature, with its error."""
-    if row.total_curvature is None or row.total_error is None:
-        return None
-    value, error = row.total_curvature, row.total_error
-    return value, max(value - error, 0.0), value + error  # an integral of |K| is not negative
-
-
-def accuracy(row: ModelRow) -> Range | None:
-    """The test accuracy."""
-    return _known(row.test_accuracy)
-
-
-def proxy(row: ModelRow) -> Range | None:
-    """The paper's proxy."""
-    return _known(row.proxy)
-
-
-def normalised_proxy(row: ModelRow) -> Range | None:
-    """The proxy divided by the Jacobian's norm."""
-    return _known(row.normalised_proxy)
-
-
-def _known(value: float | None) -> Range | None:
-    return None if value is None else (value, value, value)
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Differences by seed, and between what they lie; seeds that failed; keys of the first rows."""
+    """``variant`` less ``against`` on one task, for the seeds that have rows of both.
 
+    ``differences`` are by seed, ``keys`` those of the first variant's rows.
+    """
+
+    conditions: Conditions
+    task: str
+    variant: str
+    against: str
     differences: dict[int, Range]
-    failed: tuple[int, ...]
+    failed: tuple[int, ...]  # seeds
     keys: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """How many differences there are."""
+        return len(self.differences)
 
     @property
     def values(self) -> list[float]:
@@ -80,24 +63,35 @@ class Pairs:
 
 
 def pairs_of(
-    models: Models, conditions: Conditions, task: str, variant: str, against: str,
-    quantity: Quantity,
-) -> Pairs:  # fmt: skip
-    """``variant`` less ``against``, for the seeds that have rows of both.
+    models: Models, variant: str, against: str, column: str, at: Conditions = BASE
+) -> list[Pairs]:
+    """Compare two variants by a ``column`` of their rows, on every task that has rows of both.
 
     A total that is a lower estimate may stand on the left, where it makes a difference too small;
     on the right it counts as failed.
     """
-    left, right = models.at(conditions, task, variant), models.at(conditions, task, against)
-    differences: dict[int, Range] = {}
-    failed = []
-    for seed in sorted(left.keys() & right.keys()):
-        one, other = left[seed], right[seed]
-        too_low = quantity is total and not other.total_complete
-        a = None if one.error else quantity(one)
-        b = None if other.error or too_low else quantity(other)
-        if a is None or b is None:
-            failed.append(seed)
-        else:
-            differences[seed] = a[0] - b[0], a[1] - b[2], a[2] - b[1]
-    return Pairs(differences, tuple(failed), tuple(left[seed].key for seed in differences))
+    every = []
+    for task in models.tasks(at):
+        left, right = models.at(at, task, variant), models.at(at, task, against)
+        differences: dict[int, Range] = {}
+        failed = []
+        for seed in sorted(left.keys() & right.keys()):
+            a, b = _range(left[seed], column), _range(right[seed], column)
+            too_low = column == TOTAL and not right[seed].total_complete
+            if a is None or b is None or too_low:
+                failed.append(seed)
+            else:
+                differences[seed] = a[0] - b[0], a[1] - b[2], a[2] - b[1]
+        if differences or failed:
+            keys = tuple(left[seed].key for seed in differences)
+            every.append(Pairs(at, task, variant, against, differences, tuple(failed), keys))
+    return every
+
+
+def _range(row: ModelRow, column: str) -> Range | None:
+    """What is known of a number; ``None`` where the model failed. Only totals have an error."""
+    value, error = getattr(row, column), row.total_error if column == TOTAL else 0.0
+    if row.error or value is None or error is None:
+        return None
+    least = 0.0 if column == TOTAL else -np.inf  # an integral of |K| is not negative
+    return value, max(value - error, least), value + error

@@ -2,13 +2,31 @@
 
 The verdicts are decided from points and their bounds, see `bounds`. A proof is about all of the
 attention-weight chart: a theorem, or cells on which the sign of K is certain. It changes no rule.
+Models are trained again, since their weights are not stored. One whose accuracies differ from those
+in its row is another one, and nothing is proved of it: training is chaotic for some, and another
+machine rounds in another order.
 """
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+from gating_core.attention.charts import weight_chart
+from gating_core.attention.classifier import restore
+from gating_core.claims.design import GATED, WITHOUT_GATE
+from gating_core.claims.models import ModelRow
+from gating_core.claims.selection import SELECTIONS, ModelUnit
+from gating_core.claims.training import trained
+from gating_core.jets.blocks import one_thread
+from gating_core.pauses import drained
+from gating_core.proved import Budget, prove_curvature
+
+PROOF_CELLS = 3000  # half a second for each model that no theorem calls flat
+OPEN_SHARE = 0.01  # of the chart: no more cells below it
+BUDGET = Budget(math.inf, PROOF_CELLS, OPEN_SHARE, math.inf)
 
 
 @dataclass(frozen=True)
@@ -71,3 +89,36 @@ def proof_counts(models: Iterable[ProvedModel], variants: Sequence[str]) -> Proo
         statistics.median(shares),
         min(shares),
     )
+
+
+def units_to_prove() -> list[ModelUnit]:
+    """The units of C1 and C2 with the first seeds, those that a full study begins with."""
+    units = (unit for unit in SELECTIONS["full"].units() if isinstance(unit, ModelUnit))
+    first = [unit for unit in units if unit.part == "base" and unit.setting.seed == 0]
+    return [unit for unit in first if {*WITHOUT_GATE, *GATED} & {*unit.setting.variants}]
+
+
+def proved_models(unit: ModelUnit, rows: Mapping[str, ModelRow]) -> Iterator[ProvedModel]:
+    """Train ``unit`` again and prove what can be proved of its models that are in ``rows`` by key.
+
+    Models without an attention-weight chart are left out.
+    """
+    with one_thread():  # as the study does: rounding depends on it
+        run = drained(trained(unit.setting))
+    for name, variant in run.variants.items():
+        ensemble = variant.ensemble
+        if name not in (*WITHOUT_GATE, *GATED):
+            continue
+        model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
+        for member, seed in enumerate(ensemble.seeds):
+            row = rows.get(unit.keys[name, seed])
+            if row is None or row.chart_flat is None:
+                continue
+            accuracies = ensemble.train_accuracy[-1, member], ensemble.test_accuracy[-1, member]
+            about = row.key, row.task, row.variant, row.seed
+            if (row.train_accuracy, row.test_accuracy) != tuple(x.item() for x in accuracies):
+                yield ProvedModel(*about, False, False, 0.0, 0.0, 0)
+                continue
+            proof = prove_curvature(weight_chart(model.member(member)), budget=BUDGET)
+            flat = proof.flat == 1
+            yield ProvedModel(*about, True, flat, proof.positive, proof.negative, proof.count)

@@ -6,26 +6,15 @@ the answer would mostly say which are gated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.claims.claim import (
-    NOT_DONE,
-    NOT_ENOUGH,
-    NOT_SUPPORTED,
-    PARTLY,
-    SUPPORTED,
-    Claim,
-    Needs,
-    Thresholds,
-    Wording,
-)
+from gating_core.claims.claim import NOT_DONE, Claim, Needs, Thresholds, Word, Wording
 from gating_core.claims.correlations import METHODS, Group, PooledCorrelation, pooled_correlation
 from gating_core.claims.design import GATED, LINEAR, NONLINEAR, UNGATED
 from gating_core.claims.models import BASE, Gap, Models
-from gating_core.claims.rows import ModelRow, StackRow
 from gating_core.claims.text import MISSING, TextTable, counted, fixed, fixed_interval, listed
 
 MEASURES = {  # the paper's first
@@ -36,85 +25,62 @@ MEASURES = {  # the paper's first
 }
 KINDS = {"nonlinear": NONLINEAR, "linear": LINEAR}  # of tasks
 PROXY, EXACT = "proxy", "total_curvature"  # by which the claim is decided
-PEARSON, SPEARMAN = METHODS
-Named = tuple[str, str]  # measure and method
+PEARSON = METHODS[0]
 
 
 @dataclass(frozen=True, eq=False)
 class Relations:
     """Correlations with test accuracy within task and variant, by measure and method.
 
-    ``groups`` are the models they are of, by measure; ``keys`` those of their rows, group by group.
-    ``between`` is r over all models at once, which mostly says which ones are gated.
+    ``between`` is the proxy's r over all models at once, which mostly says which ones are gated.
     """
 
-    pooled: dict[Named, PooledCorrelation]
-    groups: dict[str, tuple[Group, ...]]
-    keys: dict[str, tuple[tuple[str, ...], ...]]
-    between: dict[str, float]
+    pooled: dict[tuple[str, str], PooledCorrelation]
+    between: float
     with_flat: PooledCorrelation  # of the proxy, by Pearson
-    model_count: int
+    failed_share: float  # of all models that should be there
     gaps: tuple[Gap, ...]
 
-    @property
-    def failed_share(self) -> float:
-        """Of all models that should be there."""
-        failed = sum(bool(gap.reason) for gap in self.gaps)
-        return failed / self.model_count if self.model_count else 0.0
 
-
-def relations(models: Models, _stacks: Sequence[StackRow], t: Thresholds) -> Relations:
+def relations(models: Models, t: Thresholds) -> Relations:
     """Correlate in the base: ungated and gated models, without the controls."""
     variants = [name for name in models.variants if name in (UNGATED, *GATED)]
-    groups, keys, between = {}, {}, {}
+    pooled = {}
     for measure in MEASURES:
-        curved = _groups(models, variants, measure, _is_curved)
-        groups[measure] = tuple(group for group, _ in curved)
-        keys[measure] = tuple(names for _, names in curved)
-        between[measure] = _over_all(_groups(models, variants, measure, _is_measured))
-    pooled = {
-        (measure, method): pooled_correlation(groups[measure], method, t.confidence)
-        for measure in MEASURES
-        for method in METHODS
-    }
-    all_groups = [group for group, _ in _groups(models, variants, PROXY, _is_measured)]
-    with_flat = pooled_correlation(all_groups, PEARSON, t.confidence)
+        groups = _groups(models, variants, measure, curved=True)
+        for method in METHODS:
+            pooled[measure, method] = pooled_correlation(groups, method, t.confidence)
+    every = _groups(models, variants, PROXY, curved=False)
+    with_flat = pooled_correlation(every, PEARSON, t.confidence)
     count = sum(len(models.at(BASE, task, x)) for task in models.tasks() for x in variants)
-    return Relations(pooled, groups, keys, between, with_flat, count, models.gaps(variants))
+    gaps = models.gaps(variants)
+    failed_share = sum(bool(gap.reason) for gap in gaps) / max(count, 1)
+    return Relations(pooled, _over_all(every), with_flat, failed_share, gaps)
 
 
-def _is_measured(row: ModelRow) -> bool:
-    return row.error is None and row.test_accuracy is not None
-
-
-def _is_curved(row: ModelRow) -> bool:
-    return _is_measured(row) and row.flat is False
-
-
-def _groups(
-    models: Models, variants: list[str], measure: str, chosen: Callable[[ModelRow], bool]
-) -> list[tuple[Group, tuple[str, ...]]]:
+def _groups(models: Models, variants: list[str], measure: str, curved: bool) -> tuple[Group, ...]:
+    """The measured models, or the ``curved`` ones among them."""
     groups = []
     for task in models.tasks():
         for variant in variants:
-            rows = [row for row in models.at(BASE, task, variant).values() if chosen(row)]
-            rows = [row for row in rows if getattr(row, measure) is not None]
-            if rows:
-                seeds = np.array([row.seed for row in rows])
-                x = np.array([getattr(row, measure) for row in rows], dtype=float)
-                y = np.array([row.test_accuracy for row in rows], dtype=float)
-                names = tuple(row.key for row in rows)
-                groups.append((Group(task, variant, seeds, x, y), names))
-    return groups
+            known = [
+                (row, getattr(row, measure), row.test_accuracy)
+                for row in models.at(BASE, task, variant).values()
+                if row.error is None and not (curved and row.flat is not False)
+            ]
+            known = [each for each in known if None not in each]
+            if known:
+                rows, x, y = zip(*known, strict=True)
+                seeds, keys = np.array([row.seed for row in rows]), tuple(row.key for row in rows)
+                groups.append(Group(task, variant, seeds, np.array(x), np.array(y), keys))
+    return tuple(groups)
 
 
-def _over_all(groups: list[tuple[Group, tuple[str, ...]]]) -> float:
+def _over_all(groups: Sequence[Group]) -> float:
     """Pearson's r of all models at once; NaN where there is none."""
     from scipy import stats  # here: half a second to import, and no worker needs it
 
-    if not groups:
-        return np.nan
-    x, y = (np.concatenate([getattr(group, name) for group, _ in groups]) for name in ("x", "y"))
+    x, y = (np.concatenate([[], *(getattr(of, name) for of in groups)]) for name in ("x", "y"))
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return np.nan
     return float(stats.pearsonr(x, y).statistic)
@@ -137,40 +103,45 @@ def too_few_groups(
     return f"too few groups of task and variant: {listing}; {t.fewest_groups} are needed."
 
 
-def go_together(evidence: Relations, t: Thresholds) -> str:
+def go_together(evidence: Relations, t: Thresholds) -> Word:
     """Decide within task and variant, for the paper's proxy and for exact curvature."""
     proxy, exact = evidence.pooled[PROXY, PEARSON], evidence.pooled[EXACT, PEARSON]
     if too_few_groups(evidence, t):
-        return NOT_ENOUGH
+        return Word.NOT_ENOUGH
     known = (np.isfinite(r.low) and r.seed_count >= t.fewest_seeds for r in (proxy, exact))
     if not all(known) or evidence.failed_share > t.most_failed:
-        return NOT_ENOUGH
+        return Word.NOT_ENOUGH
     if proxy.low > 0 and exact.low > 0 and proxy.high >= t.paper_r:
-        return SUPPORTED
-    return PARTLY if proxy.low > 0 or exact.low > 0 else NOT_SUPPORTED
+        return Word.SUPPORTED
+    return Word.PARTLY if proxy.low > 0 or exact.low > 0 else Word.NOT_SUPPORTED
 
 
 # --- Text -----------------------------------------------------------------------------------------
 
 
-def _wording(evidence: Relations, word: str, t: Thresholds) -> Wording:
+def _wording(evidence: Relations, word: Word, t: Thresholds) -> Wording:
     proxy, exact = evidence.pooled[PROXY, PEARSON], evidence.pooled[EXACT, PEARSON]
+    of_proxy, of_exact = r_text(proxy), r_text(exact)
     few = too_few_groups(evidence, t)
     text = f"There are {few} " if few else ""
     text += "Within task and variant, test accuracy correlates with the paper's proxy at r ="
-    text += f" {fixed(proxy.r)} {fixed_interval(proxy.low, proxy.high)} and with ∫|K| dA at r ="
-    text += f" {fixed(exact.r)} {fixed_interval(exact.low, exact.high)}"
+    text += f" {of_proxy} and with ∫|K| dA at r = {of_exact}"
     text += f" ({counted(exact.group_count, 'group')}, {counted(exact.seed_count, 'seed')})."
     text += f" The paper reports {t.paper_r:g}."
-    between = evidence.between[PROXY]
-    if not np.isnan(between):
-        text += f" Over all models at once the proxy's r is {fixed(between)}. This mostly restates"
-        text += " how tasks and gates differ."
+    if not np.isnan(evidence.between):
+        text += f" Over all models at once the proxy's r is {fixed(evidence.between)}. This mostly"
+        text += " restates how tasks and gates differ."
     text += "" if few else f" {_what_follows(proxy, exact)}"
     change = f"Intervals of both above zero, and the proxy's up to {t.paper_r:g}, would support it."
-    if word == SUPPORTED:
+    if word == Word.SUPPORTED:
         change = "An interval that reaches zero."
-    return Wording(text, table(evidence), change)
+    summary = f"r = {of_exact} for ∫|K| dA, {of_proxy} for the proxy"
+    return Wording(summary, text, table(evidence), change)
+
+
+def r_text(r: PooledCorrelation) -> str:
+    """Return r with its interval."""
+    return f"{fixed(r.r)} {fixed_interval(r.low, r.high)}"
 
 
 def _what_follows(proxy: PooledCorrelation, exact: PooledCorrelation) -> str:
@@ -182,19 +153,12 @@ def _what_follows(proxy: PooledCorrelation, exact: PooledCorrelation) -> str:
         return "The two measures agree: in these groups the proxy can stand for curvature."
     if known == (False, False):
         return "The two measures agree: neither is known to be positive."
-    overlap = " The intervals overlap, so the two need not differ." * (
-        proxy.low <= exact.high and exact.low <= proxy.high
-    )
-    if known[0]:
-        return (
-            "The two measures disagree: accuracy is known to go with the proxy, but not with"
-            " curvature. The proxy also contains warping, bending and the scale of the"
-            f" output.{overlap}"
-        )
-    return (
-        "The two measures disagree: accuracy is known to go with curvature, but not with the"
-        f" proxy. The proxy also contains warping, bending and the scale of the output.{overlap}"
-    )
+    one, other = ("the proxy", "curvature") if known[0] else ("curvature", "the proxy")
+    text = f"The two measures disagree: accuracy is known to go with {one}, but not with {other}."
+    text += " The proxy also contains warping, bending and the scale of the output."
+    if proxy.low <= exact.high and exact.low <= proxy.high:
+        text += " The intervals overlap, so the two need not differ."
+    return text
 
 
 def table(evidence: Relations) -> TextTable:
@@ -202,19 +166,16 @@ def table(evidence: Relations) -> TextTable:
     columns = ("measure", "within", "r (Pearson)", "95 % interval", "r (Spearman)",
                "95 % interval of Spearman's", "groups or models")  # fmt: skip
     rows = []
-    for measure, title in MEASURES.items():
-        a, b = evidence.pooled[measure, PEARSON], evidence.pooled[measure, SPEARMAN]
-        rows.append((
-            title, "all groups", fixed(a.r), fixed_interval(a.low, a.high), fixed(b.r),
-            fixed_interval(b.low, b.high), counted(a.group_count, "group"),
-        ))  # fmt: skip
-    flat = evidence.with_flat
-    rows.append((
-        MEASURES[PROXY] + ", flat models included", "all groups", fixed(flat.r),
-        fixed_interval(flat.low, flat.high), MISSING, MISSING, counted(flat.group_count, "group"),
-    ))  # fmt: skip
+    pooled = {
+        title: [evidence.pooled[name, x] for x in METHODS] for name, title in MEASURES.items()
+    }
+    pooled[f"{MEASURES[PROXY]}, flat models included"] = [evidence.with_flat]
+    for title, both in pooled.items():
+        numbers = [text for r in both for text in (fixed(r.r), fixed_interval(r.low, r.high))]
+        numbers += [MISSING] * (4 - len(numbers))
+        rows.append((title, "all groups", *numbers, counted(both[0].group_count, "group")))
     for measure in (PROXY, EXACT):
-        of = (evidence.pooled[measure, method].groups for method in (PEARSON, SPEARMAN))
+        of = (evidence.pooled[measure, method].groups for method in METHODS)
         for a, b in zip(*of, strict=True):
             r, rank_r = (MISSING if x.r is None else fixed(x.r) for x in (a, b))
             rows.append((
@@ -222,14 +183,6 @@ def table(evidence: Relations) -> TextTable:
                 counted(a.count, "model"),
             ))  # fmt: skip
     return TextTable(columns, tuple(rows))
-
-
-def _summary(evidence: Relations, _: Thresholds) -> str:
-    parts = []
-    for name, words in ((EXACT, "∫|K| dA"), (PROXY, "the proxy")):
-        r = evidence.pooled[name, PEARSON]
-        parts.append(f"{fixed(r.r)} {fixed_interval(r.low, r.high)} for {words}")
-    return "r = " + ", ".join(parts)
 
 
 C6 = Claim(
@@ -252,5 +205,4 @@ C6 = Claim(
     evidence=relations,
     decide=go_together,
     wording=_wording,
-    summary=_summary,
 )

@@ -6,18 +6,15 @@ what the store has is not done twice.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gating_core.claims.errors import Refused
-from gating_core.claims.rows import Row
-from gating_core.claims.selection import Selection
+from gating_core.claims.models import Row
+from gating_core.claims.selection import Selection, Unit
 from gating_core.claims.store import LEASE_SECONDS, Store
-from gating_core.claims.units import Unit
 
 if TYPE_CHECKING:
     from gating_core.claims.workers import Workers
@@ -74,31 +71,38 @@ def run_study(
         return
     from gating_core.claims.workers import Workers  # here: Dask takes seconds to import
 
-    with (start or Workers)(scheduler, workers) as team, _Leases(store) as leases:
-        yield from _work(study, team, leases)
+    with (start or Workers)(scheduler, workers) as team:
+        yield from _work(study, team)
 
 
-def _work(study: _Study, team: Workers, leases: _Leases) -> Iterator[Progress]:
-    running: dict[str, Unit] = {}
-    while study.waiting or running:
-        begin, workers = time.perf_counter(), team.threads
-        study.workers = max(workers, 1)
-        for unit in study.take(leases, workers + AHEAD - len(running)):
-            running[unit.dumped()] = unit
-            team.submit(unit.dumped())
-        arrived: list[Row] = []
-        for text, result in team.finished(HEARTBEAT_SECONDS):
-            unit = running.pop(text)
-            if isinstance(result, str):
-                study.failed(unit, result)
-            else:
-                study.store.write(result)
-                study.finished(unit)
-                arrived += result
-            leases.release(unit.key)
-        if workers:
-            study.seconds += time.perf_counter() - begin
-        yield study.progress(tuple(arrived), workers)
+def _work(study: _Study, team: Workers) -> Iterator[Progress]:
+    running: dict[str, Unit] = {}  # whose leases are ours
+    store, renewed = study.store, time.perf_counter()
+    try:
+        while study.waiting or running:
+            begin, workers = time.perf_counter(), team.threads
+            if begin - renewed > LEASE_SECONDS / 3:
+                store.lease([unit.key for unit in running.values()])
+                renewed = begin
+            study.workers = max(workers, 1)
+            for unit in study.take(workers + AHEAD - len(running)):
+                running[unit.dumped()] = unit
+                team.submit(unit.dumped())
+            arrived: list[Row] = []
+            for text, result in team.finished(HEARTBEAT_SECONDS):
+                unit = running.pop(text)
+                if isinstance(result, str):
+                    study.failed(unit, result)
+                else:
+                    store.write(result)
+                    study.finished(unit)
+                    arrived += result
+                store.release([unit.key])
+            if workers:
+                study.seconds += time.perf_counter() - begin
+            yield study.progress(tuple(arrived), workers)
+    finally:
+        store.release([unit.key for unit in running.values()])
 
 
 class _Study:
@@ -106,31 +110,30 @@ class _Study:
 
     def __init__(self, selection: Selection, store: Store, workers: int) -> None:
         self.store, self.workers = store, workers
-        self.units = {unit.key: unit for unit in selection.units()}
-        self.total = sum(len(unit.keys) for unit in self.units.values())
+        units = list(selection.units())
+        self.total = sum(len(unit.keys) for unit in units)
         self.failures: list[str] = []
         self.seconds = self.finished_seconds = 0.0  # that it took, and that it would have taken
-        present = store.present(key for unit in self.units.values() for key in unit.keys.values())
+        present = store.present(key for unit in units for key in unit.keys.values())
         self.done = len(present)
-        missing = {key: self._missing(unit, present) for key, unit in self.units.items()}
-        self.waiting = deque(unit for key, unit in self.units.items() if missing[key])
+        self.missing = {unit.key: _missing(unit, present) for unit in units}
+        self.waiting = deque(unit for unit in units if self.missing[unit.key])
         self.left = {unit.key: unit.seconds for unit in self.waiting}
-        self.missing = missing
 
-    def take(self, leases: _Leases, count: int) -> list[Unit]:
+    def take(self, count: int) -> list[Unit]:
         """Up to ``count`` units that nobody else works on and that nobody has done."""
         taken: list[Unit] = []
         for _ in range(len(self.waiting)):
             if len(taken) >= count:
                 break
             unit = self.waiting.popleft()
-            mine = leases.take(unit.key)
-            missing = self._missing(unit, self.store.present(unit.keys.values()))
+            mine = self.store.lease([unit.key])
+            missing = _missing(unit, self.store.present(unit.keys.values()))
             self.done += self.missing[unit.key] - missing
             self.missing[unit.key] = missing
             if not missing:
                 self.left.pop(unit.key)
-                leases.release(unit.key)
+                self.store.release([unit.key])
             elif mine:
                 taken.append(unit)
             else:
@@ -151,49 +154,6 @@ class _Study:
         left = pace * sum(self.left.values())
         return Progress(self.done, self.total, left, arrived, tuple(self.failures), workers)
 
-    @staticmethod
-    def _missing(unit: Unit, present: set[str]) -> int:
-        return len(set(unit.keys.values()) - present)
 
-
-class _Leases:
-    """The units that are ours, as long as this process lives: a thread renews the leases."""
-
-    def __init__(self, store: Store) -> None:
-        self._store, self._held = store, set[str]()
-        self._trouble: Refused | None = None
-        self._lock, self._end = threading.Lock(), threading.Event()
-        self._thread = threading.Thread(target=self._renew, daemon=True)
-
-    def take(self, unit: str) -> bool:
-        """Whether ``unit`` is ours from now on."""
-        if self._trouble is not None:
-            raise self._trouble
-        with self._lock:
-            self._held |= self._store.lease([unit])
-            return unit in self._held
-
-    def release(self, unit: str) -> None:
-        with self._lock:
-            if unit in self._held:
-                self._held.discard(unit)
-                self._store.release([unit])
-
-    def __enter__(self) -> _Leases:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._thread.join()
-        if self._trouble is None:
-            self._store.release(self._held)
-
-    def _renew(self) -> None:
-        while not self._end.wait(LEASE_SECONDS / 3):
-            with self._lock:
-                try:
-                    self._store.lease(sorted(self._held))
-                except Refused as error:
-                    self._trouble = error
-                    return
+def _missing(unit: Unit, present: set[str]) -> int:
+    return len(set(unit.keys.values()) - present)

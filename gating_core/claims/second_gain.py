@@ -9,19 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from gating_core.claims.claim import (
-    NOT_DONE,
-    NOT_ENOUGH,
-    NOT_SUPPORTED,
-    PARTLY,
-    SUPPORTED,
-    Claim,
-    Needs,
-    Thresholds,
-    Wording,
-    guarded,
-)
-from gating_core.claims.design import BASE_SETTING, PRIMARY, SECOND_PARTS, UNGATED, VARIED
+import numpy as np
+
+from gating_core.claims.claim import NOT_DONE, Claim, Needs, Thresholds, Word, Wording, guarded
+from gating_core.claims.design import PRIMARY, SECOND_PARTS, UNGATED, VARIED
 from gating_core.claims.design import VARIED_TASKS as TASKS
 from gating_core.claims.gain import (
     ACCURACY,
@@ -30,34 +21,23 @@ from gating_core.claims.gain import (
     Comparison,
     Differences,
     Measure,
-    adjusted,
-    ahead_on_tasks,
+    ahead_text,
     compared,
     differences,
     gain_wording,
     table,
 )
 from gating_core.claims.models import Conditions, Gap, Models
-from gating_core.claims.pairs import PAIRS_FAILED, normalised_proxy, proxy
-from gating_core.claims.rows import StackRow
+from gating_core.claims.pairs import PAIRS_FAILED, pairs_of
 from gating_core.claims.statistics import holm, paired
 from gating_core.claims.text import TextTable, counted, fixed, listed
 
 # Where an ungated model can curve on the query chart.
-SETTINGS = tuple(
-    Conditions(
-        source=varied.get("source", "memory"),
-        depth=varied.get("depth", BASE_SETTING["depth"]),
-        values=varied.get("value_count", BASE_SETTING["value_count"]),
-        residual=varied.get("residual", False),
-    )
-    for part in SECOND_PARTS
-    for varied in VARIED[part]
-)
+SETTINGS = tuple(Conditions(**varied) for part in SECOND_PARTS for varied in VARIED[part])
 MEASURES = (
     replace(CURVATURE, title="total curvature ∫|K| dA"),
-    Measure(proxy, "more curved", "the paper's proxy"),
-    Measure(normalised_proxy, "more curved", "the normalised proxy"),
+    Measure("proxy", "more curved", "the paper's proxy"),
+    Measure("normalised_proxy", "more curved", "the normalised proxy"),
 )
 
 # --- C3 -------------------------------------------------------------------------------------------
@@ -74,94 +54,72 @@ class ByMeasure:
     gaps: tuple[Gap, ...]
 
 
-def by_measure(models: Models, _stacks: Sequence[StackRow], t: Thresholds) -> ByMeasure:
+def by_measure(models: Models, t: Thresholds) -> ByMeasure:
     """Compare in all `SETTINGS` that there are rows of."""
-    some = [
-        (measure, compared(models, at, task, PRIMARY, UNGATED, measure.quantity, t))
+    pairs = [
+        (measure.title, one)
         for measure in MEASURES
         for at in SETTINGS
-        for task in models.tasks(at)
+        for one in pairs_of(models, PRIMARY, UNGATED, measure.column, at)
     ]
-    there = [(measure.title, one) for measure, one in some if one is not None]
-    every = adjusted([one for _, one in there], t)
     cells = {measure.title: list[Comparison]() for measure in MEASURES}
-    for (title, _), one in zip(there, every, strict=True):
+    for (title, _), one in zip(pairs, compared([one for _, one in pairs], t), strict=True):
         cells[title].append(one)
     gaps = models.gaps((PRIMARY, UNGATED), SETTINGS)
     return ByMeasure({title: tuple(of) for title, of in cells.items()}, gaps)
 
 
-def curved_by_measure(evidence: ByMeasure, t: Thresholds) -> str:
+def curved_by_measure(evidence: ByMeasure, t: Thresholds) -> Word:
     """Decide by how many measures hold."""
     families = list(evidence.cells.values())
-    tested = [one for one in families[0] if one.count >= t.fewest_seeds]
-    settings = [one.conditions for one in tested]
+    settings = [one.pairs.conditions for one in families[0] if one.pairs.count >= t.fewest_seeds]
     full = [at for at in set(settings) if settings.count(at) >= t.fewest_tasks]
 
-    def word(worst: bool) -> str:
+    def word(worst_case: bool) -> Word:
         if len(full) < t.fewest_settings:
-            return NOT_ENOUGH
-        ahead = [[_ahead(one, t, worst) for one in family] for family in families]
-        if all(all(family) for family in ahead):
-            return SUPPORTED
-        return PARTLY if any(holds(family, t, worst) for family in families) else NOT_SUPPORTED
+            return Word.NOT_ENOUGH
+        if all(one.ahead(t.level, worst_case) for family in families for one in family):
+            return Word.SUPPORTED
+        some = any(holds(family, t, worst_case) for family in families)
+        return Word.PARTLY if some else Word.NOT_SUPPORTED
 
     return guarded(word(False), word(True))
 
 
-def holds(family: Sequence[Comparison], t: Thresholds, worst: bool = False) -> bool:
+def holds(family: Sequence[Comparison], t: Thresholds, worst_case: bool = False) -> bool:
     """Whether the gated models are ahead in most cells of one measure, and behind in none."""
-    ahead = sum(_ahead(one, t, worst) for one in family)
+    ahead = sum(one.ahead(t.level, worst_case) for one in family)
     behind = any(one.behind(t.level) for one in family)
     return bool(family) and ahead >= t.most_cells * len(family) and not behind
 
 
-def _ahead(one: Comparison, t: Thresholds, worst: bool) -> bool:
-    return one.ahead_in_the_worst_case(t.level) if worst else one.ahead(t.level)
-
-
-def _counts(evidence: ByMeasure, t: Thresholds) -> str:
-    parts = []
-    for title, family in evidence.cells.items():
-        ahead = sum(one.ahead(t.level) for one in family)
-        behind = sum(one.behind(t.level) for one in family)
-        parts.append(f"ahead in {ahead} and behind in {behind} by {title}")
-    count = max(map(len, evidence.cells.values()))
-    return f"Of {count} settings and tasks gated models are significantly {'; '.join(parts)}."
-
-
-def _measure_wording(evidence: ByMeasure, word: str, t: Thresholds) -> Wording:
+def _measure_wording(evidence: ByMeasure, word: Word, t: Thresholds) -> Wording:
     hold = [title for title, family in evidence.cells.items() if holds(family, t)]
     fail = [title for title in evidence.cells if title not in hold]
-    if not any(evidence.cells.values()):
+    ahead = [sum(one.ahead(t.level) for one in of) for of in evidence.cells.values()]
+    behind = [sum(one.behind(t.level) for one in of) for of in evidence.cells.values()]
+    count = max(map(len, evidence.cells.values()))
+    if not count:
         text = "There are no pairs of models in settings where an ungated one can curve."
     else:
-        clauses = [f"holds by {listed(hold)}"] * bool(hold)
-        clauses += [f"not by {listed(fail)}"] * bool(fail)
-        text = f"Where ungated models can curve, the claim {', '.join(clauses)}." if hold else (
-            f"Where ungated models can curve, the claim holds by none of {listed(fail)}."
-        )  # fmt: skip
-        text += f" {_counts(evidence, t)}"
-    if word == SUPPORTED:
+        text = "Where ungated models can curve, the claim holds by "
+        text += f"{listed(hold)}" if hold else f"none of {listed(fail)}"
+        text += f", not by {listed(fail)}." if hold and fail else "."
+        counts = "; ".join(
+            f"ahead in {more} and behind in {less} by {title}"
+            for title, more, less in zip(evidence.cells, ahead, behind, strict=True)
+        )
+        text += f" Of {count} settings and tasks gated models are significantly {counts}."
+    if word == Word.SUPPORTED:
         changes = "One setting and task without a significant difference, by any of the measures."
-    elif word == NOT_ENOUGH:
+    elif word == Word.NOT_ENOUGH:
         changes = f"{t.fewest_seeds} pairs each on {t.fewest_tasks} tasks in {t.fewest_settings}"
         changes += " settings, with few failures."
     else:
         changes = "It would be supported if gated models were ahead everywhere, by all measures."
-    return Wording(text, _measure_table(evidence), changes)
-
-
-def _measure_table(evidence: ByMeasure) -> TextTable:
-    tables = [(title, table(family)) for title, family in evidence.cells.items()]
-    columns = ("measure", *tables[0][1].columns)
-    return TextTable(columns, tuple((title, *row) for title, of in tables for row in of.rows))
-
-
-def _measure_summary(evidence: ByMeasure, t: Thresholds) -> str:
-    ahead = [f"{sum(x.ahead(t.level) for x in of)}" for of in evidence.cells.values()]
-    count = max(map(len, evidence.cells.values()))
-    return f"ahead in {listed(ahead)} of {count} by ∫|K| dA, proxy, normalised proxy"
+    summary = f"ahead in {listed(map(str, ahead))} of {count} by ∫|K| dA, proxy, normalised proxy"
+    full = TextTable.joined("measure", {name: table(of) for name, of in evidence.cells.items()})
+    return Wording(summary, text, full, changes)
 
 
 SECOND_C3 = Claim(
@@ -185,7 +143,6 @@ SECOND_C3 = Claim(
     evidence=by_measure,
     decide=curved_by_measure,
     wording=_measure_wording,
-    summary=_measure_summary,
     why="The first edition compared with ungated models of one layer and three values. Their"
     " total curvature is zero by theorem, so it compared a number that is never negative with zero,"
     " by one measure alone.",
@@ -213,31 +170,26 @@ class Reached:
 
 def reached(evidence: Differences, t: Thresholds) -> tuple[Reached, ...]:
     """Compare on all tasks with pairs enough, the gate's greatest gain first; Holm's over these."""
-    own = {one.task: one for one in evidence.controls.get(ADDITIVE, ())}
+    own = {one.pairs.task: one for one in evidence.controls.get(ADDITIVE, ())}
     tasks = []
     for gain in evidence.deciding:
-        rest = own.get(gain.task)
-        if rest is None or gain.measured is None or rest.measured is None:
+        if (rest := own.get(gain.pairs.task)) is None:
             continue
-        whole, less = (
-            dict(zip(of.seeds, of.differences, strict=True))
-            for of in (gain.measured, rest.measured)
-        )
-        seeds = [seed for seed in whole if seed in less]
-        if len(seeds) >= t.fewest_seeds:
-            tasks.append((
-                gain.task, rest.ahead(t.level), paired(seeds, [whole[s] for s in seeds]).mean,
-                paired(seeds, [less[s] for s in seeds]).mean,
-                paired(seeds, [whole[s] / 2 - less[s] for s in seeds]),
-            ))  # fmt: skip
-    p = holm([half.p for *_, half in tasks])
-    reached = [
+        whole, less = gain.pairs.differences, rest.pairs.differences
+        both = {seed: (whole[seed][0], less[seed][0]) for seed in whole if seed in less}
+        if len(both) >= t.fewest_seeds:
+            gains, lefts = np.array([*both.values()]).T
+            half = paired([*both], gains / 2 - lefts)
+            tasks.append((gain.pairs.task, gains.mean(), lefts.mean(), half, rest.ahead(t.level)))
+    p = holm([half.p for *_, half, _ in tasks])
+    every = [
         Reached(
-            task, 100 * gain, 100 * (gain - less), bool(each <= t.level and half.mean > 0), ahead
+            task, float(100 * gain), float(100 * (gain - less)),
+            bool(each <= t.level and half.mean > 0), ahead,
         )
-        for (task, ahead, gain, less, half), each in zip(tasks, p, strict=True)
-    ]
-    return tuple(sorted(reached, key=lambda one: -one.gain))
+        for (task, gain, less, half, ahead), each in zip(tasks, p, strict=True)
+    ]  # fmt: skip
+    return tuple(sorted(every, key=lambda one: -one.gain))
 
 
 def _shares(tasks: Sequence[Reached]) -> str:
@@ -248,9 +200,10 @@ def _shares(tasks: Sequence[Reached]) -> str:
     ])  # fmt: skip
 
 
-def _gain_wording(evidence: Differences, word: str, t: Thresholds) -> Wording:
+def _gain_wording(evidence: Differences, word: Word, t: Thresholds) -> Wording:
     wording = gain_wording(evidence, word, t)
     tasks = reached(evidence, t)
+    summary = ahead_text(evidence, t)
     if not tasks:
         text = "There is no additive control to compare with."
     else:
@@ -263,14 +216,8 @@ def _gain_wording(evidence: Differences, word: str, t: Thresholds) -> Wording:
         text += f"; on {'the others' if most else 'these'} it reaches {_shares(rest)}" * bool(rest)
         text += ". What multiplication adds"
         text += f" is significant on {sum(one.own for one in tasks)} of {len(tasks)}."
-    return replace(wording, sentences=f"{text} {wording.sentences}")
-
-
-def _gain_summary(evidence: Differences, t: Thresholds) -> str:
-    tasks = reached(evidence, t)
-    ahead = sum(one.ahead(t.level) for one in evidence.deciding)
-    text = f"gated ahead on {ahead} of {counted(len(evidence.deciding), 'task')}"
-    return f"{text}; adding gives most of it on {sum(x.most for x in tasks)}" if tasks else text
+        summary += f"; adding gives most of it on {len(most)}"
+    return replace(wording, summary=summary, sentences=f"{text} {wording.sentences}")
 
 
 SECOND_C4 = replace(
@@ -282,9 +229,7 @@ SECOND_C4 = replace(
     " multiplying reaches.",
     needs=replace(C4.needs, variants=(UNGATED, PRIMARY, ADDITIVE)),
     evidence=partial(differences, ACCURACY, shown=(PRIMARY, ADDITIVE)),
-    decide=ahead_on_tasks,
     wording=_gain_wording,
-    summary=_gain_summary,
     why="The first edition named the controls last, and did not say that adding instead of"
     " multiplying gives most of the gain. What decides is the same.",
 )

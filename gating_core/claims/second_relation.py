@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gating_core.claims.claim import (
-    NOT_ENOUGH,
-    NOT_SUPPORTED,
-    PARTLY,
-    SUPPORTED,
-    Claim,
-    Needs,
-    Thresholds,
-    Wording,
-)
+from gating_core.claims.claim import Claim, Needs, Thresholds, Word, Wording
 from gating_core.claims.correlations import PooledCorrelation
 from gating_core.claims.design import LINEAR, NONLINEAR
 from gating_core.claims.models import Gap, Models
@@ -27,12 +17,12 @@ from gating_core.claims.relation import (
     PEARSON,
     PROXY,
     Relations,
+    r_text,
     relations,
     table,
     too_few_groups,
 )
-from gating_core.claims.rows import StackRow
-from gating_core.claims.text import TextTable, counted, fixed, fixed_interval, listed
+from gating_core.claims.text import TextTable, counted, fixed, listed
 
 SHORT = {EXACT: "∫|K| dA", PROXY: "the proxy"}
 
@@ -53,76 +43,69 @@ class RelationsByKind:
         return self.kinds[kind].pooled[measure, PEARSON]
 
     @property
-    def deciding(self) -> dict[tuple[str, str], PooledCorrelation]:
-        """The four correlations that decide, by kind and measure."""
-        return {(kind, measure): self.pooled(kind, measure) for kind in self.kinds
-                for measure in (EXACT, PROXY)}  # fmt: skip
+    def deciding(self) -> list[PooledCorrelation]:
+        """The four correlations that decide."""
+        return [self.pooled(kind, measure) for kind in self.kinds for measure in SHORT]
 
 
-def by_kind(models: Models, stacks: Sequence[StackRow], t: Thresholds) -> RelationsByKind:
+def by_kind(models: Models, t: Thresholds) -> RelationsByKind:
     """Correlate in the base, for each kind of task."""
     narrower = replace(t, level=t.level / len(KINDS))
     return RelationsByKind({
-        kind: relations(models.of_tasks(tasks), stacks, narrower) for kind, tasks in KINDS.items()
+        kind: relations(models.of_tasks(tasks), narrower) for kind, tasks in KINDS.items()
     })  # fmt: skip
 
 
-def together_by_kind(evidence: RelationsByKind, t: Thresholds) -> str:
+def together_by_kind(evidence: RelationsByKind, t: Thresholds) -> Word:
     """Decide within each kind, for the paper's proxy and for exact curvature."""
-    every = evidence.deciding.values()
+    every = evidence.deciding
     few = any(_too_few(evidence, kind, t) for kind in KINDS)
     known = all(np.isfinite(r.low) and r.seed_count >= t.fewest_seeds for r in every)
     if few or not known or any(of.failed_share > t.most_failed for of in evidence.kinds.values()):
-        return NOT_ENOUGH
+        return Word.NOT_ENOUGH
     reaches = all(evidence.pooled(kind, PROXY).high >= t.paper_r for kind in KINDS)
     if all(r.low > 0 for r in every) and reaches:
-        return SUPPORTED
-    return PARTLY if any(r.low > 0 for r in every) else NOT_SUPPORTED
+        return Word.SUPPORTED
+    return Word.PARTLY if any(r.low > 0 for r in every) else Word.NOT_SUPPORTED
 
 
 def _too_few(evidence: RelationsByKind, kind: str, t: Thresholds) -> str:
     return too_few_groups(evidence.kinds[kind], t, {kind: KINDS[kind]})
 
 
-def _wording(evidence: RelationsByKind, word: str, t: Thresholds) -> Wording:
-    parts = []
+def _wording(evidence: RelationsByKind, word: Word, t: Thresholds) -> Wording:
+    sentences, short, few = [], [], False
     for kind in evidence.kinds:
-        if few := _too_few(evidence, kind, t):
-            parts.append(f"There are {few}")
-            continue
-        clauses = [f"{_sign(r)} with {SHORT[m]} (r = {fixed(r.r)} {fixed_interval(r.low, r.high)})"
-                for (k, m), r in evidence.deciding.items() if k == kind]  # fmt: skip
         exact = evidence.pooled(kind, EXACT)
+        short.append(f"{fixed(exact.r)} on {kind}")
+        if reason := _too_few(evidence, kind, t):
+            sentences.append(f"There are {reason}")
+            few = True
+            continue
+        clauses = [
+            f"{_sign(r)} with {SHORT[measure]} (r = {r_text(r)})"
+            for measure in SHORT
+            for r in [evidence.pooled(kind, measure)]
+        ]
         count = f"{counted(exact.group_count, 'group')}, {counted(exact.seed_count, 'seed')}"
-        parts.append(f"On {kind} tasks accuracy goes {listed(clauses)}; {count}.")
-    signs = {_sign(r) for r in evidence.deciding.values() if np.isfinite(r.low)}
+        sentences.append(f"On {kind} tasks accuracy goes {listed(clauses)}; {count}.")
+    signs = {_sign(r) for r in evidence.deciding if np.isfinite(r.low)}
     if {"up", "down"} <= signs:
-        parts.append("The signs differ: curvature does not go with accuracy as such.")
-    parts.append(f"The paper reports {t.paper_r:g}.")
+        sentences.append("The signs differ: curvature does not go with accuracy as such.")
+    sentences.append(f"The paper reports {t.paper_r:g}.")
     change = f"Four intervals above zero, the proxy's up to {t.paper_r:g}, would support it."
-    if word == SUPPORTED:
+    if word == Word.SUPPORTED:
         change = "An interval that reaches zero."
-    elif word == NOT_ENOUGH:
+    elif word == Word.NOT_ENOUGH:
         change = f"{t.fewest_groups} groups of {t.fewest_seeds} models on tasks of either kind."
-    return Wording(" ".join(parts), _table(evidence), change)
+    summary = "too few groups" if few else f"r of {SHORT[EXACT]}: {', '.join(short)} tasks"
+    full = TextTable.joined("tasks", {kind: table(of) for kind, of in evidence.kinds.items()})
+    return Wording(summary, " ".join(sentences), full, change)
 
 
 def _sign(r: PooledCorrelation) -> str:
     """Which way accuracy goes while the measure grows."""
     return "up" if r.low > 0 else "down" if r.high < 0 else "neither up nor down"
-
-
-def _table(evidence: RelationsByKind) -> TextTable:
-    tables = [(kind, table(of)) for kind, of in evidence.kinds.items()]
-    columns = ("tasks", *tables[0][1].columns)
-    return TextTable(columns, tuple((kind, *row) for kind, of in tables for row in of.rows))
-
-
-def _summary(evidence: RelationsByKind, t: Thresholds) -> str:
-    if any(_too_few(evidence, kind, t) for kind in KINDS):
-        return "too few groups"
-    parts = [f"{fixed(evidence.pooled(kind, EXACT).r)} on {kind}" for kind in KINDS]
-    return f"r of {SHORT[EXACT]}: {', '.join(parts)} tasks"
 
 
 SECOND_C6 = Claim(
@@ -145,7 +128,6 @@ SECOND_C6 = Claim(
     evidence=by_kind,
     decide=together_by_kind,
     wording=_wording,
-    summary=_summary,
     why="The first edition pooled correlations of opposite signs: positive on nonlinear tasks,"
     " negative on linear ones.",
 )

@@ -4,16 +4,25 @@ Every model is one member of a batched ensemble, and a `Unit` of work is such an
 variants of one setting with up to 16 seeds. The study begins with the first 16 seeds of all
 settings, so that every claim has something to go by early, and the quick study is the first part
 of the full one.
+
+A row's key is a hash of everything that its numbers follow from: the study's version, all of the
+setting that it was trained in (with which seeds and variants together, because rounding depends on
+that), and which member it is. It is the same in every process and on every machine. What a setting
+has at its default is left out, so that a new field changes no key.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import lru_cache
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property, lru_cache
+from itertools import product
+from typing import TypeVar
 
 from gating_core.checks import check_choice, check_flag, check_integer
+from gating_core.claims.claim import Needs
 from gating_core.claims.design import (
     BASE_SETTING,
     BASE_VARIANTS,
@@ -30,16 +39,120 @@ from gating_core.claims.design import (
     VARIED_TASKS,
     VARIED_VARIANTS,
 )
-from gating_core.claims.units import ModelUnit, StackUnit, Unit
 from gating_core.claims.verdicts import CLAIMS, SECOND
 from gating_core.experiments.comparison import LIMITS, VARIANTS, Setting
 from gating_core.experiments.depth import DepthRequest
 from gating_core.tasks import TASKS
 from gating_core.training.ensemble import batches_of
 
+# Raise it when the numbers of rows change: a test computes some shipped rows anew and says so.
+STUDY_VERSION = "1"
+REGIME = "aligned"  # the structured regime, in our reading
+# Once measured on one core: the time left follows from it, in proportion to what has been done.
+TRAINING_SECONDS = 8e-8  # for one of a setting's `training_numbers`
+MEASURING_SECONDS = 0.04  # for one layer of one model
+STACK_SECONDS = 0.7
+Member = TypeVar("Member", bound=tuple)
 UNIT_SEEDS = 16
 STACK_DEPTH = 16
 SIZES_CACHED = 64  # three numbers each
+EVERYTHING = Needs(tuple(TASKS), tuple(VARIANTS), PARTS)
+
+
+@dataclass(frozen=True)
+class ModelUnit:
+    """All variants and seeds of ``setting``, which are trained as one ensemble."""
+
+    part: str  # of the grid
+    setting: Setting
+
+    @cached_property
+    def keys(self) -> dict[tuple[str, int], str]:
+        """The keys of its rows, by variant and seed."""
+        return _keys("model", self.setting, product(self.setting.variants, self.setting.seeds))
+
+    @property
+    def key(self) -> str:
+        """Of the unit itself, as its lease is called: that of its first row."""
+        return next(iter(self.keys.values()))
+
+    @property
+    def seconds(self) -> float:
+        """Roughly how long it takes on one core; up to twice as long, or half."""
+        layers = len(self.keys) * self.setting.depth
+        return self.setting.training_numbers * TRAINING_SECONDS + layers * MEASURING_SECONDS
+
+    @property
+    def text(self) -> str:
+        """What it is, for a message."""
+        setting = self.setting
+        names = ", ".join(setting.variants)
+        return (
+            f"{setting.task}: {names}; {setting.source}, depth {setting.depth},"
+            f" n = {setting.value_count}, seeds {setting.seeds[0]} to {setting.seeds[-1]}"
+        )
+
+    def dumped(self) -> str:
+        """As a text that `loaded` reads."""
+        return json.dumps({"part": self.part, "setting": asdict(self.setting)})
+
+
+@dataclass(frozen=True)
+class StackUnit:
+    """Aligned scalar gates on the flat sheet, after each layer, for every seed of ``request``."""
+
+    request: DepthRequest
+
+    @cached_property
+    def keys(self) -> dict[tuple[int, int], str]:
+        """The keys of its rows, by seed and depth."""
+        depths = range(1, self.request.depth + 1)
+        return _keys("stack", self.request, product(self.request.seeds, depths))
+
+    @property
+    def key(self) -> str:
+        """As of `ModelUnit`."""
+        return next(iter(self.keys.values()))
+
+    @property
+    def seconds(self) -> float:
+        """As of `ModelUnit`."""
+        return STACK_SECONDS
+
+    @property
+    def text(self) -> str:
+        """As of `ModelUnit`."""
+        seeds = self.request.seeds
+        return f"structured regime: {self.request.depth} layers, seeds {seeds[0]} to {seeds[-1]}"
+
+    def dumped(self) -> str:
+        """As a text that `loaded` reads."""
+        request = self.request
+        numbers = {name: getattr(request, name) for name in ("depth", "seed", "seed_count", "grid")}
+        return json.dumps({"request": numbers})
+
+
+Unit = ModelUnit | StackUnit
+
+
+def loaded(text: str) -> Unit:
+    """The unit whose text it is."""
+    parts = json.loads(text)
+    if "request" in parts:
+        return StackUnit(DepthRequest(**parts["request"]))
+    setting = parts["setting"] | {"variants": tuple(parts["setting"]["variants"])}
+    return ModelUnit(parts["part"], Setting(**setting))
+
+
+def _keys(
+    kind: str, setting: Setting | DepthRequest, members: Iterable[Member]
+) -> dict[Member, str]:
+    defaults = {field.name: field.default for field in fields(setting)}
+    given = {name: x for name, x in asdict(setting).items() if x != defaults[name]}
+    text = json.dumps([STUDY_VERSION, kind, given], sort_keys=True)
+    # Half of SHA-256: no two of all rows that there will ever be are alike.
+    texts = {member: f"{text}\n{json.dumps(member)}" for member in members}
+    return {x: hashlib.sha256(each.encode()).hexdigest()[:32] for x, each in texts.items()}
 
 
 @dataclass(frozen=True)
@@ -89,16 +202,18 @@ class Selection:
 
     def units(self) -> Iterator[Unit]:
         """Yield all that is to be done, in order."""
+        needed = CLAIMS[self.only].needs if self.only else EVERYTHING
         end = self.first_seed + self.seed_count
         for first in range(self.first_seed, end, UNIT_SEEDS):
             count = min(UNIT_SEEDS, end - first)
-            if STACKS in self.parts and self._needs_stacks:
+            if STACKS in self.parts and STACKS in needed.parts:
                 yield StackUnit(DepthRequest(depth=STACK_DEPTH, seed=first, seed_count=count))
             for part, setting in self._settings(first, count):
-                for names in batches_of(setting.configs):
-                    unit = ModelUnit(part, replace(setting, variants=names))
-                    if self._is_needed(unit):
-                        yield unit
+                trains = needed.parts != (STACKS,) and part in (*needed.parts, "all")
+                if trains and setting.task in needed.tasks:
+                    for names in batches_of(setting.configs):
+                        if set(names) & set(needed.variants):
+                            yield ModelUnit(part, replace(setting, variants=names))
 
     @property
     def size(self) -> Size:
@@ -106,7 +221,14 @@ class Selection:
         return _size(self)
 
     def _settings(self, first: int, count: int) -> Iterator[tuple[str, Setting]]:
-        for part, varied, task in self._grid():
+        """All settings, each with the part of the grid that it belongs to."""
+        grid: list[tuple[str, dict]] = [
+            (part, varied) for part in VARIED if part in self.parts for varied in VARIED[part]
+        ]
+        if self.product:
+            every = product(*PRODUCT.values())
+            grid = [("all", dict(zip(PRODUCT, values, strict=True))) for values in every]
+        for (part, varied), task in product(grid, self.tasks):
             base = part in ("base", "all")
             names = tuple(x for x in self.variants if base or x in VARIED_VARIANTS)
             if names and (base or task in VARIED_TASKS):
@@ -115,30 +237,6 @@ class Selection:
                     task=task, variants=names, label_noise=noise, seed=first, seed_count=count,
                     steps=self.steps, **(BASE_SETTING | varied),
                 )  # fmt: skip
-
-    def _grid(self) -> Iterator[tuple[str, dict, str]]:
-        """The part of the grid, what is varied there, and a task."""
-        if self.product:
-            for values in itertools.product(*PRODUCT.values()):
-                for task in self.tasks:
-                    yield "all", dict(zip(PRODUCT, values, strict=True)), task
-            return
-        for part, variations in VARIED.items():
-            if part in self.parts:
-                for varied, task in itertools.product(variations, self.tasks):
-                    yield part, varied, task
-
-    @property
-    def _needs_stacks(self) -> bool:
-        return self.only is None or STACKS in CLAIMS[self.only].needs.parts
-
-    def _is_needed(self, unit: ModelUnit) -> bool:
-        if self.only is None:
-            return True
-        needed, setting = CLAIMS[self.only].needs, unit.setting
-        parts = (*needed.parts, "all") if needed.parts != (STACKS,) else ()
-        inside = unit.part in parts and setting.task in needed.tasks
-        return inside and bool(set(setting.variants) & set(needed.variants))
 
 
 @lru_cache(maxsize=SIZES_CACHED)
@@ -154,19 +252,19 @@ def _size(selection: Selection) -> Size:
     return Size(models, stacks, seconds)
 
 
-FULL = Selection()
-QUICK = Selection(
-    tasks=("linear", "offset", "xor", "circle"),
-    variants=("ungated", "sigmoid", "silu", "additive"),
-    parts=("base", STACKS),
-    seed_count=UNIT_SEEDS,
-)
-SECOND_EDITION = Selection(
-    variants=SECOND_VARIANTS,
-    parts=("base", *SECOND_PARTS),
-    first_seed=SECOND.seeds[0],
-    seed_count=len(SECOND.seeds),
-)
 SELECTIONS = {
-    "quick": QUICK, "full": FULL, "second": SECOND_EDITION, "all": Selection(product=True),
-}  # fmt: skip
+    "quick": Selection(
+        tasks=("linear", "offset", "xor", "circle"),
+        variants=("ungated", "sigmoid", "silu", "additive"),
+        parts=("base", STACKS),
+        seed_count=UNIT_SEEDS,
+    ),
+    "full": Selection(),
+    "second": Selection(
+        variants=SECOND_VARIANTS,
+        parts=("base", *SECOND_PARTS),
+        first_seed=SECOND.seeds[0],
+        seed_count=len(SECOND.seeds),
+    ),
+    "all": Selection(product=True),
+}

@@ -55,12 +55,19 @@ def paired(
     """
     from scipy import stats  # here: half a second to import, and no worker needs it
 
-    values = _checked(seeds, differences)
+    values = np.asarray(differences, dtype=float)
+    if values.ndim != 1 or not len(values) or len(values) != len(seeds):
+        raise ValueError(
+            f"differences has shape {values.shape} for {len(seeds)} seeds; there must be one for"
+            " each seed, and one at least"
+        )
+    if not np.isfinite(values).all():
+        raise ValueError("differences contains NaN or infinite values; all must be finite")
     check_number("confidence", confidence, 0.0, 1.0)
     mean = float(values.mean())
     if len(values) == 1:
         return Paired(tuple(seeds), values, mean, np.nan, np.nan, np.nan, np.nan)
-    if _equal(values):
+    if np.ptp(values) <= EQUAL * np.abs(values).max():
         return Paired(tuple(seeds), values, mean, mean, mean, 0.0, float(mean == 0))
     test = stats.ttest_1samp(values, 0.0)
     ends = test.confidence_interval(confidence)
@@ -184,19 +191,3 @@ def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
     factors = len(order) - np.arange(len(order))
     adjusted[order] = np.minimum(np.maximum.accumulate(factors * values[order]), 1.0)
     return adjusted
-
-
-def _equal(values: np.ndarray) -> bool:
-    return bool(np.ptp(values) <= EQUAL * np.abs(values).max())
-
-
-def _checked(seeds: Sequence[int], differences: Sequence[float] | np.ndarray) -> np.ndarray:
-    values = np.asarray(differences, dtype=float)
-    if values.ndim != 1 or not len(values) or len(values) != len(seeds):
-        raise ValueError(
-            f"differences has shape {values.shape} for {len(seeds)} seeds; there must be one for"
-            " each seed, and one at least"
-        )
-    if not np.isfinite(values).all():
-        raise ValueError("differences contains NaN or infinite values; all must be finite")
-    return values

@@ -8,8 +8,6 @@ is damaged, is refused before anything is written, and stays as it is.
 
 from __future__ import annotations
 
-import os
-import socket
 import sqlite3
 import time
 import uuid
@@ -17,10 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
-from types import TracebackType
 
 from gating_core.claims.errors import Refused, extra_packages
-from gating_core.claims.rows import ModelRow, Row, StackRow
+from gating_core.claims.models import ModelRow, Row, StackRow
 from gating_core.claims.store_location import address, check_file, create, reading_mode
 
 with extra_packages():
@@ -32,6 +29,7 @@ BUSY_SECONDS = 30.0  # for another process to finish its transaction
 BATCH = 500  # keys asked for at a time: SQLite allows some thousand numbers in a statement
 
 TYPES = {"str": sa.Text, "int": sa.Integer, "float": sa.Float, "bool": sa.Boolean}
+PANDAS = {"str": "string", "int": "Int64", "float": "Float64", "bool": "boolean"}
 
 
 def _table(name: str, row: type, metadata: sa.MetaData) -> sa.Table:
@@ -66,7 +64,7 @@ class Store:
     """
 
     def __init__(self, path: Path, readable: bool = False) -> None:
-        self.path, self.owner = path, f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:8]}"
+        self.path, self.owner = path, uuid.uuid4().hex
         if not readable and not path.exists():
             create(path, _schema())
         check_file(path, readable)
@@ -152,9 +150,7 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _all(self, table: sa.Table) -> list[dict]:
@@ -191,3 +187,26 @@ def _schema() -> list[str]:
     """What makes the tables."""
     dialect = sa.dialects.sqlite.dialect()
     return [str(sa.schema.CreateTable(x).compile(dialect=dialect)) for x in METADATA.sorted_tables]
+
+
+def export(store: Store, folder: Path) -> list[Path]:
+    """Write all rows as ``models`` and ``stacks``, CSV and Parquet, in ``folder``, made if need be.
+
+    Numbers are written with all their digits. ``OSError`` where the folder cannot be written to.
+    """
+    with extra_packages():  # here: they take a second to import
+        import pandas as pd
+        import pyarrow as pa
+        from pyarrow import parquet
+
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    tables: dict[type[Row], Sequence[Row]] = {ModelRow: store.models(), StackRow: store.stacks()}
+    for kind, rows in tables.items():
+        types = {x.name: PANDAS[str(x.type).split(" | ")[0]] for x in fields(kind)}
+        frame = pd.DataFrame([asdict(row) for row in rows], columns=[*types]).astype(types)
+        csv, binary = (folder / f"{TABLES[kind].name}.{suffix}" for suffix in ("csv", "parquet"))
+        frame.to_csv(csv, index=False)
+        parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), binary)
+        paths += [csv, binary]
+    return paths

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,38 +26,47 @@ class TextTable:
             if len(row) != len(self.columns):
                 raise ValueError(f"a row has {len(row)} cells; the table has {len(self.columns)}")
 
+    @classmethod
+    def joined(cls, column: str, tables: Mapping[str, TextTable]) -> TextTable:
+        """Return all ``tables``, which have the same columns, with their names in a first one."""
+        columns = (column, *next(iter(tables.values())).columns)
+        return cls(columns, tuple((name, *row) for name, of in tables.items() for row in of.rows))
+
 
 def number(value: float | None, digits: int = 3) -> str:
     """With ``digits`` significant ones; a dash for NaN and ``None``."""
-    if value is None or np.isnan(value):
-        return MISSING
-    return _minus(f"{value:.{digits}g}")
+    return _text(value, f".{digits}g")
 
 
 def signed(value: float, digits: int = 3) -> str:
     """The same with its sign, as a difference has it."""
-    return MISSING if np.isnan(value) else _minus(f"{value:+.{digits}g}")
-
-
-def interval(low: float, high: float, digits: int = 3) -> str:
-    """Both ends in brackets; a dash without one."""
-    return _between(number, low, high, digits)
-
-
-def _between(text: Callable[[float, int], str], low: float, high: float, digits: int) -> str:
-    if np.isnan(low) or np.isnan(high):
-        return MISSING
-    return f"[{text(low, digits)}, {text(high, digits)}]"
+    return _text(value, f"+.{digits}g")
 
 
 def fixed(value: float, places: int = 2) -> str:
     """With so many decimal places: for correlations and slopes."""
-    return MISSING if np.isnan(value) else _minus(f"{value:.{places}f}")
+    return _text(value, f".{places}f")
+
+
+def _text(value: float | None, form: str) -> str:
+    """With a minus sign instead of a hyphen, and powers of ten without a plus."""
+    if value is None or np.isnan(value):
+        return MISSING
+    return format(value, form).replace("-", "−").replace("e+", "e")
+
+
+def interval(low: float, high: float, digits: int = 3) -> str:
+    """Both ends in brackets; a dash without one."""
+    return _between(number(low, digits), number(high, digits))
 
 
 def fixed_interval(low: float, high: float, places: int = 2) -> str:
     """Both ends in brackets; a dash without one."""
-    return _between(fixed, low, high, places)
+    return _between(fixed(low, places), fixed(high, places))
+
+
+def _between(low: str, high: str) -> str:
+    return MISSING if MISSING in (low, high) else f"[{low}, {high}]"
 
 
 def probability(p: float) -> str:
@@ -95,22 +105,11 @@ def spans(seeds: Sequence[int]) -> str:
 
 def gap_lines(gaps: Iterable[Gap]) -> tuple[str, ...]:
     """Which models failed and why, and which are not done: a line for each task and variant."""
-    gaps = list(gaps)
-    cells = dict.fromkeys((gap.task, gap.variant) for gap in gaps)
+    cells = defaultdict(list)
+    for gap in gaps:
+        cells[gap.task, gap.variant, bool(gap.reason)].append(gap)
     lines = []
-    for task, variant in cells:
-        here = [gap for gap in gaps if (gap.task, gap.variant) == (task, variant)]
-        failed = [gap for gap in here if gap.reason]
-        absent = [gap for gap in here if not gap.reason]
-        if failed:
-            seeds = spans([gap.seed for gap in failed])
-            lines.append(f"failed: {task}, {variant}, seed {seeds}: {failed[0].reason}")
-        if absent:
-            seeds = spans([gap.seed for gap in absent])
-            lines.append(f"not done: {task}, {variant}, seed {seeds}")
+    for (task, variant, failed), some in cells.items():
+        about = f"{task}, {variant}, seed {spans([gap.seed for gap in some])}"
+        lines.append(f"failed: {about}: {some[0].reason}" if failed else f"not done: {about}")
     return tuple(sorted(lines))
-
-
-def _minus(text: str) -> str:
-    """With a minus sign instead of a hyphen, and powers of ten without a plus."""
-    return text.replace("-", "−").replace("e+", "e")

@@ -2,6 +2,10 @@
 
 No member's failure loses the others. Where training diverges, the members it happened to are
 reported with the sentence that says so, and all others are trained again without them.
+
+All members are measured together, their curvature and the paper's proxy, on a grid that most of
+them need no finer; those whose total is in doubt, one by one, on a finer one. Shapes: S members,
+N grid points.
 """
 
 from __future__ import annotations
@@ -12,24 +16,35 @@ from dataclasses import asdict, replace
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import torch
 
+from gating_core.attention.charts import through_logs, weight_chart
 from gating_core.attention.classifier import parameter_count, restore
-from gating_core.claims.measuring import Numbers, measured
-from gating_core.claims.rows import ModelRow, Row, StackRow
-from gating_core.claims.units import REGIME, STUDY_VERSION, ModelUnit, StackUnit, Unit, loaded
+from gating_core.attention.config import AttentionConfig
+from gating_core.attention.stack import Attention
+from gating_core.claims.models import ModelRow, Row, StackRow
+from gating_core.claims.selection import REGIME, STUDY_VERSION, ModelUnit, StackUnit, Unit, loaded
+from gating_core.experiments.budget import PART_COST, cost
 from gating_core.experiments.comparison import Setting, TrainedRun, train_setting
 from gating_core.experiments.depth import measure_regime
+from gating_core.geometry.curvature import CurvatureField, curvature
+from gating_core.geometry.discrete import proxy_limit
+from gating_core.geometry.grid import Grid, square_grid
+from gating_core.geometry.integrals import grid_integral, unseen_curvature
+from gating_core.geometry.surface import SurfaceResult, surface_result
+from gating_core.jets.second_order import SecondOrderJet, jet_by_parts
 from gating_core.memory import keep_at_hand
 from gating_core.training.ensemble import batches_of
 
+GRID = 31  # points along each side
+FINER_GRID = 81  # where the total is in doubt
+IN_DOUBT = 0.1  # relative error of a total
+CHART_GRID = 15  # for a yes or no: the attention-weight chart has no totals
+
+Numbers = dict[str, Any]  # parts of a `ModelRow` by name
+Work = Generator[None, None, list[Numbers]]
 Member = tuple[str, int]  # variant, seed
-MEASURED = (
-    "train_accuracy test_accuracy train_loss test_loss total_curvature total_error total_complete"
-    " positive_curvature flat positive_share negative_share undecided_share resolved_share"
-    " largest_curvature largest_bound chart_flat chart_largest chart_bound chart_positive_share"
-    " proxy normalised_proxy seconds"
-).split()
 
 
 def work_on(text: str, pause: Callable[[], None] = lambda: None) -> list[dict[str, Any]]:
@@ -66,7 +81,7 @@ def unit_rows(unit: Unit) -> Generator[None, None, list[Row]]:
             yield from _measure(unit, run, rows)
             continue
         for member in run.divergence.members:
-            rows[member] = _row(unit, setting, member, {}, error=run.divergence.text)
+            rows[member] = _row(unit, setting, member, {"error": run.divergence.text})
         waiting += list(_without(setting, set(run.divergence.members)))
     return [rows[member] for member in unit.keys]
 
@@ -87,10 +102,11 @@ def _without(setting: Setting, gone: set[Member]) -> Iterator[Setting]:
         return tuple(name for name in setting.variants if (name, seed) not in gone)
 
     for names, group in groupby(setting.seeds, left):
-        seeds = list(group)
-        some = replace(setting, seed=seeds[0], seed_count=len(seeds)) if names else setting
-        for batch in batches_of(replace(some, variants=names).configs) if names else ():
-            yield replace(some, variants=batch)
+        if names:
+            first, *others = group
+            some = replace(setting, variants=names, seed=first, seed_count=1 + len(others))
+            for batch in batches_of(some.configs):
+                yield replace(some, variants=batch)
 
 
 def _measure(
@@ -101,8 +117,7 @@ def _measure(
         ensemble, begin = variant.ensemble, time.perf_counter()
         surfaces = yield from _surfaces(run, name)
         seconds = time.perf_counter() - begin + variant.seconds
-        for member, seed in enumerate(ensemble.seeds):
-            surface = surfaces[member]
+        for member, (seed, surface) in enumerate(zip(ensemble.seeds, surfaces, strict=True)):
             trained = {
                 "train_accuracy": ensemble.train_accuracy[-1, member].item(),
                 "test_accuracy": ensemble.test_accuracy[-1, member].item(),
@@ -110,54 +125,37 @@ def _measure(
                 "test_loss": variant.test_loss[-1, member].item(),
                 "seconds": seconds / len(ensemble.seeds),
             }
-            error = surface if isinstance(surface, str) else None
-            numbers = {} if isinstance(surface, str) else trained | surface
-            rows[name, seed] = _row(unit, run.setting, (name, seed), numbers, error)
+            numbers = surface if "error" in surface else trained | surface
+            rows[name, seed] = _row(unit, run.setting, (name, seed), numbers)
 
 
-def _surfaces(run: TrainedRun, name: str) -> Generator[None, None, list[Numbers | str]]:
-    """Measure all members at once, or else one by one; a text says why one cannot be measured."""
+def _surfaces(run: TrainedRun, name: str) -> Work:
+    """Measure all members at once, or else one by one; ``error`` says why one is not measured."""
     ensemble = run.variants[name].ensemble
     model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
     try:
-        return [*(yield from measured(model))]
+        return (yield from measured(model))
     except (ValueError, ArithmeticError, RuntimeError, MemoryError):
         pass
-    surfaces: list[Numbers | str] = []
+    surfaces = []
     for member in range(len(ensemble.seeds)):
         try:
             surfaces += yield from measured(model.member(member))
         except (ValueError, ArithmeticError, RuntimeError, MemoryError) as error:
-            surfaces.append(f"it could not be measured: {error}")
+            surfaces.append({"error": f"it could not be measured: {error}"})
     return surfaces
 
 
-def _row(
-    unit: ModelUnit,
-    setting: Setting,
-    member: Member,
-    numbers: Numbers,
-    error: str | None = None,
-) -> ModelRow:
+def _row(unit: ModelUnit, setting: Setting, member: Member, numbers: Numbers) -> ModelRow:
     name, seed = member
     config = setting.configs[name]
     return ModelRow(
-        key=unit.keys[member],
-        code=STUDY_VERSION,
-        part=unit.part,
-        task=setting.task,
-        variant=name,
-        source=config.source,
-        depth=config.depth,
-        values=config.value_count,
-        model_dim=config.model_dim,
-        seed=seed,
-        together=setting.seed_count * len(setting.variants),
-        steps=setting.steps,
-        parameters=parameter_count(config, setting.class_count),
-        error=error,
-        **{part: numbers.get(part) for part in MEASURED},
-    )
+        key=unit.keys[member], code=STUDY_VERSION, part=unit.part, task=setting.task, variant=name,
+        source=config.source, depth=config.depth, values=config.value_count,
+        model_dim=config.model_dim, seed=seed,
+        together=setting.seed_count * len(setting.variants), steps=setting.steps,
+        parameters=parameter_count(config, setting.class_count), **numbers,
+    )  # fmt: skip
 
 
 def _stack_rows(unit: StackUnit) -> Generator[None, None, list[Row]]:
@@ -169,20 +167,130 @@ def _stack_rows(unit: StackUnit) -> Generator[None, None, list[Row]]:
     rows: list[Row] = []
     for (seed, depth), key in unit.keys.items():
         at = seed - request.seed, depth - 1
-        rows.append(
-            StackRow(
-                key=key,
-                code=STUDY_VERSION,
-                seed=seed,
-                depth=depth,
-                strength=result.eps[at[0]].item(),
-                total_curvature=total.values[at].item(),
-                total_error=total.errors[at].item(),
-                centre_curvature=centre.values[at].item(),
-                centre_bound=centre.errors[at].item(),
-                proxy=proxy.values[at].item(),
-                small=total.small[at].item(),
-                seconds=seconds,
-            )
-        )
+        rows.append(StackRow(
+            key, STUDY_VERSION, seed, depth, result.eps[at[0]].item(), total.values[at].item(),
+            total.errors[at].item(), centre.values[at].item(), centre.errors[at].item(),
+            proxy.values[at].item(), total.small[at].item(), seconds,
+        ))  # fmt: skip
     return rows
+
+
+# --- Measuring ------------------------------------------------------------------------------------
+
+
+def measured(model: Attention) -> Work:
+    """Measure the columns of a `ModelRow` for the surfaces of all S members; yields in between."""
+    surfaces = yield from on_grid(model, GRID)
+    for member, coarse in enumerate(surfaces):
+        total, error = coarse["total_curvature"], coarse["total_error"]
+        known = coarse["total_complete"] and None not in (total, error)
+        if known and error > IN_DOUBT * total:  # unresolved points stay so on any grid
+            (finer,) = yield from on_grid(model.member(member), FINER_GRID)
+            proxies = {name: coarse[name] for name in ("proxy", "normalised_proxy")}
+            surfaces[member] = finer | proxies  # those are means over points: of the same for all
+    charts = yield from _on_charts(model)
+    return [one | other for one, other in zip(surfaces, charts, strict=True)]
+
+
+def on_grid(model: Attention, size: int) -> Work:
+    """The query chart of all members, on a grid with ``size`` points along each side."""
+    grid = square_grid(size)
+    jet, field, surface = yield from _surface(model, model.config, grid)
+    unseen = unseen_curvature(jet, field, grid.weights).numpy()
+    positive = grid_integral("positive", field, grid.weights).value.numpy()
+    yield
+    proved = surface.proved[:, 0, 0]
+    error = np.maximum(surface.total_error, np.where(proved, 0.0, unseen))
+    proxy, shares = proxy_limit(jet), surface.shares
+    largest, bound = _largest(surface)
+    columns = {
+        "total_curvature": surface.total,
+        "total_error": error,
+        "total_complete": surface.complete,
+        "positive_curvature": np.where(proved, 0.0, positive),
+        "flat": _flat(surface),
+        "positive_share": shares.positive,
+        "negative_share": shares.negative,
+        "undecided_share": shares.flat + shares.undecided,
+        "resolved_share": surface.resolved.mean((1, 2)),
+        "largest_curvature": largest,
+        "largest_bound": bound,
+        "proxy": proxy.mean.numpy(),
+        "normalised_proxy": proxy.normalised.numpy(),
+    }
+    return _rows(columns)
+
+
+def _on_charts(model: Attention) -> Work:
+    """The attention-weight charts of all members; ``None`` where a model has none.
+
+    They are made one by one where some member's logits span too few dimensions to reach one.
+    """
+    try:
+        return (yield from _on_chart(model))
+    except ValueError:
+        if len(model.seeds) == 1:
+            names = ("chart_flat", "chart_largest", "chart_bound", "chart_positive_share")
+            return [dict.fromkeys(names)]
+    charts = []
+    for member in range(len(model.seeds)):
+        charts += yield from _on_charts(model.member(member))
+    return charts
+
+
+def _on_chart(model: Attention) -> Work:
+    if model.config.depth > 1:
+        raise ValueError("depth is above 1; the flatness theorem is about one layer")
+    chart = weight_chart(model)
+    # What reads the weights alone is affine on its chart, where second derivatives and bounds are
+    # exactly zero and a test would be empty.
+    function = through_logs(chart) if model.blocks[0].reads_only_weights else chart
+    *_, surface = yield from _surface(function, model.config, square_grid(CHART_GRID))
+    largest, _ = _largest(surface)
+    columns = {
+        "chart_flat": _flat(surface),
+        "chart_largest": largest,
+        "chart_bound": surface.largest_error,
+        "chart_positive_share": surface.shares.positive,
+    }
+    return _rows(columns)
+
+
+def _surface(
+    function: Callable[[torch.Tensor], torch.Tensor], config: AttentionConfig, grid: Grid
+) -> Generator[None, None, tuple[SecondOrderJet, CurvatureField, SurfaceResult]]:
+    part = max(int(PART_COST / cost(config)), 1)
+    jet = yield from jet_by_parts(function, grid.points, "rigorous", part)
+    yield
+    field = curvature(jet)
+    return jet, field, surface_result(function, jet, field, grid)
+
+
+def _flat(surface: SurfaceResult) -> np.ndarray:
+    """(S,): whether |K| is within its bound wherever the tangent plane is resolved.
+
+    ``None`` where it is resolved nowhere: nothing is known there.
+    """
+    flat = (~(surface.resolved & ~surface.within).any((1, 2))).astype(object)
+    flat[~surface.resolved.any((1, 2))] = None
+    return flat
+
+
+def _largest(surface: SurfaceResult) -> tuple[np.ndarray, np.ndarray]:
+    """(S,) each: the largest |K| among resolved points, and the bound on its error there."""
+    size = np.where(surface.resolved, np.abs(surface.gaussian), -1.0).reshape(
+        len(surface.proof), -1
+    )
+    largest = size.argmax(1)[:, None]
+    bound = np.take_along_axis(surface.gaussian_error.reshape(size.shape), largest, 1)[:, 0]
+    value = np.take_along_axis(size, largest, 1)[:, 0]
+    return np.where(value < 0, np.nan, value), np.where(value < 0, np.nan, bound)
+
+
+def _rows(columns: dict[str, np.ndarray]) -> list[Numbers]:
+    """One dictionary for each member; ``None`` for what is no number."""
+    members = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [
+        {name: None if x != x else x for name, x in zip(columns, values, strict=True)}
+        for values in members
+    ]

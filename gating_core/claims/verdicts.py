@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from gating_core.claims.bounds import C1, C2
-from gating_core.claims.claim import THRESHOLDS, Claim, Thresholds
+from gating_core.claims.claim import THRESHOLDS, Claim, Thresholds, Word, Wording
 from gating_core.claims.equality import C5
 from gating_core.claims.gain import C3, C4
 from gating_core.claims.growth import C7
-from gating_core.claims.models import BASE, Models, sorted_out
+from gating_core.claims.models import BASE, ModelRow, Models, StackRow, sorted_out
 from gating_core.claims.relation import C6
-from gating_core.claims.rows import ModelRow, StackRow
 from gating_core.claims.second_gain import SECOND_C3, SECOND_C4
 from gating_core.claims.second_relation import SECOND_C6
 from gating_core.claims.statistics import paired
@@ -45,19 +44,12 @@ SECOND = Edition(
 EDITIONS = {edition.name: edition for edition in (FIRST, SECOND)}
 
 
-@dataclass(frozen=True, eq=False)
-class ClaimVerdict:
-    """The verdict of one claim: ``word`` is one of `WORDS`, ``sentences`` have the numbers.
-
-    ``changes`` says what would change it, ``gaps`` which models are not there and why.
-    """
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClaimVerdict(Wording):
+    """The verdict of one claim; ``gaps`` say which models are not there and why."""
 
     claim: Claim[Any]
-    word: str
-    summary: str  # the evidence, as short as a table needs it
-    sentences: str
-    table: TextTable
-    changes: str
+    word: Word
     gaps: tuple[str, ...]
     evidence: Any  # what the claim's own function makes of the rows
     thresholds: Thresholds
@@ -75,25 +67,26 @@ def verdicts(
     edition: Edition = FIRST,
 ) -> dict[str, ClaimVerdict]:
     """Return the verdicts of the claims of one edition, by name, from its rows among all."""
-    models, stacks = models_of(rows, edition), [row for row in stacks if row.seed in edition.seeds]
-    return {name: verdict(claim, models, stacks, t) for name, claim in edition.claims.items()}
+    models = models_of(rows, edition, stacks)
+    return {name: verdict(claim, models, t) for name, claim in edition.claims.items()}
 
 
-def models_of(rows: Iterable[ModelRow], edition: Edition) -> Models:
-    """Return the models of an edition's seeds."""
-    return sorted_out(row for row in rows if row.seed in edition.seeds)
+def models_of(
+    rows: Iterable[ModelRow], edition: Edition, stacks: Iterable[StackRow] = ()
+) -> Models:
+    """Return the models of an edition's seeds, and the stacks of these."""
+    seeds = edition.seeds
+    return sorted_out((x for x in rows if x.seed in seeds), (x for x in stacks if x.seed in seeds))
 
 
-def verdict(
-    claim: Claim[Any], models: Models, stacks: Iterable[StackRow], t: Thresholds = THRESHOLDS
-) -> ClaimVerdict:
+def verdict(claim: Claim[Any], models: Models, t: Thresholds = THRESHOLDS) -> ClaimVerdict:
     """Return the verdict of one claim; models of tasks that it does not need do not count."""
-    evidence = claim.evidence(models.of_tasks(claim.needs.tasks), list(stacks), t)
+    evidence = claim.evidence(models.of_tasks(claim.needs.tasks), t)
     word = claim.decide(evidence, t)
-    wording = claim.wording(evidence, word, t)
+    gaps = gap_lines(getattr(evidence, "gaps", ()))
     return ClaimVerdict(
-        claim, word, claim.summary(evidence, t), wording.sentences, wording.table, wording.changes,
-        gap_lines(getattr(evidence, "gaps", ())), evidence, t,
+        **vars(claim.wording(evidence, word, t)), claim=claim, word=word, gaps=gaps,
+        evidence=evidence, thresholds=t,
     )  # fmt: skip
 
 

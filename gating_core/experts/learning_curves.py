@@ -13,14 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gating_core.checks import check_choice, check_integer, check_number
-from gating_core.claims.claim import (
-    NOT_ENOUGH,
-    NOT_SUPPORTED,
-    PARTLY,
-    SUPPORTED,
-    THRESHOLDS,
-    Thresholds,
-)
+from gating_core.claims.claim import THRESHOLDS, Thresholds, Word
 from gating_core.claims.equality import equality_word
 from gating_core.claims.statistics import Equivalence, Paired, equivalence, holm, paired
 from gating_core.experiments.comparison.setting import LIMITS, VARIANTS, Setting
@@ -37,7 +30,8 @@ BETTER, WORSE, EQUAL, NO_ADVANTAGE, OPEN, FEW = (
     "gated better", "ungated better", "no difference", "no advantage", "not decided",
     "not enough data",
 )  # fmt: skip
-WORDS_OF_EQUALITY = {SUPPORTED: EQUAL, PARTLY: NO_ADVANTAGE, NOT_SUPPORTED: OPEN, NOT_ENOUGH: FEW}
+WORDS_OF_EQUALITY = {Word.SUPPORTED: EQUAL, Word.PARTLY: NO_ADVANTAGE, Word.NOT_SUPPORTED: OPEN,
+                     Word.NOT_ENOUGH: FEW}  # fmt: skip
 
 
 @dataclass(frozen=True)

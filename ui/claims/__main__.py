@@ -6,16 +6,24 @@ python -m ui.claims                 # run both editions' studies; results go to 
 
 import sys
 
-from gating_core.claims import SELECTIONS, Store, default_path, run_study
+from gating_core.claims import (
+    SELECTIONS,
+    ProvedModel,
+    Store,
+    default_path,
+    proved_models,
+    run_study,
+    units_to_prove,
+)
 from gating_core.claims.__main__ import main
 from ui.claims.report_pictures import illustrations
-from ui.claims.sources import Source, judge_rows, save_judged, save_rows
+from ui.claims.sources import Source, judge_rows, load_rows, save_judged, save_proofs, save_rows
 
 SHIPPED = ("full", "second")  # studies
 
 
 def ship() -> int:
-    """Do what is missing of the studies, and write their rows and verdicts; others stay here."""
+    """Do what is missing of the studies; write their rows, verdicts and proofs, and no others."""
     keys = set()
     with Store(default_path()) as store:
         for selection in map(SELECTIONS.__getitem__, SHIPPED):
@@ -31,6 +39,13 @@ def ship() -> int:
             [row for row in store.stacks() if row.key in keys],
         )
     save_judged(judge_rows(Source()))
+    rows = {row.key: row for row in load_rows()[0]}
+    units = units_to_prove()
+    proofs: list[ProvedModel] = []
+    for number, unit in enumerate(units, 1):
+        proofs += proved_models(unit, rows)
+        sys.stderr.write(f"\r{number} of {len(units)} ensembles, {len(proofs)} models")
+    save_proofs(proofs)
     return 0
 
 

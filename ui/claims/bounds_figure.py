@@ -12,7 +12,7 @@ from gating_core.claims import ClaimVerdict, ModelRow
 from gating_core.claims.bounds import CURVED, FLAT, Charts, chart_word
 from gating_core.claims.design import CONTROLS, GATED, WITHOUT_GATE
 from gating_core.claims.text import counted
-from ui.claims.style import Figure, Palette, layout_of, lines, markers
+from ui.claims.picture import Figure, Palette, layout_of, lines, markers
 from ui.common.lessons import section
 
 OUTERMOST = 0.05  # share of each kind's models at either end that may lie beyond: some collapse
@@ -26,45 +26,32 @@ Frame = tuple[tuple[float, float], tuple[float, float]]  # ends of both axes, po
 
 @dataclass(frozen=True, eq=False)
 class ModelGroup:
-    """Models that are drawn alike; ``logs`` (M, 2) are log10 of bound and of |K|."""
+    """Models that are drawn alike; ``sizes`` (M, 2) are bound and |K|, ``logs`` their log10."""
 
     name: str
     rows: list[ModelRow]
+    sizes: np.ndarray
     logs: np.ndarray
     colour: str
     symbol: str
 
-    def within(self, frame: Frame) -> dict[str, Any]:
-        """The models within ``frame``."""
-        inside = ~np.any(self._side(frame), axis=1)
-        rows = [row for row, here in zip(self.rows, inside, strict=True) if here]
-        sizes = [row.chart_bound for row in rows], [row.chart_largest for row in rows]
-        return self._trace(self.name, rows, *sizes, {"symbol": self.symbol})
-
-    def beyond(self, frame: Frame) -> dict[str, Any] | None:
-        """The models beyond ``frame``, as arrowheads at its edge, if there are any."""
-        sides = self._side(frame)
-        out = np.any(sides, axis=1)
-        if not out.any():
-            return None
-        rows = [row for row, there in zip(self.rows, out, strict=True) if there]
-        x, y = (10 ** np.clip(self.logs[out], *np.transpose(frame))).T
-        arrows = [f"triangle-{ARROWS[tuple(side)]}" for side in sides[out].tolist()]
-        trace = self._trace(self.name, rows, x.tolist(), y.tolist(), {"symbol": arrows})
-        return trace | {"legendgroup": "beyond", "cliponaxis": False}
-
-    def _side(self, frame: Frame) -> np.ndarray:
-        """(M, 2): -1 below the frame's ends, 1 above, 0 within."""
+    def traces(self, frame: Frame) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The models within ``frame``, and those beyond, as arrowheads at its edge."""
         low, high = np.transpose(frame)
-        return (self.logs > high).astype(int) - (self.logs < low)
+        sides = (self.logs > high).astype(int) - (self.logs < low)  # 0 within
+        out = sides.any(axis=1)
+        edge = 10 ** np.clip(self.logs[out], low, high)
+        arrows = [f"triangle-{ARROWS[tuple(side)]}" for side in sides[out].tolist()]
+        return self._trace(~out, self.sizes[~out], self.symbol), self._trace(out, edge, arrows)
 
-    def _trace(
-        self, name: str, rows: list[ModelRow], x: list[Any], y: list[Any], marker: dict[str, Any]
-    ) -> dict[str, Any]:
+    def _trace(self, drawn: np.ndarray, sizes: np.ndarray, symbol: str | list[str]) -> dict:
+        rows = [row for row, here in zip(self.rows, drawn, strict=True) if here]
         return markers(
-            name, x, y, customdata=[row.key for row in rows], text=[_hover(row) for row in rows],
+            self.name, *sizes.T.tolist(), customdata=[row.key for row in rows],
+            text=[f"{row.task}, {row.variant}, seed {row.seed}<br>|K| {row.chart_largest:.3g},"
+                  f" bound {row.chart_bound:.3g}" for row in rows],
             hovertemplate="%{text}<extra></extra>",
-            marker={"color": self.colour, "size": 7, "line": {"width": 1.2}} | marker,
+            marker={"color": self.colour, "size": 7, "line": {"width": 1.2}, "symbol": symbol},
         )  # fmt: skip
 
 
@@ -73,10 +60,12 @@ def bounds(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     if not kinds:
         return ()
     frame = _frame(kinds)
-    far = [trace for kind in kinds if (trace := kind.beyond(frame)) is not None]
+    within, beyond = zip(*(kind.traces(frame) for kind in kinds), strict=True)
+    far = [trace for trace in beyond if trace["x"]]
     count = sum(len(trace["x"]) for trace in far)
     for trace in far:  # of all kinds, named once
-        trace |= {"name": f"{count} beyond the frame", "showlegend": trace is far[0]}
+        trace |= {"legendgroup": "beyond", "cliponaxis": False,
+                  "name": f"{count} beyond the frame", "showlegend": trace is far[0]}  # fmt: skip
     ends = [10.0 ** max(low for low, _ in frame), 10.0 ** min(high for _, high in frame)]
     line = lines("|K| = bound", ends, ends, hoverinfo="skip",
                  line={"color": palette.ink, "dash": "dash", "width": 1})  # fmt: skip
@@ -84,7 +73,7 @@ def bounds(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     for axis, range_ in zip(("xaxis", "yaxis"), frame, strict=True):
         layout[axis] |= {"type": "log", "exponentformat": "power", "nticks": 7,
                          "range": list(range_)}  # fmt: skip
-    data = [*(kind.within(frame) for kind in kinds), *far, line]
+    data = [*within, *far, line]
     cut = _beyond_text(count, frame) + _zero_text(zeros)
     return (Figure("|K| against its bound", {"data": data, "layout": layout}, verdict.sentences,
                    section("claims", "bounds", cut=cut)),)  # fmt: skip
@@ -106,10 +95,10 @@ def _kinds(evidence: Charts, palette: Palette) -> tuple[list[ModelGroup], int]:
             drawn = [row for row in rows if row.chart_largest and row.chart_bound]
             zeros += len(rows) - len(drawn)
             if drawn:
-                sizes = [(row.chart_bound, row.chart_largest) for row in drawn]
-                logs = np.log10(np.array(sizes, dtype=float))
+                sizes = np.array([(row.chart_bound, row.chart_largest) for row in drawn])
                 sign = symbol + "-open" * (word == FLAT)
-                kinds.append(ModelGroup(f"{name}: {word}", drawn, logs, colour, sign))
+                title = f"{name}: {word}"
+                kinds.append(ModelGroup(title, drawn, sizes, np.log10(sizes), colour, sign))
     return kinds, zeros
 
 
@@ -121,11 +110,6 @@ def _frame(kinds: Sequence[ModelGroup]) -> Frame:
     ends = np.array([np.quantile(kind.logs, [OUTERMOST, 1 - OUTERMOST], axis=0) for kind in kinds])
     low, high = np.floor(ends[:, 0].min(axis=0) - ROOM), np.ceil(ends[:, 1].max(axis=0) + ROOM)
     return (float(low[0]), float(high[0])), (float(low[1]), float(high[1]))
-
-
-def _hover(row: ModelRow) -> str:
-    name = f"{row.task}, {row.variant}, seed {row.seed}"
-    return f"{name}<br>|K| {row.chart_largest:.3g}, bound {row.chart_bound:.3g}"
 
 
 def _beyond_text(count: int, frame: Frame) -> str:

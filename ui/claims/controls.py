@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.claims import CLAIMS, EDITIONS, PARTS, SECOND
 from gating_core.experiments.comparison import LIMITS, VARIANTS
 from gating_core.tasks import TASKS
 from ui.claims.request import ALL_CLAIMS, HERE, MEASURES, SHIPPED, STUDIES, StudyRequest
-from ui.claims.server import ADDRESS
+from ui.claims.running import ADDRESS
 from ui.common.control_table import Controls, draw_columns, read, table
 from ui.common.controls import Choice, Choices, Control, Flag, Fold, Number, Where
 from ui.common.front import front_columns
@@ -132,8 +131,3 @@ def choose_claim(name: str) -> None:
 def show_own_rows() -> None:
     """Show the rows of this server; for callbacks only."""
     CLAIMED["rows"].set(HERE)
-
-
-def is_dark() -> bool:
-    """Say whether the visitor's theme is the dark one."""
-    return st.context.theme.type == "dark"

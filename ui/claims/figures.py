@@ -17,13 +17,14 @@ from gating_core.claims.design import GATED, UNGATED
 from gating_core.claims.equality import Equivalences
 from gating_core.claims.gain import Comparison, Differences
 from gating_core.claims.growth import CENTRE, TITLES, Slopes, expected
-from gating_core.claims.relation import EXACT, MEASURES, PEARSON, PROXY, Relations
-from gating_core.claims.second_gain import ByMeasure
+from gating_core.claims.relation import Relations
+from gating_core.claims.second_gain import SETTINGS, ByMeasure
 from gating_core.claims.second_relation import RelationsByKind
 from ui.claims.bounds_figure import bounds
-from ui.claims.second_figures import effects, groups
-from ui.claims.style import (
+from ui.claims.picture import (
     LIGHT,
+    ROUND_A_ROW,
+    SYMBOLS,
     Figure,
     Palette,
     jittered,
@@ -33,11 +34,11 @@ from ui.claims.style import (
     rows_axis,
     vertical,
 )
+from ui.claims.relation_figures import relation, relation_by_kind
 from ui.common.lessons import section
 
 FOREST_ROW, MARGIN_ROW = 24, 68  # pixels
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
-FIT_POINTS = 24  # of a straight line, which is a curve over a logarithmic axis
+GAP = 0.03  # between two panels, of the width
 
 
 def figures(verdict: ClaimVerdict, palette: Palette = LIGHT) -> tuple[Figure, ...]:
@@ -51,13 +52,14 @@ def figures(verdict: ClaimVerdict, palette: Palette = LIGHT) -> tuple[Figure, ..
 def _forest(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     evidence: Differences = verdict.evidence
     measure = evidence.measure
-    families = [family for _, family in sorted(evidence.families.items(), key=_gates_first)]
+    gates = [name for name in GATED if name in evidence.families]  # controls come after them
+    families = [evidence.families[name] for name in dict.fromkeys([*gates, *evidence.families])]
     rows = [
-        (f"{one.task}: {one.variant}", one)
-        for task in dict.fromkeys(one.task for family in families for one in family)
+        (f"{one.pairs.task}: {one.pairs.variant}", one)
+        for task in dict.fromkeys(one.pairs.task for family in families for one in family)
         for family in families
         for one in family
-        if one.task == task and one.measured is not None
+        if one.pairs.task == task and one.measured is not None
     ][::-1]
     if not rows:
         return ()
@@ -76,12 +78,12 @@ def _forest(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
 def _forest_row(
     at: int, name: str, one: Comparison, factor: float, palette: Palette
 ) -> list[dict[str, Any]]:
-    of, gate = one.measured, one.variant in GATED
+    of, gate = one.measured, one.pairs.variant in GATED
     assert of is not None
     colour = palette.gated if gate else palette.control
     dots = markers(
         name, (factor * of.differences).tolist(), jittered(at, of.count),
-        customdata=list(one.keys), text=[f"seed {seed}" for seed in of.seeds],
+        customdata=list(one.pairs.keys), text=[f"seed {seed}" for seed in of.seeds],
         hovertemplate=f"{name}, %{{text}}: %{{x:.3g}}<extra></extra>",
         marker={"color": colour, "size": 4, "opacity": 0.45},
     )  # fmt: skip
@@ -96,9 +98,61 @@ def _forest_row(
     return [dots, mean]
 
 
-def _gates_first(family: tuple[str, tuple[Comparison, ...]]) -> int:
-    """The rank of a variant: the gate that decides, other gates, controls."""
-    return GATED.index(family[0]) if family[0] in GATED else len(GATED)
+# --- C3, second edition: effects by measure -------------------------------------------------------
+
+
+def _by_measure(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
+    """Draw the mean difference over its standard deviation, a panel for each measure."""
+    evidence: ByMeasure = verdict.evidence
+    every = [one for family in evidence.cells.values() for one in family]
+    rows = [at for at in SETTINGS[::-1] if any(one.pairs.conditions == at for one in every)]
+    tasks = list(dict.fromkeys(one.pairs.task for one in every))
+    if not rows:
+        return ()
+    layout = layout_of(palette, "", "") | {"shapes": []}
+    layout["yaxis"] |= rows_axis([at.text for at in rows], 0.6, 0.4)
+    data: list[dict[str, Any]] = []
+    width = (1 + GAP) / len(evidence.cells)
+    for number, (title, family) in enumerate(evidence.cells.items()):
+        axis = f"x{number + 1 if number else ''}"
+        data += [
+            _effects(task, [one for one in family if one.pairs.task == task], rows, axis, palette,
+                     tasks, verdict.thresholds.level)
+            for task in tasks
+        ]  # fmt: skip
+        below = "<br><sub>mean difference, in its standard deviations over seeds</sub>"
+        name = title + below * (number == len(evidence.cells) // 2)
+        layout[axis.replace("x", "xaxis")] = layout_of(palette, name, "")["xaxis"] | {
+            "domain": [number * width, (number + 1) * width - GAP], "anchor": "y",
+        }  # fmt: skip
+        layout["shapes"].append(vertical(0.0, palette.ink) | {"xref": axis})
+    data = [trace for trace in data if trace["x"]]
+    return (Figure("Effects by measure", {"data": data, "layout": layout}, verdict.sentences,
+                   section("claims", "effects")),)  # fmt: skip
+
+
+def _effects(
+    task: str, cells: list[Comparison], rows: list, axis: str, palette: Palette,
+    tasks: list[str], level: float,
+) -> dict[str, Any]:  # fmt: skip
+    """One task in one panel; a filled mark is a significant difference."""
+    index = tasks.index(task)
+    shift = ROUND_A_ROW * (1 - 2 * index / max(len(tasks) - 1, 1))
+    colour = palette.tasks[index % len(palette.tasks)]
+    here = [(one, one.measured) for one in cells if one.measured and one.measured.deviation > 0]
+    symbol = SYMBOLS[index % len(SYMBOLS)]
+    return markers(
+        task, [of.mean / of.deviation for _, of in here],
+        [rows.index(one.pairs.conditions) + shift for one, _ in here], xaxis=axis, legendgroup=task,
+        showlegend=axis == "x",
+        text=[f"{one.pairs.conditions.text}, {task}: {of.mean:.3g} [{of.low:.3g}, {of.high:.3g}]"
+              for one, of in here],
+        hovertemplate="%{text}<br>%{x:.2f} standard deviations<extra></extra>",
+        error_x={"type": "data", "array": [(of.high - of.mean) / of.deviation for _, of in here],
+                 "color": colour, "width": 0, "thickness": 1.5},
+        marker={"color": colour, "size": 8,
+                "symbol": [symbol if one.p <= level else f"{symbol}-open" for one, _ in here]},
+    )  # fmt: skip
 
 
 # --- C5: a margin ---------------------------------------------------------------------------------
@@ -112,26 +166,26 @@ def _equal(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     data: list[dict[str, Any]] = []
     for at, (one, of) in enumerate(tasks):
         data.append(markers(
-            one.task, (100 * of.paired.differences).tolist(), jittered(at, one.count),
-            customdata=list(one.keys), text=[f"seed {seed}" for seed in of.paired.seeds],
-            hovertemplate=one.task + ", %{text}: %{x:.2f} points<extra></extra>",
+            one.pairs.task, (100 * of.paired.differences).tolist(), jittered(at, one.pairs.count),
+            customdata=list(one.pairs.keys), text=[f"seed {seed}" for seed in of.paired.seeds],
+            hovertemplate=one.pairs.task + ", %{text}: %{x:.2f} points<extra></extra>",
             marker={"color": palette.gated, "size": 4, "opacity": 0.45},
         ))  # fmt: skip
-        if one.count > 1:
+        if one.pairs.count > 1:
             data.append(lines(
-                one.task, [100 * end for end in of.interval], [at, at],
+                one.pairs.task, [100 * end for end in of.interval], [at, at],
                 line={"color": palette.gated, "width": 5},
                 hovertemplate="%{x:.2f} points<extra></extra>",
             ))  # fmt: skip
         data.append(markers(
-            one.task, [100 * of.paired.mean], [at],
-            hovertemplate=one.task + ": %{x:.2f} points<extra></extra>",
+            one.pairs.task, [100 * of.paired.mean], [at],
+            hovertemplate=one.pairs.task + ": %{x:.2f} points<extra></extra>",
             marker={"color": palette.gated, "size": 11, "symbol": "diamond",
                     "line": {"color": palette.ink, "width": 1}},
         ))  # fmt: skip
     layout = layout_of(palette, "difference of test accuracy, points: sigmoid − ungated", "")
     layout |= {"height": 150 + MARGIN_ROW * len(tasks), "showlegend": False}
-    names = [f"{one.task}<br>power {of.power:.0%}" for one, of in tasks]
+    names = [f"{one.pairs.task}<br>power {of.power:.0%}" for one, of in tasks]
     layout["yaxis"] |= rows_axis(names, 0.6, 0.4)
     margin = t.margin_points
     layout["shapes"] = [
@@ -144,53 +198,6 @@ def _equal(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
                    confidence=f"{1 - 2 * t.level:.0%}")  # fmt: skip
     return (Figure("Is the difference within the margin?", {"data": data, "layout": layout},
                    verdict.sentences, text),)  # fmt: skip
-
-
-# --- C6: accuracy against curvature ---------------------------------------------------------------
-
-
-def _together(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
-    evidence: Relations = verdict.evidence
-    measures = (measure for measure in (PROXY, EXACT) if evidence.groups[measure])
-    return tuple(_relation(evidence, measure, palette) for measure in measures)
-
-
-def _relation(evidence: Relations, measure: str, palette: Palette) -> Figure:
-    groups = evidence.groups[measure]
-    tasks = list(dict.fromkeys(group.task for group in groups))
-    variants = list(dict.fromkeys(group.variant for group in groups))
-    pooled = evidence.pooled[measure, PEARSON]
-    data: list[dict[str, Any]] = []
-    for group, keys, r in zip(groups, evidence.keys[measure], pooled.groups, strict=True):
-        colour = palette.tasks[tasks.index(group.task) % len(palette.tasks)]
-        name = f"{group.task}, {group.variant}"
-        data.append(markers(
-            name, group.x.tolist(), group.y.tolist(), legendgroup=name, customdata=list(keys),
-            text=[f"{name}, seed {seed}" for seed in group.seeds],
-            hovertemplate="%{text}<br>%{x:.3g}, accuracy %{y:.1%}<extra></extra>",
-            marker={"color": colour, "size": 7, "opacity": 0.75,
-                    "symbol": SYMBOLS[variants.index(group.variant) % len(SYMBOLS)]},
-        ))  # fmt: skip
-        if r.r is not None:
-            x, y = fitted(group.x, group.y)
-            data.append(lines(
-                name, x.tolist(), y.tolist(), legendgroup=name, showlegend=False, hoverinfo="text",
-                text=f"{name}: r = {r.r:.2f}", line={"color": colour, "width": 1.5},
-            ))  # fmt: skip
-    layout = layout_of(palette, MEASURES[measure], "test accuracy")
-    layout["xaxis"] |= {"type": "log", "exponentformat": "power", "nticks": 7}
-    layout["yaxis"] |= {"tickformat": ".0%"}
-    layout["height"] += 60
-    return Figure(f"Accuracy against {MEASURES[measure]}", {"data": data, "layout": layout},
-                  f"r within groups {pooled.r:.2f} for {MEASURES[measure]}.",
-                  section("claims", "relation"))  # fmt: skip
-
-
-def fitted(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The least-squares line of ``y`` on ``x`` (M,), which must vary, at even steps of log x."""
-    slope = ((x - x.mean()) * (y - y.mean())).sum() / np.square(x - x.mean()).sum()
-    steps = np.geomspace(x[x > 0].min(), x.max(), FIT_POINTS)
-    return steps, y.mean() + slope * (steps - x.mean())
 
 
 # --- C7: growth with depth ------------------------------------------------------------------------
@@ -232,8 +239,8 @@ FIGURES: dict[type, Callable[[ClaimVerdict, Palette], tuple[Figure, ...]]] = {
     Charts: bounds,
     Differences: _forest,
     Equivalences: _equal,
-    Relations: _together,
-    ByMeasure: effects,
-    RelationsByKind: groups,
+    Relations: relation,
+    ByMeasure: _by_measure,
+    RelationsByKind: relation_by_kind,
     Slopes: _deeper,
 }

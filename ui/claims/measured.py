@@ -19,12 +19,20 @@ from gating_core.claims import (
     Refused,
     proof_counts,
 )
-from ui.claims.judged import ClaimPicture, JudgedStudy, Judgement
 from ui.claims.picture import figure_of
 from ui.claims.request import HERE
-from ui.claims.running import Status
-from ui.claims.server import store_path
-from ui.claims.sources import Source, file_bytes, judge_rows, load_judged, load_proofs, models_of
+from ui.claims.running import Status, store_path
+from ui.claims.sources import (
+    ClaimPicture,
+    JudgedStudy,
+    Judgement,
+    Source,
+    file_bytes,
+    judge_rows,
+    load_judged,
+    load_proofs,
+    rows_of,
+)
 from ui.common.figures import figures
 from ui.limits import STORE_STAMPS_SECONDS
 from ui.work import pool
@@ -70,7 +78,7 @@ def _judge(source: Source) -> None:
 @cached("Reading every row …")
 def models(source: Source) -> dict[str, ModelRow]:
     """Return all trained models, by their keys; `Refused` where the store cannot be read."""
-    return pool.POOL.call(models_of, source)
+    return {row.key: row for row in pool.POOL.call(rows_of, source)[0]}
 
 
 @cached()
@@ -108,11 +116,6 @@ def _read_stamp(store: Path) -> tuple[int, ...]:
         except OSError:
             numbers += [0, 0]
     return tuple(numbers)
-
-
-def has_rows() -> bool:
-    """Say whether this server has a store."""
-    return store_path().exists()
 
 
 def chart(

@@ -11,11 +11,10 @@ from streamlit.elements.plotly_chart import PlotlyState
 
 from gating_core.claims import ModelRow, Refused, TextTable
 from ui.claims import measured, words
-from ui.claims.controls import CLAIMED, choose_claim, is_dark
-from ui.claims.judged import ClaimPicture, JudgedStudy, Judgement
+from ui.claims.controls import CLAIMED, choose_claim
 from ui.claims.request import HERE, SHIPPED, StudyRequest, model_link
-from ui.claims.running import Status
-from ui.claims.sources import FILES, Source
+from ui.claims.running import Status, store_path
+from ui.claims.sources import FILES, ClaimPicture, JudgedStudy, Judgement, Source
 from ui.common.explain import explain
 from ui.common.lessons import section
 from ui.components.rows import rows
@@ -59,33 +58,23 @@ class ClaimsResult:
 def fetch(request: StudyRequest, status: Status) -> ClaimsResult:
     """Return the verdicts of the requested rows, or of the shipped ones where there are none."""
     note = ""
-    if request.rows == HERE and not measured.has_rows():
+    if request.rows == HERE and not store_path().exists():
         note = "No study has been run here yet."
     elif request.rows == HERE:
-        source = measured.source_of(HERE, status)
+        source, judged = measured.source_of(HERE, status), None
         try:
-            source, judged = _judged(source, status)
-            if judged is None or (status.lives and not _any(judged)):
-                note = "The study here has no rows yet: the first are being computed."
-            elif _any(judged):
-                return ClaimsResult(request, source, judged)
-            else:
-                note = "The study here has no rows yet."
+            if not status.lives:
+                judged = measured.judged(source)
+            elif newest := measured.judged_so_far(source):
+                source, judged = newest
         except Refused as error:
             note = f"The rows here cannot be read: {error}."
+        if judged is not None and (judged.model_count or judged.stack_count):
+            return ClaimsResult(request, source, judged)
+        first = ": the first are being computed" * status.lives
+        note = note or f"The study here has no rows yet{first}."
     note = f"{note} Shown: the shipped rows." if note else ""
     return ClaimsResult(request, Source(), measured.judged(Source()), note)
-
-
-def _any(judged: JudgedStudy) -> bool:
-    return bool(judged.model_count or judged.stack_count)
-
-
-def _judged(source: Source, status: Status) -> tuple[Source, JudgedStudy | None]:
-    """The verdicts; of a running study those that are done."""
-    if status.lives:
-        return measured.judged_so_far(source) or (source, None)
-    return source, measured.judged(source)
 
 
 def draw_table(result: ClaimsResult) -> None:
@@ -123,7 +112,8 @@ def draw_picture(result: ClaimsResult) -> None:
         st.info(f"There is no picture of {one.claim} yet. {one.sentences}")
         return
     number, picture = shown
-    figure = measured.chart(result.source, one, number, picture, is_dark())
+    dark = st.context.theme.type == "dark"
+    figure = measured.chart(result.source, one, number, picture, dark)
     above, below = st.container(), st.container()
     chart, text = (below, above) if picture.wide else (above, below)  # wide: higher than a screen
     event = chart.plotly_chart(
@@ -131,7 +121,8 @@ def draw_picture(result: ClaimsResult) -> None:
         on_select="rerun", selection_mode="points", config=NO_MODE_BAR,
     )  # fmt: skip
     text.markdown(f"{words.SIGNS[one.word]} **{one.word}**: {one.sentences}")
-    if proved := _proved_text(result):
+    counts = None if result.source.path else measured.proof_counts_of(one.claim)
+    if counts and (proved := words.proved_text(one.claim, counts)):
         text.caption(proved)
     if result.other is not None:
         text.caption(words.other_text(result.other))
@@ -142,26 +133,17 @@ def draw_picture(result: ClaimsResult) -> None:
     _draw_clicked(result, event)
 
 
-def _proved_text(result: ClaimsResult) -> str:
-    """What is proved of shipped models, where it is these that are shown."""
-    counts = None if result.source.path else measured.proof_counts_of(result.claim.claim)
-    return words.proved_text(result.claim.claim, counts) if counts else ""
-
-
 def _draw_clicked(result: ClaimsResult, event: PlotlyState) -> None:
     """Draw the model behind a point."""
     points = event["selection"]["points"] if event else []
-    keys = [point.get("customdata") for point in points]
+    data = (point.get("customdata") for point in points)
+    keys = [str(each[0] if isinstance(each, (list, tuple)) else each) for each in data]
     models = measured.models(result.source) if keys else {}
-    behind = [models[key] for key in map(_key, keys) if key in models]
+    behind = [models[key] for key in keys if key in models]
     for row in behind[:1]:
         draw_model(row)
     if keys and not behind:
         st.caption("This point is no trained model.")
-
-
-def _key(customdata: object) -> str:
-    return str(customdata[0] if isinstance(customdata, (list, tuple)) else customdata)
 
 
 def draw_model(row: ModelRow) -> None:

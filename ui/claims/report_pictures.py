@@ -12,7 +12,7 @@ import plotly
 
 from gating_core.claims import ClaimVerdict, Illustrations, Picture
 from ui.claims.figures import figures
-from ui.claims.style import DARK, LIGHT, Figure, colours
+from ui.claims.picture import DARK, LIGHT, Figure, colours
 
 SCRIPT = Path(__file__).with_name("report.js")
 

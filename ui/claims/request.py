@@ -8,8 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gating_core.claims import SECOND, SELECTIONS, ModelRow, Selection, default_path
-from gating_core.claims.selection import UNIT_SEEDS
-from gating_core.claims.units import ModelUnit
+from gating_core.claims.selection import UNIT_SEEDS, ModelUnit
 from ui.limits import CLAIMS_SECONDS
 
 SHIPPED, HERE = "shipped", "here"

@@ -1,5 +1,9 @@
 """The study of this server: one for all visitors, in a process that outlives every tab.
 
+Whoever starts the server names, as environment variables, the file of its study and the schedulers
+that it may use. A Dask scheduler can make whoever connects to it do anything: so a page connects
+only to those of this machine, and to those that are named there.
+
 It is the command line, in a session of its own. A record of it and its output are files beside the
 store, so that a server that is started anew finds it. To pause is to end the process: the store
 keeps every row, and the same command goes on from there.
@@ -9,6 +13,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import socket
 import subprocess
 import sys
 import threading
@@ -24,6 +30,10 @@ from gating_core.claims import default_path
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = "gating_core.claims"
+STORE, SCHEDULERS = "GATING_CLAIMS_STORE", "GATING_CLAIMS_SCHEDULERS"
+ADDRESS = re.compile(r"(?:(?:tcp|tls)://)?([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\]):([0-9]{1,5})")
+OWN_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+ANSWER_SECONDS = 2.0  # for anybody at an address to take a connection
 STOP_SECONDS = 15.0  # for a study to end its workers, before its processes are killed
 SAME_SECONDS = 1.0  # between two readings of when a process began
 LAST_BYTES = 4096  # of its output: the last line is shorter
@@ -122,25 +132,23 @@ def look(store: Path) -> Status:
     record = _read(store)
     if record is None:
         return Status(StudyState.NONE)
-    process = _process(record)
-    last = _last_progress(store)
-    status = Status(
-        StudyState.RUNNING, last.get("done", 0), last.get("total", 0),
-        last.get("seconds_left", 0.0), last.get("workers"),
-        options=record.options, owner=record.owner, began=record.began,
-    )  # fmt: skip
-    if process is not None:
-        if record.stop and time.monotonic() - record.stopped > STOP_SECONDS:
+    process, last = _process(record), _last_progress(store)
+    state, trouble = StudyState.RUNNING, ""
+    if process is not None and record.stop:
+        state = StudyState.STOPPING
+        if time.monotonic() - record.stopped > STOP_SECONDS:
             with suppress(psutil.Error):
                 process.kill()  # its workers watch it, and end
-        return replace(status, state=StudyState.STOPPING) if record.stop else status
-    if last.get("complete"):
-        return replace(status, state=StudyState.COMPLETE)
-    if record.stop:
-        return replace(status, state=StudyState(record.stop))
-    return replace(
-        status, state=StudyState.ENDED, trouble=_trouble(store, last.get("failures", ()))
-    )
+    elif process is None and last.get("complete"):
+        state = StudyState.COMPLETE
+    elif process is None and record.stop:
+        state = StudyState(record.stop)
+    elif process is None:
+        state, trouble = StudyState.ENDED, _trouble(store, last.get("failures", ()))
+    return Status(
+        state, last.get("done", 0), last.get("total", 0), last.get("seconds_left", 0.0),
+        last.get("workers"), trouble, record.options, record.owner, record.began,
+    )  # fmt: skip
 
 
 def _beside(store: Path, what: str) -> Path:
@@ -206,3 +214,42 @@ def _trouble(store: Path, failures: tuple[str, ...]) -> str:
     if failures:
         return f"{len(failures)} of its units could not be done; the first: {failures[0]}"
     return _last_line(_beside(store, "err")) or "its process was ended from outside"
+
+
+# --- Its settings ---------------------------------------------------------------------------------
+
+
+def store_path() -> Path:
+    """Return the file, which may not exist."""
+    text = os.environ.get(STORE)
+    return Path(text).expanduser().absolute() if text else default_path()
+
+
+def scheduler_trouble(address: str) -> str:
+    """Say why the study may not run on the scheduler at ``address``; empty: it may."""
+    match = ADDRESS.fullmatch(address)
+    if match is None or int(match[2]) > 65_535:
+        return "A scheduler's address is a host and a port, as in tcp://127.0.0.1:8786."
+    named = [each.strip() for each in os.environ.get(SCHEDULERS, "").split(",")]
+    if match[1] in OWN_HOSTS or address in named:
+        return ""
+    return (
+        "Whoever connects to a scheduler runs its code. So this page uses only those of this"
+        f" machine, and those that the variable {SCHEDULERS} names when the server starts."
+    )
+
+
+def silence_trouble(address: str) -> str:
+    """Say that nothing answers at ``address``; empty: something does.
+
+    Tried before the study starts, which takes seconds to notice the same.
+    """
+    match = ADDRESS.fullmatch(address)
+    assert match is not None  # else there is a `scheduler_trouble`
+    try:
+        with socket.create_connection((match[1].strip("[]"), int(match[2])), ANSWER_SECONDS):
+            return ""
+    except OSError:
+        return (
+            f"Nobody answers at {address}: start a Dask scheduler there, or leave the field empty."
+        )

@@ -1,15 +1,17 @@
-"""The sources of rows: what comes with the app, and stores. What follows from either.
+"""The sources of rows: what comes with the app, and stores. What the page says of either.
 
 Shipped are the rows of both editions' studies and their verdicts, so that these stand on the first
-screen at once. ``python -m ui.claims`` makes both; a test judges the rows and compares.
+screen at once. ``python -m ui.claims`` makes both; a test judges the rows and compares. Figures are
+texts (JSON), in the colours of the light theme: so a server passes on what it received, and parses
+one only when somebody looks at it.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,15 +20,25 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from gating_core.claims import (
+    FIRST,
+    SECOND,
+    ClaimVerdict,
+    Edition,
     ModelRow,
     ProvedModel,
     StackRow,
     Store,
     TextTable,
+    accuracies,
     export,
+    models_of,
+    verdicts,
     write_report,
 )
-from ui.claims.judged import ClaimPicture, JudgedStudy, Judgement, judge
+from gating_core.claims.gain import Differences
+from gating_core.claims.models import sorted_out
+from ui.claims.figures import figures
+from ui.claims.picture import Figure, merged
 from ui.claims.report_pictures import illustrations
 
 SHIPPED_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "claims"
@@ -52,6 +64,70 @@ class Source:
     stamp: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True)
+class ClaimPicture:
+    """A figure as JSON; ``wide`` ones show more than what decides."""
+
+    title: str
+    text: str
+    alt: str
+    explain: str
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A claim's verdict as a page shows it."""
+
+    claim: str
+    title: str
+    kind: str  # theorem, by construction, experiment
+    edition: str
+    seeds: tuple[int, ...]  # that the edition has models of
+    word: str
+    evidence: str  # in a few words
+    sentences: str
+    changes: str
+    rule: dict[str, str]
+    gaps: tuple[str, ...]
+    table: TextTable
+    pictures: tuple[ClaimPicture, ...]
+
+    def shown(self, wide: bool) -> tuple[ClaimPicture, ...]:
+        """The pictures that decide, or those that show more, if there are any."""
+        return tuple(one for one in self.pictures if one.wide == (wide and self.has_wide))
+
+    @property
+    def has_wide(self) -> bool:
+        """Whether more can be shown than what decides."""
+        return any(one.wide for one in self.pictures)
+
+
+@dataclass(frozen=True)
+class JudgedStudy:
+    """All seven claims, those of the second edition, and what the rows are."""
+
+    claims: dict[str, Judgement]
+    second: dict[str, Judgement]
+    model_count: int
+    stack_count: int
+    code: str  # the rows' version of the study
+    seeds: tuple[int, ...]
+    set_aside: int  # models: of other versions or steps, or trained twice
+    accuracies: TextTable  # of the first edition's seeds
+
+    def of(self, claim: str, edition: str) -> Judgement:
+        """The claim in an edition; in the first where that has no other rule, or no models."""
+        again = self.second.get(claim)
+        if again is not None and again.edition == edition and again.seeds:
+            return again
+        return self.claims[claim]
+
+    def newest(self, claim: str) -> Judgement:
+        """The claim in the newest edition that there are models of."""
+        return self.of(claim, SECOND.name)
+
+
 # --- Computed by a worker process -----------------------------------------------------------------
 
 
@@ -68,11 +144,6 @@ def judge_rows(source: Source) -> JudgedStudy:
     return judge(*rows_of(source))
 
 
-def models_of(source: Source) -> dict[str, ModelRow]:
-    """Return all trained models, by their keys."""
-    return {row.key: row for row in rows_of(source)[0]}
-
-
 def file_bytes(source: Source, name: str) -> bytes:
     """Return one of `FILES`."""
     if name == PROOFS:
@@ -87,6 +158,43 @@ def file_bytes(source: Source, name: str) -> bytes:
                 store.write([*rows, *stacks])
                 export(store, folder)
         return (folder / name).read_bytes()
+
+
+def judge(rows: Sequence[ModelRow], stacks: Sequence[StackRow]) -> JudgedStudy:
+    """Return everything that the page says of rows."""
+    models, of_first = sorted_out(rows), accuracies(models_of(rows, FIRST))
+    return JudgedStudy(
+        _judgements(rows, stacks, FIRST), _judgements(rows, stacks, SECOND), len(rows), len(stacks),
+        models.code, models.seeds, models.set_aside, of_first,
+    )  # fmt: skip
+
+
+def _judgements(
+    rows: Sequence[ModelRow], stacks: Sequence[StackRow], edition: Edition
+) -> dict[str, Judgement]:
+    seeds = models_of(rows, edition).seeds
+    return {
+        name: Judgement(
+            name, one.claim.title, one.claim.kind, edition.name, seeds, one.word, one.summary,
+            one.sentences, one.changes, one.rule, one.gaps, one.table, tuple(_pictures(one)),
+        )
+        for name, one in verdicts(rows, stacks, edition=edition).items()
+    }  # fmt: skip
+
+
+def _pictures(one: ClaimVerdict) -> Iterator[ClaimPicture]:
+    deciding = one
+    if isinstance(one.evidence, Differences) and one.evidence.deciding:
+        of = one.evidence
+        families = {name: of.families[name] for name in of.shown if name in of.families}
+        deciding = replace(one, evidence=replace(of, families=families))
+        yield from (_picture(figure, True) for figure in figures(one))
+    yield from (_picture(figure, False) for figure in figures(deciding))
+
+
+def _picture(figure: Figure, wide: bool) -> ClaimPicture:
+    text = json.dumps(merged(figure.figure))
+    return ClaimPicture(figure.title, text, figure.alt, figure.explain, wide)
 
 
 # --- What is shipped ------------------------------------------------------------------------------
@@ -121,13 +229,10 @@ def save_proofs(proofs: Sequence[ProvedModel], folder: Path = SHIPPED_FOLDER) ->
 
 def load_judged(folder: Path = SHIPPED_FOLDER) -> JudgedStudy:
     """Return the verdicts of the shipped rows."""
-    saved = json.loads(gzip.decompress((folder / JUDGED).read_bytes()))
+    saved = _with_tuples(json.loads(gzip.decompress((folder / JUDGED).read_bytes())))
     editions = {of: {name: _judgement(**one) for name, one in saved[of].items()}
                 for of in ("claims", "second")}  # fmt: skip
-    return JudgedStudy(**saved | editions | {
-        "seeds": tuple(saved["seeds"]),
-        "accuracies": _table(saved["accuracies"]),
-    })  # fmt: skip
+    return JudgedStudy(**saved | editions | {"accuracies": TextTable(**saved["accuracies"])})
 
 
 def save_judged(judged: JudgedStudy, folder: Path = SHIPPED_FOLDER) -> None:
@@ -137,12 +242,12 @@ def save_judged(judged: JudgedStudy, folder: Path = SHIPPED_FOLDER) -> None:
 
 
 def _judgement(**saved: Any) -> Judgement:
-    return Judgement(**saved | {
-        "seeds": tuple(saved["seeds"]), "gaps": tuple(saved["gaps"]),
-        "table": _table(saved["table"]),
-        "pictures": tuple(ClaimPicture(**one) for one in saved["pictures"]),
-    })  # fmt: skip
+    pictures = tuple(ClaimPicture(**one) for one in saved["pictures"])
+    return Judgement(**saved | {"table": TextTable(**saved["table"]), "pictures": pictures})
 
 
-def _table(saved: dict[str, Any]) -> TextTable:
-    return TextTable(tuple(saved["columns"]), tuple(map(tuple, saved["rows"])))
+def _with_tuples(saved: Any) -> Any:
+    """What JSON has lists for, as tuples."""
+    if isinstance(saved, dict):
+        return {name: _with_tuples(value) for name, value in saved.items()}
+    return tuple(map(_with_tuples, saved)) if isinstance(saved, list) else saved

@@ -11,8 +11,13 @@ from streamlit.delta_generator import DeltaGenerator
 from ui.claims import measured, running, words
 from ui.claims.controls import CLAIMED, show_own_rows, study_controls
 from ui.claims.request import HERE, command
-from ui.claims.running import Status, StudyState
-from ui.claims.server import scheduler_trouble, silence_trouble, store_path
+from ui.claims.running import (
+    Status,
+    StudyState,
+    scheduler_trouble,
+    silence_trouble,
+    store_path,
+)
 from ui.foreign import as_words
 from ui.work.semaphore import SCRIPTS
 

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from gating_core.claims import EDITIONS, FIRST, SECOND, STUDY_VERSION, ModelRow, ProofCounts, Size
-from gating_core.claims.claim import (
-    EXPERIMENT,
-    NOT_ENOUGH,
-    NOT_SUPPORTED,
-    PARTLY,
-    SUPPORTED,
-)
+from gating_core.claims.claim import EXPERIMENT, WORDS
 from gating_core.claims.text import NO_WORKERS, counted, number, spans
 from gating_core.experiments.comparison import FIRST_SETTING
-from ui.claims.judged import Judgement
+from ui.claims.sources import Judgement
 from ui.common.lessons import section
 from ui.common.words import percent
 from ui.foreign import as_words
 
 USUAL = (FIRST_SETTING.source, FIRST_SETTING.depth, FIRST_SETTING.value_count)  # not worth a word
-SIGNS = {
-    SUPPORTED: "✓",
-    PARTLY: "◐",
-    NOT_SUPPORTED: "✗",
-    NOT_ENOUGH: "?",
-}
+SIGNS: dict[str, str] = dict(zip(WORDS, "✓◐✗?", strict=True))
 
 
 def editions_text() -> str:
@@ -144,14 +133,10 @@ def progress_text(done: int, total: int, seconds: float, workers: int | None = N
 
 def size_text(size: Size, seconds: float) -> str:
     """Say what would be done, and how long that takes."""
+    time = f"{max(round(seconds), 1)} s" if seconds < 120 else f"{seconds / 60:.0f} min"
     parts = [counted(size.models, "model")] * bool(size.models)
     parts += [counted(size.stacks, "stack")] * bool(size.stacks)
     return (
         f"{' and '.join(parts)}, without those that are there already. This takes about"
-        f" {rough_time_text(seconds)} on two cores, perhaps half or twice that."
+        f" {time} on two cores, perhaps half or twice that."
     )
-
-
-def rough_time_text(seconds: float) -> str:
-    """Write seconds below two minutes, else minutes."""
-    return f"{max(round(seconds), 1)} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gating_core.claims.rows import ModelRow, StackRow
+from gating_core.claims.models import ModelRow, StackRow
 
 TASKS = ("linear", "offset", "xor", "circle", "spiral")
 VARIANTS = ("ungated", "sigmoid", "matched", "additive")

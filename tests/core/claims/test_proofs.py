@@ -4,10 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from gating_core.claims import GATED, WITHOUT_GATE, ProvedModel, proof_counts
-from gating_core.claims.proving import proved_models, units_to_prove
+from gating_core.claims import (
+    GATED,
+    WITHOUT_GATE,
+    ProvedModel,
+    proof_counts,
+    proved_models,
+    units_to_prove,
+)
+from gating_core.claims.selection import ModelUnit
 from gating_core.claims.training import unit_rows
-from gating_core.claims.units import ModelUnit
 from gating_core.pauses import drained
 
 

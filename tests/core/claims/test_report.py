@@ -9,8 +9,7 @@ import pytest
 
 from gating_core.claims import EDITIONS, Illustrations, Picture
 from gating_core.claims.models import sorted_out
-from gating_core.claims.report import write_report
-from gating_core.claims.report_formats import escaped
+from gating_core.claims.report import escaped, write_report
 from gating_core.claims.text import TextTable, gap_lines, number, probability, spans
 from gating_core.claims.verdicts import accuracies, verdicts
 from tests.core.claims.made_rows import failed, made, stacks

@@ -19,7 +19,7 @@ from gating_core.claims import (
     design,
     growth,
 )
-from gating_core.claims.claim import NOT_ENOUGH, NOT_SUPPORTED, PARTLY, SUPPORTED, guarded
+from gating_core.claims.claim import guarded
 from gating_core.claims.growth import CENTRE
 from gating_core.claims.models import sorted_out
 from gating_core.claims.relation import EXACT, PEARSON, PROXY
@@ -28,9 +28,11 @@ from gating_core.tasks import TASKS as ALL_TASKS
 from gating_core.tasks import make_task
 from tests.core.claims.made_rows import FLAT, SEEDS, TASKS, failed, made, stacks
 
+SUPPORTED, PARTLY, NOT_SUPPORTED, NOT_ENOUGH = WORDS
+
 
 def word(claim: str, rows=(), depths=(), t: Thresholds = THRESHOLDS) -> str:
-    return verdict(CLAIMS[claim], sorted_out(rows), list(depths), t).word
+    return verdict(CLAIMS[claim], sorted_out(rows, depths), t).word
 
 
 def gate(**numbers):
@@ -180,7 +182,7 @@ def test_without_an_effect_alarms_are_rare(claim):
 
 def test_an_effect_on_some_tasks_is_partly():
     rows = made(gate(test_accuracy=lambda task, s, r: 0.95 if task == "xor" else 0.7 + r.normal()))
-    found = verdict(CLAIMS["C4"], sorted_out(rows), [])
+    found = verdict(CLAIMS["C4"], sorted_out(rows))
     assert found.word == PARTLY
     assert "circle" in found.changes
     assert "spiral" in found.changes
@@ -207,14 +209,14 @@ def test_one_seed_says_nothing():
 def test_one_failing_seed_in_sixteen_is_named_and_does_not_hide_an_effect():
     rows = [replace(row, test_accuracy=0.5) if (row.variant, row.seed, row.task) ==
             ("sigmoid", 11, "circle") else row for row in EVEN]  # fmt: skip
-    found = verdict(CLAIMS["C4"], sorted_out(rows), [])
+    found = verdict(CLAIMS["C4"], sorted_out(rows))
     assert found.word == SUPPORTED
     assert any("circle" in row and "(seed 11)" in str(row) for row in found.table.rows)
 
 
 @pytest.mark.parametrize("claim", ["C3", "C4", "C5"])
 def test_a_failed_model_in_sixteen_is_named_and_does_not_hide_an_effect(claim):
-    found = verdict(CLAIMS[claim], sorted_out(lost(EVEN, "sigmoid", {11})), [])
+    found = verdict(CLAIMS[claim], sorted_out(lost(EVEN, "sigmoid", {11})))
     assert found.word == SUPPORTED
     assert any("seed 11" in line and "diverged" in line for line in found.gaps)
 
@@ -282,7 +284,7 @@ def test_errors_of_totals_count_against_the_claim():
 
 def test_seeds_that_are_not_done_are_named_and_left_out():
     rows = [row for row in EVEN if (row.task, row.variant, row.seed) != ("circle", "sigmoid", 5)]
-    found = verdict(CLAIMS["C4"], sorted_out(rows), [])
+    found = verdict(CLAIMS["C4"], sorted_out(rows))
     assert found.word == SUPPORTED
     assert found.gaps == ("not done: circle, sigmoid, seed 5",)
 
@@ -344,8 +346,8 @@ def related(within: float, between: float, names=("proxy", "total_curvature")):
 
 def test_a_relation_between_variants_alone_does_not_support():
     for seed in range(4):
-        found = verdict(CLAIMS["C6"], sorted_out(kin(related(0, 1), seed)), [])
-        assert found.evidence.between["proxy"] > 0.83
+        found = verdict(CLAIMS["C6"], sorted_out(kin(related(0, 1), seed)))
+        assert found.evidence.between > 0.83
         assert found.word == NOT_SUPPORTED
         assert "restates" in found.sentences
 
@@ -358,7 +360,7 @@ def test_a_relation_between_variants_alone_does_not_support():
     (("proxy", "total_curvature"), -2, NOT_SUPPORTED, "neither"),
 ])  # fmt: skip
 def test_a_relation_within_is_told_by_measure(names, within, expected, said):
-    found = verdict(CLAIMS["C6"], sorted_out(kin(related(within, 1, names))), [])
+    found = verdict(CLAIMS["C6"], sorted_out(kin(related(within, 1, names))))
     assert found.word == expected
     assert said in found.sentences
     assert "0.79" in found.sentences
@@ -388,8 +390,8 @@ def test_without_a_relation_alarms_are_rare_in_c6():
 
 
 def test_flat_models_are_left_out_and_too_many_failures_said():
-    found = verdict(CLAIMS["C6"], sorted_out(EVEN), []).evidence
-    assert {group.variant for group in found.groups["proxy"]} == {"sigmoid"}
+    found = verdict(CLAIMS["C6"], sorted_out(EVEN)).evidence
+    assert {group.variant for group in found.pooled[PROXY, PEARSON].groups} == {"sigmoid"}
     assert word("C6", lost(kin(related(1.5, 1)), "sigmoid", {1})) == SUPPORTED
     assert word("C6", lost(kin(related(1.5, 1)), "sigmoid", {*range(5)})) == NOT_ENOUGH
 
@@ -431,14 +433,14 @@ def test_a_proxy_without_slopes_is_not_enough():
     ("C7", (), stacks(seeds=range(3)), NOT_ENOUGH, "at least 8 seeds"),
 ])  # fmt: skip
 def test_what_would_change_a_verdict_is_said_of_that_verdict(claim, rows, depths, word, changes):
-    found = verdict(CLAIMS[claim], sorted_out(rows), list(depths), THRESHOLDS)
+    found = verdict(CLAIMS[claim], sorted_out(rows, depths))
     assert found.word == word
     assert changes in found.changes
 
 
 def test_nothing_is_concluded_from_correlations_that_are_not_there():
     rows = [replace(row, test_accuracy=0.9) for row in GOOD]
-    found = verdict(CLAIMS["C6"], sorted_out(rows), [], THRESHOLDS)
+    found = verdict(CLAIMS["C6"], sorted_out(rows))
     assert found.word == NOT_ENOUGH
     assert "too few groups of task and variant: 0 on nonlinear" in found.sentences
     assert "agree" not in found.sentences
@@ -449,7 +451,7 @@ def test_only_where_the_regime_holds():
     assert any(not row.small for row in wild)
     assert word("C7", (), wild) == SUPPORTED
     none = [replace(row, small=row.depth < 3) for row in stacks()]
-    found = verdict(CLAIMS["C7"], sorted_out([]), none)
+    found = verdict(CLAIMS["C7"], sorted_out([], none))
     assert found.word == NOT_ENOUGH
     assert "Without a slope: seed 0–15" in found.sentences
 
@@ -461,7 +463,7 @@ def test_another_edition_is_another_table_of_claims():
     other = replace(CLAIMS["C4"], name="C4b", needs=Needs(tasks=("xor", "circle")))
     found = verdicts(EVEN, (), edition=Edition("next", "today", range(64), {"C4b": other}))
     assert [one.word for one in found.values()] == [SUPPORTED]
-    assert {one.task for one in found["C4b"].evidence.deciding} == {"xor", "circle"}
+    assert {one.pairs.task for one in found["C4b"].evidence.deciding} == {"xor", "circle"}
     later = Edition("next", "today", range(64, 96), {"C4b": other})
     assert verdicts(EVEN, (), edition=later)["C4b"].word == NOT_ENOUGH  # none of its seeds
 
@@ -513,6 +515,6 @@ def test_what_is_varied_stands_beside_and_does_not_decide():
     deep = [replace(row, depth=2, part="depth", key=f"d{row.key}", test_accuracy=0.1)
             if row.variant == "sigmoid" else replace(row, depth=2, key=f"d{row.key}")
             for row in EVEN]  # fmt: skip
-    found = verdict(CLAIMS["C4"], sorted_out(EVEN + deep), [])
+    found = verdict(CLAIMS["C4"], sorted_out(EVEN + deep))
     assert found.word == SUPPORTED
     assert any(row[0] == "depth 2" for row in found.table.rows)

@@ -10,19 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gating_core.attention.stack import build_attention
-from gating_core.claims import SECOND, SELECTIONS, THRESHOLDS, verdicts
-from gating_core.claims.claim import (
-    CONSTRUCTION,
-    EXPERIMENT,
-    NOT_ENOUGH,
-    NOT_SUPPORTED,
-    PARTLY,
-    SUPPORTED,
-    THEOREM,
-)
+from gating_core.claims import SECOND, SELECTIONS, THRESHOLDS, WORDS, verdicts
+from gating_core.claims.claim import CONSTRUCTION, EXPERIMENT, THEOREM
 from gating_core.claims.design import LINEAR, NONLINEAR
 from gating_core.claims.gain import Comparison
 from gating_core.claims.models import BASE
+from gating_core.claims.pairs import Pairs
 from gating_core.claims.relation import EXACT, PEARSON, PROXY
 from gating_core.claims.second_gain import MEASURES, SETTINGS, TASKS, ByMeasure, holds, reached
 from gating_core.claims.second_relation import RelationsByKind
@@ -33,6 +26,7 @@ from gating_core.geometry.grid import square_grid
 from tests.core.claims.made_rows import failed, made
 from tests.core.claims.test_rules import related, slack
 
+SUPPORTED, PARTLY, NOT_SUPPORTED, NOT_ENOUGH = WORDS
 SEEDS = range(64, 80)
 VARIANTS = ("ungated", "sigmoid")
 NAMES = ("total_curvature", "proxy", "normalised_proxy")
@@ -43,7 +37,7 @@ def study(change, seed=0, places=SETTINGS):
     """Rows of every setting in which an ungated model can curve."""
     rows = []
     for number, at in enumerate(places):
-        where = dict(source=at.source, depth=at.depth, values=at.values,
+        where = dict(source=at.source, depth=at.depth, values=at.value_count,
                      part="residual" if at.residual else "values")  # fmt: skip
         some = made(change, 100 * seed + number, TASKS, VARIANTS, SEEDS)
         rows += [replace(row, key=f"{at.text}/{row.key}", **where) for row in some]
@@ -97,7 +91,7 @@ def test_no_theorem_says_that_an_ungated_model_is_flat_where_c3_compares():
     for (source, depth, values, residual), config in seen.items():
         model = build_attention(config, (0,))
         (proof,) = flatness_proofs(model, model(square_grid(3).points))
-        here = replace(BASE, source=source, depth=depth, values=values, residual=residual)
+        here = replace(BASE, source=source, depth=depth, value_count=values, residual=residual)
         assert (proof is not None) == (here == BASE)
         assert (here in SETTINGS) == (here != BASE)
 
@@ -147,9 +141,10 @@ signs = st.lists(st.sampled_from((-1, 0, 1)), min_size=6, max_size=6)
 def family(of):
     """Cells whose differences are known to be above, below, or not known to differ from zero."""
     return tuple(
-        Comparison(SETTINGS[number % 3], TASKS[number // 3], "sigmoid", "ungated",
-                   *[paired(SEEDS, sign + 0.01 * np.arange(16))] * 2, (), (),
-                   0.001 if sign else 0.9, 0.001 if sign else 0.9)
+        Comparison(Pairs(SETTINGS[number % 3], TASKS[number // 3], "sigmoid", "ungated",
+                         dict.fromkeys(SEEDS, (0.0, 0.0, 0.0)), (), ()),
+                   *[paired(SEEDS, sign + 0.01 * np.arange(16))] * 2,
+                   *[0.001 if sign else 0.9] * 2)
         for number, sign in enumerate(of)
     )  # fmt: skip
 

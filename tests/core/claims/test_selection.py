@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.claims import CLAIMS, FULL_TASKS, SELECTIONS, Selection, units
+from gating_core.claims import CLAIMS, FULL_TASKS, SELECTIONS, Selection, selection
 from gating_core.claims.design import BASE_VARIANTS, LABEL_NOISE, LINEAR
-from gating_core.claims.selection import UNIT_SEEDS
-from gating_core.claims.units import ModelUnit, StackUnit, loaded
+from gating_core.claims.selection import UNIT_SEEDS, ModelUnit, StackUnit, loaded
 from gating_core.experiments.comparison import Setting
 from tests.core.claims.conftest import TINY
 
@@ -182,5 +181,5 @@ def test_keys_change_with_the_version_and_not_with_a_field_at_its_default(monkey
     key = unit.key
     assert ModelUnit("base", wider).key == key
     assert ModelUnit("base", replace(wider, more=1.0)).key != key
-    monkeypatch.setattr(units, "STUDY_VERSION", "other")
-    assert unit.key != key
+    monkeypatch.setattr(selection, "STUDY_VERSION", "other")
+    assert replace(unit).key != key

@@ -18,9 +18,8 @@ from distributed import KilledWorker
 
 from gating_core.claims import Refused, Store, Unreachable, progress_of, run, run_study, workers
 from gating_core.claims.__main__ import COMPLETE, STOPPED, main
-from gating_core.claims.processes import Processes
 from gating_core.claims.store import LEASE_SECONDS
-from gating_core.claims.workers import Workers
+from gating_core.claims.workers import Processes, Workers
 from tests.browser.serving import free_port
 from tests.clusters import SECONDS, cluster_of, wait_until, worker_of
 from tests.core.claims.conftest import TINY, Here
@@ -141,6 +140,24 @@ def test_a_unit_of_another_process_is_waited_for(store, path, clock, monkeypatch
         arrived = [row.task for x in study for row in x.arrived]
     assert set(arrived) == {"linear"}
     assert len(store.models()) == 4
+
+
+def test_a_unit_that_takes_longer_than_a_lease_stays_ours(store, path, clock, monkeypatch):
+    monkeypatch.setattr(run, "LEASE_SECONDS", 0.0)  # it is renewed at every step
+
+    class Slow(Here):
+        def finished(self, timeout):
+            return iter(())
+
+    keys = [unit.key for unit in TINY.units()]
+    with closing(run_study(TINY, store, start=Slow)) as study, Store(path) as other:
+        for _ in range(5):
+            next(study)
+            clock.now += 0.6 * LEASE_SECONDS
+        assert other.lease(keys) < set(keys)
+        other.release()
+    with Store(path) as other:
+        assert other.lease(keys) == set(keys)
 
 
 def test_a_full_disk_ends_a_study_in_a_sentence(store):

@@ -10,9 +10,8 @@ import torch
 from gating_core.attention import build_attention, weight_chart
 from gating_core.attention.classifier import restore
 from gating_core.claims import STUDY_VERSION, ModelRow, training
-from gating_core.claims.measuring import FINER_GRID, GRID, measured
-from gating_core.claims.training import unit_rows
-from gating_core.claims.units import ModelUnit, StackUnit
+from gating_core.claims.selection import ModelUnit, StackUnit
+from gating_core.claims.training import FINER_GRID, GRID, measured, unit_rows
 from gating_core.experiments.comparison import Setting, train_setting
 from gating_core.experiments.depth import DepthRequest
 from gating_core.geometry import measure_surface, paper_proxy, square_grid

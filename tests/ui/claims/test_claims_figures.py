@@ -15,10 +15,10 @@ from gating_core.claims.verdicts import CLAIMS, verdicts
 from tests.core.claims.made_rows import SEEDS, failed, made, stacks
 from tests.core.claims.test_report import NASTY, Page
 from tests.core.claims.test_second_edition import curved, kin, study
-from ui.claims.figures import figures, fitted
-from ui.claims.picture import merged
+from ui.claims.figures import figures
+from ui.claims.picture import DARK, LIGHT, Palette, colours, merged
+from ui.claims.relation_figures import fitted
 from ui.claims.report_pictures import illustrations, plotly_js
-from ui.claims.style import DARK, LIGHT, Palette, colours
 
 ROWS = made()
 KEYS = {row.key: row for row in ROWS}
@@ -251,7 +251,7 @@ def test_effects_are_means_over_deviations_and_filled_where_significant():
     assert len(found) == sum(map(len, cells)) == 3 * 6 * 4
     for axis, family in zip(("x", "x2", "x3"), cells, strict=True):
         for each in family:
-            x, reach, symbol = found[axis, f"{each.conditions.text}, {each.task}"]
+            x, reach, symbol = found[axis, f"{each.pairs.conditions.text}, {each.pairs.task}"]
             values = each.measured.differences
             assert x == pytest.approx(values.mean() / values.std(ddof=1))
             assert reach == pytest.approx(stats.t.ppf(0.975, 15) / 4)
@@ -262,7 +262,7 @@ def test_groups_have_their_own_r_with_fishers_interval():
     exact = figures(judged_again()["C6"])[1]
     drawn = [trace for trace in exact.figure["data"] if "error_x" in trace]
     evidence = judged_again()["C6"].evidence
-    groups = [x for of in evidence.kinds.values() for x in of.groups["total_curvature"]]
+    groups = [x for of in evidence.kinds for x in evidence.pooled(of, "total_curvature").groups]
     wanted = [stats.pearsonr(group.x, group.y) for group in groups]
     found = []
     for trace in drawn:

@@ -9,12 +9,12 @@ import pytest
 
 from gating_core.claims import FIRST, SELECTIONS, STUDY_VERSION, default_path
 from gating_core.claims.__main__ import _parser, _selection
-from gating_core.claims.units import ModelUnit
+from gating_core.claims.selection import ModelUnit
 from gating_core.training.ensemble import batches_of
 from ui.claims import words
 from ui.claims.picture import HEIGHT, figure_of, merged
 from ui.claims.request import MEASURES, STUDIES, StudyRequest, command, model_link
-from ui.claims.server import scheduler_trouble, store_path
+from ui.claims.running import scheduler_trouble, store_path
 from ui.claims.sources import (
     SHIPPED_FOLDER,
     Source,

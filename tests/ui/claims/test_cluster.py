@@ -10,7 +10,7 @@ import pytest
 from tests.browser.serving import HOST, free_port
 from tests.clusters import wait_until
 from tests.ui.opening import open_page
-from ui.claims import running, server
+from ui.claims import running
 from ui.claims.running import StudyState
 
 PAGE = "pages/5_Claims.py"
@@ -33,10 +33,10 @@ def test_an_address_where_nobody_is_is_one_sentence_at_once(store, monkeypatch):
         waits.append(timeout)
         return socket.create_connection(where, timeout)
 
-    monkeypatch.setattr(server, "socket", SimpleNamespace(create_connection=connect))
+    monkeypatch.setattr(running, "socket", SimpleNamespace(create_connection=connect))
     app = run_on(address)
-    assert waits == [server.ANSWER_SECONDS]
-    assert server.ANSWER_SECONDS < 10
+    assert waits == [running.ANSWER_SECONDS]
+    assert running.ANSWER_SECONDS < 10
     (said,) = app.error
     assert said.value.startswith(f"Nobody answers at {address}: ")
     assert running.look(store).state == StudyState.NONE

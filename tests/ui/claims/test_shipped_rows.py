@@ -14,8 +14,8 @@ from gating_core.claims import (
     proof_counts,
     verdicts,
 )
+from gating_core.claims.selection import ModelUnit, StackUnit
 from gating_core.claims.training import unit_rows
-from gating_core.claims.units import ModelUnit, StackUnit
 from gating_core.pauses import drained
 from ui.claims.__main__ import SHIPPED
 from ui.claims.sources import load_proofs, load_rows

@@ -1,4 +1,4 @@
-"""The pictures of the second edition: effects by measure (C3), and correlations by kind (C6)."""
+"""The pictures of claim C6: accuracy against curvature, and correlations by kind of task."""
 
 from __future__ import annotations
 
@@ -7,85 +7,78 @@ from typing import Any
 import numpy as np
 
 from gating_core.claims import ClaimVerdict
-from gating_core.claims.gain import Comparison
-from gating_core.claims.relation import EXACT, MEASURES, PROXY
-from gating_core.claims.second_gain import SETTINGS, ByMeasure
+from gating_core.claims.relation import EXACT, MEASURES, PEARSON, PROXY, Relations
 from gating_core.claims.second_relation import RelationsByKind
 from gating_core.claims.text import fixed, fixed_interval
-from ui.claims.style import Figure, Palette, layout_of, lines, markers, rows_axis, vertical
+from ui.claims.picture import (
+    ROUND_A_ROW,
+    SYMBOLS,
+    Figure,
+    Palette,
+    layout_of,
+    lines,
+    markers,
+    rows_axis,
+    vertical,
+)
 from ui.common.lessons import section
 
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
-SPREAD = 0.3  # of tasks or variants round their row
-GAP = 0.03  # between two panels, of the width
-
-# --- C3: effects by measure -----------------------------------------------------------------------
+FIT_POINTS = 24  # of a straight line, which is a curve over a logarithmic axis
 
 
-def effects(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
-    """Draw the mean difference over its standard deviation, a panel for each measure."""
-    evidence: ByMeasure = verdict.evidence
-    every = [one for family in evidence.cells.values() for one in family]
-    rows = [at for at in SETTINGS[::-1] if any(one.conditions == at for one in every)]
-    tasks = list(dict.fromkeys(one.task for one in every))
-    if not rows:
-        return ()
-    layout = layout_of(palette, "", "") | {"shapes": []}
-    layout["yaxis"] |= rows_axis([at.text for at in rows], 0.6, 0.4)
+def relation(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
+    evidence: Relations = verdict.evidence
+    measures = (x for x in (PROXY, EXACT) if evidence.pooled[x, PEARSON].groups)
+    return tuple(_relation(evidence, measure, palette) for measure in measures)
+
+
+def _relation(evidence: Relations, measure: str, palette: Palette) -> Figure:
+    pooled = evidence.pooled[measure, PEARSON]
+    tasks = list(dict.fromkeys(group.task for group in pooled.groups))
+    variants = list(dict.fromkeys(group.variant for group in pooled.groups))
     data: list[dict[str, Any]] = []
-    width = (1 + GAP) / len(evidence.cells)
-    for number, (title, family) in enumerate(evidence.cells.items()):
-        axis = f"x{number + 1 if number else ''}"
-        data += [
-            _effects(task, [one for one in family if one.task == task], rows, axis, palette,
-                     tasks, verdict.thresholds.level)
-            for task in tasks
-        ]  # fmt: skip
-        below = "<br><sub>mean difference, in its standard deviations over seeds</sub>"
-        name = title + below * (number == len(evidence.cells) // 2)
-        layout[axis.replace("x", "xaxis")] = layout_of(palette, name, "")["xaxis"] | {
-            "domain": [number * width, (number + 1) * width - GAP], "anchor": "y",
-        }  # fmt: skip
-        layout["shapes"].append(vertical(0.0, palette.ink) | {"xref": axis})
-    data = [trace for trace in data if trace["x"]]
-    return (Figure("Effects by measure", {"data": data, "layout": layout}, verdict.sentences,
-                   section("claims", "effects")),)  # fmt: skip
+    for group in pooled.groups:
+        colour = palette.tasks[tasks.index(group.task) % len(palette.tasks)]
+        name = f"{group.task}, {group.variant}"
+        data.append(markers(
+            name, group.x.tolist(), group.y.tolist(), legendgroup=name, customdata=list(group.keys),
+            text=[f"{name}, seed {seed}" for seed in group.seeds],
+            hovertemplate="%{text}<br>%{x:.3g}, accuracy %{y:.1%}<extra></extra>",
+            marker={"color": colour, "size": 7, "opacity": 0.75,
+                    "symbol": SYMBOLS[variants.index(group.variant) % len(SYMBOLS)]},
+        ))  # fmt: skip
+        if group.r is not None:
+            x, y = fitted(group.x, group.y)
+            data.append(lines(
+                name, x.tolist(), y.tolist(), legendgroup=name, showlegend=False, hoverinfo="text",
+                text=f"{name}: r = {group.r:.2f}", line={"color": colour, "width": 1.5},
+            ))  # fmt: skip
+    layout = layout_of(palette, MEASURES[measure], "test accuracy")
+    layout["xaxis"] |= {"type": "log", "exponentformat": "power", "nticks": 7}
+    layout["yaxis"] |= {"tickformat": ".0%"}
+    layout["height"] += 60
+    return Figure(f"Accuracy against {MEASURES[measure]}", {"data": data, "layout": layout},
+                  f"r within groups {pooled.r:.2f} for {MEASURES[measure]}.",
+                  section("claims", "relation"))  # fmt: skip
 
 
-def _effects(
-    task: str, cells: list[Comparison], rows: list, axis: str, palette: Palette,
-    tasks: list[str], level: float,
-) -> dict[str, Any]:  # fmt: skip
-    """One task in one panel; a filled mark is a significant difference."""
-    index = tasks.index(task)
-    shift = SPREAD * (1 - 2 * index / max(len(tasks) - 1, 1))
-    colour = palette.tasks[index % len(palette.tasks)]
-    here = [(one, one.measured) for one in cells if one.measured and one.measured.deviation > 0]
-    symbol = SYMBOLS[index % len(SYMBOLS)]
-    return markers(
-        task, [of.mean / of.deviation for _, of in here],
-        [rows.index(one.conditions) + shift for one, _ in here], xaxis=axis, legendgroup=task,
-        showlegend=axis == "x",
-        text=[f"{one.conditions.text}, {task}: {of.mean:.3g} [{of.low:.3g}, {of.high:.3g}]"
-              for one, of in here],
-        hovertemplate="%{text}<br>%{x:.2f} standard deviations<extra></extra>",
-        error_x={"type": "data", "array": [(of.high - of.mean) / of.deviation for _, of in here],
-                 "color": colour, "width": 0, "thickness": 1.5},
-        marker={"color": colour, "size": 8,
-                "symbol": [symbol if one.p <= level else f"{symbol}-open" for one, _ in here]},
-    )  # fmt: skip
+def fitted(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least-squares line of ``y`` on ``x`` (M,), which must vary, at even steps of log x."""
+    slope = ((x - x.mean()) * (y - y.mean())).sum() / np.square(x - x.mean()).sum()
+    steps = np.geomspace(x[x > 0].min(), x.max(), FIT_POINTS)
+    return steps, y.mean() + slope * (steps - x.mean())
 
 
-# --- C6: correlations by kind ---------------------------------------------------------------------
+# --- Second edition: correlations by kind ---------------------------------------------------------
 
 
-def groups(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
+def relation_by_kind(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     """Draw r of every group and of each kind, a picture for each measure."""
     evidence: RelationsByKind = verdict.evidence
     return tuple(
         _forest(evidence, measure, palette, verdict)
         for measure in (PROXY, EXACT)
-        if any(of.groups[measure] for of in evidence.kinds.values())
+        if any(evidence.pooled(kind, measure).groups for kind in evidence.kinds)
     )
 
 
@@ -107,7 +100,7 @@ def _forest(
             here = [x for x in of.groups if x.variant == variant and x.r is not None]
             r = np.array([x.r for x in here], dtype=float)
             reach = np.array([x.interval(confidence) for x in here]).reshape(-1, 2) - r[:, None]
-            shift = SPREAD * (1 - 2 * index / max(len(variants) - 1, 1))
+            shift = ROUND_A_ROW * (1 - 2 * index / max(len(variants) - 1, 1))
             data.append(markers(
                 f"{kind}, {variant}", r.tolist(), [labels.index(x.task) + shift for x in here],
                 text=[f"{x.task}, {variant}: r = {fixed(x.r or 0.0)}, {x.count} models"
