@@ -7,6 +7,7 @@ the model.
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ from ui.common.lessons import section
 
 FOREST_ROW, MARGIN_ROW = 24, 68  # pixels
 GAP = 0.03  # between two panels, of the width
+PANEL_CHARACTERS = 15  # in a line of a panel's title, on a phone
 
 
 def figures(verdict: ClaimVerdict, palette: Palette = LIGHT) -> tuple[Figure, ...]:
@@ -110,6 +112,7 @@ def _by_measure(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     if not rows:
         return ()
     layout = layout_of(palette, "", "") | {"shapes": []}
+    layout["margin"] |= {"b": 90}
     layout["yaxis"] |= rows_axis([at.text for at in rows], 0.6, 0.4)
     data: list[dict[str, Any]] = []
     width = (1 + GAP) / len(evidence.cells)
@@ -121,7 +124,8 @@ def _by_measure(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
             for task in tasks
         ]  # fmt: skip
         below = "<br><sub>mean difference, in its standard deviations over seeds</sub>"
-        name = title + below * (number == len(evidence.cells) // 2)
+        name = "<br>".join(wrap(title, PANEL_CHARACTERS))
+        name += below * (number == len(evidence.cells) // 2)
         layout[axis.replace("x", "xaxis")] = layout_of(palette, name, "")["xaxis"] | {
             "domain": [number * width, (number + 1) * width - GAP], "anchor": "y",
         }  # fmt: skip
@@ -183,7 +187,9 @@ def _equal(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
             marker={"color": palette.gated, "size": 11, "symbol": "diamond",
                     "line": {"color": palette.ink, "width": 1}},
         ))  # fmt: skip
-    layout = layout_of(palette, "difference of test accuracy, points: sigmoid − ungated", "")
+    # Two lines: in one, a phone cuts the end off.
+    layout = layout_of(palette, "difference of test accuracy,<br>points: sigmoid − ungated", "")
+    layout["margin"] |= {"b": 80}
     layout |= {"height": 150 + MARGIN_ROW * len(tasks), "showlegend": False}
     names = [f"{one.pairs.task}<br>power {of.power:.0%}" for one, of in tasks]
     layout["yaxis"] |= rows_axis(names, 0.6, 0.4)
