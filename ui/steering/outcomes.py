@@ -233,8 +233,8 @@ def calibrations() -> list[Calibration]:
     return results
 
 
-def best(outcome: Outcome, kind: int = FEATURE) -> tuple[int, int]:
-    """Return the indices of layer and strength at which a kind of direction succeeds most often."""
-    means = outcome.means[SUCCESS]
-    layer, strength = np.unravel_index(means[:, kind].argmax(), (len(means), len(core.STRENGTHS)))
+def best(outcome: Outcome) -> tuple[int, int]:
+    """Return the indices of layer and strength at which the feature succeeds most often."""
+    means = outcome.means[SUCCESS][:, FEATURE]
+    layer, strength = np.unravel_index(means.argmax(), (len(means), len(core.STRENGTHS)))
     return int(layer), int(strength)
