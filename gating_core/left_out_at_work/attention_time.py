@@ -13,7 +13,6 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -114,11 +113,11 @@ def time_attention(lengths: tuple[int, ...] = LENGTHS, repeats: int = REPEATS) -
     return AttentionTimes(HEADS, CHANNELS, tuple(lengths), by_way)
 
 
-def load_attention_times(path: Path = TIMES) -> AttentionTimes | None:
+def load_attention_times() -> AttentionTimes | None:
     """Return the times in the file; ``None`` where there is no file."""
-    if not path.exists():
+    if not TIMES.exists():
         return None
-    fields = json.loads(path.read_text())
+    fields = json.loads(TIMES.read_text())
     fields["seconds"] = {name: tuple(map(tuple, rows)) for name, rows in fields["seconds"].items()}
     return AttentionTimes(**fields | {"lengths": tuple(fields["lengths"])})
 

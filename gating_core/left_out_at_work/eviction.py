@@ -47,8 +47,12 @@ class Policy:
 
     def kept(self, worth: torch.Tensor, budget: int) -> torch.Tensor:
         """(..., n) bool: the keys to keep, by their ``worth`` (..., n)."""
-        recent = budget // 2 if self.protects else 0
-        return left_out.kept_keys(worth, budget, recent, self.first)
+        return left_out.kept_keys(worth, budget, protected(budget, self.protects), self.first)
+
+
+def protected(budget: int, protects: bool) -> int:
+    """How many of the most recent keys are kept whatever their worth: half of a budget, or none."""
+    return budget // 2 if protects else 0
 
 
 POLICIES = {
@@ -160,11 +164,6 @@ class EvictionRequest:
     budget: int = 16  # keys
     protects: bool = True  # half of the budget for the most recent keys
 
-    @property
-    def recent(self) -> int:
-        """How many of the most recent keys are kept whatever their worth."""
-        return self.budget // 2 if self.protects else 0
-
 
 @dataclass(frozen=True, eq=False)
 class Evicted:
@@ -213,14 +212,14 @@ def evict(
     worths = [left_out.key_scores(before, values[:prefill], policy) for policy in left_out.POLICIES]
 
     def kept(worth: torch.Tensor, budget: int, protects: bool) -> torch.Tensor:
-        return Policy("", "", protects).kept(worth, budget)
+        return left_out.kept_keys(worth, budget, protected(budget, protects))
 
     def error(worth: torch.Tensor, budget: int, protects: bool) -> float:
         mask = with_later(kept(worth, budget, protects), length)
         return _error(left_out.mixed(after, values, mask), output)
 
     reading = left_out.kept_while_reading(
-        scores, values, request.policy, request.budget, request.recent
+        scores, values, request.policy, request.budget, protected(request.budget, request.protects)
     )
     return Evicted(
         prefill=prefill,

@@ -13,7 +13,6 @@ from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -208,13 +207,13 @@ def assembled(
 
 
 def run_experiment(
-    model: LanguageModel, dictionaries: Dictionaries, seed: int = 0
+    model: LanguageModel, dictionaries: Dictionaries
 ) -> Iterator[tuple[float, dict[str, np.ndarray]]]:
     """Run all parts; after each yield the share that is done, and the arrays (see `assembled`)."""
     depth, outcomes = model.config.depth, []
     parts = parts_of(depth)
     for part in parts:
-        outcomes.append(drained(measure_part(model, dictionaries, part, seed)))
+        outcomes.append(drained(measure_part(model, dictionaries, part)))
         yield len(outcomes) / len(parts), assembled(depth, parts, outcomes)
 
 
@@ -256,17 +255,17 @@ def _measure(model: Model) -> Arrays:
     return arrays
 
 
-def save_steering(measured: dict[Model, Arrays], path: Path = MEASURED) -> None:
+def save_steering(measured: dict[Model, Arrays]) -> None:
     """Write what `load_steering` reads, in half precision."""
     tensors = {f"{name}-{seed}/{key}": array.astype(np.float16)
                for (name, seed), arrays in measured.items()
                for key, array in arrays.items()}  # fmt: skip
-    path.write_bytes(tensor_file(tensors, {"models": list(measured)}))
+    MEASURED.write_bytes(tensor_file(tensors, {"models": list(measured)}))
 
 
-def load_steering(path: Path = MEASURED) -> dict[Model, Arrays]:
+def load_steering() -> dict[Model, Arrays]:
     """The outcomes of each model, by name of the array."""
-    tensors, about = tensors_and_metadata(path.read_bytes())
+    tensors, about = tensors_and_metadata(MEASURED.read_bytes())
     measured = {}
     for name, seed in about["models"]:
         start = f"{name}-{seed}/"

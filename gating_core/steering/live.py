@@ -239,11 +239,12 @@ class Opening:
     judged: np.ndarray  # (2, N): of Spanish, for the last `JUDGED_ENDS` of each window of these
 
 
-def make_opening(name: str = "none", seed: int = 0) -> Opening:
+def make_opening() -> Opening:
     """Steer a text towards Spanish, by the first layer's `FeatureStatistics.language_feature`."""
-    statistics = specimen(name, seed)[1].kinds["means"].statistics
+    first = DirectionRequest()
+    statistics = specimen(first.name, first.model_seed)[1].kinds["means"].statistics
     feature = statistics.language_feature(0, spanish=True)
-    request = SteerRequest(DirectionRequest(name, seed, feature=feature), BEGINNING)
+    request = SteerRequest(DirectionRequest(feature=feature), BEGINNING)
     texts, _ = windows(other_verses())
     judged = [spanish_probabilities([text[-end:] for text in texts]) for end in JUDGED_ENDS]
     return Opening(request, list(write_judged(request)), np.stack(judged))

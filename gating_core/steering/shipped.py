@@ -155,10 +155,10 @@ def specimen(name: str, seed: int) -> tuple[LanguageModel, Dictionaries]:
     return load_model(name, seed)[0], load_dictionaries(name, seed)
 
 
-def shipped_dictionaries(folder: Path = FOLDER) -> list[tuple[str, int]]:
+def shipped_dictionaries() -> list[tuple[str, int]]:
     """Name and seed of the models whose dictionaries there are."""
     return [(name, seed) for name in STEERED for seed in SEEDS
-            if dictionaries_path(name, seed, folder).exists()]  # fmt: skip
+            if dictionaries_path(name, seed).exists()]  # fmt: skip
 
 
 def make_dictionaries() -> None:

@@ -19,8 +19,8 @@ from ui.landing.measured import MODEL_NAMES, LandingResult, nearest_with_surface
 from ui.landing.picture import curvature_colours, curvature_maps, learning_curves
 from ui.limits import LANDING_LAYERS
 from ui.proved.measured import ProvableSurface
+from ui.proved.results import short_code
 from ui.proved.section import Code, Compared, draw_proofs
-from ui.proved.words import short_code
 
 VIEW_KEY = "pair_view"
 OTHER_PIXELS = 440  # high: all but the pictures

@@ -165,10 +165,10 @@ def losses_of(tables: Sequence[Arrays], policy: str) -> Losses:
     return Losses(sums, by_seed(tables, "eviction.full"), by_seed(tables, "eviction.counts")[0])
 
 
-def protection_saves(tables: Sequence[Arrays], policy: str, budget: int) -> PairedDifference:
-    """Return how much more is lost with nothing protected than with half of the budget."""
+def protection_saves(tables: Sequence[Arrays], budget: int) -> PairedDifference:
+    """Return how much more is lost by mass with nothing protected than with half of the budget."""
     column = core.BUDGETS.index(budget)
-    without, half = (losses_of(tables, name) for name in (f"{policy}_unprotected", policy))
+    without, half = (losses_of(tables, name) for name in ("mass_unprotected", "mass"))
     return loss_difference(without.sums[:, column], half.sums[:, column], half.counts)
 
 

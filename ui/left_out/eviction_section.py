@@ -142,6 +142,6 @@ def _gate_texts(selection: LeftOutSelection, request: core.EvictionRequest) -> t
     ungated, gated = (results.losses_of(of, policy) for of in tables.values())
     saves = gate_saves(gated, ungated, core.BUDGETS.index(budget))
     of_policy = {name: of[policy] for name, of in losses(selection.gated).items()}
-    protection = results.protection_saves(tables[title], "mass", budget)
+    protection = results.protection_saves(tables[title], budget)
     return (results.loss_text(of_policy, saves, policy, budget),
             results.protection_text(protection, budget, title))  # fmt: skip

@@ -19,7 +19,7 @@ from ui.common.words import error_text, figures, percent, short
 from ui.drawing import palette
 from ui.drawing.characters import sign
 from ui.language.selection import HEADS
-from ui.left_out.line_chart import gate_lines, gate_styles, level_line, line_chart
+from ui.left_out.line_chart import Style, gate_lines, gate_styles, level_line, line_chart
 from ui.left_out.words import Arrays, Losses, by_seed, gate_text
 from ui.limits import READ_CHARACTERS
 
@@ -27,11 +27,12 @@ PIXELS, LOWER_PIXELS = 262, 250
 LEAST = 1e-4  # of a weight and of a mass that is drawn
 LONG = 300  # keys: beyond it the axis of k is logarithmic
 KEPT, LEFT = palette.SIDE_COLOURS["right"], palette.PLANE
-TRUTH = ("the truth", palette.BESIDE, "solid")
-STYLES = dict(zip(CERTIFICATES, (
-    (palette.CLASS_COLOURS[1], "dot"), (palette.CLASS_COLOURS[0], "dash"),
-    (palette.CLASS_COLOURS[3], "dashdot"), (palette.CLASS_COLOURS[2], "longdash"),
-), strict=True))  # fmt: skip
+TRUTH = Style("the truth", palette.BESIDE, width=3)
+STYLES = {
+    name: Style(CERTIFICATES[name].title, palette.CLASS_COLOURS[colour], dash, width=2)
+    for name, colour, dash in (("one_gap", 1, "dot"), ("kept_and_next", 0, "dash"),
+                               ("several_gaps", 3, "dashdot"), ("even_gaps", 2, "longdash"))
+}  # fmt: skip
 CONTEXT = READ_CHARACTERS + 1  # characters of the losses' texts
 LOSSES = (-4, 0.5)  # powers of ten, nats
 TICKS = (1, 0.1, 0.01, 0.001, 0.0001)
@@ -66,24 +67,17 @@ def weight_chart(row: RowCurves, k: int, text: str | None) -> go.Figure:
             })  # fmt: skip
     low = LEAST if row.n <= LONG else max(1e-12, float(row.weights.min()) / 2)
     up = {"type": "log", "range": [np.log10(low), 0.05], "exponentformat": "power", "dtick": 1}
-    figure = _figure(traces, row, "weight", up, PIXELS)
-    return _marked(figure, row, k).update_layout(bargap=0)
+    return _over_k(traces, row, k, "weight", up, PIXELS).update_layout(bargap=0)
 
 
 def bound_chart(row: RowCurves, k: int, epsilon: float) -> go.Figure:
     """Draw the mass left out over k, and above it the bound of each certificate."""
-    curves = {TRUTH[0]: (row.mass, TRUTH[1:])}
-    for name, curve in row.bounds.items():
-        curves[CERTIFICATES[name].title] = curve, STYLES[name]
-    traces = [{
-        "type": "scatter", "mode": "lines", "x": row.ks, "name": name,
-        "y": np.where(curve >= LEAST, curve, np.nan),
-        "line": {"color": colour, "dash": dash, "width": 3 if name == TRUTH[0] else 2},
-        "hovertemplate": f"k = %{{x}}: at most %{{y:.3g}}<extra>{name}</extra>",
-    } for name, (curve, (colour, dash)) in curves.items()]  # fmt: skip
+    curves = [(TRUTH, row.mass), *((STYLES[name], of) for name, of in row.bounds.items())]
+    traces = [_curve(row, style, np.where(curve >= LEAST, curve, np.nan), "at most ")
+              for style, curve in curves]  # fmt: skip
     up = {"type": "log", "range": [np.log10(LEAST), 0.05], "tickvals": TICKS,
           "ticktext": [f"{tick:g}" for tick in TICKS]}  # fmt: skip
-    figure = _marked(_figure(traces, row, "mass left out, τ", up, PIXELS), row, k)
+    figure = _over_k(traces, row, k, "mass left out, τ", up, PIXELS)
     figure.update_layout(legend={"orientation": "v", "x": 0.01, "y": 0.01, "yanchor": "bottom",
                                  "font": {"size": 10}, "bgcolor": "rgba(0, 0, 0, 0)"})  # fmt: skip
     return figure.add_shape(level_line(epsilon, f"ε = {epsilon:g}"))
@@ -106,15 +100,12 @@ def loss_chart(losses: Mapping[str, Mapping[int, PairedDifference]], k: int | No
 def error_chart(row: RowCurves, k: int) -> go.Figure:
     """Draw how far the output moves for every k, and τ times the diameter."""
     assert row.errors is not None
-    traces = [{
-        "type": "scatter", "mode": "lines", "x": row.ks, "y": curve, "name": name,
-        "line": {"color": colour, "dash": dash, "width": 2.5},
-        "hovertemplate": f"k = %{{x}}: %{{y:.3g}}<extra>{name}</extra>",
-    } for curve, (name, colour, dash) in zip(row.errors, (
-        ("output", palette.BESIDE, "solid"),
-        ("τ · diameter", palette.CLASS_COLOURS[1], "dot"),
-    ), strict=True)]  # fmt: skip
-    return _marked(_figure(traces, row, "|o − ô|", {"rangemode": "tozero"}, LOWER_PIXELS), row, k)
+    styles = (
+        Style("output", palette.BESIDE),
+        Style("τ · diameter", palette.CLASS_COLOURS[1], "dot"),
+    )
+    traces = [_curve(row, style, curve) for style, curve in zip(styles, row.errors, strict=True)]
+    return _over_k(traces, row, k, "|o − ô|", {"rangemode": "tozero"}, LOWER_PIXELS)
 
 
 def rule_chart(rules: Mapping[str, Sequence[np.ndarray]], names: Sequence[str]) -> go.Figure:
@@ -131,14 +122,10 @@ def rule_chart(rules: Mapping[str, Sequence[np.ndarray]], names: Sequence[str]) 
             "<extra></extra>",
         })  # fmt: skip
     axis = {"type": "log", "range": [-0.05, 2.15], "tickvals": [1, 3, 10, 30, 100]}
-    return go.Figure({"data": traces, "layout": {
-        "height": LOWER_PIXELS, "margin": {"l": 46, "r": 8, "t": 26, "b": 38},
-        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
-        "shapes": [{"type": "line", "x0": 1, "y0": 1, "x1": 128, "y1": 128,
-                    "line": {"width": 1, "dash": "dash", "color": palette.PLANE}}],
-        "xaxis": {"title": {"text": "k that a head needs", "standoff": 2}, **axis},
-        "yaxis": {"title": {"text": "k by the rule", "standoff": 4}, **axis},
-    }})  # fmt: skip
+    diagonal = {"type": "line", "x0": 1, "y0": 1, "x1": 128, "y1": 128,
+                "line": {"width": 1, "dash": "dash", "color": palette.PLANE}}  # fmt: skip
+    return _figure(traces, LOWER_PIXELS, ("k that a head needs", axis), ("k by the rule", axis),
+                   shapes=[diagonal])  # fmt: skip
 
 
 def score_chart(row: RowCurves) -> go.Figure:
@@ -162,30 +149,41 @@ def score_chart(row: RowCurves) -> go.Figure:
         })  # fmt: skip
     seen = np.flatnonzero(row.counts + row.carried)
     reach = [min(middles[seen[0]], -3.5), max(middles[seen[-1]], row.sigma + 2.5, 3.5)]
-    return go.Figure({"data": traces, "layout": {
-        "height": LOWER_PIXELS, "margin": {"l": 46, "r": 8, "t": 26, "b": 38},
-        "barmode": "overlay", "bargap": 0,
-        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
-        "xaxis": {"title": {"text": "score minus the row's mean, in σ", "standoff": 2},
-                  "range": [max(reach[0], BINS[0]), min(reach[1], BINS[-1])]},
-        "yaxis": {"title": {"text": "share, %", "standoff": 4}},
-    }})  # fmt: skip
+    across = {"range": [max(reach[0], BINS[0]), min(reach[1], BINS[-1])]}
+    return _figure(traces, LOWER_PIXELS, ("score minus the row's mean, in σ", across),
+                   ("share, %", {}), barmode="overlay", bargap=0)  # fmt: skip
+
+
+def _curve(row: RowCurves, style: Style, y: np.ndarray, most: str = "") -> dict[str, Any]:
+    """A line over k, whose values are called ``most``."""
+    return {
+        "type": "scatter", "mode": "lines", "x": row.ks, "y": y, "name": style.name,
+        "line": {"color": style.colour, "dash": style.dash, "width": style.width},
+        "hovertemplate": f"k = %{{x}}: {most}%{{y:.3g}}<extra>{style.name}</extra>",
+    }  # fmt: skip
+
+
+def _over_k(
+    traces: list[dict[str, Any]], row: RowCurves, k: int, name: str, up: dict[str, Any],
+    height: int,
+) -> go.Figure:  # fmt: skip
+    """A figure over k, in which the selected ``k`` is marked."""
+    across = {"type": "log", "dtick": 1} if row.n > LONG else {"range": [0.4, row.n + 0.6]}
+    figure = _figure(traces, height, ("k", across), (name, up), left=54, hovermode="closest")
+    return _line(figure, np.log10(k + 0.5) if row.n > LONG else k + 0.5, k)
 
 
 def _figure(
-    traces: list[dict[str, Any]], row: RowCurves, name: str, up: dict[str, Any], height: int
-) -> go.Figure:
-    across = {"type": "log", "dtick": 1} if row.n > LONG else {"range": [0.4, row.n + 0.6]}
+    traces: list[dict[str, Any]], height: int, x: tuple[str, dict[str, Any]],
+    y: tuple[str, dict[str, Any]], left: int = 46, **layout: Any,
+) -> go.Figure:  # fmt: skip
+    """A figure with its legend above; ``x`` and ``y``: name and properties of each axis."""
     return go.Figure({"data": traces, "layout": {
-        "height": height, "margin": {"l": 54, "r": 8, "t": 26, "b": 38},
+        "height": height, "margin": {"l": left, "r": 8, "t": 26, "b": 38},
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
-        "hovermode": "closest", "yaxis": {"title": {"text": name, "standoff": 4}, **up},
-        "xaxis": {"title": {"text": "k", "standoff": 2}, **across},
+        "xaxis": {"title": {"text": x[0], "standoff": 2}, **x[1]},
+        "yaxis": {"title": {"text": y[0], "standoff": 4}, **y[1]}, **layout,
     }})  # fmt: skip
-
-
-def _marked(figure: go.Figure, row: RowCurves, k: int) -> go.Figure:
-    return _line(figure, np.log10(k + 0.5) if row.n > LONG else k + 0.5, k)
 
 
 def _line(figure: go.Figure, at: float, k: int) -> go.Figure:

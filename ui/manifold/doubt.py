@@ -33,8 +33,8 @@ from ui.manifold.measured import TOTALS
 from ui.manifold.request import Resolved
 from ui.manifold.words import VARIANT_NAMES
 from ui.proved.measured import ProvableSurface
+from ui.proved.results import short_code
 from ui.proved.section import Code, Compared, draw_proofs
-from ui.proved.words import short_code
 
 IMPORTS = """\
 from gating_core.attention import AttentionConfig, GateConfig

@@ -16,9 +16,8 @@ from ui.common.controls import Choice, Fold
 from ui.common.explain import beats, explain
 from ui.common.lessons import section
 from ui.common.parts import BARE, draw_csv, draw_figure
-from ui.proved import words
+from ui.proved import results
 from ui.proved.measured import PROOFS, NoProof, Proof, ProofRequest, ProvableSurface
-from ui.proved.picture import contradicted, enclosure_figure, proof_map
 
 PROOF: Controls = table(
     Fold("proof", "Proved curvature: the sign of K on every cell of the chart"),
@@ -35,7 +34,7 @@ class Compared:
 
     name: str
     surface: ProvableSurface
-    estimates: Mapping[str, Integral]  # by a key of `words.INTEGRALS`; those measured so far
+    estimates: Mapping[str, Integral]  # by a key of `results.INTEGRALS`; those measured so far
     measured: SurfaceResult  # one frame, on the same chart
 
 
@@ -63,7 +62,7 @@ def draw_proofs(make: Callable[[], tuple[Sequence[Compared], Code]], axes: tuple
                 draw=lambda: _draw_all(compared, requests, PROOFS.so_far(requests), axes),
             )  # fmt: skip
         _draw_asides(compared, requests, proofs)
-        st.code(words.code(*code, requests[-1]), language="python")
+        st.code(results.code(*code, requests[-1]), language="python")
 
 
 def _draw_all(
@@ -79,7 +78,7 @@ def _draw_all(
         if proof is None:
             continue
         if isinstance(proof, NoProof):
-            st.info(f"{each.name}: {words.no_proof_text(proof)}")
+            st.info(f"{each.name}: {results.no_proof_text(proof)}")
         elif proof.proof:
             _draw_text(each, proof)
         else:
@@ -93,21 +92,21 @@ def _draw_all(
         with picture:
             draw_figure(
                 "proved", (f"map_{index}", *request.key, proof.count),
-                partial(proof_map, proof, axes), words.alt(each.name, proof),
+                partial(results.proof_map, proof, axes), results.alt(each.name, proof),
                 request in PROOFS.cached((request,)), width="content",
             )  # fmt: skip
         with text:
             _draw_text(each, proof)
-            st.caption(words.cells_text(proof, request))
+            st.caption(results.cells_text(proof, request))
 
 
 def _draw_text(each: Compared, proof: ProvedCurvature) -> None:
     """Draw the result of a proof as a sentence, and contradictions with measurements as errors."""
-    total = words.total_sentence(proof, each.estimates.get("absolute"))
-    st.markdown(f"**{each.name}:** {words.shares_text(proof)} {total}")
+    total = results.total_sentence(proof, each.estimates.get("absolute"))
+    st.markdown(f"**{each.name}:** {results.shares_text(proof)} {total}")
     (gaussian,) = each.measured.gaussian_where(each.measured.decided)
-    points = contradicted(proof, each.measured.axis, np.asarray(gaussian))
-    for text in words.contradictions(proof, each.estimates, points):
+    points = results.contradicted(proof, each.measured.axis, np.asarray(gaussian))
+    for text in results.contradictions(proof, each.estimates, points):
         st.error(f"**{each.name}.** {text}", icon=":material/error:")
 
 
@@ -122,9 +121,9 @@ def _draw_asides(
             proof = proofs.get(request)
             if isinstance(proof, ProvedCurvature) and not proof.proof:
                 draw_csv(f"Proved cells, {each.name[:1].lower()}{each.name[1:]}",
-                         partial(words.cells_csv, proof))  # fmt: skip
+                         partial(results.cells_csv, proof))  # fmt: skip
 
 
 def _draw_enclosure() -> None:
-    st.plotly_chart(enclosure_figure(), alt=section("proved", "alt_enclosure"), config=BARE,
+    st.plotly_chart(results.enclosure_figure(), alt=section("proved", "alt_enclosure"), config=BARE,
                     key="enclosure")  # fmt: skip

@@ -22,6 +22,7 @@ from gating_core.at_work import (
 )
 from gating_core.language import LANGUAGES
 from gating_core.training import mean_interval
+from ui.common.language_models import UNGATED
 from ui.steering import measured
 from ui.steering.request import BOTH, DEPTH, NESTED, Model, OutcomeSelection
 from ui.work import jobs, pool
@@ -44,15 +45,11 @@ def _measure(request: core.GridRequest) -> Iterator[Any]:
 GRID: CachedJobs[core.GridRequest, Arrays] = CachedJobs("steering_grid", _measure, NUMBERS_CACHE)
 
 
-def minutes() -> int:
-    """Return about how many minutes it takes when nothing else is computed."""
-    return max(1, round(CORE_SECONDS / 60 / pool.POOL.size))
-
-
 def draw_start() -> None:
-    """Draw the button that starts a job."""
-    unit = "minute" if minutes() == 1 else "minutes"
-    jobs.draw_again(GRID.name, f"{START}, about {minutes()} {unit}", "play_arrow", START_BUTTON)
+    """Draw the button that starts a job, with about how long it takes when nothing else runs."""
+    minutes = max(1, round(CORE_SECONDS / 60 / pool.POOL.size))
+    unit = "minute" if minutes == 1 else "minutes"
+    jobs.draw_again(GRID.name, f"{START}, about {minutes} {unit}", "play_arrow", START_BUTTON)
 
 
 def measured_here(request: core.GridRequest | None) -> tuple[Arrays | None, Job | None]:
@@ -74,6 +71,7 @@ SUCCESS, NATS, WORDS, BACK = core.QUANTITIES
 UNSTEERED, PROMPTED = "unsteered", "prompted"
 FEATURE = core.DIRECTIONS.index("feature")
 CALIBRATION_RESAMPLES = 400
+PAIR = (next(name for name in core.STEERED if name != UNGATED), UNGATED)  # with a gate, without
 
 
 @st.cache_resource(show_spinner=False)
@@ -82,9 +80,11 @@ def shipped() -> dict[Model, dict[str, np.ndarray]]:
     return core.load_steering()
 
 
-def seeds(name: str) -> list[int]:
-    """Return the seeds of the models called ``name`` that were steered."""
-    return [seed for of, seed in shipped() if of == name]
+def common_seeds() -> list[int]:
+    """Return the seeds of which the models of `PAIR` were both steered."""
+    return sorted(
+        seed for name, seed in shipped() if name == PAIR[0] and (PAIR[1], seed) in shipped()
+    )
 
 
 @dataclass(frozen=True)
@@ -166,35 +166,30 @@ def outcome(source: OutcomeSource, mode: str, target: str, _arrays: Sequence[Arr
 
 
 @cached(on=NUMBERS_CACHE)
-def gate_difference(gated: str, ungated: str, mode: str, target: str) -> list[PairedDifference]:
+def gate_difference(mode: str, target: str) -> list[PairedDifference]:
     """Return by layer how much more often the feature succeeds with a gate, over all strengths."""
-    of = sorted({*seeds(gated)} & {*seeds(ungated)})
     to, row = _languages(target), list(core.MODES).index(mode)
-    both = [_values([shipped()[name, seed] for seed in of], SUCCESS)[:, :, FEATURE, :, row, to]
-            .mean((2, 3)) for name in (gated, ungated)]  # fmt: skip
-    return [loss_difference(both[0][:, layer], both[1][:, layer], np.ones(both[0].shape[-1]))
-            for layer in range(both[0].shape[1])]  # fmt: skip
-
-
-def best_auc(name: str, model_seeds: Sequence[int]) -> np.ndarray:
-    """Return (S, L): how well the best feature of each layer tells the languages apart, as AUC.
-
-    Features are those of `NESTED`, which are pushed along; AUC is that of held-out verses.
-    """
-    shipped_auc = [
-        core.load_dictionaries(name, seed).kinds[NESTED].statistics.auc for seed in model_seeds
-    ]
-    auc = np.stack(shipped_auc).astype(float)
-    return np.maximum(auc, 1 - auc).max(-1)
+    gated, plain = (
+        _values([shipped()[name, seed] for seed in common_seeds()], SUCCESS)
+        [:, :, FEATURE, :, row, to].mean((2, 3)).swapaxes(0, 1) for name in PAIR
+    )  # (L, S, N)  # fmt: skip
+    return [loss_difference(*both, np.ones(plain.shape[-1]))
+            for both in zip(gated, plain, strict=True)]  # fmt: skip
 
 
 @cached("Reading the dictionaries …", on=NUMBERS_CACHE)
-def apart_difference(gated: str, ungated: str) -> list[PairedDifference]:
-    """Return by layer how much larger the best feature's AUC is with a gate; over seeds alone."""
-    of = sorted({*seeds(gated)} & {*seeds(ungated)})
-    difference = best_auc(gated, of) - best_auc(ungated, of)
-    return [PairedDifference(layer, mean_interval(layer).half_width if len(of) > 1 else 0.0)
-            for layer in difference.T]  # fmt: skip
+def apart_difference() -> list[PairedDifference]:
+    """Return by layer how much larger the best feature's AUC is with a gate; over seeds alone.
+
+    Features are those of `NESTED`, which are pushed along; AUC is that of held-out verses.
+    """
+    seeds, best_auc = common_seeds(), []
+    for name in PAIR:
+        dictionaries = [core.load_dictionaries(name, seed).kinds[NESTED] for seed in seeds]
+        auc = np.stack([one.statistics.auc for one in dictionaries]).astype(float)
+        best_auc.append(np.maximum(auc, 1 - auc).max(-1))
+    return [PairedDifference(layer, mean_interval(layer).half_width if len(seeds) > 1 else 0.0)
+            for layer in (best_auc[0] - best_auc[1]).T]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,8 +233,8 @@ def calibrations() -> list[Calibration]:
     return results
 
 
-def best(outcome: Outcome, kind: int = FEATURE) -> tuple[int, int]:
-    """Return the indices of layer and strength at which a kind of direction succeeds most often."""
-    means = outcome.means[SUCCESS]
-    layer, strength = np.unravel_index(means[:, kind].argmax(), (len(means), len(core.STRENGTHS)))
+def best(outcome: Outcome) -> tuple[int, int]:
+    """Return the indices of layer and strength at which the feature succeeds most often."""
+    means = outcome.means[SUCCESS][:, FEATURE]
+    layer, strength = np.unravel_index(means.argmax(), (len(means), len(core.STRENGTHS)))
     return int(layer), int(strength)

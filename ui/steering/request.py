@@ -55,9 +55,10 @@ class SteeringSelection:
         return self.name, self.seed
 
     @property
-    def to_spanish(self) -> bool:
-        """Whether it is pushed towards Spanish."""
-        return self.push >= 0
+    def language_feature(self) -> int:
+        """The feature, counted from 0, that favours the language pushed to most."""
+        statistics = specimen(*self.model)[1].kinds[NESTED].statistics
+        return statistics.language_feature(self.layer - 1, spanish=self.push >= 0)
 
     @property
     def text(self) -> str:
@@ -87,14 +88,14 @@ class SteeringSelection:
 
     def direction_request(self) -> DirectionRequest:
         """The direction that is pushed along."""
-        place = (*self.model, self.layer - 1)
+        layer = (*self.model, self.layer - 1)
         if self.along == LANGUAGE:
-            return DirectionRequest(*place, "feature", NESTED, language_feature(self))
+            return DirectionRequest(*layer, "feature", NESTED, self.language_feature)
         if self.along == OWN:
             return self.feature_request()
         # A random direction follows from the seed of the text: with another text, another one.
         seed = self.draw if self.along == RANDOM else 0
-        return DirectionRequest(*place, self.along, feature=seed)
+        return DirectionRequest(*layer, self.along, feature=seed)
 
     def steer_request(self) -> SteerRequest:
         """The request to write a steered text."""
@@ -121,9 +122,3 @@ class OutcomeSelection:
     def grid(self) -> GridRequest | None:
         """The experiment that can be run here: on one model."""
         return None if isinstance(self.seed, str) else GridRequest(self.name, self.seed, self.draw)
-
-
-def language_feature(selection: SteeringSelection) -> int:
-    """Return the feature, counted from 0, that favours the target language most."""
-    statistics = specimen(*selection.model)[1].kinds[NESTED].statistics
-    return statistics.language_feature(selection.layer - 1, selection.to_spanish)

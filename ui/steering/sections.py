@@ -13,7 +13,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.steering import RELEASED_AFTER, WINDOW, WRITTEN, SteerRequest, Step, prompt_verses
 from ui.common import parts
-from ui.common.language_models import UNGATED
 from ui.common.lessons import section
 from ui.common.parts import chart_columns
 from ui.common.words import percent
@@ -30,7 +29,6 @@ from ui.steering.controls import (
 )
 from ui.steering.request import (
     FEATURES,
-    GATES,
     HELD,
     MEASURED,
     RELEASED,
@@ -172,9 +170,7 @@ def _fetch(
 
 
 def _draw_gate_and_classifier(target: str) -> None:
-    gated = next(value for value in GATES.values() if value != UNGATED)
-    succeeds = outcomes.gate_difference(gated, UNGATED, RELEASED, target)
-    apart = outcomes.apart_difference(gated, UNGATED)
+    succeeds, apart = outcomes.gate_difference(RELEASED, target), outcomes.apart_difference()
     judged = outcomes.calibrations()
     diagrams = [(f"{one.characters} characters", one.bins, one.ends) for one in judged]
     charts: list[tuple[tuple[Hashable, ...], Callable[[], go.Figure], str]] = [

@@ -213,7 +213,7 @@ def test_measured_policies_and_budgets_are_the_nearest():
     assert eviction_results.measured_policy(EvictionRequest("key", 9, False)) == "key"
     assert [words.nearest(BUDGETS, budget) for budget in (2, 12, 64)] == [8, 16, 48]
     tables, gated = measured.tables(FIRST.name).values()
-    saves = eviction_results.protection_saves(tables, "mass", 16)
+    saves = eviction_results.protection_saves(tables, 16)
     rows = [[*POLICIES].index(name) for name in ("mass_unprotected", "mass")]
     expected = [(of["eviction.sums"][rows[0], 1] - of["eviction.sums"][rows[1], 1]).sum()
                 / of["eviction.counts"].sum() for of in tables]  # fmt: skip

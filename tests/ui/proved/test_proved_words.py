@@ -16,12 +16,14 @@ from gating_core.experiments.specimen import CHOSEN_SEEDS
 from gating_core.geometry import Integral, measure_surface, square_grid
 from gating_core.proved import LABELS, POSITIVE, Budget, Interval, prove_curvature
 from ui.proved.measured import ProofRequest, ProvableSurface
-from ui.proved.picture import contradicted, enclosure, example
-from ui.proved.words import (
+from ui.proved.results import (
     cells_csv,
     code,
+    contradicted,
     contradiction,
     contradictions,
+    enclosure,
+    example,
     shares_text,
     total_sentence,
 )

@@ -112,7 +112,7 @@ def test_intervals_are_those_of_a_difference_from_zero(count):
 
 def test_the_gates_part_is_paired_by_seed():
     shipped = load_steering()
-    result = outcomes.gate_difference("g1_channel", "none", HELD, "spanish")
+    result = outcomes.gate_difference(HELD, "spanish")
     for layer in range(L):
         gated, plain = (np.array([shipped[name, seed][SUCCESS][layer, FEATURE, :, 0, 1].mean()
                                   for seed in range(3)])
@@ -137,7 +137,7 @@ def test_the_classifier_is_judged_on_all_windows_that_it_has_not_seen():
 
 
 def test_the_gates_part_in_telling_languages_apart_is_that_of_the_best_features():
-    result = outcomes.apart_difference("g1_channel", "none")
+    result = outcomes.apart_difference()
     best = {
         name: np.array(
             [load_dictionaries(name, seed).kinds["means"].statistics.auc for seed in range(3)],

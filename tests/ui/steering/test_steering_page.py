@@ -27,7 +27,6 @@ from ui.steering.request import (
     PLAIN,
     RANDOM,
     SteeringSelection,
-    language_feature,
 )
 from ui.steering.sections import SECTIONS
 
@@ -81,7 +80,7 @@ def test_each_language_has_a_feature_that_is_pushed_along():
     statistics = load_dictionaries("none", 0).kinds["means"].statistics
     for push, side in ((4.0, 1), (-4.0, 0)):
         selection = replace(FIRST, push=push, layer=2)
-        chosen = language_feature(selection)
+        chosen = selection.language_feature
         assert statistics.mean[1, side, chosen] == statistics.mean[1, side].max()
         request = selection.steer_request()
         assert request.direction == DirectionRequest("none", 0, 1, "feature", "means", chosen)
