@@ -74,7 +74,7 @@ def bounds(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
         layout[axis] |= {"type": "log", "exponentformat": "power", "nticks": 7,
                          "range": list(range_)}  # fmt: skip
     data = [*within, *far, line]
-    cut = _beyond_text(count, frame) + _zero_text(zeros)
+    cut = _cut_text(count, zeros, frame)
     return (Figure("|K| against its bound", {"data": data, "layout": layout}, verdict.sentences,
                    section("claims", "bounds", cut=cut)),)  # fmt: skip
 
@@ -112,18 +112,16 @@ def _frame(kinds: Sequence[ModelGroup]) -> Frame:
     return (float(low[0]), float(high[0])), (float(low[1]), float(high[1]))
 
 
-def _beyond_text(count: int, frame: Frame) -> str:
-    if not count:
-        return ""
-    (left, right), (bottom, top) = frame
-    return (
-        f" The axes are cut at 10^{left:.0f} and 10^{right:.0f} for bounds, 10^{bottom:.0f} and"
-        f" 10^{top:.0f} for |K|: {counted(count, 'model')} with extreme numbers are drawn as"
-        " triangles at the edge. They point to where they lie. Hover over one to read its numbers."
-    )
-
-
-def _zero_text(zeros: int) -> str:
-    if not zeros:
-        return ""
-    return f" {counted(zeros, 'model')} with K exactly 0, or without a bound, cannot be drawn here."
+def _cut_text(beyond: int, zeros: int, frame: Frame) -> str:
+    text, ((left, right), (bottom, top)) = "", frame
+    if beyond:
+        text = (
+            f" The axes are cut at 10^{left:.0f} and 10^{right:.0f} for bounds, 10^{bottom:.0f} and"
+            f" 10^{top:.0f} for |K|: {counted(beyond, 'model')} with extreme numbers are drawn as"
+            " triangles at the edge. They point to where they lie. Hover over one to read its"
+            " numbers."
+        )
+    if zeros:
+        text += f" {counted(zeros, 'model')} with K exactly 0, or without a bound, cannot be drawn"
+        text += " here."
+    return text
