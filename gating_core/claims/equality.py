@@ -6,16 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gating_core.claims import text
-from gating_core.claims.claim import (
-    NOT_DONE,
-    WORDS,
-    Claim,
-    Needs,
-    Thresholds,
-    Word,
-    Wording,
-    guarded,
-)
+from gating_core.claims.claim import NOT_DONE, Claim, Needs, Thresholds, Word, Wording, guarded
 from gating_core.claims.design import LINEAR, PRIMARY, UNGATED
 from gating_core.claims.models import Gap, Models
 from gating_core.claims.pairs import Pairs, pairs_of
@@ -77,7 +68,7 @@ def equal_on_linear_tasks(evidence: Equivalences, t: Thresholds) -> Word:
     measured = _both([equality_word(of, t) for _, of in evidence.done])
     cases = zip(*(one.worst_cases for one in tasks), strict=True)
     worst = [_both([equality_word(one, t) for one in case]) for case in cases]
-    return guarded(measured, max(worst, key=WORDS.index))
+    return guarded(measured, max(worst, key=list(Word).index))
 
 
 def equality_word(result: Equivalence, t: Thresholds) -> Word:
