@@ -20,7 +20,7 @@ from gating_core.claims.growth import CENTRE, TITLES, Slopes, expected
 from gating_core.claims.relation import Relations
 from gating_core.claims.second_gain import SETTINGS, ByMeasure
 from gating_core.claims.second_relation import RelationsByKind
-from ui.claims.bounds_figure import bounds
+from ui.claims.model_figures import bounds, relation, relation_by_kind
 from ui.claims.picture import (
     LIGHT,
     ROUND_A_ROW,
@@ -34,7 +34,6 @@ from ui.claims.picture import (
     rows_axis,
     vertical,
 )
-from ui.claims.relation_figures import relation, relation_by_kind
 from ui.common.lessons import section
 
 FOREST_ROW, MARGIN_ROW = 24, 68  # pixels
