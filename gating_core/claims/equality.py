@@ -5,32 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gating_core.claims.claim import (
-    NOT_DONE,
-    WORDS,
-    Claim,
-    Needs,
-    Thresholds,
-    Word,
-    Wording,
-    guarded,
-)
+from gating_core.claims import text
+from gating_core.claims.claim import NOT_DONE, Claim, Needs, Thresholds, Word, Wording, guarded
 from gating_core.claims.design import LINEAR, PRIMARY, UNGATED
 from gating_core.claims.models import Gap, Models
 from gating_core.claims.pairs import Pairs, pairs_of
 from gating_core.claims.statistics import Equivalence, equivalence, seeds_for_power
-from gating_core.claims.text import (
-    MISSING,
-    TextTable,
-    counted,
-    interval,
-    listed,
-    number,
-    probability,
-    share,
-    signed,
-    spans,
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +68,7 @@ def equal_on_linear_tasks(evidence: Equivalences, t: Thresholds) -> Word:
     measured = _both([equality_word(of, t) for _, of in evidence.done])
     cases = zip(*(one.worst_cases for one in tasks), strict=True)
     worst = [_both([equality_word(one, t) for one in case]) for case in cases]
-    return guarded(measured, max(worst, key=WORDS.index))
+    return guarded(measured, max(worst, key=list(Word).index))
 
 
 def equality_word(result: Equivalence, t: Thresholds) -> Word:
@@ -116,22 +96,22 @@ def _wording(evidence: Equivalences, word: Word, t: Thresholds) -> Wording:
         task, mean = one.pairs.task, 100 * of.paired.mean
         low, high = (100 * end for end in of.interval)
         sentences.append(
-            f"On {task} the difference is {signed(mean)} points"
-            f" ({1 - 2 * t.level:.0%} interval {interval(low, high)}),"
+            f"On {task} the difference is {text.signed(mean)} points"
+            f" ({1 - 2 * t.level:.0%} interval {text.interval(low, high)}),"
             f" {'within' if of.equivalent else 'not known to be within'} ±{t.margin_points:g}"
-            f" point. The power is {share(of.power)}."
+            f" point. The power is {text.share(of.power)}."
         )
-        short.append(f"{task} {signed(mean, 2)} {interval(low, high, 2)}")
+        short.append(f"{task} {text.signed(mean, 2)} {text.interval(low, high, 2)}")
     lost = [
-        f"{counted(len(one.pairs.failed), 'pair')} on {one.pairs.task}"
+        f"{text.counted(len(one.pairs.failed), 'pair')} on {one.pairs.task}"
         for one in evidence.tasks
         if one.pairs.failed
     ]
     if lost:
-        sentences.append(f"Failed: {listed(lost)}.")
+        sentences.append(f"Failed: {text.listed(lost)}.")
     absent = [name for name in LINEAR if name not in {one.pairs.task for one, _ in evidence.done}]
     if absent:
-        sentences.append(f"There are no pairs on {listed(absent)}.")
+        sentences.append(f"There are no pairs on {text.listed(absent)}.")
     summary = f"{', '.join(short)} points" if short else "no pairs"
     return Wording(summary, " ".join(sentences), _table(evidence), _changes(evidence, word, t))
 
@@ -143,35 +123,35 @@ def _changes(evidence: Equivalences, word: Word, t: Thresholds) -> str:
             count = seeds_for_power(of.paired.deviation, t.margin, t.level, t.power)
             needed.append(f"{count or 'more than a thousand'} seeds on {one.pairs.task}")
     if needed:
-        return f"A power of {t.power:.0%} at the observed deviations needs {listed(needed)}."
+        return f"A power of {t.power:.0%} at the observed deviations needs {text.listed(needed)}."
     if word == Word.SUPPORTED:
         return f"A task on which the interval leaves ±{t.margin_points:g} point."
     if word == Word.NOT_ENOUGH:
-        return f"{t.fewest_seeds} pairs on each of the tasks {listed(LINEAR)}."
+        return f"{t.fewest_seeds} pairs on each of the tasks {text.listed(LINEAR)}."
     return f"Intervals within ±{t.margin_points:g} point on both tasks."
 
 
-def _table(evidence: Equivalences) -> TextTable:
+def _table(evidence: Equivalences) -> text.TextTable:
     columns = ("task", "difference, points", "pairs", "mean", "90 % interval", "95 % interval",
                "deviation", "worst seed", "p (two one-sided)", "power", "failed seeds")  # fmt: skip
     rows = []
     for one in [*evidence.tasks, *(one for some in evidence.controls.values() for one in some)]:
         pairs, of = one.pairs, one.measured
-        numbers = [MISSING] * 7
+        numbers = [text.MISSING] * 7
         if of is not None:
             seed, worst = of.paired.worst
             low, high = (100 * end for end in of.interval)
             numbers = [
-                signed(100 * of.paired.mean), interval(low, high),
-                interval(100 * of.paired.low, 100 * of.paired.high),
-                number(100 * of.paired.deviation), f"{signed(100 * worst)} (seed {seed})",
-                probability(of.p), share(of.power),
+                text.signed(100 * of.paired.mean), text.interval(low, high),
+                text.interval(100 * of.paired.low, 100 * of.paired.high),
+                text.number(100 * of.paired.deviation), f"{text.signed(100 * worst)} (seed {seed})",
+                text.probability(of.p), text.share(of.power),
             ]  # fmt: skip
         rows.append((
             pairs.task, f"{pairs.variant} − {UNGATED}", str(pairs.count), *numbers,
-            spans(pairs.failed) or MISSING,
+            text.spans(pairs.failed) or text.MISSING,
         ))  # fmt: skip
-    return TextTable(columns, tuple(rows))
+    return text.TextTable(columns, tuple(rows))
 
 
 C5 = Claim(

@@ -140,7 +140,7 @@ def ahead_on_tasks(evidence: Differences, t: Thresholds) -> Word:
 # --- Text -----------------------------------------------------------------------------------------
 
 
-def gain_wording(evidence: Differences, word: Word, t: Thresholds) -> Wording:
+def wording(evidence: Differences, word: Word, t: Thresholds) -> Wording:
     """Return how many tasks the gate is ahead on, and by how much."""
     tasks, unit, factor = evidence.deciding, evidence.measure.unit, evidence.measure.factor
     done = [(one, one.measured) for one in tasks if one.measured is not None]
@@ -195,19 +195,19 @@ def _changes(tasks: Sequence[Comparison], word: Word, t: Thresholds) -> str:
 
 def _better_wording(evidence: Differences, word: Word, t: Thresholds) -> Wording:
     """Return the wording with what the controls reach."""
-    wording = gain_wording(evidence, word, t)
+    plain = wording(evidence, word, t)
     controls = [
         f"{sum(one.ahead(t.level) for one in of)} of {len(of)} tasks (“{name}”)"
         for name, of in evidence.controls.items()
         if of
     ]
     if not controls:
-        return wording
+        return plain
     text = (
-        f"{wording.sentences} The gate is significantly ahead of the controls on"
+        f"{plain.sentences} The gate is significantly ahead of the controls on"
         f" {', '.join(controls)}. Where a control gains as much, the gain does not need a gate."
     )
-    return replace(wording, sentences=text)
+    return replace(plain, sentences=text)
 
 
 def table(comparisons: Sequence[Comparison], factor: float = 1.0) -> TextTable:
@@ -250,7 +250,7 @@ C3 = Claim(
     needs=Needs(),
     evidence=partial(differences, CURVATURE),
     decide=ahead_on_tasks,
-    wording=gain_wording,
+    wording=wording,
 )
 
 C4 = Claim(

@@ -71,13 +71,13 @@ def write_report(
     Files of these names are replaced, each at once; ``OSError`` where that cannot be done.
     """
     rows, stacks = list(rows), list(stacks)
-    judged = {
-        (claim, edition.name): one
+    judged = [
+        (claim, edition.name, one)
         for edition in EDITIONS.values()
         for claim, one in verdicts(rows, stacks, t, edition).items()
-    }
-    judged = {key: judged[key] for key in sorted(judged)}  # claim by claim, the first edition first
-    pictures = {key: [*illustrations.pictures(one)] for key, one in judged.items()}
+    ]
+    judged.sort(key=lambda each: each[:2])  # claim by claim, the first edition first
+    pictures = [[*illustrations.pictures(one)] for *_, one in judged]
     folder.mkdir(parents=True, exist_ok=True)
     paths = folder / "claims.html", folder / "claims.md"
     formats: tuple[Format, Format] = Html(illustrations.head), Markdown()
@@ -93,8 +93,8 @@ def _parts(
     form: Format,
     rows: Sequence[ModelRow],
     stacks: Sequence[StackRow],
-    judged: Mapping[tuple[str, str], ClaimVerdict],
-    pictures: Mapping[tuple[str, str], Sequence[Picture]],
+    judged: Sequence[tuple[str, str, ClaimVerdict]],
+    pictures: Sequence[Sequence[Picture]],
     about: Mapping[str, str],
 ) -> Iterator[str]:
     """The report, in order: verdicts, claim by claim, accuracies, settings, seeds."""
@@ -113,16 +113,16 @@ def _parts(
         )
     summary = [
         (claim, x.claim.title, x.claim.kind, which, x.word, x.sentences)
-        for (claim, which), x in judged.items()
+        for claim, which, x in judged
     ]
     columns = ("claim", "", "what it is", "edition", "verdict", "evidence")
     yield form.table(TextTable(columns, tuple(summary)))
-    for key, one in judged.items():
-        which = "" if key[1] == FIRST.name else f", {key[1]} edition"
-        yield form.heading(f"{key[0]} {one.claim.title}{which}: {one.word}")
+    for (claim, which, one), drawn in zip(judged, pictures, strict=True):
+        rules = "" if which == FIRST.name else f", {which} edition"
+        yield form.heading(f"{claim} {one.claim.title}{rules}: {one.word}")
         yield form.text(one.sentences)
         yield form.text(one.changes, "What would change it")
-        yield from map(form.picture, pictures[key])
+        yield from map(form.picture, drawn)
         for title, text in one.rule.items():
             yield form.text(text, title)
         if one.gaps:

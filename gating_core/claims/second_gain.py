@@ -11,22 +11,10 @@ from functools import partial
 
 import numpy as np
 
+from gating_core.claims import gain
 from gating_core.claims.claim import NOT_DONE, Claim, Needs, Thresholds, Word, Wording, guarded
 from gating_core.claims.design import PRIMARY, SECOND_PARTS, UNGATED, VARIED
 from gating_core.claims.design import VARIED_TASKS as TASKS
-from gating_core.claims.gain import (
-    ACCURACY,
-    C4,
-    CURVATURE,
-    Comparison,
-    Differences,
-    Measure,
-    ahead_text,
-    compared,
-    differences,
-    gain_wording,
-    table,
-)
 from gating_core.claims.models import Conditions, Gap, Models
 from gating_core.claims.pairs import PAIRS_FAILED, pairs_of
 from gating_core.claims.statistics import holm, paired
@@ -35,9 +23,9 @@ from gating_core.claims.text import TextTable, counted, fixed, listed
 # Where an ungated model can curve on the query chart.
 SETTINGS = tuple(Conditions(**varied) for part in SECOND_PARTS for varied in VARIED[part])
 MEASURES = (
-    replace(CURVATURE, title="total curvature ∫|K| dA"),
-    Measure("proxy", "more curved", "the paper's proxy"),
-    Measure("normalised_proxy", "more curved", "the normalised proxy"),
+    replace(gain.CURVATURE, title="total curvature ∫|K| dA"),
+    gain.Measure("proxy", "more curved", "the paper's proxy"),
+    gain.Measure("normalised_proxy", "more curved", "the normalised proxy"),
 )
 
 # --- C3 -------------------------------------------------------------------------------------------
@@ -50,7 +38,7 @@ class ByMeasure:
     The p-values are Holm's over all of them together.
     """
 
-    cells: dict[str, tuple[Comparison, ...]]  # by the measure's title
+    cells: dict[str, tuple[gain.Comparison, ...]]  # by the measure's title
     gaps: tuple[Gap, ...]
 
 
@@ -62,8 +50,8 @@ def by_measure(models: Models, t: Thresholds) -> ByMeasure:
         for at in SETTINGS
         for one in pairs_of(models, PRIMARY, UNGATED, measure.column, at)
     ]
-    cells = {measure.title: list[Comparison]() for measure in MEASURES}
-    for (title, _), one in zip(pairs, compared([one for _, one in pairs], t), strict=True):
+    cells = {measure.title: list[gain.Comparison]() for measure in MEASURES}
+    for (title, _), one in zip(pairs, gain.compared([one for _, one in pairs], t), strict=True):
         cells[title].append(one)
     gaps = models.gaps((PRIMARY, UNGATED), SETTINGS)
     return ByMeasure({title: tuple(of) for title, of in cells.items()}, gaps)
@@ -86,7 +74,7 @@ def curved_by_measure(evidence: ByMeasure, t: Thresholds) -> Word:
     return guarded(word(False), word(True))
 
 
-def holds(family: Sequence[Comparison], t: Thresholds, worst_case: bool = False) -> bool:
+def holds(family: Sequence[gain.Comparison], t: Thresholds, worst_case: bool = False) -> bool:
     """Whether the gated models are ahead in most cells of one measure, and behind in none."""
     ahead = sum(one.ahead(t.level, worst_case) for one in family)
     behind = any(one.behind(t.level) for one in family)
@@ -118,8 +106,8 @@ def _measure_wording(evidence: ByMeasure, word: Word, t: Thresholds) -> Wording:
     else:
         changes = "It would be supported if gated models were ahead everywhere, by all measures."
     summary = f"ahead in {listed(map(str, ahead))} of {count} by ∫|K| dA, proxy, normalised proxy"
-    full = TextTable.joined("measure", {name: table(of) for name, of in evidence.cells.items()})
-    return Wording(summary, text, full, changes)
+    tables = {title: gain.table(family) for title, family in evidence.cells.items()}
+    return Wording(summary, text, TextTable.joined("measure", tables), changes)
 
 
 SECOND_C3 = Claim(
@@ -168,26 +156,26 @@ class Reached:
     own: bool
 
 
-def reached(evidence: Differences, t: Thresholds) -> tuple[Reached, ...]:
+def reached(evidence: gain.Differences, t: Thresholds) -> tuple[Reached, ...]:
     """Compare on all tasks with pairs enough, the gate's greatest gain first; Holm's over these."""
     own = {one.pairs.task: one for one in evidence.controls.get(ADDITIVE, ())}
     tasks = []
-    for gain in evidence.deciding:
-        if (rest := own.get(gain.pairs.task)) is None:
+    for one in evidence.deciding:
+        if (rest := own.get(one.pairs.task)) is None:
             continue
-        whole, less = gain.pairs.differences, rest.pairs.differences
+        whole, less = one.pairs.differences, rest.pairs.differences
         both = {seed: (whole[seed][0], less[seed][0]) for seed in whole if seed in less}
         if len(both) >= t.fewest_seeds:
             gains, lefts = np.array([*both.values()]).T
             half = paired([*both], gains / 2 - lefts)
-            tasks.append((gain.pairs.task, gains.mean(), lefts.mean(), half, rest.ahead(t.level)))
+            tasks.append((one.pairs.task, gains.mean(), lefts.mean(), half, rest.ahead(t.level)))
     p = holm([half.p for *_, half, _ in tasks])
     every = [
         Reached(
-            task, float(100 * gain), float(100 * (gain - less)),
+            task, float(100 * mean), float(100 * (mean - less)),
             bool(each <= t.level and half.mean > 0), ahead,
         )
-        for (task, gain, less, half, ahead), each in zip(tasks, p, strict=True)
+        for (task, mean, less, half, ahead), each in zip(tasks, p, strict=True)
     ]  # fmt: skip
     return tuple(sorted(every, key=lambda one: -one.gain))
 
@@ -200,10 +188,10 @@ def _shares(tasks: Sequence[Reached]) -> str:
     ])  # fmt: skip
 
 
-def _gain_wording(evidence: Differences, word: Word, t: Thresholds) -> Wording:
-    wording = gain_wording(evidence, word, t)
+def _gain_wording(evidence: gain.Differences, word: Word, t: Thresholds) -> Wording:
+    wording = gain.wording(evidence, word, t)
     tasks = reached(evidence, t)
-    summary = ahead_text(evidence, t)
+    summary = gain.ahead_text(evidence, t)
     if not tasks:
         text = "There is no additive control to compare with."
     else:
@@ -221,14 +209,14 @@ def _gain_wording(evidence: Differences, word: Word, t: Thresholds) -> Wording:
 
 
 SECOND_C4 = replace(
-    C4,
-    test=C4.test.split(" Controls stand beside")[0] + " The additive control is compared with the"
-    " gate's gain: it gives most of it on a task where half of the gain, less the gate's lead over"
-    " the control, is significantly above zero, adjusted over the tasks by Holm.",
-    verdict=C4.verdict + " The verdict's first sentence says how much of the gain adding instead of"
-    " multiplying reaches.",
-    needs=replace(C4.needs, variants=(UNGATED, PRIMARY, ADDITIVE)),
-    evidence=partial(differences, ACCURACY, shown=(PRIMARY, ADDITIVE)),
+    gain.C4,
+    test=gain.C4.test.split(" Controls stand beside")[0] + " The additive control is compared"
+    " with the gate's gain: it gives most of it on a task where half of the gain, less the gate's"
+    " lead over the control, is significantly above zero, adjusted over the tasks by Holm.",
+    verdict=gain.C4.verdict + " The verdict's first sentence says how much of the gain adding"
+    " instead of multiplying reaches.",
+    needs=replace(gain.C4.needs, variants=(UNGATED, PRIMARY, ADDITIVE)),
+    evidence=partial(gain.differences, gain.ACCURACY, shown=(PRIMARY, ADDITIVE)),
     wording=_gain_wording,
     why="The first edition named the controls last, and did not say that adding instead of"
     " multiplying gives most of the gain. What decides is the same.",

@@ -1,4 +1,4 @@
-"""Run a process of Dask that ends when whoever started it has ended; a script for `processes`.
+"""Run a process of Dask that ends when whoever started it has ended; a script for `workers`.
 
 They hold the other end of its standard input, which closes with them, however they end, on every
 system. It imports nothing of the package, and watches before it imports Dask, which takes a second.

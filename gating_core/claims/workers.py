@@ -20,7 +20,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -38,6 +37,7 @@ with extra_packages():
     from distributed.system import MEMORY_LIMIT
 
 PACKAGE = "gating_core"
+FOLDER = Path(str(files(PACKAGE)))
 LOOPBACK = "127.0.0.1"
 START_SECONDS = 60.0  # for processes of this machine to start
 POLL_SECONDS = 0.05  # between two checks whether the scheduler has started
@@ -75,7 +75,7 @@ class Workers:
                 self._parts.callback(processes.close)
                 self._use(Client(processes.address, set_as_default=False))
                 self._client.wait_for_workers(count, timeout=START_SECONDS)
-                source = str(Path(str(files(PACKAGE))).parent)
+                source = str(FOLDER.parent)
             else:
                 self._use(_connected(scheduler))
                 source = self._upload()
@@ -131,8 +131,9 @@ class Workers:
         """Send the package to all workers; returns the name of the archive."""
         data = BytesIO()
         with ZipFile(data, "w") as package:
-            for name, source in _sources(PACKAGE, files(PACKAGE)):
-                package.writestr(ZipInfo(name), source.read_bytes())
+            for file in sorted(FOLDER.rglob("*.py")):
+                name = file.relative_to(FOLDER.parent).as_posix()
+                package.writestr(ZipInfo(name), file.read_bytes())
         digest = hashlib.sha256(data.getvalue()).hexdigest()[:12]  # another package: another name
         with TemporaryDirectory() as folder:
             archive = Path(folder) / f"{PACKAGE}-{digest}.zip"
@@ -212,15 +213,6 @@ def _connected(address: str) -> Client:
     if not isinstance(client, Client):
         raise refused
     return client
-
-
-def _sources(name: str, folder: Traversable) -> Iterator[tuple[str, Traversable]]:
-    for entry in folder.iterdir():
-        inner = f"{name}/{entry.name}"
-        if entry.is_dir():
-            yield from _sources(inner, entry)
-        elif entry.name.endswith(".py"):
-            yield inner, entry
 
 
 def _silence() -> None:

@@ -1,7 +1,8 @@
-"""The study's command line with pictures in its report; without arguments, what the app ships.
+"""The study's command line with pictures in its report, and what the app ships.
 
 python -m ui.claims report report   # as python -m gating_core.claims report, with pictures
 python -m ui.claims                 # run both editions' studies; results go to assets/claims
+python -m ui.claims proofs          # prove what can be proved of these beside C1 and C2
 """
 
 import sys
@@ -23,7 +24,7 @@ SHIPPED = ("full", "second")  # studies
 
 
 def ship() -> int:
-    """Do what is missing of the studies; write their rows, verdicts and proofs, and no others."""
+    """Do what is missing of the studies, and write their rows and verdicts; others stay here."""
     keys = set()
     with Store(default_path()) as store:
         for selection in map(SELECTIONS.__getitem__, SHIPPED):
@@ -39,15 +40,22 @@ def ship() -> int:
             [row for row in store.stacks() if row.key in keys],
         )
     save_judged(judge_rows(Source()))
+    return 0
+
+
+def prove() -> int:
+    """Write what can be proved of shipped models."""
     rows = {row.key: row for row in load_rows()[0]}
     units = units_to_prove()
     proofs: list[ProvedModel] = []
     for number, unit in enumerate(units, 1):
         proofs += proved_models(unit, rows)
         sys.stderr.write(f"\r{number} of {len(units)} ensembles, {len(proofs)} models")
+    sys.stderr.write("\n")
     save_proofs(proofs)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(illustrations=illustrations()) if len(sys.argv) > 1 else ship())
+    own = {(): ship, ("proofs",): prove}.get(tuple(sys.argv[1:]))
+    sys.exit(own() if own else main(illustrations=illustrations()))

@@ -16,12 +16,12 @@ from gating_core.claims import ClaimVerdict
 from gating_core.claims.bounds import Charts
 from gating_core.claims.design import GATED, UNGATED
 from gating_core.claims.equality import Equivalences
-from gating_core.claims.gain import Comparison, Differences
+from gating_core.claims.gain import Comparison, Differences, Pairs
 from gating_core.claims.growth import CENTRE, TITLES, Slopes, expected
 from gating_core.claims.relation import Relations
 from gating_core.claims.second_gain import SETTINGS, ByMeasure
 from gating_core.claims.second_relation import RelationsByKind
-from ui.claims.bounds_figure import bounds
+from ui.claims.model_figures import bounds, relation, relation_by_kind
 from ui.claims.picture import (
     LIGHT,
     ROUND_A_ROW,
@@ -35,7 +35,6 @@ from ui.claims.picture import (
     rows_axis,
     vertical,
 )
-from ui.claims.relation_figures import relation, relation_by_kind
 from ui.common.lessons import section
 
 FOREST_ROW, MARGIN_ROW = 24, 68  # pixels
@@ -83,12 +82,7 @@ def _forest_row(
     of, gate = one.measured, one.pairs.variant in GATED
     assert of is not None
     colour = palette.gated if gate else palette.control
-    dots = markers(
-        name, (factor * of.differences).tolist(), jittered(at, of.count),
-        customdata=list(one.pairs.keys), text=[f"seed {seed}" for seed in of.seeds],
-        hovertemplate=f"{name}, %{{text}}: %{{x:.3g}}<extra></extra>",
-        marker={"color": colour, "size": 4, "opacity": 0.45},
-    )  # fmt: skip
+    dots = _seeds(at, name, one.pairs, factor, colour, "%{x:.3g}")
     mean = markers(
         name, [factor * of.mean], [at], hovertemplate=f"{name}: %{{x:.3g}}<extra></extra>",
         marker={"color": colour, "size": 10, "line": {"color": palette.ink, "width": 1},
@@ -98,6 +92,18 @@ def _forest_row(
         half = factor * (of.high - of.mean)
         mean["error_x"] = {"type": "data", "array": [half], "color": palette.ink, "width": 5}
     return [dots, mean]
+
+
+def _seeds(
+    at: int, name: str, pairs: Pairs, factor: float, colour: str, form: str
+) -> dict[str, Any]:
+    """The differences of single seeds, as dots round row ``at``."""
+    return markers(
+        name, [factor * value for value in pairs.values], jittered(at, pairs.count),
+        customdata=list(pairs.keys), text=[f"seed {seed}" for seed in pairs.seeds],
+        hovertemplate=f"{name}, %{{text}}: {form}<extra></extra>",
+        marker={"color": colour, "size": 4, "opacity": 0.45},
+    )  # fmt: skip
 
 
 # --- C3, second edition: effects by measure -------------------------------------------------------
@@ -169,12 +175,7 @@ def _equal(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
         return ()
     data: list[dict[str, Any]] = []
     for at, (one, of) in enumerate(tasks):
-        data.append(markers(
-            one.pairs.task, (100 * of.paired.differences).tolist(), jittered(at, one.pairs.count),
-            customdata=list(one.pairs.keys), text=[f"seed {seed}" for seed in of.paired.seeds],
-            hovertemplate=one.pairs.task + ", %{text}: %{x:.2f} points<extra></extra>",
-            marker={"color": palette.gated, "size": 4, "opacity": 0.45},
-        ))  # fmt: skip
+        data.append(_seeds(at, one.pairs.task, one.pairs, 100, palette.gated, "%{x:.2f} points"))
         if one.pairs.count > 1:
             data.append(lines(
                 one.pairs.task, [100 * end for end in of.interval], [at, at],

@@ -27,7 +27,6 @@ from ui.claims.sources import (
     JudgedStudy,
     Judgement,
     Source,
-    file_bytes,
     judge_rows,
     load_judged,
     load_proofs,
@@ -124,11 +123,6 @@ def chart(
     """Return a picture as Plotly draws it, in the colours of the theme."""
     key = ("claims", source, one.claim, one.edition, number, picture.wide, dark)
     return figures(key, lambda: [figure_of(picture.text, dark, picture.wide)])[0]
-
-
-def file(source: Source, name: str) -> bytes:
-    """Return one of `sources.FILES`."""
-    return pool.POOL.call(file_bytes, source, name)
 
 
 def visitor() -> str:

@@ -12,13 +12,14 @@ from streamlit.elements.plotly_chart import PlotlyState
 from gating_core.claims import ModelRow, Refused, TextTable
 from ui.claims import measured, words
 from ui.claims.controls import CLAIMED, choose_claim
-from ui.claims.request import HERE, SHIPPED, StudyRequest, model_link
+from ui.claims.request import HERE, StudyRequest, model_link
 from ui.claims.running import Status, store_path
-from ui.claims.sources import FILES, ClaimPicture, JudgedStudy, Judgement, Source
+from ui.claims.sources import FILES, ClaimPicture, JudgedStudy, Judgement, Source, file_bytes
 from ui.common.explain import explain
 from ui.common.lessons import section
 from ui.components.rows import rows
 from ui.foreign import as_words
+from ui.work import pool
 
 CHART = "claims_chart"
 MODELS_SHOWN = 400  # pixels of the table of models
@@ -93,14 +94,7 @@ def draw_table(result: ClaimsResult) -> None:
         chosen=chosen, on_choose=choose_claim,
     )  # fmt: skip
     st.caption(words.rule_text(result.claim))
-    shipped = not result.source.path
-    parts = (
-        words.rows_text(judged.model_count, judged.stack_count, judged.seeds,
-                        SHIPPED if shipped else "trained here"),
-        words.version_text(judged.code, shipped),
-        words.aside_text(judged.set_aside),
-    )  # fmt: skip
-    st.caption(" ".join(filter(None, parts)))
+    st.caption(words.rows_text(judged, shipped=not result.source.path))
 
 
 def draw_picture(result: ClaimsResult) -> None:
@@ -219,6 +213,6 @@ def draw_report(result: ClaimsResult) -> None:
     with fold.container(horizontal=True):
         for name, mime in FILES.items():
             st.download_button(
-                name, partial(measured.file, result.source, name), name, mime,
+                name, partial(pool.POOL.call, file_bytes, result.source, name), name, mime,
                 key=f"claims_{name}", on_click="ignore", icon=":material/download:",
             )  # fmt: skip

@@ -6,7 +6,8 @@ from gating_core.claims import EDITIONS, FIRST, SECOND, STUDY_VERSION, ModelRow,
 from gating_core.claims.claim import EXPERIMENT, WORDS
 from gating_core.claims.text import NO_WORKERS, counted, number, spans
 from gating_core.experiments.comparison import FIRST_SETTING
-from ui.claims.sources import Judgement
+from ui.claims.request import SHIPPED
+from ui.claims.sources import JudgedStudy, Judgement
 from ui.common.lessons import section
 from ui.common.words import percent
 from ui.foreign import as_words
@@ -71,20 +72,18 @@ def proved_text(claim: str, counts: ProofCounts) -> str:
     )
 
 
-def rows_text(models: int, stacks: int, seeds: tuple[int, ...], where: str) -> str:
-    """Say which rows the verdicts use."""
+def rows_text(judged: JudgedStudy, shipped: bool) -> str:
+    """Say which rows the verdicts use, of which version, and how many models do not count."""
+    models, stacks = judged.model_count, judged.stack_count
     rows = f"{counted(models, 'trained model')} and {counted(stacks, 'stack')}"
-    return f"Rows: {rows}, seeds {spans(seeds) or '–'}, {where}."
-
-
-def aside_text(models: int) -> str:
-    """Say how many models do not count; nothing where all do."""
-    if not models:
-        return ""
-    return (
-        f"Set aside: {counted(models, 'model')}. They have another version or number of steps than"
-        " most, or were trained twice."
-    )
+    where = SHIPPED if shipped else "trained here"
+    text = f"Rows: {rows}, seeds {spans(judged.seeds) or '–'}, {where}."
+    if version := version_text(judged.code, shipped):
+        text += f" {version}"
+    if judged.set_aside:
+        text += f" Set aside: {counted(judged.set_aside, 'model')}. They have another version or"
+        text += " number of steps than most, or were trained twice."
+    return text
 
 
 def version_text(version: str, shipped: bool) -> str:

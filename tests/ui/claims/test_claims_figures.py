@@ -16,8 +16,8 @@ from tests.core.claims.made_rows import SEEDS, failed, made, stacks
 from tests.core.claims.test_report import NASTY, Page
 from tests.core.claims.test_second_edition import curved, kin, study
 from ui.claims.figures import figures
+from ui.claims.model_figures import fitted
 from ui.claims.picture import DARK, LIGHT, Palette, colours, merged
-from ui.claims.relation_figures import fitted
 from ui.claims.report_pictures import illustrations, plotly_js
 
 ROWS = made()
