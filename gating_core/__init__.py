@@ -27,11 +27,9 @@ from gating_core.geometry.integrals import (
 )
 from gating_core.geometry.solids import SolidCurvature, solid_curvature
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
-from gating_core.tasks.rules import TASKS
-from gating_core.tasks.task import Task, make_task
-from gating_core.training.train import train_ensemble
+from gating_core.tasks.task import TASKS, Task, make_task
 from gating_core.training.trained import MeanInterval, TrainedEnsemble, mean_interval
-from gating_core.training.trainer import Snapshot, TrainingDiverged
+from gating_core.training.trainer import Snapshot, TrainingDiverged, train_ensemble
 
 __all__ = [
     "TASKS",

@@ -18,7 +18,7 @@ from math import prod
 
 import torch
 
-from gating_core.attention.gate_kinds import GATE_GRANULARITIES, GATE_POSITIONS
+from gating_core.attention.gates import GATE_GRANULARITIES, GATE_POSITIONS
 from gating_core.attention.layer import OFFSET_SCALE
 from gating_core.attention.stack import INPUT_SCALE
 from gating_core.checks import check_choice, check_flag, check_integer

@@ -31,7 +31,7 @@ from gating_core.attention import (
     GateConfig,
     build_attention,
 )
-from gating_core.attention.gate_kinds import GATE_GRANULARITIES
+from gating_core.attention.gates import GATE_GRANULARITIES
 from gating_core.checks import check_integer, check_number, check_points, check_weights
 from gating_core.forward_mode import one_at_a_time
 

@@ -21,8 +21,16 @@ from gating_core.geometry.curvature import CurvatureField, curvature
 from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.integrals import total_absolute_curvature
-from gating_core.geometry.second_look import SecondLook, jittered, second_look
-from gating_core.geometry.verdict import FLAT, AreaShares, Verdict, area_shares, word_for
+from gating_core.geometry.verdict import (
+    FLAT,
+    AreaShares,
+    SecondLook,
+    Verdict,
+    area_shares,
+    jittered,
+    second_look,
+    word_for,
+)
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 
 BLOCK_POINTS = 512  # whose distances to all points are held at a time

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from gating_core.jets.arrays import join, where
 from gating_core.jets.bounded import Bounded, value_of
+from gating_core.jets.elementary import join, where
 from gating_core.jets.jet import (
     RULES,
     Jet,

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import torch
 
-from gating_core.geometry.cells import Cells, chart_cells, joined
+from gating_core.geometry.grid import Cells, chart_cells, joined
 from gating_core.jets.blocks import one_thread
 from gating_core.jets.cell_jets import enclosing_jet
 from gating_core.proved import FIRST_SIDE

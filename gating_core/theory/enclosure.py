@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import torch
 
-from gating_core.geometry.cells import Cells
+from gating_core.geometry.grid import Cells
 from gating_core.jets.blocks import one_thread
 from gating_core.jets.cell_jets import taylor_jet
 from gating_core.jets.jet import Jet, filled

@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from gating_core.geometry.cells import grid_points_near
 from gating_core.geometry.curvature import curvature, second_fundamental_form
-from gating_core.geometry.grid import Grid
-from gating_core.geometry.point_types import PLANAR
-from gating_core.geometry.second_look import jittered, second_look
+from gating_core.geometry.grid import Grid, grid_points_near
 from gating_core.geometry.surface import SurfaceResult, surface_result
+from gating_core.geometry.verdict import PLANAR, jittered, second_look
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 from gating_core.theory.breaks import breaks_of

@@ -23,7 +23,7 @@ from gating_core.experiments.comparison.run import train_setting
 from gating_core.experiments.comparison.setting import Setting
 from gating_core.tasks.task import Task, make_task
 from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE
-from gating_core.training.train import SNAPSHOTS, train_ensemble
+from gating_core.training.trainer import SNAPSHOTS, train_ensemble
 from tests.benchmarks.process import WORKER
 from tests.benchmarks.table import Row, compare, significant
 from tests.benchmarks.timing import THREADS, interleaved, spread, torch_threads

@@ -18,7 +18,8 @@ from gating_core.experiments.budget import cost
 from gating_core.experiments.comparison.run import TrainedRun
 from gating_core.experiments.layers import layer_fields
 from gating_core.geometry.grid import Grid, square_grid
-from gating_core.training.scores import accuracy
+from gating_core.tasks.task import Task
+from gating_core.training.scores import accuracy, right
 from gating_core.training.trained import TrainedEnsemble
 
 FRAME_GRID = 31  # points along each side
@@ -268,3 +269,15 @@ def layer_maps(run: TrainedRun, name: str, member: int, frame: int = -1) -> dict
         for channel, gate in enumerate(() if parts.gates is None else parts.gates, 1):
             fields[f"layer {layer} · gate {channel}"] = gate
     return fields
+
+
+def sure_and_right(ensemble: TrainedEnsemble, task: Task) -> tuple[np.ndarray, np.ndarray]:
+    """(S, P): the probability of each test point's likeliest class; (S, P): whether it is right.
+
+    Of the final weights, in float64.
+    """
+    logits = restore(ensemble.config, ensemble.seeds, ensemble.state)(
+        torch.from_numpy(task.test_points)
+    )
+    labels = torch.from_numpy(task.test_labels)
+    return logits.softmax(-1).amax(-1).numpy(), right(logits, labels).numpy()

@@ -17,9 +17,15 @@ from gating_core.checks import check_integer
 from gating_core.experiments.comparison.setting import LIMITS, Setting
 from gating_core.tasks.task import Task
 from gating_core.training.ensemble import batches_of
-from gating_core.training.train import SNAPSHOTS, snapshot_steps
 from gating_core.training.trained import TrainedEnsemble
-from gating_core.training.trainer import Checkpoint, Snapshot, Trainer, TrainingDiverged
+from gating_core.training.trainer import (
+    SNAPSHOTS,
+    Checkpoint,
+    Snapshot,
+    Trainer,
+    TrainingDiverged,
+    snapshot_steps,
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,8 +21,13 @@ from gating_core.experiments.depth.exponents import (
     settled,
 )
 from gating_core.experiments.depth.quantities import QUANTITIES, Quantities, measure_quantities
-from gating_core.experiments.depth.regimes import REGIMES, Layers, Sheets
-from gating_core.experiments.depth.request import DepthRequest, StackRequest
+from gating_core.experiments.depth.request import (
+    REGIMES,
+    DepthRequest,
+    Layers,
+    Sheets,
+    StackRequest,
+)
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import SurfaceResult, measure_surface
 from gating_core.jets.second_order import jet_by_parts

@@ -20,9 +20,8 @@ from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.flatness import affine_hull
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import Integral, SurfaceIntegrals, unseen_curvature
-from gating_core.geometry.point_types import point_types
 from gating_core.geometry.surface import SurfaceResult, surface_result
-from gating_core.geometry.verdict import Verdict
+from gating_core.geometry.verdict import Verdict, point_types
 from gating_core.jets.second_order import second_order_jet
 from gating_core.pauses import drained
 

@@ -21,21 +21,20 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 
 from gating_core.attention.classifier import build_classifier, restore
-from gating_core.attention.config import NORMS, AttentionConfig, GateConfig
-from gating_core.attention.gate_kinds import (
+from gating_core.attention.config import MECHANISMS, NORMS, AttentionConfig, GateConfig
+from gating_core.attention.gates import (
     CONTROL_NAMES,
     GATE_GRANULARITIES,
     GATE_NAMES,
     GATE_POSITIONS,
 )
-from gating_core.attention.mechanisms import MECHANISMS
 from gating_core.experiments.comparison.presets import FOLDER
 from gating_core.export.script import SCRIPT, script_problem, script_text
 from gating_core.export.weights import load_weights, log_csv, weights_file
 from gating_core.tasks.own import EXAMPLE_CSV, own_task, parse_csv
 from gating_core.tasks.task import Task, make_task
-from gating_core.training.train import train_ensemble
 from gating_core.training.trained import TrainedEnsemble
+from gating_core.training.trainer import train_ensemble
 
 SEEDS = (3, 4, 8)
 TRAINED = {

@@ -11,7 +11,7 @@ from gating_core.experiments.comparison.run import TrainedRun, train_further, tr
 from gating_core.experiments.comparison.setting import Setting
 from gating_core.tasks.own import EXAMPLE_CSV, parse_csv
 from gating_core.training import scores as scores_module
-from gating_core.training.train import snapshot_steps, train_ensemble
+from gating_core.training.trainer import snapshot_steps, train_ensemble
 
 SMALL = Setting(task="xor", points=256, train_share=0.5, seed_count=3, steps=60)
 EVERY_KIND = replace(SMALL, variants=("silu", "ungated", "matched", "sigmoid", "half"))

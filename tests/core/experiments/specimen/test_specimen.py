@@ -26,7 +26,7 @@ from gating_core.geometry.curvature import (
     second_fundamental_form,
 )
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.point_types import POINT_TYPES, point_types
+from gating_core.geometry.verdict import POINT_TYPES, point_types
 from gating_core.jets.second_order import second_order_jet
 from tests.core import exact
 from tests.ui.payload import names_in

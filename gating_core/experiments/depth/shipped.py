@@ -1,0 +1,124 @@
+"""The shipped results about depth, and their files: trained stacks, and curves of gates.
+
+Tensors of trained stacks are called ``VARIANT.DEPTH.NAME``, measured numbers
+``VARIANT.found.PART.QUANTITY``; those of gates ``REGIME.PART.QUANTITY``. The request stands in the
+metadata as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gating_core.attention.config import GateConfig
+from gating_core.experiments.depth.curves import (
+    STRUCTURED_LIMIT,
+    DepthResult,
+    depth_result,
+    measure_regimes,
+)
+from gating_core.experiments.depth.quantities import QUANTITIES, Quantities
+from gating_core.experiments.depth.request import REGIMES, DepthRequest, Sheets, TrainedRequest
+from gating_core.experiments.depth.trained import DEPTH_VARIANTS, TrainedDepths, trained_depths
+from gating_core.export.weights import (
+    ensemble_from_tensors,
+    ensemble_tensors,
+    tensor_file,
+    tensors_and_metadata,
+)
+
+SURFACE_PARTS = ("unresolved", "proved")
+QUANTITY_PARTS = ("values", "errors", "known")
+SHIPPED = Path(__file__).resolve().parents[3] / "assets" / "depth" / "trained.safetensors"
+SHIPPED_GATES = SHIPPED.with_name("gates.safetensors")
+GATES = ("aligned", "random")  # keys of REGIMES
+
+
+def quantity_tensors(result: DepthResult, prefix: str) -> dict[str, np.ndarray]:
+    """Return what was measured, by names that begin with ``prefix``."""
+    tensors = {f"{prefix}{part}": getattr(result, part) for part in SURFACE_PARTS}
+    for name, curve in result.curves.items():
+        tensors |= {f"{prefix}{part}.{name}": getattr(curve, part) for part in QUANTITY_PARTS}
+    return tensors
+
+
+def quantities_of(tensors: Mapping[str, np.ndarray], prefix: str, kind: str) -> Quantities:
+    """Return what `quantity_tensors` names; ``kind`` is that of the bounds."""
+    parts: dict[str, Any] = {
+        part: {name: tensors[f"{prefix}{part}.{name}"] for name in QUANTITIES}
+        for part in QUANTITY_PARTS
+    }
+    parts |= {part: tensors[prefix + part] for part in SURFACE_PARTS}
+    return Quantities(**parts, bound_kind=kind)
+
+
+def save_depths(trained: TrainedDepths, path: Path) -> None:
+    """Write ``trained`` to a safetensors file."""
+    tensors: dict[str, np.ndarray] = {}
+    kinds = {}
+    for variant in DEPTH_VARIANTS:
+        for depth, ensemble in zip(trained.request.depths, trained.ensembles[variant], strict=True):
+            tensors |= ensemble_tensors(ensemble, f"{variant}.{depth}.")
+        kinds[variant] = trained.results[variant].bound_kind
+        tensors |= quantity_tensors(trained.results[variant], f"{variant}.found.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    about = {"request": asdict(trained.request), "bound_kinds": kinds}
+    path.write_bytes(tensor_file(tensors, about))
+
+
+def load_depths(path: Path) -> TrainedDepths:
+    """Read a file of `save_depths`; ``ValueError`` for any other file."""
+    ensembles, quantities = {}, {}
+    try:
+        tensors, about = tensors_and_metadata(path.read_bytes())
+        fields: dict[str, Any] = about["request"]
+        request = TrainedRequest(
+            **fields | {"depths": tuple(fields["depths"]), "gate": GateConfig(**fields["gate"])}
+        )
+        for variant, gated in DEPTH_VARIANTS.items():
+            configs = [request.stack(n, gated, request.arrangement) for n in request.depths]
+            ensembles[variant] = tuple(
+                ensemble_from_tensors(tensors, config, request.seeds, f"{variant}.{config.depth}.")
+                for config in configs
+            )
+            kind = about["bound_kinds"][variant]
+            quantities[variant] = quantities_of(tensors, f"{variant}.found.", kind)
+    except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(f"{path.name} holds no trained stacks: {error}") from error
+    return trained_depths(request, ensembles, quantities)
+
+
+def load_shipped() -> TrainedDepths:
+    """Load the shipped stacks, trained and measured with the request's defaults."""
+    return load_depths(SHIPPED)
+
+
+def save_gates(path: Path = SHIPPED_GATES) -> None:
+    """Measure the curves of `GATES` with the request's defaults, and write them."""
+    results = [x for x in measure_regimes(DepthRequest(), GATES) if isinstance(x, DepthResult)]
+    tensors: dict[str, np.ndarray] = {}
+    for result in results:
+        tensors |= quantity_tensors(result, f"{result.regime}.")
+    about = {
+        "request": asdict(DepthRequest()),
+        "bound_kinds": {x.regime: x.bound_kind for x in results},
+    }
+    path.write_bytes(tensor_file(tensors, about))
+
+
+def load_gates(path: Path = SHIPPED_GATES) -> dict[str, DepthResult]:
+    """Return the curves that `save_gates` has written, by regime."""
+    tensors, about = tensors_and_metadata(path.read_bytes())
+    request, results = DepthRequest(), {}
+    for name in GATES:
+        layers = REGIMES[name].build(request)
+        assert isinstance(layers, Sheets)
+        quantities = quantities_of(tensors, f"{name}.", about["bound_kinds"][name])
+        depths = np.arange(1, request.depth + 1)
+        small, eps = layers.size <= STRUCTURED_LIMIT, layers.eps.numpy()
+        results[name] = depth_result(name, request, quantities, depths, small, eps, layers.size)
+    return results
