@@ -23,6 +23,7 @@ from gating_core.training.batches import Batches, BatchOrder, BatchSource
 from gating_core.training.ensemble import flatten, shared_model
 from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE, Moments, Recipe, move, penalties
 from gating_core.training.scores import Examples, Loss, cross_entropies, scores
+from gating_core.training.trained import TrainedEnsemble
 
 STEPS_AT_ONCE = 16  # whose batches are gathered together
 GATE_PART = ".gate."  # in the names of a gate's weights
@@ -62,6 +63,21 @@ class Snapshot:
     train_accuracy: np.ndarray
     test_accuracy: np.ndarray
     state: dict[str, np.ndarray]
+
+
+def ensemble_of(
+    config: AttentionConfig, seeds: tuple[int, ...], snapshots: Sequence[Snapshot]
+) -> TrainedEnsemble:
+    """Gather the ``snapshots`` of one configuration, in order; the last one has its weights."""
+    return TrainedEnsemble(
+        config=config,
+        seeds=seeds,
+        steps=np.array([s.step for s in snapshots]),
+        train_loss=np.stack([s.train_loss for s in snapshots]),
+        train_accuracy=np.stack([s.train_accuracy for s in snapshots]),
+        test_accuracy=np.stack([s.test_accuracy for s in snapshots]),
+        state=snapshots[-1].state,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ from gating_core.training.trainer import (
     Snapshot,
     Trainer,
     TrainingDiverged,
+    ensemble_of,
     snapshot_steps,
 )
 
@@ -110,15 +111,7 @@ class TrainedRun:
             if name in names
         )
         return TrainedVariant(
-            ensemble=TrainedEnsemble(
-                config=self.setting.configs[name],
-                seeds=self.setting.seeds,
-                steps=self.steps,
-                train_loss=np.stack([s.train_loss for s in snapshots]),
-                train_accuracy=np.stack([s.train_accuracy for s in snapshots]),
-                test_accuracy=np.stack([s.test_accuracy for s in snapshots]),
-                state=snapshots[-1].state,
-            ),
+            ensemble=ensemble_of(self.setting.configs[name], self.setting.seeds, snapshots),
             test_loss=np.stack([s.test_loss for s in snapshots]),
             states={
                 part: np.stack([s.state[part] for s in snapshots]) for part in snapshots[-1].state

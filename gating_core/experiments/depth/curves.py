@@ -146,6 +146,13 @@ def measure_regime(request: DepthRequest, name: str) -> Generator[None, None, De
     check_choice("regime", name, REGIMES)
     layers = REGIMES[name].build(request)
     quantities = yield from measure_layers(layers, request.grid)
+    return regime_result(request, name, layers, quantities)
+
+
+def regime_result(
+    request: DepthRequest, name: str, layers: Layers, quantities: Quantities
+) -> DepthResult:
+    """Build the result of a regime from the ``quantities`` measured of its ``layers``."""
     depths = np.arange(1, request.depth + 1)
     if isinstance(layers, Sheets):
         eps, size = layers.eps.numpy(), layers.size

@@ -16,19 +16,18 @@ import numpy as np
 
 from gating_core.attention.config import GateConfig
 from gating_core.experiments.depth.curves import (
-    STRUCTURED_LIMIT,
     DepthResult,
-    depth_result,
     measure_regimes,
+    regime_result,
 )
 from gating_core.experiments.depth.quantities import QUANTITIES, Quantities
-from gating_core.experiments.depth.request import REGIMES, DepthRequest, Sheets, TrainedRequest
+from gating_core.experiments.depth.request import REGIMES, DepthRequest, TrainedRequest
 from gating_core.experiments.depth.trained import DEPTH_VARIANTS, TrainedDepths, trained_depths
 from gating_core.export.weights import (
     ensemble_from_tensors,
     ensemble_tensors,
-    tensor_file,
-    tensors_and_metadata,
+    save_tensors,
+    tensors_of,
 )
 
 SURFACE_PARTS = ("unresolved", "proved")
@@ -65,16 +64,13 @@ def save_depths(trained: TrainedDepths, path: Path) -> None:
             tensors |= ensemble_tensors(ensemble, f"{variant}.{depth}.")
         kinds[variant] = trained.results[variant].bound_kind
         tensors |= quantity_tensors(trained.results[variant], f"{variant}.found.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    about = {"request": asdict(trained.request), "bound_kinds": kinds}
-    path.write_bytes(tensor_file(tensors, about))
+    save_tensors(path, tensors, {"request": asdict(trained.request), "bound_kinds": kinds})
 
 
 def load_depths(path: Path) -> TrainedDepths:
     """Read a file of `save_depths`; ``ValueError`` for any other file."""
     ensembles, quantities = {}, {}
-    try:
-        tensors, about = tensors_and_metadata(path.read_bytes())
+    with tensors_of(path, "holds no trained stacks") as (tensors, about):
         fields: dict[str, Any] = about["request"]
         request = TrainedRequest(
             **fields | {"depths": tuple(fields["depths"]), "gate": GateConfig(**fields["gate"])}
@@ -87,8 +83,6 @@ def load_depths(path: Path) -> TrainedDepths:
             )
             kind = about["bound_kinds"][variant]
             quantities[variant] = quantities_of(tensors, f"{variant}.found.", kind)
-    except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(f"{path.name} holds no trained stacks: {error}") from error
     return trained_depths(request, ensembles, quantities)
 
 
@@ -103,22 +97,15 @@ def save_gates(path: Path = SHIPPED_GATES) -> None:
     tensors: dict[str, np.ndarray] = {}
     for result in results:
         tensors |= quantity_tensors(result, f"{result.regime}.")
-    about = {
-        "request": asdict(DepthRequest()),
-        "bound_kinds": {x.regime: x.bound_kind for x in results},
-    }
-    path.write_bytes(tensor_file(tensors, about))
+    kinds = {x.regime: x.bound_kind for x in results}
+    save_tensors(path, tensors, {"request": asdict(DepthRequest()), "bound_kinds": kinds})
 
 
 def load_gates(path: Path = SHIPPED_GATES) -> dict[str, DepthResult]:
     """Return the curves that `save_gates` has written, by regime."""
-    tensors, about = tensors_and_metadata(path.read_bytes())
-    request, results = DepthRequest(), {}
-    for name in GATES:
-        layers = REGIMES[name].build(request)
-        assert isinstance(layers, Sheets)
-        quantities = quantities_of(tensors, f"{name}.", about["bound_kinds"][name])
-        depths = np.arange(1, request.depth + 1)
-        small, eps = layers.size <= STRUCTURED_LIMIT, layers.eps.numpy()
-        results[name] = depth_result(name, request, quantities, depths, small, eps, layers.size)
+    results, request = {}, DepthRequest()
+    with tensors_of(path, "holds no curves of gates") as (tensors, about):
+        for name in GATES:
+            quantities = quantities_of(tensors, f"{name}.", about["bound_kinds"][name])
+            results[name] = regime_result(request, name, REGIMES[name].build(request), quantities)
     return results

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from gating_core.attention.classifier import restore
-from gating_core.attention.config import AttentionConfig
 from gating_core.attention.stack import Attention, EveryLayer
 from gating_core.checks import check_choice, check_integer
 from gating_core.experiments.depth.curves import (
@@ -34,10 +33,10 @@ from gating_core.experiments.depth.request import TrainedRequest
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import SurfaceResult, measure_surface
 from gating_core.jets.second_order import jet_by_parts
-from gating_core.tasks.task import Task, make_task
+from gating_core.tasks.task import make_task
 from gating_core.training.recipe import Recipe
 from gating_core.training.trained import TrainedEnsemble
-from gating_core.training.trainer import Snapshot, Trainer
+from gating_core.training.trainer import Trainer, ensemble_of
 
 DEPTH_VARIANTS = {"ungated": False, "gated": True}  # whether there is a gate
 MEASURING = 0.5  # time of measuring, relative to training, in shares done
@@ -93,7 +92,7 @@ def train_depths(request: TrainedRequest) -> Iterator[Event]:
         share = (done + depth) / whole
         snapshots = yield from with_share(trainer.snapshots(), share)
         for variant, config, snapshot in zip(DEPTH_VARIANTS, configs, snapshots, strict=True):
-            ensemble = _last_snapshot(config, task, snapshot)
+            ensemble = ensemble_of(config, task.seeds, [snapshot])
             ensembles[variant].append(ensemble)
             work = with_share(_measure_final(ensemble, request.grid), share)
             quantities[variant].append((yield from work))
@@ -137,19 +136,6 @@ def replay_trained(
     check_integer("member", member, 0, trained.request.seed_count - 1)
     model = trained.layers(variant, depth).model.member(member)
     return measure_surface(EveryLayer(model), square_grid(grid_size), bound="rigorous")
-
-
-def _last_snapshot(config: AttentionConfig, task: Task, snapshot: Snapshot) -> TrainedEnsemble:
-    """Return a trained ensemble with the last snapshot alone."""
-    return TrainedEnsemble(
-        config=config,
-        seeds=task.seeds,
-        steps=np.array([snapshot.step]),
-        train_loss=snapshot.train_loss[None],
-        train_accuracy=snapshot.train_accuracy[None],
-        test_accuracy=snapshot.test_accuracy[None],
-        state=snapshot.state,
-    )
 
 
 def _restored(ensemble: TrainedEnsemble) -> Attention:
