@@ -4,9 +4,8 @@ The names listed here are the stable public interface; the README shows them at 
 """
 
 from gating_core.attention.charts import WeightChart, weight_chart
-from gating_core.attention.classifier import Classifier, restore
 from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.attention.stack import Attention, build_attention
+from gating_core.attention.stack import Attention, Classifier, build_attention, restore
 from gating_core.experiments.comparison.run import TrainedRun, train_further, train_setting
 from gating_core.experiments.comparison.setting import VARIANTS, Setting
 from gating_core.geometry.adaptive import adaptive_integrals

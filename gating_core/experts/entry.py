@@ -34,9 +34,7 @@ class EntryTree:
     """
 
     value: float  # the entry from the model's own forward pass
-    outside: (
-        float  # factors after W_O: the gate of G5; with norm "post", one over the root mean square
-    )
+    outside: float  # factors after W_O: the gate of G5; one over the root mean square (norm "post")
     projection: np.ndarray  # (H, d): W_O[h, c, j]; without W_O, 1 where channel (h, c) is j
     gates: np.ndarray  # (H, d): the gate at G1; else ones
     weights: np.ndarray  # (H, n): attention weights alpha

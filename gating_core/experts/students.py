@@ -226,9 +226,8 @@ def expected(student: Student, vector: torch.Tensor, design: Design) -> Expected
     _, values, directions = torch.linalg.svd(jacobian, full_matrices=False)
     determined = values > UNDECIDED * values[0]
     rank = int(determined.sum())
-    derivatives = one_at_a_time(torch.func.jacfwd(student.experts))(vector).flatten(
-        1, 2
-    )  # (E, D D, P)
+    derivatives = one_at_a_time(torch.func.jacfwd(student.experts))(vector)
+    derivatives = derivatives.flatten(1, 2)  # (E, D D, P)
     # Directions beyond the smaller of N D and P are undetermined, too: they are in the remainder.
     inside = derivatives @ directions[determined].mT
     remainder = derivatives - inside @ directions[determined]

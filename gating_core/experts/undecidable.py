@@ -169,9 +169,8 @@ def theory_count(config: AttentionConfig) -> int | None:
     if gate is not None and acts and gate.record.control is not None:
         return value_free  # added, or nonlinear itself: no R cancels
     position = gate.position if gate is not None and acts else None
-    varies = position == "G1" or (
-        position == "G2" and not fixed
-    )  # between W_V and W_O, with the input
+    # Whether it acts between W_V and W_O, and varies with the input.
+    varies = position == "G1" or (position == "G2" and not fixed)
     if gate is not None and varies and gate.granularity == "elementwise":
         return dim + value_free
     few = heads * max(0, size - spanned) * (dim - size)

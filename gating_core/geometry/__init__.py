@@ -5,7 +5,6 @@ from gating_core.geometry.adaptive import (
     adaptive_integrals,
 )
 from gating_core.geometry.classics import SURFACES, stretched_sphere
-from gating_core.geometry.concentration import MOST_CURVED, concentration, crease_levels
 from gating_core.geometry.curvature import (
     TILT_LIMIT,
     CurvatureField,
@@ -36,7 +35,13 @@ from gating_core.geometry.second_opinion import (
     second_opinion,
 )
 from gating_core.geometry.solids import SolidCurvature, solid_curvature
-from gating_core.geometry.surface import SurfaceResult, measure_surface
+from gating_core.geometry.surface import (
+    MOST_CURVED,
+    SurfaceResult,
+    concentration,
+    crease_levels,
+    measure_surface,
+)
 from gating_core.geometry.verdict import (
     AT_POINTS,
     CURVED,

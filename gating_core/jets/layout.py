@@ -183,10 +183,8 @@ def _reducing(name: str) -> None:
         )
 
 
-_reducing("sum")
-
-
-_reducing("mean")
+for _name in ("sum", "mean"):
+    _reducing(_name)
 
 
 @dataclass(frozen=True, eq=False)

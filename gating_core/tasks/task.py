@@ -178,11 +178,6 @@ def _square(rng: torch.Generator, count: int) -> np.ndarray:
     return 2 * torch.rand(count, 2, generator=rng, dtype=torch.float64).numpy() - 1
 
 
-def _random_state(rng: torch.Generator) -> int:
-    """A seed for scikit-learn."""
-    return int(torch.randint(2**31 - 1, (), generator=rng))
-
-
 def linear(rng: torch.Generator, count: int) -> Sample:
     """Above or below the diagonal: a straight boundary through the origin."""
     points = _square(rng, count)
@@ -276,7 +271,7 @@ def blobs4(rng: torch.Generator, count: int) -> Sample:
 def _blobs(rng: torch.Generator, count: int, centres: tuple[tuple[float, float], ...]) -> Sample:
     from sklearn.datasets import make_blobs  # here: as above
 
-    state = _random_state(rng)
+    state = int(torch.randint(2**31 - 1, (), generator=rng))
     points, labels = make_blobs(
         count, centers=np.array(centres), cluster_std=BLOB_DEVIATION, random_state=state
     )

@@ -33,7 +33,6 @@ SADDLE_DEPTH = 2.5  # 1/g at the middle of the saddle
 class Shape:
     """A star-shaped surface: ``radius`` maps unit vectors (N, 3) to distances (N, 1)."""
 
-    title: str
     radius: Callable[[torch.Tensor], torch.Tensor]
     why: str
 
@@ -63,11 +62,11 @@ def _saddle(d: torch.Tensor) -> torch.Tensor:
 
 
 SHAPES: dict[str, Shape] = {
-    "sphere": Shape("sphere", _sphere, "all distances from the origin are equal"),
-    "ellipsoid": Shape("ellipsoid", _ellipsoid, "semi-axes 1.25, 0.75 and 1"),
-    "bumpy sphere": Shape("bumpy sphere", _bumpy, "a sphere with waves in two directions"),
-    "rounded cube": Shape("rounded cube", _rounded_cube, "the sum of fourth powers is constant"),
-    "saddle": Shape("saddle", _saddle, "a piece of a hyperboloid of one sheet"),
+    "sphere": Shape(_sphere, "all distances from the origin are equal"),
+    "ellipsoid": Shape(_ellipsoid, "semi-axes 1.25, 0.75 and 1"),
+    "bumpy sphere": Shape(_bumpy, "a sphere with waves in two directions"),
+    "rounded cube": Shape(_rounded_cube, "the sum of fourth powers is constant"),
+    "saddle": Shape(_saddle, "a piece of a hyperboloid of one sheet"),
 }
 
 

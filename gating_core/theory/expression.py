@@ -42,6 +42,11 @@ class Expression:
         """Its value for coordinates ``u`` and ``v``, in the arithmetic of ``m``."""
         raise NotImplementedError
 
+    def on(self, points: torch.Tensor) -> torch.Tensor:
+        """(N, 1): its value at chart ``points`` (N, 2), tensors or jets with their bounds."""
+        value = self.at(torch, *points.unbind(-1))
+        return (value if value.ndim else value.expand(len(points))).unsqueeze(-1)
+
     def latex(self, values: Values | None = None) -> str:
         """As LaTeX, with ``values`` for the coordinates that they name."""
         raise NotImplementedError

@@ -31,16 +31,13 @@ class BatchSource(Protocol):
 
     def take(self, count: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """``count`` batches: the model's inputs (M, B, ...) and its labels (M, B, ...)."""
-        ...
 
     @property
     def order(self) -> BatchOrder:
         """The state of the order, to `resume` from."""
-        ...
 
     def resume(self, order: BatchOrder) -> None:
         """Continue from ``order``."""
-        ...
 
 
 class Batches:

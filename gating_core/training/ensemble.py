@@ -10,9 +10,8 @@ from dataclasses import replace
 
 import torch
 
-from gating_core.attention.classifier import Classifier, build_classifier
 from gating_core.attention.config import AttentionConfig
-from gating_core.attention.stack import Attention
+from gating_core.attention.stack import Attention, Classifier, build_classifier
 from gating_core.tasks.task import Task
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from gating_core.attention.classifier import Classifier
+from gating_core.attention.stack import Classifier
 from gating_core.pauses import Pause
 
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]  # of logits and labels

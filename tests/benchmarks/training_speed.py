@@ -17,8 +17,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
-from gating_core.attention.classifier import parameter_count
 from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import parameter_count
 from gating_core.experiments.comparison.run import train_setting
 from gating_core.experiments.comparison.setting import Setting
 from gating_core.tasks.task import Task, make_task

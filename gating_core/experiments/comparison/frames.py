@@ -13,7 +13,7 @@ import contourpy
 import numpy as np
 import torch
 
-from gating_core.attention.classifier import Classifier, restore
+from gating_core.attention.stack import Classifier, restore
 from gating_core.experiments.budget import cost
 from gating_core.experiments.comparison.run import TrainedRun
 from gating_core.experiments.layers import layer_fields

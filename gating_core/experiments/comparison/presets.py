@@ -197,7 +197,7 @@ def load_curvatures(path: Path) -> Curvatures:
 
 
 def _index(texts: list[str | None], text: str | None) -> int:
-    """Return the index of ``text`` in ``texts``, appended if it is new."""
+    """``text`` is appended if it is new."""
     if text not in texts:
         texts.append(text)
     return texts.index(text)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gating_core.attention.classifier import parameter_count
 from gating_core.attention.config import MODEL_DIM_RANGE, AttentionConfig, GateConfig
 from gating_core.attention.gates import CONTROL_NAMES, GATE_KINDS, GATE_NAMES
+from gating_core.attention.stack import parameter_count
 from gating_core.checks import check_choice, check_integer, check_number
 from gating_core.tasks.own import TASK_NAME, OwnData, own_task
 from gating_core.tasks.task import (

@@ -32,9 +32,7 @@ from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import SurfaceResult, measure_surface
 from gating_core.jets.second_order import jet_by_parts
 
-STRUCTURED_LIMIT = (
-    0.05  # L eps max(u^2 + v^2), up to which scalar gates are in their structured regime
-)
+STRUCTURED_LIMIT = 0.05  # L eps max(u^2 + v^2), up to which gates are in their structured regime
 QUARTILES = (0.25, 0.75)  # of the seeds: the band around the median
 LAYERS_PART_POINTS = 250_000  # of all surfaces together, between two yields: about a second
 REPLAY_GRID = 31

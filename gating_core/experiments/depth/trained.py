@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.attention.classifier import restore
-from gating_core.attention.stack import Attention, EveryLayer
+from gating_core.attention.stack import Attention, EveryLayer, restore
 from gating_core.checks import check_choice, check_integer
 from gating_core.experiments.depth.curves import (
     REPLAY_GRID,

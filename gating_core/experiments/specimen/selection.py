@@ -18,10 +18,9 @@ import torch
 
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
-from gating_core.geometry.concentration import concentration
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import SURE
-from gating_core.geometry.surface import measure_surface
+from gating_core.geometry.surface import concentration, measure_surface
 
 SCORE_GRID = 31  # points along each side: enough to compare models
 NEEDLE = 10.0  # length by breadth above which a surface is a needle

@@ -11,11 +11,10 @@ import torch
 
 import gating_core
 from gating_core.attention.charts import weight_chart
-from gating_core.attention.classifier import parameter_count
 from gating_core.attention.config import MECHANISMS, AttentionConfig, GateConfig
 from gating_core.attention.gates import CONTROL_NAMES, GATE_KINDS, GATE_NAMES, GateKind
 from gating_core.attention.layer import AttentionLayer
-from gating_core.attention.stack import build_attention
+from gating_core.attention.stack import build_attention, parameter_count
 from gating_core.experiments.comparison.setting import Setting, variant_config
 from gating_core.experiments.specimen.measured import measure_specimen
 from gating_core.experiments.specimen.model import Specimen

@@ -20,7 +20,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
 
-from gating_core.attention.classifier import build_classifier, restore
 from gating_core.attention.config import MECHANISMS, NORMS, AttentionConfig, GateConfig
 from gating_core.attention.gates import (
     CONTROL_NAMES,
@@ -28,6 +27,7 @@ from gating_core.attention.gates import (
     GATE_NAMES,
     GATE_POSITIONS,
 )
+from gating_core.attention.stack import build_classifier, restore
 from gating_core.experiments.comparison.presets import FOLDER
 from gating_core.export.script import SCRIPT, script_problem, script_text
 from gating_core.export.weights import load_weights, log_csv, weights_file

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from gating_core import pauses
-from gating_core.attention.classifier import build_classifier, restore
 from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import build_classifier, restore
 from gating_core.pauses import drained
 from gating_core.tasks.task import make_task
 from gating_core.training.batches import Batches

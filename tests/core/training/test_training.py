@@ -7,8 +7,8 @@ import pytest
 import torch
 from scipy import stats
 
-from gating_core.attention.classifier import build_classifier
 from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import build_classifier
 from gating_core.experiments.comparison.setting import VARIANTS
 from gating_core.tasks.task import make_task
 from gating_core.training import trained

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gating_core import pauses
-from gating_core.attention.classifier import parameter_count
+from gating_core.attention.stack import parameter_count
 from gating_core.experiments.comparison.run import TrainedRun, train_further, train_setting
 from gating_core.experiments.comparison.setting import Setting
 from gating_core.tasks.own import EXAMPLE_CSV, parse_csv
