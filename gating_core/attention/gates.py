@@ -140,6 +140,8 @@ class GateConfig:
         return GATE_KINDS[self.kind]
 
 
+# --- The gate -------------------------------------------------------------------------------------
+
 BIAS_SCALE = 0.1
 
 

@@ -121,6 +121,8 @@ class MemoryLayer(SlotLayer):
         return softmax(logits + self.bias.unsqueeze(2))
 
 
+# --- Linear attention -----------------------------------------------------------------------------
+
 UNNORMALISED_SCRIPT = """\
     query, keys = torch.nn.functional.elu(query) + 1, torch.nn.functional.elu(keys) + 1
     weights = query @ keys.mT  # (H, N, n)"""

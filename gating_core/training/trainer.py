@@ -213,6 +213,8 @@ class Trainer:
             yield slice(variant * count, (variant + 1) * count), config
 
 
+# --- A whole training -----------------------------------------------------------------------------
+
 SNAPSHOTS = 40
 STEPS_RANGE = (1, 1_000_000)
 

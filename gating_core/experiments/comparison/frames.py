@@ -124,6 +124,18 @@ def frame_accuracies(model: Classifier, run: TrainedRun, member: int) -> np.ndar
     return accuracy(model(points), torch.from_numpy(run.task.test_labels[member]))
 
 
+def sure_and_right(ensemble: TrainedEnsemble, task: Task) -> tuple[np.ndarray, np.ndarray]:
+    """(S, P): the probability of each test point's likeliest class; (S, P): whether it is right.
+
+    Of the final weights, in float64.
+    """
+    logits = restore(ensemble.config, ensemble.seeds, ensemble.state)(
+        torch.from_numpy(task.test_points)
+    )
+    labels = torch.from_numpy(task.test_labels)
+    return logits.softmax(-1).amax(-1).numpy(), right(logits, labels).numpy()
+
+
 # --- Training frames ------------------------------------------------------------------------------
 
 
@@ -269,15 +281,3 @@ def layer_maps(run: TrainedRun, name: str, member: int, frame: int = -1) -> dict
         for channel, gate in enumerate(() if parts.gates is None else parts.gates, 1):
             fields[f"layer {layer} · gate {channel}"] = gate
     return fields
-
-
-def sure_and_right(ensemble: TrainedEnsemble, task: Task) -> tuple[np.ndarray, np.ndarray]:
-    """(S, P): the probability of each test point's likeliest class; (S, P): whether it is right.
-
-    Of the final weights, in float64.
-    """
-    logits = restore(ensemble.config, ensemble.seeds, ensemble.state)(
-        torch.from_numpy(task.test_points)
-    )
-    labels = torch.from_numpy(task.test_labels)
-    return logits.softmax(-1).amax(-1).numpy(), right(logits, labels).numpy()
