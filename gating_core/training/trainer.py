@@ -19,11 +19,9 @@ from gating_core.attention.layer import LayerRecord
 from gating_core.checks import check_integer, check_seeds
 from gating_core.pauses import Pause, drained
 from gating_core.tasks.task import Task
-from gating_core.training.batches import Batches, BatchOrder, BatchSource
-from gating_core.training.ensemble import flatten, shared_model
+from gating_core.training.ensemble import Batches, BatchOrder, BatchSource, flatten, shared_model
 from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE, Moments, Recipe, move, penalties
-from gating_core.training.scores import Examples, Loss, cross_entropies, scores
-from gating_core.training.trained import TrainedEnsemble
+from gating_core.training.trained import Examples, Loss, TrainedEnsemble, cross_entropies, scores
 
 STEPS_AT_ONCE = 16  # whose batches are gathered together
 GATE_PART = ".gate."  # in the names of a gate's weights

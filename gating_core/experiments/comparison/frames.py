@@ -19,8 +19,7 @@ from gating_core.experiments.comparison.run import TrainedRun
 from gating_core.experiments.layers import layer_fields
 from gating_core.geometry.grid import Grid, square_grid
 from gating_core.tasks.task import Task
-from gating_core.training.scores import accuracy, right
-from gating_core.training.trained import TrainedEnsemble
+from gating_core.training.trained import TrainedEnsemble, accuracy, right
 
 FRAME_GRID = 31  # points along each side
 FINER = (3, 2)  # times as many for the decision boundary: the first of them that is affordable
