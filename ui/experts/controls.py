@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,7 +31,24 @@ Selection = TypeVar("Selection")
 
 @dataclass(frozen=True, kw_only=True)
 class LinkedOnly(Control):
-    """What is dragged or clicked in a picture stands in the link alone."""
+    """What is dragged or clicked in a picture stands in the link alone, ``written`` as text.
+
+    ``decode`` reads that, ``None`` if it cannot be read; ``encode`` writes it.
+    """
+
+    written: str
+    decode: Callable[[str], Any]
+    encode: Callable[[Any], str] = str
+
+    @property
+    def expected(self) -> str:
+        return self.written
+
+    def parse(self, text: str) -> Any:
+        return self.decode(text)
+
+    def raw(self, value: Any) -> str:
+        return self.encode(value)
 
     @property
     def value(self) -> Any:
@@ -48,52 +65,17 @@ class LinkedOnly(Control):
         forget()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Input(LinkedOnly):
-    """A point of the square on which inputs are dragged, as "0.5,-0.3"."""
-
-    @property
-    def expected(self) -> str:
-        return f"two numbers from {-EXTENT:g} to {EXTENT:g} with a comma between them"
-
-    def parse(self, text: str) -> Any:
-        numbers = parse_numbers(text)
-        fits = numbers is not None and len(numbers) == 2 and max(map(abs, numbers)) <= EXTENT
-        return numbers if fits else None
-
-    def raw(self, value: Any) -> str:
-        return ",".join(f"{x:.4g}" for x in value)
+def _point(text: str) -> tuple[float, ...] | None:
+    numbers = parse_numbers(text)
+    fits = numbers is not None and len(numbers) == 2 and max(map(abs, numbers)) <= EXTENT
+    return numbers if fits else None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Share(LinkedOnly):
-    """A number from 0 to 1, in thousandths: a weaker gate would be lost in rounding."""
-
-    @property
-    def expected(self) -> str:
-        return "a number from 0 to 1"
-
-    def parse(self, text: str) -> Any:
-        numbers = parse_numbers(text)
-        fits = numbers is not None and len(numbers) == 1 and 0 <= numbers[0] <= 1
-        return round(numbers[0], 3) if numbers and fits else None
-
-    def raw(self, value: Any) -> str:
-        return f"{value:g}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Followed(LinkedOnly):
-    """An expert as "head.channel", both counted from 1."""
-
-    shown_instead: str = "none"
-
-    @property
-    def expected(self) -> str:
-        return "head.channel of an expert, each from 1 to 9"
-
-    def parse(self, text: str) -> Any:
-        return text if request.EXPERT.fullmatch(text) else None
+def _share(text: str) -> float | None:
+    """In thousandths: a weaker gate would be lost in rounding."""
+    numbers = parse_numbers(text)
+    fits = numbers is not None and len(numbers) == 1 and 0 <= numbers[0] <= 1
+    return round(numbers[0], 3) if numbers and fits else None
 
 
 MODEL = table(
@@ -117,9 +99,13 @@ MODEL = table(
 ENTRY = table(
     Number("output", "Output j", field="channel", within=(1, limits.EXPERTS_CHANNELS[1]), step=1,
         shape="box", help=section("experts", "output")),
-    Input("input", field="point"),
-    Share("open", field="strength"),
-    Followed("expert"),
+    LinkedOnly("input", field="point", decode=_point,
+        written=f"two numbers from {-EXTENT:g} to {EXTENT:g} with a comma between them",
+        encode=lambda point: ",".join(f"{x:.4g}" for x in point)),
+    LinkedOnly("open", field="strength", written="a number from 0 to 1", decode=_share,
+        encode="{:g}".format),
+    LinkedOnly("expert", written="head.channel of an expert, each from 1 to 9",
+        shown_instead="none", decode=lambda text: text if request.EXPERT.fullmatch(text) else None),
     of=ExpertsSelection(),
 )  # fmt: skip
 MOVE = table(
