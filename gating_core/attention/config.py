@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from gating_core.attention.gates import GateConfig
 from gating_core.attention.layer import AttentionLayer, LayerConfig
-from gating_core.attention.slots import LinearLayer, MemoryLayer, UnnormalisedLinearLayer
+from gating_core.attention.linear import LinearLayer, UnnormalisedLinearLayer
+from gating_core.attention.memory import MemoryLayer
 from gating_core.attention.tokens import TokenLayer
 from gating_core.checks import check_choice, check_flag, check_integer
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import torch
 
-from gating_core.attention.slots import feature_map
+from gating_core.attention.linear import feature_map
 from gating_core.checks import check_integer
 from gating_core.left_out.rows import MOST, check_mask
 

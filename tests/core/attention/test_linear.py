@@ -8,7 +8,7 @@ import torch
 
 from gating_core.attention.charts import weight_chart
 from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.attention.slots import feature_map
+from gating_core.attention.linear import feature_map
 from gating_core.attention.stack import build_attention
 from gating_core.experiments.specimen.measured import measure_specimen
 from gating_core.experiments.specimen.model import Specimen

@@ -1,0 +1,114 @@
+"""Attention over learned slots: keys and values are the same for every input.
+
+Shapes: S seeds, N points, D model dimension, H heads of d = D / H channels, n slots; hidden
+states are (S, N, D).
+"""
+
+from __future__ import annotations
+
+import torch
+
+from gating_core.attention.layer import OFFSET_SCALE, AttentionLayer, Draw, Mixed, OptionalTensor
+from gating_core.points_last import product, softmax
+
+SCRIPT = '''\
+def attend(state, w):
+    """{0} over n slots: the mixed values (H, N, d) of states (N, D)."""
+    query = by_head(gated("G4", state @ w["query"], state, w))  # (H, N, d)
+    keys = by_head(gated("G3", w["keys"], w["keys"], w))  # (H, n, d)
+    values = by_head(gated("G2", w["values"], w["values"], w))
+{1}
+    return weights @ values'''
+
+
+class SlotLayer(AttentionLayer):
+    """What mechanisms have in common that weigh n slots, each with a key and a value.
+
+    A subclass computes `weights` from queries and `slot_keys`. With a weight chart it has a
+    `logit_map`, which must use the same keys; with fewer fixed vectors than slots, `mixed_values`.
+    """
+
+    fixed_values = True
+
+    def make_weights(self, draw: Draw) -> None:
+        dim, count = self.config.model_dim, self.config.value_count
+        self.query = draw("query", (dim, dim), dim**-0.5)
+        self.keys = draw("keys", (count, dim), 1.0)
+        self.values = draw("values", (count, dim), 1.0)
+
+    def weights(self, hidden: torch.Tensor) -> torch.Tensor:
+        """(S, H, N, n): attention weights over the slots for hidden states (S, N, D)."""
+        raise NotImplementedError
+
+    def attend(
+        self,
+        query_states: OptionalTensor,
+        states: OptionalTensor,
+        weights: OptionalTensor,
+        mask: OptionalTensor,
+    ) -> Mixed:
+        if weights is None:
+            assert query_states is not None
+            weights = self.weights(query_states)
+        return self.mix(weights), weights
+
+    def plain_values(self, states: OptionalTensor) -> torch.Tensor:
+        return self.values.unsqueeze(2)
+
+    def sharpen(self, factor: float) -> None:
+        self.keys.data *= factor
+
+    def slot_keys(self) -> torch.Tensor:
+        """(S, n, D): the keys in force, gated by themselves at G3."""
+        return self.gated("G3", self.keys, self.keys)
+
+    def slot_values(self) -> torch.Tensor:
+        return self.gated("G2", self.values, self.values)
+
+    def mix(self, weights: torch.Tensor) -> torch.Tensor:
+        """(S, N, D): the sum of values times attention weights (S, H, N, n)."""
+        return product(weights, self.by_head(self.slot_values())).transpose(1, 2).flatten(-2)
+
+    def by_head(self, matrix: torch.Tensor) -> torch.Tensor:
+        """(S, R, D) to (S, H, R, d)."""
+        return matrix.unflatten(-1, (self.config.heads, -1)).transpose(1, 2)
+
+    def recorded_gate(self, states: OptionalTensor, mixed: torch.Tensor) -> OptionalTensor:
+        if self.gate is None or self.gate.config.position not in ("G2", "G3"):
+            return super().recorded_gate(states, mixed)
+        slots = self.values if self.gate.config.position == "G2" else self.keys
+        gate = self.gate.values(slots, slots)
+        return gate.mean(1, keepdim=True).expand(-1, mixed.shape[-2], -1)
+
+
+class MemoryLayer(SlotLayer):
+    """Softmax attention over slots that also have a bias for every head."""
+
+    title = "Softmax attention over learned slots"
+    come_from = "learned slots"
+    weights_on_simplex = True
+    no_weight_chart = None
+    script = SCRIPT.format(
+        "Softmax attention",
+        """\
+    logits = query @ keys.mT / keys.shape[-1] ** 0.5 + w["bias"].unsqueeze(-2)  # (H, N, n)
+    weights = logits.softmax(-1)""",
+    )
+
+    def make_weights(self, draw: Draw) -> None:
+        super().make_weights(draw)
+        self.bias = draw("bias", (self.config.heads, self.config.value_count), OFFSET_SCALE)
+
+    def logit_map(self) -> torch.Tensor:
+        query, keys = self.by_head(self.query), self.by_head(self.slot_keys())
+        return query @ keys.transpose(-1, -2) * (query.shape[-1] ** -0.5)
+
+    def weights(self, hidden: torch.Tensor) -> torch.Tensor:
+        logits = product(hidden.unsqueeze(1), self.logit_map())
+        if self.gate is not None and self.gate.config.position == "G4" and not self.gate.idle:
+            # What the gate changes, added on: a gate that is one then changes no bit.
+            query = product(hidden, self.query)
+            change = self.by_head(self.gate(query, hidden) - query)
+            keys = self.by_head(self.slot_keys()).transpose(-1, -2)
+            logits = logits + product(change, keys * keys.shape[-2] ** -0.5)
+        return softmax(logits + self.bias.unsqueeze(2))
