@@ -192,8 +192,8 @@ class EntryMaps:
     projection: np.ndarray  # (H, d, D): W_O
 
 
-def entry_maps(model: Attention, member: int = 0) -> EntryMaps:
-    """Return the maps of one layer among tokens.
+def entry_maps(model: Attention) -> EntryMaps:
+    """Return the maps of one layer among tokens, of an ensemble's first member.
 
     ``ValueError`` for slots, stacks, a residual, normalisation, a missing output projection, or a
     control in place of a gate.
@@ -213,7 +213,7 @@ def entry_maps(model: Attention, member: int = 0) -> EntryMaps:
             f" and a gate, has these maps; this is {config}"
         )
     check_weights(model)
-    own = model.member(member)
+    own = model.member(0)
     (layer,) = own.blocks
     assert layer.projection is not None
     dims = config.input_dim

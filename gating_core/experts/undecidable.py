@@ -17,7 +17,7 @@ channels, n tokens or slots, r dimensions that the mixed tokens span.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -242,21 +242,15 @@ def scaling(size: int, channel: int) -> np.ndarray:
 
 
 def measure_moves(
-    model: Attention,
-    head: int,
-    generator: np.ndarray,
-    distances: Iterable[float],
-    points: torch.Tensor | None = None,
+    model: Attention, head: int, generator: np.ndarray, distances: Sequence[float] | np.ndarray
 ) -> Moves:
     """Move a model by each of ``distances``; arguments as `moved`.
 
-    Outputs are compared at ``points`` (N, input_dim); without these on the grid of
-    `undecidable_directions`.
+    Outputs are compared on the grid of `undecidable_directions`.
     """
-    points = default_points(model.config.input_dim) if points is None else check_points(points)
+    points = default_points(model.config.input_dim)
     before = model(points)
     start = _between(model, head)
-    distances = list(distances)
     rows = []
     for distance in distances:
         changed = moved(model, head, generator, distance)

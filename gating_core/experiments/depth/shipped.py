@@ -91,20 +91,20 @@ def load_shipped() -> TrainedDepths:
     return load_depths(SHIPPED)
 
 
-def save_gates(path: Path = SHIPPED_GATES) -> None:
+def save_gates() -> None:
     """Measure the curves of `GATES` with the request's defaults, and write them."""
     results = [x for x in measure_regimes(DepthRequest(), GATES) if isinstance(x, DepthResult)]
     tensors: dict[str, np.ndarray] = {}
     for result in results:
         tensors |= quantity_tensors(result, f"{result.regime}.")
     kinds = {x.regime: x.bound_kind for x in results}
-    save_tensors(path, tensors, {"request": asdict(DepthRequest()), "bound_kinds": kinds})
+    save_tensors(SHIPPED_GATES, tensors, {"request": asdict(DepthRequest()), "bound_kinds": kinds})
 
 
-def load_gates(path: Path = SHIPPED_GATES) -> dict[str, DepthResult]:
+def load_gates() -> dict[str, DepthResult]:
     """Return the curves that `save_gates` has written, by regime."""
     results, request = {}, DepthRequest()
-    with tensors_of(path, "holds no curves of gates") as (tensors, about):
+    with tensors_of(SHIPPED_GATES, "holds no curves of gates") as (tensors, about):
         for name in GATES:
             quantities = quantities_of(tensors, f"{name}.", about["bound_kinds"][name])
             results[name] = regime_result(request, name, REGIMES[name].build(request), quantities)
