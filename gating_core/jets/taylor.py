@@ -200,11 +200,7 @@ class TaylorModel(Bounded):
         return TaylorModel(value, error, tuple(terms))
 
     def sum(self, dim: Any, keepdim: bool = False) -> TaylorModel:
-        axes = (dim,) if isinstance(dim, int) else tuple(dim)
-        count = 1
-        for axis in axes:
-            count *= self.shape[axis]
-        error = self._loosened(count * U).sum(dim, keepdim=keepdim)
+        error = self._loosened(self._added(dim) * U).sum(dim, keepdim=keepdim)
         terms = mapped(self.terms, lambda x: x.sum(dim, keepdim=keepdim))
         return TaylorModel(self.value.sum(dim, keepdim=keepdim), error, terms)
 
