@@ -32,8 +32,8 @@ class Recipe:
 
     ``weight_decay`` is decoupled: each step first shrinks every weight by the factor
     1 - learning_rate * weight_decay, whatever the optimiser. ``entropy_bonus``, ``gate_penalty``
-    and ``spread_bonus`` are the weights of the terms in `gating_core.training.recipe`: terms of
-    the last layer, or of ``every_layer``.
+    and ``spread_bonus`` are the weights of the terms of `penalties`: those of the last layer, or of
+    ``every_layer``.
     """
 
     optimiser: str = "adam"  # one of OPTIMISERS
