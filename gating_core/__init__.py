@@ -4,9 +4,8 @@ The names listed here are the stable public interface; the README shows them at 
 """
 
 from gating_core.attention.charts import WeightChart, weight_chart
-from gating_core.attention.classifier import Classifier, restore
 from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.attention.stack import Attention, build_attention
+from gating_core.attention.stack import Attention, Classifier, build_attention, restore
 from gating_core.experiments.comparison.run import TrainedRun, train_further, train_setting
 from gating_core.experiments.comparison.setting import VARIANTS, Setting
 from gating_core.geometry.adaptive import adaptive_integrals
@@ -27,11 +26,9 @@ from gating_core.geometry.integrals import (
 )
 from gating_core.geometry.solids import SolidCurvature, solid_curvature
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
-from gating_core.tasks.rules import TASKS
-from gating_core.tasks.task import Task, make_task
-from gating_core.training.train import train_ensemble
+from gating_core.tasks.task import TASKS, Task, make_task
 from gating_core.training.trained import MeanInterval, TrainedEnsemble, mean_interval
-from gating_core.training.trainer import Snapshot, TrainingDiverged
+from gating_core.training.trainer import Snapshot, TrainingDiverged, train_ensemble
 
 __all__ = [
     "TASKS",

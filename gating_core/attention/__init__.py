@@ -6,11 +6,16 @@ from gating_core.attention.charts import (
     through_logs,
     weight_chart,
 )
-from gating_core.attention.classifier import Classifier, restore
-from gating_core.attention.config import NORMS, AttentionConfig
-from gating_core.attention.gate_kinds import GATE_KINDS, GATE_NAMES, GATE_POSITIONS, GateConfig
-from gating_core.attention.mechanisms import MECHANISMS
-from gating_core.attention.stack import Attention, EveryLayer, build_attention, causal_mask
+from gating_core.attention.config import MECHANISMS, NORMS, AttentionConfig
+from gating_core.attention.gates import GATE_KINDS, GATE_NAMES, GATE_POSITIONS, GateConfig
+from gating_core.attention.stack import (
+    Attention,
+    Classifier,
+    EveryLayer,
+    build_attention,
+    causal_mask,
+    restore,
+)
 
 __all__ = [
     "GATE_KINDS",

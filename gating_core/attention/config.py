@@ -1,17 +1,28 @@
-"""The configuration of a model: frozen, checked once when it is made.
+"""The mechanisms of attention by name, and the configuration of a model.
 
-Seeds are never part of a configuration; they are arguments of the functions that use them.
+What a mechanism can is asked of its class (`AttentionLayer`), never of its name. Seeds are never
+part of a configuration; they are arguments of the functions that use them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gating_core.attention.gate_kinds import GateConfig
+from gating_core.attention.gates import GateConfig
 from gating_core.attention.layer import AttentionLayer, LayerConfig
-from gating_core.attention.mechanisms import MECHANISMS
+from gating_core.attention.linear import LinearLayer, UnnormalisedLinearLayer
+from gating_core.attention.memory import MemoryLayer
+from gating_core.attention.tokens import TokenLayer
 from gating_core.checks import check_choice, check_flag, check_integer
 
+# A name is a word of links and of controls, so that it never changes: "memory" are learned slots
+# weighed by softmax.
+MECHANISMS: dict[str, type[AttentionLayer]] = {
+    "memory": MemoryLayer,
+    "tokens": TokenLayer,
+    "linear": LinearLayer,
+    "unnormalised": UnnormalisedLinearLayer,
+}
 NORMS = ("none", "pre", "post")
 
 INPUT_DIM_RANGE = (2, 3)

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from gating_core.attention.gate_kinds import GateConfig
-from gating_core.attention.gates import Gate
+from gating_core.attention.gates import Gate, GateConfig
 from gating_core.points_last import product
 from gating_core.randomness import normal
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gating_core.attention.charts import weight_chart
-from gating_core.attention.classifier import restore
+from gating_core.attention.stack import restore
 from gating_core.claims.design import GATED, WITHOUT_GATE
 from gating_core.claims.models import ModelRow
 from gating_core.claims.selection import SELECTIONS, ModelUnit

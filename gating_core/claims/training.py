@@ -20,9 +20,8 @@ import numpy as np
 import torch
 
 from gating_core.attention.charts import through_logs, weight_chart
-from gating_core.attention.classifier import parameter_count, restore
 from gating_core.attention.config import AttentionConfig
-from gating_core.attention.stack import Attention
+from gating_core.attention.stack import Attention, parameter_count, restore
 from gating_core.claims.models import ModelRow, Row, StackRow
 from gating_core.claims.selection import REGIME, STUDY_VERSION, ModelUnit, StackUnit, Unit, loaded
 from gating_core.experiments.budget import PART_COST, cost

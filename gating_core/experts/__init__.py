@@ -1,6 +1,6 @@
 """Attention as a mixture of experts: which of them data determine, and how much data it takes."""
 
-from gating_core.experts.entry import EntryTree, entry_tree
+from gating_core.experts.entry import EntryMaps, EntryTree, entry_maps, entry_tree
 from gating_core.experts.learning_curves import (
     COUNTS,
     CurvesRequest,
@@ -11,8 +11,6 @@ from gating_core.experts.learning_curves import (
     accuracies_at,
     curves_of,
 )
-from gating_core.experts.maps import EntryMaps, entry_maps
-from gating_core.experts.moves import Moves, measure_moves, mixing, moved, scaling
 from gating_core.experts.sample_efficiency import (
     Learned,
     SampleRequest,
@@ -27,8 +25,13 @@ from gating_core.experts.students import GATES, SIZES, Sizes, expert_maps
 from gating_core.experts.trained import trained_state, with_state
 from gating_core.experts.undecidable import (
     NULL_SHARE,
+    Moves,
     Undecidable,
     default_points,
+    measure_moves,
+    mixing,
+    moved,
+    scaling,
     theory_count,
     undecidable_by_gate,
     undecidable_directions,

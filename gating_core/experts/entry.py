@@ -22,6 +22,7 @@ from gating_core.attention import Attention
 from gating_core.attention.gates import Gate
 from gating_core.attention.layer import AttentionLayer, LayerRecord
 from gating_core.checks import check_integer, check_weights
+from gating_core.points_last import product
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +34,7 @@ class EntryTree:
     """
 
     value: float  # the entry from the model's own forward pass
-    outside: (
-        float  # factors after W_O: the gate of G5; with norm "post", one over the root mean square
-    )
+    outside: float  # factors after W_O: the gate of G5; one over the root mean square (norm "post")
     projection: np.ndarray  # (H, d): W_O[h, c, j]; without W_O, 1 where channel (h, c) is j
     gates: np.ndarray  # (H, d): the gate at G1; else ones
     weights: np.ndarray  # (H, n): attention weights alpha
@@ -171,3 +170,78 @@ def _factors(gate: Gate, states: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 def _by_head(x: torch.Tensor, heads: int) -> torch.Tensor:
     """(M, D) to (H, M, d)."""
     return x.unflatten(-1, (heads, -1)).transpose(0, 1)
+
+
+# --- The maps from which a browser computes entries -----------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class EntryMaps:
+    """The affine maps of the input that one layer among tokens computes, and its fixed weights.
+
+    An affine map of k coordinates is (k + 1, ...): its constant, then the coefficients of each.
+    From these numbers, sent once, a browser computes an entry at any input and gate strength.
+    """
+
+    tokens: np.ndarray  # (k + 1, n, D)
+    values: np.ndarray  # (k + 1, H, n, d), before any gate
+    queries: np.ndarray  # (k + 1, H, d), of token 1, before any gate
+    keys: np.ndarray  # (k + 1, H, n, d), before any gate
+    gate_logits: np.ndarray | None  # (k + 1, n or 1, H, d): W h + b by channel; n at G2 and G3
+    value_map: np.ndarray  # (H, d, D): W_V[h, :, c], the experts
+    projection: np.ndarray  # (H, d, D): W_O
+
+
+def entry_maps(model: Attention) -> EntryMaps:
+    """Return the maps of one layer among tokens, of an ensemble's first member.
+
+    ``ValueError`` for slots, stacks, a residual, normalisation, a missing output projection, or a
+    control in place of a gate.
+    """
+    config = model.config
+    gate = config.gate
+    if (
+        not config.layer.state_axes(config)
+        or config.depth > 1
+        or config.residual
+        or config.norm != "none"
+        or not config.output_projection
+        or (gate is not None and gate.record.control is not None)
+    ):
+        raise ValueError(
+            "only one layer among tokens with an output projection, and nothing besides attention"
+            f" and a gate, has these maps; this is {config}"
+        )
+    check_weights(model)
+    own = model.member(0)
+    (layer,) = own.blocks
+    assert layer.projection is not None
+    dims = config.input_dim
+    corners = torch.cat([torch.zeros(1, dims), torch.eye(dims)]).double()  # (k + 1, k)
+    states = own.embed(corners)  # (1, n, k + 1, D)
+
+    def by_channel(x: torch.Tensor) -> torch.Tensor:
+        """(1, n, k + 1, D) to (k + 1, H, n, d), as an affine map."""
+        heads = x[0].unflatten(-1, (config.heads, -1)).permute(1, 2, 0, 3)
+        return torch.cat([heads[:1], heads[1:] - heads[:1]])
+
+    def mapped(name: str) -> torch.Tensor:
+        return by_channel(product(states, layer.get_parameter(name).unsqueeze(1)))
+
+    logits = None
+    if layer.gate is not None:
+        each = layer.gate.logits(states)  # (1, n, k + 1, D or H or 1)
+        each = each.repeat_interleave(config.model_dim // each.shape[-1], -1)
+        logits = by_channel(each).transpose(1, 2)  # (k + 1, n, H, d)
+        if layer.gate.config.position not in ("G2", "G3"):
+            logits = logits[:, :1]
+    tokens = states[0].transpose(0, 1)  # (k + 1, n, D)
+    return EntryMaps(
+        tokens=torch.cat([tokens[:1], tokens[1:] - tokens[:1]]).numpy(),
+        values=by_channel(layer.plain_values(states)).numpy(),
+        queries=mapped("query")[:, :, 0].numpy(),
+        keys=mapped("key_map").numpy(),
+        gate_logits=None if logits is None else logits.numpy(),
+        value_map=layer.get_parameter("value_map")[0].T.unflatten(0, (config.heads, -1)).numpy(),
+        projection=layer.projection[0].unflatten(0, (config.heads, -1)).numpy(),
+    )

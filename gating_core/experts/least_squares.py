@@ -17,9 +17,7 @@ from gating_core.pauses import Pause
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-1, 1e-10, 1e8
 EASED, RAISED = 0.3, 4.0  # factors of the damping after an accepted and a rejected step
 SOLVED = 1e-7  # cosine of the angle between the residuals and any column of the Jacobian
-CHUNK_NUMBERS = (
-    400_000  # of the Jacobians computed at a time, which then stay in the processor's cache
-)
+CHUNK_NUMBERS = 400_000  # of the Jacobians computed at a time: they stay in the processor's cache
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,13 +15,13 @@ import numpy as np
 import torch
 
 from gating_core.checks import check_integer, check_number
-from gating_core.experts.expected import expected
 from gating_core.experts.least_squares import least_squares
 from gating_core.experts.students import (
     PARAMETER_SCALE,
     POINTS,
     Sizes,
     Student,
+    expected,
     make_design,
 )
 from gating_core.randomness import normal

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
-
 from gating_core.experts.learning_curves import CurvesRequest, LearningCurves
 from gating_core.experts.sample_efficiency import ARRAYS, Learned, SampleRequest
 from gating_core.experts.students import GATES, Sizes
-from gating_core.export.weights import tensor_file, tensors_and_metadata
+from gating_core.export.weights import save_tensors, tensors_of
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "experts"
 SAMPLES, CURVES = FOLDER / "samples.safetensors", FOLDER / "curves.safetensors"
@@ -25,41 +23,35 @@ def save_samples(results: dict[str, Learned], path: Path) -> None:
     }
     request = next(iter(results.values())).request
     undecided = {gate: result.undecided for gate, result in results.items()}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(tensor_file(tensors, {"request": asdict(request), "undecided": undecided}))
+    save_tensors(path, tensors, {"request": asdict(request), "undecided": undecided})
 
 
 def load_samples(path: Path = SAMPLES) -> dict[str, Learned]:
     """Read a file of `save_samples`; ``ValueError`` for any other."""
-    try:
-        tensors, about = tensors_and_metadata(path.read_bytes())
+    with tensors_of(path, "holds no errors of experts") as (tensors, about):
         fields = about["request"]
         request = SampleRequest(
             **fields | {"sizes": Sizes(**fields["sizes"]), "decades": tuple(fields["decades"])}
         )
-        return {
+        learned = {
             gate: Learned(
                 request, gate, **{name: tensors[f"{gate}.{name}"] for name in ARRAYS},
                 undecided=about["undecided"][gate],
             )
             for gate in GATES
         }  # fmt: skip
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path.name} holds no errors of experts: {error}") from error
+    return learned
 
 
 def save_curves(curves: LearningCurves, path: Path) -> None:
     """Write learning curves."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     tensors = {"counts": curves.counts, "accuracy": curves.accuracy}
-    path.write_bytes(tensor_file(tensors, {"request": asdict(curves.request)}))
+    save_tensors(path, tensors, {"request": asdict(curves.request)})
 
 
 def load_curves(path: Path = CURVES) -> LearningCurves:
     """Read a file of `save_curves`; ``ValueError`` for any other."""
-    try:
-        tensors, about = tensors_and_metadata(path.read_bytes())
+    with tensors_of(path, "holds no learning curves") as (tensors, about):
         request = CurvesRequest(**about["request"])
-        return LearningCurves(request, tensors["counts"], np.asarray(tensors["accuracy"]))
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path.name} holds no learning curves: {error}") from error
+        curves = LearningCurves(request, tensors["counts"], tensors["accuracy"])
+    return curves

@@ -12,7 +12,7 @@ from string import Template
 from textwrap import fill
 
 from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.attention.gate_kinds import GATE_KINDS
+from gating_core.attention.gates import GATE_KINDS
 from gating_core.training.trained import TrainedEnsemble
 
 LINE_LENGTH = 100

@@ -9,8 +9,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,6 +61,26 @@ def tensors_and_metadata(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, 
         raise ValueError(str(error)) from error
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     return tensors, {name: json.loads(text) for name, text in header["__metadata__"].items()}
+
+
+def save_tensors(
+    path: Path, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, object]
+) -> None:
+    """Write a `tensor_file` to ``path``; folders on the way are made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(tensor_file(tensors, metadata))
+
+
+@contextmanager
+def tensors_of(path: Path, lacks: str) -> Iterator[tuple[dict[str, np.ndarray], dict[str, Any]]]:
+    """Read what `save_tensors` has written.
+
+    If that fails, or anything within the context, ``ValueError`` says that the file ``lacks`` it.
+    """
+    try:
+        yield tensors_and_metadata(path.read_bytes())
+    except (OSError, KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+        raise ValueError(f"{path.name} {lacks}: {error}") from error
 
 
 def weights_file(

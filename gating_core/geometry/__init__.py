@@ -5,7 +5,6 @@ from gating_core.geometry.adaptive import (
     adaptive_integrals,
 )
 from gating_core.geometry.classics import SURFACES, stretched_sphere
-from gating_core.geometry.concentration import MOST_CURVED, concentration, crease_levels
 from gating_core.geometry.curvature import (
     TILT_LIMIT,
     CurvatureField,
@@ -20,7 +19,6 @@ from gating_core.geometry.discrete import (
     paper_proxy,
     proxy_limit,
 )
-from gating_core.geometry.error_curves import ErrorCurve
 from gating_core.geometry.flatness import AffineHull, affine_hull
 from gating_core.geometry.grid import Grid, square_grid
 from gating_core.geometry.integrals import (
@@ -30,14 +28,25 @@ from gating_core.geometry.integrals import (
     total_absolute_curvature,
 )
 from gating_core.geometry.metric import Matrix, whitening
-from gating_core.geometry.point_types import POINT_TYPES
-from gating_core.geometry.second_opinion import SecondOpinion, opinion_evaluations, second_opinion
+from gating_core.geometry.second_opinion import (
+    ErrorCurve,
+    SecondOpinion,
+    opinion_evaluations,
+    second_opinion,
+)
 from gating_core.geometry.solids import SolidCurvature, solid_curvature
-from gating_core.geometry.surface import SurfaceResult, measure_surface
+from gating_core.geometry.surface import (
+    MOST_CURVED,
+    SurfaceResult,
+    concentration,
+    crease_levels,
+    measure_surface,
+)
 from gating_core.geometry.verdict import (
     AT_POINTS,
     CURVED,
     FLAT,
+    POINT_TYPES,
     PROVED,
     SEEN,
     UNKNOWN,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
+RADIUS = 0.7  # of the sphere by gating
 Map = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -37,11 +38,11 @@ def _cone(u: torch.Tensor, v: torch.Tensor) -> list[torch.Tensor]:
     return [r * torch.cos(u), r * torch.sin(u), 2 * r]
 
 
-def gnomonic_sphere(p: torch.Tensor, radius: float = 0.7) -> torch.Tensor:
-    """The sheet (u, v, 1) under the scalar gate radius / |y|: a sphere by gating."""
+def gnomonic_sphere(p: torch.Tensor) -> torch.Tensor:
+    """The sheet (u, v, 1) under the scalar gate 0.7 / |y|: a sphere by gating."""
     u, v = p.unbind(-1)
     sheet = torch.stack([u, v, 0 * v + 1], -1)
-    return sheet * (radius / (u * u + v * v + 1).sqrt()).unsqueeze(-1)
+    return sheet * (RADIUS / (u * u + v * v + 1).sqrt()).unsqueeze(-1)
 
 
 def _ellipsoid(u: torch.Tensor, v: torch.Tensor) -> list[torch.Tensor]:
@@ -85,7 +86,7 @@ SURFACES: dict[str, ClassicSurface] = {
     "warped plane": _surface(_warped_plane, _constant(0.0)),
     "cylinder": _surface(lambda u, v: [torch.cos(u), torch.sin(u), v], _constant(0.0)),
     "cone": _surface(_cone, _constant(0.0)),
-    "sphere by gating": ClassicSurface(gnomonic_sphere, _constant(1 / 0.7**2)),
+    "sphere by gating": ClassicSurface(gnomonic_sphere, _constant(1 / RADIUS**2)),
     "ellipsoid": _surface(_ellipsoid, _ellipsoid_gaussian),
     "saddle": _surface(
         lambda u, v: [u, v, u * u - v * v], lambda p: -4 / (1 + 4 * _square_of_radius(p)) ** 2

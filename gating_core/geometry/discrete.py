@@ -112,7 +112,7 @@ def mesh_curvature(values: np.ndarray) -> np.ndarray:
     if not np.isfinite(values).all():
         raise ValueError("values contains NaN or infinite values; all must be finite")
     shape = values.shape[:2]
-    vertices, corners = np.ascontiguousarray(values).reshape(-1, 3), _triangles(*shape)
+    vertices, corners = np.ascontiguousarray(values).reshape(-1, 3), triangles(*shape)
     mesh = pyvista.PolyData.from_regular_faces(vertices, corners)
     gaussian = np.array(mesh.curvature("gaussian")).reshape(shape)
 
@@ -124,7 +124,7 @@ def mesh_curvature(values: np.ndarray) -> np.ndarray:
     return gaussian
 
 
-def _triangles(rows: int, columns: int) -> np.ndarray:
+def triangles(rows: int, columns: int) -> np.ndarray:
     """(2 (R - 1) (C - 1), 3): two triangles for every cell of a grid in row order."""
     a = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
     b, c, d = a + 1, a + columns, a + columns + 1

@@ -1,9 +1,10 @@
-"""Square grids on a chart, with quadrature weights."""
+"""Square grids on a chart, with quadrature weights; and a chart divided into cells."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from gating_core.checks import check_integer
@@ -34,3 +35,67 @@ def square_grid(size: int = 61, low: float = -1.0, high: float = 1.0) -> Grid:
     line = torch.full((size,), (high - low) / (size - 1), dtype=torch.float64)
     line[[0, -1]] /= 2
     return Grid(axis, torch.stack([u.flatten(), v.flatten()], -1), torch.outer(line, line))
+
+
+# --- Cells ----------------------------------------------------------------------------------------
+
+
+SMALLEST = 2.0**-24  # half width: a smaller cell is split no further
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """N boxes of the chart [-1, 1]^2 about ``centres`` (N, 2), of half widths ``radius`` (N, 2)."""
+
+    centres: torch.Tensor
+    radius: torch.Tensor
+
+    def __len__(self) -> int:
+        return len(self.centres)
+
+    def __getitem__(self, index: torch.Tensor | slice) -> Cells:
+        return Cells(self.centres[index], self.radius[index])
+
+    @property
+    def share(self) -> float:
+        """Of the chart's area."""
+        return float(self.radius.prod(-1).sum())
+
+    def split(self) -> Cells:
+        """Four quarters of each cell."""
+        corners = torch.tensor([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
+        half = self.radius[:, None] / 2
+        centres = self.centres[:, None] + corners.double() * half
+        return Cells(centres.flatten(0, 1), half.expand(-1, 4, 2).flatten(0, 1))
+
+
+def chart_cells(side: int) -> Cells:
+    """The chart in ``side`` x ``side`` cells; powers of two have no rounding in them."""
+    along = (2 * torch.arange(side, dtype=torch.float64) + 1) / side - 1
+    v, u = torch.meshgrid(along, along, indexing="ij")
+    centres = torch.stack([u.flatten(), v.flatten()], -1)
+    return Cells(centres, torch.full_like(centres, 1 / side))
+
+
+def joined(parts: list[Cells]) -> Cells:
+    """All cells of several lists, in one."""
+    if not parts:
+        return chart_cells(1)[:0]
+    return Cells(torch.cat([x.centres for x in parts]), torch.cat([x.radius for x in parts]))
+
+
+def grid_points_near(cells: Cells, axis: np.ndarray) -> np.ndarray:
+    """(R, C): the points of a grid with that ``axis`` (R,) that are nearest to any of ``cells``.
+
+    A point is marked if a cell reaches into the square about it that is half a step wide each way.
+    """
+    marked = np.zeros((len(axis), len(axis)), dtype=bool)
+    step = (axis[-1] - axis[0]) / (len(axis) - 1)
+    low, high = (
+        np.clip(np.round((x.numpy() - axis[0]) / step).astype(int), 0, len(axis) - 1)
+        for x in (cells.centres - cells.radius, cells.centres + cells.radius)
+    )
+    for column in (low[:, 0], high[:, 0]):
+        for row in (low[:, 1], high[:, 1]):
+            marked[row, column] = True
+    return marked

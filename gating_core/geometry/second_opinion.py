@@ -1,14 +1,19 @@
-"""A second opinion: one surface, measured in several independent ways.
+"""A second opinion: one surface, measured in several independent ways, and the errors of each.
 
 Four ways: exact derivatives (`gating_core.jets`), central differences in float64 and in float32,
 the discrete curvature of a triangle mesh, and the paper's proxy. The first needs no step; the
 others are wrong by truncation where their step is large and by rounding where it is small, and
-the error curves here show both. Shapes: N points, R x C grid points, D outputs.
+the error curves here show both.
+
+Shapes: N points, R x C of a grid, D outputs, M steps or grid spacings. A function is a torch
+callable (N, 2) -> (N, D) or (1, N, D): one surface. Steps and spacings are lengths in the chart.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -21,22 +26,173 @@ from gating_core.geometry.discrete import (
     paper_proxy,
     proxy_limit,
 )
-from gating_core.geometry.error_curves import (
-    DIFFERENCE_STEPS,
-    MESH_SIZES,
-    ErrorCurve,
-    Function,
-    Scale,
-    curvature_scale,
-    difference_errors,
-    mesh_errors,
-    one_surface,
-    proxy_errors,
-)
-from gating_core.geometry.grid import Grid
+from gating_core.geometry.grid import Grid, square_grid
 from gating_core.geometry.metric import whitened
-from gating_core.geometry.surface import surface_result
+from gating_core.geometry.surface import diameter, surface_result
 from gating_core.jets.second_order import second_order_jet
+
+Function = Callable[[torch.Tensor], torch.Tensor]
+
+DIFFERENCE_STEPS = tuple(float(f"{10 ** (i / 3):.3g}") for i in range(-18, -2))  # 1e-6 to 1e-1
+MESH_SIZES = (21, 31, 41, 61, 81, 121)
+HIGH_QUANTILE = 0.95
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The number that errors are divided by, in the unit of the quantity, and its kind.
+
+    ``kind`` "mean |K|": averaged over the surface's area. "1 / diameter^2": on a surface where
+    that mean is within its error; the diameter is the largest distance between sampled points.
+    "mean proxy": the proxy's limit. "none": no point is resolved; ``value`` is NaN.
+    """
+
+    value: float
+    kind: str
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorCurve:
+    """The error of one way of measuring, for M steps or grid spacings ``x`` (chart lengths).
+
+    ``median`` and ``high`` (the 95 % quantile) of |error| / ``scale`` over points; infinite where
+    that many points have no value, NaN where no point is resolved. Those of the proxy are equal,
+    because it is one number for each step.
+    """
+
+    name: str
+    x: np.ndarray  # (M,), ascending
+    x_name: str  # "step" or "grid spacing"
+    median: np.ndarray  # (M,)
+    high: np.ndarray  # (M,)
+    scale: Scale
+
+    @property
+    def best(self) -> int | None:
+        """The index of the smallest median that is a positive number, if there is one."""
+        usable = np.isfinite(self.median) & (self.median > 0)
+        return int(np.argmin(np.where(usable, self.median, np.inf))) if usable.any() else None
+
+
+def curvature_scale(field: CurvatureField, values: torch.Tensor, weights: torch.Tensor) -> Scale:
+    """Choose the scale of errors of K on one surface: see `Scale`.
+
+    ``field`` and ``values`` (N, D), whitened where the field is, belong to the same points;
+    ``weights`` are N quadrature weights over the chart.
+    """
+    resolved = field.resolved.flatten()
+    if not resolved.any():
+        return Scale(float("nan"), "none")
+    area = (field.area_element.flatten() * weights.flatten())[resolved]
+    size = float((field.gaussian.flatten()[resolved].abs() * area).sum() / area.sum())
+    doubt = float((field.gaussian_error.flatten()[resolved] * area).sum() / area.sum())
+    if size > doubt:
+        return Scale(size, "mean |K|")
+    width = diameter(values.reshape(len(resolved), -1)[resolved])
+    return Scale(width**-2, "1 / diameter^2") if width else Scale(float("nan"), "none")
+
+
+def difference_errors(
+    function: Function,
+    points: torch.Tensor,
+    exact: np.ndarray,
+    scale: Scale,
+    steps: Sequence[float] = DIFFERENCE_STEPS,
+    covariance: object = None,
+    dtype: torch.dtype = torch.float64,
+) -> ErrorCurve | None:
+    """Measure the error of `difference_curvature` over ascending ``steps``.
+
+    ``exact`` (N,) is K, NaN at points that are left out. In float32 a copy of the module is
+    evaluated, its weights rounded as well, which is part of the error; None where the function is
+    no ``nn.Module``, and so cannot be cast.
+    """
+    run = function
+    if dtype != torch.float64:
+        if not isinstance(function, torch.nn.Module):
+            return None
+        run = copy.deepcopy(function).to(dtype)
+    gaps = []
+    for step in steps:
+        value = difference_curvature(run, points, step, covariance, dtype)
+        gaps.append(np.abs(one_surface(value, len(points)) - exact)[~np.isnan(exact)])
+    name = f"differences, {str(dtype).removeprefix('torch.')}"
+    return _curve(name, np.array(steps), "step", gaps, scale)
+
+
+def mesh_errors(
+    function: Function,
+    scale: Scale,
+    sizes: Sequence[int] = MESH_SIZES,
+    covariance: object = None,
+    ends: tuple[float, float] = (-1.0, 1.0),
+) -> ErrorCurve | None:
+    """Measure the error of `mesh_curvature` against exact K, on square grids of odd ``sizes``.
+
+    Over resolved interior points. With a covariance the mesh is that of the whitened surface. None
+    unless D = 3 and all values are finite.
+    """
+    if function(square_grid(3, *ends).points).shape[-1] != 3:
+        return None
+    spacings, gaps = [], []
+    for size in sorted(sizes, reverse=True):
+        grid = square_grid(size, *ends)
+        jet = second_order_jet(function, grid.points)
+        values = whitened(jet.value.detach(), covariance)
+        if not values.isfinite().all():
+            return None
+        field = curvature(jet, covariance)
+        exact, resolved = (
+            one_surface(x, size**2).reshape(size, size)[1:-1, 1:-1]
+            for x in (field.gaussian, field.resolved)
+        )
+        discrete = mesh_curvature(values.reshape(size, size, 3).numpy())[1:-1, 1:-1]
+        spacings.append(float(grid.axis[1] - grid.axis[0]))
+        gaps.append(np.abs(discrete - exact)[resolved])
+    return _curve("triangle mesh", np.array(spacings), "grid spacing", gaps, scale)
+
+
+def proxy_errors(
+    function: Function, points: torch.Tensor, steps: Sequence[float] = DIFFERENCE_STEPS
+) -> ErrorCurve | None:
+    """Measure the distance of the paper's mean proxy from its limit, relative to the limit.
+
+    None where the limit is exactly zero: on affine surfaces in affine charts.
+    """
+    limit = proxy_limit(second_order_jet(function, points)).mean
+    if limit.numel() != 1:
+        raise ValueError(f"function returned {limit.numel()} surfaces; it must be one")
+    exact = float(limit)
+    if exact == 0:
+        return None
+    means = [float(paper_proxy(function, points, step).mean) for step in steps]
+    gaps = [np.array([abs(mean - exact)]) for mean in means]
+    return _curve("paper's proxy", np.array(steps), "step", gaps, Scale(exact, "mean proxy"))
+
+
+def _curve(
+    name: str, x: np.ndarray, x_name: str, gaps: list[np.ndarray], scale: Scale
+) -> ErrorCurve:
+    """Build a curve from errors (P,) at the points, one array for each value of ``x``."""
+    levels = (0.5, HIGH_QUANTILE)
+    rows = np.full((len(gaps), len(levels)), np.nan)
+    for row, gap in zip(rows, gaps, strict=True):
+        if gap.size:
+            # A missing value is the largest error; sample values keep infinity out of the others.
+            gap = np.where(np.isnan(gap), np.inf, gap)
+            row[:] = np.quantile(gap, levels, method="inverted_cdf") / scale.value
+    return ErrorCurve(name, x, x_name, rows[:, 0], rows[:, 1], scale)
+
+
+def one_surface(x: torch.Tensor, count: int) -> np.ndarray:
+    """Return the (N,) numbers of one surface from (N,) or (1, N), or raise ``ValueError``."""
+    if x.numel() != count:
+        raise ValueError(f"function returned {x.numel() // count} surfaces; it must be one")
+    return x.detach().flatten().numpy()
+
+
+# --- The opinion ----------------------------------------------------------------------------------
+
 
 SAMPLE_SIDE = 31  # at most so many points along each side go into the curves over steps
 STENCIL = 9  # evaluations for the differences at one point
@@ -83,9 +239,8 @@ def opinion_evaluations(side: int, dim: int) -> int:
     """Estimate the cost of a `second_opinion` on ``side`` x ``side`` points, in evaluations."""
     grid, sampled = side**2, min(side, SAMPLE_SIDE) ** 2
     meshes = sum(size**2 for size in MESH_SIZES) if dim == 3 else 0
-    differences = (
-        2 * grid + 3 * len(DIFFERENCE_STEPS) * sampled
-    )  # K twice and the proxy, at every step
+    # K twice and the proxy, at every step
+    differences = 2 * grid + 3 * len(DIFFERENCE_STEPS) * sampled
     return STENCIL * differences + JET_WORTH * (grid + sampled + meshes)
 
 
@@ -102,40 +257,44 @@ def second_opinion(
     shape, count = tuple(grid.weights.shape), len(grid.points)
     jet = second_order_jet(function, grid.points, "rigorous")
     field = curvature(jet, covariance)
-    exact = one_surface(field.gaussian, count)
+
+    def shaped(x: torch.Tensor) -> np.ndarray:
+        return one_surface(x, count).reshape(shape)
+
+    exact, resolved = shaped(field.gaussian), shaped(field.resolved)
     values = whitened(jet.value.detach(), covariance)
     scale = curvature_scale(field, values, grid.weights)
-    difference = one_surface(difference_curvature(function, grid.points, step, covariance), count)
+    difference = shaped(difference_curvature(function, grid.points, step, covariance))
     mesh = None
     if values.shape[-1] == 3 and values.isfinite().all():
         mesh = mesh_curvature(values.reshape(*shape, 3).numpy())
     proxy = paper_proxy(function, grid.points, step)
 
     keep = _sample(grid)
-    points, thinned = grid.points[keep], _thinned(field, keep)
-    curves = [
-        difference_errors(function, points, thinned, DIFFERENCE_STEPS, covariance, dtype, scale)
+    points, known = grid.points[keep], np.where(resolved, exact, np.nan).ravel()[keep]
+    double, single = (
+        difference_errors(function, points, known, scale, DIFFERENCE_STEPS, covariance, dtype)
         for dtype in (torch.float64, torch.float32)
-    ]
-    assert curves[0] is not None
+    )
+    assert double is not None
     ends = (float(grid.axis[0]), float(grid.axis[-1]))
     return SecondOpinion(
         axis=grid.axis.numpy(),
         step=step,
-        exact=exact.reshape(shape),
-        exact_error=one_surface(field.gaussian_error, count).reshape(shape),
+        exact=exact,
+        exact_error=shaped(field.gaussian_error),
         known=surface_result(function, jet, field, grid).known[0],
-        resolved=one_surface(field.resolved, count).reshape(shape),
+        resolved=resolved,
         bound_kind=field.bound_kind,
-        difference=difference.reshape(shape),
+        difference=difference,
         mesh=mesh,
-        proxy=one_surface(proxy.per_point, count).reshape(shape),
+        proxy=shaped(proxy.per_point),
         proxy_mean=float(proxy.mean),
         proxy_limit=float(proxy_limit(jet).mean),
         scale=scale,
-        difference_curve=curves[0],
-        single_curve=curves[1],
-        mesh_curve=mesh_errors(function, MESH_SIZES, covariance, ends, scale),
+        difference_curve=double,
+        single_curve=single,
+        mesh_curve=mesh_errors(function, scale, MESH_SIZES, covariance, ends),
         proxy_curve=proxy_errors(function, points),
     )
 
@@ -146,9 +305,3 @@ def _sample(grid: Grid) -> torch.Tensor:
     inside = torch.nonzero(edge >= min(max(DIFFERENCE_STEPS), float(edge.max()))).flatten()
     inside = inside[:: -(-len(inside) // SAMPLE_SIDE)]
     return (inside[:, None] * len(grid.axis) + inside).flatten()
-
-
-def _thinned(field: CurvatureField, keep: torch.Tensor) -> CurvatureField:
-    """Return ``field`` at the points ``keep``."""
-    numbers = [part.name for part in fields(field) if part.name != "bound_kind"]
-    return replace(field, **{name: getattr(field, name)[..., keep] for name in numbers})

@@ -27,7 +27,7 @@ class SolidCurvature:
     ``riemann`` (..., N, 3, 3) on the planes (12, 13, 23) of the orthonormal frame and
     ``riemann_error`` for each of its entries; ``scalar`` curvature, twice its trace, (6 / r^2 on
     a 3-sphere) and ``scalar_error``; ``mean_norm`` |H|, H a third of the trace of the second
-    form; ``volume_element``; ``axes`` (..., N, 3, 3), which take coordinate directions into the
+    form; ``axes`` (..., N, 3, 3), which take coordinate directions into the
     frame; ``tilt`` in radians and ``resolved`` as for surfaces.
     """
 
@@ -36,7 +36,6 @@ class SolidCurvature:
     scalar: torch.Tensor
     scalar_error: torch.Tensor
     mean_norm: torch.Tensor
-    volume_element: torch.Tensor
     axes: torch.Tensor
     tilt: torch.Tensor
     resolved: torch.Tensor
@@ -131,7 +130,6 @@ def solid_curvature(jet: SecondOrderJet, covariance: object = None) -> SolidCurv
         scalar=2 * riemann.diagonal(dim1=-2, dim2=-1).sum(-1),
         scalar_error=6 * error,
         mean_norm=torch.linalg.vector_norm(trace, dim=-1) / 3,
-        volume_element=triangle.diagonal(dim1=-2, dim2=-1).prod(-1).abs(),
         axes=triangle,
         tilt=tilt,
         resolved=(tilt < TILT_LIMIT)

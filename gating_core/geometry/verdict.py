@@ -1,4 +1,4 @@
-"""The verdict on a surface: curved, flat, or cannot tell; and how that is known.
+"""The verdict on a surface: curved, flat, or cannot tell; how that is known; types of points.
 
 A surface is *curved* if |K| exceeds its error at any point, and *flat* if a theorem says so, or if
 K is within its error at all points and that error is small. Any other is *cannot tell*. The area is
@@ -14,6 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import torch
+
+from gating_core.geometry.curvature import CurvatureField, FundamentalForm
+from gating_core.geometry.grid import Grid
 
 CURVED, FLAT, UNKNOWN = VERDICT_WORDS = ("curved", "flat", "cannot tell")
 PROVED, AT_POINTS, SEEN = KNOWLEDGE = ("proved", "known at points", "seen at points")
@@ -113,3 +117,92 @@ def word_for(proved: bool, curves: bool, zero: bool) -> str:
     if curves:
         return CURVED
     return FLAT if zero else UNKNOWN
+
+
+# --- A second look --------------------------------------------------------------------------------
+
+
+SEED = 1
+
+
+@dataclass(frozen=True, eq=False)
+class SecondLook:
+    """Signs of K of T surfaces at ``points`` jittered points, which lie on no grid.
+
+    They show curvature that repeats with the grid's step and vanishes at its points. Every verdict
+    on a whole chart without a proof uses them.
+
+    (T,) each: whether K > 0, or K < 0, beyond its error at any of them; and whether K is within its
+    error, at a resolved point, at all of them.
+    """
+
+    points: int
+    positive: np.ndarray
+    negative: np.ndarray
+    zero: np.ndarray
+
+    def frame(self, here: slice) -> SecondLook:
+        """The look at some of the surfaces."""
+        return SecondLook(self.points, self.positive[here], self.negative[here], self.zero[here])
+
+
+def jittered(grid: Grid) -> torch.Tensor:
+    """As many points as ``grid`` has, moved by up to half a step each way, within the chart."""
+    generator = torch.Generator().manual_seed(SEED)
+    step = grid.axis[1] - grid.axis[0]
+    moved = torch.rand(grid.points.shape, dtype=torch.float64, generator=generator) - 0.5
+    points, (low, high) = grid.points + moved * step, grid.axis[[0, -1]]
+    points = torch.where(points < low, 2 * low - points, points)  # mirrored at the chart's border
+    return torch.where(points > high, 2 * high - points, points)
+
+
+def second_look(field: CurvatureField, lost: torch.Tensor | None = None) -> SecondLook:
+    """Look at a ``field`` (..., N) of curvatures, but not at ``lost`` points (N,)."""
+    count = field.gaussian.shape[-1]
+    decided, resolved = (x.reshape(-1, count) for x in (field.decided, field.resolved))
+    gaussian, flat = (x.reshape(-1, count) for x in (field.gaussian, field.flat))
+    zero = flat & resolved
+    if lost is not None:
+        decided, zero = decided & ~lost, zero | lost
+    return SecondLook(
+        count,
+        (decided & (gaussian > 0)).any(-1).numpy(),
+        (decided & (gaussian < 0)).any(-1).numpy(),
+        zero.all(-1).numpy(),
+    )
+
+
+# --- Types of points ------------------------------------------------------------------------------
+
+
+POINT_TYPES = ("elliptic", "hyperbolic", "parabolic", "planar", "undecided")
+PLANAR = 1e-3  # of 1 / diagonal: largest error of |II| at a planar point
+PARABOLIC = 1e-6  # of |II|^2: largest error of K at a parabolic point
+
+
+def point_types(
+    field: CurvatureField, form: FundamentalForm, diagonal: float | None = None
+) -> torch.Tensor:
+    """(..., N) int64: indices into `POINT_TYPES`; a type only where the bounds allow it.
+
+    Elliptic and hyperbolic: |K| exceeds its error. Planar: |K| and |II| are within their errors,
+    and that of |II| is below 1e-3 of 1 / ``diagonal`` (of the box around the surface, where that
+    is given). Parabolic: K is within its error, that error is below 1e-6 |II|^2, and |II| exceeds
+    its own error. Undecided: all else, and wherever the tangent plane is unresolved.
+
+    In codimension above one the sign of K replaces that of the determinant of the second
+    fundamental form. Source: do Carmo, *Differential Geometry of Curves and Surfaces*, section 3-2.
+    """
+    size, error = form.norm, form.norm_error
+    bends = size > error
+    sharp = error * diagonal < PLANAR if diagonal is not None else torch.ones_like(bends)
+    slight = field.gaussian_error <= PARABOLIC * size.square()
+    codes = torch.full(field.gaussian.shape, POINT_TYPES.index("undecided"))
+    for name, where in (
+        ("elliptic", field.decided & (field.gaussian > 0)),
+        ("hyperbolic", field.decided & (field.gaussian < 0)),
+        ("planar", field.flat & field.resolved & ~bends & sharp),
+        ("parabolic", field.flat & field.resolved & bends & slight),
+    ):
+        codes[where] = POINT_TYPES.index(name)
+    return codes

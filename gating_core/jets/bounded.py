@@ -139,12 +139,12 @@ class Bounded(Carrier):
     def __rmatmul__(self, other: Any) -> Bounded:
         return bounded(other, self) @ self
 
+    def _added(self, dim: Any) -> int:
+        """How many numbers a sum along ``dim``, an axis or several, adds up."""
+        return math.prod(self.shape[axis] for axis in ((dim,) if isinstance(dim, int) else dim))
+
     def sum(self, dim: Any, keepdim: bool = False) -> Bounded:
-        axes = (dim,) if isinstance(dim, int) else tuple(dim)
-        count = 1
-        for axis in axes:
-            count *= self.shape[axis]
-        inherited = self._loosened(count * U)
+        inherited = self._loosened(self._added(dim) * U)
         return Bounded(self.value.sum(dim, keepdim=keepdim), inherited.sum(dim, keepdim=keepdim))
 
     def mean(self, dim: Any, keepdim: bool = False) -> Bounded:

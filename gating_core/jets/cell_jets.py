@@ -13,9 +13,9 @@ import torch
 
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.jet import Jet, filled
+from gating_core.jets.polynomials import monomials
 from gating_core.jets.second_order import Function, SecondOrderJet, followed
 from gating_core.jets.taylor import TaylorModel
-from gating_core.jets.terms import monomials
 
 
 def enclosing_jet(

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from gating_core.jets.arrays import Array
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.carrier import Carrier
+from gating_core.jets.elementary import Array
 
 
 class MissingRule(TypeError):

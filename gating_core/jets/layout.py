@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from gating_core.jets.arrays import join, where
 from gating_core.jets.bounded import Bounded, value_of
+from gating_core.jets.elementary import join, where
 from gating_core.jets.jet import (
     RULES,
     Jet,
@@ -183,10 +183,8 @@ def _reducing(name: str) -> None:
         )
 
 
-_reducing("sum")
-
-
-_reducing("mean")
+for _name in ("sum", "mean"):
+    _reducing(_name)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,16 @@ from typing import Any
 import torch
 
 from gating_core.jets import layout as layout  # enters its rules into the table
-from gating_core.jets.arrays import Array, join, matmul, products, relative_to, squares
 from gating_core.jets.bounded import value_of
-from gating_core.jets.elementary import FUNCTIONS
+from gating_core.jets.elementary import (
+    FUNCTIONS,
+    Array,
+    join,
+    matmul,
+    products,
+    relative_to,
+    squares,
+)
 from gating_core.jets.jet import (
     RULES,
     Jet,

@@ -15,10 +15,10 @@ from typing import Any
 
 import torch
 
-from gating_core.jets import expansions
+from gating_core.jets import polynomials
 from gating_core.jets.bounded import INFLATION, LAYOUT, TINY, Bounded, bounded, value_of
 from gating_core.jets.hulls import ETA, U
-from gating_core.jets.terms import (
+from gating_core.jets.polynomials import (
     Term,
     Terms,
     degree_of,
@@ -30,6 +30,11 @@ from gating_core.jets.terms import (
     sum_of,
 )
 from gating_core.points_last import product
+
+
+def _by(rule: polynomials.Rule) -> Any:
+    """A method: the function of one variable that ``rule`` expands."""
+    return lambda model: model._expanded(rule)
 
 
 class TaylorModel(Bounded):
@@ -195,11 +200,7 @@ class TaylorModel(Bounded):
         return TaylorModel(value, error, tuple(terms))
 
     def sum(self, dim: Any, keepdim: bool = False) -> TaylorModel:
-        axes = (dim,) if isinstance(dim, int) else tuple(dim)
-        count = 1
-        for axis in axes:
-            count *= self.shape[axis]
-        error = self._loosened(count * U).sum(dim, keepdim=keepdim)
+        error = self._loosened(self._added(dim) * U).sum(dim, keepdim=keepdim)
         terms = mapped(self.terms, lambda x: x.sum(dim, keepdim=keepdim))
         return TaylorModel(self.value.sum(dim, keepdim=keepdim), error, terms)
 
@@ -209,7 +210,7 @@ class TaylorModel(Bounded):
         error = torch.where(known, self._error_or_zero(), self.reach)
         return TaylorModel(self.magnitude, error, terms)
 
-    def _expanded(self, rule: expansions.Rule) -> TaylorModel:
+    def _expanded(self, rule: polynomials.Rule) -> TaylorModel:
         """A polynomial of the model, by powers of its distance h from the centre of its range."""
         degree = max(self.degree, 1)
         reach = self.reach * (1 + 64 * U)  # sums of many terms are rounded
@@ -225,7 +226,7 @@ class TaylorModel(Bounded):
         size = torch.zeros_like(reach)
         for coefficient in reversed(at.coefficients):
             size = size * reach + coefficient.abs()
-        error = error + (size + middle.abs() + error) * expansions.ROUNDING
+        error = error + (size + middle.abs() + error) * polynomials.ROUNDING
         error = error + (1 + reach) ** degree * ETA
         h = TaylorModel(torch.zeros_like(self.value), self.error, self.terms)
         power, out = h, at.coefficients[0] + middle
@@ -235,47 +236,20 @@ class TaylorModel(Bounded):
             power = power * h
         return result
 
-    def square(self) -> TaylorModel:
-        return self._expanded(expansions.square)
-
-    def reciprocal(self) -> TaylorModel:
-        return self._expanded(expansions.reciprocal)
-
-    def sqrt(self) -> TaylorModel:
-        return self._expanded(expansions.root)
-
-    def exp(self) -> TaylorModel:
-        return self._expanded(expansions.exp)
-
-    def log(self) -> TaylorModel:
-        return self._expanded(expansions.log)
-
-    def sin(self) -> TaylorModel:
-        return self._expanded(expansions.sin)
-
-    def cos(self) -> TaylorModel:
-        return self._expanded(expansions.cos)
-
-    def sinh(self) -> TaylorModel:
-        return self._expanded(expansions.sinh)
-
-    def cosh(self) -> TaylorModel:
-        return self._expanded(expansions.cosh)
-
-    def atan(self) -> TaylorModel:
-        return self._expanded(expansions.atan)
-
-    def tanh(self) -> TaylorModel:
-        return self._expanded(expansions.tanh)
-
-    def sigmoid(self) -> TaylorModel:
-        return self._expanded(expansions.sigmoid)
-
-    def erfc(self) -> TaylorModel:
-        return self._expanded(expansions.erfc)
-
-    def softplus(self) -> TaylorModel:
-        return self._expanded(expansions.softplus)
+    square = _by(polynomials.square)
+    reciprocal = _by(polynomials.reciprocal)
+    sqrt = _by(polynomials.root)
+    exp = _by(polynomials.exp)
+    log = _by(polynomials.log)
+    sin = _by(polynomials.sin)
+    cos = _by(polynomials.cos)
+    sinh = _by(polynomials.sinh)
+    cosh = _by(polynomials.cosh)
+    atan = _by(polynomials.atan)
+    tanh = _by(polynomials.tanh)
+    sigmoid = _by(polynomials.sigmoid)
+    erfc = _by(polynomials.erfc)
+    softplus = _by(polynomials.softplus)
 
     def __getitem__(self, index: Any) -> TaylorModel:
         return self._layout("__getitem__", (index,), {})

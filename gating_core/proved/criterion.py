@@ -27,8 +27,8 @@ from dataclasses import dataclass
 import torch
 
 from gating_core.geometry.metric import Whitening
-from gating_core.jets.arrays import where
 from gating_core.jets.bounded import INFLATION, Bounded, U
+from gating_core.jets.elementary import where
 from gating_core.jets.jet import Jet, filled
 from gating_core.jets.taylor import TaylorModel
 

@@ -20,8 +20,8 @@ from typing import Any, cast
 
 import torch
 
-from gating_core.geometry.cells import SMALLEST, Cells, chart_cells
 from gating_core.geometry.flatness import flatness_proofs
+from gating_core.geometry.grid import SMALLEST, Cells, chart_cells
 from gating_core.geometry.metric import Whitening
 from gating_core.jets.blocks import one_thread
 from gating_core.jets.bounded import U

@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 
 import torch
 
-from gating_core.geometry.cells import SMALLEST, Cells
+from gating_core.geometry.grid import SMALLEST, Cells
 from gating_core.jets.taylor import TaylorModel
 
 POSITIVE, NEGATIVE, FLAT, OPEN = LABELS = ("positive", "negative", "flat", "open")

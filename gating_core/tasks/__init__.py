@@ -8,9 +8,8 @@ from gating_core.tasks.own import (
     parse_csv,
     train_counts,
 )
-from gating_core.tasks.rules import TASKS
 from gating_core.tasks.table import LARGEST_BYTES, MOST_CLASSES, MOST_POINTS, OwnDataError, quote
-from gating_core.tasks.task import TRAIN_SHARE_RANGE, Task, make_task
+from gating_core.tasks.task import TASKS, TRAIN_SHARE_RANGE, Task, make_task
 
 __all__ = [
     "EXAMPLE_CSV",

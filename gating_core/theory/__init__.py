@@ -18,8 +18,15 @@ from gating_core.theory.counterexamples import (
     MeasuredCounterexample,
     measure_counterexample,
 )
-from gating_core.theory.design import SHAPES, DesignedGate, GateDesign, design
-from gating_core.theory.fit import GateFit, GateNetwork, fit_gate
+from gating_core.theory.design import (
+    SHAPES,
+    DesignedGate,
+    GateDesign,
+    GateFit,
+    GateNetwork,
+    design,
+    fit_gate,
+)
 from gating_core.theory.formula import (
     GRAMMAR,
     LONGEST_FORMULA,

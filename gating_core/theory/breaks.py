@@ -8,15 +8,16 @@ of K, see `enclosure`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import torch
 
-from gating_core.geometry.cells import Cells, chart_cells, joined
+from gating_core.geometry.grid import Cells, chart_cells, joined
 from gating_core.jets.blocks import one_thread
 from gating_core.jets.cell_jets import enclosing_jet
+from gating_core.jets.hulls import Ball
 from gating_core.proved import FIRST_SIDE
 from gating_core.theory.expression import Call, Expression, Operation, parts_of
 from gating_core.theory.expression import constant as constant_of
@@ -114,29 +115,27 @@ def _smoothness(gate: Gate, formulas: Sequence[Formula], cells: Cells) -> torch.
 def _undefined(formulas: Sequence[Formula], cells: Cells) -> torch.Tensor:
     """Where a logarithm, a root or a broken power has a negative argument on all of a cell."""
     nowhere = torch.zeros(len(cells), dtype=torch.bool)
-    if not len(cells):
-        return nowhere
-    for argument in _arguments(formulas, "domain"):
-        jet = enclosing_jet(_function(argument), cells.centres, cells.radius)
-        assert jet.errors is not None
-        nowhere |= jet.stack[0, 0] + jet.errors[0, 0] <= 0
+    for value, error in _arguments(formulas, "domain", cells):
+        nowhere |= value + error <= 0
     return nowhere
 
 
 def _causes(formulas: Sequence[Formula], cells: Cells) -> tuple[str, ...]:
     """Which of `CAUSES` may break the gate in ``cells``, most likely ones first."""
-    causes: list[str] = []
-    for kind in CAUSES if len(cells) else ():
-        for argument in _arguments(formulas, kind):
-            jet = enclosing_jet(_function(argument), cells.centres, cells.radius)
+    return tuple(
+        kind
+        for kind in CAUSES
+        if any((value.abs() <= error).any() for value, error in _arguments(formulas, kind, cells))
+    )
+
+
+def _arguments(formulas: Sequence[Formula], kind: str, cells: Cells) -> Iterator[Ball]:
+    """Enclose each critical argument of this ``kind`` in ``cells``, if there are any: (N,) each."""
+    for formula in formulas if len(cells) else ():
+        for argument in critical_arguments(formula.expression)[kind]:
+            jet = enclosing_jet(argument.on, cells.centres, cells.radius)
             assert jet.errors is not None
-            if bool((jet.stack[0].abs() <= jet.errors[0]).any()) and kind not in causes:
-                causes.append(kind)
-    return tuple(causes)
-
-
-def _arguments(formulas: Sequence[Formula], kind: str) -> list[Expression]:
-    return [x for formula in formulas for x in critical_arguments(formula.expression)[kind]]
+            yield jet.stack[0, 0], jet.errors[0, 0]
 
 
 CAUSES = {  # of what a vanishing argument may be
@@ -166,10 +165,3 @@ def critical_arguments(expression: Expression) -> dict[str, list[Expression]]:
             elif power < 0:
                 arguments["pole"].append(part.left)
     return {kind: [x for x in each if x.variables] for kind, each in arguments.items()}
-
-
-def _function(argument: Expression) -> Gate:
-    def at(points: torch.Tensor) -> torch.Tensor:
-        return argument.at(torch, *points.unbind(-1)).unsqueeze(-1)
-
-    return at

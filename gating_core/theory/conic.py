@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.gates import Gate
 from gating_core.attention.stack import Attention, build_attention
 from gating_core.checks import check_integer, check_number
 from gating_core.geometry.curvature import CurvatureField, curvature
@@ -43,8 +44,7 @@ def with_gate(model: Attention, weight: list[float], bias: float) -> Attention:
     for number in (*weight, bias):
         check_number("gate weight", number, -LARGEST_LOGIT, LARGEST_LOGIT)
     copy = model.member(0)
-    gate = copy.blocks[0].gate
-    assert gate is not None
+    gate = _gate(copy)
     gate.weight.data = torch.tensor(weight, dtype=torch.float64).reshape(1, dim, 1)
     gate.bias.data = torch.tensor([[bias]], dtype=torch.float64)
     return copy
@@ -152,8 +152,7 @@ def exponents_of(model: Attention) -> Exponents:
     _check_model(model)
     exponents = _exponents(model)
     p, q, r = exponents.value.tolist()
-    gate = model.blocks[0].gate
-    assert gate is not None
+    gate = _gate(model)
     to_state = gate.weight[0, :, 0]
     bias = model.input_bias[0] @ to_state + gate.bias[0, 0]
     log_scale = _offset(model) @ _inverse(model) @ model.input_map[0] @ to_state - bias
@@ -182,14 +181,12 @@ def measure_conic(model: Attention, size: int = 41) -> ConicResult:
     weights = chart.weights(points)  # as the chart has them, to the last bit
     field: CurvatureField = curvature(second_order_jet(chart, points, "rigorous"))
     form = quadratic_form(_exponents(model), weights)
-    gate = model.blocks[0].gate
-    assert gate is not None
     states = chart.hidden(weights)
     decided = field.decided[0] & (form.value.abs() > form.bound)
     return ConicResult(
         exponents=exponents_of(model),
         weights=weights.numpy(),
-        gate=gate.values(states, states)[0, :, 0].numpy(),
+        gate=_gate(model).values(states, states)[0, :, 0].numpy(),
         gaussian=field.gaussian[0].numpy(),
         gaussian_error=field.gaussian_error[0].numpy(),
         form=form.value.numpy(),
@@ -208,6 +205,12 @@ def _check_model(model: Attention) -> None:
             f"model is {config}; the conic is about one member of one layer with one head, three"
             " fixed values and a headwise sigmoid gate at G1, at full strength"
         )
+
+
+def _gate(model: Attention) -> Gate:
+    gate = model.blocks[0].gate
+    assert gate is not None
+    return gate
 
 
 def _to_logits(model: Attention) -> torch.Tensor:
@@ -237,8 +240,7 @@ def _centre(model: Attention) -> torch.Tensor:
 
 def _exponents(model: Attention) -> Bounded:
     """(3,): p, q, r of the chart's own map from logits to inputs, rounding followed."""
-    gate = model.blocks[0].gate
-    assert gate is not None
-    product = Bounded(_inverse(model)) @ Bounded(model.input_map[0]) @ Bounded(gate.weight[0])
+    weight = Bounded(_gate(model).weight[0])
+    product = Bounded(_inverse(model)) @ Bounded(model.input_map[0]) @ weight
     logits = product[:, 0]
     return -(logits - logits.mean(0, keepdim=True))

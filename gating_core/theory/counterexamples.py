@@ -7,10 +7,7 @@ counterexample differs in one part from a model that is flat by the theorem.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-
-import torch
 
 from gating_core.attention.config import AttentionConfig
 from gating_core.attention.stack import build_attention
@@ -39,7 +36,7 @@ class Counterexample:
     config: AttentionConfig
     twin: AttentionConfig
     why: str
-    exact: Callable[[AttentionConfig], float] | None = None
+    exact: float | None = None
 
 
 COUNTEREXAMPLES: dict[str, Counterexample] = {
@@ -70,7 +67,7 @@ COUNTEREXAMPLES: dict[str, Counterexample] = {
         replace(PLAIN, norm="post"),
         PLAIN,
         "Normalisation puts the plane of three values on a sphere: K = 1/D.",
-        lambda config: 1 / config.model_dim,
+        1 / PLAIN.model_dim,
     ),
     "tokens": Counterexample(
         "values of tokens",
@@ -96,10 +93,8 @@ def measure_counterexample(name: str, seed: int, grid: Grid) -> MeasuredCountere
     check_choice("counterexample", name, COUNTEREXAMPLES)
     check_integer("seed", seed, 0, 2**31 - 1)
     record = COUNTEREXAMPLES[name]
-
-    def measured(config: AttentionConfig) -> SurfaceResult:
-        model: Callable[[torch.Tensor], torch.Tensor] = build_attention(config, (seed,))
-        return measure_surface(model, grid)
-
-    exact = None if record.exact is None else record.exact(record.config)
-    return MeasuredCounterexample(measured(record.config), measured(record.twin), exact)
+    surface, twin = (
+        measure_surface(build_attention(config, (seed,)), grid)
+        for config in (record.config, record.twin)
+    )
+    return MeasuredCounterexample(surface, twin, record.exact)

@@ -14,25 +14,12 @@ from dataclasses import dataclass
 
 import torch
 
-from gating_core.geometry.cells import Cells
+import gating_core.proved as proved
+from gating_core.geometry.grid import Cells
 from gating_core.jets.blocks import one_thread
 from gating_core.jets.cell_jets import taylor_jet
 from gating_core.jets.jet import Jet, filled
 from gating_core.jets.taylor import TaylorModel
-from gating_core.proved import (
-    DEGREE,
-    LABELS,
-    NEGATIVE,
-    OPEN,
-    POSITIVE,
-    Signs,
-    choose,
-    curving,
-    labels_of,
-    model,
-    variation,
-    worse_side,
-)
 from gating_core.theory.breaks import EDGE, OUTSIDE, SMOOTH, smoothness
 from gating_core.theory.expression import Operation
 from gating_core.theory.formula import Formula
@@ -45,7 +32,7 @@ MOST_CUTS = 6  # of a cell in one pass, into 64
 
 
 @dataclass(frozen=True, eq=False)
-class GateSigns(Signs):
+class GateSigns(proved.Signs):
     """N cells, and ``large`` (N,), an upper bound of the size of `GateJudge.sign` in each.
 
     ``inside`` (N,): whether the gate is defined somewhere in the cell, for certain; ``outside``
@@ -63,19 +50,19 @@ class GateSigns(Signs):
     @property
     def positive(self) -> float:
         """The share of the chart on which K > 0, as far as is known."""
-        return self[self.inside].share(POSITIVE)
+        return self[self.inside].share(proved.POSITIVE)
 
     @property
     def negative(self) -> float:
         """The share of the chart on which K < 0, as far as is known."""
-        return self[self.inside].share(NEGATIVE)
+        return self[self.inside].share(proved.NEGATIVE)
 
     @property
     def one_sign(self) -> int:
         """1 or -1 if K has that sign wherever there is a gate in these cells, else 0."""
         there = self[~self.outside]
-        up, down = there.share(POSITIVE) > 0, there.share(NEGATIVE) > 0
-        return 0 if there.share(OPEN) or up == down else 1 if up else -1
+        up, down = there.share(proved.POSITIVE) > 0, there.share(proved.NEGATIVE) > 0
+        return 0 if there.share(proved.OPEN) or up == down else 1 if up else -1
 
 
 @dataclass(frozen=True)
@@ -94,17 +81,17 @@ class GateJudge:
     def __call__(self, cells: Cells) -> GateSigns:
         with one_thread():  # many small operations: several threads would wait for each other
             sign = self.sign(cells)
-            labels = labels_of(sign)
-            left = labels == LABELS.index(OPEN)
+            labels = proved.labels_of(sign)
+            left = labels == proved.LABELS.index(proved.OPEN)
             if self._quotient and left.any():  # as where g vanishes, and 1/g has a pole
-                labels[left] = labels_of(self._without_division(cells[left]))
+                labels[left] = proved.labels_of(self._without_division(cells[left]))
             inside, outside = self._where(cells)
         ball = sign.ball()
         return GateSigns(
             cells.centres,
             cells.radius,
             labels,
-            worse_side(variation(sign, cells.radius), cells.radius),
+            proved.worse_side(proved.variation(sign, cells.radius), cells.radius),
             (ball.magnitude + ball.bound).nan_to_num(torch.inf),
             inside,
             outside,
@@ -137,7 +124,7 @@ class GateJudge:
         factor = _models(sheet.factor, cells)
         if factor.shape[-1] == 1:
             return _of_gate(factor)
-        return curving(_models(sheet, cells)).sign
+        return proved.curving(_models(sheet, cells)).sign
 
     @property
     def _quotient(self) -> Operation | None:
@@ -171,8 +158,8 @@ def sign_steps(judge: GateJudge, cells: Cells) -> Generator[tuple[GateSigns, int
         yield known, work
         chosen = torch.zeros(len(known), dtype=torch.bool)
         sizes = torch.where(known.large > FAINTEST, known.open_sizes, 0.0)
-        choose(chosen, sizes, BATCH // 2)
-        choose(chosen, torch.where((sizes > 0) & ~chosen, known.large, 0.0), BATCH // 2)
+        proved.choose(chosen, sizes, BATCH // 2)
+        proved.choose(chosen, torch.where((sizes > 0) & ~chosen, known.large, 0.0), BATCH // 2)
         count = int(chosen.sum())
         if not count:
             return
@@ -182,13 +169,13 @@ def sign_steps(judge: GateJudge, cells: Cells) -> Generator[tuple[GateSigns, int
 
 
 def _models(function: Gate, cells: Cells) -> Jet:
-    return taylor_jet(function, cells.centres, cells.radius, DEGREE)
+    return taylor_jet(function, cells.centres, cells.radius, proved.DEGREE)
 
 
 def _rows(jet: Jet) -> list[TaylorModel]:
     """Value, u, v, uu, uv, vv of one channel, as models (N,)."""
-    first, second = (model(filled(jet, order))[..., 0] for order in ("first", "second"))
-    return [model(jet.value)[..., 0], first[0], first[1], second[0], second[1], second[2]]
+    first, second = (proved.model(filled(jet, order))[..., 0] for order in ("first", "second"))
+    return [proved.model(jet.value)[..., 0], first[0], first[1], second[0], second[1], second[2]]
 
 
 def _of_gate(jet: Jet) -> TaylorModel:

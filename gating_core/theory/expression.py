@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,23 +20,10 @@ COORDINATE_DIGITS = 4  # significant, of coordinates that are written as numbers
 Values = dict[str, float]  # of u and v, which are written instead of their names
 
 
-@dataclass(frozen=True)
-class FunctionName:
-    """How a function of the grammar is evaluated over a namespace, and how LaTeX calls it."""
-
-    evaluate: Callable[[Any, Any], Any]
-    latex: str
-
-
-def _plain(name: str, latex: str) -> FunctionName:
-    return FunctionName(lambda m, x: getattr(m, name)(x), latex)
-
-
-FUNCTIONS = {
-    **{name: _plain(name, rf"\{name}") for name in ("sin", "cos", "tan", "exp", "log", "tanh")},
-    "sqrt": _plain("sqrt", r"\sqrt"),
-    "sigmoid": _plain("sigmoid", r"\sigma"),
-    "abs": FunctionName(lambda m, x: abs(x), ""),
+FUNCTIONS = {  # of the grammar: what LaTeX calls them
+    **{name: rf"\{name}" for name in ("sin", "cos", "tan", "exp", "log", "tanh", "sqrt")},
+    "sigmoid": r"\sigma",
+    "abs": "",
 }
 OPERATORS = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "^": POWER}
 ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
@@ -54,6 +41,11 @@ class Expression:
     def at(self, m: Any, u: Any, v: Any) -> Any:
         """Its value for coordinates ``u`` and ``v``, in the arithmetic of ``m``."""
         raise NotImplementedError
+
+    def on(self, points: torch.Tensor) -> torch.Tensor:
+        """(N, 1): its value at chart ``points`` (N, 2), tensors or jets with their bounds."""
+        value = self.at(torch, *points.unbind(-1))
+        return (value if value.ndim else value.expand(len(points))).unsqueeze(-1)
 
     def latex(self, values: Values | None = None) -> str:
         """As LaTeX, with ``values`` for the coordinates that they name."""
@@ -181,10 +173,11 @@ class Call(Expression):
     of: Expression
 
     def at(self, m: Any, u: Any, v: Any) -> Any:
-        return FUNCTIONS[self.name].evaluate(m, self.of.at(m, u, v))
+        x = self.of.at(m, u, v)
+        return abs(x) if self.name == "abs" else getattr(m, self.name)(x)
 
     def latex(self, values: Values | None = None) -> str:
-        inner, name = self.of.latex(values), FUNCTIONS[self.name].latex
+        inner, name = self.of.latex(values), FUNCTIONS[self.name]
         if self.name == "abs":
             return rf"\left|{inner}\right|"
         return f"{name}{{{inner}}}" if self.name == "sqrt" else rf"{name}\left({inner}\right)"

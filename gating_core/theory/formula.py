@@ -58,9 +58,7 @@ class Formula:
 
     def __call__(self, points: torch.Tensor) -> torch.Tensor:
         """g at chart ``points`` (N, 2), as (N, 1): tensors, or jets with their bounds."""
-        u, v = points.unbind(-1)
-        value = self.expression.at(torch, u, v)
-        return (value if value.ndim else value.expand(len(points))).unsqueeze(-1)
+        return self.expression.on(points)
 
     def at(self, u: Any, v: Any) -> Any:
         """g at arrays ``u`` and ``v`` of one shape: numpy in, numpy out; torch in, torch out.

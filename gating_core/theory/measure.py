@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from gating_core.geometry.cells import grid_points_near
 from gating_core.geometry.curvature import curvature, second_fundamental_form
-from gating_core.geometry.grid import Grid
-from gating_core.geometry.point_types import PLANAR
-from gating_core.geometry.second_look import jittered, second_look
+from gating_core.geometry.grid import Grid, grid_points_near
 from gating_core.geometry.surface import SurfaceResult, surface_result
+from gating_core.geometry.verdict import PLANAR, jittered, second_look
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 from gating_core.theory.breaks import breaks_of
@@ -50,8 +48,8 @@ class MeasuredGate:
 
     ``gate`` (R, C, 1 or 3) is the gate at full strength; ``fails`` (R, C) says where it is not
     positive or not finite, ``breaks`` (R, C) next to which points it is not smooth: the surface is
-    unresolved at both. ``mean_norm`` |H| and its error are in 1 / length, ``bend_error`` is that of
-    the second fundamental form in norm. ``whole`` is the verdict on the whole chart.
+    unresolved at both. ``mean_norm`` |H| and its error are in 1 / length. ``whole`` is the verdict
+    on the whole chart.
     """
 
     strength: float
@@ -61,7 +59,6 @@ class MeasuredGate:
     surface: SurfaceResult
     mean_norm: np.ndarray  # (R, C)
     mean_error: np.ndarray  # (R, C)
-    bend_error: np.ndarray  # (R, C)
     law: LawOnGrid | None  # for scalar gates
     exact: Reference | None  # where K is known in closed form
     looked: Looked
@@ -181,7 +178,6 @@ def measure_any_gate(
         surface=surface,
         mean_norm=mean,
         mean_error=mean_error,
-        bend_error=bend,
         law=by_law,
         exact=closed,
         looked=looked,

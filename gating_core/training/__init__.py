@@ -1,9 +1,8 @@
 """How does an ensemble learn?"""
 
 from gating_core.training.recipe import GOOD_START, OPTIMISERS
-from gating_core.training.train import train_ensemble
 from gating_core.training.trained import MeanInterval, TrainedEnsemble, mean_interval
-from gating_core.training.trainer import Snapshot, TrainingDiverged
+from gating_core.training.trainer import Snapshot, TrainingDiverged, train_ensemble
 
 __all__ = [
     "GOOD_START",

@@ -8,7 +8,7 @@ training goes; the trainer pauses every tenth of a second (`gating_core.pauses`)
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,14 +16,12 @@ import torch
 
 from gating_core.attention.config import AttentionConfig
 from gating_core.attention.layer import LayerRecord
-from gating_core.checks import check_integer
-from gating_core.pauses import Pause
+from gating_core.checks import check_integer, check_seeds
+from gating_core.pauses import Pause, drained
 from gating_core.tasks.task import Task
-from gating_core.training.batches import Batches, BatchOrder, BatchSource
-from gating_core.training.ensemble import flatten, shared_model
-from gating_core.training.penalties import penalties
-from gating_core.training.recipe import Moments, Recipe, move
-from gating_core.training.scores import Examples, Loss, cross_entropies, scores
+from gating_core.training.ensemble import Batches, BatchOrder, BatchSource, flatten, shared_model
+from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE, Moments, Recipe, move, penalties
+from gating_core.training.trained import Examples, Loss, TrainedEnsemble, cross_entropies, scores
 
 STEPS_AT_ONCE = 16  # whose batches are gathered together
 GATE_PART = ".gate."  # in the names of a gate's weights
@@ -63,6 +61,21 @@ class Snapshot:
     train_accuracy: np.ndarray
     test_accuracy: np.ndarray
     state: dict[str, np.ndarray]
+
+
+def ensemble_of(
+    config: AttentionConfig, seeds: tuple[int, ...], snapshots: Sequence[Snapshot]
+) -> TrainedEnsemble:
+    """Gather the ``snapshots`` of one configuration, in order; the last one has its weights."""
+    return TrainedEnsemble(
+        config=config,
+        seeds=seeds,
+        steps=np.array([s.step for s in snapshots]),
+        train_loss=np.stack([s.train_loss for s in snapshots]),
+        train_accuracy=np.stack([s.train_accuracy for s in snapshots]),
+        test_accuracy=np.stack([s.test_accuracy for s in snapshots]),
+        state=snapshots[-1].state,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,3 +209,49 @@ class Trainer:
         count = len(self.task.seeds)
         for variant, config in enumerate(self.configs):
             yield slice(variant * count, (variant + 1) * count), config
+
+
+# --- A whole training -----------------------------------------------------------------------------
+
+SNAPSHOTS = 40
+STEPS_RANGE = (1, 1_000_000)
+
+
+def snapshot_steps(steps: int, count: int = SNAPSHOTS) -> list[int]:
+    """About ``count`` steps from 0 to ``steps``, dense early (quadratic spacing)."""
+    spaced = steps * np.linspace(0, 1, count + 1) ** 2
+    return sorted({*np.round(spaced).astype(int).tolist(), 0, steps})
+
+
+def train_ensemble(
+    config: AttentionConfig,
+    task: Task,
+    seeds: Iterable[int],
+    steps: int,
+    learning_rate: float = LEARNING_RATE,
+    batch_size: int = BATCH_SIZE,
+    weight_decay: float = 0.0,
+    snapshots: int = SNAPSHOTS,
+) -> Iterator[Snapshot]:
+    """Train one model per seed with Adam on cross-entropy, in float32; yield about 40 snapshots.
+
+    ``weight_decay`` is decoupled (AdamW): each step shrinks every weight by the factor
+    1 - learning_rate * weight_decay. ``seeds`` must be the task's. The first snapshot is the
+    initial state, the last one has ``step == steps``. Raises ``ValueError`` for arguments out of
+    range at once, and `TrainingDiverged` with step and seed when a loss is no longer finite.
+    """
+    seeds = check_seeds(seeds)
+    if seeds != task.seeds:
+        raise ValueError(f"seeds is {seeds}; it must be the task's seeds, {task.seeds}")
+    check_integer("steps", steps, *STEPS_RANGE)
+    check_integer("snapshots", snapshots, 1, 1000)
+    recipe = Recipe("adam", learning_rate, 0.0, batch_size, weight_decay)
+    trainer = Trainer([config], task, recipe)
+    return _run(trainer, snapshot_steps(steps, snapshots))
+
+
+def _run(trainer: Trainer, marks: list[int]) -> Iterator[Snapshot]:
+    for mark in marks:
+        for _ in trainer.advance(mark):
+            pass
+        yield drained(trainer.snapshots())[0]

@@ -11,8 +11,7 @@ import time
 
 import torch
 
-from gating_core.attention.classifier import restore
-from gating_core.attention.stack import Attention
+from gating_core.attention.stack import Attention, restore
 from gating_core.experiments.comparison.run import train_setting
 from gating_core.experiments.comparison.setting import Setting
 from gating_core.proved import Budget, ProvedCurvature, proof_steps

@@ -17,13 +17,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
-from gating_core.attention.classifier import parameter_count
 from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import parameter_count
 from gating_core.experiments.comparison.run import train_setting
 from gating_core.experiments.comparison.setting import Setting
 from gating_core.tasks.task import Task, make_task
 from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE
-from gating_core.training.train import SNAPSHOTS, train_ensemble
+from gating_core.training.trainer import SNAPSHOTS, train_ensemble
 from tests.benchmarks.process import WORKER
 from tests.benchmarks.table import Row, compare, significant
 from tests.benchmarks.timing import THREADS, interleaved, spread, torch_threads

@@ -1,22 +1,25 @@
-"""Sentences of the Experts page that are built from its numbers."""
+"""Sentences and tables of the two sections on a model that are built from its numbers."""
 
 from __future__ import annotations
 
-import csv
-import io
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from gating_core.experts import EntryTree
-from ui.common.words import error_text, short, vector_text
+from gating_core.experts import EntryTree, Moves, Undecidable
+from ui.common.words import error_text, percent, short, vector_text
+from ui.experts.picture import Counts, setting_text
 from ui.experts.request import NO_GATE, RANDOM, ExpertsSelection
 
 COLUMNS = ("head", "expert", "token", "expert gives", "gate G2", "attention weight", "gate G1",
            "W_O", "gate G5", "term")  # fmt: skip
 MULTIPLIES = ("G1", "G2", "G5")  # where a gate is a factor of each term; elsewhere it is within α
+STILL = 1e-12  # relative: outputs that move less stand still to rounding
+
+# --- One entry, taken apart -----------------------------------------------------------------------
 
 
-def summary(selection: ExpertsSelection, entry: EntryTree) -> str:
+def entry_summary(selection: ExpertsSelection, entry: EntryTree) -> str:
     """Return the sentence below the tree, for the input in the link."""
     terms, experts = entry.terms, entry.channels
     head, channel = np.unravel_index(np.abs(experts).argmax(), experts.shape)
@@ -31,7 +34,7 @@ def summary(selection: ExpertsSelection, entry: EntryTree) -> str:
     )
 
 
-def alt_text(selection: ExpertsSelection, entry: EntryTree) -> str:
+def entry_alt(selection: ExpertsSelection, entry: EntryTree) -> str:
     """Return the finding, for those who do not see the tree."""
     heads: list[float] = entry.channels.sum(1).tolist()
     parts = ", ".join(f"head {h + 1} {short(x)}" for h, x in enumerate(heads))
@@ -71,18 +74,15 @@ def tree_fields(selection: ExpertsSelection, entry: EntryTree) -> dict[str, obje
     }  # fmt: skip
 
 
-def terms_csv(entry: EntryTree) -> str:
-    """Return all terms with their factors as CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(COLUMNS)
+def terms_rows(entry: EntryTree) -> Iterator[tuple]:
+    """Yield all terms with their factors as rows of a table, their names first."""
+    yield COLUMNS
     for (h, c, t), term in np.ndenumerate(entry.terms):
         factors = (
             entry.experts[h, t, c], entry.value_gates[h, t, c], entry.weights[h, t],
             entry.gates[h, c], entry.projection[h, c], entry.outside, term,
         )  # fmt: skip
-        writer.writerow([h + 1, c + 1, t + 1, *map(float, factors)])
-    return out.getvalue()
+        yield (h + 1, c + 1, t + 1, *map(float, factors))
 
 
 def code(selection: ExpertsSelection) -> str:
@@ -108,3 +108,123 @@ print(tree.terms)  # (H, d, n): heads, channels, tokens
 directions = undecidable_directions(model)
 print(directions.count, directions.theory, directions.ends)
 """
+
+
+# --- What no data can decide ----------------------------------------------------------------------
+
+
+def counts_summary(selection: ExpertsSelection, counts: Counts) -> str:
+    """Return what is counted for the model on screen, and whether theory agrees everywhere."""
+    shown = counts[selection.gate_setting]
+    name = setting_text(selection.gate_setting)
+    if not shown.clear:
+        smallest, null = shown.ends
+        return (
+            f"With {name} the count is **undecided**: the singular values have no clear gap"
+            f" ({short(smallest)} above, {short(null)} below)."
+        )
+    text = (
+        f"With *{name}*, **{shown.count} of {len(shown.singular_values)} directions** of W_V and"
+        f" W_O change no output, whatever the data. {theory_text(selection, shown)}"
+    )
+    differ = [setting_text(setting) for setting, each in counts.items() if not agrees(each)]
+    if differ:
+        return f"{text} Theory and count differ, or the gap is not clear, for {', '.join(differ)}."
+    return f"{text} Theory and count agree in all {len(counts)} rows."
+
+
+def agrees(directions: Undecidable) -> bool:
+    """Whether a clear count is what theory says."""
+    return directions.clear and directions.count == directions.theory
+
+
+def theory_text(selection: ExpertsSelection, directions: Undecidable) -> str:
+    """Say where theory's number comes from."""
+    dim, heads = selection.model_dim, selection.heads
+    size = dim // heads
+    tells = selection.granularity == "elementwise" and selection.position in ("G1", "G2")
+    tells = tells and selection.strength > 0
+    base = dim if tells else heads * size**2
+    rule = f"one scale for each channel, D = {dim}" if tells else f"H d² = {heads}·{size}² = {base}"
+    assert directions.theory is not None  # one layer, no normalisation
+    more = directions.theory - base
+    if not more:
+        return f"Theory says {rule}."
+    spanned = min(dim, 3 * selection.value_count)
+    handed = more > dim * (dim - spanned)
+    exchanged = ", and with few tokens one head can take over parts of another's output"
+    return (
+        f"Theory says {rule}, and {more} more. The {selection.value_count} tokens are affine maps"
+        f" of a point of the plane. They span only {spanned} of {dim} dimensions"
+        f"{exchanged if handed else ''}."
+    )
+
+
+def move_text(selection: ExpertsSelection, moves: Mapping[str, Moves]) -> str:
+    """Return what the move to the chosen distance changes."""
+    head, first, second = selection.moved
+    what = f"Scaling expert {head + 1}.{first + 1}"
+    if selection.mixes:
+        what = f"Mixing experts {head + 1}.{first + 1} and {head + 1}.{second + 1}"
+    plain = next(iter(moves.values()))
+    at = int(np.abs(plain.distances - selection.distance).argmin())
+    parts = [
+        f"With {name} the outputs **{_moved(each.outputs[at], 'stand still', 'move by')}**."
+        for name, each in moves.items()
+    ]
+    experts = _moved(plain.experts[at], "do not change", "change by")
+    return (
+        f"{what} by t = {short(selection.distance)} moves the head's weights by"
+        f" {percent(float(plain.weights[at]))} of their size. Its experts {experts}."
+        f" {' '.join(parts)}"
+    )
+
+
+def _moved(change: float, still: str, by: str) -> str:
+    if change < STILL:
+        return f"{still} (to {error_text(change)})" if change else still
+    return f"{by} {percent(float(change))}"
+
+
+def counts_alt(counts: Counts) -> str:
+    """Return the finding of the bars, for those who do not see them."""
+    return "Undecidable directions by gate position: " + "; ".join(
+        f"{setting_text(setting)} {each.count} (theory {each.theory})"
+        for setting, each in counts.items()
+    )
+
+
+def gap_alt(directions: Undecidable) -> str:
+    """Return the finding of the singular values."""
+    smallest, null = directions.ends
+    return (
+        f"{len(directions.singular_values)} singular values from large to small."
+        f" {directions.count} count as zero: the largest of these is {short(null)}, the smallest of"
+        f" the others {short(smallest)}."
+    )
+
+
+def counts_fields(selection: ExpertsSelection, directions: Undecidable) -> dict[str, object]:
+    """Return the numbers of the counts' explanation."""
+    smallest, null = directions.ends
+    return {
+        "count": directions.count, "parameters": len(directions.singular_values),
+        "theory": directions.theory,
+        "smallest": short(smallest), "null": short(null), "dim": selection.model_dim,
+        "heads": selection.heads, "size": selection.model_dim // selection.heads,
+    }  # fmt: skip
+
+
+def counts_rows(counts: Counts) -> Iterator[tuple]:
+    """Yield the counts by gate position as rows of a table, their names first."""
+    yield "gate", "counted", "theory", "smallest decided", "largest null", "clear"
+    for setting, each in counts.items():
+        yield (setting_text(setting), each.count, each.theory, *each.ends, each.clear)
+
+
+def moves_rows(moves: Mapping[str, Moves]) -> Iterator[tuple]:
+    """Yield what moves change as rows of a table, their names first."""
+    yield "model", "t", "weights", "experts", "outputs"
+    for name, each in moves.items():
+        for row in zip(each.distances, each.weights, each.experts, each.outputs, strict=True):
+            yield (name, *map(float, row))

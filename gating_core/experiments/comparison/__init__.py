@@ -1,6 +1,5 @@
 """What happens when several kinds of attention learn the same task?"""
 
-from gating_core.experiments.comparison.confidences import sure_and_right
 from gating_core.experiments.comparison.coverage import covered_shares
 from gating_core.experiments.comparison.frames import (
     DRAWN_POINTS,
@@ -16,6 +15,7 @@ from gating_core.experiments.comparison.frames import (
     sample,
     shown_member,
     strengths_model,
+    sure_and_right,
     training_data,
     training_frames,
     typical_member,

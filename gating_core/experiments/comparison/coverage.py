@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from gating_core.experiments.comparison.frames import ClassifierFrames
+from gating_core.geometry.discrete import triangles
 
 SWEEP_LINES = 256  # across a folded sheet
 UNIT_TRIANGLE = 0.5  # area of a triangle in coordinates along its sides
@@ -45,19 +46,12 @@ def covered_area(points: np.ndarray) -> float:
 
     Exact where it does not fold; otherwise from 256 lines across its extent.
     """
-    faces = _faces(points)
+    faces = points.reshape(-1, 2)[triangles(*points.shape[:2])]
     one, other = faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0]
     signed = (one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]) / 2
     if (signed >= 0).all() or (signed <= 0).all():
         return float(abs(signed.sum()))
     return _swept_area(faces)
-
-
-def _faces(points: np.ndarray) -> np.ndarray:
-    """(F, 3, 2): two triangles for every cell."""
-    a, b, c, d = points[:-1, :-1], points[:-1, 1:], points[1:, :-1], points[1:, 1:]
-    both = [np.stack([a, b, c], -2), np.stack([b, d, c], -2)]
-    return np.concatenate([part.reshape(-1, 3, 2) for part in both])
 
 
 def _swept_area(faces: np.ndarray) -> float:

@@ -26,8 +26,9 @@ from gating_core.experiments.comparison.sweep import StrengthSweep
 from gating_core.export.weights import (
     ensemble_from_tensors,
     ensemble_tensors,
-    tensor_file,
+    save_tensors,
     tensors_and_metadata,
+    tensors_of,
 )
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.integrals import Integral
@@ -38,6 +39,7 @@ from gating_core.training.trainer import Snapshot
 
 FOLDER = Path(__file__).resolve().parents[3] / "assets" / "presets"
 PRESETS = {task: replace(FIRST_SETTING, task=task) for task in ("circle", "xor", "moons", "linear")}
+INTEGRAL_PARTS = tuple(each.name for each in fields(Integral))
 COMPARISONS = {"comparison": FIRST_COMPARISON}  # with shipped curvature along the run, no sweep
 
 
@@ -50,9 +52,7 @@ def save_run(run: TrainedRun, path: Path) -> None:
         along = replace(variant.ensemble, state=variant.states)
         tensors |= ensemble_tensors(along, f"{name}.")
         tensors[f"{name}.test_loss"] = variant.test_loss
-    path.parent.mkdir(parents=True, exist_ok=True)
-    metadata = {"setting": asdict(run.setting), "seconds": run.seconds}
-    path.write_bytes(tensor_file(tensors, metadata))
+    save_tensors(path, tensors, {"setting": asdict(run.setting), "seconds": run.seconds})
 
 
 def load_run(path: Path) -> TrainedRun:
@@ -60,8 +60,7 @@ def load_run(path: Path) -> TrainedRun:
 
     It cannot be trained further, because the file does not hold the optimiser's state.
     """
-    try:
-        tensors, about = tensors_and_metadata(path.read_bytes())
+    with tensors_of(path, "is not a trained run") as (tensors, about):
         fields: dict[str, Any] = about["setting"]
         setting = Setting(**fields | {"variants": tuple(fields["variants"])})
         batches = tuple(batches_of(setting.configs))
@@ -79,21 +78,18 @@ def load_run(path: Path) -> TrainedRun:
                     state={part: x[index] for part, x in along.state.items()},
                 )
         seconds = tuple(about["seconds"])
-    except (OSError, KeyError, TypeError, IndexError, ValueError) as error:
-        raise ValueError(f"{path.name} is not a trained run: {error}") from error
     checkpoints = (None,) * len(batches)
     return TrainedRun(setting, setting.make_task(), tuple(frames), batches, seconds, checkpoints)
 
 
 def save_sweep(sweep: StrengthSweep, path: Path) -> None:
     """Write ``sweep`` to a safetensors file."""
-    total = sweep.total
-    tensors = {
-        "weight": sweep.weight, "bias": sweep.bias, "measured": sweep.measured,
-        "value": total.value.numpy(), "error": total.error.numpy(),
-        "complete": total.complete.numpy(),
-    }  # fmt: skip
-    path.write_bytes(tensor_file(tensors, {"member": sweep.member}))
+    tensors = {part: getattr(sweep, part) for part in ("weight", "bias", "measured")}
+    save_tensors(path, tensors | _integral_arrays(sweep.total), {"member": sweep.member})
+
+
+def _integral_arrays(integral: Integral) -> dict[str, np.ndarray]:
+    return {part: getattr(integral, part).numpy() for part in INTEGRAL_PARTS}
 
 
 def load_preset(name: str) -> TrainedRun:
@@ -106,7 +102,7 @@ def load_sweep(name: str) -> StrengthSweep:
     """Load the gate sweep of the shipped run called ``name``."""
     check_choice("preset", name, PRESETS)
     parts, about = tensors_and_metadata((FOLDER / f"{name}.sweep.safetensors").read_bytes())
-    total = Integral(*(torch.from_numpy(parts[part]) for part in ("value", "error", "complete")))
+    total = Integral(*(torch.from_numpy(parts[part]) for part in INTEGRAL_PARTS))
     return StrengthSweep(about["member"], parts["weight"], parts["bias"], total, parts["measured"])
 
 
@@ -122,9 +118,7 @@ def save_surface(surface: SurfaceResult, path: Path) -> None:
         "area_element": surface.area_element.astype(np.float32), "resolved": surface.resolved,
         "total": surface.total, "total_error": surface.total_error, "complete": surface.complete,
     }  # fmt: skip
-    path.write_bytes(
-        tensor_file(tensors, {"bound_kind": surface.bound_kind, "proof": surface.proof})
-    )
+    save_tensors(path, tensors, {"bound_kind": surface.bound_kind, "proof": surface.proof})
 
 
 def load_surface(name: str, values: np.ndarray, grid: Grid) -> SurfaceResult:
@@ -167,47 +161,43 @@ def save_curvatures(curvatures: Curvatures, path: Path) -> None:
     for part in CURVATURE_PARTS:
         for (name, member), summary in getattr(curvatures, part).items():
             prefix = f"{part}.{name}.{member}."
-            total, verdicts = summary.total, summary.verdicts
+            verdicts = summary.verdicts
             numbers = [[getattr(v, each) for each in VERDICT_NUMBERS] for v in verdicts]
             indices = [
                 [_index(texts, getattr(v, each)) for each in VERDICT_TEXTS] for v in verdicts
             ]
-            tensors |= {
-                f"{prefix}value": total.value.numpy(),
-                f"{prefix}error": total.error.numpy(),
-                f"{prefix}complete": total.complete.numpy(),
-                f"{prefix}numbers": np.array(numbers, dtype=np.float64),
-                f"{prefix}texts": np.array(indices, dtype=np.uint8),
+            own = {
+                **_integral_arrays(summary.total),
+                "numbers": np.array(numbers, dtype=np.float64),
+                "texts": np.array(indices, dtype=np.uint8),
             }
             if summary.known is not None:
-                tensors[f"{prefix}known"] = summary.known
-    path.write_bytes(tensor_file(tensors, {"texts": texts}))
+                own["known"] = summary.known
+            tensors |= {f"{prefix}{name}": array for name, array in own.items()}
+    save_tensors(path, tensors, {"texts": texts})
 
 
 def load_curvatures(path: Path) -> Curvatures:
     """Read a file of `save_curvatures`; ``ValueError`` for any other file."""
     curvatures = Curvatures()
-    try:
-        tensors, about = tensors_and_metadata(path.read_bytes())
+    with tensors_of(path, "holds no curvatures of a run") as (tensors, about):
         keys = {tuple(key.split(".")[:3]) for key in tensors}
         for part, name, member in sorted(keys, key=lambda key: (*key[:2], int(key[2]))):
             prefix = f"{part}.{name}.{member}"
-            own = {x: tensors[f"{prefix}.{x}"] for x in ("value", "error", "complete")}
+            own = [tensors[f"{prefix}.{x}"] for x in INTEGRAL_PARTS]
             shape = (-1,) if part == "along" else ()  # a file has no numbers without an axis
-            total = Integral(*(torch.from_numpy(x.reshape(shape)) for x in own.values()))
+            total = Integral(*(torch.from_numpy(x.reshape(shape)) for x in own))
             rows = zip(tensors[f"{prefix}.numbers"].tolist(), tensors[f"{prefix}.texts"].tolist(),
                        strict=True)  # fmt: skip
             verdicts = tuple(_verdict(*row, about["texts"]) for row in rows)
             getattr(curvatures, part)[name, int(member)] = CurvatureSummary(
                 name, int(member), total, verdicts, tensors.get(f"{prefix}.known"), part == "final"
             )
-    except (OSError, KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
-        raise ValueError(f"{path.name} holds no curvatures of a run: {error}") from error
     return curvatures
 
 
 def _index(texts: list[str | None], text: str | None) -> int:
-    """Return the index of ``text`` in ``texts``, appended if it is new."""
+    """``text`` is appended if it is new."""
     if text not in texts:
         texts.append(text)
     return texts.index(text)

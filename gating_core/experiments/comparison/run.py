@@ -17,9 +17,16 @@ from gating_core.checks import check_integer
 from gating_core.experiments.comparison.setting import LIMITS, Setting
 from gating_core.tasks.task import Task
 from gating_core.training.ensemble import batches_of
-from gating_core.training.train import SNAPSHOTS, snapshot_steps
 from gating_core.training.trained import TrainedEnsemble
-from gating_core.training.trainer import Checkpoint, Snapshot, Trainer, TrainingDiverged
+from gating_core.training.trainer import (
+    SNAPSHOTS,
+    Checkpoint,
+    Snapshot,
+    Trainer,
+    TrainingDiverged,
+    ensemble_of,
+    snapshot_steps,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,15 +111,7 @@ class TrainedRun:
             if name in names
         )
         return TrainedVariant(
-            ensemble=TrainedEnsemble(
-                config=self.setting.configs[name],
-                seeds=self.setting.seeds,
-                steps=self.steps,
-                train_loss=np.stack([s.train_loss for s in snapshots]),
-                train_accuracy=np.stack([s.train_accuracy for s in snapshots]),
-                test_accuracy=np.stack([s.test_accuracy for s in snapshots]),
-                state=snapshots[-1].state,
-            ),
+            ensemble=ensemble_of(self.setting.configs[name], self.setting.seeds, snapshots),
             test_loss=np.stack([s.test_loss for s in snapshots]),
             states={
                 part: np.stack([s.state[part] for s in snapshots]) for part in snapshots[-1].state

@@ -24,7 +24,7 @@ from gating_core.experiments.comparison.run import TrainedRun
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import Grid, square_grid
 from gating_core.geometry.integrals import Integral, unseen_curvature
-from gating_core.geometry.surface import SurfaceResult, surface_result
+from gating_core.geometry.surface import surface_result
 from gating_core.geometry.verdict import Verdict
 from gating_core.jets.second_order import SecondOrderJet, jet_by_parts
 from gating_core.pauses import drained
@@ -93,7 +93,9 @@ def curvature_along(
     unseen = np.where(surface.flat, 0.0, unseen_curvature(jet, field, grid.weights).numpy())
     parts = (surface.total, np.maximum(surface.total_error, unseen), surface.complete)
     total = Integral(*map(torch.from_numpy, parts))
-    return CurvatureSummary(name, member, total, surface.verdicts, _known(surface))
+    with np.errstate(over="ignore"):  # infinite beyond float32, and beyond any colour scale
+        known = surface.known.astype(np.float32)
+    return CurvatureSummary(name, member, total, surface.verdicts, known)
 
 
 def final_curvature(
@@ -107,11 +109,6 @@ def final_curvature(
     surface = surface_result(model, jet, curvature(jet), grid)
     integrals = yield from affordable_steps(model, ensemble.config)
     return CurvatureSummary(name, member, integrals.absolute, surface.verdicts, at_end=True)
-
-
-def _known(surface: SurfaceResult) -> np.ndarray:
-    with np.errstate(over="ignore"):  # infinite beyond float32, and beyond any colour scale
-        return surface.known.astype(np.float32)
 
 
 def _jet(model: Attention, grid: Grid, bound: str) -> Generator[None, None, SecondOrderJet]:

@@ -9,23 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gating_core.attention.classifier import parameter_count
 from gating_core.attention.config import MODEL_DIM_RANGE, AttentionConfig, GateConfig
-from gating_core.attention.gate_kinds import CONTROL_NAMES, GATE_KINDS, GATE_NAMES
+from gating_core.attention.gates import CONTROL_NAMES, GATE_KINDS, GATE_NAMES
+from gating_core.attention.stack import parameter_count
 from gating_core.checks import check_choice, check_integer, check_number
 from gating_core.tasks.own import TASK_NAME, OwnData, own_task
-from gating_core.tasks.rules import TASKS
 from gating_core.tasks.task import (
     BALANCE_RANGE,
     LABEL_NOISE_RANGE,
     NOISE_RANGE,
+    TASKS,
     TRAIN_SHARE_RANGE,
     Task,
     make_task,
     split_counts,
 )
 from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE, Recipe
-from gating_core.training.train import snapshot_steps
+from gating_core.training.trainer import snapshot_steps
 
 MATCHED = "matched"
 VARIANTS: dict[str, GateConfig | None] = {  # every gate kind, and what is made of them

@@ -14,15 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from gating_core.attention.classifier import Classifier
+from gating_core.attention.stack import Classifier
 from gating_core.experiments.budget import affordable_steps
 from gating_core.experiments.comparison.coverage import covered_share, surface_visible
 from gating_core.experiments.comparison.frames import strengths_model
 from gating_core.experiments.comparison.run import TrainedRun
-from gating_core.geometry.concentration import concentration
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import Integral
-from gating_core.geometry.surface import measure_surface
+from gating_core.geometry.surface import concentration, measure_surface
 from gating_core.training.trained import TrainedEnsemble
 
 # --- The shown member -----------------------------------------------------------------------------

@@ -22,24 +22,24 @@ from gating_core.experiments.depth.exponents import (
     Middle,
     middle,
 )
-from gating_core.experiments.depth.gates import load_gates
 from gating_core.experiments.depth.quantities import QUANTITIES, Quantity
-from gating_core.experiments.depth.regimes import MOST_CURVATURE, REGIMES, Regime, cap_curvature
 from gating_core.experiments.depth.request import (
     ARRANGEMENTS,
+    MOST_CURVATURE,
+    REGIMES,
     Arrangement,
     DepthRequest,
+    Regime,
     StackRequest,
     TrainedRequest,
+    cap_curvature,
 )
+from gating_core.experiments.depth.shipped import load_depths, load_gates, load_shipped, save_depths
 from gating_core.experiments.depth.trained import (
     DEPTH_VARIANTS,
     TrainedDepths,
-    load_depths,
-    load_shipped,
     measure_through,
     replay_trained,
-    save_depths,
     train_depths,
 )
 

@@ -7,15 +7,9 @@ import logging
 
 import torch
 
-from gating_core.experiments.depth.gates import save_gates
 from gating_core.experiments.depth.request import TrainedRequest
-from gating_core.experiments.depth.trained import (
-    DEPTH_VARIANTS,
-    SHIPPED,
-    TrainedDepths,
-    save_depths,
-    train_depths,
-)
+from gating_core.experiments.depth.shipped import SHIPPED, save_depths, save_gates
+from gating_core.experiments.depth.trained import DEPTH_VARIANTS, TrainedDepths, train_depths
 
 
 def main() -> None:

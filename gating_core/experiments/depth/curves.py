@@ -21,15 +21,18 @@ from gating_core.experiments.depth.exponents import (
     settled,
 )
 from gating_core.experiments.depth.quantities import QUANTITIES, Quantities, measure_quantities
-from gating_core.experiments.depth.regimes import REGIMES, Layers, Sheets
-from gating_core.experiments.depth.request import DepthRequest, StackRequest
+from gating_core.experiments.depth.request import (
+    REGIMES,
+    DepthRequest,
+    Layers,
+    Sheets,
+    StackRequest,
+)
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import SurfaceResult, measure_surface
 from gating_core.jets.second_order import jet_by_parts
 
-STRUCTURED_LIMIT = (
-    0.05  # L eps max(u^2 + v^2), up to which scalar gates are in their structured regime
-)
+STRUCTURED_LIMIT = 0.05  # L eps max(u^2 + v^2), up to which gates are in their structured regime
 QUARTILES = (0.25, 0.75)  # of the seeds: the band around the median
 LAYERS_PART_POINTS = 250_000  # of all surfaces together, between two yields: about a second
 REPLAY_GRID = 31
@@ -141,6 +144,13 @@ def measure_regime(request: DepthRequest, name: str) -> Generator[None, None, De
     check_choice("regime", name, REGIMES)
     layers = REGIMES[name].build(request)
     quantities = yield from measure_layers(layers, request.grid)
+    return regime_result(request, name, layers, quantities)
+
+
+def regime_result(
+    request: DepthRequest, name: str, layers: Layers, quantities: Quantities
+) -> DepthResult:
+    """Build the result of a regime from the ``quantities`` measured of its ``layers``."""
     depths = np.arange(1, request.depth + 1)
     if isinstance(layers, Sheets):
         eps, size = layers.eps.numpy(), layers.size

@@ -1,24 +1,20 @@
-"""Trained stacks of several depths: training, measuring, and the shipped file.
+"""Trained stacks of several depths: training and measuring.
 
 The ungated and the gated stacks of one depth are one ensemble, and share data and all initial
 weights that they have in common. Those of the default request have a residual: without one stacks
-of eight layers do not learn at all, and with one they need no normalisation. In the file tensors
-are called ``VARIANT.DEPTH.NAME``, and measured numbers ``VARIANT.found.PART.QUANTITY``; the request
-stands in the metadata as JSON. Shapes: S seeds, L depths, R x R grid points, D model dimension.
+of eight layers do not learn at all, and with one they need no normalisation.
+
+Shapes: S seeds, L depths, R x R grid points, D model dimension.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.attention.classifier import restore
-from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.attention.stack import Attention, EveryLayer
+from gating_core.attention.stack import Attention, EveryLayer, restore
 from gating_core.checks import check_choice, check_integer
 from gating_core.experiments.depth.curves import (
     REPLAY_GRID,
@@ -28,25 +24,18 @@ from gating_core.experiments.depth.curves import (
     with_share,
 )
 from gating_core.experiments.depth.quantities import (
-    QUANTITIES,
     Quantities,
     measure_quantities,
     stack_depths,
 )
 from gating_core.experiments.depth.request import TrainedRequest
-from gating_core.export.weights import (
-    ensemble_from_tensors,
-    ensemble_tensors,
-    tensor_file,
-    tensors_and_metadata,
-)
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import SurfaceResult, measure_surface
 from gating_core.jets.second_order import jet_by_parts
-from gating_core.tasks.task import Task, make_task
+from gating_core.tasks.task import make_task
 from gating_core.training.recipe import Recipe
 from gating_core.training.trained import TrainedEnsemble
-from gating_core.training.trainer import Snapshot, Trainer
+from gating_core.training.trainer import Trainer, ensemble_of
 
 DEPTH_VARIANTS = {"ungated": False, "gated": True}  # whether there is a gate
 MEASURING = 0.5  # time of measuring, relative to training, in shares done
@@ -102,7 +91,7 @@ def train_depths(request: TrainedRequest) -> Iterator[Event]:
         share = (done + depth) / whole
         snapshots = yield from with_share(trainer.snapshots(), share)
         for variant, config, snapshot in zip(DEPTH_VARIANTS, configs, snapshots, strict=True):
-            ensemble = _last_snapshot(config, task, snapshot)
+            ensemble = ensemble_of(config, task.seeds, [snapshot])
             ensembles[variant].append(ensemble)
             work = with_share(_measure_final(ensemble, request.grid), share)
             quantities[variant].append((yield from work))
@@ -148,19 +137,6 @@ def replay_trained(
     return measure_surface(EveryLayer(model), square_grid(grid_size), bound="rigorous")
 
 
-def _last_snapshot(config: AttentionConfig, task: Task, snapshot: Snapshot) -> TrainedEnsemble:
-    """Return a trained ensemble with the last snapshot alone."""
-    return TrainedEnsemble(
-        config=config,
-        seeds=task.seeds,
-        steps=np.array([snapshot.step]),
-        train_loss=snapshot.train_loss[None],
-        train_accuracy=snapshot.train_accuracy[None],
-        test_accuracy=snapshot.test_accuracy[None],
-        state=snapshot.state,
-    )
-
-
 def _restored(ensemble: TrainedEnsemble) -> Attention:
     return restore(ensemble.config, ensemble.seeds, ensemble.state).attention
 
@@ -172,69 +148,3 @@ def _measure_final(ensemble: TrainedEnsemble, grid_size: int) -> Generator[None,
     jet = yield from jet_by_parts(model, grid.points, "rigorous", part)
     yield
     return measure_quantities(model, jet, grid)
-
-
-# --- The shipped file -----------------------------------------------------------------------------
-
-SURFACE_PARTS = ("unresolved", "proved")
-QUANTITY_PARTS = ("values", "errors", "known")
-SHIPPED = Path(__file__).resolve().parents[3] / "assets" / "depth" / "trained.safetensors"
-
-
-def quantity_tensors(result: DepthResult, prefix: str) -> dict[str, np.ndarray]:
-    """Return what was measured, by names that begin with ``prefix``."""
-    tensors = {f"{prefix}{part}": getattr(result, part) for part in SURFACE_PARTS}
-    for name, curve in result.curves.items():
-        tensors |= {f"{prefix}{part}.{name}": getattr(curve, part) for part in QUANTITY_PARTS}
-    return tensors
-
-
-def quantities_of(tensors: Mapping[str, np.ndarray], prefix: str, kind: str) -> Quantities:
-    """Return what `quantity_tensors` names; ``kind`` is that of the bounds."""
-    parts: dict[str, Any] = {
-        part: {name: tensors[f"{prefix}{part}.{name}"] for name in QUANTITIES}
-        for part in QUANTITY_PARTS
-    }
-    parts |= {part: tensors[prefix + part] for part in SURFACE_PARTS}
-    return Quantities(**parts, bound_kind=kind)
-
-
-def save_depths(trained: TrainedDepths, path: Path) -> None:
-    """Write ``trained`` to a safetensors file."""
-    tensors: dict[str, np.ndarray] = {}
-    kinds = {}
-    for variant in DEPTH_VARIANTS:
-        for depth, ensemble in zip(trained.request.depths, trained.ensembles[variant], strict=True):
-            tensors |= ensemble_tensors(ensemble, f"{variant}.{depth}.")
-        kinds[variant] = trained.results[variant].bound_kind
-        tensors |= quantity_tensors(trained.results[variant], f"{variant}.found.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    about = {"request": asdict(trained.request), "bound_kinds": kinds}
-    path.write_bytes(tensor_file(tensors, about))
-
-
-def load_depths(path: Path) -> TrainedDepths:
-    """Read a file of `save_depths`; ``ValueError`` for any other file."""
-    ensembles, quantities = {}, {}
-    try:
-        tensors, about = tensors_and_metadata(path.read_bytes())
-        fields: dict[str, Any] = about["request"]
-        request = TrainedRequest(
-            **fields | {"depths": tuple(fields["depths"]), "gate": GateConfig(**fields["gate"])}
-        )
-        for variant, gated in DEPTH_VARIANTS.items():
-            configs = [request.stack(n, gated, request.arrangement) for n in request.depths]
-            ensembles[variant] = tuple(
-                ensemble_from_tensors(tensors, config, request.seeds, f"{variant}.{config.depth}.")
-                for config in configs
-            )
-            kind = about["bound_kinds"][variant]
-            quantities[variant] = quantities_of(tensors, f"{variant}.found.", kind)
-    except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(f"{path.name} holds no trained stacks: {error}") from error
-    return trained_depths(request, ensembles, quantities)
-
-
-def load_shipped() -> TrainedDepths:
-    """Load the shipped stacks, trained and measured with the request's defaults."""
-    return load_depths(SHIPPED)

@@ -11,22 +11,20 @@ from gating_core.experiments.specimen.measured import (
 )
 from gating_core.experiments.specimen.model import (
     CHARTS,
+    CHOSEN_SEEDS,
+    NEEDLE,
+    SEEDS,
     Specimen,
     build_specimen,
     chart_of,
+    chosen_config,
     draggable_gates,
     draggable_values,
     gate_arrows,
     link_digits,
     moved_gate,
-    own_values,
-)
-from gating_core.experiments.specimen.selection import (
-    CHOSEN_SEEDS,
-    NEEDLE,
-    SEEDS,
-    chosen_config,
     needle,
+    own_values,
     select_seed,
 )
 

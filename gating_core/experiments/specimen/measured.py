@@ -20,9 +20,8 @@ from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.flatness import affine_hull
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import Integral, SurfaceIntegrals, unseen_curvature
-from gating_core.geometry.point_types import point_types
 from gating_core.geometry.surface import SurfaceResult, surface_result
-from gating_core.geometry.verdict import Verdict
+from gating_core.geometry.verdict import Verdict, point_types
 from gating_core.jets.second_order import second_order_jet
 from gating_core.pauses import drained
 
@@ -33,8 +32,8 @@ class MeasuredSpecimen:
 
     ``surface`` has one frame. ``total`` is its integral of |K| dA on the grid; the error is its
     change under halving of the grid, or its difference from the holonomy sum, whichever is larger.
-    Fields are (R, C): ``mean_norm`` |H| (1 / length), ``bending`` |II| (1 / length), ``types``
-    codes of `POINT_TYPES`. ``principal`` (R, C, 2) and its error, larger first, for D = 3 only.
+    Fields are (R, C): ``mean_norm`` |H| (1 / length), ``types`` codes of `POINT_TYPES`.
+    ``principal`` (R, C, 2) and its error, larger first, for D = 3 only.
     ``weights`` (H, R, C, n) and ``gates`` (W, R, C) are in the order of the layers; ``gates`` is
     empty without a gate.
     """
@@ -43,7 +42,6 @@ class MeasuredSpecimen:
     surface: SurfaceResult
     total: Integral
     mean_norm: np.ndarray
-    bending: np.ndarray
     types: np.ndarray
     principal: np.ndarray | None
     principal_error: np.ndarray | None
@@ -120,7 +118,6 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
         surface=surface,
         total=Integral(*(torch.tensor(x[0]) for x in (surface.total, error, surface.complete))),
         mean_norm=field.mean_norm.reshape(shape).numpy(),
-        bending=form.norm.reshape(shape).numpy(),
         types=point_types(field, form, float(surface.diagonal[0])).reshape(shape).numpy(),
         principal=principal,
         principal_error=principal_error,

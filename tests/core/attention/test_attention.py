@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gating_core.attention.config import NORMS, AttentionConfig, GateConfig
-from gating_core.attention.gate_kinds import GATE_GRANULARITIES, GATE_NAMES, GATE_POSITIONS
-from gating_core.attention.mechanisms import MECHANISMS
+from gating_core.attention.config import MECHANISMS, NORMS, AttentionConfig, GateConfig
+from gating_core.attention.gates import GATE_GRANULARITIES, GATE_NAMES, GATE_POSITIONS
 from gating_core.attention.stack import build_attention
 from gating_core.randomness import generator, normal
 from tests.core import exact

@@ -8,8 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gating_core.attention.charts import weight_chart
-from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.attention.mechanisms import MECHANISMS
+from gating_core.attention.config import MECHANISMS, AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
 from gating_core.jets.second_order import second_order_jet
 from tests.core.flat import GRID, assert_flat, curved, field_of, through_logs, warp

@@ -11,12 +11,10 @@ import torch
 
 import gating_core
 from gating_core.attention.charts import weight_chart
-from gating_core.attention.classifier import parameter_count
-from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.attention.gate_kinds import CONTROL_NAMES, GATE_KINDS, GATE_NAMES, GateKind
+from gating_core.attention.config import MECHANISMS, AttentionConfig, GateConfig
+from gating_core.attention.gates import CONTROL_NAMES, GATE_KINDS, GATE_NAMES, GateKind
 from gating_core.attention.layer import AttentionLayer
-from gating_core.attention.mechanisms import MECHANISMS
-from gating_core.attention.stack import build_attention
+from gating_core.attention.stack import build_attention, parameter_count
 from gating_core.experiments.comparison.setting import Setting, variant_config
 from gating_core.experiments.specimen.measured import measure_specimen
 from gating_core.experiments.specimen.model import Specimen
@@ -24,7 +22,7 @@ from gating_core.export.script import script_problem
 from gating_core.jets.second_order import nested_jet, second_order_jet
 from gating_core.randomness import generator
 from gating_core.tasks.task import make_task
-from gating_core.training.train import train_ensemble
+from gating_core.training.trainer import train_ensemble
 
 ROOT = Path(__file__).resolve().parents[3]
 POINTS = torch.rand(9, 2, generator=generator(2, "test"), dtype=torch.float64) * 2 - 1

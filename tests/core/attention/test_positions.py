@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.attention.charts import weight_chart
-from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.attention.gate_kinds import GATE_GRANULARITIES, GATE_NAMES, GATE_POSITIONS
+from gating_core.attention.config import MECHANISMS, AttentionConfig, GateConfig
+from gating_core.attention.gates import GATE_GRANULARITIES, GATE_NAMES, GATE_POSITIONS
 from gating_core.attention.layer import LayerRecord
-from gating_core.attention.mechanisms import MECHANISMS
 from gating_core.attention.stack import build_attention
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.flatness import affine_hull

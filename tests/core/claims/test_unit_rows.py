@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gating_core.attention import build_attention, weight_chart
-from gating_core.attention.classifier import restore
+from gating_core.attention.stack import restore
 from gating_core.claims import STUDY_VERSION, ModelRow, training
 from gating_core.claims.selection import ModelUnit, StackUnit
 from gating_core.claims.training import FINER_GRID, GRID, measured, unit_rows

@@ -20,10 +20,9 @@ from gating_core.experts import (
     load_samples,
     slope,
 )
-from gating_core.experts.expected import expected
 from gating_core.experts.sample_efficiency import ARRAYS
 from gating_core.experts.shipped import save_samples
-from gating_core.experts.students import PARAMETER_SCALE, Design, Student, make_design
+from gating_core.experts.students import PARAMETER_SCALE, Design, Student, expected, make_design
 from gating_core.randomness import normal
 from tests.each import each
 

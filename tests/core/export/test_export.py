@@ -20,22 +20,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
 
-from gating_core.attention.classifier import build_classifier, restore
-from gating_core.attention.config import NORMS, AttentionConfig, GateConfig
-from gating_core.attention.gate_kinds import (
+from gating_core.attention.config import MECHANISMS, NORMS, AttentionConfig, GateConfig
+from gating_core.attention.gates import (
     CONTROL_NAMES,
     GATE_GRANULARITIES,
     GATE_NAMES,
     GATE_POSITIONS,
 )
-from gating_core.attention.mechanisms import MECHANISMS
+from gating_core.attention.stack import build_classifier, restore
 from gating_core.experiments.comparison.presets import FOLDER
 from gating_core.export.script import SCRIPT, script_problem, script_text
 from gating_core.export.weights import load_weights, log_csv, weights_file
 from gating_core.tasks.own import EXAMPLE_CSV, own_task, parse_csv
 from gating_core.tasks.task import Task, make_task
-from gating_core.training.train import train_ensemble
 from gating_core.training.trained import TrainedEnsemble
+from gating_core.training.trainer import ensemble_of, train_ensemble
 
 SEEDS = (3, 4, 8)
 TRAINED = {
@@ -57,12 +56,7 @@ class Trained:
 
 def train(config, task, steps=40):
     run = list(train_ensemble(config, task, task.seeds, steps, batch_size=32))
-    history = {
-        name: np.stack([getattr(s, name) for s in run])
-        for name in ("train_loss", "train_accuracy", "test_accuracy")
-    }
-    steps = np.array([s.step for s in run])
-    return Trained(TrainedEnsemble(config, task.seeds, steps, state=run[-1].state, **history), task)
+    return Trained(ensemble_of(config, task.seeds, run), task)
 
 
 @pytest.fixture(scope="module")

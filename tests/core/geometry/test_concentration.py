@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.geometry.classics import SURFACES, gnomonic_sphere
-from gating_core.geometry.concentration import CREASE, concentration, crease_levels
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.surface import measure_surface
+from gating_core.geometry.surface import CREASE, concentration, crease_levels, measure_surface
 
 GRID = square_grid(61)
 

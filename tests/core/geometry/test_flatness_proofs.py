@@ -9,14 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.attention.charts import weight_chart
-from gating_core.attention.config import NORMS, AttentionConfig, GateConfig
-from gating_core.attention.gate_kinds import (
+from gating_core.attention.config import MECHANISMS, NORMS, AttentionConfig, GateConfig
+from gating_core.attention.gates import (
     CONTROL_NAMES,
     GATE_GRANULARITIES,
     GATE_NAMES,
     GATE_POSITIONS,
 )
-from gating_core.attention.mechanisms import MECHANISMS
 from gating_core.attention.stack import build_attention
 from gating_core.experiments.specimen.measured import measure_specimen
 from gating_core.experiments.specimen.model import Specimen

@@ -13,9 +13,8 @@ from scipy.spatial.distance import pdist
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import Integral
-from gating_core.geometry.second_look import jittered
 from gating_core.geometry.surface import diameter, measure_surface
-from gating_core.geometry.verdict import AT_POINTS, CURVED, PROVED, SEEN, UNKNOWN
+from gating_core.geometry.verdict import AT_POINTS, CURVED, PROVED, SEEN, UNKNOWN, jittered
 
 GRID = square_grid(11)
 TORUS, PLANE = (measure_surface(SURFACES[name].chart, GRID) for name in ("torus", "warped plane"))

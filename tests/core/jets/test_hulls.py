@@ -5,8 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.jets.arrays import sigmoids
 from gating_core.jets.bounded import Bounded
+from gating_core.jets.elementary import sigmoids
 
 SHARES = torch.linspace(-1, 1, 201, dtype=torch.float64)
 ROUNDING = 1e-14  # relative, of torch's own functions at the points

@@ -7,12 +7,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.attention.config import NORMS, AttentionConfig, GateConfig
-from gating_core.attention.gate_kinds import GATE_GRANULARITIES, GATE_NAMES, GATE_POSITIONS
-from gating_core.attention.mechanisms import MECHANISMS
+from gating_core.attention.config import MECHANISMS, NORMS, AttentionConfig, GateConfig
+from gating_core.attention.gates import GATE_GRANULARITIES, GATE_NAMES, GATE_POSITIONS
 from gating_core.attention.stack import build_attention
-from gating_core.geometry.cells import Cells
 from gating_core.geometry.curvature import curvature
+from gating_core.geometry.grid import Cells
 from gating_core.jets.jet import MissingRule
 from gating_core.jets.second_order import second_order_jet
 from gating_core.proved.prove import judge

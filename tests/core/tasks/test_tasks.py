@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.tasks.rules import TASKS, TaskKind
-from gating_core.tasks.task import make_task, split_counts
+from gating_core.tasks.task import TASKS, TaskKind, make_task, split_counts
 
 SEEDS = (0, 1, 2)
 TWO_CLASSES = sorted(name for name, kind in TASKS.items() if kind.class_count == 2)

@@ -8,8 +8,14 @@ import pytest
 import torch
 
 from gating_core.geometry.grid import square_grid
-from gating_core.theory.design import SHAPES, DesignedGate, design
-from gating_core.theory.fit import GateNetwork, first_network, fit_gate
+from gating_core.theory.design import (
+    SHAPES,
+    DesignedGate,
+    GateNetwork,
+    design,
+    first_network,
+    fit_gate,
+)
 from gating_core.theory.law import sheet
 from gating_core.theory.measure import measure_any_gate
 from tests.core import exact

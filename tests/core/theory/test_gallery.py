@@ -11,7 +11,7 @@ import torch
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.verdict import AT_POINTS, PROVED, SEEN
 from gating_core.jets.bounded import Bounded
-from gating_core.theory.fit import fit_gate
+from gating_core.theory.design import fit_gate
 from gating_core.theory.gallery import (
     GALLERY,
     GateCase,

@@ -12,8 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.geometry.cells import Cells, chart_cells, grid_points_near
-from gating_core.geometry.grid import square_grid
+from gating_core.geometry.grid import Cells, chart_cells, grid_points_near, square_grid
 from gating_core.geometry.verdict import AT_POINTS, PROVED, SEEN
 from gating_core.jets.cell_jets import enclosing_jet
 from gating_core.proved import NEGATIVE as DOWN
@@ -21,7 +20,6 @@ from gating_core.proved import OPEN
 from gating_core.proved import POSITIVE as UP
 from gating_core.proved.signs import LABELS
 from gating_core.theory import breaks
-from gating_core.theory.algebra import Algebra, algebra_of
 from gating_core.theory.breaks import BROKEN, OUTSIDE, SMOOTH, breaks_of, smoothness
 from gating_core.theory.differential_ring import DifferentialRing
 from gating_core.theory.enclosure import GateJudge, sign_steps
@@ -36,6 +34,8 @@ from gating_core.theory.whole_chart import (
     PLANE,
     POSITIVE,
     UNDECIDED,
+    Algebra,
+    algebra_of,
     sign_shares,
 )
 from tests.core import exact
@@ -382,7 +382,7 @@ def test_algebra_takes_the_strength_as_the_sheet_does(strength):
 def test_sympy_is_imported_where_a_formula_needs_it_and_not_before():
     code = (
         "import sys, gating_core, gating_core.theory; assert 'sympy' not in sys.modules;"
-        "from gating_core.theory.algebra import algebra_of;"
+        "from gating_core.theory.whole_chart import algebra_of;"
         "from gating_core.theory import parse_formula;"
         "algebra_of((parse_formula('u').expression,), 1.0); assert 'sympy' in sys.modules"
     )

@@ -9,13 +9,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.attention.classifier import restore
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.layer import LayerRecord
+from gating_core.attention.stack import restore
 from gating_core.pauses import drained
 from gating_core.tasks.task import make_task
-from gating_core.training.penalties import NARROWEST, entropy, log_spread, penalties
-from gating_core.training.recipe import Recipe
+from gating_core.training.recipe import NARROWEST, Recipe, entropy, log_spread, penalties
 from gating_core.training.trainer import Trainer
 
 GATED = AttentionConfig(model_dim=3, value_count=3, gate=GateConfig("sigmoid"))

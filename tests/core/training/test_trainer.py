@@ -8,13 +8,13 @@ import pytest
 import torch
 
 from gating_core import pauses
-from gating_core.attention.classifier import build_classifier, restore
 from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import build_classifier, restore
 from gating_core.pauses import drained
 from gating_core.tasks.task import make_task
-from gating_core.training.batches import Batches
+from gating_core.training.ensemble import Batches
 from gating_core.training.recipe import GOOD_START, OPTIMISERS, Recipe
-from gating_core.training.scores import Examples, cross_entropies, scores
+from gating_core.training.trained import Examples, cross_entropies, scores
 from gating_core.training.trainer import Trainer, TrainingDiverged
 
 GATED = AttentionConfig(model_dim=8, gate=GateConfig())

@@ -7,14 +7,13 @@ import pytest
 import torch
 from scipy import stats
 
-from gating_core.attention.classifier import build_classifier
 from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import build_classifier
 from gating_core.experiments.comparison.setting import VARIANTS
 from gating_core.tasks.task import make_task
 from gating_core.training import trained
-from gating_core.training.train import snapshot_steps, train_ensemble
 from gating_core.training.trained import mean_interval
-from gating_core.training.trainer import TrainingDiverged
+from gating_core.training.trainer import TrainingDiverged, snapshot_steps, train_ensemble
 
 SEEDS = (0, 1, 2)
 

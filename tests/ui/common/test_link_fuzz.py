@@ -24,9 +24,14 @@ from ui.common.page import PAGES as ALL_PAGES
 from ui.decision_boundary.request import BoundaryRequest, TooLong, setting
 from ui.decision_boundary.request import resolve as resolve_run
 from ui.depth.request import SIDE_BY_SIDE, DepthSelection
-from ui.experts.data_request import CurvesSelection, DataSelection, resolve_curves, resolve_data
 from ui.experts.measured import decomposed as entry_of
-from ui.experts.request import ExpertsSelection
+from ui.experts.request import (
+    CurvesSelection,
+    DataSelection,
+    ExpertsSelection,
+    resolve_curves,
+    resolve_data,
+)
 from ui.experts.request import resolve as resolve_entry
 from ui.gates.request import GateRequest, case_of
 from ui.gates.request import resolve as resolve_gate

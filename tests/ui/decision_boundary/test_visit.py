@@ -10,7 +10,7 @@ import pytest
 
 from gating_core.at_work import Reliability, ResampledReliability
 from gating_core.experiments import budget
-from gating_core.tasks.rules import TASKS
+from gating_core.tasks.task import TASKS
 from gating_core.training.trained import mean_interval
 from tests.ui.decision_boundary.playing import (
     AS_IT_IS,

@@ -20,17 +20,20 @@ from gating_core.experts import (
 from gating_core.training import MeanInterval
 from tests.each import each
 from tests.ui.opening import mistakes, notes, open_page
+from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
-from ui.experts import curves_words, data_measured, data_section, data_words
-from ui.experts.data_chart import curves_chart, difference_chart, error_chart
-from ui.experts.data_request import (
+from ui.experts import data_words, measured
+from ui.experts import sections as page_sections
+from ui.experts.data_words import FULL, NOT, SLOW, UNDECIDED, word
+from ui.experts.picture import curves_chart, difference_chart, error_chart
+from ui.experts.request import (
+    CURVES,
+    DATA,
     CurvesSelection,
     DataSelection,
     resolve_curves,
     resolve_data,
 )
-from ui.experts.data_words import FULL, NOT, SLOW, UNDECIDED, word
-from ui.experts.request import CURVES, DATA
 from ui.limits import LEARNING_COST
 
 PAGE = "pages/6_Experts.py"
@@ -121,12 +124,12 @@ def test_the_table_has_every_place(monkeypatch):
 def test_the_table_and_the_chart_share_one_job(monkeypatch):
     """Two jobs of one name cancel each other at every run, without end."""
     calls = []
-    fetch_all = data_measured.LEARNED.fetch_all
+    fetch_all = measured.LEARNED.fetch_all
     monkeypatch.setattr(
-        data_measured.LEARNED, "fetch_all", lambda keys: calls.append(keys) or fetch_all(keys)
+        measured.LEARNED, "fetch_all", lambda keys: calls.append(keys) or fetch_all(keys)
     )
     gates = ("none", "headwise G1")
-    monkeypatch.setattr(data_section, "GATES", gates)
+    monkeypatch.setattr(page_sections, "GATES", gates)
     app = ended(open_page(PAGE, picture=DATA, every_place="true", **FEW))
     assert {tuple(gate for _, gate in keys) for keys in calls} == {gates}
     (table,) = app.table
@@ -150,11 +153,11 @@ def test_words_follow_the_interval(mean, half, expected):
 def test_sentences_say_what_differs_and_what_missed():
     learned = {gate: load_samples()[gate] for gate in ("none", "elementwise G1")}
     worse = replace(learned["none"], prediction=10 * learned["none"].prediction)
-    text = data_words.summary({**learned, "none": worse})
+    text = data_words.errors_summary({**learned, "none": worse})
     assert "All predict alike" not in text
     assert "Predictions differ" in text
     flat = replace(learned["none"], prediction=0 * learned["none"].prediction + 0.1)
-    assert "All predict alike" not in data_words.summary({**learned, "none": flat})
+    assert "All predict alike" not in data_words.errors_summary({**learned, "none": flat})
     excess = np.ones_like(learned["none"].excess)
     excess[2, 1:3] = 9
     missed = replace(learned["none"], excess=excess)
@@ -171,14 +174,14 @@ def test_what_takes_too_long_has_fewer_repeats(monkeypatch):
     assert resolve_data(DataSelection()) == (DataSelection(), [])
     cost = sum(found.request.cost(gate) for gate in GATES)
     assert cost <= LEARNING_COST or found.repeats == 4
-    monkeypatch.setattr(data_measured, "curves", lambda _: (load_curves(), None))
+    monkeypatch.setattr(measured, "curves", lambda _: (load_curves(), None))
     app = open_page(PAGE, picture=CURVES, mixes="slots", against="value")
     assert "needs tokens" in " ".join(notes(app))
 
 
 def test_errors_as_csv_are_every_fit():
     learned = {gate: load_samples()[gate] for gate in ("none", "elementwise G1")}
-    rows = [*csv.DictReader(io.StringIO(data_words.errors_csv(learned)))]
+    rows = [*csv.DictReader(io.StringIO(csv_text(data_words.errors_rows(learned))))]
     assert len(rows) == 2 * 12 * 5
     last = rows[-1]
     assert (last["gate"], last["seed"], last["n"]) == ("elementwise G1", "11", "10000000")
@@ -219,18 +222,18 @@ def test_charts_have_every_seed_and_every_count():
 
 def test_a_level_nobody_reaches_is_said():
     flat = LearningCurves(CurvesRequest(), np.array(COUNTS, dtype=float), np.full((2, 16, 9), 0.7))
-    text = curves_words.summary(flat, 0.9)
+    text = data_words.curves_summary(flat, 0.9)
     assert text.count("more than 6,400** points (0 of 16 seeds reach it)") == 2
     assert "Not enough data" in text
     better = flat.accuracy.copy()
     better[1, :, 4:] = 0.95
-    text = curves_words.summary(LearningCurves(flat.request, flat.counts, better), 0.9)
+    text = data_words.curves_summary(LearningCurves(flat.request, flat.counts, better), 0.9)
     assert "**The gated model (sigmoid) needs fewer**" in text
     assert "16 are at an end of what was tried" in text
     added = LearningCurves(replace(flat.request, gate="additive"), flat.counts, better)
-    assert "**The control (additive) needs fewer**" in curves_words.summary(added, 0.9)
-    assert "so many data do not close it" not in curves_words.verdicts(load_curves())
-    gap = curves_words.verdicts(LearningCurves(flat.request, flat.counts, better))
+    assert "**The control (additive) needs fewer**" in data_words.curves_summary(added, 0.9)
+    assert "so many data do not close it" not in data_words.verdicts(load_curves())
+    gap = data_words.verdicts(LearningCurves(flat.request, flat.counts, better))
     assert "The gap remains at 6,400: so many data do not close it." in gap
 
 
@@ -245,14 +248,14 @@ def test_only_possible_curves_are_trained():
 
 
 def test_curves_as_csv_are_every_model():
-    rows = [*csv.DictReader(io.StringIO(curves_words.curves_csv(load_curves())))]
+    rows = [*csv.DictReader(io.StringIO(csv_text(data_words.curves_rows(load_curves()))))]
     assert len(rows) == 2 * 16 * 9
     assert float(rows[-1]["test_accuracy"]) == pytest.approx(load_curves().accuracy[1, 15, 8])
 
 
 def test_other_curves_are_trained_in_a_job(monkeypatch):
-    monkeypatch.setattr(data_measured, "COUNTS", (25, 50))
-    monkeypatch.setattr(data_measured, "curves_of", lambda request, parts: LearningCurves(
+    monkeypatch.setattr(measured.experts, "COUNTS", (25, 50))
+    monkeypatch.setattr(measured.experts, "curves_of", lambda request, parts: LearningCurves(
         request, np.array([25.0, 50.0]), np.stack(parts, -1)))  # fmt: skip
     app = ended(open_page(PAGE, picture=CURVES, learn_task="linear", learn_dim="2"))
     assert not app.exception

@@ -20,11 +20,12 @@ from gating_core.experts import (
 from gating_core.tasks import EXAMPLE_CSV, parse_csv
 from gating_core.training import TrainingDiverged
 from tests.ui.opening import data_of, mistakes, notes, open_page, report
+from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
 from ui.common.words import short
 from ui.components.tree import is_share
 from ui.decision_boundary.request import experts_link
-from ui.experts import measured, null_words, picture, words
+from ui.experts import measured, picture, words
 from ui.experts.controls import EXPERTS, PAD_KEY, TREE_KEY
 from ui.experts.request import NULLS, POSITIONS, ExpertsSelection
 
@@ -160,7 +161,7 @@ def test_what_does_not_fit_together_is_said():
 def test_terms_as_csv_multiply_and_add_up():
     selection = replace(FIRST, position="G2", granularity="headwise", strength=0.4)
     tree = measured.decomposed(selection)
-    rows = [*csv.DictReader(io.StringIO(words.terms_csv(tree)))]
+    rows = [*csv.DictReader(io.StringIO(csv_text(words.terms_rows(tree))))]
     assert len(rows) == 12
     factors = [name for name in words.COLUMNS[3:] if name != "term"]
     for row in rows:
@@ -239,19 +240,19 @@ def test_disagreement_and_gaps_that_are_none_would_be_said():
     counts = measured.counts(FIRST)
     wrong = {place: replace(found, theory=5) if place is None else found
              for place, found in counts.items()}  # fmt: skip
-    assert "differ, or the gap is not clear, for no gate" in null_words.summary(FIRST, wrong)
+    assert "differ, or the gap is not clear, for no gate" in words.counts_summary(FIRST, wrong)
     dim = replace(counts[FIRST.gate_setting], singular_values=np.array([1.0, 2e-12, 5e-13]))
-    said = null_words.summary(FIRST, {**counts, FIRST.gate_setting: dim})
+    said = words.counts_summary(FIRST, {**counts, FIRST.gate_setting: dim})
     assert "**undecided**" in said
 
 
 def test_both_tables_as_csv(nulls):
     counts = measured.counts(FIRST)
-    rows = [*csv.DictReader(io.StringIO(null_words.counts_csv(counts)))]
+    rows = [*csv.DictReader(io.StringIO(csv_text(words.counts_rows(counts))))]
     assert [row["counted"] for row in rows] == [row["theory"] for row in rows]
     assert len(rows) == 11
     moves = measured.moves(FIRST)
-    rows = [*csv.DictReader(io.StringIO(null_words.moves_csv(moves)))]
+    rows = [*csv.DictReader(io.StringIO(csv_text(words.moves_rows(moves))))]
     assert len(rows) == 2 * measured.STEPS
     assert {row["model"] for row in rows} == {"no gate", "gate G1"}
 
@@ -293,7 +294,7 @@ def test_a_trained_model_is_taken_apart_and_counted(inline):
     app = open_page(PAGE, taught="circle", tokens="2", picture=NULLS)
     assert not app.exception
     assert f"**{found.count} of 32 directions**" in sentence(app)
-    assert app.get("plotly_chart")[1].proto.alt == null_words.gap_alt(found)
+    assert app.get("plotly_chart")[1].proto.alt == words.gap_alt(found)
     assert any("marked row is the trained model" in c.value for c in app.caption)
 
 
@@ -301,7 +302,7 @@ def test_a_training_that_diverges_is_said_and_random_weights_are_shown(monkeypat
     def diverges(config, task, seed):
         raise TrainingDiverged(3, (seed,), 0.02)
 
-    monkeypatch.setattr(measured, "trained_state", diverges)
+    monkeypatch.setattr(measured.experts, "trained_state", diverges)
     app = open_page(PAGE, taught="xor", model_seed="77")
     assert not app.exception
     assert any("This training diverged" in box.value for box in app.warning)
@@ -310,14 +311,14 @@ def test_a_training_that_diverges_is_said_and_random_weights_are_shown(monkeypat
 
 
 def test_where_the_model_beside_it_diverges_both_have_random_weights(monkeypatch):
-    learned = measured.trained_state
+    learned = measured.experts.trained_state
 
     def diverges_without_gate(config, task, seed):
         if config.gate is None:
             raise TrainingDiverged(3, (seed,), 0.02)
         return learned(config, task, seed)
 
-    monkeypatch.setattr(measured, "trained_state", diverges_without_gate)
+    monkeypatch.setattr(measured.experts, "trained_state", diverges_without_gate)
     app = open_page(PAGE, picture=NULLS, taught="xor", model_seed="78")
     assert not app.exception
     assert any("This training diverged" in box.value for box in app.warning)

@@ -10,7 +10,7 @@ import torch
 from streamlit.elements.lib import policies
 from streamlit.testing.v1 import AppTest
 
-from gating_core.attention.gate_kinds import CONTROL_NAMES
+from gating_core.attention.gates import CONTROL_NAMES
 from gating_core.experiments.comparison import sweep
 from gating_core.experiments.comparison.presets import PRESETS
 from gating_core.experiments.comparison.run import Divergence

@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core.attention.classifier import restore
+from gating_core.attention.stack import restore
 from gating_core.experiments.comparison.frames import cut_of, strengths_model
 from gating_core.experiments.comparison.run import train_setting
 from gating_core.experiments.comparison.setting import FIRST_SETTING
 from gating_core.experiments.comparison.sweep import StrengthSweep
 from gating_core.geometry import Integral
 from gating_core.geometry.classics import SURFACES
-from gating_core.geometry.concentration import crease_levels
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.surface import measure_surface
+from gating_core.geometry.surface import crease_levels, measure_surface
 from tests.ui.payload import names_in
 from ui.drawing import palette
 from ui.drawing.axes import coordinate_axes

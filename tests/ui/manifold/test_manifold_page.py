@@ -9,7 +9,7 @@ import pytest
 
 from gating_core.experiments import budget
 from gating_core.experiments.specimen.measured import COLOURINGS, measure_specimen
-from gating_core.geometry.point_types import POINT_TYPES
+from gating_core.geometry.verdict import POINT_TYPES
 from tests.ui.opening import TIMEOUT_SECONDS, component, data_of, mistakes, notes, open_page, report
 from tests.ui.payload import unpack
 from ui.common.controls import Choice, Number

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gating_core.experiments.budget import cost
 from gating_core.experiments.specimen.measured import measure_specimen
-from gating_core.experiments.specimen.selection import NEEDLE, needle
+from gating_core.experiments.specimen.model import NEEDLE, needle
 from tests.ui.payload import names_in
 from ui.drawing.lines import lies_in_a_plane, lifted, plane_lines
 from ui.drawing.palette import ACCENT

@@ -10,9 +10,8 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gating_core.attention.config import NORMS
-from gating_core.attention.gate_kinds import GATE_GRANULARITIES, GATE_NAMES, GATE_POSITIONS
-from gating_core.attention.mechanisms import MECHANISMS
+from gating_core.attention.config import MECHANISMS, NORMS
+from gating_core.attention.gates import GATE_GRANULARITIES, GATE_NAMES, GATE_POSITIONS
 from gating_core.experiments.budget import AFFORDABLE_COST, cost
 from gating_core.experiments.specimen.measured import measure_specimen
 from gating_core.experiments.specimen.model import (

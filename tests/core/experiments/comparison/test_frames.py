@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import softmax
 
-from gating_core.attention.classifier import restore
+from gating_core.attention.stack import restore
 from gating_core.experiments.comparison import frames as film
 from gating_core.experiments.comparison.frames import layer_maps
 from gating_core.experiments.comparison.setting import Setting

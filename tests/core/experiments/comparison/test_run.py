@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from gating_core import pauses
-from gating_core.attention.classifier import parameter_count
+from gating_core.attention.stack import parameter_count
 from gating_core.experiments.comparison.run import TrainedRun, train_further, train_setting
 from gating_core.experiments.comparison.setting import Setting
 from gating_core.tasks.own import EXAMPLE_CSV, parse_csv
-from gating_core.training import scores as scores_module
-from gating_core.training.train import snapshot_steps, train_ensemble
+from gating_core.training import trained
+from gating_core.training.trainer import snapshot_steps, train_ensemble
 
 SMALL = Setting(task="xor", points=256, train_share=0.5, seed_count=3, steps=60)
 EVERY_KIND = replace(SMALL, variants=("silu", "ungated", "matched", "sigmoid", "half"))
@@ -116,7 +116,7 @@ def test_rewinding_begins_with_the_same_weights_and_new_seeds_with_others():
 def test_a_run_gives_way_within_a_frame_and_learns_the_same(monkeypatch):
     whole = finished(train_setting(SMALL))
     monkeypatch.setattr(pauses, "PAUSE_SECONDS", 0.0)
-    monkeypatch.setattr(scores_module, "BLOCK_NUMBERS", 1)
+    monkeypatch.setattr(trained, "BLOCK_NUMBERS", 1)
     events = list(train_setting(SMALL))
     # After every step, and after every sixteen points of every frame.
     looks = len(snapshot_steps(60)) * 2 * (128 // 16)

@@ -6,7 +6,7 @@ from itertools import chain, islice
 import numpy as np
 import pytest
 
-from gating_core.attention.classifier import restore
+from gating_core.attention.stack import restore
 from gating_core.experiments import budget
 from gating_core.experiments.budget import affordable_steps
 from gating_core.experiments.comparison import run_curvature

@@ -7,10 +7,9 @@ import pytest
 import torch
 
 from gating_core.attention.charts import weight_chart
-from gating_core.attention.classifier import build_classifier, parameter_count
 from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.attention.gate_kinds import CONTROL_NAMES, GATE_NAMES
-from gating_core.attention.stack import build_attention
+from gating_core.attention.gates import CONTROL_NAMES, GATE_NAMES
+from gating_core.attention.stack import build_attention, build_classifier, parameter_count
 from gating_core.experiments.comparison.setting import VARIANTS, variant_config
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid

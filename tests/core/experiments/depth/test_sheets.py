@@ -15,7 +15,7 @@ from gating_core.experiments.depth import (
     measure_regime,
 )
 from gating_core.experiments.depth.exponents import exponent
-from gating_core.experiments.depth.regimes import (
+from gating_core.experiments.depth.request import (
     MILD,
     STRONG,
     aligned_sheets,

@@ -7,11 +7,11 @@ import pytest
 
 from gating_core.attention.stack import build_attention
 from gating_core.experiments.specimen.measured import measure_specimen
-from gating_core.experiments.specimen.model import Specimen
-from gating_core.experiments.specimen.selection import (
+from gating_core.experiments.specimen.model import (
     CHOSEN_SEEDS,
     NEEDLE,
     SEEDS,
+    Specimen,
     breadth,
     chosen_config,
     needle,

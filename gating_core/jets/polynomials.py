@@ -1,6 +1,7 @@
-"""Taylor expansions of functions of one variable, with bounds of the remainder over a ball.
+"""What Taylor models are made of: expansions of functions, and coefficients of polynomials.
 
-Each takes centres c, radii r and a degree d and gives the coefficients f(c), f'(c), f''(c) / 2, ...
+An expansion is that of a function of one variable, with bounds of the remainder over a ball. It
+takes centres c, radii r and a degree d and gives the coefficients f(c), f'(c), f''(c) / 2, ...
 up to that of h^d, or fewer, and bounds between which the next coefficient, f^(m)(x) / m!, lies for
 all |x - c| <= r. Coefficients are right to `ROUNDING` of themselves or to `ETA`, which the caller
 adds. Infinite or NaN where f may be undefined.
@@ -9,8 +10,9 @@ adds. Infinite or NaN where f may be undefined.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, NamedTuple
 
 import torch
 
@@ -222,3 +224,62 @@ def erfc(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
     near, _ = _sizes(c, r)
     off = slope.abs() * 1e-12 / r.clamp(min=1e-300)  # c^2 is rounded before exp: up to 700 U
     return _within([value, slope], 0.69 * torch.exp(-near.square() / 2) + off)
+
+
+# --- Coefficients of polynomials in two variables -------------------------------------------------
+
+# One that is ``None`` is zero, and is not computed with.
+
+
+Term = torch.Tensor | None
+Terms = tuple[Term, ...]
+
+
+@cache
+def monomials(degree: int) -> tuple[tuple[int, int], ...]:
+    """The exponents of x and y, by degree from 0, powers of x first."""
+    return tuple((n - j, j) for n in range(degree + 1) for j in range(n + 1))
+
+
+@cache
+def degree_of(count: int) -> int:
+    """The degree of models with ``count`` terms."""
+    return next(d for d in range(20) if len(monomials(d)) - 1 >= count)
+
+
+@cache
+def pairs_of(degree: int) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """For each monomial, the pairs of monomials whose product it is."""
+    all_of = monomials(degree)
+    place = {exponents: i for i, exponents in enumerate(all_of)}
+    pairs: list[list[tuple[int, int]]] = [[] for _ in all_of]
+    for i, (a, b) in enumerate(all_of):
+        for j, (c, d) in enumerate(all_of):
+            if (target := place.get((a + c, b + d))) is not None:
+                pairs[target].append((i, j))
+    return tuple(map(tuple, pairs))
+
+
+def padded(terms: Terms, depth: int) -> Terms:
+    return terms + (None,) * (depth - len(terms))
+
+
+def mapped(terms: Terms, how: Callable) -> Terms:
+    return tuple(None if x is None else how(x) for x in terms)
+
+
+def sum_of(parts: Iterable[Term]) -> Term:
+    """The sum of ``parts``; None is zero."""
+    total: Term = None
+    for part in parts:
+        if part is not None:
+            total = part if total is None else total + part
+    return total
+
+
+def size_of(parts: Iterable[Term], start: Any) -> Any:
+    """``start`` plus the sizes of ``parts``."""
+    for part in parts:
+        if part is not None:
+            start = start + part.abs()
+    return start
