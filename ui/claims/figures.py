@@ -132,8 +132,9 @@ def _by_measure(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
         below = "<br><sub>mean difference, in its standard deviations over seeds</sub>"
         name = "<br>".join(wrap(title, PANEL_CHARACTERS))
         name += below * (number == len(evidence.cells) // 2)
-        layout[axis.replace("x", "xaxis")] = layout_of(palette, name, "")["xaxis"] | {
+        layout[axis.replace("x", "xaxis")] = layout_of(palette, "", "")["xaxis"] | {
             "domain": [number * width, (number + 1) * width - GAP], "anchor": "y",
+            "title": {"text": name, "font": {"size": 11}},
         }  # fmt: skip
         layout["shapes"].append(vertical(0.0, palette.ink) | {"xref": axis})
     data = [trace for trace in data if trace["x"]]
