@@ -13,20 +13,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.at_work import QUANTITIES, PairedDifference, paired_difference
-from ui.at_work import measured
+from ui.at_work import measured, parts
 from ui.at_work.controls import MODEL, read_selection
-from ui.at_work.parts import (
-    LEGEND,
-    MAGENTA,
-    STYLES,
-    Models,
-    draw_csv,
-    draw_explanation,
-    draw_titled,
-    layer_axis,
-    mean_line,
-    seeds_text,
-)
 from ui.common.language_models import TITLES, UNGATED
 from ui.common.lessons import section
 from ui.common.words import figures, plus_minus, short
@@ -76,20 +64,22 @@ def draw_confidence() -> None:
     text = summary(paired, values[1], values[0])
     left, right = st.columns([6, 7])
     with left:
-        draw_titled(("reliability", selection.model),
+        parts.draw_titled(("reliability", selection.model),
                     lambda: reliability_chart(diagrams, DIAGRAM_PIXELS),
                     section("at_work", "head_reliability"), alt)  # fmt: skip
     with right:
-        draw_titled(("differences", selection.name), lambda: difference_chart(paired),
+        parts.draw_titled(("differences", selection.name), lambda: difference_chart(paired),
                     section("at_work", "head_differences"), text)  # fmt: skip
         by_title = {TITLES[name]: of for name, of in zip(names, entropies, strict=True)}
-        draw_titled(("entropy", selection.name), lambda: entropy_chart(by_title),
+        parts.draw_titled(("entropy", selection.name), lambda: entropy_chart(by_title),
                     section("at_work", "head_entropy"), text)  # fmt: skip
     st.markdown(f"{text} Seed {selection.seed}, {alt}.")
     margins = (f"{x.title} ± {short(x.margin)}{x.unit}" for x in TABLE.values())
     with st.container(horizontal=True):
-        draw_explanation("confidence", "confidence", margins=", ".join(margins), least=LEAST_SEEDS)
-        draw_csv("Confidence", lambda: confidence_csv(measured.table()))
+        parts.draw_explanation(
+            "confidence", "confidence", margins=", ".join(margins), least=LEAST_SEEDS
+        )
+        parts.draw_csv("Confidence", lambda: confidence_csv(measured.table()))
 
 
 # --- Charts ---------------------------------------------------------------------------------------
@@ -106,19 +96,19 @@ def difference_chart(paired: Mapping[str, PairedDifference]) -> go.Figure:
         {"type": "scatter", "mode": "markers", "hoverinfo": "skip", "name": "a seed",
          "x": [x / row.margin for row, of in rows for x in of.by_seed],
          "y": [row.title for row, of in rows for _ in of.by_seed],
-         "marker": {"size": 6, "color": MAGENTA, "symbol": "circle-open"}},
+         "marker": {"size": 6, "color": parts.MAGENTA, "symbol": "circle-open"}},
         {"type": "scatter", "mode": "markers", "name": "mean, 95 % interval",
          "x": [of.mean / row.margin for row, of in rows], "y": [row.title for row, _ in rows],
          "error_x": {"type": "data", "thickness": 2,
                      "array": [of.half_width / row.margin for row, of in rows]},
-         "marker": {"size": 9, "color": MAGENTA, "symbol": "line-ns", "line": {"width": 3,
-                    "color": MAGENTA}},
+         "marker": {"size": 9, "color": parts.MAGENTA, "symbol": "line-ns", "line": {"width": 3,
+                    "color": parts.MAGENTA}},
          "customdata": [f"{difference_text(of)}{row.unit}" for row, of in rows],
          "hovertemplate": "%{y}: %{customdata}<extra></extra>"},
     ]  # fmt: skip
     return go.Figure({"data": traces, "layout": {
         "height": DIFFERENCES_PIXELS, "margin": {"l": 130, "r": 8, "t": 26, "b": 38},
-        "legend": LEGEND,
+        "legend": parts.LEGEND,
         "shapes": [
             {"type": "rect", "x0": -1, "x1": 1, "yref": "paper", "y0": 0, "y1": 1,
              "fillcolor": f"{palette.PLANE}44", "line": {"width": 0}, "layer": "below"},
@@ -134,17 +124,19 @@ def difference_chart(paired: Mapping[str, PairedDifference]) -> go.Figure:
 def entropy_chart(entropies: Mapping[str, np.ndarray]) -> go.Figure:
     """Draw the mean entropy of attention by layer of models (S, L, H): seeds, means, intervals."""
     traces = []
-    for (title, entropy), style in zip(entropies.items(), STYLES, strict=True):
+    for (title, entropy), style in zip(entropies.items(), parts.STYLES, strict=True):
         means = entropy.mean(-1)
         seeds, layers = means.shape
-        traces += [{
+        dots = {
             "type": "scatter", "mode": "markers", "x": np.tile(np.arange(layers) + 1.06, seeds),
             "y": means.ravel(), "marker": {"size": 5, "symbol": style[2], "color": style[0]},
             "opacity": 0.6, "showlegend": False, "hoverinfo": "skip",
-        }, mean_line(title, means, style, f"{title}, layer %{{x}}: %{{y:.3f}} nats")]  # fmt: skip
+        }  # fmt: skip
+        shown = f"{title}, layer %{{x}}: %{{y:.3f}} nats"
+        traces += [dots, parts.mean_line(title, means, style, shown)]
     return go.Figure({"data": traces, "layout": {
         "height": ENTROPY_PIXELS, "margin": {"l": 52, "r": 8, "t": 24, "b": 36},
-        "legend": LEGEND, "xaxis": layer_axis(layers, 0.4),
+        "legend": parts.LEGEND, "xaxis": parts.layer_axis(layers, 0.4),
         "yaxis": {"title": {"text": "nats", "standoff": 4}},
     }})  # fmt: skip
 
@@ -183,14 +175,14 @@ def summary(paired: Mapping[str, PairedDifference], gated: np.ndarray, ungated: 
     few = "" if seeds >= LEAST_SEEDS else (
         f" **{seeds} {'seed is' if seeds == 1 else 'seeds are'} too few for a verdict**."
     )  # fmt: skip
-    parts = []
+    phrases = []
     for column, (name, of) in enumerate(paired.items()):
         quantity = TABLE[name]
         values = f"{figures(ungated[:, column].mean())} → {figures(gated[:, column].mean())}"
         verdict = word(of, quantity.margin)
         shown = "" if verdict == TOO_FEW else f"**{verdict}**, "
-        parts.append(f"{quantity.title} {shown}{values}{quantity.unit} ({difference_text(of)})")
-    return f"With the gate, paired over {seeds_text(seeds)}: {'; '.join(parts)}.{few}"
+        phrases.append(f"{quantity.title} {shown}{values}{quantity.unit} ({difference_text(of)})")
+    return f"With the gate, paired over {parts.seeds_text(seeds)}: {'; '.join(phrases)}.{few}"
 
 
 def difference_text(difference: PairedDifference) -> str:
@@ -209,7 +201,7 @@ def diagram_text(bins: np.ndarray, ends: np.ndarray) -> str:
     return f"{off} of {bins.shape[1]} bins lie off the diagonal{more}"
 
 
-def confidence_csv(models: Models) -> Iterator[Sequence[object]]:
+def confidence_csv(models: parts.Models) -> Iterator[Sequence[object]]:
     """Yield a row for every model and quantity, and a row for every bin of its diagram."""
     yield "model", "seed", "what", "bin", "value", "low", "high", "mean confidence", "count"
     for (name, seed), arrays in models.items():

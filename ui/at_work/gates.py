@@ -15,19 +15,8 @@ import streamlit as st
 from gating_core.at_work import SHUT
 from gating_core.language import CHARACTERS
 from gating_core.training import mean_interval
-from ui.at_work import measured
+from ui.at_work import measured, parts
 from ui.at_work.controls import read_selection
-from ui.at_work.parts import (
-    LEGEND,
-    Arrays,
-    Models,
-    draw_csv,
-    draw_explanation,
-    draw_figure,
-    head_name,
-    level,
-    panels_by_layer,
-)
 from ui.common.language_models import TITLES
 from ui.common.lessons import section
 from ui.common.words import percent, plus_minus
@@ -59,22 +48,24 @@ def draw_gates() -> None:
     strip, histogram, head_openers = (
         section("at_work", f"head_{name}") for name in ("strip", "histogram", "openers")
     )
-    draw_figure(("strip", model, text), lambda: strip_chart(opened, text, strip), here)
+    parts.draw_figure(("strip", model, text), lambda: strip_chart(opened, text, strip), here)
     left, right = st.columns([5, 8])
     with left:
         counts = arrays["gates.histogram"]
-        draw_figure(("histogram", model), lambda: histogram_chart(counts, histogram), shares)
+        parts.draw_figure(("histogram", model), lambda: histogram_chart(counts, histogram), shares)
     with right:
-        draw_figure(("openers", model), lambda: opener_chart(above, head_openers),
+        parts.draw_figure(("openers", model), lambda: opener_chart(above, head_openers),
                     opener_text(above))  # fmt: skip
     st.markdown(f"{shares} {here} {opener_text(above)}")
     with st.container(horizontal=True):
-        draw_explanation("gates", "gates", seen=LEAST_COUNT, many=percent(MANY), few=percent(FEW))
-        draw_csv("Gates", lambda: gates_csv(measured.table()))
-        draw_csv("Gates of the text", lambda: text_csv(opened, text))
+        parts.draw_explanation(
+            "gates", "gates", seen=LEAST_COUNT, many=percent(MANY), few=percent(FEW)
+        )
+        parts.draw_csv("Gates", lambda: gates_csv(measured.table()))
+        parts.draw_csv("Gates of the text", lambda: text_csv(opened, text))
 
 
-def openers(arrays: Arrays) -> np.ndarray:
+def openers(arrays: parts.Arrays) -> np.ndarray:
     """Return the mean gate of each head at each character minus its mean at all, (V, L, H).
 
     NaN for characters that were read too rarely, and for the break.
@@ -98,7 +89,7 @@ def strip_chart(opened: np.ndarray, text: str, title: str) -> go.Figure:
         "hovertemplate": "head %{y} at “%{x}”: %{z:.3f}<extra></extra>",
     })  # fmt: skip
     return chart.update_layout(shapes=[
-        level(y, line={"width": 1, "color": palette.NEUTRAL})
+        parts.level(y, line={"width": 1, "color": palette.NEUTRAL})
         for y in np.arange(1, layers) * heads - 0.5
     ])  # fmt: skip
 
@@ -140,7 +131,7 @@ def histogram_chart(counts: np.ndarray, title: str) -> go.Figure:
     shares = 100 * counts / counts.sum(-1, keepdims=True)
     closed = np.concatenate([shares, shares[..., -1:]], -1)  # to the last edge
     across = {"range": [0, 1], "tickvals": [0, 0.5], "ticktext": ["0", "½"]}
-    layout = panels_by_layer(layers, across, float(shares.max()), "% of values", 0.86)
+    layout = parts.panels_by_layer(layers, across, float(shares.max()), "% of values", 0.86)
     traces = [{
         "type": "scatter", "mode": "lines", "x": np.arange(bins + 1) / bins, **subplot(layer),
         "y": closed[layer, head], "name": f"head {head + 1}",
@@ -155,7 +146,7 @@ def histogram_chart(counts: np.ndarray, title: str) -> go.Figure:
              "fillcolor": f"{palette.PLANE}33"} for layer in range(layers)]  # fmt: skip
     return go.Figure({"data": traces, "layout": {
         "height": HALF_PIXELS, "margin": {"l": 40, "r": 8, "t": 46, "b": 24},
-        "title": {"text": title, **TITLE}, "legend": LEGEND, "shapes": shut, **layout,
+        "title": {"text": title, **TITLE}, "legend": parts.LEGEND, "shapes": shut, **layout,
     }})  # fmt: skip
 
 
@@ -186,8 +177,8 @@ def summary(shut: np.ndarray, seed: int, name: str) -> str:
         share, over = percent(low), "one seed"
     return (
         f"**The gates are {word(low, high)}**: {share} of their values are below {SHUT:g}"
-        f" ({TITLES[name]}, {over}). Head {head_name(sparsest)} has most of them"
-        f" ({percent(float(shown.max()))} of its values), head {head_name(openest)} fewest"
+        f" ({TITLES[name]}, {over}). Head {parts.head_name(sparsest)} has most of them"
+        f" ({percent(float(shown.max()))} of its values), head {parts.head_name(openest)} fewest"
         f" ({percent(float(shown.min()))})."
     )
 
@@ -201,7 +192,7 @@ def in_text(opened: np.ndarray, text: str) -> str:
     layer, head, before = np.unravel_index(above.argmax(), above.shape)
     position = int(before) + 1
     return (
-        f"In this text head {head_name((layer, head))} opens most at"
+        f"In this text head {parts.head_name((layer, head))} opens most at"
         f" {as_code(sign(text[position]))} (character {position}):"
         f" {opened[layer, head, position]:.2f} against {opened[layer, head].mean():.2f} on average."
     )
@@ -213,12 +204,12 @@ def opener_text(above: np.ndarray) -> str:
         return "No character was read often enough."
     number, layer, head = np.unravel_index(np.nanargmax(above), above.shape)
     return (
-        f"Over all verses head {head_name((layer, head))} opens most at"
+        f"Over all verses head {parts.head_name((layer, head))} opens most at"
         f" {as_code(sign(CHARACTERS[number]))}: {above[number, layer, head]:.2f} above its mean."
     )
 
 
-def gates_csv(models: Models) -> Iterator[Sequence[object]]:
+def gates_csv(models: parts.Models) -> Iterator[Sequence[object]]:
     """Yield a row for every head of every gated model: the share shut, and all bins."""
     yield "model", "seed", "layer", "head", f"share below {SHUT:g}", "bins from 0 to 1"
     for (name, seed), arrays in models.items():

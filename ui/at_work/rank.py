@@ -13,22 +13,8 @@ import streamlit as st
 
 from gating_core.language import MODELS
 from gating_core.training import mean_interval
-from ui.at_work import measured
+from ui.at_work import measured, parts
 from ui.at_work.controls import LEAST, MODEL, MOST, RANKED_HEAD, read_selection
-from ui.at_work.parts import (
-    GREY,
-    LEGEND,
-    MAGENTA,
-    Arrays,
-    Models,
-    draw_csv,
-    draw_explanation,
-    draw_titled,
-    head_name,
-    head_of,
-    level,
-    panels_by_layer,
-)
 from ui.common.language_models import TITLES
 from ui.common.lessons import section
 from ui.common.words import figures, plus_minus
@@ -39,8 +25,8 @@ from ui.language.selection import head_names
 BARS_PIXELS = 190
 VALUES_PIXELS = 165
 STAGES = (  # name, colour, pattern
-    ("before gate", GREY, "/"),
-    ("after gate", MAGENTA, ""),
+    ("before gate", parts.GREY, "/"),
+    ("after gate", parts.MAGENTA, ""),
     ("after W_O", palette.CLASS_COLOURS[0], "x"),
 )
 RAISES, LOWERS, UNDECIDED = "raises", "lowers", "undecided"
@@ -59,24 +45,24 @@ def draw_rank() -> None:
     lifted = summary(arrays, measured.over_seeds(selection.name, "ranks.outputs", seeds), texts)
     why = reason(arrays, head, config.width,
                  config.gate is not None and config.gate.position == "G1")  # fmt: skip
-    draw_titled(("ranks", model, head),
+    parts.draw_titled(("ranks", model, head),
                 lambda: rank_chart(outputs, arrays["ranks.range"], maps.shape[-1], head),
                 section("at_work", "head_ranks"), lifted)  # fmt: skip
     left, right = st.columns([7, 6])
     with left:
-        draw_titled(("singular", model, head), lambda: values_chart(maps, head),
+        parts.draw_titled(("singular", model, head), lambda: values_chart(maps, head),
                     section("at_work", "head_singular"), why)  # fmt: skip
     right.markdown(why)
     st.markdown(lifted)
     with st.container(horizontal=True):
-        draw_explanation("ranks", "ranks", d=maps.shape[-1], texts=texts)
-        draw_csv("Ranks", lambda: ranks_csv(measured.table()))
+        parts.draw_explanation("ranks", "ranks", d=maps.shape[-1], texts=texts)
+        parts.draw_csv("Ranks", lambda: ranks_csv(measured.table()))
 
 
 def chosen(name: str, outputs: np.ndarray) -> Head:
     """Return the head called ``name``: "layer.head", or one by the quotient of ranks (3, L, H)."""
     if name not in (MOST, LEAST):
-        return head_of(name)
+        return parts.head_of(name)
     lift = outputs[1] / outputs[0]
     layer, number = np.unravel_index(lift.argmax() if name == MOST else lift.argmin(), lift.shape)
     return int(layer), int(number)
@@ -104,14 +90,14 @@ def rank_chart(outputs: np.ndarray, ends: np.ndarray, channels: int, head: Head)
         })  # fmt: skip
     column = head[0] * heads + head[1]
     shapes = [
-        level(channels, line={"dash": "dash", "width": 1.5, "color": palette.ACCENT},
+        parts.level(channels, line={"dash": "dash", "width": 1.5, "color": palette.ACCENT},
               label={"text": f"d = {channels}", "textposition": "end", "yanchor": "bottom"}),
         {"type": "rect", "x0": column - 0.5, "x1": column + 0.5, "yref": "paper", "y0": 0, "y1": 1,
          "line": {"width": 0}, "fillcolor": f"{palette.PLANE}33", "layer": "below"},
     ]  # fmt: skip
     return go.Figure({"data": traces, "layout": {
         "height": BARS_PIXELS, "margin": {"l": 48, "r": 8, "t": 26, "b": 36}, "shapes": shapes,
-        "bargap": 0.25, "legend": LEGEND,
+        "bargap": 0.25, "legend": parts.LEGEND,
         "xaxis": {"type": "category", "title": {"text": "head", "standoff": 2}},
         "yaxis": {"range": [0, 1.15 * channels],
                   "title": {"text": "effective rank", "standoff": 4}},
@@ -122,17 +108,17 @@ def values_chart(maps: np.ndarray, head: Head) -> go.Figure:
     """Draw the singular values of all maps (L, H, d), a panel a layer; one ``head`` stands out."""
     layers, _, size = maps.shape
     across = {"range": [0, size + 1], "tickvals": [1, size]}
-    layout = panels_by_layer(layers, across, float(maps.max()), "singular value", 1)
+    layout = parts.panels_by_layer(layers, across, float(maps.max()), "singular value", 1)
     layout["xaxis"]["title"] = {"text": "number", "standoff": 2}
     traces = []
     for each in np.ndindex(*maps.shape[:2]):
-        mode, line = "lines", {"width": 1, "color": GREY}
+        mode, line = "lines", {"width": 1, "color": parts.GREY}
         if each == head:
-            mode, line = "lines+markers", {"width": 2.5, "color": MAGENTA}
+            mode, line = "lines+markers", {"width": 2.5, "color": parts.MAGENTA}
         traces.append({
             "type": "scatter", "mode": mode, "x": np.arange(1, size + 1), "y": maps[each],
             **subplot(each[0]), "line": line, "marker": {"size": 4},
-            "hovertemplate": f"head {head_name(each)}, singular value %{{x}}:"
+            "hovertemplate": f"head {parts.head_name(each)}, singular value %{{x}}:"
             " %{y:.3g}<extra></extra>",
         })  # fmt: skip
     return go.Figure({"data": traces, "layout": {
@@ -149,7 +135,7 @@ def word(low: float, high: float) -> str:
     return RAISES if low > 1 else LOWERS if high < 1 else UNDECIDED
 
 
-def summary(arrays: Arrays, over_seeds: np.ndarray, texts: int) -> str:
+def summary(arrays: parts.Arrays, over_seeds: np.ndarray, texts: int) -> str:
     """Say in how many heads the gate lifts the effective rank, and whether any lies above d.
 
     ``over_seeds`` (S, 3, L, H): the ranks of all seeds.
@@ -181,16 +167,16 @@ def summary(arrays: Arrays, over_seeds: np.ndarray, texts: int) -> str:
 def _example(outputs: np.ndarray, name: str) -> str:
     head = chosen(name, outputs)
     before, after = (figures(float(x[head])) for x in outputs[:2])
-    return f"{name} is {head_name(head)} ({before} → {after})"
+    return f"{name} is {parts.head_name(head)} ({before} → {after})"
 
 
-def reason(arrays: Arrays, head: Head, width: int, between: bool) -> str:
+def reason(arrays: parts.Arrays, head: Head, width: int, between: bool) -> str:
     """Say in two paragraphs why no head's outputs have a rank above d, with this head's numbers.
 
     ``between``: the gate stands after attention and not on the values.
     """
     values = arrays["ranks.maps"][head]
-    d, name = len(values), head_name(head)
+    d, name = len(values), parts.head_name(head)
     before, after, projected = (figures(float(x[head])) for x in arrays["ranks.outputs"])
     low, high = (figures(float(x[head])) for x in arrays["ranks.lift"])
     opened = float(arrays["ranks.opened"][head])
@@ -207,7 +193,7 @@ def reason(arrays: Arrays, head: Head, width: int, between: bool) -> str:
     )
 
 
-def ranks_csv(models: Models) -> Iterator[Sequence[object]]:
+def ranks_csv(models: parts.Models) -> Iterator[Sequence[object]]:
     """Yield a row for every head of every model."""
     stages = [name for name, *_ in STAGES]
     intervals = [f"{name}, {end}" for name in stages for end in ("low", "high")]

@@ -15,22 +15,9 @@ import streamlit as st
 
 from gating_core.at_work import EPSILON, Reading
 from gating_core.training import mean_interval
-from ui.at_work import measured
+from ui.at_work import measured, parts
 from ui.at_work.controls import ALL_HEADS, COMMON, SINK_CONTROLS, TOY, front, resolved
 from ui.at_work.maps_picture import map_chart
-from ui.at_work.parts import (
-    LEGEND,
-    STYLES,
-    Models,
-    draw_csv,
-    draw_explanation,
-    draw_figure,
-    head_name,
-    head_of,
-    layer_axis,
-    level,
-    series,
-)
 from ui.at_work.toy import draw_toy
 from ui.common.language_models import TITLES, UNGATED
 from ui.common.lessons import section
@@ -70,27 +57,27 @@ def _draw_models(selection: TextSelection) -> None:
     head = SINK_CONTROLS["seen_head"].value
     with left:
         maps = {title: _shown(x.weights, head) for title, x in readings.items()}
-        draw_figure(("maps", selection.model, selection.text, head),
+        parts.draw_figure(("maps", selection.model, selection.text, head),
                     lambda: map_chart(maps, selection.text_with_break), here)  # fmt: skip
     with right:
         # The first character's share for a text of this length if all weights were equal.
         uniform = float((1 / np.arange(2, len(selection.text) + 2)).mean())
-        draw_figure(("share", selection.name, uniform),
+        parts.draw_figure(("share", selection.name, uniform),
                     lambda: share_chart(shares, uniform), over_texts)  # fmt: skip
-        draw_figure(("value", selection.name), lambda: value_chart(ratios), over_texts)
+        parts.draw_figure(("value", selection.name), lambda: value_chart(ratios), over_texts)
     st.markdown(f"{over_texts} {here}")
     without, with_gate = LARGE_MODEL
     st.caption(section("at_work", "beside", without=without, gated=with_gate))
     with st.container(horizontal=True):
-        draw_explanation("sinks", "sinks", texts=shares[TITLES[UNGATED]].shape[1])
-        draw_csv("Sinks", lambda: shares_csv(measured.table()))
+        parts.draw_explanation("sinks", "sinks", texts=shares[TITLES[UNGATED]].shape[1])
+        parts.draw_csv("Sinks", lambda: shares_csv(measured.table()))
 
 
 def _shown(weights: np.ndarray, name: str) -> np.ndarray:
     """The maps (L, H, T, T) of all heads, or of the one called ``name``."""
     if name == ALL_HEADS:
         return weights
-    return weights[head_of(name)][None, None]
+    return weights[parts.head_of(name)][None, None]
 
 
 # --- Charts ---------------------------------------------------------------------------------------
@@ -126,15 +113,15 @@ def _by_layer(
 ) -> go.Figure:  # fmt: skip
     """Draw values (S, N, L) of both models on one vertical ``axis``, and horizontal ``lines``."""
     traces: list[dict[str, Any]] = []
-    for (title, of), style in zip(values.items(), STYLES, strict=False):
-        traces += series(title, of, style, shown)
-    shapes = [level(y, line={"dash": "dash", "width": 1, "color": palette.PLANE},
+    for (title, of), style in zip(values.items(), parts.STYLES, strict=False):
+        traces += parts.series(title, of, style, shown)
+    shapes = [parts.level(y, line={"dash": "dash", "width": 1, "color": palette.PLANE},
                     label={"text": text, "textposition": end, "yanchor": side,
                            "font": {"size": 10}}) for y, text, end, side in lines]  # fmt: skip
     return go.Figure({"data": traces, "layout": {
         "height": HEIGHT_PIXELS, "margin": {"l": 52, "r": 8, "t": 24, "b": 34}, "shapes": shapes,
-        "legend": LEGEND, "hovermode": "closest", "yaxis": axis,
-        "xaxis": layer_axis(next(iter(values.values())).shape[-1]),
+        "legend": parts.LEGEND, "hovermode": "closest", "yaxis": axis,
+        "xaxis": parts.layer_axis(next(iter(values.values())).shape[-1]),
     }})  # fmt: skip
 
 
@@ -184,15 +171,15 @@ def change(shares: Mapping[str, np.ndarray]) -> str:
 
 def in_text(readings: Mapping[str, Reading]) -> str:
     """Say which head looks most at the first character of this text."""
-    parts = []
+    phrases = []
     for title, reading in readings.items():
         share = reading.weights[..., 1:, 0].mean(-1)
-        head = head_name(np.unravel_index(share.argmax(), share.shape))
-        parts.append(f"{share_text(float(share.max()))} (head {head}, {title})")
-    return f"In this text the first character gets at most {' and '.join(parts)}."
+        head = parts.head_name(np.unravel_index(share.argmax(), share.shape))
+        phrases.append(f"{share_text(float(share.max()))} (head {head}, {title})")
+    return f"In this text the first character gets at most {' and '.join(phrases)}."
 
 
-def shares_csv(models: Models) -> Iterator[Sequence[object]]:
+def shares_csv(models: parts.Models) -> Iterator[Sequence[object]]:
     """Yield a row for every head of every model."""
     yield "model", "seed", "layer", "head", "share on first", "texts with a sink", "|v1| / others"
     for (name, seed), arrays in models.items():

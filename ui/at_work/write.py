@@ -13,7 +13,7 @@ import streamlit as st
 
 from gating_core.at_work import STRENGTHS, WriteRequest, probabilities_after
 from gating_core.language import CHARACTERS
-from ui.at_work import measured
+from ui.at_work import measured, parts
 from ui.at_work.controls import (
     DRAW,
     MODEL,
@@ -21,17 +21,6 @@ from ui.at_work.controls import (
     WRITE_CONTROLS,
     WriteSelection,
     read_selection,
-)
-from ui.at_work.parts import (
-    GREY,
-    LEGEND,
-    MAGENTA,
-    Models,
-    draw_csv,
-    draw_explanation,
-    draw_figure,
-    error_bars,
-    level,
 )
 from ui.common.control_table import read
 from ui.common.language_models import TITLES, UNGATED
@@ -65,14 +54,16 @@ def draw_write() -> None:
         _draw_writing(request)
     with right:
         st.markdown(section("at_work", "head_next"))
-        draw_figure(("next", request), lambda: next_chart(now, full, strength), next_text(now))
+        parts.draw_figure(
+            ("next", request), lambda: next_chart(now, full, strength), next_text(now)
+        )
         sentence = _draw_losses(selection, strength)
     left.markdown(f"{sentence} {next_text(now)}")
     with st.container(horizontal=True):
-        draw_explanation("writing", "writing", temperature=f"{request.temperature:g}",
+        parts.draw_explanation("writing", "writing", temperature=f"{request.temperature:g}",
                          strength=f"{strength:g}")  # fmt: skip
-        draw_csv("Losses", lambda: losses_csv(measured.table()))
-        draw_csv("Next", lambda: next_csv(now, full, strength))
+        parts.draw_csv("Losses", lambda: losses_csv(measured.table()))
+        parts.draw_csv("Next", lambda: next_csv(now, full, strength))
 
 
 def _draw_writing(request: WriteRequest) -> None:
@@ -108,7 +99,7 @@ def _draw_losses(selection: TextSelection, strength: float) -> str:
         return f"Over the held-out verses: {float(without.mean()):.3f} nats a character."
     sentence = loss_text(gated, without, strength)
     st.markdown(section("at_work", "head_losses"))
-    draw_figure(("losses", selection.name, strength),
+    parts.draw_figure(("losses", selection.name, strength),
                 lambda: loss_chart(gated, without, strength), sentence)  # fmt: skip
     return sentence
 
@@ -127,18 +118,18 @@ def next_chart(probabilities: np.ndarray, full: np.ndarray, strength: float) -> 
     labels = [named(int(number)) for number in best]
     bars = {
         "type": "bar", "x": [*range(len(best))], "y": 100 * probabilities[best],
-        "name": f"λ = {strength:g}", "marker": {"color": MAGENTA}, "customdata": labels,
+        "name": f"λ = {strength:g}", "marker": {"color": parts.MAGENTA}, "customdata": labels,
         "hovertemplate": "“%{customdata}”: %{y:.2f} %<extra></extra>",
     }  # fmt: skip
     marks = {
         "type": "scatter", "mode": "markers", "x": [*range(len(best))], "y": 100 * full[best],
-        "name": "λ = 1", "marker": {"symbol": "line-ew-open", "size": 14, "color": GREY,
-                                    "line": {"width": 2, "color": GREY}},
+        "name": "λ = 1", "marker": {"symbol": "line-ew-open", "size": 14, "color": parts.GREY,
+                                    "line": {"width": 2, "color": parts.GREY}},
         "hovertemplate": "λ = 1: %{y:.2f} %<extra></extra>",
     }  # fmt: skip
     return go.Figure({"data": [bars, marks] if strength < 1 else [bars], "layout": {
         "height": HEIGHT_PIXELS, "margin": {"l": 46, "r": 8, "t": 24, "b": 26},
-        "legend": LEGEND | {"x": 1, "xanchor": "right"},
+        "legend": parts.LEGEND | {"x": 1, "xanchor": "right"},
         "xaxis": {"tickvals": [*range(len(best))], "ticktext": labels, "tickangle": 0,
                   "tickfont": {"family": "monospace"}},
         "yaxis": {"rangemode": "tozero", "title": {"text": "probability, %", "standoff": 4}},
@@ -149,12 +140,12 @@ def loss_chart(gated: np.ndarray, ungated: np.ndarray, strength: float) -> go.Fi
     """Draw the loss of every seed (S, n) at each strength, and of models without a gate (S, 1)."""
     line = {
         "type": "scatter", "mode": "lines+markers", "x": STRENGTHS, "y": gated.mean(0),
-        "line": {"color": MAGENTA, "width": 2.5}, "marker": {"size": 6}, "showlegend": False,
-        "hovertemplate": "λ = %{x}: %{y:.3f} nats<extra></extra>", **error_bars(gated),
+        "line": {"color": parts.MAGENTA, "width": 2.5}, "marker": {"size": 6}, "showlegend": False,
+        "hovertemplate": "λ = %{x}: %{y:.3f} nats<extra></extra>", **parts.error_bars(gated),
     }  # fmt: skip
     seeds = [{
         "type": "scatter", "mode": "lines", "x": STRENGTHS, "y": row, "opacity": 0.35,
-        "line": {"color": MAGENTA, "width": 1}, "hoverinfo": "skip", "showlegend": False,
+        "line": {"color": parts.MAGENTA, "width": 1}, "hoverinfo": "skip", "showlegend": False,
     } for row in gated]  # fmt: skip
     without = float(ungated.mean())
     return go.Figure({"data": [*seeds, line], "layout": {
@@ -163,7 +154,7 @@ def loss_chart(gated: np.ndarray, ungated: np.ndarray, strength: float) -> go.Fi
                                                     "standoff": 2}},
         "yaxis": {"title": {"text": "nats a character", "standoff": 4}},
         "shapes": [
-            level(without, line={"dash": "dash", "width": 1.5, "color": GREY},
+            parts.level(without, line={"dash": "dash", "width": 1.5, "color": parts.GREY},
                   label={"text": "trained without a gate", "textposition": "start",
                          "yanchor": "bottom", "font": {"size": 10}}),
             {"type": "line", "yref": "paper", "x0": strength, "x1": strength, "y0": 0, "y1": 1,
@@ -200,7 +191,7 @@ def loss_text(gated: np.ndarray, ungated: np.ndarray, strength: float) -> str:
     return f"{of} at λ = {strength:g}: **{at:.3f} nats a character**. At λ = 1: {full}. {others}"
 
 
-def losses_csv(models: Models) -> Iterator[Sequence[object]]:
+def losses_csv(models: parts.Models) -> Iterator[Sequence[object]]:
     """Yield a row for every model: its loss at each strength."""
     yield "model", "seed", *(f"λ = {strength:g}" for strength in STRENGTHS)
     for (name, seed), arrays in models.items():
