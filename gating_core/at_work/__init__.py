@@ -16,12 +16,13 @@ from gating_core.at_work.calibration import (
     equal_mass_bins,
     reliability,
 )
-from gating_core.at_work.confidence import QUANTITIES
-from gating_core.at_work.entropies import attention_entropies, prediction_entropies
-from gating_core.at_work.gate_statistics import SHUT, histogram, means_by_character, shut_shares
-from gating_core.at_work.links import attention_gradients, link_costs
-from gating_core.at_work.measured import load_measured, measure
-from gating_core.at_work.measurements import STRENGTHS
+from gating_core.at_work.confidence import (
+    QUANTITIES,
+    attention_entropies,
+    prediction_entropies,
+)
+from gating_core.at_work.gates import SHUT, histogram, means_by_character, shut_shares
+from gating_core.at_work.measured import STRENGTHS, load_measured, measure
 from gating_core.at_work.rank import (
     effective_rank,
     gated_map_singular_values,
@@ -51,8 +52,8 @@ from gating_core.at_work.sinks import (
     sink_share,
 )
 from gating_core.at_work.step_time import StepTime, load_times
-from gating_core.at_work.surfaces import BEFORE, CORNERS
 from gating_core.at_work.toy import ToyRun, joined, load_toy, train_toy
+from gating_core.at_work.wiring import BEFORE, CORNERS, attention_gradients, link_costs
 
 __all__ = [
     "BEFORE",

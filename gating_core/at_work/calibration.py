@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.at_work.resampling import ends
+from gating_core.at_work.resampling import ends, text_draws
 
 BINS = 15
 
@@ -75,12 +75,7 @@ class ResampledReliability:
 
 
 def bootstrap_reliability(
-    confidences: np.ndarray,
-    came: np.ndarray,
-    groups: np.ndarray,
-    resamples: int = 1000,
-    seed: int = 0,
-    bins: int = BINS,
+    confidences: np.ndarray, came: np.ndarray, groups: np.ndarray, resamples: int = 1000
 ) -> ResampledReliability:
     """Resample groups (verses) with replacement, in the bins of all predictions.
 
@@ -88,15 +83,14 @@ def bootstrap_reliability(
     each other, so verses are drawn, not predictions. The calibration error of a resample is biased
     upwards, as that of few predictions is: use differences, or state the bias.
     """
-    sums = _sums(confidences, came, groups, bins)
+    sums = _sums(confidences, came, groups, BINS)
     sums = sums[..., sums[0].sum(0) > 0]
-    total = sums.shape[1]
-    draws = np.random.default_rng(seed).multinomial(total, np.full(total, 1 / total), resamples)
+    draws = text_draws(sums.shape[1], resamples)
     counts, confidence, frequency = (draws @ part for part in sums.astype(float))
     with np.errstate(invalid="ignore"):
         frequencies = np.where(counts > 0, frequency / counts, np.nan)
     errors = np.abs(confidence - frequency).sum(-1) / counts.sum(-1)
-    return ResampledReliability(reliability(confidences, came, bins), errors, frequencies)
+    return ResampledReliability(reliability(confidences, came), errors, frequencies)
 
 
 def _sums(confidences: np.ndarray, came: np.ndarray, groups: np.ndarray, bins: int) -> np.ndarray:

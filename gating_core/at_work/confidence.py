@@ -1,4 +1,4 @@
-"""Confidence of a model over texts: calibration, loss, and entropies.
+"""Confidence of a model over texts: calibration, loss, and entropies in nats.
 
 Shapes: N texts, n characters of all texts, V characters that there are, L layers, H heads, R
 resamples of texts.
@@ -13,7 +13,6 @@ import torch
 
 from gating_core.at_work.batches import Arrays, batches
 from gating_core.at_work.calibration import bootstrap_reliability, classwise_error
-from gating_core.at_work.entropies import attention_entropies, prediction_entropies
 from gating_core.at_work.resampling import RESAMPLES, resampled_means, text_draws
 from gating_core.language import LanguageModel, row_losses
 
@@ -63,3 +62,16 @@ def confidence(model: LanguageModel, texts: Sequence[str]) -> Arrays:
         "resamples": np.stack([top.errors, np.mean(classes, 0), *means]),
         "entropy": (totals[:, 2:].sum(0) / lengths.sum()).reshape(depth, heads),
     }.items()}  # fmt: skip
+
+
+def attention_entropies(weights: torch.Tensor) -> torch.Tensor:
+    """(..., T): the entropy of each query's weights (..., T, n), divided by their sum.
+
+    At most the logarithm of the number of visible keys; NaN where all weights are zero.
+    """
+    return torch.special.entr(weights / weights.sum(-1, keepdim=True)).sum(-1)
+
+
+def prediction_entropies(logits: torch.Tensor) -> torch.Tensor:
+    """(...): the entropy of the softmax of ``logits`` (..., V)."""
+    return torch.special.entr(logits.softmax(-1)).sum(-1)

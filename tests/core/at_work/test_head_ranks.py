@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core.at_work.head_ranks import ranks
-from gating_core.at_work.rank import effective_rank
+from gating_core.at_work.rank import effective_rank, ranks
 from gating_core.attention import GateConfig
 from gating_core.language import LanguageModel, ModelConfig, encode
 

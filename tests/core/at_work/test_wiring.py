@@ -8,8 +8,7 @@ import torch
 
 from gating_core.at_work import load_times
 from gating_core.at_work.step_time import StepTime, time_steps
-from gating_core.at_work.surfaces import block_outputs, block_surfaces
-from gating_core.at_work.wiring import wiring
+from gating_core.at_work.wiring import block_outputs, block_surfaces, wiring
 from gating_core.attention import GateConfig
 from gating_core.geometry import square_grid
 from gating_core.language import LanguageModel, ModelConfig, encode
@@ -67,7 +66,7 @@ def test_a_stream_to_which_nothing_is_added_is_flat_and_others_curve():
 
 
 def test_wirings_are_measured_by_block_and_gates_are_not(monkeypatch):
-    monkeypatch.setattr("gating_core.at_work.surfaces.GRID", square_grid(3))
+    monkeypatch.setattr("gating_core.at_work.wiring.GRID", square_grid(3))
     monkeypatch.setattr("gating_core.at_work.wiring.GRADIENT_TEXTS", 2)
     found = wiring(lively(wiring="parallel"), TEXTS)
     assert found["links"].shape == (2, 3)
