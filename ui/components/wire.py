@@ -30,13 +30,8 @@ def receive(key: str, trigger: str, is_sound: Callable[[Any], bool]) -> Any:
         return None
     if message["serial"] == heard(key):
         return None
-    set_heard(key, message["serial"])
+    st.session_state[f"{key}_heard"] = message["serial"]
     return message
-
-
-def set_heard(key: str, serial: int) -> None:
-    """Note that Python has received this message of the component ``key``."""
-    st.session_state[f"{key}_heard"] = serial
 
 
 def heard(key: str) -> int:
