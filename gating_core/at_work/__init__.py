@@ -52,7 +52,7 @@ from gating_core.at_work.sinks import (
     sink_share,
 )
 from gating_core.at_work.step_time import StepTime, load_times
-from gating_core.at_work.toy import ToyRun, joined, load_toy, train_toy
+from gating_core.at_work.toy import SERIES, ToyRun, joined, load_toy, train_toy
 from gating_core.at_work.wiring import BEFORE, CORNERS, attention_gradients, link_costs
 
 __all__ = [
@@ -62,6 +62,7 @@ __all__ = [
     "EPSILON",
     "KINDS",
     "QUANTITIES",
+    "SERIES",
     "SHUT",
     "STRENGTHS",
     "PairedDifference",

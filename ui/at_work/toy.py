@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.at_work import EPSILON, ToyRun
+from gating_core.at_work import EPSILON, SERIES, ToyRun
 from gating_core.training import mean_interval
 from ui.at_work import measured
 from ui.at_work.controls import SINK_CONTROLS, toy_request
@@ -37,8 +37,6 @@ STYLE_OF = dict(zip(TITLES, (
     (palette.CLASS_COLOURS[0], "dash", "square"),
     (palette.CLASS_COLOURS[1], "dashdot", "diamond"),
 ), strict=True))  # fmt: skip
-COLUMNS = ("sink", "sink_at_triggers", "value_ratio", "gate_at_triggers", "gate_elsewhere",
-           "copied", "loss_elsewhere")  # fmt: skip
 
 
 def draw_toy(seed: DeltaGenerator, button: DeltaGenerator) -> None:
@@ -213,7 +211,7 @@ def _change(by_kind: dict[str, tuple[float, float]]) -> str:
 
 def toy_csv(run: ToyRun) -> Iterator[Sequence[object]]:
     """Yield a row for every kind, seed and measurement."""
-    yield "step", "attention", "seed", *COLUMNS
+    yield "step", "attention", "seed", *SERIES
     for n, k, s in np.ndindex(*run.sink.shape):
-        numbers = (float(getattr(run, name)[n, k, s]) for name in COLUMNS)
+        numbers = (float(getattr(run, name)[n, k, s]) for name in SERIES)
         yield int(run.steps[n]), TITLES[run.request.kinds[k]], run.request.seeds[s], *numbers
