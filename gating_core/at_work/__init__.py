@@ -1,25 +1,16 @@
 """Measure gates in language models: sinks, rank, sparse gates, calibration, wiring."""
 
-from gating_core.at_work.bigram_backcopy import (
-    KINDS,
-    ToyRequest,
-    ToyResult,
-    ToyTraining,
-    draw_texts,
-)
-from gating_core.at_work.calibration import (
+from gating_core.at_work.confidence import (
     BINS,
+    QUANTITIES,
     Reliability,
     ResampledReliability,
+    attention_entropies,
     bootstrap_reliability,
     classwise_error,
     equal_mass_bins,
-    reliability,
-)
-from gating_core.at_work.confidence import (
-    QUANTITIES,
-    attention_entropies,
     prediction_entropies,
+    reliability,
 )
 from gating_core.at_work.gates import SHUT, histogram, means_by_character, shut_shares
 from gating_core.at_work.measured import STRENGTHS, load_measured, measure
@@ -52,7 +43,18 @@ from gating_core.at_work.sinks import (
     sink_share,
 )
 from gating_core.at_work.step_time import StepTime, load_times
-from gating_core.at_work.toy import SERIES, ToyRun, joined, load_toy, train_toy
+from gating_core.at_work.toy import (
+    KINDS,
+    SERIES,
+    ToyRequest,
+    ToyResult,
+    ToyRun,
+    ToyTraining,
+    draw_texts,
+    joined,
+    load_toy,
+    train_toy,
+)
 from gating_core.at_work.wiring import BEFORE, CORNERS, attention_gradients, link_costs
 
 __all__ = [

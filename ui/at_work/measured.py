@@ -26,7 +26,7 @@ from ui.common.language_models import TITLES, UNGATED
 from ui.language.loaded import loaded
 from ui.language.selection import Model
 from ui.limits import READINGS_BYTES
-from ui.work import jobs, pool, writing
+from ui.work import cached_jobs, jobs, pool
 from ui.work.cache import NUMBERS_CACHE, Cache, cached
 from ui.work.job import Job, QueuePosition, State
 from ui.work.shared import stream_together
@@ -108,4 +108,4 @@ def _train(request: ToyRequest) -> Iterator[ToyRun | QueuePosition]:
 
 def written(request: WriteRequest) -> Job:
     """Return the job that writes the text; start it unless it is running, done or was cancelled."""
-    return writing.written(WRITING, write_on, request)
+    return cached_jobs.written(WRITING, write_on, request)
