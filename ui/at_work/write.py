@@ -13,15 +13,7 @@ import streamlit as st
 
 from gating_core.at_work import STRENGTHS, WriteRequest, probabilities_after
 from gating_core.language import CHARACTERS
-from ui.at_work import measured, parts
-from ui.at_work.controls import (
-    DRAW,
-    MODEL,
-    TEXT,
-    WRITE_CONTROLS,
-    WriteSelection,
-    read_selection,
-)
+from ui.at_work import controls, measured, parts
 from ui.common.control_table import read
 from ui.common.language_models import TITLES, UNGATED
 from ui.common.lessons import section
@@ -40,9 +32,9 @@ SHOWN = 14  # characters, the most probable first
 
 def draw_write() -> None:
     """Draw the text as it is written, the next character's probabilities, and losses over λ."""
-    shared = MODEL | {key: TEXT[key] for key in ("typed", "tongue")}
-    selection = read_selection(shared, *WRITE_CONTROLS.values(), gated=False)
-    request = read(WRITE_CONTROLS, WriteSelection).request(selection)
+    shared = controls.MODEL | {key: controls.TEXT[key] for key in ("typed", "tongue")}
+    selection = controls.read_selection(shared, *controls.WRITE_CONTROLS.values(), gated=False)
+    request = read(controls.WRITE_CONTROLS, controls.WriteSelection).request(selection)
     strength = request.strength
     now, full = (
         probabilities_after(measured.reading(selection.model, request.text, at),
@@ -81,7 +73,7 @@ def _draw_writing(request: WriteRequest) -> None:
     jobs.watch(job, draw_text, what=WHAT, share=lambda items: len(items) / room)
     with st.container(horizontal=True):
         st.button("Write another", icon=":material/refresh:", key="write_another",
-                  on_click=DRAW.move_on)  # fmt: skip
+                  on_click=controls.DRAW.move_on)  # fmt: skip
         if job.needs_click:
             jobs.draw_again(measured.WRITING, "Write again", "play_arrow", "write_again")
 
