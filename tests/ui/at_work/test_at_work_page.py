@@ -1,7 +1,5 @@
 """Does the page At work show shipped models at once, read what is typed, and say what is so?"""
 
-import csv
-import io
 from dataclasses import replace
 
 import numpy as np
@@ -10,11 +8,10 @@ import pytest
 from gating_core.at_work import STRENGTHS, ToyRequest, WriteRequest, load_toy, read_text, train_toy
 from gating_core.language import generate, load_model
 from tests.ui import opening
-from tests.ui.opening import mistakes, notes, numbers, open_page
+from tests.ui.opening import csv_rows, mistakes, notes, numbers, open_page
 from ui.at_work import gates, maps_picture, measured, sinks, toy, write
 from ui.at_work.controls import AT_WORK, BEGINNINGS, SPARSE, TABS, WRITE, WriteSelection
 from ui.at_work.sections import SECTIONS
-from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
 from ui.language.selection import TextSelection, resolve, verses
 from ui.limits import READ_CHARACTERS
@@ -46,10 +43,6 @@ def plain(text):
 
 def sentence(app, start):
     return plain(next(m.value for m in app.markdown if m.value.startswith(start)))
-
-
-def read(text):
-    return [*csv.reader(io.StringIO(text))]
 
 
 def test_every_tab_is_a_section_and_all_prose_is_used():
@@ -165,7 +158,7 @@ def test_a_change_is_called_one_beyond_its_interval_only(changes, says):
 
 
 def test_the_shares_are_saved_as_csv():
-    rows = read(csv_text(sinks.shares_csv(measured.table())))
+    rows = csv_rows(sinks.shares_csv(measured.table()))
     assert len(rows) == 1 + 16 * len(measured.table())
     assert float(rows[1][4]) == pytest.approx(measured.table()["none", 0]["sinks.by_head"][0, 0])
 
@@ -182,7 +175,7 @@ def test_the_shipped_toy_is_shown_at_once():
     assert len(lines) == 4
     np.testing.assert_allclose(numbers(lines[0]["y"]), 100 * run.sink[:, 0].mean(-1), rtol=1e-5)
     assert f"{run.steps[-1]} steps" in sentence(app, "**The toy has")
-    rows = read(csv_text(toy.toy_csv(run)))
+    rows = csv_rows(toy.toy_csv(run))
     assert len(rows) == 1 + run.sink.size
     assert float(rows[-1][3]) == pytest.approx(run.sink[-1, -1, -1])
 
@@ -225,7 +218,7 @@ def test_gates_are_drawn_and_counted(gates_page):
     assert "of their values are below 0.1" in sentence(gates_page, "**The gates are")
     drawn = numbers(figure(gates_page, "openers")["data"][0]["z"])
     assert drawn.shape == (16, int((arrays["gates.counts"][1:] >= gates.LEAST_COUNT).sum()))
-    rows = read(csv_text(gates.gates_csv(measured.table())))
+    rows = csv_rows(gates.gates_csv(measured.table()))
     assert len(rows) == 1 + 16 * sum("gates.shut" in of for of in measured.table().values())
 
 

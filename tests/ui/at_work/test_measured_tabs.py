@@ -1,7 +1,5 @@
 """Do the tabs Rank, Confidence and Wiring draw what was measured, and say what follows from it?"""
 
-import csv
-import io
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +8,9 @@ import pytest
 from gating_core.at_work import QUANTITIES, PairedDifference, StepTime
 from gating_core.language import WIRINGS
 from tests.ui import opening
-from tests.ui.opening import open_page
+from tests.ui.opening import csv_rows, open_page
 from ui.at_work import confidence, measured, rank, wiring, wiring_picture
 from ui.at_work.controls import CONFIDENCE, RANK, WIRING
-from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
 from ui.drawing.reliability import reliability_chart
 
@@ -23,10 +20,6 @@ L, H, D = 2, 2, 4
 
 def figure(app, name):
     return opening.figure(app, f"at_work_{name}")
-
-
-def read(text):
-    return [*csv.reader(io.StringIO(text))]
 
 
 def said(app, start):
@@ -109,7 +102,7 @@ def test_ranks_are_drawn_with_d_and_saved(ranks):
     assert (marked.x0, marked.x1) == (1.5, 2.5)
     lines = rank.values_chart(ranks["ranks.maps"], (1, 0)).data
     assert [line.mode for line in lines] == ["lines", "lines", "lines+markers", "lines"]
-    head, *rows = read(csv_text(rank.ranks_csv({("g2", 1): ranks})))
+    head, *rows = csv_rows(rank.ranks_csv({("g2", 1): ranks}))
     assert all(len(row) == len(head) for row in rows)
     assert rows[3][2:7] == ["2", "2", "3.0", "2.0", "1.5"]
     assert rows[3][head.index("after gate, low")] == "1.9"
