@@ -25,7 +25,7 @@ from ui.drawing.characters import sign
 from ui.drawing.panels import subplot
 from ui.drawing.titled import TITLE
 from ui.foreign import as_code
-from ui.language.selection import head_names
+from ui.language.selection import head_name, head_names
 
 STRIP_PIXELS = 205
 HALF_PIXELS = 195
@@ -177,8 +177,8 @@ def summary(shut: np.ndarray, seed: int, name: str) -> str:
         share, over = percent(low), "one seed"
     return (
         f"**The gates are {word(low, high)}**: {share} of their values are below {SHUT:g}"
-        f" ({TITLES[name]}, {over}). Head {parts.head_name(sparsest)} has most of them"
-        f" ({percent(float(shown.max()))} of its values), head {parts.head_name(openest)} fewest"
+        f" ({TITLES[name]}, {over}). Head {head_name(sparsest)} has most of them"
+        f" ({percent(float(shown.max()))} of its values), head {head_name(openest)} fewest"
         f" ({percent(float(shown.min()))})."
     )
 
@@ -192,7 +192,7 @@ def in_text(opened: np.ndarray, text: str) -> str:
     layer, head, before = np.unravel_index(above.argmax(), above.shape)
     position = int(before) + 1
     return (
-        f"In this text head {parts.head_name((layer, head))} opens most at"
+        f"In this text head {head_name((layer, head))} opens most at"
         f" {as_code(sign(text[position]))} (character {position}):"
         f" {opened[layer, head, position]:.2f} against {opened[layer, head].mean():.2f} on average."
     )
@@ -204,7 +204,7 @@ def opener_text(above: np.ndarray) -> str:
         return "No character was read often enough."
     number, layer, head = np.unravel_index(np.nanargmax(above), above.shape)
     return (
-        f"Over all verses head {parts.head_name((layer, head))} opens most at"
+        f"Over all verses head {head_name((layer, head))} opens most at"
         f" {as_code(sign(CHARACTERS[number]))}: {above[number, layer, head]:.2f} above its mean."
     )
 

@@ -5,7 +5,7 @@ Shapes: S seeds, N texts, L layers (blocks), H heads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from typing import Any
 
@@ -38,17 +38,6 @@ def draw_titled(
 ) -> None:
     """Draw a figure with ``title`` above it; the others as for `draw_figure`."""
     draw_figure(key, lambda: titled(make(), title), alt)
-
-
-def head_name(head: Sequence[int] | tuple[np.intp, ...]) -> str:
-    """Return "layer.head", both counted from 1, of a head counted from 0."""
-    return ".".join(str(int(number) + 1) for number in head)
-
-
-def head_of(name: str) -> tuple[int, int]:
-    """Return the head, counted from 0, that `head_name` calls ``name``."""
-    layer, number = (int(part) - 1 for part in name.split("."))
-    return layer, number
 
 
 def seeds_text(count: int) -> str:

@@ -20,7 +20,7 @@ from ui.common.lessons import section
 from ui.common.words import figures, plus_minus
 from ui.drawing import palette
 from ui.drawing.panels import subplot
-from ui.language.selection import head_names
+from ui.language.selection import head_name, head_names, head_of
 
 BARS_PIXELS = 190
 VALUES_PIXELS = 165
@@ -62,7 +62,7 @@ def draw_rank() -> None:
 def chosen(name: str, outputs: np.ndarray) -> Head:
     """Return the head called ``name``: "layer.head", or one by the quotient of ranks (3, L, H)."""
     if name not in (MOST, LEAST):
-        return parts.head_of(name)
+        return head_of(name)
     lift = outputs[1] / outputs[0]
     layer, number = np.unravel_index(lift.argmax() if name == MOST else lift.argmin(), lift.shape)
     return int(layer), int(number)
@@ -118,7 +118,7 @@ def values_chart(maps: np.ndarray, head: Head) -> go.Figure:
         traces.append({
             "type": "scatter", "mode": mode, "x": np.arange(1, size + 1), "y": maps[each],
             **subplot(each[0]), "line": line, "marker": {"size": 4},
-            "hovertemplate": f"head {parts.head_name(each)}, singular value %{{x}}:"
+            "hovertemplate": f"head {head_name(each)}, singular value %{{x}}:"
             " %{y:.3g}<extra></extra>",
         })  # fmt: skip
     return go.Figure({"data": traces, "layout": {
@@ -167,7 +167,7 @@ def summary(arrays: parts.Arrays, over_seeds: np.ndarray, texts: int) -> str:
 def _example(outputs: np.ndarray, name: str) -> str:
     head = chosen(name, outputs)
     before, after = (figures(float(x[head])) for x in outputs[:2])
-    return f"{name} is {parts.head_name(head)} ({before} → {after})"
+    return f"{name} is {head_name(head)} ({before} → {after})"
 
 
 def reason(arrays: parts.Arrays, head: Head, width: int, between: bool) -> str:
@@ -176,7 +176,7 @@ def reason(arrays: parts.Arrays, head: Head, width: int, between: bool) -> str:
     ``between``: the gate stands after attention and not on the values.
     """
     values = arrays["ranks.maps"][head]
-    d, name = len(values), parts.head_name(head)
+    d, name = len(values), head_name(head)
     before, after, projected = (figures(float(x[head])) for x in arrays["ranks.outputs"])
     low, high = (figures(float(x[head])) for x in arrays["ranks.lift"])
     opened = float(arrays["ranks.opened"][head])

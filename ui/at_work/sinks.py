@@ -23,7 +23,7 @@ from ui.common.language_models import TITLES, UNGATED
 from ui.common.lessons import section
 from ui.common.words import percent
 from ui.drawing import palette
-from ui.language.selection import TextSelection
+from ui.language.selection import TextSelection, head_name, head_of
 
 HEIGHT_PIXELS = 186
 SHARE_TICKS = (0.1, 1.0, 10.0, 100.0)  # percent
@@ -77,7 +77,7 @@ def _shown(weights: np.ndarray, name: str) -> np.ndarray:
     """The maps (L, H, T, T) of all heads, or of the one called ``name``."""
     if name == ALL_HEADS:
         return weights
-    return weights[parts.head_of(name)][None, None]
+    return weights[head_of(name)][None, None]
 
 
 # --- Charts ---------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def in_text(readings: Mapping[str, Reading]) -> str:
     phrases = []
     for title, reading in readings.items():
         share = reading.weights[..., 1:, 0].mean(-1)
-        head = parts.head_name(np.unravel_index(share.argmax(), share.shape))
+        head = head_name(np.unravel_index(share.argmax(), share.shape))
         phrases.append(f"{share_text(float(share.max()))} (head {head}, {title})")
     return f"In this text the first character gets at most {' and '.join(phrases)}."
 
