@@ -14,19 +14,17 @@ from gating_core.at_work import (
     Reading,
     ToyRequest,
     ToyRun,
-    WriteRequest,
     joined,
     load_measured,
     load_toy,
     read_text,
     train_toy,
-    write_on,
 )
 from ui.common.language_models import TITLES, UNGATED
 from ui.language.loaded import loaded
 from ui.language.selection import Model
 from ui.limits import READINGS_BYTES
-from ui.work import cached_jobs, jobs, pool
+from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE, Cache, cached
 from ui.work.job import Job, QueuePosition, State
 from ui.work.shared import stream_together
@@ -104,8 +102,3 @@ def _train(request: ToyRequest) -> Iterator[ToyRun | QueuePosition]:
             if run.share == 1:
                 NUMBERS_CACHE.put((TOY, request), run)
             yield run
-
-
-def written(request: WriteRequest) -> Job:
-    """Return the job that writes the text; start it unless it is running, done or was cancelled."""
-    return cached_jobs.written(WRITING, write_on, request)

@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.at_work import STRENGTHS, WriteRequest, probabilities_after
+from gating_core.at_work import STRENGTHS, WriteRequest, probabilities_after, write_on
 from gating_core.language import CHARACTERS
 from ui.at_work import controls, measured, parts
 from ui.common.control_table import read
@@ -24,6 +24,7 @@ from ui.foreign import as_code, as_words
 from ui.language.selection import TextSelection
 from ui.limits import READ_CHARACTERS
 from ui.work import jobs
+from ui.work.cached_jobs import written
 
 WHAT = "Writing"
 HEIGHT_PIXELS = 190
@@ -61,7 +62,7 @@ def draw_write() -> None:
 def _draw_writing(request: WriteRequest) -> None:
     """Draw the text so far, while a job writes it."""
     st.markdown(section("at_work", "head_written"))
-    job = measured.written(request)
+    job = written(measured.WRITING, write_on, request)
     with jobs.dock(measured.WRITING, request):
         jobs.draw_end(job, WHAT, job.items)
     room = READ_CHARACTERS + 1 - len(request.text)
