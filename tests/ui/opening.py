@@ -11,8 +11,8 @@ import numpy as np
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 
-from ui.common.csv_text import csv_text
 from ui.common.link_check import LINE_BREAK
+from ui.common.parts import csv_text
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_SECONDS = 60
