@@ -81,9 +81,8 @@ def _train(request: core.ToyRequest) -> Iterator[core.ToyRun | QueuePosition]:
     """Train some of the kinds on each worker, and yield the run of all, step by step."""
     size = min(pool.POOL.size, len(request.kinds))
     parts = [replace(request, kinds=request.kinds[i::size]) for i in range(size)]
-    ahead: list[deque[core.ToyRun]] = [
-        deque() for _ in parts
-    ]  # of the part that is furthest behind
+    # Runs of each part that are ahead of the part that is furthest behind.
+    ahead: list[deque[core.ToyRun]] = [deque() for _ in parts]
     for event in stream_together(core.train_toy, [(part,) for part in parts]):
         if isinstance(event, QueuePosition):
             yield event
