@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ui.common.page import page
+from ui.common.page import draw_open, page
 
 with page(
     "Experts",
@@ -17,8 +17,4 @@ with page(
     from ui.experts.sections import SECTIONS
 
     warn_about_link(EXPERTS)
-    tabs = EXPERTS["picture"].draw(st)
-    for tab, draw in zip(tabs, SECTIONS.values(), strict=True):
-        with tab:
-            if tab.open:
-                draw()
+    draw_open(EXPERTS["picture"].draw(st), SECTIONS)

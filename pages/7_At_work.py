@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ui.common.page import page
+from ui.common.page import draw_open, page
 
 with page(
     "At work",
@@ -16,8 +16,4 @@ with page(
     from ui.common.link_check import warn_about_link
 
     warn_about_link(AT_WORK)
-    tabs = AT_WORK["tab_at_work"].draw(st)
-    for tab, draw in zip(tabs, SECTIONS.values(), strict=True):
-        with tab:
-            if tab.open:
-                draw()
+    draw_open(AT_WORK["tab_at_work"].draw(st), SECTIONS)

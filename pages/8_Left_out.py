@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ui.common.page import page
+from ui.common.page import draw_open, page
 
 with page(
     "Left out",
@@ -16,8 +16,4 @@ with page(
     from ui.left_out.sections import SECTIONS
 
     warn_about_link(LEFT_OUT)
-    tabs = LEFT_OUT["tab_left_out"].draw(st)
-    for tab, draw in zip(tabs, SECTIONS.values(), strict=False):
-        with tab:
-            if tab.open:
-                draw()
+    draw_open(LEFT_OUT["tab_left_out"].draw(st), SECTIONS)

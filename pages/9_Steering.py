@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ui.common.page import page
+from ui.common.page import draw_open, page
 
 with page(
     "Steering",
@@ -16,8 +16,4 @@ with page(
     from ui.steering.sections import SECTIONS
 
     warn_about_link(STEERING)
-    tabs = STEERING["tab_steering"].draw(st)
-    for tab, draw in zip(tabs, SECTIONS.values(), strict=True):
-        with tab:
-            if tab.open:
-                draw()
+    draw_open(STEERING["tab_steering"].draw(st), SECTIONS)

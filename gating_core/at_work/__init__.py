@@ -1,27 +1,19 @@
 """Measure gates in language models: sinks, rank, sparse gates, calibration, wiring."""
 
-from gating_core.at_work.bigram_backcopy import (
-    KINDS,
-    ToyRequest,
-    ToyResult,
-    ToyTraining,
-    draw_texts,
-)
-from gating_core.at_work.calibration import (
+from gating_core.at_work.confidence import (
     BINS,
+    QUANTITIES,
     Reliability,
     ResampledReliability,
+    attention_entropies,
     bootstrap_reliability,
     classwise_error,
     equal_mass_bins,
+    prediction_entropies,
     reliability,
 )
-from gating_core.at_work.confidence import QUANTITIES
-from gating_core.at_work.entropies import attention_entropies, prediction_entropies
-from gating_core.at_work.gate_statistics import SHUT, histogram, means_by_character, shut_shares
-from gating_core.at_work.links import attention_gradients, link_costs
-from gating_core.at_work.measured import load_measured, measure
-from gating_core.at_work.measurements import STRENGTHS
+from gating_core.at_work.gates import SHUT, histogram, means_by_character, shut_shares
+from gating_core.at_work.measured import STRENGTHS, load_measured, measure
 from gating_core.at_work.rank import (
     effective_rank,
     gated_map_singular_values,
@@ -51,8 +43,19 @@ from gating_core.at_work.sinks import (
     sink_share,
 )
 from gating_core.at_work.step_time import StepTime, load_times
-from gating_core.at_work.surfaces import BEFORE, CORNERS
-from gating_core.at_work.toy import ToyRun, joined, load_toy, train_toy
+from gating_core.at_work.toy import (
+    KINDS,
+    SERIES,
+    ToyRequest,
+    ToyResult,
+    ToyRun,
+    ToyTraining,
+    draw_texts,
+    joined,
+    load_toy,
+    train_toy,
+)
+from gating_core.at_work.wiring import BEFORE, CORNERS, attention_gradients, link_costs
 
 __all__ = [
     "BEFORE",
@@ -61,6 +64,7 @@ __all__ = [
     "EPSILON",
     "KINDS",
     "QUANTITIES",
+    "SERIES",
     "SHUT",
     "STRENGTHS",
     "PairedDifference",

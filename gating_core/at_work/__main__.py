@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import logging
 
-from gating_core.at_work.bigram_backcopy import ToyRequest
 from gating_core.at_work.measured import measure_missing
-from gating_core.at_work.toy import TOY, load_toy, save_toy, train_toy
+from gating_core.at_work.toy import TOY, ToyRequest, load_toy, save_toy, train_toy
 
 
 def main() -> None:

@@ -1,9 +1,12 @@
-"""The shipped file of measurements, and measuring the models that it lacks."""
+"""The measurements of shipped models over the shipped verses, a row each, and their file.
+
+A measurement takes a model and N texts and returns named arrays; none where it does not apply.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,13 +15,40 @@ import numpy as np
 import torch
 
 from gating_core.at_work.batches import Arrays
-from gating_core.at_work.measurements import MEASUREMENTS, Measurements
+from gating_core.at_work.confidence import confidence
+from gating_core.at_work.gates import gates
+from gating_core.at_work.rank import ranks
+from gating_core.at_work.sinks import sinks
+from gating_core.at_work.wiring import wiring
 from gating_core.export.weights import tensor_file, tensors_and_metadata
-from gating_core.language import excerpt_texts, load_model, shipped
+from gating_core.language import LanguageModel, excerpt_texts, load_model, shipped, text_losses
 from gating_core.language.shipped import FOLDER, digest
 
 MEASURED = FOLDER / "measured.safetensors"
+STRENGTHS = tuple(round(0.1 * k, 1) for k in range(11))  # λ at which losses are measured
 Model = tuple[str, int]  # name and seed
+
+
+def strengths(model: LanguageModel, texts: Sequence[str]) -> Arrays:
+    """``sums`` (n, N): the loss of each text in nats at n strengths λ; n = 1 for an ungated model.
+
+    ``counts`` (N,): the characters of each text.
+    """
+    used = STRENGTHS if model.config.gate is not None else STRENGTHS[-1:]
+    results = [text_losses(model, texts, strength=strength) for strength in used]
+    sums, counts = zip(*results, strict=True)
+    return {"sums": torch.stack(sums).float().numpy(), "counts": counts[0].float().numpy()}
+
+
+Measurements = Mapping[str, Callable[[LanguageModel, Sequence[str]], Arrays]]
+MEASUREMENTS: Measurements = {
+    "sinks": sinks,
+    "gates": gates,
+    "strengths": strengths,
+    "ranks": ranks,
+    "confidence": confidence,
+    "wiring": wiring,
+}
 
 
 def measure(

@@ -1,13 +1,80 @@
-"""Effective ranks of a head: of its maps, of its outputs over texts, and with a gate.
+"""The effective rank of heads: of their maps, of outputs before and after the gate, of gated maps.
 
-Shapes: D width, H heads of d channels, N characters of all texts together.
+Shapes: L layers, H heads of d channels, D width, N characters of all texts, R resamples.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import torch
 
+from gating_core.at_work.batches import Arrays, batches
+from gating_core.at_work.resampling import ends, text_draws
 from gating_core.language import LanguageModel
+
+
+def ranks(model: LanguageModel, texts: Sequence[str]) -> Arrays:
+    """Singular values of each head's map, and effective ranks of its outputs over ``texts``.
+
+    ``maps`` (L, H, d): the singular values of W_V W_O. ``outputs`` (3, L, H): the effective rank of
+    the mixed values of all characters before the gate, after it, and after W_O; ``range``
+    (2, 3, L, H): its 95 % interval over texts. ``lift`` (2, L, H): the interval of the quotient of
+    the second and the first. ``opened`` (L, H): the effective rank of all characters' maps
+    W_V diag(g) W_O, as vectors; 1 without a gate. Outputs are not centred.
+    """
+    config = model.config
+    maps = torch.stack([map_singular_values(model, layer) for layer in range(config.depth)])
+    stages_by_layer: list[list[list[torch.Tensor]]] = [[[], [], []] for _ in range(config.depth)]
+    lengths: list[int] = []
+    for batch in batches(model, texts):
+        counted = batch.rows.counted
+        lengths += counted.sum(-1).tolist()
+        for (before, after, gates), record in zip(stages_by_layer, batch.layers, strict=True):
+            before.append(record.ungated.transpose(1, 2)[counted])
+            after.append(record.mixed.transpose(1, 2)[counted])
+            if record.gate is not None:
+                gates.append(record.gate[counted])
+    draws = torch.from_numpy(text_draws(len(texts))).double()
+    ranks, resampled = [], []
+    opened = torch.ones(config.depth, config.heads, dtype=torch.float64)
+    for layer, (before, after, gates) in enumerate(stages_by_layer):
+        stages = [torch.cat(part).double().transpose(0, 1) for part in (before, after)]
+        stages.append(stages[1] @ _narrowed_projection(model, layer))
+        ranks.append(torch.stack([effective_rank(output_singular_values(x)) for x in stages]))
+        resampled.append(torch.stack([_resampled_ranks(x, lengths, draws) for x in stages]))
+        if gates:
+            opened[layer] = effective_rank(
+                gated_map_singular_values(model, layer, torch.cat(gates))
+            )
+    every = torch.stack(resampled, 2)  # (3, R, L, H)
+    return {
+        "maps": maps.float().numpy(),
+        "outputs": torch.stack(ranks, 1).float().numpy(),
+        "range": ends(every.transpose(0, 1).numpy()).astype(np.float32),
+        "lift": ends((every[1] / every[0]).numpy()).astype(np.float32),
+        "opened": opened.float().numpy(),
+    }
+
+
+def _narrowed_projection(model: LanguageModel, layer: int) -> torch.Tensor:
+    """(H, d, d): outputs times this have the nonzero singular values of outputs times W_O.
+
+    W_O (d, D) of a head is this times d orthonormal rows (a QR decomposition).
+    """
+    projection = model.layers[layer].attention.project.weight.detach().double()
+    by_head = projection.unflatten(1, (model.config.heads, -1)).transpose(0, 1)  # (H, D, d)
+    return torch.linalg.qr(by_head).R.mT
+
+
+def _resampled_ranks(
+    outputs: torch.Tensor, lengths: Sequence[int], draws: torch.Tensor
+) -> torch.Tensor:
+    """(R, H): effective ranks of ``outputs`` (H, N, d) in resamples of texts of ``lengths``."""
+    products = torch.stack([part.mT @ part for part in outputs.split(lengths, 1)])
+    squares = torch.linalg.eigvalsh(torch.einsum("rn,nhij->rhij", draws, products))
+    return effective_rank(squares.clamp(min=0).sqrt())
 
 
 def effective_rank(singular_values: torch.Tensor) -> torch.Tensor:

@@ -1,14 +1,44 @@
 """Attention sinks: the weight that a text's characters put on one key, above all on the first.
 
-Shapes: B texts of T characters at most, H heads of d channels. ``counted`` (B, T) is true for the
-characters of a text and false behind its end (`gating_core.language.Rows`).
+Shapes: N texts, of which B make a batch, of T characters at most, L layers, H heads of d channels.
+``counted`` (B, T) is true for the characters of a text and false behind its end
+(`gating_core.language.Rows`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import torch
 
+from gating_core.at_work.batches import Arrays, batches
+from gating_core.language import LanguageModel
+
 EPSILON = 0.3  # the importance from which on Gu et al. call a first key a sink
+
+
+def sinks(model: LanguageModel, texts: Sequence[str]) -> Arrays:
+    """Attention sinks: the weight of the first character, and the length of its value.
+
+    ``by_text`` (N, L) and ``by_head`` (L, H): its mean share of later characters' weights.
+    ``metric`` (L, H): the share of texts with a sink. ``value_ratio`` (L, H): the length of its
+    value over the mean length of the others.
+    """
+    shares, metrics, ratios = [], [], []
+    for batch in batches(model, texts):
+        counted = batch.rows.counted
+        shares.append(_layers(first_shares(x.weights, counted) for x in batch.layers))
+        ratios.append(_layers(first_value_ratios(x.values, counted) for x in batch.layers))
+        metric = _layers(sink_share(x.weights, counted)[None] for x in batch.layers)
+        metrics.append(metric.expand(len(counted), -1, -1))
+    share, ratio, sunk = map(torch.cat, (shares, ratios, metrics))
+    return {"by_text": share.mean(-1).numpy(), "by_head": share.mean(0).numpy(),
+            "metric": sunk.mean(0).numpy(), "value_ratio": ratio.mean(0).numpy()}  # fmt: skip
+
+
+def _layers(parts: Iterator[torch.Tensor]) -> torch.Tensor:
+    """(B, L, H) from (B, H) of each layer."""
+    return torch.stack(list(parts), 1)
 
 
 def importances(weights: torch.Tensor, counted: torch.Tensor) -> torch.Tensor:

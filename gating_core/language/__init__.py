@@ -1,7 +1,7 @@
 """A small language model that reads characters, with every intermediate result accessible."""
 
 from gating_core.language.attention import AttentionRecord, LayerCache
-from gating_core.language.attention_kinds import ATTENTION_KINDS, AttentionKind
+from gating_core.language.attention_kinds import ATTENTION_KINDS, AttentionKind, causal_mask
 from gating_core.language.characters import (
     BREAK,
     CHARACTERS,
@@ -10,7 +10,7 @@ from gating_core.language.characters import (
     left_out,
     without_others,
 )
-from gating_core.language.config import ModelConfig
+from gating_core.language.config import WIRINGS, ModelConfig, Wiring
 from gating_core.language.conversions import (
     CONVERSIONS,
     Conversion,
@@ -22,7 +22,6 @@ from gating_core.language.converting import with_window, without_branch
 from gating_core.language.corpus import LANGUAGES, Verse, excerpt_texts, read_excerpt, texts_of
 from gating_core.language.generate import Written, draw_next, generate, next_probabilities
 from gating_core.language.losses import Rows, mean_loss, row_losses, rows_of, text_losses
-from gating_core.language.masks import causal_mask
 from gating_core.language.model import (
     BlockRecord,
     Edit,
@@ -32,7 +31,6 @@ from gating_core.language.model import (
 )
 from gating_core.language.shipped import MODELS, SEEDS, Card, load_model, shipped
 from gating_core.language.training import LanguageRecipe, Training, TrainingText
-from gating_core.language.wirings import WIRINGS, Wiring
 
 __all__ = [
     "ATTENTION_KINDS",

@@ -11,9 +11,8 @@ import logging
 import sys
 from pathlib import Path
 
-from gating_core.language.conversion_table import convert_table
 from gating_core.language.corpus import make_corpus
-from gating_core.language.table import train_table
+from gating_core.language.table import convert_table, train_table
 
 
 def main() -> None:

@@ -12,9 +12,8 @@ import torch
 from torch import nn
 
 from gating_core.attention import GATE_KINDS
-from gating_core.language.attention_kinds import ATTENTION_KINDS
+from gating_core.language.attention_kinds import ATTENTION_KINDS, causal_mask
 from gating_core.language.config import ModelConfig
-from gating_core.language.masks import causal_mask
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The sizes and parts of a language model."""
+"""The sizes and parts of a language model, and its wirings: what feeds the MLP of a block."""
 
 from __future__ import annotations
 
@@ -8,9 +8,35 @@ from gating_core.attention import GateConfig
 from gating_core.checks import check_choice, check_integer
 from gating_core.language.attention_kinds import ATTENTION_KINDS
 from gating_core.language.characters import CHARACTERS
-from gating_core.language.wirings import WIRINGS
 
 POSITIONS = ("G1", "G2")  # positions of a gate: after attention, and on the values
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """The inputs of the MLP of a later block besides the residual stream x.
+
+    The first block always has the usual wiring. *First attentions last* (FAL: Kim et al., arXiv
+    2510.14614) feeds the MLP of every later block from the first block's attention, so that
+    attention and MLP of a block can run side by side. Where exactly its norms are is our reading of
+    that paper.
+
+    The MLP reads norm(x + A_l), or norm(x) if it does not read its own block's attention; if it
+    reads the first block's, norm(A_1) is added. A_l is the attention output of
+    block l after its projection, and every norm has gains of its own.
+    """
+
+    title: str  # as within a sentence
+    reads_own: bool  # A_l: then the MLP has to wait for the attention of its block
+    reads_first: bool  # A_1
+
+
+WIRINGS = {
+    "usual": Wiring("usual wiring", reads_own=True, reads_first=False),
+    "fal": Wiring("FAL", reads_own=False, reads_first=True),
+    "fal_plus": Wiring("FAL+", reads_own=True, reads_first=True),
+    "parallel": Wiring("attention and MLP side by side", reads_own=False, reads_first=False),
+}
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language.config import ModelConfig
 from gating_core.language.model import LanguageModel
-from gating_core.language.shipped import FOLDER, MODELS, SEEDS, digest, model_of
+from gating_core.language.shipped import FOLDER, MODELS, SEEDS, digest, model_of, recipe_of
 from gating_core.language.training import LanguageRecipe
 
 CONVERTED = FOLDER / "conversions.safetensors"  # losses
@@ -48,9 +49,8 @@ class Conversion:
 
 FALLING = ((0.0, 0.9), (0.4, 0.5), (0.75, 0.0))
 CONVERSIONS = {  # a further conversion is one more row
-    "softmax": Conversion(
-        ships_weights=False
-    ),  # trained on equally long: the reference of all others
+    # Trained on equally long: the reference of all others.
+    "softmax": Conversion(ships_weights=False),
     "window_16": Conversion(window=16),
     "hybrid_16": Conversion(attention="linear_exponential", window=16),
     "linear": Conversion(attention="linear_exponential"),
@@ -100,21 +100,18 @@ def load_converted(path: Path = CONVERTED) -> tuple[dict[Row, Converted], np.nda
         return {}, None
     tensors, about = tensors_and_metadata(path.read_bytes())
     converted = {}
-    for name in CONVERSIONS:
-        for seed in SEEDS:
-            card = about["cards"].get(f"{name}-{seed}")
-            if card is None or card["base"] != digest(CONVERSIONS[name].base, seed):
-                continue
-            prefix = f"{name}-{seed}/"
-            losses = {key.removeprefix(prefix): array for key, array in tensors.items()
-                      if key.startswith(prefix)}  # fmt: skip
-            fields = card["recipe"]
-            training = LanguageRecipe(
-                **fields["training"] | {"betas": tuple(fields["training"]["betas"])}
-            )
-            recipe = ConversionRecipe(**fields | {"training": training})
-            share = tuple(map(tuple, card["share"]))
-            converted[name, seed] = Converted(card["base"], recipe, card["seconds"], share, losses)
+    for name, seed in product(CONVERSIONS, SEEDS):
+        key = f"{name}-{seed}"
+        card = about["cards"].get(key)
+        if card is None or card["base"] != digest(CONVERSIONS[name].base, seed):
+            continue
+        losses = {part.removeprefix(f"{key}/"): array for part, array in tensors.items()
+                  if part.startswith(f"{key}/")}  # fmt: skip
+        recipe = card["recipe"]
+        converted[name, seed] = Converted(
+            card["base"], ConversionRecipe(**recipe | {"training": recipe_of(recipe["training"])}),
+            card["seconds"], tuple(map(tuple, card["share"])), losses,
+        )  # fmt: skip
     return converted, tensors.get("counts")
 
 
@@ -125,15 +122,9 @@ def save_converted(
     tensors = {f"{name}-{seed}/{key}": array.astype(np.float32)
                for (name, seed), result in converted.items()
                for key, array in result.losses.items()}  # fmt: skip
-    cards = {
-        f"{name}-{seed}": {
-            "base": result.base,
-            "recipe": asdict(result.recipe),
-            "seconds": result.seconds,
-            "share": result.share,
-        }
-        for (name, seed), result in converted.items()
-    }
+    cards = {f"{name}-{seed}": {"base": result.base, "recipe": asdict(result.recipe),
+                                "seconds": result.seconds, "share": result.share}
+             for (name, seed), result in converted.items()}  # fmt: skip
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(".new")
     new.write_bytes(tensor_file(tensors | {"counts": counts}, {"cards": cards}))

@@ -15,14 +15,13 @@ import numpy as np
 import torch
 
 from gating_core.checks import check_choice
+from gating_core.language.attention_kinds import EluAttention, LearnedAttention
 from gating_core.language.conversions import (
     CONVERSIONS,
     Conversion,
     ConversionRecipe,
     Converted,
 )
-from gating_core.language.learned_attention import LearnedAttention
-from gating_core.language.linear_attention import EluAttention
 from gating_core.language.losses import text_losses
 from gating_core.language.model import BlockRecord, LanguageModel
 from gating_core.language.shipped import digest, half_precision, load_model, model_of

@@ -19,8 +19,7 @@ from torch.nn import functional
 
 from gating_core.language.attention import AttentionRecord, CausalAttention, LayerCache
 from gating_core.language.attention_kinds import AttentionKind
-from gating_core.language.config import ModelConfig
-from gating_core.language.wirings import WIRINGS
+from gating_core.language.config import WIRINGS, ModelConfig
 from gating_core.randomness import normal
 
 SCALE = 0.05  # standard deviation of all initial matrices

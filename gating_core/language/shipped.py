@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -56,10 +58,9 @@ def digest(name: str, seed: int) -> str:
     return hashlib.sha256(model_path(name, seed).read_bytes()).hexdigest()[:16]
 
 
-def shipped(folder: Path = FOLDER) -> list[tuple[str, int]]:
+def shipped() -> list[tuple[str, int]]:
     """Name and seed of the models whose files there are, in the table's order."""
-    return [(name, seed) for name in MODELS for seed in SEEDS
-            if model_path(name, seed, folder).exists()]  # fmt: skip
+    return [model for model in product(MODELS, SEEDS) if model_path(*model).exists()]
 
 
 def half_precision(model: LanguageModel) -> dict[str, np.ndarray]:
@@ -78,6 +79,11 @@ def model_of(weights: dict[str, np.ndarray], config: ModelConfig) -> LanguageMod
     return model.requires_grad_(False)
 
 
+def recipe_of(fields: dict[str, Any]) -> LanguageRecipe:
+    """The recipe with these ``fields``, as JSON has them."""
+    return LanguageRecipe(**fields | {"betas": tuple(fields["betas"])})
+
+
 def model_file(weights: dict[str, np.ndarray], config: ModelConfig, card: Card) -> bytes:
     """A safetensors file; configuration and card are JSON in its metadata."""
     return tensor_file(weights, {"config": asdict(config), "card": asdict(card)})
@@ -91,8 +97,7 @@ def load_model(name: str, seed: int, folder: Path = FOLDER) -> tuple[LanguageMod
         fields = about["config"]
         gate = None if fields["gate"] is None else GateConfig(**fields["gate"])
         card = about["card"]
-        recipe = LanguageRecipe(**card["recipe"] | {"betas": tuple(card["recipe"]["betas"])})
         model = model_of(weights, ModelConfig(**fields | {"gate": gate}))
-        return model, Card(**card | {"recipe": recipe})
+        return model, Card(**card | {"recipe": recipe_of(card["recipe"])})
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path.name} holds no language model: {error}") from error

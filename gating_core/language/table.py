@@ -1,16 +1,37 @@
-"""Training the table of models, a process for each core."""
+"""Training the tables of models and of conversions, a process for each core."""
 
 from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
+from typing import TypeVar
 
+import numpy as np
 import torch
 
-from gating_core.language.corpus import CORPUS, LANGUAGES, ROOT, read_excerpt, read_verses
-from gating_core.language.losses import mean_loss
+from gating_core.export.weights import tensor_file
+from gating_core.language.conversions import (
+    CONVERSIONS,
+    WEIGHTS_SEED,
+    Converted,
+    Row,
+    load_converted,
+    save_converted,
+    weights_path,
+)
+from gating_core.language.converting import convert
+from gating_core.language.corpus import (
+    CORPUS,
+    LANGUAGES,
+    ROOT,
+    excerpt_texts,
+    read_excerpt,
+    read_verses,
+)
+from gating_core.language.losses import mean_loss, rows_of
 from gating_core.language.model import LanguageModel
 from gating_core.language.shipped import (
     FOLDER,
@@ -26,16 +47,37 @@ from gating_core.language.training import LanguageRecipe, Training, TrainingText
 
 CHECKPOINTS = ROOT / "build" / "models"
 STEPS_BETWEEN = 100  # checkpoints and lines of the log
+T = TypeVar("T")
 
 
 def train_table() -> None:
     """Train all rows of the table that have no file, all of one seed before the next."""
     rows = [(name, seed) for seed in SEEDS for name in MODELS]
-    missing = [row for row in rows if not model_path(*row).exists()]
+    for _ in in_processes(train_row, [row for row in rows if not model_path(*row).exists()]):
+        pass
+
+
+def convert_table() -> None:
+    """Make all conversions that have no results yet, all of one seed before the next.
+
+    Each takes a minute or two of one core; one that was killed starts again.
+    """
+    converted, _ = load_converted()
+    rows = [(name, seed) for seed in SEEDS for name in CONVERSIONS]
+    missing = [row for row in rows if row not in converted]
+    counted = rows_of(excerpt_texts(), MODELS["none"].context).counted
+    counts = counted.sum(-1).numpy().astype(np.float32)
+    for row, result in in_processes(convert_row, missing):
+        converted[row] = result
+        save_converted(converted, counts)
+
+
+def in_processes(work: Callable[..., T], rows: Sequence[tuple[str, int]]) -> Iterator[T]:
+    """Yield what ``work`` returns for each of ``rows``, as they end."""
     # One row for each process: a process is then not forked from one that has computed.
     with ProcessPoolExecutor(os.cpu_count(), initializer=settle, max_tasks_per_child=1) as pool:
-        for done in as_completed([pool.submit(train_row, *row) for row in missing]):
-            done.result()
+        for done in as_completed([pool.submit(work, *row) for row in rows]):
+            yield done.result()
 
 
 def settle() -> None:
@@ -88,3 +130,16 @@ def excerpt_losses(model: LanguageModel) -> dict[str, float]:
              for language in LANGUAGES}  # fmt: skip
     texts["both"] = [text for part in texts.values() for text in part]
     return {part: mean_loss(model, verses) for part, verses in texts.items()}
+
+
+def convert_row(name: str, seed: int) -> tuple[Row, Converted]:
+    """Make one conversion, and write its weights if they are shipped."""
+    text = TrainingText.of(read_verses(CORPUS))
+    result, model = convert(name, seed, text, excerpt_texts())
+    if seed == WEIGHTS_SEED and CONVERSIONS[name].ships_weights:
+        path = weights_path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(tensor_file(half_precision(model), {}))
+    losses = {key: round(float(sums.mean()), 3) for key, sums in result.losses.items()}
+    logging.info("%s %d: %.0f s, nats a text %s", name, seed, result.seconds, losses)
+    return (name, seed), result

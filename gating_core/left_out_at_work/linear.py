@@ -15,14 +15,13 @@ import torch
 import gating_core.left_out as left_out
 from gating_core.checks import check_number
 from gating_core.language import AttentionRecord, BlockRecord, encode, load_model
+from gating_core.language.attention_kinds import ExponentialAttention, LearnedAttention
 from gating_core.language.conversions import (
     CONVERSIONS,
     WEIGHTS_SEED,
     load_conversion,
     load_converted,
 )
-from gating_core.language.learned_attention import LearnedAttention
-from gating_core.language.linear_attention import ExponentialAttention
 from gating_core.language.shipped import SEEDS
 from gating_core.left_out_at_work.models import head_specimen, late_cosine
 

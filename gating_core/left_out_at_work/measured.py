@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from gating_core.at_work import measured as files
 from gating_core.at_work.batches import Arrays
-from gating_core.at_work.measured import Model
-from gating_core.at_work.measurements import Measurements
+from gating_core.at_work.measured import Measurements, Model
 from gating_core.language import shipped
 from gating_core.language.shipped import FOLDER
 from gating_core.left_out_at_work.correction import correction

@@ -12,8 +12,7 @@ from itertools import product
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from ui.how_to_read.parts import SHADES
-from ui.how_to_read.topics import PICTURES, TOPICS
+from ui.how_to_read.topics import PICTURES, SHADES, TOPICS
 
 from .serving import find_chromium, launch, serve
 from .visiting import open_page, settle

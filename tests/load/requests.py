@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from gating_core.experiments.comparison import FIRST_SETTING, STRENGTHS
 from gating_core.steering import BEGINNING
 from tests.load.session import Session, Wrong, nothing_wrong
-from ui.at_work.request import SINKS, SPARSE
+from ui.at_work.controls import SINKS, SPARSE
 from ui.claims.request import StudyRequest as ClaimRequest
 from ui.decision_boundary.controls import VIEW_KEY as BOUNDARY_VIEW
 from ui.decision_boundary.names import TITLES

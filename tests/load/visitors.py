@@ -34,7 +34,7 @@ from tests.load.requests import (
     is_stopped,
 )
 from tests.load.session import Session, Wrong
-from ui.at_work.request import SINKS, SPARSE
+from ui.at_work.controls import SINKS, SPARSE
 from ui.decision_boundary.controls import SEEDS
 from ui.decision_boundary.request import WHO
 from ui.depth.controls import QUANTITY_WORDS as QUANTITIES

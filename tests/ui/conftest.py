@@ -50,7 +50,7 @@ def patient():
     """Pages wait for all strengths of a gate: this one thread measures them more slowly."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ui.work.cached_jobs.AT_ONCE_SECONDS", TIMEOUT_SECONDS)
-        patch.setattr("ui.work.writing.PACE_SECONDS", 0.0)  # nobody reads along
+        patch.setattr("ui.work.cached_jobs.PACE_SECONDS", 0.0)  # nobody reads along
         yield
 
 

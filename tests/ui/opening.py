@@ -1,6 +1,8 @@
 """Open a page by its link, find a component on it, and send messages as that component."""
 
 import base64
+import csv
+import io
 import json
 import re
 from pathlib import Path
@@ -10,6 +12,7 @@ from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 
 from ui.common.link_check import LINE_BREAK
+from ui.common.parts import csv_text
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_SECONDS = 60
@@ -47,6 +50,11 @@ def numbers(packed: dict) -> np.ndarray:
     """Numbers as Plotly packs them."""
     flat = np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"])
     return flat.reshape([int(size) for size in str(packed.get("shape", flat.size)).split(",")])
+
+
+def csv_rows(rows) -> list[list[str]]:
+    """A table as it is saved, read again."""
+    return [*csv.reader(io.StringIO(csv_text(rows)))]
 
 
 def report(app: AppTest, key: str, event: str, *values: object) -> AppTest:

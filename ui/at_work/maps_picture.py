@@ -16,6 +16,7 @@ from ui.drawing.characters import sign
 from ui.drawing.panels import subplot
 
 HEIGHT_PIXELS = 372
+ACROSS = 2  # maps in a row
 BAR_PIXELS = 20  # more where the colour scale lies below the maps
 PER_THOUSAND = 1000  # weights are sent as whole numbers of two bytes
 HIDDEN = 0  # what no query sees; the least weight that is drawn is 1
@@ -30,12 +31,9 @@ SCALE = [
 
 
 def map_chart(
-    maps: Mapping[str, np.ndarray],
-    text: Sequence[str],
-    across: int = 2,
-    height: int = HEIGHT_PIXELS,
+    maps: Mapping[str, np.ndarray], text: Sequence[str], height: int = HEIGHT_PIXELS
 ) -> go.Figure:
-    """Draw the weights (L, H, T, T) of models by title, ``across`` in a row, on one colour scale.
+    """Draw the weights (L, H, T, T) of models by title, two in a row, on one colour scale.
 
     Rows of a map are the characters that look, columns those that are looked at. Where there are
     several maps of a long text, a cell shows the largest weight of several characters.
@@ -47,7 +45,7 @@ def map_chart(
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {}
     notes: list[dict[str, Any]] = []
-    down = -(-len(maps) // across)
+    down = -(-len(maps) // ACROSS)
     for place, (title, weights) in enumerate(maps.items()):
         tiles, step = tiled(weights, side)
         x, y = subplot(place).values()
@@ -56,8 +54,8 @@ def map_chart(
             "type": "heatmap", "z": tiles, "coloraxis": "coloraxis", "xaxis": x, "yaxis": y,
             "hovertemplate": f"“%{{y}}” looks at “%{{x}}”<br>{share}<extra>{title}</extra>",
         })  # fmt: skip
-        row, column = divmod(place, across)
-        domains = _domain(column, across, 0.04), _domain(down - 1 - row, down, 0.12)
+        row, column = divmod(place, ACROSS)
+        domains = _domain(column, ACROSS, 0.04), _domain(down - 1 - row, down, 0.12)
         for axis, begins, count, domain, other in (
             (x, starts[1], tiles.shape[1], domains[0], y),
             (y, starts[0], tiles.shape[0], domains[1], x),
@@ -102,24 +100,18 @@ def tiled(weights: np.ndarray, side: int = 1) -> tuple[np.ndarray, int]:
     In thousandths, at least 1 where a query sees a key and `HIDDEN` elsewhere. A cell is the
     largest of ``side`` x ``side`` weights.
     """
-    weights = _pooled(weights, side)
+    starts = np.arange(0, weights.shape[-1], side)
+    weights = np.maximum.reduceat(np.maximum.reduceat(weights, starts, -2), starts, -1)
     layers, heads, size = weights.shape[:3]
     gap = 1 + size // 24
     step = size + gap
     picture = np.full((layers * step - gap, heads * step - gap), HIDDEN, np.uint16)
     seen = np.tril(np.ones((size, size), bool))
-    for layer in range(layers):
-        for head in range(heads):
-            whole = np.maximum(np.rint(PER_THOUSAND * weights[layer, head]), 1)
-            place = slice(layer * step, layer * step + size), slice(head * step, head * step + size)
-            picture[place] = np.where(seen, whole, HIDDEN)
+    shown = np.where(seen, np.maximum(np.rint(PER_THOUSAND * weights), 1), HIDDEN)
+    for layer, head in np.ndindex(layers, heads):
+        row, column = layer * step, head * step
+        picture[row : row + size, column : column + size] = shown[layer, head]
     return picture, step
-
-
-def _pooled(weights: np.ndarray, side: int) -> np.ndarray:
-    """Return the largest weight of every block of ``side`` x ``side``."""
-    starts = np.arange(0, weights.shape[-1], side)
-    return np.maximum.reduceat(np.maximum.reduceat(weights, starts, -2), starts, -1)
 
 
 def _domain(place: int, count: int, gap: float) -> list[float]:

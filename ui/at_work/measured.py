@@ -10,23 +10,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from gating_core.at_work import (
-    Reading,
-    ToyRequest,
-    ToyRun,
-    WriteRequest,
-    joined,
-    load_measured,
-    load_toy,
-    read_text,
-    train_toy,
-    write_on,
-)
+import gating_core.at_work as core
 from ui.common.language_models import TITLES, UNGATED
 from ui.language.loaded import loaded
 from ui.language.selection import Model
 from ui.limits import READINGS_BYTES
-from ui.work import jobs, pool, writing
+from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE, Cache, cached
 from ui.work.job import Job, QueuePosition, State
 from ui.work.shared import stream_together
@@ -38,7 +27,7 @@ READINGS_CACHE = Cache(READINGS_BYTES)  # what is typed displaces nothing else
 @st.cache_resource(show_spinner=False)
 def table() -> dict[Model, dict[str, Any]]:
     """Return the shipped measurements: arrays by model and name."""
-    return load_measured()
+    return core.load_measured()
 
 
 def models() -> list[Model]:
@@ -57,18 +46,18 @@ def over_seeds(name: str, measurement: str, model_seeds: list[int]) -> np.ndarra
 
 
 @cached(on=READINGS_CACHE)
-def reading(model: Model, text: str, strength: float) -> Reading:
+def reading(model: Model, text: str, strength: float) -> core.Reading:
     """Read a text, in this process: it takes some ten milliseconds."""
-    return read_text(loaded(model), text, strength)
+    return core.read_text(loaded(model), text, strength)
 
 
 @st.cache_resource(show_spinner=False)
-def shipped_toy() -> ToyRun:
+def shipped_toy() -> core.ToyRun:
     """Load the training that comes with the app."""
-    return load_toy()
+    return core.load_toy()
 
 
-def toy(request: ToyRequest) -> tuple[ToyRun | None, Job | None]:
+def toy(request: core.ToyRequest) -> tuple[core.ToyRun | None, Job | None]:
     """Return the toys that were trained here or are shipped, and the job that trains them.
 
     Without any, the job is started, unless the visitor has cancelled it.
@@ -83,29 +72,25 @@ def toy(request: ToyRequest) -> tuple[ToyRun | None, Job | None]:
     return run, job if ours else None
 
 
-def train(request: ToyRequest) -> None:
+def train(request: core.ToyRequest) -> None:
     """Train toys in a job; also a callback."""
-    jobs.start(TOY, lambda: _train(request), about=request, newest=(ToyRun,))
+    jobs.start(TOY, lambda: _train(request), about=request, newest=(core.ToyRun,))
 
 
-def _train(request: ToyRequest) -> Iterator[ToyRun | QueuePosition]:
+def _train(request: core.ToyRequest) -> Iterator[core.ToyRun | QueuePosition]:
     """Train some of the kinds on each worker, and yield the run of all, step by step."""
     size = min(pool.POOL.size, len(request.kinds))
     parts = [replace(request, kinds=request.kinds[i::size]) for i in range(size)]
-    ahead: list[deque[ToyRun]] = [deque() for _ in parts]  # of the part that is furthest behind
-    for event in stream_together(train_toy, [(part,) for part in parts]):
+    # Runs of each part that are ahead of the part that is furthest behind.
+    ahead: list[deque[core.ToyRun]] = [deque() for _ in parts]
+    for event in stream_together(core.train_toy, [(part,) for part in parts]):
         if isinstance(event, QueuePosition):
             yield event
             continue
         number, run = event
         ahead[number].append(run)
         if all(ahead):
-            run = joined(request, [runs.popleft() for runs in ahead])
+            run = core.joined(request, [runs.popleft() for runs in ahead])
             if run.share == 1:
                 NUMBERS_CACHE.put((TOY, request), run)
             yield run
-
-
-def written(request: WriteRequest) -> Job:
-    """Return the job that writes the text; start it unless it is running, done or was cancelled."""
-    return writing.written(WRITING, write_on, request)

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import streamlit as st
 
 from ui.at_work import measured
-from ui.at_work.confidence_section import draw_confidence
-from ui.at_work.gates_section import draw_gates
-from ui.at_work.rank_section import draw_rank
-from ui.at_work.request import CONFIDENCE, RANK, SINKS, SPARSE, WIRING, WRITE
-from ui.at_work.sinks_section import draw_sinks
-from ui.at_work.wiring_section import draw_wiring
-from ui.at_work.write_section import draw_write
+from ui.at_work.confidence import draw_confidence
+from ui.at_work.controls import CONFIDENCE, RANK, SINKS, SPARSE, WIRING, WRITE
+from ui.at_work.gates import draw_gates
+from ui.at_work.rank import draw_rank
+from ui.at_work.sinks import draw_sinks
+from ui.at_work.wiring import draw_wiring
+from ui.at_work.write import draw_write
 from ui.common.language_models import UNGATED
 from ui.common.lessons import section
 

@@ -5,23 +5,21 @@ Shapes: S seeds, N texts, L blocks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from gating_core.language import WIRINGS, Wiring
-from gating_core.training import mean_interval
-from ui.at_work.sinks_picture import series
+from ui.at_work.parts import MAGENTA, STYLES, error_bars, layer_axis, series
 from ui.drawing import palette
 
 DIAGRAM_PIXELS, CHART_PIXELS = 140, 220
 GREY = palette.PLANE
-OWN, FIRST = palette.SIDE_COLOURS["right"], palette.CLASS_COLOURS[1]  # links, as in the lesson
-STYLES = dict(zip(WIRINGS, (
-    (palette.SIDE_COLOURS["left"], "dot", "x"),
-    (palette.SIDE_COLOURS["right"], "solid", "circle"),
+OWN, FIRST = MAGENTA, palette.CLASS_COLOURS[1]  # links, as in the lesson
+STYLE_OF = dict(zip(WIRINGS, (
+    *STYLES,
     (palette.CLASS_COLOURS[1], "dash", "square"),
     (palette.CLASS_COLOURS[2], "dashdot", "diamond"),
 ), strict=True))  # fmt: skip
@@ -90,31 +88,28 @@ def loss_chart(losses: Mapping[str, np.ndarray]) -> go.Figure:
     """Draw losses (S,) by wiring: every seed a dot, the mean with its interval over seeds."""
     traces: list[dict[str, Any]] = []
     for name, values in losses.items():
-        colour, _, symbol = STYLES[name]
+        colour, _, symbol = STYLE_OF[name]
         title = label(name)
-        traces.append({"type": "scatter", "mode": "markers", "x": [title] * len(values),
-                       "y": values, "marker": {"size": 7, "symbol": symbol, "color": colour},
-                       "opacity": 0.7,
-                       "hovertemplate": "%{x}: %{y:.4f} nats<extra></extra>"})  # fmt: skip
-        mean: dict[str, Any] = {
-            "type": "scatter", "mode": "markers", "x": [title], "y": [values.mean()],
-            "marker": {"size": 16, "symbol": "line-ew",
-                       "line": {"width": 2.5, "color": colour}, "color": colour},
-            "hovertemplate": "%{x}, mean: %{y:.4f} nats<extra></extra>",
-        }  # fmt: skip
-        if len(values) > 1:
-            mean["error_y"] = {"type": "data", "array": [mean_interval(values).half_width],
-                               "thickness": 1.5}  # fmt: skip
-        traces.append(mean)
-    return _figure(traces, "nats a character", {}, {"type": "category"})
+        traces += [
+            {"type": "scatter", "mode": "markers", "x": [title] * len(values), "y": values,
+             "marker": {"size": 7, "symbol": symbol, "color": colour}, "opacity": 0.7,
+             "hovertemplate": "%{x}: %{y:.4f} nats<extra></extra>"},
+            {"type": "scatter", "mode": "markers", "x": [title], "y": [values.mean()],
+             "marker": {"size": 16, "symbol": "line-ew",
+                        "line": {"width": 2.5, "color": colour}, "color": colour},
+             "hovertemplate": "%{x}, mean: %{y:.4f} nats<extra></extra>",
+             **error_bars(values[:, None])},
+        ]  # fmt: skip
+    return _figure(traces, {"title": {"text": "nats a character", "standoff": 4}},
+                   {"type": "category"})  # fmt: skip
 
 
 def block_chart(values: Mapping[str, np.ndarray], axis: str, shown: str) -> go.Figure:
     """Draw values (S, N, L) of wirings by block: means, seeds, intervals over texts and seeds."""
     traces = []
     for name, of in values.items():
-        traces += series(label(name), of, STYLES[name], shown)
-    return _figure(traces, axis, {"rangemode": "tozero"}, _blocks(values))
+        traces += series(label(name), of, STYLE_OF[name], shown)
+    return _by_block(traces, axis, values)
 
 
 def curvature_chart(
@@ -123,7 +118,7 @@ def curvature_chart(
     """Draw ∫|K| dA (S, L) by block with its error, and the mean over seeds."""
     traces: list[dict[str, Any]] = []
     for name, total in totals.items():
-        colour, dash, symbol = STYLES[name]
+        colour, dash, symbol = STYLE_OF[name]
         numbers = np.arange(1, total.shape[-1] + 1)
         traces += [
             {"type": "scatter", "mode": "markers", "x": np.tile(numbers + 0.06, len(total)),
@@ -135,29 +130,26 @@ def curvature_chart(
              "name": label(name), "line": {"color": colour, "dash": dash, "width": 2},
              "hovertemplate": f"{label(name)}, mean, block %{{x}}: %{{y:.3g}}<extra></extra>"},
         ]  # fmt: skip
-    return _figure(traces, "∫|K| dA", {"rangemode": "tozero"}, _blocks(totals))
+    return _by_block(traces, "∫|K| dA", totals)
 
 
 def label(name: str) -> str:
     """Return the short name of a wiring."""
-    title = WIRINGS[name].title
-    return {"usual wiring": "usual", "attention and MLP side by side": "side by side"}.get(
-        title, title
-    )
+    return {"usual": "usual", "parallel": "side by side"}.get(name, WIRINGS[name].title)
 
 
-def _blocks(values: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def _by_block(
+    traces: list[dict[str, Any]], name: str, values: Mapping[str, np.ndarray]
+) -> go.Figure:
     depth = max(of.shape[-1] for of in values.values())
-    return {"tickvals": [*range(1, depth + 1)], "range": [0.7, depth + 0.5],
-            "title": {"text": "block", "standoff": 2}}  # fmt: skip
+    vertical = {"title": {"text": name, "standoff": 4}, "rangemode": "tozero"}
+    return _figure(traces, vertical, layer_axis(depth, name="block"))
 
 
 def _figure(
-    traces: Sequence[dict[str, Any]], name: str, vertical: dict[str, Any],
-    across: dict[str, Any],
-) -> go.Figure:  # fmt: skip
+    traces: list[dict[str, Any]], vertical: dict[str, Any], across: dict[str, Any]
+) -> go.Figure:
     return go.Figure({"data": traces, "layout": {
         "height": CHART_PIXELS, "margin": {"l": 52, "r": 6, "t": 8, "b": 36},
-        "showlegend": False, "hovermode": "closest", "xaxis": across,
-        "yaxis": {"title": {"text": name, "standoff": 4}, **vertical},
+        "showlegend": False, "hovermode": "closest", "xaxis": across, "yaxis": vertical,
     }})  # fmt: skip

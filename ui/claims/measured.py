@@ -32,7 +32,7 @@ from ui.claims.sources import (
     load_proofs,
     rows_of,
 )
-from ui.common.figures import figures
+from ui.common.parts import figures
 from ui.limits import STORE_STAMPS_SECONDS
 from ui.work import pool
 from ui.work.cache import cached

@@ -15,8 +15,8 @@ from ui.claims.controls import CLAIMED, choose_claim
 from ui.claims.request import HERE, StudyRequest, model_link
 from ui.claims.running import Status, store_path
 from ui.claims.sources import FILES, ClaimPicture, JudgedStudy, Judgement, Source, file_bytes
-from ui.common.explain import explain
 from ui.common.lessons import section
+from ui.common.parts import explain
 from ui.components.rows import rows
 from ui.foreign import as_words
 from ui.work import pool

@@ -55,7 +55,7 @@ class Control(ABC):
     @property
     def instead(self) -> str:
         """What is shown in place of an unusable value, as text."""
-        return self.shown_instead or self.raw(self.default)
+        return self.shown_instead or self.text(self.default)
 
     @abstractmethod
     def parse(self, text: str) -> Any:
@@ -95,9 +95,13 @@ class Control(ABC):
         """The value in the link of a control that is not drawn; ``None`` if there is none."""
         return self.parse(st.query_params.get(self.key, ""))
 
+    def text(self, value: Any) -> str:
+        """Return ``value`` as text."""
+        return str(self.raw(value))
+
     def texts(self, value: Any) -> list[str]:
         """Return the texts of ``value`` in a link: none for the default."""
-        return [] if value == self.default else [f"{self.raw(value)}"]
+        return [] if value == self.default else [self.text(value)]
 
     def set(self, value: Any) -> None:
         """Set it to ``value``; for callbacks only."""
@@ -176,12 +180,11 @@ class Choices(Control):
     def raw(self, value: Any) -> list[str]:
         return list(value)
 
+    def text(self, value: Any) -> str:
+        return ", ".join(value)
+
     def texts(self, value: Any) -> list[str]:
         return self.raw(value)
-
-    @property
-    def instead(self) -> str:
-        return self.shown_instead or ", ".join(self.default)
 
     def widget(self, where: Where, **more: Any) -> Any:
         first = list(self.default)
@@ -201,10 +204,6 @@ class Number(Control):
         low, high = self.within
         text = f"a {'whole ' if self._type is int else ''}number from {low:g} to {high:g}"
         return f"{text} in steps of {self.step:g}" if self._is_stepped else text
-
-    @property
-    def instead(self) -> str:
-        return self.shown_instead or f"{self.default:g}"
 
     @property
     def _type(self) -> type[int] | type[float]:
@@ -238,8 +237,8 @@ class Number(Control):
     def raw(self, value: Any) -> float:
         return self._type(value)  # Streamlit wants all numbers of a widget to be of one type
 
-    def texts(self, value: Any) -> list[str]:
-        return [text.removesuffix(".0") for text in super().texts(value)]
+    def text(self, value: Any) -> str:
+        return super().text(value).removesuffix(".0")
 
     def move_on(self) -> None:
         """Set it to the next whole number, after the last to the first; for callbacks only."""
@@ -259,18 +258,14 @@ class Flag(Control):
     def expected(self) -> str:
         return "one of true, false"
 
-    @property
-    def instead(self) -> str:
-        return str(self.clean(None)).lower()
-
     def parse(self, text: str) -> bool | None:
         return {"true": True, "false": False}.get(text)
 
     def clean(self, raw: Any) -> bool:
         return bool(self.default if raw is None else raw)
 
-    def texts(self, value: Any) -> list[str]:
-        return [text.lower() for text in super().texts(value)]
+    def text(self, value: Any) -> str:
+        return str(bool(value)).lower()
 
     def widget(self, where: Where, **more: Any) -> Any:
         return where.toggle(self.label, self.clean(None), **more)

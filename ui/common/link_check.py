@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from ui.common.links import InLink, check_link
+from ui.common.links import check_link
+
+if TYPE_CHECKING:  # controls forget these messages
+    from ui.common.controls import Control
 
 KEY = "link_problems"
 LINE_BREAK = "  \n"  # of Markdown
 
 
-def warn_about_link(controls: Mapping[str, InLink]) -> None:
+def warn_about_link(controls: Mapping[str, Control]) -> None:
     """Show a sentence for every parameter of a link to this page whose value cannot be used.
 
     None of these values reaches its control: the link is mended before any control is drawn.

@@ -9,33 +9,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from ui.foreign import as_code, as_words
 from ui.limits import LINK_NUMBERS, QUOTED_CHARACTERS
 
+if TYPE_CHECKING:  # controls read their numbers by this module
+    from ui.common.controls import Control
+
 GRID_SIZE = 61
 DECIMAL = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-
-
-class InLink(Protocol):
-    """The description of a parameter that a control gives."""
-
-    @property
-    def expected(self) -> str:
-        """What the parameter must be."""
-
-    @property
-    def instead(self) -> str:
-        """What is shown where it is not."""
-
-    @property
-    def times(self) -> int:
-        """How often the parameter may stand in the link."""
-
-    def nearest(self, text: str) -> str | None:
-        """Return what is shown for ``text``: itself, the nearest value, or ``None`` if it is no
-        value of the parameter."""
 
 
 def parse_number(text: str) -> float | None:
@@ -64,7 +47,7 @@ def parse_pick(text: str, size: int = GRID_SIZE) -> tuple[int, int] | None:
 
 
 def check_link(
-    parameters: Mapping[str, list[str]], controls: Mapping[str, InLink]
+    parameters: Mapping[str, list[str]], controls: Mapping[str, Control]
 ) -> tuple[dict[str, list[str]], list[str]]:
     """Return corrected parameters by name, and a sentence in Markdown for every wrong value.
 

@@ -10,10 +10,10 @@ a second, the head is on the screen before that, and the browser loads plotly.js
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -114,6 +114,14 @@ def draw_links(group: str, links: dict[str, dict[str, list[str]]], current: str 
             label, icon = (title, page.icon) if here else (f"{page.group} →", None)
             container = st.container(key="page-here", width="content") if title == current else st
             container.page_link(page.path, label=label, icon=icon, query_params=links.get(title))
+
+
+def draw_open(tabs: Iterable[Any], sections: Mapping[str, Callable[[], None]]) -> None:
+    """Draw the one of ``sections`` whose tab is open; the others take no time."""
+    for tab, draw in zip(tabs, sections.values(), strict=True):
+        with tab:
+            if tab.open:
+                draw()
 
 
 def _return(title: str, path: str) -> None:

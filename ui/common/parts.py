@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,8 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from ui.common.csv_text import csv_text
-from ui.common.explain import beats, explain
-from ui.common.figures import figures
 from ui.common.lessons import section
+from ui.limits import CACHED_FIGURES
 
 STYLE = Path(__file__).with_suffix(".css")
 BARE = {"displayModeBar": False}
@@ -26,6 +26,16 @@ def chart_columns(name: str, widths: int | Sequence[float]) -> list[DeltaGenerat
     """Return columns of charts side by side, two in a row where there is no room for more."""
     st.html(STYLE)
     return st.container(key=f"charts-{name}").columns(widths)
+
+
+@st.cache_resource(max_entries=CACHED_FIGURES, show_spinner=False)
+def figures(key: Hashable, _make: Callable[[], list[go.Figure]]) -> list[go.Figure]:
+    """Return what ``_make`` draws; ``key`` names the figure and all that it depends on."""
+    # Plotly imports pandas when it first draws; two threads at once would see half of it. Imported
+    # here and not above: it takes a third of a second, and no first picture needs it.
+    import pandas  # noqa: F401
+
+    return _make()
 
 
 def draw_figure(
@@ -40,9 +50,33 @@ def draw_figure(
     st.plotly_chart(chart, alt=alt, key=f"{page}_{key[0]}", config=BARE, **more)
 
 
+def explain(what: str, text: str, below: Callable[[], None] | None = None) -> None:
+    """Draw the button under a figure that unfolds ``text``, and what is to be drawn ``below``."""
+    key = f"explain_{what.replace(' ', '_')}"
+    with st.popover(f"Explain this plot: {what}", icon=":material/help:", key=key):
+        st.markdown(text)
+        if below is not None:
+            below()
+
+
+def beats(drawn: str, formula: str, look_for: str, misread: str) -> str:
+    """Join the four paragraphs of an explanation."""
+    return (
+        f"**What is drawn.** {drawn}\n\n**The formula, with the numbers on the screen.** {formula}"
+        f"\n\n**What to look for.** {look_for}\n\n**How one could misread it.** {misread}"
+    )
+
+
 def draw_explanation(page: str, what: str, lesson: str, **fields: object) -> None:
     """Draw the button that unfolds the four paragraphs of a section of the lesson."""
     explain(what, beats(*section(page, lesson, **fields).split("\n\n")))
+
+
+def csv_text(rows: Iterable[Sequence[object]]) -> str:
+    """Return ``rows``, the first of them names, as CSV."""
+    out = io.StringIO()
+    csv.writer(out).writerows(rows)
+    return out.getvalue()
 
 
 def draw_csv(name: str, rows: Callable[[], Iterable[Sequence[object]]]) -> None:

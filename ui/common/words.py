@@ -336,15 +336,22 @@ def accuracy_text(accuracy: MeanInterval) -> str:
     return f"{centre}\u00a0% ({low} to {high}\u00a0%)"
 
 
-def paired_text(difference: MeanInterval, count: int, name: str) -> str:
-    """Say in a few words what the paired difference over ``count`` seeds says of ``name``."""
+def _effect_text(difference: MeanInterval, name: str) -> str:
+    """Say by how many points ``name`` helps or hurts; nothing if the interval touches zero."""
     tenths, width = _tenths(difference)
     if abs(tenths) <= width:
-        points = points_text(difference)
-        return f"**{count} seeds cannot show a difference**: {points} points, paired"
+        return ""
     verb = "helps" if tenths > 0 else "hurts"
     by = f"{abs(tenths) / 10:.1f} ± {width / 10:.1f} points"
-    return f"**{name[:1].upper()}{name[1:]} {verb} by {by}**, paired over {count} seeds"
+    return f"**{name[:1].upper()}{name[1:]} {verb} by {by}**"
+
+
+def paired_text(difference: MeanInterval, count: int, name: str) -> str:
+    """Say in a few words what the paired difference over ``count`` seeds says of ``name``."""
+    if effect := _effect_text(difference, name):
+        return f"{effect}, paired over {count} seeds"
+    points = points_text(difference)
+    return f"**{count} seeds cannot show a difference**: {points} points, paired"
 
 
 def difference_text(difference: MeanInterval, count: int, name: str, against: str) -> str:
@@ -353,15 +360,9 @@ def difference_text(difference: MeanInterval, count: int, name: str, against: st
     In percentage points, one decimal, the error rounded up. ``name`` helps or hurts only if the
     printed interval does not touch zero.
     """
-    tenths, width = _tenths(difference)
-    if abs(tenths) <= width:
-        return (
-            f"**{count} seeds cannot show a difference** between {name} and {against}:"
-            f" {points_text(difference)} points, paired by seed."
-        )
-    verb = "helps" if tenths > 0 else "hurts"
-    by = f"{abs(tenths) / 10:.1f} ± {width / 10:.1f} points"
+    if effect := _effect_text(difference, name):
+        return f"{effect}, against {against}: mean of {count} seeds, 95 % interval, paired by seed."
     return (
-        f"**{name[:1].upper()}{name[1:]} {verb} by {by}**, against {against}: mean of {count}"
-        " seeds, 95 % interval, paired by seed."
+        f"**{count} seeds cannot show a difference** between {name} and {against}:"
+        f" {points_text(difference)} points, paired by seed."
     )

@@ -10,11 +10,6 @@ import streamlit as st
 LARGEST_SERIAL = 2**53  # JavaScript counts no further
 
 
-def is_serial(value: Any) -> bool:
-    """Whether this is a number that wire.js could have given to a message."""
-    return type(value) is int and 0 < value <= LARGEST_SERIAL
-
-
 def receive(key: str, trigger: str, is_sound: Callable[[Any], bool]) -> Any:
     """Return the newest message of the component ``key``, once; ``None`` if it was handled before.
 
@@ -24,19 +19,15 @@ def receive(key: str, trigger: str, is_sound: Callable[[Any], bool]) -> Any:
     """
     message = st.session_state[key][trigger]
     try:
-        if not (is_serial(message["serial"]) and is_sound(message)):
+        serial = message["serial"]
+        if not (type(serial) is int and 0 < serial <= LARGEST_SERIAL and is_sound(message)):
             return None
     except (TypeError, KeyError):
         return None
-    if message["serial"] == heard(key):
+    if serial == heard(key):
         return None
-    set_heard(key, message["serial"])
-    return message
-
-
-def set_heard(key: str, serial: int) -> None:
-    """Note that Python has received this message of the component ``key``."""
     st.session_state[f"{key}_heard"] = serial
+    return message
 
 
 def heard(key: str) -> int:

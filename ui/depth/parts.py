@@ -16,9 +16,8 @@ from gating_core.experiments.depth import (
     TrainedDepths,
 )
 from gating_core.geometry import SurfaceResult
-from ui.common.explain import explain
 from ui.common.lessons import section
-from ui.common.parts import draw_figure
+from ui.common.parts import draw_figure, explain
 from ui.common.view_links import frame_to_link, point_to_link
 from ui.common.words import layers_text, percent, rough
 from ui.components.view3d import Legend, view3d

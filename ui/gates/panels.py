@@ -19,9 +19,8 @@ from gating_core.theory import (
     GateDesign,
     MeasuredCounterexample,
 )
-from ui.common.figures import figures
 from ui.common.lessons import section
-from ui.common.parts import BARE
+from ui.common.parts import BARE, figures
 from ui.common.words import error_text, short
 from ui.components.view3d import view3d
 from ui.drawing.colours import scale_of

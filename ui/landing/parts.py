@@ -6,8 +6,8 @@ import streamlit as st
 
 from gating_core.experiments.comparison import PRESETS, STRENGTHS, Setting, strengths_model
 from ui.common import words as common
-from ui.common.figures import figures
 from ui.common.lessons import section
+from ui.common.parts import figures
 from ui.common.view_links import frame_to_link, point_to_link
 from ui.components.strip import strip
 from ui.components.view3d import Legend, view3d

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeVar
+
+import numpy as np
 
 from gating_core.language import (
     BREAK,
@@ -20,9 +22,20 @@ from ui.limits import READ_CHARACTERS
 Model = tuple[str, int]  # name and seed
 
 
+def head_name(head: Sequence[int] | tuple[np.intp, ...]) -> str:
+    """Return "layer.head", both counted from 1, of a head counted from 0."""
+    return ".".join(str(int(number) + 1) for number in head)
+
+
+def head_of(name: str) -> tuple[int, int]:
+    """Return the head that `head_name` calls ``name``."""
+    layer, number = (int(part) - 1 for part in name.split("."))
+    return layer, number
+
+
 def head_names(layers: int, heads: int) -> list[str]:
-    """Return the heads as "layer.head", both counted from 1."""
-    return [f"{layer + 1}.{head + 1}" for layer in range(layers) for head in range(heads)]
+    """Return the names of all heads."""
+    return [head_name(head) for head in np.ndindex(layers, heads)]
 
 
 HEADS = head_names(MODELS["none"].depth, MODELS["none"].heads)  # of every shipped model

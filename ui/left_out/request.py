@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ui.common.language_models import UNGATED
-from ui.language.selection import TextSelection
+from ui.language.selection import TextSelection, head_of
 
 TOP_K, EVICTION, CORRECTION, LINEAR = "Top-k", "Eviction", "Correction", "Linear"
 HEAD, GAUSSIAN, SLOW = "a head", "Gaussian scores", "slow tokens"
@@ -35,8 +35,7 @@ class LeftOutSelection(TextSelection):
     @property
     def layer_and_head(self) -> tuple[int, int]:
         """Layer and head, counted from 0."""
-        layer, head = self.head.split(".")
-        return int(layer) - 1, int(head) - 1
+        return head_of(self.head)
 
     @property
     def dialled(self) -> float:

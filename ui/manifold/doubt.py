@@ -18,9 +18,8 @@ from gating_core.geometry import (
     SurfaceIntegrals,
     opinion_evaluations,
 )
-from ui.common.figures import figures
 from ui.common.lessons import section
-from ui.common.parts import draw_explanation
+from ui.common.parts import draw_explanation, figures
 from ui.common.words import error_text, percent, plus_minus, short
 from ui.drawing import palette
 from ui.drawing.panels import CHART_NAMES

@@ -9,9 +9,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen, Specimen
-from ui.common.explain import beats, explain
 from ui.common.lessons import section
-from ui.common.parts import BARE
+from ui.common.parts import BARE, beats, explain
 from ui.common.view_links import point_to_link
 from ui.common.words import percent, rough
 from ui.components.view3d import Legend, stopped, view3d

@@ -13,9 +13,8 @@ from gating_core.geometry import Integral, SurfaceResult
 from gating_core.proved import ProvedCurvature
 from ui.common.control_table import Controls, table
 from ui.common.controls import Choice, Fold
-from ui.common.explain import beats, explain
 from ui.common.lessons import section
-from ui.common.parts import BARE, draw_csv, draw_figure
+from ui.common.parts import BARE, beats, draw_csv, draw_figure, explain
 from ui.proved import results
 from ui.proved.measured import PROOFS, NoProof, Proof, ProofRequest, ProvableSurface
 

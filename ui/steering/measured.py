@@ -9,7 +9,7 @@ import streamlit as st
 
 import gating_core.steering as core
 from ui.steering.request import Model
-from ui.work import pool, writing
+from ui.work import cached_jobs, pool
 from ui.work.cache import NUMBERS_CACHE, cached
 from ui.work.job import Job
 
@@ -26,7 +26,7 @@ def written(request: core.SteerRequest) -> Job:
     """Return the job that writes the text; start it unless it is running, done or was cancelled."""
     shipped = opening()
     steps = shipped.steps if request == shipped.request else ()
-    return writing.written(WRITING, core.write_judged, request, steps)
+    return cached_jobs.written(WRITING, core.write_judged, request, steps)
 
 
 @dataclass(frozen=True, eq=False)

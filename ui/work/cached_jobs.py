@@ -6,22 +6,27 @@
     if job is not None:
         SHAPED.watch(job, "Fitting a shape")
 
+    job = written("writing", write_on, request)  # a text that appears step by step
+
 After a visitor has cancelled a job, only a click starts it again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 import streamlit as st
 
 from ui.work import jobs, pool
-from ui.work.cache import Cache
+from ui.work.cache import NUMBERS_CACHE, Cache
 from ui.work.job import Job, QueuePosition, State
 from ui.work.semaphore import SCRIPTS
+from ui.work.shared import shared_stream
 
+PACE_SECONDS = 0.03  # between two steps of a text, so that they can be read as they come
 AT_ONCE_SECONDS = 0.5  # a page waits so long for its job: an idle machine may be done by then
 
 K = TypeVar("K", bound=Hashable)
@@ -154,3 +159,30 @@ class CachedJobs(Generic[K, T]):
                     self.cache.put((self.name, key), item)
                     yield _Result(key, item)
                     yield (index + 1) / len(missing)
+
+
+def written(
+    name: str, write: Callable[..., Any], request: Hashable, shipped: Sequence[Any] = ()
+) -> Job:
+    """Return the job ``name`` that writes: a new one, unless this text is written or was stopped.
+
+    ``write`` yields the steps of a request; those that are ``shipped`` are there at once.
+    """
+    job = jobs.current(name)
+    again = jobs.clicked_again(name)
+    if job is not None and job.about == request and not again:
+        return job
+    key = name, request
+    if steps := shipped or NUMBERS_CACHE.find([key]).get(key):
+        return jobs.have(name, list(steps), about=request)
+    return jobs.start(name, lambda: _write(name, write, request), about=request)
+
+
+def _write(name: str, write: Callable[..., Any], request: Hashable) -> Iterator[Any]:
+    steps = []
+    for item in shared_stream(write, request):
+        yield item
+        if not isinstance(item, QueuePosition):
+            steps.append(item)
+            time.sleep(PACE_SECONDS)
+    NUMBERS_CACHE.put((name, request), tuple(steps))

@@ -63,7 +63,7 @@ class Job(Generic[T]):
 
     ``expected`` are the errors whose text is meant for visitors; any other is logged with its
     traceback. A job cancels itself when `keep_alive` was not called for ``patience`` seconds. Of
-    its items the newest ``most`` are there, and of each type in ``newest`` only the newest one.
+    its items the newest `JOB_ITEMS` are there, and of each type in ``newest`` only the newest one.
     ``about`` says what it computes, for its caller; ``kind`` is its name in the log.
     """
 
@@ -75,7 +75,6 @@ class Job(Generic[T]):
         about: object = None,
         expected: tuple[type[Exception], ...] = (),
         patience: float = inf,
-        most: int = JOB_ITEMS,
         newest: tuple[type, ...] = (),
     ) -> None:
         self.about, self.patience = about, patience
@@ -84,7 +83,7 @@ class Job(Generic[T]):
         self.error: BaseException | None = None
         self._expected, self._newest = expected, newest
         self._lock = threading.Lock()
-        self._items: deque[T] = deque(maxlen=most)
+        self._items: deque[T] = deque(maxlen=JOB_ITEMS)
         self._state = State.WAITING
         self._stop = threading.Event()
         self._yielded = threading.Event()

@@ -92,17 +92,14 @@ def start(
     *,
     about: object = None,
     expected: tuple[type[Exception], ...] = (),
-    patience: float = PATIENCE_SECONDS,
     newest: tuple[type, ...] = (),
 ) -> Job[T]:
     """Start a job in place of the one called ``key``, if any. Arguments: see `Job`."""
     jobs = _jobs()
     if key in jobs:
         jobs[key][0].cancel()
-    job = Job(
-        make, kind=key, about=about, expected=(WorkerLost, *expected), patience=patience,
-        newest=newest,
-    ).start()  # fmt: skip
+    job = Job(make, kind=key, about=about, expected=(WorkerLost, *expected),
+              patience=PATIENCE_SECONDS, newest=newest).start()  # fmt: skip
     jobs[key] = job, st.session_state.get("_page", "")
     return job
 
@@ -136,7 +133,6 @@ def watch(
     *,
     what: str | Callable[[list[T]], str],
     share: Share[T] | None = None,
-    every: float = POLL_SECONDS,
 ) -> None:
     """Show how far ``job`` is and ``draw`` its items so far, until it is over.
 
@@ -150,8 +146,8 @@ def watch(
     name = (lambda items: what) if isinstance(what, str) else what
     phase = _phase(job, name)
     # Only a run of the whole page changes the interval of a fragment, or stops its timer.
-    busy = max(every, CROWD_POLL_SECONDS) if pool.POOL.crowded else every
-    seconds = {"queued": max(every, QUEUE_POLL_SECONDS), "over": None}.get(phase, busy)
+    busy = CROWD_POLL_SECONDS if pool.POOL.crowded else POLL_SECONDS
+    seconds = {"queued": QUEUE_POLL_SECONDS, "over": None}.get(phase, busy)
     st.fragment(_draw, run_every=seconds)(job, draw, name, share, phase)
 
 
@@ -251,8 +247,7 @@ def _again(key: str) -> str:
 
 def draw_end(job: Job, what: str, items: list) -> None:
     """Draw the sentence about a job that was cancelled or failed; ``items`` are what it made."""
-    text = end_text(job, what, items)
-    if text:
+    if text := end_text(job, what, items):
         (st.error if job.state is State.FAILED else st.info)(text)
 
 
@@ -264,10 +259,10 @@ def share_of(items: list[Any]) -> float:
 def end_text(job: Job, what: str, items: list, where: str = "") -> str:
     """Return the sentence about a job that was cancelled, perhaps ``where``, or failed."""
     remark = "Results so far are kept." if items else "There are no results yet."
-    if job.state is State.CANCELLED and not job.elapsed:
-        return f"{what} was cancelled before it began."
-    if job.state is State.CANCELLED:
-        return f"{what} was cancelled after {job.elapsed:.0f} s{where}. {remark}"
     if job.state is State.FAILED:
         return f"{what} failed: {job.error_text}. {remark}"
-    return ""
+    if job.state is not State.CANCELLED:
+        return ""
+    if not job.elapsed:
+        return f"{what} was cancelled before it began."
+    return f"{what} was cancelled after {job.elapsed:.0f} s{where}. {remark}"

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gating_core.at_work import KINDS, ToyRequest, ToyTraining, draw_texts
-from gating_core.at_work.bigram_backcopy import ToyLayers
+from gating_core.at_work.toy import ToyLayers
 
 SMALL = ToyRequest(seeds=(0, 1), steps=3, batch=4, length=9, letters=8, width=6)
 

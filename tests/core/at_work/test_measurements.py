@@ -8,7 +8,7 @@ from gating_core.at_work import STRENGTHS, load_measured, measure
 from gating_core.at_work import measured as files
 from gating_core.at_work.batches import TEXTS_AT_ONCE
 from gating_core.at_work.confidence import QUANTITIES
-from gating_core.at_work.measurements import MEASUREMENTS
+from gating_core.at_work.measured import MEASUREMENTS
 from gating_core.attention import GateConfig
 from gating_core.language import (
     CHARACTERS,

@@ -1,4 +1,4 @@
-"""What wirings are compared by: surfaces against a loop, and the measurement's shapes and cases."""
+"""What wirings are compared by: costs of links, gradients against differences, and surfaces."""
 
 from dataclasses import replace
 
@@ -6,13 +6,21 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core.at_work import load_times
+from gating_core.at_work import attention_gradients, link_costs, load_times
 from gating_core.at_work.step_time import StepTime, time_steps
-from gating_core.at_work.surfaces import block_outputs, block_surfaces
-from gating_core.at_work.wiring import wiring
+from gating_core.at_work.wiring import block_outputs, block_surfaces, wiring
 from gating_core.attention import GateConfig
 from gating_core.geometry import square_grid
-from gating_core.language import LanguageModel, ModelConfig, encode
+from gating_core.language import (
+    WIRINGS,
+    LanguageModel,
+    ModelConfig,
+    encode,
+    mean_loss,
+    row_losses,
+    rows_of,
+    text_losses,
+)
 
 CONFIG = ModelConfig(depth=2, width=12, heads=3, context=24)
 TEXTS = ["In the beginning", "Y dijo Dios: Sea la luz", "God said"]
@@ -23,6 +31,48 @@ def lively(**changes):
     for weight in model.parameters():
         weight.mul_(6)
     return model
+
+
+@pytest.mark.parametrize("kind", WIRINGS)
+def test_a_link_costs_the_loss_without_it_less_the_loss_with_it(kind):
+    model = lively(depth=3, wiring=kind).double()
+    costs = link_costs(model, TEXTS[:2])
+    assert costs.shape == (3, 2)
+    whole, counts = text_losses(model, TEXTS[:2])
+    for layer in range(3):
+        cut, _ = text_losses(model, TEXTS[:2], cut=(layer,))
+        torch.testing.assert_close(costs[layer], (cut - whole) / counts)
+    linked = [layer for layer in range(3) if kind != "parallel" or layer == 0]
+    assert [bool(row.any()) for row in costs] == [layer in linked for layer in range(3)]
+
+
+@pytest.mark.parametrize("kind", WIRINGS)
+def test_gradients_are_those_of_finite_differences(kind):
+    model = lively(depth=3, wiring=kind).double()
+    found = attention_gradients(model, TEXTS[:2])
+    assert not any(weight.requires_grad for weight in model.parameters())
+    rows = rows_of(TEXTS[:2], 24)
+    for layer, block in enumerate(model.layers):
+        # Along the gradient itself the loss changes by its length. The bias of a projection is
+        # added to all outputs alike, so a random direction is compared instead.
+        shift = torch.randn(2, 24, 12, generator=torch.Generator().manual_seed(layer)).double()
+
+        def loss(step, block=block, shift=shift):
+            def moved(module, args, output):
+                return output + step * shift
+
+            handle = block.attention.register_forward_hook(moved)
+            losses = row_losses(model(rows.read), rows.targets)[rows.counted].mean()
+            handle.remove()
+            return losses
+
+        step = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
+        (slope,) = torch.autograd.grad(loss(step), step)
+        difference = (loss(1e-5) - loss(-1e-5)) / 2e-5
+        assert float(slope) == pytest.approx(float(difference), rel=1e-5)
+        assert abs(float(slope)) <= float(found[layer] * shift.norm())
+    assert (found > 0).all()
+    assert float(mean_loss(model, TEXTS[:2])) > 0
 
 
 @pytest.mark.parametrize("kind", ["usual", "fal", "parallel"])
@@ -67,7 +117,7 @@ def test_a_stream_to_which_nothing_is_added_is_flat_and_others_curve():
 
 
 def test_wirings_are_measured_by_block_and_gates_are_not(monkeypatch):
-    monkeypatch.setattr("gating_core.at_work.surfaces.GRID", square_grid(3))
+    monkeypatch.setattr("gating_core.at_work.wiring.GRID", square_grid(3))
     monkeypatch.setattr("gating_core.at_work.wiring.GRADIENT_TEXTS", 2)
     found = wiring(lively(wiring="parallel"), TEXTS)
     assert found["links"].shape == (2, 3)

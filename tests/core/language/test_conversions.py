@@ -14,12 +14,12 @@ from gating_core.language import (
     LanguageRecipe,
     ModelConfig,
     TrainingText,
-    conversion_table,
     conversions,
     converting,
     encode,
     excerpt_texts,
     read_excerpt,
+    table,
     text_losses,
 )
 from gating_core.language.conversions import (
@@ -255,14 +255,14 @@ class Pool:
 
 def test_the_table_is_made_seed_by_seed_and_written_row_by_row(monkeypatch):
     pool, saved = Pool(), []
-    monkeypatch.setattr(conversion_table, "load_converted",
+    monkeypatch.setattr(table, "load_converted",
                         lambda: ({("window_16", 0): converted(0)}, None))  # fmt: skip
-    monkeypatch.setattr(conversion_table, "save_converted",
+    monkeypatch.setattr(table, "save_converted",
                         lambda rows, counts: saved.append((list(rows), counts)))  # fmt: skip
-    monkeypatch.setattr(conversion_table, "ProcessPoolExecutor", lambda *_, **__: pool)
-    monkeypatch.setattr(conversion_table, "as_completed", iter)
+    monkeypatch.setattr(table, "ProcessPoolExecutor", lambda *_, **__: pool)
+    monkeypatch.setattr(table, "as_completed", iter)
     with pytest.raises(KeyboardInterrupt):
-        conversion_table.convert_table()
+        table.convert_table()
     rows = [(name, seed) for seed in (0, 1, 2) for name in CONVERSIONS]
     assert pool.rows == [row for row in rows if row != ("window_16", 0)]
     assert [made for made, _ in saved] == [[("window_16", 0), *pool.rows[:n]] for n in (1, 2, 3)]

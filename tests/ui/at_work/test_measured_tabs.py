@@ -1,7 +1,5 @@
 """Do the tabs Rank, Confidence and Wiring draw what was measured, and say what follows from it?"""
 
-import csv
-import io
 from dataclasses import replace
 
 import numpy as np
@@ -10,18 +8,9 @@ import pytest
 from gating_core.at_work import QUANTITIES, PairedDifference, StepTime
 from gating_core.language import WIRINGS
 from tests.ui import opening
-from tests.ui.opening import open_page
-from ui.at_work import (
-    confidence_picture,
-    confidence_words,
-    measured,
-    rank_picture,
-    rank_words,
-    wiring_picture,
-    wiring_words,
-)
-from ui.at_work.request import CONFIDENCE, RANK, WIRING
-from ui.common.csv_text import csv_text
+from tests.ui.opening import csv_rows, open_page
+from ui.at_work import confidence, measured, rank, wiring, wiring_picture
+from ui.at_work.controls import CONFIDENCE, RANK, WIRING
 from ui.common.lessons import sections
 from ui.drawing.reliability import reliability_chart
 
@@ -31,10 +20,6 @@ L, H, D = 2, 2, 4
 
 def figure(app, name):
     return opening.figure(app, f"at_work_{name}")
-
-
-def read(text):
-    return [*csv.reader(io.StringIO(text))]
 
 
 def said(app, start):
@@ -70,9 +55,9 @@ def ranks():
 
 def test_a_rule_chooses_the_head(ranks):
     outputs = ranks["ranks.outputs"]
-    assert rank_words.chosen(rank_words.MOST, outputs) == (0, 0)
-    assert rank_words.chosen(rank_words.LEAST, outputs) == (1, 1)
-    assert rank_words.chosen("2.1", outputs) == (1, 0)
+    assert rank.chosen(rank.MOST, outputs) == (0, 0)
+    assert rank.chosen(rank.LEAST, outputs) == (1, 1)
+    assert rank.chosen("2.1", outputs) == (1, 0)
 
 
 @pytest.mark.parametrize(("ends", "word"), [
@@ -80,12 +65,12 @@ def test_a_rule_chooses_the_head(ranks):
     ((1.0, 1.1), "undecided"), ((1.0, 1.0), "undecided"),
 ])  # fmt: skip
 def test_a_rank_is_raised_only_beyond_its_interval(ends, word):
-    assert rank_words.word(*ends) == word
+    assert rank.word(*ends) == word
 
 
 def test_the_summary_counts_heads_and_never_claims_a_rank_above_d(ranks):
     outputs = ranks["ranks.outputs"]
-    text = rank_words.summary(ranks, outputs[None], 7)
+    text = rank.summary(ranks, outputs[None], 7)
     assert "**The gate raises the effective rank in 2, lowers the effective rank in 1, does" in text
     assert "neither for certain in 1 of 4 heads**" in text
     assert "most lifted is 1.1 (1.00 → 3.00), least lifted is 2.2 (3.00 → 2.00)" in text
@@ -94,30 +79,30 @@ def test_the_summary_counts_heads_and_never_claims_a_rank_above_d(ranks):
     assert "No rank lies above d = 4, and none can" in text
     # A number that algebra forbids would be said, not hidden.
     wrong = ranks | {"ranks.outputs": outputs + 2}
-    assert "6 lie above d" not in rank_words.summary(wrong, outputs[None], 7)
-    assert "above d = 4, and none can" not in rank_words.summary(wrong, outputs[None], 7)
+    assert "6 lie above d" not in rank.summary(wrong, outputs[None], 7)
+    assert "above d = 4, and none can" not in rank.summary(wrong, outputs[None], 7)
     three = np.stack([outputs, outputs, outputs + 0.1])
-    assert "(mean of heads, 3 seeds)" in rank_words.summary(ranks, three, 7)
+    assert "(mean of heads, 3 seeds)" in rank.summary(ranks, three, 7)
 
 
 def test_the_reason_has_the_numbers_of_its_head(ranks):
-    text = rank_words.reason(ranks, (0, 0), 8, between=True)
+    text = rank.reason(ranks, (0, 0), 8, between=True)
     for part in ("head 1.1", "8 × 4 times 4 × 8", "4.00 to 1.00", "1.00 → 3.00", "× 2.95 to 3.05",
                  "2.50 after W_O", "query's character", "above d = 4 (proved)"):  # fmt: skip
         assert part in text
-    assert "key's character" in rank_words.reason(ranks, (0, 0), 8, between=False)
+    assert "key's character" in rank.reason(ranks, (0, 0), 8, between=False)
 
 
 def test_ranks_are_drawn_with_d_and_saved(ranks):
-    chart = rank_picture.rank_chart(ranks["ranks.outputs"], ranks["ranks.range"], D, (1, 0))
+    chart = rank.rank_chart(ranks["ranks.outputs"], ranks["ranks.range"], D, (1, 0))
     assert list(chart.data[0].y) == [1, 2, 2, 3]
     np.testing.assert_allclose(chart.data[1].error_y.array, 0.1)
     line, marked = chart.layout.shapes
     assert line.y0 == line.y1 == D
     assert (marked.x0, marked.x1) == (1.5, 2.5)
-    lines = rank_picture.values_chart(ranks["ranks.maps"], (1, 0)).data
+    lines = rank.values_chart(ranks["ranks.maps"], (1, 0)).data
     assert [line.mode for line in lines] == ["lines", "lines", "lines+markers", "lines"]
-    head, *rows = read(csv_text(rank_words.ranks_csv({("g2", 1): ranks})))
+    head, *rows = csv_rows(rank.ranks_csv({("g2", 1): ranks}))
     assert all(len(row) == len(head) for row in rows)
     assert rows[3][2:7] == ["2", "2", "3.0", "2.0", "1.5"]
     assert rows[3][head.index("after gate, low")] == "1.9"
@@ -132,24 +117,24 @@ def test_ranks_are_drawn_with_d_and_saved(ranks):
     ([0.02] * 2, 0.001, "too few seeds"), ([0.003] * 3, 0.001, "hardly different"),
 ])  # fmt: skip
 def test_verdicts_follow_interval_and_margin(by_seed, half, word):
-    assert confidence_words.word(difference(by_seed, half), 0.005) == word
+    assert confidence.word(difference(by_seed, half), 0.005) == word
 
 
 def test_the_summary_has_no_verdict_with_few_seeds():
     values = np.ones((3, len(QUANTITIES)))
     resamples = np.ones((*values.shape, 4))
-    found = confidence_words.differences((values, values), (resamples, resamples))
-    text = confidence_words.summary(found, values, values)
+    found = confidence.differences((values, values), (resamples, resamples))
+    text = confidence.summary(found, values, values)
     assert text.count("**hardly different**") == len(QUANTITIES)
     assert "too few" not in text
-    found = confidence_words.differences((values, values - 0.9), (resamples, resamples))
-    text = confidence_words.summary(found, values - 0.9, values)
+    found = confidence.differences((values, values - 0.9), (resamples, resamples))
+    text = confidence.summary(found, values - 0.9, values)
     assert text.count("**lower**") == len(QUANTITIES)  # gated less ungated
     for count in (1, 2):
         values, found = values[:count], {
             name: replace(of, by_seed=of.by_seed[:count]) for name, of in found.items()
         }  # fmt: skip
-        text = confidence_words.summary(found, values, values)
+        text = confidence.summary(found, values, values)
         assert "too few for a verdict" in text
         assert "**lower**" not in text
 
@@ -157,11 +142,11 @@ def test_the_summary_has_no_verdict_with_few_seeds():
 def test_bins_off_the_diagonal_are_counted():
     bins = np.array([[0.2, 0.5, 0.9], [0.2, 0.3, 0.6], [9, 9, 9]])
     ends = np.array([bins[1] - 0.05, bins[1] + 0.05])
-    text = confidence_words.diagram_text(bins, ends)
+    text = confidence.diagram_text(bins, ends)
     assert text == "2 of 3 bins lie off the diagonal, mostly too sure"
-    assert "not sure enough" in confidence_words.diagram_text(np.roll(bins, 1, 0)[[2, 1, 0]] * 0 + [
+    assert "not sure enough" in confidence.diagram_text(np.roll(bins, 1, 0)[[2, 1, 0]] * 0 + [
         [0.2], [0.9], [9]], np.array([[0.8] * 3, [1.0] * 3]))  # fmt: skip
-    right = confidence_words.diagram_text(bins[[0, 0, 2]], np.array([bins[0] - 1, bins[0] + 1]))
+    right = confidence.diagram_text(bins[[0, 0, 2]], np.array([bins[0] - 1, bins[0] + 1]))
     assert right == "0 of 3 bins lie off the diagonal"
     chart = reliability_chart([("a", bins, ends)], 300)
     assert list(chart.data[0].x) == [0.2, 0.5, 0.9]
@@ -172,8 +157,8 @@ def test_bins_off_the_diagonal_are_counted():
 
 def test_differences_are_drawn_in_margins():
     found = {name: difference([margin, 3 * margin], margin) for name, margin in (
-        (name, x.margin) for name, x in confidence_words.TABLE.items())}  # fmt: skip
-    dots, means = confidence_picture.difference_chart(found).data
+        (name, x.margin) for name, x in confidence.TABLE.items())}  # fmt: skip
+    dots, means = confidence.difference_chart(found).data
     np.testing.assert_allclose(dots.x, [1, 3] * len(QUANTITIES))
     np.testing.assert_allclose(means.x, 2)
     np.testing.assert_allclose(means.error_x.array, 1)
@@ -183,38 +168,38 @@ def test_differences_are_drawn_in_margins():
 
 
 def test_diagrams_follow_the_table():
-    for name, wiring in WIRINGS.items():
-        chart = wiring_picture.diagram(wiring, 3)
+    for name, row in WIRINGS.items():
+        chart = wiring_picture.diagram(row, 3)
         colours = [note.arrowcolor for note in chart.layout.annotations]
-        assert colours.count(wiring_picture.OWN) == (3 if wiring.reads_own else 1)
-        assert colours.count(wiring_picture.FIRST) == (2 if wiring.reads_first else 0)
+        assert colours.count(wiring_picture.OWN) == (3 if row.reads_own else 1)
+        assert colours.count(wiring_picture.FIRST) == (2 if row.reads_first else 0)
         boxes = [shape for shape in chart.layout.shapes if shape.type == "rect"]
         assert [box.label.text for box in boxes] == ["A1", "M1", "A2", "M2", "A3", "M3"]
         same_time = boxes[2].x0 == boxes[3].x0
-        assert same_time != wiring.reads_own
-        text = wiring_words.feeds(name)
-        assert ("A of its block" in text, "A1" in text) == (wiring.reads_own, wiring.reads_first)
+        assert same_time != row.reads_own
+        text = wiring.feeds(name)
+        assert ("A of its block" in text, "A1" in text) == (row.reads_own, row.reads_first)
 
 
 def test_losses_have_verdicts_and_a1_is_credited_only_where_the_control_is_not_ahead():
     losses = {"usual": np.array([1.3, 1.3, 1.3]), "fal": np.array([1.2, 1.2, 1.2])}
-    text = wiring_words.loss_text(losses, {"fal": difference([-0.1] * 3, 0.02)}, "usual")
+    text = wiring.loss_text(losses, {"fal": difference([-0.1] * 3, 0.02)}, "usual")
     assert "usual 1.300 nats" in text
     assert "FAL **lower** (−0.10 ± 0.02)" in text
-    few = wiring_words.loss_text(losses, {"fal": difference([-0.1] * 2, 0.02)}, "usual")
+    few = wiring.loss_text(losses, {"fal": difference([-0.1] * 2, 0.02)}, "usual")
     assert "no verdict" in few
     assert "**lower**" not in few
     down, same = difference([-0.1] * 3, 0.02), difference([0.0] * 3, 0.005)
-    assert "**A1 helps**" in wiring_words.gain_text(down, same)
-    assert "**A1 helps**" not in wiring_words.gain_text(down, down)
-    assert "**A1 helps**" not in wiring_words.gain_text(same, same)
-    assert wiring_words.gain_text(difference([-0.1], 0.02), same) == ""
+    assert "**A1 helps**" in wiring.gain_text(down, same)
+    assert "**A1 helps**" not in wiring.gain_text(down, down)
+    assert "**A1 helps**" not in wiring.gain_text(same, same)
+    assert wiring.gain_text(difference([-0.1], 0.02), same) == ""
 
 
 def test_blocks_are_compared_with_the_usual_wiring():
     links = np.broadcast_to([0.1, 0.5, 0.2], (2, 5, 3))
     gradients = np.ones((2, 5, 3))
-    text = wiring_words.blocks_text(
+    text = wiring.blocks_text(
         {"usual": links, "fal": links[..., ::-1] / 10},
         {"usual": gradients, "fal": 2 * gradients},
         "usual",
@@ -224,10 +209,10 @@ def test_blocks_are_compared_with_the_usual_wiring():
     assert "usual ×" not in text
     totals = {"usual": np.array([[1.0, 3.0]]), "fal": np.array([[1.0, 2.0], [1.0, 2.2]])}
     errors = {name: np.full_like(of, 0.1) for name, of in totals.items()}
-    text = wiring_words.curvature_text(totals, errors, complete=False)
+    text = wiring.curvature_text(totals, errors, complete=False)
     assert "usual 3.0 ± 0.1" in text
     assert "lower estimates" in text
-    assert "lower estimates" not in wiring_words.curvature_text(totals, errors, complete=True)
+    assert "lower estimates" not in wiring.curvature_text(totals, errors, complete=True)
 
 
 @pytest.mark.parametrize(("side", "word"), [
@@ -235,11 +220,11 @@ def test_blocks_are_compared_with_the_usual_wiring():
 ])  # fmt: skip
 def test_times_are_of_this_machine_and_the_papers_are_not(side, word):
     times = StepTime(2, 1, 8, (2.0,) * 3, (1.0,) * 3, side)
-    text = wiring_words.time_text(times)
+    text = wiring.time_text(times)
     assert f"**{word}**" in text
     assert "2 cores" in text
     assert "not measured here" in text
-    assert wiring_words.time_text(None).startswith("Kim et al.")
+    assert wiring.time_text(None).startswith("Kim et al.")
 
 
 def test_charts_of_blocks_have_a_line_a_wiring():

@@ -7,7 +7,7 @@ import pytest
 
 from tests.ui.opening import component, mistakes, open_page, report
 from tests.ui.payload import unpack
-from ui.common.figures import figures
+from ui.common.parts import figures
 from ui.depth import measured
 from ui.depth.parts import VIEW_KEY
 from ui.depth.request import SHIPPED, UNTRAINED

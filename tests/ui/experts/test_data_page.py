@@ -20,8 +20,8 @@ from gating_core.experts import (
 from gating_core.training import MeanInterval
 from tests.each import each
 from tests.ui.opening import mistakes, notes, open_page
-from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
+from ui.common.parts import csv_text
 from ui.experts import data_words, measured
 from ui.experts import sections as page_sections
 from ui.experts.data_words import FULL, NOT, SLOW, UNDECIDED, word

@@ -20,8 +20,8 @@ from gating_core.experts import (
 from gating_core.tasks import EXAMPLE_CSV, parse_csv
 from gating_core.training import TrainingDiverged
 from tests.ui.opening import data_of, mistakes, notes, open_page, report
-from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
+from ui.common.parts import csv_text
 from ui.common.words import short
 from ui.components.tree import is_share
 from ui.decision_boundary.request import experts_link

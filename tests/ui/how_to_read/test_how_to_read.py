@@ -8,8 +8,7 @@ from tests.ui.opening import open_page
 from ui.common.lessons import section, sections
 from ui.common.links import check_link
 from ui.common.page import CURVATURE, PAGES
-from ui.how_to_read.parts import SHADES
-from ui.how_to_read.topics import PICTURES, TOPICS
+from ui.how_to_read.topics import PICTURES, SHADES, TOPICS
 
 PAGE = "pages/10_How_to_read.py"
 WITH_PICTURE = [name for name, topic in TOPICS.items() if topic.page]

@@ -18,8 +18,8 @@ from gating_core.left_out_at_work import (
     CorrectionRequest,
 )
 from tests.ui.opening import open_page
-from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
+from ui.common.parts import csv_text
 from ui.left_out import correction_results as results
 from ui.left_out.correction_results import NONE
 from ui.left_out.request import CORRECTION

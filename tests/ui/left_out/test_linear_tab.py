@@ -8,8 +8,8 @@ import pytest
 
 from gating_core.left_out_at_work import CHEAPER, RECALL_PAIRS, Cheaper, RecallCurves
 from tests.ui.opening import figure, numbers, open_page
-from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
+from ui.common.parts import csv_text
 from ui.left_out import conversions
 from ui.left_out import linear_results as results
 from ui.left_out.request import LINEAR

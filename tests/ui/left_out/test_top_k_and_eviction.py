@@ -25,8 +25,8 @@ from gating_core.left_out_at_work import (
     search,
 )
 from tests.ui.opening import notes, open_page
-from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
+from ui.common.parts import csv_text
 from ui.left_out import eviction_results, measured, top_k_results, words
 from ui.left_out.controls import LEFT_OUT, TABS
 from ui.left_out.eviction_section import _over_texts

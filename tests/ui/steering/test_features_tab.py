@@ -18,7 +18,7 @@ from gating_core.steering import (
     written_along,
 )
 from tests.ui.opening import figure, notes, numbers, open_page
-from ui.common.csv_text import csv_text
+from ui.common.parts import csv_text
 from ui.steering import measured, picture, words
 from ui.steering.measured import Fired
 from ui.steering.request import FEATURES, NESTED, PLAIN, SINGLE

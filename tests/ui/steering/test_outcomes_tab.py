@@ -27,7 +27,7 @@ from gating_core.steering import (
 )
 from gating_core.training import mean_interval
 from tests.ui.opening import figure, notes, open_page
-from ui.common.csv_text import csv_text
+from ui.common.parts import csv_text
 from ui.steering import outcomes, outcomes_words, picture
 from ui.steering.outcomes import BACK, FEATURE, NATS, PROMPTED, SUCCESS, UNSTEERED, WORDS, Outcome
 from ui.steering.request import BOTH, HELD, MEASURED, RELEASED, OutcomeSelection

@@ -15,8 +15,8 @@ from gating_core.steering import (
     write_judged,
 )
 from tests.ui.opening import figure, mistakes, notes, open_page
-from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
+from ui.common.parts import csv_text
 from ui.steering import picture, words
 from ui.steering.controls import ALL, FEATURE_ROWS, STEER_ROWS, STEERING, TABS, WIDTHS
 from ui.steering.request import (

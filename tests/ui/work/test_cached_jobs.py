@@ -5,7 +5,7 @@ import threading
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.work.work import DEADLINE_SECONDS, await_true, living
+from tests.ui.work.work import DEADLINE_SECONDS, await_true, labels, living, press
 from ui.work import cached_jobs, jobs
 from ui.work.cache import ENTRY_BYTES, Cache
 from ui.work.cached_jobs import CachedJobs
@@ -109,15 +109,6 @@ def ask(app, request):
 
 def job_of(app):
     return app.session_state["_jobs"]["made"][0]
-
-
-def press(app, label):
-    next(button for button in app.button if button.label == label).click()
-    return app.run()
-
-
-def labels(app):
-    return [button.label for button in app.button]
 
 
 def ended(app):

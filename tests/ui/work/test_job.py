@@ -34,8 +34,9 @@ def test_a_job_ends_with_its_generator_and_none_is_no_item(run, items):
     assert job.elapsed == job.elapsed >= 0
 
 
-def test_of_too_many_items_the_newest_stay(run):
-    job = run(lambda: iter(range(7)), most=5)
+def test_of_too_many_items_the_newest_stay(run, monkeypatch):
+    monkeypatch.setattr("ui.work.job.JOB_ITEMS", 5)
+    job = run(lambda: iter(range(7)))
     assert job.join(DEADLINE_SECONDS)
     assert job.items == [2, 3, 4, 5, 6]
     job.forget()

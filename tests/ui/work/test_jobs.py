@@ -3,7 +3,16 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.work.work import CANCEL_SECONDS, DEADLINE_SECONDS, Work, await_true, failing, tick
+from tests.ui.work.work import (
+    CANCEL_SECONDS,
+    DEADLINE_SECONDS,
+    Work,
+    await_true,
+    failing,
+    labels,
+    press,
+    tick,
+)
 from ui.work import jobs
 from ui.work.job import QueuePosition, State
 
@@ -41,15 +50,6 @@ def visit(monkeypatch, nothing_is_left):
         for job, _ in app.session_state["_jobs"].values():
             job.forget()
     jobs._departed.clear()
-
-
-def press(app, label):
-    next(button for button in app.button if button.label == label).click()
-    return app.run()
-
-
-def labels(app):
-    return [button.label for button in app.button]
 
 
 def test_a_page_follows_a_job_to_its_end(visit):

@@ -16,6 +16,15 @@ def await_true(condition):
         tick()
 
 
+def press(app, label):
+    next(button for button in app.button if button.label == label).click()
+    return app.run()
+
+
+def labels(app):
+    return [button.label for button in app.button]
+
+
 def tick():
     """A little work, as far as the clock can tell."""
     threading.Event().wait(TICK_SECONDS)

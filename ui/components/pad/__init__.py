@@ -88,15 +88,11 @@ def _check(handles: Sequence[Handle], extent: float) -> None:
 
 
 def _is_sound(moved: Any, count: int, extent: float) -> bool:
-    """Whether a browser's message is one that our own script could have sent."""
-    try:
-        return (
-            0 <= moved["index"] < count
-            and isinstance(moved["index"], int)
-            and isinstance(moved["done"], bool)
-            and wire.is_serial(moved["serial"])
-            and abs(moved["x"]) <= extent
-            and abs(moved["y"]) <= extent
-        )
-    except (TypeError, KeyError):
-        return False
+    """Whether our own script could have sent this message; see `wire.receive`."""
+    return (
+        0 <= moved["index"] < count
+        and isinstance(moved["index"], int)
+        and isinstance(moved["done"], bool)
+        and abs(moved["x"]) <= extent
+        and abs(moved["y"]) <= extent
+    )

@@ -98,7 +98,6 @@ def view3d(
     playable: bool = True,
     on_pick: Callable[[], None] = lambda: None,
     on_stop: Callable[[], None] = lambda: None,
-    camera_key: str = "",
     scrub: bool = False,
     serial: str = "",
     family: str = "",
@@ -120,11 +119,10 @@ def view3d(
     numbers at the point under the pointer, else at the marked one or at ``rest``: "label = number",
     or a label in which each {} becomes a number. Without ``frame_labels`` nothing plays. A click
     calls ``on_pick`` with ``st.session_state[key]["pick"]`` =
-    {row, column}; the end of a Play calls ``on_stop`` with ``["stop"]`` = {frame}. Views with one
-    ``camera_key`` (by default ``key``) share the visitor's camera. With ``scrub`` there is a
-    timeline of its own to drag and step along. A new ``serial`` makes the view adopt ``frame`` and
-    ``pick`` again; of one ``family``, as of a run that grows, only where the visitor looked at the
-    last frame.
+    {row, column}; the end of a Play calls ``on_stop`` with ``["stop"]`` = {frame}. With ``scrub``
+    there is a timeline of its own to drag and step along. A new ``serial`` makes the view adopt
+    ``frame`` and ``pick`` again; of one ``family``, as of a run that grows, only where the visitor
+    looked at the last frame.
 
     The camera is that of ``view``, as near as everything fits, until the visitor turns it; a new
     ``scene`` begins with it again. The text ``stale`` lies over dimmed pictures of the previous
@@ -156,7 +154,7 @@ def view3d(
         )
     ]
     header = {
-        "key": camera_key or key,
+        "key": key,
         "plotly": plotly,
         "columns": columns,
         "camera": view.camera,

@@ -1,4 +1,4 @@
-"""Sentences of the tab Wiring that are built from its numbers.
+"""The tab Wiring: what feeds the MLP of each block, and what that is worth.
 
 By name of a wiring, in the order of `WIRINGS`. Shapes: S seeds, N texts, L blocks.
 """
@@ -6,20 +6,99 @@ By name of a wiring, in the order of `WIRINGS`. Shapes: S seeds, N texts, L bloc
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
+import streamlit as st
 
-from gating_core.at_work import PairedDifference, StepTime
-from gating_core.language import WIRINGS
+from gating_core.at_work import (
+    BEFORE,
+    CORNERS,
+    PairedDifference,
+    StepTime,
+    load_times,
+    loss_difference,
+)
+from gating_core.language import MODELS, WIRINGS
 from gating_core.training import mean_interval
-from ui.at_work.confidence_words import LEAST_SEEDS, LOWER, TABLE, TOO_FEW, difference_text, word
-from ui.at_work.wiring_picture import label
+from ui.at_work import measured
+from ui.at_work.confidence import LEAST_SEEDS, LOWER, TABLE, TOO_FEW, difference_text, word
+from ui.at_work.parts import Models, draw_csv, draw_explanation, draw_titled, seeds_text
+from ui.at_work.wiring_picture import block_chart, curvature_chart, diagram, label, loss_chart
+from ui.at_work.write import losses
 from ui.common.language_models import TITLES
+from ui.common.lessons import section
+from ui.common.parts import chart_columns
 from ui.common.words import figures, plus_minus
 
+BASE, FAL, CONTROL = "usual", "fal", "parallel"
+MODEL_OF = {config.wiring: name for name, config in MODELS.items() if config.gate is None}
 MARGIN = TABLE["loss"].margin
 PAPER_SAVED, PAPER_THROUGHPUT = 44, 1.18  # percent on several GPUs; times on one: Kim et al.
-Arrays = Mapping[str, np.ndarray]
+
+
+def draw_wiring() -> None:
+    """Draw the wirings, and what they differ in; the seeds compared are those that all have."""
+    shown = [name for name in WIRINGS if _seeds(name)]
+    seeds = sorted(set.intersection(*map(_seeds, shown))) if BASE in shown else []
+    if len(shown) < 2 or not seeds:
+        st.info(section("at_work", "no_wirings"))
+        return
+    for column, (name, wiring) in zip(st.columns(len(WIRINGS)), WIRINGS.items(), strict=True):
+        with column:
+            draw_titled((f"diagram_{name}",),
+                        partial(diagram, wiring, MODELS[MODEL_OF[name]].depth),
+                        f"<b>{label(name)}</b>", feeds(name))  # fmt: skip
+
+    def of(part: str) -> dict[str, np.ndarray]:
+        return {name: measured.over_seeds(MODEL_OF[name], part, seeds) for name in shown}
+
+    sums, counts = of("strengths.sums"), of("strengths.counts")
+    loss = {name: losses(sums[name], counts[name])[:, -1] for name in shown}
+    linked = {name for name in shown if WIRINGS[name].reads_own or WIRINGS[name].reads_first}
+    # Without a link, attention reaches the MLP of the first block alone.
+    links = {name: part.swapaxes(1, 2)[..., : None if name in linked else 1]
+             for name, part in of("wiring.links").items()}  # fmt: skip
+    gradients = {name: part.swapaxes(1, 2) for name, part in of("wiring.gradients").items()}
+    totals, errors = of("wiring.total"), of("wiring.total_error")
+    complete = all(part.all() for part in of("wiring.complete").values())
+
+    def less(name: str, other: str) -> PairedDifference:
+        return loss_difference(sums[name][:, -1], sums[other][:, -1], counts[other][0])
+
+    against = {name: less(name, BASE) for name in shown if name != BASE}
+    sentences = {
+        "loss": loss_text(loss, against, BASE),
+        "gain": gain_text(less(FAL, CONTROL), against[CONTROL])
+        if {FAL, CONTROL} <= set(shown) else "",
+        "blocks": blocks_text(links, gradients, BASE),
+        "curvature": curvature_text(totals, errors, complete),
+    }  # fmt: skip
+    charts = (
+        ("wiring_loss", "loss", partial(loss_chart, loss)),
+        ("wiring_links", "blocks", partial(block_chart, links, "nats", "%{y:.4f} nats")),
+        ("wiring_gradients", "blocks", partial(block_chart, gradients, "norm", "%{y:.4f}")),
+        ("wiring_curvature", "curvature", partial(curvature_chart, totals, errors)),
+    )
+    columns = chart_columns("wiring", len(charts))
+    for column, (name, sentence, make) in zip(columns, charts, strict=True):
+        with column:
+            draw_titled((name, *seeds), make, section("at_work", f"head_{name}"),
+                        sentences[sentence])  # fmt: skip
+    texts = [*sentences.values(), time_text(load_times())]
+    st.markdown(" ".join(filter(None, texts)))
+    with st.container(horizontal=True):
+        draw_explanation("wiring", "wiring", before=BEFORE, corners=", ".join(CORNERS),
+                         margin=f"{MARGIN:g}", texts=gradients[BASE].shape[1])  # fmt: skip
+        draw_csv("Wiring", lambda: wiring_csv(measured.table()))
+
+
+def _seeds(name: str) -> set[int]:
+    """The seeds of the measured models of a wiring."""
+    return {seed for of, seed in measured.table() if of == MODEL_OF[name]}
+
+
+# --- Sentences ------------------------------------------------------------------------------------
 
 
 def feeds(name: str) -> str:
@@ -39,11 +118,10 @@ def loss_text(losses: Mapping[str, np.ndarray], against: Mapping[str, PairedDiff
         stated = "" if verdict == TOO_FEW else f"**{verdict}** "
         parts.append(f"{label(name)} {stated}({difference_text(of)})")
     seeds = min(len(of.by_seed) for of in against.values())
-    paired = "1 seed" if seeds == 1 else f"{seeds} seeds"
     few = "" if seeds >= LEAST_SEEDS else " Fewer than three seeds: no verdict."
     return (
         f"Loss after equally many steps: {label(base)} {losses[base].mean():.3f} nats. Difference,"
-        f" paired over {paired}: {', '.join(parts)}.{few}"
+        f" paired over {seeds_text(seeds)}: {', '.join(parts)}.{few}"
     )
 
 
@@ -122,11 +200,11 @@ def time_text(times: StepTime | None) -> str:
     )
 
 
-def wiring_csv(measured: Mapping[tuple[str, int], Arrays]) -> Iterator[Sequence[object]]:
+def wiring_csv(models: Models) -> Iterator[Sequence[object]]:
     """Yield a row for every block of every model of the table of wirings."""
     yield ("model", "seed", "block", "loss", "cost of the link", "gradient at attention",
            "∫|K| dA", "error")  # fmt: skip
-    for (name, seed), arrays in measured.items():
+    for (name, seed), arrays in models.items():
         if "wiring.links" not in arrays:
             continue
         loss = float(arrays["strengths.sums"][-1].sum() / arrays["strengths.counts"].sum())
