@@ -25,15 +25,8 @@ from gating_core.experiments.depth import (
     middle,
 )
 from gating_core.geometry import UNKNOWN, Integral, SurfaceResult
+from ui.common import words as common
 from ui.common.lessons import section
-from ui.common.words import (
-    curvature_text,
-    layers_text,
-    percent,
-    settled_total_text,
-    short,
-    verdict_text,
-)
 from ui.depth.chart import ChartCurve
 from ui.depth.request import STACKED, UNTRAINED, DepthSelection
 
@@ -90,7 +83,7 @@ def _clause(drawn: ChartCurve) -> str:
     if course.word == SATURATES:
         known = drawn.curve.median[np.isfinite(drawn.curve.median)]
         return (
-            f"{text}, from {short(known[0])} to {short(known[-1])}, exponent"
+            f"{text}, from {common.short(known[0])} to {common.short(known[-1])}, exponent"
             f" {exponent_text(course.early)} at first and {exponent_text(course.late)} at the end"
         )
     shown = drawn.shown_exponent
@@ -172,7 +165,9 @@ def missing_seeds(drawn: list[ChartCurve]) -> str:
     }
     if not first:
         return ""
-    where = ", ".join(f"{title} from {layers_text(depth)} on" for title, depth in first.items())
+    where = ", ".join(
+        f"{title} from {common.layers_text(depth)} on" for title, depth in first.items()
+    )
     return (
         f"An open ring: not all of {len(drawn[0].curve.values)} seeds are known ({where}). The"
         " median is that of the others. The curve ends where fewer than half are known."
@@ -186,7 +181,9 @@ def spread(drawn: list[ChartCurve]) -> str:
         slopes = each.curve.course.whole.slopes
         slopes = slopes[np.isfinite(slopes)]
         if len(slopes):
-            parts.append(f"{each.title} {short(slopes.min())} to {short(slopes.max())}")
+            parts.append(
+                f"{each.title} {common.short(slopes.min())} to {common.short(slopes.max())}"
+            )
     return f"Exponents of single seeds: {', '.join(parts)}." if parts else ""
 
 
@@ -201,7 +198,7 @@ def alt_text(drawn: list[ChartCurve]) -> str:
 def chart_text(drawn: list[ChartCurve]) -> str:
     """Return the explanation of the curves."""
     quantity = QUANTITIES[drawn[0].quantity]
-    low, high = map(percent, QUARTILES)
+    low, high = map(common.percent, QUARTILES)
     fits = [f"{each.title}: {exponent_text(each.curve.exponent)}" for each in drawn]
     return section(
         "depth", "chart", quantity=quantity.title, symbol=quantity.symbol, low=low, high=high,
@@ -236,18 +233,18 @@ def captions(surface: SurfaceResult, diameters: np.ndarray) -> list[str]:
 
 def _caption(surface: SurfaceResult, frame: int, diameter: float) -> str:
     total = Integral(surface.total[frame], surface.total_error[frame], surface.complete[frame])
-    text = settled_total_text(total, bool(surface.flat[frame]))
+    text = common.settled_total_text(total, bool(surface.flat[frame]))
     if not (surface.complete[frame] or surface.total[frame] > 0):
         text = UNKNOWN  # "at least 0" says nothing
     text = f"total curvature **{text}**" if text != UNKNOWN else f"total curvature: {text}"
-    return f"{text} · diameter {short(diameter)}"
+    return f"{text} · diameter {common.short(diameter)}"
 
 
 def readings(surface: SurfaceResult) -> list[str]:
     """Return the sentence below the pictures after every layer."""
     layers = len(surface.total)
     return [
-        f"**After layer {layer} of {layers}** the surface is {verdict_text(verdict)}."
+        f"**After layer {layer} of {layers}** the surface is {common.verdict_text(verdict)}."
         for layer, verdict in enumerate(surface.verdicts, 1)
     ]
 
@@ -261,7 +258,7 @@ def heading(selection: DepthSelection) -> str:
 def replay_text(surface: SurfaceResult, frame: int) -> str:
     """Return the explanation of the surface and its maps."""
     middle = len(surface.axis) // 2
-    centre = curvature_text(surface, (frame, middle, middle))
+    centre = common.curvature_text(surface, (frame, middle, middle))
     return section("depth", "replay", layer=frame + 1, centre=centre)
 
 
@@ -286,7 +283,7 @@ def trained_again_text(before: dict[str, Curve], after: dict[str, Curve]) -> str
     )
     return (
         "Trained again on this server. The medians differ from the shipped ones by at most"
-        f" {short(100 * apart)}\u00a0%."
+        f" {common.short(100 * apart)}\u00a0%."
     )
 
 
@@ -310,7 +307,8 @@ def theory_text(results: dict[str, DepthResult]) -> str:
         ellipsoid = np.median(cap_curvature(2 * depth * strong.eps))
         cap = (
             f"With strong gates, after {depth} layers, the measured median is"
-            f" {short(curve.median[-1])}. The cap with the same a has {short(ellipsoid)}."
+            f" {common.short(curve.median[-1])}. The cap with the same a has"
+            f" {common.short(ellipsoid)}."
         )
     stacks = [
         f"{REGIMES[name].title}: diameter {result.curves['diameter'].course.word}, total curvature"

@@ -14,17 +14,8 @@ from ui.common.parts import BARE, beats, explain
 from ui.common.view_links import point_to_link
 from ui.common.words import percent, rough
 from ui.components.view3d import Legend, stopped, view3d
-from ui.manifold import captions, measured, words
-from ui.manifold.controls import (
-    MANIFOLD,
-    REVEALED,
-    SHOWN_DEPTH,
-    Slots,
-    apply_request,
-    fit_axes,
-    marked,
-    put_strength,
-)
+from ui.manifold import captions, controls, measured, words
+from ui.manifold.controls import MANIFOLD, Slots, marked
 from ui.manifold.explain import (
     explain_handles,
     explain_heatmap,
@@ -97,7 +88,7 @@ def fetch(request: ManifoldRequest, view: ManifoldView, dials: bool = True) -> M
         shown = "the last picture that could be drawn" if last else "the first example"
         st.error(f"{error} Shown: {shown}.")
     principal = result.resolved.axes.principal
-    st.session_state[SHOWN_DEPTH] = result.request.depth if principal else None
+    st.session_state[controls.SHOWN_DEPTH] = result.request.depth if principal else None
     return result
 
 
@@ -158,7 +149,7 @@ def draw_view(result: ManifoldResult) -> ManifoldPicture:
         scrub=True,
         scene=str(_scene_of(request)),
         spare=SPARE_INSPECT if view.inspect else SPARE,
-        reveal=st.session_state.get(REVEALED, 0),
+        reveal=st.session_state.get(controls.REVEALED, 0),
         legend=Legend(scale.colours, low, high, words.scale_notes(picture, view)),
         pick=marked(resolved.grid),
         on_pick=point_to_link(VIEW_KEY, "point"),
@@ -194,7 +185,7 @@ def _on_stop() -> None:
     shown = st.session_state.get(STRENGTHS, ())
     frame = stopped(VIEW_KEY, len(shown))
     if shown and frame is not None:
-        put_strength(shown[frame])
+        controls.put_strength(shown[frame])
 
 
 def draw_see(result: ManifoldResult, stage: DeltaGenerator) -> None:
@@ -204,7 +195,7 @@ def draw_see(result: ManifoldResult, stage: DeltaGenerator) -> None:
     _draw_asides(result, picture)
     request = result.request
     if result.resolved.axes.principal and request.drawn_depth != request.depth:
-        st.button("Fit the axes to this depth", key="fit_axes", on_click=fit_axes)
+        st.button("Fit the axes to this depth", key="fit_axes", on_click=controls.fit_axes)
     _draw_explanations(result)
     doubtful = tuple(x.specimen for x in result.variants if captions.best_total(x, None) is None)
     watch_totals(doubtful, lambda totals: _draw_totals(result, totals))
@@ -304,5 +295,5 @@ def draw_lying_pictures() -> None:
         if (request := LYING[name].request) is not None:
             st.button(
                 "Show this model on the page", icon=":material/visibility:",
-                key=f"lying_show_{name}", on_click=apply_request, args=(request,),
+                key=f"lying_show_{name}", on_click=controls.apply_request, args=(request,),
             )  # fmt: skip
