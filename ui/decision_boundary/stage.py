@@ -108,7 +108,9 @@ def draw_frames(
     going = job is not None and not job.over
     if shown is None:
         if going:
-            _draw_empty_stage(requested)
+            with st.container(height=STAGE, border=True, horizontal_alignment="center",
+                              vertical_alignment="center"):  # fmt: skip
+                st.markdown(frame_words.coming_text(requested), width="content")
         return
     run = shown.run
     if not len(run.frames):
@@ -154,13 +156,6 @@ def draw_frames(
     ends = ends_text({name: shown.final.get((name, member)) for name in variants.values()})
     texts = (ends, frames.axes, frame_words.frames_text(run, len(steps)))
     st.caption(" ".join(filter(None, texts)), help=page_text("total_help", grid=FRAME_GRID))
-
-
-def _draw_empty_stage(requested: Setting) -> None:
-    with st.container(
-        height=STAGE, border=True, horizontal_alignment="center", vertical_alignment="center"
-    ):
-        st.markdown(frame_words.coming_text(requested), width="content")
 
 
 def _legend(view: BoundaryView, data: DrawnData, frames: TrainingFrames, drawn: str) -> Legend:

@@ -26,11 +26,11 @@ TRAINING = "depth_training"
 ReplayKey = tuple[str, int, int, int, bool]  # regime, layers, member, first seed, trained here
 
 
-def _measure(name: str) -> Iterator[Any]:
-    return shared_stream(core.measure_regimes, UNTRAINED, (name,))
-
-
-RESULTS: CachedJobs[str, DepthResult] = CachedJobs("depth_measuring", _measure, NUMBERS_CACHE)
+RESULTS: CachedJobs[str, DepthResult] = CachedJobs(
+    "depth_measuring",
+    lambda name: shared_stream(core.measure_regimes, UNTRAINED, (name,)),
+    NUMBERS_CACHE,
+)
 
 
 @st.cache_resource(show_spinner=False)

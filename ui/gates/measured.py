@@ -37,17 +37,14 @@ def shares(request: GateRequest, strength: float) -> theory.SignShares:
     return pool.POOL.call(measure_shares, request, strength)
 
 
-def settling(request: GateRequest, frames: Frames) -> Frames:
-    """The frames that colours and boxes come from: out of ``frames``, if they are there."""
-    there = tuple(frame for frame in frames if frame.strength in SETTLING)
-    return there if len(there) == len(SETTLING) else at_strengths(request, SETTLING)
-
-
 @cached()
 def picture(request: GateRequest, strengths: tuple[float, ...], shown: str,
             _frames: Frames) -> GatePicture:  # fmt: skip
     """The linked view of a gate at ``strengths``."""
-    return gate_picture(_frames, shown, settled_by(settling(request, _frames)))
+    settling = tuple(frame for frame in _frames if frame.strength in SETTLING)
+    if len(settling) < len(SETTLING):
+        settling = at_strengths(request, SETTLING)
+    return gate_picture(_frames, shown, settled_by(settling))
 
 
 # --- The folded parts -----------------------------------------------------------------------------

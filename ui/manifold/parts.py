@@ -24,7 +24,7 @@ from ui.manifold.explain import (
 )
 from ui.manifold.handles import can_drag, draw_handles, is_dragging
 from ui.manifold.lying import LYING, LyingPicture, lying_picture
-from ui.manifold.measured import TOTALS, Dial, Totals, dial_of, strengths, watch_dial, watch_totals
+from ui.manifold.measured import DIALS, TOTALS, Dial, Totals, dial_of, strengths, watch_totals
 from ui.manifold.picture import ManifoldPicture, ManifoldView
 from ui.manifold.request import ManifoldRequest, Metric, Resolved
 from ui.manifold.variants import Settled, draws_simplex, settled_by, strength_of
@@ -131,6 +131,7 @@ def draw_view(result: ManifoldResult) -> ManifoldPicture:
     totals = request, *there, tuple(each in refined for each in result.specimens), view
     unrefined = captions.REFINED_ELSEWHERE if view.inspect else captions.BEING_REFINED
     symbol, scale = COLOURINGS[view.colouring].symbol, picture.scale
+    notes = [words.scale_note(picture, view, frame) for frame in range(picture.view.frames)]
     ends = [f"{symbol} = {rough(end)}" for end in scale.ends]
     low, high = ("", "") if scale.collapsed else ends
     st.session_state[STRENGTHS] = result.strengths
@@ -150,14 +151,15 @@ def draw_view(result: ManifoldResult) -> ManifoldPicture:
         scene=str(_scene_of(request)),
         spare=SPARE_INSPECT if view.inspect else SPARE,
         reveal=st.session_state.get(controls.REVEALED, 0),
-        legend=Legend(scale.colours, low, high, words.scale_notes(picture, view)),
+        legend=Legend(scale.colours, low, high, notes),
         pick=marked(resolved.grid),
         on_pick=point_to_link(VIEW_KEY, "point"),
         on_stop=_on_stop,
     )
     with st.container(key="progress"):
         if result.measuring is not None:
-            watch_dial(result.measuring)
+            DIALS.watch(result.measuring, "Measuring every strength of the gate",
+                        again="Measure every strength", beside=False)  # fmt: skip
     return picture
 
 

@@ -151,12 +151,8 @@ def part_note(variant: MeasuredSpecimen, view: ManifoldView) -> dict[str, str]:
     return {"part": f"The layer has {count} to choose from. Shown: the mean."}
 
 
-def scale_notes(picture: ManifoldPicture, view: ManifoldView) -> list[str]:
-    """What the colour scale and the scenes do not show by themselves, in every frame."""
-    return [_scale_note(picture, view, frame) for frame in range(picture.view.frames)]
-
-
-def _scale_note(picture: ManifoldPicture, view: ManifoldView, frame: int) -> str:
+def scale_note(picture: ManifoldPicture, view: ManifoldView, frame: int) -> str:
+    """What the colour scale and the scenes do not show by themselves in a ``frame``."""
     scale = picture.scale
     signed = COLOURINGS[view.colouring].range == "signed"
     if signed and scale.collapsed:
@@ -169,12 +165,9 @@ def _scale_note(picture: ManifoldPicture, view: ManifoldView, frame: int) -> str
         common.beyond_text(beyond): beyond > 0,
         common.crease_text(): _is_drawn(picture.view, "_crease_u", frame),
         "hatched: not known": _is_drawn(picture.view, "_hatch_u", frame),
-        OWN_BOXES: picture.boxes_vary,
+        "each λ is drawn to its own scale": picture.boxes_vary,
     }
     return " · ".join(note for note, there in notes.items() if there)
-
-
-OWN_BOXES = "each λ is drawn to its own scale"
 
 
 def _is_drawn(view: View, line: str, frame: int) -> bool:
