@@ -322,9 +322,9 @@ def test_a_training_that_is_no_longer_requested_ends(monkeypatch, inline):
 @pytest.fixture
 def unseen(monkeypatch):
     """Models of two layers have no surface to see."""
-    shows = pair.shows_surface
+    shows = measured.shows_surface
     CACHE.clear()
-    for module in (pair, measured):
+    for module in (pair.comparison, measured):
         monkeypatch.setattr(
             module, "shows_surface", lambda run, n: run.setting.depth != 2 and shows(run, n)
         )
