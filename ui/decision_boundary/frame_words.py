@@ -18,17 +18,9 @@ from gating_core.experiments.comparison import (
 )
 from gating_core.tasks import TASK_NAME
 from ui.common.words import layers_text, percent, short
+from ui.decision_boundary import words
 from ui.decision_boundary.names import DATA, TITLES, page_text
 from ui.decision_boundary.request import WHO
-from ui.decision_boundary.words import (
-    base_shares,
-    caption_total,
-    decimals_of,
-    guess_text,
-    has_learned,
-    mean_text,
-    verdict,
-)
 from ui.drawing.axes import Axes
 from ui.drawing.sheet import classifier_planes
 
@@ -75,21 +67,21 @@ def shown_text(run: TrainedRun, member: int, chosen: str) -> str:
 
 def _step_text(run: TrainedRun, frame: int) -> str:
     both = {name: run.variants[name].ensemble.test_accuracy[frame] for name in run.setting.compared}
-    decimals = decimals_of(run, both, frame)
-    means = [f"{TITLES[name]} {mean_text(shares, decimals)}" for name, shares in both.items()]
-    base = base_shares(run)
-    if not any(has_learned(shares, base) for shares in both.values()):
-        guess = guess_text(run)
+    decimals = words.decimals_of(run, both, frame)
+    means = [f"{TITLES[name]} {words.mean_text(shares, decimals)}" for name, shares in both.items()]
+    base = words.base_shares(run)
+    if not any(words.has_learned(shares, base) for shares in both.values()):
+        guess = words.guess_text(run)
         yet = "" if run.complete and run.steps[frame] == run.steps[-1] else " yet"
         return (
             f"Step {run.steps[frame]}. **Neither has learned much{yet}:** {' and '.join(means)} of"
             f" new points right. {guess[0].upper()}{guess[1:]}."
-            f" {verdict(run, frame, learned=False)}"
+            f" {words.verdict(run, frame, learned=False)}"
         )
     if base.mean() >= LOPSIDED / run.task.class_count:
-        means.append(guess_text(run))
+        means.append(words.guess_text(run))
     text = ", ".join(means)
-    return f"Step {run.steps[frame]}, new points right: {text}. {verdict(run, frame)}"
+    return f"Step {run.steps[frame]}, new points right: {text}. {words.verdict(run, frame)}"
 
 
 def frame_labels(run: TrainedRun) -> list[str]:
@@ -178,9 +170,9 @@ def _totals(shown: Shown, key: tuple[str, int], count: int, going: bool) -> list
     along, final = shown.along.get(key), shown.final.get(key)
     texts = [NOT_YET if going else NOT_MEASURED] * count
     if along is not None:
-        texts = [caption_total(along.total.at(i), x) for i, x in enumerate(along.verdicts)]
+        texts = [words.caption_total(along.total.at(i), x) for i, x in enumerate(along.verdicts)]
     if final is not None:
-        texts[-1] = caption_total(final.total, final.verdicts[-1], refined=True)
+        texts[-1] = words.caption_total(final.total, final.verdicts[-1], refined=True)
     return texts
 
 

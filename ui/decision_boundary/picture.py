@@ -12,15 +12,8 @@ from typing import Any
 import numpy as np
 
 from gating_core.experiments.comparison import ClassifierFrames, DrawnData
-from ui.drawing import palette
+from ui.drawing import classified, palette
 from ui.drawing.axes import Axes
-from ui.drawing.classified import (
-    SheetStyle,
-    class_colours,
-    sheet_arrays,
-    sheet_panels,
-    sheets_camera,
-)
 from ui.drawing.colours import ColourScale, scale_of
 from ui.drawing.panels import QUIET, Panel, View, cells, ref
 from ui.drawing.sheet import Sheet
@@ -73,7 +66,7 @@ def training_picture(
     else:
         scale = scale_of("curvature", [field[-1] for field in fields.values()])
     reading = _reading(data) if by_class else "K is not measured yet"
-    style = SheetStyle(scale.style, reading, tested=tested, filled=not by_class)
+    style = classified.SheetStyle(scale.style, reading, tested=tested, filled=not by_class)
     arrays: dict[str, np.ndarray] = {"axis": data.axis, **cells(len(data.axis))}
     framed: dict[str, np.ndarray] = {}
     columns = []
@@ -82,9 +75,9 @@ def training_picture(
         k = fields.get(side)
         fine = None
         if by_class:
-            colours = class_colours(frames.logits, discrete)
+            colours = classified.class_colours(frames.logits, discrete)
             if frames.fine_logits is not None:
-                fine = class_colours(frames.fine_logits, discrete)
+                fine = classified.class_colours(frames.fine_logits, discrete)
         elif k is not None:  # K beyond the scale has the colour of its end
             colours = scale.apply(np.nan_to_num(k, nan=0.0).clip(*scale.ends))
         else:
@@ -95,10 +88,10 @@ def training_picture(
             side, frames, data, axes[side], colours, parted, fine, k,
             _triangle(frames, axes[side]), grounded=by_class,
         )  # fmt: skip
-        moving, fixed = sheet_arrays(sheet)
+        moving, fixed = classified.sheet_arrays(sheet)
         arrays, framed = arrays | fixed, framed | moving
         sheets.append(sheet)
-        columns.append(sheet_panels(sheet, style))
+        columns.append(classified.sheet_panels(sheet, style))
     framed["now"] = np.repeat(steps[:, None], 2, 1).astype(float)
     columns.append([curves_panel(steps, curves, arrays)])
     return View(
@@ -106,7 +99,7 @@ def training_picture(
         arrays=arrays | framed,
         framed=frozenset(framed),
         frames=len(steps),
-        camera=sheets_camera(sheets),
+        camera=classified.sheets_camera(sheets),
         colour_range=scale.ends,
         beyond=scale.beyond,
     )

@@ -23,16 +23,8 @@ from gating_core.experiments.comparison import (
 )
 from ui.common.words import beyond_text, short
 from ui.components.view3d import Legend, view3d
-from ui.decision_boundary import frame_words
-from ui.decision_boundary.controls import (
-    CHOICES,
-    DECISION_BOUNDARY,
-    MOVED,
-    REWINDS,
-    REWOUND,
-    VIEW_KEY,
-    on_stop,
-)
+from ui.decision_boundary import controls, frame_words
+from ui.decision_boundary.controls import DECISION_BOUNDARY, VIEW_KEY
 from ui.decision_boundary.frames import (
     TrainingFrames,
     curves_of,
@@ -116,7 +108,9 @@ def draw_frames(
     going = job is not None and not job.over
     if shown is None:
         if going:
-            _draw_empty_stage(requested)
+            with st.container(height=STAGE, border=True, horizontal_alignment="center",
+                              vertical_alignment="center"):  # fmt: skip
+                st.markdown(frame_words.coming_text(requested), width="content")
         return
     run = shown.run
     if not len(run.frames):
@@ -131,7 +125,7 @@ def draw_frames(
     coloured = view.paint == "curvature" and frames.measured
     hatched = gaussian_of(shown, member) if coloured else {}
     shortest = replace(run.setting, steps=BOUNDARY_STEPS[0])
-    rewinds = st.session_state.get(REWINDS, 0)
+    rewinds = st.session_state.get(controls.REWINDS, 0)
     view3d(
         frames.picture,
         key=VIEW_KEY,
@@ -150,25 +144,18 @@ def draw_frames(
         legend=_legend(view, training_data(run, member), frames, frame_words.drawn_text(run)),
         scrub=True,
         stale=frame_words.stale_text(run, requested, going),
-        choices=CHOICES,
+        choices=controls.CHOICES,
         scene=f"{hash(shortest)} {member} {run.ended or not going}",
         spare=SPARE,
         serial=f"{serial(run)} {member} {rewinds}",
         family=f"{hash(run.setting)} {rewinds}",
-        on_stop=lambda: on_stop(run.setting),
+        on_stop=lambda: controls.on_stop(run.setting),
     )
-    if st.session_state.pop(MOVED, False) and DECISION_BOUNDARY["looking"].value:
+    if st.session_state.pop(controls.MOVED, False) and DECISION_BOUNDARY["looking"].value:
         st.rerun()  # what is inside is drawn outside this fragment
     ends = ends_text({name: shown.final.get((name, member)) for name in variants.values()})
     texts = (ends, frames.axes, frame_words.frames_text(run, len(steps)))
     st.caption(" ".join(filter(None, texts)), help=page_text("total_help", grid=FRAME_GRID))
-
-
-def _draw_empty_stage(requested: Setting) -> None:
-    with st.container(
-        height=STAGE, border=True, horizontal_alignment="center", vertical_alignment="center"
-    ):
-        st.markdown(frame_words.coming_text(requested), width="content")
 
 
 def _legend(view: BoundaryView, data: DrawnData, frames: TrainingFrames, drawn: str) -> Legend:
@@ -192,7 +179,7 @@ def _legend(view: BoundaryView, data: DrawnData, frames: TrainingFrames, drawn: 
 def _rewound(run: TrainedRun, member: int) -> bool:
     """Whether the visitor went back to the start, and has looked at nothing else since."""
     moment = (run.setting, member)
-    if st.session_state.pop(REWOUND, False):
+    if st.session_state.pop(controls.REWOUND, False):
         st.session_state[REWOUND_AT] = moment
         st.session_state[STOPPED] = run.setting, 0
     return st.session_state.get(REWOUND_AT) == moment

@@ -11,17 +11,8 @@ from typing import Any
 
 import streamlit as st
 
-from gating_core.experiments.comparison import (
-    CurvatureSummary,
-    Setting,
-    TrainedRun,
-    along_cost,
-    drawn_frames,
-    final_curvature,
-    pending_measurements,
-    shown_member,
-    typical_member,
-)
+import gating_core.experiments.comparison as comparison
+from gating_core.experiments.comparison import Setting, TrainedRun
 from ui.decision_boundary.names import page_text
 from ui.decision_boundary.request import TYPICAL, WHO
 from ui.limits import OTHERS_COST
@@ -54,9 +45,9 @@ class MeasurementRequest:
             return run.task.seeds.index(int(self.picked))
         left, right = (run.variants[name].ensemble for name in run.setting.compared)
         if (whose := WHO[chosen]) is None:
-            return typical_member(left, right)
+            return comparison.typical_member(left, right)
         side, which = whose
-        return shown_member(left if side == "left" else right, which)
+        return comparison.shown_member(left if side == "left" else right, which)
 
     def chosen(self, run: TrainedRun) -> str:
         """Return by which of `WHO` it is shown; "picked" for a seed of the run that was picked."""
@@ -67,7 +58,7 @@ class MeasurementRequest:
     def others(self, run: TrainedRun) -> bool:
         """Whether seeds that are not shown are measured, too."""
         count = len(run.task.seeds) - 1
-        return self.all_of == run.setting or count * along_cost(run) <= OTHERS_COST
+        return self.all_of == run.setting or count * comparison.along_cost(run) <= OTHERS_COST
 
     def lacks(self, shown: Shown) -> bool:
         """Whether there is something left to measure."""
@@ -83,7 +74,7 @@ class MeasurementRequest:
         final: set[tuple[str, int]] = set()
         while (work := self._next(shown, along, final)) is not None:
             function, name, member = work
-            at_end = function is final_curvature
+            at_end = function is comparison.final_curvature
             (final if at_end else along).add((name, member))
             first = not at_end and member == self.member(shown.run)
             rank = Rank.FIRST if first else Rank.REST
@@ -99,7 +90,9 @@ class MeasurementRequest:
         run, seed = shown.run, self.member(shown.run)
         enough = along | {key for key in shown.along if key[1] != seed or has_field(shown, key)}
         settled = final | set(shown.final)
-        work = next(pending_measurements(run, run.setting.compared, seed, enough, settled), None)
+        work = next(
+            comparison.pending_measurements(run, run.setting.compared, seed, enough, settled), None
+        )
         return work if work is not None and (work[2] == seed or self.others(run)) else None
 
 
@@ -120,7 +113,7 @@ def read_measurement(which: str | None = None) -> MeasurementRequest:
 
 def stopped_frame(run: TrainedRun) -> int:
     """Return the drawn frame that the visitor has stopped at, or else the last one."""
-    last = len(drawn_frames(run)) - 1
+    last = len(comparison.drawn_frames(run)) - 1
     about, frame = st.session_state.get(STOPPED, (None, last))
     return min(frame, last) if about == run.setting else last
 
@@ -171,6 +164,6 @@ def share_of(items: list[Any]) -> float:
     run = runs.newest_run(items)
     if run is None or not run.ended:
         return jobs.share_of(items)
-    measured = sum(isinstance(x, CurvatureSummary) and not x.at_end for x in items)
+    measured = sum(isinstance(x, comparison.CurvatureSummary) and not x.at_end for x in items)
     seeds = len(run.task.seeds) if read_measurement().others(run) else 1
     return measured / (len(run.setting.compared) * seeds)

@@ -13,17 +13,7 @@ from gating_core.experiments.comparison import CurvatureSummary, TrainedRun
 from gating_core.geometry import CURVED, FLAT, UNKNOWN, Integral, Verdict
 from gating_core.tasks import OwnData, quote, train_counts
 from gating_core.training import mean_interval
-from ui.common.words import (
-    accuracy_text,
-    difference_text,
-    doubt_text,
-    flat_text,
-    percent,
-    points_text,
-    settled_total_text,
-    total_text,
-    verdict_text,
-)
+from ui.common import words as common
 from ui.decision_boundary.names import TITLES
 
 FEW_SEEDS = 6
@@ -40,8 +30,8 @@ def verdict(run: TrainedRun, frame: int = -1, learned: bool = True) -> str:
     before, after = (run.variants[n].ensemble.test_accuracy[frame] for n in (left, right))
     gap, count = mean_interval(after - before), len(before)
     if learned:
-        return difference_text(gap, count, TITLES[right], TITLES[left])
-    return f"The mean difference over {count} seeds is {points_text(gap)} points."
+        return common.difference_text(gap, count, TITLES[right], TITLES[left])
+    return f"The mean difference over {count} seeds is {common.points_text(gap)} points."
 
 
 def has_learned(accuracy: np.ndarray, base: np.ndarray) -> bool:
@@ -73,7 +63,7 @@ def base_shares(run: TrainedRun) -> np.ndarray:
 def guess_text(run: TrainedRun) -> str:
     """Return the base rate, and how one reaches it."""
     class_ = "larger" if run.task.class_count == 2 else "largest"
-    return f"always guessing the {class_} class gets {percent(base_shares(run).mean())}"
+    return f"always guessing the {class_} class gets {common.percent(base_shares(run).mean())}"
 
 
 def table_note(run: TrainedRun) -> str:
@@ -111,7 +101,7 @@ def table(run: TrainedRun) -> dict[str, list[str]]:
     for name, variant in run.variants.items():
         finals, ensemble = _finals(run, name), variant.ensemble
         together = " (together)" if len(variant.together) > 1 else ""
-        gap = points_text(mean_interval(finals - _finals(run, left)))
+        gap = common.points_text(mean_interval(finals - _finals(run, left)))
         rows.append({
             "Variant": TITLES[name],
             "Accuracy on new points": mean_text(finals, decimals),
@@ -137,7 +127,7 @@ def mean_text(shares: np.ndarray, decimals: int = 1) -> str:
     """
     interval = mean_interval(shares)
     if not interval.half_width <= interval.mean <= 1 - interval.half_width:
-        return accuracy_text(interval)
+        return common.accuracy_text(interval)
     step = 10.0**-decimals
     width = step * math.ceil(100 * interval.half_width / step - 1e-9)  # rounded up
     return f"{100 * interval.mean:.{decimals}f} ± {width:.{decimals}f}\u00a0%"
@@ -162,8 +152,12 @@ def caption_total(total: Integral, verdict: Verdict, refined: bool = False) -> s
     A ``refined`` total is final: where it is doubtful still, the line says so.
     """
     if verdict.word == FLAT:
-        return f"total curvature **0**: {flat_text(verdict)}"
-    text = settled_total_text(total, flat=False) if refined else total_text(total, flat=False)
+        return f"total curvature **0**: {common.flat_text(verdict)}"
+    text = (
+        common.settled_total_text(total, flat=False)
+        if refined
+        else common.total_text(total, flat=False)
+    )
     if text == UNKNOWN:
         return f"total curvature: {text}, the sheet folds too sharply"
     return f"total curvature **{text}**"
@@ -181,8 +175,8 @@ def ends_text(ends: dict[str, CurvatureSummary | None]) -> str:
 def final_doubt(summary: CurvatureSummary) -> str:
     """Return how sure a total is, and on how much of the area."""
     verdict = summary.verdicts[-1]
-    text = doubt_text(summary.total, verdict)
-    return f"{verdict_text(verdict)}; {text}" if verdict.word == CURVED else text
+    text = common.doubt_text(summary.total, verdict)
+    return f"{common.verdict_text(verdict)}; {text}" if verdict.word == CURVED else text
 
 
 def scaling_text(own: OwnData) -> str:

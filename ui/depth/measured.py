@@ -10,18 +10,8 @@ from typing import Any
 
 import streamlit as st
 
-from gating_core.experiments.depth import (
-    REGIMES,
-    DepthResult,
-    TrainedDepths,
-    TrainedRequest,
-    load_gates,
-    load_shipped,
-    measure_regimes,
-    replay,
-    replay_trained,
-    train_depths,
-)
+import gating_core.experiments.depth as core
+from gating_core.experiments.depth import DepthResult, TrainedDepths, TrainedRequest, train_depths
 from gating_core.geometry import SurfaceResult
 from gating_core.training import TrainingDiverged
 from ui.depth.replay import REPLAY_GRID, Replay, replay_view
@@ -36,23 +26,23 @@ TRAINING = "depth_training"
 ReplayKey = tuple[str, int, int, int, bool]  # regime, layers, member, first seed, trained here
 
 
-def _measure(name: str) -> Iterator[Any]:
-    return shared_stream(measure_regimes, UNTRAINED, (name,))
-
-
-RESULTS: CachedJobs[str, DepthResult] = CachedJobs("depth_measuring", _measure, NUMBERS_CACHE)
+RESULTS: CachedJobs[str, DepthResult] = CachedJobs(
+    "depth_measuring",
+    lambda name: shared_stream(core.measure_regimes, UNTRAINED, (name,)),
+    NUMBERS_CACHE,
+)
 
 
 @st.cache_resource(show_spinner=False)
 def shipped() -> TrainedDepths:
     """Load the stacks that come with the app."""
-    return load_shipped()
+    return core.load_shipped()
 
 
 @st.cache_resource(show_spinner=False)
 def shipped_gates() -> dict[str, DepthResult]:
     """Load the curves of gates that come with the app."""
-    return load_gates()
+    return core.load_gates()
 
 
 def trained_here(request: TrainedRequest) -> TrainedDepths | None:
@@ -109,12 +99,12 @@ def replayed(key: ReplayKey, _trained: TrainedDepths | None) -> SurfaceResult:
     """Measure one stack's surface after every layer: a trained one, where these are given."""
     name, layers, member, *_ = key
     if _trained is None:
-        return pool.POOL.call(replay, UNTRAINED, name, member, REPLAY_GRID)
-    return pool.POOL.call(replay_trained, _trained, name, layers, member, REPLAY_GRID)
+        return pool.POOL.call(core.replay, UNTRAINED, name, member, REPLAY_GRID)
+    return pool.POOL.call(core.replay_trained, _trained, name, layers, member, REPLAY_GRID)
 
 
 @cached()
 def view_of(key: ReplayKey, _surface: SurfaceResult) -> Replay:
     """Draw a replayed stack."""
-    regime = REGIMES.get(key[0])
+    regime = core.REGIMES.get(key[0])
     return replay_view(_surface, sheet=regime is not None and regime.arrangement is None)

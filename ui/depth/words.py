@@ -4,43 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from gating_core.experiments.depth import (
-    GROWS,
-    MOST_CURVATURE,
-    QUANTITIES,
-    QUARTILES,
-    REGIMES,
-    SATURATES,
-    SHRINKS,
-    STEADY,
-    STRUCTURED_LIMIT,
-    UNDECIDED,
-    ZERO,
-    Curve,
-    DepthResult,
-    Exponent,
-    Middle,
-    Quantity,
-    cap_curvature,
-    middle,
-)
+import gating_core.experiments.depth as core
+from gating_core.experiments.depth import Curve, DepthResult, Exponent, Quantity, middle
 from gating_core.geometry import UNKNOWN, Integral, SurfaceResult
+from ui.common import words as common
 from ui.common.lessons import section
-from ui.common.words import (
-    curvature_text,
-    layers_text,
-    percent,
-    settled_total_text,
-    short,
-    verdict_text,
-)
 from ui.depth.chart import ChartCurve
 from ui.depth.request import STACKED, UNTRAINED, DepthSelection
 
 EXACT = 1e-9  # relative: as exact as rounding lets a ratio be
 TIMES = {2: "two", 4: "four", 8: "eight"}
-VERBS = {GROWS: "grows like a power of depth", SATURATES: "saturates", SHRINKS: "shrinks",
-         STEADY: "hardly changes", ZERO: "stays zero"}  # fmt: skip
+VERBS = {
+    core.GROWS: "grows like a power of depth", core.SATURATES: "saturates",
+    core.SHRINKS: "shrinks", core.STEADY: "hardly changes", core.ZERO: "stays zero",
+}  # fmt: skip
 
 
 def exponent_text(exponent: Exponent) -> str:
@@ -48,7 +25,7 @@ def exponent_text(exponent: Exponent) -> str:
     return middle_text(exponent.over_seeds, len(exponent.slopes))
 
 
-def middle_text(middle: Middle, whole: int) -> str:
+def middle_text(middle: core.Middle, whole: int) -> str:
     """Return a median with its interval, or "none"; ``whole`` is how many seeds there are."""
     if not middle.known:
         return "none"
@@ -67,11 +44,11 @@ def title_of(quantity: Quantity) -> str:
 
 def summary(drawn: list[ChartCurve]) -> str:
     """Return what the seeds show of the curves and what they do not decide, with exponents."""
-    name = title_of(QUANTITIES[drawn[0].quantity])
+    name = title_of(core.QUANTITIES[drawn[0].quantity])
     if _alike(drawn):
         return " ".join([f"{name}: {_exponents(drawn)}.", *_gate_effect(drawn)])
-    decided = [_clause(each) for each in drawn if each.curve.course.word != UNDECIDED]
-    undecided = [_clause(each) for each in drawn if each.curve.course.word == UNDECIDED]
+    decided = [_clause(each) for each in drawn if each.curve.course.word != core.UNDECIDED]
+    undecided = [_clause(each) for each in drawn if each.curve.course.word == core.UNDECIDED]
     parts = [f"{'It' if number else name} {clause}." for number, clause in enumerate(decided)]
     if undecided:
         lead = "It" if decided else name
@@ -83,14 +60,14 @@ def _clause(drawn: ChartCurve) -> str:
     """What one curve does, and the numbers that show it."""
     course = drawn.curve.course
     text = f"*{drawn.title}*"
-    if course.word != UNDECIDED:
+    if course.word != core.UNDECIDED:
         text = f"**{VERBS[course.word]}** for {text}"
-    if course.word == ZERO:
+    if course.word == core.ZERO:
         return text
-    if course.word == SATURATES:
+    if course.word == core.SATURATES:
         known = drawn.curve.median[np.isfinite(drawn.curve.median)]
         return (
-            f"{text}, from {short(known[0])} to {short(known[-1])}, exponent"
+            f"{text}, from {common.short(known[0])} to {common.short(known[-1])}, exponent"
             f" {exponent_text(course.early)} at first and {exponent_text(course.late)} at the end"
         )
     shown = drawn.shown_exponent
@@ -108,7 +85,7 @@ def _exponents(drawn: list[ChartCurve]) -> str:
     return f"exponent {' and '.join(each)} (layers {depths[0]} to {depths[1]})"
 
 
-def _changes(drawn: list[ChartCurve]) -> tuple[Middle, Middle] | None:
+def _changes(drawn: list[ChartCurve]) -> tuple[core.Middle, core.Middle] | None:
     """By how much a gate changes the exponent and the bend, seed by seed; ``None`` without one."""
     if len(drawn) < 2 or drawn[0].title != "ungated":
         return None
@@ -172,7 +149,9 @@ def missing_seeds(drawn: list[ChartCurve]) -> str:
     }
     if not first:
         return ""
-    where = ", ".join(f"{title} from {layers_text(depth)} on" for title, depth in first.items())
+    where = ", ".join(
+        f"{title} from {common.layers_text(depth)} on" for title, depth in first.items()
+    )
     return (
         f"An open ring: not all of {len(drawn[0].curve.values)} seeds are known ({where}). The"
         " median is that of the others. The curve ends where fewer than half are known."
@@ -186,13 +165,15 @@ def spread(drawn: list[ChartCurve]) -> str:
         slopes = each.curve.course.whole.slopes
         slopes = slopes[np.isfinite(slopes)]
         if len(slopes):
-            parts.append(f"{each.title} {short(slopes.min())} to {short(slopes.max())}")
+            parts.append(
+                f"{each.title} {common.short(slopes.min())} to {common.short(slopes.max())}"
+            )
     return f"Exponents of single seeds: {', '.join(parts)}." if parts else ""
 
 
 def alt_text(drawn: list[ChartCurve]) -> str:
     """Return the finding, for those who do not see the chart."""
-    return f"{title_of(QUANTITIES[drawn[0].quantity])} against layers: " + "; ".join(
+    return f"{title_of(core.QUANTITIES[drawn[0].quantity])} against layers: " + "; ".join(
         f"{each.title} {each.curve.course.word}, exponent"
         f" {exponent_text(each.curve.course.whole)}" for each in drawn
     )  # fmt: skip
@@ -200,8 +181,8 @@ def alt_text(drawn: list[ChartCurve]) -> str:
 
 def chart_text(drawn: list[ChartCurve]) -> str:
     """Return the explanation of the curves."""
-    quantity = QUANTITIES[drawn[0].quantity]
-    low, high = map(percent, QUARTILES)
+    quantity = core.QUANTITIES[drawn[0].quantity]
+    low, high = map(common.percent, core.QUARTILES)
     fits = [f"{each.title}: {exponent_text(each.curve.exponent)}" for each in drawn]
     return section(
         "depth", "chart", quantity=quantity.title, symbol=quantity.symbol, low=low, high=high,
@@ -236,18 +217,18 @@ def captions(surface: SurfaceResult, diameters: np.ndarray) -> list[str]:
 
 def _caption(surface: SurfaceResult, frame: int, diameter: float) -> str:
     total = Integral(surface.total[frame], surface.total_error[frame], surface.complete[frame])
-    text = settled_total_text(total, bool(surface.flat[frame]))
+    text = common.settled_total_text(total, bool(surface.flat[frame]))
     if not (surface.complete[frame] or surface.total[frame] > 0):
         text = UNKNOWN  # "at least 0" says nothing
     text = f"total curvature **{text}**" if text != UNKNOWN else f"total curvature: {text}"
-    return f"{text} · diameter {short(diameter)}"
+    return f"{text} · diameter {common.short(diameter)}"
 
 
 def readings(surface: SurfaceResult) -> list[str]:
     """Return the sentence below the pictures after every layer."""
     layers = len(surface.total)
     return [
-        f"**After layer {layer} of {layers}** the surface is {verdict_text(verdict)}."
+        f"**After layer {layer} of {layers}** the surface is {common.verdict_text(verdict)}."
         for layer, verdict in enumerate(surface.verdicts, 1)
     ]
 
@@ -261,7 +242,7 @@ def heading(selection: DepthSelection) -> str:
 def replay_text(surface: SurfaceResult, frame: int) -> str:
     """Return the explanation of the surface and its maps."""
     middle = len(surface.axis) // 2
-    centre = curvature_text(surface, (frame, middle, middle))
+    centre = common.curvature_text(surface, (frame, middle, middle))
     return section("depth", "replay", layer=frame + 1, centre=centre)
 
 
@@ -286,7 +267,7 @@ def trained_again_text(before: dict[str, Curve], after: dict[str, Curve]) -> str
     )
     return (
         "Trained again on this server. The medians differ from the shipped ones by at most"
-        f" {short(100 * apart)}\u00a0%."
+        f" {common.short(100 * apart)}\u00a0%."
     )
 
 
@@ -307,19 +288,20 @@ def theory_text(results: dict[str, DepthResult]) -> str:
     if strong is not None and strong.eps is not None:
         curve = strong.curves["total"]
         depth = int(curve.depths[-1])
-        ellipsoid = np.median(cap_curvature(2 * depth * strong.eps))
+        ellipsoid = np.median(core.cap_curvature(2 * depth * strong.eps))
         cap = (
             f"With strong gates, after {depth} layers, the measured median is"
-            f" {short(curve.median[-1])}. The cap with the same a has {short(ellipsoid)}."
+            f" {common.short(curve.median[-1])}. The cap with the same a has"
+            f" {common.short(ellipsoid)}."
         )
     stacks = [
-        f"{REGIMES[name].title}: diameter {result.curves['diameter'].course.word}, total curvature"
-        f" {result.curves['total'].course.word}"
+        f"{core.REGIMES[name].title}: diameter {result.curves['diameter'].course.word}, total"
+        f" curvature {result.curves['total'].course.word}"
         for name, result in results.items()
-        if REGIMES[name].arrangement is not None
+        if core.REGIMES[name].arrangement is not None
     ]
     return section(
-        "depth", "theory", small=f"{STRUCTURED_LIMIT:g}", measured=measured,
-        most=f"{MOST_CURVATURE:.2f}", cap=cap, dimension=UNTRAINED.model_dim,
+        "depth", "theory", small=f"{core.STRUCTURED_LIMIT:g}", measured=measured,
+        most=f"{core.MOST_CURVATURE:.2f}", cap=cap, dimension=UNTRAINED.model_dim,
         stacks=f"Measured: {'; '.join(stacks)}." if stacks else "",
     )  # fmt: skip

@@ -5,15 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gating_core.theory import (
-    COUNTEREXAMPLES,
-    FIRST_FORMULA,
-    FIRST_RADIUS,
-    GALLERY,
-    GRAMMAR,
-    LONGEST_FORMULA,
-    SHAPES,
-)
+import gating_core.theory as theory
 from ui.common.control_table import Controls, draw_columns, read, table
 from ui.common.controls import Choice, Control, Fold, Number, Where
 from ui.common.lessons import section
@@ -30,7 +22,7 @@ from ui.limits import FORMULA_CHARACTERS, GATED_CHANNELS
 FULL = STRENGTHS[-1]
 SEED_RANGE = (0, 9999)
 EXPONENTS, OFFSETS = (-3.0, 3.0), (-4.0, 4.0)  # of gates: beyond, all of K is in a corner
-SLICES = tuple(name for name, each in COUNTEREXAMPLES.items() if each.point == "slice")
+SLICES = tuple(name for name, each in theory.COUNTEREXAMPLES.items() if each.point == "slice")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +48,7 @@ class FormulaText(Control):
 
     @property
     def expected(self) -> str:
-        return f"a formula of at most {LONGEST_FORMULA} characters"
+        return f"a formula of at most {theory.LONGEST_FORMULA} characters"
 
     def parse(self, text: str) -> str | None:
         return text if 0 < len(text) <= FORMULA_CHARACTERS else None
@@ -69,11 +61,11 @@ class FormulaText(Control):
 
 
 PAGE = table(
-    Cases("case", "Gate", words=tuple(GALLERY), default=SPHERE),
-    Number("radius", "Radius r", within=RADII, default=FIRST_RADIUS, step=0.05,
+    Cases("case", "Gate", words=tuple(theory.GALLERY), default=SPHERE),
+    Number("radius", "Radius r", within=RADII, default=theory.FIRST_RADIUS, step=0.05,
         help=section("gates", "help_radius")),
-    FormulaText("formula", "Your gate g(u, v)", default=FIRST_FORMULA,
-        help=f"A formula may contain {as_words(GRAMMAR)}."),
+    FormulaText("formula", "Your gate g(u, v)", default=theory.FIRST_FORMULA,
+        help=f"A formula may contain {as_words(theory.GRAMMAR)}."),
     Choice("tint", "Colour", words=tuple(SHOWN), default="K"),
     Fold("why", "Why? The law and where it comes from"),
     Fold("maps", "K and |H| side by side, and the gate of every channel"),
@@ -101,7 +93,7 @@ LAYER = table(
     of=LayerRequest(),
 )  # fmt: skip
 SHAPE = table(
-    Choice("target", "Shape", words=tuple(SHAPES), field="shape", shape="selectbox"),
+    Choice("target", "Shape", words=tuple(theory.SHAPES), field="shape", shape="selectbox"),
     Number("target_size", "Its size", field="size", within=SIZES, step=0.05,
         help=section("gates", "help_size")),
     Choice("fit_units", "Units of the network", words={str(n): n for n in UNITS}, field="units",
@@ -118,18 +110,18 @@ def front_controls(where: Where) -> tuple[GateRequest, str]:
     case = GATES["case"].value
     row = where.container(key="gates_front")
     left, right = row.columns([3, 1], vertical_alignment="bottom")
-    radius, formula = FIRST_RADIUS, FIRST_FORMULA
+    radius, formula = theory.FIRST_RADIUS, theory.FIRST_FORMULA
     if case == SPHERE:
         radius = GATES["radius"].draw(left)
     elif case == OWN:
         formula = GATES["formula"].draw(left)
     else:
-        left.markdown(f"**{GALLERY[case].title}**  \n:small[{_formulas(case)}]")
+        left.markdown(f"**{theory.GALLERY[case].title}**  \n:small[{_formulas(case)}]")
     return GateRequest(case, radius, formula), GATES["tint"].draw(right)
 
 
 def _formulas(case: str) -> str:
-    texts = [f"${formula.latex()}$" for formula in GALLERY[case].formulas]
+    texts = [f"${formula.latex()}$" for formula in theory.GALLERY[case].formulas]
     return ("$g =$ " if len(texts) == 1 else "$g_1, g_2, g_3 =$ ") + ", ".join(texts)
 
 

@@ -11,20 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import gating_core.theory as theory
 from gating_core.attention import AttentionConfig, GateConfig, restore
 from gating_core.geometry import square_grid
 from gating_core.tasks import make_task
-from gating_core.theory import (
-    ConicResult,
-    GateDesign,
-    MeasuredGate,
-    design,
-    fit_gate,
-    gated_layer,
-    measure_any_gate,
-    measure_conic,
-    with_exponents,
-)
 from gating_core.training import train_ensemble
 from ui.common.words import short
 from ui.gates.frames import GateFrame, frame_of
@@ -74,15 +64,15 @@ class TrainedLayer:
 
 def measure_layer(
     request: LayerRequest, trained: TrainedLayer | None = None, size: int = TRIANGLE_POINTS
-) -> ConicResult:
+) -> theory.ConicResult:
     """Measure K of the requested layer over the triangle of its weights, and its conic."""
     if trained is None:
-        model = gated_layer(request.seed, request.width)
+        model = theory.gated_layer(request.seed, request.width)
     else:
         model = restore(trained.config, trained.seeds, trained.state).attention.member(trained.best)
     if request.by_hand:
-        model = with_exponents(model, request.p, request.q, request.log_scale)
-    return measure_conic(model, size)
+        model = theory.with_exponents(model, request.p, request.q, request.log_scale)
+    return theory.measure_conic(model, size)
 
 
 def train_layer(
@@ -126,13 +116,13 @@ class FittedGate:
     size: float
     largest_error: float  # of the gate
     error: np.ndarray  # network − gate
-    exact: MeasuredGate
-    fitted: MeasuredGate
+    exact: theory.MeasuredGate
+    fitted: theory.MeasuredGate
 
 
-def measure_design(request: ShapeRequest, size: int = GRID_SIZE) -> GateDesign:
+def measure_design(request: ShapeRequest, size: int = GRID_SIZE) -> theory.GateDesign:
     """Return the gate for the shape, and what it makes of the sheet."""
-    return design(request.shape, request.size, square_grid(size))
+    return theory.design(request.shape, request.size, square_grid(size))
 
 
 def fit_shape(request: ShapeRequest, steps: int = FIT_STEPS,
@@ -140,9 +130,9 @@ def fit_shape(request: ShapeRequest, steps: int = FIT_STEPS,
     """Fit a network to the gate for the shape; shares done, then the result."""
     grid = square_grid(size)
     gate = measure_design(request, size).reachable
-    for fit in fit_gate(gate, request.seed, request.units, steps):
+    for fit in theory.fit_gate(gate, request.seed, request.units, steps):
         yield fit.step / steps
-    exact, fitted = measure_any_gate(gate, grid), measure_any_gate(fit.network, grid)
+    exact, fitted = theory.measure_any_gate(gate, grid), theory.measure_any_gate(fit.network, grid)
     error = (fitted.gate - exact.gate)[..., 0]
     yield FittedGate(
         size=gate.size,
@@ -153,7 +143,7 @@ def fit_shape(request: ShapeRequest, steps: int = FIT_STEPS,
     )
 
 
-def shape_frames(designed: GateDesign, fit: FittedGate | None) -> dict[str, GateFrame]:
+def shape_frames(designed: theory.GateDesign, fit: FittedGate | None) -> dict[str, GateFrame]:
     """Return what is drawn of a shape: the sheet under its gate, and under the network.
 
     Where no sigmoid reaches the gate, the smaller shape that was fitted stands between them.

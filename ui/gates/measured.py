@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
+import gating_core.theory as theory
 from gating_core.geometry import square_grid
-from gating_core.theory import (
-    ConicResult,
-    GateDesign,
-    MeasuredCounterexample,
-    SignShares,
-    measure_counterexample,
-)
 from gating_core.training import TrainingDiverged
-from ui.gates.folded import (
-    FittedGate,
-    LayerRequest,
-    ShapeRequest,
-    TrainedLayer,
-    fit_shape,
-    measure_design,
-    measure_layer,
-    shape_frames,
-    train_layer,
-)
+from ui.gates import folded
 from ui.gates.frames import GateFrame, measure_frames, measure_shares, measured_frames
 from ui.gates.picture import GatePicture, gate_picture, settled_by
 from ui.gates.request import GRID_SIZE, SETTLING, STRENGTHS, GateRequest
@@ -48,58 +32,58 @@ EVERY: CachedJobs[GateRequest, Frames] = CachedJobs(
 
 
 @cached()
-def shares(request: GateRequest, strength: float) -> SignShares:
+def shares(request: GateRequest, strength: float) -> theory.SignShares:
     """On how much of the chart the sign of K is proved: half a second at most."""
     return pool.POOL.call(measure_shares, request, strength)
-
-
-def settling(request: GateRequest, frames: Frames) -> Frames:
-    """The frames that colours and boxes come from: out of ``frames``, if they are there."""
-    there = tuple(frame for frame in frames if frame.strength in SETTLING)
-    return there if len(there) == len(SETTLING) else at_strengths(request, SETTLING)
 
 
 @cached()
 def picture(request: GateRequest, strengths: tuple[float, ...], shown: str,
             _frames: Frames) -> GatePicture:  # fmt: skip
     """The linked view of a gate at ``strengths``."""
-    return gate_picture(_frames, shown, settled_by(settling(request, _frames)))
+    settling = tuple(frame for frame in _frames if frame.strength in SETTLING)
+    if len(settling) < len(SETTLING):
+        settling = at_strengths(request, SETTLING)
+    return gate_picture(_frames, shown, settled_by(settling))
 
 
 # --- The folded parts -----------------------------------------------------------------------------
 
-LAYERS: CachedJobs[LayerRequest, TrainedLayer] = CachedJobs(
-    "gate_layer", lambda request: shared_stream(train_layer, request), NUMBERS_CACHE,
+LAYERS: CachedJobs[folded.LayerRequest, folded.TrainedLayer] = CachedJobs(
+    "gate_layer", lambda request: shared_stream(folded.train_layer, request), NUMBERS_CACHE,
     (TrainingDiverged,),
 )  # fmt: skip
-SHAPED: CachedJobs[ShapeRequest, FittedGate] = CachedJobs(
-    "gate_fit", lambda request: shared_stream(fit_shape, request), CACHE
+SHAPED: CachedJobs[folded.ShapeRequest, folded.FittedGate] = CachedJobs(
+    "gate_fit", lambda request: shared_stream(folded.fit_shape, request), CACHE
 )
 
 
 @cached()
-def layer(request: LayerRequest, _trained: TrainedLayer | None) -> ConicResult:
+def layer(request: folded.LayerRequest, _trained: folded.TrainedLayer | None) -> theory.ConicResult:
     """A layer's conic and its K: some tenth of a second."""
-    return pool.POOL.call(measure_layer, request, _trained)
+    return pool.POOL.call(folded.measure_layer, request, _trained)
 
 
 @cached("Measuring the counterexamples …")
-def counterexamples(names: tuple[str, ...], seed: int) -> tuple[MeasuredCounterexample, ...]:
+def counterexamples(names: tuple[str, ...], seed: int) -> tuple[theory.MeasuredCounterexample, ...]:
     """Ungated models that curve, each with its twin: a third of a second each."""
     grid = square_grid(GRID_SIZE)
-    return pool.POOL.map(measure_counterexample, [(name, seed, grid) for name in names])
+    return pool.POOL.map(theory.measure_counterexample, [(name, seed, grid) for name in names])
 
 
 @cached()
-def designed(shape: str, size: float) -> GateDesign:
+def designed(shape: str, size: float) -> theory.GateDesign:
     """The gate for a shape, and what it makes of the sheet: some tenth of a second."""
-    return pool.POOL.call(measure_design, ShapeRequest(shape, size))
+    return pool.POOL.call(folded.measure_design, folded.ShapeRequest(shape, size))
 
 
 @cached()
 def shape_picture(
-    request: ShapeRequest, fitted: bool, _designed: GateDesign, _fit: FittedGate | None
+    request: folded.ShapeRequest,
+    fitted: bool,
+    _designed: theory.GateDesign,
+    _fit: folded.FittedGate | None,
 ) -> tuple[dict[str, GateFrame], GatePicture]:
     """The frames of a shape by name, the network's among them once it is ``fitted``; their view."""
-    frames = shape_frames(_designed, _fit)
+    frames = folded.shape_frames(_designed, _fit)
     return frames, gate_picture(tuple(frames.values()))

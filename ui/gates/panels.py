@@ -12,13 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.theory import (
-    COUNTEREXAMPLES,
-    SHAPES,
-    THEOREM_GAPS,
-    GateDesign,
-    MeasuredCounterexample,
-)
+import gating_core.theory as theory
 from ui.common.lessons import section
 from ui.common.parts import BARE, figures
 from ui.common.words import error_text, short
@@ -133,21 +127,24 @@ def _draw_premises() -> None:
     """The theorem, and a live counterexample for each thing that it does not say."""
     st.markdown(section("gates", "theorem"))
     chosen, seed = premise_controls(st)
-    names = (chosen, *(name for name, each in COUNTEREXAMPLES.items() if each.point != "slice"))
+    names = (
+        chosen,
+        *(name for name, each in theory.COUNTEREXAMPLES.items() if each.point != "slice"),
+    )
     rows = zip(st.columns(3), names, measured.counterexamples(names, seed), strict=True)
     for number, (column, name, each) in enumerate(rows, 1):
-        record = COUNTEREXAMPLES[name]
+        record = theory.COUNTEREXAMPLES[name]
         (figure,) = figures(("gates premise", name, seed), partial(_premise_figures, each))
         text = words.counterexample_text(each.surface, each.twin, each.exact)
         with column:
-            st.markdown(f"**{number}. {THEOREM_GAPS[record.point]}**  \n{record.why}")
+            st.markdown(f"**{number}. {theory.THEOREM_GAPS[record.point]}**  \n{record.why}")
             title = f"K of an ungated layer with {record.title}"
             _draw_chart(figure, title, f"gates_premise_{number}", text)
             st.markdown(text)
     st.caption(section("gates", "premises", seed=seed))
 
 
-def _premise_figures(each: MeasuredCounterexample) -> list[go.Figure]:
+def _premise_figures(each: theory.MeasuredCounterexample) -> list[go.Figure]:
     surface = each.surface
     known, error = surface.known[-1], surface.known_error[-1]
     signed = surface.gaussian_where(surface.decided)[-1]
@@ -162,7 +159,7 @@ def _draw_shaping() -> None:
     """The gate that a shape needs, and what a network makes of it."""
     request = shape_controls(st)
     design = measured.designed(request.shape, request.size)
-    st.markdown(f"*{SHAPES[request.shape].why.capitalize()}.* "
+    st.markdown(f"*{theory.SHAPES[request.shape].why.capitalize()}.* "
                 f"{words.design_text(design, design.reachable.size)}")  # fmt: skip
     fit, job = measured.SHAPED.fetch(request)
     with st.container(key="gates_shape"):
@@ -185,7 +182,7 @@ def _draw_shaping() -> None:
 K_APART = "**K, fitted − exact**"
 
 
-def _draw_images(request: ShapeRequest, design: GateDesign, fit: FittedGate | None) -> None:
+def _draw_images(request: ShapeRequest, design: theory.GateDesign, fit: FittedGate | None) -> None:
     """The sheet under the gate for the shape and under the network, one in place of the other."""
     frames, picture = measured.shape_picture(request, fit is not None, design, fit)
     view3d(

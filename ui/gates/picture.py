@@ -11,20 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ui.drawing import palette
+from ui.drawing import palette, surfaces
 from ui.drawing.camera import best_camera
 from ui.drawing.colours import ColourScale, scale_of, share_beyond
 from ui.drawing.lines import Arrays, border, framed, hatch, in_space, lifted, on_chart
 from ui.drawing.panels import Note, Panel, View, cells, ghost
-from ui.drawing.surfaces import (
-    ChartLine,
-    boxes_of,
-    chart_panel,
-    colour_arrays,
-    scene_panel,
-    surface_arrays,
-    vary,
-)
+from ui.drawing.surfaces import ChartLine
 from ui.gates.frames import GateFrame
 from ui.gates.request import STRENGTHS
 
@@ -87,21 +79,21 @@ def gate_picture(
     scale = scale_of(SHOWN[shown], [_field(frame, shown) for frame in settled.frames])
     gate_scale = scale_of("gate", [frame.gate for frame in settled.frames], asinh=False)
     reach = {key: drawable(values) for key, values in settled.reach.items()}
-    boxes, _ = boxes_of(reach, SMALLEST)
-    own = vary(boxes)
+    boxes, _ = surfaces.boxes_of(reach, SMALLEST)
+    own = surfaces.vary(boxes)
     axis = frames[0].axis
     rows = [_arrays(frame, _field(frame, shown), scale) for frame in frames]
     moving = framed(NAME, rows)
     fields = [_field(frame, shown) for frame in settled.frames]
     style = scale.style
     seen = [points[~np.isnan(points[..., 0])] for points in reach.values()]
-    scene = scene_panel(
+    scene = surfaces.scene_panel(
         NAME, "the sheet (u, v, 1) under its gate, with the chart's grid lines; faint: the sheet",
         style, boxes, keys, AXIS_NAMES if own else (), more=[] if own else ghost("flat"),
         notes=() if own else (Note("the flat sheet", "flat_edge", 0, right=8, down=18),),
         seen=seen if any(map(len, seen)) else (),
     )  # fmt: skip
-    chart = chart_panel(
+    chart = surfaces.chart_panel(
         NAME, f"{shown} over the chart, the line K = 0 dashed, what is not known hatched", axis,
         _titles(shown), style, shown, read=READ_OFF[shown],
         plain=not any(np.nan_to_num(field, nan=1.0).any() for field in fields),
@@ -136,9 +128,9 @@ def _arrays(frame: GateFrame, field: np.ndarray, scale: ColourScale) -> Arrays:
         "gaussian": frame.known, "error": frame.error, "mean": frame.mean,
         "gate": frame.gate, **{f"law_{name}": part for name, part in frame.law_parts.items()},
     }  # fmt: skip
-    drawn = surface_arrays(drawable(frame.values), axis, field, frame.signed)
+    drawn = surfaces.surface_arrays(drawable(frame.values), axis, field, frame.signed)
     lost = on_chart(lost=hatch(np.isnan(frame.gate), axis))
-    return read_off | drawn | lost | colour_arrays(field, scale)
+    return read_off | drawn | lost | surfaces.colour_arrays(field, scale)
 
 
 def _flat_sheet(axis: np.ndarray) -> Arrays:
@@ -150,7 +142,7 @@ def _flat_sheet(axis: np.ndarray) -> Arrays:
 
 
 def _gate_panel(axis: np.ndarray, scale: ColourScale) -> Panel:
-    return chart_panel(
+    return surfaces.chart_panel(
         NAME, "the gate in use over the chart, hatched where it is not positive or not finite",
         axis, _titles("gate"), scale.style, "gate", shade="gate", read="gate", lines=(LOST,),
     )  # fmt: skip

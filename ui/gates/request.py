@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gating_core.theory import (
-    FIRST_FORMULA,
-    FIRST_RADIUS,
-    GALLERY,
-    FormulaError,
-    GateCase,
-    own_case,
-    sphere_case,
-)
+import gating_core.theory as theory
 
 SPHERE, OWN = "sphere", "own"
 RADII = (0.3, 2.0)  # of those that the law allows: what is drawn beside the sheet
@@ -28,15 +20,15 @@ class GateRequest:
     """A case of the gallery; a ``radius`` for the sphere, a ``formula`` for one's own gate."""
 
     case: str = SPHERE
-    radius: float = FIRST_RADIUS
-    formula: str = FIRST_FORMULA
+    radius: float = theory.FIRST_RADIUS
+    formula: str = theory.FIRST_FORMULA
 
 
-def case_of(request: GateRequest) -> GateCase:
+def case_of(request: GateRequest) -> theory.GateCase:
     """Return the requested gate; `FormulaError` for a formula that is none."""
     if request.case == SPHERE:
-        return sphere_case(request.radius)
-    return own_case(request.formula) if request.case == OWN else GALLERY[request.case]
+        return theory.sphere_case(request.radius)
+    return theory.own_case(request.formula) if request.case == OWN else theory.GALLERY[request.case]
 
 
 def resolve(request: GateRequest) -> tuple[GateRequest, str]:
@@ -46,12 +38,12 @@ def resolve(request: GateRequest) -> tuple[GateRequest, str]:
     """
     try:
         case_of(request)
-    except FormulaError as error:
+    except theory.FormulaError as error:
         message = str(error)
         message = message[:1].upper() + message[1:]
-        return GateRequest(request.case), f"{message}. Shown instead: {FIRST_FORMULA}"
+        return GateRequest(request.case), f"{message}. Shown instead: {theory.FIRST_FORMULA}"
     if request.case != SPHERE:
-        request = replace(request, radius=FIRST_RADIUS)
+        request = replace(request, radius=theory.FIRST_RADIUS)
     if request.case != OWN:
-        request = replace(request, formula=FIRST_FORMULA)
+        request = replace(request, formula=theory.FIRST_FORMULA)
     return request, ""

@@ -4,20 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+import gating_core.theory as theory
 from gating_core.geometry import SEEN, knowledge_text
-from gating_core.theory import (
-    ALGEBRA,
-    BENT,
-    CAUSES,
-    MIXED,
-    NEGATIVE,
-    PLANE,
-    POSITIVE,
-    GateCase,
-    GateVerdict,
-    LawAtPoint,
-    SignShares,
-)
 from ui.common.words import beyond_text, error_text, percent, plus_minus, short
 from ui.gates.frames import LAW_PARTS, Deviation, GateFrame
 from ui.gates.picture import GatePicture
@@ -77,10 +65,12 @@ def verdict_text(frame: GateFrame) -> str:
         return f"**{whole.word}**"
     word = whole.word
     if whole.knowledge == SEEN:
-        word = {PLANE: "without curvature", BENT: "bent, without curvature"}[word]
+        word = {theory.PLANE: "without curvature", theory.BENT: "bent, without curvature"}[word]
     where = "on the whole chart"
     if whole.broken or whole.rough:  # which cells leave out, smooth or not
-        where = "in every smooth piece" if whole.by == ALGEBRA else "wherever nothing is hatched"
+        where = (
+            "in every smooth piece" if whole.by == theory.ALGEBRA else "wherever nothing is hatched"
+        )
     elif frame.share_lost:
         where = "wherever there is a gate"
     zero = " or K = 0" if whole.weak else ""
@@ -89,7 +79,7 @@ def verdict_text(frame: GateFrame) -> str:
     )
 
 
-def shares_text(frame: GateFrame, shares: SignShares) -> str:
+def shares_text(frame: GateFrame, shares: theory.SignShares) -> str:
     """On how much of the chart the sign of K is proved; what is flat has none."""
     parts = [f"K > 0 is proved on {percent(shares.positive)} of the chart",
              f"K < 0 on {percent(shares.negative)}"]  # fmt: skip
@@ -104,8 +94,8 @@ def _missed(frame: GateFrame) -> bool:
     """Whether K has a sign that it has at no grid point."""
     least, largest = frame.range or (0.0, 0.0)
     word = frame.whole.word
-    return (word in (MIXED, POSITIVE) and largest <= 0) or (
-        word in (MIXED, NEGATIVE) and least >= 0
+    return (word in (theory.MIXED, theory.POSITIVE) and largest <= 0) or (
+        word in (theory.MIXED, theory.NEGATIVE) and least >= 0
     )
 
 
@@ -118,7 +108,7 @@ def _range_text(frame: GateFrame) -> str:
 def caption(frame: GateFrame, shown: str = "K") -> str:
     """The verdict of one frame, and the numbers behind it; what is ``shown`` in colour first."""
     bend = ""
-    if frame.largest_bend > 0 and frame.whole.word != PLANE:  # not NaN
+    if frame.largest_bend > 0 and frame.whole.word != theory.PLANE:  # not NaN
         bend = f" · |H| up to {short(frame.largest_bend)}"
     parts = [verdict_text(frame)]
     if shown == "|H|" and bend:
@@ -160,9 +150,9 @@ def reading(frame: GateFrame, exact: str) -> str:
     return " ".join(parts)
 
 
-def causes_text(whole: GateVerdict) -> str:
+def causes_text(whole: theory.GateVerdict) -> str:
     """What may break a gate."""
-    return " or ".join(CAUSES[cause] for cause in whole.causes) or "it is too steep to tell"
+    return " or ".join(theory.CAUSES[cause] for cause in whole.causes) or "it is too steep to tell"
 
 
 def no_gate_text(frame: GateFrame, at: tuple[int, int], where: str, value: float) -> str:
@@ -231,7 +221,7 @@ def doubt_text(frame: GateFrame) -> str:
     return " ".join(parts)
 
 
-def exact_name(case: GateCase, radius: float) -> str:
+def exact_name(case: theory.GateCase, radius: float) -> str:
     """What the closed form of a case is called before its value."""
     if case.title == "sphere by gating":
         return f"1/r² = 1/{radius:g}² = "
@@ -286,7 +276,7 @@ def _bracketed(number: float) -> str:
     return rf"({text})" if number < 0 or "cdot" in text else text
 
 
-def law_latex(at: LawAtPoint) -> str:
+def law_latex(at: theory.LawAtPoint) -> str:
     """The law with the numbers of one point in it."""
     top = rf"{_bracketed(at.rho.value)}^4 \cdot {_bracketed(at.hessian.value)}"
     squares = (at.rho_u, at.rho_v, at.foot)
@@ -299,7 +289,7 @@ def readout(scalar: bool) -> list[tuple[str, list[str]]]:
     return [*(BY_LAW if scalar else [("mean gate", ["gated_gate"])]), *MEASURED]
 
 
-def law_rows(at: LawAtPoint) -> dict[str, list[str]]:
+def law_rows(at: theory.LawAtPoint) -> dict[str, list[str]]:
     """The table of all numbers of a point with their bounds."""
     numbers = [getattr(at, name) for name in LAW_ROWS.values()]
     return {
@@ -309,7 +299,7 @@ def law_rows(at: LawAtPoint) -> dict[str, list[str]]:
     }
 
 
-def law_sentence(at: LawAtPoint) -> str:
+def law_sentence(at: theory.LawAtPoint) -> str:
     """What the sign of the Hessian's determinant says at a point."""
     hessian = at.hessian
     if not abs(hessian.value) > hessian.error:

@@ -9,25 +9,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+import gating_core.experiments.comparison as comparison
 from gating_core.attention import Classifier
-from gating_core.experiments.comparison import (
-    STRENGTHS,
-    ClassifierFrames,
-    DrawnData,
-    StrengthSweep,
-    TrainedRun,
-    drawn_data,
-    frame_accuracies,
-    load_surface,
-    refitted,
-    sample,
-    shows_surface,
-    strengths_model,
-)
+from gating_core.experiments.comparison import TrainedRun
 from gating_core.geometry import Grid, SurfaceResult, concentration, measure_surface, square_grid
 
 DRAWN_POINTS = 200
-NO_GATE = STRENGTHS.index(0.0)
+NO_GATE = comparison.STRENGTHS.index(0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +23,10 @@ class MeasuredModel:
     """One model of the pair."""
 
     seed: int
-    frames: ClassifierFrames
+    frames: comparison.ClassifierFrames
     surface: SurfaceResult
     concentration: np.ndarray  # (T,): the share of |K| on the most curved part
-    data: DrawnData
+    data: comparison.DrawnData
     test_accuracy: np.ndarray  # (T,)
     value_vectors: np.ndarray  # (3, D): the last layer's
 
@@ -78,12 +66,12 @@ def measure_model(
     """
     grid = grid or square_grid()
     first = np.arange(min(DRAWN_POINTS, run.task.train_points.shape[1]))
-    data = drawn_data(run, member, grid, train=first, test=first[:0])
-    frames = sample(model, grid, data.points)
+    data = comparison.drawn_data(run, member, grid, train=first, test=first[:0])
+    frames = comparison.sample(model, grid, data.points)
     surface = (
         measure_surface(model.attention, grid)
         if shipped is None
-        else load_surface(shipped, frames.values, grid)
+        else comparison.load_surface(shipped, frames.values, grid)
     )
     return MeasuredModel(
         seed=run.setting.seeds[member],
@@ -91,13 +79,13 @@ def measure_model(
         surface=surface,
         concentration=concentration(surface),
         data=data,
-        test_accuracy=frame_accuracies(model, run, member),
+        test_accuracy=comparison.frame_accuracies(model, run, member),
         value_vectors=model.attention.blocks[-1].slot_values()[0].numpy(),
     )
 
 
 def measure_pair(
-    left: str, run: TrainedRun, sweep: StrengthSweep, shipped: str | None = None
+    left: str, run: TrainedRun, sweep: comparison.StrengthSweep, shipped: str | None = None
 ) -> MeasuredPair:
     """Measure the gated member at all strengths, and the model beside it.
 
@@ -110,7 +98,9 @@ def measure_pair(
     else:
         ensemble = run.variants[run.setting.compared[0]].ensemble
         member = ensemble.best
-        model = strengths_model(ensemble, member)
-        model = refitted(model, run.task.train_points[member], run.task.train_labels[member])
+        model = comparison.strengths_model(ensemble, member)
+        model = comparison.refitted(
+            model, run.task.train_points[member], run.task.train_labels[member]
+        )
         beside = measure_model(model, run, member)
-    return MeasuredPair(beside, right, shows_surface(run, sweep.member))
+    return MeasuredPair(beside, right, comparison.shows_surface(run, sweep.member))

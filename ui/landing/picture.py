@@ -11,16 +11,9 @@ import plotly.graph_objects as go
 
 from gating_core.geometry import CURVED, SurfaceResult
 from gating_core.training import TrainedEnsemble
-from ui.drawing import palette
+from ui.drawing import classified, palette
 from ui.drawing.axes import coordinate_axes
 from ui.drawing.camera import edge_on_camera
-from ui.drawing.classified import (
-    SheetStyle,
-    class_colours,
-    sheet_arrays,
-    sheet_panels,
-    sheets_camera,
-)
 from ui.drawing.colours import ColourScale, scale_of
 from ui.drawing.lines import plane_lines, zero_curve
 from ui.drawing.panels import EdgeOn, View, cells, subplot, subplot_title
@@ -55,7 +48,7 @@ def pair_view(pair: MeasuredPair, colouring: str = "class") -> View:
     by_class = colouring == "class" or not pair.seen
     scale = CLASSES if by_class else curvature_colours(right.surface)
     reading = "p(class 1) = %{z:.2f}" if by_class else "K"
-    style = SheetStyle(scale.style, reading, DISCS, outline=0.6)
+    style = classified.SheetStyle(scale.style, reading, DISCS, outline=0.6)
     sheets = [_sheet("left", left, scale, by_class), _sheet("right", right, scale, by_class)]
     room, alike = None, left.value_vectors.tolist() == right.value_vectors.tolist()
     if alike:
@@ -64,12 +57,12 @@ def pair_view(pair: MeasuredPair, colouring: str = "class") -> View:
     arrays = {"axis": left.data.axis, **cells(len(left.data.axis))}
     columns, framed = [], set()
     for sheet in sheets:
-        moving, fixed = sheet_arrays(sheet)
+        moving, fixed = classified.sheet_arrays(sheet)
         if len(sheet.frames.values) == 1:
             moving, fixed = {}, fixed | {key: array[0] for key, array in moving.items()}
         arrays |= moving | fixed
         framed |= set(moving)
-        columns.append(sheet_panels(sheet, style, room))
+        columns.append(classified.sheet_panels(sheet, style, room))
     edges = zip((left, right), sheets, strict=True)
     if alike:  # one plane: seen with one camera, along which the gated surface is broad
         edges = zip((left,), sheets[1:], strict=True)
@@ -78,7 +71,7 @@ def pair_view(pair: MeasuredPair, colouring: str = "class") -> View:
         arrays=arrays,
         framed=frozenset(framed),
         frames=len(right.frames.values),
-        camera=sheets_camera(sheets),
+        camera=classified.sheets_camera(sheets),
         edge_on=tuple(
             EdgeOn(edge_on_camera(model.value_vectors, sheet.values[-1]),
                    tuple(model.value_vectors[0].tolist()))
@@ -118,7 +111,7 @@ def _sheet(name: str, model: MeasuredModel, scale: ColourScale, by_class: bool) 
         model.frames,
         model.data,
         coordinate_axes(3),
-        class_colours(model.frames.logits)
+        classified.class_colours(model.frames.logits)
         if by_class
         else np.nan_to_num(scale.apply(known)).clip(scale.low, scale.high),
         field=None if by_class else known,

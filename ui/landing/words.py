@@ -5,14 +5,7 @@ from __future__ import annotations
 from gating_core.experiments.comparison import STRENGTHS, Setting, StrengthSweep, cut_of
 from gating_core.geometry import MOST_CURVED, UNKNOWN
 from gating_core.training import MeanInterval
-from ui.common.words import (
-    accuracy_text,
-    layers_text,
-    paired_text,
-    percent,
-    settled_total_text,
-    verdict_text,
-)
+from ui.common import words as common
 from ui.landing.pair import MeasuredModel, MeasuredPair
 
 LEFT = {"same": "Gate taken out", "own": "Trained without a gate"}
@@ -35,7 +28,7 @@ def captions(
     lines = []
     for frame, accuracy in enumerate(model.test_accuracy):
         curvature = f" · {_total_text(model, frame, sweep)}" if seen else ""
-        lines.append(f"**{percent(accuracy)}** of new points right{curvature}\n{second}")
+        lines.append(f"**{common.percent(accuracy)}** of new points right{curvature}\n{second}")
     return lines
 
 
@@ -44,11 +37,11 @@ def _total_text(model: MeasuredModel, frame: int, sweep: StrengthSweep | None) -
         return "total curvature **0**: flat"
     if sweep is None or not sweep.measured[frame]:
         return "total curvature is being measured …"
-    text = settled_total_text(sweep.total.at(frame), flat=False)
+    text = common.settled_total_text(sweep.total.at(frame), flat=False)
     if text == UNKNOWN:
         return f"total curvature: {text}, the sheet folds too sharply"
-    most = f"{percent(model.concentration[frame])} of it on {percent(MOST_CURVED)} of the area"
-    return f"total curvature **{text}**, {most}"
+    share, area = map(common.percent, (model.concentration[frame], MOST_CURVED))
+    return f"total curvature **{text}**, {share} of it on {area} of the area"
 
 
 def fair_lines(
@@ -64,10 +57,10 @@ def fair_lines(
         count: Number of seeds.
     """
     first = "The same weights at λ = 0." if left == "same" else f"The best of {count} seeds."
-    worth = paired_text(difference, count, "the gate")
+    worth = common.paired_text(difference, count, "the gate")
     return (
-        f"{first} Trained without a gate: {accuracy_text(ungated)}",
-        f"Trained with a gate: {accuracy_text(gated)}. {worth}",
+        f"{first} Trained without a gate: {common.accuracy_text(ungated)}",
+        f"Trained with a gate: {common.accuracy_text(gated)}. {worth}",
     )
 
 
@@ -87,7 +80,7 @@ def readings(pair: MeasuredPair, left: str) -> list[str]:
 
 def _surface_text(model: MeasuredModel, frame: int) -> str:
     verdict = model.surface.verdicts[frame]
-    shape = "provably flat" if verdict.proof else verdict_text(verdict)
+    shape = "provably flat" if verdict.proof else common.verdict_text(verdict)
     cut = cut_of(model.frames.margin[frame], model.data.axis)
     if not cut.count:
         how = "misses it"
@@ -106,7 +99,7 @@ def _boundary_text(model: MeasuredModel, frame: int) -> str:
 
 
 def _accuracy_text(model: MeasuredModel, frame: int) -> str:
-    return f"{percent(model.test_accuracy[frame])} of new points are right"
+    return f"{common.percent(model.test_accuracy[frame])} of new points are right"
 
 
 def stale_text(shown: Setting, requested: Setting) -> str:
@@ -121,4 +114,4 @@ def stale_text(shown: Setting, requested: Setting) -> str:
 
 def _names(setting: Setting) -> tuple[str, ...]:
     gate = f"{setting.compared[1]} gate"
-    return setting.task, layers_text(setting.depth), gate, f"seed {setting.seed}"
+    return setting.task, common.layers_text(setting.depth), gate, f"seed {setting.seed}"

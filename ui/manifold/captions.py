@@ -21,16 +21,8 @@ from gating_core.geometry import (
     SurfaceIntegrals,
     concentration,
 )
+from ui.common import words as common
 from ui.common.lessons import section
-from ui.common.words import (
-    bound_text,
-    doubt_text,
-    flat_text,
-    layers_text,
-    percent,
-    rough,
-    total_text,
-)
 from ui.manifold.request import Resolved, at_strength
 from ui.manifold.words import degenerate, on_a_line
 
@@ -42,7 +34,7 @@ def model_text(resolved: Resolved) -> str:
     """Which model both variants are, and how it was chosen."""
     request, model = resolved.request, at_strength(resolved.variants[-1], 1.0)
     config = model.config
-    seed = f"{layers_text(config.depth)}, D = {config.model_dim}, n = {config.value_count}"
+    seed = f"{common.layers_text(config.depth)}, D = {config.model_dim}, n = {config.value_count}"
     seed = f"{seed} · seed {request.own_seed}"
     if request.seed is not None:
         return seed
@@ -74,10 +66,10 @@ def _needle(variant: MeasuredSpecimen, stretch: float) -> str:
     times = needle(variant.surface.values[0])
     parts = []
     if times > NEEDLE:
-        much = "more than 1000" if times > 1e3 else rough(times)
+        much = "more than 1000" if times > 1e3 else common.rough(times)
         parts.append(f"a needle, {much} times as long as broad")
     if stretch > 1:
-        parts.append(f"**stretched {rough(stretch)} times across: not to scale**")
+        parts.append(f"**stretched {common.rough(stretch)} times across: not to scale**")
     return ", ".join(parts)
 
 
@@ -94,20 +86,20 @@ def _total(variant: MeasuredSpecimen, total: Integral) -> str:
     if degenerate(variant):
         return f"{text}: no {'surface' if on_a_line(variant) else 'tangent plane'}"
     if variant.verdict.word == FLAT:
-        return f"{text}: {flat_text(variant.verdict)}"
+        return f"{text}: {common.flat_text(variant.verdict)}"
     if not total.sure():
         text += ", refining does not help"
     share = float(concentration(variant.surface)[0])
     if UNKNOWN in text or not share:
         return text
-    return f"{text}, {percent(share)} of it on {percent(MOST_CURVED)} of the area"
+    return f"{text}, {common.percent(share)} of it on {common.percent(MOST_CURVED)} of the area"
 
 
 def total_caption(variant: MeasuredSpecimen, total: Integral) -> str:
     """The doubt under a total."""
     if degenerate(variant):
         return "no tangent plane is resolved"
-    text = doubt_text(total, variant.verdict)
+    text = common.doubt_text(total, variant.verdict)
     if variant.verdict.word == FLAT or total.sure() or not total.settled():
         return text
     return f"{text}; more than a tenth of it is in doubt, and a few seconds of refining do not help"
@@ -117,11 +109,11 @@ def total_of(variant: MeasuredSpecimen, total: Integral) -> str:
     """The headline number."""
     if degenerate(variant):
         return "none" if on_a_line(variant) else UNKNOWN
-    return total_text(total, variant.verdict.word == FLAT)
+    return common.total_text(total, variant.verdict.word == FLAT)
 
 
 def total_help(variant: MeasuredSpecimen) -> str:
     """What a total is, and by which numbers a flat one is called flat."""
     text = section("manifold", "total")
     flat = variant.verdict.word == FLAT
-    return f"{text} Here: {bound_text(variant.verdict)}" if flat else text
+    return f"{text} Here: {common.bound_text(variant.verdict)}" if flat else text

@@ -12,6 +12,7 @@ from gating_core.attention import GATE_NAMES, GATE_POSITIONS, MECHANISMS, NORMS
 from gating_core.experiments.comparison import LIMITS
 from gating_core.experiments.specimen import CHARTS, COLOURINGS, SEEDS
 from gating_core.geometry import Matrix
+from ui import limits
 from ui.common.control_table import Controls, draw_columns, put, read, table
 from ui.common.controls import Choice, Flag, Fold, Number, Tabs, Where
 from ui.common.front import front_columns
@@ -20,14 +21,6 @@ from ui.common.link_check import change_link, forget
 from ui.common.link_controls import GridPoint, Numbers
 from ui.common.links import parse_pick
 from ui.common.possible import SOURCES_HELP
-from ui.limits import (
-    GRID_POINTS,
-    MANIFOLD_CHANNELS,
-    MANIFOLD_HEADS,
-    MANIFOLD_LAYERS,
-    MANIFOLD_SHARPNESS,
-    MANIFOLD_VALUES,
-)
 from ui.manifold.lying import LYING
 from ui.manifold.picture import ManifoldView
 from ui.manifold.request import METRICS, ManifoldRequest, Metric
@@ -65,7 +58,7 @@ def _depth_moved() -> None:
 MODEL = table(
     Choice("kind", "Gate", words=GATE_NAMES, width="stretch",
         help=section("manifold", "help_kind")),
-    Number("layers", "Layers", field="depth", within=MANIFOLD_LAYERS, on_move=_depth_moved),
+    Number("layers", "Layers", field="depth", within=limits.MANIFOLD_LAYERS, on_move=_depth_moved),
     Choice("chart", "Chart", words=CHARTS, width="stretch",
         help=section("manifold", "help_chart")),
     Choice("source", "Keys and values from", words=tuple(MECHANISMS), width="stretch",
@@ -73,18 +66,18 @@ MODEL = table(
     Choice("position", "Gate sits at", words=GATE_POSITIONS, width="stretch",
         help=section("manifold", "help_position")),
     Choice("per", "One gate per", field="granularity", words=PER, width="stretch"),
-    Number("dim", "Dimension D", field="model_dim", within=MANIFOLD_CHANNELS),
-    Number("n", "Values n (slots or tokens)", field="value_count", within=MANIFOLD_VALUES),
-    Number("heads", "Heads", within=MANIFOLD_HEADS),
+    Number("dim", "Dimension D", field="model_dim", within=limits.MANIFOLD_CHANNELS),
+    Number("n", "Values n (slots or tokens)", field="value_count", within=limits.MANIFOLD_VALUES),
+    Number("heads", "Heads", within=limits.MANIFOLD_HEADS),
     Choice("norm", "Normalisation (RMSNorm)", words=NORMS, width="stretch"),
     Flag("residual", "Residual connection"),
     Flag("projection", "Output projection", field="output_projection"),
-    Number("sharpness", "Sharpness of attention", within=MANIFOLD_SHARPNESS, step=0.5,
+    Number("sharpness", "Sharpness of attention", within=limits.MANIFOLD_SHARPNESS, step=0.5,
         help=section("manifold", "help_sharpness")),
     SeedBox("model", "Seed of the weights", field="seed", within=LIMITS["seed"], step=1,
         shape="box", shown_instead="automatic",
         help=section("manifold", "help_model", last=SEEDS - 1)),
-    Choice("grid", "Grid", words={str(size): size for size in GRID_POINTS}, shape="slider",
+    Choice("grid", "Grid", words={str(size): size for size in limits.GRID_POINTS}, shape="slider",
         help="Points along each side of the chart."),
     of=ManifoldRequest(),
 )  # fmt: skip
@@ -93,10 +86,10 @@ COLOURS = table(
         help="; ".join(f"*{name}*: {c.name}" for name, c in COLOURINGS.items())),
     Choice("scale", "Colour scale", field="asinh", words={"linear": False, "asinh": True},
         width="stretch", help=section("manifold", "help_scale")),
-    Number("layer", "Layer", default=0, within=(0, MANIFOLD_LAYERS[1]), shape="box",
+    Number("layer", "Layer", default=0, within=(0, limits.MANIFOLD_LAYERS[1]), shape="box",
         shown_instead="the last",
         help="The layer whose gate or entropy is shown. 0 is the last one."),
-    Number("part", "Channel or head", default=0, within=(0, MANIFOLD_CHANNELS[1]),
+    Number("part", "Channel or head", default=0, within=(0, limits.MANIFOLD_CHANNELS[1]),
         shape="box", shown_instead="the mean", help="0 is the mean over all of them."),
     of=ManifoldView(),
 )  # fmt: skip
@@ -112,10 +105,10 @@ METRIC = table(
 METRIC_NEEDS = {"isotropic": ["variance"], "diagonal": ["variances"], "turned": ["angle", "ratio"]}
 IN_LINK = table(  # alone, as they are dragged or clicked
     Number("lambda", field="strength", within=(0.0, 1.0), step=0.05),
-    Number("axes", within=MANIFOLD_LAYERS, shown_instead="the model's own"),
+    Number("axes", within=limits.MANIFOLD_LAYERS, shown_instead="the model's own"),
     Numbers("values"),
     Numbers("gates"),
-    GridPoint("point", size=GRID_POINTS[-1]),
+    GridPoint("point", size=limits.GRID_POINTS[-1]),
     of=ManifoldRequest(),
 )
 PAIR = Choice("pair", "Value vectors of the last layer, along axes", words=PAIRS, default=(0, 1))

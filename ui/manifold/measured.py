@@ -101,11 +101,11 @@ def captions(
 # --- Refined totals -------------------------------------------------------------------------------
 
 
-def _refine(specimen: Specimen) -> Iterator[Any]:
-    return shared_stream(integrate_steps, specimen, rank=Rank.REST)
-
-
-TOTALS: CachedJobs[Specimen, SurfaceIntegrals] = CachedJobs("totals", _refine, NUMBERS_CACHE)
+TOTALS: CachedJobs[Specimen, SurfaceIntegrals] = CachedJobs(
+    "totals",
+    lambda specimen: shared_stream(integrate_steps, specimen, rank=Rank.REST),
+    NUMBERS_CACHE,
+)
 
 
 def watch_totals(specimens: tuple[Specimen, ...], draw: Callable[[Totals], None]) -> None:
@@ -142,12 +142,6 @@ def dial_of(specimen: Specimen, grid: int) -> tuple[Dial, Job | None]:
     request = DialRequest(at_strength(specimen, 1.0), grid, strengths(specimen, grid))
     dial, job = DIALS.fetch(request)
     return dial or (), job
-
-
-def watch_dial(job: Job) -> None:
-    """Draw how far it is; the page is run again at the end."""
-    DIALS.watch(job, "Measuring every strength of the gate", again="Measure every strength",
-                beside=False)  # fmt: skip
 
 
 def _measure(request: DialRequest) -> Iterator[Any]:

@@ -14,17 +14,8 @@ from ui.common.parts import BARE, beats, explain
 from ui.common.view_links import point_to_link
 from ui.common.words import percent, rough
 from ui.components.view3d import Legend, stopped, view3d
-from ui.manifold import captions, measured, words
-from ui.manifold.controls import (
-    MANIFOLD,
-    REVEALED,
-    SHOWN_DEPTH,
-    Slots,
-    apply_request,
-    fit_axes,
-    marked,
-    put_strength,
-)
+from ui.manifold import captions, controls, measured, words
+from ui.manifold.controls import MANIFOLD, Slots, marked
 from ui.manifold.explain import (
     explain_handles,
     explain_heatmap,
@@ -33,7 +24,7 @@ from ui.manifold.explain import (
 )
 from ui.manifold.handles import can_drag, draw_handles, is_dragging
 from ui.manifold.lying import LYING, LyingPicture, lying_picture
-from ui.manifold.measured import TOTALS, Dial, Totals, dial_of, strengths, watch_dial, watch_totals
+from ui.manifold.measured import DIALS, TOTALS, Dial, Totals, dial_of, strengths, watch_totals
 from ui.manifold.picture import ManifoldPicture, ManifoldView
 from ui.manifold.request import ManifoldRequest, Metric, Resolved
 from ui.manifold.variants import Settled, draws_simplex, settled_by, strength_of
@@ -97,7 +88,7 @@ def fetch(request: ManifoldRequest, view: ManifoldView, dials: bool = True) -> M
         shown = "the last picture that could be drawn" if last else "the first example"
         st.error(f"{error} Shown: {shown}.")
     principal = result.resolved.axes.principal
-    st.session_state[SHOWN_DEPTH] = result.request.depth if principal else None
+    st.session_state[controls.SHOWN_DEPTH] = result.request.depth if principal else None
     return result
 
 
@@ -140,6 +131,7 @@ def draw_view(result: ManifoldResult) -> ManifoldPicture:
     totals = request, *there, tuple(each in refined for each in result.specimens), view
     unrefined = captions.REFINED_ELSEWHERE if view.inspect else captions.BEING_REFINED
     symbol, scale = COLOURINGS[view.colouring].symbol, picture.scale
+    notes = [words.scale_note(picture, view, frame) for frame in range(picture.view.frames)]
     ends = [f"{symbol} = {rough(end)}" for end in scale.ends]
     low, high = ("", "") if scale.collapsed else ends
     st.session_state[STRENGTHS] = result.strengths
@@ -158,15 +150,16 @@ def draw_view(result: ManifoldResult) -> ManifoldPicture:
         scrub=True,
         scene=str(_scene_of(request)),
         spare=SPARE_INSPECT if view.inspect else SPARE,
-        reveal=st.session_state.get(REVEALED, 0),
-        legend=Legend(scale.colours, low, high, words.scale_notes(picture, view)),
+        reveal=st.session_state.get(controls.REVEALED, 0),
+        legend=Legend(scale.colours, low, high, notes),
         pick=marked(resolved.grid),
         on_pick=point_to_link(VIEW_KEY, "point"),
         on_stop=_on_stop,
     )
     with st.container(key="progress"):
         if result.measuring is not None:
-            watch_dial(result.measuring)
+            DIALS.watch(result.measuring, "Measuring every strength of the gate",
+                        again="Measure every strength", beside=False)  # fmt: skip
     return picture
 
 
@@ -194,7 +187,7 @@ def _on_stop() -> None:
     shown = st.session_state.get(STRENGTHS, ())
     frame = stopped(VIEW_KEY, len(shown))
     if shown and frame is not None:
-        put_strength(shown[frame])
+        controls.put_strength(shown[frame])
 
 
 def draw_see(result: ManifoldResult, stage: DeltaGenerator) -> None:
@@ -204,7 +197,7 @@ def draw_see(result: ManifoldResult, stage: DeltaGenerator) -> None:
     _draw_asides(result, picture)
     request = result.request
     if result.resolved.axes.principal and request.drawn_depth != request.depth:
-        st.button("Fit the axes to this depth", key="fit_axes", on_click=fit_axes)
+        st.button("Fit the axes to this depth", key="fit_axes", on_click=controls.fit_axes)
     _draw_explanations(result)
     doubtful = tuple(x.specimen for x in result.variants if captions.best_total(x, None) is None)
     watch_totals(doubtful, lambda totals: _draw_totals(result, totals))
@@ -304,5 +297,5 @@ def draw_lying_pictures() -> None:
         if (request := LYING[name].request) is not None:
             st.button(
                 "Show this model on the page", icon=":material/visibility:",
-                key=f"lying_show_{name}", on_click=apply_request, args=(request,),
+                key=f"lying_show_{name}", on_click=controls.apply_request, args=(request,),
             )  # fmt: skip

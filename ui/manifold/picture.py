@@ -14,20 +14,13 @@ from typing import Any
 import numpy as np
 
 from gating_core.experiments.specimen import COLOURINGS
-from ui.drawing import palette, panels
+from ui.drawing import palette, panels, surfaces
 from ui.drawing.axes import Axes
 from ui.drawing.camera import best_camera, edge_on_camera
 from ui.drawing.colours import ColourScale, colour_scale, share_beyond
 from ui.drawing.lines import Arrays
 from ui.drawing.panels import CHART_NAMES, Box, EdgeOn, Note, Panel, View
-from ui.drawing.surfaces import (
-    HATCH,
-    ZERO_DASHED,
-    ChartLine,
-    boxes_of,
-    chart_panel,
-    scene_panel,
-)
+from ui.drawing.surfaces import ChartLine
 from ui.manifold.variants import (
     ALONG,
     SHARED_AXES,
@@ -135,7 +128,7 @@ def _boxes(variant: DrawnVariant) -> tuple[dict[float, Box], bool]:
     """The box of each strength, and whether the triangle of the values is whole in it."""
     own, corners = variant.own, variant.corner_points
     reach = {strength: own.as_seen(values) for strength, values in variant.reach.items()}
-    return boxes_of(reach, SMALLEST, None if corners is None else own.as_seen(corners))
+    return surfaces.boxes_of(reach, SMALLEST, None if corners is None else own.as_seen(corners))
 
 
 def _scene(variant: DrawnVariant, style: dict[str, Any], names: tuple[str, ...]) -> Panel:
@@ -152,7 +145,7 @@ def _scene(variant: DrawnVariant, style: dict[str, Any], names: tuple[str, ...])
     what = "the chart's grid lines" if variant.lines is None else "lines of the flat sheet's plane"
     if variant.flat:  # shades would say nothing of a plane, and it is dark from one of its sides
         style = style | {"lighting": panels.UNSHADED}
-    return scene_panel(
+    return surfaces.scene_panel(
         name, f"{name}: the surface in representation space with {what}", style, boxes,
         list(map(strength_of, variant.frames)), names, factors=variant.own.factors,
         more=more, notes=notes, seen=() if names else seen,
@@ -223,10 +216,11 @@ def _looking_along(plane: np.ndarray, variant: DrawnVariant) -> EdgeOn:
 def _chart(variant: DrawnVariant, style: dict[str, Any], symbol: str) -> Panel:
     name, first = variant.name, variant.frames[0]
     known = [np.nan_to_num(field, nan=1.0) for field in variant.fields]
-    return chart_panel(
+    return surfaces.chart_panel(
         name, f"{name}: {symbol} over the chart, the line K = 0 dashed, what is not known hatched",
         first.surface.axis, CHART_NAMES[first.specimen.chart], style, symbol,
-        lines=(ZERO_DASHED, CREASE, HATCH), plain=not any(field.any() for field in known),
+        lines=(surfaces.ZERO_DASHED, CREASE, surfaces.HATCH),
+        plain=not any(field.any() for field in known),
     )  # fmt: skip
 
 

@@ -9,18 +9,8 @@ import numpy as np
 from gating_core.attention import SMALLEST_WEIGHT
 from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen
 from gating_core.geometry import CURVED, FLAT, POINT_TYPES
+from ui.common import words as common
 from ui.common.lessons import section
-from ui.common.words import (
-    SLIGHT,
-    beyond_text,
-    crease_text,
-    curvature_text,
-    percent,
-    plus_minus,
-    short,
-    vector_text,
-    verdict_text,
-)
 from ui.drawing.axes import Axes
 from ui.drawing.panels import View
 from ui.manifold.picture import ManifoldPicture, ManifoldView
@@ -78,7 +68,7 @@ def _sentence(name: str, variant: MeasuredSpecimen) -> str:
         if not on_a_line(variant):
             why = "rounding hides every tangent plane, so flat or curved is not known"
         return f"{name} {why}."
-    return f"{name} the surface is {verdict_text(variant.verdict)}{_bending(variant)}."
+    return f"{name} the surface is {common.verdict_text(variant.verdict)}{_bending(variant)}."
 
 
 def _bending(variant: MeasuredSpecimen) -> str:
@@ -92,7 +82,7 @@ def _bending(variant: MeasuredSpecimen) -> str:
 def slice_warning(variant: MeasuredSpecimen) -> str:
     """Why an ungated surface curves, where it does: it is never the gate."""
     config, hull = variant.specimen.config, variant.hull_dimension
-    if variant.verdict.word != CURVED or variant.verdict.curved <= SLIGHT:
+    if variant.verdict.word != CURVED or variant.verdict.curved <= common.SLIGHT:
         return ""
     if not config.layer.fixed_values:
         return section("manifold", "slice_tokens")
@@ -114,7 +104,7 @@ def chart_text(variants: list[MeasuredSpecimen]) -> str:
     text = section("manifold", "chart_weights", smallest=f"{SMALLEST_WEIGHT:g}")
     reach = next((x.reach for x in variants if x.reach is not None), None)
     if reach is not None:
-        text += f" The inputs with these weights reach |x| = {short(reach)}"
+        text += f" The inputs with these weights reach |x| = {common.short(reach)}"
         text += ", far outside the input square." if reach > DISTANT else "."
     elif len(variants) > 1 and variants[1].specimen.config.value_count > 3:
         text += " For n > 3 the gate reads a hidden state that in general no input produces."
@@ -125,7 +115,7 @@ def axes_text(axes: Axes, shares: list[float], depth: int) -> str:
     """What the drawn axes are, and how much of each variant's variance they show."""
     if not axes.principal:
         return ""
-    shown = " and ".join(percent(share) for share in shares)
+    shown = " and ".join(common.percent(share) for share in shares)
     both = len(shares) > 1
     names = " (without gate, with gate)" if both else ""
     whose = "the points of both models together" if both else "the points"
@@ -161,12 +151,8 @@ def part_note(variant: MeasuredSpecimen, view: ManifoldView) -> dict[str, str]:
     return {"part": f"The layer has {count} to choose from. Shown: the mean."}
 
 
-def scale_notes(picture: ManifoldPicture, view: ManifoldView) -> list[str]:
-    """What the colour scale and the scenes do not show by themselves, in every frame."""
-    return [_scale_note(picture, view, frame) for frame in range(picture.view.frames)]
-
-
-def _scale_note(picture: ManifoldPicture, view: ManifoldView, frame: int) -> str:
+def scale_note(picture: ManifoldPicture, view: ManifoldView, frame: int) -> str:
+    """What the colour scale and the scenes do not show by themselves in a ``frame``."""
     scale = picture.scale
     signed = COLOURINGS[view.colouring].range == "signed"
     if signed and scale.collapsed:
@@ -175,16 +161,13 @@ def _scale_note(picture: ManifoldPicture, view: ManifoldView, frame: int) -> str
     notes = {
         "black line: K = 0": signed,
         "logarithmic": scale.log,
-        f"asinh scale, linear within ±{short(scale.soft or 0.0)}": scale.soft is not None,
-        beyond_text(beyond): beyond > 0,
-        crease_text(): _is_drawn(picture.view, "_crease_u", frame),
+        f"asinh scale, linear within ±{common.short(scale.soft or 0.0)}": scale.soft is not None,
+        common.beyond_text(beyond): beyond > 0,
+        common.crease_text(): _is_drawn(picture.view, "_crease_u", frame),
         "hatched: not known": _is_drawn(picture.view, "_hatch_u", frame),
-        OWN_BOXES: picture.boxes_vary,
+        "each λ is drawn to its own scale": picture.boxes_vary,
     }
     return " · ".join(note for note, there in notes.items() if there)
-
-
-OWN_BOXES = "each λ is drawn to its own scale"
 
 
 def _is_drawn(view: View, line: str, frame: int) -> bool:
@@ -218,16 +201,16 @@ def _point(variant: MeasuredSpecimen, at: tuple[int, int], view: ManifoldView) -
         principal = "for D = 3 only"
     elif surface.resolved[0, *at]:
         error = float(variant.principal_error[at])
-        principal = ", ".join(plus_minus(float(k), error) for k in variant.principal[at])
+        principal = ", ".join(common.plus_minus(float(k), error) for k in variant.principal[at])
     if surface.resolved[0, *at]:
-        mean_norm = short(float(variant.mean_norm[at]))
+        mean_norm = common.short(float(variant.mean_norm[at]))
     gates = variant.gates[view.layer][:, *at] if variant.gates else None
     return {
         "Chart": f"({axis[at[1]]:z.3f}, {axis[at[0]]:z.3f})",
-        "Output y": vector_text(surface.values[0, *at]),
-        "Attention weights": " | ".join(map(vector_text, heads)),
-        "Gate": "none" if gates is None else vector_text(gates),
-        "K": curvature_text(surface, (0, *at)),
+        "Output y": common.vector_text(surface.values[0, *at]),
+        "Attention weights": " | ".join(map(common.vector_text, heads)),
+        "Gate": "none" if gates is None else common.vector_text(gates),
+        "K": common.curvature_text(surface, (0, *at)),
         "|H|": mean_norm,
         "Principal curvatures": principal,
         "Point": POINT_TYPES[variant.types[at]],

@@ -181,7 +181,7 @@ def test_a_point_says_its_probability():
 
 def test_a_sentence_for_every_frame_says_what_the_seeds_say(monkeypatch):
     run = run_of(SMALL)
-    monkeypatch.setattr(frame_words, "has_learned", lambda *_: True)
+    monkeypatch.setattr(words, "has_learned", lambda *_: True)
     readings = frame_words.readings(run)
     assert len(readings) == len(run.frames)
     for frame, reading in enumerate(readings):
@@ -297,7 +297,7 @@ def test_every_data_set_and_every_kind_of_attention_has_a_name_and_a_line_of_its
 
 
 def test_the_sentence_says_the_base_rate_where_one_class_is_clearly_larger(monkeypatch):
-    monkeypatch.setattr(frame_words, "has_learned", lambda *_: True)
+    monkeypatch.setattr(words, "has_learned", lambda *_: True)
     lopsided = run_of(replace(SMALL, balance=0.1))
     for reading in frame_words.readings(lopsided):
         assert f", {words.guess_text(lopsided)}. " in reading

@@ -322,9 +322,9 @@ def test_a_training_that_is_no_longer_requested_ends(monkeypatch, inline):
 @pytest.fixture
 def unseen(monkeypatch):
     """Models of two layers have no surface to see."""
-    shows = pair.shows_surface
+    shows = measured.shows_surface
     CACHE.clear()
-    for module in (pair, measured):
+    for module in (pair.comparison, measured):
         monkeypatch.setattr(
             module, "shows_surface", lambda run, n: run.setting.depth != 2 and shows(run, n)
         )
@@ -363,7 +363,7 @@ def test_without_any_surface_one_layer_is_worth_a_try(monkeypatch, unseen):
     monkeypatch.setattr(measured, "shows_surface", lambda run, member: False)
     app = finish(open_page(**EXPERIMENT))
     assert button(app, "Try 1 layer")
-    monkeypatch.setattr(pair, "shows_surface", lambda run, member: False)
+    monkeypatch.setattr(pair.comparison, "shows_surface", lambda run, member: False)
     app = open_page(task="linear")
     assert kinds(app) == {"plane"}
     assert not [x for x in app.button if "layer" in x.label]
