@@ -46,7 +46,9 @@ def test_an_upload_stays_with_its_visitor(server):
         )
 
     async def visit(table):
-        async with Session(server.url, "Decision_boundary", replace(SHORT, first=816).link) as s:
+        async with Session(
+            server.url, "Decision_boundary", replace(SHORT, first=816).link | {"own": ["true"]}
+        ) as s:
             await s.open()
             if table is not None:
                 await s.upload("own_file", "points.csv", table.text.encode(), lambda s: "")
