@@ -45,7 +45,7 @@ class ModelRow:
     total_error: float | None = None  # of quadrature and rounding, in the same unit
     total_complete: bool | None = None  # False: unresolved somewhere, a lower estimate
     positive_curvature: float | None = None  # the integral of K dA where K > 0
-    flat: bool | None = None  # |K| below its bound at every resolved point, of at least one
+    flat: bool | None = None  # |K| below its bound at every resolved point; None if none is
     positive_share: float | None = None  # of area, where K > 0 is known; so for the next two
     negative_share: float | None = None
     undecided_share: float | None = None  # |K| below its bound, or unresolved

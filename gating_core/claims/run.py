@@ -1,7 +1,8 @@
 """Running a study, as an iterator: whoever drives it sees how far it is, and may stop it.
 
 To pause is not to ask for more, to stop is to close the iterator, and to resume is to begin again:
-what the store has is not done twice.
+what the store has is not done twice. Whoever pauses for longer than `LEASE_SECONDS` gives up the
+leases of the units at work: another process may then do the same units.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gating_core.claims.errors import Refused
 from gating_core.claims.models import Row
 from gating_core.claims.selection import Selection, Unit
 from gating_core.claims.store import LEASE_SECONDS, Store
@@ -76,7 +79,7 @@ def run_study(
 
 
 def _work(study: _Study, team: Workers) -> Iterator[Progress]:
-    running: dict[str, Unit] = {}  # whose leases are ours
+    running: dict[str, Unit] = {}
     store, renewed = study.store, time.perf_counter()
     try:
         while study.waiting or running:
@@ -102,7 +105,8 @@ def _work(study: _Study, team: Workers) -> Iterator[Progress]:
                 study.seconds += time.perf_counter() - begin
             yield study.progress(tuple(arrived), workers)
     finally:
-        store.release([unit.key for unit in running.values()])
+        with suppress(Refused):  # what ended the study is told
+            store.release()
 
 
 class _Study:

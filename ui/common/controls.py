@@ -276,9 +276,8 @@ class Fold(Flag):
     """Something to unfold; drawing returns the container."""
 
     default: bool = False
-    reruns: bool = True  # whether unfolding it runs the page
 
     def draw(self, where: Where, **more: Any) -> Any:
-        if self.reruns:
-            more["on_change"] = "rerun"
-        return where.expander(self.label, key=self.key, bind="query-params", **more)
+        return where.expander(
+            self.label, key=self.key, bind="query-params", on_change="rerun", **more
+        )

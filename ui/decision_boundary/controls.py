@@ -18,7 +18,7 @@ from ui import limits
 from ui.common.control_table import Controls, draw_columns, read, table
 from ui.common.controls import Choice, Choices, Flag, Fold, Number, Where
 from ui.common.front import front_columns
-from ui.common.link_check import forget
+from ui.common.link_check import change_link, forget
 from ui.common.link_controls import LinkedChoice
 from ui.common.possible import SOURCES_HELP
 from ui.common.words import percent
@@ -186,7 +186,7 @@ def front_controls() -> None:
 
 
 def draw_fold(name: str, keys: Iterable[str], draw: Callable[[], None]) -> None:
-    """Draw a fold, and what is in it once it was unfolded or one of its ``keys`` has a value.
+    """Draw a fold, and what is in it once it was unfolded, or one of ``keys`` is known.
 
     A closed fold would make every first visit load the files of all its controls.
     """
@@ -254,4 +254,6 @@ def rewind() -> None:
 def new_seeds() -> None:
     """Ask for the next seeds, none of them among these."""
     first = RUN["first"].value + RUN["seeds"].value
-    RUN["first"].set(first if first <= SEEDS[1] else SEEDS[0])
+    first = first if first <= SEEDS[1] else SEEDS[0]
+    RUN["first"].set(first)
+    change_link({"first": RUN["first"].texts(first)})  # its control may not have been drawn yet

@@ -107,7 +107,7 @@ def _draw_use(own: OwnData, whose: str) -> None:
     st.text(f"{text} {page_text('in_link')}" if fits else text)
     if not fits:
         st.caption(f":material/link_off: {page_text('not_in_link')}")
-    # What the slider under *More* says, which has been drawn by now.
+    # What the slider under *More* says.
     st.text(split_text(own, DECISION_BOUNDARY["share"].value or automatic_share(TASK_NAME)))
 
 

@@ -142,7 +142,7 @@ SIZES = table(
     of=DataSelection(),
 )  # fmt: skip
 FOLDS = table(
-    Fold("teachers", "Sizes and seed of the teachers", reruns=False),
+    Fold("teachers", "Sizes and seed of the teachers"),
     Fold("every_place", "All gate positions, as a table"),
     Fold("data_code", "The same from the library"),
 )

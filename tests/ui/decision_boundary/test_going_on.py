@@ -5,6 +5,7 @@ import pytest
 
 from gating_core.training.trained import mean_interval
 from tests.ui.decision_boundary.playing import (
+    PAGE,
     Halted,
     assert_shown,
     finish,
@@ -16,7 +17,7 @@ from tests.ui.decision_boundary.playing import (
     texts_of,
     until,
 )
-from tests.ui.opening import data_of
+from tests.ui.opening import data_of, open_page
 from ui.decision_boundary import parts, training
 from ui.decision_boundary.request import WHO
 from ui.work import runs
@@ -152,6 +153,16 @@ def test_new_seeds_are_none_of_the_old():
     assert run_of(app).setting.seeds == (7, 8, 9)
     assert not set(run_of(app).setting.seeds) & set(before.setting.seeds)
     assert app.number_input(key="first").value == 7
+
+
+def test_new_seeds_are_in_the_link_although_their_control_is_folded():
+    app = finish(open_page(PAGE, steps="50"))
+    assert not app.number_input
+    for first in ("16", "32"):
+        app.button(key="new_seeds").click().run()
+        assert "".join(app.query_params["first"]) == first  # a text, or a list of one
+        assert finish(app).number_input(key="first").value == int(first)
+    assert run_of(app).setting.seeds == tuple(range(32, 48))
 
 
 def test_after_the_last_seed_and_an_emptied_box_comes_the_first():
