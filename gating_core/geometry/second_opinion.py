@@ -130,8 +130,10 @@ def mesh_errors(
     """Measure the error of `mesh_curvature` against exact K, on square grids of odd ``sizes``.
 
     Over resolved interior points. With a covariance the mesh is that of the whitened surface. None
-    unless D = 3 and all values are finite.
+    unless D = 3 and all values are finite. Raises ``ValueError`` without sizes.
     """
+    if not sizes:
+        raise ValueError("sizes is empty; it must name at least one size")
     if function(square_grid(3, *ends).points).shape[-1] != 3:
         return None
     spacings, gaps = [], []

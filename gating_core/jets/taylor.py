@@ -32,7 +32,7 @@ from gating_core.jets.polynomials import (
 from gating_core.points_last import product
 
 
-def _by(rule: polynomials.Rule) -> Any:
+def _by(rule: polynomials.Rule) -> Callable[[TaylorModel], TaylorModel]:
     """A method: the function of one variable that ``rule`` expands."""
     return lambda model: model._expanded(rule)
 

@@ -11,11 +11,10 @@ from ui.common.link_check import forget
 from ui.components.view3d import clicked, stopped
 
 
-def nearest_frame(control: Control, places: Sequence[float]) -> int:
-    """Return the index in ``places`` nearest to what the link says; the last, if nothing."""
-    linked = control.linked
-    place = places[-1] if linked is None else linked
-    return min(range(len(places)), key=lambda index: abs(places[index] - place))
+def nearest_frame(control: Control, values: Sequence[float]) -> int:
+    """Return the frame whose value is nearest to the link's; the last, if that has none."""
+    value = values[-1] if control.linked is None else control.linked
+    return min(range(len(values)), key=lambda frame: abs(values[frame] - value))
 
 
 def point_to_link(view: str, parameter: str) -> Callable[[], None]:
@@ -28,13 +27,13 @@ def point_to_link(view: str, parameter: str) -> Callable[[], None]:
     return put
 
 
-def frame_to_link(view: str, parameter: str, places: Sequence[float]) -> Callable[[], None]:
-    """Return a callback that puts the place at which ``view`` was let go into the link."""
+def frame_to_link(view: str, parameter: str, values: Sequence[float]) -> Callable[[], None]:
+    """Return a callback that puts the value of the frame where ``view`` stopped into the link."""
 
     def put() -> None:
-        frame = stopped(view, len(places))
+        frame = stopped(view, len(values))
         if frame is not None:
-            st.query_params[parameter] = f"{places[frame]:g}"
+            st.query_params[parameter] = f"{values[frame]:g}"
             forget()
 
     return put

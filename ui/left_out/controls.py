@@ -32,8 +32,12 @@ SPECIMEN: Controls = table(
     Choice("left_from", "Look at", field="kind", shape="selectbox",
         words=(request.HEAD, request.GAUSSIAN, request.SLOW),
         help=section("left_out", "left_from")),
+    of=FIRST,
+) | model_controls("left_gate", "left_seed", FIRST) | table(
     Choice("left_head", "Head", field="head", words=tuple(HEADS), shape="selectbox",
         help=section("left_out", "left_head")),
+    of=FIRST,
+) | text_controls("left_text", "left_verse", "left_tongue", FIRST) | table(
     Number("left_dial", "Gate strength λ", field="strength", within=(0.0, 1.0), step=0.1,
         help=section("left_out", "left_dial")),
     Number("left_keys", "Keys n", field="keys", within=(limits.LEFT_OUT_KEYS, LONGEST_ROW),
@@ -47,8 +51,7 @@ SPECIMEN: Controls = table(
     Number("left_draw", "Seed of the draw", field="draw", within=limits.LEFT_OUT_SEEDS, step=1,
         shape="box"),
     of=FIRST,
-) | model_controls("left_gate", "left_seed", FIRST) | text_controls(
-    "left_text", "left_verse", "left_tongue", FIRST)  # fmt: skip
+)  # fmt: skip
 WIDTHS = {  # of the first row, by kind
     request.HEAD: {"left_from": 2.4, "left_gate": 2.4, "left_seed": 1.1, "left_head": 1.3,
                    "left_text": 4.4, "left_verse": 2.4, "left_tongue": 3.1},

@@ -20,7 +20,7 @@ Name = TypeVar("Name")
 
 
 def nearest(measured: Iterable[int], to: int) -> int:
-    """Return the number, of those measured on language models, whose ratio is nearest ``to`` 1."""
+    """Return that of the ``measured`` numbers which is nearest to ``to``, by their ratio."""
     return min(measured, key=lambda one: abs(np.log2(one / to)))
 
 

@@ -88,14 +88,14 @@ class SteeringSelection:
 
     def direction_request(self) -> DirectionRequest:
         """The direction that is pushed along."""
-        layer = (*self.model, self.layer - 1)
+        model_and_layer = (*self.model, self.layer - 1)
         if self.along == LANGUAGE:
-            return DirectionRequest(*layer, "feature", NESTED, self.language_feature)
+            return DirectionRequest(*model_and_layer, "feature", NESTED, self.language_feature)
         if self.along == OWN:
             return self.feature_request()
         # A random direction follows from the seed of the text: with another text, another one.
         seed = self.draw if self.along == RANDOM else 0
-        return DirectionRequest(*layer, self.along, feature=seed)
+        return DirectionRequest(*model_and_layer, self.along, feature=seed)
 
     def steer_request(self) -> SteerRequest:
         """The request to write a steered text."""

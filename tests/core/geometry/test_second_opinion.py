@@ -237,6 +237,8 @@ def test_meshes_need_three_finite_dimensions():
     assert second.mesh is None
     assert second.mesh_curve is None
     assert len(error_maps(second)) == 2
+    with pytest.raises(ValueError, match="sizes is empty"):
+        mesh_errors(SURFACES["plane"].chart, UNIT, ())
 
 
 GOOD_VALUES = np.random.default_rng(0).normal(size=(4, 5, 3))
