@@ -425,6 +425,7 @@ class Trainer(Visitor):
         """Upload a table, and train on that."""
         table = Table(self.number, LEAST_ROWS + 2 * self.number)
         request = replace(request, task=TASK_NAME, table=table)
+        await session.change(own=True)  # unfolds it
         done = session.upload("own_file", "points.csv", table.text.encode(), request.wrong)
         await self.step("film: own table", done)
         await self._watch(session, request)
