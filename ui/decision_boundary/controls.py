@@ -186,7 +186,7 @@ def front_controls() -> None:
 
 
 def draw_fold(name: str, keys: Iterable[str], draw: Callable[[], None]) -> None:
-    """Draw a fold, and what is in it once it was unfolded, or one of ``keys`` is known.
+    """Draw a fold, and what is in it once unfolded, or one of ``keys`` is in the link or set.
 
     A closed fold would make every first visit load the files of all its controls.
     """
