@@ -34,9 +34,11 @@ ROUNDED_ALONE = {
     "centre_bound",
 }  # of flat models nothing but rounding, or bounds on that
 NOT_NUMBERS = {"key", "together", "seconds"}
-# Training is chaotic for stacks without a residual and for tokens: on a processor that rounds
-# otherwise, accuracies alone are alike. Stacks with a residual and single layers agree.
-CHAOTIC_PARTS, ALIKE = ("depth", "tokens"), 0.05
+# Training is chaotic for stacks without a residual, for three layers with one and for tokens: on a
+# processor or in a batch that rounds otherwise, accuracies alone are alike. (Of 1,000 points: .963
+# or .962 for the seed that is computed here; .995 or .938 for another.) Single layers agree, and
+# two with a residual.
+CHAOTIC_PARTS, CHAOTIC_DEPTH, ALIKE = ("depth", "tokens"), 3, 0.05
 
 
 @cache
@@ -64,6 +66,13 @@ def kinds():
     return list(units.values())
 
 
+def is_chaotic(unit):
+    """Whether rounding decides where training ends."""
+    if isinstance(unit, StackUnit):  # measured as they begin, not trained
+        return False
+    return unit.part in CHAOTIC_PARTS or unit.setting.depth >= CHAOTIC_DEPTH
+
+
 def test_shipped_rows_are_the_studies_of_both_editions_and_of_this_version():
     wanted = {key for name in SHIPPED for unit in SELECTIONS[name].units()
               for key in unit.keys.values()}  # fmt: skip
@@ -82,7 +91,7 @@ def test_rows_computed_anew_are_those_that_are_shipped(unit):
     for row in drained(unit_rows(smaller)):
         member = (row.seed, row.depth) if isinstance(unit, StackUnit) else (row.variant, row.seed)
         shipped, now = asdict(by_key()[unit.keys[member]]), asdict(row)
-        if getattr(unit, "part", None) in CHAOTIC_PARTS:
+        if is_chaotic(unit):
             assert abs(now["test_accuracy"] - shipped["test_accuracy"]) < ALIKE
             continue
         for name in set(shipped) - NOT_NUMBERS - ROUNDED_ALONE:
