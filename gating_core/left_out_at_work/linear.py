@@ -160,6 +160,6 @@ def converted_losses() -> tuple[dict[str, dict[str, np.ndarray]], np.ndarray]:
         losses = [model.losses for model in takewhile(bool, ready) if model is not None]
         if losses:
             results[name] = {
-                part: np.stack([by_part[part] for by_part in losses]) for part in losses[0]
+                part: np.stack([by_part[part] for by_part in losses]) for part in sorted(losses[0])
             }
     return results, np.zeros(0) if counts is None else counts

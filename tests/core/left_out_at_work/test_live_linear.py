@@ -116,13 +116,14 @@ def test_wrong_requests_are_refused(wrong):
 def test_losses_of_conversions_are_stacked_up_to_the_first_missing_seed(monkeypatch):
     class Card:
         def __init__(self, value):
-            self.losses = {"whole": np.full(3, value)}
+            self.losses = {"whole": np.full(3, value), "late": np.zeros(3)}
 
     cards = {("softmax", 0): Card(1.0), ("softmax", 1): Card(2.0), ("linear", 1): Card(3.0),
              ("delta", 0): Card(4.0), ("delta", 2): Card(5.0)}  # fmt: skip
     monkeypatch.setattr(module, "load_converted", lambda: (cards, np.ones(3)))
     losses, counts = module.converted_losses()
     assert list(losses) == ["softmax", "delta"]
+    assert list(losses["softmax"]) == ["late", "whole"]  # by name: files have no order
     np.testing.assert_array_equal(losses["softmax"]["whole"], [[1, 1, 1], [2, 2, 2]])
     assert len(losses["delta"]["whole"]) == 1
     assert counts.sum() == 3
