@@ -33,8 +33,9 @@ SAME_WORKER = (
 # Folders and files that take longest after these. Short files come last, so that all workers are
 # busy to the end.
 LONG = (
-    "core/experiments", "ui/work", "test_benchmarks.py", "test_boundaries.py", "core/claims",
-    "core/training", "core/jets", "core/export", "test_packaging.py",
+    "core/proved", "core/theory", "core/experiments", "ui/work", "test_benchmarks.py",
+    "test_boundaries.py", "core/claims", "core/training", "core/jets", "core/export",
+    "test_packaging.py",
 )  # fmt: skip
 ORDER = (*SAME_WORKER, *LONG)
 # Which of how many processes this is.

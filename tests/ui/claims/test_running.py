@@ -212,7 +212,7 @@ def test_the_real_study_stops_and_goes_on_without_a_row_twice(store):
     paused = awaited(store, lambda x: not x.lives)
     assert paused.state in (StudyState.PAUSED, StudyState.COMPLETE)
     assert start(paused.options, "another", store) == ""
-    found = awaited(store, lambda x: not x.lives)
+    found = awaited(store, lambda x: not x.lives, 5 * SECONDS)
     assert found.state == StudyState.COMPLETE, found.trouble
     with Store(store, readable=True) as opened:
         assert opened.counts() == {"models": 4, "stacks": 32}
