@@ -12,8 +12,9 @@ import streamlit as st
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.browser import draw_page, jobs_page, pad_page
-from ui.work import jobs, pool
+from ui.work import jobs, pool, streamlit_fixes
 
+streamlit_fixes.apply()  # as the pages do: without them a run is lost now and then
 PAGES = {"draw": draw_page.page, "pad": pad_page.page}
 
 pool.POOL.size = int(sys.argv[2])
