@@ -181,7 +181,7 @@ def test_a_figure_is_seen_though_it_imports_nothing(source):
     assert not [*drawings('{"type": "rows", "data": [1]}')]
 
 
-@pytest.mark.parametrize("path", core_sources(), ids=named)
+@each(core_sources())
 def test_the_core_draws_nothing_not_even_as_dictionaries(path):
     assert not [*drawings(path.read_text(encoding="utf-8"))]
 

@@ -10,9 +10,10 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from tests.browser.serving import HOST
+from tests.each import each
 from tests.load.session import nothing_wrong, visited
 from tests.served import ROOT, ask, send_file, token
-from tests.test_boundaries import SOURCES, named
+from tests.test_boundaries import SOURCES
 from ui.claims import running
 
 MB = 1024 * 1024  # as Streamlit counts
@@ -157,7 +158,7 @@ def problems(source: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=named)
+@each(SOURCES)
 def test_no_foreign_text_is_run_or_drawn_as_html(path):
     place = path.relative_to(ROOT)
     allowed = ["subprocess"] if place in STARTS else []

@@ -13,6 +13,7 @@ from gating_core.experiments.specimen import measure_specimen
 from gating_core.geometry import opinion_evaluations, second_opinion, square_grid
 from gating_core.tasks import LARGEST_BYTES
 from gating_core.theory import LONGEST_FORMULA, FormulaError, parse_formula
+from tests.each import each
 from tests.test_boundaries import ui_sources
 from tests.ui.opening import ROOT, open_page
 from ui import limits
@@ -53,7 +54,7 @@ def written_bounds(source: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", ui_sources(), ids=lambda path: path.relative_to(ROOT).as_posix())
+@each(ui_sources())
 def test_no_limit_is_written_elsewhere(path):
     assert not written_bounds(path.read_text(encoding="utf-8"))
 

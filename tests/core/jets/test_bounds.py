@@ -190,13 +190,19 @@ def test_no_violation_on_weight_charts(
     check_model(chart, exact.on_weight_chart, sample(1, seed))
 
 
+def places(cell):
+    """The sum of the places of mechanism, granularity and position in their lists."""
+    lists = MECHANISMS, GATE_GRANULARITIES, GATE_POSITIONS
+    return sum([*names].index(name) for names, name in zip(lists, cell, strict=True))
+
+
 CELLS = list(itertools.product(MECHANISMS, GATE_GRANULARITIES, GATE_POSITIONS))
-# Every kind at every position and of every granularity; `make soak` tries all that there is.
+# Every granularity at every position, each kind with each mechanism; `make soak` tries all.
 EVERY_GATE = [
     (*cell, kind)
     for at, cell in enumerate(CELLS)
     for number, kind in enumerate(GATE_NAMES)
-    if (at - number) % len(GATE_NAMES) == 0 or SOAK
+    if SOAK or ((at - number) % len(GATE_NAMES) == 0 and places(cell) % 2 == 0)
 ]
 
 

@@ -31,13 +31,13 @@ def test_a_link_restores_an_experiment():
                  points="64",
                  discrete="true", setup="true")  # fmt: skip
     query["from"] = "tokens"
-    query["also"] = ["value", "half"]
+    query["also"] = ["value"]
     app = open_boundary(**query)
     assert not app.warning
     (note,) = notes(app)
     assert "spread out, by 0.05 × their entropy" in note
     setting = run_of(app).setting
-    assert setting.variants == ("silu", "tanh", "value", "half")
+    assert setting.variants == ("silu", "tanh", "value")
     assert (setting.task, setting.source) == ("blobs3", "tokens")
     assert (setting.points, setting.train_share, setting.noise) == (64, 0.5, 0.1)
     assert (setting.label_noise, setting.balance, setting.model_dim) == (0.04, None, 4)

@@ -120,6 +120,7 @@ def test_a_small_table_survives_a_reload():
     assert run_of(again).setting == run_of(app).setting
 
 
+@pytest.mark.soak  # long
 def test_of_a_table_that_is_too_large_for_the_link_that_is_said_before_and_after():
     app = upload(open_boundary(own="true"), large_table().encode())
     assert run_of(app).setting.task == "own"
@@ -141,6 +142,7 @@ def test_of_a_table_that_is_too_large_for_the_link_that_is_said_before_and_after
     assert "The link contains these points." in texts_of(again)
 
 
+@pytest.mark.soak  # long
 def test_a_drawing_takes_the_place_of_a_table_once_it_suffices_and_of_a_lost_one():
     app = open_boundary(own="true")
     paste(app, large_table())
@@ -240,6 +242,7 @@ def test_a_pasted_text_is_limited_to_what_is_said():
     assert "In use: 40 points" in texts_of(app)
 
 
+@pytest.mark.soak  # long
 def test_own_points_can_be_left_and_returned_to_and_take_no_noise_and_no_balance():
     app = open_boundary(own="true", noise="0.2", flip="0.2", balance="0.3")
     paste(app, table_of())

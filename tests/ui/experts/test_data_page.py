@@ -253,6 +253,7 @@ def test_curves_as_csv_are_every_model():
     assert float(rows[-1]["test_accuracy"]) == pytest.approx(load_curves().accuracy[1, 15, 8])
 
 
+@pytest.mark.soak  # long
 def test_other_curves_are_trained_in_a_job(monkeypatch):
     monkeypatch.setattr(measured.experts, "COUNTS", (25, 50))
     monkeypatch.setattr(measured.experts, "curves_of", lambda request, parts: LearningCurves(

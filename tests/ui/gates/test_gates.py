@@ -217,8 +217,11 @@ def settled(app):
 
 
 @pytest.mark.parametrize("link", [
-    {"level": "0.35"}, {"case": "projective", "level": "0.5", "tint": "|H|"},
-    {"case": "own", "formula": "0.01*exp(u*v)", "level": "0.05"},
+    {"level": "0.35"},
+    *(pytest.param(link, marks=pytest.mark.soak) for link in (
+        {"case": "projective", "level": "0.5", "tint": "|H|"},
+        {"case": "own", "formula": "0.01*exp(u*v)", "level": "0.05"},
+    )),
 ], ids=str)  # fmt: skip
 def test_the_first_picture_is_the_one_that_stays(link, held):
     app = open_page(PAGE, **link)

@@ -22,6 +22,7 @@ _spec = find_spec("plotly")  # importing the package itself would take as long a
 assert _spec is not None
 assert _spec.origin is not None
 PLOTLY_SOURCE = Path(_spec.origin).parent / "package_data" / "plotly.min.js"
+_version = version("plotly")  # from a file of the package: not at every run of a page
 _component = declare("plotly_js")
 
 
@@ -30,7 +31,7 @@ def plotly_url() -> str:
 
     Raises ``OSError`` where that cannot be written; no part of a copy stays behind.
     """
-    target = STATIC / f"plotly-{version('plotly')}.min.js"
+    target = STATIC / f"plotly-{_version}.min.js"
     if not target.exists() or target.stat().st_size != PLOTLY_SOURCE.stat().st_size:
         STATIC.mkdir(exist_ok=True)
         part = target.with_suffix(f".{os.getpid()}.{get_ident()}.part")  # one for each thread

@@ -5,7 +5,10 @@ import pytest
 from tests.core.experiments.comparison.runs import SETTINGS, SMALL, run_of
 
 
-@pytest.fixture(scope="session", params=SETTINGS)
+@pytest.fixture(scope="session", params=[
+    *(name for name in SETTINGS if name != "tokens"),
+    pytest.param("tokens", marks=pytest.mark.soak),  # long
+])  # fmt: skip
 def run(request):
     return run_of(SETTINGS[request.param])
 

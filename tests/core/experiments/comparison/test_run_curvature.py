@@ -45,7 +45,9 @@ def alone(run, name, member, frame, size, bound):
     return measure_surface(model.attention.member(member), square_grid(size), bound=bound)
 
 
-@pytest.mark.parametrize("run", ["two classes", "tokens", "deep"], indirect=True)
+@pytest.mark.parametrize("run", [
+    "two classes", "deep", pytest.param("tokens", marks=pytest.mark.soak),
+], indirect=True)  # fmt: skip
 def test_every_seed_and_frame_is_measured_as_if_alone(run, monkeypatch):
     # How far totals are refined, and on how many points one measures, proves nothing here.
     monkeypatch.setattr(budget, "AFFORDABLE_COST", 1e6)
