@@ -1,4 +1,4 @@
-"""Corrections of three errors of Streamlit 1.67 in the order of script runs and their messages.
+"""Corrections of four errors of Streamlit 1.67 in the order of script runs and their messages.
 
 A stopped run changes the page (`_fix_stopped_runs`). When a visitor moves a control just as a
 fragment's timer has begun a run, Streamlit stops that run and starts another beside it. Each writes
@@ -12,6 +12,12 @@ a script a moment after its end. When a fragment's timer comes in between, Strea
 (`AppSession.request_rerun`) starts another script runner and ignores those events. Here the
 fragment waits for them.
 
+A change is taken back (`_fix_timers`). A fragment's timer sends the browser's link and controls.
+What it sends before the browser knows what a callback has changed may be handled after that
+callback: Streamlit then writes the old link and controls into the session, and an uploaded table,
+for example, is lost. Here the run of a timer writes nothing: what a visitor changes has come with
+an earlier message (or with one that Streamlit has joined with the timer's: `_fix_joined_requests`).
+
 An element is lost (`_fix_queue`). A fragment that begins removes from the queue what it drew before
 (`AppSession._clear_queue`), but not the message that the page is finished, at which browsers remove
 what they did not get. Here what belongs to a finished page is sent.
@@ -21,6 +27,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 from urllib.parse import urlencode
@@ -28,7 +35,12 @@ from urllib.parse import urlencode
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession
-from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from streamlit.runtime.scriptrunner_utils.script_requests import (
+    RerunData,
+    ScriptRequests,
+    ScriptRequestType,
+)
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.runtime.state import SafeSessionState, SessionState
 
@@ -41,6 +53,8 @@ def apply(session: type[AppSession] = AppSession) -> None:
     """Apply all corrections; a second call does nothing."""
     if not hasattr(SafeSessionState.on_script_will_rerun, "__wrapped__"):
         _fix_stopped_runs()
+        _fix_joined_requests()
+        _fix_timers(ScriptRunner)
     if not hasattr(session.request_rerun, "__wrapped__"):
         _fix_early_fragments(session)
         _fix_queue(session)
@@ -70,13 +84,45 @@ def _fix_stopped_runs() -> None:
         requests = self.script_requests
         with self.session_state._lock:
             if requests is not None and requests._state == ScriptRequestType.STOP:
-                with self.session_state.query_params() as link:
-                    query_string = urlencode(link._query_params, doseq=True)
+                query_string = _link_of(self.session_state)
             reset(self, query_string, *arguments, **more)
 
     SafeSessionState.__init__ = with_shared_lock  # type: ignore[method-assign]
     SafeSessionState.on_script_will_rerun = write_controls  # type: ignore[method-assign]
     ScriptRunContext.reset = write_link  # type: ignore[method-assign]
+
+
+def _link_of(state: SafeSessionState) -> str:
+    """The link as the session has it."""
+    with state.query_params() as link:
+        return urlencode(link._query_params, doseq=True)
+
+
+def _fix_joined_requests() -> None:
+    request = ScriptRequests._request_rerun_locked
+
+    @wraps(request)
+    def request_rerun(self: ScriptRequests, new_data: RerunData) -> bool:
+        pending = self._rerun_data if self._state == ScriptRequestType.RERUN else None
+        accepted = request(self, new_data)
+        if pending is not None and not pending.is_auto_rerun:  # both are one request now
+            self._rerun_data = replace(self._rerun_data, is_auto_rerun=False)
+        return accepted
+
+    ScriptRequests._request_rerun_locked = request_rerun  # type: ignore[method-assign]
+
+
+def _fix_timers(runner: type[ScriptRunner]) -> None:
+    run = runner._run_script
+
+    @wraps(run)
+    def run_script(self: ScriptRunner, rerun_data: RerunData) -> None:
+        if rerun_data.fragment_id_queue and rerun_data.is_auto_rerun:
+            link = _link_of(self._session_state)
+            rerun_data = replace(rerun_data, query_string=link, widget_states=None)
+        run(self, rerun_data)
+
+    runner._run_script = run_script  # type: ignore[method-assign]
 
 
 def _fix_early_fragments(session: type[AppSession]) -> None:

@@ -2,6 +2,7 @@
 
 import threading
 from collections import deque
+from dataclasses import replace
 
 import pytest
 from streamlit.proto.ClientState_pb2 import ClientState
@@ -86,6 +87,44 @@ def test_runs_of_two_sessions_do_not_wait_for_each_other():
     first, second = (SafeSessionState(SessionState(), lambda: None) for _ in range(2))
     again = SafeSessionState(first._state, lambda: None)
     assert first._lock is again._lock is not second._lock
+
+
+# --- Timers of fragments ------------------------------------------------------------------------
+
+
+class Timed:
+    """A script runner that notes what it is to run."""
+
+    def __init__(self, state):
+        self._session_state, self.ran = SafeSessionState(state, lambda: None), []
+
+    def _run_script(self, rerun_data):
+        self.ran.append(rerun_data)
+
+
+streamlit_fixes._fix_timers(Timed)
+BEFORE = RerunData(query_string="data=circle", widget_states=controls(1.0))
+
+
+@pytest.mark.parametrize(("fragment", "timer"), [("f", True), ("f", False), ("", False)])
+def test_only_a_timers_run_brings_no_link_and_no_controls(fragment, timer):
+    state = SessionState()
+    run_of(state).reset("data=own&table=a&table=b")
+    runner = Timed(state)
+    runner._run_script(replace(BEFORE, fragment_id_queue=[*fragment], is_auto_rerun=timer))
+    (ran,) = runner.ran
+    assert ran.query_string == ("data=own&table=a&table=b" if timer else "data=circle")
+    assert ran.widget_states == (None if timer else controls(1.0))
+
+
+@pytest.mark.parametrize(("first", "second"), [(True, False), (False, True), (True, True)])
+def test_a_timer_and_a_click_that_are_joined_are_a_click(first, second):
+    requests = ScriptRequests()
+    for name, timer in (("f", first), ("g", second)):
+        requests.request_rerun(replace(BEFORE, fragment_id=name, is_auto_rerun=timer))
+    data = requests.on_scriptrunner_ready().rerun_data
+    assert data.fragment_id_queue == ["f", "g"]
+    assert data.is_auto_rerun == (first and second)
 
 
 # --- Fragments ----------------------------------------------------------------------------------
