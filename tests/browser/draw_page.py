@@ -1,4 +1,4 @@
-"""A page for the tests of `ui.draw`: a square to draw in, everything it reported, and a reset.
+"""A page for the tests of `ui.components.draw`: a square to draw in, what it reported, a reset.
 
 The address says how many classes there are and how many points fit.
 """

@@ -1,4 +1,4 @@
-"""Two pages for the tests of `ui.jobs`: one counts slowly, the other one does nothing.
+"""Two pages for the tests of `ui.work.jobs`: one counts slowly, the other one does nothing.
 
 The count writes the time into a file of its own at each step, so that a test sees from outside
 when it stopped. The script is started with the folder for these files.

@@ -1,4 +1,4 @@
-"""A page for the tests of `ui.pad`: a pad, everything that it reported, and an undo.
+"""A page for the tests of `ui.components.pad`: a pad, everything that it reported, and an undo.
 
 It takes a position over only when the visitor lets go: until then the pad is redrawn with stale
 positions, which must not pull a handle out of the visitor's hand.

@@ -213,6 +213,16 @@ def test_both_ends_of_the_slider_are_buttons(wide):
     assert wide.locator(".gc-caption").nth(0).inner_text().split("\n")[0].endswith("flat")
 
 
+def test_play_is_over_once_the_timeline_is_moved(wide):
+    button = wide.locator(".gc-play")
+    button.click()
+    wide.get_by_text("Pause").wait_for()
+    wide.get_by_role("button", name="no gate", exact=True).click()
+    wide.get_by_text("▶ Play", exact=True).wait_for()
+    settle(wide)
+    assert strength_of(wide.url) == 0
+
+
 def test_play_sweeps_to_the_full_gate_and_hands_over_to_python(wide):
     set_strength(wide, 4)
     wide.evaluate(WATCH_FRAMES)

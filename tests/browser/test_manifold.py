@@ -531,6 +531,7 @@ def test_keys_turn_and_zoom_both_surfaces_and_home_goes_back(wide):
         return from_centre(left)
 
     start = from_centre(home)
+    assert press("Control+ArrowRight") == pytest.approx(start)  # the browser's key
     turned = press("ArrowRight", 3)
     angle = np.arctan2(turned[1], turned[0]) - np.arctan2(start[1], start[0])
     assert np.cos(angle) == pytest.approx(np.cos(3 * TURN), abs=1e-6)

@@ -95,9 +95,13 @@ def _draw_pad(
     names: tuple[str, str], on_move: Callable[[], None], polygon: bool = False,
 ) -> None:  # fmt: skip
     """A pad with a handle at each of ``positions`` (M, 2); arrows, or the corners of a polygon."""
-    extent = SMALLEST_EXTENT
-    while abs(positions).max() > 0.9 * extent:
-        extent *= 2
+    # While a handle is in the hand the scale stays: at the rim it would double with every answer.
+    extent = st.session_state.get(f"{key}_extent") if is_dragging() else None
+    if extent is None:
+        extent = SMALLEST_EXTENT
+        while abs(positions).max() > 0.9 * extent:
+            extent *= 2
+    st.session_state[f"{key}_extent"] = extent
     handles = [
         Handle(f"{letter}{i}", float(x), float(y), colour, not polygon)
         for i, ((x, y), colour) in enumerate(zip(positions, cycle(colours), strict=False), 1)

@@ -528,6 +528,15 @@ def test_the_last_words_of_a_drag_may_come_at_once_and_are_one_step_to_undo():
     assert app.button(key="handles_undo").disabled
 
 
+def test_the_scale_of_a_pad_stays_while_a_handle_is_held():
+    """At the rim each answer would double it, and the pointer's place would mean twice as much."""
+    app = open_manifold(tab="Inspect")
+    extent = data_of(app, VALUES_PAD)["extent"]
+    for serial, done in ((1, False), (2, False), (3, True)):
+        report(app, VALUES_PAD, "moved", moved(1, 0.99 * extent, -0.5, done, serial))
+        assert data_of(app, VALUES_PAD)["extent"] == extent * (2 if done else 1)
+
+
 def test_steps_are_undone_one_by_one_where_the_browser_was_hurried():
     """Its next message comes with the link as it was before the one that is answered."""
     app = open_manifold(tab="Inspect")

@@ -54,7 +54,7 @@ function nextMessage(state) {
   };
 }
 
-// ---- changes by the visitor ---------- ------------------------------------------------------
+// ---- changes by the visitor ----------------------------------------------------------------
 
 function remember(state, picture) {
   state.history = [...state.history, picture].slice(-UNDOS);

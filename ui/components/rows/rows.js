@@ -27,7 +27,7 @@ function takePick(state) {
 
 function pick(table, state, event) {
   const row = event.target.closest('tbody tr');
-  if (!row || String(window.getSelection())) return; // text is being selected
+  if (!row || (event.detail && String(window.getSelection()))) return; // the pointer selects text
   state.picked = row.dataset.word;
   mark(table, state.picked);
   post(table, state);

@@ -70,7 +70,7 @@ function drawStrip(svg, state) {
     });
   });
   svg.replaceChildren(...parts);
-  if (focus) svg.querySelector(`[data-place="${focus}"]`)?.focus();
+  if (focus) svg.querySelector(`[data-place="${focus}"]`)?.focus({ preventScroll: true });
 }
 
 function choose(svg, state, place) {

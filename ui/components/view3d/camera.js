@@ -3,7 +3,7 @@
 const HOME = 'Home';
 const TURN = 8 * Math.PI / 180; // radians, of an arrow key
 const NEARER = 0.9; // share of the distance that is left after a plus
-const STEEPEST = 1.5; // radians above the ground: overhead, left and right would be exchanged
+const STEEPEST = 1.5; // radians above the ground: past the pole, left and right would swap
 const SETTLED_MS = 40; // after which a zoom has been applied
 const SAME = 1e-6; // difference of two cameras that count as the same
 const CAMERAS = (window.__gcCameras ??= {});
@@ -175,14 +175,16 @@ function shareCamera(state, div) {
 }
 
 // Does what a key means to the camera; returns whether it means anything.
-function turned(state, key) {
+function turned(root, state, key, panel) {
   const turn = { ArrowLeft: [-TURN, 0], ArrowRight: [TURN, 0], ArrowUp: [0, TURN], ArrowDown: [0, -TURN] }[key];
   const zoom = { '+': NEARER, '=': NEARER, '-': 1 / NEARER }[key];
   if (key === HOME) {
+    state.edge = false;
+    root.querySelector('.gc-edge').setAttribute('aria-pressed', false);
     setCamera(state, fitted(state, state.header.camera));
     TURNED.delete(state.header.key);
   } else if (turn || zoom) {
-    const camera = state.camera();
+    const camera = state.camera(panel);
     const centre = vector(camera.center);
     const [x, y, z] = vector(camera.eye).map((place, i) => place - centre[i]);
     const far = Math.hypot(x, y, z) * (zoom ?? 1);

@@ -41,7 +41,7 @@ function leader(note, middle, placed, paper) {
   const inwards = across > 0 ? -1 : 1;
   const outer = atCorner(note);
   const wide = widthOf(text);
-  const farthest = Math.max(...away.map(Math.abs)) || 1; // one of both ways clears the point
+  const farthest = Math.max(...away.map(Math.abs)) || 1; // so across or down, the text is far enough from its point
   const ax = outer ? (BESIDE + wide / 2) * away[0] / farthest : inwards * right;
   let ay = outer ? OUTWARDS * away[1] / farthest : down;
   const xanchor = outer ? 'center' : inwards > 0 ? 'left' : 'right';

@@ -1,8 +1,9 @@
 // Python's data: a header, and arrays of which one frame is used at a time.
 
 // The header comes with every run of the page; the arrays, megabytes, once from an address of their
-// own. For a moment it may be gone, while a run of the page drops and renews it. A run that grows may
-// send more than a connection carries: while one film loads, others wait, and only the newest is loaded.
+// own. For a moment nothing may be there, while a run of the page drops and renews it. A run that grows may
+// send more than a connection carries: while its frames load, newer ones wait, and only the newest of
+// them are loaded.
 const MOST_LOADS = 4; // for the pictures of a page, and those just before
 const TRIES = 6;
 const PAUSE = 200; // milliseconds before the second try; each pause is twice the one before

@@ -28,15 +28,19 @@ async function play(root, state) {
   if (state.playing) return stop(root, state);
   if (state.header.frames < 2) return;
   state.playing = true;
+  const run = state.run = (state.run ?? 0) + 1;
+  const goesOn = () => state.playing && state.run === run && root.isConnected;
   root.querySelector('.gc-play').textContent = '❚❚ Pause';
   if (state.frame >= state.header.frames - 1) await show(root, state, 0);
-  while (state.playing && root.isConnected && state.frame < state.header.frames - 1) {
+  while (goesOn() && state.frame < state.header.frames - 1) {
     const begun = performance.now();
     await show(root, state, state.frame + 1);
     const rest = FRAME_MS - (performance.now() - begun);
     await new Promise(done => setTimeout(done, Math.max(rest, 0)));
   }
+  if (state.run !== run) return; // Play was pressed again meanwhile
   if (state.playing) stop(root, state);
+  else root.querySelector('.gc-play').textContent = '▶ Play'; // the timeline, say, has ended it
 }
 
 // Draws one frame at a time; of several requests the last counts.
@@ -65,7 +69,7 @@ function listenToBar(root, state, chase) {
   // With places, the next frame is further away than one step of the slider.
   scrub.onkeydown = event => {
     const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
-    if (!by || !state.header.places.length) return;
+    if (!by || isShortcut(event) || !state.header.places.length) return;
     event.preventDefault();
     state.playing = false;
     const frame = Math.max(0, Math.min(state.header.frames - 1, state.frame + by));
@@ -102,11 +106,9 @@ function goWhereClicked(state, div, chase) {
     chase(frame);
     state.report('stop', { frame });
   };
-  div.addEventListener('pointerdown', down => {
-    window.addEventListener('pointerup', up => {
-      if (Math.hypot(up.clientX - down.clientX, up.clientY - down.clientY) < CLICK_PIXELS) go(up);
-    }, { once: true, capture: true });
-  }, true);
+  div.addEventListener('pointerdown', down => afterRelease(up => {
+    if (Math.hypot(up.clientX - down.clientX, up.clientY - down.clientY) < CLICK_PIXELS) go(up);
+  }), true);
 }
 
 const ARRIVAL_MS = 2000; // from the first frame to the last when the page is opened

@@ -52,12 +52,23 @@ function pointer(root, state) {
     hold: div => {
       state.held = true;
       clearTimeout(release);
-      for (const name of ['pointerup', 'pointercancel']) {
-        window.addEventListener(name, () => letGo(div), { once: true, capture: true });
-      }
+      afterRelease(() => letGo(div));
     },
   };
 }
+
+// Calls `act` once, when what is pressed is released or taken away, wherever that is.
+function afterRelease(act) {
+  const names = ['pointerup', 'pointercancel'];
+  const once = event => {
+    names.forEach(name => window.removeEventListener(name, once, true));
+    act(event);
+  };
+  names.forEach(name => window.addEventListener(name, once, true));
+}
+
+// A key that is the browser's: with Alt it goes back, with Ctrl it zooms the page.
+const isShortcut = event => event.ctrlKey || event.altKey || event.metaKey;
 
 // gl3d fires a click at every frame while the button is down: store the hit and act once.
 function pointAtScene(state, div, { point, select, hold }) {
@@ -92,6 +103,7 @@ function pointAtScene(state, div, { point, select, hold }) {
     if (waits) requestAnimationFrame(() => requestAnimationFrame(() => seize(waits)));
   }, true);
   div.addEventListener('pointermove', e => {
+    if (!e.buttons) down = null; // it was released beside the scene
     if (waits && Math.hypot(e.clientX - waits.x, e.clientY - waits.y) >= CLICK_PIXELS) waits = null;
   }, true);
 }

@@ -19,7 +19,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
     state.shown = call;
     state.Plotly = Plotly;
     const numbers = JSON.stringify([address, header.arrays]);
-    if (state.numbers !== numbers) state.arrays = unpack(header.arrays, buffer);
+    if (state.numbers !== numbers) {
+      const before = state.arrays?.axis?.size;
+      state.arrays = unpack(header.arrays, buffer);
+      if (state.arrays.axis?.size !== before) state.hover = null; // it is a point of the grid before
+    }
     state.numbers = numbers;
     adopt(root, state, header);
     const arriving = header.arrive && !window.__gcArrived && !still();
@@ -187,8 +191,9 @@ function listen(root, state) {
     shareCamera(state, div);
     pointAtScene(state, div, hand);
     div.onkeydown = event => {
+      if (isShortcut(event)) return;
       if (event.key === ' ') play(root, state);
-      else if (!turned(state, event.key)) return;
+      else if (!turned(root, state, event.key, panelOf(state, div))) return;
       event.preventDefault();
     };
   });
