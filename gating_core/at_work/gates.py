@@ -51,7 +51,7 @@ def gates(model: LanguageModel, texts: Sequence[str]) -> Arrays:
 
 
 def histogram(gates: torch.Tensor, counted: torch.Tensor, bins: int = 20) -> torch.Tensor:
-    """(G, bins) int64: how many values of each gate (B, T, G) fall into equal bins from 0 to 1.
+    """(G, bins) int64: how many values of each gate (..., G) fall into equal bins from 0 to 1.
 
     A bin includes its lower edge, the last its upper edge too. For gates between 0 and 1.
     """
@@ -61,7 +61,7 @@ def histogram(gates: torch.Tensor, counted: torch.Tensor, bins: int = 20) -> tor
 
 
 def shut_shares(gates: torch.Tensor, counted: torch.Tensor, below: float = SHUT) -> torch.Tensor:
-    """(G,): the share of characters at which each gate (B, T, G) is below ``below``."""
+    """(G,): the share of characters at which each gate (..., G) is below ``below``."""
     return (gates[counted] < below).double().mean(0)
 
 
@@ -70,7 +70,7 @@ def means_by_character(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """(V, G) and (V,): the mean of each gate at each character, and the character's count.
 
-    ``numbers`` (B, T) are the characters that were read. NaN for a character that was not.
+    ``numbers`` (...) are the characters that were read. NaN for a character that was not.
     """
     values, characters_read = gates[counted].double(), numbers[counted]
     sums = torch.zeros(characters, gates.shape[-1], dtype=torch.float64)

@@ -105,7 +105,7 @@ def _work(study: _Study, team: Workers) -> Iterator[Progress]:
                 study.seconds += time.perf_counter() - begin
             yield study.progress(tuple(arrived), workers)
     finally:
-        with suppress(Refused):  # what ended the study is told
+        with suppress(Refused):  # the error that ended the study is raised, not this one
             store.release()
 
 

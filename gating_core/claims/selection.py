@@ -73,7 +73,7 @@ class ModelUnit:
 
     @property
     def key(self) -> str:
-        """Of the unit itself, as its lease is called: that of its first row."""
+        """The name of the unit's lease: the key of its first row."""
         return next(iter(self.keys.values()))
 
     @property

@@ -110,7 +110,7 @@ def opener_chart(above: np.ndarray, title: str) -> go.Figure:
 def _head_map(
     values: np.ndarray, text: str, title: str, height: int, size: int, trace: dict[str, Any]
 ) -> go.Figure:
-    """Draw values of heads (L, H, n) at the n characters of ``text``, ``size`` pixels high."""
+    """Draw values of heads (L, H, n) at the n characters of ``text``, of ``size`` pixels."""
     layers, heads, n = values.shape
     return go.Figure({"data": [{
         "type": "heatmap", "z": values.reshape(-1, n), "y": head_names(layers, heads), **trace,

@@ -22,7 +22,16 @@ from gating_core.at_work import (
 from gating_core.language import MODELS, WIRINGS
 from gating_core.training import mean_interval
 from ui.at_work import measured
-from ui.at_work.confidence import LEAST_SEEDS, LOWER, TABLE, TOO_FEW, difference_text, word
+from ui.at_work.confidence import (
+    HARDLY,
+    HIGHER,
+    LEAST_SEEDS,
+    LOWER,
+    TABLE,
+    TOO_FEW,
+    difference_text,
+    word,
+)
 from ui.at_work.parts import Models, draw_csv, draw_explanation, draw_titled, seeds_text
 from ui.at_work.wiring_picture import block_chart, curvature_chart, diagram, label, loss_chart
 from ui.at_work.write import losses
@@ -134,10 +143,10 @@ def gain_text(fal: PairedDifference, control: PairedDifference) -> str:
         return ""
     if word(fal, MARGIN) == LOWER and word(control, MARGIN) != LOWER:
         return f"FAL is ahead of the same wiring without A1 ({difference_text(fal)}): **A1 helps**."
-    return (
-        f"FAL minus the same wiring without A1: {difference_text(fal)}. **It is undecided whether"
-        " A1 helps**."
+    verdict = {HIGHER: "A1 does harm", HARDLY: "A1 hardly matters"}.get(
+        word(fal, MARGIN), "It is undecided whether A1 helps"
     )
+    return f"FAL minus the same wiring without A1: {difference_text(fal)}. **{verdict}**."
 
 
 def blocks_text(links: Mapping[str, np.ndarray], gradients: Mapping[str, np.ndarray],

@@ -73,7 +73,8 @@ def fetch(request: StudyRequest, status: Status) -> ClaimsResult:
         if judged is not None and (judged.model_count or judged.stack_count):
             return ClaimsResult(request, source, judged)
         first = ": the first are being computed" * status.lives
-        note = note or f"The study here has no rows yet{first}."
+        none = f"The study here has no rows yet{first}."
+        note = note or (none if judged else "The rows here are being judged.")
     note = f"{note} Shown: the shipped rows." if note else ""
     return ClaimsResult(request, Source(), measured.judged(Source()), note)
 

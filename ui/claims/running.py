@@ -175,7 +175,7 @@ def _read(store: Path) -> Record | None:
 def _process(record: Record) -> psutil.Process | None:
     """The process if it is there, and is the one: numbers of processes are used again."""
     for child in [*_children]:
-        if child.poll() is not None:  # which takes its end note of
+        if child.poll() is not None:  # this also notes that the process has ended
             with suppress(ValueError):
                 _children.remove(child)
     try:

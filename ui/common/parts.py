@@ -1,6 +1,6 @@
 """Parts of sections that several pages share: charts, explanations, tables to save.
 
-``page`` is the name of a page's folder, and of its lesson.
+``page`` is the name of a page's folder and of its lesson; of a chart also of one of its sections.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from gating_core.experiments.comparison import (
 from ui.decision_boundary.frame_words import axes_text
 from ui.decision_boundary.picture import SIDES, RunCurve, training_picture
 from ui.decision_boundary.request import BoundaryView
-from ui.drawing.axes import film_axes
+from ui.drawing.axes import frame_axes
 from ui.drawing.camera import camera_from
 from ui.drawing.panels import View
 
@@ -64,7 +64,7 @@ def frames_of(
     step.
     """
     variants = {s: training_frames(run, name, member) for s, name in variants_of(run).items()}
-    axes = film_axes(variants)
+    axes = frame_axes(variants)
     picture = training_picture(
         variants, training_data(run, member), run.steps[drawn_frames(run)], axes, curves,
         view.paint, view.discrete, view.tested, gaussian,

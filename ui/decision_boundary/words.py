@@ -67,7 +67,7 @@ def guess_text(run: TrainedRun) -> str:
 
 
 def table_note(run: TrainedRun) -> str:
-    """Return what the table's numbers are of, and which variants do no better than guessing."""
+    """Return what the table's numbers are of, and which variants may do no better than guessing."""
     count, guess = len(run.task.seeds), guess_text(run)
     parts = [
         f"After step {run.steps[-1]}. Mean of {count} seeds ± 95 % interval of the mean (Student"
@@ -80,7 +80,7 @@ def table_note(run: TrainedRun) -> str:
     gains = {name: mean_interval(_finals(run, name) - base) for name in run.variants}
     idle = [TITLES[name] for name, gain in gains.items() if gain.mean <= gain.half_width]
     if idle:
-        parts.append(f"No better than that: {', '.join(idle)}.")
+        parts.append(f"Not known to be better than that: {', '.join(idle)}.")
     if run.setting.own is not None:
         parts.append(
             "Seeds differ in their initial weights and in which of your points they train on. The"

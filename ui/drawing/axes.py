@@ -67,7 +67,7 @@ def _near_one(x: np.ndarray) -> np.ndarray:
     return np.ldexp(x, -int(np.frexp(largest)[1])) if 0 < largest < np.inf else x
 
 
-def film_axes(sides: dict[str, ClassifierFrames]) -> dict[str, Axes]:
+def frame_axes(sides: dict[str, ClassifierFrames]) -> dict[str, Axes]:
     """The drawn axes by side: one basis for both where they have as many dimensions."""
     clouds = {name: x.values[-1].reshape(-1, x.values.shape[-1]) for name, x in sides.items()}
     by_side = {}

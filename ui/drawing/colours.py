@@ -64,7 +64,8 @@ def colour_scale(
     """Return one scale for all ``fields``; a signed one is symmetric about zero, never empty.
 
     Signed scales and those from zero end at the 90 % quantile of the field with the largest; with
-    ``asinh`` at the 98 % quantile of all fields together, or the largest one of ``each`` alone.
+    ``asinh`` at the 98 % quantile of all fields together, or with ``each`` at the largest of the
+    fields' own quantiles.
     Other scales end at the extremes.
     """
     kind = colouring.range

@@ -34,7 +34,7 @@ HEADS = {"expert": "head_expert_errors", "prediction": "head_prediction_errors"}
 
 
 def _with_model(selection: ExpertsSelection, *others: ExpertsSelection) -> ExpertsSelection:
-    """Return the selection, with random weights if its training diverges, or that of ``others``."""
+    """Return the selection, with random weights if its training or one of ``others`` diverges."""
     if all(map(measured.trained, (selection, *others))):
         return selection
     st.warning(section("experts", "diverged"), icon=":material/warning:")

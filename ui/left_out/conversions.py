@@ -129,10 +129,12 @@ def bypass_text(losses: Losses, counts: np.ndarray) -> str:
         worth = branch_worth(losses, counts, window)
         if worth is None:
             continue
+        taken = taken_out(losses, counts, window)
+        known = taken.low > worth.high
         parts.append(
             f"At window {window} {_verdict(worth)}: it is worth {nats(worth)} nats"
             " against the window alone, trained for as long. Taking it out suggests"
-            f" {nats(taken_out(losses, counts, window))}: that is co-adaptation."
+            f" {nats(taken)}{': more, which is co-adaptation' * known}."
         )
     return " ".join(parts)
 

@@ -155,7 +155,7 @@ def score_chart(row: RowCurves) -> go.Figure:
 
 
 def _curve(row: RowCurves, style: Style, y: np.ndarray, most: str = "") -> dict[str, Any]:
-    """A line over k, whose values are called ``most``."""
+    """A line over k; ``most`` stands before its value under the pointer."""
     return {
         "type": "scatter", "mode": "lines", "x": row.ks, "y": y, "name": style.name,
         "line": {"color": style.colour, "dash": style.dash, "width": style.width},

@@ -44,7 +44,10 @@ def by_seed(tables: Sequence[Arrays], name: str) -> np.ndarray:
 
 
 def gate_saves(gated: Losses, ungated: Losses, column: int) -> PairedDifference:
-    """Return how much more models with a gate lose by what a ``column`` leaves out than others."""
+    """Return how much more models with a gate lose by what a ``column`` leaves out than others.
+
+    Below 0 a gate saves loss.
+    """
     return loss_difference(gated.sums[:, column] - gated.full,
                            ungated.sums[:, column] - ungated.full, gated.counts)  # fmt: skip
 

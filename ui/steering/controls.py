@@ -43,7 +43,7 @@ ALL = table(
     Number("feature", "Feature", within=(1, request.SIZE), step=1, shape="box"),
     Choice("push_along", "Push along", field="along", words=request.ALONG, shape="selectbox",
         help=section("steering", "push_along")),
-    Number("push", "Strength (below 0: to English)", within=(-STRONGEST_PUSH, STRONGEST_PUSH),
+    Number("push", "Strength (below 0: the other way)", within=(-STRONGEST_PUSH, STRONGEST_PUSH),
         step=0.5, help=section("steering", "push")),
     Choice("pushed", "The push is", field="mode", words=request.PUSHED,
         help=section("steering", "pushed")),

@@ -29,7 +29,7 @@ from ui.steering.words import FEW_WORDS
 
 WORKS = 0.8  # success from which on steering is said to work
 DEAREST = 0.5  # nats above unsteered text up to which a text is said to be as fluent
-COMES_BACK = 0.1  # share of names and numbers from which on meaning is said to be carried over
+COMES_BACK = 0.1  # share of names and numbers from which on they are said to come back
 FEWEST_SEEDS = 3
 HOW = {RELEASED: f"Released after {RELEASED_AFTER} characters", HELD: "Held"}
 
@@ -91,21 +91,23 @@ def layers_text(released: Outcome) -> str:
 
 
 def back_text(outcome: Outcome) -> str:
-    """Say how many of the verses' names and numbers come back."""
+    """Say how many of the verses' names and numbers come back, and whether steering does that."""
     cell = best(outcome)
     at = cell[0], FEATURE, cell[1]
-    share = float(outcome.means[BACK][at])
+    share, width = float(outcome.means[BACK][at]), float(outcome.widths[BACK][at])
     plain, prompted = (outcome.references[name][BACK] for name in (UNSTEERED, PROMPTED))
-    if share >= COMES_BACK:
-        verdict_text = "**The meaning is carried over**"
+    if share >= COMES_BACK and share - width > plain:
+        verdict_text = "**Names and numbers come back**"
     elif prompted < COMES_BACK:
         verdict_text = ("It is **not known** whether the meaning is carried over, because even a"
                         " prompt in that language hardly brings them back")  # fmt: skip
+    elif share + width < COMES_BACK:
+        verdict_text = "**Names and numbers hardly come back**"
     else:
-        verdict_text = "**The meaning is not carried over**"
+        verdict_text = "It is **not known** whether steering brings them back"
     return (
         f"Of the names and numbers of each verse, {_share(share)} ±"
-        f" {100 * float(outcome.widths[BACK][at]):.1f} come back at that layer and strength"
+        f" {100 * width:.1f} come back at that layer and strength"
         " (unsteered"
         f" {_share(plain)}, prompted {_share(prompted)}). {verdict_text}."
     )

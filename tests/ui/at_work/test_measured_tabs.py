@@ -191,8 +191,10 @@ def test_losses_have_verdicts_and_a1_is_credited_only_where_the_control_is_not_a
     assert "**lower**" not in few
     down, same = difference([-0.1] * 3, 0.02), difference([0.0] * 3, 0.005)
     assert "**A1 helps**" in wiring.gain_text(down, same)
-    assert "**A1 helps**" not in wiring.gain_text(down, down)
-    assert "**A1 helps**" not in wiring.gain_text(same, same)
+    assert "**It is undecided whether A1 helps**" in wiring.gain_text(down, down)
+    assert "**A1 hardly matters**" in wiring.gain_text(same, same)
+    assert "**A1 does harm**" in wiring.gain_text(difference([0.1] * 3, 0.02), same)
+    assert "**It is undecided" in wiring.gain_text(difference([0.1] * 3, 0.2), same)
     assert wiring.gain_text(difference([-0.1], 0.02), same) == ""
 
 

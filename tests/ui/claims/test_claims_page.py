@@ -351,7 +351,7 @@ def test_results_are_shown_while_they_arrive(monkeypatch, store, rows):
     measured._seen.clear()
     measured._judging.add(str(store))  # as if it took longer than a run of the page
     app = open_page(PAGE, rows="here")
-    assert said(app, "The study here has no rows yet: the first are being computed.")
+    assert said(app, "The rows here are being judged. Shown: the shipped rows.")
 
     def judge():
         measured._judging.discard(str(store))

@@ -25,7 +25,7 @@ from ui.decision_boundary import frame_words, words
 from ui.decision_boundary.names import DATA, KINDS
 from ui.decision_boundary.picture import _reading
 from ui.decision_boundary.request import TYPICAL, WHO
-from ui.drawing.axes import film_axes
+from ui.drawing.axes import frame_axes
 from ui.work.runs import Shown
 
 SMALL = Setting(seed_count=3, steps=20, points=400)
@@ -45,7 +45,7 @@ def test_what_can_be_reached_without_learning_is_said(monkeypatch):
     gains = {"ungated": 0.0, "sigmoid": 0.05}
     monkeypatch.setattr(words, "_finals", lambda run, name: base + gains[name])
     text = f"Always guessing the larger class gets {100 * base.mean():.0f}\u00a0%."
-    assert f"{text} No better than that: no gate." in words.table_note(run)
+    assert f"{text} Not known to be better than that: no gate." in words.table_note(run)
     gains["ungated"] = 0.04
     assert words.table_note(run).endswith(text)
 
@@ -170,7 +170,7 @@ def test_a_plane_that_three_components_cannot_show_is_named():
         side: training_frames(run, name, 0)
         for side, name in zip(("left", "right"), run.setting.compared, strict=True)
     }
-    assert frame_words.axes_text(sides, film_axes(sides)).endswith(
+    assert frame_words.axes_text(sides, frame_axes(sides)).endswith(
         "In these the plane of the left and right models cannot be drawn at any step."
     )
 

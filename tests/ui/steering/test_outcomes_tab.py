@@ -200,11 +200,14 @@ def test_names_that_come_back_are_compared_with_prompted_texts():
     text = outcomes_words.back_text(made()).replace("\u00a0", " ")
     assert "1.0 % ± 2.0 come back" in text
     assert "(unsteered 0.0 %, prompted 30.0 %)" in text
-    assert text.endswith("**The meaning is not carried over**.")
+    assert text.endswith("**Names and numbers hardly come back**.")
     weak = outcomes_words.back_text(made(prompted_back=0.02))
     assert "**not known** whether the meaning is carried over, because even a prompt" in weak
-    assert "not carried over" not in weak
-    assert "**The meaning is carried over**" in outcomes_words.back_text(made(back=0.4))
+    assert "hardly come back" not in weak
+    assert "**Names and numbers come back**" in outcomes_words.back_text(made(back=0.4))
+    near = made(back=0.11)
+    near.references[UNSTEERED][BACK] = 0.1
+    assert "**not known** whether steering" in outcomes_words.back_text(near)
 
 
 def test_what_a_gate_does_is_not_known_where_the_interval_holds_zero():

@@ -24,7 +24,7 @@ from ui.decision_boundary.inside import inside_figure, span
 from ui.decision_boundary.parts import still_figure
 from ui.decision_boundary.picture import PAINTS, RunCurve, training_picture
 from ui.drawing import palette
-from ui.drawing.axes import film_axes
+from ui.drawing.axes import frame_axes
 from ui.drawing.colours import scale_of
 from ui.drawing.lines import barycentric
 from ui.drawing.sheet import PLANE_TOLERANCE, boundaries, classifier_planes
@@ -64,7 +64,7 @@ def fields_of(sides):
 def picture(run, member=MEMBER, **look):
     sides = both(run, member)
     return sides, training_picture(
-        sides, film.training_data(run, member), steps_of(run), film_axes(sides),
+        sides, film.training_data(run, member), steps_of(run), frame_axes(sides),
         curves_of(run, member),
         gaussian=fields_of(sides), **look,
     )  # fmt: skip
@@ -280,7 +280,7 @@ def margin_at(logits, axis, spots):
 
 def test_boundaries_are_where_two_classes_are_equally_likely(run):
     sides, view = picture(run)
-    axes = film_axes(sides)
+    axes = frame_axes(sides)
     axis = film.training_data(run, MEMBER).axis
     found = 0
     fine_axis = view.arrays["fine_axis"]
@@ -330,7 +330,7 @@ def test_boundaries_separate_the_classes(run):
 
 def test_the_classifiers_plane_is_drawn_where_it_is_one(run):
     sides, view = picture(run)
-    axes = film_axes(sides)
+    axes = frame_axes(sides)
     for name, side in sides.items():
         planes = classifier_planes(side, axes[name])
         assert (planes is not None) == (run.setting.class_count == 2)
@@ -363,9 +363,9 @@ def test_an_ungated_plane_is_honest_in_any_dimension_and_a_gated_one_need_not_be
     setting = replace(SMALL, variants=("ungated", "sigmoid"), model_dim=6, value_count=3)
     run = run_of(setting)
     alone = {"left": film.training_frames(run, "ungated", MEMBER)}
-    assert classifier_planes(alone["left"], film_axes(alone)["left"])[2][-1]
+    assert classifier_planes(alone["left"], frame_axes(alone)["left"])[2][-1]
     sides = both(run)
-    axes = film_axes(sides)
+    axes = frame_axes(sides)
     for name, side in sides.items():
         normal, offset, honest = classifier_planes(side, axes[name])
         drawn = axes[name].project(side.values) @ normal[:, None, :, None]
@@ -379,13 +379,13 @@ def test_an_ungated_plane_is_honest_in_any_dimension_and_a_gated_one_need_not_be
 
 
 def test_one_basis_for_both_where_they_have_as_many_dimensions():
-    alike = film_axes(both(run_of(SETTINGS["tokens"])))
+    alike = frame_axes(both(run_of(SETTINGS["tokens"])))
     np.testing.assert_array_equal(alike["left"].basis, alike["right"].basis)
     assert alike["left"].principal
     assert alike["left"].basis.shape == (4, 3)
 
     wide = both(run_of(SETTINGS["wider"]))
-    different = film_axes(wide)
+    different = frame_axes(wide)
     assert not different["left"].principal
     dim = wide["right"].values.shape[-1]
     assert dim > 3
@@ -434,7 +434,7 @@ def test_the_scale_of_curvature_is_the_last_steps(circle):
     left, right = np.zeros(shape), np.full(shape, 100.0)
     left[-1], right[-1] = 0.5, np.linspace(-1, 1, 31)[:, None]
     left[-1, 0, 0], right[-1, 0, 0], right[-1, 0, 1] = np.nan, np.inf, -7.0
-    rest = film.training_data(circle, MEMBER), circle.steps, film_axes(sides), curves_of(circle)
+    rest = film.training_data(circle, MEMBER), circle.steps, frame_axes(sides), curves_of(circle)
     view = training_picture(
         sides, *rest, paint="curvature", gaussian={"left": left, "right": right}
     )
@@ -454,7 +454,7 @@ def test_the_scale_of_curvature_is_the_last_steps(circle):
 def test_names_of_classes_are_no_mark_up(circle):
     sides, data = both(circle), film.training_data(circle, MEMBER)
     odd = replace(data, names=("a", "<b>%{x}</b>"))
-    view = training_picture(sides, odd, circle.steps, film_axes(sides), curves_of(circle))
+    view = training_picture(sides, odd, circle.steps, frame_axes(sides), curves_of(circle))
     heat = view.columns[0][1].traces[0]
     assert "p(&lt;b&gt;% {x}&lt;/b&gt;) = %{z:.2f}" in heat["hovertemplate"]
 
@@ -490,7 +490,7 @@ def test_what_is_unresolved_is_hatched_and_nothing_else(circle):
 
 def test_what_is_not_measured_yet_is_neutral(circle):
     sides = both(circle)
-    rest = film.training_data(circle, MEMBER), circle.steps, film_axes(sides), curves_of(circle)
+    rest = film.training_data(circle, MEMBER), circle.steps, frame_axes(sides), curves_of(circle)
     view = training_picture(sides, *rest, paint="curvature")
     assert not view.arrays["right_colour"].any()
     assert view.colour_range[0] == -view.colour_range[1] < 0
@@ -532,7 +532,7 @@ def test_the_band_says_nothing_until_all_seeds_are_known(circle):
     totals = np.full((len(circle.frames), 3), np.nan)
     totals[:, MEMBER] = 1.0
     curve = RunCurve("total curvature", {"left": totals}, MEMBER)
-    data, axes = film.training_data(circle, MEMBER), film_axes(sides)
+    data, axes = film.training_data(circle, MEMBER), frame_axes(sides)
     arrays = training_picture(sides, data, circle.steps, axes, [curve]).arrays
     assert np.isnan(arrays["curve0_left_low"]).all()
     assert (arrays["curve0_left_shown"] == 1).all()
@@ -550,7 +550,7 @@ def test_a_curve_shows_its_error_and_where_it_is_a_lower_estimate(circle):
     lower = {"left": np.zeros(frames, dtype=bool), "right": np.arange(frames) > 5}
     curve = RunCurve("total curvature", totals, MEMBER,
                   {"right": np.full(frames, 0.25)}, lower)  # fmt: skip
-    data, axes = film.training_data(circle, MEMBER), film_axes(sides)
+    data, axes = film.training_data(circle, MEMBER), frame_axes(sides)
     view = training_picture(sides, data, circle.steps, axes, [curve])
     traces = view.columns[-1][0].traces
     (bars,) = [trace for trace in traces if "error_y" in trace]
