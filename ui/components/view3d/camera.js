@@ -179,10 +179,7 @@ function turned(root, state, key, panel) {
   const turn = { ArrowLeft: [-TURN, 0], ArrowRight: [TURN, 0], ArrowUp: [0, TURN], ArrowDown: [0, -TURN] }[key];
   const zoom = { '+': NEARER, '=': NEARER, '-': 1 / NEARER }[key];
   if (key === HOME) {
-    state.edge = false;
-    root.querySelector('.gc-edge').setAttribute('aria-pressed', false);
-    setCamera(state, fitted(state, state.header.camera));
-    TURNED.delete(state.header.key);
+    lookEdgeOn(root, state, false);
   } else if (turn || zoom) {
     const camera = state.camera(panel);
     const centre = vector(camera.center);

@@ -1,7 +1,7 @@
 // Edge-on: the camera from which a flat sheet is a line, or one for each column.
 
-function lookEdgeOn(root, state) {
-  state.edge = !state.edge;
+function lookEdgeOn(root, state, edge = !state.edge) {
+  state.edge = edge;
   const planes = state.header.edge_on;
   if (state.edge && planes.length > 1) {
     state.apart = planes.map(({ camera, level }, c) => fitted(state, camera, level, c));
