@@ -130,7 +130,7 @@ def bypass_text(losses: Losses, counts: np.ndarray) -> str:
         if worth is None:
             continue
         taken = taken_out(losses, counts, window)
-        known = taken.low > worth.high
+        known = len(worth.by_seed) >= LEAST_SEEDS and taken.low > worth.high
         parts.append(
             f"At window {window} {_verdict(worth)}: it is worth {nats(worth)} nats"
             " against the window alone, trained for as long. Taking it out suggests"

@@ -69,6 +69,7 @@ def test_the_branch_is_judged_against_the_window_trained_alone(alone, verdict):
     assert ("which is co-adaptation" in text) == (alone < 0.1)  # it suggests more than it is worth
     few = {name: {part: rows[:2] for part, rows in parts.items()} for name, parts in of.items()}
     assert "too few seeds" in conversions.bypass_text(few, COUNTS)
+    assert "co-adaptation" not in conversions.bypass_text(few, COUNTS)
     assert conversions.bypass_text({}, COUNTS) == ""
 
 

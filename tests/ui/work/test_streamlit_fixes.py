@@ -12,6 +12,7 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
@@ -100,6 +101,10 @@ class Timed:
 
     def _run_script(self, rerun_data):
         self.ran.append(rerun_data)
+
+
+def test_script_runners_are_corrected():
+    assert hasattr(ScriptRunner._run_script, "__wrapped__")
 
 
 streamlit_fixes._fix_timers(Timed)
