@@ -1,15 +1,18 @@
 """Seconds from the slider to the new picture, on the server and in a real browser.
 
 The server's part drives the Manifold page as its tests do: a strength that comes with the link,
-which is measured unless it was among those that are sent at once. The browser's part presses a key
-on the slider and listens in the page itself, beside a bare page with one native Plotly surface,
-which asks its server: the two take turns, press by press.
+which is measured unless it was among those that are sent at once; and it cancels a count that a
+worker process goes on with. The browser's part presses a key on the slider and listens in the page
+itself, beside a bare page with one native Plotly surface, which asks its server: the two take
+turns, press by press. The tree of Experts follows its pad without a run.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -22,11 +25,17 @@ from streamlit.testing.v1 import AppTest
 from tests.benchmarks.cold_start import QUIETLY, cold_start
 from tests.benchmarks.table import Row, compare, milliseconds
 from tests.benchmarks.timing import spread
+from tests.browser.jobs_page import steps
 from tests.browser.serving import REPOSITORY, Served, find_chromium, launch, serve
 from tests.browser.visiting import open_page, settle
 from ui.manifold import parts as manifold
+from ui.work.job import Job
+from ui.work.pool import Pool
 
 GOAL_SECONDS = 0.150
+TREE_GOAL_SECONDS = 0.050
+CANCEL_GOAL_SECONDS = 0.500
+CANCELS = 10
 STRENGTHS = tuple(round(1 - 0.05 * step, 2) for step in range(1, 17))
 LINKS: dict[str, dict[str, str]] = {  # by what stands under the surfaces
     "1 layer, D = 3, n = 3": {},
@@ -89,11 +98,22 @@ ELAPSED = """scenes => {
     Math.max(news[when], ...found.map(plot => plot[when])) - pressed);
 }"""
 
+LARGEST_TREE = "/Experts?channels=8&head_count=4&tokens=6"
+# Milliseconds from each of 21 moves of the pad until the tree is drawn and laid out.
+FOLLOWED = """() => Array.from({ length: 21 }, (_, n) => {
+  const start = performance.now();
+  const detail = { pad: 'experts_point', places: [[n / 21, -n / 21]] };
+  document.dispatchEvent(new CustomEvent('gc-pad-moved', { detail }));
+  document.querySelector('.gc-tree-plot').getBoundingClientRect();
+  return performance.now() - start;
+})"""
+
 
 def rows(process: str) -> list[Row]:
     """Server side against the goal; two linked surfaces against one native one in Chromium."""
     set_log_level(logging.ERROR)
     measured = [row for sizes, link in LINKS.items() for row in _server_side(sizes, link)]
+    measured.append(_cancelled())
     chromium = find_chromium()
     if chromium is None:
         print("no `chromium` on the PATH: the browser's part is left out", file=sys.stderr)
@@ -103,7 +123,7 @@ def rows(process: str) -> list[Row]:
         launch(playwright, chromium) as browser,
     ):
         with serve() as ours, serve(BARE_PAGE, *QUIETLY) as bare:
-            measured += _in_chromium(browser, ours, bare)
+            measured += [*_in_chromium(browser, ours, bare), _tree(browser, ours)]
         return measured + cold_start(browser)
 
 
@@ -134,8 +154,8 @@ def _server_side(sizes: str, link: dict[str, str]) -> list[Row]:
     if labels != [f"λ = {strength:.2f}" for strength in STRENGTHS]:
         raise RuntimeError(f"the page did not draw the pictures of all strengths: {labels}")
     return [
-        _against_goal("server: λ to picture", np.array(picture), sizes),
-        _against_goal("server: λ to the script's end", np.array(whole), sizes),
+        _against_goal("server: λ to picture", np.array(picture), f"grid 61, {sizes}"),
+        _against_goal("server: λ to the script's end", np.array(whole), f"grid 61, {sizes}"),
     ]
 
 
@@ -146,16 +166,46 @@ def _open(link: dict[str, str]) -> AppTest:
     return page.switch_page("pages/1_Manifold.py").run()
 
 
-def _against_goal(what: str, seconds: np.ndarray, sizes: str) -> Row:
+def _against_goal(what: str, seconds: np.ndarray, sizes: str, goal_s: float = GOAL_SECONDS) -> Row:
     return Row(
         what=what,
         time=milliseconds(seconds),
         reference="goal",
-        reference_time=f"{1e3 * GOAL_SECONDS:.0f} ms",
-        ratio=spread(seconds / GOAL_SECONDS),
-        sizes=f"grid 61, {sizes}",
+        reference_time=f"{1e3 * goal_s:.0f} ms",
+        ratio=spread(seconds / goal_s),
+        sizes=sizes,
         goal=1.0,
     )
+
+
+def _cancelled() -> Row:
+    """Seconds from the cancelling of a job until its worker process has done another task."""
+    seconds = []
+    pool = Pool(size=1)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            for _ in range(CANCELS):
+                job = Job(lambda: pool.stream(steps, folder, None)).start()
+                while not job.items:
+                    time.sleep(0.01)
+                begin = time.perf_counter()
+                job.cancel()
+                pool.call(os.getpid)
+                seconds.append(time.perf_counter() - begin)
+    finally:
+        pool.close()
+    what = "server: cancel to the worker's next result"
+    return _against_goal(what, np.array(seconds), "steps of 50 ms", CANCEL_GOAL_SECONDS)
+
+
+def _tree(browser: Browser, ours: Served) -> Row:
+    with open_page(browser, viewport=VIEWPORT) as page:
+        page.goto(ours.url + LARGEST_TREE)
+        page.wait_for_selector(".gc-tree[data-n]")
+        settle(page)
+        seconds = np.array(page.evaluate(FOLLOWED)) / 1e3
+    sizes = "8 channels, 4 heads, 6 tokens"
+    return _against_goal("pad to the tree of Experts", seconds, sizes, TREE_GOAL_SECONDS)
 
 
 def _in_chromium(browser: Browser, ours: Served, bare: Served) -> list[Row]:

@@ -15,7 +15,6 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 FIRST = ExpertsSelection()
 NULLS = "picture=What+no+data+can+decide"
-REDRAWN_MS = 50.0
 TREE = "document.querySelector('.gc-tree')?.__gc"
 AT_POINT = f"""([x, y, strength]) => {TREE}?.x[0] === x && {TREE}.x[1] === y
   && {TREE}.strength === strength"""
@@ -24,15 +23,14 @@ ENTRY = f"""() => {{
   const terms = heads.map(head => head.experts.map(expert => expert.tokens.map(part => part.term)));
   return {{ value, direct, outside, terms }};
 }}"""
-# How long the tree takes to follow the pad, the median of 21: other processes may interrupt some.
-# It is drawn before the event's dispatch returns.
-FOLLOWS = """() => Array.from({ length: 21 }, (_, n) => {
-  const start = performance.now();
-  const detail = { pad: 'experts_point', places: [[n / 21, -n / 21]] };
+# It is drawn before the event's dispatch returns: this counts drawings and runs.
+FOLLOWS = """() => {
+  const before = [Number(document.querySelector('.gc-tree').dataset.n), window.testScript.runs];
+  const detail = { pad: 'experts_point', places: [[0.25, -0.75]] };
   document.dispatchEvent(new CustomEvent('gc-pad-moved', { detail }));
-  document.querySelector('.gc-tree-plot').getBoundingClientRect();
-  return performance.now() - start;
-}).sort((a, b) => a - b)[10]"""
+  const after = [Number(document.querySelector('.gc-tree').dataset.n), window.testScript.runs];
+  return after.map((count, index) => count - before[index]);
+}"""
 BOX = "document.querySelector('.gc-gate-box')"
 DRAWINGS = "Number(document.querySelector('.gc-tree').dataset.n)"
 CASES = [  # the gate's place, granularity and kind in the link, its strength, the input
@@ -99,7 +97,8 @@ def test_the_tree_follows_hand_and_slider_without_a_run(desk):
     follow_link(desk, "/Experts?channels=8&head_count=4&tokens=6")  # the largest
     desk.wait_for_function("document.querySelectorAll('.gc-expert').length === 8")
     settle(desk)
-    assert desk.evaluate(FOLLOWS) < REDRAWN_MS
+    assert desk.evaluate(FOLLOWS) == [1, 0]
+    assert desk.evaluate(AT_POINT, [0.25, -0.75, 1.0])
     runs = desk.evaluate("window.testScript.runs")
     slider = desk.locator(".gc-tree input")
     slider.evaluate("input => { input.value = 0.3; input.dispatchEvent(new Event('input')); }")

@@ -4,7 +4,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.work.work import (
-    CANCEL_SECONDS,
     DEADLINE_SECONDS,
     Work,
     await_true,
@@ -124,7 +123,7 @@ def test_a_wait_in_between_is_shown(visit, monkeypatch):
 def test_a_new_job_replaces_the_old_one(visit):
     app, old = visit(Work())
     press(app, "Start")
-    assert old.join(CANCEL_SECONDS)
+    assert old.join(DEADLINE_SECONDS)
     assert old.state is State.CANCELLED
     new, _ = app.session_state["_jobs"]["work"]
     assert not new.over
@@ -194,7 +193,7 @@ def test_another_page_of_the_session_ends_the_job(visit):
     assert not job.stopping
     app.session_state["at"] = "elsewhere"
     app.run()
-    assert job.join(CANCEL_SECONDS)
+    assert job.join(DEADLINE_SECONDS)
     assert job.state is State.CANCELLED
 
 

@@ -5,7 +5,6 @@ import time
 from itertools import count
 
 DEADLINE_SECONDS = 30.0  # on a machine with much else to do
-CANCEL_SECONDS = 0.5  # what visitors are promised
 TICK_SECONDS = 0.01
 
 
