@@ -131,6 +131,7 @@ def named(path: Path) -> str:
 # --- The core -------------------------------------------------------------------------------------
 
 
+@pytest.mark.soak  # long
 def test_the_core_runs_without_an_interface_and_says_in_one_sentence_what_an_extra_lacks():
     code = "import sys, gating_core, gating_core.experiments.comparison\n" \
            "import gating_core.experiments.depth, gating_core.experiments.specimen\n" \

@@ -111,7 +111,9 @@ def cannot(code):
     return copyfile
 
 
-@pytest.mark.parametrize("page", ["app.py", "pages/1_Manifold.py"])
+@pytest.mark.parametrize(
+    "page", ["app.py", pytest.param("pages/1_Manifold.py", marks=pytest.mark.soak)]
+)
 def test_a_sentence_says_that_static_cannot_be_written(monkeypatch, tmp_path, page):
     monkeypatch.setattr(plotly_js, "STATIC", tmp_path / "static")
     app = None

@@ -1,7 +1,7 @@
 """What browser tests share: two served apps, one Chromium, one record of what went wrong."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -10,12 +10,23 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from .parts import Pages
 from .serving import Served, find_chromium, launch, serve, without_browser
-from .visiting import DESK, Watch, become_desk, open_page
+from .visiting import DESK, Watch, become_desk, open_page, told_states
 
 PARTS = Path(__file__).with_name("parts_app.py")
 # The script lies outside the repository's root, where our own Streamlit settings are.
 OPTIONS = ("--browser.gatherUsageStats", "false", "--client.showSidebarNavigation", "true")
 PLACES = 1  # for jobs
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """The report of a failure holds what all pages show then."""
+    report = yield
+    if report.failed:
+        report.sections += [(f"page {n}", state) for n, state in enumerate(told_states(), 1)]
+    return report
 
 
 @pytest.fixture(scope="session")

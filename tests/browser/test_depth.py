@@ -89,7 +89,7 @@ def test_a_click_on_a_small_map_goes_to_its_layer_and_into_the_link(desk):
         assert f"After layer {layer} of 8" in desk.locator(".gc-reading").inner_text()
 
 
-@pytest.mark.parametrize("state", [TRAINED, ALIGNED])
+@pytest.mark.parametrize("state", [TRAINED, pytest.param(ALIGNED, marks=pytest.mark.soak)])
 def test_a_low_screen_holds_the_strip_of_maps_and_the_sentence(desk, state):
     resize(desk, 1366, 768)
     follow_link(desk, state)

@@ -157,7 +157,14 @@ def test_a_second_visitor_waits_in_a_visible_queue(visit, counts):
     counts.await_silence()
 
 
-@pytest.mark.parametrize("leave", ["close the tab", "reload", "go to another site"])
+@pytest.mark.parametrize(
+    "leave",
+    [
+        "close the tab",
+        pytest.param("reload", marks=pytest.mark.soak),
+        pytest.param("go to another site", marks=pytest.mark.soak),
+    ],
+)
 def test_leaving_stops_it(visit, counts, leave):
     page = visit()
     press(page, "Count")

@@ -204,6 +204,7 @@ def test_surface_sentence_and_numbers_follow_the_slider_while_it_is_dragged(wide
     assert wide.locator(".gc-frame").inner_text() == "λ = 0.50"
 
 
+@pytest.mark.soak  # long
 def test_both_ends_of_the_slider_are_buttons(wide):
     for name, strength in (("no gate", 0), ("full gate", 1)):
         wide.get_by_role("button", name=name, exact=True).click()
@@ -213,6 +214,7 @@ def test_both_ends_of_the_slider_are_buttons(wide):
     assert wide.locator(".gc-caption").nth(0).inner_text().split("\n")[0].endswith("flat")
 
 
+@pytest.mark.soak  # long
 def test_play_is_over_once_the_timeline_is_moved(wide):
     button = wide.locator(".gc-play")
     button.click()

@@ -260,6 +260,7 @@ def point_at_the_surface(page, scene):
     pytest.fail("the surface is nowhere")
 
 
+@pytest.mark.soak  # long
 def test_no_corners_name_covers_its_point(desk):
     names = desk.evaluate(CORNER_NAMES)
     assert len(names) == 3

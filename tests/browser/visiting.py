@@ -4,13 +4,14 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+from playwright.sync_api import Error as PlaywrightError
 
 from .serving import HOST
 
@@ -115,6 +116,10 @@ _SETTLED = """([call, frames]) => {
   window.testSeen.frames += 1;
   return over && drawn && fit && still && window.testSeen.frames > frames;
 }"""
+# What is there to read when a test has waited in vain; "" of an empty page.
+_STATE = """() => window.testScript ? [location.href,
+  JSON.stringify({ ...window.testScript, timers: window.testScript.timers.size, socket: 0 }),
+  JSON.stringify(window.testSeen), document.body.innerText].join('\\n') : ''"""
 _FOLLOW = """link => {
   history.pushState(null, '', link);
   dispatchEvent(new PopStateEvent('popstate'));  // Streamlit runs again
@@ -185,6 +190,17 @@ def _context(browser: Browser, options: dict[str, Any]) -> BrowserContext:
         contexts[kind].set_default_timeout(WAIT_MS)
         contexts[kind].add_init_script(_LISTEN)
     return contexts[kind]
+
+
+def told_states() -> list[str]:
+    """Link, state of Streamlit and text of every open page, for the report of a failure."""
+    pages = [page for contexts in _contexts.values() for each in contexts.values()
+             for page in each.pages]  # fmt: skip
+    told = []
+    for page in pages:
+        with suppress(PlaywrightError):
+            told.append(page.evaluate(_STATE))
+    return [state for state in told if state]
 
 
 def visit(page: Page, watch: Watch, url: str, ready: Callable[[Page], None] | None = None) -> None:

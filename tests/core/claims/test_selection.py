@@ -74,6 +74,7 @@ def test_every_setting_has_its_first_seeds_before_any_has_more():
     assert max(unit.setting.seed_count for unit in models(FULL)) == UNIT_SEEDS
 
 
+@pytest.mark.soak  # long
 def test_the_complete_product_holds_the_full_study():
     def kept(selection):
         return {cell[1:] for cell in cells(selection)}

@@ -81,6 +81,7 @@ def test_what_is_known_of_the_default_is_complete(fresh):
     assert MeasurementRequest().member(shown.run) == typical_member(left, right)
 
 
+@pytest.mark.soak  # long
 def test_k_of_another_seed_is_measured_when_it_is_looked_at(fresh):
     app = open_page(PAGE, who="best left", paint="curvature")
     finish(app)

@@ -35,6 +35,7 @@ def accuracies(run):
     return {name: v.ensemble.test_accuracy for name, v in run.variants.items()}
 
 
+@pytest.mark.soak  # long
 def test_train_on_is_what_a_long_run_would_have_been(monkeypatch):
     app = open_boundary()
     short = run_of(app)
@@ -62,6 +63,7 @@ def test_train_on_is_what_a_long_run_would_have_been(monkeypatch):
     assert picture(app)[0]["frame_labels"][-1].startswith("step 100 ·")
 
 
+@pytest.mark.soak  # long
 def test_other_seeds_of_a_large_model_are_measured_on_request(monkeypatch):
     monkeypatch.setattr(training, "OTHERS_COST", 0.0)
     app = open_boundary(seeds="3", steps="50", first="77")
@@ -76,6 +78,7 @@ def test_other_seeds_of_a_large_model_are_measured_on_request(monkeypatch):
     assert not [x for x in again.button if x.key == "measure_others"]  # once for everybody
 
 
+@pytest.mark.soak  # long
 def test_training_on_is_called_training(monkeypatch):
     app = open_boundary(seeds="3")
     halt = Halted(monkeypatch, 3)
@@ -111,6 +114,7 @@ def test_rewind_shows_the_start_until_something_else_is_looked_at():
     assert picture(app)[0]["frame"] == last
 
 
+@pytest.mark.soak  # long
 def test_each_optimiser_begins_at_a_rate_that_suits_it():
     app = open_boundary()
     app.segmented_control(key="optimiser").set_value("sgd").run()
@@ -145,6 +149,7 @@ def test_more_variants_stand_in_the_table_and_the_strip():
     assert [row["name"] for row in strip["rows"]] == titles
 
 
+@pytest.mark.soak  # long
 def test_new_seeds_are_none_of_the_old():
     app = open_boundary(seeds="3", first="4")
     before = run_of(app)

@@ -92,6 +92,7 @@ def test_pasted_tables_are_trained_or_refused_with_a_sentence_and_the_picture_st
     assert run_of(app) is not trained
 
 
+@pytest.mark.soak  # long
 def test_what_is_said_of_the_split_is_what_is_done():
     app = open_boundary(own="true", share="0.25")
     assert run_of(app).setting.train_share == 0.25

@@ -108,6 +108,7 @@ def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     assert totals(app)[0] == "total curvature **0**: flat"
 
 
+@pytest.mark.soak  # long
 def test_a_run_cancelled_while_it_is_measured_goes_on_measuring(nothing_known, monkeypatch):
     original = training.shared_stream
     monkeypatch.setattr(training, "shared_stream", endless)

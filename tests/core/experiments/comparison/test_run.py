@@ -71,7 +71,7 @@ def test_variants_in_lockstep_learn_what_they_learn_alone():
     assert loss[-1].mean() < 0.9 * loss[0].mean()
 
 
-@pytest.mark.parametrize("optimiser", ["adam", "sgd"])
+@pytest.mark.parametrize("optimiser", ["adam", pytest.param("sgd", marks=pytest.mark.soak)])
 def test_a_run_that_goes_on_is_one_that_never_stopped(optimiser):
     setting = replace(EVERY_KIND, optimiser=optimiser, momentum=0.5, weight_decay=0.01)
     whole = finished(train_setting(replace(setting, steps=40)))
