@@ -134,7 +134,7 @@ def histogram_chart(counts: np.ndarray, title: str) -> go.Figure:
     layout = parts.panels_by_layer(layers, across, float(shares.max()), "% of values", 0.86)
     traces = [{
         "type": "scatter", "mode": "lines", "x": np.arange(bins + 1) / bins, **subplot(layer),
-        "y": closed[layer, head], "name": f"head {head + 1}",
+        "y": closed[layer, head], "name": str(head + 1),
         "line": {"shape": "hv", "width": 1.5, "dash": DASHES[head % len(DASHES)],
                  "color": palette.CLASS_COLOURS[head % len(palette.CLASS_COLOURS)]},
         "showlegend": not layer, "legendgroup": str(head),
@@ -146,7 +146,8 @@ def histogram_chart(counts: np.ndarray, title: str) -> go.Figure:
              "fillcolor": f"{palette.PLANE}33"} for layer in range(layers)]  # fmt: skip
     return go.Figure({"data": traces, "layout": {
         "height": HALF_PIXELS, "margin": {"l": 40, "r": 8, "t": 46, "b": 24},
-        "title": {"text": title, **TITLE}, "legend": parts.LEGEND, "shapes": shut, **layout,
+        "title": {"text": title, **TITLE}, "shapes": shut, **layout,
+        "legend": {**parts.LEGEND, "title": {"text": "head", "side": "left"}},
     }})  # fmt: skip
 
 
