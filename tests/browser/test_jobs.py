@@ -4,6 +4,8 @@ import re
 import time
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
 
 from ui.work.jobs import RETURN_SECONDS
 
@@ -18,6 +20,7 @@ BROKEN = re.compile(
 COUNT = (
     "[...document.querySelectorAll('[data-testid=stText]')].find(e => /counted/.test(e.innerText))"
 )
+SEND = "bytes => window.testScript.socket.send(new Uint8Array(bytes))"
 COUNTED_AT_LEAST = f"least => Number({COUNT}?.innerText.split(' ').at(-1)) >= least"
 
 
@@ -103,6 +106,13 @@ def test_cancel_stops_the_computation(visit, counts):
     counts.await_silence()  # this count has no end of its own
     page.get_by_text("Counting was cancelled after").wait_for()
     assert counted(page) > 1
+    settle(page)
+
+
+def test_nobody_waits_for_the_run_of_a_fragment_that_is_gone(visit):
+    page = visit()
+    late = BackMsg(rerun_script=ClientState(fragment_id="gone", is_auto_rerun=True))
+    page.evaluate(SEND, [*late.SerializeToString()])
     settle(page)
 
 

@@ -24,11 +24,13 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
 BEARABLE_WARNINGS = ("willReadFrequently", "GPU stall due to ReadPixels")
 
 # What Streamlit asks its server and is told, read from the heads of its messages (protobuf):
-# `asked`, a run has been asked for and has not begun; `polls`, a fragment runs again by itself.
+# `asked`, a run has been asked for and has not begun (not by a timer, whom the server ignores where
+# its fragment is gone); `polls`, a fragment runs again by itself.
 # `socket` is the newest connection, so that a test can break it. `timers`: those that are pending.
 # Put before a page's own scripts.
 _LISTEN = """(() => {
   const ASK = 11 << 3 | 2;  // BackMsg.rerun_script
+  const TIMER = 6 << 3;  // ClientState.is_auto_rerun
   const [BEGUN, ENDED, POLLS, POLLS_NO_MORE] = [4, 6, 21, 28];  // of ForwardMsg
   const [WHOLE, INTERRUPTED] = [0, 2];  // how a run ended
   const number = (bytes, at) => {
@@ -46,6 +48,15 @@ _LISTEN = """(() => {
       at = end + value;
     }
     return [];
+  };
+  const isTimer = bytes => {  // the message holds a ClientState and nothing else
+    for (let at = number(bytes, 1)[1]; at < bytes.length;) {
+      const [tag, next] = number(bytes, at);
+      const [value, end] = number(bytes, next);  // or the length of what follows
+      if (tag === TIMER) return value === 1;
+      at = tag & 2 ? end + value : end;
+    }
+    return false;
   };
   const timers = new Set();
   const script = { asked: false, running: false, runs: 0, polls: false, timers };
@@ -84,7 +95,7 @@ _LISTEN = """(() => {
       script.socket = this;
     }
     send(data) {
-      if (data[0] === ASK) script.asked = true;
+      if (data[0] === ASK && !isTimer(new Uint8Array(data))) script.asked = true;
       super.send(data);
     }
   };

@@ -17,6 +17,11 @@ What it sends before the browser knows what a callback has changed may be handle
 callback: Streamlit then writes the old link and controls into the session, and an uploaded table,
 for example, is lost. Here the run of a timer writes nothing: what a visitor changes has come with
 an earlier message (or with one that Streamlit has joined with the timer's: `_fix_joined_requests`).
+A timer's message also names the page that the browser shows, which a click has perhaps just left.
+Streamlit joins the two to a run of the old page, and the click is lost. Here the click's page,
+link and controls stay. A timer that comes while the new page is drawn runs after it, finds its
+fragment gone, and has yet told the session that the old page is shown, which drops the controls of
+the new one. Here a run of fragments that are all gone does nothing.
 
 An element is lost (`_fix_queue`). A fragment that begins removes from the queue what it drew before
 (`AppSession._clear_queue`), but not the message that the page is finished, at which browsers remove
@@ -106,7 +111,12 @@ def _fix_joined_requests() -> None:
         pending = self._rerun_data if self._state == ScriptRequestType.RERUN else None
         accepted = request(self, new_data)
         if pending is not None and not pending.is_auto_rerun:  # both are one request now
-            self._rerun_data = replace(self._rerun_data, is_auto_rerun=False)
+            clicked = pending if new_data.is_auto_rerun else self._rerun_data
+            self._rerun_data = replace(
+                self._rerun_data, is_auto_rerun=False, query_string=clicked.query_string,
+                widget_states=clicked.widget_states, page_script_hash=clicked.page_script_hash,
+                page_name=clicked.page_name,
+            )  # fmt: skip
         return accepted
 
     ScriptRequests._request_rerun_locked = request_rerun  # type: ignore[method-assign]
@@ -118,6 +128,8 @@ def _fix_timers(runner: type[ScriptRunner]) -> None:
     @wraps(run)
     def run_script(self: ScriptRunner, rerun_data: RerunData) -> None:
         if rerun_data.fragment_id_queue and rerun_data.is_auto_rerun:
+            if not any(map(self._fragment_storage.contains, rerun_data.fragment_id_queue)):
+                return
             link = _link_of(self._session_state)
             rerun_data = replace(rerun_data, query_string=link, widget_states=None)
         run(self, rerun_data)

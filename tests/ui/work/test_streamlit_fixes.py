@@ -98,6 +98,8 @@ class Timed:
 
     def __init__(self, state):
         self._session_state, self.ran = SafeSessionState(state, lambda: None), []
+        self._fragment_storage = MemoryFragmentStorage()
+        self._fragment_storage.register("f", lambda: None)
 
     def _run_script(self, rerun_data):
         self.ran.append(rerun_data)
@@ -122,6 +124,15 @@ def test_only_a_timers_run_brings_no_link_and_no_controls(fragment, timer):
     assert ran.widget_states == (None if timer else controls(1.0))
 
 
+@pytest.mark.parametrize(("queue", "timer", "runs"), [
+    (["gone"], True, False), (["gone", "f"], True, True), (["gone"], False, True), ([], True, True),
+])  # fmt: skip
+def test_a_timers_run_of_fragments_that_are_gone_does_nothing(queue, timer, runs):
+    runner = Timed(SessionState())
+    runner._run_script(replace(BEFORE, fragment_id_queue=queue, is_auto_rerun=timer))
+    assert len(runner.ran) == runs
+
+
 @pytest.mark.parametrize(("first", "second"), [(True, False), (False, True), (True, True)])
 def test_a_timer_and_a_click_that_are_joined_are_a_click(first, second):
     requests = ScriptRequests()
@@ -130,6 +141,31 @@ def test_a_timer_and_a_click_that_are_joined_are_a_click(first, second):
     data = requests.on_scriptrunner_ready().rerun_data
     assert data.fragment_id_queue == ["f", "g"]
     assert data.is_auto_rerun == (first and second)
+
+
+AFTER = RerunData(
+    query_string="data=xor", widget_states=controls(3.0), page_script_hash="new", page_name="New"
+)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("timer_first", [True, False])
+def test_of_a_timer_and_a_click_that_are_joined_the_click_says_page_link_and_controls(
+    whole, timer_first
+):
+    timer = replace(BEFORE, fragment_id="f", is_auto_rerun=True, page_script_hash="old")
+    click = AFTER if whole else replace(AFTER, fragment_id="g")
+    requests = ScriptRequests()
+    for request in (timer, click) if timer_first else (click, timer):
+        requests.request_rerun(request)
+    data = requests.on_scriptrunner_ready().rerun_data
+    assert (data.query_string, data.page_script_hash, data.page_name) == ("data=xor", "new", "New")
+    assert data.widget_states == controls(3.0)
+    assert not data.is_auto_rerun
+    if whole:
+        assert data.fragment_id_queue == []
+    else:
+        assert data.fragment_id_queue == (["f", "g"] if timer_first else ["g", "f"])
 
 
 # --- Fragments ----------------------------------------------------------------------------------
