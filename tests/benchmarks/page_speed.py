@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -181,19 +182,15 @@ def _against_goal(what: str, seconds: np.ndarray, sizes: str, goal_s: float = GO
 def _cancelled() -> Row:
     """Seconds from the cancelling of a job until its worker process has done another task."""
     seconds = []
-    pool = Pool(size=1)
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            for _ in range(CANCELS):
-                job = Job(lambda: pool.stream(steps, folder, None)).start()
-                while not job.items:
-                    time.sleep(0.01)
-                begin = time.perf_counter()
-                job.cancel()
-                pool.call(os.getpid)
-                seconds.append(time.perf_counter() - begin)
-    finally:
-        pool.close()
+    with closing(Pool(size=1)) as pool, tempfile.TemporaryDirectory() as folder:
+        for _ in range(CANCELS):
+            job = Job(lambda: pool.stream(steps, folder, None)).start()
+            while not job.items:
+                time.sleep(0.01)
+            begin = time.perf_counter()
+            job.cancel()
+            pool.call(os.getpid)
+            seconds.append(time.perf_counter() - begin)
     what = "server: cancel to the worker's next result"
     return _against_goal(what, np.array(seconds), "steps of 50 ms", CANCEL_GOAL_SECONDS)
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from .parts import Pages
 from .serving import Served, find_chromium, launch, serve, without_browser
-from .visiting import DESK, Watch, become_desk, open_page, told_states
+from .visiting import DESK, Watch, become_desk, open_page, page_states
 
 PARTS = Path(__file__).with_name("parts_app.py")
 # The script lies outside the repository's root, where our own Streamlit settings are.
@@ -25,7 +25,7 @@ def pytest_runtest_makereport(
     """The report of a failure holds what all pages show then."""
     report = yield
     if report.failed:
-        report.sections += [(f"page {n}", state) for n, state in enumerate(told_states(), 1)]
+        report.sections += [(f"page {n}", state) for n, state in enumerate(page_states(), 1)]
     return report
 
 

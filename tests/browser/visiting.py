@@ -24,8 +24,8 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
 BEARABLE_WARNINGS = ("willReadFrequently", "GPU stall due to ReadPixels")
 
 # What Streamlit asks its server and is told, read from the heads of its messages (protobuf):
-# `asked`, a run has been asked for and has not begun (not by a timer, whom the server ignores where
-# its fragment is gone); `polls`, a fragment runs again by itself.
+# `requested`, a run will begin (not by a timer: the server ignores one whose fragment is gone);
+# `polls`, a fragment runs again by itself.
 # `socket` is the newest connection, so that a test can break it. `timers`: those that are pending.
 # Put before a page's own scripts.
 _LISTEN = """(() => {
@@ -59,19 +59,19 @@ _LISTEN = """(() => {
     return false;
   };
   const timers = new Set();
-  const script = { asked: false, running: false, runs: 0, polls: false, timers };
+  const script = { requested: false, running: false, runs: 0, polls: false, timers };
   window.testScript = script;
   let polling = false;  // says the run that goes on
   const hear = ({ data }) => {
     const [what, value] = kind(new Uint8Array(data));
-    if (what === BEGUN) [script.asked, script.running, polling] = [false, true, false];
+    if (what === BEGUN) [script.requested, script.running, polling] = [false, true, false];
     if (what === POLLS) script.polls = polling = true;
     if (what === POLLS_NO_MORE) script.polls = false;
     if (what === ENDED) {
       script.running = false;
       script.runs += 1;
       if (value === WHOLE) script.polls = polling;
-      if (value === INTERRUPTED) script.asked = true;  // another one follows
+      if (value === INTERRUPTED) script.requested = true;  // another one follows
     }
   };
   const { setTimeout: later, clearTimeout: cancel } = window;
@@ -95,7 +95,7 @@ _LISTEN = """(() => {
       script.socket = this;
     }
     send(data) {
-      if (data[0] === ASK && !isTimer(new Uint8Array(data))) script.asked = true;
+      if (data[0] === ASK && !isTimer(new Uint8Array(data))) script.requested = true;
       super.send(data);
     }
   };
@@ -109,8 +109,8 @@ _LISTEN = """(() => {
 _SETTLED = """([call, frames]) => {
   const view = document.querySelector('.gc-view');
   const shown = document.querySelector('[data-testid=stApp]')?.dataset.testScriptState;
-  const { asked, running, runs, polls, timers } = window.testScript;
-  const over = runs > 0 && !asked && !running && !polls && shown === 'notRunning';
+  const { requested, running, runs, polls, timers } = window.testScript;
+  const over = runs > 0 && !requested && !running && !polls && shown === 'notRunning';
   const state = view?.__gc;
   const drawn = view === null
     || (view.dataset.n !== undefined && !state?.playing && state?.shown === state?.calls);
@@ -203,7 +203,7 @@ def _context(browser: Browser, options: dict[str, Any]) -> BrowserContext:
     return contexts[kind]
 
 
-def told_states() -> list[str]:
+def page_states() -> list[str]:
     """Link, state of Streamlit and text of every open page, for the report of a failure."""
     pages = [page for contexts in _contexts.values() for each in contexts.values()
              for page in each.pages]  # fmt: skip

@@ -143,24 +143,23 @@ def test_a_timer_and_a_click_that_are_joined_are_a_click(first, second):
     assert data.is_auto_rerun == (first and second)
 
 
-AFTER = RerunData(
-    query_string="data=xor", widget_states=controls(3.0), page_script_hash="new", page_name="New"
-)
+AFTER = RerunData(query_string="data=xor", page_script_hash="new", page_name="New")
 
 
+@pytest.mark.parametrize("states", [controls(3.0), None])  # a click's and those of `st.rerun`
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("timer_first", [True, False])
 def test_of_a_timer_and_a_click_that_are_joined_the_click_says_page_link_and_controls(
-    whole, timer_first
+    states, whole, timer_first
 ):
     timer = replace(BEFORE, fragment_id="f", is_auto_rerun=True, page_script_hash="old")
-    click = AFTER if whole else replace(AFTER, fragment_id="g")
+    click = replace(AFTER, widget_states=states, fragment_id=None if whole else "g")
     requests = ScriptRequests()
     for request in (timer, click) if timer_first else (click, timer):
         requests.request_rerun(request)
     data = requests.on_scriptrunner_ready().rerun_data
     assert (data.query_string, data.page_script_hash, data.page_name) == ("data=xor", "new", "New")
-    assert data.widget_states == controls(3.0)
+    assert data.widget_states == states
     assert not data.is_auto_rerun
     if whole:
         assert data.fragment_id_queue == []
