@@ -12,12 +12,11 @@ from types import ModuleType
 from urllib.parse import parse_qsl
 
 import pytest
-from google.protobuf.message import Message
 
 from gating_core.experiments.specimen import COLOURINGS
 from tests.browser.addresses import ADDRESSES, Row
 from tests.each import each
-from tests.ui.opening import open_page
+from tests.ui.opening import bound_names, open_settled
 from ui.common.lessons import sections
 from ui.common.page import PAGES
 from ui.components import view3d  # noqa: F401  (components are made at import)
@@ -289,7 +288,6 @@ def test_torch_stays_in_the_core(path):
 NOT_DRAWN = {"pick", "picked_seed", "drawing", "table", "strength", "data", "left", "right",
              "after", "spot", "case", "level", "mark", "input", "open", "expert",
              *IN_LINK}  # fmt: skip
-SECONDS = 60
 
 
 def test_every_page_is_a_row_and_every_row_a_page():
@@ -313,28 +311,17 @@ def test_a_page_checks_its_link_by_its_own_table(title):
         if name in names
     ]
     assert found == [table] * bool(table), f"{path} must call warn_about_link with its table"
+    bound = [
+        p for p in (ROOT / "ui" / area_of(path)).rglob("*.py") if "query-params" in p.read_text()
+    ]
+    assert table or not bound or "checked_link(" in text, f"{path} must check its link"
 
 
-def test_nothing_is_bound_to_the_link_but_a_control():
-    bound = [named(path) for path in SOURCES if "query-params" in path.read_text(encoding="utf-8")]
-    assert bound == ["ui/common/controls.py"]
-
-
-def parameters(message: Message) -> Iterator[str]:
-    """Names of the link's parameters that an element is bound to."""
-    for descriptor, value in message.ListFields():
-        if descriptor.name == "query_param_key":
-            yield value
-        elif isinstance(value, Message):
-            yield from parameters(value)
-
-
-def drawn(node) -> set[str]:
-    """The same of all that stands within a part of a page."""
-    own = (
-        set(parameters(node.proto)) if isinstance(getattr(node, "proto", None), Message) else set()
-    )
-    return own.union(*map(drawn, getattr(node, "children", {}).values()))
+def area_of(path: str) -> str:
+    """The folder of ``ui`` whose tabs the page in the file ``path`` draws."""
+    imported = (module for module, _ in imports(ROOT / path) if module.startswith("ui."))
+    folders = [module.split(".")[1] for module in imported]
+    return next(name for name in folders if name not in ("common", "work"))
 
 
 def row_of(path: str) -> Row:
@@ -344,27 +331,15 @@ def row_of(path: str) -> Row:
     return ADDRESSES[address]
 
 
-def jobs_of(app):
-    """What the visitor has started."""
-    if "_jobs" not in app.session_state:
-        return []
-    return [job for job, *_ in app.session_state["_jobs"].values()]
-
-
 @pytest.mark.soak  # long
 @pytest.mark.parametrize("title", PAGES)
 def test_what_a_link_may_say_is_what_a_page_draws(title):
     path = PAGES[title].path
     row, found = row_of(path), set()
-    for query in row.drawing:
-        app = open_page(path, **dict(parse_qsl(f"{query}&{row.small}")))
-        ended = set()
-        while jobs := set(jobs_of(app)) - ended:  # of which each may be followed by another
-            assert all(job.join(SECONDS) for job in jobs)
-            ended |= jobs
-            app.run()
+    for query in row.drawing if row.controls else ():
+        app = open_settled(path, **dict(parse_qsl(f"{query}&{row.small}")))
         assert not app.exception
-        found |= drawn(app.main)
+        found |= bound_names(app.main)
     assert found - NOT_DRAWN == set(row.controls) - NOT_DRAWN, (
         f"the row of {path} in tests/browser/addresses.py: a query that draws the control, or"
         " the table"

@@ -20,12 +20,16 @@ FIRST = "landing"  # the name here of the page without a path
 
 @dataclass(frozen=True)
 class Row:
-    """A page's controls and its states, as queries of its address."""
+    """The states of a page, as queries of its address.
+
+    ``controls``: the table of controls of a page that has one; else its widgets are bound in place.
+    """
 
     controls: Controls
     drawing: tuple[str, ...] = ("",)  # they draw all controls between them
     looking: tuple[str, ...] = ()  # more of them, for the eye
     small: str = ""  # with this, models are small
+    unfolded: str = ""  # opens every fold, where there is no table of controls
 
 
 ADDRESSES: dict[str, Row] = {  # by the page's address
@@ -99,7 +103,7 @@ def states(page: str) -> tuple[str, ...]:
     """Queries of a page: none, one that unfolds everything, and the others."""
     row = ADDRESSES[page]
     folds = [key for key, each in row.controls.items() if isinstance(each, Fold)]
-    unfolded = "&".join(f"{key}=true" for key in folds)
+    unfolded = row.unfolded or "&".join(f"{key}=true" for key in folds)
     return ("", *filter(None, (unfolded, *row.drawing, *row.looking)))
 
 
@@ -108,7 +112,7 @@ def addresses(page: str | None = None) -> dict[str, str]:
     result = {}
     for path in ADDRESSES if page is None else (page,):
         for number, query in enumerate(states(path)):
-            unfolded = number == 1 and ADDRESSES[path].controls
+            unfolded = number == 1 and (ADDRESSES[path].controls or ADDRESSES[path].unfolded)
             words = "unfolded" if unfolded else query.translate({ord("="): "-", ord("&"): "_"})
             name = "_".join(filter(None, (path.lower() or FIRST, words.replace("|", ""))))
             result[name] = f"/{path}?{query}".rstrip("?")

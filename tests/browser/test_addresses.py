@@ -17,7 +17,7 @@ def test_every_page_is_covered():
     assert addresses()["landing"] == "/"
 
 
-@pytest.mark.parametrize("page", ADDRESSES)
+@pytest.mark.parametrize("page", [page for page, row in ADDRESSES.items() if row.controls])
 def test_every_state_is_one_that_the_page_understands(page):
     for address in addresses(page).values():
         link = parse_qs(urlsplit(address).query)

@@ -5,9 +5,11 @@ import csv
 import io
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from google.protobuf.message import Message
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 
@@ -26,6 +28,39 @@ def open_page(page: str = "app.py", **query: str | list[str]) -> AppTest:
     if page != "app.py":
         app.switch_page(page)
     return app.run()
+
+
+def open_settled(page: str = "app.py", **query: str | list[str]) -> AppTest:
+    """The same once every job that it has begun, and those that followed, have ended."""
+    app, ended = open_page(page, **query), set()
+    while jobs := set(jobs_of(app)) - ended:
+        assert all(job.join(TIMEOUT_SECONDS) for job in jobs)
+        ended |= jobs
+        app.run()
+    return app
+
+
+def jobs_of(app: AppTest) -> list:
+    """What the visitor has started."""
+    if "_jobs" not in app.session_state:
+        return []
+    return [job for job, *_ in app.session_state["_jobs"].values()]
+
+
+def parameters(message: Message) -> Iterator[str]:
+    """Names of the link's parameters that an element is bound to."""
+    for descriptor, value in message.ListFields():
+        if descriptor.name == "query_param_key":
+            yield value
+        elif isinstance(value, Message):
+            yield from parameters(value)
+
+
+def bound_names(node) -> set[str]:
+    """The same of all that stands within a part of a page."""
+    proto = getattr(node, "proto", None)
+    own = set(parameters(proto)) if isinstance(proto, Message) else set()
+    return own.union(*map(bound_names, getattr(node, "children", {}).values()))
 
 
 def component(app: AppTest, key: str):

@@ -160,9 +160,9 @@ EVERY = [(page, name) for page, parameters in PAGES.items() for name in paramete
 
 def test_every_parameter_has_an_example():
     assert set(GOOD) == set(BAD), "each control has a text that can be, and one that cannot"
-    assert set(GOOD) == {name for _, name in EVERY}, "each control of each page is in both"
+    assert set(GOOD) >= {name for _, name in EVERY}, "each control of each page is in both"
     controls = {(name, id(PAGES[page][name])) for page, name in EVERY}
-    assert len(set(GOOD)) == len(controls)  # no two pages share a name with two meanings
+    assert len({name for _, name in EVERY}) == len(controls)  # no name has two meanings
 
 
 @each(EVERY)
