@@ -4,8 +4,8 @@ Whoever starts the server names, as environment variables, the file of its study
 that it may use. A Dask scheduler can make whoever connects to it do anything: so a page connects
 only to those of this machine, and to those that are named there.
 
-It is the command line, in a session of its own. A record of it and its output are files beside the
-store, so that a server that is started anew finds it. To pause is to end the process: the store
+It is the command line, in a process group of its own. A record of it and its output are files
+beside the store, so that a server that is started anew finds it. To pause is to end the process: the store
 keeps every row, and the same command goes on from there.
 """
 
@@ -39,7 +39,7 @@ SAME_SECONDS = 1.0  # between two readings of when a process began
 LAST_BYTES = 4096  # of its output: the last line is shorter
 # Pages go first: a number on POSIX, a class on Windows.
 LOWER_PRIORITY = getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", 10)
-# Ctrl-C is the server's: on POSIX a session of its own does that.
+# Ctrl-C is the server's; see `ui.work.pool` on why not a session of its own, on POSIX.
 NEW_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 
 _lock = threading.Lock()
@@ -103,7 +103,7 @@ def start(options: tuple[str, ...], owner: str, store: Path) -> str:
                     (sys.executable, "-m", MODULE, "run", *options, "--json",
                      "--store", str(store)),
                     stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=ROOT,
-                    start_new_session=True, creationflags=NEW_GROUP,
+                    process_group=0, creationflags=NEW_GROUP,
                 )  # fmt: skip
             _children.append(child)
             process = psutil.Process(child.pid)

@@ -81,7 +81,9 @@ class _Worker:
         self.why = "The process that computed this has ended"
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT,
-            start_new_session=True,  # Ctrl-C is the server's; workers end with it
+            # Ctrl-C is the server's. No session of its own: Linux shares the processor between
+            # sessions first (autogroup), and niceness orders the processes of one session only.
+            process_group=0,
         )  # fmt: skip
         # Before its first import: drawing pages goes first.
         with suppress(OSError, psutil.Error, ValueError):

@@ -104,6 +104,8 @@ def test_pages_go_first(store, says):
     start(("--quick",), "somebody", store)
     process = running.psutil.Process(running._read(store).pid)
     assert process.nice() >= running.LOWER_PRIORITY > 0
+    assert os.getsid(process.pid) == os.getsid(0)  # else Linux does not compare their niceness
+    assert os.getpgid(process.pid) == process.pid  # Ctrl-C is the server's
 
 
 def test_there_is_one_at_a_time(store, says):

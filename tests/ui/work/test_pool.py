@@ -76,6 +76,8 @@ def test_it_is_another_process_of_low_priority_with_one_thread(one):
     assert pid != os.getpid()
     assert pid in pids(one)
     assert psutil.Process(pid).nice() == min(psutil.Process().nice() + 10, 19)
+    assert os.getsid(pid) == os.getsid(0)  # else Linux does not compare their niceness
+    assert os.getpgid(pid) == pid
     assert set(one.call(tasks.threads)) == {1}
     assert one.call(tasks.share_cleared) < 0.1  # its memory is at hand
 
@@ -434,23 +436,43 @@ def test_a_job_knows_its_position_and_begins_in_order(one, run):
     assert (job.state, job.position, job.items) == (State.DONE, 0, [0, 1, 2])
 
 
-KILLED = """
+SERVER = """
+import signal
 import time
 from tests.ui.work import tasks
 from ui.work.pool import Pool
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
 pool = Pool(size=2)
 pool._start_first()
 stream = pool.stream(tasks.counting)
 while next(stream) != 3:
     pass
-print(*(worker.process.pid for worker in pool._workers), flush=True)
-time.sleep(60)
+try:
+    print(*(worker.process.pid for worker in pool._workers), flush=True)
+    time.sleep(60)
+except KeyboardInterrupt:
+    pool.map(tasks.adding, [(1, 1)] * 4)
+    print(*(worker.process.pid for worker in pool._workers), flush=True)
+    time.sleep(60)
 """
 
 
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="process groups are of POSIX")
+def test_ctrl_c_reaches_the_server_alone_and_workers_end_with_it():
+    server = subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, cwd=ROOT,
+                              process_group=0)  # fmt: skip
+    with suppress(ProcessLookupError), server:
+        pids = server.stdout.readline().split()
+        os.killpg(server.pid, signal.SIGINT)
+        assert server.stdout.readline().split() == pids
+        workers = [psutil.Process(int(pid)) for pid in pids]
+        os.killpg(server.pid, signal.SIGINT)
+        assert not psutil.wait_procs(workers, DEADLINE_SECONDS)[1]
+
+
 def test_workers_end_with_the_server_even_if_that_is_killed():
-    server = subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, cwd=ROOT)
+    server = subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, cwd=ROOT)
     with suppress(ProcessLookupError), server:
         workers = [psutil.Process(int(pid)) for pid in server.stdout.readline().split()]
         assert len(workers) == 2
