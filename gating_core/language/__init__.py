@@ -7,8 +7,7 @@ from gating_core.language.characters import (
     CHARACTERS,
     decode,
     encode,
-    left_out,
-    without_others,
+    read_typed,
 )
 from gating_core.language.config import WIRINGS, ModelConfig, Wiring
 from gating_core.language.conversions import (
@@ -65,13 +64,13 @@ __all__ = [
     "encode",
     "excerpt_texts",
     "generate",
-    "left_out",
     "load_conversion",
     "load_converted",
     "load_model",
     "mean_loss",
     "next_probabilities",
     "read_excerpt",
+    "read_typed",
     "row_losses",
     "rows_of",
     "shipped",
@@ -80,5 +79,4 @@ __all__ = [
     "with_attention",
     "with_window",
     "without_branch",
-    "without_others",
 ]

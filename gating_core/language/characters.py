@@ -9,6 +9,8 @@ from collections.abc import Iterable
 
 import torch
 
+from gating_core.typed import normalise
+
 BREAK = "\n"
 CHARACTERS = (
     BREAK
@@ -28,6 +30,15 @@ def left_out(text: str) -> str:
 def without_others(text: str) -> str:
     """``text`` without the characters that models do not know."""
     return "".join(x for x in text if x in NUMBERS and x != BREAK)
+
+
+def read_typed(text: str) -> tuple[str, str]:
+    """Split what somebody typed: the text as models read it, and the characters they do not know.
+
+    It is normalised first: accents are part of their letters, and every blank is a space.
+    """
+    text = normalise(text)
+    return without_others(text), left_out(text)
 
 
 def encode(text: str) -> torch.Tensor:

@@ -48,6 +48,7 @@ class OwnData:
     centre: np.ndarray  # (2,)
     half_widths: np.ndarray  # (2,)
     colours: tuple[int, ...] = (0, 1, 2, 3)  # palette index of each class
+    remark: str = ""  # how an ambiguous number was read, in one sentence; it is no difference
 
     @cached_property
     def _content(self) -> tuple[object, ...]:
@@ -80,7 +81,8 @@ def parse_csv(source: bytes | str) -> OwnData:
         half_widths = extent / 2
     # From the corner first: the result is in [-1, 1], however it rounds.
     points = (originals - low) / half_widths - extent / 2 / half_widths
-    return OwnData(points, labels, names, originals, low + extent / 2, half_widths)
+    return OwnData(points, labels, names, originals, low + extent / 2, half_widths,
+                   remark=table.remark)  # fmt: skip
 
 
 def _example() -> str:

@@ -1,9 +1,10 @@
 """A table of labelled points, read from CSV bytes or pasted text, cell by cell.
 
-Fields are separated by comma, semicolon or tab. Where that is no comma and no number has a point,
-decimals may have a comma, as German and French spreadsheets write them. The first row names the
-columns x, y and label, in any order and case. Other columns and blank rows are ignored. Python's
-csv module knows which row it is in; pandas does not. N points.
+Fields are separated by comma, semicolon or tab; a first line such as ``sep=;`` may say by which.
+Where that is no comma and no number has a point, decimals may have a comma, as German and French
+spreadsheets write them. The first row names the columns x, y and label, in any order and case.
+Other columns and blank rows are ignored. Cells are read in Unicode's form NFC and without
+characters of no width. Python's csv module knows which row it is in; pandas does not. N points.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
 import numpy as np
+
+from gating_core.typed import without_ignorable
 
 COLUMNS = ("x", "y", "label")
 DELIMITERS = (",", ";", "\t")
@@ -26,14 +30,21 @@ LARGEST_NUMBER = 1e100  # so that differences stay finite
 LONGEST_LABEL = 40
 LONGEST_QUOTE = 30  # characters of a cell that a sentence repeats
 MOST_QUOTES = 6  # column names that a sentence repeats
+SEPARATOR_LINE = re.compile(r'"?sep=(.)"?[ \t]*(?:\r\n|\r|\n|\Z)', re.IGNORECASE)
+MINUS = str.maketrans("−–", "--")  # U+2212 and the dash that word processors make of a hyphen
+SIGN = "[+−–-]?"
+THOUSANDS = re.compile(SIGN + r"[1-9]\d{0,2}[.,]\d{3}")  # or three decimals
+BELOW_THOUSAND = re.compile(SIGN + r"\d{1,3}")
+GROUPED = re.compile(SIGN + r"\d+(?:[.,'’ ]\d+)+")  # digits with some separators
 CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # bytes that no text file has
+BAD_BYTE = re.compile("[\udc80-\udcff]")  # as Python decodes a byte that is not UTF-8
 UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how files of that encoding begin
 
 
 class OwnDataError(ValueError):
     """Why a table cannot be used: one sentence, with ``row`` and ``column`` where there is one.
 
-    Rows count from 1 at the first row of the table, as in a spreadsheet.
+    Rows count from 1 at the first row of the table, as in a spreadsheet, which shows no ``sep=;``.
     """
 
     def __init__(self, reason: str, row: int | None = None, column: str | None = None) -> None:
@@ -53,6 +64,7 @@ class LabelledPoints:
     points: np.ndarray
     labels: np.ndarray
     names: tuple[str, ...]  # in order of number, or of the alphabet
+    remark: str = ""  # one sentence, where a point or comma could also separate thousands
 
 
 class _Cells(NamedTuple):
@@ -72,17 +84,43 @@ def quote(text: str) -> str:
 def read_table(source: bytes | str) -> LabelledPoints:
     """The points and their classes, at most 5,000 and 4; `OwnDataError` for any other table.
 
-    Labels are words or numbers; if all of them are numbers, 1 and 1.0 are the same class.
+    Labels are words or numbers; if all of them are numbers, 1 and 1.0 are the same class, however
+    many digits others have.
     """
-    text = _text(source)
-    delimiter = _delimiter(text)
+    text, delimiter = _delimited(_text(source))
     cells = _cells(text, delimiter)
-    if delimiter != "," and not any("." in c.x + c.y for c in cells):
+    remark = ""
+    if any("." in c.x + c.y for c in cells):
+        remark = _thousands_remark(cells, ".", "point")
+    elif delimiter != ",":
+        remark = _thousands_remark(cells, ",", "comma")
         cells = [
             c._replace(x=_pointed(c.x), y=_pointed(c.y), label=_pointed(c.label)) for c in cells
         ]
     numbers = [(_number(c.row, "x", c.x), _number(c.row, "y", c.y)) for c in cells]
-    return LabelledPoints(np.array(numbers, dtype=np.float64).reshape(-1, 2), *_classes(cells))
+    points = np.array(numbers, dtype=np.float64).reshape(-1, 2)
+    return LabelledPoints(points, *_classes(cells), remark)
+
+
+def _thousands_remark(cells: list[_Cells], mark: str, name: str) -> str:
+    """Say how a ``mark`` was read that could separate thousands: in 1.250 beside 950, say."""
+    ambiguous = {}
+    for column in COLUMNS[:2]:
+        texts = [getattr(cell, column) for cell in cells]
+        marked = [text for text in texts if mark in text]
+        if 0 < len(marked) < len(texts) and all(
+            (THOUSANDS if mark in text else BELOW_THOUSAND).fullmatch(text) for text in texts
+        ):
+            ambiguous[column] = marked[0]
+    if not ambiguous:
+        return ""
+    text = next(iter(ambiguous.values()))
+    columns = f"column{'s' * (len(ambiguous) > 1)} {' and '.join(ambiguous)}"
+    value = _as_float(text.replace(mark, "."))
+    return (
+        f"In {columns}, {text} was read as {value:g}: a {name} starts the decimals. If it separates"
+        f" thousands, write {text.replace(mark, '')}."
+    )
 
 
 def _pointed(text: str) -> str:
@@ -115,18 +153,17 @@ def _text(source: bytes | str) -> str:
     data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else bytes(source)
     if len(data) > LARGEST_BYTES:
         raise OwnDataError(f"the size is {len(data):,} bytes; at most 1 MB is read")
-    control = CONTROL.search(data)
-    if control and not data.startswith(UTF16):
+    if data.startswith(UTF16):
+        raise _not_utf8(data[0], 1)
+    if control := CONTROL.search(data):
         raise OwnDataError(
             f"this is not a CSV file: byte 0x{control[0][0]:02x} does not occur in text"
         )
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        row = data[: error.start].count(b"\n") + 1
-        raise OwnDataError(
-            f"byte 0x{data[error.start]:02x} is not UTF-8; save the table as CSV UTF-8", row
-        ) from error
+    return data.decode("utf-8-sig", "surrogateescape")  # `_rows` knows the row of a bad byte
+
+
+def _not_utf8(byte: int, row: int) -> OwnDataError:
+    return OwnDataError(f"byte 0x{byte:02x} is not UTF-8; save the table as CSV UTF-8", row)
 
 
 def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -140,7 +177,9 @@ def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     row = 0
     try:
         for row, fields in enumerate(reader, 1):
-            stripped = [field.strip() for field in fields]
+            if bad := BAD_BYTE.search("".join(fields)):
+                raise _not_utf8(ord(bad[0]) - 0xDC00, row)
+            stripped = [without_ignorable(field).strip() for field in fields]
             if any(stripped):
                 yield row, stripped
     except csv.Error as error:
@@ -149,8 +188,16 @@ def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         ) from error
 
 
-def _delimiter(text: str) -> str:
-    """The delimiter that gives the first row most of the columns needed, or else most fields."""
+def _delimited(text: str) -> tuple[str, str]:
+    """The table without a line such as ``sep=;``, and its delimiter.
+
+    That is what the line says, or what gives the first row most of the columns needed, or else most
+    fields.
+    """
+    if said := SEPARATOR_LINE.match(text):
+        if said[1] not in DELIMITERS:
+            raise OwnDataError(f"fields are separated by {said[1]!r}; separate them by , or ;")
+        return text[said.end() :], said[1]
     lines = (line for line in io.StringIO(text, newline=None) if line.strip())
     first = next(lines, "").lower()
 
@@ -158,7 +205,7 @@ def _delimiter(text: str) -> str:
         names = {name.strip().strip('"') for name in first.split(delimiter)}
         return len(names & set(COLUMNS)), first.count(delimiter)
 
-    return max(DELIMITERS, key=columns)
+    return text, max(DELIMITERS, key=columns)
 
 
 def _column_indices(header: list[str], row: int) -> list[int]:
@@ -180,7 +227,8 @@ def _number(row: int, column: str, text: str) -> float:
         raise OwnDataError("empty, where a number should be", row, column)
     value = _as_float(text)
     if value is None:
-        hint = "; write decimals with a point" if _pointed(text) != text else ""
+        hint = "; write decimals with a point, and thousands without a separator, as in 1250.5"
+        hint *= GROUPED.fullmatch(text) is not None
         raise OwnDataError(f"{quote(text)} is not a number{hint}", row, column)
     if not math.isfinite(value):
         raise OwnDataError(f"{quote(text)} is not a finite number", row, column)
@@ -192,19 +240,27 @@ def _number(row: int, column: str, text: str) -> float:
 def _as_float(text: str) -> float | None:
     """The number that ``text`` writes; Python's 1_000 is none."""
     try:
-        return None if "_" in text else float(text)
+        return None if "_" in text else float(text.translate(MINUS))
     except ValueError:
+        return None
+
+
+def _exact(text: str) -> Decimal | None:
+    """The number that ``text`` writes with all its digits; floats have 16."""
+    try:
+        return None if _as_float(text) is None else Decimal(text.translate(MINUS))
+    except InvalidOperation:  # an exponent of twenty digits
         return None
 
 
 def _classes(cells: list[_Cells]) -> tuple[np.ndarray, tuple[str, ...]]:
     """Labels (N,) and class names."""
     texts = [" ".join(cell.label.split()) for cell in cells]
-    values = [_as_float(text) for text in texts]
-    for cell, text, value in zip(cells, texts, values, strict=True):
+    values = [_exact(text) for text in texts]
+    for cell, text in zip(cells, texts, strict=True):
         if not text:
             raise OwnDataError("empty, where a label should be", cell.row, "label")
-        if value is not None and not math.isfinite(value):
+        if not math.isfinite(_as_float(text) or 0):
             raise OwnDataError(f"{quote(text)} is not a label", cell.row, "label")
         if len(text) > LONGEST_LABEL:
             reason = f"{quote(text)} is longer than {LONGEST_LABEL} characters"

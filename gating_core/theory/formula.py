@@ -27,15 +27,16 @@ from gating_core.theory.expression import (
     Operation,
     constant,
 )
+from gating_core.typed import name, without_ignorable
 
 LONGEST_FORMULA = 200  # characters
 MOST_PARTS = 80  # numbers, names and operators; so the tree cannot be deep
 DEEPEST_PARENTHESES = 20
 LARGEST_EXPONENT = 64
-SAME_AS = {"×": "*", "·": "*", "−": "-", "÷": "/", "^": "**"}
+SAME_AS = {"×": "*", "·": "*", "−": "-", "–": "-", "÷": "/", "^": "**"}
 GRAMMAR = f"numbers, u, v, pi, + - * / ^, parentheses, and {', '.join(FUNCTIONS)}"
 PART = re.compile(
-    r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[A-Za-z]+|\*\*|[-+*/^()×·−÷]"
+    r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[A-Za-z]+|\*\*|[-+*/^()×·−–÷]"
 )  # not \d: other scripts have digits, too
 SIGNS: dict[type, str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^",
@@ -84,7 +85,7 @@ def parse_formula(text: object) -> Formula:
     """``text`` as a gate; `FormulaError`, one sentence in the visitor's terms, if it is none."""
     if not isinstance(text, str):
         raise FormulaError(f"a formula is a text such as 1/(3+u^2+v), not a {type(text).__name__}")
-    return Formula(text.strip())
+    return Formula(without_ignorable(text).strip())
 
 
 # --- Reading --------------------------------------------------------------------------------------
@@ -127,8 +128,8 @@ def _parts(text: str) -> list[tuple[int, str]]:
         match = PART.match(text, at)
         if match is None:
             raise FormulaError(
-                f"the character {text[at]!r} at position {at + 1} means nothing here; a formula is"
-                f" made of {GRAMMAR}"
+                f"the character {name(text[at])} at position {at + 1} means nothing here; a formula"
+                f" is made of {GRAMMAR}"
             )
         part = match[0]
         before = parts[-1] if parts else None

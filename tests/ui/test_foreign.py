@@ -17,6 +17,7 @@ from tests.ui.common.test_links import PAGES
 from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import ROOT, as_read, component, open_page
 from tests.ui.payload import unpack
+from ui.common.language_models import unknown_characters
 from ui.common.links import check_link
 from ui.decision_boundary import parts, words
 from ui.decision_boundary.request import BoundaryView
@@ -186,3 +187,18 @@ MARKS = re.compile(
 @each(SCRIPTS)
 def test_components_make_no_mark_up_of_text(path):
     assert not MARKS.findall(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Despue\u0301s\thabi\u0301a\u00a0", ""),
+        ("жaж", "`ж`"),
+        ("a\u200bb", "ZERO WIDTH SPACE"),
+        ("`7\u00ad\u20d7", "` 7`, SOFT HYPHEN, COMBINING RIGHT ARROW ABOVE"),
+        ("\x00\x01\x02\x03\x04\x05", "U+0000, U+0001, U+0002, U+0003 and 2 more"),
+    ],
+)
+def test_characters_that_models_do_not_know_are_named_where_they_are_invisible(text, named):
+    sentence = f"The models do not know {named}. They read the text without."
+    assert unknown_characters(text) == ([sentence] if named else [])

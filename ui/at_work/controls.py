@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.at_work import ToyRequest, WriteRequest
-from gating_core.language import without_others
+from gating_core.language import read_typed
 from ui.at_work import measured
 from ui.common.control_table import Controls, read, table
 from ui.common.controls import Choice, Control, Number, Tabs
@@ -40,7 +40,7 @@ class WriteSelection:
 
     def request(self, selection: TextSelection) -> WriteRequest:
         """The request to continue the text of ``selection``."""
-        text = without_others(selection.typed) or BEGINNINGS[selection.language]
+        text = read_typed(selection.typed)[0] or BEGINNINGS[selection.language]
         strength = self.strength if selection.name != UNGATED else 1.0
         return WriteRequest(*selection.model, text, self.temperature, strength, self.draw)
 

@@ -5,8 +5,8 @@ that it may use. A Dask scheduler can make whoever connects to it do anything: s
 only to those of this machine, and to those that are named there.
 
 It is the command line, in a process group of its own. A record of it and its output are files
-beside the store, so that a server that is started anew finds it. To pause is to end the process: the store
-keeps every row, and the same command goes on from there.
+beside the store, so that a server that is started anew finds it. To pause is to end the process:
+the store keeps every row, and the same command goes on from there.
 """
 
 from __future__ import annotations

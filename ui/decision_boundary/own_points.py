@@ -38,6 +38,7 @@ from ui.foreign import as_words, printable
 from ui.limits import DRAWN_POINTS_IN_LINK, PASTED_CHARACTERS, UPLOAD_MB
 
 LARGE_TABLE = "own_table"  # the last table, if it is too large for the link
+READ = "own_read"  # the last table, as it was read
 PROBLEM = "own_problem"  # why what came after it was refused
 
 
@@ -103,6 +104,9 @@ def _draw_ways() -> None:
 def _draw_use(own: OwnData, whose: str) -> None:
     fits = own is not st.session_state.get(LARGE_TABLE)
     names = printable(", ".join(own.names))
+    last = st.session_state.get(READ)
+    if own == last and last.remark:  # the link has the numbers, not how they were written
+        st.warning(as_words(last.remark))
     text = f"{whose}: {len(own.points)} points, classes {names}. {scaling_text(own)}"
     st.text(f"{text} {page_text('in_link')}" if fits else text)
     if not fits:
@@ -141,6 +145,7 @@ def _read(source: bytes | str) -> None:
         return
     text = encode_table(table)
     _link(TABLE.key, text)
+    st.session_state[READ] = table
     st.session_state.pop(LARGE_TABLE, None)
     if text == TOO_LARGE:
         st.session_state[LARGE_TABLE] = table

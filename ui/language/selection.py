@@ -14,7 +14,7 @@ from gating_core.language import (
     LANGUAGES,
     MODELS,
     read_excerpt,
-    without_others,
+    read_typed,
 )
 from ui.common.language_models import TITLES, UNGATED, unknown_characters
 from ui.limits import READ_CHARACTERS
@@ -71,8 +71,7 @@ class TextSelection:
     @property
     def text(self) -> str:
         """What the model reads: characters that it knows, and not too many."""
-        known = without_others(self.typed)
-        return known or verses()[self.verse][self.language]
+        return read_typed(self.typed)[0] or verses()[self.verse][self.language]
 
 
 Selection = TypeVar("Selection", bound=TextSelection)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gating_core.language import MODELS, SEEDS, without_others
+from gating_core.language import MODELS, SEEDS, read_typed
 from gating_core.steering import (
     BEGINNING,
     KINDS,
@@ -63,7 +63,7 @@ class SteeringSelection:
     @property
     def text(self) -> str:
         """The beginning: characters that models know."""
-        return without_others(self.typed) or BEGINNINGS[self.language]
+        return read_typed(self.typed)[0] or BEGINNINGS[self.language]
 
     @property
     def shown_kind(self) -> str:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from gating_core.language import CHARACTERS, Verse, corpus, decode, encode, left_out, read_excerpt
+from gating_core.language import CHARACTERS, Verse, corpus, decode, encode, read_excerpt
+from gating_core.language.characters import left_out
 from gating_core.language.corpus import (
     EXCERPT_VERSES,
     LANGUAGES,

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import unicodedata
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.tasks.own import EXAMPLE_CSV, TRAIN_SHARE, drawn_data, own_task, parse_csv
-from gating_core.tasks.table import COLUMNS, OwnDataError
+from gating_core.tasks.table import COLUMNS, OwnDataError, read_table
+from gating_core.typed import normalise
 from ui.decision_boundary.words import scaling_text, split_text
 
 ROWS = [
@@ -77,6 +80,11 @@ def test_points_are_scaled_by_one_factor_and_the_map_is_kept():
         table(*(",".join(reversed(r.split(","))) for r in ROWS), header="label,y,x"),
         table(*(r.replace(",", ";") + ";1,5" for r in ROWS), header="x;y;label;a,b,c,d"),
         GOOD.replace("4,", "+4.0e0,"),
+        "sep=;\r\n" + GOOD.replace(",", ";"),
+        '"SEP=\t"\n' + GOOD.replace(",", "\t"),
+        GOOD.replace("x,y", "\u200bx,\u00a0y"),
+        GOOD.replace("4,", "\u202f4\u00a0,"),
+        GOOD.replace("0,cat", "0,c\u00adat"),
     ],
 )
 def test_the_same_table_written_differently(source):
@@ -84,6 +92,68 @@ def test_the_same_table_written_differently(source):
     assert np.array_equal(own.points, plain.points)
     assert np.array_equal(own.labels, plain.labels)
     assert own.names == plain.names
+
+
+LOCALES = [  # delimiter, decimal mark
+    (",", "."), (";", "."), ("\t", "."), (";", ","), ("\t", ","),
+]  # fmt: skip
+LABELS = st.text(
+    st.characters(codec="utf-8", exclude_categories=("C", "Z"), exclude_characters="\ufeff"),
+    min_size=1, max_size=8,
+).map(normalise)  # fmt: skip
+WHOLE = st.integers(-999, 999).map(float)
+
+
+@given(
+    st.lists(st.tuples(WHOLE | st.floats(-1e9, 1e9), st.floats(-1e-3, 1e-3), st.integers(0, 3)),
+             min_size=8, max_size=12),
+    st.lists(LABELS, min_size=4, max_size=4),
+    st.sampled_from(LOCALES),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.sampled_from("-−–"),
+    st.sampled_from(["NFC", "NFD"]),
+    st.booleans(),
+)  # fmt: skip
+def test_every_way_to_write_a_table_is_read_as_the_same_numbers(
+    rows, names, locale, end, minus, form, says_delimiter
+):
+    """parse(format(table)) == table, for spreadsheets of all countries."""
+    delimiter, mark = locale
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=delimiter, lineterminator=end)
+    writer.writerow(COLUMNS)
+    for x, y, label in rows:
+        numbers = (repr(number).replace("-", minus).replace(".", mark) for number in (x, y))
+        writer.writerow([*numbers, unicodedata.normalize(form, names[label])])
+    text = f"sep={delimiter}{end}" * says_delimiter + out.getvalue()
+    for source in (text, text.encode("utf-8-sig")):
+        table = read_table(source)
+        assert table.points.tolist() == [[x, y] for x, y, _ in rows]
+        plain = read_table(to_csv(SimpleNamespace(
+            originals=table.points, labels=table.labels, names=table.names)))  # fmt: skip
+        assert plain.names == table.names
+        assert plain.labels.tolist() == table.labels.tolist()
+
+
+@pytest.mark.parametrize(
+    ("xs", "ys", "delimiter", "remark"),
+    [
+        (["1.250", "950"], ["0", "1"], ",", "In column x, 1.250 was read as 1.25: a point starts"),
+        (["1,250", "950"], ["0", "1"], ";", "In column x, 1,250 was read as 1.25: a comma starts"),
+        (["−1.000", "5"], ["7", "2.000"], "\t", "In columns x and y, −1.000 was read as -1: a"),
+        (["1.250", "9.500"], ["0", "1"], ",", ""),  # all have decimals
+        (["0.250", "950"], ["0", "1"], ",", ""),  # no number of thousands begins with 0
+        (["1.250", "1.5"], ["0", "1"], ",", ""),
+        (["1.250", "9500"], ["0", "1"], ",", ""),  # thousands without a separator
+        (["1250", "950"], ["0", "1"], ",", ""),
+    ],
+)
+def test_a_separator_of_thousands_is_remarked_on_where_it_may_be_one(xs, ys, delimiter, remark):
+    rows = map(delimiter.join, zip(xs * 4, ys * 4, "ab" * 4, strict=True))
+    own = parse_csv(table(*rows, header=delimiter.join(COLUMNS)))
+    assert own.remark.startswith(remark)
+    assert bool(own.remark) == bool(remark)
+    assert len(own.points) == 8
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t"])
@@ -105,6 +175,13 @@ def test_decimal_commas_are_read_where_no_field_ends_with_one(delimiter):
         (["1", "1.0", "2", "1e0"], ("1", "2"), [0, 0, 1, 0]),
         (["10", "9", "x", "9.0"], ("10", "9", "9.0", "x"), [0, 1, 3, 2]),
         (["é", "ü b", "ü  b", "é"], ("é", "ü b"), [0, 1, 1, 0]),
+        (["e\u0301", "u\u0308\u00a0b", "ü b\ufeff", "é\u200b"], ("é", "ü b"), [0, 1, 1, 0]),
+        (
+            ["9007199254740993", "9007199254740992", "9007199254740993.0", "9007199254740993"],
+            ("9007199254740992", "9007199254740993"),
+            [1, 0, 1, 1],
+        ),
+        (["−1", "1", "-1", "+1"], ("−1", "1"), [0, 1, 0, 1]),
         (["blue", "Blue", "blue", "blue"], ("Blue", "blue"), [1, 0, 1, 1]),
     ],
 )
@@ -132,7 +209,11 @@ REFUSED = {
         .replace("0;5;cat", "0,5;cat"), 3, "y", "decimals with a point",
     ),
     "comma of thousands": (changed(3, "4;1,000,000;cat").replace(",", ";")
-                           .replace("1;000;000", "1,000,000"), 3, "y", "is not a number$"),
+                           .replace("1;000;000", "1,000,000"), 3, "y", "thousands without"),
+    "comma beside a point": (GOOD.replace(",", ";").replace("4;0;", "4;1.250,5;"), 3, "y",
+                             "decimals with a point, and thousands without"),
+    "a narrow space of thousands": (changed(3, "1\u202f250,0,cat"), 3, "x", "as in 1250.5"),
+    "a separator that is none": ("sep=|\n" + GOOD, None, None, "fields are separated by '|'"),
     "Python's digits": (changed(3, "1_0,1,cat"), 3, "x", "'1_0' is not a number"),
     "a long text": (changed(4, f"{'z' * 900},2,dog"), 4, "x", "'zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz…'"),
     "empty cell": (changed(5, "4,,dog"), 5, "y", "empty"),
@@ -154,6 +235,10 @@ REFUSED = {
     "too large": ("x" * 1_000_001, None, None, "1,000,001 bytes; at most 1 MB"),
     "too large in bytes": ("é" * 500_001, None, None, "1,000,002 bytes"),
     "not UTF-8": (changed(3, "4,0,é").encode("latin-1"), 3, None, "byte 0xe9 is not UTF-8"),
+    "not UTF-8, other line ends": (changed(8, "4,0,é").replace("\n", "\r").encode("latin-1"), 8,
+                                   None, "byte 0xe9 is not UTF-8"),
+    "not UTF-8, lines in a cell": (changed(8, "4,0,é").replace("cat", '"c\nat"').encode("latin-1"),
+                                   8, None, "byte 0xe9 is not UTF-8"),
     "UTF-16": (GOOD.encode("utf-16"), 1, None, "not UTF-8"),
     "a lone surrogate": (changed(3, "4,0,\ud800"), 3, None, "not UTF-8"),
     "an image": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", None, None, "not a CSV file: byte 0x1a"),

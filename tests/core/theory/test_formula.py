@@ -260,8 +260,8 @@ REFUSED = {  # a text, and part of the message
     "0x10": "a sign is missing",
     "1_000": "'_' at position 2",
     "1..2": "a sign is missing",
-    "u\nv": r"'\n' at position 2",
-    "u\x00": r"'\x00' at position 2",
+    "u\nv": "a sign is missing",
+    "u\x00": "U+0000 at position 2",
     "u#v": "'#' at position 2",
     "u;v": "';' at position 2",
     "u\\v": "at position 2",
@@ -273,9 +273,9 @@ REFUSED = {  # a text, and part of the message
     "u²": "'²' at position 2",
     "２*u": "'２' at position 1",
     "٣": "the character '٣' at position 1",  # Arabic three
-    "u\u200bv": "at position 2",
+    "u\u200bv": "'uv' at position 1",
     "u\u2044v": "at position 2",
-    "u\u2013v": "at position 2",
+    "u\u2014v": "at position 2",  # a long dash
     "u\u037e": "at position 2",
     "(" * 21 + "u" + ")" * 21: "more than 20 parentheses",
     "+".join("u" * 41): "more than 80",

@@ -59,7 +59,7 @@ def test_texts_are_short_and_have_known_characters_alone():
     assert all(0 < len(text) <= READ_CHARACTERS for verse in verses().values()
                for text in verse.values())  # fmt: skip
     assert FIRST.text == verses()[FIRST.verse]["english"]
-    assert replace(FIRST, typed="a€b\n").text == "ab"
+    assert replace(FIRST, typed="a€b\n").text == "ab "
     assert replace(FIRST, typed="€").text == FIRST.text  # nothing is left to read
     both = [("none", 0), ("g2", 1), ("none", 1)]
     other, said = resolve(replace(FIRST, typed="a€b"), both, gated=True)

@@ -13,7 +13,7 @@ from tests.ui.decision_boundary.playing import (
     run_of,
     texts_of,
 )
-from tests.ui.opening import data_of, mistakes, notes
+from tests.ui.opening import as_read, data_of, mistakes, notes
 from ui.drawing import palette
 from ui.limits import PASTED_CHARACTERS
 
@@ -54,6 +54,20 @@ def upload(app, content):
 def reloaded(app):
     """A new visit by the link that stands there."""
     return open_boundary(**{name: app.query_params[name] for name in app.query_params})
+
+
+def test_the_page_says_how_it_read_what_could_be_thousands():
+    app = open_boundary(own="true")
+    rows = [f"{x};{i};{'ab'[i % 2]}" for i, x in enumerate(("1.250", "950", "1.050", "875") * 2)]
+    paste(app, "\n".join(["x;y;label", *rows]))
+    assert not app.error
+    assert [as_read(warning.value) for warning in app.warning] == [
+        "In column x, 1.250 was read as 1.25: a point starts the decimals. If it separates"
+        " thousands, write 1250."
+    ]
+    assert run_of(app).setting.own.originals[:2, 0].tolist() == [1.25, 950]
+    paste(app, table_of())
+    assert not app.warning
 
 
 def test_pasted_tables_are_trained_or_refused_with_a_sentence_and_the_picture_stays():
