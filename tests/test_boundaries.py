@@ -58,7 +58,7 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room m
     "drawing": {"limits", "foreign"},
     "components": {"drawing", "foreign", "limits"},
     "work": {"limits"},
-    "common": {"components", "work", "limits", "foreign"},
+    "common": {"components", "drawing", "work", "limits", "foreign"},
     "language": {"common", "components", "drawing", "work", "limits", "foreign"},
     "proved": {"common", "components", "drawing", "work", "limits", "foreign"},
 }

@@ -6,7 +6,7 @@ from tests.profiles import SOAK
 
 from .accessibility import assert_accessible
 from .looking import assert_charts_on_a_phone, assert_on_the_first_screen
-from .visiting import await_charts, become_phone, follow_link, visit
+from .visiting import await_charts, become_phone, follow_link, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -53,6 +53,26 @@ def test_more_keys_leave_less_out(desk):
     desk.locator(".st-key-top_keys input[type=range]").press("ArrowRight")
     desk.get_by_text("k = 4 of 81").first.wait_for()
     assert "top_keys=4" in desk.url
+
+
+def test_back_undoes_one_change_of_a_control(desk):
+    follow_link(desk, "/Left_out?top_keys=5")
+    desk.get_by_text("k = 5 of 81").first.wait_for()
+    keys = desk.locator(".st-key-top_keys input[type=range]")
+    for k in (6, 7):
+        keys.press("ArrowRight")
+        desk.get_by_text(f"k = {k} of 81").first.wait_for()
+    desk.get_by_role("tab", name="Eviction").click()
+    desk.get_by_text("One by one:").first.wait_for()
+    settle(desk)  # the link has lost what the other tab's controls held
+    steps = desk.evaluate("history.length")
+    for k in (7, 6, 5):
+        desk.go_back()
+        desk.get_by_text(f"k = {k} of 81").first.wait_for()
+        assert keys.input_value() == str(k)
+    desk.go_forward()
+    desk.get_by_text("k = 6 of 81").first.wait_for()
+    assert desk.evaluate("history.length") == steps
 
 
 def test_kept_keys_stand_above_what_is_typed(desk):

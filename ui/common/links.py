@@ -1,15 +1,25 @@
-"""The check of a link's parameters: what can be used, and a sentence for what cannot.
+"""The link of a page: what no control holds, and a sentence for every value that cannot be used.
 
-Streamlit drops a value that it cannot use without a message, or fails on it. A value refused here
-never reaches its control.
+    with checked_link(TITLE):
+        k = st.slider("Keys kept, k", 1, 128, 8, key="top_keys", bind="query-params")
+        point = link_value("point", parse_pick)
+
+Streamlit binds controls to the link. It replaces a value that it cannot use by the default, without
+a message, and fails at ``inf`` for a whole number. It does not snap to a control's ``step``.
+`check_link` is for pages whose controls stand in a table.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui.foreign import as_code, as_words
 from ui.limits import LINK_NUMBERS, QUOTED_CHARACTERS
@@ -18,7 +28,128 @@ if TYPE_CHECKING:  # controls read their numbers by this module
     from ui.common.controls import Control
 
 GRID_SIZE = 61
+ARRIVAL = "_arrival"
+LINE_BREAK = "  \n"  # of Markdown
+Link = dict[str, list[str]]
+Value = TypeVar("Value")
 DECIMAL = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+@dataclass
+class Arrival:
+    """The link with which a visitor came to a page, or stepped back to, and what is said of it."""
+
+    page: str
+    pending: Link  # values whose control is not drawn yet, as those of another tab
+    notes: list[str] = field(default_factory=list)
+    link: Link = field(default_factory=dict)  # with `notes`: these go once the visitor changes it
+
+
+@contextmanager
+def checked_link(page: str) -> Iterator[None]:
+    """Draw the controls of ``page`` within; above them, say which values of the link are not used.
+
+    Parameters that no control takes are ignored: other programs add their own to a link.
+    """
+    place = st.empty()
+    context = get_script_run_ctx()
+    arrival = st.session_state.get(ARRIVAL)
+    if arrival is None or arrival.page != page or (context and context.is_history_navigation):
+        arrival = st.session_state[ARRIVAL] = Arrival(page, current_link())
+        infinite = [name for name, texts in arrival.pending.items() if any(map(_is_inf, texts))]
+        if infinite:
+            change_link({name: [] for name in infinite})
+    if current_link() != arrival.link:
+        arrival.notes = []
+    yield
+    arrival.notes += _control_notes(arrival.pending)
+    arrival.link = current_link()
+    if arrival.notes:
+        place.warning(LINE_BREAK.join(arrival.notes), icon=":material/link_off:")
+
+
+def link_value(
+    name: str, parse: Callable[[str], Value | None], instead: Value, shown: str = "none"
+) -> Value:
+    """Return what ``parse`` reads in the parameter ``name`` of the link, which no control holds.
+
+    ``parse`` returns ``None`` for a text that cannot be used. Then, or if the link has no such
+    parameter, returns ``instead``; `checked_link`, within which this is called, names it as
+    ``shown``. To change the parameter, set ``st.query_params[name]`` in a callback.
+    """
+    texts = st.query_params.get_all(name)
+    if not texts:
+        return instead
+    value = parse(texts[-1])  # of several, as controls do
+    if value is None or len(texts) > 1:
+        used = [] if value is None else texts[-1:]
+        st.session_state[ARRIVAL].notes.append(_note(name, texts, used or [shown]))
+        change_link({name: used})
+    return instead if value is None else value
+
+
+def current_link() -> Link:
+    """Return the parameters of the link."""
+    return {name: st.query_params.get_all(name) for name in st.query_params}
+
+
+def change_link(instead: Mapping[str, list[str]]) -> None:
+    """Put other values into the link, none for the default: one step of the browser's history.
+
+    The browser and the controls drawn next follow it. ``st.query_params`` would change what the
+    browser shows, but neither what controls begin with nor a parameter of a control drawn before.
+    This does what Streamlit does when it removes parameters on a change of the page.
+    """
+    context = get_script_run_ctx()
+    assert context is not None  # a page is being drawn
+    with context.session_state.query_params() as link:
+        for name, texts in instead.items():
+            if texts:
+                link.set_with_no_forward_msg(name, texts if len(texts) > 1 else texts[0])
+            else:
+                link.discard_param_no_forward_msg(name)
+        link.set_initial_query_params_from_current()
+        link._send_query_param_msg()
+
+
+def _control_notes(pending: Link) -> list[str]:
+    """Return a sentence for every value that its control did not take; keep what is still pending.
+
+    What Streamlit leaves in the link is in use; the default is in use, too, but not left there.
+    """
+    notes = []
+    for name in [name for name in pending if name in st.session_state]:
+        texts, value = pending.pop(name), st.session_state[name]
+        shown = value if isinstance(value, list | tuple) else [value]
+        unchanged = texts == st.query_params.get_all(name) and len(texts) == max(1, len(shown))
+        if not unchanged and not (len(texts) == len(shown) and all(map(_is_same, texts, shown))):
+            notes.append(_note(name, texts, [*map(str, shown)]))
+    return notes
+
+
+def _note(name: str, texts: list[str], shown: list[str]) -> str:
+    return (
+        f"The link asks for `{name}` = {_quoted(', '.join(texts))}. That is not possible here."
+        f" Shown instead: {as_words(', '.join(shown)) or 'none'}."
+    )
+
+
+def _is_same(text: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return text.lower() == str(value).lower()
+    if isinstance(value, int | float):
+        try:
+            return float(text) == value
+        except ValueError:
+            return False
+    return text == str(value)
+
+
+def _is_inf(text: str) -> bool:
+    try:
+        return math.isinf(float(text))
+    except ValueError:
+        return False
 
 
 def parse_number(text: str) -> float | None:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from ui.components.history import keep_steps
 from ui.components.plotly_js import preload
 from ui.work import streamlit_fixes
 from ui.work.errors import reported
@@ -93,6 +94,7 @@ def _head(title: str, question: str, lead: str, pictures: bool) -> dict[str, dic
         draw_links(group, links, title)
         if pictures:
             preload()
+        keep_steps()
     if question:
         st.title(question, anchor=False)
     if lead:

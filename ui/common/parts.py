@@ -5,27 +5,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
+from ui.common.charts import chart_columns as chart_columns
+from ui.common.charts import csv_text as csv_text
 from ui.common.lessons import section
 from ui.limits import CACHED_FIGURES
 
-STYLE = Path(__file__).with_suffix(".css")
 BARE = {"displayModeBar": False}
-
-
-def chart_columns(name: str, widths: int | Sequence[float]) -> list[DeltaGenerator]:
-    """Return columns of charts side by side, two in a row where there is no room for more."""
-    st.html(STYLE)
-    return st.container(key=f"charts-{name}").columns(widths)
 
 
 @st.cache_resource(max_entries=CACHED_FIGURES, show_spinner=False)
@@ -70,13 +61,6 @@ def beats(drawn: str, formula: str, look_for: str, misread: str) -> str:
 def draw_explanation(page: str, what: str, lesson: str, **fields: object) -> None:
     """Draw the button that unfolds the four paragraphs of a section of the lesson."""
     explain(what, beats(*section(page, lesson, **fields).split("\n\n")))
-
-
-def csv_text(rows: Iterable[Sequence[object]]) -> str:
-    """Return ``rows``, the first of them names, as CSV."""
-    out = io.StringIO()
-    csv.writer(out).writerows(rows)
-    return out.getvalue()
 
 
 def draw_csv(name: str, rows: Callable[[], Iterable[Sequence[object]]]) -> None:

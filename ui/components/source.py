@@ -16,6 +16,7 @@ SCRIPTS = {
     "draw": ("wire.js", "svg.js", "draw/picture.js", "draw/hand.js", "draw/draw.js"),
     "strip": ("wire.js", "svg.js", "strip/strip.js"),
     "tree": ("wire.js", "svg.js", "tree/entry.js", "tree/picture.js", "tree/tree.js"),
+    "history": ("history/history.js",),
     "plotly_js": ("load_plotly.js", "plotly_js/plotly_js.js"),
     "view3d": (
         "load_plotly.js",

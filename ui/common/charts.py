@@ -1,0 +1,225 @@
+"""Charts of one style, drawn with a title and an alt text, and saved together as CSV.
+
+charts = Charts("top_k")
+lines = [line("no gate", k, loss, half_width, colour=GREY)]
+charts.draw("loss", column, chart("Δ loss", lines, "k", "nats per character"), alt)
+charts.draw_footer(section("efficient", "top_k"))
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+from numpy.typing import ArrayLike
+from streamlit.delta_generator import DeltaGenerator
+
+from ui.drawing import palette
+
+GREY, MAGENTA = palette.SIDE_COLOURS["left"], palette.SIDE_COLOURS["right"]
+BLUE, ORANGE, GREEN, PURPLE = palette.CLASS_COLOURS
+TEAL, FAINT, ACCENT = palette.BESIDE, palette.PLANE, palette.ACCENT
+Trace = dict[str, Any]  # of Plotly
+Style = dict[str, Any]  # keyword arguments of `line`
+LEGEND_INSIDE = {"x": 0.01, "y": 0.01, "yanchor": "bottom", "font": {"size": 10},
+                 "bgcolor": "rgba(0,0,0,0)"}  # fmt: skip
+LEGEND_RIGHT = {"orientation": "v", "x": 1.01, "y": 1, "yanchor": "top", "font": {"size": 10}}
+HEIGHT = 250  # pixels
+CSS = Path(__file__).with_suffix(".css")
+MARKUP = re.compile(r"<[^>]+>")
+
+
+def chart_columns(name: str, widths: int | Sequence[float]) -> list[DeltaGenerator]:
+    """Return columns of charts side by side, two in a row where there is no room for more."""
+    st.html(CSS)
+    return st.container(key=f"charts-{name}").columns(widths)
+
+
+def log_axis(
+    low: float | None = None, high: float | None = None, decades: int | None = 1
+) -> dict[str, Any]:
+    """Return a logarithmic axis from ``low`` to ``high``, a tick every so many ``decades``."""
+    axis = {"type": "log", "exponentformat": "power", "dtick": decades}
+    if low is None or high is None:
+        return axis
+    return axis | {"range": [np.log10(low), np.log10(high)]}
+
+
+def ticks(positions: Sequence[float], texts: Sequence[str]) -> dict[str, Any]:
+    """Return an axis with these ticks."""
+    return {"tickvals": [*positions], "ticktext": [*texts], "dtick": None}
+
+
+def line(
+    name: str, x: Iterable[Any], y: ArrayLike, half_width: ArrayLike | None = None, *,
+    colour: str = GREY, dash: str = "solid", symbol: str = "circle", width: float = 2.5,
+    mode: str = "lines+markers", legend: bool = True, labels: Sequence[str] | None = None,
+) -> Trace:  # fmt: skip
+    """Return a line with markers, ``x`` and ``y`` (n,), and error bars for its intervals.
+
+    ``half_width``: of the intervals, (n,), or (2, n) for the parts below and above. ``labels``: of
+    the points, in their tooltips besides x and y.
+    """
+    trace: Trace = {
+        "type": "scatter", "mode": mode, "x": [*x], "y": np.asarray(y, float), "name": name,
+        "line": {"color": colour, "dash": dash, "width": width}, "showlegend": legend,
+        "marker": {"size": 6, "symbol": symbol, "color": colour},
+        "hovertemplate": f"{name}, %{{x}}: %{{y:.3g}}<extra>%{{text}}</extra>", "text": labels,
+    }  # fmt: skip
+    if half_width is not None:
+        below, above = np.broadcast_to(np.asarray(half_width, float), (2, trace["y"].size))
+        trace["error_y"] = {"type": "data", "array": above, "arrayminus": below, "thickness": 1.2,
+                            "width": 2}  # fmt: skip
+    return trace
+
+
+def bars(
+    name: str, x: Iterable[Any], y: ArrayLike, *, colour: str, hatched: bool = False,
+    labels: Iterable[str] | None = None,
+) -> Trace:  # fmt: skip
+    """Return bars; ``labels``: of the bars, in their tooltips instead of x."""
+    pattern = {"shape": "/", "size": 4} if hatched else {}
+    label = "%{x}" if labels is None else "%{customdata}"
+    return {"type": "bar", "name": name, "x": [*x], "y": np.asarray(y, float), "opacity": 0.75,
+            "marker": {"color": colour, "pattern": pattern}, "customdata": labels,
+            "hovertemplate": f"{label}: %{{y:.3g}}<extra>{name}</extra>"}  # fmt: skip
+
+
+def heatmap(z: np.ndarray, low: float, high: float, scale: Any, **properties: Any) -> Trace:
+    """Return a map of ``z`` (rows, columns) with colours from ``low`` to ``high``."""
+    return {"type": "heatmap", "z": z, "zmin": low, "zmax": high, "colorscale": scale,
+            "showscale": False} | properties  # fmt: skip
+
+
+def title(text: str) -> dict[str, Any]:
+    """Return a title at the left of a figure; a phone has room for 40 letters."""
+    return {"text": f"<b>{text}</b>", "x": 0.01, "y": 1, "yanchor": "top", "pad": {"t": 4}}
+
+
+def chart(
+    name: str, traces: Sequence[Trace], x: str = "", y: str = "", *, height: int = HEIGHT,
+    x_axis: Mapping[str, Any] | None = None, y_axis: Mapping[str, Any] | None = None,
+    legend: Mapping[str, Any] | None = None, **layout: Any,
+) -> go.Figure:  # fmt: skip
+    """Return a figure with the title ``name``; ``x``, ``y``: quantity and unit of each axis.
+
+    ``x_axis``, ``y_axis``, ``legend`` and ``layout`` are further properties of Plotly's.
+    """
+    # Plotly imports pandas when it first draws; two threads at once would see half of it. Imported
+    # here and not above: it takes a third of a second.
+    import pandas  # noqa: F401
+
+    above = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}
+    return go.Figure({"data": traces, "layout": {
+        "height": height, "margin": {"l": 50, "r": 8, "t": 48, "b": 40}, "hovermode": "closest",
+        "title": title(name), "legend": legend or above,
+        "xaxis": {"title": {"text": x, "standoff": 2}} | dict(x_axis or {}),
+        "yaxis": {"title": {"text": y, "standoff": 4}} | dict(y_axis or {}),
+    } | layout})  # fmt: skip
+
+
+def mark_x(figure: go.Figure, x: float, text: str = "") -> go.Figure:
+    """Draw an upright dotted line at ``x``, with a small label at its top."""
+    # Plotly wants the logarithm for an annotation, and the number itself for a shape.
+    position = np.log10(x) if figure.layout.xaxis.type == "log" else x
+    figure.add_shape({"type": "line", "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1,
+                      "line": {"width": 1.5, "dash": "dot", "color": ACCENT}})  # fmt: skip
+    return figure.add_annotation(text=text, x=position, yref="paper", y=0.98, showarrow=False,
+                                 xanchor="left", font={"size": 11})  # fmt: skip
+
+
+def mark_y(figure: go.Figure, y: float, text: str = "") -> go.Figure:
+    """Draw a level dashed line at ``y``, with a small label at its beginning."""
+    return figure.add_shape({"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y,
+        "line": {"width": 1, "dash": "dash", "color": FAINT},
+        "label": {"text": text, "textposition": "start", "font": {"size": 10}}})  # fmt: skip
+
+
+class Charts:
+    """The charts and tables of one tab, in the order in which they are drawn."""
+
+    def __init__(self, tab: str) -> None:
+        self.tab = tab
+        self.figures: dict[str, go.Figure] = {}
+        self.tables: dict[str, Mapping[str, Sequence[Any]]] = {}
+
+    def draw(self, name: str, where: Any, figure: go.Figure, alt: str) -> None:
+        """Draw ``figure`` in the container ``where``; ``alt``: its finding, as a sentence."""
+        where.plotly_chart(figure, key=f"{self.tab}_{name}", alt=alt,
+                           config={"displayModeBar": False})  # fmt: skip
+        self.figures[name] = figure
+
+    def draw_table(
+        self, name: str, where: Any, title: str, columns: Mapping[str, Sequence[Any]]
+    ) -> None:
+        """Draw a table; ``columns``: their cells by heading."""
+        where.markdown(f"**{title}**")
+        where.table(dict(columns))
+        self.tables[name] = columns
+
+    def draw_footer(self, explanation: str) -> None:
+        """Draw the button that unfolds the ``explanation``, and the one that saves all data."""
+        with st.container(horizontal=True):
+            with st.popover("How to read these charts", icon=":material/help:",
+                            key=f"explain_{self.tab}"):  # fmt: skip
+                st.markdown(explanation)
+            st.download_button(
+                "Data of this page (CSV)", self.zipped, f"{self.tab}.zip", "application/zip",
+                icon=":material/table:", key=f"data_{self.tab}", on_click="ignore",
+            )  # fmt: skip
+
+    def zipped(self) -> bytes:
+        """Return a zip file with a CSV for each table and figure."""
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, columns in self.tables.items():
+                rows = [tuple(columns), *zip(*columns.values(), strict=True)]
+                archive.writestr(f"{name}.csv", csv_text(rows))
+            for name, figure in self.figures.items():
+                archive.writestr(f"{name}.csv", csv_text(figure_rows(figure)))
+        return out.getvalue()
+
+
+def csv_text(rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows, the first of them the headings, as CSV."""
+    out = io.StringIO()
+    csv.writer(out).writerows(rows)
+    return out.getvalue()
+
+
+def figure_rows(figure: go.Figure) -> Iterator[Sequence[Any]]:
+    """Yield the headings and points of a figure: series, x, y, value (of a map), minus, plus.
+
+    The titles of the axes, with their units, are headings. An error bar belongs to the axis along
+    which it is drawn: y, or x if there is none along y.
+    """
+    axes = [MARKUP.sub(" ", axis.title.text or "") for axis in (figure.layout.xaxis,
+            figure.layout.yaxis)]  # fmt: skip
+    x_title, y_title = (text or name for text, name in zip(axes, "xy", strict=True))
+    y_title = f"{y_title} (y)" if x_title == y_title else y_title
+    yield "series", x_title, y_title, "value", "minus", "plus"
+    for trace in figure.data:
+        if trace.type == "heatmap":
+            z = np.asarray(trace.z)
+            xs = range(z.shape[1]) if trace.x is None else trace.x
+            ys = range(z.shape[0]) if trace.y is None else trace.y
+            yield from (
+                (trace.name, x, y, value, "", "")
+                for y, row in zip(ys, z, strict=True)
+                for x, value in zip(xs, row, strict=True)
+            )
+        else:
+            error = trace.error_y if trace.error_y.array is not None else trace.error_x
+            none = [""] * len(trace.x)
+            plus = none if error.array is None else error.array
+            minus = plus if error.arrayminus is None else error.arrayminus
+            points = zip(trace.x, trace.y, none, minus, plus, strict=True)
+            yield from ((trace.name, *point) for point in points)

@@ -1,0 +1,21 @@
+// A change of a control is a step of the browser's history, so that "Back" undoes it alone. Streamlit
+// replaces the address when a control moves (with a whole address), and makes a step whenever the
+// server changes it (with a path), if only to correct it: then it is one only after a visitor's input.
+// Once a tab.
+const INPUTS = ['pointerdown', 'keydown'];
+
+export default function () {
+  if (Object.hasOwn(history, 'pushState')) return;
+  let input = false; // since the last step
+  for (const type of INPUTS) addEventListener(type, () => { input = true; }, true);
+  addEventListener('popstate', () => { input = false; }, true);
+  for (const method of ['pushState', 'replaceState']) {
+    history[method] = (state, title, address) => {
+      const to = new URL(address ?? location.href, location.href);
+      const steps = to.pathname !== location.pathname ? method === 'pushState'
+        : to.href !== location.href && (URL.canParse(address) || input);
+      if (steps) input = false;
+      History.prototype[steps ? 'pushState' : 'replaceState'].call(history, state, title, address);
+    };
+  }
+}
