@@ -46,8 +46,8 @@ PAGES = {
     "Which gates curve?": Page("pages/3_Which_gates_curve.py", ":material/water:", CURVATURE),
     "Depth": Page("pages/4_Depth.py", ":material/layers:", CURVATURE),
     "Claims": Page("pages/5_Claims.py", ":material/fact_check:", CURVATURE),
-    "Experts": Page("pages/6_Experts.py", ":material/account_tree:", AT_WORK),
     "At work": Page("pages/7_At_work.py", ":material/visibility:", AT_WORK),
+    "Experts": Page("pages/6_Experts.py", ":material/account_tree:", AT_WORK),
     "Left out": Page("pages/8_Left_out.py", ":material/content_cut:", AT_WORK),
     "Steering": Page("pages/9_Steering.py", ":material/explore:", AT_WORK),
     "How to read it": Page("pages/10_How_to_read.py", ":material/menu_book:", ""),
@@ -105,17 +105,22 @@ def _head(title: str, question: str, lead: str, pictures: bool) -> dict[str, dic
 def draw_links(group: str, links: dict[str, dict[str, list[str]]], current: str = "") -> None:
     """Draw a link to every page of ``group``, and one to the first page of every other group.
 
-    The ``current`` page's link has a key for the style sheet: Streamlit marks it by looks only.
+    That one is named after the page that it opens; its tooltip names the pages beside it. The
+    ``current`` page's link has a key for the style sheet: Streamlit marks it by looks only.
     """
     group = group or next(iter(PAGES.values())).group
     others = set()
     for title, page in PAGES.items():
         here = page.group in (group, "")
         if here or page.group not in others:
-            others |= set() if here else {page.group}
-            label, icon = (title, page.icon) if here else (f"{page.group} →", None)
+            label, icon, beside = title, page.icon, None
+            if not here:
+                others.add(page.group)
+                titles = [name for name, row in PAGES.items() if row.group == page.group]
+                label, icon, beside = f"{title} →", "", f"{page.group}: {', '.join(titles)}"
             container = st.container(key="page-here", width="content") if title == current else st
-            container.page_link(page.path, label=label, icon=icon, query_params=links.get(title))
+            container.page_link(page.path, label=label, icon=icon or None, help=beside,
+                                query_params=links.get(title))  # fmt: skip
 
 
 def draw_open(tabs: Iterable[Any], sections: Mapping[str, Callable[[], None]]) -> None:

@@ -2,12 +2,13 @@
 
 import pytest
 
+from tests.ui.opening import open_page
 from ui.common import page as pages
 from ui.common.page import CURVATURE, PAGES, Page, draw_links
 
 AT_WORK, HELP = "Attention at work", "How to read it"
 CURVED = [title for title, page in PAGES.items() if page.group == CURVATURE]
-COMING = ["Experts", "At work", "Left out", "Steering", "Real layers"]
+COMING = ["At work", "Experts", "Left out", "Steering", "Real layers"]
 
 
 @pytest.fixture
@@ -29,11 +30,12 @@ def links(monkeypatch):
 
 
 def test_a_group_stands_beside_one_link_to_the_other(links):
-    assert [label for label, *_ in links(CURVATURE)] == [*CURVED, f"{AT_WORK} →", HELP]
-    assert [label for label, *_ in links(AT_WORK)] == [f"{CURVATURE} →", *COMING, HELP]
-    assert [label for label, *_ in links("")] == [*CURVED, f"{AT_WORK} →", HELP]  # as on HELP
-    paths = {label: path for label, path, _ in links(AT_WORK)}
-    assert paths[f"{CURVATURE} →"] == PAGES[CURVED[0]].path
+    to_work, back = f"{COMING[0]} →", f"{CURVED[0]} →"
+    assert [label for label, *_ in links(CURVATURE)] == [*CURVED, to_work, HELP]
+    assert [label for label, *_ in links(AT_WORK)] == [back, *COMING, HELP]
+    assert [label for label, *_ in links("")] == [*CURVED, to_work, HELP]  # as on HELP
+    tooltips = {label: more["help"] for label, _, more in links(CURVATURE)}
+    assert tooltips[to_work] == f"{AT_WORK}: {', '.join(COMING)}"
 
 
 def test_a_link_leads_to_what_was_left_there(links):
@@ -42,4 +44,15 @@ def test_a_link_leads_to_what_was_left_there(links):
     assert carried["Manifold"] == left["Manifold"]
     assert carried["Depth"] is None
     other = {label: more["query_params"] for label, _, more in links(AT_WORK, left)}
-    assert other[f"{CURVATURE} →"] == left[CURVED[0]]
+    assert other[f"{CURVED[0]} →"] == left[CURVED[0]]
+
+
+@pytest.mark.parametrize("path", [page.path for page in PAGES.values()])
+def test_a_link_named_after_a_page_opens_that_page(path):
+    titles = {page.path.removesuffix(".py").partition("_")[2]: title
+              for title, page in PAGES.items()}  # fmt: skip
+    links = [link.proto for link in open_page(path).get("page_link")]
+    named = {link.label.removesuffix(" →"): titles[link.page] for link in links
+             if link.label.endswith("→") or link.label in PAGES}  # fmt: skip
+    assert len(named) >= 5
+    assert named == {title: title for title in named}
