@@ -43,6 +43,17 @@ CASES = [  # the gate's place, granularity and kind in the link, its strength, t
 ]
 
 
+STRUCK = """() => {
+  const texts = [...document.querySelectorAll('.gc-tree-plot > text, .gc-expert text')]
+    .map(text => [text.textContent, text.getBBox()]);
+  const onto = ({ x, y }) => texts.filter(([, box]) => x > box.x && x < box.x + box.width
+    && y > box.y && y < box.y + box.height).map(([text]) => text);
+  return [...new Set([...document.querySelectorAll('.gc-tree-plot path')].flatMap(path =>
+    Array.from({ length: Math.ceil(path.getTotalLength()) }, (_, n) => path.getPointAtLength(n)))
+    .flatMap(onto))];
+}"""  # texts that a branch runs through
+
+
 def await_tree(page):
     page.wait_for_selector(".gc-tree[data-n]")
     settle(page)
@@ -91,6 +102,14 @@ def test_the_browsers_numbers_are_the_cores(desk):
         assert found["outside"] == pytest.approx(tree.outside, rel=1e-12)
         assert found["value"] == pytest.approx(tree.value, abs=1e-14 * tree.size)
         assert found["direct"] == pytest.approx(tree.value, abs=1e-14 * tree.size)
+
+
+@pytest.mark.parametrize("query", ["", "gate_at=G2&channels=8&head_count=4&tokens=6", "gate_at=G5"])
+def test_no_branch_runs_through_a_number(desk, query):
+    follow_link(desk, f"/Experts?{query}")
+    await_tree(desk)
+    settle(desk)
+    assert desk.evaluate(STRUCK) == []
 
 
 def test_the_tree_follows_hand_and_slider_without_a_run(desk):

@@ -9,6 +9,7 @@ const WIDEST = 44; // pixels of the widest branch that any input of the square h
 const NARROW = 520; // below it the tree is a list
 const LINE = 21; // pixels of a row of the list
 const BOX = { half: 27, top: 20 };
+const GAP = { name: 13, small: 18, number: 21, head: 25 }; // pixels on either side of the middle of a text
 const SAMPLED = [-1, -0.5, 0, 0.5, 1]; // inputs, both ways, from which the scale of widths comes
 
 // Three decimals, fewer figures than anybody reads; a power of ten for what these would hide.
@@ -56,7 +57,13 @@ function pen(svg) {
   return { svg, updates, add, text, branch };
 }
 
-const curve = (x1, y1, x2, y2) => `C${(x1 + x2) / 2} ${y1} ${(x1 + x2) / 2} ${y2} ${x2} ${y2}`;
+// A branch does not run through the texts on it: it has gaps there.
+const curve = (x1, y1, x2, y2) => `M${x1} ${y1} C${(x1 + x2) / 2} ${y1} ${(x1 + x2) / 2} ${y2} ${x2} ${y2}`;
+function level(y, from, to, texts) {
+  const starts = [from, ...texts.map(([x, gap]) => x + gap)];
+  const ends = [...texts.map(([x, gap]) => x - gap), to];
+  return starts.map((x, n) => (x < ends[n] ? `M${x} ${y}H${ends[n]}` : '')).join('');
+}
 
 // A group for the expert (h, c): it is hovered, focused and clicked as one.
 function expertGroup(draw, h, c, box) {
@@ -74,7 +81,7 @@ function drawWide(draw, data, width, room) {
   const leaves = heads * experts * tokens;
   const gaps = heads * experts * EXPERT_GAP + heads * HEAD_GAP;
   const row = Math.max(ROW.least, Math.min(ROW.most, (room - TITLES - gaps) / leaves));
-  const small = row < 15 ? 'gc-small' : '';
+  const [small, gap] = row < 15 ? ['gc-small', GAP.small] : ['', GAP.number];
   const most = largest(data);
   const scale = Math.min(WIDEST / most.all, 1.3 * row / most.term);
   const across = share => share * (width - 150) + 92;
@@ -91,16 +98,19 @@ function drawWide(draw, data, width, room) {
   for (let h = 0; h < heads; h += 1) {
     const own = entry => entry.heads[h];
     const headY = top + (experts * (tokens * row + EXPERT_GAP) - EXPERT_GAP) / 2;
-    draw.branch(draw.svg, `M${x.head} ${headY} ${curve(x.head, headY, x.all, middle)}`, scale, entry => own(entry).sum);
+    draw.branch(draw.svg, curve(x.head + GAP.head, headY, x.all, middle), scale, entry => own(entry).sum);
     for (let c = 0; c < experts; c += 1) {
       const expert = entry => own(entry).experts[c];
       const y = top + tokens * row / 2;
       const group = expertGroup(draw, h, c, { x: 0, y: top - EXPERT_GAP / 2, width: x.head, height: tokens * row + EXPERT_GAP });
-      draw.branch(group, `M${x.mixed} ${y} L${x.out} ${y} ${curve(x.out, y, x.head, headY)}`, scale, entry => expert(entry).sum);
+      const gate = data.gate?.place === 'G1' ? [[x.g1, gap]] : [];
+      draw.branch(group, level(y, x.mixed + GAP.name, x.out - gap, gate) + curve(x.out + gap, y, x.head - GAP.head, headY), scale,
+        entry => expert(entry).sum);
       for (let t = 0; t < tokens; t += 1) {
         const leaf = top + (t + 0.5) * row;
         const part = entry => expert(entry).tokens[t];
-        draw.branch(group, `M${x.gives} ${leaf} L${x.weight} ${leaf} ${curve(x.weight, leaf, x.mixed, y)}`, scale,
+        const inner = data.gate?.place === 'G2' ? [[x.g2, gap]] : [];
+        draw.branch(group, level(leaf, x.gives, x.weight - gap, inner) + curve(x.weight + gap, leaf, x.mixed - GAP.name, y), scale,
           entry => part(entry).term);
         draw.text(group, 0, leaf, 'start', `gc-title ${small}`, `token ${t + 1}`);
         draw.text(group, x.gives - 5, leaf, 'end', small, entry => numberText(part(entry).gives));
@@ -119,7 +129,8 @@ function drawWide(draw, data, width, room) {
     draw.text(draw.svg, x.head, headY, 'middle', 'gc-strong', entry => numberText(own(entry).sum));
     top += HEAD_GAP;
   }
-  draw.branch(draw.svg, `M${x.all} ${middle} L${x.entry} ${middle}`, scale, entry => entry.value);
+  const outer = data.gate?.place === 'G5' ? [[x.g5, gap]] : [];
+  draw.branch(draw.svg, level(middle, x.all, x.entry, outer), scale, entry => entry.value);
   if (data.gate?.place === 'G5') {
     draw.text(draw.svg, x.g5, middle, 'middle', 'gc-gate-value', entry => numberText(entry.outside));
   }
