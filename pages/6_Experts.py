@@ -8,8 +8,8 @@ with page(
     "Experts",
     question="Which experts can be learned?",
     lead="Each output of attention is a mixture of small linear maps, its **experts**."
-    " A gate per channel between value map W_V and output map W_O tells them apart. Other gates"
-    " do not.",
+    " A gate per channel between value map W_V and output map W_O tells the experts of a head"
+    " apart. Other gates do not.",
     pictures=False,
 ):
     from ui.common.link_check import warn_about_link

@@ -19,6 +19,7 @@ from gating_core.at_work.rank import (
     gated_map_singular_values,
     map_singular_values,
     output_singular_values,
+    rank_ratio,
     value_output_maps,
 )
 from gating_core.at_work.reading import (
@@ -103,6 +104,7 @@ __all__ = [
     "paired_difference",
     "prediction_entropies",
     "probabilities_after",
+    "rank_ratio",
     "read_text",
     "reliability",
     "shut_shares",

@@ -13,6 +13,7 @@ import torch
 from gating_core.at_work.batches import Arrays, batches
 from gating_core.at_work.resampling import ends, text_draws
 from gating_core.language import LanguageModel
+from gating_core.training import MeanInterval, mean_interval
 
 
 def ranks(model: LanguageModel, texts: Sequence[str]) -> Arrays:
@@ -84,6 +85,21 @@ def effective_rank(singular_values: torch.Tensor) -> torch.Tensor:
     """
     shares = singular_values / singular_values.sum(-1, keepdim=True)
     return torch.special.entr(shares).sum(-1).exp()
+
+
+def rank_ratio(ranks: np.ndarray, others: np.ndarray) -> MeanInterval:
+    """The mean effective rank over heads, divided by that of other models of the same seeds.
+
+    Heads of two models do not correspond, so means over heads are compared, paired by seed.
+
+    Args:
+        ranks: Effective ranks (S, L, H), S > 1.
+        others: Those of the other models, with the same seeds and texts.
+
+    Returns:
+        The mean over seeds with its 95 % interval (Student t).
+    """
+    return mean_interval(ranks.mean((1, 2), dtype=float) / others.mean((1, 2), dtype=float))
 
 
 def value_output_maps(model: LanguageModel, layer: int) -> torch.Tensor:

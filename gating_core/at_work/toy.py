@@ -21,6 +21,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from gating_core.at_work.sinks import sink_share
 from gating_core.attention import GATE_KINDS
 from gating_core.checks import check_choice
 from gating_core.export.weights import tensor_file, tensors_and_metadata
@@ -264,6 +265,13 @@ class ToyRun:
     def share(self) -> float:
         """The share of the training that is done."""
         return float(self.steps[-1] / self.request.steps)
+
+    @property
+    def sink_shares(self) -> np.ndarray:
+        """(K,): the share of seeds whose text has a sink, `sink_share`, after the last step."""
+        weights = torch.from_numpy(self.weights).transpose(0, 1)  # seeds as texts, kinds as heads
+        counted = torch.ones(weights.shape[0], weights.shape[-1], dtype=torch.bool)
+        return sink_share(weights, counted).numpy()
 
 
 def train_toy(request: ToyRequest) -> Iterator[ToyRun | None]:

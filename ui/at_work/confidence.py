@@ -195,10 +195,14 @@ def difference_text(difference: PairedDifference) -> str:
 def diagram_text(bins: np.ndarray, ends: np.ndarray) -> str:
     """Say in how many bins the frequency differs from the confidence, beyond its interval."""
     low, high = ends
-    off = int(((bins[0] < low) | (bins[0] > high)).sum())
-    side = "too sure" if (bins[0] > high).sum() > off / 2 else "not sure enough"
-    more = f", mostly {side}" if off else ""
-    return f"{off} of {bins.shape[1]} bins lie off the diagonal{more}"
+    over, under = int((bins[0] > high).sum()), int((bins[0] < low).sum())
+    text = f"{over + under} of {bins.shape[1]} bins lie off the diagonal"
+    if not over + under:
+        return text
+    if over == under:
+        return f"{text}, as many overconfident as underconfident"
+    side = "overconfident" if over > under else "underconfident"
+    return f"{text}, {max(over, under)} of them {side}"
 
 
 def confidence_csv(models: parts.Models) -> Iterator[Sequence[object]]:

@@ -16,6 +16,7 @@ from gating_core.at_work import SHUT
 from gating_core.language import CHARACTERS
 from gating_core.training import mean_interval
 from ui.at_work import measured, parts
+from ui.at_work.confidence import LEAST_SEEDS
 from ui.at_work.controls import read_selection
 from ui.common.language_models import TITLES
 from ui.common.lessons import section
@@ -168,16 +169,15 @@ def summary(shut: np.ndarray, seed: int, name: str) -> str:
     seeds = shut.mean((1, 2))
     shown = shut[seed]
     sparsest, openest = (np.unravel_index(k, shown.shape) for k in (shown.argmax(), shown.argmin()))
-    if len(seeds) > 1:
+    verdict, share = "Too few seeds for a verdict", percent(float(seeds.mean()))
+    over = f"mean of {parts.seeds_text(len(seeds))}"
+    if len(seeds) >= LEAST_SEEDS:
         mean = mean_interval(seeds)
         low, high = max(mean.mean - mean.half_width, 0.0), mean.mean + mean.half_width
         share = f"{plus_minus(100 * mean.mean, 100 * mean.half_width, 0.0)} %"
-        over = f"mean of {len(seeds)} seeds, 95 % interval"
-    else:
-        low = high = float(seeds[0])
-        share, over = percent(low), "one seed"
+        verdict, over = f"**The gates are {word(low, high)}**", f"{over}, 95 % interval"
     return (
-        f"**The gates are {word(low, high)}**: {share} of their values are below {SHUT:g}"
+        f"{verdict}: {share} of their values are below {SHUT:g}"
         f" ({TITLES[name]}, {over}). Head {head_name(sparsest)} has most of them"
         f" ({percent(float(shown.max()))} of its values), head {head_name(openest)} fewest"
         f" ({percent(float(shown.min()))})."

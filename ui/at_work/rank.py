@@ -11,11 +11,13 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from gating_core.at_work import rank_ratio
 from gating_core.language import MODELS
 from gating_core.training import mean_interval
 from ui.at_work import measured, parts
+from ui.at_work.confidence import LEAST_SEEDS
 from ui.at_work.controls import LEAST, MODEL, MOST, RANKED_HEAD, read_selection
-from ui.common.language_models import TITLES
+from ui.common.language_models import TITLES, UNGATED
 from ui.common.lessons import section
 from ui.common.words import figures, plus_minus
 from ui.drawing import palette
@@ -29,7 +31,7 @@ STAGES = (  # name, colour, pattern
     ("after gate", parts.MAGENTA, ""),
     ("after W_O", palette.CLASS_COLOURS[0], "x"),
 )
-RAISES, LOWERS, UNDECIDED = "raises", "lowers", "undecided"
+RAISES, LOWERS, UNDECIDED = "raises", "lowers", "inconclusive"
 Head = tuple[int, int]  # layer and number, from 0
 
 
@@ -42,7 +44,9 @@ def draw_rank() -> None:
     head = chosen(RANKED_HEAD.value, outputs)
     texts = len(arrays["strengths.counts"])
     seeds = measured.seeds(selection.name)
-    lifted = summary(arrays, measured.over_seeds(selection.name, "ranks.outputs", seeds), texts)
+    gated, ungated = (measured.over_seeds(name, "ranks.outputs", seeds)
+                      for name in (selection.name, UNGATED))  # fmt: skip
+    lifted = summary(arrays, gated, ungated, texts)
     why = reason(arrays, head, config.width,
                  config.gate is not None and config.gate.position == "G1")  # fmt: skip
     parts.draw_titled(("ranks", model, head),
@@ -131,26 +135,51 @@ def values_chart(maps: np.ndarray, head: Head) -> go.Figure:
 
 
 def word(low: float, high: float) -> str:
-    """Say what a gate does to a rank, from the interval of the quotient after / before."""
+    """Say what a gate does to a rank, from the interval of a quotient."""
     return RAISES if low > 1 else LOWERS if high < 1 else UNDECIDED
 
 
-def summary(arrays: parts.Arrays, over_seeds: np.ndarray, texts: int) -> str:
-    """Say in how many heads the gate lifts the effective rank, and whether any lies above d.
+def against_ungated(gated: np.ndarray, ungated: np.ndarray) -> str:
+    """Say how the ranks (S, 3, L, H) of gated models differ from those of models without a gate.
 
-    ``over_seeds`` (S, 3, L, H): the ranks of all seeds.
+    A gate has acted on the second and third of the three; without a gate the first two are equal.
+    """
+    seeds, before = len(gated), "effective rank of head outputs before W_O"
+    if seeds < LEAST_SEEDS:
+        means = (figures(float(ranks[:, 1].mean())) for ranks in (ungated, gated))
+        return f"Mean {before}: {' → '.join(means)} with the gate; too few seeds for a verdict."
+    (mixed, projected) = (rank_ratio(gated[:, stage], ungated[:, stage]) for stage in (1, 2))
+    verdict = {
+        RAISES: f"The gate increases the {before}",
+        LOWERS: f"The gate reduces the {before}",
+        UNDECIDED: f"It is inconclusive how the gate changes the {before}",
+    }[word(mixed.mean - mixed.half_width, mixed.mean + mixed.half_width)]
+    return (
+        f"**{verdict}**: {plus_minus(mixed.mean, mixed.half_width)} times that of models without a"
+        f" gate, and {plus_minus(projected.mean, projected.half_width)} times after W_O (mean of"
+        f" heads; {seeds} seeds, paired, 95 % intervals)."
+    )
+
+
+def summary(arrays: parts.Arrays, gated: np.ndarray, ungated: np.ndarray, texts: int) -> str:
+    """Compare gated with ungated models, then the gated model after its gate with before.
+
+    ``gated`` and ``ungated`` (S, 3, L, H): the ranks of all seeds.
     """
     outputs, ends = arrays["ranks.outputs"], arrays["ranks.lift"].reshape(2, -1)
     words = [word(*pair) for pair in ends.T]
-    counts = [f"{verb} the effective rank in {words.count(verb)}" for verb in (RAISES, LOWERS)
-              if verb in words]  # fmt: skip
+    counts = [f"{verb} it in {words.count(verb)}" for verb in (RAISES, LOWERS) if verb in words]
     if UNDECIDED in words:
-        counts.append(f"does neither for certain in {words.count(UNDECIDED)}")
-    seeds = (over_seeds[:, 1] / over_seeds[:, 0]).mean((1, 2))
-    mean = f"{seeds[0]:.3f}"
-    if len(seeds) > 1:
-        lift = mean_interval(seeds)
-        mean = f"{plus_minus(lift.mean, lift.half_width)} (mean of heads, {len(seeds)} seeds)"
+        counts.append(f"is inconclusive in {words.count(UNDECIDED)}")
+    lift = (gated[:, 1] / gated[:, 0]).mean((1, 2), dtype=float)
+    inside = f"after / before {lift[0]:.3f}"
+    if len(lift) > 1:
+        after, before = mean_interval(lift), rank_ratio(gated[:, 0], ungated[:, 0])
+        inside = (
+            f"after / before {plus_minus(after.mean, after.half_width)} over all seeds, where"
+            f" before it is {plus_minus(before.mean, before.half_width)} times that of models"
+            " without a gate"
+        )
     channels = arrays["ranks.maps"].shape[-1]
     # To one part in a million: what is shown was rounded to single precision.
     above = int((outputs.max(0) > channels * (1 + 1e-6)).sum())
@@ -158,9 +187,9 @@ def summary(arrays: parts.Arrays, over_seeds: np.ndarray, texts: int) -> str:
     if above:
         none = f"{above} ranks lie above d"
     return (
-        f"**The gate {', '.join(counts)} of {len(words)} heads**: {_example(outputs, MOST)},"
-        f" {_example(outputs, LEAST)} (95 % intervals over {texts} texts). After / before:"
-        f" {mean}. {none}."
+        f"{against_ungated(gated, ungated)} Within this model the gate {', '.join(counts)} of"
+        f" {len(words)} heads (95 % intervals over {texts} texts): {_example(outputs, MOST)},"
+        f" {_example(outputs, LEAST)}; {inside}. {none}."
     )
 
 

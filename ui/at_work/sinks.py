@@ -5,7 +5,6 @@ Shapes: S seeds, N texts, L layers, H heads.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,12 +15,13 @@ import streamlit as st
 from gating_core.at_work import EPSILON, Reading
 from gating_core.training import mean_interval
 from ui.at_work import measured, parts
+from ui.at_work.confidence import LEAST_SEEDS
 from ui.at_work.controls import ALL_HEADS, COMMON, SINK_CONTROLS, TOY, front, resolved
 from ui.at_work.maps_picture import map_chart
 from ui.at_work.toy import draw_toy
 from ui.common.language_models import TITLES, UNGATED
 from ui.common.lessons import section
-from ui.common.words import percent
+from ui.common.words import rough
 from ui.drawing import palette
 from ui.language.selection import TextSelection, head_name, head_of
 
@@ -48,11 +48,13 @@ def _draw_models(selection: TextSelection) -> None:
     readings = {title: measured.reading((name, selection.seed), selection.text, 1.0)
                 for title, name in names.items()}  # fmt: skip
     seeds = measured.seeds(selection.name)
-    shares, heads, metrics, ratios = (
-        {title: measured.over_seeds(name, f"sinks.{key}", seeds) for title, name in names.items()}
-        for key in ("by_text", "by_head", "metric", "value_ratio")
+    shares, metrics, ratios, ranks = (
+        {title: measured.over_seeds(name, key, seeds) for title, name in names.items()}
+        for key in ("sinks.by_text", "sinks.metric", "sinks.value_ratio", "ranks.outputs")
     )
-    here, over_texts = in_text(readings), summary(shares, heads, metrics)
+    found = [sink_text(title, metrics[title], ratios[title], ranks[title][:, 0], seeds)
+             for title in names]  # fmt: skip
+    here, over_texts = in_text(readings), summary(shares, found)
     left, right = st.columns([9, 4])
     head = SINK_CONTROLS["seen_head"].value
     with left:
@@ -69,7 +71,8 @@ def _draw_models(selection: TextSelection) -> None:
     without, with_gate = LARGE_MODEL
     st.caption(section("at_work", "beside", without=without, gated=with_gate))
     with st.container(horizontal=True):
-        parts.draw_explanation("sinks", "sinks", texts=shares[TITLES[UNGATED]].shape[1])
+        parts.draw_explanation("sinks", "sinks", texts=shares[TITLES[UNGATED]].shape[1],
+                               epsilon=f"{EPSILON:g}")  # fmt: skip
         parts.draw_csv("Sinks", lambda: shares_csv(measured.table()))
 
 
@@ -133,40 +136,46 @@ def share_text(share: float) -> str:
     return f"{100 * share:.1f}\u00a0%"
 
 
-def summary(shares: Mapping[str, np.ndarray], heads: Mapping[str, np.ndarray],
-            metrics: Mapping[str, np.ndarray]) -> str:  # fmt: skip
-    """Say whether there is a sink, and by how much the gate changes the first character's share.
+def summary(shares: Mapping[str, np.ndarray], sinks: Sequence[str]) -> str:
+    """Compare the first character's shares (S, N, L) by title, then give `sink_text` of models."""
+    rule = f"Sinks (first keys with a mean weight above {EPSILON:g}, Gu et al.)"
+    return f"{change(shares)} {rule}: {'; '.join(sinks)}."
 
-    By title of the model, the ungated first: shares (S, N, L), of heads (S, L, H), and the shares
-    of texts with a sink (S, L, H).
+
+def sink_text(title: str, metric: np.ndarray, ratio: np.ndarray, rank: np.ndarray,
+              seeds: Sequence[int]) -> str:  # fmt: skip
+    """Say in which share of texts heads have a sink, with what tells its kind.
+
+    ``metric`` (S, L, H): the share of texts with a sink. ``ratio``: the first value's norm over the
+    others' mean. ``rank``: the effective rank of outputs.
     """
-    largest = max(float(x.max()) for x in heads.values())
-    count = sum(int((x > EPSILON).sum()) for x in heads.values())
-    whole = sum(x.size for x in heads.values())
-    sunk = f"**{count} of {whole} heads have a sink**" if count else "**No head has a sink**"
-    most = max(float(x.max()) for x in metrics.values())
-    texts = next(iter(shares.values())).shape[1]
+    count = int((metric > 0).sum())
+    if not count:
+        return f"*{title}*, in none of {metric.size} heads in any text"
+    seed, *head = map(int, np.unravel_index(metric.argmax(), metric.shape))
+    at = seed, *head
     return (
-        f"{sunk}: over {texts} texts the first character gets at most {share_text(largest)} of a"
-        f" head's weight. No head gives it more than {percent(EPSILON)} in more than"
-        f" {math.ceil(100 * most - 1e-9)}\u00a0% of the texts. {change(shares)}"
+        f"*{title}*, in {rough(100 * float(metric.mean()))}\u00a0% of texts and heads. They are in"
+        f" {count} of {metric.size} heads, most often in {head_name(head)} of seed"
+        f" {seeds[seed]}, in {share_text(float(metric[at]))} of texts (value norm"
+        f" {rough(float(ratio[at]))} of the others' mean, effective rank {rough(float(rank[at]))})"
     )
 
 
 def change(shares: Mapping[str, np.ndarray]) -> str:
-    """Say how far the share (S, N, L) shrinks from the first model to the second, by seed."""
+    """Say how the share (S, N, L) changes from the first model to the second, paired by seed."""
     (name, before), (other, after) = shares.items()
     means = [x.mean((1, 2)) for x in (before, after)]
-    from_to = f"from {share_text(means[0].mean())} ({name}) to {share_text(means[1].mean())}"
-    if len(means[0]) < 2:
-        return f"Its mean share goes {from_to} ({other}); one seed says nothing about others."
+    values = f"{share_text(means[0].mean())} ({name}), {share_text(means[1].mean())} ({other})"
+    what = "the first character's share of the attention weight"
+    if len(means[0]) < LEAST_SEEDS:
+        return f"Mean of {what}: {values}; too few seeds for a verdict."
     points = mean_interval(100 * (means[1] - means[0]))
     by = f"{points.mean:+.1f} ± {points.half_width:.1f} points".replace("-", "−")
-    seeds = f"{len(means[0])} seeds, paired"
-    if abs(points.mean) <= points.half_width:
-        return f"{len(means[0])} seeds cannot show that the gate changes its mean share: {by}."
-    verb = "shrinks" if points.mean < 0 else "grows"
-    return f"Its mean share **{verb}** {from_to} ({other}): {by}, {seeds}."
+    verdict = f"It is inconclusive whether the gate changes {what}"
+    if abs(points.mean) > points.half_width:
+        verdict = f"The gate {'reduces' if points.mean < 0 else 'increases'} {what}"
+    return f"**{verdict}**: {values}, difference {by} ({len(means[0])} seeds, paired)."
 
 
 def in_text(readings: Mapping[str, Reading]) -> str:

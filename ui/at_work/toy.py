@@ -182,12 +182,15 @@ def summary(run: ToyRun) -> str:
                zip(run.request.kinds, *interval(run.sink[-1]), strict=True)}  # fmt: skip
     texts = [f"{plus_minus(mean, width, 0.0)} ({TITLES[kind]})"
              for kind, (mean, width) in by_kind.items()]  # fmt: skip
-    has = "has a sink" if by_kind["none"][0] > EPSILON else "has no sink"
+    seeds = len(run.request.seeds)
+    sunk = [f"{round(seeds * float(share))} ({TITLES[kind]})"
+            for kind, share in zip(run.request.kinds, run.sink_shares, strict=True)]  # fmt: skip
     row = run.request.kinds.index("elementwise")
     at, elsewhere = (short(float(x[-1, row].mean(dtype=float)))
                      for x in (run.gate_at_triggers, run.gate_elsewhere))  # fmt: skip
     return (
-        f"**The toy {has}**: where there is nothing to copy, the first letter gets"
+        f"**The first letter is a sink** (mean weight above {EPSILON:g} in one text) **in this"
+        f" many of {seeds} seeds**: {', '.join(sunk)}. Where there is nothing to copy it gets"
         f" {', '.join(texts)} of the weight, after {run.steps[-1]} steps. {_change(by_kind)} The"
         f" mean of the gate per channel is {at} at triggers and {elsewhere} elsewhere."
     )

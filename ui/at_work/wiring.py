@@ -57,7 +57,8 @@ def draw_wiring() -> None:
         with column:
             draw_titled((f"diagram_{name}",),
                         partial(diagram, wiring, MODELS[MODEL_OF[name]].depth),
-                        f"<b>{label(name)}</b>", feeds(name))  # fmt: skip
+                        f"<b>{label(name, whole=True)}</b>", feeds(name))  # fmt: skip
+    st.caption(section("at_work", "wiring_legend"))
 
     def of(part: str) -> dict[str, np.ndarray]:
         return {name: measured.over_seeds(MODEL_OF[name], part, seeds) for name in shown}
@@ -142,11 +143,14 @@ def gain_text(fal: PairedDifference, control: PairedDifference) -> str:
     if TOO_FEW in (word(fal, MARGIN), word(control, MARGIN)):
         return ""
     if word(fal, MARGIN) == LOWER and word(control, MARGIN) != LOWER:
-        return f"FAL is ahead of the same wiring without A1 ({difference_text(fal)}): **A1 helps**."
-    verdict = {HIGHER: "A1 does harm", HARDLY: "A1 hardly matters"}.get(
-        word(fal, MARGIN), "It is undecided whether A1 helps"
+        return (
+            "FAL has a lower loss than *parallel*, the same without A1"
+            f" ({difference_text(fal)}): **A1 reduces the loss**."
+        )
+    verdict = {HIGHER: "A1 increases the loss", HARDLY: "A1 hardly changes the loss"}.get(
+        word(fal, MARGIN), "It is inconclusive whether A1 reduces the loss"
     )
-    return f"FAL minus the same wiring without A1: {difference_text(fal)}. **{verdict}**."
+    return f"FAL minus *parallel*, the same without A1: {difference_text(fal)}. **{verdict}**."
 
 
 def blocks_text(links: Mapping[str, np.ndarray], gradients: Mapping[str, np.ndarray],
@@ -161,8 +165,8 @@ def blocks_text(links: Mapping[str, np.ndarray], gradients: Mapping[str, np.ndar
         if name != base:
             parts.append(f"{label(name)} {_ratio(of[..., 0], gradients[base][..., 0])}")
     return (
-        f"The costliest link, in nats: {', '.join(costs)}. Gradient at the first attention, over"
-        f" that of {label(base)}: {', '.join(parts)}."
+        f"The largest Δ loss of an ablated link, in nats: {', '.join(costs)}. Gradient at the"
+        f" first attention, over that of {label(base)}: {', '.join(parts)}."
     )
 
 
@@ -191,7 +195,7 @@ def curvature_text(totals: Mapping[str, np.ndarray], errors: Mapping[str, np.nda
 
 
 def time_text(times: StepTime | None) -> str:
-    """Say what side by side saves here, and what the paper says of other machines."""
+    """Say what attention and MLP in parallel save here, and what the paper says elsewhere."""
     paper = (
         f"Kim et al. report up to {PAPER_SAVED} % less training time on several GPUs and"
         f" {PAPER_THROUGHPUT} times the throughput on one. That is not measured here."
@@ -204,7 +208,7 @@ def time_text(times: StepTime | None) -> str:
     verdict = "no gain" if high >= 1 >= low else "faster" if high < 1 else "slower"
     return (
         f"On a machine with {times.cores} cores, one block takes {side} ms with attention and MLP"
-        f" side by side, {after} ms with one after the other on two cores (quotient {middle:.2f},"
+        f" in parallel, {after} ms with one after the other on two cores (quotient {middle:.2f},"
         f" quartiles {low:.2f} to {high:.2f}: **{verdict}**). {paper}"
     )
 

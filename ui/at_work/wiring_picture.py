@@ -12,17 +12,19 @@ import numpy as np
 import plotly.graph_objects as go
 
 from gating_core.language import WIRINGS, Wiring
-from ui.at_work.parts import MAGENTA, STYLES, error_bars, layer_axis, series
+from ui.at_work.parts import STYLES, error_bars, layer_axis, series
 from ui.drawing import palette
 
 DIAGRAM_PIXELS, CHART_PIXELS = 140, 220
 GREY = palette.PLANE
-OWN, FIRST = MAGENTA, palette.CLASS_COLOURS[1]  # links, as in the lesson
+OWN, FIRST = palette.PLANE, palette.CLASS_COLOURS[0]  # links: no colour of `STYLE_OF`
 STYLE_OF = dict(zip(WIRINGS, (
     *STYLES,
     (palette.CLASS_COLOURS[1], "dash", "square"),
     (palette.CLASS_COLOURS[2], "dashdot", "diamond"),
 ), strict=True))  # fmt: skip
+LONGER = {"usual": "", "fal": ": First Attentions Last", "fal_plus": ": A and A1",
+          "parallel": " attention and MLP"}  # fmt: skip
 BUS = 2.5  # height of the first attention's link; the stream is at 0
 HALF_WIDTH, HALF_HEIGHT = 0.19, 0.32  # of a box
 
@@ -133,9 +135,10 @@ def curvature_chart(
     return _by_block(traces, "∫|K| dA", totals)
 
 
-def label(name: str) -> str:
-    """Return the short name of a wiring."""
-    return {"usual": "usual", "parallel": "side by side"}.get(name, WIRINGS[name].title)
+def label(name: str, *, whole: bool = False) -> str:
+    """Return the short name of a block topology, or the ``whole`` one."""
+    short = {"usual": "standard", "parallel": "parallel"}.get(name, WIRINGS[name].title)
+    return f"{short}{LONGER[name]}" if whole else short
 
 
 def _by_block(

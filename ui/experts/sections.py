@@ -117,7 +117,7 @@ def _draw_null_directions() -> None:
     st.caption(f"{own}{section('experts', 'not_said')}")
     with st.container(horizontal=True):
         draw_explanation("experts", "undecidable directions", "counts",
-                         **words.counts_fields(selection, shown))  # fmt: skip
+                         **words.counts_fields(selection, counts))  # fmt: skip
         draw_explanation("experts", "the move", "moves", sentence=sentence,
                          distance=short(selection.distance))  # fmt: skip
         draw_csv("Counts", lambda: words.counts_rows(counts))

@@ -204,10 +204,32 @@ def gap_alt(directions: Undecidable) -> str:
     )
 
 
-def counts_fields(selection: ExpertsSelection, directions: Undecidable) -> dict[str, object]:
+def fewer_text(counts: Counts) -> str:
+    """Say which gates leave fewer directions non-identifiable than no gate does."""
+    plain = counts[None]
+    unclear = [setting_text(setting) for setting, each in counts.items() if not each.clear]
+    if not plain.clear:
+        return "Without a gate the count is inconclusive, so gates cannot be compared with it."
+    fewer = [f"*{setting_text(setting)}* ({each.count})" for setting, each in counts.items()
+             if each.clear and each.count < plain.count]  # fmt: skip
+    text = (
+        f"No gate leaves fewer directions non-identifiable than the model without one"
+        f" ({plain.count})."
+    )
+    if fewer:
+        text = (
+            f"Fewer directions are non-identifiable than without a gate ({plain.count}) with"
+            f" {', '.join(fewer)}."
+        )
+    return f"{text} Inconclusive: {', '.join(unclear)}." if unclear else text
+
+
+def counts_fields(selection: ExpertsSelection, counts: Counts) -> dict[str, object]:
     """Return the numbers of the counts' explanation."""
+    directions = counts[selection.gate_setting]
     smallest, null = directions.ends
     return {
+        "fewer": fewer_text(counts),
         "count": directions.count, "parameters": len(directions.singular_values),
         "theory": directions.theory,
         "smallest": short(smallest), "null": short(null), "dim": selection.model_dim,

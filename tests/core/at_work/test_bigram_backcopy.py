@@ -3,7 +3,14 @@
 import pytest
 import torch
 
-from gating_core.at_work import KINDS, ToyRequest, ToyTraining, draw_texts
+from gating_core.at_work import (
+    EPSILON,
+    KINDS,
+    ToyRequest,
+    ToyTraining,
+    draw_texts,
+    load_toy,
+)
 from gating_core.at_work.toy import ToyLayers
 
 SMALL = ToyRequest(seeds=(0, 1), steps=3, batch=4, length=9, letters=8, width=6)
@@ -28,6 +35,14 @@ def test_after_a_trigger_the_letter_before_it_comes_again():
     again = draw_texts(request, "test", 50)
     assert torch.equal(again.letters, texts.letters)
     assert not torch.equal(draw_texts(request, "train", 50).letters, texts.letters)
+
+
+def test_seeds_with_a_sink_are_counted_by_the_published_metric():
+    run = load_toy()
+    T = run.weights.shape[-1]
+    first = [[sum(map_[i][0] for i in range(T)) / T > EPSILON for map_ in kind]
+             for kind in run.weights.tolist()]  # fmt: skip
+    assert run.sink_shares.tolist() == [sum(seeds) / len(seeds) for seeds in first]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,6 +12,7 @@ from gating_core.at_work import (
     gated_map_singular_values,
     map_singular_values,
     output_singular_values,
+    rank_ratio,
     value_output_maps,
 )
 from gating_core.at_work.rank import ranks
@@ -46,6 +47,18 @@ def record(model):
     records = []
     model(TEXT, records=records)
     return records[1].attention
+
+
+def test_ranks_of_other_models_are_compared_by_their_means_over_heads():
+    others = np.array([[[2.0, 6.0]], [[1.0, 3.0]]])  # means 4 and 2
+    ranks = np.array([[[1.0, 5.0]], [[2.0, 3.0]]])  # means 3 and 2.5
+    found = rank_ratio(ranks, others)
+    assert found.mean == pytest.approx((0.75 + 1.25) / 2)
+    assert found.half_width == pytest.approx(12.706205 * 0.25, rel=1e-6)  # t of one degree
+    assert rank_ratio(others, others).half_width == 0
+    assert rank_ratio(ranks[..., ::-1], others).mean == pytest.approx(
+        found.mean
+    )  # heads in any order
 
 
 def test_the_effective_rank_counts_equal_singular_values():

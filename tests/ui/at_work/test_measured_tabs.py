@@ -61,28 +61,52 @@ def test_a_rule_chooses_the_head(ranks):
 
 
 @pytest.mark.parametrize(("ends", "word"), [
-    ((1.01, 1.2), "raises"), ((0.8, 0.99), "lowers"), ((0.9, 1.1), "undecided"),
-    ((1.0, 1.1), "undecided"), ((1.0, 1.0), "undecided"),
+    ((1.01, 1.2), "raises"), ((0.8, 0.99), "lowers"), ((0.9, 1.1), "inconclusive"),
+    ((1.0, 1.1), "inconclusive"), ((1.0, 1.0), "inconclusive"),
 ])  # fmt: skip
 def test_a_rank_is_raised_only_beyond_its_interval(ends, word):
     assert rank.word(*ends) == word
 
 
+@pytest.mark.parametrize(("factors", "says"), [
+    ((1.2, 1.3, 1.25), "**The gate increases the effective rank of head outputs before W_O**: 1.2"),
+    ((0.8, 0.7, 0.75), "**The gate reduces the effective rank of head outputs before W_O**: 0.7"),
+    ((0.8, 1.3, 1.0), "**It is inconclusive how the gate changes the effective rank of head"),
+    ((1.2, 1.3), "too few seeds for a verdict"),
+])  # fmt: skip
+def test_ranks_are_compared_with_those_of_models_without_a_gate(ranks, factors, says):
+    """What happens inside the gated model, whose rank before the gate may be lower, is another."""
+    ungated = np.stack([ranks["ranks.outputs"]] * len(factors))
+    ungated[:, 1] = ungated[:, 0]
+    gated = ungated * np.array([[0.5] * len(factors), factors, factors]).T[..., None, None]
+    assert says in rank.against_ungated(gated, ungated)
+    assert rank.summary(ranks, gated, ungated, 7).startswith(rank.against_ungated(gated, ungated))
+
+
+def test_the_page_gives_the_shipped_ratios_of_gated_to_ungated_models():
+    for name, mixed, projected in (
+        ("G1, per channel", "1.27 ± 0.05", "1.58 ± 0.14"),
+        ("G1, per head", "0.768 ± 0.044", "0.73 ± 0.08"),
+    ):
+        text = said(open_page(PAGE, tab_at_work=RANK, gated_at=name), "**The gate")
+        assert f"before W_O**: {mixed} times that of models without a gate" in text
+        assert f"and {projected} times after W_O" in text
+
+
 def test_the_summary_counts_heads_and_never_claims_a_rank_above_d(ranks):
     outputs = ranks["ranks.outputs"]
-    text = rank.summary(ranks, outputs[None], 7)
-    assert "**The gate raises the effective rank in 2, lowers the effective rank in 1, does" in text
-    assert "neither for certain in 1 of 4 heads**" in text
+    text = rank.summary(ranks, outputs[None], outputs[None], 7)
+    assert (
+        "Within this model the gate raises it in 2, lowers it in 1, is inconclusive in 1 of 4"
+        in text
+    )
     assert "most lifted is 1.1 (1.00 → 3.00), least lifted is 2.2 (3.00 → 2.00)" in text
     assert "over 7 texts" in text
     assert f"{(3 + 1.5 + 1 + 2 / 3) / 4:.3f}" in text
     assert "No rank lies above d = 4, and none can" in text
     # A number that algebra forbids would be said, not hidden.
     wrong = ranks | {"ranks.outputs": outputs + 2}
-    assert "6 lie above d" not in rank.summary(wrong, outputs[None], 7)
-    assert "above d = 4, and none can" not in rank.summary(wrong, outputs[None], 7)
-    three = np.stack([outputs, outputs, outputs + 0.1])
-    assert "(mean of heads, 3 seeds)" in rank.summary(ranks, three, 7)
+    assert "above d = 4, and none can" not in rank.summary(wrong, outputs[None], outputs[None], 7)
 
 
 def test_the_reason_has_the_numbers_of_its_head(ranks):
@@ -143,9 +167,12 @@ def test_bins_off_the_diagonal_are_counted():
     bins = np.array([[0.2, 0.5, 0.9], [0.2, 0.3, 0.6], [9, 9, 9]])
     ends = np.array([bins[1] - 0.05, bins[1] + 0.05])
     text = confidence.diagram_text(bins, ends)
-    assert text == "2 of 3 bins lie off the diagonal, mostly too sure"
-    assert "not sure enough" in confidence.diagram_text(np.roll(bins, 1, 0)[[2, 1, 0]] * 0 + [
-        [0.2], [0.9], [9]], np.array([[0.8] * 3, [1.0] * 3]))  # fmt: skip
+    assert text == "2 of 3 bins lie off the diagonal, 2 of them overconfident"
+    under = confidence.diagram_text(bins, np.array([bins[0] + 0.01, bins[0] + 0.1]))
+    assert under == "3 of 3 bins lie off the diagonal, 3 of them underconfident"
+    one_each = np.array([bins[0] - [0.1, -0.05, 0.2], bins[0] + [0.1, 0.1, -0.1]])
+    tie = confidence.diagram_text(bins, one_each)
+    assert tie == "2 of 3 bins lie off the diagonal, as many overconfident as underconfident"
     right = confidence.diagram_text(bins[[0, 0, 2]], np.array([bins[0] - 1, bins[0] + 1]))
     assert right == "0 of 3 bins lie off the diagonal"
     chart = reliability_chart([("a", bins, ends)], 300)
@@ -171,12 +198,15 @@ def test_diagrams_follow_the_table():
     for name, row in WIRINGS.items():
         chart = wiring_picture.diagram(row, 3)
         colours = [note.arrowcolor for note in chart.layout.annotations]
-        assert colours.count(wiring_picture.OWN) == (3 if row.reads_own else 1)
+        own = 3 if row.reads_own else 1
+        assert colours.count(wiring_picture.OWN) == own + 1  # the last is the stream's
         assert colours.count(wiring_picture.FIRST) == (2 if row.reads_first else 0)
         boxes = [shape for shape in chart.layout.shapes if shape.type == "rect"]
         assert [box.label.text for box in boxes] == ["A1", "M1", "A2", "M2", "A3", "M3"]
         same_time = boxes[2].x0 == boxes[3].x0
         assert same_time != row.reads_own
+        series = {colour for colour, *_ in wiring_picture.STYLE_OF.values()}
+        assert not series & {wiring_picture.OWN, wiring_picture.FIRST}  # a colour means one thing
         text = wiring.feeds(name)
         assert ("A of its block" in text, "A1" in text) == (row.reads_own, row.reads_first)
 
@@ -184,17 +214,17 @@ def test_diagrams_follow_the_table():
 def test_losses_have_verdicts_and_a1_is_credited_only_where_the_control_is_not_ahead():
     losses = {"usual": np.array([1.3, 1.3, 1.3]), "fal": np.array([1.2, 1.2, 1.2])}
     text = wiring.loss_text(losses, {"fal": difference([-0.1] * 3, 0.02)}, "usual")
-    assert "usual 1.300 nats" in text
+    assert "standard 1.300 nats" in text
     assert "FAL **lower** (−0.10 ± 0.02)" in text
     few = wiring.loss_text(losses, {"fal": difference([-0.1] * 2, 0.02)}, "usual")
     assert "no verdict" in few
     assert "**lower**" not in few
     down, same = difference([-0.1] * 3, 0.02), difference([0.0] * 3, 0.005)
-    assert "**A1 helps**" in wiring.gain_text(down, same)
-    assert "**It is undecided whether A1 helps**" in wiring.gain_text(down, down)
-    assert "**A1 hardly matters**" in wiring.gain_text(same, same)
-    assert "**A1 does harm**" in wiring.gain_text(difference([0.1] * 3, 0.02), same)
-    assert "**It is undecided" in wiring.gain_text(difference([0.1] * 3, 0.2), same)
+    assert "**A1 reduces the loss**" in wiring.gain_text(down, same)
+    assert "**It is inconclusive whether A1 reduces the loss**" in wiring.gain_text(down, down)
+    assert "**A1 hardly changes the loss**" in wiring.gain_text(same, same)
+    assert "**A1 increases the loss**" in wiring.gain_text(difference([0.1] * 3, 0.02), same)
+    assert "**It is inconclusive" in wiring.gain_text(difference([0.1] * 3, 0.2), same)
     assert wiring.gain_text(difference([-0.1], 0.02), same) == ""
 
 
@@ -206,13 +236,12 @@ def test_blocks_are_compared_with_the_usual_wiring():
         {"usual": gradients, "fal": 2 * gradients},
         "usual",
     )
-    assert "usual 0.5 (block 2), FAL 0.05 (block 2)" in text
-    assert "over that of usual: FAL 2" in text
-    assert "usual ×" not in text
+    assert "standard 0.5 (block 2), FAL 0.05 (block 2)" in text
+    assert "over that of standard: FAL 2" in text
     totals = {"usual": np.array([[1.0, 3.0]]), "fal": np.array([[1.0, 2.0], [1.0, 2.2]])}
     errors = {name: np.full_like(of, 0.1) for name, of in totals.items()}
     text = wiring.curvature_text(totals, errors, complete=False)
-    assert "usual 3.0 ± 0.1" in text
+    assert "standard 3.0 ± 0.1" in text
     assert "lower estimates" in text
     assert "lower estimates" not in wiring.curvature_text(totals, errors, complete=True)
 
@@ -241,6 +270,14 @@ def test_charts_of_blocks_have_a_line_a_wiring():
 
 
 # --- The page -------------------------------------------------------------------------------------
+
+
+def test_abbreviations_of_the_diagrams_are_expanded_beside_them():
+    app = open_page(PAGE, tab_at_work=WIRING)
+    legend = next(c.value for c in app.caption if c.value.startswith("A: attention. M: MLP."))
+    for part in ("*FAL*, First Attentions Last", "*FAL+*", "A1, the first block's attention"):
+        assert part in legend
+    assert "First Attentions Last" in figure(app, "diagram_fal")["layout"]["title"]["text"]
 
 
 @pytest.mark.parametrize("tab", [RANK, CONFIDENCE, WIRING])

@@ -236,6 +236,23 @@ def test_few_tokens_are_why_more_is_undecidable():
     assert "Theory and count agree" in sentence(app)
 
 
+@pytest.mark.parametrize(("sizes", "said"), [
+    ({"model_dim": 8, "value_count": 2}, "fewer directions are non-identifiable than without a gate"
+     " (56) with *G1, per channel* (24), *G1, per head* (48), *G2, per channel* (24), *G2, per"
+     " head* (48)."),
+    ({}, "fewer directions are non-identifiable than without a gate (8) with *G1, per channel* (4),"
+     " *G2, per channel* (4)."),
+    ({"heads": 4}, "no gate leaves fewer directions non-identifiable than the model without one"
+     " (4)."),
+])  # fmt: skip
+def test_gates_with_fewer_directions_are_those_that_are_counted(sizes, said):
+    counts = measured.counts(replace(FIRST, **sizes))
+    assert words.fewer_text(counts).lower() == said.lower()
+    blurred = replace(counts[None], singular_values=np.array([1.0, 2e-12, 5e-13]))
+    assert "cannot be compared" in words.fewer_text({**counts, None: blurred})
+    assert "Inconclusive: G5, per head" in words.fewer_text({**counts, ("G5", "headwise"): blurred})
+
+
 def test_disagreement_and_gaps_that_are_none_would_be_said():
     counts = measured.counts(FIRST)
     wrong = {place: replace(found, theory=5) if place is None else found
