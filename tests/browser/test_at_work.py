@@ -15,7 +15,8 @@ RANK, GATES, CONFIDENCE, WIRING, WRITE = (
 )
 FRONT = ".st-key-front-1"
 STATES = {  # what is read there, how many charts there are, and what else is on the first screen
-    "": ("The gate reduces the first", 3, FRONT), "specimen=a+toy": ("The first letter is a sink", 4, FRONT),
+    "": ("The gate reduces the first", 3, FRONT),
+    "specimen=a+toy": ("The first letter is a sink", 4, FRONT),
     RANK: ("No rank lies above", 2, FRONT), GATES: ("The gates are", 3, FRONT),
     CONFIDENCE: ("With the gate, paired over", 3, FRONT),
     WIRING: ("Loss after equally many", 8),

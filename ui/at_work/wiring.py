@@ -53,12 +53,6 @@ def draw_wiring() -> None:
     if len(shown) < 2 or not seeds:
         st.info(section("at_work", "no_wirings"))
         return
-    for column, (name, wiring) in zip(st.columns(len(WIRINGS)), WIRINGS.items(), strict=True):
-        with column:
-            draw_titled((f"diagram_{name}",),
-                        partial(diagram, wiring, MODELS[MODEL_OF[name]].depth),
-                        f"<b>{label(name, whole=True)}</b>", feeds(name))  # fmt: skip
-    st.caption(section("at_work", "wiring_legend"))
 
     def of(part: str) -> dict[str, np.ndarray]:
         return {name: measured.over_seeds(MODEL_OF[name], part, seeds) for name in shown}
@@ -84,6 +78,13 @@ def draw_wiring() -> None:
         "blocks": blocks_text(links, gradients, BASE),
         "curvature": curvature_text(totals, errors, complete),
     }  # fmt: skip
+    st.markdown(f"{sentences['loss']} {sentences['gain']}")
+    for column, (name, wiring) in zip(st.columns(len(WIRINGS)), WIRINGS.items(), strict=True):
+        with column:
+            draw_titled((f"diagram_{name}",),
+                        partial(diagram, wiring, MODELS[MODEL_OF[name]].depth),
+                        f"<b>{label(name, whole=True)}</b>", feeds(name))  # fmt: skip
+    st.caption(section("at_work", "wiring_legend"))
     charts = (
         ("wiring_loss", "loss", partial(loss_chart, loss)),
         ("wiring_links", "blocks", partial(block_chart, links, "nats", "%{y:.4f} nats")),
@@ -95,8 +96,7 @@ def draw_wiring() -> None:
         with column:
             draw_titled((name, *seeds), make, section("at_work", f"head_{name}"),
                         sentences[sentence])  # fmt: skip
-    texts = [*sentences.values(), time_text(load_times())]
-    st.markdown(" ".join(filter(None, texts)))
+    st.markdown(f"{sentences['blocks']} {sentences['curvature']} {time_text(load_times())}")
     with st.container(horizontal=True):
         draw_explanation("wiring", "wiring", before=BEFORE, corners=", ".join(CORNERS),
                          margin=f"{MARGIN:g}", texts=gradients[BASE].shape[1])  # fmt: skip
