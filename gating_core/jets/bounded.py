@@ -286,6 +286,12 @@ def value_of(x: Any) -> Any:
     return x.value if isinstance(x, Bounded) else x
 
 
+def exactly_infinite(x: Bounded) -> torch.Tensor:
+    """Where ``x`` is infinite without an error, as a mask is: not by overflow."""
+    infinite = x.value.isinf()
+    return infinite if x.error is None else infinite & (x.error == 0)
+
+
 def _sum(value: torch.Tensor, *terms: Any) -> Bounded:
     """``value``, the sum or difference of two ``terms``, with its error."""
     out = Bounded(value)

@@ -64,6 +64,25 @@ def where(condition: torch.Tensor, a: Array, b: Array) -> Array:
     return Bounded(values, torch.where(condition, a._error_or_zero(), b._error_or_zero()))
 
 
+def put(x: Array, index: Any, y: Array) -> Array:
+    """A copy of ``x`` with ``y`` in the place of ``x[index]``."""
+
+    def written(parts: list[torch.Tensor]) -> torch.Tensor:
+        out = parts[0].clone()
+        out[index] = parts[1]
+        return out
+
+    if isinstance(x, TaylorModel) or isinstance(y, TaylorModel):
+        return combined([z if isinstance(z, Bounded) else Bounded(z) for z in (x, y)], written)
+    value = written([value_of(x), value_of(y)])
+    if not isinstance(x, Bounded):
+        return value
+    y = bounded(y, x)
+    if x.error is None and y.error is None:
+        return Bounded(value)
+    return Bounded(value, written([x._error_or_zero(), y._error_or_zero()]))
+
+
 def join(parts: list, dim: int, how: Callable = torch.cat) -> Array:
     """``torch.cat`` or ``torch.stack`` for tensors and bounded tensors."""
     if any(isinstance(part, TaylorModel) for part in parts):

@@ -22,7 +22,7 @@ Ball = tuple[torch.Tensor, torch.Tensor]
 
 def _ends(centre: torch.Tensor, radius: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The ends of a ball, rounded outwards."""
-    slack = 2 * U * (centre.abs() + radius)
+    slack = 2 * U * centre.abs() + 2 * U * radius  # their sum may overflow
     return centre - radius - slack, centre + radius + slack
 
 

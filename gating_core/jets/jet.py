@@ -5,7 +5,9 @@ axis comes first, the tensor's own axes after it. ``second`` is ``None`` while t
 in the coordinates, ``first`` while it is constant: then nothing is computed for them. Components
 are plain tensors, or `Bounded` ones that carry rounding errors; the rules do not know which.
 
-A rule is found by the operation's name (``exp`` serves ``torch.exp`` and ``Tensor.exp``).
+A rule is found by the operation's name (``exp`` serves ``torch.exp`` and ``Tensor.exp``). An
+operation in place (``exp_``, ``+=``, assignment to a slice) is that rule, and then an update of the
+jet by `in_place`.
 Source: Griewank & Walther, *Evaluating Derivatives*, 2nd ed., chapter 13 (Taylor arithmetic).
 """
 
@@ -21,10 +23,15 @@ import torch
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.carrier import Carrier
 from gating_core.jets.elementary import Array
+from gating_core.jets.hulls import U
 
 
 class MissingRule(TypeError):
     """An operation was applied to a jet that has no rule for it."""
+
+
+class PlainTarget(MissingRule):
+    """A jet is to be written into a plain tensor, which cannot hold it."""
 
 
 @cache
@@ -39,12 +46,19 @@ def pair_index(k: int, i: int, j: int) -> int:
 
 
 class Jet(Carrier):
-    """A tensor with its derivatives; behaves like a tensor in the operations that have rules.
-
-    In-place operators have no rules: other references to the jet would not see the change.
-    """
+    """A tensor with its derivatives; behaves like a tensor in the operations that have rules."""
 
     __array_ufunc__ = None  # NumPy leaves `array * jet` to the jet
+
+    # What modules ask of a tensor before they compute.
+    is_nested = is_sparse = is_quantized = is_mkldnn = is_meta = requires_grad = False
+    is_cuda = is_mps = is_xpu = is_leaf = False
+    is_cpu = True
+    layout = torch.strided
+    grad = grad_fn = None
+
+    views: list | None = None  # weak references to the jets of which a change is one of this jet
+    origin: tuple | None = None  # the jet of which this is a part, and the index of that part
 
     def __init__(
         self, value: Array, first: Array | None = None, second: Array | None = None, *, k: int
@@ -70,10 +84,6 @@ class Jet(Carrier):
             return Jet(Bounded(value, radius), Bounded(first), k=k)
         return Jet(value, first, k=k)
 
-    @property
-    def requires_grad(self) -> bool:
-        return False
-
     def __iter__(self):  # noqa: ANN204
         return iter(apply("unbind", (self,), {}))
 
@@ -98,10 +108,10 @@ def _operator(name: str) -> Callable:
 _OPERATORS = (
     "add radd sub rsub mul rmul truediv rtruediv matmul rmatmul pow rpow neg abs mod floordiv"
     " getitem setitem eq ne lt le gt ge iadd isub imul itruediv imatmul ipow"
-)
+).split()
 
 
-for _name in _OPERATORS.split():
+for _name in _OPERATORS:
     setattr(Jet, f"__{_name}__", _operator(f"__{_name}__"))
 
 
@@ -122,6 +132,7 @@ ALIASES = {
     "concatenate": "cat",
     "arctan": "atan",
     "view": "reshape",
+    "mv": "matmul",
 }
 
 RULES: dict[str, Callable] = {}
@@ -135,11 +146,34 @@ def rule_name(function_name: str) -> str:
 
 def apply(name: str, args: tuple, kwargs: dict) -> Any:
     """Apply the operation called ``name`` to arguments of which at least one is a jet."""
-    name = rule_name(name)
-    if name not in RULES:
-        raise MissingRule(f"no jet rule for {name}")
     with torch._C.DisableTorchFunction():  # not to follow a rule's own torch calls
+        return apply_rule(rule_name(name), args, kwargs)
+
+
+def written_by(name: str, inplace: bool = False) -> str:
+    """Return the rule whose result the operation called ``name`` writes into its target, or ""."""
+    if name == "setitem" or inplace:
+        return name
+    if name in _OPERATORS and name[0] == "i":
+        return ALIASES.get(name[1:], name[1:])
+    return rule_name(name[:-1]) if name.endswith("_") and rule_name(name[:-1]) in RULES else ""
+
+
+def apply_rule(name: str, args: tuple, kwargs: dict) -> Any:
+    """Apply the rule called ``name``, in place where the operation is."""
+    inplace = kwargs.get("inplace", False)
+    if "inplace" in kwargs:
+        kwargs = {key: value for key, value in kwargs.items() if key != "inplace"}
+    written = "" if name in RULES and name != "setitem" and not inplace else (
+        written_by(name, inplace)
+    )  # fmt: skip
+    if (written or name) not in RULES:
+        raise MissingRule(f"no rule for {name}")
+    if not written:
         return RULES[name](*args, **kwargs)
+    if not isinstance(args[0], Jet):
+        raise PlainTarget(f"{name} of a jet into a plain tensor")
+    return RULES["change"](args[0], RULES[written](*args, **kwargs))
 
 
 def rule(*names: str) -> Callable[[Callable], Callable]:
@@ -150,6 +184,49 @@ def rule(*names: str) -> Callable[[Callable], Callable]:
         return function
 
     return enter
+
+
+COMPOSED: dict[str, Callable] = {}
+
+
+def composed(*names: str, for_tensors: bool = True) -> Callable[[Callable], Callable]:
+    """Enter a composition of other operations into the table, where its tensors become jets.
+
+    A function that takes tensors as well also serves `torch.func`, in place of a fused operation
+    that torch cannot differentiate twice, or not correctly.
+    """
+
+    def enter(function: Callable) -> Callable:
+        def on_jets(*args: Any, **kwargs: Any) -> Any:
+            flat = [*args, *kwargs.values()]
+            flat += [x for part in flat if isinstance(part, list | tuple) for x in part]
+            model = next(x for x in flat if isinstance(x, Jet))
+
+            def carried(x: Any) -> Any:
+                if isinstance(x, list | tuple):
+                    return type(x)(map(carried, x)) if type(x) in (list, tuple) else x
+                floating = isinstance(x, torch.Tensor) and x.is_floating_point()
+                return promote(x, model) if floating else x
+
+            return function(*map(carried, args), **{k: carried(x) for k, x in kwargs.items()})
+
+        RULES.update(dict.fromkeys(names, on_jets))
+        COMPOSED.update(dict.fromkeys(names if for_tensors else (), function))
+        return function
+
+    return enter
+
+
+def call(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Apply the operation called ``name`` to tensors or to jets."""
+    flat = [x for part in args for x in (part if isinstance(part, list | tuple) else [part])]
+    if any(isinstance(x, Jet) for x in flat):
+        return apply(name, args, kwargs)
+    return (
+        COMPOSED[name](*args, **kwargs)
+        if name in COMPOSED
+        else getattr(torch, name)(*args, **kwargs)
+    )
 
 
 # --- Parts of rules -------------------------------------------------------------------------------
@@ -218,3 +295,11 @@ def exact_number(x: Any) -> Any:
     if isinstance(x, int) and not isinstance(x, bool) and abs(x) > 2**53:
         raise MissingRule(f"{x} is too large for float64 to hold exactly")
     return x
+
+
+def rounded(number: float, like: Jet | torch.Tensor) -> Any:
+    """Return a number that is only the nearest one to what is meant, such as pi, with its error."""
+    if not isinstance(like, Jet) or not isinstance(like.value, Bounded):
+        return number
+    value = torch.tensor(number, dtype=like.dtype)
+    return Jet(Bounded(value, U * value.abs()), k=like.k)

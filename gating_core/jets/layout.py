@@ -9,14 +9,17 @@ from typing import Any
 import torch
 
 from gating_core.jets.bounded import Bounded, value_of
-from gating_core.jets.elementary import join, where
+from gating_core.jets.elementary import join, put, where
+from gating_core.jets.in_place import part_of, view_of
 from gating_core.jets.jet import (
     RULES,
     Jet,
     MissingRule,
     apply,
     broadcast,
+    call,
     components,
+    composed,
     each,
     filled,
     grow,
@@ -36,62 +39,189 @@ def _sizes(args: tuple) -> tuple[int, ...]:
 
 
 @rule("reshape")
+@view_of
 def _reshape(jet: Jet, *shape: Any) -> Jet:
     return each(jet, lambda c, lead: c.reshape(*c.shape[:lead], *_sizes(shape)))
 
 
 @rule("expand")
+@view_of
 def _expand(jet: Jet, *shape: Any) -> Jet:
     return grow(jet, tuple(_sizes(shape)))
 
 
 @rule("permute")
+@view_of
 def _permute(jet: Jet, *dims: Any) -> Jet:
     order = [d % jet.ndim for d in _sizes(dims)]
     return each(jet, lambda c, lead: c.permute(*range(lead), *(d + lead for d in order)))
 
 
 @rule("transpose")
+@view_of
 def _transpose(jet: Jet, dim0: int, dim1: int) -> Jet:
     return each(jet, lambda c, lead: c.transpose(_axis(dim0, lead), _axis(dim1, lead)))
 
 
 @rule("movedim")
+@view_of
 def _movedim(jet: Jet, source: int, destination: int) -> Jet:
     return each(jet, lambda c, lead: c.movedim(_axis(source, lead), _axis(destination, lead)))
 
 
 @rule("flatten")
+@view_of
 def _flatten(jet: Jet, start_dim: int = 0, end_dim: int = -1) -> Jet:
     return each(jet, lambda c, lead: c.flatten(_axis(start_dim, lead), _axis(end_dim, lead)))
 
 
 @rule("unflatten")
+@view_of
 def _unflatten(jet: Jet, dim: int, sizes: tuple[int, ...]) -> Jet:
     return each(jet, lambda c, lead: c.unflatten(_axis(dim, lead), sizes))
 
 
 @rule("unsqueeze")
+@view_of
 def _unsqueeze(jet: Jet, dim: int) -> Jet:
     return each(jet, lambda c, lead: c.unsqueeze(_axis(dim, lead)))
 
 
 @rule("squeeze")
+@view_of
 def _squeeze(jet: Jet, dim: int) -> Jet:
     return each(jet, lambda c, lead: c.squeeze(_axis(dim, lead)))
-
-
-@rule("select")
-def _select(jet: Jet, dim: int, index: int) -> Jet:
-    return each(jet, lambda c, lead: c.select(_axis(dim, lead), index))
 
 
 @rule("getitem")
 def _getitem(jet: Jet, index: Any) -> Jet:
     index = index if isinstance(index, tuple) else (index,)
-    if sum(isinstance(i, torch.Tensor | list) for i in index) > 1:
-        raise MissingRule("several index arrays at once")
-    return each(jet, lambda c, lead: c[(slice(None),) * lead + index])
+    if any(isinstance(i, Jet) for i in index):
+        raise MissingRule("an index that varies")
+    arrays = [i for i in index if isinstance(i, torch.Tensor | list)]
+    if len(arrays) > 1:  # where their axes go depends on what stands before them
+        parts: list[Any] = [
+            c if i == 0 or c is None else c.unbind(0) for i, c in enumerate(components(jet))
+        ]
+        rows: list[Any] = [parts[0][index]]
+        rows += [None if p is None else join([x[index] for x in p], 0, torch.stack)
+                 for p in parts[1:]]  # fmt: skip
+        return Jet(*rows, k=jet.k)
+    out = each(jet, lambda c, lead: c[(slice(None),) * lead + index])
+    return out if arrays else part_of(jet, index, out)
+
+
+@rule("setitem")
+def _setitem(jet: Jet, index: Any, new: Any) -> Jet:
+    """The jet after an assignment to ``jet[index]``."""
+    index = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(i, Jet) for i in index):
+        raise MissingRule("an index that varies")
+    region, new = value_of(jet.value)[index].shape, promote(new, jet)
+    while new.ndim > len(region) and new.shape[0] == 1:
+        new = each(new, lambda c, lead: c.select(lead, 0))
+    new = grow(new, tuple(region))
+    parts: list[Any] = [put(jet.value, index, new.value)]
+    for order in ("first", "second"):
+        if getattr(jet, order) is None and getattr(new, order) is None:
+            parts.append(None)
+            continue
+        pairs = zip(filled(jet, order).unbind(0), filled(new, order).unbind(0), strict=True)
+        parts.append(join([put(x, index, y) for x, y in pairs], 0, torch.stack))
+    return Jet(*parts, k=jet.k)
+
+
+@rule("select")
+def _select(jet: Jet, dim: int, index: int) -> Jet:
+    return _getitem(jet, (slice(None),) * (dim % jet.ndim) + (index,))
+
+
+@rule("narrow")
+def _narrow(jet: Jet, dim: int, start: int, length: int) -> Jet:
+    return _getitem(jet, (slice(None),) * (dim % jet.ndim) + (slice(start, start + length),))
+
+
+@rule("index_select")
+def _index_select(jet: Jet, dim: int, index: torch.Tensor) -> Jet:
+    return _getitem(jet, (slice(None),) * (dim % jet.ndim) + (index,))
+
+
+@rule("flip")
+def _flip(jet: Jet, *dims: Any) -> Jet:
+    axes = [d % jet.ndim for d in _sizes(dims)]
+    return each(jet, lambda c, lead: c.flip([d + lead for d in axes]))
+
+
+@rule("expand_as")
+def _expand_as(jet: Jet, other: Any) -> Jet:
+    return _expand(jet, *other.shape)
+
+
+@composed("repeat_interleave", for_tensors=False)
+def repeat_interleave(x: Any, repeats: int, dim: int | None = None, **options: Any) -> Any:
+    """Repeat every entry along an axis, as often as a number or a tensor (length) says."""
+    x, dim = (x.flatten(), 0) if dim is None else (x, dim % x.ndim)
+    if isinstance(repeats, torch.Tensor):
+        index = torch.arange(x.shape[dim]).repeat_interleave(repeats.expand(x.shape[dim]))
+        return x.index_select(dim, index)
+    wide = x.unsqueeze(dim + 1).expand(*x.shape[: dim + 1], repeats, *x.shape[dim + 1 :])
+    return wide.flatten(dim, dim + 1)
+
+
+@rule("broadcast_tensors")
+def _broadcast_tensors(*tensors: Any) -> tuple[Jet, ...]:
+    model = next(x for x in tensors if isinstance(x, Jet))
+    jets = [promote(x, model) for x in tensors]
+    shape = broadcast(*(x.shape for x in jets))
+    return tuple(_expand(x, *shape) for x in jets)
+
+
+@rule("repeat")
+def _repeat(jet: Jet, *sizes: Any) -> Jet:
+    times = _sizes(sizes)
+    jet = grow(jet, (1,) * (len(times) - jet.ndim) + tuple(jet.shape))
+    for dim, count in enumerate(times):
+        if count != 1:
+            jet = RULES["cat"]([jet] * count, dim) if count else _narrow(jet, dim, 0, 0)
+    return _same(jet)
+
+
+@rule("embedding")
+def _embedding(
+    index: torch.Tensor, weight: Jet, padding_idx: Any = None, max_norm: Any = None, *args: Any,
+    **options: Any,
+) -> Jet:  # fmt: skip
+    if max_norm is not None or isinstance(index, Jet):
+        raise MissingRule("embedding with max_norm")
+    return _getitem(weight, index)
+
+
+def _triangle(name: str) -> None:
+    @rule(name)
+    def cut(jet: Jet, diagonal: int = 0) -> Jet:
+        kept = getattr(torch.ones(jet.shape[-2:], dtype=torch.bool), name)(diagonal)
+        return _where(kept, jet, 0.0)
+
+
+_triangle("tril")
+_triangle("triu")
+
+
+@composed("cumsum", for_tensors=False)
+def cumsum(x: Any, dim: int, **options: Any) -> Any:
+    """Partial sums along an axis."""
+    upper = torch.ones(x.shape[dim], x.shape[dim], dtype=x.dtype).triu()
+    return (x.movedim(dim, -1) @ upper).movedim(-1, dim)
+
+
+@composed("cumprod")
+def cumprod(x: Any, dim: int, **options: Any) -> Any:
+    """Partial products along an axis, one after the other: right also where a factor is zero."""
+    first, *others = x.unbind(dim)
+    products = [first]
+    for factor in others:
+        products.append(products[-1] * factor)
+    return call("stack", products, dim)
 
 
 @rule("gather")
@@ -102,32 +232,53 @@ def _gather(jet: Jet, dim: int, index: torch.Tensor) -> Jet:
     )
 
 
-def _pieces(name: str) -> None:
-    """A rule for an operation that takes a tensor apart."""
-
-    @rule(name)
-    def taken_apart(jet: Jet, *args: Any, dim: int | None = None) -> tuple[Jet, ...]:
-        needed = 0 if name == "unbind" else 1
-        args, dim = args[:needed], (args[needed] if len(args) > needed else dim or 0)
-        parts: list[Any] = [
-            None if c is None else getattr(c, name)(*args, _axis(dim, int(i > 0)))
-            for i, c in enumerate(components(jet))
-        ]
-
-        def piece(i: int) -> Jet:
-            taken: list[Any] = [None if p is None else p[i] for p in parts]
-            return Jet(*taken, k=jet.k)
-
-        return tuple(map(piece, range(len(parts[0]))))
+@rule("unbind")
+def _unbind(jet: Jet, dim: int = 0) -> tuple[Jet, ...]:
+    return tuple(_select(jet, dim, i) for i in range(jet.shape[dim]))
 
 
-for _name in ("unbind", "chunk", "split"):
-    _pieces(_name)
+@rule("split")
+def _split(jet: Jet, split_size: Any, dim: int = 0) -> tuple[Jet, ...]:
+    count = jet.shape[dim]
+    if isinstance(split_size, int):
+        split_size = [min(split_size, count - at) for at in range(0, count, split_size)]
+    if sum(split_size) != count:
+        raise MissingRule(f"split of {count} into {split_size}")
+    starts = [sum(split_size[:i]) for i in range(len(split_size))]
+    return tuple(_narrow(jet, dim, at, size) for at, size in zip(starts, split_size, strict=True))
 
 
-@rule("contiguous", "clone", "double")
-def _same(jet: Jet) -> Jet:
+@rule("chunk")
+def _chunk(jet: Jet, chunks: int, dim: int = 0) -> tuple[Jet, ...]:
+    return _split(jet, max(-(-jet.shape[dim] // chunks), 1), dim)
+
+
+@rule("clone")
+def _same(jet: Jet, *args: Any, **options: Any) -> Jet:
+    return each(jet, lambda c, lead: c)
+
+
+RULES["contiguous"] = view_of(_same)  # torch may or may not copy
+
+
+@rule("double")
+def _double(jet: Jet) -> Jet:
     return jet
+
+
+@rule("is_floating_point", "is_contiguous")
+def _is(jet: Jet) -> bool:
+    return True
+
+
+@rule("is_complex")
+def _is_not(jet: Jet) -> bool:
+    return False
+
+
+@rule("numel")
+def _numel(jet: Jet) -> int:
+    return jet.shape.numel()
 
 
 @rule("detach")
@@ -229,6 +380,8 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 
 @rule("where")
 def _where(condition: torch.Tensor | Undecided, a: Any, b: Any) -> Jet:
+    if isinstance(condition, Jet):  # the method of a tensor
+        condition, a = a, condition
     if isinstance(condition, Undecided):
         jet, doubt = _where(condition.condition, a, b), condition.doubt
         lost = Bounded(torch.zeros_like(jet.value.value), torch.where(doubt, torch.inf, 0.0))
@@ -245,3 +398,28 @@ def _where(condition: torch.Tensor | Undecided, a: Any, b: Any) -> Jet:
         else:
             parts.append(where(condition, filled(a, order), filled(b, order)))
     return Jet(*parts, k=model.k)
+
+
+@rule("masked_fill")
+def _masked_fill(jet: Jet, mask: torch.Tensor, value: Any) -> Jet:
+    if isinstance(mask, torch.Tensor) and mask.dtype != torch.bool:
+        raise MissingRule("masked_fill with a mask that is not of booleans")
+    return _where(mask, value, jet)
+
+
+def _filled_with(name: str) -> None:
+    """A rule for a new tensor of the shape, or of the type, of a jet."""
+
+    @rule(name)
+    def new(jet: Jet, *args: Any, dtype: torch.dtype | None = None, **options: Any) -> Any:
+        options = {"dtype": dtype or jet.dtype}
+        if name.endswith("_like"):
+            made = getattr(torch, name)(torch.empty(jet.shape), *args, **options)
+        else:
+            made = getattr(torch.empty(()), name)(*args, **options)
+        return promote(made, jet) if made.dtype == jet.dtype else made
+
+
+for _name in ("zeros", "ones", "empty", "full"):
+    _filled_with(f"{_name}_like")
+    _filled_with(f"new_{_name}")

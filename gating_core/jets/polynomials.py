@@ -84,7 +84,7 @@ def exp(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
     coefficients = [e / math.factorial(k) for k in range(d + 1)]
     # Where e^c underflows, the exact one is still less than `ETA`.
     expansion = _signed(coefficients, e * (-r).exp() / m, (e + ETA) * grown / m, 1)
-    slack = 2 * U * (c.abs() + r)
+    slack = 2 * U * c.abs() + 2 * U * r  # the sum may overflow
     return _or_range(expansion, (c - r - slack).exp(), (c + r + slack).exp() + ETA, r)
 
 

@@ -1,4 +1,4 @@
-"""How arithmetic and functions act on a jet: the Leibniz rule, the chain rule, softmax."""
+"""How arithmetic and functions act on a jet: the Leibniz rule and the chain rule."""
 
 from __future__ import annotations
 
@@ -7,22 +7,15 @@ from typing import Any
 
 import torch
 
-from gating_core.jets import layout as layout  # enters its rules into the table
-from gating_core.jets.bounded import value_of
-from gating_core.jets.elementary import (
-    FUNCTIONS,
-    Array,
-    join,
-    matmul,
-    products,
-    relative_to,
-    squares,
-)
+from gating_core.jets.bounded import Bounded, exactly_infinite
+from gating_core.jets.elementary import FUNCTIONS, Array, join, matmul, products, squares
 from gating_core.jets.jet import (
     RULES,
     Jet,
     MissingRule,
+    apply,
     broadcast,
+    call,
     components,
     each,
     exact_number,
@@ -66,7 +59,18 @@ def _combine(a: Any, b: Any, how: Callable) -> Jet:
     shape = broadcast(a.shape, b.shape)
     a, b = grow(a, shape), grow(b, shape)
     parts: list[Any] = [how(x, y) for x, y in zip(components(a), components(b), strict=True)]
+    for constant, other in ((a, b), (b, a)):
+        if constant.first is None and isinstance(parts[0], Bounded):
+            _keep_infinities(parts[0], constant.value, other.value)
     return Jet(*parts, k=model.k)
+
+
+def _keep_infinities(total: Bounded, constant: Bounded, other: Bounded) -> None:
+    """A mask's -inf plus a known finite number, or another -inf, is -inf exactly."""
+    if not constant.value.isfinite().all():
+        known = exactly_infinite(other) | other.bound.isfinite()
+        known = known & exactly_infinite(constant) & total.value.isinf()
+        total.error = torch.where(known, 0.0, total._error_or_zero())
 
 
 @rule("neg")
@@ -119,8 +123,10 @@ _product = _bilinear(matmul, lambda a, b, c, d: matmul(a, b) + matmul(c, d))
 
 
 def _matmul(a: Any, b: Any) -> Jet:
-    if a.ndim < 2 or b.ndim < 2:
-        raise MissingRule("matmul with a vector")
+    if b.ndim == 1:
+        return apply("squeeze", (_matmul(a, call("unsqueeze", b, -1)), -1), {})
+    if a.ndim == 1:
+        return apply("squeeze", (_matmul(call("unsqueeze", a, 0), b), -2), {})
     return _product(a, b)
 
 
@@ -155,7 +161,7 @@ def _rtruediv(a: Jet, b: Any) -> Jet:
 # --- Functions of one variable: value, first and second derivative --------------------------------
 
 
-def _chain(jet: Jet, f: Array, f1: Array, f2: Array) -> Jet:
+def chain(jet: Jet, f: Array, f1: Array, f2: Array) -> Jet:
     """The chain rule for a function applied element by element."""
     if jet.first is None:
         return Jet(f, k=jet.k)
@@ -168,7 +174,6 @@ def _chain(jet: Jet, f: Array, f1: Array, f2: Array) -> Jet:
 OPTIONS: dict[str, dict[str, Any]] = {
     "silu": {"inplace": False},
     "gelu": {"approximate": "none"},
-    "softplus": {"beta": 1.0, "threshold": 20.0},
 }
 
 
@@ -186,7 +191,7 @@ def _unary(name: str) -> None:
         usual = OPTIONS.get(name, {})
         if len(args) > len(usual) or any(usual.get(k, ...) != v for k, v in options.items()):
             raise MissingRule(f"{name} with {options or args}")
-        return _chain(jet, *FUNCTIONS[name](jet.value))
+        return chain(jet, *FUNCTIONS[name](jet.value))
 
 
 for _name in FUNCTIONS:
@@ -201,7 +206,7 @@ def _pow(jet: Jet, exponent: float) -> Jet:
     if not isinstance(jet, Jet) or not isinstance(exponent, int | float):
         raise MissingRule("pow with a varying exponent")
     if exponent == 1:
-        return jet
+        return apply("clone", (jet,), {})
     if exponent == 2:
         return RULES["square"](jet)
     if exponent in (0.5, -0.5, -1):
@@ -222,41 +227,3 @@ def _whole_power(jet: Jet, n: int) -> Jet:
     half = _whole_power(jet, n // 2)
     out = jet if n == 1 else _times(half, half)
     return _times(out, jet) if n % 2 and n > 1 else out
-
-
-# --- Softmax --------------------------------------------------------------------------------------
-
-
-def shifted_softmax(z: torch.Tensor, dim: int = -1, *args: Any, **kwargs: Any) -> torch.Tensor:
-    """Softmax with the largest logit subtracted differentiably (its index is not differentiated).
-
-    The derivatives then stay accurate to rounding, relative to each weight, when it saturates.
-    """
-    top = z.detach().argmax(dim, keepdim=True)
-    powers = (z - z.gather(dim, top)).exp()
-    return powers / powers.sum(dim, keepdim=True)
-
-
-@rule("softmax")
-def _softmax(z: Jet, dim: int = -1, *args: Any, **kwargs: Any) -> Jet:
-    """Derivatives of the weights p: p_i = p (z_i - m_i), m_i = <p, z_i>, and so once more.
-
-    Logits and derivatives are taken relative to the largest logit, as in `shifted_softmax`.
-    """
-    dim = dim % z.ndim - z.ndim
-    top = value_of(z.value).max(dim, keepdim=True).indices  # ten times faster than argmax
-
-    def shifted(component: Array) -> Array:
-        lead = component.shape[: component.ndim - top.ndim]
-        return relative_to(component, dim, top.expand(*lead, *top.shape))
-
-    powers = shifted(z.value).exp()
-    p = powers * powers.sum(dim, keepdim=True).reciprocal()
-    if z.first is None:
-        return Jet(p, k=z.k)
-    slopes = shifted(z.first)
-    centred = slopes - (p * slopes).sum(dim, keepdim=True)
-    bend = squares(centred)
-    if z.second is not None:
-        bend = bend + shifted(z.second)
-    return Jet(p, p * centred, p * (bend - (p * bend).sum(dim, keepdim=True)), k=z.k)

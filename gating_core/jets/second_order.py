@@ -22,11 +22,26 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from gating_core.checks import check_choice, check_points, check_weights
+from gating_core.jets import attention as attention  # these enter their rules into the table
+from gating_core.jets import layout as layout
+from gating_core.jets import linear_algebra as linear_algebra
+from gating_core.jets import normalisation as normalisation
+from gating_core.jets import piecewise as piecewise
+from gating_core.jets import softmax as softmax
 from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.bounded import LAYOUT, Bounded, value_of
-from gating_core.jets.jet import RULES, Jet, MissingRule, pair_index, pairs, rule_name
+from gating_core.jets.jet import (
+    COMPOSED,
+    Jet,
+    MissingRule,
+    PlainTarget,
+    apply_rule,
+    pair_index,
+    pairs,
+    rule_name,
+    written_by,
+)
 from gating_core.jets.map_check import check_map, check_output, check_slopes, wrong_shape
-from gating_core.jets.rules import shifted_softmax
 from gating_core.pauses import Pause
 
 BOUNDS = ("estimate", "rigorous")
@@ -158,7 +173,12 @@ def _write(jet: Jet, target: torch.Tensor, part: Callable[[Any], torch.Tensor]) 
 
 
 def _block(function: Function, points: torch.Tensor) -> Jet:
-    return _as_jet(function(cast(torch.Tensor, Jet.coordinates(points))), points)
+    try:
+        return _as_jet(function(cast(torch.Tensor, Jet.coordinates(points))), points)
+    except PlainTarget:
+        coordinates = cast(torch.Tensor, Jet.coordinates(points))
+        with _Created(points.shape[1]):
+            return _as_jet(function(coordinates), points)
 
 
 def _rigorous_block(function: Function, points: torch.Tensor) -> Jet:
@@ -170,8 +190,13 @@ def followed(function: Function, coordinates: Jet) -> Jet:
 
     `MissingRule` for what has no error rule.
     """
-    with _Followed(coordinates.k):
-        out = function(cast(torch.Tensor, coordinates))
+    start = Jet(coordinates.value, coordinates.first, k=coordinates.k)  # may be changed in place
+    try:
+        with _Followed(coordinates.k):
+            out = function(cast(torch.Tensor, coordinates))
+    except PlainTarget:
+        with _Followed(coordinates.k, created=True):
+            out = function(cast(torch.Tensor, start))
     jet = _as_jet(out, coordinates)
     if not isinstance(jet.value, Bounded):  # a constant that was never touched
         jet.value = Bounded(cast(torch.Tensor, jet.value))
@@ -190,8 +215,8 @@ def _as_jet(out: Any, points: torch.Tensor | Jet) -> Jet:
 def nested_jet(function: Function, points: torch.Tensor) -> SecondOrderJet:
     """Compute the same as `second_order_jet` by nested forward mode of ``torch.func``, slowly.
 
-    Softmax subtracts its largest logit differentiably here too; without that its derivatives
-    cancel when it saturates.
+    Fused operations are written out here too: torch's own cannot all be differentiated twice, or
+    not correctly, and the derivatives of its softmax cancel when it saturates.
     """
     points = check_points(points)
     k = points.shape[1]
@@ -204,7 +229,7 @@ def nested_jet(function: Function, points: torch.Tensor) -> SecondOrderJet:
     def safe(p: torch.Tensor) -> torch.Tensor:
         return function(p.clone())  # it may work in place
 
-    with _ShiftedSoftmax():
+    with _WrittenOut():
         coefficients = [safe(points)]
         check_output(coefficients[0], len(points))
         first = [along(safe, i) for i in range(k)]
@@ -213,13 +238,42 @@ def nested_jet(function: Function, points: torch.Tensor) -> SecondOrderJet:
     return SecondOrderJet(torch.stack(coefficients).mT.contiguous(), k)
 
 
-class _ShiftedSoftmax(TorchFunctionMode):
-    """A mode in which ``softmax`` is `shifted_softmax`."""
+class _WrittenOut(TorchFunctionMode):
+    """A mode in which fused operations are compositions of simpler ones."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        if getattr(func, "__name__", "") == "softmax":
-            return shifted_softmax(*args, **(kwargs or {}))
-        return func(*args, **(kwargs or {}))
+        kwargs = kwargs or {}
+        if (name := rule_name(getattr(func, "__name__", ""))) in COMPOSED:
+            try:
+                return COMPOSED[name](*args, **kwargs)
+            except MissingRule:  # such as the determinant of a large matrix
+                pass
+        return func(*args, **kwargs)
+
+
+# What makes a new tensor, which a function may then write into.
+NEW = frozenset(
+    """
+    zeros ones empty full zeros_like ones_like empty_like full_like new_zeros new_ones new_empty
+    new_full clone repeat cat stack eye
+    """.split()
+)
+
+
+class _Created(TorchFunctionMode):
+    """A mode in which new tensors are constant jets, so that jets can be written into them."""
+
+    def __init__(self, k: int) -> None:
+        super().__init__()
+        self.k = k
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+        return self.as_jet(func, func(*args, **(kwargs or {})))
+
+    def as_jet(self, func: Callable, out: Any) -> Any:
+        """Return ``out`` as a constant jet if it is a new tensor."""
+        new = isinstance(out, torch.Tensor) and out.dtype == torch.float64
+        return Jet(out, k=self.k) if new and rule_name(func.__name__) in NEW else out
 
 
 class _Followed(TorchFunctionMode):
@@ -228,9 +282,10 @@ class _Followed(TorchFunctionMode):
     The bound then covers what a function computes from its weights alone.
     """
 
-    def __init__(self, k: int) -> None:
+    def __init__(self, k: int, created: bool = False) -> None:
         super().__init__()
         self.k = k
+        self.created = created
 
     def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
         kwargs = kwargs or {}
@@ -249,13 +304,16 @@ class _Followed(TorchFunctionMode):
                     raise MissingRule(f"{name} rounds to {out.dtype}")
                 if tensors and rounds and not floats and name not in EXACT:
                     raise MissingRule(f"no error rule for {name} of whole numbers")
-                return out
+                new = self.created and name in NEW and rounds and out.dtype == torch.float64
+                return self._constant(out) if new else out
+            if written_by(name, kwargs.get("inplace", False)):
+                raise PlainTarget(f"{name} into a plain tensor")
             args = tuple(self._constant(x) for x in args)
-        if name not in RULES:
-            raise MissingRule(f"no error rule for {name}")
-        return RULES[name](*args, **kwargs)
+        return apply_rule(name, args, kwargs)
 
     def _constant(self, x: Any) -> Any:
+        if isinstance(x, list | tuple):
+            return [self._constant(part) for part in x]
         if isinstance(x, torch.Tensor) and x.is_floating_point():
             return Jet(Bounded(x.detach().double()), k=self.k)
         return x
@@ -266,7 +324,9 @@ EXACT = frozenset(
     """
     get set getitem argmax argmin eq ne lt le gt ge size dim stride detach double neg isfinite abs
     zeros_like ones_like empty_like new_zeros new_ones is_floating_point type_as to numel
-    requires_grad_ broadcast_to cat stack triu tril diag
+    requires_grad_ broadcast_to cat stack triu tril diag len item bool any all is_contiguous
+    setitem masked_fill masked_fill_ where fill_ zero_ full_like new_full new_empty expand_as
+    repeat repeat_interleave index_select logical_not logical_and logical_or broadcast_tensors
     """.split()
 )
 

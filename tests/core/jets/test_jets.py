@@ -9,8 +9,8 @@ from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
 from gating_core.jets.elementary import FUNCTIONS
 from gating_core.jets.jet import RULES, Jet, MissingRule
-from gating_core.jets.rules import shifted_softmax
 from gating_core.jets.second_order import nested_jet, second_order_jet
+from gating_core.jets.softmax import shifted_softmax
 
 POSITIVE = {"log", "sqrt", "rsqrt", "reciprocal"}
 

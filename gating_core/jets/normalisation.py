@@ -1,0 +1,198 @@
+"""Norms of vectors, and the layers that normalise, as compositions of simpler operations.
+
+torch's own second forward derivatives of some of them are wrong (layer_norm, instance_norm).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from gating_core.jets.bounded import value_of
+from gating_core.jets.jet import Jet, MissingRule, call, composed, rounded
+
+
+@composed("layer_norm")
+def layer_norm(
+    x: Any, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Any:  # fmt: skip
+    """Deviations from the mean over the last axes, by their standard deviation."""
+    return _scaled(_standardised(x, len(shape), eps), weight, bias)
+
+
+@composed("rms_norm")
+def rms_norm(x: Any, shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+    """``x`` by its root mean square over the last axes."""
+    eps = torch.finfo(torch.float64).eps if eps is None else eps
+    axes = tuple(range(-len(shape), 0))
+    return _scaled(x * (x.square().mean(axes, keepdim=True) + eps).rsqrt(), weight, None)
+
+
+@composed("group_norm")
+def group_norm(
+    x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Any:  # fmt: skip
+    """`layer_norm` over each of the groups of channels, which are on axis 1."""
+    groups = x.reshape(x.shape[0], num_groups, -1)
+    return _by_channel(_standardised(groups, 1, eps).reshape(*x.shape), weight, bias)
+
+
+@composed("instance_norm")
+def instance_norm(
+    x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None,
+    bias: Any = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+    *args: Any,
+) -> Any:  # fmt: skip
+    """`layer_norm` over all axes after the first two, or with given statistics."""
+    if use_input_stats:
+        return _by_channel(_standardised(x, x.ndim - 2, eps), weight, bias)
+    return batch_norm(x, running_mean, running_var, weight, bias, eps=eps)
+
+
+@composed("batch_norm")
+def batch_norm(
+    x: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None,
+    training: bool = False, momentum: float = 0.1, eps: float = 1e-5, *args: Any,
+) -> Any:  # fmt: skip
+    """With the statistics of the training: an affine map of each channel."""
+    if training:
+        raise MissingRule("batch_norm with statistics of the batch")
+    scale = (running_var + eps).rsqrt()
+    centred = x - _channels(running_mean, x)
+    return _by_channel(centred, scale if weight is None else scale * weight, bias)
+
+
+def _standardised(x: Any, axes: int, eps: float) -> Any:
+    over = tuple(range(-axes, 0))
+    centred = x - x.mean(over, keepdim=True)
+    return centred * (centred.square().mean(over, keepdim=True) + eps).rsqrt()
+
+
+def _scaled(x: Any, weight: Any, bias: Any) -> Any:
+    x = x if weight is None else x * weight
+    return x if bias is None else x + bias
+
+
+def _channels(parameter: Any, x: Any) -> Any:
+    """A parameter for each channel, against the axes of ``x`` (N, channels, ...)."""
+    return None if parameter is None else parameter.reshape(-1, *(1,) * (x.ndim - 2))
+
+
+def _by_channel(x: Any, weight: Any, bias: Any) -> Any:
+    return _scaled(x, _channels(weight, x), _channels(bias, x))
+
+
+@composed("var")
+def var(
+    x: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
+    correction: int | None = None,
+) -> Any:  # fmt: skip
+    """The variance over an axis, or several."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    axes = _axes(x, dim)
+    less = int(unbiased) if correction is None else correction
+    count = math.prod(x.shape[axis] for axis in axes)
+    deviations = (x - x.mean(axes, keepdim=True)).square()
+    if count <= less:
+        raise MissingRule(f"variance of {count} numbers")
+    return deviations.sum(axes, keepdim=keepdim) / (count - less)
+
+
+@composed("std")
+def std(x: Any, *args: Any, **options: Any) -> Any:
+    """The standard deviation over an axis, or several."""
+    return var(x, *args, **options).sqrt()
+
+
+def _axes(x: Any, dim: Any) -> tuple[int, ...]:
+    if dim is None:
+        return tuple(range(x.ndim))
+    return (dim % x.ndim,) if isinstance(dim, int) else tuple(d % x.ndim for d in dim)
+
+
+# --- Norms ----------------------------------------------------------------------------------------
+
+
+@composed("linalg_vector_norm")
+def vector_norm(
+    x: Any,
+    ord: float = 2,
+    dim: Any = None,
+    keepdim: bool = False,
+    **options: Any,
+) -> Any:
+    """Of order 2, 1 or infinity; squares neither overflow nor underflow."""
+    if options.get("dtype") not in (None, torch.float64):
+        raise MissingRule("a norm in a lower precision")
+    axes = _axes(x, dim)
+    if ord == 1:
+        return x.abs().sum(axes, keepdim=keepdim)
+    if ord == math.inf and len(axes) == 1:
+        return x.abs().amax(axes[0], keepdim=keepdim)
+    if ord != 2:
+        raise MissingRule(f"a norm of order {ord}")
+    scale = _power_of_two(x, axes)
+    root = (x / scale).square().sum(axes, keepdim=True).sqrt() * scale
+    for axis in () if keepdim else sorted(axes, reverse=True):
+        root = root.squeeze(axis)
+    return root
+
+
+def _power_of_two(x: Any, axes: tuple[int, ...]) -> torch.Tensor:
+    """A constant of the size of the largest entry, by which a division is exact."""
+    value = value_of(x.value) if isinstance(x, Jet) else x.detach()
+    largest = value.abs().amax(axes, keepdim=True)
+    exponent = torch.frexp(torch.where(largest.isfinite(), largest, 1.0)).exponent
+    return torch.ldexp(torch.ones_like(largest), exponent.clamp(-1000, 1000))
+
+
+@composed("norm")
+def norm(
+    x: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None,
+    dtype: torch.dtype | None = None,
+) -> Any:  # fmt: skip
+    """`vector_norm`; the Frobenius norm is that of all entries."""
+    return vector_norm(x, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
+
+
+@composed("linalg_norm")
+def linalg_norm(
+    x: Any,
+    ord: Any = None,
+    dim: Any = None,
+    keepdim: bool = False,
+    **options: Any,
+) -> Any:
+    """The vector norms among those of `torch.linalg.norm`."""
+    of_matrix = len(_axes(x, dim)) > 1 and ord not in (None, "fro")
+    if of_matrix:
+        raise MissingRule(f"a matrix norm of order {ord}")
+    return vector_norm(x, 2 if ord in (None, "fro") else ord, dim, keepdim, **options)
+
+
+@composed("normalize")
+def normalize(x: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Any:
+    """``x`` by its norm, or by ``eps`` where that is larger."""
+    return x / vector_norm(x, p, dim, True).clamp_min(eps)
+
+
+@composed("hypot", for_tensors=False)
+def hypot(a: Any, b: Any) -> Any:
+    """sqrt(a^2 + b^2), without overflow or underflow."""
+    return vector_norm(call("stack", call("broadcast_tensors", a, b), -1), 2, -1)
+
+
+@composed("atan2", "arctan2", for_tensors=False)
+def atan2(y: Any, x: Any) -> Any:
+    """The angle of (x, y): an arc tangent of the smaller by the larger, and a constant."""
+    y, x = call("broadcast_tensors", y, x)
+    b, a = value_of(y.value), value_of(x.value)
+    wide = a.abs() >= b.abs()
+    side = call("sign", y)  # not known on the branch cut, where the angle jumps
+    turn = (side / 2).where(~wide, side.where(a < 0, 0.0))
+    return (y.where(wide, -x) / x.where(wide, y)).atan() + turn * rounded(math.pi, x)

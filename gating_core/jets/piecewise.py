@@ -1,0 +1,198 @@
+"""Functions that are put together from two: ReLU and its relatives, clamps, maxima.
+
+Where rounding, or the width of a cell, leaves open which of the two it is, the value is one or the
+other, and nothing is known of derivatives in which they differ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+
+from gating_core.jets import rules as rules  # which has softplus and gelu
+from gating_core.jets.bounded import Bounded, value_of
+from gating_core.jets.jet import (
+    RULES,
+    Jet,
+    MissingRule,
+    apply,
+    filled,
+    grow,
+    promote,
+    rounded,
+    rule,
+)
+
+
+def switched(z: Any, above: Any, below: Any, smooth: int = 0) -> Jet:
+    """Return ``above`` where ``z`` > 0, else ``below``.
+
+    The two agree at ``z`` = 0 in their derivatives up to order ``smooth``, -1 if not even in value.
+    """
+    values = value_of(z.value)
+    above, below = promote(above, z), promote(below, z)
+    jet = RULES["where"](values > 0, above, below)
+    if not isinstance(z.value, Bounded):
+        return jet
+    doubt = ~(values.abs() > z.value.bound)
+    if not doubt.any():
+        return jet
+    doubt = doubt.expand(jet.shape)
+    gaps = above - below
+    parts: list[Any] = []
+    for i, order in enumerate(("value", "first", "second")):
+        lost: Any = torch.inf
+        if i <= max(smooth, 0):  # it is one or the other
+            gap = grow(gaps, tuple(jet.shape))
+            difference: Any = gap.value if i == 0 else filled(gap, order)
+            lost = difference.value.abs() + difference.bound
+        part: Any = jet.value if i == 0 else filled(jet, order)
+        unknown = torch.where(doubt, lost, 0.0).expand(part.shape)
+        parts.append(part + Bounded(torch.zeros_like(unknown), unknown))
+    return Jet(*parts, k=jet.k)
+
+
+@rule("relu")
+def _relu(z: Any) -> Jet:
+    return switched(z, z, 0 * z if _not_a_number(z) else 0.0)
+
+
+def _not_a_number(z: Jet) -> bool:
+    """Whether some values are NaN, which torch's functions keep."""
+    return bool(value_of(z.value).isnan().any())
+
+
+@rule("leaky_relu", "prelu")
+def _leaky_relu(z: Any, negative_slope: Any = 0.01) -> Jet:
+    if isinstance(negative_slope, torch.Tensor | Jet) and math.prod(negative_slope.shape) > 1:
+        axes = (1,) * (z.ndim - 2)  # PReLU has a slope for each channel, which are on axis 1
+        negative_slope = apply("reshape", (promote(negative_slope, z), -1, *axes), {})
+    return switched(z, z, z * negative_slope)
+
+
+@rule("elu")
+def _elu(z: Any, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Jet:
+    slope = scale * alpha * input_scale
+    below = ((z * input_scale).exp() - 1) * (scale * alpha)
+    return switched(z, z * scale, below, 1 if slope == scale else 0)
+
+
+@rule("celu")
+def _celu(z: Any, alpha: float = 1.0) -> Jet:
+    below = ((z / alpha).exp() - 1) * alpha
+    return switched(z, z, below, 1)
+
+
+@rule("selu")
+def _selu(z: Any) -> Jet:
+    return _elu(z, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
+
+
+@rule("maximum")
+def _maximum(a: Any, b: Any) -> Jet:
+    return _extreme(a, b, 1)
+
+
+@rule("minimum")
+def _minimum(a: Any, b: Any) -> Jet:
+    return _extreme(a, b, -1)
+
+
+def _extreme(a: Any, b: Any, sign: int) -> Jet:
+    model = a if isinstance(a, Jet) else b
+    a, b = promote(a, model), promote(b, model)
+    return switched(a - b if sign > 0 else b - a, a, b)
+
+
+@rule("clamp", "clip")
+def _clamp(z: Any, min: Any = None, max: Any = None) -> Jet:
+    if min is not None:
+        z = _extreme(z, min, 1)
+    return z if max is None else _extreme(z, max, -1)
+
+
+RULES["hardtanh"] = lambda z, min_val=-1.0, max_val=1.0: _clamp(z, min_val, max_val)
+RULES["clamp_min"] = lambda z, min: _clamp(z, min)
+RULES["clamp_max"] = lambda z, max: _clamp(z, None, max)
+RULES["relu6"] = partial(_clamp, min=0.0, max=6.0)
+
+
+usual_softplus, usual_gelu = RULES["softplus"], RULES["gelu"]
+
+
+@rule("softplus")
+def _softplus(z: Any, beta: float = 1.0, threshold: float = 20.0) -> Jet:
+    """log(1 + exp(beta z)) / beta; from ``threshold`` on z, where torch's own takes that for it.
+
+    With the usual threshold the two differ by 2e-9 at most, and the first is what is meant.
+    """
+    smooth = usual_softplus(z) if beta == 1 else usual_softplus(z * beta) / beta
+    return smooth if threshold >= 20 else switched(z * beta - threshold, z, smooth, -1)
+
+
+@rule("gelu")
+def _gelu(z: Any, approximate: str = "none") -> Jet:
+    """With "tanh": 1 + tanh(y) is 2 sigmoid(2 y), which does not cancel."""
+    if approximate != "tanh":
+        return usual_gelu(z, approximate)
+    y = (z + 0.044715 * z * z * z) * rounded(math.sqrt(8 / math.pi), z)
+    return z * apply("sigmoid", (y,), {})
+
+
+@rule("sign")
+def _sign(z: Any) -> Jet:
+    return switched(z, 1.0, -1.0, -1)
+
+
+@rule("amax")
+def _amax(z: Any, dim: int = -1, keepdim: bool = False) -> Jet:
+    """The largest along an axis; of its derivatives nothing is known where it may be another."""
+    if not isinstance(dim, int):
+        raise MissingRule("amax over several axes")
+    values = value_of(z.value)
+    index = values.max(dim, keepdim=True).indices
+    top = apply("gather", (z, dim, index), {})
+    if isinstance(z.value, Bounded):
+        reach = (values + z.value.bound).scatter(dim, index, -torch.inf).amax(dim, keepdim=True)
+        low = value_of(top.value) - top.value.bound
+        doubt = ~(reach < low)
+        if doubt.any():
+            lost = [torch.where(doubt, reach - low, 0.0), *[torch.where(doubt, torch.inf, 0.0)] * 2]
+            whole = (top.value, filled(top, "first"), filled(top, "second"))
+            parts: list[Any] = [
+                part + Bounded(torch.zeros_like(part.value), unknown.expand(part.shape))
+                for part, unknown in zip(whole, lost, strict=True)
+            ]
+            top = Jet(*parts, k=z.k)
+    return top if keepdim else apply("squeeze", (top, dim), {})
+
+
+@rule("amin")
+def _amin(z: Any, dim: int = -1, keepdim: bool = False) -> Jet:
+    return -_amax(-z, dim, keepdim)
+
+
+class Extremes(NamedTuple):
+    """The largest, or the smallest, along an axis, and where they are."""
+
+    values: Jet
+    indices: torch.Tensor
+
+
+def _extremes(name: str, over: Callable, of_two: Callable) -> None:
+    @rule(name)
+    def found(z: Any, dim: Any = None, keepdim: bool = False) -> Jet | Extremes:
+        if dim is None:
+            return over(apply("flatten", (z,), {}), 0)
+        if not isinstance(dim, int):
+            return of_two(z, dim)
+        indices = getattr(value_of(z.value), name)(dim, keepdim=keepdim).indices
+        return Extremes(over(z, dim, keepdim), indices)
+
+
+_extremes("max", _amax, _maximum)
+_extremes("min", _amin, _minimum)
