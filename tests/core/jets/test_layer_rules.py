@@ -604,7 +604,7 @@ def modules():
     torch.manual_seed(10)
     options = {"dtype": torch.float64}
     layer = encoder(True, "gelu")
-    stack = nn.TransformerEncoder(layer, 2).eval()
+    stack = nn.TransformerEncoder(encoder(False, "gelu"), 2).eval()
     decoder = nn.TransformerDecoderLayer(WIDTH, 2, 5, batch_first=True, **options).eval()
     table = nn.Embedding(T, WIDTH, **options)
     norms = nn.Sequential(nn.LayerNorm(WIDTH, **options), nn.RMSNorm(WIDTH, **options),
