@@ -168,7 +168,7 @@ def apply_rule(name: str, args: tuple, kwargs: dict) -> Any:
         written_by(name, inplace)
     )  # fmt: skip
     if (written or name) not in RULES:
-        raise MissingRule(f"no rule for {name}")
+        raise MissingRule(f"no error rule for {name}")
     if not written:
         return RULES[name](*args, **kwargs)
     if not isinstance(args[0], Jet):
