@@ -22,6 +22,7 @@ import torch
 
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.carrier import Carrier
+from gating_core.jets.casts import without_casts
 from gating_core.jets.elementary import Array
 from gating_core.jets.hulls import U
 
@@ -146,6 +147,7 @@ def rule_name(function_name: str) -> str:
 
 def apply(name: str, args: tuple, kwargs: dict) -> Any:
     """Apply the operation called ``name`` to arguments of which at least one is a jet."""
+    name, args, kwargs = without_casts(name, args, kwargs)
     with torch._C.DisableTorchFunction():  # not to follow a rule's own torch calls
         return apply_rule(rule_name(name), args, kwargs)
 
