@@ -109,7 +109,7 @@ class _Widened(TorchFunctionMode):
                 self.carried.casts[_call_text(name, x.dtype)] = None
             return x.double()
 
-        target = args[0] if args else None
+        target: Any = args[0] if args else None
         if _is_lower(target) and (name == "__setitem__" or (name.endswith("_") and name[0] != "_")):
             raise ValueError(
                 f"function writes into a tensor of its own in {target.dtype}, which casts cannot be"
