@@ -23,6 +23,7 @@ from torch.overrides import TorchFunctionMode
 
 from gating_core.checks import check_choice, check_points, check_weights
 from gating_core.jets import attention as attention  # these enter their rules into the table
+from gating_core.jets import isolated as isolated
 from gating_core.jets import layout as layout
 from gating_core.jets import linear_algebra as linear_algebra
 from gating_core.jets import normalisation as normalisation
@@ -30,7 +31,6 @@ from gating_core.jets import piecewise as piecewise
 from gating_core.jets import softmax as softmax
 from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.bounded import LAYOUT, Bounded, value_of
-from gating_core.jets import isolated as isolated
 from gating_core.jets.casts import Carried, carried
 from gating_core.jets.derivative_check import check_operations, check_seconds, check_slopes
 from gating_core.jets.jet import (
