@@ -28,7 +28,8 @@ SOURCES = sorted([*(path for name in FOLDERS for path in (ROOT / name).rglob("*.
 SHIPPED = (".py", ".js", ".css", ".html", ".toml")
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"  # a name, which nobody fetches
 
-GROUND = {"checks", "forward_mode", "memory", "randomness", "points_last", "pauses", "typed"}
+GROUND = {"assets", "checks", "forward_mode", "memory", "randomness", "points_last", "pauses",
+          "typed"}  # fmt: skip
 MAY_IMPORT = {  # rooms of the core, besides themselves
     **{name: set() for name in GROUND},
     "attention": GROUND,
@@ -66,8 +67,8 @@ FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
          "gating_core.experiments.comparison", "gating_core.experiments.depth",
          "gating_core.experiments.specimen",
          *(f"gating_core.claims.{room}" for room in ("__main__", "bounds", "claim", "design",
-           "equality", "gain", "growth", "models", "relation", "second_gain",
-           "second_relation", "selection", "text")))  # fmt: skip
+           "equality", "gain", "growth", "models", "refined", "relation",
+           "second_gain", "second_relation", "selection", "text")))  # fmt: skip
 
 
 @cache
