@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from gating_core.assets import read_asset
 from gating_core.language import MODELS, LanguageModel
 from gating_core.language.shipped import FOLDER
 
@@ -94,7 +93,7 @@ def load_times(path: Path = TIMES) -> StepTime | None:
     if not path.exists():
         return None
     fields: dict[str, Any] = {name: tuple(x) if isinstance(x, list) else x
-                             for name, x in json.loads(read_asset(path)).items()}  # fmt: skip
+                             for name, x in json.loads(path.read_text()).items()}  # fmt: skip
     return StepTime(**fields)
 
 

@@ -9,15 +9,14 @@ dictionaries, or measured on request. Shapes: L layers, K kinds of direction, A 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 import torch
 
-from gating_core.assets import read_asset
 from gating_core.checks import check_integer
 from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language import (
@@ -34,6 +33,7 @@ from gating_core.pauses import Pause, drained
 from gating_core.randomness import generator
 from gating_core.steering.judge import (
     WORD,
+    bayes_probabilities,
     names_and_numbers,
     other_verses,
     real_words,
@@ -55,9 +55,10 @@ WRITTEN = 60  # characters
 JUDGED_FROM = 20  # characters; the later ones are judged
 PROMPTS = 40
 KIND = "means"  # the kind of dictionary whose features steer
-QUANTITIES = ("success", "nats", "words", "back")
+QUANTITIES = ("success", "success_bayes", "nats", "words", "back")
 REFERENCES = ("unsteered", "prompted")  # prompts in the other, and in the target language
 DRAWS_APART = 1000  # of the seeds of random directions: more than there are layers
+BEYOND = 0.025  # the share of unsteered texts that lie beyond their range, in loss and in words
 MEASURED = FOLDER / "steering.safetensors"
 Model = tuple[str, int]  # name and seed
 Arrays = dict[str, np.ndarray]
@@ -68,9 +69,10 @@ Work = Generator[None, None, "Outcomes"]  # pauses, and returns outcomes
 class Outcomes:
     """The judgement of texts that were written, one number a text."""
 
-    success: np.ndarray  # 1 where the classifier takes it for the target language, else 0
+    success: np.ndarray  # 1 where the logistic regression takes it for the target language, else 0
+    success_bayes: np.ndarray  # 1 where naive Bayes does, else 0
     nats: np.ndarray  # loss a character, of the text alone read without steering
-    words: np.ndarray  # the share of words that are words of the target language
+    words: np.ndarray  # the share of words that are words of the target language; NaN: no words
     back: np.ndarray  # the share of the verse's names and numbers that recur; NaN: it has none
 
 
@@ -86,6 +88,54 @@ def prompts(language: int) -> torch.Tensor:
     """(N, PROMPT + 1): the beginnings of the verses in a language."""
     return torch.stack([encode(getattr(verse, LANGUAGES[language])[:PROMPT])
                         for verse in prompt_verses()])  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FluencyRange:
+    """Where the texts lie that a model writes in one language without steering."""
+
+    nats: float  # nats per character: all but `BEYOND` of the texts have at most this loss
+    words: float  # all but `BEYOND` of them have at least this share of real words
+
+    def contains(self, nats: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """Return for each text whether it lies within; one without a whole word does not."""
+        return (nats <= self.nats) & (words >= self.words)
+
+
+@lru_cache(maxsize=16)
+def fluency_range(name: str, language: int) -> FluencyRange:
+    """Return the range of the bundled unsteered texts of a gate's models in a language.
+
+    Args:
+        name: The gate, a name of the models that have outcomes.
+        language: The index in `LANGUAGES`.
+    """
+    # A verse's beginning in the target language, without steering: an unsteered text in it.
+    nats, words = (
+        np.stack([arrays[f"prompted.{quantity}"][language]
+                  for (gate, _), arrays in load_steering().items() if gate == name])
+        for quantity in ("nats", "words")
+    )  # fmt: skip
+    return FluencyRange(float(np.quantile(nats, 1 - BEYOND)), float(np.nanquantile(words, BEYOND)))
+
+
+def fluent_success(arrays: Mapping[str, np.ndarray], name: str) -> Arrays:
+    """Return the outcomes ``fluent`` of a model with the gate ``name``, named as in `assembled`.
+
+    1 where both classifiers take a text for the target language and it lies within the
+    `FluencyRange` of that language, else 0.
+    """
+    results = {}
+    for start in ("", *(f"{what}." for what in REFERENCES)):
+        success, bayes, nats, words = (
+            np.moveaxis(arrays[start + quantity], -2, 0)
+            for quantity in ("success", "success_bayes", "nats", "words")
+        )  # (2 targets, ..., N)
+        within = [fluency_range(name, language).contains(nats[language], words[language])
+                  for language in range(len(LANGUAGES))]  # fmt: skip
+        fluent = success * bayes * np.stack(within)
+        results[f"{start}fluent"] = np.moveaxis(fluent, 0, -2)
+    return results
 
 
 @dataclass(frozen=True)
@@ -135,6 +185,7 @@ def judge(model: LanguageModel, written: torch.Tensor, target: int) -> Work:
         sums, counts = text_losses(model, texts)
         results.append((
             (spanish_probabilities(texts) > 0.5) == bool(target),
+            (bayes_probabilities(texts) > 0.5) == bool(target),
             sums / counts,
             [real_words(text, language) for text in texts],
             [returned(decode(row), verse, language)
@@ -266,7 +317,7 @@ def save_steering(measured: dict[Model, Arrays]) -> None:
 
 def load_steering() -> dict[Model, Arrays]:
     """The outcomes of each model, by name of the array."""
-    tensors, about = tensors_and_metadata(read_asset(MEASURED))
+    tensors, about = tensors_and_metadata(MEASURED.read_bytes())
     measured = {}
     for name, seed in about["models"]:
         start = f"{name}-{seed}/"

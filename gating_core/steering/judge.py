@@ -1,21 +1,23 @@
 """Judge texts: their language, the share of real words, and which names and numbers recur.
 
-A classifier of character n-grams (scikit-learn) is trained on some of the shipped held-out verses
-and tested on the others. Real words are those of the verses that models were trained on.
+Two classifiers of character n-grams are trained on some of the shipped held-out verses and tested
+on the others: a logistic regression (scikit-learn), and an independent one, a multinomial naive
+Bayes. Texts unlike both languages are beyond what either has learned, and there they part. Real
+words are those of the verses that models were trained on.
 """
 
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gating_core.assets import check_assets
 from gating_core.language import LANGUAGES, Verse, read_excerpt
 from gating_core.language.shipped import FOLDER
 
@@ -24,9 +26,11 @@ if TYPE_CHECKING:
 
 WORDS = FOLDER / "words.tsv"
 LEAST_COUNT = 3  # times that a word must occur to count as real
-WINDOW = 32  # characters that the classifier sees
+LEAST_LETTERS = 2  # of a word that counts: one letter is no evidence of a language
+WINDOW = 32  # characters that the classifiers see
+BAYES_LENGTHS = (1, 2, 3)  # of the n-grams of the second classifier
 STRIDE = 8
-FOR_CLASSIFIER = 120  # shipped verses; the others test it and are prompts
+FOR_CLASSIFIER = 120  # shipped verses; the others test the classifiers and are prompts
 WORD = re.compile(r"[^\W\d_]+")
 NAME = re.compile(r"(?<=[a-zñáéíóúü,;] )[A-ZÁÉÍÓÚ][a-zñáéíóúü]{2,}")
 NUMBERS = dict(
@@ -38,13 +42,13 @@ NUMBERS = dict(
 
 @cache
 def classifier_verses() -> list[Verse]:
-    """The shipped verses that the classifier is trained on."""
+    """The shipped verses that the classifiers are trained on."""
     return read_excerpt()[:FOR_CLASSIFIER]
 
 
 @cache
 def other_verses() -> list[Verse]:
-    """The shipped verses that the classifier is not trained on."""
+    """The shipped verses that the classifiers are not trained on."""
     return read_excerpt()[FOR_CLASSIFIER:]
 
 
@@ -83,6 +87,40 @@ def spanish_probabilities(texts: Sequence[str]) -> np.ndarray:
     return classifier().predict_proba([text[-WINDOW:] for text in texts])[:, 1]
 
 
+def ngrams(text: str) -> Iterator[str]:
+    """Yield all n-grams of ``text`` in lower case, for n in `BAYES_LENGTHS`."""
+    text = text.lower()
+    for length in BAYES_LENGTHS:
+        yield from (text[start : start + length] for start in range(len(text) - length + 1))
+
+
+@cache
+def bayes_weights() -> dict[str, float]:
+    """The log-likelihood ratio, Spanish to English, of each n-gram of the classifiers' verses.
+
+    Relative frequencies with add-one (Laplace) smoothing. Both languages have as many verses, so
+    the prior odds are even.
+    """
+    english, spanish = (
+        Counter(gram for verse in classifier_verses() for gram in ngrams(getattr(verse, language)))
+        for language in LANGUAGES
+    )
+    known = english.keys() | spanish.keys()
+    offset = math.log((english.total() + len(known)) / (spanish.total() + len(known)))
+    return {gram: math.log((spanish[gram] + 1) / (english[gram] + 1)) + offset for gram in known}
+
+
+def bayes_probabilities(texts: Sequence[str]) -> np.ndarray:
+    """Return (N,) probabilities of Spanish by naive Bayes, from the last `WINDOW` letters.
+
+    N-grams that occur in no verse of `classifier_verses` are left out. Naive Bayes takes n-grams
+    for independent, so its probabilities lie near 0 and 1: only their side of 0.5 means something.
+    """
+    weights = bayes_weights()
+    odds = [sum(weights.get(gram, 0.0) for gram in ngrams(text[-WINDOW:])) for text in texts]
+    return np.array([1 / (1 + math.exp(-min(max(odd, -500.0), 500.0))) for odd in odds])
+
+
 def count_words(texts: Sequence[str]) -> Counter[str]:
     """How often each word, in lower case, occurs in ``texts``."""
     return Counter(word for text in texts for word in WORD.findall(text.lower()))
@@ -91,7 +129,6 @@ def count_words(texts: Sequence[str]) -> Counter[str]:
 @cache
 def vocabulary() -> dict[str, Counter[str]]:
     """How often each word occurs in the verses that models were trained on, by language."""
-    check_assets(WORDS.parent)
     with WORDS.open(encoding="utf-8", newline="") as lines:
         rows = [*csv.reader(lines, delimiter="\t")]
     return {language: Counter({row[0]: int(row[column]) for row in rows if int(row[column])})
@@ -101,9 +138,10 @@ def vocabulary() -> dict[str, Counter[str]]:
 def real_words(text: str, language: str) -> float:
     """The share of the words of ``text`` that are words of ``language``; NaN without words.
 
-    The first and the last word may be cut off, and are left out.
+    The first and the last word may be cut off, and are left out; so are words of one letter, which
+    are no evidence of a language (letters that a model repeats are words of Spanish, too).
     """
-    words = WORD.findall(text.lower())[1:-1]
+    words = [word for word in WORD.findall(text.lower())[1:-1] if len(word) >= LEAST_LETTERS]
     real = vocabulary()[language]
     return float(np.mean([word in real for word in words])) if words else float("nan")
 

@@ -7,7 +7,7 @@ Shapes: L layers, H heads, M features, T characters of a text, V characters of t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -16,22 +16,30 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from gating_core.assets import read_asset
 from gating_core.checks import check_choice, check_integer, check_number
 from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language import (
+    LANGUAGES,
     LanguageModel,
     Rows,
     decode,
     encode,
     excerpt_texts,
     rows_of,
+    text_losses,
     texts_of,
 )
 from gating_core.language.shipped import FOLDER
 from gating_core.randomness import generator
-from gating_core.steering.experiment import MODES, WRITTEN
-from gating_core.steering.judge import WINDOW, other_verses, spanish_probabilities, windows
+from gating_core.steering.experiment import JUDGED_FROM, MODES, WRITTEN, fluency_range
+from gating_core.steering.judge import (
+    WINDOW,
+    bayes_probabilities,
+    other_verses,
+    real_words,
+    spanish_probabilities,
+    windows,
+)
 from gating_core.steering.shipped import KINDS, are_spanish, specimen, states_for
 from gating_core.steering.streams import Steering, direct_attribution, streams, write_steered
 
@@ -41,6 +49,10 @@ EFFECT_VERSES = 8  # in each language
 OPENING = FOLDER / "steered.safetensors"
 BEGINNING = "And God said to "
 JUDGED_ENDS = (WINDOW, 8)  # characters: while a text is short, the classifier sees only a few
+SURE = 0.9  # the probability from which on a text is said to be in a language
+# On the language of a steered text. "fooled": the classifiers see another language, in a text that
+# lies beyond the range of unsteered ones; "degenerate": they see the same language in such a text.
+VERDICTS = ("changed", "unchanged", "fooled", "degenerate", "inconclusive")
 LETTERS = 2  # the last ones before a feature fires
 
 
@@ -124,6 +136,11 @@ class Step:
     spanish: tuple[float, float]  # probabilities of Spanish, from the last `WINDOW` characters
 
 
+def written_texts(steps: Sequence[Step]) -> tuple[str, str]:
+    """Return the texts written without and with steering."""
+    return "".join(step.plain for step in steps), "".join(step.steered for step in steps)
+
+
 def write_judged(request: SteerRequest) -> Iterator[Step]:
     """Write as `write_both` does, and judge every text, its beginning included, as it grows."""
     texts = [request.text, request.text]
@@ -131,6 +148,48 @@ def write_judged(request: SteerRequest) -> Iterator[Step]:
         texts = [texts[0] + plain, texts[1] + steered]
         first, second = map(float, spanish_probabilities(texts))
         yield Step(plain, steered, (first, second))
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The judgement of the last characters of a text, as in the experiment."""
+
+    spanish: float  # its probability by logistic regression
+    bayes: float  # its probability by naive Bayes
+    nats: float  # loss per character under the unsteered model
+    words: float  # the share of real words of the likelier language; NaN: no whole word
+    fluent: bool  # within the `FluencyRange` of that language
+
+    @property
+    def language(self) -> int | None:
+        """Return the index in `LANGUAGES`; ``None``: the classifiers disagree, or one is unsure."""
+        if (self.spanish > 0.5) != (self.bayes > 0.5) or 1 - SURE < self.spanish < SURE:
+            return None
+        return int(self.spanish > 0.5)
+
+
+def endings(name: str, model_seed: int, texts: Sequence[str]) -> list[Ending]:
+    """Judge what a model has written, from the character `JUDGED_FROM` of ``texts`` on."""
+    texts = [text[JUDGED_FROM:] for text in texts]
+    sums, counts = text_losses(specimen(name, model_seed)[0], texts)
+    judged = spanish_probabilities(texts), bayes_probabilities(texts), (sums / counts).numpy()
+    results = []
+    for text, spanish, bayes, nats in zip(texts, *judged, strict=True):
+        language = int(spanish > 0.5)
+        words = real_words(text, LANGUAGES[language])
+        fluent = bool(fluency_range(name, language).contains(nats, np.array(words)))
+        results.append(Ending(float(spanish), float(bayes), float(nats), words, fluent))
+    return results
+
+
+def verdict(plain: Ending, steered: Ending) -> str:
+    """Return which of `VERDICTS` two texts, without and with steering, support."""
+    if plain.language is None or steered.language is None:
+        return "inconclusive"
+    changed = plain.language != steered.language
+    if not steered.fluent:
+        return "fooled" if changed else "degenerate"
+    return "changed" if changed else "unchanged"
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,6 +296,7 @@ class Opening:
 
     request: SteerRequest
     steps: list[Step]
+    endings: list[Ending]  # without and with steering
     judged: np.ndarray  # (2, N): of Spanish, for the last `JUDGED_ENDS` of each window of these
 
 
@@ -248,7 +308,9 @@ def make_opening() -> Opening:
     request = SteerRequest(DirectionRequest(feature=feature), BEGINNING)
     texts, _ = windows(other_verses())
     judged = [spanish_probabilities([text[-end:] for text in texts]) for end in JUDGED_ENDS]
-    return Opening(request, list(write_judged(request)), np.stack(judged))
+    steps = list(write_judged(request))
+    judged_endings = endings(first.name, first.model_seed, written_texts(steps))
+    return Opening(request, steps, judged_endings, np.stack(judged))
 
 
 def save_opening(opening: Opening, path: Path = OPENING) -> None:
@@ -257,18 +319,19 @@ def save_opening(opening: Opening, path: Path = OPENING) -> None:
         "spanish": np.array([step.spanish for step in opening.steps]),
         "judged": opening.judged.astype(np.float32),
     }
-    plain, steered = ("".join(getattr(step, variant) for step in opening.steps)
-                      for variant in ("plain", "steered"))  # fmt: skip
-    about = {"request": asdict(opening.request), "plain": plain, "steered": steered}
+    plain, steered = written_texts(opening.steps)
+    about = {"request": asdict(opening.request), "plain": plain, "steered": steered,
+             "endings": [asdict(ending) for ending in opening.endings]}  # fmt: skip
     path.write_bytes(tensor_file(tensors, about))
 
 
 def load_opening(path: Path = OPENING) -> Opening:
     """The shipped text and probabilities."""
-    tensors, about = tensors_and_metadata(read_asset(path))
+    tensors, about = tensors_and_metadata(path.read_bytes())
     request = about["request"]
     steps = [Step(plain, steered, (first, second)) for plain, steered, (first, second) in
              zip(about["plain"], about["steered"], tensors["spanish"].tolist(),
                  strict=True)]  # fmt: skip
     direction = DirectionRequest(**request.pop("direction"))
-    return Opening(SteerRequest(direction, **request), steps, tensors["judged"])
+    judged = [Ending(**ending) for ending in about["endings"]]
+    return Opening(SteerRequest(direction, **request), steps, judged, tensors["judged"])

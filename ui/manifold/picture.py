@@ -91,11 +91,7 @@ def manifold_picture(
     for variant in drawn:
         own = names if variant.own is SHARED_AXES else ALONG
         surface = _scene(variant, style, own) if solid else _warped(variant, style)
-        # A map of nothing but zeros would fill a third of the screen.
-        empty = not any(np.nan_to_num(field, nan=1.0).any() for field in variant.fields)
-        column = [surface]
-        if view.inspect or not empty:
-            column.append(_chart(variant, style, colouring.symbol, empty))
+        column = [surface, _chart(variant, style, colouring.symbol)]
         arrays |= variant.arrays(scale)
         name = variant.name
         readout: Readout = [("K", [f"{name}_gaussian"]), ("error", [f"{name}_error"])]
@@ -217,13 +213,14 @@ def _looking_along(plane: np.ndarray, variant: DrawnVariant) -> EdgeOn:
     return EdgeOn(camera, tuple(plane.reshape(-1, 3)[0].tolist()))
 
 
-def _chart(variant: DrawnVariant, style: dict[str, Any], symbol: str, empty: bool) -> Panel:
+def _chart(variant: DrawnVariant, style: dict[str, Any], symbol: str) -> Panel:
     name, first = variant.name, variant.frames[0]
+    known = [np.nan_to_num(field, nan=1.0) for field in variant.fields]
     return surfaces.chart_panel(
         name, f"{name}: {symbol} over the chart, the line K = 0 dashed, what is not known hatched",
         first.surface.axis, CHART_NAMES[first.specimen.chart], style, symbol,
         lines=(surfaces.ZERO_DASHED, CREASE, surfaces.HATCH),
-        plain=empty,
+        plain=not any(field.any() for field in known),
     )  # fmt: skip
 
 

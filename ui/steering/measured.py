@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,20 @@ def written(request: core.SteerRequest) -> Job:
     shipped = opening()
     steps = shipped.steps if request == shipped.request else ()
     return cached_jobs.written(WRITING, core.write_judged, request, steps)
+
+
+def endings(request: core.SteerRequest, steps: Sequence[core.Step]) -> list[core.Ending] | None:
+    """Return the judgement of both texts, once they are whole."""
+    if len(steps) < core.WRITTEN:
+        return None
+    if request == opening().request:
+        return opening().endings
+    return _endings(request.direction.name, request.direction.model_seed, core.written_texts(steps))
+
+
+@cached(on=NUMBERS_CACHE)
+def _endings(name: str, model_seed: int, texts: tuple[str, str]) -> list[core.Ending]:
+    return pool.POOL.call(core.endings, name, model_seed, texts)
 
 
 @dataclass(frozen=True, eq=False)

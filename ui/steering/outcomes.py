@@ -24,7 +24,7 @@ from gating_core.language import LANGUAGES
 from gating_core.training import mean_interval
 from ui.common.language_models import UNGATED
 from ui.steering import measured
-from ui.steering.request import BOTH, DEPTH, NESTED, Model, OutcomeSelection
+from ui.steering.request import BOTH, DEPTH, NESTED, RELEASED, Model, OutcomeSelection
 from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE, cached
 from ui.work.cached_jobs import CachedJobs
@@ -67,7 +67,9 @@ def measured_here(request: core.GridRequest | None) -> tuple[Arrays | None, Job 
     return (None if request is None else GRID.cached((request,)).get(request)), None
 
 
-SUCCESS, NATS, WORDS, BACK = core.QUANTITIES
+SUCCESS, BAYES, NATS, WORDS, BACK = core.QUANTITIES
+FLUENT, WORDLESS = "fluent", "wordless"  # shares that follow from them
+SHOWN = (*core.QUANTITIES, FLUENT, WORDLESS)
 UNSTEERED, PROMPTED = "unsteered", "prompted"
 FEATURE = core.DIRECTIONS.index("feature")
 CALIBRATION_RESAMPLES = 400
@@ -120,26 +122,40 @@ class Outcome:
 def means_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the means (C,) of values (S, C, 1 or 2 languages, N), and their half widths.
 
-    The intervals over prompts, of the mean over seeds, and over seeds add by squares; with one seed
-    the first alone is known. What is NaN for one seed is left out of all.
+    The intervals over prompts and over seeds add by squares; with one seed the first alone is
+    known. NaN are left out; a cell of NaN alone has the mean NaN.
     """
-    counted = np.isfinite(values).all(0)
-    sums, counts = np.where(counted, values, 0.0).sum(-2, dtype=float), counted.sum(-2)
-    by_seed = sums.sum(-1) / counts.sum(-1)
+    counted = np.isfinite(values)
+    sums, counts = np.where(counted, values, 0.0).sum(-2, dtype=float), counted.sum(-2)  # (S, C, N)
     draws = text_draws(values.shape[-1])
-    low, high = ends(draws @ sums.mean(0).T / (draws @ counts.T))
-    seeds = [mean_interval(of).half_width if len(of) > 1 else 0.0 for of in by_seed.T]
-    return by_seed.mean(0), np.hypot(seeds, (high - low) / 2)
+    with np.errstate(invalid="ignore"):  # 0 / 0
+        by_seed = sums.sum(-1) / counts.sum(-1)
+        means = sums.sum((0, -1)) / counts.sum((0, -1))
+        resampled = draws @ sums.sum(0).T / (draws @ counts.sum(0).T)
+    some = np.isfinite(means)
+    half_widths = np.full(len(means), np.nan)
+    if some.any():
+        low, high = ends(resampled[:, some])
+        seeds = [mean_interval(finite).half_width if len(finite := of[np.isfinite(of)]) > 1 else 0.0
+                 for of in by_seed.T[some]]  # fmt: skip
+        half_widths[some] = np.hypot(seeds, (high - low) / 2)
+    return means, half_widths
 
 
-def filled(arrays: Arrays, key: str) -> np.ndarray:
-    """Return the outcomes ``key`` of a model: a text without a whole word has no real one."""
-    return np.nan_to_num(arrays[key]) if key.endswith(WORDS) else arrays[key]
+def derived(arrays: Arrays, name: str) -> dict[str, np.ndarray]:
+    """Return the outcomes of a model with the gate ``name``, and the shares that follow from them.
+
+    `FLUENT`: see `gating_core.steering.fluent_success`. `WORDLESS`: texts without a whole word,
+    which have no share of real words.
+    """
+    wordless = {key.replace(WORDS, WORDLESS): np.isnan(values).astype(float)
+                for key, values in arrays.items() if key.endswith(WORDS)}  # fmt: skip
+    return {**arrays, **core.fluent_success(arrays, name), **wordless}
 
 
 def _values(tables: Sequence[Arrays], key: str) -> np.ndarray:
     """Outcomes (S, ...) by seed."""
-    return np.stack([filled(arrays, key) for arrays in tables])
+    return np.stack([arrays[key] for arrays in tables])
 
 
 def _languages(target: str) -> slice:
@@ -152,17 +168,36 @@ def outcome(source: OutcomeSource, mode: str, target: str, _arrays: Sequence[Arr
     """Return the outcomes of a source, its ``_arrays``, steered to ``target`` or `BOTH`."""
     to, row = _languages(target), list(core.MODES).index(mode)
     means, widths = {}, {}
-    for quantity in core.QUANTITIES:
-        values = _values(_arrays, quantity)[:, :, :, :, row, to]
+    tables = [derived(arrays, source.name) for arrays in _arrays]
+    for quantity in SHOWN:
+        values = _values(tables, quantity)[:, :, :, :, row, to]
         cells = means_of(values.reshape(len(values), -1, *values.shape[-2:]))
         means[quantity], widths[quantity] = (part.reshape(values.shape[1:4]) for part in cells)
     references = {
-        what: {quantity: float(means_of(_values(_arrays, f"{what}.{quantity}")[:, None, to])[0][0])
-               for quantity in core.QUANTITIES}
+        what: {quantity: float(means_of(_values(tables, f"{what}.{quantity}")[:, None, to])[0][0])
+               for quantity in SHOWN}
         for what in (UNSTEERED, PROMPTED)
     }  # fmt: skip
     texts = len(_arrays) * (to.stop - to.start if to.stop else len(LANGUAGES)) * values.shape[-1]
     return Outcome(texts, means, widths, references)
+
+
+@cached(on=NUMBERS_CACHE)
+def depth_difference(
+    source: OutcomeSource, target: str, _arrays: Sequence[Arrays]
+) -> tuple[int, int, PairedDifference]:
+    """Compare the best layer of the first half with that of the second, released.
+
+    Both layers, and the first's success minus the second's, at the best strength of each.
+    """
+    to, row = _languages(target), list(core.MODES).index(RELEASED)
+    success = _values(_arrays, SUCCESS)[:, :, FEATURE, :, row, to].sum(-2)  # (S, L, A, N)
+    sums = success.sum((0, -1))  # (L, A)
+    half = len(sums) // 2
+    first, second = int(sums[:half].max(-1).argmax()), half + int(sums[half:].max(-1).argmax())
+    languages = np.full(success.shape[-1], to.stop - to.start if to.stop else len(LANGUAGES))
+    early, late = (success[:, layer, sums[layer].argmax()] for layer in (first, second))
+    return first, second, loss_difference(early, late, languages)
 
 
 @cached(on=NUMBERS_CACHE)

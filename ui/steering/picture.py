@@ -14,7 +14,16 @@ from ui.drawing import palette
 from ui.drawing.characters import named, sign
 from ui.drawing.panels import subplot, subplot_title
 from ui.steering.measured import Fired
-from ui.steering.outcomes import NATS, PROMPTED, SUCCESS, UNSTEERED, WORDS, Outcome
+from ui.steering.outcomes import (
+    BAYES,
+    FEATURE,
+    NATS,
+    PROMPTED,
+    SUCCESS,
+    UNSTEERED,
+    WORDS,
+    Outcome,
+)
 
 HEIGHT_PIXELS = 140
 SIDES = (  # name, colour, dash, symbol
@@ -211,6 +220,15 @@ def outcome_chart(outcome: Outcome, most_nats: float) -> go.Figure:
                                 "thickness": 1, "width": 2},
                     "hovertemplate": f"{name}, layer {layer + 1}, strength %{{x}}:"
                     f" {title} %{{y:.2f}}<extra></extra>",
+                })  # fmt: skip
+            if quantity == SUCCESS:
+                traces.append({
+                    "type": "scatter", "mode": "markers", "x": STRENGTHS, "xaxis": x, "yaxis": y,
+                    "y": outcome.means[BAYES][layer, FEATURE], "name": "feature, by naive Bayes",
+                    "legendgroup": BAYES, "showlegend": not number,
+                    "marker": {"size": 10, "symbol": "circle-open", "color": STYLES[FEATURE][0]},
+                    "hovertemplate": f"by naive Bayes, layer {layer + 1}, strength %{{x}}:"
+                    " success %{y:.2f}<extra></extra>",
                 })  # fmt: skip
     return go.Figure({"data": traces, "layout": layout})
 

@@ -11,7 +11,15 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.steering import RELEASED_AFTER, WINDOW, WRITTEN, SteerRequest, Step, prompt_verses
+from gating_core.steering import (
+    BEYOND,
+    RELEASED_AFTER,
+    WINDOW,
+    WRITTEN,
+    SteerRequest,
+    Step,
+    prompt_verses,
+)
 from ui.common import parts
 from ui.common.lessons import section
 from ui.common.parts import chart_columns
@@ -43,6 +51,7 @@ STYLE = Path(__file__).with_name("steering.css")
 draw_figure = partial(parts.draw_figure, "steering")
 draw_explanation = partial(parts.draw_explanation, "steering")
 draw_csv = parts.draw_csv
+BEYOND_TEXT = f"{100 * BEYOND:g}\u00a0%"
 WRITING, MEASURING = "Writing", "Measuring a model"
 
 
@@ -62,13 +71,14 @@ def draw_steer() -> None:
             jobs.draw_again(measured.WRITING, "Write again", "play_arrow", "steer_again")
         draw_explanation("steering", "steering", window=WINDOW, released=RELEASED_AFTER,
                          strength=f"{request.push:g}".replace("-", "−"),
+                         beyond=BEYOND_TEXT,
                          calibration=outcomes_words.calibration_text(outcomes.calibrations())
                          )  # fmt: skip
         draw_csv("Steered", lambda: words.steps_csv(job.items))
 
 
 def _draw_texts(request: SteerRequest, steps: Sequence[Step]) -> None:
-    sentence = words.result_text(request, steps)
+    sentence = words.result_text(request, steps, measured.endings(request, steps))
     released = request.mode == RELEASED
     draw_figure(("curve", request), lambda: picture.curve_chart(steps, released), sentence,
                 len(steps) == WRITTEN)  # fmt: skip
@@ -137,11 +147,14 @@ def draw_measured() -> None:
         half.markdown(sentence)
     released = both[RELEASED]
     _draw_gate_and_classifier(selection.target)
-    st.markdown(f"{outcomes_words.layers_text(released)} {outcomes_words.back_text(released)}")
+    st.markdown(outcomes_words.classifiers_text(released, both[HELD]))
+    layers = outcomes.depth_difference(source, selection.target, tuple(arrays.values()))
+    st.markdown(f"{outcomes_words.layers_text(released, *layers)}"
+                f" {outcomes_words.back_text(released)}")  # fmt: skip
     with st.container(horizontal=True):
         draw_explanation(
             "outcomes", "outcomes", works=percent(outcomes_words.WORKS),
-            words=percent(words.FEW_WORDS), nats=outcomes_words.DEAREST,
+            fooled=percent(outcomes_words.FOOLED), beyond=BEYOND_TEXT,
             prompts=len(prompt_verses()), hidden=percent(3 / len(prompt_verses())),
         )  # fmt: skip
         draw_csv("Outcomes", lambda: outcomes_words.outcomes_csv(outcomes.shipped()))

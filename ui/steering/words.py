@@ -14,15 +14,17 @@ import numpy as np
 
 from gating_core.language import CHARACTERS
 from gating_core.steering import (
+    JUDGED_FROM,
     LETTERS,
     RELEASED_AFTER,
     WINDOW,
     WRITTEN,
+    Ending,
     Passage,
     SteerRequest,
     Step,
     WrittenAlong,
-    real_words,
+    verdict,
 )
 from ui.common.words import error_text, figures, percent, short
 from ui.drawing.characters import named
@@ -31,8 +33,6 @@ from ui.steering.measured import Fired
 from ui.steering.request import DICTIONARIES, NESTED, PLAIN, RELEASED, SINGLE, SIZE
 
 SHADES = 5  # of each language
-FEW_WORDS = 0.5  # share of real words below which a text is called gibberish
-SURE = 0.9  # from which on a text is said to be seen as a language
 SPANISH, ENGLISH = "Spanish", "English"
 
 
@@ -78,44 +78,50 @@ def _legend() -> str:
 LEGEND = _legend()  # the key to the colours, as HTML
 
 
-def seen_as(spanish: float) -> str:
-    """Say which language the classifier sees."""
-    if SURE > spanish > 1 - SURE:
-        return f"neither for sure ({percent(spanish)} {SPANISH})"
-    side = SPANISH if spanish > 0.5 else ENGLISH
-    return f"{side} ({percent(max(spanish, 1 - spanish))})"
+def seen_as(ending: Ending) -> str:
+    """Say which language the classifiers see."""
+    if (ending.spanish > 0.5) != (ending.bayes > 0.5):
+        first, second = (SPANISH if p > 0.5 else ENGLISH for p in (ending.spanish, ending.bayes))
+        return f"{first} by one classifier and {second} by the other"
+    if ending.language is None:
+        return f"neither for sure ({percent(ending.spanish)} {SPANISH})"
+    return f"{SPANISH if ending.language else ENGLISH} by both classifiers"
 
 
-def result_text(request: SteerRequest, steps: Sequence[Step]) -> str:
-    """Say what both texts are seen as at their end, and how many of their words are words."""
-    if len(steps) < WRITTEN:
+SAYS = {  # by `gating_core.steering.VERDICTS`
+    "changed": "**the language has changed**",
+    "unchanged": "**the language is the same**",
+    "fooled": "**the classifiers are fooled**: they see another language in a text that is less"
+    " fluent than unsteered ones",
+    "degenerate": "**the text degenerates**, and its language does not change",
+    "inconclusive": "**it is inconclusive** whether the language has changed",
+}
+
+
+def result_text(
+    request: SteerRequest, steps: Sequence[Step], endings: Sequence[Ending] | None
+) -> str:
+    """Say what both texts are seen as at their end, with what loss and how many real words.
+
+    ``endings``: of a whole text, without and with steering.
+    """
+    if endings is None:
         return f"Written: {len(steps)} of {WRITTEN} characters."
-    first, last = steps[-1].spanish
-    plain, steered = ("".join(getattr(step, side) for step in steps)
-                      for side in ("plain", "steered"))  # fmt: skip
-    words = _real(steered, last)
-    verdict = "**the language is the same**"
-    if (first > 0.5) != (last > 0.5):
-        # Also where there is no whole word.
-        verdict = ("**the language has changed**" if words >= FEW_WORDS else
-                   "**another language is seen, in what is hardly words**")  # fmt: skip
-    if plain == steered:
-        verdict = "the text is the same, letter by letter"
+    plain, steered = endings
+    says = SAYS[verdict(plain, steered)]
+    if all(step.plain == step.steered for step in steps):
+        says = "the text is the same, letter by letter"
     how = f"released after {RELEASED_AFTER}" if request.mode == RELEASED else f"held for {WRITTEN}"
     return (
-        f"With the push, {how} characters, {verdict}: at the end the classifier sees"
-        f" {seen_as(last)}. Without the push it sees {seen_as(first)}. Real words (those of the"
-        f" verses that models read): steered {_share(words)}, unsteered"
-        f" {_share(_real(plain, first))}."
+        f"With the push, {how} characters, {says}. At the end it is seen as {seen_as(steered)};"
+        f" without the push, as {seen_as(plain)}. The last {WRITTEN - JUDGED_FROM} characters have"
+        f" {_fluency(steered)} (unsteered {_fluency(plain)})."
     )
 
 
-def _real(text: str, spanish: float) -> float:
-    return real_words(text, (SPANISH if spanish > 0.5 else ENGLISH).lower())
-
-
-def _share(words: float) -> str:
-    return "none, because there is no whole word" if isnan(words) else percent(words)
+def _fluency(ending: Ending) -> str:
+    words = "no whole word" if isnan(ending.words) else f"{percent(ending.words)} real words"
+    return f"{figures(ending.nats)} nats per character and {words}"
 
 
 def steps_csv(steps: Sequence[Step]) -> Iterator[Sequence[object]]:

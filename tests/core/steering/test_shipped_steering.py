@@ -6,20 +6,30 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core.language import LANGUAGES, SEEDS, Verse, load_model, read_excerpt
+from gating_core.language import LANGUAGES, SEEDS, Verse, load_model, read_excerpt, text_losses
 from gating_core.pauses import drained
 from gating_core.steering import (
+    BEYOND,
     DIRECTIONS,
+    JUDGED_FROM,
     KINDS,
     MODES,
     QUANTITIES,
     STEERED,
     STRENGTHS,
+    VERDICTS,
+    WINDOW,
     DirectionRequest,
+    Ending,
+    FluencyRange,
     GridRequest,
     SteerRequest,
+    bayes_probabilities,
     describe,
     effect_on_next,
+    endings,
+    fluency_range,
+    fluent_success,
     load_dictionaries,
     load_steering,
     measure_parts,
@@ -33,6 +43,7 @@ from gating_core.steering import (
     specimen,
     streams,
     trailing_means,
+    verdict,
     windows,
     write_both,
     written_along,
@@ -41,6 +52,7 @@ from gating_core.steering import experiment as module
 from gating_core.steering.dictionary import strongest
 from gating_core.steering.judge import (
     FOR_CLASSIFIER,
+    classifier_verses,
     count_words,
     names_and_numbers,
     vocabulary,
@@ -135,9 +147,29 @@ def test_the_classifier_knows_verses_that_it_has_not_seen():
     assert spanish_probabilities([]).shape == (0,)
 
 
+def test_naive_bayes_is_that_of_another_implementation():
+    from sklearn.feature_extraction.text import CountVectorizer  # here: slow to import
+    from sklearn.naive_bayes import MultinomialNB
+
+    verses = [getattr(verse, language) for language in LANGUAGES for verse in classifier_verses()]
+    count = CountVectorizer(analyzer="char", ngram_range=(1, 3))
+    other = MultinomialNB().fit(count.fit_transform(verses), np.repeat([0, 1], len(verses) // 2))
+    texts, spanish = windows(other_verses())
+    texts = [*texts, "wwithwwith", "ñáñó: ó á", "A", ""]
+    judged = bayes_probabilities(texts)
+    want = other.predict_proba(count.transform([text[-WINDOW:] for text in texts]))[:, 1]
+    np.testing.assert_allclose(judged, want, atol=1e-12)
+    assert ((judged[:-4] > 0.5) == spanish).mean() > 0.98
+    assert bayes_probabilities(["x" * 99 + texts[0]]) == judged[0]  # the last letters alone
+    assert bayes_probabilities([]).shape == (0,)
+
+
 def test_words_names_and_numbers():
     assert real_words("xx and the qqqqq of Spirit xx", "english") == pytest.approx(0.8)
     assert np.isnan(real_words("and", "english"))
+    # One letter is no evidence of a language.
+    assert np.isnan(real_words("dáñó ó á y ó cáñó", "spanish"))
+    assert real_words("x y la ó qqq y", "spanish") == 0.5
     assert count_words(["The the", "LUZ"]) == {"the": 2, "luz": 1}
     assert vocabulary()["spanish"]["dijo"] > 100
     assert names_and_numbers("Now Moses and Aaron, the two, went. He", "english") == {
@@ -149,6 +181,84 @@ def test_words_names_and_numbers():
     assert module.returned("todos, Aaróna", Verse("", "", "Y dos con Aarón"), "spanish") == 0
     assert module.returned("Dos á Aarón", Verse("", "", "Y dos con Aarón"), "spanish") == 1
     assert np.isnan(module.returned("", Verse("", "so", "así"), "english"))
+
+
+def test_the_fluency_range_is_that_of_unsteered_texts(outcomes):
+    for name in STEERED:
+        for language in range(2):
+            within = fluency_range(name, language)
+            nats = sorted(
+                x for seed in SEEDS for x in outcomes[name, seed]["prompted.nats"][language]
+            )
+            words = sorted(x for seed in SEEDS
+                           for x in outcomes[name, seed]["prompted.words"][language])  # fmt: skip
+            beyond = int(BEYOND * len(nats))
+            assert nats[-beyond - 1] <= within.nats <= nats[-beyond]
+            assert words[beyond - 1] <= within.words <= words[beyond]
+    within = FluencyRange(2.0, 0.5)
+    contained = within.contains(np.array([2, 2.1, 1, 1]), np.array([0.5, 0.9, 0.4, np.nan]))
+    assert contained.tolist() == [True, False, False, False]
+
+
+def test_fluent_texts_succeed_by_both_classifiers_within_the_range(outcomes):
+    arrays = outcomes["g1_channel", 1]
+    fluent = fluent_success(arrays, "g1_channel")
+    assert set(fluent) == {"fluent", "unsteered.fluent", "prompted.fluent"}
+    draw = np.random.default_rng(0)
+    for at in zip(*(draw.integers(0, n, 300) for n in fluent["fluent"].shape), strict=True):
+        first, second, nats, words = (arrays[key][at] for key in
+                                      ("success", "success_bayes", "nats", "words"))  # fmt: skip
+        within = fluency_range("g1_channel", int(at[-2]))
+        want = first and second and nats <= within.nats and words >= within.words
+        assert fluent["fluent"][at] == want
+    assert not fluent["unsteered.fluent"].any()
+    # Texts that lie beyond in loss, others in words, of all seeds, all in their own language.
+    unsteered = [fluent_success(outcomes["g1_channel", seed], "g1_channel")["prompted.fluent"]
+                 for seed in SEEDS]  # fmt: skip
+    assert np.mean(unsteered) >= 1 - 2 * BEYOND - 1 / 120
+
+
+def test_a_held_push_fools_both_classifiers_and_a_released_one_does_not(outcomes):
+    by_mode = {}
+    for mode, layer, strength in ((HELD, 3, 3), (RELEASED, 0, 4)):
+        cells = [(arrays | fluent_success(arrays, name)) for (name, _), arrays in outcomes.items()
+                 if name == "none"]  # fmt: skip
+        at = layer, FEATURE, strength, mode
+        by_mode[mode] = {key: np.mean([cell[key][at] for cell in cells])
+                         for key in ("success", "success_bayes", "fluent")}  # fmt: skip
+    for shares in by_mode.values():
+        assert min(shares["success"], shares["success_bayes"]) > 0.95
+    assert by_mode[HELD]["fluent"] < 0.02
+    assert by_mode[RELEASED]["fluent"] > 0.6
+
+
+def ending(spanish=0.0, bayes=None, *, fluent=True):
+    return Ending(spanish, spanish if bayes is None else bayes, 1.5, 0.9, fluent)
+
+
+@pytest.mark.parametrize(("plain", "steered", "says"), [
+    (ending(0.01), ending(0.98), "changed"), (ending(0.99), ending(0.97), "unchanged"),
+    (ending(0.01), ending(0.98, fluent=False), "fooled"),
+    (ending(0.01), ending(0.02, fluent=False), "degenerate"),
+    (ending(0.01), ending(0.85), "inconclusive"), (ending(0.4), ending(0.98), "inconclusive"),
+    (ending(0.01), ending(0.98, 0.2), "inconclusive"),
+])  # fmt: skip
+def test_the_verdict_follows_from_both_endings(plain, steered, says):
+    assert verdict(plain, steered) == says
+    assert says in VERDICTS
+
+
+def test_gibberish_is_beyond_the_range_whatever_the_classifiers_see():
+    verse = other_verses()[0]
+    start, letters = "x" * JUDGED_FROM, "dáñó; ó cáñó. ñáñó: ó á ñó, dáñó; ó cáñó."
+    of_verse, gibberish = endings("none", 0, [start + verse.spanish[:60], start + letters])
+    assert gibberish.language == of_verse.language == 1
+    assert gibberish.words == 0
+    sums, counts = text_losses(load_model("none", 0)[0], [letters])
+    assert gibberish.nats == pytest.approx(float(sums[0] / counts[0]))
+    assert (of_verse.fluent, gibberish.fluent) == (True, False)
+    english = ending()
+    assert [verdict(english, one) for one in (of_verse, gibberish)] == ["changed", "fooled"]
 
 
 def test_directions_are_what_they_are_called():

@@ -12,7 +12,6 @@ from gating_core.pauses import drained
 from gating_core.steering import (
     DIRECTIONS,
     MODES,
-    QUANTITIES,
     STRENGTHS,
     WINDOW,
     GridRequest,
@@ -29,7 +28,18 @@ from gating_core.training import mean_interval
 from tests.ui.opening import figure, notes, open_page
 from ui.common.parts import csv_text
 from ui.steering import outcomes, outcomes_words, picture
-from ui.steering.outcomes import BACK, FEATURE, NATS, PROMPTED, SUCCESS, UNSTEERED, WORDS, Outcome
+from ui.steering.outcomes import (
+    BACK,
+    FEATURE,
+    NATS,
+    PROMPTED,
+    SHOWN,
+    SUCCESS,
+    UNSTEERED,
+    WORDLESS,
+    WORDS,
+    Outcome,
+)
 from ui.steering.request import BOTH, HELD, MEASURED, RELEASED, OutcomeSelection
 from ui.work import cached_jobs
 
@@ -41,15 +51,18 @@ def of(mean, half=0.0):
     return PairedDifference(np.array([mean] * 3), half)
 
 
-def made(success=0.9, nats=1.8, words=0.8, back=0.01, prompted_back=0.3):
+def made(success=0.9, nats=1.8, words=0.8, back=0.01, prompted_back=0.3, bayes=0.85, fluent=0.85,
+         wordless=0.0):  # fmt: skip
     """Outcomes that are best after layer 2 at the third strength."""
-    means = {SUCCESS: np.full((L, K, A), 0.05), NATS: np.full((L, K, A), 9.0),
-             WORDS: np.full((L, K, A), 0.1), BACK: np.zeros((L, K, A))}  # fmt: skip
-    for name, value in zip((SUCCESS, NATS, WORDS, BACK), (success, nats, words, back), strict=True):
+    means = {name: np.full((L, K, A), 0.05) for name in SHOWN}
+    means |= {NATS: np.full((L, K, A), 9.0), WORDS: np.full((L, K, A), 0.1)}
+    at_best = (success, bayes, nats, words, back, fluent, wordless)
+    for name, value in zip(SHOWN, at_best, strict=True):
         means[name][1, FEATURE, 2] = value
     widths = {name: np.full((L, K, A), 0.02) for name in means}
-    references = {UNSTEERED: {SUCCESS: 0.0, NATS: 1.7, WORDS: 0.1, BACK: 0.0},
-                  PROMPTED: {SUCCESS: 1.0, NATS: 1.6, WORDS: 0.9, BACK: prompted_back}}  # fmt: skip
+    references = {UNSTEERED: dict(zip(SHOWN, (0.0, 0.0, 1.7, 0.1, 0.0, 0.0, 0.0), strict=True)),
+                  PROMPTED: dict(zip(SHOWN, (1.0, 1.0, 1.6, 0.9, prompted_back, 0.95, 0.0),
+                                     strict=True))}  # fmt: skip
     return Outcome(240, means, widths, references)
 
 
@@ -82,18 +95,21 @@ def test_means_are_over_seeds_prompts_and_languages():
     assert english.references[UNSTEERED][NATS] == pytest.approx(want, rel=1e-6)
 
 
-def test_verses_without_names_are_left_out_and_texts_without_words_have_none():
+def test_verses_without_names_are_left_out_and_texts_without_words_are_counted_apart():
     values = np.tile(np.array([[[0.5, np.nan, 1.0]], [[0.5, np.nan, 0.0]]]), 12)  # (S, 1, N)
-    values[0, 0, 1] = 0.9  # what one seed lacks is left out of both
     values[:, :, 4::3] = np.nan
+    values[0, 0, 3] = np.nan  # one text of one seed
     (mean,), (width,) = outcomes.means_of(values[:, None])
-    assert mean == pytest.approx(0.5)  # of 0.75 and 0.25
-    assert width >= mean_interval(np.array([0.75, 0.25])).half_width
+    assert mean == pytest.approx(np.nanmean(values))
+    assert width >= mean_interval(np.nanmean(values, (1, 2))).half_width
+    (none,), (unknown,) = outcomes.means_of(values[:, None] * np.nan)
+    assert np.isnan([none, unknown]).all()
     shipped = load_steering()
-    words = np.nan_to_num([shipped["none", seed][WORDS][2, 1, 3, 0] for seed in range(3)])
-    assert np.isnan(shipped["none", 0][WORDS]).any()
+    words = np.stack([shipped["none", seed][WORDS][2, 1, 3, 0] for seed in range(3)])
+    assert np.isnan(words).any()
     result = shipped_outcome("none", HELD, BOTH)
-    assert result.means[WORDS][2, 1, 3] == pytest.approx(words.mean(), abs=1e-6)
+    assert result.means[WORDS][2, 1, 3] == pytest.approx(np.nanmean(words), abs=1e-6)
+    assert result.means[WORDLESS][2, 1, 3] == pytest.approx(np.isnan(words).mean())
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -154,15 +170,16 @@ def test_the_gates_part_in_telling_languages_apart_is_that_of_the_best_features(
 # --- Words ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("success", "dearer", "words", "says"), [
-    (0.79, 0.0, 0.9, "it does not work reliably"),
-    (0.95, 3.0, 0.2, "gibberish that passes the classifier"),
-    (0.95, 0.2, 0.4, "the language changes, the fluency suffers"),
-    (0.95, 0.8, 0.9, "the language changes, the fluency suffers"),
-    (0.8, 0.5, 0.5, "the language changes, the fluency stays"),
+@pytest.mark.parametrize(("success", "bayes", "fluent", "says"), [
+    (0.79, 0.9, 0.9, "it does not work reliably"),
+    (0.95, 0.79, 0.9, "the classifiers disagree"),
+    (0.95, 0.95, 0.4, "the classifiers are fooled"),
+    (0.95, 0.95, 0.6, "the language changes, the fluency suffers"),
+    (0.95, 0.95, 0.76, "the language changes; it is inconclusive whether the fluency suffers"),
+    (0.8, 0.8, 0.86, "the language changes, the fluency stays"),
 ])  # fmt: skip
-def test_verdicts_follow_from_three_numbers(success, dearer, words, says):
-    assert outcomes_words.verdict(success, dearer, words) == says
+def test_verdicts_follow_from_shares_and_an_interval(success, bayes, fluent, says):
+    assert outcomes_words.verdict(success, bayes, fluent, 0.05) == says
 
 
 def test_the_best_place_is_said_with_what_the_texts_are_like():
@@ -170,30 +187,64 @@ def test_the_best_place_is_said_with_what_the_texts_are_like():
     assert text.startswith(
         "Released after 16 characters, the feature succeeds most after **layer 2"
     )
-    assert "at strength 3. 90 % ± 2 of texts are seen" in text
-    assert "(means 5 %, random direction 5 %, random feature 5 %)" in text
-    assert "1.80 ± 0.02 nats a character (unsteered 1.70) and 80 % ± 2 real words" in text
-    assert text.endswith("**the language changes, the fluency stays**.")
-    assert outcomes_words.best_text(made(nats=5.0, words=0.1), HELD).endswith(
-        "**gibberish that passes the classifier**."
+    assert "at strength 3. The other language is seen in 90 % ± 2 of texts" in text
+    assert "(means 5 %, random direction 5 %, random feature 5 %), by naive Bayes in 85 %" in text
+    assert "1.80 ± 0.02 nats per character (unsteered 1.70) and 80 % ± 2 real words (prom" in text
+    assert "within the range of unsteered texts are 85 % ± 2 of texts (prompted 95 %)" in text
+    assert text.endswith("(prompted 95 %): **the language changes, the fluency stays**.")
+    assert outcomes_words.best_text(made(nats=5.0, fluent=0.0), HELD).endswith(
+        "**the classifiers are fooled**."
     )
+
+
+@pytest.mark.parametrize(("words", "wordless", "says"), [
+    (0.37, 0.43, "37 % ± 4 real words in the 57 % of texts that have a whole word"),
+    (0.37, 0.0, "37 % ± 4 real words"),
+    (np.nan, 1.0, "no whole word"),
+])  # fmt: skip
+def test_texts_without_a_whole_word_are_counted_apart(words, wordless, says):
+    assert outcomes_words.words_text(words, 0.04, wordless).replace("\u00a0", " ") == says
 
 
 def test_texts_that_all_agree_have_no_interval():
     alike = made(success=1.0)
     alike.widths[SUCCESS][:] = 0
     text = outcomes_words.best_text(alike, RELEASED).replace("\u00a0", " ")
-    assert "100 % of texts (all of 240) are seen" in text
-    assert "± 0" not in text.partition("are seen")[0]
+    assert "seen in 100 % of texts (all of 240)" in text
+    assert "± 0" not in text.partition("by naive Bayes")[0]
 
 
-def test_the_paper_is_compared_with_the_best_layer():
-    early = outcomes_words.layers_text(made()).replace("\u00a0", " ")
-    assert "Here layer 2 of 4 is best" in early
-    assert "5 %, 90 %, 5 %, 5 %" in early
-    late = made()
-    late.means[SUCCESS][3, FEATURE, 0] = 1.0
-    assert "so here, too" in outcomes_words.layers_text(late)
+def test_it_is_said_where_the_classifiers_part_and_who_is_fooled():
+    released, held = made(bayes=0.88), made(success=1.0, bayes=0.7, fluent=0.0)
+    text = outcomes_words.classifiers_text(released, held).replace("\u00a0", " ")
+    assert (
+        "Released after 16 characters, they part by 2.0 points at most (layer 2, strength 3: 90 %"
+        " and 88 %); up to 3 % of texts pass both and lie beyond" in text
+    )
+    assert "Held, they part by 30.0 points at most (layer 2, strength 3: 100 % and 70 %)" in text
+    assert "up to 70 % of texts pass both" in text
+
+
+@pytest.mark.parametrize(("mean", "half_width", "says"), [
+    (0.2, 0.1, "Here early layers succeed more (layer 2 minus layer 4: +20 ± 10 points;"),
+    (-0.2, 0.1, "It is so here, too (layer 2 minus layer 4: −20 ± 10 points;"),
+    (0.2, 0.3, "Here it is inconclusive (layer 2 minus layer 4: +20 ± 30 points;"),
+])  # fmt: skip
+def test_the_paper_is_compared_only_beyond_the_interval(mean, half_width, says):
+    text = outcomes_words.layers_text(made(), 1, 3, of(mean, half_width)).replace("\u00a0", " ")
+    assert says in text
+    assert text.endswith("released: 5 %, 90 %, 5 %, 5 %).")
+
+
+def test_both_halves_are_compared_at_their_best():
+    shipped = [load_steering()["none", seed] for seed in range(3)]
+    source = outcomes.source_of(OutcomeSelection(), None)[0]
+    first, second, difference = outcomes.depth_difference(source, "english", tuple(shipped))
+    success = np.stack([one[SUCCESS][:, FEATURE, :, 1, 0] for one in shipped])  # (S, L, A, N)
+    means = success.mean((0, -1))
+    assert (means[first].max(), means[second].max()) == (means[:2].max(), means[2:].max())
+    one, two = (success[:, layer, means[layer].argmax()].mean(-1) for layer in (first, second))
+    np.testing.assert_allclose(difference.by_seed, one - two, atol=1e-6)
 
 
 def test_names_that_come_back_are_compared_with_prompted_texts():
@@ -241,12 +292,15 @@ def test_the_classifier_is_said_to_be_too_sure_or_not_sure_enough():
 def test_every_layer_has_a_panel_for_success_nats_and_words():
     chart = picture.outcome_chart(made(), 9.5)
     lines = chart.data
-    assert len(lines) == 3 * L * K
-    best = lines[(0 * L + 1) * K + FEATURE]
-    assert best.y[2] == 0.9
+    assert len(lines) == 3 * L * K + L
+    best, nats, words = (
+        next(line for line in lines if (line.name, line.xaxis) == (DIRECTIONS[FEATURE], axis))
+        for axis in ("x2", "x6", "x10")
+    )
+    assert (best.y[2], nats.y[2], words.y[2]) == (0.9, 1.8, 0.8)
     assert best.error_y.array[2] == 0.02
-    assert lines[(1 * L + 1) * K + FEATURE].y[2] == 1.8
-    assert lines[(2 * L + 1) * K + FEATURE].y[2] == 0.8
+    bayes = [line for line in lines if "Bayes" in line.name]
+    assert [line.y[2] for line in bayes] == [0.05, 0.85, 0.05, 0.05]
     levels = {shape.yref: [] for shape in chart.layout.shapes}
     for shape in chart.layout.shapes:
         levels[shape.yref].append(shape.y0)
@@ -274,7 +328,7 @@ def test_the_outcomes_are_saved_as_csv():
     shipped = {("none", 0): load_steering()["none", 0]}
     head, *rows = csv.reader(io.StringIO(csv_text(outcomes_words.outcomes_csv(shipped))))
     assert len(rows) == 2 * 2 + L * K * A * len(MODES) * 2
-    assert head[-len(QUANTITIES) :] == list(QUANTITIES)
+    assert head[-len(SHOWN) :] == list(SHOWN)
     last = shipped["none", 0][SUCCESS][-1, -1, -1, -1, -1].mean()
     assert rows[-1][:7] == ["no gate", "0", "4", DIRECTIONS[-1], "6.0", "released", "spanish"]
     assert float(rows[-1][7]) == pytest.approx(last)

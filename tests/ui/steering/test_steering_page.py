@@ -9,6 +9,7 @@ from gating_core.steering import (
     RELEASED_AFTER,
     WRITTEN,
     DirectionRequest,
+    Ending,
     Step,
     load_dictionaries,
     load_opening,
@@ -173,33 +174,38 @@ def steps(first, last, letters="ab"):
     return [Step(*letters, (first, last))] * WRITTEN
 
 
+def ending(spanish, *, bayes=None, nats=1.5, words=0.9, fluent=True):
+    return Ending(spanish, spanish if bayes is None else bayes, nats, words, fluent)
+
+
 @pytest.mark.parametrize(("first", "last", "says"), [
-    (0.01, 0.98, "**the language has changed**: at the end the classifier sees Spanish (98 %)"),
-    (0.99, 0.97, "**the language is the same**: at the end the classifier sees Spanish (97 %)"),
-    (0.6, 0.2, "the classifier sees neither for sure (20"),
+    (ending(0.01), ending(0.98), "characters, **the language has changed**. At the end it is seen"
+     " as Spanish by both classifiers; without the push, as English by both classifiers."),
+    (ending(0.99), ending(0.97), "**the language is the same**. At the end it is seen as Spanish"),
+    (ending(0.6), ending(0.2), "**it is inconclusive** whether the language has changed. At the end"
+     " it is seen as neither for sure (20 % Spanish)"),
+    (ending(0.01), ending(0.98, bayes=0.3), "seen as Spanish by one classifier and English by the"),
+    (ending(0.01), ending(1.0, nats=5.25, words=np.nan, fluent=False),
+     "**the classifiers are fooled**: they see another language in a text that is less fluent"),
+    (ending(0.01), ending(0.01, fluent=False), "**the text degenerates**, and its language does"),
 ])  # fmt: skip
 def test_the_sentence_follows_from_the_numbers(first, last, says):
-    whole = " a dijo said y la" * 4
-    given = [Step(letter.upper(), letter, (first, last)) for letter in whole[:WRITTEN]]
-    text = words.result_text(FIRST.steer_request(), given).replace("\u00a0", " ")
+    request = FIRST.steer_request()
+    text = words.result_text(request, steps(0, 1), [first, last]).replace("\u00a0", " ")
     assert says in text
-    half = words.result_text(FIRST.steer_request(), steps(first, last)[:30])
+    share = "no whole word" if np.isnan(last.words) else "90 % real words"
+    assert (f"The last 40 characters have {last.nats:.2f} nats per character and {share} (unsteered"
+            " 1.50 nats per character and 90 % real words).") in text  # fmt: skip
+    half = words.result_text(request, steps(0, 1)[:30], None)
     assert half == "Written: 30 of 60 characters."
 
 
-def test_real_words_are_those_of_the_language_that_is_seen():
-    whole = "a dijo y said la".ljust(WRITTEN)
-    given = [Step(letter, letter, (0.1, 0.9)) for letter in whole]
-    text = words.result_text(FIRST.steer_request(), given).replace("\u00a0", " ")
-    # The first and the last word may be cut. “dijo” and “y” are Spanish, “said” is English.
-    assert "models read): steered 67 %, unsteered 33 %." in text
-
-
-def test_gibberish_is_not_said_to_be_another_language():
-    given = [Step(letter, "w", (0.99, 0.01)) for letter in "a dijo y la dijo la y".ljust(WRITTEN)]
-    text = words.result_text(FIRST.steer_request(), given)
-    assert "**another language is seen, in what is hardly words**" in text
-    assert "steered none, because there is no whole word, unsteered" in text
+def test_gibberish_that_passes_the_classifiers_is_not_called_a_language():
+    app = finished(push="6", pushed="held", after_layer="4")
+    assert not app.exception
+    text = said(app, "With the push, held for 60 characters")
+    assert "**the classifiers are fooled**" in text
+    assert "the language has changed" not in text
 
 
 @pytest.mark.parametrize(("spanish", "name"), [
