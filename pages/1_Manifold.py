@@ -1,49 +1,53 @@
-"""Manifold: what shape do the outputs of an attention layer fill, and how sure is that?"""
+"""Manifold: the output surfaces of an attention layer without and with a gate."""
 
 import streamlit as st
 
 from ui.common.page import page
 
+TITLE = "Manifold"
+
 with page(
-    "Manifold",
+    TITLE,
     question="What shape do the outputs fill?",
     lead="A random model is shown twice: left without a gate, right the same weights with a gate.",
 ):
-    from ui.common.link_check import warn_about_link
-    from ui.manifold.controls import (
-        MANIFOLD,
-        front_controls,
-        metric_controls,
-        more_controls,
-        read_request,
-        read_view,
-    )
-    from ui.manifold.doubt import draw_doubt
-    from ui.manifold.parts import draw_inspect, draw_lying_pictures, draw_see, fetch, put_notes
+    from ui.common.links import checked_link
+    from ui.manifold import error_analysis, handles, inspect, misleading, shared, surface
 
-    warn_about_link(MANIFOLD)
-    slots = front_controls()
-    see, inspect, doubt = MANIFOLD["tab"].draw(st)
-    with next(tab for tab in (see, inspect, doubt) if tab.open):
-        stage = st.container()
-        with MANIFOLD["more"].draw(st) as unfolded:
-            slots |= more_controls()
-    with doubt:
-        metric = metric_controls()
-    request = read_request(metric)
-    view = read_view(request.depth, bool(inspect.open))
-    result = fetch(request, view, dials=not doubt.open)
-    put_notes(result, slots, bool(unfolded.open))
-    gallery = MANIFOLD["gallery"].draw(st)
-    if see.open:
-        with see:
-            draw_see(result, stage)
-    if inspect.open:
-        with inspect:
-            draw_inspect(result, stage)
-    if doubt.open:
-        with doubt:
-            draw_doubt(result.resolved, result.variants)
-    if gallery.open:
-        with gallery:
-            draw_lying_pictures()
+    with checked_link(TITLE):
+        front, colouring, drag, slots = shared.draw_front()
+        tabs = st.tabs(shared.TABS, key="tab", on_change="rerun", **shared.LINK)
+        shown = next(tab for tab in tabs if tab.open)
+        with shown:
+            stage = st.container()
+            more, view, folded = shared.draw_more()
+        errors = shown is tabs[-1]
+        with tabs[-1]:
+            metric = shared.draw_metric(more["model_dim"])
+        dragged = shared.read_link(more["model_dim"])
+        result = shared.fetch(
+            shared.ManifoldRequest(**front, **more, **dragged, metric=metric),
+            shared.ManifoldView(colouring, **view, inspect=shown is tabs[1]),
+            dials=not errors and not handles.is_dragging(),
+        )
+        shared.draw_notes(result, slots, folded)
+        gallery = st.expander("Seven misleading pictures, and the numbers that correct them",
+                              key="gallery", on_change="rerun", **shared.LINK)  # fmt: skip
+        if not errors:
+            with stage:
+                if drag:
+                    handles.draw_beside(result, lambda: surface.draw_view(result))
+                else:
+                    surface.draw_view(result)
+        with shown:
+            draw = (
+                error_analysis.draw
+                if errors
+                else inspect.draw
+                if shown is tabs[1]
+                else surface.draw
+            )
+            draw(result)
+        if gallery.open:
+            with gallery:
+                misleading.draw()

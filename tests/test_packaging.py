@@ -91,6 +91,37 @@ def test_the_core_works_from_any_folder_without_the_extras(installed, tmp_path):
     ]
 
 
+WITHOUT_ASSETS = """
+from gating_core.at_work.measured import load_measured
+from gating_core.experiments.comparison.presets import load_preset, load_sweep
+from gating_core.experiments.depth.shipped import load_shipped
+from gating_core.experts.shipped import load_curves, load_samples
+from gating_core.language.corpus import EXCERPT, read_verses
+from gating_core.language.shipped import digest, load_model, shipped
+from gating_core.steering.shipped import load_dictionaries, shipped_dictionaries
+
+for load in (shipped, shipped_dictionaries, lambda: digest("none", 0), load_measured,
+             lambda: load_model("none", 0), lambda: load_dictionaries("none", 0),
+             lambda: load_preset("circle"), lambda: load_sweep("circle"), load_shipped,
+             load_samples, load_curves, lambda: read_verses(EXCERPT)):
+    try:
+        print("silent:", load())
+    except (FileNotFoundError, ValueError) as error:
+        print(error)
+"""
+
+
+def test_a_library_without_shipped_files_says_where_they_are(installed, tmp_path):
+    place = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": str(installed)}}
+    answer = subprocess.run([sys.executable, "-c", WITHOUT_ASSETS], **place, check=True, text=True,
+                            stdout=subprocess.PIPE)  # fmt: skip
+    lines = answer.stdout.splitlines()
+    assert len(lines) == 12
+    for line in lines:
+        assert f"there is no folder {installed / 'assets'}" in line
+        assert line.endswith("clone the repository and install it from there with pip install -e .")
+
+
 def test_it_depends_on_what_it_imports_in_versions_that_the_app_pins():
     asked = {"": requirements(PROJECT["dependencies"])}
     asked |= {extra: requirements(names) for extra, names in EXTRAS.items()}

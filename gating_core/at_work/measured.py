@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from gating_core.assets import read_asset
 from gating_core.at_work.batches import Arrays
 from gating_core.at_work.confidence import confidence
 from gating_core.at_work.gates import gates
@@ -120,7 +121,7 @@ def read_measured(path: Path = MEASURED) -> dict[Model, Measured]:
     """The measurements of every shipped model whose weights are those that were measured."""
     if not path.exists():
         return {}
-    tensors, about = tensors_and_metadata(path.read_bytes())
+    tensors, about = tensors_and_metadata(read_asset(path))
     measured = {}
     for model in shipped():
         key = _key(model)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from gating_core.assets import read_asset
 from gating_core.language import MODELS, LanguageModel
 from gating_core.language.shipped import FOLDER
 
@@ -93,7 +94,7 @@ def load_times(path: Path = TIMES) -> StepTime | None:
     if not path.exists():
         return None
     fields: dict[str, Any] = {name: tuple(x) if isinstance(x, list) else x
-                             for name, x in json.loads(path.read_text()).items()}  # fmt: skip
+                             for name, x in json.loads(read_asset(path)).items()}  # fmt: skip
     return StepTime(**fields)
 
 

@@ -21,6 +21,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from gating_core.assets import read_asset
 from gating_core.at_work.sinks import sink_share
 from gating_core.attention import GATE_KINDS
 from gating_core.checks import check_choice
@@ -316,7 +317,7 @@ def save_toy(run: ToyRun, path: Path = TOY) -> None:
 
 def load_toy(path: Path = TOY) -> ToyRun:
     """The shipped run."""
-    arrays, about = tensors_and_metadata(path.read_bytes())
+    arrays, about = tensors_and_metadata(read_asset(path))
     request: dict[str, Any] = about["request"]
     request |= {name: tuple(request[name]) for name in ("kinds", "seeds")}
     arrays["weights"] = arrays["weights"].astype(np.float32)

@@ -15,6 +15,12 @@ from gating_core.claims.text import TextTable, counted, listed, number
 FLAT, CURVED, UNDECIDED, NO_CHART, FAILED = CHART_WORDS = (
     "flat", "curved", "undecided", "no chart", "failed",
 )  # fmt: skip
+OTHER_TEXTS = {  # before a number of models
+    FLAT: "flat within the bound:",
+    UNDECIDED: "undecided:",
+    NO_CHART: "without such a chart:",
+    FAILED: "failed:",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +66,13 @@ def charts(models: Models, t: Thresholds) -> Charts:
     return Charts(by_variant, t.flat_bound, models.gaps(by_variant))
 
 
+def _others_text(evidence: Charts, variants: Sequence[str], words: Sequence[str]) -> str:
+    """Say how many models are one of ``words``, if any; a space first."""
+    counts = {word: evidence.count(variants, word) for word in words}
+    found = [f"{OTHER_TEXTS[word]} {count:,}" for word, count in counts.items() if count]
+    return f" Of the others {listed(found)}." if found else ""
+
+
 def _chart_table(evidence: Charts) -> TextTable:
     columns = ("variant", "models", *CHART_WORDS, "K > 0 known", "median max |K|", "largest bound")
     rows = []
@@ -102,6 +115,7 @@ def _flat_wording(evidence: Charts, word: Word, t: Thresholds) -> Wording:
         if gated:
             every = counted(len(evidence.of(GATED)), "gated model")
             text += f" The same test finds {gated:,} of {every} curved, so it can tell them apart."
+        text += _others_text(evidence, WITHOUT_GATE, (UNDECIDED, NO_CHART, FAILED))
     change = (
         "One model without a gate whose |K| exceeds its bound on this chart would contradict it."
         if not curved
@@ -155,6 +169,7 @@ def _curved_wording(evidence: Charts, word: Word, t: Thresholds) -> Wording:
     else:
         text = f"{curved:,} of {counted(len(models), 'gated model')} are known to be curved, and"
         text += f" {positive:,} have K > 0 on some of their area."
+        text += _others_text(evidence, GATED, (FLAT, UNDECIDED, NO_CHART, FAILED))
         others = [n for n in ("additive", "pointwise") if evidence.count((n,), CURVED)]
         if others:
             verb = "controls curve" if len(others) > 1 else "control curves"

@@ -22,7 +22,9 @@ class Group:
     """Models of one task and variant: ``seeds`` (M,), each once, and two quantities (M,).
 
     ``keys`` are those of the models' rows, where they have any. ``r`` is given by
-    `pooled_correlation`: ``None`` where a quantity does not vary, or models are too few.
+    `pooled_correlation`: ``None`` where a quantity does not vary, or models are too few. ``alone``
+    is the correlation of all models, also where it has no jackknife error, because a quantity
+    varies no more without one seed; the group is excluded then.
     """
 
     task: str
@@ -32,6 +34,7 @@ class Group:
     y: np.ndarray
     keys: tuple[str, ...] = ()
     r: float | None = None
+    alone: float | None = None
 
     @property
     def count(self) -> int:
@@ -55,6 +58,8 @@ class PooledCorrelation:
 
     ``r``, ``low`` and ``high`` are NaN where no group has a correlation; the last two also where
     one is perfect, of which Fisher's z is infinite, or where there are fewer than three seeds.
+    ``with_excluded`` is r with the groups that are ``excluded`` only because their correlation has
+    no jackknife error.
     """
 
     r: float
@@ -62,6 +67,12 @@ class PooledCorrelation:
     high: float
     seed_count: int
     groups: tuple[Group, ...]
+    with_excluded: float = np.nan
+
+    @property
+    def excluded(self) -> tuple[Group, ...]:
+        """Groups that vary only because of one of their seeds."""
+        return tuple(one for one in self.groups if one.r is None and one.alone is not None)
 
     @property
     def group_count(self) -> int:
@@ -85,12 +96,12 @@ def pooled_correlation(
     check_choice("method", method, METHODS)
     every = [_left_out(group, method) for group in groups]
     results = tuple(
-        replace(group, r=None if r is None else r[0])
+        replace(group, r=None if r is None else r[0], alone=_alone(group, method))
         for group, r in zip(groups, every, strict=True)
     )
     used = [(group, r) for group, r in zip(groups, every, strict=True) if r is not None]
     if not used:
-        return PooledCorrelation(np.nan, np.nan, np.nan, 0, results)
+        return PooledCorrelation(np.nan, np.nan, np.nan, 0, results, _pooled(results))
     seeds = np.unique(np.concatenate([group.seeds for group, _ in used]))
     with np.errstate(divide="ignore"):  # z of a perfect correlation is infinite
         z = np.stack([_by_seed(group, np.arctanh(r), seeds) for group, r in used])
@@ -100,10 +111,28 @@ def pooled_correlation(
     ])  # fmt: skip
     if not np.isfinite(z).all():
         r = float(np.average([r[0] for _, r in used], weights=weights[:, 0]))
-        return PooledCorrelation(r, np.nan, np.nan, len(seeds), results)
+        return PooledCorrelation(r, np.nan, np.nan, len(seeds), results, _pooled(results))
     whole, *without = (weights * z).sum(0) / weights.sum(0)
     low, high = _interval(float(whole), np.array(without), confidence)
-    return PooledCorrelation(float(np.tanh(whole)), low, high, len(seeds), results)
+    r = float(np.tanh(whole))
+    return PooledCorrelation(r, low, high, len(seeds), results, _pooled(results))
+
+
+def _pooled(groups: Sequence[Group]) -> float:
+    """The pooled r of all groups that vary at all, without an interval; NaN if there are none."""
+    used = [(one.alone, one.count - 3) for one in groups if one.alone is not None]
+    if not used:
+        return np.nan
+    r, weights = np.array(used).T
+    with np.errstate(divide="ignore", invalid="ignore"):  # z of a perfect correlation is infinite
+        return float(np.tanh(np.average(np.arctanh(r), weights=weights)))
+
+
+def _alone(group: Group, method: str) -> float | None:
+    """r of all models; ``None`` where a quantity does not vary, or models are too few."""
+    if group.count < FEWEST_MODELS or 0 in (np.ptp(group.x), np.ptp(group.y)):
+        return None
+    return float(_r(group.x, group.y, method))
 
 
 def _left_out(group: Group, method: str) -> np.ndarray | None:

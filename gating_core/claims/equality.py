@@ -66,9 +66,13 @@ def equal_on_linear_tasks(evidence: Equivalences, t: Thresholds) -> Word:
     if len(tasks) < len(LINEAR) or any(one.pairs.count < t.fewest_seeds for one in tasks):
         return Word.NOT_ENOUGH
     measured = _both([equality_word(of, t) for _, of in evidence.done])
-    cases = zip(*(one.worst_cases for one in tasks), strict=True)
-    worst = [_both([equality_word(one, t) for one in case]) for case in cases]
-    return guarded(measured, max(worst, key=list(Word).index))
+    return guarded(measured, max(_worst_words(evidence, t), key=list(Word).index))
+
+
+def _worst_words(evidence: Equivalences, t: Thresholds) -> list[Word]:
+    """What failed pairs would make of the verdict, far below and far above."""
+    cases = zip(*(one.worst_cases for one, _ in evidence.done), strict=True)
+    return [_both([equality_word(one, t) for one in case]) for case in cases]
 
 
 def equality_word(result: Equivalence, t: Thresholds) -> Word:
@@ -108,7 +112,8 @@ def _wording(evidence: Equivalences, word: Word, t: Thresholds) -> Wording:
         if one.pairs.failed
     ]
     if lost:
-        sentences.append(f"Failed: {text.listed(lost)}.")
+        worst = max(_worst_words(evidence, t), key=list(Word).index)
+        sentences.append(f"Failed: {text.listed(lost)}; the verdict in the worst case: “{worst}”.")
     absent = [name for name in LINEAR if name not in {one.pairs.task for one, _ in evidence.done}]
     if absent:
         sentences.append(f"There are no pairs on {text.listed(absent)}.")

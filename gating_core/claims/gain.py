@@ -11,7 +11,7 @@ import numpy as np
 from gating_core.claims.claim import NOT_DONE, Claim, Needs, Thresholds, Word, Wording, guarded
 from gating_core.claims.design import CONTROLS, NONLINEAR, PRIMARY, UNGATED
 from gating_core.claims.models import BASE, Conditions, Gap, Models
-from gating_core.claims.pairs import PAIRS_FAILED, TOTAL, Pairs, pairs_of
+from gating_core.claims.pairs import PAIRS_FAILED, TOTAL, Pairs, missing_text, pairs_of
 from gating_core.claims.statistics import Paired, holm, paired
 from gating_core.claims.text import (
     MISSING,
@@ -62,9 +62,12 @@ class Comparison:
             of, p = self.worst_case, self.worst_case_p
         return of is not None and p <= level and of.mean > 0
 
-    def behind(self, level: float) -> bool:
-        """Whether it is significantly behind."""
-        return self.measured is not None and self.p <= level and self.measured.mean < 0
+    def behind(self, level: float, worst_case: bool = False) -> bool:
+        """Whether it is significantly behind, as measured or with all doubt against it."""
+        of, p = self.measured, self.p
+        if worst_case:
+            of, p = self.worst_case, self.worst_case_p
+        return of is not None and p <= level and of.mean < 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +167,7 @@ def wording(evidence: Differences, word: Word, t: Thresholds) -> Wording:
     lost = [one.pairs.task for one in tasks if one.ahead(t.level) and not one.ahead(t.level, True)]
     if lost:
         text += f" In the worst case of failures and errors {listed(lost)} would not hold."
+    text += missing_text([one.pairs for one in tasks], t.fewest_seeds)
     summary = ahead_text(evidence, t)
     if done:
         means = [factor * of.mean for _, of in done]

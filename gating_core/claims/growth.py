@@ -12,7 +12,7 @@ import numpy as np
 from gating_core.claims.claim import CONSTRUCTION, Claim, Needs, Thresholds, Word, Wording
 from gating_core.claims.design import STACKS
 from gating_core.claims.models import Models
-from gating_core.claims.text import MISSING, TextTable, fixed, fixed_interval, spans
+from gating_core.claims.text import MISSING, TextTable, counted, fixed, fixed_interval, spans
 from gating_core.experiments.depth import STRUCTURED_LIMIT
 from gating_core.experiments.depth.exponents import FEWEST_DEPTHS, FEWEST_SEEDS, settled
 from gating_core.training.trained import mean_interval
@@ -69,6 +69,7 @@ class Slopes:
     small: np.ndarray
     exponents: dict[str, GrowthExponent]
     keys: np.ndarray  # (S, L) of str
+    in_doubt: dict[str, int]  # values in the regime that are not fitted, because of their errors
 
     @property
     def fewest_slopes(self) -> int:
@@ -100,13 +101,15 @@ def slopes(models: Models, _: Thresholds) -> Slopes:
         for name in QUANTITIES:
             values[name][at] = abs(getattr(row, name))
             errors[name][at] = getattr(row, ERRORS[name]) if name in ERRORS else 0.0
+    known = {name: settled(values[name], errors[name], small) for name in QUANTITIES}
     exponents = {
-        name: exponent(depths, values[name], small & settled(values[name], errors[name], small))
+        name: exponent(depths, values[name], small & known[name])
         if len(seeds)
         else GrowthExponent(np.zeros(0))
         for name in QUANTITIES
     }
-    return Slopes(seeds, depths, values, small, exponents, keys)
+    in_doubt = {name: int((small & ~known[name]).sum()) for name in QUANTITIES}
+    return Slopes(seeds, depths, values, small, exponents, keys, in_doubt)
 
 
 def expected(t: Thresholds) -> dict[str, tuple[float, float]]:
@@ -150,9 +153,15 @@ def _wording(evidence: Slopes, word: Word, t: Thresholds) -> Wording:
         )
         of_what = "of K(0)" if name == CENTRE else "of the proxy"
         short.append(f"{fixed(of.mean, 3)} {fixed_interval(of.low, of.high, 3)} {of_what}")
-    without = evidence.seeds[np.isnan(evidence.exponents[CENTRE].slopes)].tolist()
-    if without:
-        sentences.append(f"Without a slope: seed {spans(without)}.")
+    for name in expected(t):
+        without = evidence.seeds[np.isnan(evidence.exponents[name].slopes)].tolist()
+        if without:
+            sentences.append(f"Without a slope of {TITLES[name]}: seed {spans(without)}.")
+        if count := evidence.in_doubt[name]:
+            sentences.append(
+                f"{counted(count, 'value')} of {TITLES[name]} in the regime"
+                f" {'is' if count == 1 else 'are'} not fitted, because of errors above half of it."
+            )
     sentences.append(
         "Other stacks need not do this: random stacks without a residual connection collapse with"
         " depth."

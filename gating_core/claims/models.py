@@ -43,7 +43,7 @@ class ModelRow:
     test_loss: float | None = None
     total_curvature: float | None = None  # the integral of |K| dA
     total_error: float | None = None  # of quadrature and rounding, in the same unit
-    total_complete: bool | None = None  # False: unresolved somewhere, a lower estimate
+    total_complete: bool | None = None  # whether the error covers everything, and is no larger
     positive_curvature: float | None = None  # the integral of K dA where K > 0
     flat: bool | None = None  # |K| below its bound at every resolved point; None if none is
     positive_share: float | None = None  # of area, where K > 0 is known; so for the next two
@@ -60,6 +60,17 @@ class ModelRow:
     normalised_proxy: float | None = None  # divided by the Jacobian's norm
     seconds: float | None = None  # its share of its batch's training, and its measuring
     error: str | None = None
+
+    def __post_init__(self) -> None:
+        """Call no total complete that its error exceeds, as the rows of older stores do."""
+        total, error = self.total_curvature, self.total_error
+        if self.total_complete and (total is None or error is None or error > total):
+            object.__setattr__(self, "total_complete", False)
+
+    @property
+    def lower_estimate(self) -> bool:
+        """Whether points are left out of the total, because their tangent planes are unresolved."""
+        return self.total_complete is False and (self.resolved_share or 0.0) < 1
 
 
 @dataclass(frozen=True)
@@ -81,6 +92,20 @@ class StackRow:
 
 
 Row = ModelRow | StackRow
+
+
+@dataclass(frozen=True)
+class RefinedTotal:
+    """∫|K| dA in closed form of the model whose row has the ``key``, and its error; see `refined`.
+
+    Both are ``None`` unless it is the ``same``: it has come out with the accuracies of its row when
+    it was trained again.
+    """
+
+    key: str
+    same: bool
+    total: float | None = None
+    error: float | None = None
 
 
 @dataclass(frozen=True, order=True)
@@ -129,6 +154,7 @@ class Models:
     steps: int = 0
     seeds: tuple[int, ...] = ()  # all that any model of the base has
     variants: tuple[str, ...] = ()  # of the base, in order of their first row
+    refined: tuple[RefinedTotal, ...] = ()  # totals of some of the models, beside their rows
 
     def of_tasks(self, tasks: Sequence[str]) -> Models:
         """The same with these ``tasks`` alone."""
@@ -137,6 +163,21 @@ class Models:
     def at(self, conditions: Conditions, task: str, variant: str) -> dict[int, ModelRow]:
         """Rows by seed; empty if there are none."""
         return self.cells.get((conditions, task, variant), {})
+
+    def with_refined(self) -> Models:
+        """The same with the `refined` totals in place of those that were measured on a grid."""
+        known = {one.key: one for one in self.refined if one.same}
+
+        def better(row: ModelRow) -> ModelRow:
+            if row.error is not None or row.key not in known:
+                return row
+            one = known[row.key]
+            return replace(
+                row, total_curvature=one.total, total_error=one.error, total_complete=True
+            )
+
+        cells = {k: {s: better(row) for s, row in rows.items()} for k, rows in self.cells.items()}
+        return replace(self, cells=cells)
 
     @property
     def conditions(self) -> list[Conditions]:

@@ -7,11 +7,13 @@ task is to either, and the errors of totals count against the claim, too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from gating_core.claims.models import BASE, Conditions, ModelRow, Models
+from gating_core.claims.text import listed
 
 PAIRS_FAILED = (
     "A failed model counts against the claim: its pair gets the largest difference of any pair of"
@@ -26,7 +28,8 @@ Range = tuple[float, float, float]  # a value, and between what it is known to l
 class Pairs:
     """``variant`` less ``against`` on one task, for the seeds that have rows of both.
 
-    ``differences`` are by seed, ``keys`` those of the first variant's rows.
+    ``differences`` are by seed, ``keys`` those of the first variant's rows. ``failed`` seeds have
+    none: a model failed, or, for ``lower`` ones among them, the right total is a lower estimate.
     """
 
     conditions: Conditions
@@ -36,11 +39,17 @@ class Pairs:
     differences: dict[int, Range]
     failed: tuple[int, ...]  # seeds
     keys: tuple[str, ...]
+    lower: tuple[int, ...] = ()
 
     @property
     def count(self) -> int:
         """How many differences there are."""
         return len(self.differences)
+
+    @property
+    def name(self) -> str:
+        """The task, and what else is not as in the base."""
+        return self.task if self.conditions == BASE else f"{self.task} ({self.conditions.text})"
 
     @property
     def values(self) -> list[float]:
@@ -74,18 +83,45 @@ def pairs_of(
     for task in models.tasks(at):
         left, right = models.at(at, task, variant), models.at(at, task, against)
         differences: dict[int, Range] = {}
-        failed = []
+        failed, lower = [], []
         for seed in sorted(left.keys() & right.keys()):
             a, b = _range(left[seed], column), _range(right[seed], column)
-            too_low = column == TOTAL and not right[seed].total_complete
+            too_low = column == TOTAL and right[seed].lower_estimate
             if a is None or b is None or too_low:
                 failed.append(seed)
+                lower += [seed] * (a is not None and b is not None)
             else:
                 differences[seed] = a[0] - b[0], a[1] - b[2], a[2] - b[1]
         if differences or failed:
             keys = tuple(left[seed].key for seed in differences)
-            every.append(Pairs(at, task, variant, against, differences, tuple(failed), keys))
+            missing = tuple(failed), keys, tuple(lower)
+            every.append(Pairs(at, task, variant, against, differences, *missing))
     return every
+
+
+def missing_text(every: Sequence[Pairs], fewest: int) -> str:
+    """Say how many pairs are missing and why, and what is not tested; a space first, or nothing.
+
+    ``fewest`` pairs are needed for a test.
+    """
+    missing = sum(len(pairs.failed) for pairs in every)
+    if not missing and all(pairs.count >= fewest for pairs in every):
+        return ""
+    lower = sum(len(pairs.lower) for pairs in every)
+    counts = {"the ungated total leaves out unresolved points": lower,
+              "a model failed": missing - lower}  # fmt: skip
+    reasons = [f"in {count} {why}" for why, count in counts.items() if count]
+    text = ""
+    if missing:
+        cells = sum(bool(pairs.failed) for pairs in every)
+        base = all(pairs.conditions == BASE for pairs in every)
+        text = f" {missing} of {missing + sum(pairs.count for pairs in every)} pairs are missing on"
+        text += f" {cells} of {len(every)} {'tasks' if base else 'settings and tasks'}:"
+        text += f" {listed(reasons)}."
+    few = [pairs.name for pairs in every if pairs.count < fewest]
+    if few:
+        text += f" Not tested, because fewer than {fewest} pairs are left: {listed(few)}."
+    return text
 
 
 def _range(row: ModelRow, column: str) -> Range | None:

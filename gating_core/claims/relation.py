@@ -38,8 +38,18 @@ class Relations:
     pooled: dict[tuple[str, str], PooledCorrelation]
     between: float
     with_flat: PooledCorrelation  # of the proxy, by Pearson
+    complete: PooledCorrelation  # of ∫|K| dA, by Pearson, of models whose total is complete
     failed_share: float  # of all models that should be there
     gaps: tuple[Gap, ...]
+
+    @property
+    def doubtful(self) -> tuple[int, int]:
+        """How many of the models' totals are not complete, and how many there are."""
+        count, complete = (
+            sum(group.count for group in of.groups)
+            for of in (self.pooled[EXACT, PEARSON], self.complete)
+        )
+        return count - complete, count
 
 
 def relations(models: Models, t: Thresholds) -> Relations:
@@ -55,11 +65,15 @@ def relations(models: Models, t: Thresholds) -> Relations:
     count = sum(len(models.at(BASE, task, x)) for task in models.tasks() for x in variants)
     gaps = models.gaps(variants)
     failed_share = sum(bool(gap.reason) for gap in gaps) / max(count, 1)
-    return Relations(pooled, _over_all(every), with_flat, failed_share, gaps)
+    complete = _groups(models, variants, EXACT, curved=True, complete=True)
+    known = pooled_correlation(complete, PEARSON, t.confidence)
+    return Relations(pooled, _over_all(every), with_flat, known, failed_share, gaps)
 
 
-def _groups(models: Models, variants: list[str], measure: str, curved: bool) -> tuple[Group, ...]:
-    """The measured models, or the ``curved`` ones among them."""
+def _groups(
+    models: Models, variants: list[str], measure: str, curved: bool, complete: bool = False
+) -> tuple[Group, ...]:
+    """The measured models, or the ``curved`` ones, or those with ``complete`` totals among them."""
     groups = []
     for task in models.tasks():
         for variant in variants:
@@ -67,6 +81,7 @@ def _groups(models: Models, variants: list[str], measure: str, curved: bool) -> 
                 (row, getattr(row, measure), row.test_accuracy)
                 for row in models.at(BASE, task, variant).values()
                 if row.error is None and not (curved and row.flat is not False)
+                if row.total_complete or not complete
             ]
             known = [each for each in known if None not in each]
             if known:
@@ -132,11 +147,38 @@ def _wording(evidence: Relations, word: Word, t: Thresholds) -> Wording:
         text += f" Over all models at once the proxy's r is {fixed(evidence.between)}. This mostly"
         text += " restates how tasks and gates differ."
     text += "" if few else f" {_what_follows(proxy, exact)}"
+    text += excluded_text(evidence)
     change = f"Intervals of both above zero, and the proxy's up to {t.paper_r:g}, would support it."
     if word == Word.SUPPORTED:
         change = "An interval that reaches zero."
     summary = f"r = {of_exact} for ∫|K| dA, {of_proxy} for the proxy"
     return Wording(summary, text, table(evidence), change)
+
+
+def excluded_text(evidence: Relations) -> str:
+    """Say what is excluded and what r would be with it, and how many totals are not complete.
+
+    A space first, or nothing.
+    """
+    proxy, exact = (evidence.pooled[name, PEARSON] for name in (PROXY, EXACT))
+    names = dict.fromkeys(f"{x.task}, {x.variant}" for of in (exact, proxy) for x in of.excluded)
+    text = ""
+    if names:
+        count = sum(x.alone is not None for x in exact.groups)
+        verb = "is" if len(names) == 1 else "are"
+        text = f" {len(names)} of {counted(count, 'group')} {verb} excluded ({'; '.join(names)}),"
+        text += " because nothing varies there without one of the seeds, so that there is no"
+        text += f" jackknife error. With {'it' if len(names) == 1 else 'them'} r would be"
+        text += (
+            f" {fixed(exact.with_excluded)} for ∫|K| dA and {fixed(proxy.with_excluded)} for the"
+        )
+        text += " proxy."
+    doubtful, totals = evidence.doubtful
+    if doubtful:
+        text += f" {doubtful} of {counted(totals, 'total')} are not complete, but count; without"
+        text += f" these models r for ∫|K| dA is {r_text(evidence.complete)}"
+        text += f" ({counted(evidence.complete.group_count, 'group')})."
+    return text
 
 
 def r_text(r: PooledCorrelation) -> str:
@@ -200,7 +242,9 @@ C6 = Claim(
     " of them has no interval from at least {t.fewest_seeds} seeds, or fewer than"
     " {t.fewest_groups} groups are on linear or on nonlinear tasks.",
     failures="Failed models have no numbers; if more than {t.most_failed:.1%} failed, the verdict"
-    " is “not enough data”." + NOT_DONE,
+    " is “not enough data”. A group is excluded if accuracy or measure no longer varies without one"
+    " of its seeds: it has no jackknife error. Totals that are not complete count as they are."
+    + NOT_DONE,
     needs=Needs(),
     evidence=relations,
     decide=go_together,

@@ -18,7 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from gating_core.claims.claim import THRESHOLDS, Thresholds
-from gating_core.claims.models import ModelRow, Models, StackRow, sorted_out
+from gating_core.claims.models import ModelRow, Models, RefinedTotal, StackRow, sorted_out
 from gating_core.claims.text import TextTable, counted, spans
 from gating_core.claims.verdicts import (
     EDITIONS,
@@ -64,17 +64,18 @@ def write_report(
     about: Mapping[str, str],
     illustrations: Illustrations = PLAIN,
     t: Thresholds = THRESHOLDS,
+    refined: Iterable[RefinedTotal] = (),
 ) -> tuple[Path, Path]:
     """Write ``claims.html`` and ``claims.md`` into ``folder``, which is made; returns their paths.
 
     ``about`` says how the report was made: names and texts, which stand first among the settings.
     Files of these names are replaced, each at once; ``OSError`` where that cannot be done.
     """
-    rows, stacks = list(rows), list(stacks)
+    rows, stacks, refined = list(rows), list(stacks), list(refined)
     judged = [
         (claim, edition.name, one)
         for edition in EDITIONS.values()
-        for claim, one in verdicts(rows, stacks, t, edition).items()
+        for claim, one in verdicts(rows, stacks, t, edition, refined).items()
     ]
     judged.sort(key=lambda each: each[:2])  # claim by claim, the first edition first
     pictures = [[*illustrations.pictures(one)] for *_, one in judged]

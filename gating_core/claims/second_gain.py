@@ -5,6 +5,7 @@ Both compare as the first edition does (`gain`), with other questions. Shapes: S
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +17,7 @@ from gating_core.claims.claim import NOT_DONE, Claim, Needs, Thresholds, Word, W
 from gating_core.claims.design import PRIMARY, SECOND_PARTS, UNGATED, VARIED
 from gating_core.claims.design import VARIED_TASKS as TASKS
 from gating_core.claims.models import Conditions, Gap, Models
-from gating_core.claims.pairs import PAIRS_FAILED, pairs_of
+from gating_core.claims.pairs import PAIRS_FAILED, missing_text, pairs_of
 from gating_core.claims.statistics import holm, paired
 from gating_core.claims.text import TextTable, counted, fixed, listed
 
@@ -35,15 +36,28 @@ MEASURES = (
 class ByMeasure:
     """The primary gate less the ungated model by each of `MEASURES`, in every setting and task.
 
-    The p-values are Holm's over all of them together.
+    The p-values are Holm's over all of them together. ``refined`` are the comparisons of total
+    curvature with totals in closed form, where there are any; they do not decide.
     """
 
     cells: dict[str, tuple[gain.Comparison, ...]]  # by the measure's title
     gaps: tuple[Gap, ...]
+    refined: tuple[gain.Comparison, ...] = ()
+
+    @property
+    def total(self) -> tuple[gain.Comparison, ...]:
+        """The comparisons of total curvature, the only ones that may lack pairs or have errors."""
+        return self.cells[MEASURES[0].title]
 
 
 def by_measure(models: Models, t: Thresholds) -> ByMeasure:
     """Compare in all `SETTINGS` that there are rows of."""
+    gaps = models.gaps((PRIMARY, UNGATED), SETTINGS)
+    refined = _families(models.with_refined(), t)[MEASURES[0].title] if models.refined else ()
+    return ByMeasure(_families(models, t), gaps, refined)
+
+
+def _families(models: Models, t: Thresholds) -> dict[str, tuple[gain.Comparison, ...]]:
     pairs = [
         (measure.title, one)
         for measure in MEASURES
@@ -53,25 +67,25 @@ def by_measure(models: Models, t: Thresholds) -> ByMeasure:
     cells = {measure.title: list[gain.Comparison]() for measure in MEASURES}
     for (title, _), one in zip(pairs, gain.compared([one for _, one in pairs], t), strict=True):
         cells[title].append(one)
-    gaps = models.gaps((PRIMARY, UNGATED), SETTINGS)
-    return ByMeasure({title: tuple(of) for title, of in cells.items()}, gaps)
+    return {title: tuple(of) for title, of in cells.items()}
 
 
 def curved_by_measure(evidence: ByMeasure, t: Thresholds) -> Word:
     """Decide by how many measures hold."""
+    return guarded(measures_word(evidence, t, False), measures_word(evidence, t, True))
+
+
+def measures_word(evidence: ByMeasure, t: Thresholds, worst_case: bool) -> Word:
+    """Return what the differences say as measured, or in the worst case for the claim."""
     families = list(evidence.cells.values())
     settings = [one.pairs.conditions for one in families[0] if one.pairs.count >= t.fewest_seeds]
     full = [at for at in set(settings) if settings.count(at) >= t.fewest_tasks]
-
-    def word(worst_case: bool) -> Word:
-        if len(full) < t.fewest_settings:
-            return Word.NOT_ENOUGH
-        if all(one.ahead(t.level, worst_case) for family in families for one in family):
-            return Word.SUPPORTED
-        some = any(holds(family, t, worst_case) for family in families)
-        return Word.PARTLY if some else Word.NOT_SUPPORTED
-
-    return guarded(word(False), word(True))
+    if len(full) < t.fewest_settings:
+        return Word.NOT_ENOUGH
+    if all(one.ahead(t.level, worst_case) for family in families for one in family):
+        return Word.SUPPORTED
+    some = any(holds(family, t, worst_case) for family in families)
+    return Word.PARTLY if some else Word.NOT_SUPPORTED
 
 
 def holds(family: Sequence[gain.Comparison], t: Thresholds, worst_case: bool = False) -> bool:
@@ -87,6 +101,7 @@ def _measure_wording(evidence: ByMeasure, word: Word, t: Thresholds) -> Wording:
     ahead = [sum(one.ahead(t.level) for one in of) for of in evidence.cells.values()]
     behind = [sum(one.behind(t.level) for one in of) for of in evidence.cells.values()]
     count = max(map(len, evidence.cells.values()))
+    worst = sum(one.ahead(t.level, worst_case=True) for one in evidence.total)
     if not count:
         text = "There are no pairs of models in settings where an ungated one can curve."
     else:
@@ -98,6 +113,8 @@ def _measure_wording(evidence: ByMeasure, word: Word, t: Thresholds) -> Wording:
             for title, more, less in zip(evidence.cells, ahead, behind, strict=True)
         )
         text += f" Of {count} settings and tasks gated models are significantly {counts}."
+        text += missing_text([one.pairs for one in evidence.total], t.fewest_seeds)
+        text += _worst_text(evidence, t) + _refined_text(evidence, t)
     if word == Word.SUPPORTED:
         changes = "One setting and task without a significant difference, by any of the measures."
     elif word == Word.NOT_ENOUGH:
@@ -105,9 +122,52 @@ def _measure_wording(evidence: ByMeasure, word: Word, t: Thresholds) -> Wording:
         changes += " settings, with few failures."
     else:
         changes = "It would be supported if gated models were ahead everywhere, by all measures."
-    summary = f"ahead in {listed(map(str, ahead))} of {count} by ∫|K| dA, proxy, normalised proxy"
+    first, *rest = map(str, ahead)
+    numbers = listed([f"{first} (at worst {worst})", *rest])
+    summary = f"ahead in {numbers} of {count} by ∫|K| dA, proxy, normalised proxy"
     tables = {title: gain.table(family) for title, family in evidence.cells.items()}
+    if evidence.refined:
+        tables[f"{MEASURES[0].title}, some in closed form"] = gain.table(evidence.refined)
     return Wording(summary, text, TextTable.joined("measure", tables), changes)
+
+
+def _worst_text(evidence: ByMeasure, t: Thresholds) -> str:
+    """Say by how much of the curvature family the claim holds, and the verdict, at worst."""
+    total, measured = evidence.total, measures_word(evidence, t, worst_case=False)
+    ahead, behind = (
+        sum(getattr(one, name)(t.level, worst_case=True) for one in total)
+        for name in ("ahead", "behind")
+    )
+    needed = math.ceil(t.most_cells * len(total))
+    text = f" In the worst case of missing pairs and errors they are ahead in {ahead} of"
+    text += f" {len(total)} by total curvature" + f" and behind in {behind}" * (behind > 0)
+    text += ", exactly as many" if ahead == needed else f"; {needed} are needed"
+    text += " as a measure needs to hold" if ahead == needed else " for a measure to hold"
+    worst = measures_word(evidence, t, worst_case=True)
+    if worst == measured:
+        return f"{text}: that would not change the verdict."
+    return f"{text}: the verdict would be “{worst}” instead of “{measured}”."
+
+
+def _refined_text(evidence: ByMeasure, t: Thresholds) -> str:
+    """Say what totals in closed form would change."""
+    if not evidence.refined:
+        return ""
+    missing, others = 0, 0
+    for before, after in zip(evidence.total, evidence.refined, strict=True):
+        old, new = before.pairs.differences, after.pairs.differences
+        missing += len(new.keys() - old.keys())
+        others += sum(new[seed] != old[seed] for seed in new.keys() & old.keys())
+    ahead, worst, behind = (
+        sum(one.ahead(t.level) for one in evidence.refined),
+        sum(one.ahead(t.level, worst_case=True) for one in evidence.refined),
+        sum(one.behind(t.level) for one in evidence.refined),
+    )
+    return (
+        f" With {missing} of the missing totals and {others} of large error computed in closed"
+        f" form, which decides nothing here, they are ahead in {ahead}, in the worst case in"
+        f" {worst}, and behind in {behind}."
+    )
 
 
 SECOND_C3 = Claim(
@@ -204,6 +264,10 @@ def _gain_wording(evidence: gain.Differences, word: Word, t: Thresholds) -> Word
         text += f"; on {'the others' if most else 'these'} it reaches {_shares(rest)}" * bool(rest)
         text += ". What multiplication adds"
         text += f" is significant on {sum(one.own for one in tasks)} of {len(tasks)}."
+        compared = {one.task for one in tasks}
+        left = [x.pairs.task for x in evidence.deciding if x.pairs.task not in compared]
+        few = f"fewer than {t.fewest_seeds} seeds have all three models"
+        text += f" Not compared with adding, because {few}: {listed(left)}." * bool(left)
         summary += f"; adding gives most of it on {len(most)}"
     return replace(wording, summary=summary, sentences=f"{text} {wording.sentences}")
 

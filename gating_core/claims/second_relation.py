@@ -17,6 +17,7 @@ from gating_core.claims.relation import (
     PEARSON,
     PROXY,
     Relations,
+    excluded_text,
     r_text,
     relations,
     table,
@@ -88,7 +89,8 @@ def _wording(evidence: RelationsByKind, word: Word, t: Thresholds) -> Wording:
             for r in [evidence.pooled(kind, measure)]
         ]
         count = f"{counted(exact.group_count, 'group')}, {counted(exact.seed_count, 'seed')}"
-        sentences.append(f"On {kind} tasks accuracy goes {listed(clauses)}; {count}.")
+        left_out = excluded_text(evidence.kinds[kind])
+        sentences.append(f"On {kind} tasks accuracy goes {listed(clauses)}; {count}.{left_out}")
     signs = {_sign(r) for r in evidence.deciding if np.isfinite(r.low)}
     if {"up", "down"} <= signs:
         sentences.append("The signs differ: curvature does not go with accuracy as such.")

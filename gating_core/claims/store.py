@@ -8,6 +8,7 @@ is damaged, is refused before anything is written, and stays as it is.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 import uuid
@@ -65,7 +66,7 @@ class Store:
 
     def __init__(self, path: Path, readable: bool = False) -> None:
         self.path, self.owner = path, uuid.uuid4().hex
-        if not readable and not path.exists():
+        if not readable and not os.path.exists(path):  # Path.exists raises without permission
             create(path, _schema())
         check_file(path, readable)
         mode = reading_mode(path) if readable else "rw"

@@ -54,8 +54,14 @@ def reading_mode(path: Path) -> str:
 def create(path: Path, schema: Iterable[str]) -> None:
     """Make an empty store: a whole one or none, also if two processes do it at once."""
     if path == default_path():
-        path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.parent.is_dir():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Refused(
+                f"{path} cannot be made: no folder can be made there ({error.strerror}); name"
+                " another file with --store, or another folder with XDG_DATA_HOME"
+            ) from error
+    if not os.path.isdir(path.parent):
         raise Refused(f"{path} cannot be made: there is no folder {path.parent}")
     new = path.with_name(f"{path.name}.{uuid.uuid4().hex[:8]}.new")
     try:

@@ -182,8 +182,8 @@ def measured(model: Attention) -> Work:
     surfaces = yield from on_grid(model, GRID)
     for member, coarse in enumerate(surfaces):
         total, error = coarse["total_curvature"], coarse["total_error"]
-        known = coarse["total_complete"] and None not in (total, error)
-        if known and error > IN_DOUBT * total:  # unresolved points stay so on any grid
+        resolved = coarse["resolved_share"] == 1  # unresolved points stay so on any grid
+        if resolved and None not in (total, error) and error > IN_DOUBT * total:
             (finer,) = yield from on_grid(model.member(member), FINER_GRID)
             proxies = {name: coarse[name] for name in ("proxy", "normalised_proxy")}
             surfaces[member] = finer | proxies  # those are means over points: of the same for all
@@ -205,7 +205,7 @@ def on_grid(model: Attention, size: int) -> Work:
     columns = {
         "total_curvature": surface.total,
         "total_error": error,
-        "total_complete": surface.complete,
+        "total_complete": surface.complete & (error <= surface.total),
         "positive_curvature": np.where(proved, 0.0, positive),
         "flat": _flat(surface),
         "positive_share": shares.positive,

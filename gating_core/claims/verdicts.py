@@ -7,7 +7,7 @@ these alone. A next edition is another row of `EDITIONS`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gating_core.claims.bounds import C1, C2
@@ -15,7 +15,14 @@ from gating_core.claims.claim import THRESHOLDS, Claim, Thresholds, Word, Wordin
 from gating_core.claims.equality import C5
 from gating_core.claims.gain import C3, C4
 from gating_core.claims.growth import C7
-from gating_core.claims.models import BASE, ModelRow, Models, StackRow, sorted_out
+from gating_core.claims.models import (
+    BASE,
+    ModelRow,
+    Models,
+    RefinedTotal,
+    StackRow,
+    sorted_out,
+)
 from gating_core.claims.relation import C6
 from gating_core.claims.second_gain import SECOND_C3, SECOND_C4
 from gating_core.claims.second_relation import SECOND_C6
@@ -65,9 +72,13 @@ def verdicts(
     stacks: Iterable[StackRow],
     t: Thresholds = THRESHOLDS,
     edition: Edition = FIRST,
+    refined: Iterable[RefinedTotal] = (),
 ) -> dict[str, ClaimVerdict]:
-    """Return the verdicts of the claims of one edition, by name, from its rows among all."""
-    models = models_of(rows, edition, stacks)
+    """Return the verdicts of the claims of one edition, by name, from its rows among all.
+
+    What the ``refined`` totals would change is said beside; they do not decide.
+    """
+    models = replace(models_of(rows, edition, stacks), refined=tuple(refined))
     return {name: verdict(claim, models, t) for name, claim in edition.claims.items()}
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
+from gating_core.assets import ASSETS
 from gating_core.experts.learning_curves import CurvesRequest, LearningCurves
 from gating_core.experts.sample_efficiency import ARRAYS, Learned, SampleRequest
 from gating_core.experts.students import GATES, Sizes
 from gating_core.export.weights import save_tensors, tensors_of
 
-FOLDER = Path(__file__).resolve().parents[2] / "assets" / "experts"
+FOLDER = ASSETS / "experts"
 SAMPLES, CURVES = FOLDER / "samples.safetensors", FOLDER / "curves.safetensors"
 
 

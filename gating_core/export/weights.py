@@ -19,6 +19,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from gating_core.assets import read_asset
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.tasks.task import Task
 from gating_core.training.trained import TrainedEnsemble
@@ -78,7 +79,7 @@ def tensors_of(path: Path, lacks: str) -> Iterator[tuple[dict[str, np.ndarray], 
     If that fails, or anything within the context, ``ValueError`` says that the file ``lacks`` it.
     """
     try:
-        yield tensors_and_metadata(path.read_bytes())
+        yield tensors_and_metadata(read_asset(path))
     except (OSError, KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
         raise ValueError(f"{path.name} {lacks}: {error}") from error
 

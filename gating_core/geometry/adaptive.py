@@ -21,6 +21,8 @@ from gating_core.geometry.integrals import (
     density_of,
     loop_holonomy,
 )
+from gating_core.jets.casts import carried
+from gating_core.jets.map_check import evaluate
 from gating_core.jets.second_order import second_order_jet
 from gating_core.pauses import drained
 
@@ -56,6 +58,7 @@ def adaptive_integrals(
     relative_tolerance: float = 0.01,
     bound: str = "estimate",
     largest_sample: int = LARGEST_SAMPLE,
+    casts: str = "refuse",
 ) -> SurfaceIntegrals:
     """Compute all integrals over [-1, 1]^2 of one surface, refined where total |K| is uncertain.
 
@@ -66,9 +69,11 @@ def adaptive_integrals(
     change between it and its quarters; the curvature that the holonomies of its quarters show and
     its sample points do not; and, where its tangent planes are too far apart for holonomy, the area
     over which they scatter. Cells whose holonomy exceeds 0.2 are always refined. This is an
-    estimate, not a bound: what cancels between all points is not seen. Source: Davis & Rabinowitz,
-    *Methods of Numerical Integration*, 2nd ed., chapter 6.
+    estimate, not a bound: what cancels between all points is not seen. ``casts`` as for
+    `second_order_jet`. Source: Davis & Rabinowitz, *Methods of Numerical Integration*, 2nd ed.,
+    chapter 6.
     """
+    function = carried(function, casts)
     return drained(adaptive_steps(function, covariance, relative_tolerance, bound, largest_sample))
 
 
@@ -82,7 +87,9 @@ def adaptive_steps(
 ) -> Generator[None, None, SurfaceIntegrals]:
     """Compute `adaptive_integrals`, yielding after about every ``part`` points."""
     check_number("relative_tolerance", relative_tolerance, 1e-6, 1.0)
-    flat = any(flatness_proofs(function, function(torch.zeros(1, 2, dtype=torch.float64))))
+    flat = any(
+        flatness_proofs(function, evaluate(function, torch.zeros(1, 2, dtype=torch.float64)))
+    )
     if flat:  # what would be refined is rounding
         largest_sample = 0
     width = 2 / FIRST_CELLS

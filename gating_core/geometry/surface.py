@@ -31,6 +31,7 @@ from gating_core.geometry.verdict import (
     second_look,
     word_for,
 )
+from gating_core.jets.casts import carried
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 
 BLOCK_POINTS = 512  # whose distances to all points are held at a time
@@ -214,11 +215,13 @@ def measure_surface(
     grid: Grid,
     covariance: object = None,
     bound: str = "rigorous",
+    casts: str = "refuse",
 ) -> SurfaceResult:
     """Sample ``function``, a torch callable (N, 2) -> (..., N, D), on ``grid`` and measure it.
 
-    Leading axes become frames. Errors as in `second_order_jet` and `curvature`.
+    Leading axes become frames. Errors and ``casts`` as in `second_order_jet` and `curvature`.
     """
+    function = carried(function, casts)
     jet = second_order_jet(function, grid.points, bound)
     return surface_result(function, jet, curvature(jet, covariance), grid, covariance)
 

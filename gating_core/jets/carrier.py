@@ -31,4 +31,4 @@ class Carrier:
         return self.value.device
 
     def __len__(self) -> int:
-        return self.shape[0]  # `len` of a tensor has no rule where errors are followed
+        return self.shape[0]

@@ -22,6 +22,7 @@ import torch
 
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.carrier import Carrier
+from gating_core.jets.casts import without_casts
 from gating_core.jets.elementary import Array
 from gating_core.jets.hulls import U
 
@@ -146,6 +147,7 @@ def rule_name(function_name: str) -> str:
 
 def apply(name: str, args: tuple, kwargs: dict) -> Any:
     """Apply the operation called ``name`` to arguments of which at least one is a jet."""
+    name, args, kwargs = without_casts(name, args, kwargs)
     with torch._C.DisableTorchFunction():  # not to follow a rule's own torch calls
         return apply_rule(rule_name(name), args, kwargs)
 
@@ -168,7 +170,7 @@ def apply_rule(name: str, args: tuple, kwargs: dict) -> Any:
         written_by(name, inplace)
     )  # fmt: skip
     if (written or name) not in RULES:
-        raise MissingRule(f"no rule for {name}")
+        raise MissingRule(f"no error rule for {name}")
     if not written:
         return RULES[name](*args, **kwargs)
     if not isinstance(args[0], Jet):

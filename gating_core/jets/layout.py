@@ -281,6 +281,20 @@ def _numel(jet: Jet) -> int:
     return jet.shape.numel()
 
 
+@rule("to", "type", "type_as")
+def _converted(jet: Jet, *args: Any, **kwargs: Any) -> Jet:
+    """A jet is in float64 on the processor: nothing is done where that is what is requested."""
+    for x in (*args, *kwargs.values()):
+        dtype = x.dtype if isinstance(x, torch.Tensor | Jet) else x
+        word = str(dtype).rpartition(".")[2]
+        if isinstance(dtype, torch.dtype | str | type) and word not in SAME_TYPE:
+            raise MissingRule(f"conversion to {dtype}")
+    return jet
+
+
+SAME_TYPE = ("float64", "double", "DoubleTensor", "cpu")
+
+
 @rule("detach")
 def _detach(jet: Jet) -> torch.Tensor | Jet:
     return Jet(jet.value, k=jet.k) if isinstance(jet.value, Bounded) else jet.value

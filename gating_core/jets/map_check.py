@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from gating_core.jets.casts import LOWER, Carried
+
 FEW = 8  # points that are looked at
-STEP = 1e-4  # of difference quotients
+PARTS = 1, 3  # points of a batch: one point alone has no standard deviation, and its own mean
 SAME = 1e-7  # relative to the largest value: batched sums are rounded otherwise
 AGAIN = 1e-12  # relative to it, too: where nothing changed, next to nothing may
-CONVERGED = 0.02  # of the quotient: quotients that differ by more, as at a kink, say nothing
-
-WRONG = 0.05  # of the slope: a converged quotient that is farther off belongs to another function
 ONE_BY_ONE = (
     "every row of its output must come from its own point, without statistics of the batch (eval())"
 )
+CARRY = ', or pass casts="carry" to have it computed so'
 Function = Callable[[torch.Tensor], Any]
 
 
@@ -36,23 +37,25 @@ def check_map(function: Function, points: torch.Tensor) -> None:
     some = points[:: max(1, len(points) // FEW)][:FEW].detach()
     with torch.no_grad():
         with (_Uncompiled if "torch._dynamo" in sys.modules else _Precision)() as precision:
-            together = _called(function, some)
+            together = evaluate(function, some)
         check_output(together, len(some))
         if precision.lower:
             raise ValueError(
                 f"function computes in {precision.lower} on the way, so that errors of its"
-                " derivatives are unknown; let it compute in torch.float64"
+                f" derivatives are unknown; let it compute in torch.float64{CARRY}"
             )
-        again, alone = _called(function, some), _alone(function, some)
+        again = evaluate(function, some)
+        parts = [_in_parts(function, some, size) for size in PARTS]
     if _differ(together, again, AGAIN):
         raise ValueError(
             "function gives other values when it is called again; switch dropout off (eval()) and"
             " let it draw nothing at random"
         )
-    if _differ(together, torch.cat(alone, -2), SAME):
-        raise ValueError(
-            f"function gives other values for a point alone than among others; {ONE_BY_ONE}"
-        )
+    for outputs in parts:
+        if _differ(together, torch.cat(outputs, -2), SAME):
+            raise ValueError(
+                f"function gives other values for a point alone than among others; {ONE_BY_ONE}"
+            )
 
 
 def check_output(out: Any, count: int) -> None:
@@ -74,40 +77,42 @@ def wrong_shape(shape: torch.Size, count: int) -> str:
     )
 
 
-def check_slopes(function: Function, points: torch.Tensor, first: torch.Tensor) -> None:
-    """``ValueError`` if ``first`` (..., N, D, k) are not the derivatives of the function's values.
+def precision_notes(original: Function, function: Function, points: torch.Tensor) -> list[str]:
+    """Say what of the ``original`` function is in lower precision, and was computed in float64.
 
-    Compared with difference quotients, where these have converged, at a few points within the rest.
+    ``function`` is what was computed in its place at ``points``, `Carried` if casts were.
     """
-    low, high = points.amin(0) + STEP, points.amax(0) - STEP  # it may be defined nowhere else
-    inside = ((points >= low) & (points <= high)).all(-1).nonzero().squeeze(-1)
-    if not len(inside):
-        return
-    at = inside[:: max(1, len(inside) // FEW)][:FEW]
-    some, slopes = points[at].detach(), first[..., at, :, :]
-    direction = torch.tensor([0.6, 0.8, 0.48][: points.shape[1]], dtype=torch.float64)
-    with torch.no_grad():
-        steps = (0.0, STEP, -STEP, STEP / 2, -STEP / 2)
-        middle, *ends = (_called(function, some + h * direction) for h in steps)
-    wide, narrow = (ends[0] - ends[1]) / (2 * STEP), (ends[2] - ends[3]) / STEP
-    bend = ((ends[2] - middle) - (middle - ends[3])) / (STEP / 2)  # between both sides
-    slope = (slopes * direction).sum(-1)
-    if not slope.numel():
-        return
-    size = torch.maximum(narrow.abs(), slope.abs()).amax(-1, keepdim=True)
-    rounding = 1e-15 * middle.abs().amax(-1, keepdim=True) / STEP
-    # Relative to the quotient, not to the slope: that is huge where a pole is nearer than a step.
-    allowed = CONVERGED * narrow.abs().amax(-1, keepdim=True) + 10 * rounding
-    converged = torch.maximum((wide - narrow).abs(), bend.abs()) <= allowed
-    wrong = ((narrow - slope).abs() > WRONG * size + 1e3 * rounding) & converged
-    if bool(wrong.any()):
-        raise ValueError(
-            "function's derivatives are not those of its values; values that are taken out with"
-            " item(), float(), detach() or numpy cannot be followed"
+    weights: dict[torch.dtype, None] = {}
+    if isinstance(original, torch.nn.Module):
+        tensors = chain(original.parameters(), original.buffers())
+        weights = dict.fromkeys(x.dtype for x in tensors if x.dtype in LOWER)
+    casts: list[str] = []
+    if isinstance(function, Carried):
+        weights |= function.weights
+        casts = list(function.casts)
+    parts = [f"the casts {', '.join(casts)}"] if casts else []
+    parts += [f"weights in {dtype}, widened exactly" for dtype in weights]
+    if not parts:
+        return []
+    some = points[:: max(1, len(points) // FEW)][:FEW].detach()
+    compared = "; the function itself cannot be evaluated as it is"
+    for dtype in (torch.float64, *weights):
+        try:
+            with torch.no_grad():
+                theirs, ours = original(some.to(dtype)).double(), function(some)
+        except RuntimeError:  # its weights are in another precision
+            continue
+        off = float((theirs - ours).abs().max() / ours.abs().max())
+        compared = (
+            f"; called with points in {dtype}, the function itself gives values that differ by up"
+            f" to {off:.1e} of the largest"
         )
+        if off > 0:
+            break
+    return [f"computed in torch.float64: {' and '.join(parts)}{compared}"]
 
 
-def _called(function: Function, points: torch.Tensor) -> Any:
+def evaluate(function: Function, points: torch.Tensor) -> Any:
     """The function's output; ``ValueError`` where weights in another precision meet the points."""
     try:
         return function(points.clone())  # it may work in place
@@ -116,28 +121,31 @@ def _called(function: Function, points: torch.Tensor) -> Any:
             raise
         raise ValueError(
             "function has weights in another precision than its points, torch.float64; convert it"
-            " with double()"
+            f" with double(){CARRY}"
         ) from error
 
 
-def _alone(function: Function, points: torch.Tensor) -> list[torch.Tensor]:
-    """The function's outputs at each of the points alone."""
+def _in_parts(function: Function, points: torch.Tensor, size: int) -> list[torch.Tensor]:
+    """The function's outputs at ``size`` of the points at a time."""
     outputs = []
-    for each in points.split(1):
+    for some in points.split(size):
         try:
-            outputs.append(function(each.clone()))
+            outputs.append(function(some.clone()))
         except (RuntimeError, ValueError, IndexError) as error:
             message = str(error).strip().split("\n")[0]
             raise ValueError(
                 f"function fails at a single point ({message}); {ONE_BY_ONE}"
             ) from error
-        check_output(outputs[-1], 1)
+        check_output(outputs[-1], len(some))
     return outputs
 
 
 def _differ(a: torch.Tensor, b: torch.Tensor, allowed: float) -> bool:
-    """Whether two outputs differ by more than is ``allowed``, relative to the largest value."""
-    if a.shape != b.shape:
+    """Whether two outputs differ by more than is ``allowed``, relative to the largest value.
+
+    A channel that is finite at all points of one and at none of the other differs, too.
+    """
+    if a.shape != b.shape or bool((a.isfinite().all(-2) & ~b.isfinite().any(-2)).any()):
         return True
     known = a.isfinite() & b.isfinite()
     size = float(a[known].abs().max()) if known.any() else 0.0

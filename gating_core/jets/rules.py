@@ -161,7 +161,7 @@ def _rtruediv(a: Jet, b: Any) -> Jet:
 # --- Functions of one variable: value, first and second derivative --------------------------------
 
 
-def chain(jet: Jet, f: Array, f1: Array, f2: Array) -> Jet:
+def _chain(jet: Jet, f: Array, f1: Array, f2: Array) -> Jet:
     """The chain rule for a function applied element by element."""
     if jet.first is None:
         return Jet(f, k=jet.k)
@@ -191,7 +191,7 @@ def _unary(name: str) -> None:
         usual = OPTIONS.get(name, {})
         if len(args) > len(usual) or any(usual.get(k, ...) != v for k, v in options.items()):
             raise MissingRule(f"{name} with {options or args}")
-        return chain(jet, *FUNCTIONS[name](jet.value))
+        return _chain(jet, *FUNCTIONS[name](jet.value))
 
 
 for _name in FUNCTIONS:

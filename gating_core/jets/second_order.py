@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any, cast
@@ -23,6 +23,7 @@ from torch.overrides import TorchFunctionMode
 
 from gating_core.checks import check_choice, check_points, check_weights
 from gating_core.jets import attention as attention  # these enter their rules into the table
+from gating_core.jets import isolated as isolated
 from gating_core.jets import layout as layout
 from gating_core.jets import linear_algebra as linear_algebra
 from gating_core.jets import normalisation as normalisation
@@ -30,6 +31,8 @@ from gating_core.jets import piecewise as piecewise
 from gating_core.jets import softmax as softmax
 from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.bounded import LAYOUT, Bounded, value_of
+from gating_core.jets.casts import Carried, carried
+from gating_core.jets.derivative_check import check_operations, check_seconds, check_slopes
 from gating_core.jets.jet import (
     COMPOSED,
     Jet,
@@ -41,7 +44,7 @@ from gating_core.jets.jet import (
     rule_name,
     written_by,
 )
-from gating_core.jets.map_check import check_map, check_output, check_slopes, wrong_shape
+from gating_core.jets.map_check import check_map, check_output, precision_notes, wrong_shape
 from gating_core.pauses import Pause
 
 BOUNDS = ("estimate", "rigorous")
@@ -62,12 +65,14 @@ class SecondOrderJet:
 
     ``stack`` (1 + k + k(k+1)/2, ..., D, N) holds them in the order of the module's docstring, with
     the points last; ``errors``, of the same shape, bounds the rounding error of every
-    number in it, or is ``None`` where only an estimate can be had.
+    number in it, or is ``None`` where only an estimate can be had. ``notes`` are sentences about
+    what was computed otherwise than by the function itself, or may be wrong at isolated points.
     """
 
     stack: torch.Tensor
     k: int
     errors: torch.Tensor | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def value(self) -> torch.Tensor:
@@ -93,7 +98,11 @@ class SecondOrderJet:
 
 
 def second_order_jet(
-    function: Function, points: torch.Tensor, bound: str = "estimate", check: bool = True
+    function: Function,
+    points: torch.Tensor,
+    bound: str = "estimate",
+    check: bool = True,
+    casts: str = "refuse",
 ) -> SecondOrderJet:
     """Value, first and second derivatives of ``function`` at ``points`` (N, k), k = 2 or 3.
 
@@ -104,37 +113,65 @@ def second_order_jet(
     the jet's ``bound_kind`` says so. Where torch may use several threads, that many call a
     ``function`` at the same time whose attribute ``pure`` is true, as it is for our models: one
     that changes nothing while it computes. Of any other it is tried at a few points whether it is a
-    map at all, unless ``check`` is false. The numbers are the same either way. ``ValueError`` as
-    `check_map` and `check_slopes`, and if the points are not (N, k) and finite, or a module has
-    weights that are not finite, or ``bound`` is no known word.
+    map at all, and derivatives are compared with difference quotients there, those of every single
+    operation where ``torch.func`` computes them, unless ``check`` is false. The numbers are the
+    same either way. With ``casts="carry"`` casts to lower precision within ``function`` are left
+    out and its weights widened, which is exact; the jet's ``notes`` name them. Derivatives at
+    points where a value is not finite are NaN. ``ValueError`` as `check_map` and
+    `derivative_check`, and if the points are not (N, k) and finite, or a module has weights that
+    are not finite, or ``bound`` or ``casts`` is no known word.
     """
     check_choice("bound", bound, BOUNDS)
     points = check_points(points)
-    if isinstance(function, torch.nn.Module):
-        check_weights(function)
+    function = carried(function, casts)
+    original = function.function if isinstance(function, Carried) else function
+    if isinstance(original, torch.nn.Module):
+        check_weights(original)
     if not check or getattr(function, "pure", False):
-        return _followed(function, points, bound)
+        return _only_finite(_followed(function, points, bound, check)[0])
     check_map(function, points)
     try:
-        jet = _followed(function, points, bound)
+        jet, own = _followed(function, points, bound, check)
     except RuntimeError as error:  # of torch.func: the function itself has just been evaluated
         reason = str(error).strip().split("\n")[0]
         raise ValueError(f"function cannot be differentiated by torch.func ({reason})") from error
-    check_slopes(function, points, jet.first)
-    return jet
+    if own:
+        check_slopes(function, points, jet.first)
+    if own and jet.errors is None:
+        check_seconds(lambda p: _by_blocks(_block, function, p).first, points, jet.second)
+    notes = (*jet.notes, *precision_notes(original, function, points))
+    return _only_finite(replace(jet, notes=notes))
 
 
-def _followed(function: Function, points: torch.Tensor, bound: str) -> SecondOrderJet:
-    """With rounding errors if requested and possible, else without, else by ``torch.func``."""
+def _followed(
+    function: Function, points: torch.Tensor, bound: str, check: bool
+) -> tuple[SecondOrderJet, bool]:
+    """With rounding errors if requested and possible, else without, else by ``torch.func``.
+
+    And whether by rules of our own.
+    """
     for evaluate in (_rigorous_block, _block) if bound == "rigorous" else (_block,):
         try:
-            return _by_blocks(evaluate, function, points)
+            return _by_blocks(evaluate, function, points), True
         except NOT_FOR_JETS:
             continue
         except ValueError as error:
             if "vmap" not in str(error):  # which takes tensors alone
                 raise
-    return nested_jet(function, points)  # an error of the function's own is raised again here
+    return nested_jet(function, points, check), False  # an error of the function's own comes again
+
+
+def _only_finite(jet: SecondOrderJet) -> SecondOrderJet:
+    """The jet with NaN derivatives, of infinite error, where a value is not finite.
+
+    A rule cannot know: the derivatives of ``where`` between NaN and a number are 0 at a NaN.
+    """
+    lost = ~jet.stack[0].isfinite()
+    if lost.any():
+        jet.stack[1:, lost] = torch.nan
+        if jet.errors is not None:
+            jet.errors[:, lost] = torch.inf
+    return jet
 
 
 def _by_blocks(evaluate: Callable, function: Function, points: torch.Tensor) -> SecondOrderJet:
@@ -212,30 +249,41 @@ def _as_jet(out: Any, points: torch.Tensor | Jet) -> Jet:
     return jet
 
 
-def nested_jet(function: Function, points: torch.Tensor) -> SecondOrderJet:
+def nested_jet(function: Function, points: torch.Tensor, check: bool = True) -> SecondOrderJet:
     """Compute the same as `second_order_jet` by nested forward mode of ``torch.func``, slowly.
 
     Fused operations are written out here too: torch's own cannot all be differentiated twice, or
     not correctly, and the derivatives of its softmax cancel when it saturates.
+    ``ValueError``, unless ``check`` is false, where derivatives are not
+    those of the values or of the first, or those of an operation within ``function`` are not, as
+    torch has them for some.
     """
     points = check_points(points)
     k = points.shape[1]
-    directions = torch.eye(k, dtype=points.dtype)
-
-    def along(f: Callable, i: int) -> Callable:
-        tangent = directions[i].expand_as(points)
-        return lambda p: torch.func.jvp(f, (p,), (tangent,))[1]
 
     def safe(p: torch.Tensor) -> torch.Tensor:
         return function(p.clone())  # it may work in place
 
+    def along(f: Callable, i: int) -> Callable:
+        def slope(p: torch.Tensor) -> torch.Tensor:
+            return torch.func.jvp(f, (p,), (torch.eye(k, dtype=p.dtype)[i].expand_as(p),))[1]
+
+        return slope
+
+    first = [along(safe, i) for i in range(k)]
     with _WrittenOut():
         coefficients = [safe(points)]
         check_output(coefficients[0], len(points))
-        first = [along(safe, i) for i in range(k)]
         coefficients += [f(points) for f in first]
         coefficients += [along(first[i], j)(points) for i, j in pairs(k)]
-    return SecondOrderJet(torch.stack(coefficients).mT.contiguous(), k)
+    jet = SecondOrderJet(torch.stack(coefficients).mT.contiguous(), k)
+    if not check:
+        return jet
+    check_slopes(function, points, jet.first)
+    notes = check_operations(function, points, _WrittenOut)
+    with _WrittenOut():
+        check_seconds(lambda p: torch.stack([f(p) for f in first], -1), points, jet.second)
+    return replace(jet, notes=notes)
 
 
 class _WrittenOut(TorchFunctionMode):
@@ -345,4 +393,5 @@ def jet_by_parts(
         torch.cat([jet.stack for jet in jets], -1),
         jets[0].k,
         torch.cat(errors, -1) if len(errors) == len(jets) else None,
+        tuple(dict.fromkeys(note for jet in jets for note in jet.notes)),
     )

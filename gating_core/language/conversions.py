@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gating_core.assets import read_asset
 from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language.config import ModelConfig
 from gating_core.language.model import LanguageModel
@@ -98,7 +99,7 @@ def load_converted(path: Path = CONVERTED) -> tuple[dict[Row, Converted], np.nda
     """All conversions of models that have not changed since, and the characters of each text."""
     if not path.exists():
         return {}, None
-    tensors, about = tensors_and_metadata(path.read_bytes())
+    tensors, about = tensors_and_metadata(read_asset(path))
     converted = {}
     for name, seed in product(CONVERSIONS, SEEDS):
         key = f"{name}-{seed}"
@@ -140,7 +141,7 @@ def load_conversion(name: str, folder: Path = WEIGHTS) -> LanguageModel:
     """The converted model of the first seed; ``ValueError`` where there is no such file."""
     path = weights_path(name, folder)
     try:
-        weights, _ = tensors_and_metadata(path.read_bytes())
+        weights, _ = tensors_and_metadata(read_asset(path))
         return model_of(weights, CONVERSIONS[name].config)
     except (OSError, KeyError, ValueError) as error:
         raise ValueError(f"{path.name} holds no converted model: {error}") from error

@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gating_core.assets import ASSETS, read_asset
 from gating_core.language.characters import left_out, without_others
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "build" / "corpus.tsv"  # made by `make corpus`, needed for training only
-EXCERPT = ROOT / "assets" / "models" / "verses.tsv"  # shipped: some of the held-out verses
+EXCERPT = ASSETS / "models" / "verses.tsv"  # shipped: some of the held-out verses
 LANGUAGES = ("english", "spanish")
 HELD_OUT = 32  # one verse in as many is never trained on
 EXCERPT_VERSES = 200
@@ -101,7 +102,7 @@ def write_verses(verses: Sequence[Verse], path: Path) -> None:
 def read_verses(path: Path) -> list[Verse]:
     """Read a table of `write_verses`; ``ValueError`` for another, or for unknown characters."""
     verses = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(read_asset(path).decode().splitlines(), 1):
         columns = line.split("\t")
         if len(columns) != 3 or left_out("".join(columns[1:])):
             raise ValueError(f"line {number} of {path.name} is no verse in two languages")

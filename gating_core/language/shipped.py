@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from gating_core.assets import ASSETS, check_assets, read_asset
 from gating_core.attention import GateConfig
 from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language.config import ModelConfig
-from gating_core.language.corpus import ROOT
 from gating_core.language.model import LanguageModel
 from gating_core.language.training import LanguageRecipe
 
-FOLDER = ROOT / "assets" / "models"
+FOLDER = ASSETS / "models"
 SEEDS = (0, 1, 2)
 MODELS = {  # a further model is one more row
     "none": ModelConfig(),
@@ -55,11 +55,15 @@ def model_path(name: str, seed: int, folder: Path = FOLDER) -> Path:
 
 def digest(name: str, seed: int) -> str:
     """A hash of a model's file in sixteen letters, by which measurements are tied to weights."""
-    return hashlib.sha256(model_path(name, seed).read_bytes()).hexdigest()[:16]
+    return hashlib.sha256(read_asset(model_path(name, seed))).hexdigest()[:16]
 
 
 def shipped() -> list[tuple[str, int]]:
-    """Name and seed of the models whose files there are, in the table's order."""
+    """Name and seed of the models whose files there are, in the table's order.
+
+    ``FileNotFoundError`` where no files are shipped.
+    """
+    check_assets(FOLDER)
     return [model for model in product(MODELS, SEEDS) if model_path(*model).exists()]
 
 
@@ -93,7 +97,7 @@ def load_model(name: str, seed: int, folder: Path = FOLDER) -> tuple[LanguageMod
     """A shipped model and its card; ``ValueError`` where there is no such file."""
     path = model_path(name, seed, folder)
     try:
-        weights, about = tensors_and_metadata(path.read_bytes())
+        weights, about = tensors_and_metadata(read_asset(path))
         fields = about["config"]
         gate = None if fields["gate"] is None else GateConfig(**fields["gate"])
         card = about["card"]

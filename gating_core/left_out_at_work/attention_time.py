@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from gating_core.assets import read_asset
 from gating_core.language.shipped import FOLDER
 from gating_core.left_out.linear import elu_features, linear_chunked
 from gating_core.randomness import generator
@@ -117,7 +118,7 @@ def load_attention_times() -> AttentionTimes | None:
     """Return the times in the file; ``None`` where there is no file."""
     if not TIMES.exists():
         return None
-    fields = json.loads(TIMES.read_text())
+    fields = json.loads(read_asset(TIMES))
     fields["seconds"] = {name: tuple(map(tuple, rows)) for name, rows in fields["seconds"].items()}
     return AttentionTimes(**fields | {"lengths": tuple(fields["lengths"])})
 

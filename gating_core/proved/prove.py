@@ -25,6 +25,7 @@ from gating_core.geometry.grid import SMALLEST, Cells, chart_cells
 from gating_core.geometry.metric import Whitening
 from gating_core.jets.blocks import one_thread
 from gating_core.jets.bounded import U
+from gating_core.jets.casts import carried
 from gating_core.jets.cell_jets import taylor_jet
 from gating_core.jets.jet import Jet
 from gating_core.jets.second_order import second_order_jet
@@ -163,7 +164,11 @@ USUAL = Budget()
 
 
 def prove_curvature(
-    function: Function, covariance: object = None, budget: Budget = USUAL, degree: int = DEGREE
+    function: Function,
+    covariance: object = None,
+    budget: Budget = USUAL,
+    degree: int = DEGREE,
+    casts: str = "refuse",
 ) -> ProvedCurvature:
     """Prove the sign of K on as much of the chart [-1, 1]^2 as ``budget`` allows.
 
@@ -171,9 +176,10 @@ def prove_curvature(
     operations have error rules; `MissingRule` names one that has none, or a comparison of weights
     alone that rounding decides, as linear attention may have. ``covariance`` gives the metric, as
     for `gating_core.geometry.curvature`. ``degree``, 0 (balls) to 4, is that of the Taylor models.
-    ``ValueError`` for a function that `second_order_jet` refuses, or of several surfaces.
+    ``casts`` as for `second_order_jet`. ``ValueError`` for a function that `second_order_jet`
+    refuses, or of several surfaces.
     """
-    return drained(proof_steps(function, covariance, budget, degree))
+    return drained(proof_steps(carried(function, casts), covariance, budget, degree))
 
 
 def proof_steps(

@@ -17,6 +17,7 @@ from functools import cache, lru_cache
 import numpy as np
 import torch
 
+from gating_core.assets import read_asset
 from gating_core.checks import check_integer
 from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language import (
@@ -317,7 +318,7 @@ def save_steering(measured: dict[Model, Arrays]) -> None:
 
 def load_steering() -> dict[Model, Arrays]:
     """The outcomes of each model, by name of the array."""
-    tensors, about = tensors_and_metadata(MEASURED.read_bytes())
+    tensors, about = tensors_and_metadata(read_asset(MEASURED))
     measured = {}
     for name, seed in about["models"]:
         start = f"{name}-{seed}/"

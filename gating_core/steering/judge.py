@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gating_core.assets import check_assets
 from gating_core.language import LANGUAGES, Verse, read_excerpt
 from gating_core.language.shipped import FOLDER
 
@@ -129,6 +130,7 @@ def count_words(texts: Sequence[str]) -> Counter[str]:
 @cache
 def vocabulary() -> dict[str, Counter[str]]:
     """How often each word occurs in the verses that models were trained on, by language."""
+    check_assets(WORDS.parent)
     with WORDS.open(encoding="utf-8", newline="") as lines:
         rows = [*csv.reader(lines, delimiter="\t")]
     return {language: Counter({row[0]: int(row[column]) for row in rows if int(row[column])})

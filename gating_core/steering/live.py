@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from gating_core.assets import read_asset
 from gating_core.checks import check_choice, check_integer, check_number
 from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language import (
@@ -327,7 +328,7 @@ def save_opening(opening: Opening, path: Path = OPENING) -> None:
 
 def load_opening(path: Path = OPENING) -> Opening:
     """The shipped text and probabilities."""
-    tensors, about = tensors_and_metadata(path.read_bytes())
+    tensors, about = tensors_and_metadata(read_asset(path))
     request = about["request"]
     steps = [Step(plain, steered, (first, second)) for plain, steered, (first, second) in
              zip(about["plain"], about["steered"], tensors["spanish"].tolist(),

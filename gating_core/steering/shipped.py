@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from gating_core.assets import check_assets, read_asset
 from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language import (
     SEEDS,
@@ -130,7 +131,7 @@ def load_dictionaries(name: str, seed: int, folder: Path = FOLDER) -> Dictionari
     """The shipped dictionaries of a model; ``ValueError`` where there is no such file."""
     path = dictionaries_path(name, seed, folder)
     try:
-        tensors, about = tensors_and_metadata(path.read_bytes())
+        tensors, about = tensors_and_metadata(read_asset(path))
         kinds = {}
         for kind, cards in about["cards"].items():
             start = f"{kind}.dictionary."
@@ -156,7 +157,11 @@ def specimen(name: str, seed: int) -> tuple[LanguageModel, Dictionaries]:
 
 
 def shipped_dictionaries() -> list[tuple[str, int]]:
-    """Name and seed of the models whose dictionaries there are."""
+    """Name and seed of the models whose dictionaries there are.
+
+    ``FileNotFoundError`` where no files are shipped.
+    """
+    check_assets(FOLDER)
     return [(name, seed) for name in STEERED for seed in SEEDS
             if dictionaries_path(name, seed).exists()]  # fmt: skip
 

@@ -111,17 +111,17 @@ def manifold_view() -> Callable[[], Any]:
 
 def manifold_words() -> Callable[[], Any]:
     """What it says above and below at every strength."""
-    words, above = import_module("ui.manifold.words"), import_module("ui.manifold.captions")
+    surface = import_module("ui.manifold.surface")
     _, variants = _manifold_variants()
     return lambda: (
-        words.readings(variants[0][0], variants[1]),
-        [[above.caption(frame) for frame in frames] for frames in variants],
+        surface.readings(variants[0][0], variants[1]),
+        [[surface.caption(frame) for frame in frames] for frames in variants],
     )
 
 
 @cache
 def _manifold_variants() -> tuple[Any, Any]:
-    request, page = import_module("ui.manifold.request"), import_module("ui.manifold.measured")
+    request, page = import_module("ui.manifold.model"), import_module("ui.manifold.shared")
     specimen = import_module("gating_core.experiments.specimen")
     resolved = request.resolve(request.ManifoldRequest())
     ungated, gated = resolved.variants

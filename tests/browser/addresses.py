@@ -12,7 +12,6 @@ from ui.experts.controls import EXPERTS
 from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
 from ui.left_out.controls import LEFT_OUT
-from ui.manifold.controls import MANIFOLD
 from ui.steering.controls import STEERING
 
 FIRST = "landing"  # the name here of the page without a path
@@ -39,10 +38,12 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
                  "beside=trained+without"),
     ),
     "Manifold": Row(
-        MANIFOLD,
-        ("", "tab=Inspect&gallery=true&metric=turned", "tab=Doubt&metric=diagonal&dim=4"),
+        {},
+        ("", "tab=Inspect&gallery=true&metric=turned&handles=true",
+         "tab=Error+analysis&metric=diagonal&dim=4"),
         ("layers=4", "dim=8&n=6", "strength=0", "chart=weights",
-         "gallery=true&fooled=normalisation", "metric=turned"),
+         "gallery=true&fooled=normalisation", "metric=turned", "handles=true"),
+        unfolded="more=true&gallery=true&proof=true",
         small="grid=31",
     ),
     "Decision_boundary": Row(

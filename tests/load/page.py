@@ -146,6 +146,7 @@ READERS: dict[str, Callable[[Any], Value]] = {
         list(x.raw_values) if x.set_value else [x.options[i].content for i in x.default]
     ),
     "selectbox": _selectbox,
+    "radio": _selectbox,
     "multiselect": lambda x: (
         list(x.raw_values) if x.set_value else [x.options[i] for i in x.default]
     ),

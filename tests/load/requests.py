@@ -31,8 +31,8 @@ from ui.landing.controls import LEFT_MODELS
 from ui.landing.parts import VIEW_KEY as LANDING_VIEW
 from ui.language.selection import TextSelection
 from ui.left_out.request import CORRECTION, EVICTION, LINEAR, TOP_K
-from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
-from ui.manifold.request import ManifoldRequest
+from ui.manifold.model import ManifoldRequest
+from ui.manifold.surface import VIEW_KEY as MANIFOLD_VIEW
 from ui.steering.request import STEER
 
 STEP = re.compile(r"Step (\d+)\b")
@@ -115,7 +115,7 @@ class Landing(Request):
 @dataclass(frozen=True)
 class Manifold(Request):
     request: ManifoldRequest = field(default_factory=ManifoldRequest)
-    tab: str = "See"
+    tab: str = "Surface"
     address: ClassVar[str] = "Manifold"
 
     def parameters(self) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class Manifold(Request):
                 "lambda": f"{of.strength:g}", "tab": self.tab}  # fmt: skip
 
     def shown_instead(self, session: Session) -> str:
-        if self.tab == "Doubt":  # without pictures
+        if self.tab == "Error analysis":  # without pictures
             tables = len(list(session.page.all("table")))
             return "" if tables == 2 else f"{tables} tables"
         header = session.page.header(MANIFOLD_VIEW)
@@ -135,7 +135,7 @@ class Manifold(Request):
     def numbers(self, session: Session) -> object:
         page = session.page
         tables = [node.message.arrow_data.data for node in page.all("table")]
-        if self.tab == "Doubt":
+        if self.tab == "Error analysis":
             return tables
         header = page.header(MANIFOLD_VIEW)  # at first of one strength, then of all
         # Of two fragments that are due one may request the whole page: that draws the other.

@@ -13,8 +13,9 @@ from tests.load.requests import Boundary, Manifold, Table, is_stopped, not_yet
 from tests.load.session import Session, Wrong, in_a_thread
 from ui.decision_boundary.frame_words import readings
 from ui.decision_boundary.request import FIRST
-from ui.manifold.captions import best_total, total_of
-from ui.manifold.request import ManifoldRequest, resolve
+from ui.manifold.model import ManifoldRequest, resolve
+from ui.manifold.shared import best_total
+from ui.manifold.surface import total_of
 
 SEEDS = (3, 104, 205)
 REFINED_SECONDS = 60.0

@@ -10,7 +10,8 @@ VISITORS, SECONDS, STAYS = 6, 60.0, (2, 3)
 EVERYTHING = frozenset({
     FIRST_PAINT, TRAINING, "landing: λ", "landing: left side", "landing: colour", "landing: task",
     "landing: explore", "to Manifold", "Manifold: λ", "Manifold: own model", "Manifold: layers",
-    "Manifold: See", "Manifold: Inspect", "Manifold: Doubt", "own model by link", "to the lesson",
+    "Manifold: Surface", "Manifold: Inspect", "Manifold: Error analysis", "own model by link",
+    "to the lesson",
     "to the gates", "gates: colour", "to Depth", "depth: quantity", "depth: layer",
     "to the claims", "claims: claim",
     "to Experts", "Experts: gate", "Experts: λ", "Experts: undecidable", "Experts: tree",

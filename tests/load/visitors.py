@@ -47,8 +47,8 @@ from ui.gates.request import STRENGTHS as GATE_STRENGTHS
 from ui.landing.controls import OFFERED_TASKS
 from ui.landing.parts import VIEW_KEY as LANDING_VIEW
 from ui.left_out.request import CORRECTION, EVICTION, LINEAR
-from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
-from ui.manifold.request import ManifoldRequest
+from ui.manifold.model import ManifoldRequest
+from ui.manifold.surface import VIEW_KEY as MANIFOLD_VIEW
 from ui.steering.request import FEATURES, MEASURED
 
 PAUSE_SECONDS = (1.0, 4.0)
@@ -56,7 +56,7 @@ ERROR_CHARACTERS = 2000  # of an error
 KINDS = ("sigmoid", "silu", "tanh")
 DEPTHS = (1, 2, 3)
 STACKS = ("aligned gates", "random gates", "random stacks")
-TABS = ("See", "Inspect", "Doubt")
+TABS = ("Surface", "Inspect", "Error analysis")
 LEFT = ("gate taken out", "trained without")
 FEW = 3  # steps on a short page
 STAYS = (4, 8)
@@ -309,7 +309,9 @@ class Looker(Visitor):
     async def _at_manifold(self, session: Session, request: Manifold) -> Manifold:
         # One label alone while the other strengths are measured.
         labels = (
-            [] if request.tab == "Doubt" else session.page.header(MANIFOLD_VIEW)["frame_labels"]
+            []
+            if request.tab == "Error analysis"
+            else session.page.header(MANIFOLD_VIEW)["frame_labels"]
         )
         pick, of, view = self.random.choice, request.request, False
         name = self._next(("λ", "tab", "layers", "λ", "tab", "own model"))
@@ -320,11 +322,11 @@ class Looker(Visitor):
                 done = session.change(new.wrong, layers=float(of.depth))
             case "own model":
                 new = replace(request, request=self._another(of))
-                values = {"kind": [new.request.kind], "model": float(new.request.seed or 0)}
+                values = {"kind": new.request.kind, "model": float(new.request.seed or 0)}
                 done = session.change(new.wrong, **values)
             case "tab":
                 new = replace(request, tab=pick([tab for tab in TABS if tab != request.tab]))
-                name, view = new.tab, new.tab != "Doubt"
+                name, view = new.tab, new.tab != "Error analysis"
                 done = session.change(new.wrong, tab=new.tab)
             case _:
                 frame, view = self.random.randrange(len(labels)), True

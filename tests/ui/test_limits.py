@@ -30,9 +30,9 @@ from ui.limits import (
     MANIFOLD_VALUES,
     TRAINING_NUMBERS,
 )
-from ui.manifold import doubt, measured
-from ui.manifold.doubt import TOO_LARGE
-from ui.manifold.request import ManifoldRequest, at_strength, resolve
+from ui.manifold import error_analysis, shared
+from ui.manifold.error_analysis import TOO_LARGE
+from ui.manifold.model import ManifoldRequest, at_strength, resolve
 from ui.work.cache import bytes_of
 
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
@@ -106,9 +106,9 @@ LARGEST = ManifoldRequest(
 def test_the_largest_model_at_all_strengths_fits_into_the_cache(source):
     """Otherwise it would be measured again and again."""
     gated = resolve(replace(LARGEST, source=source)).variants[1]
-    strengths = measured.strengths(gated, GRID_POINTS[-1])
+    strengths = shared.strengths(gated, GRID_POINTS[-1])
     frames = [measure_specimen(at_strength(gated, x), FEW) for x in strengths]
-    few = bytes_of(measured.without_copies(tuple(frames)))
+    few = bytes_of(shared.without_copies(tuple(frames)))
     finest = few * (GRID_POINTS[-1] / FEW) ** 2
     assert CACHE_BYTES / 10 < finest < CACHE_BYTES
 
@@ -137,9 +137,9 @@ def test_a_second_opinion_of_minutes_is_refused_in_one_sentence(monkeypatch):
     config = resolve(LARGEST).variants[1].config
     least, dim = GRID_POINTS[0], MANIFOLD_CHANNELS[1]
     assert cost(config) * opinion_evaluations(least, dim) > limits.OPINION_COST
-    monkeypatch.setattr(doubt, "OPINION_COST", 1.0)
-    monkeypatch.setattr(measured, "opinion", lambda *_: pytest.fail("it was computed"))
-    app = open_page("pages/1_Manifold.py", tab="Doubt")
+    monkeypatch.setattr(error_analysis, "OPINION_COST", 1.0)
+    monkeypatch.setattr(error_analysis, "opinion", lambda *_: pytest.fail("it was computed"))
+    app = open_page("pages/1_Manifold.py", tab="Error analysis")
     assert not app.exception
     assert [box.value for box in app.info] == [TOO_LARGE]
     assert not [chart for chart in app.get("plotly_chart") if "error" in chart.proto.id]

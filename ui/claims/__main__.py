@@ -3,6 +3,8 @@
 python -m ui.claims report report   # as python -m gating_core.claims report, with pictures
 python -m ui.claims                 # run both editions' studies; results go to assets/claims
 python -m ui.claims proofs          # prove what can be proved of these beside C1 and C2
+python -m ui.claims refine          # compute totals that a grid does not settle, beside C3
+python -m ui.claims judge           # judge the shipped rows again, after a change of texts
 """
 
 import sys
@@ -17,8 +19,18 @@ from gating_core.claims import (
     units_to_prove,
 )
 from gating_core.claims.__main__ import main
+from gating_core.claims.models import RefinedTotal
+from gating_core.claims.refined import refined_totals, units_to_refine
 from ui.claims.report_pictures import illustrations
-from ui.claims.sources import Source, judge_rows, load_rows, save_judged, save_proofs, save_rows
+from ui.claims.sources import (
+    Source,
+    judge_rows,
+    load_rows,
+    save_judged,
+    save_proofs,
+    save_refined,
+    save_rows,
+)
 
 SHIPPED = ("full", "second")  # studies
 
@@ -39,8 +51,26 @@ def ship() -> int:
             [row for row in store.models() if row.key in keys],
             [row for row in store.stacks() if row.key in keys],
         )
+    return judge()
+
+
+def judge() -> int:
+    """Write the verdicts of the shipped rows."""
     save_judged(judge_rows(Source()))
     return 0
+
+
+def refine() -> int:
+    """Write totals in closed form of shipped models, and the verdicts with them."""
+    rows = {row.key: row for row in load_rows()[0]}
+    units = units_to_refine(rows)
+    totals: list[RefinedTotal] = []
+    for number, unit in enumerate(units, 1):
+        totals += refined_totals(unit, rows)
+        sys.stderr.write(f"\r{number} of {len(units)} ensembles, {len(totals)} totals")
+    sys.stderr.write("\n")
+    save_refined(totals)
+    return judge()
 
 
 def prove() -> int:
@@ -57,5 +87,6 @@ def prove() -> int:
 
 
 if __name__ == "__main__":
-    own = {(): ship, ("proofs",): prove}.get(tuple(sys.argv[1:]))
+    commands = {(): ship, ("proofs",): prove, ("refine",): refine, ("judge",): judge}
+    own = commands.get(tuple(sys.argv[1:]))
     sys.exit(own() if own else main(illustrations=illustrations()))

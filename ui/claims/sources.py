@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv, parquet
 
+from gating_core.assets import ASSETS
 from gating_core.claims import (
     FIRST,
     SECOND,
@@ -36,20 +37,22 @@ from gating_core.claims import (
     write_report,
 )
 from gating_core.claims.gain import Differences
-from gating_core.claims.models import sorted_out
+from gating_core.claims.models import RefinedTotal, sorted_out
 from ui.claims.figures import figures
 from ui.claims.picture import Figure, merged
 from ui.claims.report_pictures import illustrations
 
-SHIPPED_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "claims"
+SHIPPED_FOLDER = ASSETS / "claims"
 MODELS, STACKS, JUDGED = "models.parquet", "stacks.parquet", "verdicts.json.gz"
 PROOFS = "proofs.csv"  # of shipped models
+REFINED = "refined.csv"  # their totals in closed form
 ABOUT = {"written by": "the page of claims"}
 FILES = {  # what can be taken home: file names, and what they are
     "claims.html": "text/html",
     "claims.md": "text/markdown",
     "models.csv": "text/csv",
     PROOFS: "text/csv",
+    REFINED: "text/csv",
     "models.parquet": "application/vnd.apache.parquet",
     "stacks.csv": "text/csv",
     "stacks.parquet": "application/vnd.apache.parquet",
@@ -141,18 +144,23 @@ def rows_of(source: Source) -> tuple[list[ModelRow], list[StackRow]]:
 
 def judge_rows(source: Source) -> JudgedStudy:
     """Return the verdicts of the rows of ``source``."""
-    return judge(*rows_of(source))
+    return judge(*rows_of(source), refined_of(source))
+
+
+def refined_of(source: Source) -> list[RefinedTotal]:
+    """Return totals in closed form of its rows: only shipped ones have any."""
+    return [] if source.path else load_refined()
 
 
 def file_bytes(source: Source, name: str) -> bytes:
     """Return one of `FILES`."""
-    if name == PROOFS:
-        return (SHIPPED_FOLDER / PROOFS).read_bytes()
+    if name in (PROOFS, REFINED):
+        return (SHIPPED_FOLDER / name).read_bytes()
     rows, stacks = rows_of(source)
     with TemporaryDirectory() as path:
         folder = Path(path)
         if name.startswith("claims."):
-            write_report(folder, rows, stacks, ABOUT, illustrations())
+            write_report(folder, rows, stacks, ABOUT, illustrations(), refined=refined_of(source))
         else:
             with Store(folder / "rows.sqlite") as store:
                 store.write([*rows, *stacks])
@@ -160,17 +168,25 @@ def file_bytes(source: Source, name: str) -> bytes:
         return (folder / name).read_bytes()
 
 
-def judge(rows: Sequence[ModelRow], stacks: Sequence[StackRow]) -> JudgedStudy:
+def judge(
+    rows: Sequence[ModelRow],
+    stacks: Sequence[StackRow],
+    refined: Sequence[RefinedTotal] = (),
+) -> JudgedStudy:
     """Return everything that the page says of rows."""
     models, of_first = sorted_out(rows), accuracies(models_of(rows, FIRST))
     return JudgedStudy(
-        _judgements(rows, stacks, FIRST), _judgements(rows, stacks, SECOND), len(rows), len(stacks),
+        _judgements(rows, stacks, FIRST, refined), _judgements(rows, stacks, SECOND, refined),
+        len(rows), len(stacks),
         models.code, models.seeds, models.set_aside, of_first,
     )  # fmt: skip
 
 
 def _judgements(
-    rows: Sequence[ModelRow], stacks: Sequence[StackRow], edition: Edition
+    rows: Sequence[ModelRow],
+    stacks: Sequence[StackRow],
+    edition: Edition,
+    refined: Sequence[RefinedTotal],
 ) -> dict[str, Judgement]:
     seeds = models_of(rows, edition).seeds
     return {
@@ -178,7 +194,7 @@ def _judgements(
             name, one.claim.title, one.claim.kind, edition.name, seeds, one.word, one.summary,
             one.sentences, one.changes, one.rule, one.gaps, one.table, tuple(_pictures(one)),
         )
-        for name, one in verdicts(rows, stacks, edition=edition).items()
+        for name, one in verdicts(rows, stacks, edition=edition, refined=refined).items()
     }  # fmt: skip
 
 
@@ -225,6 +241,16 @@ def load_proofs(folder: Path = SHIPPED_FOLDER) -> list[ProvedModel]:
 def save_proofs(proofs: Sequence[ProvedModel], folder: Path = SHIPPED_FOLDER) -> None:
     """Write it, with all digits."""
     csv.write_csv(pa.Table.from_pylist([asdict(one) for one in proofs]), folder / PROOFS)
+
+
+def load_refined(folder: Path = SHIPPED_FOLDER) -> list[RefinedTotal]:
+    """Return the totals of shipped models that are known in closed form."""
+    return [RefinedTotal(**row) for row in csv.read_csv(folder / REFINED).to_pylist()]
+
+
+def save_refined(totals: Sequence[RefinedTotal], folder: Path = SHIPPED_FOLDER) -> None:
+    """Write them, with all digits."""
+    csv.write_csv(pa.Table.from_pylist([asdict(one) for one in totals]), folder / REFINED)
 
 
 def load_judged(folder: Path = SHIPPED_FOLDER) -> JudgedStudy:

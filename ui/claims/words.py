@@ -110,8 +110,10 @@ def model_text(row: ModelRow) -> str:
         return f"**{name}**: {as_words(row.error)}"
     accuracy = "–" if row.test_accuracy is None else percent(row.test_accuracy)
     total = f"{number(row.total_curvature)} ± {number(row.total_error, 2)}"
-    if row.total_complete is False:
-        total += " (a lower estimate)"
+    if row.lower_estimate:
+        total += " (without its unresolved points)"
+    elif row.total_complete is False:
+        total += " (not known: the error is larger)"
     return (
         f"**{name}**: {accuracy} of its new points right; ∫|K| dA = {total} over the query chart;"
         f" {percent(row.positive_share or 0.0)} of the area known to have K > 0."

@@ -9,31 +9,7 @@ import streamlit as st
 
 from ui.common.controls import Choice, Control, Where
 from ui.common.link_check import forget
-from ui.common.links import GRID_SIZE, parse_numbers, parse_pick
-
-
-@dataclass(frozen=True, kw_only=True)
-class Numbers(Control):
-    """Finite numbers, separated by commas, as text."""
-
-    default: tuple[float, ...] | None = None
-    shown_instead: str = "none"
-
-    @property
-    def expected(self) -> str:
-        return "finite numbers with commas between them"
-
-    def parse(self, text: str) -> tuple[float, ...] | None:
-        return parse_numbers(text)
-
-    def clean(self, raw: Any) -> tuple[float, ...] | None:
-        return self.default if raw is None else parse_numbers(raw)
-
-    def raw(self, value: Any) -> str:
-        return ", ".join(f"{x:g}" for x in value)
-
-    def widget(self, where: Where, **more: Any) -> Any:
-        return where.text_input(self.label, self.raw(self.default), **more)
+from ui.common.links import GRID_SIZE, parse_pick
 
 
 @dataclass(frozen=True, kw_only=True)

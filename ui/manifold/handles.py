@@ -6,7 +6,6 @@ What was dragged stands in the link, so that it can be shared; every drag can be
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import cycle
 
 import numpy as np
@@ -24,37 +23,48 @@ from gating_core.experiments.specimen import (
 )
 from gating_core.geometry import Matrix
 from ui.common.lessons import section
-from ui.common.link_check import forget
+from ui.common.parts import draw_explanation
+from ui.common.words import vector_text
 from ui.components.pad import Handle, pad
 from ui.drawing import palette
 from ui.drawing.axes import Axes
-from ui.manifold.controls import PAIR, PAIRS, UNDO, link_of
+from ui.manifold.shared import LINK, UNDO, Result, put_in_link
 
 VALUES, GATES = "handles_values", "handles_gates"  # the pads
 CURRENT, IN_LINK, DRAGGING = "handles_current", "handles_in_link", "handles_dragging"
 PARAMETERS = ("values", "gates")
+PAIRS = {"1-2": (0, 1), "1-3": (0, 2), "2-3": (1, 2)}  # drawn axes, by their numbers
+BESIDE = "gc-beside"  # the pads stand beside the view as pad.css says
+SUBSCRIPTS = "₁₂₃"
 PAD_WIDTH = 320  # pixels, where there is room
 SMALLEST_EXTENT = 2.0  # doubled until all handles fit
 GATE_COLOURS = ("#0f766e", "#b45309", "#4338ca", "#be185d", "#4d7c0f", "#475569")
 
 
-def draw_handles(variant: MeasuredSpecimen, axes: Axes) -> None:
-    """Draw both pads, beside each other where there is room, and the way back.
-
-    ``variant`` is the gated one, or the only one there is; one that `can_drag`.
-    """
-    st.session_state[IN_LINK] = {name: st.query_params.get(name) for name in PARAMETERS}
-    with st.container(horizontal=True):
-        with st.container(width=PAD_WIDTH, gap="xsmall"):
-            _draw_values(variant, axes)
-        with st.container(width=PAD_WIDTH, gap="xsmall"):
-            if draggable_gates(variant.specimen.config):
-                arrows = gate_arrows(variant.specimen)
-                _draw_pad(GATES, "Gates of the first layer", "g", arrows, GATE_COLOURS,
-                          ("x1", "x2"), _on_gate)  # fmt: skip
-            else:
-                st.caption(section("manifold", "no_arrows"))
-            _draw_way_back()
+def draw_beside(result: Result, draw_view: Callable[[], None]) -> None:
+    """Draw the picture, and beside it both pads, the way back, and an explanation."""
+    variant = result.variants[-1]  # the gated one, or the only one there is
+    if not can_drag(variant):
+        draw_view()
+        st.caption("Dragging needs memory slots and n = 3 values.")
+        return
+    with st.container(horizontal=True, wrap=False, key=BESIDE):
+        with st.container():
+            draw_view()
+            _explain(variant.specimen)
+        with st.container():
+            st.session_state[IN_LINK] = {name: st.query_params.get(name) for name in PARAMETERS}
+            with st.container(horizontal=True):
+                with st.container(width=PAD_WIDTH, gap="xsmall"):
+                    _draw_values(variant, result.resolved.axes)
+                with st.container(width=PAD_WIDTH, gap="xsmall"):
+                    if draggable_gates(variant.specimen.config):
+                        arrows = gate_arrows(variant.specimen)
+                        _draw_pad(GATES, "Gates of the first layer", "g", arrows, GATE_COLOURS,
+                                  ("x1", "x2"), _on_gate)  # fmt: skip
+                    else:
+                        st.caption(section("manifold", "no_arrows"))
+                    _draw_way_back()
 
 
 def can_drag(variant: MeasuredSpecimen) -> bool:
@@ -63,8 +73,25 @@ def can_drag(variant: MeasuredSpecimen) -> bool:
 
 
 def is_dragging() -> bool:
-    """Return whether a handle is in the visitor's hand."""
-    return bool(st.session_state.get(DRAGGING))
+    """Return whether a handle is being dragged."""
+    return bool(st.session_state.get("handles") and st.session_state.get(DRAGGING))
+
+
+def _explain(specimen: Specimen) -> None:
+    vectors = map(vector_text, own_values(specimen))
+    values = ", ".join(f"U{SUBSCRIPTS[i]} = {vector}" for i, vector in enumerate(vectors))
+    arrows = weights = ""
+    gate, config = specimen.config.gate, specimen.config
+    if gate is not None and draggable_gates(config):
+        per = "channel" if gate.granularity == "elementwise" else "head"
+        first = vector_text(gate_arrows(specimen)[0])
+        arrows = f" {section('manifold', 'handles_arrows', one=per)}"
+        weights = f" {section('manifold', 'handles_weights', gate=first)}"
+    plain = config.layer.weights_on_simplex and config.heads == 1
+    plain = plain and not config.residual and config.norm != "post"
+    stays = " and stays in their plane" if plain else ""
+    draw_explanation("manifold", "the handles", "handles", values=values, arrows=arrows,
+                     weights=weights, stays=stays)  # fmt: skip
 
 
 def _draw_way_back() -> None:
@@ -82,7 +109,8 @@ def _draw_way_back() -> None:
 def _draw_values(variant: MeasuredSpecimen, axes: Axes) -> None:
     drawn = axes.basis.shape[1]
     pairs = {name: pair for name, pair in PAIRS.items() if max(pair) < drawn}
-    pair = replace(PAIR, words=pairs).draw(st, label_visibility="collapsed")
+    pair = pairs[st.radio("Values of the last layer, along axes", [*pairs], key="pair",
+                          horizontal=True, label_visibility="collapsed", **LINK)]  # fmt: skip
     own = own_values(variant.specimen)  # before a gate at G2 scales them
     st.session_state[CURRENT] = (own, axes, pair, variant.specimen)
     x_name, y_name = (axes.names[i].replace("<sub>", "").replace("</sub>", "") for i in pair)
@@ -116,14 +144,14 @@ def _on_value() -> None:
     moved = st.session_state[VALUES]["moved"]
     own, axes, pair, _ = st.session_state[CURRENT]
     matrix = moved_value(own, axes, pair, moved["index"], _position(moved))
-    _put_dragged("values", link_of(matrix), moved)
+    _put_dragged("values", _link_text(matrix), moved)
 
 
 def _on_gate() -> None:
     moved = st.session_state[GATES]["moved"]
     specimen: Specimen = st.session_state[CURRENT][3]
     matrix = moved_gate(specimen, moved["index"], _position(moved))
-    _put_dragged("gates", link_of(matrix, transposed=True), moved)
+    _put_dragged("gates", _link_text(tuple(zip(*matrix, strict=True))), moved)
 
 
 def _position(moved: dict) -> tuple[float, float]:
@@ -137,7 +165,6 @@ def _put_dragged(name: str, text: str, moved: dict) -> None:
         st.session_state[UNDO] = [*st.session_state.get(UNDO, []), before]
     st.session_state[DRAGGING] = not moved["done"]
     _put(before | {name: text})
-    forget()
 
 
 def _put(matrices: dict[str, str | None]) -> None:
@@ -146,11 +173,7 @@ def _put(matrices: dict[str, str | None]) -> None:
     The session has them, too: a hurried browser asks for the next run with a link that is older.
     """
     st.session_state[IN_LINK] = matrices
-    for name, text in matrices.items():
-        if text is None:
-            st.query_params.pop(name, None)
-        else:
-            st.query_params[name] = text
+    put_in_link(matrices)
 
 
 def _undo() -> None:
@@ -179,3 +202,8 @@ def moved_value(
     step = np.asarray(target) - value_positions(values, axes, pair)[index]
     moved[index] += axes.basis[:, pair] @ step
     return link_digits(moved)
+
+
+def _link_text(matrix: Matrix) -> str:
+    """Return a matrix as the link holds it, row by row."""
+    return ",".join(f"{x:g}" for row in matrix for x in row)

@@ -91,7 +91,11 @@ def manifold_picture(
     for variant in drawn:
         own = names if variant.own is SHARED_AXES else ALONG
         surface = _scene(variant, style, own) if solid else _warped(variant, style)
-        column = [surface, _chart(variant, style, colouring.symbol)]
+        # A map of nothing but zeros would fill a third of the screen.
+        empty = not any(np.nan_to_num(field, nan=1.0).any() for field in variant.fields)
+        column = [surface]
+        if view.inspect or not empty:
+            column.append(_chart(variant, style, colouring.symbol, empty))
         arrays |= variant.arrays(scale)
         name = variant.name
         readout: Readout = [("K", [f"{name}_gaussian"]), ("error", [f"{name}_error"])]
@@ -213,14 +217,13 @@ def _looking_along(plane: np.ndarray, variant: DrawnVariant) -> EdgeOn:
     return EdgeOn(camera, tuple(plane.reshape(-1, 3)[0].tolist()))
 
 
-def _chart(variant: DrawnVariant, style: dict[str, Any], symbol: str) -> Panel:
+def _chart(variant: DrawnVariant, style: dict[str, Any], symbol: str, empty: bool) -> Panel:
     name, first = variant.name, variant.frames[0]
-    known = [np.nan_to_num(field, nan=1.0) for field in variant.fields]
     return surfaces.chart_panel(
         name, f"{name}: {symbol} over the chart, the line K = 0 dashed, what is not known hatched",
         first.surface.axis, CHART_NAMES[first.specimen.chart], style, symbol,
         lines=(surfaces.ZERO_DASHED, CREASE, surfaces.HATCH),
-        plain=not any(field.any() for field in known),
+        plain=empty,
     )  # fmt: skip
 
 

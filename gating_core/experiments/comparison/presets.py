@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from gating_core.assets import ASSETS, read_asset
 from gating_core.checks import check_choice
 from gating_core.experiments.comparison.run import Frame, TrainedRun
 from gating_core.experiments.comparison.run_curvature import Curvatures, CurvatureSummary
@@ -37,7 +38,7 @@ from gating_core.geometry.verdict import Verdict
 from gating_core.training.ensemble import batches_of
 from gating_core.training.trainer import Snapshot
 
-FOLDER = Path(__file__).resolve().parents[3] / "assets" / "presets"
+FOLDER = ASSETS / "presets"
 PRESETS = {task: replace(FIRST_SETTING, task=task) for task in ("circle", "xor", "moons", "linear")}
 INTEGRAL_PARTS = tuple(each.name for each in fields(Integral))
 COMPARISONS = {"comparison": FIRST_COMPARISON}  # with shipped curvature along the run, no sweep
@@ -101,7 +102,7 @@ def load_preset(name: str) -> TrainedRun:
 def load_sweep(name: str) -> StrengthSweep:
     """Load the gate sweep of the shipped run called ``name``."""
     check_choice("preset", name, PRESETS)
-    parts, about = tensors_and_metadata((FOLDER / f"{name}.sweep.safetensors").read_bytes())
+    parts, about = tensors_and_metadata(read_asset(FOLDER / f"{name}.sweep.safetensors"))
     total = Integral(*(torch.from_numpy(parts[part]) for part in INTEGRAL_PARTS))
     return StrengthSweep(about["member"], parts["weight"], parts["bias"], total, parts["measured"])
 
@@ -127,7 +128,7 @@ def load_surface(name: str, values: np.ndarray, grid: Grid) -> SurfaceResult:
     ``values`` (T, R, C, D) are its points on ``grid``, the grid that it was measured on.
     """
     check_choice("preset", name, PRESETS)
-    parts, about = tensors_and_metadata((FOLDER / f"{name}.surface.safetensors").read_bytes())
+    parts, about = tensors_and_metadata(read_asset(FOLDER / f"{name}.surface.safetensors"))
     if parts["gaussian"].shape != values.shape[:3]:
         shape = (*parts["gaussian"].shape, "D")
         raise ValueError(f"values are {values.shape}; they must be {shape}, as measured")

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gating_core.assets import ASSETS
 from gating_core.attention.config import GateConfig
 from gating_core.experiments.depth.curves import (
     DepthResult,
@@ -32,7 +33,7 @@ from gating_core.export.weights import (
 
 SURFACE_PARTS = ("unresolved", "proved")
 QUANTITY_PARTS = ("values", "errors", "known")
-SHIPPED = Path(__file__).resolve().parents[3] / "assets" / "depth" / "trained.safetensors"
+SHIPPED = ASSETS / "depth" / "trained.safetensors"
 SHIPPED_GATES = SHIPPED.with_name("gates.safetensors")
 GATES = ("aligned", "random")  # keys of REGIMES
 

@@ -81,6 +81,17 @@ def test_a_file_that_is_no_store_is_refused(path, capsys, command):
     assert path.read_text() == "something else"
 
 
+@pytest.mark.parametrize("command", ["run", "status", "export", "report"])
+def test_a_home_where_no_folder_can_be_made(tmp_path, monkeypatch, capsys, command):
+    """A file stands where the folder of the store should be."""
+    (tmp_path / "home").touch()
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    assert main([command]) == REFUSED
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "claims.sqlite cannot be" in line
+    assert ("name another file with --store" in line) == (command == "run")
+
+
 def test_a_scheduler_that_is_not_there(path, capsys):
     assert main(["run", *WORDS, "--store", str(path), "--scheduler", "nonsense"]) == NO_SCHEDULER
     assert "no Dask scheduler answers at 'nonsense'" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.classics import SURFACES, gnomonic_sphere
-from gating_core.geometry.curvature import curvature
+from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import total_absolute_curvature
 from gating_core.geometry.metric import whitening
@@ -238,3 +238,21 @@ def test_trapezoid_weights_add_up_to_the_area(size):
 def test_wrong_grids_are_refused(size):
     with pytest.raises(ValueError, match="size"):
         square_grid(size)
+
+
+def test_curvature_is_unknown_where_a_value_is_not_a_number():
+    def graph(p):
+        u, v = p.unbind(-1)
+        lost = torch.where(v < -0.9, torch.full_like(u, torch.nan), u * u + v * v)
+        return torch.stack([u, v, lost], -1)
+
+    points = square_grid(5).points
+    for bound in ("estimate", "rigorous"):
+        jet = second_order_jet(graph, points, bound)
+        field, form = curvature(jet), second_fundamental_form(jet)
+        lost = points[:, 1] < -0.9
+        assert field.gaussian[lost].isnan().all()
+        assert (field.gaussian_error[lost] == torch.inf).all()
+        assert torch.equal(field.resolved, ~lost)
+        assert form.second_form[lost].isnan().any(-1).any(-1).all()
+        assert total_absolute_curvature(field, square_grid(5).weights).value.isfinite()

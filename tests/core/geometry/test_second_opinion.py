@@ -28,7 +28,7 @@ from gating_core.geometry.second_opinion import (
 )
 from gating_core.geometry.surface import measure_surface
 from gating_core.jets.second_order import second_order_jet
-from ui.manifold.figures import curvature_histogram, error_curves, error_maps
+from ui.manifold.error_charts import curvature_histogram, error_curves, error_maps
 
 GRID = square_grid(21)
 INSIDE = square_grid(15, -0.8, 0.8).points

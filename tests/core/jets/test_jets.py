@@ -90,7 +90,7 @@ OPERATIONS = {
 def test_operations_against_torch_func(name):
     function = OPERATIONS[name]
     a = second_order_jet(function, points(), check=False)  # some are for seven points alone
-    b = nested_jet(function, points())
+    b = nested_jet(function, points(), check=False)
     assert a.stack.shape == b.stack.shape
     assert relative(a.stack, b.stack) < 1e-13
 

@@ -319,11 +319,13 @@ def test_rows_without_anything_have_words_too(tmp_path):
 def test_a_model_is_said_with_its_doubt(shipped):
     row = replace(shipped[0][0], task="xor", variant="silu", seed=3, source="memory", depth=1,
                   values=3, error=None, test_accuracy=0.975, total_curvature=12.5, total_error=0.25,
-                  total_complete=False, positive_share=0.4)  # fmt: skip
+                  total_complete=False, resolved_share=0.9, positive_share=0.4)  # fmt: skip
     said = words.model_text(row)
     assert "**xor, silu, seed 3**" in said
-    assert "12.5 ± 0.25 (a lower estimate)" in said
-    assert "lower" not in words.model_text(replace(row, total_complete=True))
+    assert "12.5 ± 0.25 (without its unresolved points)" in said
+    known = replace(row, total_complete=True, resolved_share=1.0)
+    assert "unresolved" not in words.model_text(known)
+    assert "(not known: the error is larger)" in words.model_text(replace(known, total_error=1e9))
     assert "depth 3" in words.model_text(replace(row, depth=3))
     assert words.model_text(replace(row, error="it diverged")).endswith(": it diverged")
 

@@ -14,11 +14,12 @@ from gating_core.claims import (
     proof_counts,
     verdicts,
 )
+from gating_core.claims.refined import in_doubt
 from gating_core.claims.selection import ModelUnit, StackUnit
 from gating_core.claims.training import unit_rows
 from gating_core.pauses import drained
 from ui.claims.__main__ import SHIPPED
-from ui.claims.sources import load_proofs, load_rows
+from ui.claims.sources import load_proofs, load_refined, load_rows
 from ui.claims.words import proved_text
 from ui.common.words import percent
 
@@ -136,6 +137,21 @@ def test_proofs_are_of_shipped_models_and_contradict_no_row():
         # All of the area with K > 0 is zero only where no cell has that sign, or a small one.
         assert row.chart_positive_share or one.positive < 0.05
     assert sum(one.same for one in proofs) > 0.9 * len(proofs)
+
+
+def test_totals_in_closed_form_are_of_all_rows_in_doubt_and_contradict_none():
+    totals = load_refined()
+    second = {key for unit in SELECTIONS["second"].units() for key in unit.keys.values()}
+    doubtful = {row.key for row in shipped_rows()[0] if in_doubt(row)} & second
+    assert {one.key for one in totals} == doubtful
+    assert len(totals) == len(doubtful)
+    assert sum(one.same for one in totals) > 0.9 * len(totals)
+    for one in totals:
+        row = by_key()[one.key]
+        assert (one.total is not None) == one.same == (one.error is not None)
+        if one.same:
+            assert one.error < 0.01 * one.total
+            assert abs(one.total - row.total_curvature) <= row.total_error + one.error
 
 
 def test_the_sentences_on_proofs_have_their_numbers():

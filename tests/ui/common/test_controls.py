@@ -1,7 +1,5 @@
 """A control that is declared once says the same to a link, a widget and a request."""
 
-from dataclasses import replace
-
 import pytest
 import streamlit
 from hypothesis import given
@@ -12,12 +10,9 @@ from tests.profiles import fuzz
 from tests.ui.common.test_links import BAD, EVERY, GOOD, PAGES
 from ui.common.control_table import put, read
 from ui.common.controls import Choice, Choices, Flag
-from ui.common.link_controls import Numbers
 from ui.decision_boundary import controls as boundary
 from ui.decision_boundary.request import BoundaryRequest, BoundaryView
 from ui.landing.controls import LANDING, back_to_the_first_example
-from ui.manifold import controls as manifold
-from ui.manifold.request import ManifoldRequest, Metric
 
 DRAWN = [(page, name) for page, name in EVERY if PAGES[page][name].label]
 
@@ -31,14 +26,6 @@ def test_an_empty_value_is_the_default_and_others_are_themselves(page, name):
     value = control.parse(GOOD[name])
     assert control.clean(control.raw(value)) == value
     assert control.parse(BAD[name]) is None
-
-
-def test_variances_are_read_as_they_are_written():
-    control = replace(manifold.METRIC["variances"], default=(1.0, 1.0))
-    assert control.clean(None) == (1.0, 1.0)
-    assert control.clean(control.raw((0.5, 2.0))) == (0.5, 2.0)
-    assert control.clean("1, two") is None
-    assert isinstance(control, Numbers)
 
 
 def a_request(kind, table):
@@ -68,11 +55,10 @@ def session(monkeypatch, request, table):
 KINDS = pytest.mark.parametrize(
     ("kind", "table"),
     [
-        (ManifoldRequest, manifold.MODEL),
         (BoundaryRequest, boundary.RUN),
         (BoundaryView, boundary.VIEW),
     ],
-    ids=["manifold", "boundary", "view"],
+    ids=["boundary", "view"],
 )
 
 
@@ -104,55 +90,12 @@ def test_what_the_controls_are_set_to_is_what_they_say(kind, table, data):
         assert session(monkeypatch, request, table) == request
 
 
-@pytest.mark.parametrize("kind", [ManifoldRequest, BoundaryRequest, BoundaryView])
+@pytest.mark.parametrize("kind", [BoundaryRequest, BoundaryView])
 def test_before_anything_is_said_a_request_is_the_first_example(kind, monkeypatch):
-    table = {ManifoldRequest: manifold.MODEL, BoundaryRequest: boundary.RUN,
-             BoundaryView: boundary.VIEW}[kind]  # fmt: skip
+    table = {BoundaryRequest: boundary.RUN, BoundaryView: boundary.VIEW}[kind]
     monkeypatch.setattr(streamlit, "session_state", {})
     monkeypatch.setattr(streamlit, "query_params", {})
     assert read(table, kind) == kind()
-
-
-@pytest.mark.parametrize(
-    "metric",
-    [
-        Metric(variance=0.5),
-        Metric("diagonal", variances=(1.0, 2.0, 0.5)),
-        Metric("turned", angle=70.0, ratio=2.0),
-    ],
-    ids=lambda metric: metric.kind,
-)
-def test_the_gallery_can_show_every_covariance(metric, monkeypatch):
-    state: dict = {}
-    monkeypatch.setattr(streamlit, "session_state", state)
-    links: list[dict] = []
-    monkeypatch.setattr(manifold, "change_link", links.append)
-    request = ManifoldRequest(metric=metric, model_dim=6)
-    manifold.apply_request(request)
-    (link,) = links  # one step of the browser's history
-    assert link["dim"] == ["6"]
-    for name in ("axes", "values", "gates", "point", "n", "by"):  # dragged, clicked, the default
-        assert link[name] == []
-    assert "tab" not in link
-    assert state["by"] == "curvature"
-    assert read(manifold.MODEL, ManifoldRequest, metric=metric) == request
-    needs = manifold.METRIC_NEEDS[metric.kind]
-    assert {key for key in manifold.METRIC if key in state} == {"metric", *needs}
-    for control in (manifold.METRIC[key] for key in ("metric", *needs)):
-        assert control.value == getattr(metric, control.feeds)
-
-
-@pytest.mark.parametrize(("tab", "then"), [("Doubt", "See"), ("Inspect", "Inspect")])
-def test_the_gallery_shows_its_model_where_there_are_pictures(tab, then, monkeypatch):
-    state: dict = {"tab": tab}
-    monkeypatch.setattr(streamlit, "session_state", state)
-    links: list[dict] = []
-    monkeypatch.setattr(manifold, "change_link", links.append)
-    for times in (1, 2):
-        manifold.apply_request(ManifoldRequest())
-        assert state[manifold.REVEALED] == times
-    assert state["tab"] == then
-    assert links[0].get("tab") == ([] if then != tab else None)
 
 
 def test_back_to_the_first_example_is_everything_that_is_drawn(monkeypatch):

@@ -37,8 +37,6 @@ from ui.gates.request import GateRequest, case_of
 from ui.gates.request import resolve as resolve_gate
 from ui.landing.controls import LANDING
 from ui.limits import QUOTED_CHARACTERS, TRAINING_NUMBERS
-from ui.manifold.request import ManifoldRequest
-from ui.manifold.request import resolve as resolve_manifold
 
 OPENED = [page.path for page in ALL_PAGES.values()]
 LONGEST_SENTENCE = 300  # letters
@@ -105,21 +103,6 @@ def test_any_link_to_decision_boundary_is_a_run_within_limits_or_a_sentence(link
     except (TooLarge, TooLong):  # one sentence each, see `read_setting`
         return
     assert found.training_numbers <= TRAINING_NUMBERS
-
-
-@fuzz()
-@given(LINKS)
-def test_any_link_to_manifold_is_two_models_within_limits_or_a_sentence(link):
-    controls = {name: control for name, control in PAGES["manifold"].items()
-                if name not in ("values", "gates", "metric")}  # fmt: skip
-    try:
-        found = resolve_manifold(fed(controls, link, ManifoldRequest))
-    except ValueError as error:
-        said = [str(error)]
-    else:
-        assert 1 <= len(found.variants) <= 2
-        said = [*found.notes.values()]
-    assert all(text.isprintable() and len(text) < LONGEST_SENTENCE for text in said)
 
 
 @fuzz()

@@ -214,9 +214,6 @@ def test_a_parameter_that_stands_there_twice_is_no_value():
     [
         ("landing", "strength", "0.333", "0.35"),
         ("landing", "strength", "0.99", "1"),
-        ("manifold", "lambda", "1e-3", "0"),
-        ("manifold", "sharpness", "59.8", "60"),
-        ("manifold", "variance", "0.06", "0.05"),
         ("decision_boundary", "steps", "80", "100"),
         ("decision_boundary", "points", "65", "64"),
     ],
@@ -248,7 +245,6 @@ def test_defaults_can_be_shown(page, name):
         ("decision_boundary", "seeds"),
         ("decision_boundary", "first"),
         ("landing", "seed"),
-        ("manifold", "model"),
     ],
 )
 def test_a_whole_number_is_digits_alone(page, name, text):
@@ -264,7 +260,7 @@ PYTHON_ONLY = ["1_0", "+1", "infinity", "nan", " 1", "1 ", "1\n", "１", "١", "
 @pytest.mark.parametrize("text", PYTHON_ONLY)
 @pytest.mark.parametrize(
     ("page", "name"),
-    [("landing", "strength"), ("manifold", "sharpness"), ("which_gates_curve", "radius")],
+    [("landing", "strength"), ("which_gates_curve", "radius")],
 )
 def test_a_number_is_written_as_browsers_do(page, name, text):
     instead, (problem,) = check_link({name: [text]}, PAGES[page])

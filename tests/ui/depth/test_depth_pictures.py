@@ -18,14 +18,12 @@ from gating_core.experiments.depth import (
 )
 from gating_core.experiments.specimen import measure_specimen
 from tests.ui.payload import names_in
-from ui.common.links import check_link
 from ui.depth import words
 from ui.depth.chart import THEORY, ChartCurve, depth_chart
 from ui.depth.controls import QUANTITY_WORDS
 from ui.depth.replay import GAP, REPLAY_GRID, replay_view
 from ui.depth.request import STACKED, UNTRAINED, DepthSelection, manifold_link
-from ui.manifold.controls import MANIFOLD
-from ui.manifold.request import ManifoldRequest, resolve
+from ui.manifold.model import ManifoldRequest, resolve
 
 GRID = 7
 QUICK = DepthRequest(depth=8, seed_count=6, grid=GRID)
@@ -85,9 +83,11 @@ def test_manifold_is_sent_the_same_stack(around):
     for gated in (False, True):
         selection = DepthSelection(stacked="stacks", around=around, gated=gated, member=5)
         link = manifold_link(selection, 3)
-        assert check_link({name: [text] for name, text in link.items()}, MANIFOLD) == ({}, [])
-        fed = {MANIFOLD[name].feeds: MANIFOLD[name].parse(text) for name, text in link.items()}
-        side = resolve(ManifoldRequest(grid=31, **fed)).variants[gated]
+        depth, dim, count, seed = (int(link[name]) for name in ("layers", "dim", "n", "model"))
+        side = resolve(ManifoldRequest(
+            depth=depth, model_dim=dim, value_count=count, seed=seed, norm=link["norm"], grid=31,
+            residual=link["residual"] == "true",
+        )).variants[gated]  # fmt: skip
         found = measure_specimen(side, GRID).surface.values[0]
         wanted = replay(UNTRAINED, selection.replayed, selection.member, GRID).values[2]
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)

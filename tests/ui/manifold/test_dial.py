@@ -10,8 +10,9 @@ from gating_core.experiments.specimen import measure_specimen
 from tests.ui.held import held_in
 from tests.ui.manifold.test_manifold_page import payload
 from tests.ui.opening import TIMEOUT_SECONDS, open_page
-from ui.manifold import measured
-from ui.manifold.request import ManifoldRequest, at_strength, resolve
+from ui import limits
+from ui.manifold import shared as page
+from ui.manifold.model import ManifoldRequest, at_strength, resolve
 from ui.work import shared
 from ui.work.cache import bytes_of
 from ui.work.job import State
@@ -22,12 +23,12 @@ ALL = [f"λ = {i / 20:.2f}" for i in range(21)]
 
 @pytest.fixture
 def held(monkeypatch):
-    with held_in(shared, measured.DIALS, monkeypatch) as held:
+    with held_in(shared, page.DIALS, monkeypatch) as held:
         yield held
 
 
 def job_of(app):
-    return app.session_state["_jobs"][measured.DIALS.name][0]
+    return app.session_state["_jobs"][page.DIALS.name][0]
 
 
 def labels(app):
@@ -84,8 +85,8 @@ MODELS = [
 
 @pytest.mark.parametrize("link", MODELS, ids=str)
 def test_the_first_picture_is_the_one_that_stays(held, monkeypatch, link):
-    monkeypatch.setattr(measured, "DIAL_COST", 1e6)  # a few strengths
-    with held_in(measured, measured.TOTALS, monkeypatch):  # that one is on its way is said
+    monkeypatch.setattr(limits, "DIAL_COST", 1e6)  # a few strengths
+    with held_in(page, page.TOTALS, monkeypatch):  # that one is on its way is said
         app = open_page(PAGE, grid="31", **link)
         assert len(labels(app)) == 1
         before = settled(app)
@@ -131,22 +132,22 @@ def test_another_model_ends_what_is_measured_of_the_last(held):
     assert job_of(app).about != first.about
 
 
-def test_doubt_measures_no_strength_but_the_requested_one(held):
-    app = open_page(PAGE, grid="31", tab="Doubt")
+def test_error_analysis_measures_no_strength_but_the_requested_one(held):
+    app = open_page(PAGE, grid="31", tab="Error analysis")
     assert not app.exception
     assert not held.asked
 
 
 def test_what_is_done_while_the_page_is_drawn_is_drawn_with_it(monkeypatch):
     """The job ends after the page has looked for all strengths, before it would watch the job."""
-    measured.DIALS.cache.clear()
-    real, answers = measured.DIALS.cached, [{}, {}]
+    page.DIALS.cache.clear()
+    real, answers = page.DIALS.cached, [{}, {}]
 
     def cached(requests):
         of_the_page = answers and threading.current_thread().name != "job"
         return answers.pop() if of_the_page else real(requests)
 
-    monkeypatch.setattr(measured.DIALS, "cached", cached)
+    monkeypatch.setattr(page.DIALS, "cached", cached)
     assert labels(open_page(PAGE, grid="31")) == ALL
     assert not answers
 
@@ -161,7 +162,7 @@ def test_what_no_strength_changes_is_kept_once(layers):
     """Attention in the first layer has not met a gate: it is a seventh of the memory and more."""
     resolved = resolve(ManifoldRequest(depth=layers, grid=31))
     apart = [measure_specimen(at_strength(resolved.variants[1], x), 31) for x in (0.0, 0.5, 1.0)]
-    together = measured.without_copies(tuple(apart))
+    together = page.without_copies(tuple(apart))
     assert together[0].surface.quadrature is apart[0].surface.quadrature
     for old, new in zip(apart[1:], together[1:], strict=True):
         np.testing.assert_array_equal(new.weights, old.weights)

@@ -16,9 +16,9 @@ from ui.drawing.lines import lies_in_a_plane, lifted, plane_lines
 from ui.drawing.palette import ACCENT
 from ui.drawing.panels import UNSHADED, in_camera_units
 from ui.limits import DIAL_COST, GRID_POINTS
-from ui.manifold.measured import LEAST_COST, STEP_COUNTS, strengths
+from ui.manifold.model import ManifoldRequest, at_strength, resolve
 from ui.manifold.picture import ManifoldView, manifold_picture
-from ui.manifold.request import ManifoldRequest, at_strength, resolve
+from ui.manifold.shared import LEAST_COST, STEP_COUNTS, strengths
 
 SIZE = 31
 STRENGTHS = (0.0, 0.5, 1.0)
@@ -108,7 +108,7 @@ def test_a_dome_and_a_rolled_sheet_lie_in_no_plane():
 
 def test_the_triangle_is_whole_with_its_names_where_the_sheet_is_a_good_part_of_it():
     sides, axes, picture = pictured()
-    (left, _), (right, _) = picture.view.columns
+    (left,), (right, _) = picture.view.columns
     assert [note.text for note in left.notes] == [f"U<sub>{i}</sub>" for i in (1, 2, 3)]
     assert right.notes == ()
     np.testing.assert_allclose(points(picture, "left_ring")[:3], axes.project(sides[0][0].values))

@@ -11,9 +11,10 @@ from gating_core.geometry import Integral, SurfaceIntegrals
 from tests.ui.held import held_in
 from tests.ui.manifold.test_manifold_page import payload
 from tests.ui.opening import TIMEOUT_SECONDS, open_page
-from ui.manifold import measured
-from ui.manifold.captions import best_total, caption, total_caption
-from ui.manifold.request import ManifoldRequest, resolve
+from ui.manifold import shared
+from ui.manifold.model import ManifoldRequest, resolve
+from ui.manifold.shared import best_total
+from ui.manifold.surface import caption, total_caption
 from ui.work.job import State
 
 PAGE = "pages/1_Manifold.py"
@@ -24,12 +25,12 @@ FOLDED = dict(layers="4", model="72", grid="31")  # its grid leaves more than a 
 def held(monkeypatch):
     """Jobs that wait, and refine for tenths of a second."""
     monkeypatch.setattr(budget, "AFFORDABLE_COST", 1e6)
-    with held_in(measured, measured.TOTALS, monkeypatch) as held:
+    with held_in(shared, shared.TOTALS, monkeypatch) as held:
         yield held
 
 
 def job_of(app):
-    return app.session_state["_jobs"][measured.TOTALS.name][0]
+    return app.session_state["_jobs"][shared.TOTALS.name][0]
 
 
 def numbers(app):
@@ -73,7 +74,7 @@ def test_who_cancels_is_asked_and_who_turns_to_another_model_leaves_none_behind(
 
 
 def test_doubt_says_which_integrals_are_not_there_yet(held):
-    app = open_page(PAGE, grid="31", tab="Doubt")
+    app = open_page(PAGE, grid="31", tab="Error analysis")
     table = app.table[1].value
     assert set(table.to_numpy()[:, 1:].ravel()) == {"…"}
     held.go.set()

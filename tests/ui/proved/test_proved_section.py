@@ -12,8 +12,8 @@ from gating_core.experiments.specimen import Specimen
 from gating_core.proved import MissingRule
 from tests.ui.opening import TIMEOUT_SECONDS, figure, open_page
 from ui.landing import parts as landing
-from ui.manifold import doubt
-from ui.manifold.measured import TOTALS
+from ui.manifold import error_analysis
+from ui.manifold.shared import TOTALS
 from ui.proved import measured
 from ui.proved.measured import PROOFS, NoProof, Partial, ProofRequest, ProvableSurface, prove
 from ui.proved.section import PROOF
@@ -22,7 +22,7 @@ from ui.work.cache import Cache
 from ui.work.job import QueuePosition, State
 
 MANIFOLD = "pages/1_Manifold.py"
-LINK = dict(tab="Doubt", grid="31", proof="true", proof_cells="16,000")
+LINK = dict(tab="Error analysis", grid="31", proof="true", proof_cells="16,000")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -55,7 +55,7 @@ def wrong(app):
 
 
 def test_nothing_is_computed_before_the_fold_is_open():
-    app = open_page(MANIFOLD, tab="Doubt", grid="31")
+    app = open_page(MANIFOLD, tab="Error analysis", grid="31")
     assert not app.exception
     assert PROOFS.name not in app.session_state["_jobs"]
     assert not [chart for chart in app.get("plotly_chart") if "proved_map" in chart.proto.id]
@@ -89,7 +89,7 @@ def test_the_metric_is_that_of_the_page():
 
 
 def test_a_wrong_estimate_is_told_loudly(monkeypatch):
-    right = doubt.estimates
+    right = error_analysis.estimates
 
     def planted(variant):
         found = right(variant)
@@ -98,19 +98,19 @@ def test_a_wrong_estimate_is_told_loudly(monkeypatch):
         total = found["absolute"]
         return found | {"absolute": replace(total, value=total.value * 1.1)}
 
-    monkeypatch.setattr(doubt, "estimates", planted)
+    monkeypatch.setattr(error_analysis, "estimates", planted)
     (text,) = wrong(open_manifold())
     assert text.startswith("**With gate.** **Proof and estimate contradict each other")
     assert "one of them is wrong" in text
 
 
 def test_wrong_signs_at_points_are_told_loudly(monkeypatch):
-    right = doubt.Compared
+    right = error_analysis.Compared
 
     def planted(name, surface, estimates, known):
         return right(name, surface, estimates, replace(known, gaussian=-known.gaussian))
 
-    monkeypatch.setattr(doubt, "Compared", planted)
+    monkeypatch.setattr(error_analysis, "Compared", planted)
     (text,) = wrong(open_manifold())
     assert text.startswith("**With gate.** **Proof and measurement contradict each other")
 
@@ -153,7 +153,7 @@ def test_a_proof_grows_and_what_is_proved_stays_after_cancel(monkeypatch):
 def test_partial_results_thin_out_and_grow(monkeypatch):
     monkeypatch.setattr(measured, "PARTIAL_SECONDS", 0.0)
     specimen = Specimen(AttentionConfig(gate=GateConfig()), seed=614)
-    request = ProofRequest(doubt.surface_of(specimen), 8000)
+    request = ProofRequest(error_analysis.surface_of(specimen), 8000)
     steps, items = prove(request), []
     while True:
         try:

@@ -33,8 +33,8 @@ from tests.ui.payload import names_in
 from ui.drawing import palette
 from ui.drawing.axes import coordinate_axes
 from ui.drawing.colours import QUANTILE, colour_scale
+from ui.manifold.model import axes_of
 from ui.manifold.picture import ManifoldView, manifold_picture
-from ui.manifold.request import axes_of
 
 measure_specimen = cache(measured.measure_specimen)
 SIGMOID = AttentionConfig(gate=GateConfig())

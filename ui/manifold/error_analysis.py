@@ -1,10 +1,9 @@
-"""The *Doubt* tab: what is proved, bounds, integrals, where the curvature sits, second opinions."""
+"""The tab Error analysis: proofs, bounds, integrals, K by area, and second opinions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -15,8 +14,11 @@ from gating_core.geometry import (
     HOLONOMY_LIMIT,
     TILT_LIMIT,
     Integral,
+    SecondOpinion,
     SurfaceIntegrals,
     opinion_evaluations,
+    second_opinion,
+    square_grid,
 )
 from ui.common.lessons import section
 from ui.common.parts import draw_explanation, figures
@@ -24,16 +26,14 @@ from ui.common.words import error_text, percent, plus_minus, short
 from ui.drawing import palette
 from ui.drawing.panels import CHART_NAMES
 from ui.limits import OPINION_COST
-from ui.manifold import measured
-from ui.manifold.captions import best_total
-from ui.manifold.controls import MANIFOLD, WHOSE
-from ui.manifold.figures import curvature_histogram, error_curves, error_maps
-from ui.manifold.measured import TOTALS
-from ui.manifold.request import Resolved
-from ui.manifold.words import VARIANT_NAMES
+from ui.manifold.error_charts import curvature_histogram, error_curves, error_maps
+from ui.manifold.model import Resolved
+from ui.manifold.shared import LINK, TOTALS, VARIANT_NAMES, Result, best_total, watch_totals
 from ui.proved.measured import ProvableSurface
 from ui.proved.results import short_code
 from ui.proved.section import Code, Compared, draw_proofs
+from ui.work import pool
+from ui.work.cache import cached
 
 IMPORTS = """\
 from gating_core.attention import AttentionConfig, GateConfig
@@ -47,6 +47,7 @@ INTEGRALS = {
     "gaussian": "∫K dA",
     "holonomy": "∫K dA once more, by holonomy",
 }
+STEPS = [f"1e-{power}" for power in range(7, 0, -1)]
 TOO_LARGE = section("manifold", "too_large")
 SIGNED = ("gaussian", "holonomy")  # integrals that may be negative
 MAP_NAMES = (
@@ -56,8 +57,19 @@ MAP_NAMES = (
 )
 
 
-def draw_doubt(resolved: Resolved, variants: list[MeasuredSpecimen]) -> None:
-    """Draw everything that the tab shows below the covariance."""
+@cached("Measuring in other ways …")
+def opinion(specimen: Specimen, grid: int, step: float) -> SecondOpinion:
+    """Measure K of a specimen by finite differences and by a mesh, and the paper's proxy."""
+    return pool.POOL.call(_opinion, specimen, grid, step)
+
+
+def _opinion(specimen: Specimen, grid: int, step: float) -> SecondOpinion:
+    return second_opinion(chart_of(specimen), square_grid(grid), step, specimen.covariance)
+
+
+def draw(result: Result) -> None:
+    """Draw what the tab shows below the covariance."""
+    resolved, variants = result.resolved, result.variants
     draw_proofs(lambda: _compared(variants), CHART_NAMES[variants[-1].specimen.chart])
     st.subheader("Bounds", anchor=False)
     columns = [_bounds(variant) for variant in variants]
@@ -67,9 +79,7 @@ def draw_doubt(resolved: Resolved, variants: list[MeasuredSpecimen]) -> None:
     st.caption(section("manifold", "bounds", limit=f"{TILT_LIMIT:g}"))
     st.subheader("Integrals", anchor=False)
     specimens = tuple(variant.specimen for variant in variants)
-    measured.watch_totals(
-        specimens, lambda totals: _draw_integrals([totals.get(x) for x in specimens])
-    )
+    watch_totals(specimens, lambda totals: _draw_integrals([totals.get(x) for x in specimens]))
     st.subheader("Where the curvature sits", anchor=False)
     _draw_histogram(variants, resolved.grid)
     st.subheader("Second opinion", anchor=False)
@@ -106,7 +116,7 @@ def _bounds(variant: MeasuredSpecimen) -> dict[str, str]:
         "Area with K > 0": percent(verdict.positive),
         "Area with K < 0": percent(verdict.negative),
         "Flat area": percent(verdict.flat),
-        "Undecided area": percent(verdict.undecided),
+        "Undetermined area": percent(verdict.undecided),
     }
 
 
@@ -168,14 +178,17 @@ def _draw_histogram(variants: list[MeasuredSpecimen], grid: int) -> None:
 def _draw_opinion(resolved: Resolved, variants: list[MeasuredSpecimen]) -> None:
     left, right = st.columns(2)
     whose = ("ungated", "gated")[: len(variants)]
-    chosen = replace(WHOSE, words=whose, default=whose[-1]).draw(left)
-    step = MANIFOLD["step"].draw(right)
+    chosen = left.radio(
+        "Of which model", whose, len(whose) - 1, key="whose", horizontal=True, **LINK
+    )
+    step = float(right.select_slider("Step of the finite differences", STEPS, "1e-4", key="step",
+                                     **LINK))  # fmt: skip
     specimen, grid = variants[whose.index(chosen)].specimen, resolved.grid
     config = specimen.config
     if cost(config) * opinion_evaluations(grid, config.model_dim) > OPINION_COST:
         st.info(TOO_LARGE, icon=":material/hourglass_disabled:")
         return
-    second = measured.opinion(specimen, grid, step)
+    second = opinion(specimen, grid, step)
     *maps, curves = figures(
         ("opinion", specimen, grid, step),
         lambda: [*error_maps(second), error_curves(second.curves, step)],

@@ -12,15 +12,15 @@ from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
 from ui.common.words import figures
-from ui.manifold.lying import LYING, SMALL_STEP, STRETCH, largest_text, lying_picture
-from ui.manifold.request import resolve
+from ui.manifold.misleading import CASES, SMALL_STEP, STRETCH, largest_text, misleading_picture
+from ui.manifold.model import resolve
 
-WITH_MODEL = [name for name, case in LYING.items() if case.request is not None]
+WITH_MODEL = [name for name, case in CASES.items() if case.request is not None]
 
 
 @pytest.fixture(scope="module")
 def made():
-    return {name: lying_picture(name) for name in LYING}
+    return {name: misleading_picture(name) for name in CASES}
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def ungated():
     """What the Manifold page shows on the left for each case's request."""
     found = {}
     for name in WITH_MODEL:
-        resolved = resolve(LYING[name].request)
+        resolved = resolve(CASES[name].request)
         found[name] = measure_specimen(resolved.variants[0], resolved.grid)
     return found
 
@@ -164,7 +164,7 @@ def relative_spread(case) -> float:
 # --- All of them ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", LYING)
+@pytest.mark.parametrize("name", CASES)
 def test_a_case_is_whole(made, name):
     found = made[name]
     assert re.fullmatch("[a-z]+[a-z ,]+", name)  # words: what is read on the page and in a link
@@ -185,7 +185,7 @@ def test_a_case_is_whole(made, name):
 
 @pytest.mark.parametrize("name", WITH_MODEL)
 def test_a_request_is_shown_as_it_is(name):
-    request = LYING[name].request
+    request = CASES[name].request
     resolved = resolve(request)
     assert not resolved.notes
     assert resolved.grid == request.grid

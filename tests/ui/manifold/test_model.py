@@ -27,7 +27,7 @@ from tests.profiles import fuzz
 from ui.drawing.axes import principal_axes
 from ui.limits import GRID_POINTS, LARGEST_DRAGGED
 from ui.manifold.handles import moved_value, value_positions
-from ui.manifold.request import ManifoldRequest, Metric, resolve, turned_covariance
+from ui.manifold.model import ManifoldRequest, Metric, resolve, turned_covariance
 
 SMALL = 5  # points along each side of the grids measured here
 ROUNDED = 5e-5  # what four digits after the point leave of a dragged number

@@ -1,7 +1,7 @@
-"""Pictures that lie, each beside the number that does not.
+"""Misleading pictures, each beside the number that corrects it.
 
-A case is a row of `LYING`: what computes its picture, its number and the numbers in its texts, and
-the request whose left model that is. The texts stand in ``assets/lessons/manifold.md``.
+A case is a row of `CASES`: a function that computes its picture, its number and the numbers in its
+texts, and the request whose left model that is. The texts stand in ``assets/lessons/manifold.md``.
 Shapes: R x C grid points.
 """
 
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+import streamlit as st
 
 from gating_core.attention import WeightChart, through_logs
 from gating_core.experiments.specimen import Specimen, build_specimen, chart_of, measure_specimen
@@ -28,13 +29,17 @@ from gating_core.geometry import (
     stretched_sphere,
 )
 from ui.common.lessons import section
+from ui.common.parts import BARE, beats, explain
 from ui.common.words import error_text, figures, percent, plus_minus
 from ui.drawing import palette
 from ui.drawing.chart_map import chart_map, plane_line
 from ui.drawing.colours import QUANTILE, ColourScale, scale_of
 from ui.drawing.lines import grid_lines
 from ui.drawing.panels import CHART_NAMES
-from ui.manifold.request import ManifoldRequest, resolve
+from ui.manifold.model import ManifoldRequest, resolve
+from ui.manifold.shared import LINK, show_model
+from ui.work import pool
+from ui.work.cache import cached
 
 SIZE = 61
 GRID = square_grid(SIZE)
@@ -50,7 +55,7 @@ Made = tuple[go.Figure, str, Fields]  # a picture, the number that says otherwis
 
 
 @dataclass(frozen=True, eq=False)
-class LyingPicture:
+class MisleadingPicture:
     """A picture and a number with its doubt, and the texts of a section of the lesson, in order.
 
     ``lie`` is a short clause that goes on after "The picture says:". ``drawn``, ``formula`` and
@@ -78,13 +83,13 @@ class Case:
     request: ManifoldRequest | None = None
 
 
-def lying_picture(name: str) -> LyingPicture:
-    """Compute the case called ``name``, a key of `LYING`."""
-    case = LYING[name]
+def misleading_picture(name: str) -> MisleadingPicture:
+    """Compute the case called ``name``, a key of `CASES`."""
+    case = CASES[name]
     models = [] if case.request is None else [resolve(case.request).variants[0]]
     figure, number, fields = case.make(*models)
     texts = section("manifold", case.text, **fields).split("\n\n")
-    return LyingPicture(figure, number, tuple(texts[7:]), *texts[:7])
+    return MisleadingPicture(figure, number, tuple(texts[7:]), *texts[:7])
 
 
 # --- Figures --------------------------------------------------------------------------------------
@@ -295,7 +300,7 @@ def _normalised(specimen: Specimen) -> Made:
     }  # fmt: skip
 
 
-LYING: dict[str, Case] = {
+CASES: dict[str, Case] = {
     "flat space, curved slice": Case(
         "lie_curved_slice", _curved_slice, ManifoldRequest(value_count=6, seed=17)
     ),
@@ -308,3 +313,34 @@ LYING: dict[str, Case] = {
     "colours without zero": Case("lie_no_zero", _no_zero),
     "normalisation": Case("lie_normalised", _normalised, ManifoldRequest(norm="post", seed=318)),
 }
+
+
+@cached("Computing the picture and the number …")
+def _picture(name: str) -> MisleadingPicture:
+    return pool.POOL.call(misleading_picture, name)
+
+
+def draw() -> None:
+    """Draw one case, and the choice among all."""
+    name = st.radio("Which one?", [*CASES], key="fooled", horizontal=True, **LINK)
+    case = _picture(name)
+    st.subheader(case.title, anchor=False)
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(f"**The picture says:** {case.lie}.")
+        alt = f"{case.title}. The picture says: {case.lie}. The number says: {case.number_name}"
+        st.plotly_chart(case.figure, alt=f"{alt} {case.number}.", key=f"misleading_{name}",
+                        config=BARE)  # fmt: skip
+        misread = f"It seems to say: {case.lie}. {' '.join(case.reasons)}"
+        explain("the misleading picture", beats(case.drawn, case.formula, case.look_for, misread))
+    with right:
+        st.markdown("**The number says:**")
+        st.metric(case.number_name, case.number)
+        st.caption(case.doubt)
+        for reason in case.reasons:
+            st.markdown(reason)
+        if (request := CASES[name].request) is not None:
+            st.button(
+                "Show this model on the page", icon=":material/visibility:",
+                key=f"misleading_show_{name}", on_click=show_model, args=(request,),
+            )  # fmt: skip

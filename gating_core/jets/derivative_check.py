@@ -1,0 +1,248 @@
+"""A check of derivatives after they were computed: are they those of the function's values?
+
+Values that are taken out of the graph have wrong first derivatives. In torch 2.13 some operations
+have wrong *second* derivatives in nested forward mode, silently (pytorch #198017: layer_norm, det,
+solve and others). Both are compared with difference quotients, where these have converged, at a
+few points: of the whole function, and of each of its operations that is not known to be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.autograd import forward_ad
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
+
+from gating_core.jets.bounded import LAYOUT
+from gating_core.jets.jet import rule_name
+from gating_core.jets.map_check import FEW, evaluate
+
+STEP = 1e-4  # of difference quotients
+STEPS = (0.0, STEP, -STEP, STEP / 2, -STEP / 2)
+DIRECTION = 0.6, 0.8, 0.48  # in the chart: the first coordinates of it
+CONVERGED = 0.02  # of the quotient: quotients that differ by more, as at a kink, say nothing
+WRONG = 0.05  # of the slope: a converged quotient that is farther off belongs to another function
+
+REMEDY = "write it out of elementary operations, such as sums, products, exp, sqrt and matmul"
+
+# Operations that move numbers or query a tensor, and those whose nested forward derivatives are
+# right in torch: the tests compare every one of them.
+TRUSTED = LAYOUT | frozenset(
+    """
+    get set getitem size dim stride numel double detach zeros_like ones_like empty_like new_zeros
+    new_ones is_floating_point is_complex eq ne lt le gt ge argmax argmin isfinite isnan cat stack
+    add sub rsub mul div rtruediv neg matmul linear einsum sum mean
+    exp log sin cos tan tanh sigmoid sqrt rsqrt reciprocal square pow abs where
+    """.split()
+)
+
+# Operations with kinks: there torch takes one of their derivatives, or 0, or NaN.
+KINKED = frozenset(
+    """
+    abs sign relu relu_ relu6 leaky_relu prelu rrelu hardtanh hardswish hardsigmoid hardshrink
+    softshrink threshold clamp clip clamp_min clamp_max max min amax amin aminmax maximum minimum
+    fmax fmin median nanmedian kthvalue topk sort msort quantile nanquantile cummax cummin
+    norm linalg_norm linalg_vector_norm linalg_matrix_norm hypot std std_mean cdist dist
+    pairwise_distance cosine_similarity normalize renorm angle max_pool1d max_pool2d max_pool3d
+    adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d l1_loss smooth_l1_loss huber_loss
+    i0e special_i0e where fmod remainder floor ceil round trunc frac
+    """.split()
+)
+
+Function = Callable[[torch.Tensor], Any]
+
+
+def inner_points(points: torch.Tensor) -> torch.Tensor:
+    """The indices of a few of ``points`` (N, k) that are a step or more within the others' box."""
+    low, high = points.amin(0) + STEP, points.amax(0) - STEP  # it may be defined nowhere else
+    inside = ((points >= low) & (points <= high)).all(-1).nonzero().squeeze(-1)
+    return inside[:: max(1, len(inside) // FEW)][:FEW]
+
+
+def direction_of(k: int) -> torch.Tensor:
+    """(k,): the direction in the chart along which quotients are taken."""
+    return torch.tensor(DIRECTION[:k], dtype=torch.float64)
+
+
+def check_slopes(function: Function, points: torch.Tensor, first: torch.Tensor) -> None:
+    """``ValueError`` if ``first`` (..., N, D, k) are not the derivatives of its values."""
+    at = inner_points(points)
+    if not len(at) or not first.numel():
+        return
+    direction = direction_of(points.shape[1])
+    with torch.no_grad():
+        values = along(lambda p: evaluate(function, p), points[at], -2)
+    if bool(disagree(values, (first[..., at, :, :] * direction).sum(-1), (-1,)).any()):
+        raise ValueError(
+            "function's derivatives are not those of its values; values that are taken out with"
+            " item(), float(), detach() or numpy cannot be followed"
+        )
+
+
+def check_seconds(slopes: Function, points: torch.Tensor, second: torch.Tensor) -> None:
+    """``ValueError`` if ``second`` (..., N, D, k, k) are not the derivatives of the first.
+
+    ``slopes`` computes first derivatives (..., n, D, k) at any points.
+    """
+    at = inner_points(points)
+    if not len(at) or not second.numel():
+        return
+    direction = direction_of(points.shape[1])
+    with torch.no_grad():
+        firsts = along(slopes, points[at], -3)
+    if bool(disagree(firsts, second[..., at, :, :, :] @ direction, (-2, -1)).any()):
+        raise ValueError(f"function's second derivatives are not those of its first; {REMEDY}")
+
+
+def along(function: Function, points: torch.Tensor, axis: int) -> list[torch.Tensor]:
+    """The function's outputs at ``points`` moved by each of `STEPS`; ``axis`` counts points."""
+    direction = direction_of(points.shape[1])
+    moved = torch.cat([points.detach() + step * direction for step in STEPS])
+    return list(function(moved).split(len(points), axis))
+
+
+def disagree(
+    samples: list[torch.Tensor], slope: torch.Tensor, axes: tuple[int, ...] | None
+) -> torch.Tensor:
+    """Where quotients of ``samples``, one at each of `STEPS`, converge to anything but ``slope``.
+
+    Sizes are compared over ``axes``, None for all.
+    """
+    middle, *ends = samples
+    wide, narrow = (ends[0] - ends[1]) / (2 * STEP), (ends[2] - ends[3]) / STEP
+    bend = ((ends[2] - middle) - (middle - ends[3])) / (STEP / 2)  # between both sides
+
+    def largest(x: torch.Tensor) -> torch.Tensor:
+        return x.abs().max() if axes is None else x.abs().amax(axes, keepdim=True)
+
+    rounding = 1e-15 * largest(middle) / STEP
+    # Relative to the quotient, not to the slope: that is huge where a pole is nearer than a step.
+    allowed = CONVERGED * largest(narrow) + 10 * rounding
+    converged = torch.maximum((wide - narrow).abs(), bend.abs()) <= allowed
+    size = torch.maximum(largest(narrow), largest(slope))
+    return ((narrow - slope).abs() > WRONG * size + 1e3 * rounding) & converged
+
+
+# --- Each operation alone -------------------------------------------------------------------------
+
+
+def check_operations(function: Function, points: torch.Tensor, mode: Callable) -> tuple[str, ...]:
+    """Notes on operations that are not smooth everywhere.
+
+    ``ValueError`` naming the operations within ``function`` that torch differentiates wrongly.
+    Those that are called while ``mode()`` is active are tried, each along its own derivatives.
+    """
+    inside = inner_points(points)
+    some = points[inside if len(inside) else slice(FEW)].detach()
+    tape = _Tape()
+    with torch.no_grad(), forward_ad.dual_level(), mode(), tape:
+        tangent = direction_of(points.shape[1]).expand_as(some)
+        function(forward_ad.make_dual(some.clone(), tangent))
+    with mode():
+        wrong = dict.fromkeys(call.name for call in tape.calls if call.wrong())
+    if wrong:
+        raise ValueError(
+            f"function uses {' and '.join(map(_spoken, wrong))}, whose derivatives torch"
+            f" computes wrongly in forward mode; {REMEDY}"
+        )
+    kinked = [name for name in tape.names if name in KINKED]
+    if not kinked:
+        return ()
+    return (
+        f"{' and '.join(map(_spoken, kinked))} may have wrong derivatives at isolated points, where"
+        " an argument is 0 or two are equal",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Call:
+    """One call of an operation: its inputs that vary, with their derivatives along a line."""
+
+    name: str
+    run: Callable[[list[torch.Tensor]], list[torch.Tensor]]
+    values: list[torch.Tensor]
+    tangents: list[torch.Tensor]
+
+    def wrong(self) -> bool:
+        """Whether its derivatives along the line are not those of its values."""
+
+        def line(t: torch.Tensor) -> list[torch.Tensor]:
+            return self.run([x + t * dx for x, dx in zip(self.values, self.tangents, strict=True)])
+
+        one, zero = torch.ones((), dtype=torch.float64), torch.zeros((), dtype=torch.float64)
+
+        def slope(t: torch.Tensor) -> Any:
+            return torch.func.jvp(line, (t,), (one,))
+
+        try:
+            claims = torch.func.jvp(slope, (zero,), (one,))[1]
+            samples = [slope(zero + step) for step in STEPS]
+        except RuntimeError:  # not differentiable along these alone, or defined nowhere near
+            return False
+        for i, (slopes, bends) in enumerate(zip(*claims, strict=True)):
+            if not slopes.numel():
+                continue
+            values, firsts = ([sample[order][i] for sample in samples] for order in (0, 1))
+            first_wrong = bool(disagree(values, slopes, None).any())
+            # Of several results one may be unique up to a phase only, or have no derivative; where
+            # it is used, the whole function shows it.
+            if first_wrong and len(claims[0]) > 1:
+                continue
+            if first_wrong or bool(disagree(firsts, bends, None).any()):
+                return True
+        return False
+
+
+class _Tape(TorchFunctionMode):
+    """A mode that records calls of operations whose derivatives are not known to be right."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[_Call] = []
+        self.names: dict[str, None] = {}
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+        kwargs = kwargs or {}
+        name = rule_name(getattr(func, "__name__", ""))
+        self.names[name] = None
+        if name in TRUSTED:
+            return func(*args, **kwargs)
+        leaves, shape = tree_flatten((args, kwargs))
+        varying: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        for i, leaf in enumerate(leaves):
+            if isinstance(leaf, torch.Tensor):
+                if torch._C._functorch.is_functorch_wrapped_tensor(leaf):
+                    return func(*args, **kwargs)  # within vmap: the whole function is compared
+                value, tangent = forward_ad.unpack_dual(leaf)
+                leaves[i] = value.detach().clone()  # it may be worked on in place
+                if tangent is not None:
+                    varying[i] = leaves[i], tangent.detach().clone()
+        out = func(*args, **kwargs)
+
+        def run(inputs: list[torch.Tensor]) -> list[torch.Tensor]:
+            again = [x.clone() if isinstance(x, torch.Tensor) else x for x in leaves]
+            for i, x in zip(varying, inputs, strict=True):
+                again[i] = x
+            args, kwargs = tree_unflatten(again, shape)
+            return _numbers(func(*args, **kwargs))
+
+        if varying and _numbers(out):
+            values, tangents = map(list, zip(*varying.values(), strict=True))
+            self.calls.append(_Call(name, run, values, tangents))
+        return out
+
+
+def _spoken(name: str) -> str:
+    """The operation's name as it is called."""
+    return name.replace("linalg_", "linalg.").replace("special_", "special.")
+
+
+def _numbers(out: Any) -> list[torch.Tensor]:
+    """The tensors of real or complex numbers among an operation's results, as real ones."""
+    tensors = [x for x in tree_leaves(out) if isinstance(x, torch.Tensor)]
+    tensors = [torch.view_as_real(x) if x.is_complex() else x for x in tensors]
+    return [x for x in tensors if x.is_floating_point()]

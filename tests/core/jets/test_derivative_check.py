@@ -1,0 +1,221 @@
+"""Derivatives that torch gets wrong are refused or replaced; right ones never are."""
+
+from functools import partial
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gating_core.geometry.curvature import curvature
+from gating_core.geometry.grid import square_grid
+from gating_core.jets.second_order import nested_jet, second_order_jet
+from tests.profiles import fuzz
+
+POINTS = 0.5 * square_grid(5).points
+with torch.random.fork_rng():
+    torch.random.manual_seed(0)
+    WEIGHT, BIAS = torch.randn(2, 9).double() / 2, torch.randn(9).double() / 2
+    AXES = torch.randn(9, 9).double() / 3
+EYE = torch.eye(3, dtype=torch.float64)
+
+
+def nine(x):
+    """(N, 9), affine in the points."""
+    return x @ WEIGHT + BIAS
+
+
+def square(x):
+    return x.reshape(-1, 3, 3) + 2 * EYE
+
+
+def positive(x):
+    half = x.reshape(-1, 3, 3)
+    return half @ half.mT + EYE
+
+
+# Functions (N, 9) -> (N, ...): what torch 2.13 differentiates wrongly, and what it does not.
+WRONG = {
+    "layer_norm": lambda h: F.layer_norm(h, (9,)),
+    "instance_norm": lambda h: F.instance_norm(square(h)).flatten(1),
+    "det": lambda h: torch.linalg.det(square(h))[:, None],
+    "slogdet": lambda h: torch.linalg.slogdet(square(h))[1][:, None],
+    "solve": lambda h: torch.linalg.solve(square(h), square(h * h)).flatten(1),
+    "householder_product": lambda h: torch.linalg.householder_product(
+        square(h)[..., :2], h[:, :2]
+    ).flatten(1),
+    "cholesky_inverse": lambda h: torch.cholesky_inverse(
+        torch.linalg.cholesky(positive(h))
+    ).flatten(1),
+}
+RIGHT = {
+    "prelu": lambda h: F.prelu(h, torch.tensor(0.3).double()),
+    "batch_norm": lambda h: F.batch_norm(h, torch.zeros(9).double(), torch.ones(9).double() * 0.7),
+    "rms_norm": lambda h: F.rms_norm(h, (9,)),
+    "group_norm": lambda h: F.group_norm(h, 3) if h.shape[-1] == 9 else h,
+    "inv": lambda h: torch.linalg.inv(square(h)).flatten(1),
+    "cholesky": lambda h: torch.linalg.cholesky(positive(h)).flatten(1),
+    "eigenvalues": lambda h: torch.linalg.eig(square(h))[0].abs(),
+    "eigvalsh": lambda h: torch.linalg.eigvalsh(positive(h)),
+    "matrix_exp": lambda h: torch.matrix_exp(square(h) * 0.3).flatten(1),
+    "lgamma": lambda h: torch.lgamma(h.abs() + 4),
+    "erfinv": lambda h: torch.erfinv(h.sin() * 0.9),
+    "i0": torch.special.i0,
+    "logcumsumexp": lambda h: h.logcumsumexp(-1),
+    "hypot": lambda h: torch.hypot(h, h.roll(1, -1) + 3),
+    "median": lambda h: torch.cat([h.sin().median(-1, keepdim=True).values, h], -1),
+    "sort": lambda h: h.sin().sort(-1).values,
+    "selu": F.selu,
+    "relu": F.relu,
+    "fft": lambda h: torch.fft.rfft(h).abs(),
+    "conv": lambda h: F.conv1d(h[:, None], torch.ones(2, 1, 3).double()).sin().flatten(1),
+    "normalize": lambda h: F.normalize(h, dim=-1),
+    "cumprod": lambda h: h.cumprod(-1),
+    "sinc": torch.sinc,
+    "tanh": torch.tanh,
+    "softmax": lambda h: (5 * h).softmax(-1),
+    "exp": lambda h: (h / 2).exp(),
+    "square": lambda h: h * h,
+}
+
+
+def bending(function, points, claimed):
+    """Second derivatives along a line, by reverse mode; and what is ``claimed`` of them."""
+    direction = torch.tensor([0.6, 0.8], dtype=torch.float64)
+    t = torch.zeros(len(points), 1, dtype=torch.float64, requires_grad=True)
+    values = function(points + t * direction)
+    weights = torch.linspace(1, 2, values.shape[-1], dtype=torch.float64)
+    (slope,) = torch.autograd.grad((values @ weights).sum(), t, create_graph=True)
+    (bend,) = torch.autograd.grad(slope.sum(), t)
+    return bend[:, 0], (claimed @ direction @ direction) @ weights
+
+
+def right_or_refused(evaluate, function):
+    """Whether a function is refused; otherwise its second derivatives are right."""
+    try:
+        jet = evaluate(function, POINTS)
+    except ValueError as error:
+        if "torch computes wrongly" in str(error):
+            return True
+        raise
+    exact, claimed = bending(function, POINTS, jet.second)
+    size = 1e-6 * (jet.second.abs().max() + jet.first.abs().max())
+    assert bool(((exact - claimed).abs() <= size * 10).all())
+    return False
+
+
+@pytest.mark.parametrize("evaluate", [second_order_jet, nested_jet])
+@pytest.mark.parametrize("name", WRONG)
+def test_what_torch_differentiates_wrongly_is_refused_by_name_or_carried(name, evaluate):
+    def function(x, share):
+        smooth = torch.lgamma(nine(x) + 9).sum(-1, keepdim=True)
+        return smooth + share * WRONG[name](nine(x))
+
+    for share in (1.0, 1e-6):  # beside right ones, however small its share of the values
+        right_or_refused(evaluate, partial(function, share=share))
+
+
+def test_the_refusal_names_operation_and_remedy():
+    with pytest.raises(ValueError, match="householder_product") as caught:
+        second_order_jet(lambda x: WRONG["householder_product"](nine(x)), POINTS)
+    assert str(caught.value) == (
+        "function uses linalg.householder_product, whose derivatives torch computes wrongly in"
+        " forward mode; write it out of elementary operations, such as sums, products, exp, sqrt"
+        " and matmul"
+    )
+
+
+def test_within_vmap_the_whole_function_is_compared():
+    def alone(p):
+        return WRONG["householder_product"](nine(p[None]))[0]
+
+    with pytest.raises(ValueError, match="second derivatives are not those of its first"):
+        second_order_jet(torch.func.vmap(alone), POINTS)
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_torch_differentiates_rightly_is_accepted(name):
+    with torch.no_grad():
+        second_order_jet(lambda x: RIGHT[name](nine(x)), POINTS)
+        nested_jet(lambda x: RIGHT[name](nine(x)), POINTS)
+
+
+def test_affine_operations_of_any_size_are_accepted():
+    def function(x, scale):
+        return scale * F.prelu(nine(x) + 1 / scale, torch.ones(1).double())
+
+    for scale in (1e-8, 1e8):
+        nested_jet(partial(function, scale=scale), POINTS)
+
+
+def test_a_graph_of_a_determinant_is_refused_or_has_its_curvature():
+    def graph(p):
+        (u, v), one = p.unbind(-1), torch.ones(len(p), dtype=torch.float64)
+        matrix = torch.stack([torch.stack([u + 2, v], -1), torch.stack([one, 2 * v + 3], -1)], -2)
+        return torch.cat([p, torch.linalg.det(matrix)[:, None]], -1)
+
+    try:
+        field = curvature(second_order_jet(graph, square_grid(5).points, "rigorous"))
+    except ValueError as error:
+        if "linalg.det" not in str(error):
+            raise
+    else:
+        assert float(field.gaussian[0]) == pytest.approx(-4 / 9)
+
+
+STEPS = st.lists(st.sampled_from(sorted(RIGHT)), min_size=1, max_size=4)
+
+
+def composed(names):
+    """A function of the points that applies the operations called ``names`` one after another."""
+
+    def function(x):
+        h = nine(x)
+        for name in names:
+            h = RIGHT[name](h)
+            width = h.shape[-1]
+            h = h @ AXES[:1].expand(width, 9) / width**0.5 if width != 9 else h @ AXES
+            h = h / (1 + h.square().mean(-1, keepdim=True)).sqrt() + BIAS
+        return h
+
+    return function
+
+
+@given(names=STEPS)
+@fuzz(200)
+def test_compositions_of_right_operations_are_accepted(names):
+    with torch.no_grad():
+        nested_jet(composed(names), POINTS)
+
+
+@given(names=STEPS, wrong=st.sampled_from(sorted(WRONG)), share=st.sampled_from([1.0, 1e-3]))
+@fuzz(25, soak=2_000)
+def test_beside_right_operations_wrong_ones_are_refused_or_carried(names, wrong, share):
+    before = composed(names)
+
+    def function(x):
+        h = before(x)
+        return torch.cat([h, share * WRONG[wrong](h)], -1)
+
+    right_or_refused(nested_jet, function)
+
+
+def test_operations_that_are_wrong_at_isolated_points_are_right_there_or_noted():
+    at = torch.tensor([[0.0, 0.0], [0.0, 0.5], [0.3, 0.2]], dtype=torch.float64)
+    pairs = {
+        torch.sinc: lambda x: 1 - (torch.pi * x) ** 2 / 6 + (torch.pi * x) ** 4 / 120,
+        (lambda x: torch.cumprod(x @ WEIGHT[:, :3], -1)): lambda x: torch.stack(
+            [(z := x @ WEIGHT[:, :3])[:, 0], z[:, 0] * z[:, 1], z[:, 0] * z[:, 1] * z[:, 2]], -1
+        ),
+        (lambda x: torch.prod(x, -1, keepdim=True)): lambda x: x[:, :1] * x[:, 1:],
+    }
+    for function, plain in pairs.items():
+        exact = second_order_jet(plain, at).second[:2]
+        exact, rest = (exact[:1], at[:1]) if function is torch.sinc else (exact, at[:2])
+        for jet in (second_order_jet(function, at, "rigorous"), nested_jet(function, at)):
+            torch.testing.assert_close(jet.second[: len(rest)], exact, rtol=1e-12, atol=1e-12)
+        assert second_order_jet(function, at, "rigorous").bound_kind == "rigorous"
+    assert not nested_jet(torch.sinc, at).notes
+    (note,) = nested_jet(lambda x: torch.hypot(x, x + 1), at).notes
+    assert note.startswith("hypot may have wrong derivatives at isolated points")
