@@ -22,7 +22,7 @@ from tests.served import Started, started
 PARTS_OF_PAGES = ("browser/test_draw.py", "browser/test_jobs.py", "browser/test_pad.py")
 SOME_PAGES = (
     "browser/test_decision_boundary.py", "browser/test_depth.py", "browser/test_gates.py",
-    "browser/test_at_work.py", "browser/test_left_out.py", "browser/test_steering.py",
+    "browser/test_at_work.py", "browser/test_efficient_attention.py", "browser/test_steering.py",
 )  # fmt: skip
 SERVED = ("load/test_isolation.py", "load/test_load.py", "test_faults.py", "test_security.py")
 SAME_WORKER = (

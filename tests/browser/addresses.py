@@ -1,6 +1,6 @@
 """Addresses of all pages: in the first state, with everything unfolded, and in other states."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ui.at_work.controls import AT_WORK
 from ui.claims.controls import CLAIMED
@@ -11,7 +11,6 @@ from ui.depth.controls import DEPTH
 from ui.experts.controls import EXPERTS
 from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
-from ui.left_out.controls import LEFT_OUT
 from ui.steering.controls import STEERING
 
 FIRST = "landing"  # the name here of the page without a path
@@ -24,7 +23,7 @@ class Row:
     ``controls``: the table of controls of a page that has one; else its widgets are bound in place.
     """
 
-    controls: Controls
+    controls: Controls = field(default_factory=dict)
     drawing: tuple[str, ...] = ("",)  # they draw all controls between them
     looking: tuple[str, ...] = ()  # more of them, for the eye
     small: str = ""  # with this, models are small
@@ -83,11 +82,12 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
          "tab_at_work=Write&dial=0.5"),
         ("seen_head=2.3&tongue=Spanish&gated_at=G1%2C+per+head",),
     ),
-    "Left_out": Row(
-        LEFT_OUT,
-        ("", "left_from=Gaussian+scores", "left_from=slow+tokens", "tab_left_out=Eviction",
-         "tab_left_out=Correction", "tab_left_out=Linear&linear_at=20"),
-        ("left_gate=no+gate&top_keys=2",),
+    "Efficient_attention": Row(
+        drawing=("", "sample=Gaussian+scores", "sample=AR(1)+tokens", "method=KV-cache+eviction",
+                 "method=Delta+correction",
+                 "method=Linear+and+hybrid&linear_at=20&linear_more=true"),
+        looking=("sample_gate=no+gate&top_k=2",
+                 "method=Linear+and+hybrid&linear_learned=true&sample_gate=no+gate"),
     ),
     "Steering": Row(
         STEERING,
@@ -96,7 +96,7 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
         ("pushed=held&steered_gate=G1%2C+per+channel", "push=-4&opening_in=Spanish",
          "tab_steering=Features&dictionary=plain+top-k&after_layer=3", "tab_steering=Measured"),
     ),
-    "How_to_read": Row({}),
+    "How_to_read": Row(),
 }  # fmt: skip
 
 

@@ -30,7 +30,6 @@ from ui.gates.request import SPHERE as FIRST_CASE
 from ui.landing.controls import LEFT_MODELS
 from ui.landing.parts import VIEW_KEY as LANDING_VIEW
 from ui.language.selection import TextSelection
-from ui.left_out.request import CORRECTION, EVICTION, LINEAR, TOP_K
 from ui.manifold.model import ManifoldRequest
 from ui.manifold.surface import VIEW_KEY as MANIFOLD_VIEW
 from ui.steering.request import STEER
@@ -282,29 +281,34 @@ class Steering(Request):
         return [node.message.spec for node in session.page.all("plotly_chart")]
 
 
+TOP_K, EVICTION = "Top-k", "KV-cache eviction"
+DELTA, LINEAR = "Delta correction", "Linear and hybrid"
+
+
 @dataclass(frozen=True)
-class LeftOut(Request):
+class Efficient(Request):
     text: str = ""  # empty: a verse
     tab: str = TOP_K
     k: int = 8
     gamma: int = 8
     at: int = 64  # the token after which the state is shown
-    address: ClassVar[str] = "Left_out"
+    address: ClassVar[str] = "Efficient_attention"
 
     def parameters(self) -> dict[str, Any]:
-        top_keys = self.k if self.k != 8 else None
-        return {"tab_left_out": self.tab, "left_text": self.text or None, "top_keys": top_keys,
-                "correct_every": self.gamma if self.gamma != 8 else None,
+        top_k = self.k if self.k != 8 else None
+        return {"method": self.tab, "sample_text": self.text or None, "top_k": top_k,
+                "delta_gamma": self.gamma if self.gamma != 8 else None,
                 "linear_at": self.at if self.at != 64 else None}  # fmt: skip
 
     def shown_instead(self, session: Session) -> str:
         said = " ".join(session.page.texts)
         if self.tab == EVICTION:
             figures = [json.loads(node.message.spec) for node in session.page.all("plotly_chart")]
-            signs = figures[0]["layout"]["xaxis"].get("ticktext", [])
+            signs = next((figure["layout"]["xaxis"]["ticktext"] for figure in figures
+                          if figure["data"][0]["type"] == "heatmap"), [])  # fmt: skip
             of = [sign(x) for x in replace(TextSelection(), typed=self.text).text_with_break]
             return "" if signs == of[: len(signs)] and signs else f"{signs}"
-        if self.tab == CORRECTION:
+        if self.tab == DELTA:
             lines = [
                 note.get("text")
                 for node in session.page.all("plotly_chart")
@@ -316,7 +320,7 @@ class LeftOut(Request):
                       for node in session.page.all("plotly_chart")]  # fmt: skip
             length = len(replace(TextSelection(), typed=self.text).text_with_break)
             shown = min(self.at, length - 1)
-            return "" if f"<b>State</b> after token {shown}" in titles else f"{titles}"
+            return "" if f"<b>Delta-rule state after token {shown}</b>" in titles else f"{titles}"
         return "" if f"k = {self.k} of" in said else said
 
     def numbers(self, session: Session) -> object:

@@ -16,8 +16,10 @@ EVERYTHING = frozenset({
     "to the claims", "claims: claim",
     "to Experts", "Experts: gate", "Experts: λ", "Experts: undecidable", "Experts: tree",
     "to At work", "At work: text", "At work: Sinks", "At work: Sparse gates",
-    "to Left out", "Left out: k", "Left out: Eviction", "Left out: text",
-    "Left out: Correction", "Left out: γ", "Left out: Linear", "Left out: state",
+    "to Efficient attention", "Efficient attention: k", "Efficient attention: KV-cache eviction",
+    "Efficient attention: text", "Efficient attention: Delta correction",
+    "Efficient attention: γ", "Efficient attention: Linear and hybrid",
+    "Efficient attention: state",
     "to Steering", "Steering: text", "Steering: Features", "Steering: Measured",
     "film: seed shown", "film: own seeds", "film: cancel", "film: go on", "film: own table",
 })  # fmt: skip

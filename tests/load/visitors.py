@@ -16,16 +16,19 @@ from gating_core.tasks import TASK_NAME
 from tests.load.figures import FIRST_PAINT, TRAINING, Record, Trained
 from tests.load.page import Node
 from tests.load.requests import (
+    DELTA,
+    EVICTION,
+    LINEAR,
     AtWork,
     Boundary,
     Claims,
     Crossed,
     Depth,
+    Efficient,
     Experts,
     Gates,
     Landing,
     Ledger,
-    LeftOut,
     Manifold,
     Request,
     Steering,
@@ -46,7 +49,6 @@ from ui.gates.parts import VIEW_KEY as GATES_VIEW
 from ui.gates.request import STRENGTHS as GATE_STRENGTHS
 from ui.landing.controls import OFFERED_TASKS
 from ui.landing.parts import VIEW_KEY as LANDING_VIEW
-from ui.left_out.request import CORRECTION, EVICTION, LINEAR
 from ui.manifold.model import ManifoldRequest
 from ui.manifold.surface import VIEW_KEY as MANIFOLD_VIEW
 from ui.steering.request import FEATURES, MEASURED
@@ -176,10 +178,12 @@ class Looker(Visitor):
         async with Session(self.url, steering.address, steering.link) as session:
             await self.view("to Steering", session.open(steering.wrong), steering, session)
             await self._at_steering(session, steering)
-        left_out = LeftOut()
-        async with Session(self.url, left_out.address, left_out.link) as session:
-            await self.view("to Left out", session.open(left_out.wrong), left_out, session)
-            await self._at_left_out(session, left_out)
+        efficient = Efficient()
+        async with Session(self.url, efficient.address, efficient.link) as session:
+            await self.view(
+                "to Efficient attention", session.open(efficient.wrong), efficient, session
+            )
+            await self._at_efficient(session, efficient)
         manifold = Manifold(self._another(manifold.request))
         async with Session(self.url, manifold.address, manifold.link) as session:
             await self.step("own model by link", session.open(manifold.wrong))
@@ -276,31 +280,31 @@ class Looker(Visitor):
             await self.step(f"Steering: {tab}", done)
             self.ledger.compare(replace(request, beginning=""), session)
 
-    async def _at_left_out(self, session: Session, request: LeftOut) -> None:
+    async def _at_efficient(self, session: Session, request: Efficient) -> None:
         for _ in range(FEW):
             request = replace(request, k=self.random.randint(1, 40))
-            done = session.change(request.wrong, top_keys=request.k)
-            await self.view("Left out: k", done, request, session)
+            done = session.change(request.wrong, top_k=request.k)
+            await self.view("Efficient attention: k", done, request, session)
         request = replace(request, tab=EVICTION)
-        done = session.change(request.wrong, tab_left_out=request.tab)
-        await self.view("Left out: Eviction", done, request, session)
+        done = session.change(request.wrong, method=request.tab)
+        await self.view("Efficient attention: KV-cache eviction", done, request, session)
         for _ in range(FEW):
             request = replace(request, text=f"Visitor {self._word()} has come to read and to look")
-            done = session.change(request.wrong, left_text=request.text)
-            await self.view("Left out: text", done, request, session)
-        request = replace(request, tab=CORRECTION)
-        done = session.change(request.wrong, tab_left_out=request.tab)
-        await self.view("Left out: Correction", done, request, session)
+            done = session.change(request.wrong, sample_text=request.text)
+            await self.view("Efficient attention: text", done, request, session)
+        request = replace(request, tab=DELTA)
+        done = session.change(request.wrong, method=request.tab)
+        await self.view("Efficient attention: Delta correction", done, request, session)
         request = replace(request, gamma=self.random.choice([2, 4, 16, 32]))
-        done = session.change(request.wrong, correct_every=[f"{request.gamma}"])
-        await self.view("Left out: γ", done, request, session)
+        done = session.change(request.wrong, delta_gamma=[f"{request.gamma}"])
+        await self.view("Efficient attention: γ", done, request, session)
         request = replace(request, tab=LINEAR)
-        done = session.change(request.wrong, tab_left_out=request.tab)
-        await self.view("Left out: Linear", done, request, session)
+        done = session.change(request.wrong, method=request.tab)
+        await self.view("Efficient attention: Linear and hybrid", done, request, session)
         for _ in range(FEW):
             request = replace(request, at=self.random.randint(1, 127))
             done = session.change(request.wrong, linear_at=request.at)
-            await self.view("Left out: state", done, request, session)
+            await self.view("Efficient attention: state", done, request, session)
 
     def _word(self) -> str:
         """A word that hardly another visitor types."""

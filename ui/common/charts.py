@@ -119,7 +119,7 @@ def chart(
 
     above = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}
     return go.Figure({"data": traces, "layout": {
-        "height": height, "margin": {"l": 50, "r": 8, "t": 48, "b": 40}, "hovermode": "closest",
+        "height": height, "margin": {"l": 58, "r": 8, "t": 48, "b": 40}, "hovermode": "closest",
         "title": title(name), "legend": legend or above,
         "xaxis": {"title": {"text": x, "standoff": 2}} | dict(x_axis or {}),
         "yaxis": {"title": {"text": y, "standoff": 4}} | dict(y_axis or {}),
@@ -153,7 +153,7 @@ class Charts:
 
     def draw(self, name: str, where: Any, figure: go.Figure, alt: str) -> None:
         """Draw ``figure`` in the container ``where``; ``alt``: its finding, as a sentence."""
-        where.plotly_chart(figure, key=f"{self.tab}_{name}", alt=alt,
+        where.plotly_chart(figure, key=f"chart_{self.tab}_{name}", alt=alt,
                            config={"displayModeBar": False})  # fmt: skip
         self.figures[name] = figure
 

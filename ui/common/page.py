@@ -48,7 +48,7 @@ PAGES = {
     "Claims": Page("pages/5_Claims.py", ":material/fact_check:", CURVATURE),
     "At work": Page("pages/7_At_work.py", ":material/visibility:", AT_WORK),
     "Experts": Page("pages/6_Experts.py", ":material/account_tree:", AT_WORK),
-    "Left out": Page("pages/8_Left_out.py", ":material/content_cut:", AT_WORK),
+    "Efficient attention": Page("pages/8_Efficient_attention.py", ":material/speed:", AT_WORK),
     "Steering": Page("pages/9_Steering.py", ":material/explore:", AT_WORK),
     "How to read it": Page("pages/10_How_to_read.py", ":material/menu_book:", ""),
 }

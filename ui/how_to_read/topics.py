@@ -65,9 +65,9 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
     "at_work": Topic(
         "At work", "At work", {"specimen": "a toy"},
         "the weight that a toy puts on the first letter grows in training, less so with gates"),
-    "left_out": Topic(
-        "Left out", "Left out", {},
-        "the weights of one query from large to small, and bounds of those that are left out"),
+    "efficient": Topic(
+        "Efficient attention", "Efficient attention", {},
+        "the Δ loss of models in which every head keeps its k largest weights, less with a gate"),
     "steering": Topic(
         "Steering", "Steering", {},
         "a classifier sees English become Spanish while a model writes, pushed for 16 characters"),

@@ -72,16 +72,6 @@ GOOD = {
     "after_layer": "4", "dictionary": "plain top-k", "feature": "192",
     "push_along": "a random direction", "push": "-9.5", "pushed": "held", "steered_to": "Spanish",
     "outcomes_of": "2", "grid_draw": "9999",
-    "tab_left_out": "Eviction", "left_from": "slow tokens", "left_gate": "no gate",
-    "left_seed": "2", "left_head": "4.4", "left_text": "In the beginning",
-    "left_verse": "Genesis 35:14", "left_tongue": "Spanish", "left_dial": "0.5",
-    "left_keys": "200000", "left_sigma": "0.25", "left_tokens": "2048", "left_memory": "0",
-    "left_draw": "9999", "top_keys": "128", "top_share": "0.5 %", "top_epsilon": "0.1 %",
-    "evict_by": "value and key", "evict_budget": "64", "evict_protect": "false",
-    "correct_window": "32", "correct_sinks": "0", "correct_every": "64",
-    "linear_window": "4", "linear_share": "0.3", "linear_memory": "1000", "linear_step": "1",
-    "linear_features": "learned", "linear_more": "true",
-    "linear_at": "127", "linear_channels": "32", "linear_overlap": "0.9",
 }  # fmt: skip
 BAD = {
     "beside": "somewhere", "strength": "1.5", "proof": "proved", "proof_cells": "16000",
@@ -136,16 +126,6 @@ BAD = {
     "after_layer": "5", "dictionary": "fat top-k", "feature": "193",
     "push_along": "the way", "push": "-10.5", "pushed": "over", "steered_to": "Latin",
     "outcomes_of": "3", "grid_draw": "10000",
-    "tab_left_out": "Middle-k", "left_from": "a giant", "left_gate": "G3", "left_seed": "3",
-    "left_head": "0.1", "left_text": "a" * 128, "left_verse": "Genesis 0:0",
-    "left_tongue": "Latin", "left_dial": "1.5", "left_keys": "200001", "left_sigma": "-1",
-    "left_tokens": "2049", "left_memory": "-1", "left_draw": "0.5", "top_keys": "0",
-    "top_share": "3 %", "top_epsilon": "0", "evict_by": "joint", "evict_budget": "1",
-    "evict_protect": "no",
-    "correct_window": "5", "correct_sinks": "17", "correct_every": "1",
-    "linear_window": "64", "linear_share": "1.1", "linear_memory": "1", "linear_step": "-0.1",
-    "linear_features": "given", "linear_more": "yes",
-    "linear_at": "0", "linear_channels": "24", "linear_overlap": "1",
 }  # fmt: skip
 
 

@@ -1,0 +1,26 @@
+"""Efficient attention: what is lost when attention reads fewer keys, or drops the softmax?"""
+
+import streamlit as st
+
+from ui.common.page import draw_open, page
+
+TITLE = "Efficient attention"
+
+with page(
+    TITLE,
+    question="What does efficient attention lose?",
+    lead="Top-k truncation, KV-cache eviction, sliding windows with delta correction, and linear"
+    " attention: the Δ loss of whole models, the error of one head, and the effect of a gate.",
+    pictures=False,
+):
+    from ui.common.links import checked_link
+    from ui.efficient import delta, eviction, linear, top_k
+
+    TABS = {
+        "Top-k": top_k.draw,
+        "KV-cache eviction": eviction.draw,
+        "Delta correction": delta.draw,
+        "Linear and hybrid": linear.draw,
+    }
+    with checked_link(TITLE):
+        draw_open(st.tabs([*TABS], key="method", bind="query-params", on_change="rerun"), TABS)

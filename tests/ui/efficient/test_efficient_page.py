@@ -1,0 +1,156 @@
+"""Does Efficient attention draw what was computed, and claim no more than its intervals allow?"""
+
+import numpy as np
+import pytest
+
+from gating_core.at_work import PairedDifference
+from gating_core.language import load_model
+from gating_core.left_out import gaussian_scores, masses, smallest_k
+from gating_core.left_out_at_work import (
+    BUDGETS,
+    EvictionRequest,
+    evict,
+    head_specimen,
+    load_measured,
+    row_at,
+    row_curves,
+)
+from tests.ui.opening import figure, mistakes, numbers, open_page
+from ui.common.words import figures
+from ui.efficient import linear, shared, top_k
+
+PAGE = "pages/8_Efficient_attention.py"
+TEXT = "In the beginning God created the heaven"
+EVICTION, DELTA, LINEAR = "KV-cache eviction", "Delta correction", "Linear and hybrid"
+CHARTS = {"Top-k": 6, EVICTION: 7, DELTA: 7, LINEAR: 6}
+
+
+def page(tab="Top-k", **link):
+    return open_page(PAGE, method=tab, **link)
+
+
+def said(app):
+    return " ".join(m.value for m in app.markdown).replace("\u00a0", " ")
+
+
+def difference(mean, half_width, seeds=3):
+    return PairedDifference(np.full(seeds, mean), half_width)
+
+
+@pytest.mark.parametrize("tab", CHARTS)
+@pytest.mark.parametrize("kind", [shared.HEAD, shared.GAUSSIAN, shared.AR1])
+def test_every_tab_draws_every_input_with_alt_texts_and_one_download(tab, kind):
+    app = page(tab, sample=kind, sample_keys="64", sample_tokens="64")
+    assert not app.exception
+    assert not app.error
+    charts = app.get("plotly_chart")
+    assert len(charts) == CHARTS[tab] - (tab == "Top-k" and kind == shared.GAUSSIAN)
+    assert all(len(c.proto.alt) > 20 for c in charts)
+    assert len(app.get("download_button")) == 1
+    assert "95 % interval" in said(app)
+
+
+def test_top_k_shows_the_cores_numbers_for_the_selected_gate_strength():
+    head = head_specimen(load_model("g1_channel", 0)[0], TEXT, 1, 1, 0.5)
+    app, row = page(sample_text=TEXT, top_k="3", sample_strength="0.5"), row_curves(head, 0.05)
+    bars = figure(app, "top_k_weights")["data"]
+    drawn = np.concatenate([numbers(trace["y"]) for trace in bars])
+    np.testing.assert_allclose(drawn, np.maximum(row.weights, 1.05e-4), rtol=1e-6)
+    assert f"τ = {figures(row_at(head, 3).masses[0])}**" in said(app)
+    assert f"needs k = {row.certified['truth'].k};" in said(app)
+
+
+def test_gaussian_scores_need_the_k_of_their_masses():
+    app = page(sample=shared.GAUSSIAN, sample_keys="400", top_share="20")
+    needed = int(smallest_k(masses(gaussian_scores(400, 2.0)), 0.05))
+    assert "k = 80 of 400" in said(app)
+    assert f"needs k = {needed};" in said(app)
+
+
+def test_kept_keys_are_drawn_on_the_text():
+    app = page(EVICTION, sample_text=TEXT, evict_window="false", evict_budget="6")
+    head = head_specimen(load_model("g1_channel", 0)[0], TEXT, 1, 1)
+    of = evict(head, EvictionRequest("mass", 6, False), (6,))
+    drawn = figure(app, "eviction_kept")
+    kept = numbers(drawn["data"][0]["z"]).reshape(of.kept[1].shape)
+    np.testing.assert_array_equal(kept, of.kept[1])
+    assert drawn["layout"]["xaxis"]["ticktext"][:4] == ["¶", "I", "n", "␣"]
+    assert "a new key has no score and is evicted first" in said(app)
+    over = figure(app, "eviction_errors")["data"][-1]
+    measured = load_measured()["g1_channel", 0]["eviction.errors"][7, :, 1, 1]
+    np.testing.assert_allclose(numbers(over["y"]), measured, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("tab", "text", "sentence"), [
+    (EVICTION, "too short", "Eviction needs at least 24 tokens"),
+    (DELTA, "a", "Delta correction needs a text of at least 3 characters"),
+])  # fmt: skip
+def test_a_text_that_is_too_short_is_said_in_one_sentence(tab, text, sentence):
+    app = page(tab, sample_text=text)
+    assert not app.exception
+    (info,) = app.info
+    assert info.value.startswith(sentence)
+
+
+def test_losses_are_those_above_the_same_models_with_full_attention():
+    of = [load_measured()["g2", seed] for seed in range(3)]
+    above = [(one["eviction.sums"][2, 1] - one["eviction.full"]).sum()
+             / one["eviction.counts"].sum() for one in of]  # fmt: skip
+    loss = shared.delta_loss("G2, per channel", "eviction", (2, BUDGETS.index(16)))
+    np.testing.assert_allclose(loss.by_seed, above, atol=1e-5)
+
+
+@pytest.mark.parametrize(("mean", "half_width", "verdict"), [
+    (-0.02, 0.01, "**A gate reduces"), (0.02, 0.01, "**A gate increases"),
+    (-0.02, 0.03, "**The effect of a gate on the Δ loss of top-4 is inconclusive**"),
+])  # fmt: skip
+def test_a_gate_is_praised_only_beyond_the_interval(mean, half_width, verdict):
+    text = shared.gate_text("top-4", "G2", difference(mean, half_width), 0.03, 0.01)
+    assert text.startswith(verdict)
+    assert "0.03 nats per character without, 0.01 with G2" in text
+
+
+def test_a_capacity_is_where_nine_in_ten_are_recalled():
+    pairs = linear.core.RECALL_PAIRS
+    shares = np.ones((len(pairs), 4))
+    assert linear.capacity(shares) == f"{pairs[-1]}"
+    shares[2:] = 0.2
+    assert linear.capacity(shares) == f"{pairs[1]}"
+    shares[2] = [0.8, 1.0, 0.8, 1.0]
+    assert linear.capacity(shares) == f"{pairs[1]} to {pairs[2]}"
+
+
+def test_the_link_restores_controls_and_says_what_it_cannot_use():
+    app = page(EVICTION, evict_budget="9", evict_by="exact error", sample_head="9.9",
+               sample_strength="abc")  # fmt: skip
+    assert app.slider("evict_budget").value == 9
+    assert app.selectbox("evict_by").value == "exact error"
+    head, strength = mistakes(app)
+    assert "`sample_head` = `9.9`" in head
+    assert "`sample_strength` = `abc`" in strength
+    assert "9 of 60 keys by exact error" in said(app)
+
+
+@pytest.mark.parametrize(("gain", "ablated", "verdict", "adapted"), [
+    ((0.02, 0.01), (0.1, 0.01), "contributes**", True),
+    ((0.001, 0.002), (0.1, 0.01), "contributes nothing**", True),
+    ((0.004, 0.004), (0.005, 0.01), "contributes inconclusively**", False),
+])  # fmt: skip
+def test_a_branch_contributes_only_beyond_the_interval(gain, ablated, verdict, adapted):
+    text = linear.contribution_text(16, difference(*gain), difference(*ablated))
+    assert f"the linear branch {verdict}" in text
+    assert ("co-adapted" in text) == adapted
+
+
+def test_the_median_need_is_that_of_all_heads_and_of_those_that_fail():
+    text = top_k.failure_text("no gate", np.array([1.0, 2.0, 60.0, 70.0]),
+                              np.array([8.0, 9.0, 66.0, 72.0]))  # fmt: skip
+    assert text == ("2 of 4 heads (no gate; median k needed: 37.5 in all heads, 8.5 in these)")
+    assert "in these" not in top_k.failure_text("G2", np.ones(3), np.ones(3))
+    measured = [top_k.failure_text(gate, *(shared.measured(gate, f"truncation.{name}").ravel()
+                                           for name in ("rule", "needed")))
+                for gate in ("no gate", "G1, per channel")]  # fmt: skip
+    assert measured == [
+        "3 of 48 heads (no gate; median k needed: 66 in all heads, 8 in these)",
+        "4 of 48 heads (G1, per channel; median k needed: 28.5 in all heads, 7.5 in these)",
+    ]

@@ -1,0 +1,1 @@
+"""The page Efficient attention: what is lost when attention reads fewer keys?"""

@@ -1,0 +1,249 @@
+"""The tab Delta correction: sliding-window attention plus its residual at every γ-th query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+import gating_core.left_out_at_work as core
+from gating_core.language import SEEDS
+from gating_core.training import mean_interval
+from ui.common import charts as c
+from ui.common.lessons import section
+from ui.common.words import percent, plus_minus, short
+from ui.efficient import shared
+from ui.efficient.shared import AR1, HEAD, LINK, Sample
+from ui.language.selection import verses
+from ui.limits import LEFT_OUT_SINKS
+from ui.work.cache import cached
+
+MOST_TOKENS = 1024  # AR(1) tokens, of which five draws take a second or two
+WAYS: dict[str, c.Style] = {
+    "full": {"colour": c.GREY},
+    "window": {"colour": c.ORANGE, "dash": "dash", "symbol": "x"},
+    "corrected": {"colour": c.BLUE, "symbol": "diamond"},
+}
+STYLES: tuple[c.Style, c.Style] = (
+    {"colour": c.TEAL},
+    {"colour": c.PURPLE, "symbol": "square"},
+)  # AR(1) tokens; the other
+SHARE: c.Style = {"dash": "dot", "width": 1.5, "symbol": "line-ew", "legend": False}
+GAMMAS = (*map(str, core.GAMMAS), "none")
+COSINES: dict[str, Any] = {
+    "y_axis": {"range": [0, 1.04]},
+    "x_axis": {"type": "category"},
+}
+Samples = dict[str, list[core.Correction]]  # by name: five draws of AR(1) tokens, and the other
+
+
+@cached("Correcting five draws of AR(1) tokens …")
+def of_ar1(
+    n: int, memory: int, draw: int, request: core.CorrectionRequest
+) -> list[core.Correction]:
+    """Correct five draws of AR(1) tokens: up to two seconds."""
+    return core.correct_slow(request, n, memory, draw)
+
+
+@cached()
+def of_sample(sample: Sample, request: core.CorrectionRequest) -> core.Correction:
+    """Correct the head over its text, or tokens."""
+    return core.correct_head(shared.head_sample(sample), request)
+
+
+@cached()
+def retrieved(request: core.CorrectionRequest) -> np.ndarray:
+    """(3, G, S): accuracies of full, window and corrected attention, by gap and seed."""
+    return core.retrieve(request)
+
+
+def draw() -> None:
+    """Draw the tab."""
+    sample, row = shared.choose_sample(MOST_TOKENS)
+    window = row.select_slider("Window, keys", core.WINDOW_STEPS, 16, key="delta_window", **LINK)
+    sinks = row.number_input(
+        "Attention sinks, keys", *LEFT_OUT_SINKS, 4, key="delta_sinks", width=165, **LINK,
+        help="The first keys, which every query sees.",
+    )  # fmt: skip
+    gamma = row.select_slider(
+        "Full query every γ", core.GAMMA_STEPS[1:], 8, key="delta_gamma", **LINK,
+        help="Every γ-th query, the anchor, attends to all keys. Its residual (full minus window)"
+        " is added to its own output and to the γ − 1 that follow.",
+    )  # fmt: skip
+    n, memory, seed = 512, 128, 0
+    if sample.kind == AR1:  # beside them: the first head
+        n, memory, seed = min(sample.n, MOST_TOKENS), sample.memory, sample.draw
+        sample = Sample(HEAD, sample.gate, 0, "2.2", verses()["Genesis 21:31"]["english"])
+    if sample.kind == HEAD and len(sample.text) < core.SHORTEST - 1:
+        st.info(f"Delta correction needs a text of at least {core.SHORTEST - 1} characters.")
+        return
+    request = core.CorrectionRequest(window, sinks, gamma)
+    slow, own = of_ar1(n, memory, seed, request), of_sample(sample, request)
+    name = f"head {sample.head}" if sample.kind == HEAD else "independent tokens"
+    samples = {AR1: slow, name: [own]}
+    charts = c.Charts("delta")
+
+    # Whole models, at the nearest window and γ that were measured.
+    near_window = min(core.WINDOWS, key=lambda size: abs(np.log2(size / window)))
+    near_gamma = min(core.GAMMAS, key=lambda size: abs(np.log2(size / gamma)))
+    models = models_text(sample, near_window, near_gamma)
+    st.markdown(models)
+    first = c.chart_columns("first", [3, 2])
+    charts.draw("losses", first[0], losses_chart(sample.with_gate, near_window), models)
+    alt = "The correction helps where the mean change up to lag γ − 1 is below 1."
+    charts.draw("change", first[1], change_chart(samples, gamma), alt)
+    text = f"{ar1_text(slow)} {own_text(name, own)}"
+    st.markdown(f"{text} {alt}")
+
+    st.markdown("##### Outputs, and their cosine with full attention")
+    second = c.chart_columns("outputs", 3)
+    for column, (title, results) in zip(second, samples.items(), strict=False):
+        shift = (
+            f"The mean output of the window lies {short(results[0].shift[0])} standard deviations"
+            f" from that of full attention, the corrected one {short(results[0].shift[1])}."
+        )
+        charts.draw(f"outputs_{'ar1' if title == AR1 else 'sample'}", column,
+                    plane_chart(f"Outputs, {title}", results[0]), shift)  # fmt: skip
+    accuracy = retrieved(request)
+    intervals = [mean_interval(100 * rows[-1]) for rows in accuracy]
+    found = ", ".join(f"{way} {plus_minus(interval.mean, interval.half_width)} %"
+                      for way, interval in zip(WAYS, intervals, strict=True))  # fmt: skip
+    chance = percent(1 / core.PAIRS)
+    retrieval = f"Retrieval accuracy over {core.GAPS[-1]} tokens: {found} (chance {chance})."
+    charts.draw("retrieval", second[2], retrieval_chart(accuracy), retrieval)
+    third = c.chart_columns("curves", 2)
+    charts.draw("gamma", third[0], gamma_chart(samples), text)
+    charts.draw("window", third[1], window_chart(samples), text)
+    effect = shared.gate_effect(f"a window of {near_window} keys", sample.with_gate, "correction",
+                                (core.WINDOWS.index(near_window), 0))  # fmt: skip
+    st.markdown(f"{retrieval} {effect}")
+    charts.draw_footer(section("efficient", "delta"))
+
+
+def ar1_text(slow: list[core.Correction]) -> str:
+    """Say whether the correction reduces the error on AR(1) tokens."""
+    ratio = mean_interval(np.array([result.ratio for result in slow]))
+    low, high = ratio.mean - ratio.half_width, ratio.mean + ratio.half_width
+    verdict = "reduces" if high < 1 else "increases" if low > 1 else "inconclusively changes"
+    window, corrected = np.mean([result.cosine for result in slow], 0)
+    return (
+        f"**{AR1}: the correction {verdict} the error.** Cosine with full attention"
+        f" {short(window)} → {short(corrected)}, squared error"
+        f" {plus_minus(ratio.mean, ratio.half_width)} of the window's ({len(slow)} seeds), with"
+        f" {percent(slow[0].share[1])} of the scores instead of {percent(slow[0].share[0])}."
+    )
+
+
+def own_text(name: str, result: core.Correction) -> str:
+    """Say whether the correction reduces the error on the sample called ``name``."""
+    title = f"**{name[:1].upper()}{name[1:]}"
+    if np.isnan(result.ratio):
+        return f"{title}**: the window holds all keys, there is no residual."
+    return (
+        f"{title}: it {'reduces' if result.ratio < 1 else 'increases'} the error.**"
+        f" {short(result.cosine[0])} → {short(result.cosine[1])}, squared error"
+        f" {short(result.ratio)}."
+    )
+
+
+def models_text(sample: Sample, window: int, gamma: int) -> str:
+    """Say what the correction changes in whole models, and in how many heads it helps."""
+    row, column = core.WINDOWS.index(window), core.GAMMAS.index(gamma)
+    effects, heads = [], []
+    for gate, _ in shared.gate_styles(sample.with_gate):
+        effect = shared.between(gate, "correction", (row, 1 + column), (row, 0))
+        verdict = shared.by_interval(effect, "reduces", "inconclusively changes", "increases")
+        effects.append(f"{verdict} the loss ({gate}) by"
+                       f" {plus_minus(effect.mean, effect.half_width)}")  # fmt: skip
+        ratios = shared.measured(gate, "correction.ratios")[:, row, column]
+        heads.append(f"{int((ratios < 1).sum())} of {ratios.size} heads ({gate})")
+    return (
+        f"**At a window of {window} and γ = {gamma}, the correction {', and '.join(effects)}** nats"
+        f" per character ({len(SEEDS)} seeds, 95 % interval). It reduces the output error of"
+        f" {' and '.join(heads)}."
+    )
+
+
+def mean_line(name: str, x: Iterable[object], values: np.ndarray, **style: Any) -> c.Trace:
+    """Return the mean over seeds of ``values`` (n, S), with its 95 % interval if S > 1."""
+    if values.shape[1] == 1:
+        return c.line(name, x, values[:, 0], **style)
+    means = [mean_interval(row) for row in values]
+    return c.line(name, x, [mean.mean for mean in means], [mean.half_width for mean in means],
+                  **style)  # fmt: skip
+
+
+def plane_chart(title: str, result: core.Correction) -> go.Figure:
+    """Draw outputs on the two principal axes of full attention; large markers: means."""
+    traces = []
+    for (name, style), points in zip(WAYS.items(), result.points, strict=True):
+        traces.append(c.line(name, *points.T, **style, mode="markers") | {"opacity": 0.45})
+    for (name, style), points in zip(WAYS.items(), result.points[:, result.first :], strict=True):
+        mean = c.line(
+            f"mean, {name}", *points.mean(0)[:, None], **style, mode="markers", legend=False
+        )
+        mean["marker"] |= {"size": 13, "line": {"width": 1.5, "color": "white"}}
+        traces.append(mean)
+    return c.chart(title, traces, "first principal axis", "second", y_axis={"scaleanchor": "x"})
+
+
+def change_chart(samples: Samples, gamma: int) -> go.Figure:
+    """Draw the relative squared change of the residual over the lag."""
+    lines = []
+    for (name, results), style in zip(samples.items(), STYLES, strict=True):
+        change = np.stack([result.change for result in results], -1)
+        lines.append(mean_line(name, range(1, len(change) + 1), change, **style))
+    figure = c.chart("Change of the residual", lines, "lag, queries", "relative squared change",
+                     y_axis={"rangemode": "tozero"})  # fmt: skip
+    return c.mark_x(c.mark_y(figure, 1.0, "no gain"), gamma, f"γ = {gamma}")
+
+
+def gamma_chart(samples: Samples) -> go.Figure:
+    """Draw cosines with full attention over γ; dotted: the share of scores."""
+    steps, lines = [*map(str, core.GAMMA_STEPS), "none"], []
+    for (name, results), style in zip(samples.items(), STYLES, strict=True):
+        cosines = np.stack([[*result.by_gamma[0], result.cosine[0]] for result in results], -1)
+        shares = [*results[0].by_gamma[1], results[0].share[0]]
+        lines += [mean_line(name, steps, cosines, **style),
+                  c.line(f"{name}, share of scores", steps, shares, **style | SHARE)]  # fmt: skip
+    return c.chart("By γ (dotted: share of scores)", lines, "γ", "cosine", **COSINES)
+
+
+def window_chart(samples: Samples) -> go.Figure:
+    """Draw cosines over the window, without (dashed) and with correction."""
+    steps, lines = [*map(str, core.WINDOW_STEPS)], []
+    for (name, results), style in zip(samples.items(), STYLES, strict=True):
+        without, corrected = (
+            np.stack([result.by_window[row] for result in results], -1) for row in (0, 1)
+        )
+        dashed = style | {"dash": "dash", "legend": False, "symbol": "x"}
+        lines += [
+            mean_line(f"{name}, not corrected", steps, without, **dashed),
+            mean_line(name, steps, corrected, **style),
+            c.line(f"{name}, scores", steps, results[0].by_window[3], **style | SHARE),
+        ]
+    return c.chart("By window (dashed: not corrected)", lines, "window", "cosine", **COSINES)
+
+
+def losses_chart(with_gate: str, window: int) -> go.Figure:
+    """Draw the loss of whole models over γ."""
+    row, lines = core.WINDOWS.index(window), []
+    for gate, style in shared.gate_styles(with_gate):
+        losses = [
+            shared.delta_loss(gate, "correction", (row, i)) for i in (*range(1, len(GAMMAS)), 0)
+        ]
+        lines.append(shared.loss_line(gate, GAMMAS, losses, **style))
+    figure = c.chart(f"Δ loss of whole models, window {window}", lines, "γ", shared.DELTA_LOSS,
+                     x_axis={"type": "category"})  # fmt: skip
+    return c.mark_y(figure, 0.0)
+
+
+def retrieval_chart(accuracy: np.ndarray) -> go.Figure:
+    """Draw accuracies (3, G, S) in the retrieval task over the gap."""
+    lines = [mean_line(way, map(str, core.GAPS), rows, **style)
+             for (way, style), rows in zip(WAYS.items(), accuracy, strict=True)]  # fmt: skip
+    figure = c.chart("Retrieval accuracy", lines, "gap, tokens", "accuracy", **COSINES)
+    return c.mark_y(figure, 1 / core.PAIRS, "chance")

@@ -1,0 +1,312 @@
+"""The tab Linear and hybrid: linear attention, hybrids with a window, the delta rule, and costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+from plotly.subplots import make_subplots
+
+import gating_core.left_out_at_work as core
+from gating_core.at_work import PairedDifference, loss_difference
+from gating_core.left_out import COSTS, RULES
+from gating_core.training import mean_interval
+from ui.common import charts as c
+from ui.common.lessons import section
+from ui.common.words import percent, plus_minus, short
+from ui.drawing import palette
+from ui.drawing.characters import sign
+from ui.efficient import shared
+from ui.efficient.shared import HEAD, LINK, Sample
+from ui.language.selection import head_of
+from ui.limits import LEFT_OUT_MEMORY, LEFT_OUT_OVERLAP, READ_CHARACTERS
+from ui.work.cache import cached
+
+MOST_TOKENS = 128  # whose weights are drawn
+WAYS: dict[str, c.Style] = {
+    "softmax": {"colour": c.GREY, "dash": "dot", "symbol": "x"},
+    "window": {"colour": c.ORANGE, "dash": "dash", "symbol": "square"},
+    "linear": {"colour": c.BLUE},
+    "hybrid": {"colour": c.PURPLE, "dash": "dashdot", "symbol": "diamond"},
+    "delta rule": {"colour": c.GREEN, "dash": "longdash", "symbol": "triangle-up"},
+}
+RULE_NAMES: dict[
+    str, tuple[str, c.Style]
+] = {  # of the recall task: the name in the legend, and the style
+    "linear": ("sum", WAYS["linear"]),
+    "delta": ("delta", WAYS["delta rule"]),
+    "gated_delta": ("gated", WAYS["hybrid"]),
+    "best": ("least squares", WAYS["window"]),
+    "softmax": ("softmax", WAYS["softmax"]),
+}
+# By the square root of the weight: most weights are small.
+SCALE = [[(1 + np.sign(2 * at - 1) * (2 * at - 1) ** 2) / 2, colour]
+         for at, colour in palette.SIGNED_SCALE]  # fmt: skip
+CONVERSIONS = {  # the core's name, and a part of its measurements
+    "window 16": ("window_16", ""), "hybrid 16": ("hybrid_16", ""),
+    "hybrid 16, dropout": ("dropped_16", ""), "hybrid 16, elu + 1": ("elu_16", ""),
+    "window 4": ("window_4", ""), "hybrid 4": ("hybrid_4", ""),
+    "hybrid 4, dropout": ("dropped_4", ""), "hybrid 4, elu + 1": ("elu_4", ""),
+    "linear": ("linear", ""), "gated delta rule": ("delta", ""),
+    "linear + window 16": ("linear", "added_16."), "linear + window 4": ("linear", "added_4."),
+}  # fmt: skip
+ABLATIONS: dict[str, tuple[str, c.Style]] = {
+    "whole": ("as trained", {"colour": c.MAGENTA}),
+    "without_window": ("window ablated", {"colour": c.ORANGE, "symbol": "square-open"}),
+    "without_linear": ("linear ablated", {"colour": c.BLUE, "symbol": "diamond-open"}),
+}
+SMALL = 0.005  # nats: a linear branch that is worth less for certain contributes nothing
+LENGTHS = [10**power for power in range(2, 7)]
+BELOW: dict[str, Any] = {"height": 280, "margin": {"l": 52, "r": 6, "t": 68, "b": 36}}
+
+
+@cached()
+def by_hand(sample: Sample, request: core.LinearRequest) -> core.Cheaper:
+    """Mix the values of the head in five ways."""
+    return core.cheaper(shared.head_sample(sample).beginning(MOST_TOKENS), request)
+
+
+@cached()
+def converted(sample: Sample, window: int) -> core.Cheaper:
+    """Return the same head of converted models."""
+    return core.converted_head(sample.text, *head_of(sample.head), window)
+
+
+@cached()
+def recalled(channels: int, overlap: float, memory: float, step: float) -> core.RecallCurves:
+    """Return how many pairs each rule recalls: tenths of a second."""
+    return core.recall_curves(channels, overlap, core.LinearRequest(memory=memory, step=step))
+
+
+@st.cache_resource(show_spinner=False)
+def conversions() -> tuple[dict[str, dict[str, np.ndarray]], np.ndarray]:
+    """Return losses (S, N) of converted models by name and part, and characters (N,)."""
+    return core.converted_losses()
+
+
+@cached()
+def against(name: str, part: str, other: str) -> PairedDifference:
+    """Return the loss per character of a converted model, or part, minus that of the ``other``."""
+    losses, counts = conversions()
+    sums, base = losses[name][part], losses[other]["whole"]
+    seeds = min(len(sums), len(base))
+    return loss_difference(sums[:seeds], base[:seeds], counts)
+
+
+@cached()
+def window_effect() -> str:
+    """Say whether a gate reduces the Δ loss of a window, for models trained with it."""
+    losses, counts = conversions()
+    names = ("gated_window_16", "gated_softmax", "window_16", "softmax")
+    seeds = min(len(losses[name]["whole"]) for name in names)
+    gated, gated_full, plain, plain_full = (losses[name]["whole"][:seeds] for name in names)
+    effect = loss_difference(gated - gated_full, plain - plain_full, counts)
+    without = against("window_16", "whole", "softmax").mean
+    with_gate = against("gated_window_16", "whole", "gated_softmax").mean
+    return shared.gate_text("training with a window of 16 keys", "G1, per channel", effect,
+                            without, with_gate)  # fmt: skip
+
+
+def draw() -> None:
+    """Draw the tab."""
+    sample, row = shared.choose_sample(MOST_TOKENS)
+    window = row.radio(
+        "Window, keys", (4, 8, 16, 32), 2, key="linear_window", horizontal=True, **LINK
+    )
+    weight = row.slider(
+        "Window weight w", 0.0, 1.0, 0.5, 0.1, key="linear_share", width=200, **LINK,
+        help="Hybrid output: w · window + (1 − w) · linear.",
+    )  # fmt: skip
+    token = row.slider(
+        "State after token", 1, READ_CHARACTERS, 64, 1, key="linear_at", width=200, **LINK
+    )
+    learned = sample.kind == HEAD and row.toggle(
+        "Converted model", key="linear_learned", **LINK,
+        help="Off: linear attention by hand, with elu + 1 features and the parameters set here. On:"
+        " the same head of models converted by training (no gate, seed 0), with learned features.",
+    )  # fmt: skip
+    above = st.container()
+    more = st.expander("Parameters of the delta rule and of the recall task", key="linear_more",
+                       on_change="rerun", **LINK).columns(4)  # fmt: skip
+    memory = more[0].number_input(
+        "Decay time, tokens", *LEFT_OUT_MEMORY, 32.0, 1.0, key="linear_memory", **LINK
+    )
+    step = more[1].slider("Step size β", 0.0, 1.0, 0.5, 0.1, key="linear_step", **LINK)
+    d = more[2].radio("Recall: d", (8, 16, 32), 1, key="linear_channels", horizontal=True, **LINK)
+    overlap = more[3].slider("Recall: mean q·k of two keys", *LEFT_OUT_OVERLAP, 0.0, 0.1,
+                             key="linear_overlap", **LINK)  # fmt: skip
+    if learned:
+        window = min(core.CONVERTED_WINDOWS, key=lambda size: abs(size - window))
+        head = converted(sample, window)
+    else:
+        head = by_hand(sample, core.LinearRequest(window, weight, memory, step))
+    charts = c.Charts("linear")
+
+    branch = f"{branch_text(16)} {branch_text(4)}"
+    cosines = ", ".join(map("{} {:.2f}".format, [*WAYS][1:], head.cosine[1:]))
+    whose = f"converted models, window {window}" if learned else "not trained for it"
+    text = f"Cosine of this head with softmax attention ({whose}): {cosines}."
+    token = min(token, len(head.states) - 1)
+    squares = head.sizes[token] ** 2
+    state = (
+        f"After token {token}, {percent(float(squares[0] / squares.sum()))} of the squared norm of"
+        " the delta rule's state lies in one direction."
+    )
+    with above:
+        st.markdown(branch)
+        first = c.chart_columns("first", [3, 2])
+        charts.draw("conversions", first[0], conversions_chart(), branch)
+        charts.draw("state", first[1], state_chart(head, token), state)
+        charts.draw("maps", st, maps_chart(head, sample.characters), text)
+        st.markdown(f"{text} {state} {window_effect()}")
+
+    st.markdown("##### Recall and cost")
+    below = c.chart_columns("below", 3)
+    curves, channels = recalled(d, overlap, memory, step), head.states.shape[-1]
+    capacities = ", ".join(f"{capacity(shares)} ({RULES[rule].title})"
+                           for rule, shares in curves.recognised.items())  # fmt: skip
+    recall = f"A state of {d} × {d} numbers recalls 90 % of up to this many pairs: {capacities}."
+    charts.draw("recall", below[0], recall_chart(curves, d), recall)
+    linear, softmax = (COSTS[kind](LENGTHS[-1], channels) for kind in ("linear", "full"))
+    cost = (
+        f"For {LENGTHS[-1]:,} tokens, linear attention needs"
+        f" {short(linear.scores / softmax.scores)} of the products and"
+        f" {short(linear.stored / softmax.stored)} of the memory of softmax attention."
+    )
+    charts.draw("cost", below[1], cost_chart(channels, window), cost)
+    times = core.load_attention_times()
+    if times is not None:
+        crossing = times.crossing("linear")
+        cost += (
+            f" Measured on one core, it is faster from {crossing} tokens on." if crossing else ""
+        )
+        charts.draw("time", below[2], time_chart(times), cost)
+    st.markdown(f"{recall} {cost}")
+    charts.draw_footer(section("efficient", "linear"))
+
+
+def branch_text(window: int) -> str:
+    """Say whether the linear branch of a hybrid contributes, and what its ablation suggests."""
+    gain = against(f"window_{window}", "whole", f"hybrid_{window}")
+    ablated = against(f"hybrid_{window}", "without_linear", f"hybrid_{window}")
+    return contribution_text(window, gain, ablated)
+
+
+def contribution_text(window: int, gain: PairedDifference, ablated: PairedDifference) -> str:
+    """Say what the intervals allow: ``gain`` is window alone minus hybrid."""
+    verdict = ("contributes" if gain.low > SMALL else "contributes nothing" if gain.high < SMALL
+               else "contributes inconclusively")  # fmt: skip
+    text = (
+        f"**With a window of {window}, the linear branch {verdict}**: it lowers the loss by"
+        f" {plus_minus(gain.mean, gain.half_width)} nats per character against the window alone,"
+        f" equally trained; its ablation raises it by"
+        f" {plus_minus(ablated.mean, ablated.half_width)}"
+    )
+    return f"{text} (the branches have co-adapted)." if ablated.low > gain.high else f"{text}."
+
+
+def capacity(recognised: np.ndarray) -> str:
+    """Return the most pairs of which 90 % are recalled (n, S), or the range its interval allows."""
+    intervals = [mean_interval(row) for row in recognised]
+    low, high = (
+        int(np.cumprod([mean.mean + side * mean.half_width >= 0.9 for mean in intervals]).sum())
+        for side in (-1, 1)
+    )
+    pairs = (0, *core.RECALL_PAIRS)
+    return f"{pairs[low]}" if low == high else f"{pairs[low]} to {pairs[high]}"
+
+
+def maps_chart(head: core.Cheaper, text: str | None) -> go.Figure:
+    """Draw the attention weights of all ways on one scale; rows are queries."""
+    titles = [
+        "softmax",
+        *(f"{way}<br>{cosine:.2f}" for way, cosine in [*zip(WAYS, head.cosine, strict=True)][1:]),
+    ]
+    figure = make_subplots(1, len(WAYS), horizontal_spacing=0.012, subplot_titles=titles)
+    n = head.weights.shape[-1]
+    names = [f"{i} {sign(letter)}" for i, letter in enumerate(text or " " * n, 1)]
+    hidden = np.triu(np.ones((n, n), bool), 1)
+    for column, (way, weights) in enumerate(zip(WAYS, head.weights, strict=True), 1):
+        z = np.where(hidden, np.nan, weights).astype(np.float32)
+        said = f"{way}, %{{y}} reads %{{x}}: %{{z:.3f}}<extra></extra>"
+        trace = c.heatmap(z, -1, 1, SCALE, name=way, x=names, y=names, hovertemplate=said,
+                          showscale=column == len(WAYS), colorbar={"thickness": 8})  # fmt: skip
+        figure.add_trace(trace, row=1, col=column)
+    figure.update_xaxes(visible=False).update_yaxes(visible=False, autorange="reversed")
+    figure.update_annotations(font_size=11)
+    return figure.update_layout(height=220, margin={"l": 4, "r": 4, "t": 58, "b": 2},
+                                title=c.title("Attention weights; cosine to softmax"))  # fmt: skip
+
+
+def state_chart(head: core.Cheaper, at: int) -> go.Figure:
+    """Draw the state of the delta rule after the token ``at``, on one scale for all tokens."""
+    low, high = palette.symmetric_range(float(np.abs(head.states).max()))
+    z = c.heatmap(head.states[at], low, high, palette.SIGNED_SCALE, showscale=True,
+                  colorbar={"thickness": 8})  # fmt: skip
+    square = {"constrain": "domain"}
+    return c.chart(f"Delta-rule state after token {at}", [z], "key channel", "value channel",
+                   height=330, x_axis=square, y_axis=square | {"scaleanchor": "x"})  # fmt: skip
+
+
+@cached()
+def conversions_chart() -> go.Figure:
+    """Draw the losses of converted models above softmax; dotted: the windows alone."""
+    traces = []
+    for part, (label, style) in ABLATIONS.items():
+        rows = {title: against(name, prefix + part, "softmax")
+                for title, (name, prefix) in CONVERSIONS.items()
+                if prefix + part in conversions()[0][name]}  # fmt: skip
+        x, half = [row.mean for row in rows.values()], [row.half_width for row in rows.values()]
+        trace = c.line(label, x, np.zeros(len(x)), half, **style, mode="markers")
+        traces.append(trace | {"y": [*rows], "error_x": trace.pop("error_y")})
+    figure = c.chart(
+        "Δ loss of converted models", traces, shared.DELTA_LOSS, height=350,
+        x_axis=c.log_axis(0.003, 3) | c.ticks((0.01, 0.1, 1), ("0.01", "0.1", "1")),
+        y_axis={"autorange": "reversed", "dtick": 1, "tickfont": {"size": 10}},
+        margin={"l": 130, "r": 6, "t": 84, "b": 36},
+    )  # fmt: skip
+    for window in (16, 4):
+        alone = against(f"window_{window}", "whole", "softmax").mean
+        c.mark_x(figure, max(alone, 1e-9))
+    return figure
+
+
+def recall_chart(curves: core.RecallCurves, d: int) -> go.Figure:
+    """Draw the share of pairs that each rule recalls."""
+    lines = []
+    for rule, row in curves.recognised.items():
+        name, style = RULE_NAMES[rule]
+        means = [mean_interval(shares) for shares in row]
+        lines.append(c.line(name, map(str, core.RECALL_PAIRS), [mean.mean for mean in means],
+                            [mean.half_width for mean in means], **style))  # fmt: skip
+    return c.chart(f"Recall from a {d} × {d} state", lines, "pairs", "recalled", **BELOW,
+                   x_axis={"type": "category"}, y_axis={"range": [0, 1.04]})  # fmt: skip
+
+
+def cost_chart(channels: int, window: int) -> go.Figure:
+    """Draw products and (dotted) numbers stored over the length of the text: closed forms."""
+    lines = []
+    for way, kind, sizes in (("softmax", "full", ()), ("window", "window", (window,)),
+                           ("linear", "linear", ()), ("hybrid", "hybrid", (window,))):  # fmt: skip
+        costs = [COSTS[kind](n, channels, *sizes) for n in LENGTHS]
+        solid = WAYS[way] | {"dash": "solid"}
+        dotted = WAYS[way] | {"dash": "dot", "width": 1.5, "legend": False}
+        lines += [c.line(way, LENGTHS, [float(cost.scores) for cost in costs], **solid),
+                  c.line(f"{way}, stored", LENGTHS, [float(cost.stored) for cost in costs],
+                         **dotted)]  # fmt: skip
+    return c.chart("Products (dotted: stored numbers)", lines, "tokens", **BELOW,
+                   x_axis=c.log_axis(decades=3), y_axis=c.log_axis(decades=3))  # fmt: skip
+
+
+def time_chart(times: core.AttentionTimes) -> go.Figure:
+    """Draw the measured time over that of softmax attention, with quartiles of repeats."""
+    names = [f"{n // 1024}k" if n >= 1024 else f"{n}" for n in times.lengths]
+    lines = []
+    for way in ("window", "linear"):
+        low, middle, high = times.ratios(way).T
+        lines.append(c.line(way, names, middle, [middle - low, high - middle], **WAYS[way]))
+    figure = c.chart("Time over softmax, one core", lines, "tokens", "ratio", **BELOW,
+                     x_axis={"type": "category"}, y_axis=c.log_axis())  # fmt: skip
+    return c.mark_y(figure, 1.0)

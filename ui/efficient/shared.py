@@ -1,0 +1,230 @@
+"""What the tabs of Efficient attention share: the input, and the measured losses of whole models.
+
+Shapes: S seeds, N texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from gating_core.at_work import PairedDifference, loss_difference
+from gating_core.language import BREAK, SEEDS, read_typed
+from gating_core.left_out import (
+    LONGEST_ROW,
+    LONGEST_TEXT,
+    HeadSample,
+    gaussian_scores,
+    normal_tokens,
+    slow_tokens,
+)
+from gating_core.left_out_at_work import head_specimen, load_measured
+from ui.common.charts import GREY, MAGENTA, Style, Trace, line
+from ui.common.language_models import GATES, TONGUES, unknown_characters
+from ui.common.words import figures, plus_minus
+from ui.language.loaded import loaded
+from ui.language.selection import HEADS, head_of, verses
+from ui.limits import LEFT_OUT_KEYS, LEFT_OUT_SEEDS, READ_CHARACTERS
+from ui.work.cache import cached
+
+HEAD, GAUSSIAN, AR1 = "trained head", "Gaussian scores", "AR(1) tokens"
+NO_GATE = "no gate"
+MOST_NORMAL = 512  # tokens, where i.i.d. Gaussian scores need values
+DELTA_LOSS = "Δ loss, nats per character"  # an axis: against full attention
+LINK: Any = {"bind": "query-params"}  # of every control: the link restores its value
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The input; fields that do not matter to its ``kind`` keep their defaults."""
+
+    kind: str
+    gate: str  # of the models whose losses are shown, and of the head
+    seed: int = 0
+    head: str = ""
+    text: str = ""
+    strength: float = 1.0
+    n: int = 0
+    sigma: float = 0.0
+    memory: int = 0
+    draw: int = 0
+
+    @property
+    def with_gate(self) -> str:
+        """The gate that is compared with no gate."""
+        return "G1, per channel" if self.gate == NO_GATE else self.gate
+
+    @property
+    def characters(self) -> str | None:
+        """The characters that the head reads, the line break before the text included."""
+        return BREAK + self.text if self.kind == HEAD else None
+
+
+def choose_sample(most: int = 0) -> tuple[Sample, DeltaGenerator]:
+    """Draw the controls of the input; return it, and the row for the controls of the tab.
+
+    The tab reads at most ``most`` tokens, and needs their values; 0: of any number, without values.
+    """
+    row = st.container(horizontal=True, vertical_alignment="bottom", key="input-row")
+    below = st.container(horizontal=True, vertical_alignment="bottom", key="control-row")
+    kind = row.selectbox("Input", (HEAD, GAUSSIAN, AR1), key="sample", width=165, **LINK,
+        help="*Trained head*: queries, keys and values of one attention head over a text."
+        " *Gaussian scores*: i.i.d. scores. *AR(1) tokens*: queries, keys and values that follow an"
+        " autoregressive process.")  # fmt: skip
+    gate = row.selectbox("Gate", [*GATES], 1, key="sample_gate", width=165, **LINK,
+        help="Where the model has a multiplicative gate. G1: on the attention output. G2: on the"
+        " values.")  # fmt: skip
+    if kind != HEAD:
+        gaussian = kind == GAUSSIAN
+        n = row.number_input("Keys n" if gaussian else "Tokens n", LEFT_OUT_KEYS,
+            LONGEST_ROW if gaussian else LONGEST_TEXT, 20_000 if gaussian else 512,
+            key="sample_keys" if gaussian else "sample_tokens", width=165, **LINK)  # fmt: skip
+        if gaussian:
+            sigma = row.number_input(
+                "σ of the scores", 0.0, 10.0, 2.0, 0.5, width=165, key="sample_sigma", **LINK
+            )
+            more: Any = {"sigma": sigma}
+        else:
+            more = {"memory": row.number_input("Correlation time, tokens", 0, LONGEST_TEXT, 128,
+                key="sample_memory", width=190, **LINK,
+                help="The number of tokens after which the autocorrelation of a channel is 1/e. 0:"
+                " independent tokens.")}  # fmt: skip
+        draw = row.number_input(
+            "Random seed", *LEFT_OUT_SEEDS, 0, key="sample_draw", width=150, **LINK
+        )
+        used = min(n, MOST_NORMAL, most) if gaussian else min(n, most)
+        if most and used < n:
+            what = "tokens with independent Gaussian scores" if gaussian else "tokens"
+            st.caption(f":material/info: This tab uses {used} {what}.")
+        return Sample(kind, gate, n=n, draw=draw, **more), below
+    seed = row.selectbox("Seed", SEEDS, key="sample_seed", width=80, **LINK,
+        help="Of the initialisation and of the order of the training texts.")  # fmt: skip
+    head = row.selectbox("Head", HEADS, HEADS.index("2.2"), key="sample_head", width=90, **LINK,
+        help="Layer and head, counted from 1.")  # fmt: skip
+    typed = row.text_input("Text", max_chars=READ_CHARACTERS, placeholder="Type here",
+        key="sample_text", width=250, **LINK,
+        help=f"At most {READ_CHARACTERS} characters.")  # fmt: skip
+    verse = row.selectbox("Or a held-out verse", [*verses()], [*verses()].index("Genesis 21:31"),
+        key="sample_verse", width=165, **LINK)  # fmt: skip
+    tongue = row.radio("Language", [*TONGUES], key="sample_language", horizontal=True, **LINK)
+    strength = 1.0
+    if gate != NO_GATE:
+        strength = below.slider("Gate interpolation λ", 0.0, 1.0, 1.0, 0.1, key="sample_strength",
+            **LINK, help="Each gate factor is (1 − λ) + λ g: as trained at λ = 1, ablated at"
+            " λ = 0. The losses of whole models are those at λ = 1.")  # fmt: skip
+    for note in unknown_characters(typed):
+        st.caption(f":material/info: {note}")
+    text = read_typed(typed)[0] or verses()[verse][TONGUES[tongue]]
+    return Sample(kind, gate, seed, head, text, strength), below
+
+
+@cached()
+def head_sample(sample: Sample) -> HeadSample:
+    """Return queries, keys and values; for Gaussian scores those of tokens with such scores."""
+    if sample.kind == GAUSSIAN:
+        return normal_tokens(min(sample.n, MOST_NORMAL), sample.sigma, sample.draw)
+    if sample.kind == AR1:
+        return slow_tokens(sample.n, float(sample.memory), seed=sample.draw)
+    model = loaded((GATES[sample.gate], sample.seed))
+    return head_specimen(model, sample.text, *head_of(sample.head), sample.strength)
+
+
+def scores_of(sample: Sample) -> Any:
+    """Return scores alone where these are Gaussian, else as `head_sample`."""
+    if sample.kind == GAUSSIAN:
+        return gaussian_scores(sample.n, sample.sigma, sample.draw)
+    return head_sample(sample)
+
+
+# --- Measured losses of whole models, on the held-out verses ----------------------------------
+
+
+@st.cache_resource(show_spinner=False)
+def measured(gate: str, name: str) -> np.ndarray:
+    """(S, ...): the measurement ``name`` of the models with this ``gate``, by seed."""
+    results = load_measured()
+    return np.stack([results[GATES[gate], seed][name] for seed in SEEDS]).astype(float)
+
+
+def sums(gate: str, method: str, setting: tuple[int, ...]) -> np.ndarray:
+    """(S, N): losses of texts with the approximation ``method``, at these indices of settings."""
+    index: Any = (slice(None), *setting)
+    return measured(gate, f"{method}.sums")[index]
+
+
+def full(gate: str, method: str) -> np.ndarray:
+    """(S, N): losses of the same texts with full attention."""
+    if method == "truncation":
+        return measured(gate, "truncation.sums")[:, -1]
+    return measured(gate, f"{method}.full")
+
+
+@cached()
+def delta_loss(gate: str, method: str, setting: tuple[int, ...]) -> PairedDifference:
+    """Return the loss per character minus that with full attention."""
+    counts = measured(gate, f"{method}.counts")[0]
+    return loss_difference(sums(gate, method, setting), full(gate, method), counts)
+
+
+@cached()
+def between(
+    gate: str, method: str, setting: tuple[int, ...], other: tuple[int, ...]
+) -> PairedDifference:
+    """Return the loss per character with one setting minus that with the ``other``."""
+    counts = measured(gate, f"{method}.counts")[0]
+    return loss_difference(sums(gate, method, setting), sums(gate, method, other), counts)
+
+
+@cached()
+def gate_effect(what: str, gate: str, method: str, setting: tuple[int, ...]) -> str:
+    """Say whether a gate reduces the Δ loss of ``what``."""
+    (plain, plain_full), (gated, gated_full) = (
+        (sums(name, method, setting), full(name, method)) for name in (NO_GATE, gate)
+    )
+    counts = measured(gate, f"{method}.counts")[0]
+    difference = loss_difference(gated - gated_full, plain - plain_full, counts)
+    means = [delta_loss(name, method, setting).mean for name in (NO_GATE, gate)]
+    return gate_text(what, gate, difference, *means)
+
+
+def gate_text(
+    what: str, gate: str, difference: PairedDifference, without: float, with_gate: float
+) -> str:
+    """Say what the 95 % interval of a ``difference`` allows to say of a gate."""
+    verdict = by_interval(difference, f"A gate reduces the Δ loss of {what}",
+                          f"The effect of a gate on the Δ loss of {what} is inconclusive",
+                          f"A gate increases the Δ loss of {what}")  # fmt: skip
+    return (
+        f"**{verdict}**: {signed(without)} nats per character without, {signed(with_gate)} with"
+        f" {gate}, difference {plus_minus(difference.mean, difference.half_width)}"
+        f" ({len(difference.by_seed)} seeds, 95 % interval over seeds and texts)."
+    )
+
+
+def signed(number: float) -> str:
+    """Format a number with a minus sign."""
+    return figures(number).replace("-", "−")
+
+
+def by_interval(difference: PairedDifference, lower: str, inconclusive: str, higher: str) -> str:
+    """Return the text that the 95 % interval of a ``difference`` allows."""
+    return lower if difference.high < 0 else higher if difference.low > 0 else inconclusive
+
+
+def loss_line(
+    name: str, x: Iterable[object], losses: list[PairedDifference], **style: Any
+) -> Trace:
+    """Return a line of losses with 95 % intervals over seeds and texts."""
+    return line(name, x, [loss.mean for loss in losses], [loss.half_width for loss in losses],
+                **style)  # fmt: skip
+
+
+def gate_styles(with_gate: str) -> Iterator[tuple[str, Style]]:
+    """Yield models without a gate and with one, and how they are drawn."""
+    yield NO_GATE, {"colour": GREY, "dash": "dot", "symbol": "x"}
+    yield with_gate, {"colour": MAGENTA}

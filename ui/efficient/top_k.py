@@ -1,0 +1,230 @@
+"""The tab Top-k: the tail mass of the k largest weights, upper bounds of it, and the loss."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from gating_core.language import SEEDS
+from gating_core.left_out import COSTS
+from gating_core.left_out_at_work import BINS, EPSILON, SIZES, RowAt, RowCurves, row_at, row_curves
+from ui.common import charts as c
+from ui.common.lessons import section
+from ui.common.words import figures, percent, short
+from ui.drawing.characters import sign
+from ui.efficient import shared
+from ui.efficient.shared import HEAD, LINK, Sample
+from ui.language.selection import HEADS
+from ui.limits import READ_CHARACTERS
+from ui.work.cache import cached
+
+SHARES = (0.01, 0.1, 0.5, 1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99)  # %
+EPSILONS = {"20 %": 0.2, "10 %": 0.1, "5 %": 0.05, "1 %": 0.01, "0.1 %": 0.001}
+BOUNDS: dict[str, c.Style] = {
+    "one_gap": {"colour": c.ORANGE, "dash": "dot"},
+    "kept_and_next": {"colour": c.BLUE, "dash": "dash"},
+    "several_gaps": {"colour": c.PURPLE, "dash": "dashdot"},
+    "even_gaps": {"colour": c.GREEN, "dash": "longdash"},
+}
+LEAST = 1e-4  # of a weight and of a mass that is drawn
+LONG = 300  # keys: beyond it the axis of k is logarithmic
+
+
+@cached("Bounding every k; of long rows this takes a second or two …")
+def row_of(sample: Sample, epsilon: float) -> RowCurves:
+    """Return the last row of scores for every k."""
+    return row_curves(shared.scores_of(sample), epsilon)
+
+
+@cached()
+def truncated_row(sample: Sample, k: int) -> RowAt:
+    """Return the last row with its ``k`` largest weights kept."""
+    return row_at(shared.scores_of(sample), k)
+
+
+def draw() -> None:
+    """Draw the tab."""
+    sample, row = shared.choose_sample()
+    if sample.kind == HEAD:
+        k = row.slider(
+            "Keys kept, k", 1, READ_CHARACTERS + 1, 8, key="top_k", **LINK,
+            help="The k largest weights are kept and renormalised, the others set to 0.",
+        )  # fmt: skip
+    else:
+        share = row.select_slider("Share of keys kept, %", SHARES, 10, key="top_share", **LINK)
+        k = max(1, round(share / 100 * sample.n))
+    budget = row.select_slider(
+        "Tail-mass budget ε", [*EPSILONS], "5 %", key="top_epsilon", **LINK,
+        help="Certificates give the smallest k that keeps the tail mass τ below this.",
+    )  # fmt: skip
+    curves = row_of(sample, EPSILONS[budget])
+    k = min(k, curves.n)
+    at_k = truncated_row(sample, k)
+    tail, (moved, _, bound) = at_k.masses[0], at_k.errors or (0.0, 0.0, 0.0)
+    charts = c.Charts("top_k")
+
+    size = min(SIZES, key=lambda size: abs(np.log2(size / (k if sample.kind == HEAD else 4))))
+    effect = shared.gate_effect(f"top-{size} attention in every head", sample.with_gate,
+                                "truncation", (SIZES.index(size),))  # fmt: skip
+    st.markdown(effect)
+    first = c.chart_columns("first", [3, 2])
+    charts.draw("losses", first[0], losses_chart(sample.with_gate, k), effect)
+    text = f"Last query: k = {k:,} of {curves.n:,} keys leave a tail mass **τ = {figures(tail)}**"
+    if curves.errors is not None:
+        text += (
+            f" and move the output by **{figures(moved)}** (bound τ · diameter {figures(bound)})"
+        )
+    charts.draw("weights", first[1], weights_chart(curves, k, sample.characters), f"{text}.")
+    needed = curves.certified["truth"].k
+    st.markdown(
+        f"{text}. τ ≤ {budget} needs k = {needed:,}; the Gaussian approximation gives"
+        f" {short(curves.rule)} (σ = {short(curves.sigma)}; for exactly {curves.n:,} keys"
+        f" {curves.by_quantiles:,})."
+    )
+
+    st.markdown("##### Certificates: k for a tail-mass budget, without all scores")
+    second = c.chart_columns("certificates", [2, 3])
+    alt = f"For a tail mass of at most {budget} this row needs k = {needed:,}."
+    charts.draw("bounds", second[0], bounds_chart(curves, k, EPSILONS[budget]), alt)
+    rows = [*curves.certified.values()]
+    charts.draw_table("certificates", second[1], f"Smallest k certified for τ ≤ {budget}", {
+        "scores known": [row.title for row in rows],
+        "k": [f"{row.k:,}" for row in rows],
+        "scores read": [f"{row.scored:,}" for row in rows],
+        "saved": [percent(1 - row.scored / curves.n) for row in rows],
+    })  # fmt: skip
+
+    st.markdown("##### Scores of this row, and the Gaussian approximation in all heads")
+    third = c.chart_columns("scores", 2 if curves.errors is None else 3)
+    figure, rule = approximation_chart(sample.with_gate)
+    charts.draw("approximation", third[0], figure, rule)
+    middles = (BINS[1:] + BINS[:-1]) / 2
+    centre = float((curves.carried * middles).sum() / curves.carried.sum())
+    scores = (
+        f"The attention weight lies {short(centre)} σ above the mean score; for normal scores it"
+        f" would lie at {short(curves.sigma)} σ."
+    )
+    charts.draw("scores", third[1], scores_chart(curves), scores)
+    if curves.errors is not None:
+        alt = f"At k = {k} the output moves by {figures(moved)}, at most {figures(bound)}."
+        charts.draw("error", third[2], error_chart(curves, k), alt)
+    st.markdown(f"{rule} {scores}")
+    charts.draw_footer(section("efficient", "top_k"))
+
+
+def k_axis(curves: RowCurves) -> c.Trace:
+    """Return the axis of k."""
+    return {"type": "log", "dtick": 1} if curves.n > LONG else {"range": [0.4, curves.n + 0.6]}
+
+
+def weights_chart(curves: RowCurves, k: int, text: str | None) -> go.Figure:
+    """Draw the sorted weights; ``text``: the characters of the keys."""
+    traces = []
+    for name, colour, chosen in (
+        ("kept", c.MAGENTA, curves.ks <= k),
+        ("tail", c.FAINT, curves.ks > k),
+    ):
+        ks, weights = curves.ks[chosen], curves.weights[chosen]
+        if curves.n > LONG:
+            traces.append(c.line(name, ks, weights, colour=colour, mode="lines"))
+            continue
+        labels = [f"{rank}" + (f", “{sign(text[key])}”" if text else "")
+                      for rank, key in zip(ks, curves.keys[chosen], strict=True)]  # fmt: skip
+        shown = np.maximum(weights, LEAST * 1.05)
+        traces.append(c.bars(name, ks, shown, colour=colour, labels=labels, hatched=name == "tail"))
+    low = LEAST if curves.n <= LONG else max(1e-12, float(curves.weights.min()) / 2)
+    figure = c.chart("Sorted attention weights, last query", traces, "rank k", "weight",
+                     x_axis=k_axis(curves), y_axis=c.log_axis(low, 1.1), bargap=0)  # fmt: skip
+    return c.mark_x(figure, k + 0.5, f"k = {k:,}")
+
+
+def bounds_chart(curves: RowCurves, k: int, epsilon: float) -> go.Figure:
+    """Draw the tail mass over k, and its upper bounds."""
+    exact: c.Style = {"colour": c.TEAL, "width": 3}
+    lines = [("exact", curves.mass, exact)]
+    lines += [
+        (curves.certified[name].title, curves.bounds[name], BOUNDS[name]) for name in curves.bounds
+    ]
+    traces = [c.line(name, curves.ks, np.where(y >= LEAST, y, np.nan), **style, mode="lines")
+              for name, y, style in lines]  # fmt: skip
+    figure = c.chart("Tail mass τ and its upper bounds", traces, "k", "τ", legend=c.LEGEND_INSIDE,
+                     x_axis=k_axis(curves), y_axis=c.log_axis(LEAST, 1.1))  # fmt: skip
+    return c.mark_y(c.mark_x(figure, k + 0.5, f"k = {k:,}"), epsilon, f"ε = {epsilon:g}")
+
+
+def losses_chart(with_gate: str, k: int) -> go.Figure:
+    """Draw the loss of whole models over the measured k."""
+    lines = []
+    for gate, style in shared.gate_styles(with_gate):
+        losses = [shared.delta_loss(gate, "truncation", (i,)) for i in range(len(SIZES))]
+        lines.append(shared.loss_line(gate, SIZES, losses, **style))
+    n = READ_CHARACTERS + 1
+    read = [COSTS["top_k"](n, 1, size).mixed / COSTS["full"](n, 1).mixed for size in SIZES]
+    texts = [f"{size}<br>{share:.0%}" for size, share in zip(SIZES, read, strict=True)]
+    figure = c.chart("Δ loss of whole models", lines, "k, and share of values read",
+                     shared.DELTA_LOSS, y_axis=c.log_axis(1e-4, 3),
+                     x_axis=c.log_axis() | c.ticks(SIZES, texts))  # fmt: skip
+    return c.mark_x(figure, k) if k <= SIZES[-1] else figure
+
+
+def approximation_chart(with_gate: str) -> tuple[go.Figure, str]:
+    """Draw predicted against needed k of all heads; say where the prediction fails."""
+    traces, failures = [], []
+    for gate, style in shared.gate_styles(with_gate):
+        predicted, needed = (
+            shared.measured(gate, f"truncation.{name}").ravel() for name in ("rule", "needed")
+        )
+        heads = [f"head {head}, seed {seed}" for seed in SEEDS for head in HEADS]
+        traces.append(c.line(gate, needed, predicted, **style, mode="markers", labels=heads))
+        failures.append(failure_text(gate, predicted, needed))
+    traces.append(
+        c.line("equal", [1, 128], [1, 128], colour=c.FAINT, width=1, mode="lines", legend=False)
+    )
+    axis = c.log_axis(0.9, 140) | c.ticks((1, 3, 10, 30, 100), ("1", "3", "10", "30", "100"))
+    figure = c.chart("Gaussian approximation, all heads", traces,
+                     f"k needed for τ ≤ {percent(EPSILON)}", "k predicted",
+                     x_axis=axis, y_axis=axis)  # fmt: skip
+    return figure, (
+        f"The Gaussian approximation gives less than half of the keys needed in"
+        f" {' and '.join(failures)}."
+    )
+
+
+def failure_text(gate: str, predicted: np.ndarray, needed: np.ndarray) -> str:
+    """Say in how many heads less than half of the ``needed`` keys (heads,) are ``predicted``."""
+    failed = needed > 2 * predicted
+    medians = f"median k needed: {short(float(np.median(needed)))} in all heads"
+    if failed.any():
+        medians += f", {short(float(np.median(needed[failed])))} in these"
+    return f"{int(failed.sum())} of {needed.size} heads ({gate}; {medians})"
+
+
+def scores_chart(curves: RowCurves) -> go.Figure:
+    """Draw the distributions of scores and of the attention weight, beside normal ones (dashed)."""
+    middles, width, traces = (BINS[1:] + BINS[:-1]) / 2, BINS[1] - BINS[0], []
+    for name, shares, colour, centre in (
+        ("scores", curves.counts, c.GREY, 0.0),
+        ("attention weight", curves.carried, c.MAGENTA, curves.sigma),
+    ):
+        normal = np.exp(-((middles - centre) ** 2) / 2) * width / np.sqrt(2 * np.pi)
+        traces += [
+            c.bars(name, middles, 100 * shares, colour=colour, hatched=colour == c.MAGENTA),
+            c.line(f"{name}, if normal", middles, 100 * normal, colour=colour, dash="dash",
+                   mode="lines", legend=False),
+        ]  # fmt: skip
+    return c.chart("Where scores and weight lie", traces, "standardised score", "%",
+                   barmode="overlay", bargap=0, x_axis={"range": [-4, 6]})  # fmt: skip
+
+
+def error_chart(curves: RowCurves, k: int) -> go.Figure:
+    """Draw how far the output moves for every k, and its bound."""
+    assert curves.errors is not None  # there are values
+    output, bound = curves.errors
+    traces = [
+        c.line("|o − ô|", curves.ks, output, colour=c.TEAL, mode="lines"),
+        c.line("τ · diameter", curves.ks, bound, colour=c.ORANGE, dash="dot", mode="lines"),
+    ]
+    figure = c.chart("Output error and its bound", traces, "k", "norm", x_axis=k_axis(curves),
+                     y_axis={"rangemode": "tozero"})  # fmt: skip
+    return c.mark_x(figure, k + 0.5)

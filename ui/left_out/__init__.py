@@ -1,1 +1,0 @@
-"""What may be left out of attention, and what does it change in the output?"""
