@@ -7,7 +7,6 @@ from ui.claims.controls import CLAIMED
 from ui.common.control_table import Controls
 from ui.common.controls import Fold
 from ui.decision_boundary.controls import DECISION_BOUNDARY
-from ui.depth.controls import DEPTH
 from ui.experts.controls import EXPERTS
 from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
@@ -58,9 +57,10 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
          "shaping=true&target=ellipsoid", "premises=true&slice_by=residual"),
     ),
     "Depth": Row(
-        DEPTH,
-        ("", "stacked=aligned+gates", "stacked=random+stacks&around=nothing+else",
-         "stacked=trained+stacks&gated=ungated"),
+        {},
+        ("", "stacked=aligned+gates&strong=weak", "stacked=random+stacks&around=nothing+else",
+         "stacked=random+gates&quantity=diameter&after=3", "gated=ungated&stacked_layers=3",
+         "tab_depth=Comparison", "tab_depth=Theory"),
     ),
     "Claims": Row(
         CLAIMED,

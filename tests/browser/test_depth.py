@@ -25,48 +25,44 @@ from .visiting import (
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
-TRAINED = "/Depth?stacked=trained+stacks"
+FIRST = "/Depth"
 ALIGNED = "/Depth?stacked=aligned+gates"
-FIRST_LAYER = "&after=1"  # the sheet is largest: later ones stand in the same box
-SENTENCE = "text=/^Total absolute curvature: exponent/"
-EVERY = f"{TRAINED}&every=true"  # takes some seconds to measure
+COMPARISON = "/Depth?tab_depth=Comparison"  # takes some seconds to measure
+SENTENCE = "text=/^It is inconclusive whether the gate/"
 STRIP = ".gc-wide .gc-plane"
 DOCK = "[class*=st-key-dock-]"
 FRAME = "document.querySelector('.gc-view').dataset.frame"
-CHART_DRAWN = "document.querySelector('[data-testid=stPlotlyChart] .main-svg') !== null"
-AWAIT_FRAME = "frame => document.querySelector('.gc-view').dataset.frame === frame"
-
-
 CHARTS = "[data-testid=stPlotlyChart]"
+CHART_DRAWN = f"document.querySelector('{CHARTS} .main-svg') !== null"
+AWAIT_FRAME = "frame => document.querySelector('.gc-view').dataset.frame === frame"
 
 
 def await_charts(page):
     """Wait for three charts, and the end of the script."""
-    page.wait_for_function(
-        "document.querySelectorAll('[data-testid=stPlotlyChart] .xtitle').length >= 3"
-    )
+    page.wait_for_function(f"document.querySelectorAll('{CHARTS} .xtitle').length >= 3")
     settle(page)
 
 
 @pytest.fixture(scope="module")
 def desk(visitor, served, watch):
     """A visitor at a desk, shared by the tests that leave the page usable."""
-    visit(visitor, watch, served.url + TRAINED)
+    visit(visitor, watch, served.url + FIRST)
     visitor.wait_for_function(CHART_DRAWN)
     return visitor
 
 
-def test_the_first_screen_holds_chart_replay_strip_and_sentence(desk):
+def assert_is_seen(page, selector):
+    box = page.locator(selector).first.bounding_box()
+    assert box["y"] + box["height"] <= page.viewport_size["height"]
+
+
+def test_the_first_screen_holds_replay_strip_sentence_and_chart(desk):
     assert_on_the_first_screen(
-        desk, "h1", ".st-key-front-1", "[data-testid=stPlotlyChart]", ".gc-play", ".gc-scene",
-        ".gc-plane", ".gc-reading", STRIP,
+        desk, "h1", ".st-key-control-row", ".gc-play", ".gc-scene", ".gc-plane", ".gc-reading",
+        STRIP, ".st-key-depth_growth",
     )  # fmt: skip
-    box = desk.locator(SENTENCE).first.bounding_box()
-    assert box["y"] + box["height"] <= DESK["viewport"]["height"]
+    assert_is_seen(desk, SENTENCE)
     assert_accessible(desk)
-
-
-def test_the_surface_is_drawn_and_whole(desk):
     assert_drawn(desk.locator(".gc-scene").first)
     assert_nothing_is_cropped(desk)
 
@@ -89,28 +85,27 @@ def test_a_click_on_a_small_map_goes_to_its_layer_and_into_the_link(desk):
         assert f"After layer {layer} of 8" in desk.locator(".gc-reading").inner_text()
 
 
-@pytest.mark.parametrize("state", [TRAINED, pytest.param(ALIGNED, marks=pytest.mark.soak)])
-def test_a_low_screen_holds_the_strip_of_maps_and_the_sentence(desk, state):
+@pytest.mark.parametrize("state", [FIRST, pytest.param(ALIGNED, marks=pytest.mark.soak)])
+def test_a_low_screen_holds_the_strip_of_maps(desk, state):
     resize(desk, 1366, 768)
     follow_link(desk, state)
     await_view(desk)
-    assert_on_the_first_screen(desk, ".gc-scene", STRIP, ".gc-reading")
+    assert_on_the_first_screen(desk, ".gc-scene", STRIP)
 
 
-@pytest.mark.parametrize(("width", "height"), [(1400, 900), (1366, 768)])
-def test_three_pictures_in_a_row_with_their_sentences_stand_on_the_first_screen(
-    desk, width, height
-):
-    resize(desk, width, height)
-    follow_link(desk, "/Depth")
+def test_three_charts_in_a_row_stand_on_the_first_screen_and_lead_to_their_stacks(desk):
+    resize(desk, 1400, 900)
+    follow_link(desk, COMPARISON)
     await_charts(desk)
     boxes = [chart.bounding_box() for chart in desk.locator(CHARTS).all()]
     assert len(boxes) == 3
     assert len({round(box["y"]) for box in boxes}) == 1
-    for words in ("four times", "Random gates", "cannot show a difference"):
-        box = desk.locator(f"text=/{words}/").last.bounding_box()
-        assert box["y"] + box["height"] <= height
+    assert_is_seen(desk, SENTENCE)
     assert_texts_are_whole(desk)
+    desk.get_by_role("button", name="Layer by layer").first.click()
+    await_view(desk)
+    assert "stacked=aligned" in desk.url
+    desk.get_by_text("One stack, strong gates, seed 0").wait_for()
 
 
 def assert_texts_are_whole(page):
@@ -131,7 +126,7 @@ def assert_texts_are_whole(page):
 @pytest.mark.parametrize("width", [900, 390])
 def test_narrow_screens_crop_nothing(desk, width):
     resize(desk, width, 900)
-    follow_link(desk, "/Depth")
+    follow_link(desk, COMPARISON)
     await_charts(desk)
     assert_texts_are_whole(desk)
     assert_scrolls_only_down(desk)
@@ -142,19 +137,7 @@ def test_narrow_screens_crop_nothing(desk, width):
 
 
 @pytest.mark.soak  # long
-def test_other_stacks_come_by_their_link_and_stay_on_the_screen(browser, served, watch):
-    with open_page(browser, watch, **DESK) as page:
-        visit(page, watch, served.url + ALIGNED + FIRST_LAYER)
-        page.wait_for_selector("text=theory 2")
-        settle(page)
-        assert page.evaluate(FRAME) == "0"
-        assert_drawn(page.locator(".gc-scene").first)
-        assert_nothing_is_cropped(page)
-        assert_on_the_first_screen(page, STRIP)
-
-
-@pytest.mark.soak  # long
-def test_a_phone_scrolls_only_down(desk):
+def test_a_phone_scrolls_only_down_and_shows_the_surface_at_once(desk):
     become_phone(desk)
     follow_link(desk, ALIGNED)
     await_view(desk)
@@ -163,28 +146,26 @@ def test_a_phone_scrolls_only_down(desk):
     assert_scrolls_only_down(desk)
     assert_drawn(desk.locator(".gc-scene").first)
     scroll_to_top(desk)
-    chart = desk.locator("[data-testid=stPlotlyChart]").bounding_box()
-    seen = PHONE["viewport"]["height"] - chart["y"]
-    assert seen > chart["height"] / 2  # most of a picture, without scrolling
+    scene = desk.locator(".gc-scene").first.bounding_box()
+    seen = PHONE["viewport"]["height"] - scene["y"]
+    assert seen > scene["height"] / 2  # most of it, without scrolling
 
 
 @pytest.mark.soak  # long
-def test_a_job_and_its_end_move_no_picture(browser, served, watch):
+def test_a_job_and_its_end_move_no_chart(browser, served, watch):
     with open_page(browser, watch, **DESK) as page:
 
-        def boxes():
-            return [page.locator(part).first.bounding_box() for part in (".gc-scene", STRIP)]
-
         def assert_dock_moves_nothing():
-            page.wait_for_selector(".gc-view[data-n]")
-            assert boxes() == [pytest.approx(box, abs=1) for box in before]
+            await_charts(page)
+            boxes = [chart.bounding_box() for chart in page.locator(CHARTS).all()]
+            assert boxes == [pytest.approx(box, abs=1) for box in before or boxes]
             dock = page.locator(DOCK).bounding_box()
             assert dock["y"] + dock["height"] < DESK["viewport"]["height"]
+            return boxes
 
-        visit(page, watch, served.url + TRAINED)
-        before = boxes()
-        visit(page, watch, served.url + EVERY, lambda page: page.wait_for_selector(DOCK))
-        assert_dock_moves_nothing()
+        before = []
+        visit(page, watch, served.url + COMPARISON, lambda page: page.wait_for_selector(DOCK))
+        before = assert_dock_moves_nothing()
         page.get_by_role("button", name="Cancel").click()
         page.get_by_text("Measuring all stacks was cancelled").wait_for()
         settle(page)
@@ -193,4 +174,3 @@ def test_a_job_and_its_end_move_no_picture(browser, served, watch):
         page.get_by_text("Measuring all stacks was cancelled").wait_for(state="detached")
         page.wait_for_selector(DOCK, state="detached")
         settle(page)
-        assert boxes() == [pytest.approx(box, abs=1) for box in before]

@@ -20,8 +20,8 @@ from ui.claims.request import StudyRequest as ClaimRequest
 from ui.decision_boundary.controls import VIEW_KEY as BOUNDARY_VIEW
 from ui.decision_boundary.names import TITLES
 from ui.decision_boundary.request import FIRST, TYPICAL
-from ui.depth.controls import QUANTITY_WORDS as QUANTITIES
-from ui.depth.parts import VIEW_KEY as DEPTH_VIEW
+from ui.depth.layers import VIEW as DEPTH_VIEW
+from ui.depth.shared import QUANTITIES
 from ui.drawing.characters import sign
 from ui.experts.controls import TREE_KEY
 from ui.experts.request import POSITIONS, TREE

@@ -40,8 +40,8 @@ from tests.load.session import Session, Wrong
 from ui.at_work.controls import SINKS, SPARSE
 from ui.decision_boundary.controls import SEEDS
 from ui.decision_boundary.request import WHO
-from ui.depth.controls import QUANTITY_WORDS as QUANTITIES
-from ui.depth.parts import VIEW_KEY as DEPTH_VIEW
+from ui.depth.layers import VIEW as DEPTH_VIEW
+from ui.depth.shared import QUANTITIES
 from ui.experts.controls import SEEDS as EXPERTS_SEEDS
 from ui.experts.controls import TREE_KEY
 from ui.experts.request import NULLS, POSITIONS, TREE

@@ -83,6 +83,27 @@ class Curve:
         """The slope of log quantity against log depth, where the regime's condition holds."""
         return exponent(self.depths, self.values, self.fitted)
 
+    def fitted_line(self) -> tuple[np.ndarray, np.ndarray]:
+        """The ends of the line with the median exponent: depths (2,) and values (2,).
+
+        As many of the fitted points lie above it as below. Empty where there is no exponent.
+        """
+        if self.exponent.depths is None:
+            return np.empty(0), np.empty(0)
+        slope = self.exponent.over_seeds.value
+        used = self.fitted & np.isfinite(self.exponent.slopes)[:, None]
+        depths = np.broadcast_to(self.depths, used.shape)[used]
+        start = np.median(np.log(self.values[used]) - slope * np.log(depths))
+        ends = np.array(self.exponent.depths, dtype=float)
+        return ends, np.exp(start + slope * np.log(ends))
+
+    def doubling(self) -> np.ndarray:
+        """(S, P): the ratios of the values at 2 L and L layers, for the P depths L with both."""
+        depths = self.depths.tolist()
+        pairs = [(depths.index(x), depths.index(2 * x)) for x in depths if 2 * x in depths]
+        first, second = np.array(pairs).T
+        return self.values[:, second] / self.values[:, first]
+
     @cached_property
     def course(self) -> Course:
         """The course along all depths, whether or not the condition holds."""

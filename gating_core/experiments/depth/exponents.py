@@ -20,8 +20,8 @@ SETTLED = 0.5  # error relative to the value: above it a point is not fitted
 ENDED = 0.5  # late slope relative to the early one: below it growth has ended
 LEVEL = 0.05  # absolute slopes below it count as none: 15 % over 16 layers
 
-GROWS, SATURATES, SHRINKS, STEADY, ZERO, UNDECIDED = COURSES = (
-    "grows like a power", "saturates", "shrinks", "hardly changes", "stays zero", "undecided",
+GROWS, SATURATES, SHRINKS, STEADY, ZERO, INCONCLUSIVE = COURSES = (
+    "grows like a power", "saturates", "shrinks", "hardly changes", "stays zero", "inconclusive",
 )  # fmt: skip
 
 
@@ -120,7 +120,7 @@ def course(depths: np.ndarray, values: np.ndarray, errors: np.ndarray, known: np
     with certainty; it *saturates* where it grows at first, and its late slope is lower with
     certainty, below half of the early one, and not below zero with certainty; it *grows like a
     power* where the interval of its slope lies above zero, and it does neither saturate nor fall at
-    the end. Anything else is *undecided*.
+    the end. Anything else is *inconclusive*.
     """
     fitted = settled(values, errors, known)
     centre = depths[np.abs(np.log(depths) - np.log(depths[[0, -1]]).mean()).argmin()]
@@ -143,7 +143,7 @@ def _word(zero: bool, whole: Exponent, early: Exponent, late: Exponent, bend: Mi
         return ZERO
     every, first, last = whole.over_seeds, early.over_seeds, late.over_seeds
     if not every.known:
-        return UNDECIDED
+        return INCONCLUSIVE
     level = max(abs(every.low), abs(every.high)) < LEVEL
     if level and all(abs(part.value) < LEVEL for part in (first, last) if part.known):
         return STEADY
@@ -151,7 +151,7 @@ def _word(zero: bool, whole: Exponent, early: Exponent, late: Exponent, bend: Mi
     if every.high < 0 and falls and not first.low > 0:
         return SHRINKS
     if last.high < 0:
-        return UNDECIDED
+        return INCONCLUSIVE
     if first.low > 0 and last.value < ENDED * first.value and bend.high < 0:
         return SATURATES
-    return GROWS if every.low > 0 else UNDECIDED
+    return GROWS if every.low > 0 else INCONCLUSIVE

@@ -33,7 +33,7 @@ class Quantity:
 QUANTITIES: dict[str, Quantity] = {
     "total": Quantity("total absolute curvature", "∫|K| dA"),
     "mean": Quantity("mean of |K| over the area", "∫|K| dA / ∫dA"),
-    "centre": Quantity("|K| at the centre", "|K(0)|"),
+    "centre": Quantity("|K| at the origin", "|K(0)|"),
     "proxy": Quantity("the paper's proxy", "mean |D²y|"),
     "diameter": Quantity("diameter of the surface", "diameter"),
 }

@@ -23,7 +23,6 @@ from ui.common.links import check_link
 from ui.common.page import PAGES as ALL_PAGES
 from ui.decision_boundary.request import BoundaryRequest, TooLong, setting
 from ui.decision_boundary.request import resolve as resolve_run
-from ui.depth.request import SIDE_BY_SIDE, DepthSelection
 from ui.experts.measured import decomposed as entry_of
 from ui.experts.request import (
     CurvesSelection,
@@ -112,15 +111,6 @@ def test_any_link_to_the_gates_is_a_gate_or_a_sentence(link):
     case_of(request)
     assert note.isprintable()
     assert len(note) < LONGEST_SENTENCE
-
-
-@fuzz()
-@given(LINKS)
-def test_any_link_to_depth_names_a_stack_that_there_is(link):
-    request = fed(PAGES["depth"], link, DepthSelection)
-    assert request.stacked == SIDE_BY_SIDE or request.replayed in request.curves
-    assert request.trained.depths[-1] >= request.layers
-    assert 1 <= request.depth <= 16
 
 
 @fuzz()

@@ -16,6 +16,7 @@ from gating_core.experiments.depth import (
     DepthRequest,
     DepthResult,
     TrainedRequest,
+    load_gates,
     measure_regime,
     measure_regimes,
     replay,
@@ -156,6 +157,35 @@ def test_medians_are_of_what_is_known():
     assert np.allclose(replace(curve, known=known).median, np.median(curve.values[1:], 0))
     known[1] = False
     assert np.isnan(replace(curve, known=known).median).all()
+
+
+@pytest.mark.parametrize("name", ["aligned", "random"])
+def test_the_fitted_line_has_the_exponent_as_its_slope_and_as_many_points_above_as_below(name):
+    curve = load_gates()[name].curves["centre"]
+    ends, values = curve.fitted_line()
+    slope = np.diff(np.log(values)) / np.diff(np.log(ends))
+    np.testing.assert_allclose(slope, curve.exponent.over_seeds.value, rtol=1e-9)
+    heights = np.interp(np.log(curve.depths), np.log(ends), np.log(values))
+    residuals = (np.log(curve.values) - heights)[curve.fitted]
+    assert abs(np.sign(residuals).sum()) <= 1
+    none = replace(curve, known=np.zeros_like(curve.known))
+    assert all(part.size == 0 for part in none.fitted_line())
+
+
+def test_bundled_gates_are_those_that_are_measured():
+    for name, bundled in load_gates().items():
+        found = drained(measure_regime(DepthRequest(), name))
+        for quantity, curve in found.curves.items():
+            np.testing.assert_allclose(bundled.curves[quantity].values, curve.values, rtol=1e-9)
+            np.testing.assert_array_equal(bundled.curves[quantity].small, curve.small)
+
+
+def test_twice_the_layers_of_aligned_gates_have_four_times_the_curvature():
+    curve = load_gates()["aligned"].curves["centre"]
+    ratios = curve.doubling()
+    assert ratios.shape == (16, 8)
+    np.testing.assert_allclose(ratios, 4, rtol=1e-9)
+    np.testing.assert_array_equal(ratios[:, 2], curve.values[:, 5] / curve.values[:, 2])
 
 
 def test_regimes_come_with_their_progress():

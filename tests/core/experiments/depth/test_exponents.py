@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from gating_core.experiments.depth import GROWS, SATURATES, SHRINKS, STEADY, UNDECIDED, ZERO
+from gating_core.experiments.depth import GROWS, INCONCLUSIVE, SATURATES, SHRINKS, STEADY, ZERO
 from gating_core.experiments.depth.exponents import Middle, course, exponent, middle
 
 DEPTHS = np.arange(1, 17)
@@ -101,7 +101,7 @@ SERIES = {
     "inverse": (1 / DEPTHS, SHRINKS),
     "constant": (np.ones(16), STEADY),
     "slow": (DEPTHS**0.1, GROWS),
-    "up and down": (np.exp(-((np.log(DEPTHS) - np.log(4)) ** 2)), UNDECIDED),
+    "up and down": (np.exp(-((np.log(DEPTHS) - np.log(4)) ** 2)), INCONCLUSIVE),
 }
 
 
@@ -124,19 +124,19 @@ def test_early_and_late_are_the_first_and_the_last_depths():
         assert found.bend == middle(found.late.slopes - found.early.slopes)
 
 
-def test_much_noise_is_undecided():
+def test_much_noise_is_inconclusive():
     found = course(DEPTHS, DEPTHS**0.1 * noise(5, 8.0), np.zeros((SEEDS, 16)), EVERYWHERE)
-    assert found.word == UNDECIDED
+    assert found.word == INCONCLUSIVE
 
 
 def test_zero_is_zero_only_where_it_is_known():
     zeros = np.zeros((SEEDS, 16))
     assert course(DEPTHS, zeros, zeros, EVERYWHERE).word == ZERO
     assert course(DEPTHS, zeros + 1e-30, zeros + 1e-29, EVERYWHERE).word == ZERO
-    assert course(DEPTHS, zeros, zeros, ~EVERYWHERE).word == UNDECIDED
+    assert course(DEPTHS, zeros, zeros, ~EVERYWHERE).word == INCONCLUSIVE
     one = EVERYWHERE.copy()
     one[3, 5] = False
-    assert course(DEPTHS, zeros, zeros, one).word == UNDECIDED
+    assert course(DEPTHS, zeros, zeros, one).word == INCONCLUSIVE
 
 
 def test_doubtful_values_are_not_fitted():

@@ -1,0 +1,330 @@
+"""Does Depth draw what was measured, claim no more than its intervals allow, obey its link?"""
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from gating_core.experiments.depth import (
+    ARRANGEMENTS,
+    QUANTITIES,
+    DepthRequest,
+    DepthResult,
+    load_gates,
+    load_shipped,
+    measure_regimes,
+    replay,
+)
+from gating_core.experiments.specimen import measure_specimen
+from tests.ui.opening import (
+    component,
+    figure,
+    mistakes,
+    numbers,
+    open_page,
+    open_settled,
+    report,
+)
+from tests.ui.payload import names_in, unpack
+from ui.depth import comparison, layers, shared, theory
+from ui.depth.layers import VIEW, Stack
+from ui.depth.replay import GAP, REPLAY_GRID, replay_view
+from ui.depth.shared import ALIGNED, RANDOM, STACKS, TRAINED, UNTRAINED, Growth
+from ui.manifold.model import ManifoldRequest, resolve
+from ui.work.cache import CACHE, NUMBERS_CACHE
+
+PAGE = "pages/4_Depth.py"
+GRID = 7
+QUICK = DepthRequest(depth=8, seed_count=6, grid=GRID)
+TABS = {"Layer by layer": 2, "Comparison": 3, "Theory": 0}  # charts
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_points():
+    """Untrained stacks are measured on few points: seconds less for each."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shared, "UNTRAINED", replace(UNTRAINED, grid=GRID))
+        for cached in (CACHE, NUMBERS_CACHE):
+            cached.clear()
+        yield
+        for cached in (CACHE, NUMBERS_CACHE):
+            cached.clear()
+
+
+def header(app):
+    return json.loads(component(app, VIEW).proto.bytes)
+
+
+def said(app):
+    return " ".join(x.value for kind in (app.markdown, app.caption) for x in kind)
+
+
+@cache
+def results():
+    names = ("aligned", "strong", "random", "ungated_plain", "gated_plain")
+    return {x.regime: x for x in measure_regimes(QUICK, names) if isinstance(x, DepthResult)}
+
+
+def bundled(quantity="total"):
+    return [Growth(name, load_shipped().results[name], quantity) for name in ("ungated", "gated")]
+
+
+def changed(growth, **parts):
+    """The same with other parts of its curve."""
+    curves = growth.result.curves | {growth.quantity: replace(growth.curve, **parts)}
+    return replace(growth, result=replace(growth.result, curves=curves))
+
+
+# --- The page -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tab", TABS)
+@pytest.mark.parametrize("kind", [TRAINED, STACKS, ALIGNED, RANDOM])
+def test_every_tab_draws_every_stack_with_alt_texts_and_one_download(tab, kind):
+    app = open_settled(PAGE, tab_depth=tab, stacked=kind)
+    assert not app.exception
+    assert not app.error
+    charts = app.get("plotly_chart")
+    assert len(charts) == TABS[tab]
+    assert all(len(chart.proto.alt) > 40 for chart in charts)
+    assert len(app.get("download_button")) == (tab != "Theory")
+    assert (component(app, VIEW) is not None) == (tab == "Layer by layer")
+
+
+def test_it_opens_on_a_replay_without_a_job():
+    app = open_page(PAGE)
+    assert "_jobs" not in app.session_state or not app.session_state["_jobs"]
+    found, arrays = unpack(component(app, VIEW).proto.bytes)
+    assert (found["frames"], found["frame"]) == (8, 7)
+    assert arrays["sheet_gaussian"].shape == (8, 31, 31)
+    assert len(found["columns"][0]["captions"]) == len(found["readings"]) == 8
+    assert "made by `python -m gating_core.experiments.depth`" in said(app)
+
+
+def test_a_chart_of_the_comparison_opens_its_stack():
+    app = open_settled(PAGE, tab_depth="Comparison")
+    app.button("open_aligned").click().run()
+    assert header(app)["columns"][0]["heading"] == "One stack, strong gates, seed 0"
+
+
+def test_the_numbers_are_those_of_the_core():
+    app = open_page(PAGE, stacked_seed="3")
+    without, gated = (growth.curve for growth in bundled())
+    for curve in (without, gated):
+        assert f"{curve.course.whole.over_seeds.value:.2f} [" in said(app)
+    drawn = {trace["name"]: trace for trace in figure(app, "depth_growth")["data"]}
+    np.testing.assert_array_equal(numbers(drawn["gated"]["y"]), gated.median)
+    np.testing.assert_array_equal(numbers(drawn["gated, seed 3"]["y"]), gated.values[3])
+    dots = {trace["name"]: trace for trace in figure(app, "depth_exponents")["data"]}
+    slopes = gated.course.whole.slopes
+    np.testing.assert_array_equal(numbers(dots["gated, seeds"]["y"]), np.sort(slopes))
+    accuracy = load_shipped().accuracy("gated")[:, -1].mean()
+    assert f"{100 * accuracy:.0f}\u00a0% gated" in said(app)
+
+
+def test_layer_and_point_of_the_link_are_shown_and_those_of_the_view_are_linked():
+    app = open_page(PAGE, after="3", stacked_point="4.5")
+    assert (header(app)["frame"], header(app)["pick"]) == (2, [4, 5])
+    report(app, VIEW, "stop", {"frame": 4})
+    report(app, VIEW, "pick", {"row": 6, "column": 7})
+    assert app.query_params["after"] in ("5", ["5"])
+    assert (header(app)["frame"], header(app)["pick"]) == (4, [6, 7])
+    assert header(open_page(PAGE, stacked_layers="3", after="8", gated="ungated"))["frame"] == 2
+
+
+def test_a_link_restores_controls_and_names_what_it_cannot_use():
+    app = open_page(
+        PAGE, stacked="turtles", stacked_seed="99", after="17", stacked_layers="5",
+        quantity="diameter", stacked_point="31.0",
+    )  # fmt: skip
+    assert not app.exception
+    assert app.selectbox("quantity").value == "diameter"
+    wrong = ("stacked", "stacked_seed", "after", "stacked_layers", "stacked_point")
+    assert sorted(text.split("`")[1] for text in mistakes(app)) == sorted(wrong)
+    app.query_params["stacked_seed"] = "2"  # as the browser does
+    app.number_input("stacked_seed").set_value(2).run()
+    assert not mistakes(app)
+    assert header(app)["columns"][0]["heading"] == "One stack, gated, seed 2"
+
+
+def test_stacks_are_trained_on_request_and_not_made_up(monkeypatch):
+    """What a job does is the core's: here it gives back the bundled ones."""
+    requests = []
+
+    def train_depths(request):
+        requests.append(request)
+        yield 0.5
+        yield load_shipped()
+
+    monkeypatch.setattr(layers.core, "train_depths", train_depths)
+    app = open_page(PAGE, stacked_first="40")
+    assert [box.value for box in app.info] == [
+        "Stacks from seed 40 are not trained yet: press *Train*."
+    ]
+    assert component(app, VIEW) is None
+    for seed, text in ((40, "Trained on this server."), (0, "differ from the bundled ones by at")):
+        app.number_input("stacked_first").set_value(seed).run()
+        app.button("train_depths").click().run()
+        for job, *_ in app.session_state["_jobs"].values():
+            assert job.join(60)
+        app.run()
+        assert not app.exception
+        assert text in said(app)
+        assert header(app)["frames"] == 8
+    assert [request.seed for request in requests] == [40, 0]
+    NUMBERS_CACHE.clear()
+
+
+@pytest.mark.parametrize("around", ARRANGEMENTS)
+def test_manifold_is_sent_the_same_stack(around):
+    """Its surface there is that of the replay, after the same layer."""
+    for gated in (False, True):
+        stack = Stack(STACKS, around=around, second=gated, member=5)
+        link = layers.manifold_link(stack, 3)
+        depth, dim, count, seed = (int(link[name]) for name in ("layers", "dim", "n", "model"))
+        side = resolve(ManifoldRequest(
+            depth=depth, model_dim=dim, value_count=count, seed=seed, norm=link["norm"], grid=31,
+            residual=link["residual"] == "true",
+        )).variants[gated]  # fmt: skip
+        found = measure_specimen(side, GRID).surface.values[0]
+        wanted = replay(UNTRAINED, stack.regime, stack.member, GRID).values[2]
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+        assert layers.manifold_link(stack, 16)["layers"] == "8"
+    assert not mistakes(open_page("pages/1_Manifold.py", **link))
+
+
+# --- Charts and pictures --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+@pytest.mark.parametrize("names", [("aligned", "strong"), ("random",), ("gated_plain",)])
+def test_curves_end_where_most_seeds_are_unresolved_and_open_circles_say_where_some_are(
+    names, quantity
+):
+    titles = dict(zip(names, names, strict=True))
+    drawn = shared.growth_chart(shared.pair(results(), titles, quantity), 3)
+    for name in names:
+        (trace,) = [trace for trace in drawn.data if trace.name == name]
+        median = results()[name].curves[quantity].median
+        seen = np.isfinite(trace.y)
+        np.testing.assert_array_equal(np.asarray(trace.y)[seen], median[seen])
+        assert not (median[~seen] > 1e-10).any()
+        rings = np.array(trace.marker.symbol) == "circle-open"
+        np.testing.assert_array_equal(rings, results()[name].curves[quantity].count < 6)
+    limits = "2π, half a sphere" in [trace.name for trace in drawn.data]
+    assert limits == ("strong" in names and quantity == "total")
+
+
+@cache
+def surface(name, grid=REPLAY_GRID):
+    return replay(QUICK, name, 1, grid)
+
+
+def test_a_replay_has_a_frame_and_a_small_map_for_every_layer():
+    view = replay_view(surface("strong"), sheet=True).view
+    assert view.frames == QUICK.depth
+    for panel in (panel for column in view.columns for panel in column):
+        assert names_in(panel.traces) <= set(view.arrays)
+        assert set(panel.pick.values()) <= set(view.arrays)
+    assert all(len(view.arrays[name]) == QUICK.depth for name in view.framed)
+    np.testing.assert_array_equal(view.arrays["sheet_gaussian"], surface("strong").known)
+    for layer in range(QUICK.depth):
+        first = layer * (REPLAY_GRID + GAP) + GAP // 2
+        part = view.arrays["strip"][:, first : first + REPLAY_GRID]
+        np.testing.assert_array_equal(part, view.arrays["sheet_shade"][layer])
+        across = view.arrays["strip_x"][first : first + REPLAY_GRID]
+        ring = view.arrays["now_u"][layer]
+        assert ring.min() < across.min() < layer + 1 < across.max() < ring.max()
+
+
+def test_surfaces_that_collapse_are_drawn_in_one_size_and_coloured_as_drawn():
+    found = surface("gated_plain")
+    replayed = replay_view(found, sheet=False)
+    assert (replayed.enlarged, replayed.symbol) == (True, "K·d²")
+    values = np.stack([replayed.view.arrays[f"sheet_{x}"] for x in "xyz"], -1)
+    sizes = np.linalg.norm(np.ptp(values, axis=(1, 2)), axis=-1)
+    np.testing.assert_allclose(sizes, 1, rtol=1e-9)
+    wanted = found.known * found.diameter[:, None, None] ** 2
+    np.testing.assert_array_equal(replayed.view.arrays["sheet_field"], wanted)
+    np.testing.assert_array_equal(replayed.view.arrays["sheet_gaussian"], found.known)
+    to_scale, found = replay_view(surface("aligned"), sheet=True), surface("aligned")
+    assert not to_scale.enlarged
+    np.testing.assert_array_equal(to_scale.view.arrays["sheet_x"], found.values[..., 0])
+
+
+@pytest.mark.parametrize("name", ["aligned", "strong", "gated_plain"])
+def test_no_layer_is_cut_off_by_the_scale_of_the_others(name):
+    view = replay_view(surface(name), sheet=name != "gated_plain").view
+    assert view.beyond <= 0.021
+    assert -view.colour_range[0] == pytest.approx(view.colour_range[1])
+
+
+# --- Sentences ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("power", "verdict"),
+    [(-2.0, "**The gate reduces the growth exponent of total absolute curvature**"),
+     (2.0, "**The gate increases the growth exponent"),
+     (0.0, "**It is inconclusive whether the gate changes the growth exponent")],
+)  # fmt: skip
+def test_a_gate_is_said_to_change_growth_only_beyond_the_interval(power, verdict):
+    ungated, gated = bundled()
+    if power:
+        curve, factor = ungated.curve, gated.curve.depths**power
+        gated = changed(gated, values=curve.values * factor, errors=curve.errors * factor,
+                        known=curve.known)  # fmt: skip
+    assert shared.gate_text(ungated, gated).startswith(verdict)
+    # Alone one grows and the other saturates; what no paired test tells apart is not told apart.
+    assert bool(shared.courses_text(ungated, gated)) == bool(power)
+    none = changed(gated, known=np.zeros_like(gated.curve.known))
+    assert shared.gate_text(ungated, none).startswith("**Too few of 16 seeds")
+
+
+def test_courses_are_said_with_the_exponents_of_the_core():
+    weak, strong = (Growth(name, results()[name], "total") for name in ("aligned", "strong"))
+    text = shared.course_text(weak)
+    assert text.startswith("**Total absolute curvature grows like a power of depth** (*aligned*)")
+    assert f"{weak.curve.exponent.over_seeds.value:.2f} [" in text
+    assert text.endswith("(layers 1 to 8, theory 2).")
+    assert "**Total absolute curvature saturates**" in shared.course_text(strong)
+    ungated = bundled("centre")[0]
+    assert shared.course_text(ungated).startswith("**Inconclusive: no course of |K| at the origin")
+
+
+def test_twice_the_layers_is_said_exactly_only_where_it_is_exact():
+    aligned, random = (Growth(name, load_gates()[name], "centre") for name in ("aligned", "random"))
+    assert "**4 times** |K| at the origin, exactly" in comparison.doubling_text(aligned)
+    factor = 2**random.curve.exponent.over_seeds.value
+    assert f"about **{factor:.1f} times**" in comparison.doubling_text(random)
+    nearly = aligned.curve.values * (1 + 1e-6 * np.eye(16))
+    assert "exactly" not in comparison.doubling_text(changed(aligned, values=nearly))
+
+
+def test_missing_seeds_are_counted():
+    early = bundled()[1].curve.course.early
+    assert f"({early.over_seeds.count} of 16 seeds)" in shared.exponent_text(early)
+    assert layers.missing_seeds(bundled()) == ""
+    plain = Growth("ungated", results()["ungated_plain"], "total")
+    assert layers.missing_seeds([plain]).startswith("Open circle: not all of 6 seeds are resolved")
+    row = comparison.table_row(plain)
+    least, most = plain.curve.count.min(), plain.curve.count.max()
+    assert row["Seeds resolved"] == f"{least} to {most} of 6"
+    assert row["With depth"] == plain.curve.course.word
+
+
+def test_an_empty_lower_estimate_is_no_number():
+    found = replay(UNTRAINED, "gated_plain", 0, GRID)
+    lines = [layers.total_text(found, layer, 1.0) for layer in range(UNTRAINED.depth)]
+    assert not [line for line in lines if "at least 0" in line]
+    assert "cannot tell" in lines[-1]
+
+
+def test_the_theory_has_the_numbers_that_are_measured():
+    assert "Measured" not in theory.theory_text({})
+    text = theory.theory_text(results())
+    cap = results()["strong"].curves["total"].median[-1]
+    assert f"the measured median is {cap:.3g}" in text
+    assert "gated, nothing else: diameter shrinks" in text

@@ -1,0 +1,78 @@
+"""The tab Comparison: three ways to add up curvature side by side, and a table of all stacks."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+import gating_core.experiments.depth as core
+from gating_core.experiments.depth import DepthResult
+from ui.common import charts as c
+from ui.common.lessons import section
+from ui.depth import shared
+from ui.depth.shared import ALIGNED, LINK, QUANTITIES, RANDOM, TRAINED, Growth
+
+EXACT = 1e-9  # relative: as exact as rounding lets a ratio be
+
+
+@st.cache_resource(show_spinner=False)
+def bundled_gates() -> dict[str, DepthResult]:
+    """Load the curves of gates that come with the app."""
+    return core.load_gates()
+
+
+def draw() -> None:
+    """Draw three charts with a sentence each, and the table."""
+    gates, trained = bundled_gates(), shared.bundled().results
+    rows = {
+        ALIGNED: [Growth(ALIGNED, gates["aligned"], "centre")],
+        RANDOM: [Growth(RANDOM, gates["random"], "centre")],
+        TRAINED: shared.pair(trained, {"ungated": "ungated", "gated": "gated"}, "total"),
+    }
+    charts = c.Charts("comparison")
+    for column, (name, growths) in zip(c.chart_columns("depth", 3), rows.items(), strict=True):
+        key = name.split()[0]
+        column.markdown(section("depth", f"side_{key}"))
+        charts.draw(key, column, shared.growth_chart(growths),
+                    shared.alt_text(growths))  # fmt: skip
+        column.markdown(doubling_text(*growths) if name != TRAINED else shared.gate_text(*growths))
+        column.button("Layer by layer", key=f"open_{key}", icon=":material/layers:",
+            on_click=st.session_state.update,
+            args=({"tab_depth": "Layer by layer", "stacked": name},))  # fmt: skip
+
+    quantity = st.selectbox("Quantity", [*QUANTITIES], key="compared", width=220, **LINK)
+    results = shared.measured(tuple(core.REGIMES), "Measuring all stacks")
+    named = {core.REGIMES[name].title: result for name, result in results.items()}
+    named |= {f"trained, {name}": result for name, result in trained.items()}
+    growths = [Growth(name, result, QUANTITIES[quantity]) for name, result in named.items()]
+    table = [*map(table_row, growths)]
+    columns = {heading: [row[heading] for row in table] for heading in table[0]}
+    charts.draw_table("stacks", st, f"Growth with depth: {quantity}", columns)
+    charts.draw_footer(section("depth", "exponents", small=f"{core.STRUCTURED_LIMIT:g}"))
+
+
+def doubling_text(growth: Growth) -> str:
+    """Say what twice as many layers do to |K| at the origin, and how well that is established."""
+    ratios = growth.curve.doubling()
+    times = float(np.median(ratios))
+    theory = f"exponent {shared.exponent_text(growth.exponent)}, theory {growth.theory:g}"
+    if np.abs(ratios / times - 1).max() < EXACT:
+        return f"Twice the layers give **{times:.4g} times** |K| at the origin, exactly ({theory})."
+    times = 2**growth.exponent.over_seeds.value
+    return f"Twice the layers give about **{times:.1f} times** |K| at the origin ({theory})."
+
+
+def table_row(growth: Growth) -> dict[str, str]:
+    """Return one row of the table of all stacks."""
+    curve, shown = growth.curve, growth.exponent
+    least, most = int(curve.count.min()), int(curve.count.max())
+    layers = "–" if shown.depths is None else "{} to {}".format(*shown.depths)
+    if shown.depths and not curve.exponent.over_seeds.known and not curve.small.all():
+        layers += " (all layers)"
+    return {
+        "Stack": growth.title,
+        "With depth": curve.course.word,
+        "Exponent": shared.exponent_text(shown),
+        "Layers fitted": layers,
+        "Seeds resolved": f"{f'{least} to ' if least < most else ''}{most} of {len(curve.values)}",
+    }

@@ -1,0 +1,343 @@
+"""The tab Layer by layer: one stack's surface after every layer, and the growth of all seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+import gating_core.experiments.depth as core
+from gating_core.experiments.comparison import LIMITS
+from gating_core.experiments.depth import TrainedDepths, TrainedRequest
+from gating_core.geometry import UNKNOWN, Integral, SurfaceResult
+from gating_core.training import TrainingDiverged
+from ui.common import charts as c
+from ui.common import words as common
+from ui.common.lessons import section
+from ui.common.links import link_value, parse_pick
+from ui.components.view3d import Legend, clicked, stopped, view3d
+from ui.depth import shared
+from ui.depth.replay import REPLAY_GRID, Replay, replay_view
+from ui.depth.shared import (
+    ALIGNED,
+    BUNDLED,
+    LINK,
+    QUANTITIES,
+    RANDOM,
+    STACKS,
+    TRAINED,
+    UNTRAINED,
+    Growth,
+)
+from ui.drawing import palette
+from ui.limits import MANIFOLD_LAYERS
+from ui.work import jobs, pool
+from ui.work.cache import NUMBERS_CACHE, cached
+from ui.work.shared import shared_stream
+
+VIEW = "depth_view"
+TRAINING = "depth_training"
+SPARE, STRIP_PIXELS = 640, 80  # of the window: all but the pictures; the strip of maps
+CLEAR = 0.5  # of the points: a surface of which less is resolved is not shown first
+AROUND = {arrangement.words: name for name, arrangement in core.ARRANGEMENTS.items()}
+SEEDS = UNTRAINED.seed_count  # also of trained stacks
+COMMAND = "python -m gating_core.experiments.depth"
+
+
+@dataclass(frozen=True)
+class Stack:
+    """What is replayed; fields that do not matter to its ``kind`` keep their defaults."""
+
+    kind: str = TRAINED
+    second: bool = True  # the gated, or strong, one of two regimes
+    around: str = "residual"  # of random stacks: a key of the core's ARRANGEMENTS
+    layers: int = UNTRAINED.depth
+    member: int = 0  # index of the seed
+    first_seed: int = UNTRAINED.seed
+    live: bool = False  # trained on this server: not the bundled one, if only in the last digits
+
+    @property
+    def regimes(self) -> dict[str, str]:
+        """Titles of the regimes that are compared, by name."""
+        if self.kind == ALIGNED:
+            return {"aligned": "weak gates", "strong": "strong gates"}
+        if self.kind == RANDOM:
+            return {"random": "random gates"}
+        end = "" if self.kind == TRAINED else f"_{self.around}"
+        return {f"{name}{end}": name for name in ("ungated", "gated")}
+
+    @property
+    def regime(self) -> str:
+        """The regime that is replayed."""
+        return [*self.regimes][-1 if self.second else 0]
+
+    @property
+    def seed(self) -> int:
+        """The seed of the stack."""
+        return self.first_seed + self.member
+
+
+def draw() -> None:
+    """Draw the controls, the replay and the growth of the stacks of its kind."""
+    row = st.container(horizontal=True, vertical_alignment="bottom", key="control-row")
+    left, right = st.columns([7, 5])
+    training = st.container(horizontal=True, vertical_alignment="bottom")
+    stack = choose(row, training)
+    trained = trained_stacks(stack) if stack.kind == TRAINED else None
+    if stack.kind == TRAINED:
+        draw_training(stack, trained, training)
+        if trained is None:
+            left.info(f"Stacks from seed {stack.first_seed} are not trained yet: press *Train*.")
+            return
+    charts = c.Charts("depth")
+    with right:
+        quantity = st.selectbox("Quantity", [*QUANTITIES], key="quantity", width=220, **LINK,
+            help="; ".join(f"{q.symbol}: {q.title}" for q in core.QUANTITIES.values()))  # fmt: skip
+        names, place = tuple(stack.regimes), st.container()
+        results = trained.results if trained else shared.measured(names, f"Measuring {SEEDS} seeds")
+    if set(names) <= set(results):
+        growths = shared.pair(results, stack.regimes, QUANTITIES[quantity])
+        gated = stack.kind in (TRAINED, STACKS)
+        place.markdown(shared.gate_text(*growths) if gated
+                       else " ".join(map(shared.course_text, growths)))  # fmt: skip
+        charts.draw("growth", place, shared.growth_chart(growths, stack.member),
+                    shared.alt_text(growths))  # fmt: skip
+        exponents = [f"{x.title} {shared.exponent_text(x.exponent)}" for x in growths]
+        charts.draw("exponents", place, shared.exponent_chart(growths),
+                    f"Exponents, median over seeds: {'; '.join(exponents)}.")  # fmt: skip
+        place.caption(f"{shared.courses_text(*growths) if gated else ''} {missing_seeds(growths)}")
+    with left:
+        surface = replayed(stack, trained)
+        layer = draw_replay(stack, surface) + 1
+    if stack.kind == STACKS:
+        link = manifold_link(stack, layer)
+        st.page_link(
+            "pages/1_Manifold.py", icon=":material/blur_on:", query_params=link,
+            label=f"This stack on *Manifold*, with {common.layers_text(int(link['layers']))},"
+            " without and with its gate",
+        )  # fmt: skip
+    middle = len(surface.axis) // 2
+    origin = common.curvature_text(surface, (layer - 1, middle, middle))
+    low, high = map(common.percent, core.QUARTILES)
+    charts.draw_footer(section(
+        "depth", "layers", layer=layer, origin=origin, low=low, high=high, count=SEEDS,
+        symbol=core.QUANTITIES[QUANTITIES[quantity]].symbol,
+    ))  # fmt: skip
+
+
+def choose(row: Any, training: Any) -> Stack:
+    """Draw the controls in two rows; return the stack that they name."""
+    kind = row.selectbox("Stack", (TRAINED, STACKS, ALIGNED, RANDOM), key="stacked", width=170,
+                         help=section("depth", "stacked"), **LINK)  # fmt: skip
+    fields: dict[str, Any] = {}
+    if kind == TRAINED:
+        fields["layers"] = row.selectbox("Layers", BUNDLED.depths, len(BUNDLED.depths) - 1,
+            key="stacked_layers", width=90, help="Each depth is trained separately.",
+            **LINK)  # fmt: skip
+    if kind == STACKS:
+        around = row.selectbox("Around attention", [*AROUND], [*AROUND.values()].index("residual"),
+            key="around", width=210, **LINK,
+            help="What each random layer has besides attention and its gate.")  # fmt: skip
+        fields["around"] = AROUND[around]
+    if kind == ALIGNED:
+        fields["second"] = row.radio("Gate", ("weak", "strong"), 1, key="strong", horizontal=True,
+            help=section("depth", "strong"), **LINK) == "strong"  # fmt: skip
+    elif kind != RANDOM:
+        fields["second"] = row.radio("Gate", ("ungated", "gated"), 1, key="gated", horizontal=True,
+            **LINK) == "gated"  # fmt: skip
+    fields["member"] = row.number_input("Seed", 0, SEEDS - 1, 0,
+        key="stacked_seed", width=120, **LINK, help=f"The one of {SEEDS} seeds that"
+        " is replayed, and drawn as a thin line. Seeds are counted from 0.")  # fmt: skip
+    if kind == TRAINED:
+        first = training.number_input("First seed of the training", *LIMITS["seed"], BUNDLED.seed,
+            key="stacked_first", width=210, help=section("depth", "first_seed", count=SEEDS),
+            **LINK)  # fmt: skip
+        live = live_stacks(TrainedRequest(seed=first)) is not None
+        fields |= {"first_seed": first, "live": live}
+    return Stack(kind, **fields)
+
+
+def missing_seeds(growths: list[Growth]) -> str:
+    """Say where not all seeds are resolved; nothing where all are."""
+    seeds = len(growths[0].curve.values)
+    first = [
+        f"{growth.title} from {common.layers_text(int(growth.curve.depths[few.argmax()]))} on"
+        for growth in growths
+        if (few := growth.curve.count < seeds).any()
+    ]
+    text = f"Open circle: not all of {seeds} seeds are resolved ({', '.join(first)})."
+    return f"{text} The curve ends where fewer than half are." if first else ""
+
+
+# --- The replay -----------------------------------------------------------------------------------
+
+
+@cached("Measuring curvature …")
+def replayed(stack: Stack, _trained: TrainedDepths | None) -> SurfaceResult:
+    """Measure one stack's surface after every layer."""
+    if _trained is None:
+        return pool.POOL.call(core.replay, UNTRAINED, stack.regime, stack.member, REPLAY_GRID)
+    return pool.POOL.call(core.replay_trained, _trained, stack.regime, stack.layers, stack.member,
+                          REPLAY_GRID)  # fmt: skip
+
+
+@cached()
+def view_of(stack: Stack, _surface: SurfaceResult) -> Replay:
+    """Return the pictures of a replayed stack."""
+    return replay_view(_surface, sheet=stack.kind in (ALIGNED, RANDOM))
+
+
+def draw_replay(stack: Stack, surface: SurfaceResult) -> int:
+    """Draw the surface, its map, and the maps of all layers; return the frame that is shown.
+
+    That is the layer of the link, or the last at which K is resolved at enough points.
+    """
+    replay = view_of(stack, surface)
+    depth = len(surface.total)
+    clear = np.flatnonzero(np.isfinite(surface.known).mean((1, 2)) >= CLEAR)
+    last = int(clear[-1]) + 1 if clear.size else 1
+    frame = (
+        min(link_value("after", parse_layer, last, "the last layer that is resolved"), depth) - 1
+    )
+    low, high = [f"{replay.symbol} = {common.rough(end)}" for end in replay.view.colour_range]
+    size = "every surface drawn at the same size (diameter d)"
+    note = (
+        f"asinh scale, the same for all layers · {common.percent(replay.view.beyond)} of a layer's"
+        " points exceed it · hatched or blank: not resolved"
+    )
+    view3d(
+        replay.view,
+        key=VIEW,
+        headings=(f"One stack, {stack.regimes[stack.regime]}, seed {stack.seed}",
+                  f"{replay.symbol} over its chart", ""),
+        captions=(
+            [total_text(surface, layer, size) for layer, size in enumerate(replay.diameters)],
+            [size if replay.enlarged else "all surfaces drawn to the same scale"],
+            ["After each layer"],
+        ),
+        readouts=([("K", ["sheet_gaussian"]), ("error", ["sheet_error"])], [], []),
+        readings=[f"**After layer {layer} of {depth}** the surface is {common.verdict_text(each)}."
+                  for layer, each in enumerate(surface.verdicts, 1)],
+        frame=frame,
+        frame_labels=[f"layer {layer} of {depth}" for layer in range(1, depth + 1)],
+        places=list(range(1, depth + 1)),
+        scrub=True,
+        legend=Legend(palette.SIGNED_SCALE, low, high, note),
+        pick=link_value("stacked_point", lambda text: parse_pick(text, REPLAY_GRID), None),
+        on_pick=_link_point,
+        on_stop=_link_layer,
+        scene=f"{stack}",
+        spare=SPARE,
+        wide_pixels=STRIP_PIXELS,
+        click_does="a click on a small map goes to that layer",
+    )  # fmt: skip
+    return frame
+
+
+def parse_layer(text: str) -> int | None:
+    """Return a number of layers, 1 to 16; ``None`` for another text."""
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= 2 else 0
+    return number if 1 <= number <= UNTRAINED.depth else None
+
+
+def _link_point() -> None:
+    if point := clicked(VIEW):
+        st.query_params["stacked_point"] = point
+
+
+def _link_layer() -> None:
+    frame = stopped(VIEW, UNTRAINED.depth)
+    if frame is not None:
+        st.query_params["after"] = f"{frame + 1}"
+
+
+def total_text(surface: SurfaceResult, frame: int, diameter: float) -> str:
+    """Return the line above the surface after one layer."""
+    total = Integral(surface.total[frame], surface.total_error[frame], surface.complete[frame])
+    text = f"**{common.settled_total_text(total, bool(surface.flat[frame]))}**"
+    if not (surface.complete[frame] or surface.total[frame] > 0) or UNKNOWN in text:
+        text = UNKNOWN  # "at least 0" says nothing
+    return f"total curvature {text} · diameter {common.short(float(diameter))}"
+
+
+def manifold_link(stack: Stack, layer: int) -> dict[str, str]:
+    """Return the parameters of a link to Manifold, for a random stack up to ``layer``.
+
+    Manifold shows no more layers than `MANIFOLD_LAYERS`.
+    """
+    around = core.ARRANGEMENTS[stack.around]
+    return {
+        "layers": f"{min(layer, MANIFOLD_LAYERS[1])}",
+        "dim": f"{UNTRAINED.model_dim}",
+        "n": f"{UNTRAINED.value_count}",
+        "model": f"{stack.seed}",
+        "residual": f"{around.residual}".lower(),
+        "norm": UNTRAINED.norm if around.normalised else "none",
+    }
+
+
+# --- Training -------------------------------------------------------------------------------------
+
+
+def live_stacks(request: TrainedRequest) -> TrainedDepths | None:
+    """Return the stacks that were trained on this server, if they are cached."""
+    return NUMBERS_CACHE.find([(TRAINING, request)]).get((TRAINING, request))
+
+
+def trained_stacks(stack: Stack) -> TrainedDepths | None:
+    """Return the stacks that were trained on this server, or bundled ones, if there are any."""
+    request = TrainedRequest(seed=stack.first_seed)
+    return live_stacks(request) or (shared.bundled() if request == BUNDLED else None)
+
+
+def train(request: TrainedRequest) -> None:
+    """Train the stacks of ``request`` in a job; a callback."""
+    jobs.start(TRAINING, lambda: _train(request), about=request,
+               expected=(TrainingDiverged,), newest=(float,))  # fmt: skip
+
+
+def _train(request: TrainedRequest) -> Iterator[Any]:
+    for item in shared_stream(core.train_depths, request):
+        if isinstance(item, TrainedDepths):
+            NUMBERS_CACHE.put((TRAINING, request), item)
+        else:
+            yield item
+
+
+def draw_training(stack: Stack, trained: TrainedDepths | None, row: Any) -> None:
+    """Draw the button that trains, where trained stacks come from, and their accuracy."""
+    job, request = jobs.current(TRAINING), TrainedRequest(seed=stack.first_seed)
+    row.button(
+        "Train again" if trained else "Train", icon=":material/model_training:",
+        key="train_depths", disabled=job is not None and not job.over, on_click=train,
+        args=(request,), help=section("depth", "train"),
+    )  # fmt: skip
+    if job:
+        if job.over:
+            jobs.draw_end(job, "Training", [])
+        jobs.watch(job, lambda items: None, what="Training", share=jobs.share_of)
+    if trained is None:
+        return
+    source = "Trained on this server."
+    if not stack.live:
+        source = f"Bundled with the app; made by `{COMMAND}`."
+    elif request == BUNDLED:
+        before, after = (x.results["gated"].curves for x in (shared.bundled(), trained))
+        apart = max(np.nanmax(np.abs(after[x].median / before[x].median - 1)) for x in before)
+        source += (
+            " The medians differ from the bundled ones by at most"
+            f" {common.short(100 * float(apart))}\u00a0%."
+        )
+    column = trained.request.depths.index(stack.layers)
+    shares = [
+        f"{common.percent(float(trained.accuracy(name)[:, column].mean()))} {name}"
+        for name in stack.regimes
+    ]
+    st.caption(
+        f"{source} Task: {BUNDLED.task}, {BUNDLED.points} points, {BUNDLED.steps} steps, residual"
+        f" connection. Test accuracy with {common.layers_text(stack.layers)}:"
+        f" {' and '.join(shares)} (means of {SEEDS} seeds)."
+    )
