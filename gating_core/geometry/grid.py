@@ -31,6 +31,7 @@ def square_grid(size: int = 61, low: float = -1.0, high: float = 1.0) -> Grid:
     if size % 2 == 0:
         raise ValueError(f"size is {size}; it must be odd, so that every second point is a grid")
     axis = torch.linspace(low, high, size, dtype=torch.float64)
+    axis[size // 2] = (low + high) / 2  # linspace leaves 1e-17 of a zero
     v, u = torch.meshgrid(axis, axis, indexing="ij")
     line = torch.full((size,), (high - low) / (size - 1), dtype=torch.float64)
     line[[0, -1]] /= 2

@@ -92,7 +92,7 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     grid = square_grid(GRID_SIZE)
     gates = {name: measure_gate(case, 1.0, grid) for name, case in GALLERY.items()}
-    save({name: numbers_of(gate) for name, gate in gates.items()})
+    save({name: numbers_of(gate.whole, gate.curvature_range) for name, gate in gates.items()})
     for name, gate in gates.items():
         draw_tile(gate, picture_file(name))
 

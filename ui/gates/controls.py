@@ -29,11 +29,12 @@ SLICES = tuple(name for name, each in theory.COUNTEREXAMPLES.items() if each.poi
 class Cases(LinkedChoice):
     """One of the gallery's cases, in the link alone: a click on a tile opens it."""
 
-    def draw(self, where: Where, **more: Any) -> Any:
+    def draw(self, where: Where, own: Tile | None = None, **more: Any) -> Any:
+        """Draw the tiles; ``own`` is that of another formula than the shipped one."""
         tiles = {
             name: Tile(name, tile_line(numbers), picture=str(picture_file(name)))
             for name, numbers in shipped().items()
-        }
+        } | ({OWN: own} if own else {})
         with where.container():
             draw_tiles(tiles, self.value, self.key, self.choose, width="content")
         return self.value

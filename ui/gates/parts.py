@@ -8,23 +8,26 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
+import gating_core.theory as theory
 from gating_core.theory import BENT, PLANE, GateCase, LawAtPoint, law_at
 from ui.common.lessons import section
 from ui.common.parts import draw_explanation
 from ui.common.view_links import frame_to_link, nearest_frame, point_to_link
 from ui.common.words import plus_minus, rough, short
+from ui.components.tiles import Tile
 from ui.components.view3d import Legend, view3d
-from ui.foreign import as_words
+from ui.foreign import as_code, as_words
 from ui.gates import measured, words
 from ui.gates.controls import GATES, front_controls, marked
 from ui.gates.frames import GateFrame
 from ui.gates.picture import GatePicture
-from ui.gates.request import SETTLING, STRENGTHS, GateRequest, case_of, resolve
+from ui.gates.request import OWN, SETTLING, STRENGTHS, GateRequest, case_of, resolve
+from ui.gates.shipped import numbers_of
 from ui.work.job import Job
 
 VIEW_KEY = "gates_view"
 STYLE = Path(__file__).with_name("gates.css")
-DECIMALS = 9  # of coordinates: a grid's middle is 1e-17 off, which nobody wants to read
+ON_TILE = 18  # characters of a formula
 SPARE = 560  # pixels of the window's height that all but the pictures takes
 
 
@@ -50,9 +53,8 @@ class GateResult:
 
     @property
     def point(self) -> tuple[float, float]:
-        """(u, v) of the marked point, to `DECIMALS`."""
-        axis = self.frame.axis
-        u, v = (round(float(axis[index]), DECIMALS) for index in self.at[::-1])
+        """(u, v) of the marked point."""
+        u, v = (float(self.frame.axis[index]) for index in self.at[::-1])
         return u, v
 
     @property
@@ -72,7 +74,7 @@ def draw_gallery() -> GateResult:
     st.html(STYLE)
     with st.container(key="gates_desk"):
         left, right = st.columns([5, 8], gap="medium")
-        GATES["case"].draw(left)
+        tiles = left.container()
         with right:
             request, shown = front_controls(st)
             request, note = resolve(request)
@@ -80,9 +82,21 @@ def draw_gallery() -> GateResult:
                 st.error(as_words(note))
             result = _fetch(request, shown)
             _draw_view(result)
+        GATES["case"].draw(tiles, own=_own_tile(request))
         with left, st.container(key="gates_law"):
             _draw_law(result)
     return result
+
+
+def _own_tile(request: GateRequest) -> Tile | None:
+    """The tile of a formula that somebody typed: it has no picture."""
+    if request.formula == theory.FIRST_FORMULA:
+        return None
+    full = measured.at_strengths(request, SETTLING)[-1]
+    formula = (
+        request.formula if len(request.formula) <= ON_TILE else f"{request.formula[:ON_TILE]}…"
+    )
+    return Tile(OWN, f"{as_code(formula)}  \n{words.tile_line(numbers_of(full.whole, full.range))}")
 
 
 def _fetch(request: GateRequest, shown: str) -> GateResult:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from gating_core.theory import MeasuredGate
+from gating_core.theory import GateVerdict
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "gates"
 NUMBERS = FOLDER / "gallery.json"
@@ -29,10 +29,9 @@ class TileNumbers:
     largest: float | None
 
 
-def numbers_of(measured: MeasuredGate) -> TileNumbers:
-    """Return what a tile says of a measured gate."""
-    least, largest = measured.curvature_range or (None, None)
-    return TileNumbers(measured.verdict, measured.whole.knowledge, least, largest)
+def numbers_of(whole: GateVerdict, ends: tuple[float, float] | None) -> TileNumbers:
+    """Return what a tile says of a gate with this verdict and range of K."""
+    return TileNumbers(whole.word, whole.knowledge, *(ends or (None, None)))
 
 
 def picture_file(name: str) -> Path:

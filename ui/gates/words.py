@@ -175,7 +175,7 @@ def _result_text(frame: GateFrame, name: str) -> str:
 
 
 def _ten_digits(value: float) -> str:
-    return f"{value:.10g}".replace("-", "−")
+    return f"{value:z.10g}".replace("-", "−")
 
 
 def _ways(frame: GateFrame) -> list[tuple[str, str, Deviation]]:
@@ -304,9 +304,11 @@ def law_sentence(at: theory.LawAtPoint) -> str:
     hessian = at.hessian
     if not abs(hessian.value) > hessian.error:
         off, k_off = (abs(each.value) + each.error for each in (hessian, at.gaussian))
+        if hessian.value == 0:
+            return f"det Hess(1/g) is 0 here to within {error_text(off)}, and so is K."
         return (
             f"det Hess(1/g) is within {error_text(off)} of zero here, K within {error_text(k_off)}:"
-            " their signs are not known."
+            " their signs are inconclusive."
         )
     shape = "a bowl or a dome" if hessian.value > 0 else "a saddle"
     sign = "positive" if hessian.value > 0 else "negative"
