@@ -37,8 +37,10 @@ from gating_core.proved.signs import (
     FIRST_SIDE,
     FLAT,
     LABELS,
+    NEGATIVE,
     NOT_NEGATIVE,
     OPEN_CODE,
+    POSITIVE,
     Interval,
     ProvedCurvature,
     Signs,
@@ -212,6 +214,7 @@ def proof_steps(
             torch.full_like(judged.labels, LABELS.index(FLAT)) if proof else judged.labels,
             judged.immersed,
             *totals,
+            *(_area_share(judged, label) for label in (POSITIVE, NEGATIVE)),
             proof,
             count,
             time.perf_counter() - start,
@@ -252,6 +255,13 @@ def _totals(judged: Judged, proof: str | None) -> Totals:
         zero = Interval(0.0, 0.0)
         return zero, zero, _sum(judged.area)
     return _sum(judged.absolute), _sum(judged.gaussian), _sum(judged.area)
+
+
+def _area_share(judged: Judged, label: str) -> float:
+    """The share of the surface's area that cells with a ``label`` have at least."""
+    signed = judged.labels == LABELS.index(label)
+    least, rest = max(_sum(judged.area[signed]).low, 0.0), _sum(judged.area[~signed]).high
+    return least / (least + max(rest, 0.0)) * (1 - ROUNDING) if least > 0 else 0.0
 
 
 def _sum(bounds: torch.Tensor) -> Interval:

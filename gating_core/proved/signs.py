@@ -48,7 +48,9 @@ class ProvedCurvature:
 
     ``labels`` (N,) are indices into `LABELS`: K > 0, K < 0, K = 0, or open: no sign proved.
     ``immersed`` (N,): whether the map is proved to be an immersion on the cell. ``absolute``,
-    ``gaussian`` and ``area`` enclose the integrals of |K| dA, K dA and dA over the chart. ``proof``
+    ``gaussian`` and ``area`` enclose the integrals of |K| dA, K dA and dA over the chart.
+    K > 0 on at least the share ``positive_area`` of the surface's area, K < 0 on at least
+    ``negative_area``. ``proof``
     says why the surface is flat, where a theorem says so. ``count`` cells were judged in
     ``seconds``.
     """
@@ -59,6 +61,8 @@ class ProvedCurvature:
     absolute: Interval
     gaussian: Interval
     area: Interval
+    positive_area: float
+    negative_area: float
     proof: str | None
     count: int
     seconds: float

@@ -79,11 +79,25 @@ def draw(result: Result) -> None:
     st.caption(section("manifold", "bounds", limit=f"{TILT_LIMIT:g}"))
     st.subheader("Integrals", anchor=False)
     specimens = tuple(variant.specimen for variant in variants)
-    watch_totals(specimens, lambda totals: _draw_integrals([totals.get(x) for x in specimens]))
+    watch_totals(
+        specimens,
+        lambda totals: _draw_integrals(
+            [_as_in_captions(x, totals.get(x.specimen)) for x in variants]
+        ),
+    )
     st.subheader("Where the curvature sits", anchor=False)
     _draw_histogram(variants, resolved.grid)
     st.subheader("Second opinion", anchor=False)
     _draw_opinion(resolved, variants)
+
+
+def _as_in_captions(
+    variant: MeasuredSpecimen, totals: SurfaceIntegrals | None
+) -> SurfaceIntegrals | None:
+    """The refined integrals with the total curvature that captions show: one number everywhere."""
+    if totals is None:
+        return None
+    return replace(totals, absolute=best_total(variant, totals) or totals.absolute)
 
 
 def _draw_integrals(totals: list[SurfaceIntegrals | None]) -> None:

@@ -120,21 +120,28 @@ def no_proof_text(proof: NoProof) -> str:
 
 
 def shares_text(proof: ProvedCurvature) -> str:
-    """Say on which share of the chart each sign is proved."""
+    """Say on which share of the area, and of the chart, each sign is proved."""
     if proof.proof:
         return f"K = 0 on the whole chart, proved: {proof.proof}."
-    signs = {"K > 0": proof.positive, "K < 0": proof.negative}
-    parts = [f"{sign} on {_down(share)}" for sign, share in signs.items() if share]
-    if not parts:
+    signs = {
+        "K > 0": (proof.positive, proof.positive_area),
+        "K < 0": (proof.negative, proof.negative_area),
+    }
+    found = {sign: shares for sign, shares in signs.items() if shares[0]}
+    if not found:
         return "Nothing is proved of the sign of K yet: all of the chart is open."
-    if len(parts) == 1 and not proof.open:
-        return f"{parts[0].split(' on ')[0]} on the whole chart, proved."
-    rest = f"; {_up(proof.open)} is open" if proof.open else "; nothing is open"
-    return f"{', '.join(parts)} of the chart, proved{rest}."
+    if len(found) == 1 and not proof.open:
+        return f"{next(iter(found))} on the whole chart, proved."
+    parts = [
+        f"{sign} on at least {_down(area)} of the surface's area ({_down(share)} of the chart)"
+        for sign, (share, area) in found.items()
+    ]
+    rest = f"; {_up(proof.open)} of the chart is open" if proof.open else "; nothing is open"
+    return f"Proved: {' and '.join(parts)}{rest}."
 
 
 def _down(share: float) -> str:
-    """Format a share > 0 in percent, rounded down to a tenth."""
+    """Format a share in percent, rounded down to a tenth."""
     tenths = math.floor(TENTHS * Fraction(share))
     return f"{tenths / 10:.1f}\u00a0%" if tenths else "less than 0.1\u00a0%"
 

@@ -76,6 +76,9 @@ def test_signs_are_proved_where_they_are():
     torus = prove_curvature(SURFACES["torus"].chart, budget=few(3000))
     assert math.pi / 4 - 0.02 < torus.positive < math.pi / 4  # where cos 2v > 0
     assert 1 - math.pi / 4 - 0.02 < torus.negative < 1 - math.pi / 4
+    outside = (math.pi + 1) / (4 + SIN2)  # of the area 4 (2 + cos 2v) du dv
+    assert outside - 0.02 < torus.positive_area < outside
+    assert 1 - outside - 0.02 < torus.negative_area < 1 - outside
 
 
 def test_where_k_is_zero_all_is_open_unless_a_theorem_says_so():

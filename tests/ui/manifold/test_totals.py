@@ -12,9 +12,10 @@ from tests.ui.held import held_in
 from tests.ui.manifold.test_manifold_page import payload
 from tests.ui.opening import TIMEOUT_SECONDS, open_page
 from ui.manifold import shared
+from ui.manifold.error_analysis import _as_in_captions, _integrals_table
 from ui.manifold.model import ManifoldRequest, resolve
 from ui.manifold.shared import best_total
-from ui.manifold.surface import caption, total_caption
+from ui.manifold.surface import caption, total_caption, total_of
 from ui.work.job import State
 
 PAGE = "pages/1_Manifold.py"
@@ -92,6 +93,15 @@ def test_a_total_that_the_grid_knows_to_a_tenth_is_refined_by_nobody(held):
     assert not held.asked
     header, _ = payload(app)
     assert f"total curvature **{curved}**" in header["columns"][1]["captions"][header["frame"]]
+
+
+def test_the_table_of_integrals_has_the_total_of_the_captions():
+    sure, refined = measured_with(11.0, 1.0), refined_to(12.0, 0.1)
+    said = _integrals_table([_as_in_captions(sure, refined)])["Without gate"][1]
+    assert said == total_of(sure, best_total(sure, refined))
+    doubtful = measured_with(11.0, 5.0)
+    assert _as_in_captions(doubtful, refined).absolute is refined.absolute
+    assert _as_in_captions(doubtful, None) is None
 
 
 def measured_with(total, error):

@@ -46,6 +46,7 @@ class Shares:
 
     def __init__(self, positive, negative):
         self.positive, self.negative, self.proof = positive, negative, None
+        self.positive_area, self.negative_area = positive / 2, negative
         self.open = 1 - positive - negative
 
 
@@ -54,13 +55,16 @@ def test_no_share_is_said_larger_than_it_is_and_no_open_one_smaller(first, secon
     low, high = sorted((first, second))
     shares = Shares(low / 2**24, (high - low) / 2**24)
     text = shares_text(shares).replace("less than 0.1", "0.1")
-    said = {name: Fraction(number) / 100
-            for name, number in re.findall(r"(K . 0) on ([\d.]+)", text)}  # fmt: skip
-    for name, share in (("K > 0", shares.positive), ("K < 0", shares.negative)):
-        if share >= 0.001 and name in said:
-            assert said[name] <= share < said[name] + Fraction(1, 1000)
+    said = {name: (Fraction(area) / 100, Fraction(number) / 100) for name, area, number in
+            re.findall(r"(K . 0) on at least ([\d.]+)[^(]*\(([\d.]+)", text)}  # fmt: skip
+    for name, *both in (
+        ("K > 0", shares.positive_area, shares.positive),
+        ("K < 0", shares.negative_area, shares.negative),
+    ):
+        for share, found in zip(both, said.get(name, ()), strict=False):
+            assert share < 0.001 or found <= share < found + Fraction(1, 1000)
     if shares.open and not text.startswith("Nothing"):
-        (rest,) = re.findall(r"; ([\d.]+)\s% is open", text)
+        (rest,) = re.findall(r"; ([\d.]+)\s% of the chart is open", text)
         assert Fraction(rest) / 100 >= shares.open
     assert "100.0" not in text or not shares.open or shares.open > 0.999
     assert ("whole chart" in text) == (1.0 in (shares.positive, shares.negative))
@@ -68,7 +72,9 @@ def test_no_share_is_said_larger_than_it_is_and_no_open_one_smaller(first, secon
 
 def test_the_sentence_of_a_proof(proof):
     assert re.fullmatch(
-        r"K > 0 on [\d.]+\s%, K < 0 on [\d.]+\s% of the chart, proved; [\d.]+\s% is open\.",
+        r"Proved: K > 0 on at least [\d.]+\s% of the surface's area \([\d.]+\s% of the chart\) and"
+        r" K < 0 on at least [\d.]+\s% of the surface's area \([\d.]+\s% of the chart\); [\d.]+\s%"
+        r" of the chart is open\.",
         shares_text(proof),
     )
     good = integral(sum(proof.absolute) / 2, proof.absolute.width)
