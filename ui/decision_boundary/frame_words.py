@@ -58,7 +58,7 @@ def shown_text(run: TrainedRun, member: int, chosen: str) -> str:
     if chosen == "picked":
         why = "You picked it"
     elif (whose := WHO[chosen]) is None:
-        why = "Its difference on new points is the typical one (the median of all seeds)"
+        why = "It is nearest to the medians over seeds of test accuracies and total curvatures"
     else:
         side, which = whose
         why = f"It is the {which} of the {side} model on its training points"
@@ -156,7 +156,7 @@ def captions(
     totals = _totals(shown, (name, member), len(frames), going)
     lines = []
     for index, (accuracy, total) in enumerate(zip(accuracies, totals, strict=True)):
-        line = f"**{percent(float(accuracy))}** of new points right · {total}"
+        line = f"Test accuracy **{percent(float(accuracy))}** · {total}"
         if filled is not None and not np.isnan(filled[index]):
             line += f" · the sheet covers {percent(float(filled[index]))} of its triangle"
         if gaussian is not None and (unknown := float(np.isnan(gaussian[index]).mean())):

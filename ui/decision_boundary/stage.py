@@ -33,7 +33,7 @@ from ui.decision_boundary.frames import (
     gaussian_of,
     variants_of,
 )
-from ui.decision_boundary.names import page_text
+from ui.decision_boundary.names import TITLES, page_text
 from ui.decision_boundary.request import BoundaryView
 from ui.decision_boundary.training import JOB, STOPPED, MeasurementRequest
 from ui.decision_boundary.words import ends_text
@@ -135,7 +135,7 @@ def draw_frames(
             frame_words.captions(shown, n, member, going, hatched.get(s), frames.filled[s])
             for s, n in variants.items()
         ]
-        + [[page_text("curves")]],
+        + [[page_text("curves", **{side: TITLES[name] for side, name in variants.items()})]],
         readouts=((), (), ()),
         readings=_readings(serial(run), run),
         frame=0 if _rewound(run, member) else len(steps) - 1,

@@ -43,11 +43,11 @@ class MeasurementRequest:
         chosen = self.chosen(run)
         if chosen == "picked":
             return run.task.seeds.index(int(self.picked))
-        left, right = (run.variants[name].ensemble for name in run.setting.compared)
         if (whose := WHO[chosen]) is None:
-            return comparison.typical_member(left, right)
+            return comparison.typical_member(run)
         side, which = whose
-        return comparison.shown_member(left if side == "left" else right, which)
+        name = run.setting.compared[("left", "right").index(side)]
+        return comparison.shown_member(run.variants[name].ensemble, which)
 
     def chosen(self, run: TrainedRun) -> str:
         """Return by which of `WHO` it is shown; "picked" for a seed of the run that was picked."""

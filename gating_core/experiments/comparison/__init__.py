@@ -6,6 +6,7 @@ from gating_core.experiments.comparison.frames import (
     FRAME_GRID,
     SEED_CHOICES,
     ClassifierFrames,
+    Cut,
     DrawnData,
     cut_of,
     drawn_data,
@@ -18,13 +19,14 @@ from gating_core.experiments.comparison.frames import (
     sure_and_right,
     training_data,
     training_frames,
-    typical_member,
 )
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
     PRESETS,
+    REFERENCES,
     load_measured,
     load_preset,
+    load_reference,
     load_surface,
     load_sweep,
 )
@@ -40,6 +42,7 @@ from gating_core.experiments.comparison.run_curvature import (
     along_cost,
     final_curvature,
     pending_measurements,
+    typical_member,
 )
 from gating_core.experiments.comparison.setting import (
     FIRST_COMPARISON,
@@ -69,6 +72,7 @@ __all__ = [
     "LIMITS",
     "MATCHED",
     "PRESETS",
+    "REFERENCES",
     "SEED_CHOICES",
     "STRENGTHS",
     "TOKENS_ONLY",
@@ -76,6 +80,7 @@ __all__ = [
     "ClassifierFrames",
     "CurvatureSummary",
     "Curvatures",
+    "Cut",
     "Divergence",
     "DrawnData",
     "Setting",
@@ -93,6 +98,7 @@ __all__ = [
     "layer_maps",
     "load_measured",
     "load_preset",
+    "load_reference",
     "load_surface",
     "load_sweep",
     "pending_measurements",

@@ -11,24 +11,43 @@ from gating_core.experiments.comparison.presets import (
     COMPARISONS,
     FOLDER,
     PRESETS,
+    REFERENCES,
     save_curvatures,
+    save_references,
     save_run,
     save_surface,
     save_sweep,
 )
 from gating_core.experiments.comparison.run import TrainedRun, train_setting
 from gating_core.experiments.comparison.run_curvature import measured
+from gating_core.experiments.comparison.setting import Setting
 from gating_core.experiments.comparison.sweep import sweep_strengths
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
 
 
+def trained(setting: Setting) -> TrainedRun:
+    """Train a setting to its end."""
+    *_, run = train_setting(setting)
+    assert isinstance(run, TrainedRun)
+    return run
+
+
+def make_references() -> None:
+    """Train `REFERENCES` and write their accuracies."""
+    runs = {
+        name: {task: trained(setting) for task, setting in settings.items()}
+        for name, settings in REFERENCES.items()
+    }
+    save_references(runs, FOLDER / "references.json")
+
+
 def main() -> None:
     torch.set_num_threads(1)  # models this small only wait for each other on more
     logging.basicConfig(level=logging.INFO, format="%(message)s")
+    make_references()
     for name, setting in {**PRESETS, **COMPARISONS}.items():
-        *_, run = train_setting(setting)
-        assert isinstance(run, TrainedRun)
+        run = trained(setting)
         path = FOLDER / f"{name}.safetensors"
         save_run(run, path)
         if name in COMPARISONS:

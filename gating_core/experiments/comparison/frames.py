@@ -28,7 +28,6 @@ MOST_FRAMES = 48  # so that all frames together stay below 8 MB
 FEWEST_FRAMES = 8
 FRAMES_COST = 2.5e8  # of `cost` times points and frames: about half a second
 SEED_CHOICES = ("best", "median", "worst")
-EQUAL_DECIMALS = 12  # to which accuracies are equal
 
 
 # --- Versions of a model --------------------------------------------------------------------------
@@ -148,19 +147,6 @@ def shown_member(ensemble: TrainedEnsemble, which: str) -> int:
     return int(order[rank])
 
 
-def typical_member(left: TrainedEnsemble, right: TrainedEnsemble) -> int:
-    """Select the member whose paired difference of test accuracies is nearest to the median.
-
-    Among equals, the one whose two accuracies are nearest to their medians. Test points are used,
-    so that the member shown is typical of them.
-    """
-    pair = np.stack([left.test_accuracy[-1], right.test_accuracy[-1]])
-    gaps = pair[1] - pair[0]
-    off = np.abs(gaps - np.median(gaps)).round(EQUAL_DECIMALS)
-    apart = np.abs(pair - np.median(pair, 1, keepdims=True)).sum(0).round(EQUAL_DECIMALS)
-    return int(np.lexsort((apart, off))[0])
-
-
 def drawn_frames(run: TrainedRun) -> np.ndarray:
     """(T,): indices of the frames that are drawn, evenly spread, with the first and the last.
 
@@ -238,10 +224,14 @@ def training_frames(run: TrainedRun, name: str, member: int) -> ClassifierFrames
 
 @dataclass(frozen=True)
 class Cut:
-    """The cut of a sheet by a plane: the number of closed loops and of open lines."""
+    """The cut of a sheet by a plane: the number of closed loops and of open lines.
+
+    ``bend`` is the largest distance of an open line from the chord between its ends, in the chart.
+    """
 
     loops: int
     lines: int
+    bend: float = 0.0
 
     @property
     def count(self) -> int:
@@ -260,8 +250,16 @@ class Cut:
 def cut_of(margin: np.ndarray, axis: np.ndarray) -> Cut:
     """Trace the cut of the classifier's plane through a sheet whose ``margin`` is (R, C)."""
     lines = contourpy.contour_generator(axis, axis, margin).lines(0.0)
-    closed = sum(bool((np.asarray(line)[0] == np.asarray(line)[-1]).all()) for line in lines)
-    return Cut(closed, len(lines) - closed)
+    lines = [np.asarray(line) for line in lines]
+    opened = [line for line in lines if (line[0] != line[-1]).any()]
+    bend = max(map(_sagitta, opened), default=0.0)
+    return Cut(len(lines) - len(opened), len(opened), bend)
+
+
+def _sagitta(line: np.ndarray) -> float:
+    """The largest distance of the points of an open line (M, 2) from the chord of its ends."""
+    chord, rest = line[-1] - line[0], line - line[0]
+    return float(np.abs(chord[0] * rest[:, 1] - chord[1] * rest[:, 0]).max() / np.hypot(*chord))
 
 
 def layer_maps(run: TrainedRun, name: str, member: int, frame: int = -1) -> dict[str, np.ndarray]:

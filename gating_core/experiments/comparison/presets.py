@@ -7,10 +7,14 @@ Beside each run stand its gate's sweep and the curvature of every strength (1.3 
 server just started shows it at once. All numbers are float64, except K along a run, which is
 float32 (it is only drawn). The metadata lists each text of a verdict once; verdicts hold indices
 into that list.
+
+``references.json`` holds test accuracies of other trainings of the same tasks, which sentences
+compare with: those of *Decision boundary*, with fixed values and with values from tokens.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -42,6 +46,30 @@ FOLDER = ASSETS / "presets"
 PRESETS = {task: replace(FIRST_SETTING, task=task) for task in ("circle", "xor", "moons", "linear")}
 INTEGRAL_PARTS = tuple(each.name for each in fields(Integral))
 COMPARISONS = {"comparison": FIRST_COMPARISON}  # with shipped curvature along the run, no sweep
+# Of the same tasks in other trainings: by name, the task's setting there.
+REFERENCES = {
+    name: {task: replace(FIRST_COMPARISON, task=task, source=source) for task in PRESETS}
+    for name, source in {"boundary": "memory", "tokens": "tokens"}.items()
+}
+
+
+def save_references(runs: dict[str, dict[str, TrainedRun]], path: Path) -> None:
+    """Write the final test accuracies of ``runs``, by name and task, as JSON."""
+    rows = {
+        name: {
+            task: [x.ensemble.test_accuracy[-1].tolist() for x in run.variants.values()]
+            for task, run in runs_of_name.items()
+        }
+        for name, runs_of_name in runs.items()
+    }
+    path.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def load_reference(name: str, task: str) -> np.ndarray:
+    """(2, S): test accuracies without and with a gate of the run `REFERENCES` [name][task]."""
+    check_choice("reference", name, REFERENCES)
+    check_choice("task", task, PRESETS)
+    return np.array(json.loads((FOLDER / "references.json").read_text())[name][task])
 
 
 def save_run(run: TrainedRun, path: Path) -> None:

@@ -7,29 +7,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import dataclass, field, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 
-from gating_core.attention.stack import Attention
+from gating_core.attention.stack import Attention, restore
 from gating_core.experiments.budget import PART_COST, affordable_steps, cost
 from gating_core.experiments.comparison.frames import (
     FRAME_GRID,
     drawn_frames,
     steps_model,
     strengths_model,
-    typical_member,
 )
 from gating_core.experiments.comparison.run import TrainedRun
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import Grid, square_grid
 from gating_core.geometry.integrals import Integral, unseen_curvature
-from gating_core.geometry.surface import surface_result
+from gating_core.geometry.surface import measure_surface, surface_result
 from gating_core.geometry.verdict import Verdict
 from gating_core.jets.second_order import SecondOrderJet, jet_by_parts
 from gating_core.pauses import drained
+from gating_core.training.trained import TrainedEnsemble
 
 FINAL_GRID = 61  # points along each side
+TYPICAL_GRID = 21  # points along each side: enough to rank totals
+TYPICAL_COST = 1e7  # of `cost` times points: half a second
+EQUAL_DECIMALS = 12  # to which accuracies are equal
+_typical: WeakKeyDictionary[TrainedRun, int] = WeakKeyDictionary()
 Key = tuple[str, int]  # variant, member
 Measure = Callable[[TrainedRun, str, int], Generator[None, None, "CurvatureSummary"]]
 
@@ -50,6 +55,51 @@ class CurvatureSummary:
     verdicts: tuple[Verdict, ...]
     known: np.ndarray | None = None
     at_end: bool = False
+
+
+# --- The typical seed -----------------------------------------------------------------------------
+
+
+def nearest_to_medians(quantities: np.ndarray) -> int:
+    """Select the member whose ranks in ``quantities`` (Q, S) are nearest to the middle.
+
+    A member's distance from the median of a quantity is the share of members below it less that of
+    members above it. The largest of its distances counts, and their sum among equals.
+    """
+    values = np.round(quantities, EQUAL_DECIMALS)
+    below = (values[:, :, None] > values[:, None]).sum(-1)
+    above = (values[:, :, None] < values[:, None]).sum(-1)
+    away = np.abs(below - above)
+    return int(np.lexsort((away.sum(0), away.max(0)))[0])
+
+
+def typical_member(run: TrainedRun) -> int:
+    """Select the member of ``run`` that is nearest to all medians, by `nearest_to_medians`.
+
+    The quantities are those of the compared variants after the last step: both test accuracies,
+    their difference, and both total curvatures, which are sampled coarsely; accuracies alone where
+    that would take long. Test points are used, so that the member is typical of them.
+    """
+    if run not in _typical:
+        pair = [run.variants[name].ensemble for name in run.setting.compared]
+        accuracies = np.stack([ensemble.test_accuracy[-1] for ensemble in pair])
+        quantities = np.concatenate([accuracies, np.diff(accuracies, axis=0)])
+        if TYPICAL_GRID**2 * sum(len(x.seeds) * cost(x.config) for x in pair) <= TYPICAL_COST:
+            totals = np.stack([_rough_totals(ensemble) for ensemble in pair])
+            quantities = np.concatenate([quantities, totals])
+        _typical[run] = nearest_to_medians(quantities)
+    return _typical[run]
+
+
+def _rough_totals(ensemble: TrainedEnsemble) -> np.ndarray:
+    """(S,): total absolute curvatures on a coarse grid; 0 where weights are not finite."""
+    if not all(np.isfinite(x).all() for x in ensemble.state.values()):
+        return np.zeros(len(ensemble.seeds))
+    model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
+    return np.nan_to_num(measure_surface(model, square_grid(TYPICAL_GRID), bound="estimate").total)
+
+
+# --- Measurements ---------------------------------------------------------------------------------
 
 
 def pending_measurements(
@@ -133,8 +183,7 @@ def measured(run: TrainedRun) -> Curvatures:
     K itself is stored for the typical seed only, to save space.
     """
     curvatures = Curvatures()
-    pair = [run.variants[name].ensemble for name in run.setting.compared]
-    typical = typical_member(pair[0], pair[1])
+    typical = typical_member(run)
     for measure, name, member in pending_measurements(run, run.setting.compared, typical):
         summary = drained(measure(run, name, member))
         if measure is final_curvature:

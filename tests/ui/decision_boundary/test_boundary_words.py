@@ -118,7 +118,7 @@ def test_totals_along_a_run_stand_over_their_frames():
         total = "9.0 ± 0.2" if frame == count - 1 else f"{frame + 2}.0 ± 0.1"
         total = f"at least {total}" if frame == 1 else total
         assert line == (
-            f"**{percent(accuracy[frame])}** of new points right · total curvature **{total}**"
+            f"Test accuracy **{percent(accuracy[frame])}** · total curvature **{total}**"
             " · the sheet covers 2\u00a0% of its triangle"
         )
     ends = words.ends_text({"ungated": None, "sigmoid": shown.final["sigmoid", 0]})
@@ -192,8 +192,8 @@ def test_a_sentence_for_every_frame_says_what_the_seeds_say(monkeypatch):
 
 def test_which_seed_is_shown_and_why_is_said():
     assert frame_words.shown_text(run_of(SMALL), 1, TYPICAL) == (
-        "Seed 1 is shown. Its difference on new points is the typical one (the median of all"
-        " seeds)."
+        "Seed 1 is shown. It is nearest to the medians over seeds of test accuracies and total"
+        " curvatures."
     )
     texts = {frame_words.shown_text(run_of(SMALL), 1, chosen) for chosen in (*WHO, "picked")}
     assert len(texts) == len(WHO) + 1

@@ -58,7 +58,7 @@ def test_a_first_run_is_trained_measured_and_shown(nothing_known):
     ]
     assert len(header["columns"][0]["captions"]) == len(run.frames)
     assert arrays["left_x"].shape == (len(run.frames), GRID, GRID)
-    assert "2 seeds cannot show a difference" in header["readings"][-1]
+    assert "**No significant difference** between" in header["readings"][-1]
     assert totals(app)[0] == "total curvature **0**: flat"
     assert list(table_of(app)["Parameters"]) == ["47", "59"]
 

@@ -7,8 +7,6 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.special import softmax
 
 from gating_core.attention.stack import restore
@@ -193,32 +191,6 @@ def test_best_median_worst(accuracy, loss, best, median, worst):
         worst,
     ]
     assert ensemble.best == best
-
-
-def of_tests(*test_accuracy):
-    ensemble = of_accuracies(test_accuracy, np.zeros(len(test_accuracy)))
-    return replace(ensemble, test_accuracy=np.array([test_accuracy]))
-
-
-@pytest.mark.parametrize(
-    ("left", "right", "typical"),
-    [
-        ((0.5, 0.6, 0.9), (0.9, 0.8, 0.9), 1),  # differences 0.4, 0.2, 0
-        ((0.92, 1.0, 0.99), (1.0, 1.0, 0.99), 1),  # of two without a difference, the middling one
-        ((0.7, 0.6, 0.8, 0.1), (0.8, 0.8, 0.8, 0.9), 0),  # 0.1, 0.2, 0, 0.8: half way between two
-        ((0.3,), (0.9,), 0),
-    ],
-)
-def test_the_typical_member_has_the_median_difference(left, right, typical):
-    assert film.typical_member(of_tests(*left), of_tests(*right)) == typical
-
-
-@given(st.lists(st.tuples(st.integers(0, 768), st.integers(0, 768)), min_size=1, max_size=33))
-def test_no_member_is_nearer_to_the_median_difference(pairs):
-    left, right = np.array(pairs).T / 768
-    found = film.typical_member(of_tests(*left), of_tests(*right))
-    away = np.abs(right - left - np.median(right - left))
-    assert away[found] <= away.min() + 1e-9
 
 
 def test_nobody_looks_at_the_test_points(circle):

@@ -6,18 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gating_core.experiments.comparison.frames import (
-    frame_accuracies,
-    strengths_model,
-    typical_member,
-)
+from gating_core.experiments.comparison.frames import frame_accuracies, strengths_model
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
     FOLDER,
     PRESETS,
+    REFERENCES,
     load_curvatures,
     load_measured,
     load_preset,
+    load_reference,
     load_run,
     save_curvatures,
     save_run,
@@ -27,6 +25,7 @@ from gating_core.experiments.comparison.run_curvature import (
     curvature_along,
     final_curvature,
     measured,
+    typical_member,
 )
 from gating_core.experiments.comparison.setting import FIRST_SETTING, Setting
 from gating_core.geometry.grid import square_grid
@@ -91,7 +90,7 @@ def test_what_is_shipped_of_a_run_is_what_is_measured_of_it(name):
     """All seeds along the run, and K and the refined end of the one that the page opens with."""
     run, shipped = load_preset(name), load_measured(name)
     pair = run.setting.compared
-    typical = typical_member(*(run.variants[variant].ensemble for variant in pair))
+    typical = typical_member(run)
     seeds = range(len(run.task.seeds))
     assert set(shipped.along) == {(variant, member) for variant in pair for member in seeds}
     assert set(shipped.final) == {(variant, typical) for variant in pair}
@@ -109,6 +108,17 @@ def test_what_is_shipped_of_a_run_is_what_is_measured_of_it(name):
         assert shipped.final[variant, typical].known is None
 
 
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_the_typical_seed_is_within_the_band_of_every_curve(name):
+    run, shipped = load_preset(name), load_measured(name)
+    typical = typical_member(run)
+    for variant in run.setting.compared:
+        totals = [float(shipped.along[variant, n].total.value[-1]) for n in range(16)]
+        for values in (totals, run.variants[variant].ensemble.test_accuracy[-1]):
+            low, high = np.quantile(values, [0.1, 0.9])
+            assert low <= values[typical] <= high
+
+
 def assert_same(shipped, found):
     """Numbers that a page shows agree to far more figures than it shows."""
     assert (shipped.variant, shipped.member) == (found.variant, found.member)
@@ -122,6 +132,17 @@ def assert_same(shipped, found):
         assert (own.word, own.bound_kind, own.proof) == (other.word, other.bound_kind, other.proof)
         assert own.curved == pytest.approx(other.curved, rel=1e-6)
         assert own.undecided == pytest.approx(other.undecided, rel=1e-6, abs=1e-9)
+
+
+def test_the_references_are_the_final_accuracies_of_their_settings():
+    run = load_preset("comparison")
+    circle = [x.ensemble.test_accuracy[-1] for x in run.variants.values()]
+    np.testing.assert_array_equal(load_reference("boundary", "circle"), circle)
+    *_, run = train_setting(REFERENCES["tokens"]["circle"])
+    tokens = [x.ensemble.test_accuracy[-1] for x in run.variants.values()]
+    np.testing.assert_allclose(load_reference("tokens", "circle"), tokens, atol=0.01)
+    with pytest.raises(ValueError, match="reference"):
+        load_reference("nowhere", "circle")
 
 
 def test_what_is_shipped_is_small():

@@ -15,6 +15,7 @@ from gating_core.experiments.comparison.run_curvature import (
     CurvatureSummary,
     curvature_along,
     final_curvature,
+    nearest_to_medians,
     pending_measurements,
 )
 from gating_core.geometry.adaptive import adaptive_integrals
@@ -26,6 +27,19 @@ from gating_core.geometry.verdict import CURVED, FLAT
 from gating_core.jets.second_order import second_order_jet
 from gating_core.pauses import drained
 from tests.core.experiments.comparison.runs import SMALL, run_of
+
+
+@pytest.mark.parametrize(
+    ("quantities", "member"),
+    [
+        ([[0.5, 0.9, 0.7]], 2),
+        ([[1, 2, 3, 4, 5], [5, 3, 1, 2, 4]], 1),  # the median of one is the least of the other
+        ([[1, 2, 3, 4, 5], [0, 0, 0, 0, 0]], 2),  # what is equal for all says nothing
+        ([[7.0]], 0),
+    ],
+)
+def test_the_typical_member_is_far_from_no_median(quantities, member):
+    assert nearest_to_medians(np.array(quantities)) == member
 
 
 def measured(run, first=0, **known):
