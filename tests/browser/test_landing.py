@@ -194,7 +194,7 @@ def test_surface_sentence_and_numbers_follow_the_slider_while_it_is_dragged(wide
         assert strength_of(wide.url) == 1  # Python has not heard of it
         assert "gate at λ = 0.50" in wide.locator(".gc-reading").inner_text() != full
         assert (
-            "of new points right · total curvature"
+            "classifier refitted · total curvature"
             in wide.locator(".gc-caption").nth(1).inner_text()
         )
     finally:
@@ -252,6 +252,51 @@ def test_edge_on_a_flat_sheet_is_a_line_and_a_second_click_brings_the_view_back(
     settle(wide)
     assert height_of_the_flat_sheet(wide) > 0.3
     assert wide.evaluate(TURNED, before)  # that had been turned by hand: this is home again
+
+
+def test_a_surface_that_is_turned_stays_whole(wide):
+    """By keys once around and up, and by hand."""
+    wide.locator(".gc-scene").first.focus()
+    for _ in range(3):
+        for key, count in (("ArrowRight", 5), ("ArrowUp", 2)):
+            for _ in range(count):
+                wide.keyboard.press(key)
+            settle(wide)
+            assert all(-1 < low < high < 1 for scene in extents(wide) for low, high in scene)
+    box = wide.locator(".gc-scene").nth(1).bounding_box()
+    wide.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
+    wide.mouse.down()
+    wide.mouse.move(box["x"] + box["width"] / 2 + 120, box["y"] + 90, steps=4)
+    wide.mouse.up()
+    settle(wide)
+    assert all(-1 < low < high < 1 for scene in extents(wide) for low, high in scene)
+    wide.locator(".gc-scene").first.press("Home")
+    settle(wide)
+    assert_nothing_is_cropped(wide)
+
+
+NO_WEBGL = """(() => {
+  const { getContext } = HTMLCanvasElement.prototype;
+  HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
+    return /webgl/.test(kind) ? null : getContext.call(this, kind, ...rest);
+  };
+})()"""
+
+
+def test_without_webgl_one_sentence_says_so_and_maps_are_there(browser, served, watch):
+    with open_page(browser, watch, viewport={"width": 1400, "height": 900}) as page:
+        page.add_init_script(NO_WEBGL)
+        page.goto(served.url)
+        await_view(page)
+        assert page.locator(".gc-blind").count() == 2
+        assert page.locator(".gc-blind").first.inner_text().startswith("This browser draws no 3-D")
+        assert page.locator(".gc-error").inner_text() == ""
+        assert "WebGL is not supported" not in page.locator(".gc-view").inner_text()
+        before = page.locator(".gc-reading").inner_text()
+        page.locator(SLIDER).press("Home")
+        page.wait_for_selector(".gc-view[data-frame='0']")
+        assert page.locator(".gc-reading").inner_text() != before
+        assert page.locator(".gc-plane svg").count()
 
 
 @pytest.mark.parametrize("size", [(1366, 768), (1400, 900)], ids=str)

@@ -11,6 +11,8 @@ const SCENES = (window.__gcSceneOf ??= {}); // the scene of each camera
 const TURNED = (window.__gcTurned ??= new Set()); // views that the visitor has turned
 
 const FIELD = Math.PI / 4; // radians: the vertical field of Plotly's cameras
+const EDGE = 14; // pixels around what must be seen: room for half a label
+const [AWAY, MOST_AWAY] = [1.03, 40]; // factor and number of steps away from a scene
 const ROOM = 0.9; // share of half the panel, for the scene
 const NOTES_ROOM = 28; // pixels at each edge at least, with words at the corners of the scene
 const AXES_ROOM = 0.62; // with numbers and titles along the axes
@@ -100,13 +102,16 @@ function fitBoxes({ header, frame }) {
 }
 
 // The position of a point in the picture: pixels to the right of its middle and down.
-function inPicture(point, panel, camera, div) {
+const inPicture = (point, panel, camera, div) => ofUnits(inUnits(point, panel), camera, div);
+
+// The same of a point in the units of cameras.
+function ofUnits(point, camera, div) {
   const centre = vector(camera.center);
   const from = (a, b) => a.map((x, i) => x - b[i]);
   const view = from(vector(camera.eye), centre);
   const towards = unit(view);
   const right = unit(cross(vector(camera.up), towards));
-  const place = from(inUnits(point, panel), centre);
+  const place = from(point, centre);
   const scale = div.clientHeight / 2 / Math.tan(FIELD / 2) / (Math.hypot(...view) - dot(place, towards));
   return [scale * dot(place, right), -scale * dot(place, cross(towards, right))];
 }
@@ -138,8 +143,37 @@ function fitted(state, camera, level = null, column = null) {
   const [[across, farX], [middle, farY]] = [spread(0), spread(1)];
   const up = level ? dot(inUnits(level, panels[0].panel), over) / tall : middle;
   const far = Math.max(farX, farY + Math.abs(up - middle));
-  const centre = [0, 1, 2].map(i => across * wide * right[i] + up * tall * over[i]);
-  return { eye: place(centre.map((x, i) => x + far * towards[i])), up: camera.up, center: place(centre) };
+  const depths = seen.map(p => p[2]); // it turns about the middle of what is seen
+  const deep = (Math.min(...depths) + Math.max(...depths)) / 2;
+  const centre = [0, 1, 2].map(i => across * wide * right[i] + up * tall * over[i] + deep * towards[i]);
+  return { eye: place(centre.map((x, i) => x + (far - deep) * towards[i])), up: camera.up, center: place(centre) };
+}
+
+// Whether all that must be seen is within every scene.
+const isWhole = (state, camera) => state.plots.every(({ div, c, p }) => {
+  const panel = state.header.columns[c].panels[p];
+  return panel.kind !== 'scene' || !div.clientHeight || mustBeSeen(panel).every(point => {
+    const pixels = ofUnits(point, camera, div);
+    return [div.clientWidth, div.clientHeight].every((size, i) => Math.abs(pixels[i]) < size / 2 - EDGE);
+  });
+});
+
+const distance = ({ eye, center }) => Math.hypot(...vector(eye).map((x, i) => x - vector(center)[i]));
+
+const scaled = (camera, factor) => ({ ...camera, eye: place(vector(camera.eye).map((x, i) => {
+  const centre = vector(camera.center)[i];
+  return centre + (x - centre) * factor;
+})) });
+
+// A turned camera, as far away as needed for all that was seen `before`; a zoom or a shift stays.
+function keepWhole(state, before, camera) {
+  const moved = Math.abs(distance(camera) / distance(before) - 1) > SAME * 1e3
+    || vector(camera.center).some((x, i) => Math.abs(x - vector(before.center)[i]) > SAME * 1e3);
+  if (moved || !isWhole(state, before)) return camera;
+  const least = distance(fitted(state, state.header.camera)) / distance(camera);
+  let result = scaled(camera, Math.min(least, 1));
+  for (let tries = 0; tries < MOST_AWAY && !isWhole(state, result); tries += 1) result = scaled(result, AWAY);
+  return result;
 }
 
 // Fits again after a change of size, unless the visitor has turned the view.
@@ -189,8 +223,9 @@ function turned(root, state, key, panel) {
     const above = Math.asin(z / Math.hypot(x, y, z)) + (turn?.[1] ?? 0);
     const up = Math.max(-STEEPEST, Math.min(STEEPEST, above));
     const eye = [Math.cos(up) * Math.cos(around), Math.cos(up) * Math.sin(around), Math.sin(up)];
+    const before = state.camera(panel);
     camera.eye = place(eye.map((part, i) => centre[i] + far * part));
-    setCamera(state, camera);
+    setCamera(state, keepWhole(state, before, camera));
   } else {
     return false;
   }

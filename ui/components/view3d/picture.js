@@ -3,7 +3,6 @@
 const LIFT = 0.02; // of the way to the viewer
 const GRID_SHARE = 0.16; // of the text colour in the axes' grid lines
 const MARKER = { size: 7, color: '#c026d3', line: { color: '#ffffff', width: 2 } };
-const PLACES = 9; // of coordinates: a grid's middle is 1e-17 off, which nobody wants to read
 const TICK_PIXELS = 36; // along an axis, for one number
 // Around planes: beside a surface only three numbers stand along each axis.
 const MARGIN = { l: 48, r: 10, t: 12, b: 40 };
@@ -65,7 +64,7 @@ function readOut(root, state) {
   root.querySelectorAll('.gc-readout').forEach((node, c) => {
     const { readout } = state.header.columns[c];
     if (!spot || !readout.length) { node.textContent = ''; return; }
-    const place = ['x', 'y'].map(axis => readable(Number(at(state.arrays.axis, 0, spot, axis).toFixed(PLACES))));
+    const place = ['x', 'y'].map(axis => readable(at(state.arrays.axis, 0, spot, axis)));
     const parts = readout.map(({ label, arrays }) => said(label, read(arrays)));
     node.textContent = `At (${place.join(', ')}): ${parts.join(' · ')}`;
   });
@@ -136,6 +135,18 @@ function hasNewSize(div) {
   return changed;
 }
 
+const NO_WEBGL = 'This browser draws no 3-D pictures, because WebGL is off. Maps and numbers are complete.';
+
+// Asked only where a scene has failed: it would take a context from the pictures.
+const hasWebGL = () => ['webgl2', 'webgl'].some(kind => document.createElement('canvas').getContext(kind));
+
+// Writes one sentence in place of a scene.
+function sayWhy({ Plotly }, plot) {
+  plot.blind = true;
+  Plotly.purge(plot.div);
+  plot.div.replaceChildren(element('p', 'gc-blind', NO_WEBGL));
+}
+
 async function draw(root, state, isDrawn) {
   const { header, arrays, frame, Plotly } = state;
   const ink = getComputedStyle(root).getPropertyValue('--st-text-color').trim();
@@ -144,18 +155,22 @@ async function draw(root, state, isDrawn) {
   readOut(root, state);
   await Promise.all(state.plots.map(plot => {
     const panel = header.columns[plot.c].panels[plot.p];
-    if (!isDrawn(panel)) return null;
+    if (!isDrawn(panel) || plot.blind) return null;
     const spot = { ...marker(panel, state), mode: 'markers', hoverinfo: 'skip',
       type: panel.kind === 'scene' ? 'scatter3d' : 'scatter',
       marker: panel.kind === 'scene' ? MARKER : { ...MARKER, size: 13 } };
     const traces = fill(panel.traces, arrays, frame).map(trace => inked(trace, ink));
-    return Plotly.react(plot.div, linked(panel) ? [...traces, spot] : traces,
-      layoutOf(root, panel, state, plot.div), { displayModeBar: false }).then(div => {
+    return Promise.resolve().then(() => Plotly.react(plot.div, linked(panel) ? [...traces, spot] : traces,
+      layoutOf(root, panel, state, plot.div), { displayModeBar: false })).then(div => {
       // Its panel may have gone meanwhile: it must not keep a WebGL context.
       if (!root.isConnected || !state.plots.includes(plot)) { Plotly.purge(div); return; }
       seeThrough(div);
       putUnder(div);
       ignoreGone(div);
+      if (panel.kind === 'scene' && !div._fullLayout.scene?._scene?.glplot) throw new Error('there is no scene');
+    }).catch(error => {
+      if (panel.kind !== 'scene' || hasWebGL()) throw error;
+      sayWhy(state, plot);
     });
   }));
   state.draws += 1;

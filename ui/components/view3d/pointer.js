@@ -9,7 +9,9 @@ const AFTER_RELEASE_MS = 120; // by then the camera has been read
 // given, not in the current one: the next marker would turn the scene back.
 function keepTurn(state, div) {
   const now = cameraNow(div);
-  if (now && !near(now, div.layout.scene.camera)) setCamera(state, now);
+  if (!now) return;
+  const whole = state.before ? keepWhole(state, state.before, now) : now;
+  if (!near(whole, div.layout.scene.camera)) setCamera(state, whole);
 }
 
 // Moves the markers once at a time; of several requests the last counts.
@@ -51,6 +53,7 @@ function pointer(root, state) {
     },
     hold: div => {
       state.held = true;
+      state.before = state.camera(panelOf(state, div));
       clearTimeout(release);
       afterRelease(() => letGo(div));
     },

@@ -181,6 +181,7 @@ function listen(root, state) {
   const hand = pointer(root, state);
   state.plots.forEach(plot => {
     const { div, c, p } = plot;
+    if (plot.blind) return;
     letScroll(div);
     state.sizes.observe(div);
     if (!div.classList.contains('gc-scene')) {
