@@ -148,7 +148,7 @@ def _rounded(number: Decimal, exponent: int, how: str) -> Decimal:
 
 
 def _figures(number: Decimal, count: int) -> Decimal:
-    return _rounded(number, _exponent(number, count), ROUND_HALF_EVEN) if number else number
+    return _rounded(number, _exponent(number, count), ROUND_HALF_EVEN) if number else Decimal(0)
 
 
 def _text(number: Decimal, long: bool = False) -> str:
@@ -346,12 +346,20 @@ def _effect_text(difference: MeanInterval, name: str) -> str:
     return f"**{name[:1].upper()}{name[1:]} {verb} by {by}**"
 
 
+def gain_text(difference: MeanInterval) -> str:
+    """Say what a paired difference of accuracies gains: the verb and the points, or nothing."""
+    tenths, width = _tenths(difference)
+    if abs(tenths) <= width:
+        return "has no significant effect"
+    return f"{'gains' if tenths > 0 else 'costs'} {abs(tenths) / 10:.1f} ± {width / 10:.1f} points"
+
+
 def paired_text(difference: MeanInterval, count: int, name: str) -> str:
     """Say in a few words what the paired difference over ``count`` seeds says of ``name``."""
     if effect := _effect_text(difference, name):
         return f"{effect}, paired over {count} seeds"
     points = points_text(difference)
-    return f"**{count} seeds cannot show a difference**: {points} points, paired"
+    return f"**No significant difference** ({count} seeds): {points} points, paired"
 
 
 def difference_text(difference: MeanInterval, count: int, name: str, against: str) -> str:
@@ -363,6 +371,6 @@ def difference_text(difference: MeanInterval, count: int, name: str, against: st
     if effect := _effect_text(difference, name):
         return f"{effect}, against {against}: mean of {count} seeds, 95 % interval, paired by seed."
     return (
-        f"**{count} seeds cannot show a difference** between {name} and {against}:"
+        f"**No significant difference** between {name} and {against} ({count} seeds):"
         f" {points_text(difference)} points, paired by seed."
     )

@@ -12,6 +12,7 @@ from gating_core.experiments.comparison import (
     STRENGTHS,
     Setting,
     first_setting,
+    load_reference,
 )
 from ui.common.control_table import Controls, table
 from ui.common.controls import Choice, Fold, Number
@@ -20,19 +21,20 @@ from ui.common.lessons import section
 from ui.common.link_check import forget
 from ui.common.link_controls import GridPoint
 from ui.landing.picture import COLOURINGS
+from ui.landing.words import tokens_text
 from ui.limits import LANDING_LAYERS
 from ui.proved.section import PROOF
 
-FRONT_WIDTHS = (4, 4, 3, 4)
+FRONT_WIDTHS = (4, 4, 3, 6)
 FULL = STRENGTHS[-1]
 # Few, for a first look.
 OFFERED_TASKS = ("circle", "xor", "moons", "linear")
 OFFERED_GATES = ("sigmoid", "headwise")
-LEFT_MODELS = {"gate taken out": "same", "trained without": "own"}
+LEFT_MODELS = {"gate ablated": "same", "trained without": "own"}
 
 LANDING: Controls = table(
     Choice("task", "Task", words=OFFERED_TASKS),
-    Choice("beside", "Left model", words=LEFT_MODELS, default="same",
+    Choice("beside", "Compare with", words=LEFT_MODELS, default="same",
         help=section("landing", "beside")),
     Choice("colour", "Colour by", words=COLOURINGS, default=COLOURINGS[0]),
     Choice("depth", "Layers", words={str(depth): depth for depth in LANDING_LAYERS}),
@@ -55,8 +57,8 @@ def front_controls() -> tuple[str, str, str]:
         for name, column in zip(("task", "beside", "colour"), columns, strict=True)
     )
     last.page_link(
-        "pages/2_Decision_boundary.py", label="Break it: let the values move",
-        icon=":material/arrow_forward:", query_params={"from": "tokens"},
+        "pages/2_Decision_boundary.py", label=tokens_text(load_reference("tokens", task)),
+        icon=":material/arrow_forward:", query_params={"from": "tokens", "data": task},
         help=section("landing", "break_it"),
     )  # fmt: skip
     return task, left, colouring

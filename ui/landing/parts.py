@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from gating_core.experiments.comparison import PRESETS, STRENGTHS, Setting, strengths_model
+from gating_core.experiments.comparison import (
+    PRESETS,
+    STRENGTHS,
+    Setting,
+    load_reference,
+    strengths_model,
+)
 from ui.common import words as common
 from ui.common.lessons import section
 from ui.common.parts import figures
@@ -30,7 +36,7 @@ COLOURS = dict(zip(MODEL_NAMES, palette.SIDE_COLOURS.values(), strict=True))
 def draw_pair(result: LandingResult) -> None:
     """Draw both surfaces beside their input planes, with the slider and what it says."""
     request, pair, setting = result.request, result.pair, result.run.setting
-    lines = words.fair_lines(request.left, *result.accuracies, setting.seed_count)
+    lines = words.fair_lines(setting, *result.accuracies)
     sweeps = None, result.sweep
     if not pair.seen:
         _draw_unseen(setting)
@@ -38,7 +44,7 @@ def draw_pair(result: LandingResult) -> None:
     view3d(
         result.view,
         key=VIEW_KEY,
-        headings=(words.LEFT[request.left], "With its gate"),
+        headings=(words.LEFT[request.left], "With a gate"),
         captions=[
             words.captions(model, sweep, pair.seen, line)
             for (_, model, _), sweep, line in zip(result.models, sweeps, lines, strict=True)
@@ -87,14 +93,16 @@ def draw_seeds(result: LandingResult) -> None:
     setting, pair = result.run.setting, result.pair
     text, dots = st.columns([3, 2], vertical_alignment="center")
     count = setting.seed_count
-    text.caption(
-        section("landing", "chosen", seed=pair.right.seed, better=(count + 1) // 2, count=count)
+    chosen = section(
+        "landing", "chosen", seed=pair.right.seed, better=(count + 1) // 2, count=count
     )
+    elsewhere = words.elsewhere_text(setting, load_reference("boundary", setting.task))
+    text.caption(f"{chosen} {elsewhere}")
     with dots:
         strip(
             key="seed_strip",
-            label="Accuracy on new points, one dot per seed, without and with a gate.",
-            title="% of new points right, one dot per seed",
+            label="Test accuracy, one dot per seed, without and with a gate.",
+            title="test accuracy, %, one dot per seed",
             accuracies={name: x.test_accuracy[-1] for name, x in result.ensembles.items()},
             colours=list(COLOURS.values()),
             seeds=setting.seeds,

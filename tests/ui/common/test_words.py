@@ -81,7 +81,7 @@ def test_an_accuracy_and_its_interval_stay_within_what_can_be(mean, half, text):
     [
         (0.176, 0.0371, "**The gate helps by 17.6 ± 3.8 points**, paired over 16 seeds"),
         (-0.031, 0.01, "**The gate hurts by 3.1 ± 1.0 points**, paired over 16 seeds"),
-        (0.012, 0.0179, "**16 seeds cannot show a difference**: 1.2 ± 1.8 points, paired"),
+        (0.012, 0.0179, "**No significant difference** (16 seeds): 1.2 ± 1.8 points, paired"),
     ],
 )
 def test_a_paired_difference_says_that_it_is_paired(mean, half, text):
@@ -310,15 +310,15 @@ def test_one_verdict_for_sentence_point_and_shares():
     [
         (0.19, 0.03, "**Tanh gate helps by 19.0 ± 3.0 points**, against no gate"),
         (-0.05, 0.01, "**Tanh gate hurts by 5.0 ± 1.0 points**"),
-        (0.0404, 0.0396, "**16 seeds cannot show a difference**"),  # 4.0 ± 4.0
+        (0.0404, 0.0396, "**No significant difference**"),  # 4.0 ± 4.0
         (0.0412, 0.0396, "**Tanh gate helps by 4.1 ± 4.0 points**"),
-        (0.01, 0.02, "**16 seeds cannot show a difference** between tanh gate and no gate"),
+        (0.01, 0.02, "**No significant difference** between tanh gate and no gate (16 seeds)"),
         (
             -0.01,
             0.02,
-            "**16 seeds cannot show a difference** between tanh gate and no gate: −1.0",
+            "**No significant difference** between tanh gate and no gate (16 seeds): −1.0",
         ),
-        (0.0, 0.0, "**16 seeds cannot show a difference**"),
+        (0.0, 0.0, "**No significant difference**"),
     ],
 )
 def test_differences_are_read_with_their_interval(mean, half, start):

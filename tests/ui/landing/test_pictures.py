@@ -139,13 +139,15 @@ def test_frames_of_a_strength_share_the_weights_and_the_first_has_no_gate(pair):
 
 
 @pytest.mark.parametrize(
-    ("margin", "loops", "lines"),
-    [(lambda u, v: u * u + v * v - 0.5, 1, 0), (lambda u, v: u - 0.1, 0, 1),
-     (lambda u, v: u * u - 0.25, 0, 2), (lambda u, v: 1 + 0 * u, 0, 0)],
+    ("margin", "loops", "lines", "bend"),
+    [(lambda u, v: u * u + v * v - 0.5, 1, 0, 0), (lambda u, v: u - 0.3 * v - 0.1, 0, 1, 0),
+     (lambda u, v: u * u - 0.25, 0, 2, 0), (lambda u, v: 1 + 0 * u, 0, 0, 0),
+     (lambda u, v: v - u * u / 2, 0, 1, 0.5)],
 )  # fmt: skip
-def test_loops_and_open_lines_are_counted(margin, loops, lines):
+def test_loops_and_open_lines_are_counted_and_their_sagitta_is_measured(margin, loops, lines, bend):
     found = cut_of(margin(*np.meshgrid(AXIS, AXIS)), AXIS)
     assert (found.loops, found.lines) == (loops, lines)
+    assert found.bend == pytest.approx(bend, abs=1e-3)
 
 
 def test_the_last_frame_is_the_trained_model_and_the_first_has_no_gate(pair):
@@ -285,9 +287,10 @@ def test_a_caption_says_what_is_known_of_a_total(pair):
     nothing = np.zeros(0)
     sweep = StrengthSweep(0, nothing, nothing, total, np.array([True, False, True]))
     flat, waits, doubtful = captions(right, sweep, True, "a fair line")
-    assert flat.endswith("of new points right · total curvature **0**: flat\na fair line")
-    assert waits.endswith("· total curvature is being measured …\na fair line")
+    assert all(line.startswith("a fair line\nShown: ") for line in (flat, waits, doubtful))
+    assert flat.endswith("%, classifier refitted · total curvature **0**: flat")
+    assert waits.endswith("· total curvature is being measured …")
     assert " · total curvature **7 ± 3, only roughly known**, " in doubtful
-    assert doubtful.endswith("of it on 1\u00a0% of the area\na fair line")
+    assert doubtful.endswith("of it on 1\u00a0% of the area")
     unseen = captions(right, sweep, False, "a fair line")
     assert unseen == [re.sub(" · .*", "", line) for line in (flat, waits, doubtful)]
