@@ -23,6 +23,7 @@ SCRIPTS = {
         "view3d/payload.js",
         "view3d/parts.js",
         "view3d/picture.js",
+        "view3d/fitting.js",
         "view3d/camera.js",
         "view3d/edge.js",
         "view3d/notes.js",

@@ -179,9 +179,8 @@ function listen(root, state) {
     if (spots(state).length) mark(root, state); // they stand a little before the surface, as it is seen
   });
   const hand = pointer(root, state);
-  state.plots.forEach(plot => {
+  state.plots.filter(({ blind }) => !blind).forEach(plot => {
     const { div, c, p } = plot;
-    if (plot.blind) return;
     letScroll(div);
     state.sizes.observe(div);
     if (!div.classList.contains('gc-scene')) {
