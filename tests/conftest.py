@@ -22,12 +22,13 @@ from tests.served import Started, started
 PARTS_OF_PAGES = ("browser/test_draw.py", "browser/test_jobs.py", "browser/test_pad.py")
 SOME_PAGES = (
     "browser/test_decision_boundary.py", "browser/test_depth.py", "browser/test_gates.py",
-    "browser/test_at_work.py", "browser/test_efficient_attention.py", "browser/test_steering.py",
+    "browser/test_language_models.py", "browser/test_efficient_attention.py",
+    "browser/test_steering.py",
 )  # fmt: skip
 SERVED = ("load/test_isolation.py", "load/test_load.py", "test_faults.py", "test_security.py")
 SAME_WORKER = (
     "browser", SOME_PAGES, "ui/decision_boundary", PARTS_OF_PAGES, "ui/claims", SERVED,
-    "ui/manifold", "ui/landing", "ui/experts", "ui/at_work", "ui/steering", "ui/gates",
+    "ui/manifold", "ui/landing", "ui/experts", "ui/language_models", "ui/steering", "ui/gates",
     "ui/depth", "ui/common",
 )  # fmt: skip
 # Folders and files that take longest after these. Short files come last, so that all workers are

@@ -14,6 +14,7 @@ from gating_core.at_work.confidence import (
 )
 from gating_core.at_work.gates import SHUT, histogram, means_by_character, shut_shares
 from gating_core.at_work.measured import STRENGTHS, load_measured, measure
+from gating_core.at_work.overview import BASE, OverviewRow, overview
 from gating_core.at_work.rank import (
     effective_rank,
     gated_map_singular_values,
@@ -59,6 +60,7 @@ from gating_core.at_work.toy import (
 from gating_core.at_work.wiring import BEFORE, CORNERS, attention_gradients, link_costs
 
 __all__ = [
+    "BASE",
     "BEFORE",
     "BINS",
     "CORNERS",
@@ -68,6 +70,7 @@ __all__ = [
     "SERIES",
     "SHUT",
     "STRENGTHS",
+    "OverviewRow",
     "PairedDifference",
     "Reading",
     "Reliability",
@@ -101,6 +104,7 @@ __all__ = [
     "means_by_character",
     "measure",
     "output_singular_values",
+    "overview",
     "paired_difference",
     "prediction_entropies",
     "probabilities_after",

@@ -1,4 +1,4 @@
-"""Memory of the process that serves pages, while visitors of *At work* type the longest texts.
+"""Memory of the process that serves pages, while *Language models* reads the longest texts.
 
     python -m tests.benchmarks.typed_memory [TEXTS]
 
@@ -16,11 +16,11 @@ from psutil import Process
 from gating_core.language import CHARACTERS, SEEDS
 from tests.browser.serving import Served, serve
 from tests.load.session import Session
-from ui.at_work.controls import TABS
 from ui.common.language_models import GATES
 from ui.limits import READ_CHARACTERS
 
 GOAL_MB = 200
+TABS = ("Attention sinks", "Gate sparsity")  # they read the text
 LETTERS = CHARACTERS.replace("\n", "").replace(" ", "")
 TEXTS = 240  # more than what is cached
 
@@ -28,16 +28,16 @@ TEXTS = 240  # more than what is cached
 async def visit(app: Served, texts: int) -> None:
     """Print how much memory more there is than after a first look, now and then."""
     draw, server = random.Random(0), Process(app.pid)
-    async with Session(app.url, "At_work") as session:
+    async with Session(app.url, "Language_models") as session:
         await session.open()
     before = server.memory_info().rss
     for number in range(texts):
         text = "".join(draw.choices(LETTERS, k=READ_CHARACTERS))
-        link = {"tab_at_work": TABS[number % len(TABS)], "typed": text,
-                "gated_at": [*GATES][1 + number % (len(GATES) - 1)],
-                "trained_as": str(SEEDS[number // len(TABS) % len(SEEDS)])}  # fmt: skip
+        link = {"measure": TABS[number % len(TABS)], "lm_text": text,
+                "lm_gate": [*GATES][1 + number % (len(GATES) - 1)],
+                "lm_seed": str(SEEDS[number // len(TABS) % len(SEEDS)])}  # fmt: skip
         async with Session(
-            app.url, "At_work", {name: [value] for name, value in link.items()}
+            app.url, "Language_models", {name: [value] for name, value in link.items()}
         ) as s:
             await s.open()
         if (number + 1) % (texts // 6) == 0:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from ui.at_work.controls import AT_WORK
 from ui.claims.controls import CLAIMED
 from ui.common.control_table import Controls
 from ui.common.controls import Fold
@@ -75,12 +74,14 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
         ("gate_at=G3", "gate_at=G5&gate_per=head", "gate_at=no+gate",
          "channels=8&head_count=4&tokens=6"),
     ),
-    "At_work": Row(
-        AT_WORK,
-        ("", "specimen=a+toy", "tab_at_work=Rank", "tab_at_work=Sparse+gates",
-         "tab_at_work=Confidence", "tab_at_work=Wiring&gated_at=no+gate",
-         "tab_at_work=Write&dial=0.5"),
-        ("seen_head=2.3&tongue=Spanish&gated_at=G1%2C+per+head",),
+    "Language_models": Row(
+        {},
+        ("", "measure=Attention+sinks",
+         "measure=Attention+sinks&lm_sinks_of=Bigram%E2%80%93Backcopy+task",
+         "measure=Effective+rank", "measure=Gate+sparsity", "measure=Calibration",
+         "measure=Block+topology", "measure=Generate&lm_lambda=0.5"),
+        ("measure=Attention+sinks&lm_map_head=2.3&lm_language=Spanish&lm_gate=G1%2C+per+head",
+         "measure=Generate&lm_writer=no+gate"),
     ),
     "Efficient_attention": Row(
         drawing=("", "sample=Gaussian+scores", "sample=AR(1)+tokens", "method=KV-cache+eviction",

@@ -23,7 +23,7 @@ JOB_MS = 120_000  # until the page's job has ended
 PARTS = {  # what is taken; elsewhere the linked view's pictures
     "bend": ".gc-scene", "numbers": ".gc-columns", "depth": "[data-testid=stPlotlyChart]",
     "claims": "[data-testid=stPlotlyChart]", "experts": ".gc-tree-plot",
-    "at_work": "[data-testid=stPlotlyChart]", "efficient": ".st-key-chart_top_k_losses",
+    "language_models": "[data-testid=stPlotlyChart]", "efficient": ".st-key-chart_top_k_losses",
     "steering": "[data-testid=stPlotlyChart]", "limits": ".gc-scene",
     "proved": "[data-testid=stHorizontalBlock]:has(.st-key-proved_map_0)",
 }  # fmt: skip

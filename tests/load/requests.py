@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 from gating_core.experiments.comparison import FIRST_SETTING, STRENGTHS
 from gating_core.steering import BEGINNING
 from tests.load.session import Session, Wrong, nothing_wrong
-from ui.at_work.controls import SINKS, SPARSE
 from ui.claims.request import StudyRequest as ClaimRequest
 from ui.decision_boundary.controls import VIEW_KEY as BOUNDARY_VIEW
 from ui.decision_boundary.names import TITLES
@@ -232,16 +231,16 @@ class Experts(Request):
 
 
 @dataclass(frozen=True)
-class AtWork(Request):
+class LanguageModels(Request):
     text: str = ""  # empty: a verse
-    tab: str = SINKS
-    address: ClassVar[str] = "At_work"
+    tab: str = "Attention sinks"
+    address: ClassVar[str] = "Language_models"
 
     def parameters(self) -> dict[str, Any]:
-        return {"tab_at_work": self.tab, "typed": self.text or None}
+        return {"measure": self.tab, "lm_text": self.text or None}
 
     def shown_instead(self, session: Session) -> str:
-        if self.tab != SPARSE:
+        if self.tab != "Gate sparsity":
             return ""
         figures = [json.loads(node.message.spec) for node in session.page.all("plotly_chart")]
         signs = figures[0]["layout"]["xaxis"]["ticktext"]

@@ -19,7 +19,6 @@ from tests.load.requests import (
     DELTA,
     EVICTION,
     LINEAR,
-    AtWork,
     Boundary,
     Claims,
     Crossed,
@@ -28,6 +27,7 @@ from tests.load.requests import (
     Experts,
     Gates,
     Landing,
+    LanguageModels,
     Ledger,
     Manifold,
     Request,
@@ -37,7 +37,6 @@ from tests.load.requests import (
     is_stopped,
 )
 from tests.load.session import Session, Wrong
-from ui.at_work.controls import SINKS, SPARSE
 from ui.decision_boundary.controls import SEEDS
 from ui.decision_boundary.request import WHO
 from ui.depth.layers import VIEW as DEPTH_VIEW
@@ -170,10 +169,10 @@ class Looker(Visitor):
         async with Session(self.url, experts.address, experts.link) as session:
             await self.view("to Experts", session.open(experts.wrong), experts, session)
             await self._at_experts(session, experts)
-        at_work = AtWork()
-        async with Session(self.url, at_work.address, at_work.link) as session:
-            await self.view("to At work", session.open(at_work.wrong), at_work, session)
-            await self._at_work(session, at_work)
+        models = LanguageModels()
+        async with Session(self.url, models.address, models.link) as session:
+            await self.view("to Language models", session.open(models.wrong), models, session)
+            await self._at_language_models(session, models)
         steering = Steering()
         async with Session(self.url, steering.address, steering.link) as session:
             await self.view("to Steering", session.open(steering.wrong), steering, session)
@@ -256,15 +255,15 @@ class Looker(Visitor):
         request = replace(request, tab=TREE)
         await self.view("Experts: tree", session.change(request.wrong, picture=request.tab))
 
-    async def _at_work(self, session: Session, request: AtWork) -> None:
-        for tab in (SPARSE, SINKS):
+    async def _at_language_models(self, session: Session, request: LanguageModels) -> None:
+        for tab in ("Gate sparsity", "Attention sinks"):
             request = replace(request, tab=tab)
-            done = session.change(request.wrong, tab_at_work=tab)
-            await self.view(f"At work: {tab}", done, request, session)
+            done = session.change(request.wrong, measure=tab)
+            await self.view(f"Language models: {tab}", done, request, session)
             for _ in range(FEW):
                 request = replace(request, text=f"Visitor {self._word()}")
-                done = session.change(request.wrong, typed=request.text)
-                await self.view("At work: text", done, request, session)
+                done = session.change(request.wrong, lm_text=request.text)
+                await self.view("Language models: text", done, request, session)
 
     async def _at_steering(self, session: Session, request: Steering) -> None:
         for _ in range(FEW):

@@ -46,7 +46,7 @@ PAGES = {
     "Which gates curve?": Page("pages/3_Which_gates_curve.py", ":material/water:", CURVATURE),
     "Depth": Page("pages/4_Depth.py", ":material/layers:", CURVATURE),
     "Claims": Page("pages/5_Claims.py", ":material/fact_check:", CURVATURE),
-    "At work": Page("pages/7_At_work.py", ":material/visibility:", AT_WORK),
+    "Language models": Page("pages/7_Language_models.py", ":material/visibility:", AT_WORK),
     "Experts": Page("pages/6_Experts.py", ":material/account_tree:", AT_WORK),
     "Efficient attention": Page("pages/8_Efficient_attention.py", ":material/speed:", AT_WORK),
     "Steering": Page("pages/9_Steering.py", ":material/explore:", AT_WORK),

@@ -62,9 +62,10 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
     "experts": Topic(
         "Experts", "Experts", {},
         "one entry of the output as a tree of heads, experts and tokens"),
-    "at_work": Topic(
-        "At work", "At work", {"specimen": "a toy"},
-        "the weight that a toy puts on the first letter grows in training, less so with gates"),
+    "language_models": Topic(
+        "Language models", "Language models",
+        {"measure": "Attention sinks", "lm_sinks_of": "Bigram–Backcopy task"},
+        "the attention weight on the first letter grows in training, less so with gates"),
     "efficient": Topic(
         "Efficient attention", "Efficient attention", {},
         "the Δ loss of models in which every head keeps its k largest weights, less with a gate"),

@@ -8,7 +8,7 @@ from ui.common.page import CURVATURE, PAGES, Page, draw_links
 
 AT_WORK, HELP = "Attention at work", "How to read it"
 CURVED = [title for title, page in PAGES.items() if page.group == CURVATURE]
-COMING = ["At work", "Experts", "Efficient attention", "Steering", "Real layers"]
+COMING = ["Language models", "Experts", "Efficient attention", "Steering", "Real layers"]
 
 
 @pytest.fixture

@@ -35,13 +35,13 @@ def map_chart(
 ) -> go.Figure:
     """Draw the weights (L, H, T, T) of models by title, two in a row, on one colour scale.
 
-    Rows of a map are the characters that look, columns those that are looked at. Where there are
+    Rows of a map are queries, columns keys. Where there are
     several maps of a long text, a cell shows the largest weight of several characters.
     """
     several = any(weights.shape[:2] != (1, 1) for weights in maps.values())
     side = -(-len(text) // MAP_CELLS) if several else 1
     signs = ["".join(map(sign, text[at : at + side])) for at in range(0, len(text), side)]
-    share = "%{z} ‰ of its weight" if side == 1 else "at most %{z} ‰ of a character's weight"
+    share = "%{z} ‰ of its weight" if side == 1 else "at most %{z} ‰ of a token's weight"
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {}
     notes: list[dict[str, Any]] = []
@@ -52,7 +52,7 @@ def map_chart(
         starts = [np.arange(count) * step for count in weights.shape[:2]]
         traces.append({
             "type": "heatmap", "z": tiles, "coloraxis": "coloraxis", "xaxis": x, "yaxis": y,
-            "hovertemplate": f"“%{{y}}” looks at “%{{x}}”<br>{share}<extra>{title}</extra>",
+            "hovertemplate": f"“%{{y}}” attends to “%{{x}}”<br>{share}<extra>{title}</extra>",
         })  # fmt: skip
         row, column = divmod(place, ACROSS)
         domains = _domain(column, ACROSS, 0.04), _domain(down - 1 - row, down, 0.12)

@@ -1,0 +1,480 @@
+"""Language models: every tab draws what is shipped, with the core's numbers and true verdicts."""
+
+import io
+import re
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gating_core.at_work import (
+    QUANTITIES,
+    STRENGTHS,
+    PairedDifference,
+    StepTime,
+    ToyRequest,
+    WriteRequest,
+    load_toy,
+    overview,
+    rank_ratio,
+    read_text,
+    train_toy,
+)
+from gating_core.language import MODELS, WIRINGS, generate, load_model
+from gating_core.training import mean_interval
+from tests.ui import opening
+from tests.ui.opening import mistakes, notes, numbers, open_page
+from ui.common.words import rough
+from ui.language.selection import verses
+from ui.language_models import (
+    backcopy,
+    calibration,
+    maps,
+    rank,
+    shared,
+    sinks,
+    sparsity,
+    topology,
+)
+from ui.language_models import (
+    generate as generating,
+)
+from ui.language_models import overview as table
+from ui.limits import READ_CHARACTERS
+
+PAGE = "pages/7_Language_models.py"
+MODEL = ("g1_channel", 0)
+TEXT = verses()["Genesis 21:31"]["english"]
+SINKS, RANK, SPARSITY, CALIBRATION, TOPOLOGY, GENERATE = (
+    {"measure": tab} for tab in ("Attention sinks", "Effective rank", "Gate sparsity",
+                                 "Calibration", "Block topology", "Generate")
+)  # fmt: skip
+TASK = SINKS | {"lm_sinks_of": "Bigram–Backcopy task"}
+G2 = {"lm_gate": "G2, per channel"}
+FEW = ToyRequest(seeds=(0, 1), steps=50, batch=4)
+CHARTS = [  # charts of every tab and input
+    ({}, 0), (SINKS, 4), (SINKS | G2 | {"lm_map_head": "2.3", "lm_language": "Spanish"}, 4),
+    (TASK, 4), (RANK, 3), (RANK | G2 | {"lm_head": "2.3"}, 3), (SPARSITY, 3),
+    (SPARSITY | {"lm_text": "¿Qué?", "lm_seed": "2"}, 3), (CALIBRATION, 3), (TOPOLOGY, 8),
+    (GENERATE, 2), (GENERATE | {"lm_writer": "no gate"}, 1),
+]  # fmt: skip
+
+
+def said(app, part):
+    return next(x.value for x in app.markdown if part in x.value).replace("\u00a0", " ")
+
+
+def figure(app, name):
+    return opening.figure(app, name)
+
+
+def difference(by_seed, half_width):
+    return PairedDifference(np.array(by_seed), half_width)
+
+
+@pytest.mark.parametrize(("link", "count"), CHARTS)
+def test_every_tab_has_its_charts_with_alt_texts_and_its_data(link, count):
+    app = open_page(PAGE, **link)
+    assert not app.exception
+    assert not mistakes(app)
+    charts = app.get("plotly_chart")
+    assert len(charts) == count
+    assert all(len(chart.proto.alt) > 20 for chart in charts)
+    titles = [opening.figure(app, chart.proto.id.rpartition("-")[2])["layout"].get("title")
+              for chart in charts]  # fmt: skip
+    assert all(re.sub("<.*?>", "", title["text"]) for title in titles if title)
+    (button,) = [x for x in app.get("download_button") if "Data of this page" in x.proto.label]
+    assert button.proto.label == "Data of this page (CSV)"
+
+
+@pytest.mark.parametrize(("bad", "shown"), [
+    ({"lm_gate": "G7"}, "G1, per channel"), ({"lm_seed": "inf"}, "0"),
+    ({"lm_map_head": "9.9"}, "all"), ({"lm_verse": "Foo 1:1"}, "Genesis 21:31"),
+    ({"lm_text": "a" * (READ_CHARACTERS + 1)}, "a" * READ_CHARACTERS),
+])  # fmt: skip
+def test_a_link_names_what_it_could_not_use(bad, shown):
+    app = open_page(PAGE, **SINKS, **bad)
+    assert not app.exception
+    (note,) = mistakes(app)
+    assert note.startswith(f"The link asks for `{next(iter(bad))}`")
+    assert note.replace("\\", "").endswith(f"Shown instead: {shown}.")
+
+
+# --- Overview -------------------------------------------------------------------------------------
+
+
+def test_the_table_has_the_cores_numbers():
+    rows = overview(shared.table())
+    cells = table.columns(rows)
+    assert [row.name for row in rows] == [*MODELS]
+    assert cells["gate position"] == ["–", "G1", "G1", "G2", "–", "–", "–"]
+    losses = [load_model(row.name, seed)[1].losses["both"] for row in rows for seed in row.seeds]
+    np.testing.assert_allclose([row.loss.mean for row in rows],
+                               np.reshape(losses, (7, 3)).mean(1), rtol=1e-6)  # fmt: skip
+    assert cells["Δ loss, paired"][0] == "–"
+    assert cells["Δ loss, paired"][4].replace("\u00a0", " ") == "**−0.030 ± 0.020**"
+    app = open_page(PAGE)
+    assert "473,952 to 511,200 weights, 86 characters" in app.caption[0].value
+    assert "**significantly lower** with FAL" in said(app, "Test loss against")
+    rows = [replace(rows[0], name=name) for name in ("none", "g1_channel", "g1_head", "g2")]
+    found = [difference([x] * 3, half) for x, half in ((-0.1, 0.05), (0.1, 0.05), (0.1, 0.2))]
+    rows[1:] = [replace(row, delta_loss=of) for row, of in zip(rows[1:], found, strict=True)]
+    text = table.finding(rows)
+    assert "**significantly lower** with G1, per channel (−0.10 ± 0.05); **significantly" in text
+    assert (
+        "higher** with G1, per head (+0.10 ± 0.05); the difference is inconclusive for G2" in text
+    )
+    only = table.finding([rows[0], replace(rows[1], delta_loss=difference([-0.1] * 2, 0.05))])
+    assert "the difference is **inconclusive** for G1" in only  # with two seeds
+
+
+# --- Attention sinks ------------------------------------------------------------------------------
+
+
+def test_maps_of_both_models_are_drawn_in_cells():
+    drawn = figure(open_page(PAGE, **SINKS), "sinks_maps")
+    for trace, model in zip(drawn["data"], (("none", 0), MODEL), strict=True):
+        weights = read_text(load_model(*model)[0], TEXT).weights
+        assert 48 < len(TEXT) + 1 <= 96  # so that cells are of 2 x 2 characters
+        picture, step = maps.tiled(weights, 2)
+        np.testing.assert_array_equal(numbers(trace["z"]), picture)
+        size = (len(TEXT) + 2) // 2
+        tile = picture[step : step + size, 2 * step : 2 * step + size]
+        largest = [[weights[1, 2, 2 * i : 2 * i + 2, 2 * j : 2 * j + 2].max() for j in range(size)]
+                   for i in range(size)]  # fmt: skip
+        seen = np.tri(size) > 0
+        np.testing.assert_allclose(tile[seen] / 1000, np.array(largest)[seen], atol=1e-3)
+        assert not tile[~seen].any()
+        assert tile[seen].min() >= 1
+    assert drawn["layout"]["coloraxis"]["colorbar"]["title"]["text"] == "weight, largest of 2 × 2"
+    axis = figure(open_page(PAGE, **SINKS, lm_map_head="2.3"), "sinks_maps")["layout"]["yaxis"]
+    assert axis["ticktext"][:4] == ["¶", *"The"]
+
+
+@pytest.mark.parametrize(("changes", "says"), [
+    ((-0.05, -0.06, -0.07), "**The gate reduces the first token's share of the attention weight**:"
+     " 10.0 % (no gate), 4.0 % (b), difference −6.0 ± 2.5 points (3 seeds, paired"),
+    ((0.05, 0.06, 0.07), "**The gate increases the"),
+    ((0.05, -0.06, 0.0), "on the first token's share of the attention weight is inconclusive**"),
+    ((0.05,), "too few seeds for a verdict"),
+])  # fmt: skip
+def test_a_share_changes_beyond_its_interval_only(changes, says):
+    before = np.full((len(changes), 4, 2), 0.1)
+    text = sinks.change("b", before, before + np.array(changes)[:, None, None])
+    assert says in text.replace("\u00a0", " ")
+
+
+def test_sinks_are_those_of_the_published_metric():
+    """One head of G2 passes the threshold in 28 % of texts: its value is short."""
+    text = said(open_page(PAGE, **SINKS, **G2), "Sinks (first keys")
+    for name, title in (("none", "*no gate*"), ("g2", "*G2, per channel*")):
+        metric = np.stack([shared.table()[name, seed]["sinks.metric"] for seed in range(3)])
+        share = f"{title}: in {rough(100 * float(metric.mean()))} % of texts and heads"
+        assert f"{share}, in {(metric > 0).sum()} of {metric.size} heads" in text
+    assert "most often in head 2.3 of seed 1, in 28.2 % of texts (value norm 0.15 of the" in text
+    none = np.zeros((1, 2, 2))
+    assert sinks.sink_text("a", none, none, none, (0,)) == "*a*: in none of 4 heads in any text"
+
+
+def test_the_shipped_layers_are_shown_at_once():
+    app, run = open_page(PAGE, **TASK), load_toy()
+    assert "_jobs" not in app.session_state or not app.session_state["_jobs"]
+    lines = [x for x in figure(app, "backcopy_training")["data"] if "band" not in x["name"]]
+    for k, line in enumerate(lines):
+        np.testing.assert_allclose(numbers(line["y"]), 100 * run.sink[:, k].mean(-1), rtol=1e-5)
+    text = said(app, "**The first letter is a sink**")
+    assert "8 (no gate), 6 (per channel), 4 (per head), 0 (ReLU attention)" in text
+    assert [round(8 * float(share)) for share in run.sink_shares] == [8, 6, 4, 0]
+
+
+def test_other_seeds_are_trained_live(monkeypatch):
+    monkeypatch.setattr(backcopy, "ToyRequest", lambda seeds: replace(FEW, seeds=(seeds[0], 9)))
+    app = open_page(PAGE, **TASK, lm_task_seed="7")
+    ((job, _),) = app.session_state["_jobs"].values()
+    assert job.join(60)
+    app.run()
+    assert not app.exception
+    *_, run = train_toy(replace(FEW, seeds=(7, 9)))
+    line = next(x for x in figure(app, "backcopy_training")["data"] if x["name"] == "no gate")
+    np.testing.assert_allclose(numbers(line["y"]), 100 * run.sink[:, 0].mean(-1), rtol=1e-4)
+
+
+def test_a_gate_changes_the_learned_sink_beyond_the_intervals_only():
+    run = load_toy()
+    near = replace(run, sink=np.broadcast_to(np.linspace(0.4, 0.6, 8), run.sink.shape))
+    assert backcopy.finding(near).count("changes it inconclusively, to 1 of that") == 2
+    text = backcopy.finding(replace(near, sink=near.sink * np.array([1, 0.1, 3, 0])[:, None]))
+    assert "per channel reduces it to 0.1 of that without a gate and a gate per head incr" in text
+
+
+# --- Effective rank -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ranks():
+    """Two layers of two heads: 1.1 is lifted from 1 to 3, 2.2 falls from 3 to 2."""
+    before, after = np.array([[1.0, 2.0], [2.0, 3.0]]), np.array([[3.0, 3.0], [2.0, 2.0]])
+    outputs = np.stack([before, after, after - 0.5])
+    quotient = after / before
+    return {
+        "ranks.outputs": outputs, "ranks.range": np.stack([outputs - 0.1, outputs + 0.1]),
+        "ranks.lift": np.stack([quotient - 0.05, quotient + 0.05]),
+        "ranks.maps": np.broadcast_to(np.linspace(4, 1, 4), (2, 2, 4)),
+        "ranks.opened": np.full((2, 2), 2.5),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("factors", "says"), [
+    ((1.2, 1.3, 1.25), "**The gate increases the effective rank of head outputs before W_O**: 1.2"),
+    ((0.8, 0.7, 0.75), "**The gate reduces the effective rank of head outputs before W_O**: 0.7"),
+    ((0.8, 1.3, 1.0), "rank of head outputs before W_O is inconclusive**"),
+    ((1.2, 1.3), "too few seeds for a verdict"),
+])  # fmt: skip
+def test_ranks_are_compared_with_those_of_models_without_a_gate(ranks, factors, says):
+    """What happens inside the gated model, whose rank before the gate may be lower, is another."""
+    ungated = np.stack([ranks["ranks.outputs"]] * len(factors))
+    ungated[:, 1] = ungated[:, 0]
+    gated = ungated * np.array([[0.5] * len(factors), factors, factors]).T[..., None, None]
+    assert says in rank.against_ungated(gated, ungated)
+
+
+@pytest.mark.parametrize(("gate", "before", "after"), [
+    ("G1, per channel", "1.27 ± 0.05", "1.58 ± 0.14"),
+    ("G1, per head", "0.768 ± 0.044", "0.73 ± 0.08"),
+])  # fmt: skip
+def test_the_page_gives_the_shipped_ratios_of_gated_to_ungated_models(gate, before, after):
+    app = open_page(PAGE, **RANK, lm_gate=gate, lm_head="2.3")
+    text = said(app, "**The gate")
+    assert f"before W_O**: {before} times that of models without a gate, and {after}" in text
+    assert "head 2.3 is one map" in said(app, "**Why")
+    assert figure(app, "rank_heads")["layout"]["shapes"][0]["x0"] == 4 + 2 - 0.5
+    lines = {x["name"]: x for x in figure(app, "rank_by_layer")["data"]}
+    name = shared.GATES[gate]
+    outputs = [np.stack([shared.table()[model, seed]["ranks.outputs"] for seed in range(3)])
+               for model in (name, "none")]  # fmt: skip
+    np.testing.assert_allclose(numbers(lines["gate, after W_O"]["y"]),
+                               outputs[0][:, 2].mean((0, 2)), rtol=1e-6)  # fmt: skip
+    assert f"{rank_ratio(*(x[:, 1] for x in outputs)).mean:.2f}" == f"{float(before[:5]):.2f}"
+
+
+def test_heads_of_one_model_are_counted_and_no_rank_above_d_is_claimed(ranks):
+    outputs = ranks["ranks.outputs"]
+    assert [rank.choose_head(name, outputs) for name in (rank.MOST, rank.LEAST, "2.1")] == [
+        (0, 0), (1, 1), (1, 0)]  # fmt: skip
+    text = rank.within(ranks, outputs[None], outputs[None], 7)
+    assert "increases in 2, decreases in 1 and is inconclusive in 1 of 4 heads" in text
+    assert "largest increase in 1.1 (1.00 → 3.00), smallest increase in 2.2 (3.00 → 2.00)" in text
+    assert f"{(3 + 1.5 + 1 + 2 / 3) / 4:.3f}" in text
+    assert "No rank exceeds d = 4, and none can" in text
+    # A number that algebra forbids would be said, not hidden.
+    wrong = ranks | {"ranks.outputs": outputs + 2}
+    assert "9 ranks exceed d" not in rank.within(wrong, outputs[None], outputs[None], 7)
+    assert "none can" not in rank.within(wrong, outputs[None], outputs[None], 7)
+    text = rank.reason(ranks, (0, 0), 8, query=True)
+    for part in ("head 1.1", "8 × 4 times 4 × 8", "4.00 to 1.00", "1.00 → 3.00", "× 2.95 to 3.05",
+                 "2.50 after W_O", "query's character", "above d = 4 (proved)"):  # fmt: skip
+        assert part in text
+    assert "key's character" in rank.reason(ranks, (0, 0), 8, query=False)
+
+
+# --- Gate sparsity --------------------------------------------------------------------------------
+
+
+def test_what_is_typed_is_read_and_named_where_it_is_unknown():
+    app = open_page(PAGE, **SPARSITY, lm_text="¿Qué €?")
+    (note,) = notes(app)
+    assert "`€`" in note
+    opened = read_text(load_model(*MODEL)[0], "¿Qué ?").opened
+    drawn = figure(app, "sparsity_text")
+    np.testing.assert_allclose(numbers(drawn["data"][0]["z"]), opened.reshape(-1, 7), rtol=1e-6)
+    assert drawn["layout"]["xaxis"]["ticktext"] == ["¶", *"¿Qué", "␣", "?"]
+    lines = figure(app, "sparsity_histogram")["data"]
+    assert len(lines) == 16
+    assert numbers(lines[0]["y"])[:-1].sum() == pytest.approx(100)
+    shut = [shared.table()["g1_channel", seed]["gates.shut"].mean() for seed in range(3)]
+    assert f"sparse**: {100 * np.mean(shut):.1f} ± " in said(app, "**The gates")
+
+
+@pytest.mark.parametrize(("ends", "says"), [
+    ((0.5, 0.9), "are sparse"), ((0.0, 0.1), "are not sparse"), ((0.2, 0.4), "partly sparse"),
+    ((0.05, 0.2), "inconclusive"), ((0.4, 0.6), "inconclusive"),
+])  # fmt: skip
+def test_gates_are_called_sparse_by_their_interval(ends, says):
+    assert says in sparsity.degree(*ends)
+    shut = np.full((2, 2, 2), 0.75)
+    assert sparsity.sparsity(shut, 0, "G2").startswith("Too few seeds for a verdict: 75\u00a0%")
+
+
+def test_the_mean_opening_is_weighted_by_how_often_characters_come():
+    counts = np.array([200, 300, 100, 5, 0])
+    means = np.array([0.8, 0.2, 0.6, 0.9, np.nan])[:, None, None]
+    above = sparsity.openers({"gates.by_character": means, "gates.counts": counts})[:, 0, 0]
+    average = (200 * 0.8 + 300 * 0.2 + 100 * 0.6 + 5 * 0.9) / 605
+    np.testing.assert_allclose(above[1:3], [0.2 - average, 0.6 - average])
+    assert np.isnan(above[[0, 3, 4]]).all()  # the break, and characters that are too rare
+    opened = np.array([[[0.9, 0.1, 0.3, 0.2]]])
+    assert "head 1.1 opens most at `b` (character 2): 0.30" in sparsity.in_text(opened, "\nabc")
+
+
+# --- Calibration ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("by_seed", "half", "word", "says"), [
+    ([0.001, 0.002, 0.0], 0.001, "equivalent", "The calibration errors are equivalent"),
+    ([0.02] * 3, 0.01, "higher", "The gate increases the calibration error"),
+    ([-0.02] * 3, 0.01, "lower", "The gate reduces the calibration error"),
+    ([0.0] * 3, 0.02, "inconclusive", "gate on the calibration error is inconclusive"),
+    ([0.02] * 2, 0.001, "too few seeds", "for a verdict on the calibration error"),
+])  # fmt: skip
+def test_verdicts_follow_interval_and_margin(by_seed, half, word, says):
+    of = difference(by_seed, half)
+    assert calibration.word(of, calibration.TABLE["calibration"].margin) == word
+    values = np.ones((len(by_seed), len(QUANTITIES)))
+    text = calibration.compared(dict.fromkeys(QUANTITIES, of), values, values)
+    assert f"{says}**: ECE 1.00 → 1.00" in text
+    assert text.endswith(".")
+
+
+def test_differences_are_the_cores_and_drawn_in_margins():
+    app = open_page(PAGE, **CALIBRATION)
+    values = [np.stack([shared.table()[name, seed]["confidence.values"] for seed in range(3)])
+              for name in ("g1_channel", "none")]  # fmt: skip
+    drawn = figure(app, "calibration_differences")["data"][1]["x"]
+    margins = [row.margin for row in calibration.TABLE.values()]
+    np.testing.assert_allclose(drawn, (values[0] - values[1]).mean(0) / margins, rtol=1e-4)
+
+
+def test_bins_off_the_diagonal_are_counted_and_a_tie_is_one():
+    bins = np.array([[0.2, 0.5, 0.9], [0.2, 0.3, 0.6], [9, 9, 9]])
+    for ends, says in (
+        ([bins[1] - 0.05, bins[1] + 0.05], "2 of 3 bins lie off the diagonal, 2 of them over"),
+        ([bins[0] + 0.01, bins[0] + 0.1], "3 of 3 bins lie off the diagonal, 3 of them under"),
+        ([bins[0] - [0.1, -0.05, 0.2], bins[0] + [0.1, 0.1, -0.1]],
+         "2 of 3 bins lie off the diagonal, as many overconfident as underconfident"),
+        ([bins[0] - 1, bins[0] + 1], "0 of 3 bins lie off the diagonal"),
+    ):  # fmt: skip
+        assert calibration.off_diagonal(bins, np.array(ends)).startswith(says)
+
+
+# --- Block topology -------------------------------------------------------------------------------
+
+
+def test_diagrams_follow_the_table_and_a_colour_means_one_thing():
+    series = {style["colour"] for style in topology.STYLES.values()}
+    assert not series & {topology.OWN, topology.FIRST}
+    for name, row in WIRINGS.items():
+        chart = topology.diagram(topology.LONG[name], row, 3)
+        colours = [note.arrowcolor for note in chart.layout.annotations]
+        own = 3 if row.reads_own else 1
+        assert colours.count(topology.OWN) == own + 1  # the last is the stream's
+        assert colours.count(topology.FIRST) == (2 if row.reads_first else 0)
+        boxes = [shape for shape in chart.layout.shapes if shape.type == "rect"]
+        assert [box.label.text for box in boxes] == ["A1", "M1", "A2", "M2", "A3", "M3"]
+        assert (boxes[2].x0 == boxes[3].x0) != row.reads_own  # at the same time
+        text = topology.reads(name)
+        assert ("A of its block" in text, "A1" in text) == (row.reads_own, row.reads_first)
+    app = open_page(PAGE, **TOPOLOGY)
+    legend = next(x.value for x in app.caption if x.value.startswith("A: attention. M: MLP."))
+    for part in ("*FAL*, First Attentions Last", "*FAL+*", "A1, the first block's attention"):
+        assert part in legend
+    assert "First Attentions Last" in figure(app, "diagram_fal")["layout"]["title"]["text"]
+    losses = figure(app, "topology_loss")["data"]
+    for name, means in zip(WIRINGS, losses[1::2], strict=True):
+        cards = [load_model(topology.MODEL_OF[name], seed)[1].losses["both"] for seed in range(3)]
+        assert numbers(means["y"])[0] == pytest.approx(np.mean(cards), rel=1e-6)
+        half = mean_interval(np.array(cards)).half_width
+        assert numbers(means["error_y"]["array"])[0] == pytest.approx(half, rel=1e-3)
+
+
+def test_a1_is_credited_only_where_the_control_does_not_reduce_the_loss():
+    down, same = difference([-0.1] * 3, 0.02), difference([0.0] * 3, 0.005)
+    for fal, control, says in (
+        (down, same, "**A1 reduces the loss**"), (down, down, "on the loss is inconclusive**"),
+        (same, same, "**A1 leaves the loss equivalent**"),
+        (difference([0.1] * 3, 0.02), same, "**A1 increases the loss**"),
+        (difference([0.1] * 3, 0.2), same, "on the loss is inconclusive**"),
+    ):  # fmt: skip
+        assert says in topology.gain_text(fal, control)
+    assert topology.gain_text(difference([-0.1], 0.02), same) == ""
+    text = topology.loss_text({"usual": np.full(3, 1.3)}, {"fal": down})
+    assert "standard 1.300 nats per character" in text
+    assert "FAL **lower** (−0.10 ± 0.02)" in text
+
+
+def test_blocks_are_compared_with_the_standard_topology():
+    links, gradients = np.broadcast_to([0.1, 0.5, 0.2], (2, 5, 3)), np.ones((2, 5, 3))
+    text = topology.blocks_text({"usual": links, "fal": links[..., ::-1] / 10},
+                                {"usual": gradients, "fal": 2 * gradients})  # fmt: skip
+    assert "standard 0.5 (block 2), FAL 0.05 (block 2)" in text
+    assert "over that of standard: FAL 2" in text
+    totals = {"usual": np.array([[1.0, 3.0]]), "fal": np.array([[1.0, 2.0], [1.0, 2.2]])}
+    errors = {name: np.full_like(of, 0.1) for name, of in totals.items()}
+    text = topology.curvature_text(totals, errors, complete=False)
+    assert "standard 3.0 ± 0.1" in text
+    assert "lower estimates" in text
+    assert "lower estimates" not in topology.curvature_text(totals, errors, complete=True)
+
+
+@pytest.mark.parametrize(("parallel", "word"), [
+    ((1.1, 0.9, 1.0), "no gain"), ((0.5, 0.6, 0.7), "faster"), ((1.5, 1.6, 1.7), "slower"),
+])  # fmt: skip
+def test_times_are_of_the_machine_that_was_measured_and_the_papers_are_not(parallel, word):
+    text = topology.time_text(StepTime(2, 1, 8, (2.0,) * 3, (1.0,) * 3, parallel))
+    assert f"**{word}**" in text
+    assert "not measured here" in text
+    assert topology.time_text(None).startswith("Kim et al.")
+
+
+# --- Generate -------------------------------------------------------------------------------------
+
+
+def test_a_model_generates_what_the_link_says():
+    link = {"lm_draw": "3", "lm_lambda": "0.5", "lm_temperature": "0.9", "lm_tongue": "Spanish"}
+    app = open_page(PAGE, **GENERATE, **link)
+    ((job, _),) = app.session_state["_jobs"].values()
+    assert job.join(60)
+    app.run()
+    assert not app.exception
+    prompt = generating.BEGINNINGS["spanish"]
+    model, _ = load_model(*MODEL)
+    want = "".join(one.character for one in generate(model, prompt, 3, 0.9, 0.5))
+    assert said(app, f"**{prompt.strip()}**") == generating.continued(prompt, want)
+    losses = [x["strengths.sums"][5].sum() / x["strengths.counts"].sum()
+              for x in (shared.table()["g1_channel", seed] for seed in range(3))]  # fmt: skip
+    assert f"λ = 0.5: **{np.mean(losses):.3f} nats per character**" in said(app, "Test loss at")
+    first, second = figure(app, "generate_next")["data"]
+    assert first["name"] == "λ = 0.5"
+    assert len(numbers(first["y"])) == len(numbers(second["y"]))
+    app.button(key="lm_another").click().run()
+    assert app.session_state["lm_draw"] == 4
+
+
+def test_a_request_has_what_the_model_can_read():
+    requests = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(generating, "draw_text", requests.append)
+        open_page(PAGE, **GENERATE, lm_prompt="a€b", lm_lambda="0.5")
+        open_page(PAGE, **GENERATE, lm_writer="no gate", lm_lambda="0.5")
+    assert requests == [WriteRequest("g1_channel", 0, "ab", 0.7, 0.5, 0),
+                        WriteRequest("none", 0, "In the beginning ", 0.7, 1.0, 0)]  # fmt: skip
+
+
+def test_generated_text_is_harmless_and_losses_are_interpolated():
+    assert generating.continued("*a* ", "[b](c)") == r"**\*a\*** \[b\]\(c\)"
+    assert generating.continued(" ", "b") == " b"
+    gated, ungated = np.linspace(2.0, 1.0, len(STRENGTHS))[None], np.array([[1.1]])
+    text = generating.loss_text(gated, ungated, 0.25)
+    assert "**1.750 nats per character**. At λ = 1: 1.000 nats per character." in text
+    assert text.endswith("Trained without a gate: 1.100.")
+    assert "ablated (λ = 0): 2.000" in generating.loss_text(gated, ungated, 1.0)
+
+
+def test_the_data_of_a_tab_are_a_table_for_each_chart():
+    charts = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rank.c.Charts, "draw_footer", lambda self, text: charts.append(self))
+        open_page(PAGE, **RANK)
+    archive = zipfile.ZipFile(io.BytesIO(charts[0].zipped()))
+    assert archive.namelist() == ["by_layer.csv", "heads.csv", "singular_values.csv"]
+    assert archive.read("heads.csv").decode().splitlines()[1].startswith("before gate,1.1,16.")

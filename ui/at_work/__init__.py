@@ -1,1 +1,0 @@
-"""The page *At work*: what does a gate change in models that read text?"""

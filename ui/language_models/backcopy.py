@@ -1,0 +1,221 @@
+"""Bigram–Backcopy in the tab Attention sinks: a layer that learns a sink, shipped and live.
+
+Shapes: n measurements in training, K kinds of layer, S seeds, T letters of a text.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+import gating_core.at_work as core
+from gating_core.at_work import EPSILON, ToyRequest, ToyRun
+from gating_core.training import mean_interval
+from ui.common import charts as c
+from ui.common.lessons import section
+from ui.common.words import plus_minus, short
+from ui.drawing.characters import BREAK_SIGN
+from ui.language_models.maps import map_chart
+from ui.language_models.shared import LINK
+from ui.limits import TOY_SEEDS
+from ui.work import jobs, pool
+from ui.work.cache import NUMBERS_CACHE
+from ui.work.job import Job, QueuePosition, State
+from ui.work.shared import stream_together
+
+JOB, WHAT = "toy_training", "Training 32 layers"
+SEEDS = 8
+TALL, LOW = 400, 200  # pixels
+LETTERS = (BREAK_SIGN, *"abcdefghijklmnopqrstuvwxyzαβγδεζ")
+TITLES = {"none": "no gate", "elementwise": "per channel", "headwise": "per head",
+          "relu": "ReLU attention"}  # fmt: skip
+STYLES: Mapping[str, c.Style] = {
+    "none": {"colour": c.GREY, "dash": "dot", "symbol": "x"}, "elementwise": {"colour": c.MAGENTA},
+    "headwise": {"colour": c.BLUE, "dash": "dash", "symbol": "square"},
+    "relu": {"colour": c.ORANGE, "dash": "dashdot", "symbol": "diamond"},
+}  # fmt: skip
+
+
+@st.cache_resource(show_spinner=False)
+def shipped() -> ToyRun:
+    """Load the training that comes with the app."""
+    return core.load_toy()
+
+
+def draw(row: DeltaGenerator) -> None:
+    """Draw the sink while it is learned, attention maps, gates and values; controls in ``row``."""
+    first = row.number_input("First seed", *TOY_SEEDS, 0, key="lm_task_seed", width=140, **LINK,
+        help=f"The first of {SEEDS} seeds, trained as one batch. The shipped layers have seeds 0 to"
+        f" {SEEDS - 1}.")  # fmt: skip
+    request = ToyRequest(seeds=tuple(range(first, first + SEEDS)))
+    row.button("Train live", icon=":material/play_arrow:", key="lm_train", on_click=start,
+               args=(request,))  # fmt: skip
+    run, job = newest(request)
+    charts = c.Charts("backcopy")
+    if job is not None:
+        with jobs.dock(JOB, request):
+            jobs.draw_end(job, WHAT, job.items)
+        jobs.watch(job, lambda runs: draw_run(runs[-1], charts) if runs else None, what=WHAT,
+                   share=lambda items: items[-1].share)  # fmt: skip
+    elif run is not None:
+        draw_run(run, charts)
+    charts.draw_footer(section("language_models", "backcopy", seeds=SEEDS, steps=request.steps))
+
+
+def newest(request: ToyRequest) -> tuple[ToyRun | None, Job | None]:
+    """Return the layers that were trained live or are shipped, and the job that trains them.
+
+    Without any, the job is started, unless the visitor has cancelled it.
+    """
+    found = NUMBERS_CACHE.find([(JOB, request)]).get((JOB, request))
+    run = found or (shipped() if request == shipped().request else None)
+    job = jobs.current(JOB)
+    if run is None and (job is None or job.about != request or jobs.starts_again(job, False)):
+        start(request)
+        job = jobs.current(JOB)
+    ours = job is not None and job.about == request and job.state is not State.DONE
+    return run, job if ours else None
+
+
+def start(request: ToyRequest) -> None:
+    """Train layers in a job; also a callback."""
+    jobs.start(JOB, lambda: train(request), about=request, newest=(ToyRun,))
+
+
+def train(request: ToyRequest) -> Iterator[ToyRun | QueuePosition]:
+    """Train some of the kinds on each worker, and yield the run of all, step by step."""
+    size = min(pool.POOL.size, len(request.kinds))
+    parts = [replace(request, kinds=request.kinds[i::size]) for i in range(size)]
+    # Runs of each part that are ahead of the part that is furthest behind.
+    ahead: list[deque[ToyRun]] = [deque() for _ in parts]
+    for event in stream_together(core.train_toy, [(part,) for part in parts]):
+        if isinstance(event, QueuePosition):
+            yield event
+            continue
+        number, run = event
+        ahead[number].append(run)
+        if all(ahead):
+            run = core.joined(request, [runs.popleft() for runs in ahead])
+            if run.share == 1:
+                NUMBERS_CACHE.put((JOB, request), run)
+            yield run
+
+
+def draw_run(run: ToyRun, charts: c.Charts) -> None:
+    """Draw a run, and its finding."""
+    text = finding(run)
+    st.markdown(text)
+    left, middle, right = st.columns([5, 5, 4])
+    charts.draw("training", left, training_chart(run), text)
+    maps, letters = example_maps(run)
+    charts.draw("maps", middle, map_chart(maps, letters, height=TALL), text)
+    for name, figure in (("gates", gate_chart(run)), ("values", value_chart(run))):
+        charts.draw(name, right, figure, text)
+
+
+def intervals(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and half-widths (Student t, 95 %) over the last axis; 0 for a single seed."""
+    if values.shape[-1] < 2:
+        return values[..., 0], np.zeros(values.shape[:-1])
+    widths = np.apply_along_axis(lambda row: mean_interval(row).half_width, -1, values)
+    return values.mean(-1, dtype=float), widths
+
+
+def training_chart(run: ToyRun) -> go.Figure:
+    """Draw the first letter's weight at letters that are no triggers, by step, with bands."""
+    means, widths = intervals(100 * run.sink)
+    traces: list[c.Trace] = []
+    for k, kind in enumerate(run.request.kinds):
+        style = {key: value for key, value in STYLES[kind].items() if key != "symbol"}
+        ends = np.concatenate([means[:, k] - widths[:, k], (means[:, k] + widths[:, k])[::-1]])
+        steps = np.concatenate([run.steps, run.steps[::-1]])
+        band = c.line(f"{TITLES[kind]}, 95 % band", steps, np.clip(ends, 0, 100), width=0,
+                      mode="lines", legend=False)  # fmt: skip
+        traces += [band | {"fill": "toself", "fillcolor": f"{style['colour']}22",
+                           "hoverinfo": "skip"},
+                   c.line(TITLES[kind], run.steps, means[:, k], mode="lines", **style)]  # fmt: skip
+    return c.chart("Weight on the first letter", traces, "step", "%", height=TALL,
+        margin={"l": 50, "r": 8, "t": 66, "b": 40}, x_axis={"range": [0, run.request.steps]},
+        y_axis={"range": [0, 100]})  # fmt: skip
+
+
+def example_maps(run: ToyRun) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Return the maps (1, 1, T, T) of each kind for the first seed, and its text.
+
+    Triggers, after which the letter before is copied, are capitals. Maps of ReLU attention are
+    shares of each query's weights, as the others are.
+    """
+    weights = run.weights[:, 0]
+    shares = weights / np.maximum(weights.sum(-1, keepdims=True), 1e-9)
+    maps = {TITLES[kind]: shares[k][None, None] for k, kind in enumerate(run.request.kinds)}
+    triggers = run.triggers[0]
+    return maps, [LETTERS[n].upper() if triggers[n] else LETTERS[n] for n in run.letters[0]]
+
+
+def by_kind(heading: str, series: Mapping[str, tuple[np.ndarray, str]], kinds: tuple[str, ...],
+            quantity: str, most: float) -> go.Figure:  # fmt: skip
+    """Draw series, values (K, S) with a symbol by name: a dot with its interval for each kind."""
+    traces = []
+    for name, (values, symbol) in series.items():
+        means, widths = intervals(values)
+        trace = c.line(name, means, np.zeros(len(kinds)), mode="markers", symbol=symbol,
+                       legend=len(series) > 1)  # fmt: skip
+        colours = [STYLES[kind]["colour"] for kind in kinds]
+        traces.append(trace | {"y": [TITLES[kind] for kind in kinds],
+            "error_x": {"type": "data", "array": widths, "thickness": 1.5},
+            "marker": {"size": 10, "symbol": symbol, "color": colours},
+            "hovertemplate": f"%{{y}}, {name}: %{{x:.3f}}<extra></extra>"})  # fmt: skip
+    return c.chart(heading, traces, quantity, height=LOW, x_axis={"range": [-0.03, most]},
+                   y_axis={"autorange": "reversed"},
+                   margin={"l": 96, "r": 8, "t": 48, "b": 40})  # fmt: skip
+
+
+def gate_chart(run: ToyRun) -> go.Figure:
+    """Draw the mean gate at triggers and elsewhere."""
+    kinds = tuple(kind for kind in run.request.kinds if kind in ("elementwise", "headwise"))
+    rows = [run.request.kinds.index(kind) for kind in kinds]
+    series = {"at triggers": (run.gate_at_triggers[-1, rows], "triangle-up"),
+              "elsewhere": (run.gate_elsewhere[-1, rows], "circle-open")}  # fmt: skip
+    return by_kind("Mean gate", series, kinds, "gate", 1.03)
+
+
+def value_chart(run: ToyRun) -> go.Figure:
+    """Draw the norm of the first letter's value over the others'."""
+    values = run.value_ratio[-1]
+    most = max(1.0, float(np.add(*intervals(values)).max())) * 1.05
+    return by_kind("Norm of the first value", {"‖v₁‖ / others": (values, "circle")},
+                   run.request.kinds, "‖v₁‖ / others", most)  # fmt: skip
+
+
+def finding(run: ToyRun) -> str:
+    """Say in how many seeds the first letter is a sink, and how a gate changes its weight."""
+    weight = {kind: (float(mean), float(width)) for kind, mean, width in
+              zip(run.request.kinds, *intervals(run.sink[-1]), strict=True)}  # fmt: skip
+    seeds = len(run.request.seeds)
+    sunk = [f"{round(seeds * float(share))} ({TITLES[kind]})"
+            for kind, share in zip(run.request.kinds, run.sink_shares, strict=True)]  # fmt: skip
+    means = [f"{plus_minus(mean, width, 0.0)} ({TITLES[kind]})"
+             for kind, (mean, width) in weight.items()]  # fmt: skip
+    row = run.request.kinds.index("elementwise")
+    at, elsewhere = (short(float(x[-1, row].mean(dtype=float)))
+                     for x in (run.gate_at_triggers, run.gate_elsewhere))  # fmt: skip
+    effects = []
+    mean, width = weight["none"]
+    for kind in ("elementwise", "headwise"):
+        own, half = weight[kind]
+        effect = f"changes it inconclusively, to {short(own / mean)}"
+        if own + half < mean - width or own - half > mean + width:
+            effect = f"{'reduces' if own < mean else 'increases'} it to {short(own / mean)}"
+        effects.append(f"a gate {TITLES[kind]} {effect} of that without a gate")
+    return (
+        f"**The first letter is a sink** (mean weight above {EPSILON:g} in one text) **in this"
+        f" many of {seeds} seeds**: {', '.join(sunk)}. Its weight at letters that are no triggers,"
+        f" after {run.steps[-1]} steps: {', '.join(means)}; {' and '.join(effects)}. The mean gate"
+        f" per channel is {at} at triggers and {elsewhere} elsewhere."
+    )

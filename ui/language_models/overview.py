@@ -1,0 +1,112 @@
+"""The tab Overview: every shipped architecture in one table, for a choice between them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import streamlit as st
+
+import gating_core.at_work as core
+from gating_core.at_work import BASE, SHUT, OverviewRow
+from gating_core.language import CHARACTERS, load_model
+from gating_core.training import MeanInterval
+from ui.common import charts as c
+from ui.common.language_models import TITLES
+from ui.common.lessons import section
+from ui.language_models import shared
+from ui.language_models.shared import LEAST_SEEDS, interval_text, listed
+from ui.language_models.topology import SHORT
+
+NONE = "–"
+GRANULARITY = {"elementwise": "per channel", "headwise": "per head"}
+
+
+@st.cache_resource(show_spinner=False)
+def rows() -> list[OverviewRow]:
+    """Return a row for each architecture."""
+    return core.overview(shared.table())
+
+
+def draw() -> None:
+    """Draw the tab."""
+    if not rows():
+        st.info("This version comes without language models.")
+        return
+    charts = c.Charts("overview")
+    st.caption(caveat(rows()))
+    charts.draw_table("models", st, "Gates and block topologies, held-out texts", columns(rows()))
+    st.markdown(finding(rows()))
+    charts.draw_footer(section("language_models", "overview", shut=f"{SHUT:g}"))
+
+
+def title(row: OverviewRow) -> str:
+    """Name an architecture."""
+    return TITLES.get(row.name) or SHORT[row.config.wiring]
+
+
+def columns(models: Sequence[OverviewRow]) -> dict[str, list[str]]:
+    """Return the table, cells by heading."""
+    channels = models[0].config.width // models[0].config.heads
+    cells: dict[str, list[str]] = {}
+    for row in models:
+        gate, delta = row.config.gate, row.delta_loss
+        for heading, cell in {
+            "block topology": SHORT[row.config.wiring],
+            "gate position": gate.position if gate else NONE,
+            "granularity": GRANULARITY[gate.granularity] if gate else NONE,
+            "parameters": f"{row.parameters:,}",
+            "test loss, nats per character": cell_of(row.loss, 3),
+            "Δ loss, paired": cell_of(delta, 3) if delta else NONE,
+            "first-token share, %": cell_of(row.first_share, 1, 100),
+            f"effective rank, of {channels}": cell_of(row.rank, 1),
+            f"gates below {SHUT:g}, %": cell_of(row.shut, 1, 100) if row.shut else NONE,
+            "ECE, %": cell_of(row.calibration, 2, 100),
+            "time per token, µs": NONE if row.seconds is None else f"{1e6 * row.seconds[1]:.1f}",
+            "time ratio, quartiles": NONE
+            if row.time_ratio is None
+            else f"{row.time_ratio[0]:.2f} to {row.time_ratio[2]:.2f}",
+        }.items():
+            cells.setdefault(heading, []).append(cell)
+    return cells
+
+
+def cell_of(interval: MeanInterval | core.PairedDifference, digits: int, scale: float = 1.0) -> str:
+    """Format a mean and its half-width, rounded up; in bold a difference whose interval lacks 0."""
+    unit = 10.0**digits
+    half = math.ceil(unit * scale * interval.half_width - 1e-9) / unit
+    if not isinstance(interval, core.PairedDifference):
+        return f"{scale * interval.mean:.{digits}f}\u00a0±\u00a0{half:.{digits}f}"
+    text = f"{scale * interval.mean:+.{digits}f}\u00a0±\u00a0{half:.{digits}f}".replace("-", "−")
+    significant = len(interval.by_seed) >= LEAST_SEEDS and not interval.low <= 0 <= interval.high
+    return f"**{text}**" if significant else text
+
+
+def caveat(models: Sequence[OverviewRow]) -> str:
+    """Say how small the models are."""
+    sizes, seeds = [row.parameters for row in models], {len(row.seeds) for row in models}
+    card = load_model(models[0].name, models[0].seeds[0])[1]
+    recipe = card.recipe
+    return (
+        f"Small models: {min(sizes):,} to {max(sizes):,} weights, {len(CHARACTERS)} characters,"
+        f" {recipe.steps:,} steps of {recipe.batch} texts, {min(seeds)} seeds. What holds at this"
+        " size need not hold at a larger one."
+    )
+
+
+def finding(models: Sequence[OverviewRow]) -> str:
+    """Say which models have a significantly other test loss than the standard one."""
+    names: dict[str, list[str]] = {"lower": [], "higher": [], "inconclusive": []}
+    for row in models:
+        if (of := row.delta_loss) is not None:
+            word = "lower" if of.high < 0 else "higher" if of.low > 0 else "inconclusive"
+            names[word if len(of.by_seed) >= LEAST_SEEDS else "inconclusive"].append(
+                f"{title(row)} ({interval_text(of)})"
+            )
+    base = next(title(row) for row in models if row.name == BASE)
+    parts = [f"**significantly {word}** with {listed(names[word])}"
+             for word in ("lower", "higher") if names[word]]  # fmt: skip
+    if names["inconclusive"]:
+        verdict = "inconclusive" if parts else "**inconclusive**"
+        parts.append(f"the difference is {verdict} for {listed(names['inconclusive'])}")
+    return f"Test loss against *{base}* is {'; '.join(parts)}."

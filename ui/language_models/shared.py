@@ -1,0 +1,156 @@
+"""What the tabs of Language models share: measured models, their controls, lines over layers.
+
+Shapes: S seeds, N texts, L layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+import gating_core.at_work as core
+from gating_core.language import read_typed
+from gating_core.training import MeanInterval, mean_interval
+from ui.common import charts as c
+from ui.common.language_models import GATES, TONGUES, UNGATED, unknown_characters
+from ui.common.words import plus_minus
+from ui.drawing.panels import subplot, subplot_title
+from ui.language.loaded import loaded
+from ui.language.selection import Model, verses
+from ui.limits import READ_CHARACTERS, READINGS_BYTES
+from ui.work.cache import Cache, cached
+
+NO_GATE = next(title for title, name in GATES.items() if name == UNGATED)
+GATED = [title for title in GATES if title != NO_GATE]
+LEAST_SEEDS = 3  # for a verdict
+LINK: Any = {"bind": "query-params"}  # of every control: the link restores its value
+READINGS_CACHE = Cache(READINGS_BYTES)  # what is typed displaces nothing else
+STYLES: dict[bool, c.Style] = {  # by whether the model has a gate
+    False: {"colour": c.GREY, "dash": "dot", "symbol": "x"},
+    True: {"colour": c.MAGENTA},
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A gated model, and the seeds with which it is compared with models without a gate."""
+
+    title: str
+    seed: int
+    seeds: tuple[int, ...]
+
+    @property
+    def model(self) -> Model:
+        """Name and seed of the gated model."""
+        return GATES[self.title], self.seed
+
+    def over_seeds(self, title: str, name: str) -> np.ndarray:
+        """The measurement ``name`` of the models called ``title``, (S, ...)."""
+        return np.stack([table()[GATES[title], seed][name] for seed in self.seeds]).astype(float)
+
+    def pair(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """The measurement ``name`` without a gate and with it, (S, ...) each."""
+        return self.over_seeds(NO_GATE, name), self.over_seeds(self.title, name)
+
+
+@st.cache_resource(show_spinner=False)
+def table() -> dict[Model, dict[str, Any]]:
+    """Return the shipped measurements: arrays by model and name."""
+    return core.load_measured()
+
+
+def choose_model(row: DeltaGenerator) -> Comparison:
+    """Draw the controls of a gated model in ``row``."""
+    title = row.selectbox("Gate", GATED, key="lm_gate", width=160, **LINK,
+        help="The model's multiplicative gate. G1: on the attention output. G2: on the values. One"
+        " factor per channel, or per head. All models read the same text in the same order."
+    )  # fmt: skip
+    both = tuple(seed for name, seed in table() if name == GATES[title]
+                 and (UNGATED, seed) in table())  # fmt: skip
+    seed = row.selectbox("Seed", both, key="lm_seed", width=75, **LINK,
+        help="Of the initialisation and of the order of the training texts.")  # fmt: skip
+    return Comparison(title, seed, both)
+
+
+def choose_text(row: DeltaGenerator) -> str:
+    """Draw the controls of a text in ``row``; return what a model can read of it."""
+    typed = row.text_input("Text", max_chars=READ_CHARACTERS, placeholder="Type here",
+        key="lm_text", width=225, **LINK,
+        help=f"At most {READ_CHARACTERS} characters: letters of English and Spanish, and common"
+        " signs.")  # fmt: skip
+    verse = row.selectbox("Or a held-out verse", [*verses()], [*verses()].index("Genesis 21:31"),
+        key="lm_verse", width=165, **LINK)  # fmt: skip
+    tongue = row.radio("Language", [*TONGUES], key="lm_language", horizontal=True, **LINK)
+    for note in unknown_characters(typed):
+        st.caption(f":material/info: {note}")
+    return read_typed(typed)[0] or verses()[verse][TONGUES[tongue]]
+
+
+@cached(on=READINGS_CACHE)
+def reading(model: Model, text: str, strength: float) -> core.Reading:
+    """Read ``text``, in this process: it takes some ten milliseconds."""
+    return core.read_text(loaded(model), text, strength)
+
+
+def interval_text(interval: MeanInterval | core.PairedDifference, scale: float = 1.0) -> str:
+    """Format a mean with its half-width, both times ``scale``, with a sign if a difference."""
+    text = plus_minus(scale * interval.mean, scale * interval.half_width)
+    signed = isinstance(interval, core.PairedDifference) and interval.mean > 0
+    return f"+{text}" if signed and not text.startswith("between") else text
+
+
+def half_widths(values: np.ndarray) -> np.ndarray | None:
+    """Return half-widths (n,) of 95 % intervals of means over the first axis of (S, n)."""
+    if len(values) < 2:
+        return None
+    return np.array([mean_interval(column).half_width for column in values.T])
+
+
+def layer_lines(name: str, values: np.ndarray, **style: Any) -> Iterator[c.Trace]:
+    """Yield each seed of (S, N, L) with intervals over N, and the mean with one over seeds."""
+    means, layers = values.mean(1), np.arange(1, values.shape[-1] + 1)
+    for seed, (mean, texts) in enumerate(zip(means, values, strict=True)):
+        dots = c.line(f"{name}, a seed", layers + 0.06 * (seed + 1), mean, half_widths(texts),
+                      mode="markers", legend=False, **style)  # fmt: skip
+        yield dots | {"opacity": 0.5}
+    yield c.line(name, layers, means.mean(0), half_widths(means), **style)
+
+
+def layer_axis(layers: int, room: float = 0.5) -> dict[str, Any]:
+    """Return an axis of layers or blocks, with ``room`` behind the last."""
+    return {"tickvals": [*range(1, layers + 1)], "range": [0.7, layers + room]}
+
+
+def verdict(low: float, high: float, reduces: str, inconclusive: str, increases: str) -> str:
+    """Return the text that an interval of a change from ``low`` to ``high`` allows, in bold."""
+    return f"**{reduces if high < 0 else increases if low > 0 else inconclusive}**"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names: "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def layer_panels(
+    layers: int, x_axis: dict[str, Any], x: str, y: str, highest: float
+) -> dict[str, Any]:
+    """Return the layout of a panel for each layer, side by side, with one vertical axis.
+
+    ``x`` and ``y``: the quantities of the axes; ``highest``: the largest value drawn.
+    """
+    layout: dict[str, Any] = {"annotations": []}
+    for layer in range(layers):
+        ends = layer / layers + 0.01, (layer + 1) / layers - 0.01
+        x_name, y_name = subplot(layer).values()
+        layout[f"xaxis{x_name[1:]}"] = {"domain": ends, "anchor": y_name, **x_axis}
+        layout[f"yaxis{y_name[1:]}"] = {"range": [0, 1.05 * highest], "anchor": x_name,
+                                        "showticklabels": not layer}  # fmt: skip
+        layout["annotations"].append(subplot_title(f"layer {layer + 1}", sum(ends) / 2, 0.88, 11))
+    for axis, text in (("xaxis", x), ("yaxis", y)):
+        layout[axis]["title"] = {"text": text, "standoff": 2}
+    return layout

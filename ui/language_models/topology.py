@@ -1,0 +1,290 @@
+"""The tab Block topology: what each MLP reads, and what that is worth.
+
+By name of a topology, in the order of `WIRINGS`. Shapes: S seeds, N texts, L blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from gating_core.at_work import (
+    BEFORE,
+    CORNERS,
+    PairedDifference,
+    StepTime,
+    load_times,
+    loss_difference,
+)
+from gating_core.language import MODELS, WIRINGS, Wiring
+from gating_core.training import MeanInterval, mean_interval
+from ui.common import charts as c
+from ui.common.charts import chart_columns
+from ui.common.lessons import section
+from ui.common.words import figures, plus_minus
+from ui.language_models import shared
+from ui.language_models.calibration import EQUIVALENT, HIGHER, LOWER, TABLE, TOO_FEW, word
+from ui.language_models.shared import interval_text, layer_axis, layer_lines
+
+BASE, FAL, CONTROL = "usual", "fal", "parallel"
+MODEL_OF = {config.wiring: name for name, config in MODELS.items() if config.gate is None}
+SHORT = {"usual": "standard", "fal": "FAL", "fal_plus": "FAL+", "parallel": "parallel"}
+LONG = {"usual": "standard", "fal": "FAL: First Attentions Last", "fal_plus": "FAL+: A and A1",
+        "parallel": "parallel attention and MLP"}  # fmt: skip
+STYLES: dict[str, c.Style] = {
+    "usual": {"colour": c.GREY, "dash": "dot", "symbol": "x"}, "fal": {"colour": c.MAGENTA},
+    "fal_plus": {"colour": c.ORANGE, "dash": "dash", "symbol": "square"},
+    "parallel": {"colour": c.GREEN, "dash": "dashdot", "symbol": "diamond"},
+}  # fmt: skip
+OWN, FIRST = c.FAINT, c.BLUE  # links in the diagrams: no colour of `STYLES`
+MARGIN = TABLE["loss"].margin
+PAPER_SAVED, PAPER_THROUGHPUT = 44, 1.18  # percent on several GPUs; times on one: Kim et al.
+BUS = 2.5  # height of the first attention's link; the stream is at 0
+HALF_WIDTH, HALF_HEIGHT = 0.19, 0.32  # of a box
+Trace = dict[str, Any]
+
+
+def draw() -> None:
+    """Draw the tab; the seeds compared are those that all topologies have."""
+    table = shared.table()
+    by_topology = {name: {seed for of, seed in table if of == MODEL_OF[name]} for name in WIRINGS}
+    shown = [name for name in WIRINGS if by_topology[name]]
+    seeds = sorted(set.intersection(*(by_topology[name] for name in shown))) if shown else []
+    if BASE not in shown or len(shown) < 2 or not seeds:
+        st.info("This version comes without models of other block topologies.")
+        return
+
+    def of(part: str) -> dict[str, np.ndarray]:
+        return {name: np.stack([table[MODEL_OF[name], seed][part] for seed in seeds]).astype(float)
+                for name in shown}  # fmt: skip
+
+    sums, counts = of("strengths.sums"), of("strengths.counts")[BASE][0]
+    losses = {name: x[:, -1].sum(-1) / counts.sum() for name, x in sums.items()}
+    # Without a link, attention reaches the MLP of the first block alone.
+    linked = {name for name in shown if WIRINGS[name].reads_own or WIRINGS[name].reads_first}
+    links = {name: x.swapaxes(1, 2)[..., : None if name in linked else 1]
+             for name, x in of("wiring.links").items()}  # fmt: skip
+    gradients = {name: x.swapaxes(1, 2) for name, x in of("wiring.gradients").items()}
+    totals, errors = of("wiring.total"), of("wiring.total_error")
+
+    def less(name: str, other: str) -> PairedDifference:
+        return loss_difference(sums[name][:, -1], sums[other][:, -1], counts)
+
+    against = {name: less(name, BASE) for name in shown if name != BASE}
+    finding = loss_text(losses, against)
+    if {FAL, CONTROL} <= set(shown):
+        finding += f" {gain_text(less(FAL, CONTROL), against[CONTROL])}"
+    blocks = blocks_text(links, gradients)
+    complete = bool(of("wiring.complete")[BASE].all()) and all(
+        x.all() for x in of("wiring.complete").values()
+    )
+    curvature = curvature_text(totals, errors, complete)
+
+    charts = c.Charts("topology")
+    st.markdown(finding)
+    for column, name in zip(chart_columns("diagrams", len(shown)), shown, strict=True):
+        figure = diagram(LONG[name], WIRINGS[name], MODELS[MODEL_OF[name]].depth)
+        charts.draw(f"diagram_{name}", column, figure, reads(name))
+    st.caption(section("language_models", "topology_legend"))
+    columns = chart_columns("topology", 4)
+    charts.draw("loss", columns[0], loss_chart(losses), finding)
+    for column, (name, heading, quantity, values) in zip(columns[1:], (
+        ("links", "Δ loss, A ablated in one MLP", "nats per character", links),
+        ("gradients", "Gradient norm at attention A", "norm", gradients),
+    ), strict=False):  # fmt: skip
+        traces = [trace for key, x in values.items()
+                  for trace in layer_lines(SHORT[key], x, **STYLES[key])]  # fmt: skip
+        charts.draw(name, column, by_block(heading, traces, quantity), blocks)
+    charts.draw("curvature", columns[3], curvature_chart(totals, errors), curvature)
+    st.markdown(f"{blocks} {curvature} {time_text(load_times())}")
+    charts.draw_footer(section("language_models", "topology", before=BEFORE, margin=f"{MARGIN:g}",
+        corners=", ".join(CORNERS), texts=gradients[BASE].shape[1]))  # fmt: skip
+
+
+def diagram(heading: str, wiring: Wiring, depth: int) -> go.Figure:
+    """Draw what feeds attention A and MLP M of every block; time goes to the right.
+
+    Boxes above each other can run at the same time.
+    """
+    shapes: list[Trace] = [line(-0.2, 0, depth + 0.1, 0, c.FAINT, 2.5)]
+    notes = [arrow(depth + 0.1, 0, depth + 0.25, 0, c.FAINT)]
+    for block in range(depth):
+        in_turn = block == 0 or wiring.reads_own  # the first block is a standard one
+        attention = (block + (0.25 if in_turn else 0.5), 0.85)
+        mlp = (block + 0.75, 0.85) if in_turn else (block + 0.5, 1.7)
+        # Reads the stream, and adds to it.
+        shapes.append(line(attention[0], 0, attention[0], attention[1] - HALF_HEIGHT))
+        if in_turn:
+            shapes.append(line(mlp[0], 0, mlp[0], mlp[1] - HALF_HEIGHT))
+            notes.append(arrow(attention[0] + HALF_WIDTH, attention[1], mlp[0] - HALF_WIDTH,
+                               mlp[1], OWN))  # fmt: skip
+        else:
+            side = mlp[0] - HALF_WIDTH - 0.08
+            shapes += [line(side, 0, side, mlp[1]), line(side, mlp[1], mlp[0] - HALF_WIDTH, mlp[1])]
+        if wiring.reads_first and block:
+            notes.append(arrow(mlp[0], BUS, mlp[0], mlp[1] + HALF_HEIGHT, FIRST))
+            last = mlp[0]
+        shapes += [box(*attention, f"A{block + 1}"), box(*mlp, f"M{block + 1}")]
+    if wiring.reads_first and depth > 1:
+        shapes += [line(0.25, 0.85 + HALF_HEIGHT, 0.25, BUS, FIRST, 2, "dot"),
+                   line(0.25, BUS, last, BUS, FIRST, 2, "dot")]  # fmt: skip
+    hidden = {"visible": False, "fixedrange": True}
+    return c.chart(heading, [], height=165, margin={"l": 2, "r": 2, "t": 26, "b": 2}, shapes=shapes,
+        annotations=notes, showlegend=False, x_axis={**hidden, "range": [-0.25, depth + 0.3]},
+        y_axis={**hidden, "range": [-0.3, 2.8]})  # fmt: skip
+
+
+def box(x: float, y: float, text: str) -> Trace:
+    """Return a box with a text, centred at (x, y)."""
+    return {"type": "rect", "x0": x - HALF_WIDTH, "x1": x + HALF_WIDTH, "y0": y - HALF_HEIGHT,
+            "y1": y + HALF_HEIGHT, "line": {"width": 1, "color": c.FAINT},
+            "fillcolor": f"{c.FAINT}33", "label": {"text": text, "font": {"size": 11}}}  # fmt: skip
+
+
+def line(
+    x0: float, y0: float, x1: float, y1: float, colour: str = c.FAINT, width: float = 1,
+    dash: str = "solid",
+) -> Trace:  # fmt: skip
+    """Return a straight line."""
+    return {"type": "line", "x0": x0, "y0": y0, "x1": x1, "y1": y1, "layer": "below",
+            "line": {"color": colour, "width": width, "dash": dash}}  # fmt: skip
+
+
+def arrow(x0: float, y0: float, x1: float, y1: float, colour: str) -> Trace:
+    """Return an arrow from the first point to the second."""
+    return {"x": x1, "y": y1, "ax": x0, "ay": y0, "axref": "x", "ayref": "y", "text": "",
+            "showarrow": True, "arrowhead": 2, "arrowwidth": 2, "arrowsize": 0.8,
+            "arrowcolor": colour}  # fmt: skip
+
+
+def loss_chart(losses: Mapping[str, np.ndarray]) -> go.Figure:
+    """Draw losses (S,): every seed a dot, the mean with its interval over seeds."""
+    traces = []
+    for name, values in losses.items():
+        colour, symbol = STYLES[name]["colour"], STYLES[name].get("symbol", "circle")
+        mean = c.line(f"{SHORT[name]}, mean", [SHORT[name]], [values.mean()],
+                      shared.half_widths(values[:, None]), colour=colour, mode="markers"
+                  )  # fmt: skip
+        mean["marker"] = {"size": 16, "symbol": "line-ew", "color": colour,
+                          "line": {"width": 2.5, "color": colour}}  # fmt: skip
+        traces += [c.line(SHORT[name], [SHORT[name]] * len(values), values, colour=colour,
+                          symbol=symbol, mode="markers"), mean]  # fmt: skip
+    return c.chart("Test loss", traces, "", "nats per character", showlegend=False,
+                   x_axis={"type": "category"})  # fmt: skip
+
+
+def by_block(heading: str, traces: list[Trace], quantity: str) -> go.Figure:
+    """Draw values by block; `loss_chart` beside it is the legend."""
+    depth = max(int(max(trace["x"])) for trace in traces)
+    return c.chart(heading, traces, "block", quantity, showlegend=False, x_axis=layer_axis(depth),
+                   y_axis={"rangemode": "tozero"})  # fmt: skip
+
+
+def curvature_chart(
+    totals: Mapping[str, np.ndarray], errors: Mapping[str, np.ndarray]
+) -> go.Figure:
+    """Draw ∫|K| dA (S, L) by block with its error, and the mean over seeds."""
+    traces = []
+    for name, total in totals.items():
+        numbers = np.arange(1, total.shape[-1] + 1)
+        seeds = c.line(f"{SHORT[name]}, a seed", np.tile(numbers + 0.06, len(total)), total.ravel(),
+                       errors[name].ravel(), mode="markers", **STYLES[name])  # fmt: skip
+        traces += [seeds | {"opacity": 0.6},
+                   c.line(f"{SHORT[name]}, mean", numbers, total.mean(0), **STYLES[name])
+               ]  # fmt: skip
+    return by_block("Curvature of block outputs", traces, "∫|K| dA")
+
+
+def reads(name: str) -> str:
+    """Say what the MLP of a later block reads, from the table of topologies."""
+    wiring = WIRINGS[name]
+    read = ["x", *(["A of its block"] if wiring.reads_own else []),
+            *(["A1"] if wiring.reads_first else [])]  # fmt: skip
+    return f"{SHORT[name]}: from the second block on, M reads {' + '.join(read)}"
+
+
+def loss_text(losses: Mapping[str, np.ndarray], against: Mapping[str, PairedDifference]) -> str:
+    """Say which topologies have another loss than `BASE`: losses (S,), differences from it."""
+    parts = [f"{SHORT[name]} **{word(of, MARGIN)}** ({interval_text(of)})"
+             for name, of in against.items()]  # fmt: skip
+    seeds = min(len(of.by_seed) for of in against.values())
+    return (
+        f"Test loss after equally many steps: {SHORT[BASE]} {losses[BASE].mean():.3f} nats per"
+        f" character. Difference, paired over {seeds} seeds: {', '.join(parts)}."
+    )
+
+
+def gain_text(fal: PairedDifference, control: PairedDifference) -> str:
+    """Say whether A1 reduces the loss.
+
+    ``fal`` is FAL minus the control without A1, ``control`` the control minus the standard.
+    """
+    words = word(fal, MARGIN), word(control, MARGIN)
+    if TOO_FEW in words:
+        return ""
+    verdict = {HIGHER: "A1 increases the loss", EQUIVALENT: "A1 leaves the loss equivalent"}.get(
+        words[0], "The effect of A1 on the loss is inconclusive"
+    )
+    if words[0] == LOWER != words[1]:
+        verdict = "A1 reduces the loss"
+    return f"**{verdict}**: FAL minus *parallel*, the same without A1, {interval_text(fal)}."
+
+
+def blocks_text(links: Mapping[str, np.ndarray], gradients: Mapping[str, np.ndarray]) -> str:
+    """Say where ablating a link costs most, and compare gradients at the first A: (S, N, L)."""
+    costs, ratios = [], []
+    for name, x in links.items():
+        means = x.mean((0, 1))
+        costs.append(f"{SHORT[name]} {figures(float(means.max()))} (block {means.argmax() + 1})")
+    for name, x in gradients.items():
+        if name != BASE:
+            ratio = x[..., 0].mean(-1) / gradients[BASE][..., 0].mean(-1)
+            ratios.append(f"{SHORT[name]} {over_seeds(ratio)}")
+    return (
+        f"Largest Δ loss of an ablated link, in nats per character: {', '.join(costs)}. Gradient at"
+        f" the first attention, over that of {SHORT[BASE]}: {', '.join(ratios)}."
+    )
+
+
+def over_seeds(values: np.ndarray, least: float = -np.inf) -> str:
+    """Format the mean of (S,) with its interval, if there is more than one seed."""
+    interval = mean_interval(values) if len(values) > 1 else MeanInterval(float(values[0]), 0.0)
+    return plus_minus(interval.mean, interval.half_width, least)
+
+
+def curvature_text(
+    totals: Mapping[str, np.ndarray], errors: Mapping[str, np.ndarray], complete: bool
+) -> str:
+    """Say how much the last block's output curves: ∫|K| dA and its errors, (S, L)."""
+    parts = []
+    for name, total in totals.items():
+        last = total[:, -1]
+        text = over_seeds(last, 0.0)
+        if len(last) == 1:
+            text = plus_minus(float(last[0]), float(errors[name][0, -1]))
+        parts.append(f"{SHORT[name]} {text}")
+    least = "" if complete else " (lower estimates: some points are not resolved)"
+    return f"∫|K| dA of the last block{least}: {', '.join(parts)}."
+
+
+def time_text(times: StepTime | None) -> str:
+    """Say what attention and MLP in parallel save here, and what the paper says elsewhere."""
+    paper = (
+        f"Kim et al. report up to {PAPER_SAVED} % less training time on several GPUs and"
+        f" {PAPER_THROUGHPUT} times the throughput on one. That is not measured here."
+    )
+    if times is None:
+        return paper
+    middle, low, high = times.ratio()
+    parallel, in_turn = (figures(1000 * float(np.median(x)))
+                         for x in (times.side_by_side, times.all_cores))  # fmt: skip
+    verdict = "no gain" if high >= 1 >= low else "faster" if high < 1 else "slower"
+    return (
+        f"On a machine with {times.cores} cores, one block takes {parallel} ms with attention and"
+        f" MLP in parallel, {in_turn} ms with one after the other on two cores (quotient"
+        f" {middle:.2f}, quartiles {low:.2f} to {high:.2f}: **{verdict}**). {paper}"
+    )
