@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 import gating_core
 from gating_core.attention import GATE_KINDS, GATE_NAMES
@@ -71,6 +72,13 @@ def test_the_example_script_agrees_with_its_closed_form():
     assert any_surface.compare_torus() <= 1
     value, error = any_surface.measure_network()
     assert 0 < error < 0.02 * value
+
+
+def test_the_example_of_a_tab_draws_a_chart():
+    tab = AppTest.from_string(f"{examples('extending.md')[0]}\ndraw()\n").run()
+    assert not tab.exception
+    assert len(tab.get("plotly_chart")) == 1
+    assert len(tab.get("download_button")) == 1
 
 
 def test_every_target_that_is_named_can_be_made():
