@@ -75,7 +75,8 @@ def test_the_example_script_agrees_with_its_closed_form():
 
 
 def test_the_example_of_a_tab_draws_a_chart():
-    tab = AppTest.from_string(f"{examples('extending.md')[0]}\ndraw()\n").run()
+    code = f"{examples('extending.md')[0]}\ndraw()\n"
+    tab = AppTest.from_string(code, default_timeout=60).run()
     assert not tab.exception
     assert len(tab.get("plotly_chart")) == 1
     assert len(tab.get("download_button")) == 1
