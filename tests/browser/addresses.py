@@ -97,7 +97,7 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
         ("pushed=held&steered_gate=G1%2C+per+channel", "push=-4&opening_in=Spanish",
          "tab_steering=Features&dictionary=plain+top-k&after_layer=3", "tab_steering=Measured"),
     ),
-    "How_to_read": Row(),
+    "Guide": Row(),
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The pictures of *How to read it*: of each topic the part of a page that its link shows.
+"""The pictures of *Guide*: of each topic the part of a page that its link shows.
 
     python -m tests.browser.lesson_pictures [TOPIC ...]
 
@@ -12,7 +12,7 @@ from itertools import product
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from ui.how_to_read.topics import PICTURES, SHADES, TOPICS
+from ui.guide.topics import PICTURES, SHADES, TOPICS
 
 from .serving import find_chromium, launch, serve
 from .visiting import open_page, settle
@@ -21,7 +21,7 @@ WINDOW = {"width": 1000, "height": 900}  # narrow, so that its words can be read
 WIDTH, QUALITY = 560, 70  # pixels, of 100
 JOB_MS = 120_000  # until the page's job has ended
 PARTS = {  # what is taken; elsewhere the linked view's pictures
-    "bend": ".gc-scene", "numbers": ".gc-columns", "depth": "[data-testid=stPlotlyChart]",
+    "bend": ".gc-scene", "numbers": ".gc-columns",
     "claims": "[data-testid=stPlotlyChart]", "experts": ".gc-tree-plot",
     "language_models": "[data-testid=stPlotlyChart]", "efficient": ".st-key-chart_top_k_losses",
     "steering": "[data-testid=stPlotlyChart]", "limits": ".gc-scene",

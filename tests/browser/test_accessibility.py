@@ -1,4 +1,4 @@
-"""Axe finds nothing serious on *How to read it*; other pages are looked at in their own tests."""
+"""Axe finds nothing serious on *Guide*; other pages are looked at in their own tests."""
 
 import pytest
 
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 
 def test_nothing_serious_is_found_and_what_is_serious_would_be(visitor, served, watch):
-    visit(visitor, watch, f"{served.url}/How_to_read", settle)
+    visit(visitor, watch, f"{served.url}/Guide", settle)
     assert_accessible(visitor)
     visitor.emulate_media(color_scheme="dark")
     settle(visitor)

@@ -317,14 +317,14 @@ def test_whoever_comes_back_finds_the_page_as_it_was(wide):
     wide.wait_for_url(lambda url: "who=worst+right" in url)
     settle(wide)
     before, link = serial(wide), wide.url
-    wide.get_by_test_id("stPageLink").filter(has_text="How to read it").click()
+    wide.get_by_test_id("stPageLink").filter(has_text="Guide").click()
     await_lesson(wide)
     wide.go_back()
     wide.wait_for_url(lambda url: "who=worst+right" in url)
     await_run(wide)
     assert serial(wide) == before
     assert sorted(wide.url.split("?")[1].split("&")) == sorted(link.split("?")[1].split("&"))
-    wide.get_by_test_id("stPageLink").filter(has_text="How to read it").click()
+    wide.get_by_test_id("stPageLink").filter(has_text="Guide").click()
     await_lesson(wide)
     wide.get_by_test_id("stPageLink").filter(has_text="Decision boundary").first.click()
     wide.wait_for_url(lambda url: "who=worst+right" in url)

@@ -59,7 +59,7 @@ def assert_is_seen(page, selector):
 def test_the_first_screen_holds_replay_strip_sentence_and_chart(desk):
     assert_on_the_first_screen(
         desk, "h1", ".st-key-control-row", ".gc-play", ".gc-scene", ".gc-plane", ".gc-reading",
-        STRIP, ".st-key-depth_growth",
+        STRIP, ".st-key-chart_depth_growth",
     )  # fmt: skip
     assert_is_seen(desk, SENTENCE)
     assert_accessible(desk)

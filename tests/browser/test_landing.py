@@ -38,7 +38,7 @@ from .visiting import (
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
-LANDING, LESSON = "Flat or curved?", "How to read it"
+LANDING, LESSON = "Flat or curved?", "Guide"
 WIDE = {"viewport": {"width": 800, "height": 1500}}
 COPIED = "/?strength=0.35&task=xor&explore=true&colour=curvature&pick=20.30"
 SLIDER = ".gc-scrub"

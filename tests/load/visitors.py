@@ -147,7 +147,7 @@ class Looker(Visitor):
             for _ in self._some():
                 manifold = await self._at_manifold(session, manifold)
             if self.random.random() < 0.3:
-                await self.view("to the lesson", session.go("How to read it"))
+                await self.view("to the lesson", session.go("Guide"))
             back = session.go("Flat or curved?", landing.wrong)
             await self.view("back to the landing page", back)
         gates = Gates()
@@ -422,7 +422,7 @@ class Trainer(Visitor):
         """Begin, look at the lesson meanwhile, come back: the page is as it was left."""
         request = await self._own_seeds(session, request)
         await asyncio.sleep(self.random.uniform(*self.pause))
-        await self.view("to the lesson", session.go("How to read it"))
+        await self.view("to the lesson", session.go("Guide"))
         await self.view("back to the film", session.go("Decision boundary", request.wrong))
         await self._watch(session, request)
 

@@ -50,7 +50,7 @@ PAGES = {
     "Experts": Page("pages/6_Experts.py", ":material/account_tree:", AT_WORK),
     "Efficient attention": Page("pages/8_Efficient_attention.py", ":material/speed:", AT_WORK),
     "Steering": Page("pages/9_Steering.py", ":material/explore:", AT_WORK),
-    "How to read it": Page("pages/10_How_to_read.py", ":material/menu_book:", ""),
+    "Guide": Page("pages/10_Guide.py", ":material/menu_book:", ""),
 }
 LINKS = "_links"
 streamlit_fixes.apply()

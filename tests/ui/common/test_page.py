@@ -6,7 +6,7 @@ from tests.ui.opening import open_page
 from ui.common import page as pages
 from ui.common.page import CURVATURE, PAGES, Page, draw_links
 
-AT_WORK, HELP = "Attention at work", "How to read it"
+AT_WORK, HELP = "Attention at work", "Guide"
 CURVED = [title for title, page in PAGES.items() if page.group == CURVATURE]
 COMING = ["Language models", "Experts", "Efficient attention", "Steering", "Real layers"]
 

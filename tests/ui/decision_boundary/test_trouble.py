@@ -152,7 +152,7 @@ def test_coming_back_after_leaving_in_the_middle_it_goes_on(nothing_known, monke
 def test_coming_back_without_a_link_finds_the_page_as_it_was():
     app = open_boundary(data="xor", paint="curvature", who="worst right", steps="100")
     before = run_of(app)
-    app.switch_page("pages/10_How_to_read.py").run()
+    app.switch_page("pages/10_Guide.py").run()
     for name in list(app.query_params):
         del app.query_params[name]
     app.switch_page(PAGE).run()

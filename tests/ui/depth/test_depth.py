@@ -19,6 +19,7 @@ from gating_core.experiments.depth import (
 )
 from gating_core.experiments.specimen import measure_specimen
 from tests.ui.opening import (
+    bound_names,
     component,
     figure,
     mistakes,
@@ -192,7 +193,13 @@ def test_manifold_is_sent_the_same_stack(around):
         wanted = replay(UNTRAINED, stack.regime, stack.member, GRID).values[2]
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
         assert layers.manifold_link(stack, 16)["layers"] == "8"
-    assert not mistakes(open_page("pages/1_Manifold.py", **link))
+
+
+def test_manifold_has_a_control_for_each_part_of_that_link():
+    link = layers.manifold_link(Stack(STACKS), 1)
+    app = open_page("pages/1_Manifold.py", grid="31", **link)
+    assert not mistakes(app)
+    assert set(link) <= bound_names(app.main)
 
 
 # --- Charts and pictures --------------------------------------------------------------------------

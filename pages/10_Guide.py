@@ -2,8 +2,8 @@
 
 from ui.common.page import page
 
-with page("How to read it", question="How to read the pictures", pictures=False):
-    from ui.how_to_read.topics import draw_contents, draw_topics
+with page("Guide", question="How to read the pictures", pictures=False):
+    from ui.guide.topics import draw_contents, draw_topics
 
     draw_contents()
     draw_topics()

@@ -1,4 +1,4 @@
-"""The topics of *How to read it*: a text, a picture, and the state of a page that it shows."""
+"""The topics of *Guide*: a text, a picture, and the state of a page that it shows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import streamlit as st
 from ui.common.lessons import section
 from ui.common.page import PAGES
 
-PICTURES = Path(__file__).resolve().parents[2] / "assets" / "how_to_read"
+PICTURES = Path(__file__).resolve().parents[2] / "assets" / "guide"
 SHADES = ("light", "dark")
 
 
@@ -34,13 +34,13 @@ class Topic(NamedTuple):
 TOPICS = {  # by the section of the lesson, which is also the name of the picture
     "surface": Topic(
         "What is drawn", "Flat or curved?", {},
-        "a flat sheet cut in a straight line, and a curved sheet cut in a loop"),
+        "a flat surface cut in a straight line, and a curved one cut in a loop"),
     "bend": Topic(
         "To bend and to curve", "Which gates curve?",
-        {"case": "one direction"}, "a sheet that bends like rolled paper, grey: K = 0"),
+        {"case": "one direction"}, "a surface that bends like rolled paper, grey: K = 0"),
     "numbers": Topic(
         "The numbers, and how they are known", "Which gates curve?",
-        {"case": "bump"}, "a bump in the sheet: K > 0 on its top, K < 0 round it"),
+        {"case": "bump"}, "a bump in the surface: K > 0 on its top, K < 0 round it"),
     "proved": Topic(
         "Proved curvature", "Flat or curved?", {"proof": "true"},
         "the input square in cells: K > 0 is proved on some, K < 0 on others, few are open"),
@@ -49,13 +49,13 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
         "the outputs of one model without and with its gate, and K over the chart"),
     "boundary": Topic(
         "Decision boundary", "Decision boundary", {},
-        "two trained models, their sheets and their decision boundaries"),
+        "two trained models, their surfaces and their decision boundaries"),
     "gates": Topic(
         "Which gates curve?", "Which gates curve?",
-        {"case": "saddle"}, "a gate that curves the flat sheet to a saddle, K < 0"),
+        {"case": "saddle"}, "a gate that curves the flat surface to a saddle, K < 0"),
     "depth": Topic(
-        "Depth", "Depth", {"stacked": "aligned gates"},
-        "curvature over the number of layers, a straight line on logarithmic axes"),
+        "Depth", "Depth", {},
+        "the surface of a trained stack after its last layer, and K over its chart"),
     "claims": Topic(
         "Claims", "Claims", {"claim": "C4"},
         "differences of accuracy between gated and ungated models, task by task"),
@@ -74,7 +74,7 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
         "a classifier sees English become Spanish while a model writes, pushed for 16 characters"),
     "limits": Topic(
         "What this does not say", "Which gates curve?",
-        {"case": "rms norm"}, "a flat sheet, put on a sphere by a normalisation, without a gate"),
+        {"case": "rms norm"}, "a flat surface, put on a sphere by a normalisation, without a gate"),
     "sources": Topic("Sources"),
 }  # fmt: skip
 
@@ -89,10 +89,10 @@ def draw_topics() -> None:
     for name, topic in TOPICS.items():
         st.header(topic.heading, anchor=name, divider="gray")
         if not topic.page:
-            st.markdown(section("how_to_read", name))
+            st.markdown(section("guide", name))
             continue
         text, picture = st.container(key=f"topic-{name}").columns([3, 2], gap="large")
-        text.markdown(section("how_to_read", name))
+        text.markdown(section("guide", name))
         with picture:
             _draw_picture(name, topic)
 

@@ -8,9 +8,9 @@ from tests.ui.opening import mistakes, open_page
 from ui.common.lessons import section, sections
 from ui.common.links import check_link
 from ui.common.page import CURVATURE, PAGES
-from ui.how_to_read.topics import PICTURES, SHADES, TOPICS
+from ui.guide.topics import PICTURES, SHADES, TOPICS
 
-PAGE = "pages/10_How_to_read.py"
+PAGE = "pages/10_Guide.py"
 WITH_PICTURE = [name for name, topic in TOPICS.items() if topic.page]
 MOST_BYTES = 400_000  # of all pictures
 
@@ -19,7 +19,7 @@ def test_every_topic_stands_in_the_contents_and_has_its_text_and_picture():
     app = open_page(PAGE)
     assert not app.exception
     contents, *texts = [each.value for each in app.markdown]
-    assert texts == [section("how_to_read", name) for name in TOPICS]
+    assert texts == [section("guide", name) for name in TOPICS]
     assert [each.proto.anchor for each in app.header] == [*TOPICS]
     for name, topic in TOPICS.items():
         assert f"[{topic.heading}](#{name})" in contents
@@ -31,10 +31,10 @@ def test_every_topic_stands_in_the_contents_and_has_its_text_and_picture():
 
 
 def test_topics_and_texts_are_the_same():
-    assert list(sections("how_to_read")) == list(TOPICS), "TOPICS in ui/how_to_read/topics.py"
+    assert list(sections("guide")) == list(TOPICS), "TOPICS in ui/guide/topics.py"
     titles = {topic.page for topic in TOPICS.values()}
     lacking = {title for title, page in PAGES.items() if page.group == CURVATURE} - titles
-    assert not lacking, "a page on curvature needs a topic: TOPICS in ui/how_to_read/topics.py"
+    assert not lacking, "a page on curvature needs a topic: TOPICS in ui/guide/topics.py"
 
 
 @pytest.mark.parametrize("name", WITH_PICTURE)
@@ -63,7 +63,7 @@ def test_pictures_are_there_in_both_colours_and_are_small():
 
 def test_what_it_says_of_the_shown_seed_is_what_is_done():
     """`typical_member` looks at test points, best and worst at training points."""
-    text = " ".join(section("how_to_read", "boundary").split())
+    text = " ".join(section("guide", "boundary").split())
     assert "*Best* and *worst* are chosen by accuracy on the training points" in text
     assert "*Typical*" in text
     assert "it is chosen on test points" in text

@@ -1,0 +1,1 @@
+"""The page Guide: what the other pages draw and measure, and what they do not say."""

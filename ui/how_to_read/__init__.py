@@ -1,1 +1,0 @@
-"""How to read it: what the other pages draw and measure, and what they do not say."""
