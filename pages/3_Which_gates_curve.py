@@ -1,24 +1,24 @@
-"""Which gates curve? A gallery of gates on a flat sheet, each with the law checked live."""
+"""Which gates curve? A gallery of gates on a flat sheet, each with its curvature."""
 
 import streamlit as st
 
 from ui.common.page import page
 
+TITLE = "Which gates curve?"
+TABS = ("Gallery", "Gated layer", "Theorem", "Gate design")
+
 with page(
-    "Which gates curve?",
+    TITLE,
     question="Which gates curve?",
     lead="A gate multiplies every point of the flat sheet (u, v, 1). Some gates curve it. Some only"
-    " bend it. Some do neither. The law below says which.",
+    " bend it. Some do neither. The curvature formula for scalar gates says which.",
 ):
-    from ui.common.link_check import warn_about_link
-    from ui.gates.controls import GATES
-    from ui.gates.panels import draw_panels
-    from ui.gates.parts import draw_explanations, draw_gallery, draw_why
+    from ui.common.links import checked_link
+    from ui.gates import design, gallery, layer, theorem
 
-    warn_about_link(GATES)
-    result = draw_gallery()
-    draw_explanations(result)
-    with GATES["why"].draw(st) as why:
-        if why.open:
-            draw_why(result)
-    draw_panels(result)
+    with checked_link(TITLE):
+        tabs = st.tabs(TABS, key="tab_gates", on_change="rerun", bind="query-params")
+        for tab, shown in zip(tabs, (gallery, layer, theorem, design), strict=True):
+            if tab.open:
+                with tab:
+                    shown.draw()

@@ -18,7 +18,7 @@ from gating_core.geometry.surface import SurfaceResult, measure_surface
 THEOREM_GAPS = {
     "slice": "A surface inside a flat space can be curved.",
     "normalisation": "A gate is not the only way to curve.",
-    "values": "Values that move with the input are not covered.",
+    "values": "Input-dependent values are not covered.",
 }
 PLAIN = AttentionConfig()  # one layer, one head, three fixed values, D = 3
 

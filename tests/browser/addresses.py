@@ -7,7 +7,6 @@ from ui.common.control_table import Controls
 from ui.common.controls import Fold
 from ui.decision_boundary.controls import DECISION_BOUNDARY
 from ui.experts.controls import EXPERTS
-from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
 from ui.steering.controls import STEERING
 
@@ -50,10 +49,12 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
         small="steps=50&seeds=2&points=64",
     ),
     "Which_gates_curve": Row(
-        GATES,
-        ("", "case=own&real=true&hand=set+by+hand&premises=true&shaping=true"),
-        ("case=monkey+saddle", "tint=|H|", "real=true&layer_from=trained",
-         "shaping=true&target=ellipsoid", "premises=true&slice_by=residual"),
+        {},
+        ("", "case=own", "tab_gates=Gated+layer&hand=set+by+hand", "tab_gates=Theorem",
+         "tab_gates=Gate+design"),
+        ("case=monkey+saddle", "tint=|H|", "tab_gates=Gated+layer&layer_from=trained",
+         "tab_gates=Gate+design&target=ellipsoid", "tab_gates=Theorem&slice_by=residual"),
+        unfolded="why=true&maps=true",
     ),
     "Depth": Row(
         {},

@@ -15,7 +15,7 @@ from .looking import (
     assert_scrolls_only_down,
 )
 from .pointing import place
-from .visiting import PHONE, become_phone, open_page, resize, settle, visit
+from .visiting import PHONE, await_charts, become_phone, open_page, resize, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -58,7 +58,9 @@ def test_the_first_screen_holds_all_tiles_and_the_open_gate(desk):
     assert_drawn(desk.locator(".gc-scene").first)
     assert_nothing_is_cropped(desk)
     assert_accessible(desk)
-    said = "the sheet is positively curved, proved on the whole chart: K = 1/r² = 1/0.8² = 1.5625."
+    said = (
+        "the surface is positively curved, proved on the whole chart: K = 1/r² = 1/0.8² = 1.5625."
+    )
     assert said in desk.locator(SENTENCE).inner_text()
 
 
@@ -67,7 +69,7 @@ def test_a_tile_opens_its_gate_and_stands_in_the_link(desk):
     desk.wait_for_url(lambda url: "case=projective" in url)
     desk.wait_for_function(f"{STATE}.header.scene === 'projective'")
     settle(desk)
-    assert "the sheet is flat" in desk.locator(SENTENCE).inner_text()
+    assert "the surface is flat" in desk.locator(SENTENCE).inner_text()
     assert_drawn(desk.locator(".gc-scene").first)
 
 
@@ -77,7 +79,7 @@ def test_the_laws_numbers_follow_the_pointer(desk, served, watch):
     visit(desk, watch, f"{served.url}{ADDRESS}?case=own&formula=u*exp(v)&mark=30.45")
     said = desk.locator(".gc-readout").first
     marked = (
-        "At (0.5, 0): g = 0.5 · det Hess(1/g) = 16 · K by the law = (2)⁴ · (16) / (36)² = 0.198"
+        "At (0.5, 0): g = 0.5 · det Hess(1/g) = 16 · K by the formula = (2)⁴ · (16) / (36)² = 0.198"
         " · K measured = 0.198"
     )
     assert said.inner_text().startswith(marked)
@@ -95,7 +97,7 @@ def test_the_laws_numbers_follow_the_pointer(desk, served, watch):
     numbers = re.findall(r"(?:/ \(|= )([\d.]+)(?=\)²| ·)", text)
     assert [float(x) for x in numbers[1:5]] == pytest.approx([hessian, normal, law, law], rel=5e-3)
     desk.mouse.move(*place(panel, 0.4, 0.3))
-    desk.wait_for_function(f"{READOUT}.includes('K by the law = not known')")
+    desk.wait_for_function(f"{READOUT}.includes('K by the formula = not known')")
     desk.mouse.move(1, 1)
     desk.wait_for_function(f"{STATE}.hover === null")
     assert said.inner_text().startswith(marked)
@@ -103,11 +105,11 @@ def test_the_laws_numbers_follow_the_pointer(desk, served, watch):
 
 def test_the_sentence_follows_the_strength(desk, served, watch):
     visit(desk, watch, f"{served.url}{ADDRESS}?level=0.5")
-    assert "At λ = 0.50 the sheet is mixed" in desk.locator(SENTENCE).inner_text()
+    assert "At λ = 0.50 the surface is mixed" in desk.locator(SENTENCE).inner_text()
     desk.locator(".gc-scrub").focus()
     desk.keyboard.press("Home")
     desk.wait_for_selector(".gc-view[data-frame='0']")
-    assert "At λ = 0.00 the sheet is flat" in desk.locator(SENTENCE).inner_text()
+    assert "At λ = 0.00 the surface is flat" in desk.locator(SENTENCE).inner_text()
     desk.wait_for_url(lambda url: "level=0" in url)
     settle(desk)
 
@@ -145,20 +147,17 @@ def test_a_phone_shows_a_picture_first_and_scrolls_only_down(desk, served, watch
 
 
 @pytest.mark.soak  # long
-def test_all_folded_parts_open_with_two_scenes_and_fit_a_phone(browser, served, watch):
-    link = "?maps=true&real=true&premises=true&shaping=true&target=saddle"
+def test_maps_and_a_designed_gate_fit_a_phone(browser, served, watch):
     with open_page(browser, watch, **PHONE) as page:
-        visit(page, watch, served.url + ADDRESS + link)
-        page.get_by_text("K, fitted − exact").wait_for()
-        maps = 3 + 1 + 3 + 2  # the open gate's, the layer's, the counterexamples', the shape's
-        views = 2 * 3  # the open gate's and the shape's: a scene and two maps each
-        page.wait_for_function(
-            f"document.querySelectorAll('.js-plotly-plot').length >= {maps + views}"
-        )
-        settle(page)
+        visit(page, watch, f"{served.url}{ADDRESS}?maps=true")
+        await_charts(page, 3)
         assert_scrolls_only_down(page)
-        assert page.locator(".gc-scene").count() == 2
-        assert_drawn(page.locator(".st-key-gates_shape .gc-scene"))
         law, gate = (page.locator(each).first.bounding_box()["y"]
                      for each in (".st-key-gates_law", ".gc-scene"))  # fmt: skip
         assert law > gate
+        visit(page, watch, f"{served.url}{ADDRESS}?tab_gates=Gate+design&target=saddle")
+        page.get_by_text("K, fitted − exact").wait_for()
+        await_charts(page, 2)
+        settle(page)
+        assert_scrolls_only_down(page)
+        assert_drawn(page.locator(".st-key-gates_shape .gc-scene"))

@@ -24,8 +24,8 @@ from ui.depth.shared import QUANTITIES
 from ui.drawing.characters import sign
 from ui.experts.controls import TREE_KEY
 from ui.experts.request import POSITIONS, TREE
-from ui.gates.parts import VIEW_KEY as GATES_VIEW
-from ui.gates.request import SPHERE as FIRST_CASE
+from ui.gates.frames import SPHERE as FIRST_CASE
+from ui.gates.gallery import VIEW_KEY as GATES_VIEW
 from ui.landing.controls import LEFT_MODELS
 from ui.landing.parts import VIEW_KEY as LANDING_VIEW
 from ui.language.selection import TextSelection

@@ -44,8 +44,8 @@ from ui.depth.shared import QUANTITIES
 from ui.experts.controls import SEEDS as EXPERTS_SEEDS
 from ui.experts.controls import TREE_KEY
 from ui.experts.request import NULLS, POSITIONS, TREE
-from ui.gates.parts import VIEW_KEY as GATES_VIEW
-from ui.gates.request import STRENGTHS as GATE_STRENGTHS
+from ui.gates.frames import STRENGTHS as GATE_STRENGTHS
+from ui.gates.gallery import VIEW_KEY as GATES_VIEW
 from ui.landing.controls import OFFERED_TASKS
 from ui.landing.parts import VIEW_KEY as LANDING_VIEW
 from ui.manifold.model import ManifoldRequest
@@ -226,7 +226,7 @@ class Looker(Visitor):
             done = session.send(GATES_VIEW, "stop", {"frame": frame}, request.wrong)
             await self.view("gates: λ", done, request, session)
         request = replace(request, colour="|H|")
-        done = session.change(request.wrong, tint=["|H|"])
+        done = session.change(request.wrong, tint="|H|")
         await self.view("gates: colour", done, request, session)
 
     async def _at_depth(self, session: Session, request: Depth) -> None:

@@ -1,1 +1,1 @@
-"""Which gates curve? A gallery of gates on a flat sheet, the law, and what follows from it."""
+"""Which gates curve? Gates on a flat sheet, and the curvature formula for scalar gates."""

@@ -19,7 +19,7 @@ from ui.drawing import palette
 from ui.drawing.camera import best_camera
 from ui.drawing.colours import scale_of
 from ui.drawing.lines import GRID_STEP, triangles
-from ui.gates.request import GRID_SIZE
+from ui.gates.frames import GRID_SIZE
 from ui.gates.shipped import FOLDER, numbers_of, picture_file, save
 
 SIZE = (240, 150)  # pixels: twice of what is shown

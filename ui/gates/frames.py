@@ -1,4 +1,4 @@
-"""What is measured of a gated sheet at every strength of its gate, as little as a page needs.
+"""The gates that the page can show, and what is measured of a gated sheet at a strength.
 
 Shapes: R x C grid points.
 """
@@ -6,27 +6,67 @@ Shapes: R x C grid points.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+import gating_core.theory as theory
 from gating_core.geometry import square_grid
 from gating_core.theory import GateVerdict, MeasuredGate, SignShares, measure_gate, sign_shares
-from ui.gates.request import GRID_SIZE, STRENGTHS, GateRequest, case_of
 
-LAW_PARTS = ("rho", "hessian", "normal_square", "gaussian")  # in the law's order, `LawAtPoint`
+SPHERE, OWN = "sphere", "own"
+RADII = (0.3, 2.0)  # of those that the formula allows: what is drawn beside the sheet
+STEPS = 20  # from the flat sheet to the gated image
+STRENGTHS = tuple(round(i / STEPS, 2) for i in range(STEPS + 1))
+# What colours and boxes come from. The middle, too: between two flat ends a sheet may curve.
+SETTLING = (0.0, 0.5, 1.0)
+GRID_SIZE = 61  # points along a side
+LAW_PARTS = ("rho", "hessian", "normal_square", "gaussian")  # in the formula's order
+
+
+@dataclass(frozen=True)
+class GateRequest:
+    """A case of the gallery; a ``radius`` for the sphere, a ``formula`` for one's own gate."""
+
+    case: str = SPHERE
+    radius: float = theory.FIRST_RADIUS
+    formula: str = theory.FIRST_FORMULA
+
+
+def case_of(request: GateRequest) -> theory.GateCase:
+    """Return the requested gate; `FormulaError` for a formula that is none."""
+    if request.case == SPHERE:
+        return theory.sphere_case(request.radius)
+    return theory.own_case(request.formula) if request.case == OWN else theory.GALLERY[request.case]
+
+
+def resolve(request: GateRequest) -> tuple[GateRequest, str]:
+    """Return the nearest request that has a gate, and a sentence where that is another one.
+
+    What its case does not use has its default: the result is a key of caches.
+    """
+    try:
+        case_of(request)
+    except theory.FormulaError as error:
+        message = str(error)
+        message = message[:1].upper() + message[1:]
+        return GateRequest(request.case), f"{message}. Shown instead: {theory.FIRST_FORMULA}"
+    if request.case != SPHERE:
+        request = replace(request, radius=theory.FIRST_RADIUS)
+    if request.case != OWN:
+        request = replace(request, formula=theory.FIRST_FORMULA)
+    return request, ""
 
 
 @dataclass(frozen=True)
 class Deviation:
-    """How far measured K is from K by another way, at most; and what is allowed there.
+    """Whether measured K agrees with K by another way, which has a ``value`` at the origin.
 
-    ``value`` is K by the other way at the middle of the chart, ``constant`` whether it is that
-    everywhere.
+    ``compared``: whether there is any point to compare at. ``constant``: whether the value is the
+    same everywhere.
     """
 
-    deviation: float
-    allowed: float
+    compared: bool
     agrees: bool
     value: float
     constant: bool
@@ -39,8 +79,6 @@ class GateFrame:
     strength: float
     whole: GateVerdict
     range: tuple[float, float] | None
-    middle: tuple[float, float]  # K and its error at the middle of the chart
-    largest_error: float  # of K, among points where it is known
     largest_bend: float  # of |H|, among resolved points
     share_lost: float  # of the chart, where the gate is not positive or not finite
     share_undecided: float  # of the area
@@ -84,17 +122,13 @@ def frame_of(measured: MeasuredGate) -> GateFrame:
     """Return what a page needs of one measured gate."""
     surface = measured.surface
     resolved = surface.resolved[0]
-    middle = (len(surface.axis) // 2,) * 2
     gate = np.where(measured.lost[..., None], np.nan, measured.gate)
     channels = (1 - measured.strength) + measured.strength * gate
-    errors = surface.gaussian_error[0][np.isfinite(surface.known[0])]
     bends = measured.mean_norm[resolved]
     return GateFrame(
         strength=measured.strength,
         whole=measured.whole,
         range=measured.curvature_range,
-        middle=(float(surface.known[0][middle]), float(surface.known_error[0][middle])),
-        largest_error=float(errors.max()) if errors.size else float("nan"),
         largest_bend=float(bends.max()) if bends.size else float("nan"),
         share_lost=float(measured.fails.mean()) if measured.strength else 0.0,
         share_undecided=float(surface.verdicts[0].undecided),
@@ -136,7 +170,7 @@ def _compared(measured: MeasuredGate, name: str) -> Deviation | None:
     noise = float(reference.error[resolved].max()) if values.size else 0.0
     centre = len(measured.surface.axis) // 2
     return Deviation(
-        *measured.largest_deviation(reference),
+        compared=not np.isnan(measured.largest_deviation(reference)[0]),
         agrees=measured.agrees(reference),
         value=float(reference.gaussian[centre, centre]),
         constant=spread <= 2 * noise,

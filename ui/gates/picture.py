@@ -17,8 +17,7 @@ from ui.drawing.colours import ColourScale, scale_of, share_beyond
 from ui.drawing.lines import Arrays, border, framed, hatch, in_space, lifted, on_chart
 from ui.drawing.panels import Note, Panel, View, cells, ghost
 from ui.drawing.surfaces import ChartLine
-from ui.gates.frames import GateFrame
-from ui.gates.request import STRENGTHS
+from ui.gates.frames import STRENGTHS, GateFrame
 
 SHOWN = {"K": "curvature", "|H|": "mean"}  # what the colours can show: a quantity of `COLOURINGS`
 READ_OFF = {"K": "gaussian", "|H|": "mean"}  # the array of it

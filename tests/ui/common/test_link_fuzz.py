@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.experiments.comparison import TooLarge
+from gating_core.theory import GALLERY
 from tests.profiles import fuzz
 from tests.ui.common.test_links import BAD, GOOD, PAGES
 from tests.ui.foreign_words import HOSTILE
@@ -32,8 +33,8 @@ from ui.experts.request import (
     resolve_data,
 )
 from ui.experts.request import resolve as resolve_entry
-from ui.gates.request import GateRequest, case_of
-from ui.gates.request import resolve as resolve_gate
+from ui.gates.frames import RADII, GateRequest, case_of
+from ui.gates.frames import resolve as resolve_gate
 from ui.landing.controls import LANDING
 from ui.limits import QUOTED_CHARACTERS, TRAINING_NUMBERS
 
@@ -105,9 +106,9 @@ def test_any_link_to_decision_boundary_is_a_run_within_limits_or_a_sentence(link
 
 
 @fuzz()
-@given(LINKS)
-def test_any_link_to_the_gates_is_a_gate_or_a_sentence(link):
-    request, note = resolve_gate(fed(PAGES["which_gates_curve"], link, GateRequest))
+@given(st.sampled_from([*GALLERY]), st.floats(*RADII), st.text(max_size=300))
+def test_any_gate_is_one_or_a_sentence(case, radius, formula):
+    request, note = resolve_gate(GateRequest(case, radius, formula))
     case_of(request)
     assert note.isprintable()
     assert len(note) < LONGEST_SENTENCE

@@ -1,0 +1,198 @@
+"""Do the other tabs of the page of gates draw and say what the core measures?"""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gating_core.geometry import square_grid
+from gating_core.theory import (
+    DesignedGate,
+    gate_values,
+    gated_layer,
+    measure_conic,
+    measure_counterexample,
+    with_exponents,
+)
+from tests.ui.opening import open_page
+from ui.common.words import short
+from ui.gates import design
+from ui.gates.design import (
+    ShapeRequest,
+    design_text,
+    fit_shape,
+    fit_text,
+    measure_design,
+    shape_figures,
+)
+from ui.gates.frames import GRID_SIZE, GateRequest, measured_frames
+from ui.gates.layer import (
+    CORNERS,
+    LayerRequest,
+    conic_line,
+    line_text,
+    measure_layer,
+    nearest_points,
+    signs_text,
+)
+
+PAGE = "pages/3_Which_gates_curve.py"
+
+
+def texts(app) -> str:
+    return "\n".join(each.value for each in (*app.markdown, *app.caption))
+
+
+@pytest.fixture(scope="module")
+def layer():
+    return measure_layer(LayerRequest(), size=21)
+
+
+def test_every_coloured_point_has_the_colour_of_the_nearest_measured_one(layer):
+    weights = layer.weights
+    place, across, up = nearest_points(weights)
+    x, y = np.meshgrid(across, up)
+    corners = weights @ CORNERS
+    inside = place >= 0
+    assert 0.4 < inside.mean() < 0.5  # a triangle in its box
+    apart = np.hypot(*(corners[place[inside]] - np.stack([x, y], -1)[inside]).T)
+    least = np.array([np.hypot(*(corners - point).T).min()
+                      for point in np.stack([x, y], -1)[inside]])  # fmt: skip
+    cell = np.hypot(*(corners[1] - corners[0]))
+    np.testing.assert_array_less(apart, least + 0.2 * cell)  # ties and edges aside, that one
+
+
+def test_on_the_line_the_formula_is_zero_and_no_weight_is_too_small(layer):
+    e = layer.exponents
+    line = conic_line((e.p, e.q, e.r), 0.02)
+    line = line[np.isfinite(line).all(-1)]
+    assert len(line) > 20
+    places = np.vstack([line.T, np.ones(len(line))])
+    weights = np.linalg.solve(np.vstack([CORNERS.T, np.ones(3)]), places)
+    form = np.array([e.q * e.r, e.p * e.r, e.p * e.q]) @ weights**2 + e.p * e.q * e.r
+    assert np.abs(form).max() < 1e-3 * np.abs(e.p * e.q * e.r)
+    assert weights.min() >= 0.02 - 1e-9
+
+
+def test_signs_are_counted_not_claimed(layer):
+    agree, differ, undecided = (
+        layer.agreeing,
+        layer.disagreeing,
+        layer.undecided,
+    )
+    assert (differ, undecided) == (0, 0)
+    assert f"agree at {agree} of {agree}" in signs_text(layer)
+    turned = replace(layer, form=-layer.form)
+    assert f"agree at 0 of {agree}" in signs_text(turned)
+    nothing = replace(layer, decided=np.zeros_like(layer.decided))
+    assert "inconclusive at all" in signs_text(nothing)
+    assert "Nothing is known" in line_text(nothing)
+
+
+def test_a_gate_set_by_hand_has_those_exponents():
+    request = LayerRequest(by_hand=True, p=-0.7, q=1.2, log_scale=0.3)
+    found = measure_layer(request, size=11)
+    same = measure_conic(with_exponents(gated_layer(request.seed, 3), -0.7, 1.2, 0.3), 11)
+    assert (found.exponents.p, found.exponents.q) == pytest.approx((-0.7, 1.2), abs=1e-12)
+    np.testing.assert_array_equal(found.gaussian, same.gaussian)
+    assert request.as_trained == LayerRequest()  # sliders that do nothing
+
+
+def test_a_layer_is_trained_in_a_job_and_then_shown():
+    app = open_page(PAGE, tab_gates="Gated layer", layer_from="trained", layer_seed="31")
+    for job, *_ in app.session_state["_jobs"].values():
+        assert job.join(60)
+    app.run()
+    assert not app.exception
+    assert re.search(r"seed (3[1-9]|4[0-6])\), after 400 steps on \*circle\*", texts(app))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    *_, found = fit_shape(ShapeRequest(units=8), steps=60, size=21)
+    return found
+
+
+def test_what_is_said_of_a_fit_comes_from_its_numbers(fitted):
+    images = fitted.fitted.surface, fitted.exact.surface
+    gap = np.nanmax(np.abs(images[0].known[-1] - images[1].known[-1]))
+    assert f"by up to {short(gap)}." in fit_text(fitted)
+    assert "second derivatives" in fit_text(fitted)
+    same = replace(fitted, fitted=fitted.exact)
+    assert "within their errors" in fit_text(same)
+    assert "second derivatives" not in fit_text(same)
+
+
+def test_the_maps_are_how_far_the_gate_and_k_are_off(fitted):
+    gate, curvature = shape_figures(fitted)
+    points = square_grid(21).points
+    wanted = gate_values(DesignedGate("sphere", fitted.size), points).reshape(21, 21, 1)
+    np.testing.assert_array_equal(gate.data[0].customdata[..., :1], fitted.fitted.gate - wanted)
+    apart = fitted.fitted.surface.known[-1] - fitted.exact.surface.known[-1]
+    np.testing.assert_array_equal(curvature.data[0].customdata[..., 0], apart)
+
+
+def test_a_gate_beyond_one_is_no_sigmoids_and_a_smaller_shape_is_fitted():
+    small, large = (measure_design(ShapeRequest(size=size), 21) for size in (0.75, 1.5))
+    assert "**A sigmoid reaches it**" in design_text(small, small.reachable.size)
+    said = design_text(large, large.reachable.size)
+    assert "**No sigmoid reaches it**" in said
+    assert large.reachable.size < large.size_limit <= 1
+    assert f"the shape has size {short(large.reachable.size)}" in said
+
+
+# --- The page -------------------------------------------------------------------------------------
+
+
+def opened(tab, **link):
+    app = open_page(PAGE, tab_gates=tab, **link)
+    for job, *_ in app.session_state["_jobs"].values() if "_jobs" in app.session_state else ():
+        assert job.join(60)
+    app.run()
+    assert not app.exception
+    assert not app.warning
+    assert [x.label for x in app.get("download_button")] == ["Data of this page (CSV)"]
+    charts = [chart.proto for chart in app.get("plotly_chart")]
+    assert all(chart.alt for chart in charts)
+    return app, len(charts)
+
+
+def test_the_gallery_has_maps_of_the_gate_of_every_channel():
+    app, charts = opened("Gallery", case="channelwise", maps="true", why="true")
+    assert charts == 5
+    (frame,) = measured_frames(GateRequest("channelwise"), (1.0,))
+    for number, name in enumerate(("y₁", "y₂", "y₃")):
+        values = frame.channels[..., number]
+        ends = f"{short(float(values.min()))} to {short(float(values.max()))}"
+        assert f"**gate of {name}**: {ends}" in texts(app)
+    app, charts = opened("Gallery", maps="true")
+    assert charts == 3
+    assert "gate of y" not in texts(app)
+
+
+def test_the_layer_is_the_one_of_its_seed():
+    app, charts = opened("Gated layer", layer_seed="4")
+    layer = measure_layer(LayerRequest(seed=4))
+    assert charts == 1
+    assert signs_text(layer) in texts(app)
+    assert f"p = {short(layer.exponents.p)}" in texts(app)
+
+
+def test_each_counterexample_curves_and_its_twin_is_flat():
+    app, charts = opened("Theorem", slice_by="two heads", premise_seed="3")
+    text = texts(app)
+    assert charts == 3
+    assert text.count("Without it: **flat") == 3
+    for name in ("two heads", "rms norm"):
+        known = measure_counterexample(name, 3, square_grid(GRID_SIZE)).surface.known[-1]
+        assert short(float(f"{np.nanmin(known):.3g}")) in text
+    assert "**not within" not in text
+
+
+def test_a_gate_is_designed_and_fitted():
+    app, charts = opened("Gate design", target="ellipsoid", fit_units="4")
+    assert charts == 2
+    assert "**A sigmoid reaches it**" in texts(app)
+    (fit,) = design.SHAPED.cached([ShapeRequest("ellipsoid", units=4)]).values()
+    assert fit_text(fit) in texts(app)

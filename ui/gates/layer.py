@@ -1,0 +1,304 @@
+"""The tab Gated layer: K of an attention layer with a headwise sigmoid gate, and its conic K = 0.
+
+The layer has one head and three fixed values; it is random, or trained here. Its gate is its own,
+or one whose exponents are set by hand. Shapes: M measured points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+import gating_core.theory as theory
+from gating_core.attention import AttentionConfig, GateConfig, restore
+from gating_core.tasks import make_task
+from gating_core.theory import ConicResult
+from gating_core.training import TrainingDiverged, train_ensemble
+from ui.common.charts import Charts
+from ui.common.lessons import section
+from ui.common.words import percent, rounded_error, short
+from ui.drawing import palette
+from ui.drawing.chart_map import plane_line
+from ui.drawing.colours import scale_of
+from ui.drawing.lines import zero_curve
+from ui.gates.shared import CSS, LINK, SEEDS, colour_bar, map_layout, range_text
+from ui.limits import GATED_CHANNELS
+from ui.work import pool
+from ui.work.cache import NUMBERS_CACHE, cached
+from ui.work.cached_jobs import CachedJobs
+from ui.work.shared import shared_stream
+
+FIRST_SEED = 2  # the first whose conic crosses the triangle
+TRIANGLE_POINTS = 41  # along a side
+TASK, TRAINING_POINTS, TRAINING_STEPS, TRAINED_SEEDS = "circle", 256, 400, 16
+EXPONENTS, OFFSETS = (-3.0, 3.0), (-4.0, 4.0)  # of gates: beyond, all of K is in a corner
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])  # where a1, a2, a3 are 1
+PIXELS = (121, 105)  # across and up: as many points of the triangle as are coloured
+LINE_POINTS = 241  # along a side of the triangle, where the conic is looked for
+EDGE = 0.004  # of a weight: half a pixel
+ROOM = 0.06  # of a side, around the triangle
+
+
+@dataclass(frozen=True)
+class LayerRequest:
+    """A layer of D = ``width`` channels, by its ``seed``; the gate's exponents if ``by_hand``."""
+
+    source: str = "random"
+    seed: int = FIRST_SEED
+    width: int = 3
+    by_hand: bool = False
+    p: float = -0.6
+    q: float = -0.4
+    log_scale: float = 0.0
+
+    @property
+    def as_trained(self) -> LayerRequest:
+        """The same with the layer's own gate: what training depends on."""
+        return LayerRequest(self.source, self.seed, self.width)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedLayer:
+    """Weights of all seeds of an ensemble, the best by training accuracy, and its accuracies."""
+
+    config: AttentionConfig
+    seeds: tuple[int, ...]
+    state: dict
+    best: int
+    train_accuracy: float
+    test_accuracy: float
+
+
+def measure_layer(
+    request: LayerRequest, trained: TrainedLayer | None = None, size: int = TRIANGLE_POINTS
+) -> theory.ConicResult:
+    """Measure K of the requested layer over the triangle of its weights, and its conic."""
+    if trained is None:
+        model = theory.gated_layer(request.seed, request.width)
+    else:
+        model = restore(trained.config, trained.seeds, trained.state).attention.member(trained.best)
+    if request.by_hand:
+        model = theory.with_exponents(model, request.p, request.q, request.log_scale)
+    return theory.measure_conic(model, size)
+
+
+def train_layer(
+    request: LayerRequest, steps: int = TRAINING_STEPS
+) -> Iterator[float | TrainedLayer]:
+    """Train sixteen seeds on a circle, from the request's on; shares done, then the best."""
+    config = AttentionConfig(model_dim=request.width, gate=GateConfig(granularity="headwise"))
+    seeds = tuple(range(request.seed, request.seed + TRAINED_SEEDS))
+    task = make_task(TASK, TRAINING_POINTS, seeds=seeds)
+    for snapshot in train_ensemble(config, task, seeds, steps):
+        yield snapshot.step / steps
+    score = [(-float(accuracy), float(loss)) for accuracy, loss in
+             zip(snapshot.train_accuracy, snapshot.train_loss, strict=True)]  # fmt: skip
+    best = score.index(min(score))
+    yield TrainedLayer(
+        config, seeds, snapshot.state, best, float(snapshot.train_accuracy[best]),
+        float(snapshot.test_accuracy[best]),
+    )  # fmt: skip
+
+
+LAYERS: CachedJobs[LayerRequest, TrainedLayer] = CachedJobs(
+    "gate_layer", lambda request: shared_stream(train_layer, request), NUMBERS_CACHE,
+    (TrainingDiverged,),
+)  # fmt: skip
+
+
+@cached()
+def conic_of(request: LayerRequest, _trained: TrainedLayer | None) -> ConicResult:
+    """Measure a layer: some tenth of a second."""
+    return pool.POOL.call(measure_layer, request, _trained)
+
+
+# --- The tab --------------------------------------------------------------------------------------
+
+
+def draw() -> None:
+    """Draw K of a layer over the triangle of its attention weights, and the conic of its gate."""
+    st.html(CSS)
+    charts = Charts("gated_layer")
+    with st.container(key="gates_real"):
+        left, right = st.columns([5, 6], gap="large")
+    with left:
+        request = draw_controls()
+        trained, job = None, None
+        if request.source == "trained":
+            trained, job = LAYERS.fetch(request.as_trained)
+        if job is not None:
+            LAYERS.watch(job, "Training a gated layer")
+            return
+        conic = conic_of(request, trained)
+        finding = f"{signs_text(conic)} {line_text(conic)}"
+        st.markdown(finding)
+        st.latex(section("gates", "layer_law"))
+        st.markdown(exponents_text(conic))
+        if trained is not None:
+            st.caption(
+                f"The best of {TRAINED_SEEDS} seeds by training accuracy (seed"
+                f" {trained.seeds[trained.best]}), after {TRAINING_STEPS} steps on *{TASK}*:"
+                f" training accuracy {percent(trained.train_accuracy)}, test accuracy"
+                f" {percent(trained.test_accuracy)}."
+            )
+    with right:
+        st.markdown("**K over the attention weights**; black: the conic, from the formula")
+        charts.draw("triangle", st, triangle_figure(conic), finding.replace("*", ""))
+    weights = {f"weight {n}": column.tolist() for n, column in enumerate(conic.weights.T, 1)}
+    charts.tables["points"] = weights | {
+        "K": conic.gaussian.tolist(), "error": conic.gaussian_error.tolist(),
+        "formula": conic.form.tolist(),
+    }  # fmt: skip
+    charts.draw_footer(section("gates", "layer"))
+
+
+def draw_controls() -> LayerRequest:
+    """Draw which layer is measured; the gate's exponents if set by hand."""
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    source = row.radio("Layer", ["random", "trained"], key="layer_from", horizontal=True, **LINK,
+                       help=section("gates", "help_layer"))  # fmt: skip
+    help_seed = section("gates", "help_seed", first=FIRST_SEED)
+    seed = row.number_input("Layer's seed", *SEEDS, FIRST_SEED, 1, key="layer_seed", width=130,
+                            help=help_seed, **LINK)  # fmt: skip
+    width = row.number_input("Channels D", *GATED_CHANNELS, 3, 1, key="layer_dim", width=130,
+                             **LINK)  # fmt: skip
+    hand = row.radio("Its gate", ["its own", "set by hand"], key="hand", horizontal=True, **LINK,
+                     help=section("gates", "help_hand"))  # fmt: skip
+    if hand == "its own":
+        return LayerRequest(source, seed, width)
+    first, second, third = st.columns(3)
+    return LayerRequest(
+        source, seed, width, True,
+        first.slider("p, of α₁", *EXPONENTS, -0.6, 0.1, key="exp_p", **LINK),
+        second.slider("q, of α₂", *EXPONENTS, -0.4, 0.1, key="exp_q", **LINK),
+        third.slider("Offset log c", *OFFSETS, 0.0, 0.1, key="exp_c", **LINK,
+                     help=section("gates", "help_offset")),
+    )  # fmt: skip
+
+
+# --- Sentences ------------------------------------------------------------------------------------
+
+
+def exponents_text(conic: ConicResult) -> str:
+    """p, q, r and c of the layer's gate."""
+    e = conic.exponents
+    parts = [f"{name} = {short(value)}" for name, value in (("p", e.p), ("q", e.q), ("r", e.r))]
+    return f"{', '.join(parts)} (each ± {rounded_error(e.error)}), log c = {short(e.log_scale)}"
+
+
+def signs_text(conic: ConicResult) -> str:
+    """At how many points the two signs agree, and at how many that cannot be told."""
+    agree, undecided = conic.agreeing, conic.undecided
+    decided = agree + conic.disagreeing
+    count = decided + undecided
+    if not decided:
+        return (
+            f"The sign is inconclusive at all {count} grid points: |K| and the formula are within"
+            " their errors."
+        )
+    rest = f"inconclusive at {undecided} of {count}" if undecided else "inconclusive at none"
+    return (
+        f"The signs of the formula and of the exact K **agree at {agree} of {decided}** resolved"
+        f" grid points; {rest}."
+    )
+
+
+def line_text(conic: ConicResult) -> str:
+    """Whether the conic meets the triangle, and what K is there."""
+    ends = np.where(conic.decided, conic.gaussian, np.nan)
+    if not np.isfinite(ends).any():
+        return "Nothing is known of a line K = 0."
+    low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
+    if low < 0 < high:
+        return f"Across the black conic K changes its sign: {range_text((low, high))}."
+    sign, end = (
+        ("positive", f"up to {short(high)}") if low > 0 else ("negative", f"down to {short(low)}")
+    )
+    return (
+        f"K is {sign} at every decided point, {end}: no sign change is seen in this part of the"
+        " triangle, where no weight is below 0.02."
+    )
+
+
+# --- The triangle ---------------------------------------------------------------------------------
+
+
+def triangle_figure(conic: ConicResult) -> go.Figure:
+    """Draw the exact K of the nearest measured point, and the line where the formula is 0."""
+    scale = scale_of("curvature", [conic.gaussian])
+    nearest, across, up = nearest_points(conic.weights)
+    inside = nearest >= 0
+
+    def spread(values: np.ndarray) -> np.ndarray:
+        return np.where(inside, values[np.where(inside, nearest, 0)], np.nan)
+
+    e = conic.exponents
+    line = conic_line((e.p, e.q, e.r), float(conic.weights.min()))
+    read_off = (*conic.weights.T, conic.gaussian, conic.gaussian_error, conic.form)
+    shade = np.clip(scale.apply(conic.gaussian), scale.low, scale.high)
+    bar = colour_bar(scale)
+    bar["tickvals"] = [scale.low + share * (scale.high - scale.low) for share in bar["tickvals"]]
+    heat = {
+        "type": "heatmap", "x": across, "y": up, "z": spread(shade), "hoverongaps": False,
+        "zmin": scale.low, "zmax": scale.high, "colorscale": scale.colours, "colorbar": bar,
+        "customdata": np.stack([spread(values) for values in read_off], -1),
+        "hovertemplate": "weights %{customdata[0]:.2f}, %{customdata[1]:.2f}, %{customdata[2]:.2f}"
+        "<br>K = %{customdata[3]:.3g}<br>error at most %{customdata[4]:.1g}"
+        "<br>formula %{customdata[5]:.3g}<extra></extra>",
+    }  # fmt: skip
+    outline = plane_line(CORNERS[[0, 1, 2, 0]], {"color": palette.GRID_LINE, "width": 1})
+    hidden = {"visible": False, "fixedrange": True}
+    return go.Figure({
+        "data": [heat, *plane_line(line, {"color": palette.LINE, "width": 3}), *outline],
+        "layout": map_layout(430) | {
+            "xaxis": hidden | {"range": [-ROOM, 1 + ROOM], "constrain": "domain"},
+            "yaxis": hidden | {"range": [-ROOM, CORNERS[2, 1] + ROOM], "scaleanchor": "x"},
+            "annotations": [
+                {"x": x, "y": y, "text": f"α<sub>{number}</sub> = 1", "showarrow": False,
+                 "yshift": -12 if y == 0 else 12}
+                for number, (x, y) in enumerate(CORNERS, 1)
+            ],
+        },
+    })  # fmt: skip
+
+
+def conic_line(exponents: tuple[float, float, float], smallest: float) -> np.ndarray:
+    """(M, 2): where qr a1^2 + pr a2^2 + pq a3^2 + pqr = 0, no weight below ``smallest``.
+
+    Rows of NaN separate pieces; none but such rows where it does not meet the triangle.
+    """
+    p, q, r = exponents
+    axis = np.linspace(0.0, 1.0, LINE_POINTS)
+    a1, a2 = np.meshgrid(axis, axis)
+    weights = np.stack([a1, a2, 1 - a1 - a2], -1)
+    form = (np.array([q * r, p * r, p * q]) * weights**2).sum(-1) + p * q * r
+    _, there = zero_curve(form, axis, weights)
+    return np.where((there.min(-1) >= smallest)[:, None], there @ CORNERS, np.nan)
+
+
+def nearest_points(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For every coloured point the index of the measured one next to it, -1 outside; x; y."""
+    side = round((2 * len(weights) + 0.25) ** 0.5 - 0.5)
+    steps = side - 1
+    smallest = float(weights.min())
+    across = np.linspace(0.0, 1.0, PIXELS[0])
+    up = np.linspace(0.0, CORNERS[2, 1], PIXELS[1])
+    x, y = np.meshgrid(across, up)
+    a3 = y / CORNERS[2, 1]
+    a2 = x - a3 / 2
+    weights_there = np.stack([1 - a2 - a3, a2, a3], -1)
+    inside = weights_there.min(-1) >= smallest - EDGE
+    # What lies outside by less than a pixel takes the colour of the edge.
+    shares = np.maximum(weights_there - smallest, 0.0)
+    shares *= steps / shares.sum(-1, keepdims=True)
+    whole = np.round(shares)
+    off = whole.sum(-1) - steps  # rounding may be one off: mended where it was nearest to a tie
+    worst = np.abs(whole - shares).argmax(-1)[..., None]
+    np.put_along_axis(whole, worst, np.take_along_axis(whole, worst, -1) - off[..., None], -1)
+    i, j = whole[..., 0].astype(int), whole[..., 1].astype(int)
+    index = i * side - i * (i - 1) // 2 + j
+    return np.where(inside, index, -1), across, up
