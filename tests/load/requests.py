@@ -13,6 +13,7 @@ from math import cos, sin
 from typing import Any, ClassVar
 
 from gating_core.experiments.comparison import FIRST_SETTING, STRENGTHS
+from gating_core.language import BREAK
 from gating_core.steering import BEGINNING
 from tests.load.session import Session, Wrong, nothing_wrong
 from ui.claims.request import StudyRequest as ClaimRequest
@@ -28,7 +29,7 @@ from ui.gates.frames import SPHERE as FIRST_CASE
 from ui.gates.gallery import VIEW_KEY as GATES_VIEW
 from ui.landing.controls import LEFT_MODELS
 from ui.landing.parts import VIEW_KEY as LANDING_VIEW
-from ui.language.selection import TextSelection
+from ui.language.selection import text_of
 from ui.manifold.model import ManifoldRequest
 from ui.manifold.surface import VIEW_KEY as MANIFOLD_VIEW
 from ui.steering.request import STEER
@@ -244,7 +245,7 @@ class LanguageModels(Request):
             return ""
         figures = [json.loads(node.message.spec) for node in session.page.all("plotly_chart")]
         signs = figures[0]["layout"]["xaxis"]["ticktext"]
-        of = [sign(x) for x in replace(TextSelection(), typed=self.text).text_with_break]
+        of = [sign(x) for x in BREAK + text_of(self.text)]
         return "" if signs == of else f"{signs}"
 
     def numbers(self, session: Session) -> object:
@@ -305,7 +306,7 @@ class Efficient(Request):
             figures = [json.loads(node.message.spec) for node in session.page.all("plotly_chart")]
             signs = next((figure["layout"]["xaxis"]["ticktext"] for figure in figures
                           if figure["data"][0]["type"] == "heatmap"), [])  # fmt: skip
-            of = [sign(x) for x in replace(TextSelection(), typed=self.text).text_with_break]
+            of = [sign(x) for x in BREAK + text_of(self.text)]
             return "" if signs == of[: len(signs)] and signs else f"{signs}"
         if self.tab == DELTA:
             lines = [
@@ -317,7 +318,7 @@ class Efficient(Request):
         if self.tab == LINEAR:
             titles = [json.loads(node.message.spec)["layout"]["title"]["text"]
                       for node in session.page.all("plotly_chart")]  # fmt: skip
-            length = len(replace(TextSelection(), typed=self.text).text_with_break)
+            length = len(BREAK + text_of(self.text))
             shown = min(self.at, length - 1)
             return "" if f"<b>Delta-rule state after token {shown}</b>" in titles else f"{titles}"
         return "" if f"k = {self.k} of" in said else said

@@ -14,7 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.at_work import PairedDifference, loss_difference
-from gating_core.language import BREAK, SEEDS, read_typed
+from gating_core.language import BREAK, SEEDS
 from gating_core.left_out import (
     LONGEST_ROW,
     LONGEST_TEXT,
@@ -25,11 +25,11 @@ from gating_core.left_out import (
 )
 from gating_core.left_out_at_work import head_specimen, load_measured
 from ui.common.charts import GREY, MAGENTA, Style, Trace, line
-from ui.common.language_models import GATES, TONGUES, unknown_characters
+from ui.common.language_models import GATES
 from ui.common.words import figures, plus_minus
 from ui.language.loaded import loaded
-from ui.language.selection import HEADS, head_of, verses
-from ui.limits import LEFT_OUT_KEYS, LEFT_OUT_SEEDS, READ_CHARACTERS
+from ui.language.selection import HEADS, choose_text, head_of
+from ui.limits import LEFT_OUT_KEYS, LEFT_OUT_SEEDS
 from ui.work.cache import cached
 
 HEAD, GAUSSIAN, AR1 = "trained head", "Gaussian scores", "AR(1) tokens"
@@ -106,20 +106,12 @@ def choose_sample(most: int = 0) -> tuple[Sample, DeltaGenerator]:
         help="Of the initialisation and of the order of the training texts.")  # fmt: skip
     head = row.selectbox("Head", HEADS, HEADS.index("2.2"), key="sample_head", width=90, **LINK,
         help="Layer and head, counted from 1.")  # fmt: skip
-    typed = row.text_input("Text", max_chars=READ_CHARACTERS, placeholder="Type here",
-        key="sample_text", width=250, **LINK,
-        help=f"At most {READ_CHARACTERS} characters.")  # fmt: skip
-    verse = row.selectbox("Or a held-out verse", [*verses()], [*verses()].index("Genesis 21:31"),
-        key="sample_verse", width=165, **LINK)  # fmt: skip
-    tongue = row.radio("Language", [*TONGUES], key="sample_language", horizontal=True, **LINK)
+    text = choose_text(row, "sample")
     strength = 1.0
     if gate != NO_GATE:
         strength = below.slider("Gate interpolation λ", 0.0, 1.0, 1.0, 0.1, key="sample_strength",
             **LINK, help="Each gate factor is (1 − λ) + λ g: as trained at λ = 1, ablated at"
             " λ = 0. The losses of whole models are those at λ = 1.")  # fmt: skip
-    for note in unknown_characters(typed):
-        st.caption(f":material/info: {note}")
-    text = read_typed(typed)[0] or verses()[verse][TONGUES[tongue]]
     return Sample(kind, gate, seed, head, text, strength), below
 
 

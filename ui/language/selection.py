@@ -1,25 +1,21 @@
-"""A shipped language model, and a text that it reads: typed, or a verse in either language."""
+"""What pages with a language model choose from: heads by name, and a text, typed or a verse."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from functools import cache
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.language import (
-    BREAK,
-    LANGUAGES,
-    MODELS,
-    read_excerpt,
-    read_typed,
-)
-from ui.common.language_models import TITLES, UNGATED, unknown_characters
+from gating_core.language import LANGUAGES, MODELS, read_excerpt, read_typed
+from ui.common.language_models import TONGUES, unknown_characters
 from ui.limits import READ_CHARACTERS
 
 Model = tuple[str, int]  # name and seed
+FIRST_VERSE = "Genesis 21:31"
 
 
 def head_name(head: Sequence[int] | tuple[np.intp, ...]) -> str:
@@ -48,47 +44,21 @@ def verses() -> dict[str, dict[str, str]]:
                               for language in LANGUAGES} for verse in read_excerpt()}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class TextSelection:
-    """The controls that choose a model and a text."""
-
-    name: str = "g1_channel"  # a value of GATES
-    seed: int = 0
-    typed: str = ""  # empty: the verse
-    verse: str = "Genesis 21:31"
-    language: str = "english"
-
-    @property
-    def model(self) -> Model:
-        """The model that is shown."""
-        return self.name, self.seed
-
-    @property
-    def text_with_break(self) -> str:
-        """The text as a model reads it: after a break."""
-        return BREAK + self.text
-
-    @property
-    def text(self) -> str:
-        """What the model reads: characters that it knows, and not too many."""
-        return read_typed(self.typed)[0] or verses()[self.verse][self.language]
+def text_of(typed: str, verse: str = FIRST_VERSE, language: str = LANGUAGES[0]) -> str:
+    """Return what a model can read of what was ``typed``, or the verse if that is nothing."""
+    return read_typed(typed)[0] or verses()[verse][language]
 
 
-Selection = TypeVar("Selection", bound=TextSelection)
-
-
-def resolve(
-    selection: Selection, models: Collection[Model], *, gated: bool = False
-) -> tuple[Selection, list[str]]:
-    """Return the nearest selection that is shipped, and a sentence for each field that was changed.
-
-    ``gated``: a model without a gate has nothing to show.
-    """
-    notes = []
-    fitting = [model for model in models if not gated or model[0] != UNGATED]
-    if fitting and selection.model not in fitting:
-        name, seed = min(fitting, key=lambda model: (model[0] != selection.name,
-                                                     model[1] != selection.seed))  # fmt: skip
-        notes.append(f"Shown: {TITLES[name]}, seed {seed}.")
-        selection = replace(selection, name=name, seed=seed)
-    return selection, notes + unknown_characters(selection.typed)
+def choose_text(row: DeltaGenerator, prefix: str) -> str:
+    """Draw the controls of a text in ``row``; return it. ``prefix``: of their keys, in the link."""
+    link: Any = {"bind": "query-params"}
+    typed = row.text_input("Text", max_chars=READ_CHARACTERS, placeholder="Type here",
+        key=f"{prefix}_text", width=225, **link,
+        help=f"At most {READ_CHARACTERS} characters: letters of English and Spanish, and common"
+        " signs.")  # fmt: skip
+    verse = row.selectbox("Or a held-out verse", [*verses()], [*verses()].index(FIRST_VERSE),
+        key=f"{prefix}_verse", width=165, **link)  # fmt: skip
+    tongue = row.radio("Language", [*TONGUES], key=f"{prefix}_language", horizontal=True, **link)
+    for note in unknown_characters(typed):
+        st.caption(f":material/info: {note}")
+    return text_of(typed, verse, TONGUES[tongue])

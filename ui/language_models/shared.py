@@ -14,15 +14,14 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import gating_core.at_work as core
-from gating_core.language import read_typed
 from gating_core.training import MeanInterval, mean_interval
 from ui.common import charts as c
-from ui.common.language_models import GATES, TONGUES, UNGATED, unknown_characters
+from ui.common.language_models import GATES, UNGATED
 from ui.common.words import plus_minus
 from ui.drawing.panels import subplot, subplot_title
 from ui.language.loaded import loaded
-from ui.language.selection import Model, verses
-from ui.limits import READ_CHARACTERS, READINGS_BYTES
+from ui.language.selection import Model
+from ui.limits import READINGS_BYTES
 from ui.work.cache import Cache, cached
 
 NO_GATE = next(title for title, name in GATES.items() if name == UNGATED)
@@ -75,20 +74,6 @@ def choose_model(row: DeltaGenerator) -> Comparison:
     seed = row.selectbox("Seed", both, key="lm_seed", width=75, **LINK,
         help="Of the initialisation and of the order of the training texts.")  # fmt: skip
     return Comparison(title, seed, both)
-
-
-def choose_text(row: DeltaGenerator) -> str:
-    """Draw the controls of a text in ``row``; return what a model can read of it."""
-    typed = row.text_input("Text", max_chars=READ_CHARACTERS, placeholder="Type here",
-        key="lm_text", width=225, **LINK,
-        help=f"At most {READ_CHARACTERS} characters: letters of English and Spanish, and common"
-        " signs.")  # fmt: skip
-    verse = row.selectbox("Or a held-out verse", [*verses()], [*verses()].index("Genesis 21:31"),
-        key="lm_verse", width=165, **LINK)  # fmt: skip
-    tongue = row.radio("Language", [*TONGUES], key="lm_language", horizontal=True, **LINK)
-    for note in unknown_characters(typed):
-        st.caption(f":material/info: {note}")
-    return read_typed(typed)[0] or verses()[verse][TONGUES[tongue]]
 
 
 @cached(on=READINGS_CACHE)

@@ -17,7 +17,7 @@ from ui.common import charts as c
 from ui.common.language_models import GATES
 from ui.common.lessons import section
 from ui.common.words import rough
-from ui.language.selection import HEADS, head_name, head_of
+from ui.language.selection import HEADS, choose_text, head_name, head_of
 from ui.language_models import backcopy, shared
 from ui.language_models.maps import map_chart
 from ui.language_models.shared import LEAST_SEEDS, LINK, NO_GATE, layer_axis, layer_lines
@@ -38,7 +38,7 @@ def draw() -> None:
     if kind == TASK:
         backcopy.draw(row)
         return
-    chosen, text = shared.choose_model(row), shared.choose_text(row)
+    chosen, text = shared.choose_model(row), choose_text(row, "lm")
     head = row.selectbox("Head", (ALL_HEADS, *HEADS), key="lm_map_head", width=80, **LINK)
     charts = c.Charts("sinks")
     readings = {title: shared.reading((GATES[title], chosen.seed), text, 1.0)

@@ -21,7 +21,7 @@ from ui.drawing import palette
 from ui.drawing.characters import sign
 from ui.drawing.panels import subplot
 from ui.foreign import as_code
-from ui.language.selection import head_name, head_names
+from ui.language.selection import choose_text, head_name, head_names
 from ui.language_models import shared
 from ui.language_models.shared import LEAST_SEEDS, interval_text
 
@@ -34,7 +34,7 @@ MANY, FEW = 0.5, 0.1  # shares of gates below `SHUT` from which on gates are spa
 def draw() -> None:
     """Draw the tab."""
     row = st.container(horizontal=True, vertical_alignment="bottom")
-    chosen, text = shared.choose_model(row), shared.choose_text(row)
+    chosen, text = shared.choose_model(row), choose_text(row, "lm")
     charts, arrays = c.Charts("sparsity"), shared.table()[chosen.model]
     opened = shared.reading(chosen.model, text, 1.0).opened
     assert opened is not None  # the model has a gate
