@@ -31,7 +31,7 @@ from ui.work.shared import stream_together
 
 JOB, WHAT = "toy_training", "Training 32 layers"
 SEEDS = 8
-TALL, LOW = 400, 200  # pixels
+TALL, LOW = 400, 190  # pixels
 LETTERS = (BREAK_SIGN, *"abcdefghijklmnopqrstuvwxyzαβγδεζ")
 TITLES = {"none": "no gate", "elementwise": "per channel", "headwise": "per head",
           "relu": "ReLU attention"}  # fmt: skip

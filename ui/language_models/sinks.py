@@ -24,8 +24,8 @@ from ui.language_models.shared import LEAST_SEEDS, LINK, NO_GATE, layer_axis, la
 
 MODELS, TASK = "language models", "Bigram–Backcopy task"
 ALL_HEADS = "all"
-TALL = 455  # pixels of the maps, and of the three charts beside them
-PANEL: c.Style = {"height": 155, "margin": {"l": 50, "r": 8, "t": 26, "b": 32}}
+TALL = 420  # pixels of the maps, and of the three charts beside them
+PANEL: c.Style = {"height": 134, "margin": {"l": 50, "r": 8, "t": 26, "b": 32}}
 LARGE_MODEL = (46.7, 4.8)  # percent on the first token, without and with a gate: Qiu et al.
 
 
@@ -57,7 +57,7 @@ def draw() -> None:
     traces = [*lines(chosen.title, *(100 * x for x in shares)),
               c.line("uniform attention", [0.7, layers + 0.5], [uniform] * 2, width=1, mode="lines",
                      colour=c.FAINT, dash="dash", legend=False)]  # fmt: skip
-    share = c.chart("First-token share", traces, "", "%", height=175,
+    share = c.chart("First-token share", traces, "", "%", height=150,
         margin={**PANEL["margin"], "t": 46}, x_axis=layer_axis(layers),
         y_axis=c.log_axis(0.4, 200) | c.ticks((1, 10, 100), ("1", "10", "100")))  # fmt: skip
     for percent, name in zip(LARGE_MODEL, ("no gate", "gate"), strict=True):
