@@ -1,19 +1,23 @@
-"""Steering: can one feature change the language?"""
+"""Steering: can one feature change the language that a model writes?"""
 
 import streamlit as st
 
 from ui.common.page import draw_open, page
 
+TITLE = "Steering"
+
 with page(
-    "Steering",
+    TITLE,
     question="Can one feature change the language?",
-    lead="After one layer, a direction is added to the state of a small model that writes. Does the"
-    " model go on in the other language? Does it still write real words?",
+    lead="After one layer, a steering vector is added to the residual stream of a small language"
+    " model. Does it go on in the other language, and is the text still fluent?",
     pictures=False,
 ):
-    from ui.common.link_check import warn_about_link
-    from ui.steering.controls import STEERING
-    from ui.steering.sections import SECTIONS
+    from ui.common.links import checked_link
+    from ui.steering import features, results, steer
 
-    warn_about_link(STEERING)
-    draw_open(STEERING["tab_steering"].draw(st), SECTIONS)
+    TABS = {"Steer": steer.draw, "Features": features.draw, "Results": results.draw}
+    with checked_link(TITLE):
+        draw_open(
+            st.tabs([*TABS], key="steering_tab", bind="query-params", on_change="rerun"), TABS
+        )

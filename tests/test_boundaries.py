@@ -47,7 +47,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "left_out_at_work": GROUND | {"attention", "at_work", "language", "left_out"},
     # Intervals over seeds, and the curvature of a block's output: there models meet measuring.
     "at_work": GROUND | {"attention", "export", "language", "training", "jets", "geometry"},
-    "steering": GROUND | {"export", "language"},
+    "steering": GROUND | {"at_work", "export", "language", "training"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
     "claims": GROUND
     | {"attention", "tasks", "training", "jets", "geometry", "proved", "experiments"},

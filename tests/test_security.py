@@ -111,8 +111,8 @@ RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
 RUNS_DATA = {"pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib", "_pickle"}
 RUNS_PROGRAMS = {"os.system", "os.popen", "os.execv", "subprocess", "multiprocessing"}
 PICKLES = Path("ui/work/messages.py")  # messages to and from our own worker processes
-# Coloured characters: `ui.steering.words.coloured` escapes each, which is tested there.
-ESCAPED = Path("ui/steering/sections.py")
+# Coloured characters: `ui.steering.shared.coloured` escapes each, which is tested there.
+ESCAPED = Path("ui/steering/shared.py")
 STARTS = (  # processes of ours, by commands whose first words are constant
     Path("gating_core/claims/workers.py"),
     Path("ui/claims/running.py"),

@@ -8,7 +8,6 @@ from ui.common.controls import Fold
 from ui.decision_boundary.controls import DECISION_BOUNDARY
 from ui.experts.controls import EXPERTS
 from ui.landing.controls import LANDING
-from ui.steering.controls import STEERING
 
 FIRST = "landing"  # the name here of the page without a path
 
@@ -92,11 +91,12 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
                  "method=Linear+and+hybrid&linear_learned=true&sample_gate=no+gate"),
     ),
     "Steering": Row(
-        STEERING,
-        ("", "push_along=a+feature", "tab_steering=Features",
-         "tab_steering=Measured&outcomes_of=1&grid_draw=4"),
-        ("pushed=held&steered_gate=G1%2C+per+channel", "push=-4&opening_in=Spanish",
-         "tab_steering=Features&dictionary=plain+top-k&after_layer=3", "tab_steering=Measured"),
+        drawing=("", "steering_vector=chosen+feature", "steering_tab=Features",
+                 "steering_tab=Results&results_seed=1&results_draw=4"),
+        looking=("steering_tokens=all+tokens&steering_gate=G1%2C+per+channel",
+                 "steering_strength=-4&steering_prompt=Spanish",
+                 "steering_tab=Features&steering_dictionary=plain+top-k&steering_layer=3",
+                 "steering_tab=Results"),
     ),
     "Guide": Row(),
 }  # fmt: skip

@@ -8,17 +8,16 @@ from .accessibility import assert_accessible
 from .looking import (
     assert_charts_on_a_phone,
     assert_on_the_first_screen,
-    assert_told_on_the_first_screen,
 )
-from .visiting import await_charts, become_phone, follow_link, resize, settle, visit
+from .visiting import await_charts, become_phone, follow_link, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
-FEATURES, MEASURED = (f"tab_steering={tab}" for tab in ("Features", "Measured"))
-FRONT = ".st-key-front-1"
+FEATURES, RESULTS = (f"steering_tab={tab}" for tab in ("Features", "Results"))
 STATES = {  # what is read there, how many charts there are, and what else is on the first screen
-    "": ("With the push, released after", 1, FRONT, ".gc-key"),
-    FEATURES: ("tells the languages apart", 3, FRONT),
+    "": ("With the steering vector", 1, ".st-key-steer_probability", ".gc-key"),
+    FEATURES: ("the languages", 3, "[data-testid=stPlotlyChart]", ".gc-examples"),
+    RESULTS: ("Applied to the first", 5, ".st-key-results_released", ".st-key-results_held"),
 }
 STEERED = ".gc-text >> nth=1"
 SHOWN = "document.querySelectorAll('.gc-text')[1]?.innerText"
@@ -30,88 +29,70 @@ def desk(visitor, served, watch):
     return visitor
 
 
-def test_the_first_screens_hold_pictures_and_their_sentence_and_axe_finds_nothing(desk):
+def test_the_first_screens_hold_the_finding_and_pictures_and_axe_finds_nothing(desk):
     for query, (text, count, *selectors) in STATES.items():
         follow_link(desk, f"/Steering?{query}")
-        assert_told_on_the_first_screen(desk, text, *selectors, count=count)
+        await_charts(desk, count)
+        assert_on_the_first_screen(desk, "h1", *selectors)
+        box = desk.get_by_text(text).first.bounding_box()
+        assert box["y"] + box["height"] < 900, text
         if SOAK or not query:  # axe takes as long as all the rest
             assert_accessible(desk)
 
 
-@pytest.mark.soak  # long
-def test_measured_outcomes_are_told_on_the_first_screen(desk):
-    follow_link(desk, f"/Steering?{MEASURED}")
-    await_charts(desk, 5)
-    assert_accessible(desk)
-    for width, height in ((1400, 900), (1366, 768)):
-        resize(desk, width, height)
-        assert_on_the_first_screen(
-            desk, "h1", FRONT, ".st-key-steering_released", ".st-key-steering_held"
-        )
-        for text in (
-            "Released after 16 characters",
-            "Held, the feature succeeds",
-            "Success, gate minus none",
-            "AUC, gate minus none",
-        ):
-            box = desk.get_by_text(text).bounding_box()
-            assert box["y"] + box["height"] < height, text
-    resize(desk, 1400, 900)
-
-
 def test_a_text_is_written_letter_by_letter_and_can_be_stopped(desk):
-    follow_link(desk, "/Steering?opening=The+king+&opening_draw=5&push=5")
+    follow_link(desk, "/Steering?steering_text=The+king+&steering_draw=5&steering_strength=5")
     cancel = desk.get_by_role("button", name="Cancel")
     cancel.wait_for()
     cancel.click()
-    desk.get_by_text("Writing was cancelled after").wait_for()
+    desk.get_by_text("Generating was cancelled after").wait_for()
     desk.get_by_text("of 60 characters").first.wait_for()  # the run before may still show it, too
-    desk.get_by_role("button", name="Write again").click()
-    desk.get_by_text("With the push, released after 16 characters").wait_for()
+    desk.get_by_role("button", name="Generate again").click()
+    desk.get_by_text("With the steering vector").wait_for()
     assert desk.locator(STEERED).inner_text().startswith("The king")
 
 
 @pytest.mark.soak  # long
 def test_a_model_is_measured_until_that_is_stopped(desk):
-    follow_link(desk, f"/Steering?{MEASURED}&outcomes_of=1&grid_draw=3")
-    desk.get_by_text("Texts of seed 3 have not been measured").wait_for()
-    desk.get_by_role("button", name="Measure this model here").click()
+    follow_link(desk, f"/Steering?{RESULTS}&results_seed=1&results_draw=3")
+    desk.get_by_text("Texts of seed 3 have not been generated").wait_for()
+    desk.get_by_role("button", name="Run the experiment on this model").click()
     cancel = desk.get_by_role("button", name="Cancel")
     cancel.wait_for()
-    desk.get_by_text("Measuring a model …").wait_for()
+    desk.get_by_text("Running the experiment …").wait_for()
     cancel.click()
-    desk.get_by_text("Measuring a model was cancelled").wait_for()
-    desk.get_by_role("button", name="Measure this model here").wait_for()
+    desk.get_by_text("Running the experiment was cancelled").wait_for()
+    desk.get_by_role("button", name="Run the experiment on this model").wait_for()
 
 
 @pytest.mark.soak  # long
 def test_the_slider_writes_another_text_after_the_same_beginning(desk):
-    follow_link(desk, "/Steering?opening=The+king+")
-    desk.get_by_text("With the push").wait_for()
+    follow_link(desk, "/Steering?steering_text=The+king+")
+    desk.get_by_text("With the steering vector").wait_for()
     before = desk.locator(STEERED).inner_text()
     desk.get_by_role("slider").press("Home")
     desk.wait_for_function(f"before => {SHOWN} && {SHOWN} !== before", arg=before)
-    desk.get_by_text("With the push").wait_for()
-    assert "push=-10" in desk.url
+    desk.get_by_text("With the steering vector").wait_for()
+    assert "steering_strength=-10" in desk.url
 
 
 def test_a_click_chooses_a_feature(desk):
     follow_link(desk, f"/Steering?{FEATURES}")
     await_charts(desk, 3)
-    desk.get_by_text("Feature 2 tells").wait_for()
-    (mark,) = desk.locator(".st-key-steering_order .scatterlayer .trace").nth(0).locator(
+    desk.get_by_text("Feature 2 separates").wait_for()
+    (mark,) = desk.locator(".st-key-features_order .scatterlayer .trace").nth(0).locator(
         ".point").all()[:1]  # fmt: skip
     box = mark.bounding_box()
     desk.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    desk.get_by_text("Feature 2 tells").wait_for(state="detached")
+    desk.get_by_text("Feature 2 separates").wait_for(state="detached")
     settle(desk)
-    assert "feature=" in desk.url
+    assert "steering_feature=" in desk.url
 
 
 @pytest.mark.soak  # long
 def test_a_phone_has_everything_in_one_column_and_scrolls_only_down(desk):
     become_phone(desk)
-    for query, count in (("", 1), (FEATURES, 3), (MEASURED, 5)):
+    for query, count in (("", 1), (FEATURES, 3), (RESULTS, 5)):
         follow_link(desk, f"/Steering?{query}")
         await_charts(desk, count)
         assert_charts_on_a_phone(desk)

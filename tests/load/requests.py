@@ -32,7 +32,6 @@ from ui.landing.parts import VIEW_KEY as LANDING_VIEW
 from ui.language.selection import text_of
 from ui.manifold.model import ManifoldRequest
 from ui.manifold.surface import VIEW_KEY as MANIFOLD_VIEW
-from ui.steering.request import STEER
 
 STEP = re.compile(r"Step (\d+)\b")
 CLAIM = ClaimRequest().claim
@@ -256,14 +255,14 @@ class LanguageModels(Request):
 @dataclass(frozen=True)
 class Steering(Request):
     beginning: str = ""  # empty: the page's own
-    tab: str = STEER
+    tab: str = "Steer"
     address: ClassVar[str] = "Steering"
 
     def parameters(self) -> dict[str, Any]:
-        return {"tab_steering": self.tab, "opening": self.beginning or None}
+        return {"steering_tab": self.tab, "steering_text": self.beginning or None}
 
     def shown_instead(self, session: Session) -> str:
-        if self.tab != STEER:
+        if self.tab != "Steer":
             return ""
         bold = f"<b>{self.beginning or BEGINNING}</b>"
         texts = [node.message.body for node in session.page.all("html")
@@ -272,11 +271,11 @@ class Steering(Request):
 
     def unfinished(self, session: Session) -> str:
         """Why the texts are not complete; an empty text once they are."""
-        whole = any(text.startswith("With the push") for text in session.page.texts)
+        whole = any("With the steering vector" in text for text in session.page.texts)
         return "" if whole else "the texts are being written"
 
     def numbers(self, session: Session) -> object:
-        if self.tab == STEER and self.unfinished(session):
+        if self.tab == "Steer" and self.unfinished(session):
             return DOTS
         return [node.message.spec for node in session.page.all("plotly_chart")]
 

@@ -21,7 +21,7 @@ EVERYTHING = frozenset({
     "Efficient attention: text", "Efficient attention: Delta correction",
     "Efficient attention: γ", "Efficient attention: Linear and hybrid",
     "Efficient attention: state",
-    "to Steering", "Steering: text", "Steering: Features", "Steering: Measured",
+    "to Steering", "Steering: text", "Steering: Features", "Steering: Results",
     "film: seed shown", "film: own seeds", "film: cancel", "film: go on", "film: own table",
 })  # fmt: skip
 

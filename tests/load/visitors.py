@@ -50,7 +50,6 @@ from ui.landing.controls import OFFERED_TASKS
 from ui.landing.parts import VIEW_KEY as LANDING_VIEW
 from ui.manifold.model import ManifoldRequest
 from ui.manifold.surface import VIEW_KEY as MANIFOLD_VIEW
-from ui.steering.request import FEATURES, MEASURED
 
 PAUSE_SECONDS = (1.0, 4.0)
 ERROR_CHARACTERS = 2000  # of an error
@@ -268,14 +267,14 @@ class Looker(Visitor):
     async def _at_steering(self, session: Session, request: Steering) -> None:
         for _ in range(FEW):
             request = replace(request, beginning=f"Visitor {self._word()}")
-            done = session.change(request.wrong, opening=request.beginning)
+            done = session.change(request.wrong, steering_text=request.beginning)
             await self.step("Steering: text", done)
             wait = partial(request.unfinished, session)
             await session.until(wait, GIVE_UP_SECONDS)
             self.ledger.compare(request, session)
-        for tab in (FEATURES, MEASURED):
+        for tab in ("Features", "Results"):
             request = replace(request, tab=tab)
-            done = session.change(request.wrong, tab_steering=tab)
+            done = session.change(request.wrong, steering_tab=tab)
             await self.step(f"Steering: {tab}", done)
             self.ledger.compare(replace(request, beginning=""), session)
 

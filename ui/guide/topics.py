@@ -71,7 +71,7 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
         "the Δ loss of models in which every head keeps its k largest weights, less with a gate"),
     "steering": Topic(
         "Steering", "Steering", {},
-        "a classifier sees English become Spanish while a model writes, pushed for 16 characters"),
+        "a classifier sees English become Spanish in the text of a model, with a steering vector"),
     "limits": Topic(
         "What this does not say", "Which gates curve?",
         {"case": "rms norm"}, "a flat surface, put on a sphere by a normalisation, without a gate"),

@@ -59,11 +59,6 @@ GOOD = {
     "data_code": "true", "learn_task": "xor", "mixes": "slots", "against": "silu",
     "learn_dim": "8", "learn_values": "6", "learn_seed": "9000", "wrong_labels": "0.1",
     "reach": "0.95", "edition": "first",
-    "tab_steering": "Features", "steered_gate": "G1, per channel", "steered_seed": "2",
-    "opening": "And it came to pass", "opening_in": "Spanish", "opening_draw": "9999",
-    "after_layer": "4", "dictionary": "plain top-k", "feature": "192",
-    "push_along": "a random direction", "push": "-9.5", "pushed": "held", "steered_to": "Spanish",
-    "outcomes_of": "2", "grid_draw": "9999",
 }  # fmt: skip
 BAD = {
     "beside": "somewhere", "strength": "1.5", "proof": "proved", "proof_cells": "16000",
@@ -106,11 +101,6 @@ BAD = {
     "learn_dim": "9", "learn_values": "1", "learn_seed": "0.5", "wrong_labels": "0.5", "reach": "1",
     "run_study": "yes", "numbers": "1", "models": "all", "accuracies": "no", "report": "html",
     "edition": "third",
-    "tab_steering": "steer", "steered_gate": "G2, per channel", "steered_seed": "3",
-    "opening": "a" * 61, "opening_in": "Latin", "opening_draw": "10000",
-    "after_layer": "5", "dictionary": "fat top-k", "feature": "193",
-    "push_along": "the way", "push": "-10.5", "pushed": "over", "steered_to": "Latin",
-    "outcomes_of": "3", "grid_draw": "10000",
 }  # fmt: skip
 
 

@@ -1,0 +1,420 @@
+"""Does Steering draw what was generated and measured, and claim no more than follows from it?"""
+
+import csv
+import io
+import time
+import zipfile
+
+import numpy as np
+import pytest
+
+from gating_core.at_work import PairedDifference
+from gating_core.pauses import drained
+from gating_core.steering import (
+    DIRECTIONS,
+    MODES,
+    RELEASED_AFTER,
+    STRENGTHS,
+    WRITTEN,
+    DictionaryCard,
+    DirectionRequest,
+    Ending,
+    GridRequest,
+    Part,
+    Passage,
+    SteerRequest,
+    Step,
+    WrittenAlong,
+    effect_on_next,
+    experiment,
+    load_dictionaries,
+    load_opening,
+    load_steering,
+    other_verses,
+    passages,
+    specimen,
+    write_judged,
+    written_along,
+)
+from gating_core.steering.summary import SUMMARISED, Outcome, summarise
+from tests.ui.opening import figure, mistakes, notes, numbers, open_page, open_settled
+from ui.common.charts import Charts
+from ui.steering import features, results, shared, steer
+from ui.work import cached_jobs
+
+PAGE = "pages/9_Steering.py"
+TABS = {"Steer": 1, "Features": 3, "Results": 5}  # charts
+HELD, RELEASED = MODES
+FEATURE = DIRECTIONS.index("feature")
+
+
+def page(tab="Steer", **link):
+    return open_settled(PAGE, steering_tab=tab, **link)
+
+
+def said(app):
+    return " ".join(m.value for m in app.markdown).replace("\u00a0", " ")
+
+
+def html(app):
+    return [node.proto.body for node in app.get("html") if node.proto.body.startswith("<")]
+
+
+@pytest.mark.parametrize("tab", TABS)
+@pytest.mark.parametrize("gate", shared.GATES)
+def test_every_tab_draws_its_charts_with_alt_texts_and_one_download(tab, gate):
+    app = page(tab, steering_gate=gate, steering_seed="1")
+    assert not app.exception
+    assert mistakes(app) == []
+    charts = app.get("plotly_chart")
+    assert len(charts) == TABS[tab]
+    assert all(len(chart.proto.alt) > 20 for chart in charts)
+    assert len(app.get("download_button")) == 1
+
+
+# --- Steer ----------------------------------------------------------------------------------------
+
+
+def test_it_opens_with_the_bundled_text_and_starts_no_job():
+    app = open_page(PAGE)
+    ((job, _),) = app.session_state["_jobs"].values()
+    assert job.over
+    assert not job.elapsed
+    bundled = load_opening()
+    assert job.about == bundled.request
+    for side, line in enumerate(figure(app, "steer_probability")["data"]):
+        np.testing.assert_allclose(
+            numbers(line["y"]), [step.spanish[side] for step in bundled.steps]
+        )
+    texts = [text for text in html(app) if '<p class="gc-text">' in text]
+    assert ["gc-mark" in text for text in texts] == [False, True]  # where the vector is removed
+    assert " **The language changes**. With" in said(app)
+
+
+def test_a_link_is_restored_and_names_what_cannot_be_used():
+    app = page(steering_text="And <b>€", steering_strength="-3", steering_tokens="all tokens",
+               steering_vector="difference of means", steering_layer="4", steering_seed="1",
+               steering_gate="G1, per channel", steering_draw="5",
+               steering_prompt="Latin")  # fmt: skip
+    assert not app.exception
+    (note,) = notes(app)
+    assert "`<>€`" in note
+    (mistake,) = mistakes(app)
+    assert "`steering_prompt` = `Latin`" in mistake
+    direction = DirectionRequest("g1_channel", 1, 3, "means")
+    steps = [*write_judged(SteerRequest(direction, "And b", -3.0, HELD, 5))]
+    steered = figure(app, "steer_probability")["data"][1]
+    np.testing.assert_allclose(numbers(steered["y"]), [step.spanish[1] for step in steps])
+
+
+@pytest.mark.parametrize(("strength", "spanish"), [("2", True), ("-2", False)])
+def test_each_language_has_a_feature_that_is_added(strength, spanish):
+    app = page(steering_strength=strength, steering_layer="2")
+    ((job, _),) = app.session_state["_jobs"].values()
+    statistics = load_dictionaries("none", 0).kinds["means"].statistics
+    feature = statistics.language_feature(1, spanish)
+    assert job.about.direction == DirectionRequest("none", 0, 1, "feature", "means", feature)
+    assert job.about.push == 2.0
+
+
+@pytest.mark.parametrize(("vector", "along", "number"), [
+    ("chosen feature", "feature", 6), ("random direction", "random", 3),
+])  # fmt: skip
+def test_other_vectors_keep_their_sign(vector, along, number):
+    app = page(steering_vector=vector, steering_strength="-2", steering_feature="7",
+               steering_draw="3")  # fmt: skip
+    ((job, _),) = app.session_state["_jobs"].values()
+    assert job.about.direction == DirectionRequest("none", 0, 0, along, "means", number)
+    assert job.about.push == -2.0
+
+
+def test_gibberish_is_not_said_to_be_another_language():
+    app = page(steering_strength="6", steering_tokens="all tokens", steering_layer="4")
+    assert " **The classifiers are fooled** by" in said(app)
+
+
+def test_another_text_takes_the_next_seed():
+    app = page(steering_draw="9999")
+    app.button(key="steering_another").click().run()
+    assert app.session_state["steering_draw"] == 0
+
+
+def ending(spanish, *, bayes=None, nats=1.5, words=0.9, fluent=True):
+    return Ending(spanish, spanish if bayes is None else bayes, nats, words, fluent)
+
+
+@pytest.mark.parametrize(("plain", "steered", "says"), [
+    (ending(0.01), ending(0.98), "**The language changes**. With the steering vector applied to the"
+     " first 16 tokens, the classifiers see Spanish; without it, English."),
+    (ending(0.99), ending(0.97), "**The language stays the same**. With"),
+    (ending(0.6), ending(0.2), "**It is inconclusive** whether the language changes. With"),
+    (ending(0.01), ending(0.98, bayes=0.3), "Spanish (logistic regression) and English (naive Bay"),
+    (ending(0.01), ending(1.0, nats=5.25, words=np.nan, fluent=False), "**The classifiers are f"),
+    (ending(0.01), ending(0.01, fluent=False), "**The text degenerates**, and the language stays"),
+])  # fmt: skip
+def test_the_finding_follows_from_the_numbers(plain, steered, says):
+    text = steer.finding_text(True, plain, steered).replace("\u00a0", " ")
+    assert says in text
+    words = "no whole word" if np.isnan(steered.words) else "90 % real words"
+    assert (f"Last 40 characters: {steered.nats:.2f} nats per character, {words} (unsteered 1.50"
+            " nats per character, 90 % real words).") in text  # fmt: skip
+
+
+@pytest.mark.parametrize(("spanish", "name"), [
+    (0.0, "gc-en-4"), (0.42, "gc-en-0"), (0.5, "gc-es-0"), (0.85, "gc-es-3"), (1.0, "gc-es-4"),
+])  # fmt: skip
+def test_a_shade_is_a_language_and_its_probability(spanish, name):
+    assert steer.shade(spanish) == name
+
+
+def test_coloured_text_is_escaped_and_marked():
+    text = shared.coloured("a<b>&", ["x", "x", "y", "y", "y"], 3, '"<i>\n')
+    assert text == ('<p class="gc-text"><b>&quot;&lt;i&gt; </b><span class="x">a&lt;</span>'
+                    '<span class="y">b<i class="gc-mark"></i>&gt;&amp;</span></p>')  # fmt: skip
+
+
+def test_the_vector_is_marked_where_it_is_removed():
+    steps = [Step("a", "b", (0.0, 0.4))] * 30
+    level, removed = steer.probability_chart(steps, True).layout.shapes
+    assert (level.y0, removed.x0) == (0.5, RELEASED_AFTER + 0.5)
+    chart = steer.probability_chart(steps, False)
+    assert len(chart.layout.shapes) == 1
+    assert chart.layout.xaxis.range == (0.5, WRITTEN + 0.5)
+
+
+# --- Features -------------------------------------------------------------------------------------
+
+
+def test_a_feature_is_drawn_as_the_core_computes_it():
+    app = page("Features", steering_layer="2", steering_feature="1", steering_strength="3")
+    request = DirectionRequest("none", 0, layer=1, feature=0)
+    assert any(features.examples_html(passages(request)) in body for body in html(app))
+    order = figure(app, "features_order")["data"]
+    assert sum(len(line["x"]) for line in order[:2]) == shared.SIZE
+    z = numbers(figure(app, "features_attribution")["data"][0]["z"])
+    parts = written_along(request)
+    np.testing.assert_allclose(z[:, 1:-1], parts.heads, rtol=1e-6)
+    assert np.nansum(z) == pytest.approx(parts.total, abs=1e-6)
+    change = effect_on_next(request, 3.0)
+    bars = numbers(figure(app, "features_next")["data"][0]["y"])
+    assert bars.max() == pytest.approx(100 * change.max(), rel=1e-4)
+    app.button(key="steering_english").click().run()
+    statistics = load_dictionaries("none", 0).kinds["means"].statistics
+    feature = statistics.language_feature(1, spanish=False)
+    assert app.session_state["steering_feature"] == feature + 1
+
+
+def test_a_dictionary_that_a_seed_lacks_is_replaced_and_named():
+    (note,) = notes(page("Features", steering_seed="2", steering_dictionary="plain top-k"))
+    assert "Seed 2 has no dictionary “plain top-k”. Shown: means of 16." in note
+
+
+@pytest.fixture
+def three():
+    """Three features: of English, of nothing, of Spanish."""
+    return features.Statistics(
+        np.array([[0.9, 0.5, 0.1], [0.2, 0.5, 0.8]]), np.array([-1.0, 0.0, 2.0]),
+        np.array([0.8, 0.5, 0.95]), np.array([-0.9, 0.0, 0.97]), np.array([0.2, 1.0, np.nan]),
+        DictionaryCard(0.8, 8.0, 3),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("feature", "says"), [
+    (2, "**Feature 3 separates the languages** (AUC 0.950): active at 10 % of English and 80 % of"
+     " Spanish positions. Its cosine with the difference of means is +0.97."),
+    (0, "**Feature 1 separates the languages in part** (AUC 0.800)"),
+    (1, "**Feature 2 does not separate the languages** (AUC 0.500)"),
+])  # fmt: skip
+def test_the_auc_decides_on_a_feature(three, feature, says):
+    assert features.feature_text(three, feature).replace("\u00a0", " ").startswith(says)
+
+
+def test_examples_are_darkest_where_the_feature_is_largest():
+    values = np.zeros(100)
+    values[70:73] = 1, 10, 4
+    html = features.examples_html([Passage("a" * 100, values)])
+    assert '<span class="gc-active-5">a</span><span class="gc-active-2">' in html
+    assert html.count("gc-mark") == 1
+    assert len("".join(part.partition(">")[2] for part in html.split("<"))) == 64 + 20
+    assert "never active" in features.examples_html([])
+
+
+def test_the_largest_contributions_and_changes_are_named():
+    parts = WrittenAlong(0.5, np.array([[0.1, -2.0]]), np.array([3.0]), 1.6, 0.0)
+    text = features.attribution_text(parts)
+    assert "differs by +1.60 along" in text
+    assert "those of the MLP of layer 1 (+3.00) and head 1.2 (−2.00)." in text
+    change = np.zeros(60)
+    change[[0, 3, 4]] = -0.2, 0.1, 0.05
+    text = features.next_text(change, -2.5)
+    assert text.startswith("A steering vector of strength −2.5 changes")
+    assert "by +10.0 and of `end` by −20.0 points." in text
+
+
+# --- Results --------------------------------------------------------------------------------------
+
+
+def made(success=0.9, bayes=0.85, fluent=0.8, back=0.01, prompted_back=0.3, half_width=0.02):
+    """Outcomes that are best after layer 2 at the third strength."""
+    means = {name: np.full((4, len(DIRECTIONS), len(STRENGTHS)), 0.05) for name in SUMMARISED}
+    best = dict(success=success, success_bayes=bayes, nats=1.8, words=0.8, back=back,
+                fluent=fluent, wordless=0.0)  # fmt: skip
+    for name, value in best.items():
+        means[name][1, FEATURE, 2] = value
+    half_widths = {name: np.full_like(values, half_width) for name, values in means.items()}
+    references = {"unsteered": dict.fromkeys(SUMMARISED, 0.0) | {"nats": 1.7},
+                  "prompted": dict.fromkeys(SUMMARISED, 0.9) | {"back": prompted_back}}  # fmt: skip
+    return Outcome(240, means, half_widths, references)
+
+
+def difference(mean, half_width, seeds=3):
+    return PairedDifference(np.full(seeds, mean), half_width)
+
+
+def test_the_outcomes_are_those_of_the_bundled_models():
+    app = page("Results", steering_gate="G1, per channel", results_target="English")
+    tables = [load_steering()["g1_channel", seed] for seed in range(3)]
+    for tokens, mode in shared.MODES.items():
+        want = summarise(tables, "g1_channel", mode, slice(0, 1))
+        lines = figure(app, f"results_{mode}")["data"]
+        feature, bayes = (next(line for line in lines if line["name"] == name)
+                          for name in ("feature", "feature, by naive Bayes"))  # fmt: skip
+        np.testing.assert_allclose(numbers(feature["y"]), want.means["success"][0, FEATURE])
+        np.testing.assert_allclose(numbers(bayes["y"]), want.means["success_bayes"][0, FEATURE])
+        assert results.best_text(want, tokens) in " ".join(m.value for m in app.markdown)
+
+
+@pytest.mark.parametrize(("success", "bayes", "fluent", "says"), [
+    (0.79, 0.9, 0.9, "one feature does not change the language reliably"),
+    (0.95, 0.79, 0.9, "the classifiers disagree"),
+    (0.95, 0.95, 0.47, "one feature only fools both classifiers"),
+    (0.95, 0.95, 0.6, "one feature changes the language and reduces the fluency"),
+    (0.95, 0.95, 0.79, "one feature changes the language, with an inconclusive effect on the"
+     " fluency"),
+    (0.8, 0.8, 0.83, "one feature changes the language and keeps the fluency"),
+])  # fmt: skip
+def test_the_verdict_follows_from_shares_and_an_interval(success, bayes, fluent, says):
+    assert results.verdict(made(success, bayes, fluent)) == says
+
+
+def test_the_best_cell_is_described():
+    text = results.best_text(made(), shared.FIRST_TOKENS).replace("\u00a0", " ")
+    assert "most often after layer 2 at strength 3: 90 % ± 2 of texts by logistic" in text
+    assert "regression, 85 % by naive Bayes (means 5 %, random direction 5 %, random" in text
+    assert "1.80 ± 0.02 nats per character (unsteered 1.70) and 80 % ± 2 real words" in text
+    alike = results.best_text(made(success=1.0, half_width=0.0), shared.ALL_TOKENS)
+    assert "100\u00a0% of texts (all of 240) by" in alike  # a bootstrap knows no interval
+
+
+@pytest.mark.parametrize(("words", "wordless", "says"), [
+    (0.37, 0.43, "37 % ± 4 real words in the 57 % of texts that have a whole word"),
+    (0.37, 0.0, "37 % ± 4 real words"),
+    (np.nan, 1.0, "no whole word"),
+])  # fmt: skip
+def test_texts_without_a_whole_word_are_counted_apart(words, wordless, says):
+    assert results.words_text(words, 0.04, wordless).replace("\u00a0", " ") == says
+
+
+@pytest.mark.parametrize(("mean", "half_width", "layers", "gate"), [
+    (0.2, 0.1, "here early layers succeed more", "layer 1 **higher** (+20 ± 10)"),
+    (-0.2, 0.1, "here, too, late layers succeed more", "layer 1 **lower** (−20 ± 10)"),
+    (0.2, 0.3, "here it is inconclusive", "layer 1 inconclusive (+20 ± 30)"),
+])  # fmt: skip
+def test_differences_are_claimed_only_beyond_their_intervals(mean, half_width, layers, gate):
+    apart = difference(mean, half_width)
+    assert f"**{layers}** (applied to" in results.layers_text(1, 3, apart)
+    assert gate in results.difference_text("Success", [apart])
+    assert "inconclusive" in results.difference_text("Success", [difference(mean, 0.0, 1)])
+
+
+@pytest.mark.parametrize(("back", "prompted", "says"), [
+    (0.4, 0.3, "**Names and numbers of the verse recur**: 40.0 ± 2.0 % of them"),
+    (0.01, 0.3, "**Names and numbers of the verse hardly recur**"),
+    (0.01, 0.02, "**It is inconclusive whether the meaning is preserved**"),
+])  # fmt: skip
+def test_names_that_recur_are_compared_with_prompted_texts(back, prompted, says):
+    text = results.back_text(made(back=back, prompted_back=prompted)).replace("\u00a0", " ")
+    assert text.startswith(says)
+    assert f"(unsteered 0.0 %, prompted in the language {100 * prompted:.1f} %)" in text
+
+
+def test_all_outcomes_are_in_the_download(monkeypatch):
+    saved = []
+    monkeypatch.setattr(Charts, "draw_footer", lambda self, text: saved.append(self.zipped()))
+    page("Results", results_seed="0")
+    with zipfile.ZipFile(io.BytesIO(saved[-1])) as archive:
+        rows = [*csv.DictReader(io.StringIO(archive.read("released.csv").decode()))]
+    assert len(rows) == 4 * len(DIRECTIONS) * len(STRENGTHS)
+    want = load_steering()["none", 0]["success"][-1, -1, -1, 1].mean()
+    assert float(rows[-1]["success"]) == pytest.approx(want)
+
+
+# --- Live -----------------------------------------------------------------------------------------
+
+
+def test_an_experiment_is_run_in_a_job_and_kept_for_all_visitors(monkeypatch):
+    request = GridRequest("none", 2, 7)
+    outcomes = load_steering()["g1_channel", 2]  # what a job brings, at once
+    begun = []
+
+    def run(wanted):
+        begun.append(wanted)
+        yield 0.5
+        yield outcomes
+
+    monkeypatch.setattr(results.GRID, "make", run)
+    link = dict(steering_tab="Results", results_seed="2", results_draw="7")
+    app = open_page(PAGE, **link)
+    assert not begun
+    assert "Texts of seed 7 have not been generated" in notes(app)[0]
+    app.button(key=results.BUTTON).click().run()
+    assert not app.exception
+    want = results.best_text(summarise([outcomes], "none", RELEASED, slice(None)),
+                             shared.FIRST_TOKENS)  # fmt: skip
+    for other in (app, open_page(PAGE, **link)):  # the second is another visitor's
+        assert not notes(other)
+        assert any("Live." in caption.value for caption in other.caption)
+        assert want in " ".join(m.value for m in other.markdown)
+    assert begun == [request]
+
+
+def test_a_job_that_was_cancelled_leaves_the_bundled_outcomes_and_starts_again(monkeypatch):
+    begun = []
+
+    def run(wanted):
+        begun.append(wanted)
+        while True:
+            yield None
+            time.sleep(0.01)
+
+    monkeypatch.setattr(results.GRID, "make", run)
+    monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.05)
+    app = open_page(PAGE, steering_tab="Results", results_seed="0", results_draw="8")
+    app.button(key=results.BUTTON).click().run()
+    assert results.BUTTON not in [button.key for button in app.button]
+    job, _ = app.session_state["_jobs"][results.GRID.name]
+    job.cancel(True)
+    assert job.join(20)
+    app.run()
+    assert any("was cancelled after" in info.value for info in app.info)
+    app.button(key=f"{results.GRID.name}_again_button").click().run()
+    assert len(begun) == 2
+    second, _ = app.session_state["_jobs"][results.GRID.name]
+    app.selectbox(key="results_seed").select("1").run()  # another model: this job ends
+    assert second.join(20)
+
+
+def test_workers_measure_the_parts_that_make_up_the_experiment(monkeypatch):
+    monkeypatch.setattr(results, "split_over_workers", lambda function, parts, request: iter(
+        [0.5, tuple(one for one in function(parts, request) if one is not None)]))  # fmt: skip
+    parts = Part("released", 1, 1), Part("unsteered", 1)
+    monkeypatch.setattr(results.core, "parts_of", lambda depth: parts)
+    monkeypatch.setattr(experiment, "WRITTEN", 22)
+    monkeypatch.setattr(experiment, "STRENGTHS", (4.0,))
+    monkeypatch.setattr(experiment, "prompt_verses", lambda: other_verses()[:2])
+    share, arrays = results.GRID.make(GridRequest("g1_channel", 1, 3))
+    assert share == 0.5
+    model, dictionaries = specimen("g1_channel", 1)
+    want = drained(experiment.measure_part(model, dictionaries, parts[0], 3))
+    np.testing.assert_allclose(arrays["nats"][1, :, :, 1, 1], want.nats, rtol=1e-5)
+    assert np.isnan(arrays["nats"]).sum() == arrays["nats"].size * 15 / 16

@@ -1,0 +1,294 @@
+"""The tab Features: the features of a sparse autoencoder, and what one of them does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+import gating_core.steering as core
+from ui.common import charts as c
+from ui.common.lessons import section
+from ui.common.words import percent, short
+from ui.drawing import palette
+from ui.drawing.characters import named
+from ui.foreign import as_code
+from ui.steering import shared
+from ui.steering.shared import DICTIONARIES, SIZE, STYLE, Model, signed
+from ui.work import pool
+from ui.work.cache import NUMBERS_CACHE, cached
+
+CHART = "features_order"
+SEPARATES, BLIND = 0.9, 0.7  # AUC from which on a feature separates languages; below which not
+PATTERN = 0.8  # share of top-activating examples with the same letters, from which on: a pattern
+BEFORE, AFTER = 64, 20  # characters shown around the largest activation
+CHANGED = 7  # characters with the largest increases, and as many with the largest decreases
+SHADES = 5
+TITLES = {kind: title for title, kind in DICTIONARIES.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """Statistics of the features of one layer's dictionary; arrays (M,)."""
+
+    active: np.ndarray  # (2, M): share of positions, in English and in Spanish
+    difference: np.ndarray  # of mean activations, Spanish minus English
+    auc: np.ndarray  # of separating Spanish from English, 0.5 to 1
+    cosine: np.ndarray  # with the difference of means
+    letters: np.ndarray  # share of the top-activating examples with the same last letters
+    card: core.DictionaryCard
+
+
+def statistics(model: Model, kind: str, layer: int) -> Statistics:
+    """Return what is bundled of a dictionary."""
+    dictionaries = core.specimen(*model)[1]
+    trained = dictionaries.kinds[kind]
+    gap, auc = dictionaries.gap[layer].numpy(), trained.statistics.auc[layer].astype(float)
+    return Statistics(
+        trained.statistics.fires[layer].astype(float),
+        trained.statistics.difference[layer].astype(float),
+        np.maximum(auc, 1 - auc),
+        trained.dictionary.directions[layer].numpy() @ gap / np.linalg.norm(gap),
+        core.letter_shares(*model, kind, layer),
+        trained.cards[layer],
+    )
+
+
+@cached("Reading the verses …", on=NUMBERS_CACHE)
+def top_examples(request: core.DirectionRequest) -> list[core.Passage]:
+    """Return the top-activating examples of a feature."""
+    return pool.POOL.call(core.passages, request)
+
+
+@cached("Attributing the residual stream …", on=NUMBERS_CACHE)
+def attribution(request: core.DirectionRequest) -> core.WrittenAlong:
+    """Return the residual-stream attribution of a direction."""
+    return pool.POOL.call(core.written_along, request)
+
+
+@cached("Steering …", on=NUMBERS_CACHE)
+def next_change(request: core.DirectionRequest, strength: float) -> np.ndarray:
+    """Return (V,) changes of the next character's probability by a steering vector."""
+    return pool.POOL.call(core.effect_on_next, request, strength)
+
+
+def draw() -> None:
+    """Draw the tab."""
+    st.html(STYLE)
+    row = shared.control_row("features-row")
+    model = shared.choose_model(row)
+    layer = shared.choose_layer(row)
+    request = shared.choose_feature(row, model, layer)
+    strength = shared.choose_strength(row)
+    kinds = {kind: statistics(model, kind, layer) for kind in core.specimen(*model)[1].kinds}
+    features, charts = kinds[request.kind], c.Charts("features")
+    examples = top_examples(request)
+    finding = feature_text(features, request.feature)
+    st.markdown(finding)
+    left, right = st.columns([6, 7])
+    figure = order_chart(features, request.feature)
+    charts.figures["order"] = figure
+    left.plotly_chart(figure, key=CHART, alt=finding, config={"displayModeBar": False},
+                      on_select=select_feature, selection_mode="points")  # fmt: skip
+    shared.draw_text(right, "Top-activating examples, held-out verses", examples_html(examples))
+    left, right = st.columns([6, 7])
+    parts, change = attribution(request), next_change(request, strength)
+    along, effect = attribution_text(parts), next_text(change, strength)
+    charts.draw("attribution", left, attribution_chart(parts), along)
+    charts.draw("next", right, next_chart(change), effect)
+    st.markdown(f"{along} {effect}")
+    with st.container(key="steering_kinds"):
+        charts.draw_table("dictionaries", st, "Dictionaries of this layer", kinds_table(kinds))
+    st.markdown(kinds_text(kinds))
+    charts.tables["features"] = features_table(kinds)
+    with st.container(horizontal=True):
+        for name, feature in (("Most Spanish", features.difference.argmax()),
+                            ("Most English", features.difference.argmin())):  # fmt: skip
+            st.button(name, icon=":material/target:", key=f"steering_{name[5:].lower()}",
+                      on_click=take_feature, args=(int(feature),))  # fmt: skip
+        charts.draw_footer(section("steering", "features", letters=core.LETTERS,
+                                   pattern=percent(PATTERN)))  # fmt: skip
+
+
+def take_feature(feature: int) -> None:
+    """Choose the feature with this index."""
+    st.session_state["steering_feature"] = feature + 1
+
+
+def select_feature() -> None:
+    """Choose the feature whose mark was clicked."""
+    points = st.session_state[CHART].selection.points
+    if points and "customdata" in points[0]:
+        take_feature(int(points[0]["customdata"][0]) - 1)
+
+
+# --- Sentences ------------------------------------------------------------------------------------
+
+
+def separation(auc: float) -> str:
+    """Return what a feature with this AUC does."""
+    if auc >= SEPARATES:
+        return "separates the languages"
+    return "does not separate the languages" if auc < BLIND else "separates the languages in part"
+
+
+def feature_text(features: Statistics, feature: int) -> str:
+    """Return the finding on one feature."""
+    english, spanish = features.active[:, feature]
+    return (
+        f"**Feature {feature + 1} {separation(features.auc[feature])}** (AUC"
+        f" {features.auc[feature]:.3f}): active at {percent(english)} of English and"
+        f" {percent(spanish)} of Spanish positions. Its cosine with the difference of means is"
+        f" {signed(features.cosine[feature])}."
+    )
+
+
+def kinds_text(kinds: Mapping[str, Statistics]) -> str:
+    """Return whether the dictionaries have a feature that separates the languages."""
+    parts = [f"that of *{TITLES[kind]}* {separation(features.auc.max())}"
+             for kind, features in kinds.items()]  # fmt: skip
+    return f"The best of the {SIZE} features by AUC: {', '.join(parts)}."
+
+
+def attribution_text(parts: core.WrittenAlong) -> str:
+    """Return which parts contribute most along a direction."""
+    contributions = {"the embedding": parts.embedding}
+    for layer, (heads, mlp) in enumerate(zip(parts.heads, parts.mlps, strict=True), 1):
+        contributions |= {f"head {layer}.{head}": value for head, value in enumerate(heads, 1)}
+        contributions[f"the MLP of layer {layer}"] = mlp
+    most = sorted(contributions, key=lambda name: -abs(contributions[name]))[:2]
+    listed = " and ".join(f"{name} ({signed(contributions[name])})" for name in most)
+    return (
+        f"Spanish minus English, the residual stream differs by {signed(parts.total)} along the"
+        f" feature; the largest contributions are those of {listed}."
+    )
+
+
+def next_text(change: np.ndarray, strength: float) -> str:
+    """Return which next characters a steering vector makes more and less probable."""
+    up, down = int(change.argmax()), int(change.argmin())
+    return (
+        f"A steering vector of strength {f'{strength:g}'.replace('-', '−')} changes the probability"
+        f" of {as_code(named(up))} by {signed(100 * change[up], 1)} and of {as_code(named(down))}"
+        f" by {signed(100 * change[down], 1)} points."
+    )
+
+
+def kinds_table(kinds: Mapping[str, Statistics]) -> dict[str, Sequence[str]]:
+    """Return the dictionaries as columns."""
+    rows = kinds.values()
+    return {
+        "dictionary": [TITLES[kind] for kind in kinds],
+        "variance explained": [percent(of.card.explained) for of in rows],
+        "active": [f"{short(of.card.active)} of {SIZE}" for of in rows],
+        "dead": [str(of.card.dead) for of in rows],
+        "best AUC": [f"{of.auc.max():.3f}" for of in rows],
+        "letter patterns": [percent(float((of.letters >= PATTERN).mean())) for of in rows],
+    }
+
+
+def features_table(kinds: Mapping[str, Statistics]) -> dict[str, Sequence[object]]:
+    """Return all features of all dictionaries as columns."""
+
+    def columns(values: Callable[[Statistics], Iterable[object]]) -> list[object]:
+        return [x for of in kinds.values() for x in values(of)]
+
+    return {
+        "dictionary": [TITLES[kind] for kind in kinds for _ in range(SIZE)],
+        "feature": [*range(1, SIZE + 1)] * len(kinds),
+        "active in English": columns(lambda of: of.active[0]),
+        "active in Spanish": columns(lambda of: of.active[1]),
+        "mean, Spanish minus English": columns(lambda of: of.difference),
+        "AUC": columns(lambda of: of.auc),
+        "cosine with the difference of means": columns(lambda of: of.cosine),
+        "same letters in the top-activating examples": columns(lambda of: of.letters),
+    }
+
+
+def examples_html(examples: Sequence[core.Passage]) -> str:
+    """Return examples as HTML: the larger the activation, the darker; a line after the largest."""
+    if not examples:
+        return '<p class="gc-text">This feature is never active on the held-out verses.</p>'
+    most = max(float(example.values.max()) for example in examples)
+    lines = []
+    for example in examples:
+        peak = int(example.values.argmax())
+        part = slice(max(0, peak + 1 - BEFORE), peak + 1 + AFTER)
+        levels = np.ceil(SHADES * example.values[part] / most).astype(int)
+        shades = [f"gc-active-{level}" for level in levels]
+        lines.append(shared.coloured(example.text[part], shades, peak + 1 - part.start))
+    return f'<div class="gc-examples">{"".join(lines)}</div>'
+
+
+# --- Charts ---------------------------------------------------------------------------------------
+
+
+def order_chart(features: Statistics, feature: int) -> go.Figure:
+    """Draw all features by their difference of means, and ring the one chosen."""
+    order = np.argsort(features.difference, kind="stable")
+    ranks = np.empty(len(order), int)
+    ranks[order] = np.arange(1, len(order) + 1)
+    traces = []
+    for side, (name, colour, symbol) in enumerate(shared.LANGUAGES):
+        mine = np.flatnonzero((features.difference > 0) == bool(side))
+        columns = mine + 1, *(100 * features.active[:, mine]), features.auc[mine]
+        traces.append(c.line(
+            f"more in {name}", ranks[mine], features.difference[mine], colour=colour,
+            symbol=symbol, mode="markers",
+        ) | {
+            "customdata": np.stack(columns, -1).tolist(),  # a click brings no row of a packed array
+            "hovertemplate": "feature %{customdata[0]:.0f}: active at %{customdata[1]:.1f} % of"
+            " English, %{customdata[2]:.1f} % of Spanish; AUC %{customdata[3]:.3f}<extra></extra>",
+        })  # fmt: skip
+    x, y = int(ranks[feature]), float(features.difference[feature])
+    figure = c.chart(
+        "All features: click one", traces, "features, in this order", "mean, Spanish − English",
+        legend={"x": 0.02, "y": 1, "yanchor": "top"}, x_axis={"range": [-3, SIZE + 4]},
+    )  # fmt: skip
+    right = x <= SIZE / 2
+    figure.add_scatter(
+        x=[x], y=[y], mode="markers+text", text=[f"<b>feature {feature + 1}</b>"],
+        textposition=f"middle {'right' if right else 'left'}", showlegend=False, hoverinfo="skip",
+        marker={"size": 16, "symbol": "circle-open", "color": c.ACCENT, "line": {"width": 3}},
+    )  # fmt: skip
+    return figure
+
+
+def attribution_chart(parts: core.WrittenAlong) -> go.Figure:
+    """Draw the contribution of each part along a direction, a row for each layer."""
+    layers, heads = parts.heads.shape
+    z = np.full((layers, heads + 2), np.nan)
+    z[0, 0] = parts.embedding
+    z[:, 1:-1], z[:, -1] = parts.heads, parts.mlps
+    low, high = palette.symmetric_range(float(np.nanmax(np.abs(z))))
+    texts = [["" if np.isnan(x) else f"{x:.2f}" for x in row] for row in z]
+    names = ["embedding", *(f"head {head + 1}" for head in range(heads)), "MLP"]
+    parts_map = c.heatmap(
+        z, low, high, palette.SIGNED_SCALE, x=names, text=texts, texttemplate="%{text}",
+        y=[f"layer {layer + 1}" for layer in range(layers)], hoverongaps=False, xgap=2, ygap=2,
+        hovertemplate="%{y}, %{x}: %{z:.3f}<extra></extra>",
+    )  # fmt: skip
+    plain = {"showgrid": False, "ticks": ""}
+    return c.chart("Residual-stream attribution", [parts_map], height=190,
+                   margin={"l": 56, "r": 8, "t": 32, "b": 28},
+                   x_axis=plain | {"tickangle": 0, "tickfont": {"size": 10}},
+                   y_axis=plain | {"autorange": "reversed", "type": "category"})  # fmt: skip
+
+
+def next_chart(change: np.ndarray) -> go.Figure:
+    """Draw the next characters whose probability changes most."""
+    order = np.argsort(-change, kind="stable")
+    shown = [*order[:CHANGED], *order[-CHANGED:]]
+    labels = [named(int(number)) for number in shown]
+    traces = []
+    for name, colour, chosen in (("more probable", c.MAGENTA, change > 0),
+                                 ("less probable", c.GREY, change <= 0)):  # fmt: skip
+        at = [place for place, number in enumerate(shown) if chosen[number]]
+        traces.append(c.bars(name, at, 100 * change[[shown[place] for place in at]], colour=colour,
+                             labels=[labels[place] for place in at]))  # fmt: skip
+    return c.chart("Change of the next character", traces, "", "points", height=190,
+                   margin={"l": 50, "r": 8, "t": 48, "b": 28}, showlegend=False,
+                   x_axis=c.ticks(range(len(shown)), labels) | {"tickangle": 0})  # fmt: skip
