@@ -306,8 +306,8 @@ def test_question_controls_pictures_and_sentence_stand_on_one_screen(wide, size)
         wide, "h1", ".st-key-task", ".st-key-beside", ".st-key-colour", ".gc-bar button", SLIDER,
         ".gc-scene", ".gc-plane", ".gc-caption", ".gc-reading", ".st-key-front-2 a",
     )  # fmt: skip
-    link = wide.get_by_role("link", name="Break it: let the values move")
-    assert link.get_attribute("href").endswith("Decision_boundary?from=tokens")
+    link = wide.get_by_role("link", name="Values from tokens")
+    assert link.get_attribute("href").endswith("Decision_boundary?from=tokens&data=circle")
 
 
 @pytest.mark.parametrize(
