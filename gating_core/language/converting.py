@@ -129,6 +129,27 @@ def without_branch(model: LanguageModel, branch: str) -> LanguageModel:
     return result
 
 
+def zero_output(model: LanguageModel, *branches: str) -> LanguageModel:
+    """A copy of a hybrid ``model`` in which ``branches`` put out zero and the other keeps its w.
+
+    `without_branch` gives the other branch the weight 1 instead. With both branches attention adds
+    nothing: the control of Benfeghoul et al., arXiv 2510.05901, Table 4.
+    """
+    for branch in branches:
+        check_choice("branch", branch, BRANCHES)
+    result = deepcopy(model)
+    for part in learned_parts(result):
+        part.zeroed = branches
+    return result
+
+
+def zero_output_losses(model: LanguageModel, texts: Sequence[str]) -> dict[str, np.ndarray]:
+    """(N,): the loss of each text of a hybrid in nats, by "zero_linear" and "zero_both"."""
+    controls = {"zero_linear": ("linear",), "zero_both": tuple(BRANCHES)}
+    return {name: text_losses(zero_output(model, *branches), texts)[0].numpy()
+            for name, branches in controls.items()}  # fmt: skip
+
+
 def with_window(model: LanguageModel, window: int) -> LanguageModel:
     """The same weights with a softmax window, which has the share 1/2 in a hybrid.
 
@@ -153,12 +174,13 @@ def branch_losses(
 def measure_conversion(model: LanguageModel, texts: Sequence[str]) -> dict[str, np.ndarray]:
     """(N,): the losses of a converted model in nats, by "whole", "without_window" and so on.
 
-    A model with linear attention alone is measured with added windows too, as "added_16.whole".
+    Of hybrids also by `zero_output_losses`. A model with linear attention alone is measured with
+    added windows too, as "added_16.whole".
     """
     if not isinstance(model.layers[0].attention.learned, EluAttention):
         return branch_losses(model, texts, (None,))
     if model.config.window is not None:
-        return branch_losses(model, texts, (None, *BRANCHES))
+        return branch_losses(model, texts, (None, *BRANCHES)) | zero_output_losses(model, texts)
     losses = branch_losses(model, texts, (None,))
     for window in ADDED_WINDOWS:
         added = with_window(model, window)

@@ -20,9 +20,12 @@ from gating_core.left_out.certificates import (
     standardised,
 )
 from gating_core.left_out.correction import (
+    DENSE_BLOCK,
+    LEAST_BLOCKS,
     anchors,
     change_by_lag,
     corrected,
+    dense_tail,
     error_ratio,
     window_mask,
 )
@@ -85,7 +88,9 @@ __all__ = [
     "BRANCHES",
     "CERTIFICATES",
     "COSTS",
+    "DENSE_BLOCK",
     "EVICTION_SCORES",
+    "LEAST_BLOCKS",
     "LONGEST_ROW",
     "LONGEST_TEXT",
     "MOST_KEYS",
@@ -111,6 +116,7 @@ __all__ = [
     "delta_recurrent",
     "delta_states",
     "delta_weights",
+    "dense_tail",
     "diameter",
     "divergence",
     "draw_pairs",

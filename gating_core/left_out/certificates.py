@@ -99,19 +99,19 @@ class Certificate:
 def even_gaps_certificate(block: int) -> Certificate:
     """The certificate of `even_gaps`."""
     return Certificate(
-        f"a gap after every {block} keys",
+        f"multi-gap bound, every {block} keys",
         partial(even_gaps, block=block),
         lambda k, n: min(k, n) + -(-max(0, n - k) // block),
     )
 
 
 CERTIFICATES = {
-    "one_gap": Certificate("one gap", one_gap, lambda k, n: min(2, n)),
+    "one_gap": Certificate("single-gap bound", one_gap, lambda k, n: min(2, n)),
     "kept_and_next": Certificate(
-        "the kept and the next one", kept_and_next, lambda k, n: min(k + 1, n)
+        "kept scores and the next", kept_and_next, lambda k, n: min(k + 1, n)
     ),
     "several_gaps": Certificate(
-        "gaps at k, 2k, 4k, …",
+        "multi-gap bound, k, 2k, 4k, …",
         several_gaps,
         lambda k, n: min(k, n) + max(0, (-(-n // k) - 1).bit_length()),
     ),

@@ -46,14 +46,16 @@ def evicted(n: int, d: int, budget: int) -> Cost:
     return Cost(pairs, pairs, min(n, budget) * (2 * d + 1))
 
 
-def corrected(n: int, d: int, window: int, sinks: int, gamma: int) -> Cost:
-    """Window and sinks, every ``gamma``-th query in full: all keys are stored, and a difference."""
+def corrected(n: int, d: int, window: int, sinks: int, gamma: int, dense: int = 0) -> Cost:
+    """Window and sinks, every ``gamma``-th query and the last ``dense`` in full.
+
+    All keys are stored, and a difference.
+    """
     check_integer("gamma", gamma, 1, MOST)
-    anchors = -(-n // gamma)
-    sparse = [min(t, window) + max(0, min(sinks, t - window)) for t in range(1, n + 1, gamma)]
-    last = 1 + (anchors - 1) * gamma
-    in_full = anchors * (1 + last) // 2
-    pairs = _pairs(n, window) + _sinks(n, window, sinks) + in_full - sum(sparse)
+    check_integer("dense", dense, 0, n)
+    in_full = [*range(1, n - dense + 1, gamma), *range(n - dense + 1, n + 1)]
+    sparse = [min(t, window) + max(0, min(sinks, t - window)) for t in in_full]
+    pairs = _pairs(n, window) + _sinks(n, window, sinks) + sum(in_full) - sum(sparse)
     return Cost(pairs, pairs, (2 * n + 1) * d)
 
 

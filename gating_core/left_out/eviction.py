@@ -3,8 +3,8 @@
 Without key p an output is o' with o' - o = a_p / (1 - a_p) (o - v_p), exactly, for its weight a_p
 and value v_p. The worth of a key is a sum over the queries that saw it, of one of: its weight a
 (the usual one); the first-order change of the output when its value, its key, or both are set to
-zero (z: the score q·k / √d); the exact change when this key alone is left out. In the spirit of Gu
-et al., *OBCache*, arXiv 2510.07651; derived by us.
+zero (z: the score q·k / √d), Gu et al., *OBCache*, arXiv 2510.07651, Eq. 4 to 6; the exact change
+when this key alone is left out, Zhang et al., *DropKV*, ICML 2026.
 
 Shapes: T queries, n keys, d channels; dots and -inf as in `gating_core.left_out.rows`.
 """
@@ -44,18 +44,21 @@ def mass(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
 
 
 def value_change(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """(..., T, n): |a v|², the squared change of the output when the value is set to zero."""
+    """(..., T, n): |a v|², the squared change of the output if the value is set to zero (Eq. 4)."""
     return mass(scores, values).square() * values.square().sum(-1)[..., None, :]
 
 
 def key_change(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """(..., T, n): |a z (v - o)|², to first order the squared change if the key is set to zero."""
+    """(..., T, n): |a z (v - o)|², to first order the same if the key is set to zero (Eq. 5)."""
     weights = mass(scores, values)
     return (weights * _logits(scores) * _distances(weights @ values, values)).square()
 
 
 def joint_change(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """(..., T, n): |a (v + z (v - o))|², to first order the same when both are set to zero."""
+    """(..., T, n): |a (v + z (v - o))|², to first order the same if both are set to zero (Eq. 6).
+
+    It is value + key + 2 a² z (|v|² - ⟨v, o⟩).
+    """
     weights, logits = mass(scores, values), _logits(scores)
     outputs = weights @ values
     # |v + z (v - o)|² is |(1 + z) v - z o|².

@@ -39,6 +39,7 @@ SLOW_MEMORY = 128.0  # tokens
 SLOW_DRAWS = 5
 SHORTEST = 4  # tokens
 PAIRS, GAPS = 16, (0, 16, 32, 64, 128, 256)  # of the retrieval task
+LEAST_PUBLISHED = left_out.DENSE_BLOCK * left_out.LEAST_BLOCKS  # tokens, for the published tail
 RETRIEVAL_SEEDS = tuple(range(8))
 
 
@@ -49,7 +50,8 @@ def correction(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     correction and with each γ; ``full`` and ``counts`` (N,). ``cosines`` (W, 1 + G, L, H): the mean
     cosine of outputs with those of full attention, from the 33rd query on, for the states of the
     full model. ``ratios`` (W, G, L, H) and ``changes`` (W, lags, L, H): the means over texts of
-    `error_ratio` and of `change_by_lag` there.
+    `error_ratio` and of `change_by_lag` there. Cosines and ratios with a γ are over the queries
+    before the `dense_tail`.
     """
     full, counts = late_losses(model, texts)
     sums = torch.stack([torch.stack([
@@ -70,22 +72,29 @@ def _in_window(scores: torch.Tensor, values: torch.Tensor, window: int, sinks: i
     return left_out.mixed(scores, values, left_out.window_mask(values.shape[-2], window, sinks))
 
 
-def _repaired(sparse: torch.Tensor, full: torch.Tensor, gamma: int) -> torch.Tensor:
+def _repaired(sparse: torch.Tensor, full: torch.Tensor, gamma: int, tail: int = 0) -> torch.Tensor:
     """(..., T, d): ``sparse`` outputs (..., T, d), corrected by the ``full`` ones at anchors."""
-    return left_out.corrected(sparse, full[..., left_out.anchors(full.shape[-2], gamma), :], gamma)
+    anchors = left_out.anchors(full.shape[-2], gamma, tail)
+    return left_out.corrected(sparse, full[..., anchors, :], gamma, tail)
 
 
 def _outputs(scores: torch.Tensor, values: torch.Tensor) -> dict[str, torch.Tensor]:
     """(..., B, H) of one layer: cosines, ratios and changes as `correction` describes them."""
     full = left_out.mixed(scores, values)
+    length = full.shape[-2]
+    tails = {gamma: left_out.dense_tail(length, gamma) for gamma in GAMMAS}
     cosines, ratios, changes = [], [], []
     for window in WINDOWS:
         sparse = _in_window(scores, values, window, SINKS)
-        results = [sparse, *(_repaired(sparse, full, gamma) for gamma in GAMMAS)]
-        cosines.append(torch.stack([late_cosine(outputs, full) for outputs in results]))
-        missing = (full - sparse)[..., FIRST:, :]
-        ratios.append(torch.stack([left_out.error_ratio(missing, gamma) for gamma in GAMMAS]))
-        changes.append(left_out.change_by_lag(missing, LAGS).movedim(-1, 0))
+        cosines.append(torch.stack([late_cosine(sparse, full), *(
+            late_cosine(_repaired(sparse, full, gamma, tail), full, tail)
+            for gamma, tail in tails.items())]))  # fmt: skip
+        missing = full - sparse
+        ratios.append(torch.stack([
+            left_out.error_ratio(missing[..., FIRST : length - tail, :], gamma)
+            for gamma, tail in tails.items()
+        ]))  # fmt: skip
+        changes.append(left_out.change_by_lag(missing[..., FIRST:, :], LAGS).movedim(-1, 0))
     return {"cosines": torch.stack(cosines), "ratios": torch.stack(ratios),
             "changes": torch.stack(changes)}  # fmt: skip
 
@@ -104,18 +113,20 @@ class Correction:
     """One sample with full, sparse and corrected attention.
 
     Cosines are those with the outputs of full attention, means over the queries from `FIRST` on
-    (in a short text from its middle on).
+    (in a short text from its middle on) and before the dense tail; NaN, as the others, if there are
+    none.
     """
 
     points: np.ndarray  # (3, T, 2): full, sparse, corrected outputs on two principal axes of full
     first: int  # the first query of the means
+    tail: int  # the last queries, which are computed in full
     explained: float  # the share of the variance of full outputs along these axes
     shift: np.ndarray  # (2,): |mean - mean of full| / spread of full; sparse, corrected
     cosine: np.ndarray  # (2,): sparse, corrected
     by_gamma: np.ndarray  # (2, C) at GAMMA_STEPS: cosine corrected, and the share of scores
     by_window: np.ndarray  # (4, C) at WINDOW_STEPS: cosine sparse, corrected; shares of scores
     share: np.ndarray  # (2,): of the scores of full attention, sparse and corrected
-    ratio: float  # squared error corrected over sparse; NaN if nothing is missing
+    ratio: float  # squared error corrected over sparse, before the tail; NaN if nothing is missing
     change: np.ndarray  # (lags,): `change_by_lag`
 
 
@@ -145,34 +156,40 @@ def correct(outputs: Outputs, window: int, gamma: int) -> Correction:
     length, channels = outputs.full.shape
     if length < SHORTEST:
         raise ValueError(f"the text has {length} tokens; it must have {SHORTEST} at least")
-    first = first_late(length)
+    tail = left_out.dense_tail(length, gamma)
+    late = slice(first_late(length), max(first_late(length), length - tail))
 
     def repaired(window: int, gamma: int) -> torch.Tensor:
-        return _repaired(outputs.sparse[window], outputs.full, gamma)
+        tail = left_out.dense_tail(length, gamma)
+        return _repaired(outputs.sparse[window], outputs.full, gamma, tail)
 
-    def cosine(result: torch.Tensor) -> float:
-        return float(late_cosine(result, outputs.full))
+    def cosine(result: torch.Tensor, tail: int = tail) -> float:
+        return float(late_cosine(result, outputs.full, tail))
 
     def share(window: int, gamma: int | None = None) -> float:
+        sizes = length, channels, window, outputs.sinks
         if gamma is None:
-            cost = left_out.COSTS["window"](length, channels, window, outputs.sinks)
+            cost = left_out.COSTS["window"](*sizes)
         else:
-            cost = left_out.COSTS["corrected"](length, channels, window, outputs.sinks, gamma)
+            tail = left_out.dense_tail(length, gamma)
+            cost = left_out.COSTS["corrected"](*sizes, gamma, tail)
         return cost.scores / left_out.COSTS["full"](length, channels).scores
 
     shown = torch.stack([outputs.full, outputs.sparse[window], repaired(window, gamma)])
-    missing = (shown[0] - shown[1])[first:]
+    missing = (shown[0] - shown[1])[late.start :]
     points, explained = _principal(shown)
-    means, spread = shown[:, first:].mean(1), shown[0, first:].std(0).norm()
-    errors = (shown[1:] - shown[0])[:, first:].square().sum((1, 2))
+    means, spread = shown[:, late].mean(1), shown[0, late].std(0).norm()
+    errors = (shown[1:] - shown[0])[:, late].square().sum((1, 2))
     return Correction(
         points=points,
-        first=first,
+        first=late.start,
+        tail=tail,
         explained=explained,
         shift=((means[1:] - means[0]).norm(dim=-1) / spread).numpy(),
         cosine=np.array([cosine(result) for result in shown[1:]]),
         by_gamma=np.array([
-            [cosine(repaired(window, each)) for each in GAMMA_STEPS],
+            [cosine(repaired(window, each), left_out.dense_tail(length, each))
+             for each in GAMMA_STEPS],
             [share(window, each) for each in GAMMA_STEPS],
         ]),
         by_window=np.array([
@@ -228,7 +245,7 @@ def retrieve(request: CorrectionRequest) -> np.ndarray:
     """(3, G, S): how often full, sparse and corrected attention retrieve the right value.
 
     Of `PAIRS` pairs, with each of `GAPS` other tokens between pairs and queries, by seed. No pair
-    is a sink.
+    is a sink. There is no dense tail: it would hold the queries, which come last.
     """
     accuracies = [
         [task.accuracy(out) for out in (full, sparse, _repaired(sparse, full, request.gamma))]

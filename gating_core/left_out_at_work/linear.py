@@ -159,7 +159,9 @@ def converted_losses() -> tuple[dict[str, dict[str, np.ndarray]], np.ndarray]:
         ready = [converted.get((name, seed)) for seed in SEEDS]
         losses = [model.losses for model in takewhile(bool, ready) if model is not None]
         if losses:
+            # Controls of hybrids are measured for seeds whose weights are shipped.
             results[name] = {
-                part: np.stack([by_part[part] for by_part in losses]) for part in sorted(losses[0])
+                part: np.stack([by_part[part] for by_part in losses if part in by_part])
+                for part in sorted(losses[0])
             }
     return results, np.zeros(0) if counts is None else counts

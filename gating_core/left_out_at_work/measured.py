@@ -12,12 +12,13 @@ from gating_core.language.shipped import FOLDER
 from gating_core.left_out_at_work.correction import correction
 from gating_core.left_out_at_work.eviction import eviction
 from gating_core.left_out_at_work.models import long_texts
-from gating_core.left_out_at_work.top_k import truncation
+from gating_core.left_out_at_work.top_k import fire_rates, truncation
 
 MEASURED = FOLDER / "left_out.safetensors"
 MODELS = ("none", "g1_channel", "g1_head", "g2")  # without a gate, and with one
 MEASUREMENTS: Measurements = {
     "truncation": truncation,
+    "certificates": fire_rates,
     "eviction": eviction,
     "correction": correction,
 }

@@ -28,7 +28,7 @@ from gating_core.language import (
     with_attention,
 )
 from gating_core.language.attention_kinds import scaled_products
-from gating_core.left_out import HeadSample, anchors, corrected, top_k, window_mask
+from gating_core.left_out import HeadSample, anchors, corrected, dense_tail, top_k, window_mask
 
 CONTEXT = 128  # characters, of all shipped models; the line break before a text included
 FIRST = 32  # the first query whose loss counts
@@ -52,8 +52,8 @@ def windowed(
 ) -> LanguageModel:
     """Return ``model`` with attention to a window and sinks.
 
-    With ``gamma``, delta correction at every ``gamma``-th query. The model reads whole texts,
-    without a cache.
+    With ``gamma``, delta correction at every ``gamma``-th query, with a `dense_tail`. The model
+    reads whole texts, without a cache.
     """
 
     def mix(
@@ -63,9 +63,10 @@ def windowed(
         sparse = _mixed(queries, keys, values, window_mask(length, window, sinks))
         if gamma is None:
             return sparse
-        anchor_queries = anchors(length, gamma)
+        tail = dense_tail(length, gamma)
+        anchor_queries = anchors(length, gamma, tail)
         full = _mixed(queries[..., anchor_queries, :], keys, values, mask[anchor_queries])
-        return corrected(sparse, full, gamma)
+        return corrected(sparse, full, gamma, tail)
 
     return with_attention(model, [_kind(mix)] * model.config.depth)
 
@@ -147,13 +148,15 @@ def head_specimen(
     return HeadSample(*parts)
 
 
-def late_cosine(outputs: torch.Tensor, full: torch.Tensor) -> torch.Tensor:
+def late_cosine(outputs: torch.Tensor, full: torch.Tensor, tail: int = 0) -> torch.Tensor:
     """(...): the mean cosine of ``outputs`` (..., T, d) with those of full attention (T, d).
 
-    Over the queries from `FIRST` on; in a short text from its middle on.
+    Over the queries from `FIRST` on, in a short text from its middle on, without the last ``tail``;
+    NaN if there are none.
     """
-    first = first_late(full.shape[-2])
-    return functional.cosine_similarity(outputs, full, dim=-1)[..., first:].mean(-1)
+    length = full.shape[-2]
+    late = slice(first_late(length), length - tail)
+    return functional.cosine_similarity(outputs, full, dim=-1)[..., late].mean(-1)
 
 
 def first_late(length: int) -> int:

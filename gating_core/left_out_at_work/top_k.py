@@ -21,7 +21,10 @@ from gating_core.language import LanguageModel
 from gating_core.left_out_at_work.models import late_losses, truncated
 
 SIZES = (1, 2, 4, 8, 16, 32)  # k; in arrays the untruncated model comes after them
-EPSILON = 0.05  # the mass that may be left out
+EPSILON = 0.05  # the tail-mass budget
+EPSILONS = (0.2, 0.1, 0.05, 0.01, 0.001)  # of `fire_rates`
+FIRE_SHARE = 0.5  # a certificate fires where it keeps less than this share of the keys
+FIRING = ("exact", *left_out.CERTIFICATES, "boxes")  # in `fire_rates`: exact τ, and certificates
 FIRST_QUERY = 64  # the first whose heads are measured
 EVERY = 4  # one text in as many is measured head by head, to save time
 BINS = np.linspace(-6.0, 6.0, 49)  # of standardised scores; those beyond count in the last bins
@@ -80,6 +83,37 @@ def _histogram(late: torch.Tensor) -> np.ndarray:
     by_head = scaled.transpose(1, 2).flatten(2).numpy()
     return np.array([[np.histogram(head[~np.isnan(head)], BINS)[0] for head in layer]
                      for layer in by_head])  # fmt: skip
+
+
+def fire_rates(model: LanguageModel, texts: Sequence[str]) -> Arrays:
+    """Measure how often each of `FIRING` certifies a tail mass with fewer than half of the keys.
+
+    ``rates`` (E, F, L, H): of the last query's rows over ``texts``, the share that a certificate
+    keeps below each of `EPSILONS` with k < n / 2; ``rows``: the number of rows of each head.
+    """
+    fired = torch.zeros(len(EPSILONS), len(FIRING), model.config.depth, model.config.heads)
+    for batch in batches(model, texts):
+        scores = torch.stack([left_out.causal(x.scores)[..., -1:, :] for x in batch.layers])
+        queries, keys = (torch.stack([getattr(x, name) for x in batch.layers])
+                         for name in ("queries", "keys"))  # fmt: skip
+        for row, epsilon in enumerate(EPSILONS):
+            kept = kept_keys(scores, queries[..., -1:, :], keys, epsilon)
+            fired[row] += (kept < FIRE_SHARE * scores.shape[-1]).sum((2, 4)).float()
+    return {"rates": (fired / len(texts)).numpy(), "rows": np.array(len(texts), np.float32)}
+
+
+def kept_keys(
+    scores: torch.Tensor, queries: torch.Tensor, keys: torch.Tensor, epsilon: float
+) -> torch.Tensor:
+    """(F, ..., T) int64: the keys that each of `FIRING` keeps for a tail mass of ``epsilon``.
+
+    ``scores`` (..., T, n) are those of ``queries`` (..., T, d) and ``keys`` (..., n, d).
+    """
+    certificates = left_out.CERTIFICATES.values()
+    curves = [left_out.masses(scores), *(certificate.curve(scores) for certificate in certificates)]
+    bounds = left_out.block_bounds(queries, keys)
+    by_boxes = left_out.block_search(scores, bounds, epsilon).kept.sum(-1)
+    return torch.stack([*(left_out.smallest_k(curve, epsilon) for curve in curves), by_boxes])
 
 
 @dataclass(frozen=True)
@@ -195,7 +229,7 @@ def _by_boxes(sample: left_out.HeadSample, row: torch.Tensor, epsilon: float) ->
     bounds = left_out.block_bounds(sample.queries[-1:], sample.keys)
     search = left_out.block_search(row[None], bounds, epsilon)
     scored = int(search.kept.sum())
-    return Certified(f"blocks of {left_out.BLOCK} keys by their boxes", scored, scored)
+    return Certified(f"box bounds, blocks of {left_out.BLOCK}", scored, scored)
 
 
 def _errors(

@@ -37,6 +37,7 @@ COSINES: dict[str, Any] = {
     "y_axis": {"range": [0, 1.04]},
     "x_axis": {"type": "category"},
 }
+NOTHING_LEFT = "no query is approximated; the window holds all keys, or the dense tail all queries."
 Samples = dict[str, list[core.Correction]]  # by name: five draws of AR(1) tokens, and the other
 
 
@@ -96,7 +97,7 @@ def draw() -> None:
     alt = "The correction helps where the mean change up to lag γ − 1 is below 1."
     charts.draw("change", first[1], change_chart(samples, gamma), alt)
     text = f"{ar1_text(slow)} {own_text(name, own)}"
-    st.markdown(f"{text} {alt}")
+    st.markdown(f"{text} {alt} {tail_text(slow[0], own)}")
 
     st.markdown("##### Outputs, and their cosine with full attention")
     second = c.chart_columns("outputs", 3)
@@ -123,9 +124,24 @@ def draw() -> None:
     charts.draw_footer(section("efficient", "delta"))
 
 
+def tail_text(*results: core.Correction) -> str:
+    """Say how many queries are computed in full at the end of each sequence, and by which rule."""
+    sizes = [(result.points.shape[1], result.tail) for result in results]
+    tails = " and ".join(f"the last {tail} of {length} tokens" for length, tail in sizes)
+    return (
+        "As in the published code, a dense tail is computed in full: s mod γ + max(128, γ) queries"
+        f" of s, from {core.LEAST_PUBLISHED} tokens on. Shorter sequences, such as the 128"
+        " characters of the models' texts, would be dense throughout: there the tail is s mod γ +"
+        f" γ. Here: {tails}, which cosines and squared errors leave out."
+    )
+
+
 def ar1_text(slow: list[core.Correction]) -> str:
     """Say whether the correction reduces the error on AR(1) tokens."""
-    ratio = mean_interval(np.array([result.ratio for result in slow]))
+    ratios = np.array([result.ratio for result in slow])
+    if np.isnan(ratios).any():
+        return f"**{AR1}**: {NOTHING_LEFT}"
+    ratio = mean_interval(ratios)
     low, high = ratio.mean - ratio.half_width, ratio.mean + ratio.half_width
     verdict = "reduces" if high < 1 else "increases" if low > 1 else "inconclusively changes"
     window, corrected = np.mean([result.cosine for result in slow], 0)
@@ -141,7 +157,7 @@ def own_text(name: str, result: core.Correction) -> str:
     """Say whether the correction reduces the error on the sample called ``name``."""
     title = f"**{name[:1].upper()}{name[1:]}"
     if np.isnan(result.ratio):
-        return f"{title}**: the window holds all keys, there is no residual."
+        return f"{title}**: {NOTHING_LEFT}"
     return (
         f"{title}: it {'reduces' if result.ratio < 1 else 'increases'} the error.**"
         f" {short(result.cosine[0])} → {short(result.cosine[1])}, squared error"

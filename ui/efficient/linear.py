@@ -15,7 +15,7 @@ from gating_core.left_out import COSTS, RULES
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.lessons import section
-from ui.common.words import percent, plus_minus, short
+from ui.common.words import figures, percent, plus_minus, short
 from ui.drawing import palette
 from ui.drawing.characters import sign
 from ui.efficient import shared
@@ -56,6 +56,7 @@ ABLATIONS: dict[str, tuple[str, c.Style]] = {
     "whole": ("as trained", {"colour": c.MAGENTA}),
     "without_window": ("window ablated", {"colour": c.ORANGE, "symbol": "square-open"}),
     "without_linear": ("linear ablated", {"colour": c.BLUE, "symbol": "diamond-open"}),
+    "zero_linear": ("linear output zero", {"colour": c.GREEN, "symbol": "x"}),
 }
 SMALL = 0.005  # nats: a linear branch that is worth less for certain contributes nothing
 LENGTHS = [10**power for power in range(2, 7)]
@@ -160,7 +161,7 @@ def draw() -> None:
         charts.draw("conversions", first[0], conversions_chart(), branch)
         charts.draw("state", first[1], state_chart(head, token), state)
         charts.draw("maps", st, maps_chart(head, sample.characters), text)
-        st.markdown(f"{text} {state} {window_effect()}")
+        st.markdown(f"{margin_text(16)} {text} {state} {window_effect()}")
 
     st.markdown("##### Recall and cost")
     below = c.chart_columns("below", 3)
@@ -205,6 +206,25 @@ def contribution_text(window: int, gain: PairedDifference, ablated: PairedDiffer
         f" {plus_minus(ablated.mean, ablated.half_width)}"
     )
     return f"{text} (the branches have co-adapted)." if ablated.low > gain.high else f"{text}."
+
+
+@cached()
+def margin(name: str) -> float:
+    """Return by how much the linear branch alone lowers the loss of attention with zero output."""
+    losses, counts = conversions()
+    control = losses[name]["zero_both"]
+    return float((control - losses[name]["without_window"][: len(control)]).mean(0).sum()
+                 / counts.sum())  # fmt: skip
+
+
+def margin_text(window: int) -> str:
+    """Say what the linear branch alone is worth over no attention, by its feature map."""
+    learned, elu = (margin(f"{name}_{window}") for name in ("hybrid", "elu"))
+    return (
+        f"Window {window}, ablated: the linear branch alone lowers the loss by {figures(learned)}"
+        f" nats per character with learned softmax features, by {figures(elu)} with elu + 1,"
+        " against attention with zero output (seed 0)."
+    )
 
 
 def capacity(recognised: np.ndarray) -> str:

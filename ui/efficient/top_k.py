@@ -7,8 +7,18 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.language import SEEDS
-from gating_core.left_out import COSTS
-from gating_core.left_out_at_work import BINS, EPSILON, SIZES, RowAt, RowCurves, row_at, row_curves
+from gating_core.left_out import CERTIFICATES, COSTS
+from gating_core.left_out_at_work import (
+    BINS,
+    EPSILON,
+    SIZES,
+    RowAt,
+    RowCurves,
+    row_at,
+    row_curves,
+)
+from gating_core.left_out_at_work import EPSILONS as MEASURED_EPSILONS
+from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.lessons import section
 from ui.common.words import figures, percent, short
@@ -84,7 +94,7 @@ def draw() -> None:
     )
 
     st.markdown("##### Certificates: k for a tail-mass budget, without all scores")
-    second = c.chart_columns("certificates", [2, 3])
+    second = c.chart_columns("certificates", [3, 4, 3])
     alt = f"For a tail mass of at most {budget} this row needs k = {needed:,}."
     charts.draw("bounds", second[0], bounds_chart(curves, k, EPSILONS[budget]), alt)
     rows = [*curves.certified.values()]
@@ -94,6 +104,11 @@ def draw() -> None:
         "scores read": [f"{row.scored:,}" for row in rows],
         "saved": [percent(1 - row.scored / curves.n) for row in rows],
     })  # fmt: skip
+    rates = {gate: fire_rates(gate, EPSILONS[budget])
+             for gate, _ in shared.gate_styles(sample.with_gate)}  # fmt: skip
+    fired = fire_text(rates, budget)
+    charts.draw("fire_rates", second[2], fire_chart(rates, budget), fired)
+    st.markdown(fired)
 
     st.markdown("##### Scores of this row, and the Gaussian approximation in all heads")
     third = c.chart_columns("scores", 2 if curves.errors is None else 3)
@@ -111,6 +126,33 @@ def draw() -> None:
         charts.draw("error", third[2], error_chart(curves, k), alt)
     st.markdown(f"{rule} {scores}")
     charts.draw_footer(section("efficient", "top_k"))
+
+
+def fire_rates(gate: str, epsilon: float) -> np.ndarray:
+    """(S, F): the share of rows in which each of `FIRING` keeps fewer than half of the keys."""
+    rates = shared.measured(gate, "certificates.rates")[:, MEASURED_EPSILONS.index(epsilon)]
+    return rates.mean((2, 3))
+
+
+def fire_text(rates: dict[str, np.ndarray], budget: str) -> str:
+    """Say how often fewer than half of the keys suffice, and how often that is certified."""
+    texts = []
+    for gate, shares in rates.items():
+        exact, *certified = shares.mean(0)
+        best = int(np.argmax(certified))
+        texts.append(
+            f"{percent(exact)} of rows ({gate}), and “{titles()[1:][best]}” certifies it in"
+            f" {percent(certified[best])}"
+        )
+    never = [title for title, *shares in zip(titles(), *(rows.T for rows in rates.values()),
+                                             strict=True) if not np.any(shares)]  # fmt: skip
+    text = f"Fewer than half of the keys suffice for τ ≤ {budget} in {'; in '.join(texts)}."
+    return f"{text} Never certified by: {', '.join(never)}." if never else text
+
+
+def titles() -> list[str]:
+    """Return the names of `FIRING`."""
+    return ["exact", *(certificate.title for certificate in CERTIFICATES.values()), "box bounds"]
 
 
 def k_axis(curves: RowCurves) -> c.Trace:
@@ -151,6 +193,23 @@ def bounds_chart(curves: RowCurves, k: int, epsilon: float) -> go.Figure:
     figure = c.chart("Tail mass τ and its upper bounds", traces, "k", "τ", legend=c.LEGEND_INSIDE,
                      x_axis=k_axis(curves), y_axis=c.log_axis(LEAST, 1.1))  # fmt: skip
     return c.mark_y(c.mark_x(figure, k + 0.5, f"k = {k:,}"), epsilon, f"ε = {epsilon:g}")
+
+
+def fire_chart(rates: dict[str, np.ndarray], budget: str) -> go.Figure:
+    """Draw the fire rate of each certificate, with intervals over seeds."""
+    traces = []
+    for (gate, shares), colour in zip(rates.items(), (c.GREY, c.MAGENTA), strict=True):
+        means = [mean_interval(column) for column in shares.T]
+        trace = c.bars(gate, [mean.mean for mean in means], range(len(means)), colour=colour,
+                       hatched=colour == c.MAGENTA)  # fmt: skip
+        error = {"type": "data", "array": [mean.half_width for mean in means], "thickness": 1.2}
+        said = f"%{{y}}: %{{x:.3f}}<extra>{gate}</extra>"
+        traces.append(trace | {"y": titles(), "orientation": "h", "error_x": error,
+                               "hovertemplate": said})  # fmt: skip
+    return c.chart(f"Fire rate: k < n/2 certified, ε = {budget}", traces, "share of rows",
+                   height=300, margin={"l": 150, "r": 8, "t": 68, "b": 40}, barmode="group",
+                   x_axis={"range": [0, 1]},
+                   y_axis={"autorange": "reversed", "tickfont": {"size": 10}})  # fmt: skip
 
 
 def losses_chart(with_gate: str, k: int) -> go.Figure:

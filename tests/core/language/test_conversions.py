@@ -22,6 +22,7 @@ from gating_core.language import (
     table,
     text_losses,
 )
+from gating_core.language.attention_kinds import causal_mask, softmax_weights
 from gating_core.language.conversions import (
     CONVERSIONS,
     FALLING,
@@ -40,6 +41,7 @@ from gating_core.language.converting import (
     measure_conversion,
     transfer,
     without_branch,
+    zero_output,
 )
 from gating_core.language.shipped import Card, digest, load_model
 from gating_core.left_out import (
@@ -70,6 +72,26 @@ def lively(seed=0, **config):
     for weight in model.parameters():
         weight.mul_(4).add_(torch.randn(weight.shape, generator=draw).double(), alpha=0.3)
     return model
+
+
+@pytest.mark.parametrize("attention", ["linear_elu", "linear_exponential"])
+def test_a_branch_with_zero_output_leaves_the_other_its_weight(attention):
+    """By hand: the weights of one layer; and with both branches zero attention adds nothing."""
+    model = lively(attention=attention, window=4)
+    record, layer = record_of(model)
+    share = layer.learned.balance.sigmoid()
+    whole = record.weights
+    zeroed, _ = record_of(zero_output(model, "linear"))
+    window = softmax_weights(record.scores, causal_mask(TEXT.shape[1], TEXT.shape[1], 4))
+    torch.testing.assert_close(zeroed.weights, share * window)
+    other, _ = record_of(zero_output(model, "window"))
+    torch.testing.assert_close(zeroed.weights + other.weights, whole)
+    nothing, _ = record_of(zero_output(model, "window", "linear"))
+    assert not nothing.weights.any()
+    assert record_of(model)[0].weights.equal(whole)  # the model itself is as it was
+    losses = measure_conversion(model.float(), TEXTS)
+    wanted = text_losses(zero_output(model, "linear"), TEXTS)[0].numpy()
+    np.testing.assert_allclose(losses["zero_linear"], wanted, rtol=1e-6)
 
 
 def record_of(model):
@@ -191,7 +213,7 @@ def tiny_models(monkeypatch):
 def test_a_conversion_is_measured_whole_and_without_each_branch(text):
     names = {
         "window_4": {"whole"},
-        "hybrid_4": {"whole", "without_window", "without_linear"},
+        "hybrid_4": {"whole", "without_window", "without_linear", "zero_linear", "zero_both"},
         "linear": {"whole", *(f"added_{n}.{part}" for n in (4, 2)
                               for part in ("whole", "without_linear"))},
         "delta": {"whole"},

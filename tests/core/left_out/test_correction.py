@@ -11,6 +11,7 @@ from gating_core.left_out import (
     anchors,
     change_by_lag,
     corrected,
+    dense_tail,
     error_ratio,
     gaussian_scores,
     mixed,
@@ -42,6 +43,29 @@ def test_outputs_are_repaired_by_the_last_anchor():
             want = sparse[..., query, :] + full[..., last, :] - sparse[..., last, :]
             torch.testing.assert_close(result[..., query, :], want)
     assert torch.equal(corrected(sparse, full, 1), full)  # bit for bit
+
+
+@given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 40), st.integers(0, 2**31))
+def test_the_last_queries_are_computed_in_full(length, gamma, dense, seed):
+    dense = min(dense, length)
+    draw = torch.Generator().manual_seed(seed)
+    sparse, full = torch.randn(2, length, 3, generator=draw).double()
+    at = anchors(length, gamma, dense)
+    result = corrected(sparse, full[at], gamma, dense)
+    difference, computed = torch.zeros(3).double(), []
+    for query in range(length):
+        if query >= length - dense or query % gamma == 0:
+            difference = full[query] - sparse[query]
+            computed.append(query)
+        torch.testing.assert_close(result[query], sparse[query] + difference)
+    assert at.tolist() == computed
+
+
+@each([(512, 8, 128), (515, 8, 131), (1000, 64, 168), (2048, 256, 256), (128, 8, 8), (128, 32, 32),
+       (81, 8, 9), (81, 64, 81), (4, 8, 4)])  # fmt: skip
+def test_the_tail_is_the_published_one_where_most_of_a_sequence_remains_sparse(length, gamma, tail):
+    """s mod γ + max(128, γ), from 512 tokens on; below, s mod γ + γ."""
+    assert dense_tail(length, gamma) == tail
 
 
 @given(st.integers(2, 30), st.integers(1, 12), st.integers(0, 2**31))
@@ -122,19 +146,19 @@ def causal_pairs(mask):
     return int((mask & mask.new_ones(mask.shape).tril()).sum())
 
 
-@given(LENGTHS, st.integers(1, 50), st.integers(0, 8), st.integers(1, 50))
-def test_costs_are_those_of_masks_counted(n, size, sinks, gamma):
-    d = 5
+@given(LENGTHS, st.integers(1, 50), st.integers(0, 8), st.integers(1, 50), st.integers(0, 40))
+def test_costs_are_those_of_masks_counted(n, size, sinks, gamma, dense):
+    d, dense = 5, min(n, dense)
     everything, some = window_mask(n, n), window_mask(n, size, sinks)
     both = some.clone()
-    both[anchors(n, gamma)] = everything[anchors(n, gamma)]
+    both[anchors(n, gamma, dense)] = everything[anchors(n, gamma, dense)]
     plain = window_mask(n, size)
     counted = {
         "full": (everything, everything, COSTS["full"](n, d)),
         "top_k": (everything, plain, COSTS["top_k"](n, d, size)),
         "window": (some, some, COSTS["window"](n, d, size, sinks)),
         "evicted": (plain, plain, COSTS["evicted"](n, d, size)),
-        "corrected": (both, both, COSTS["corrected"](n, d, size, sinks, gamma)),
+        "corrected": (both, both, COSTS["corrected"](n, d, size, sinks, gamma, dense)),
     }
     for name, (scored, mixture, cost) in counted.items():
         assert (cost.scores, cost.mixed) == (causal_pairs(scored), causal_pairs(mixture)), name

@@ -45,6 +45,22 @@ def test_without_a_key_the_output_is_what_the_identity_says(scores, seed):
         torch.testing.assert_close(exact[key], want.square().sum(), rtol=1e-9, atol=1e-12)
 
 
+def test_scores_are_the_published_ones():
+    """OBCache, arXiv 2510.07651, Eq. 4 to 6, by loops over queries and keys."""
+    scores, values = drawn(2, 5, 7), drawn(3, 7, 4)
+    for query in range(5):
+        weights = torch.softmax(scores[query], 0)
+        output = sum(weights[key] * values[key] for key in range(7))
+        for key in range(7):
+            a, z, v = weights[key], scores[query, key], values[key]
+            value = a**2 * (v @ v)
+            by_key = (a * z) ** 2 * ((v - output) @ (v - output))
+            joint = value + by_key + 2 * a**2 * z * (v @ v - v @ output)
+            for name, want in (("value", value), ("key", by_key), ("joint", joint)):
+                found = EVICTION_SCORES[name](scores, values)[query, key]
+                torch.testing.assert_close(found, want, rtol=1e-10, atol=1e-14)
+
+
 def test_the_identity_is_the_textbook_one():
     scores, values = drawn(0, 4, 6), drawn(1, 6, 3)
     weights = scores.softmax(-1)[..., None]

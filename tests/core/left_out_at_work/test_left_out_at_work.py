@@ -22,6 +22,7 @@ from gating_core.left_out import mixed
 from gating_core.left_out_at_work import (
     BINS,
     BUDGETS,
+    EPSILONS,
     FIRST,
     FIRST_QUERY,
     GAMMAS,
@@ -113,6 +114,7 @@ def test_a_windowed_model_sees_the_window_and_is_corrected():
     def repaired(scores, mask):  # weights that may be negative
         full = scores.masked_fill(~mask, -torch.inf).softmax(-1)
         last = torch.arange(128) // 4 * 4
+        last[124:] = torch.arange(124, 128)  # the dense tail: 128 mod 4 + 4 queries
         return near(scores, mask) + (full - near(scores, mask))[..., last, :]
 
     model, texts = lively(), some_texts()
@@ -256,6 +258,62 @@ def test_outputs_in_a_window_are_those_of_each_text_alone():
     np.testing.assert_allclose(alone[0]["cosines"][0, 0, 1], alike.mean(-1)[0], rtol=1e-4)
 
 
+def test_certificates_fire_as_often_as_loops_count():
+    """A row fires for ε where its certificate keeps fewer than half of the 128 keys."""
+    model, texts = lively(scale=5), some_texts(5)
+    result = MEASUREMENTS["certificates"](model, texts)
+    assert result["rows"] == 5
+    fired = np.zeros(result["rates"].shape)
+    for text in texts:
+        records = []
+        model(rows_of([text], 128).read, records=records)
+        for layer, head in np.ndindex(2, 2):
+            record = records[layer].attention
+            query, keys = record.queries[0, head, -1], record.keys[0, head]
+            for row, epsilon in enumerate(EPSILONS):
+                kept = kept_by_loops(query.double().numpy(), keys.double().numpy(), epsilon)
+                fired[row, :, layer, head] += np.array(kept) < 64
+    np.testing.assert_allclose(result["rates"], fired / 5, atol=1e-6)
+    assert 0 < fired.sum() < fired.size * 5
+
+
+def kept_by_loops(query, keys, epsilon):
+    """The keys kept by exact masses, each certificate and boxes of 16 keys, for 128 ``keys``."""
+    n, root = 128, len(query) ** 0.5
+    scores = keys @ query / root
+    ordered = np.sort(scores)[::-1]
+
+    def first(bound):
+        return next(k for k in range(1, n + 1) if k == n or bound(k) <= epsilon)
+
+    def share(tail, k):
+        return tail / (tail + np.exp(ordered[:k]).sum())
+
+    def stretched(k, starts):
+        stops = [*starts[1:], n]
+        return share(sum((stop - start) * np.exp(ordered[start])
+                         for start, stop in zip(starts, stops, strict=True)), k)  # fmt: skip
+
+    def single_gap(k):
+        return (n - k) / (n - k + k * np.exp(ordered[k - 1] - ordered[k]))
+
+    def doubled(k):
+        return stretched(k, [k * 2**i for i in range(8) if k * 2**i < n])
+
+    boxes = [keys[start : start + 16] for start in range(0, n, 16)]
+    tops = np.array([np.maximum(query * box.min(0), query * box.max(0)).sum() / root
+                     for box in boxes])  # fmt: skip
+    order = np.argsort(-tops)
+    for blocks in range(1, 9):
+        scored = sum(np.exp(scores[16 * block : 16 * block + 16]).sum() for block in order[:blocks])
+        rest = sum(16 * np.exp(tops[block]) for block in order[blocks:])
+        if rest / (rest + scored) <= epsilon:
+            break
+    return [first(lambda k: share(np.exp(ordered[k:]).sum(), k)), first(single_gap),
+            first(lambda k: stretched(k, [k])), first(doubled),
+            first(lambda k: stretched(k, [*range(k, n, 16)])), 16 * blocks]  # fmt: skip
+
+
 # --- The shipped file -----------------------------------------------------------------------------
 
 
@@ -271,8 +329,11 @@ def test_what_is_shipped_as_left_out_is_measured_again(name, seed):
     model, _ = load_model(name, seed)
     for other, sums in ((model, kept["truncation.sums"][-1]), (model, kept["correction.full"]),
                         (truncated(model, 4), kept["truncation.sums"][SIZES.index(4)]),
-                        (windowed(model, 16, SINKS), kept["correction.sums"][1, 0])):  # fmt: skip
+                        (windowed(model, 16, SINKS), kept["correction.sums"][1, 0]),
+                        (windowed(model, 16, SINKS, 8), kept["correction.sums"][1, 2]),
+                        ):  # fmt: skip
         np.testing.assert_allclose(sums[:8], late_losses(other, texts[:8])[0], rtol=1e-4)
+    assert kept["certificates.rows"] == len(texts)
     some = MEASUREMENTS["eviction"](model, texts[:2])
     np.testing.assert_allclose(kept["eviction.sums"][..., :2], some["sums"], rtol=1e-4)
 

@@ -35,14 +35,17 @@ def test_cosines_are_those_of_each_query(specimen, result):
     full = mixed(specimen.scores, specimen.values)
     sparse = mixed(specimen.scores, specimen.values, window_mask(T, WINDOW, SINKS))
     repaired = corrected(sparse, full[::GAMMA], GAMMA)
-    late = range(T // 2, T)  # the text is too short for the first 32 to be left out
+    end = T - GAMMA  # the last 4 queries are computed in full
+    late = range(T // 2, end)  # the text is too short for the first 32 to be left out
+    assert result.tail == GAMMA
     assert result.first == T // 2
     for mean, of in zip(result.cosine, (sparse, repaired), strict=True):
         assert mean == pytest.approx(np.mean([cosine(of[i], full[i]) for i in late]), abs=1e-6)
-    error = (repaired - full)[T // 2 :].square().sum() / (sparse - full)[T // 2 :].square().sum()
+    errors = [(outputs - full)[T // 2 : end].square().sum() for outputs in (repaired, sparse)]
+    error = errors[0] / errors[1]
     assert result.ratio == pytest.approx(float(error), rel=1e-5)
     # The text begins and the means begin at an anchor here, so the library's law says the same.
-    assert result.ratio == pytest.approx(float(error_ratio((full - sparse)[T // 2 :], GAMMA)))
+    assert result.ratio == pytest.approx(float(error_ratio((full - sparse)[T // 2 : end], GAMMA)))
 
 
 def test_the_plane_keeps_distances_as_far_as_it_explains(specimen, result):
@@ -60,14 +63,19 @@ def test_curves_meet_where_they_say_the_same(result):
     assert result.by_window[0, column] == result.cosine[0]
     assert result.by_gamma[1, row] == result.by_window[3, column] == result.share[1]
     np.testing.assert_allclose(result.by_gamma[:, 0], 1)  # γ = 1: everything is computed
-    assert (np.diff(result.by_gamma[1]) < 0).all()  # rarer anchors compute less
+    small = GAMMA_STEPS.index(8)  # beyond it the dense tail grows
+    assert (np.diff(result.by_gamma[1, :small]) < 0).all()  # rarer anchors compute less
+    assert np.isnan(result.by_gamma[0, -1])  # γ = 64: all 48 queries are computed in full
+    assert result.by_gamma[1, -1] == 1
     assert (result.by_window[2] <= result.by_window[3]).all()
 
 
 def test_shares_count_the_scores_that_a_mask_holds(result):
     seen = window_mask(T, WINDOW, SINKS)
     assert result.share[0] == int(seen.sum()) / (T * (T + 1) // 2)
-    seen[::GAMMA] = torch.ones(T, T, dtype=torch.bool).tril()[::GAMMA]
+    everything = torch.ones(T, T, dtype=torch.bool).tril()
+    seen[::GAMMA] = everything[::GAMMA]
+    seen[T - GAMMA :] = everything[T - GAMMA :]
     assert result.share[1] == int(seen.sum()) / (T * (T + 1) // 2)
 
 

@@ -83,7 +83,7 @@ def test_long_rows_are_thinned_and_their_gaps_are_wide():
     assert (row.ks[0], row.ks[-1]) == (1, 20_000)
     assert (np.diff(row.ks) > 0).all()
     np.testing.assert_allclose(row.mass, masses(scores)[row.ks - 1])
-    assert row.certified["even_gaps"].title == "a gap after every 313 keys"
+    assert row.certified["even_gaps"].title == "multi-gap bound, every 313 keys"
     assert all((bound >= row.mass - 1e-12).all() for bound in row.bounds.values())
     assert "boxes" not in row.certified
 

@@ -8,6 +8,7 @@ from gating_core.language import load_model
 from gating_core.left_out import gaussian_scores, masses, smallest_k
 from gating_core.left_out_at_work import (
     BUDGETS,
+    EPSILONS,
     EvictionRequest,
     evict,
     head_specimen,
@@ -22,7 +23,7 @@ from ui.efficient import linear, shared, top_k
 PAGE = "pages/8_Efficient_attention.py"
 TEXT = "In the beginning God created the heaven"
 EVICTION, DELTA, LINEAR = "KV-cache eviction", "Delta correction", "Linear and hybrid"
-CHARTS = {"Top-k": 6, EVICTION: 7, DELTA: 7, LINEAR: 6}
+CHARTS = {"Top-k": 7, EVICTION: 7, DELTA: 7, LINEAR: 6}
 
 
 def page(tab="Top-k", **link):
@@ -90,6 +91,44 @@ def test_a_text_that_is_too_short_is_said_in_one_sentence(tab, text, sentence):
     assert not app.exception
     (info,) = app.info
     assert info.value.startswith(sentence)
+
+
+def test_fire_rates_are_those_of_the_core_and_the_best_certificate_is_named():
+    rates = {"no gate": np.array([[0.5, 0.0, 0.2, 0.1, 0.4, 0.0]] * 3),
+             "G2": np.array([[0.8, 0.0, 0.6, 0.7, 0.5, 0.0]] * 3)}  # fmt: skip
+    text = top_k.fire_text(rates, "5 %").replace("\u00a0", " ")
+    assert text == (
+        "Fewer than half of the keys suffice for τ ≤ 5 % in 50 % of rows (no gate), and “multi-gap"
+        " bound, every 16 keys” certifies it in 40 %; in 80 % of rows (G2), and “multi-gap bound,"
+        " k, 2k, 4k, …” certifies it in 70 %. Never certified by: single-gap bound, box bounds."
+    )
+    everything = top_k.fire_rates("no gate", 0.05)
+    head = load_measured()["none", 1]["certificates.rates"][EPSILONS.index(0.05), 0]
+    np.testing.assert_allclose(everything[1, 0], head.mean(), rtol=1e-6)
+    assert "Never certified" not in top_k.fire_text({"a": np.ones((2, 6))}, "1 %")
+
+
+def test_the_dense_tail_is_said_with_its_rule():
+    text = said(page(DELTA, sample="AR(1) tokens", sample_tokens="600", delta_gamma="16"))
+    assert "s mod γ + max(128, γ) queries of s, from 512 tokens on" in text
+    assert "the last 136 of 600 tokens" in text
+    text = said(page(DELTA))
+    assert "the last 128 of 512 tokens and the last 9 of 81 tokens" in text
+    ratios = [shared.measured(gate, "correction.ratios")[:, 1, 1] for gate in
+              ("no gate", "G1, per channel")]  # fmt: skip
+    helped = [int((of < 1).sum()) for of in ratios]
+    assert (
+        f"{helped[0]} of 48 heads (no gate) and {helped[1]} of 48 heads (G1, per channel)" in text
+    )
+
+
+def test_a_branch_alone_is_compared_with_zero_output():
+    losses, counts = linear.conversions()
+    of = losses["elu_16"]
+    want = (of["zero_both"][0] - of["without_window"][0]).sum() / counts.sum()
+    assert linear.margin("elu_16") == pytest.approx(want)
+    assert linear.margin("hybrid_16") > linear.margin("elu_16") > 0
+    assert f"by {figures(want)} with elu + 1" in said(page(LINEAR))
 
 
 def test_losses_are_those_above_the_same_models_with_full_attention():
