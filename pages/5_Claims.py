@@ -4,44 +4,34 @@ import streamlit as st
 
 from ui.common.page import page
 
+TITLE = "Claims"
+
 with page(
-    "Claims",
+    TITLE,
     question="Does the paper hold here?",
-    lead="Seven claims of Bathula & Joshi (arXiv 2604.14702) are tested on small models that learn"
-    " tasks in the plane. The claims are in our words.",
+    lead="Seven claims of Bathula & Joshi (arXiv 2604.14702), in our words, tested on small models"
+    " that learn tasks in the plane. What was found stands beside each; click one to see how.",
     pictures=False,
 ):
-    from ui.claims.controls import CLAIMED, read_request
-    from ui.claims.parts import (
-        draw_accuracies,
-        draw_models,
-        draw_numbers,
-        draw_picture,
-        draw_report,
-        draw_table,
-        fetch,
-    )
-    from ui.claims.study import draw_progress, draw_study, study_status
-    from ui.common.link_check import warn_about_link
+    from ui.claims import findings, models, running, shared, study
+    from ui.common.links import checked_link
 
-    warn_about_link(CLAIMED)
-    controls, progress, stage, folds = (st.container() for _ in range(4))
-    with controls:
-        request = read_request()
-    status = study_status()
-    with folds:
-        beside = draw_study(status)
-    with progress:
-        draw_progress(status, request.rows, beside)
-    result = fetch(request, status)
-    with stage:
-        table, picture = st.columns([6, 7])
-        with table:
-            draw_table(result)
-        with picture.container(gap="xsmall"):
-            draw_picture(result)
-    with folds:
-        draw_models(result)
-        draw_numbers(result)
-        draw_report(result)
-        draw_accuracies(result)
+    with checked_link(TITLE):
+        progress = st.container()
+        tabs = st.tabs(("Findings", "Trained models", "Run the study"), key="tab",
+                       on_change="rerun", **shared.LINK)  # fmt: skip
+        status = running.look(running.store_path())
+        left, right = tabs[0].columns([6, 7])
+        list_of_findings = left.container()
+        with left:
+            rows = findings.choose_rows()
+        with tabs[2]:
+            beside = study.draw(status)
+        with progress:
+            study.draw_progress(status, rows, beside if tabs[2].open else None)
+        source, judged, note = shared.fetch(rows, status)
+        with tabs[0]:
+            findings.draw(list_of_findings, right, source, judged, note)
+        if tabs[1].open:
+            with tabs[1]:
+                models.draw(source, judged)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from ui.claims.controls import CLAIMED
 from ui.common.control_table import Controls
 from ui.common.controls import Fold
 from ui.decision_boundary.controls import DECISION_BOUNDARY
@@ -62,10 +61,11 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
          "tab_depth=Comparison", "tab_depth=Theory"),
     ),
     "Claims": Row(
-        CLAIMED,
-        ("run_study=true&study=own+selection", "claim=C6"),
-        ("claim=C1", "claim=C2", "claim=C3&wide=all", "claim=C4", "claim=C5", "claim=C7",
-         "claim=C3&edition=first", "rows=here"),
+        {},
+        ("", "tab=Run+the+study&study=own+selection", "claim=C6", "claim=C3&criteria=v1"),
+        ("claim=C1", "claim=C2", "claim=C3", "claim=C4&show=all+variants", "claim=C5", "claim=C7",
+         "tab=Trained+models", "rows=live"),
+        unfolded="numbers=true",
     ),
     "Experts": Row(
         EXPERTS,

@@ -16,7 +16,6 @@ from gating_core.experiments.comparison import FIRST_SETTING, STRENGTHS
 from gating_core.language import BREAK
 from gating_core.steering import BEGINNING
 from tests.load.session import Session, Wrong, nothing_wrong
-from ui.claims.request import StudyRequest as ClaimRequest
 from ui.decision_boundary.controls import VIEW_KEY as BOUNDARY_VIEW
 from ui.decision_boundary.names import TITLES
 from ui.decision_boundary.request import FIRST, TYPICAL
@@ -34,7 +33,7 @@ from ui.manifold.model import ManifoldRequest
 from ui.manifold.surface import VIEW_KEY as MANIFOLD_VIEW
 
 STEP = re.compile(r"Step (\d+)\b")
-CLAIM = ClaimRequest().claim
+CLAIM = "C4"  # as the page opens
 CLAIM_HEADING = re.compile(r"\*\*C\d: ")
 TOTAL = re.compile(r"total curvature \*\*([-+.\de]+)(?: ± ([-+.\de]+))?\*\*")
 QUEUE = re.compile(r"number \d+ in the queue")
@@ -201,9 +200,8 @@ class Claims(Request):
         return "" if heading.startswith(f"**{self.claim}: ") else heading
 
     def numbers(self, session: Session) -> object:
-        (table,) = session.page.all("bidi_component")
         (figure,) = session.page.all("plotly_chart")
-        return table.message.json, session.page.texts, figure.message.spec
+        return session.page.texts, figure.message.spec
 
 
 @dataclass(frozen=True)

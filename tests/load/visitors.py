@@ -162,7 +162,7 @@ class Looker(Visitor):
             await self.view("to the claims", session.open(claims.wrong), claims, session)
             for _ in range(FEW):
                 claims = Claims(pick([x for x in CLAIMS if x != claims.claim]))
-                done = session.change(claims.wrong, claim=[claims.claim])
+                done = session.change(claims.wrong, claim=claims.claim)
                 await self.view("claims: claim", done, claims, session)
         experts = Experts(pick(list(POSITIONS)), self.own(EXPERTS_SEEDS[1]))
         async with Session(self.url, experts.address, experts.link) as session:

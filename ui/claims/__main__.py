@@ -21,14 +21,15 @@ from gating_core.claims import (
 from gating_core.claims.__main__ import main
 from gating_core.claims.models import RefinedTotal
 from gating_core.claims.refined import refined_totals, units_to_refine
-from ui.claims.report_pictures import illustrations
-from ui.claims.sources import (
+from ui.claims.report_charts import illustrations
+from ui.claims.shared import (
+    PROOFS,
+    REFINED,
     Source,
     judge_rows,
     load_rows,
+    save_csv,
     save_judged,
-    save_proofs,
-    save_refined,
     save_rows,
 )
 
@@ -69,7 +70,7 @@ def refine() -> int:
         totals += refined_totals(unit, rows)
         sys.stderr.write(f"\r{number} of {len(units)} ensembles, {len(totals)} totals")
     sys.stderr.write("\n")
-    save_refined(totals)
+    save_csv(REFINED, totals)
     return judge()
 
 
@@ -82,7 +83,7 @@ def prove() -> int:
         proofs += proved_models(unit, rows)
         sys.stderr.write(f"\r{number} of {len(units)} ensembles, {len(proofs)} models")
     sys.stderr.write("\n")
-    save_proofs(proofs)
+    save_csv(PROOFS, proofs)
     return 0
 
 

@@ -12,7 +12,6 @@ HERE = Path(__file__).parent
 # imports another, and the last one exports the function that Streamlit calls.
 SCRIPTS = {
     "pad": ("wire.js", "svg.js", "pad/picture.js", "pad/pad.js"),
-    "rows": ("wire.js", "rows/rows.js"),
     "draw": ("wire.js", "svg.js", "draw/picture.js", "draw/hand.js", "draw/draw.js"),
     "strip": ("wire.js", "svg.js", "strip/strip.js"),
     "tree": ("wire.js", "svg.js", "tree/entry.js", "tree/picture.js", "tree/tree.js"),

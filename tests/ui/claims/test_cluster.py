@@ -14,8 +14,8 @@ from ui.claims import running
 from ui.claims.running import StudyState
 
 PAGE = "pages/5_Claims.py"
-CHOSEN = dict(run_study="true", study="own selection", tasks="linear", study_steps="50", many="2",
-             variants=["ungated", "sigmoid"], study_parts="base")  # fmt: skip
+CHOSEN = dict(tab="Run the study", study="own selection", tasks="linear", study_steps="50",
+              many="2", variants=["ungated", "sigmoid"], study_parts="base")  # fmt: skip
 
 
 def run_on(address):

@@ -4,9 +4,7 @@ Below the pages, so that hundreds of links are quick; `test_controls` opens page
 """
 
 import json
-import shlex
 import string
-from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,8 +15,6 @@ from tests.profiles import fuzz
 from tests.ui.common.test_links import BAD, GOOD, PAGES
 from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import mistakes, open_page
-from ui.claims.request import StudyRequest as ClaimsRequest
-from ui.claims.request import command
 from ui.common.control_table import Controls
 from ui.common.links import check_link
 from ui.common.page import PAGES as ALL_PAGES
@@ -131,17 +127,6 @@ def test_any_link_to_experts_is_data_that_can_be_learned_from(link):
     curves, more = resolve_curves(fed(PAGES["experts"], link, CurvesSelection))
     assert len(curves.request.setting.configs) == 2
     assert all(text.isprintable() and len(text) < LONGEST_SENTENCE for text in notes + more)
-
-
-@fuzz()
-@given(LINKS)
-def test_any_link_to_claims_is_a_study_that_a_shell_can_be_told(link):
-    request = fed(PAGES["claims"], link, ClaimsRequest)
-    size = request.selection.size
-    assert request.trouble or size.models + size.stacks >= 1
-    said = shlex.split(command(request, Path("a store.sqlite")))
-    assert said[-2:] == ["--store", "a store.sqlite"]
-    assert ("--scheduler" in said) == bool(request.scheduler)
 
 
 @fuzz()

@@ -1,0 +1,209 @@
+"""The charts show the rows, all of them, with the numbers and intervals of the core."""
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from gating_core.claims import SECOND
+from gating_core.claims.report import write_report
+from gating_core.claims.verdicts import CLAIMS, verdicts
+from tests.core.claims.made_rows import SEEDS, failed, made, stacks
+from tests.core.claims.test_report import NASTY, Page
+from tests.core.claims.test_second_edition import curved, kin, study
+from ui.claims.charts import claim_charts, fitted
+from ui.claims.report_charts import illustrations, plotly_js
+
+ROWS = made()
+KEYS = {row.key: row for row in ROWS}
+
+
+@cache
+def judged():
+    """Verdicts by criteria v1."""
+    return verdicts(ROWS, stacks())
+
+
+@cache
+def judged_again():
+    """Verdicts by criteria v2."""
+    rows = [*study(curved(total_curvature=9.0)), *kin(1.2, -0.6)]
+    return verdicts(rows, [], edition=SECOND)
+
+
+def traces(verdict, wide=True):
+    return [trace for chart in claim_charts(verdict, wide) for trace in chart.figure.data]
+
+
+def models_of(trace):
+    """Key, x and y of the points that have a model."""
+    keys = trace.customdata if trace.customdata is not None else ()
+    return [(key, x, y) for key, x, y in zip(keys, trace.x, trace.y, strict=bool(len(keys))) if key]
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_charts_are_drawn_of_any_rows_and_none_without(claim):
+    some = [failed(row) if row.task == "xor" else row for row in made(seeds=(3,))]
+    for found in (judged()[claim], verdicts(some, stacks(seeds=(3,)))[claim]):
+        for chart in claim_charts(found):
+            assert json.loads(chart.figure.to_json())["data"]
+            assert chart.alt
+            assert chart.explanation
+    assert claim_charts(verdicts([], [])[claim]) == []
+    if claim in SECOND.claims:
+        assert len(claim_charts(judged_again()[claim])) == (2 if claim == "C6" else 1)
+        assert claim_charts(verdicts([], [], edition=SECOND)[claim]) == []
+
+
+@pytest.mark.parametrize("claim", ["C1", "C3", "C4", "C5", "C6"])
+def test_points_have_the_keys_of_their_models(claim):
+    keys = [key for trace in traces(judged()[claim]) for key, *_ in models_of(trace)]
+    assert keys
+    assert set(keys) <= set(KEYS)
+
+
+def test_bounds_are_those_of_the_rows():
+    shown = {key: (x, y) for trace in traces(judged()["C1"]) for key, x, y in models_of(trace)}
+    wanted = {key: (row.chart_bound, row.chart_largest) for key, row in KEYS.items()}
+    assert shown.keys() == wanted.keys()
+    for key, point in wanted.items():
+        assert shown[key] == pytest.approx(point)
+
+
+@pytest.mark.parametrize(("bound", "largest", "arrow"), [
+    (1e100, 1e150, "ne"), (1e-200, 1e-180, "sw"), (1e-12, 1e90, "up"), (1e70, 1.0, "right"),
+])  # fmt: skip
+def test_models_beyond_the_frame_point_to_where_they_lie(bound, largest, arrow):
+    rows = [replace(row, chart_largest=largest, chart_bound=bound, chart_flat=False)
+            if row.key == "xor/sigmoid/3" else row for row in ROWS]  # fmt: skip
+    (chart,) = claim_charts(verdicts(rows, [])["C2"])
+    marks = {key: (trace.marker.symbol[index], trace.text[index], x, y)
+             for trace in chart.figure.data
+             for index, (key, x, y) in enumerate(models_of(trace))}  # fmt: skip
+    symbol, text, x, y = marks["xor/sigmoid/3"]
+    assert symbol == f"triangle-{arrow}"
+    assert f"|K| {largest:.3g}, bound {bound:.3g}" in text
+    assert sum("triangle-" in mark for mark, *_ in marks.values()) == 1
+    for axis, drawn, value in (("xaxis", x, bound), ("yaxis", y, largest)):
+        low, high = chart.figure.layout[axis].range
+        assert np.log10(drawn) == pytest.approx(np.clip(np.log10(value), low, high))
+    assert "1 model beyond are drawn as" in chart.explanation
+    none = [replace(row, chart_largest=0.0) if row.variant == "ungated" else row for row in ROWS]
+    assert "80 models with K exactly 0" in claim_charts(verdicts(none, [])["C1"])[0].explanation
+
+
+@pytest.mark.parametrize(("claim", "name", "factor"), [
+    ("C3", "total_curvature", 1.0), ("C4", "test_accuracy", 100.0)
+])  # fmt: skip
+def test_a_forest_has_the_differences_and_their_interval(claim, name, factor):
+    ungated = {(row.task, row.seed): getattr(row, name) for row in ROWS if row.variant == "ungated"}
+    (chart,) = claim_charts(judged()[claim], wide=True)
+    names = chart.figure.layout.yaxis.ticktext
+    seeds, means = {}, {}
+    for trace in chart.figure.data:
+        if trace.customdata is None:
+            for x, y, half in zip(trace.x, trace.y, trace.error_x.array, strict=True):
+                means[names[int(y)]] = x, half
+        for key, x, _ in models_of(trace):
+            row = KEYS[key]
+            assert x == pytest.approx(
+                factor * (getattr(row, name) - ungated[row.task, row.seed]), abs=1e-9
+            )
+            seeds.setdefault(f"{row.task}: {row.variant}", []).append(x)
+    assert set(seeds) == set(means) == set(names)
+    assert len(seeds) == 3 * (3 if claim == "C4" else 5)
+    for row, (mean, half) in means.items():
+        x = np.array(seeds[row])
+        assert mean == pytest.approx(x.mean(), abs=1e-9)
+        if np.ptp(x):  # the matched model is as flat as the ungated one
+            assert half == pytest.approx(stats.t.ppf(0.975, 15) * stats.sem(x))
+    (decides,) = claim_charts(judged()[claim])
+    assert set(decides.figure.layout.yaxis.ticktext) == {x for x in names if "sigmoid" in x}
+
+
+def test_the_band_is_the_margin():
+    (chart,) = claim_charts(judged()["C5"])
+    band = chart.figure.layout.shapes[0]
+    assert (band.x0, band.x1) == (-1.0, 1.0)
+    x, mean = (np.array(trace.x) for trace in chart.figure.data[:2])
+    half = chart.figure.data[1].error_x.array[0]
+    wanted = stats.t.interval(0.90, 15, x.mean(), stats.sem(x))
+    assert (mean[0] - half, mean[0] + half) == pytest.approx(wanted)
+
+
+def test_a_fit_is_least_squares():
+    rng = np.random.default_rng(0)
+    x, y = np.exp(rng.normal(size=16)), rng.normal(size=16)
+    places, heights = fitted(x, y)
+    wanted = stats.linregress(x, y)
+    assert heights == pytest.approx(wanted.intercept + wanted.slope * places)
+
+
+def test_curved_models_alone_are_drawn_against_accuracy():
+    keys = [key for trace in traces(judged()["C6"]) for key, *_ in models_of(trace)]
+    assert {KEYS[key].variant for key in keys} == {"sigmoid"}
+    assert len(keys) == 2 * 5 * len(SEEDS)  # two measures
+
+
+def test_open_marks_are_outside_the_regime():
+    rows = {row.key: row for row in stacks()}
+    for trace in traces(judged()["C7"]):
+        keys = trace.customdata if trace.customdata is not None else ()
+        for key, symbol in zip(keys, trace.marker.symbol or (), strict=bool(len(keys))):
+            assert not key or symbol.endswith("-open") == (not rows[key].small)
+
+
+def test_effects_are_means_over_deviations_and_filled_where_significant():
+    found = {}
+    for trace in traces(judged_again()["C3"]):
+        for x, reach, text, symbol in zip(trace.x, trace.error_x.array, trace.text,
+                                          trace.marker.symbol, strict=True):  # fmt: skip
+            found[trace.xaxis, text.split(":")[0]] = x, reach, symbol
+    cells = judged_again()["C3"].evidence.cells.values()
+    assert len(found) == sum(map(len, cells)) == 3 * 6 * 4
+    for axis, family in zip(("x", "x2", "x3"), cells, strict=True):
+        for one in family:
+            x, reach, symbol = found[axis, f"{one.pairs.conditions.text}, {one.pairs.task}"]
+            values = one.measured.differences
+            assert x == pytest.approx(values.mean() / values.std(ddof=1))
+            assert reach == pytest.approx(stats.t.ppf(0.975, 15) / 4)
+            assert symbol.endswith("-open") == (one.p > 0.05)
+
+
+def test_groups_have_their_own_r_with_fishers_interval():
+    _, chart = claim_charts(judged_again()["C6"])
+    evidence, found = judged_again()["C6"].evidence, []
+    groups = [x for of in evidence.kinds for x in evidence.pooled(of, "total_curvature").groups]
+    for trace in chart.figure.data:
+        if trace.error_x.array is not None and "pooled" not in trace.name:
+            ends = trace.error_x.array, trace.error_x.arrayminus
+            found += [(x, x - down, x + up) for x, up, down in zip(trace.x, *ends, strict=True)]
+    wanted = [stats.pearsonr(group.x, group.y) for group in groups]
+    np.testing.assert_allclose(sorted(found), sorted(
+        (one.statistic, *one.confidence_interval(0.95)) for one in wanted
+    ))  # fmt: skip
+
+
+def test_a_report_with_charts_fetches_nothing_and_has_those_of_the_verdicts(tmp_path):
+    rows = made()
+    rows[0] = replace(failed(rows[0]), error=NASTY)
+    rows[1] = replace(rows[1], key=NASTY)
+    paths = write_report(tmp_path, rows, stacks(), {}, illustrations())
+    page, markdown = (path.read_text(encoding="utf-8") for path in paths)
+    found = Page(page)
+    for tag, attributes in found.tags:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "base")
+        assert not {"src", "href", "srcset", "data"} & set(attributes)
+    own = page.replace(plotly_js(), "")
+    assert len(own) < len(page)
+    for text in ("http", "@import", "url(", "<script>alert"):
+        assert text not in own
+    drawn = [json.loads(text) for text in found.scripts if text.startswith('{"data"')]
+    assert len(drawn) == len(CLAIMS) + 1 == markdown.count("(in the HTML report)")  # two of C6
+    keys = {
+        key for chart in drawn for trace in chart["data"] for key in trace.get("customdata", ())
+    }
+    assert {row.key for row in rows if row.error is None} <= keys

@@ -1,0 +1,184 @@
+"""Studies and links to models say what the core reads in them."""
+
+from dataclasses import replace
+from urllib.parse import urlencode
+
+import pytest
+
+from gating_core.claims import SELECTIONS, default_path
+from gating_core.claims.__main__ import _parser, _selection
+from gating_core.claims.selection import ModelUnit
+from gating_core.training.ensemble import batches_of
+from ui.claims.models import model_link, model_text
+from ui.claims.running import Status, StudyState, scheduler_trouble, store_path
+from ui.claims.shared import load_rows
+from ui.claims.study import STUDIES, StudyRequest, command, own_study, progress_text
+from ui.common.links import check_link
+from ui.decision_boundary.controls import DECISION_BOUNDARY, RUN
+from ui.decision_boundary.request import BoundaryRequest, resolve, setting
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    """Models and stacks."""
+    return load_rows()
+
+
+# --- Links ----------------------------------------------------------------------------------------
+
+
+def opened(row):
+    """The setting of the Decision boundary page whose link is that of ``row``."""
+    link = {name: [text] for name, text in model_link(row).items()}
+    assert check_link(link, DECISION_BOUNDARY) == ({}, [])
+    given = {RUN[name].feeds: RUN[name].parse(text) for name, (text,) in link.items()
+             if name in RUN}  # fmt: skip
+    request, notes = resolve(BoundaryRequest(**given), None)
+    assert not [text for name, text in notes if name not in ("left", "right")]
+    return setting(request, None)
+
+
+def units():
+    """One unit of every cell of both studies, with 16 seeds."""
+    for name in ("full", "second"):
+        for unit in replace(SELECTIONS[name], first_seed=0, seed_count=16).units():
+            if isinstance(unit, ModelUnit):
+                yield unit
+
+
+def as_row(shipped, unit, name):
+    """A row of the unit."""
+    own, config = unit.setting, unit.setting.configs[name]
+    return replace(shipped[0][0], task=own.task, variant=name, source=own.source, depth=own.depth,
+                   values=own.value_count, model_dim=config.model_dim, seed=13,
+                   steps=own.steps, part=unit.part)  # fmt: skip
+
+
+def test_a_link_is_the_studys_setting_but_for_what_is_said_of_it(shipped):
+    """Fields that may differ: which points are for testing, and what is trained beside."""
+    differ = {"points", "train_share", "variants"}
+    for unit in units():
+        for name in unit.setting.variants:
+            found = opened(as_row(shipped, unit, name))
+            for field in set(vars(unit.setting)) - differ:
+                assert getattr(found, field) == getattr(unit.setting, field), (field, unit.text)
+            assert found.configs[name] == unit.setting.configs[name]
+            assert name in found.compared
+
+
+def test_a_link_trains_on_the_same_points(shipped):
+    for task in ("linear", "spiral"):
+        unit = next(unit for unit in units() if unit.setting.task == task)
+        ours, theirs = (
+            unit.setting.make_task(),
+            opened(as_row(shipped, unit, "ungated")).make_task(),
+        )
+        assert (ours.train_points == theirs.train_points).all()
+        assert (ours.train_labels == theirs.train_labels).all()
+        assert len(theirs.test_points[0]) == 1024
+
+
+def test_gated_and_ungated_are_trained_in_the_same_batch(shipped):
+    unit = next(unit for unit in units() if "sigmoid" in unit.setting.variants)
+    for name in ("ungated", "sigmoid"):
+        found = opened(as_row(shipped, unit, name))
+        assert set(found.variants) == set(unit.setting.variants)
+        assert batches_of(found.configs) == batches_of(unit.setting.configs)
+
+
+@pytest.mark.parametrize("seed", [0, 15, 16, 31])
+def test_the_seed_is_among_those_that_are_trained(shipped, seed):
+    link = model_link(replace(shipped[0][0], seed=seed))
+    assert int(link["first"]) <= seed < int(link["first"]) + int(link["seeds"])
+    assert f"picked_seed={seed}" in urlencode(link)
+    assert link["who"] == "picked"
+
+
+# --- The command and its places -------------------------------------------------------------------
+
+
+def test_the_command_names_the_store_only_where_it_is_another(store, monkeypatch):
+    request = StudyRequest(SELECTIONS["quick"], ("--quick",))
+    assert command(request, default_path()) == "python -m gating_core.claims run --quick"
+    assert command(request, store).endswith(f" --quick --store {store}")
+    assert store_path() == store
+    monkeypatch.delenv("GATING_CLAIMS_STORE")
+    assert store_path() == default_path()
+
+
+OWN = (
+    {},
+    {"product": True, "tasks": ("xor",), "seeds": 3},
+    {"only": "C7", "steps": 50},
+    {"tasks": ("blobs3", "spiral"), "variants": ("tanh", "ungated"), "parts": ("base", "depth")},
+    {"seeds": 32},
+    {"seeds": 64, "steps": 4000, "only": "C1"},
+)
+
+
+@pytest.mark.parametrize("chosen", OWN)
+def test_the_command_line_reads_the_same_selection(chosen):
+    options, selection = own_study(**chosen)
+    assert _selection(_parser().parse_args(["run", *options])) == selection
+    assert StudyRequest(selection, options).seconds == pytest.approx(
+        sum(unit.seconds for unit in selection.units()) / 2
+    )
+
+
+def test_the_named_studies_are_those_of_the_command_line():
+    for name in set(STUDIES.values()) & set(SELECTIONS):
+        assert _selection(_parser().parse_args(["run", f"--{name}"])) == SELECTIONS[name]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({}, ""),
+        ({"product": True, "tasks": ("xor",), "variants": ("ungated", "sigmoid")}, ""),
+        ({"product": True}, "hours, and a page's study 1 at most"),
+        ({"only": "C7", "parts": ("base",)}, "C7 needs nothing of what is chosen"),
+        ({"only": "C5", "tasks": ("xor",)}, "C5 needs nothing of what is chosen"),
+    ],
+)
+def test_a_study_too_long_or_of_nothing_is_a_sentence(chosen, said):
+    options, selection = own_study(**chosen)
+    trouble = StudyRequest(selection, options).trouble
+    assert said in trouble
+    assert bool(said) == bool(trouble)
+
+
+@pytest.mark.parametrize(
+    ("address", "may"),
+    [
+        ("tcp://127.0.0.1:8786", True), ("localhost:1", True), ("[::1]:8786", True),
+        ("tls://127.0.0.1:8786", True), ("tcp://10.0.0.1:8786", False), ("127.0.0.1", False),
+        ("127.0.0.1:99999", False), ("127.0.0.1.evil.org:8786", False), ("", False),
+        ("tcp://127.0.0.1@evil.org:8786", False), ("cluster:8786", True),
+    ],
+)  # fmt: skip
+def test_which_schedulers_may_be_used(address, may, monkeypatch):
+    monkeypatch.setenv("GATING_CLAIMS_SCHEDULERS", "other:1, cluster:8786")
+    assert (scheduler_trouble(address) == "") == may
+
+
+@pytest.mark.parametrize(("seconds", "workers", "said"), [
+    (0.4, 2, "about 0 s left"), (59.6, 2, "about 1 min 00 s left"), (75, None, "1 min 15 s left"),
+    (75, 0, "0 workers connected"),
+])  # fmt: skip
+def test_progress_is_said(seconds, workers, said):
+    assert said in progress_text(Status(StudyState.RUNNING, 1, 8, seconds, workers))
+    assert progress_text(Status(StudyState.RUNNING)) == "its processes start"
+
+
+def test_a_model_is_said_with_its_errors(shipped):
+    row = replace(shipped[0][0], task="xor", variant="silu", seed=3, source="memory", depth=1,
+                  values=3, error=None, test_accuracy=0.975, total_curvature=12.5, total_error=0.25,
+                  total_complete=False, resolved_share=0.9, positive_share=0.4)  # fmt: skip
+    said = model_text(row)
+    assert "**xor, silu, seed 3**: test accuracy" in said
+    assert "12.5 ± 0.25 (without its unresolved points)" in said
+    known = replace(row, total_complete=True, resolved_share=1.0)
+    assert "unresolved" not in model_text(known)
+    assert "(not known: the error is larger)" in model_text(replace(known, total_error=1e9))
+    assert "depth 3" in model_text(replace(row, depth=3))
+    assert model_text(replace(row, error="it diverged")).endswith(": it diverged")

@@ -1,0 +1,214 @@
+"""The tab Findings: one line for each claim, and the chart and numbers that decide one of them."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.elements.plotly_chart import PlotlyState
+
+from gating_core.claims import (
+    CLAIMS,
+    EDITIONS,
+    FIRST,
+    SECOND,
+    STUDY_VERSION,
+    ProofCounts,
+)
+from gating_core.claims.claim import EXPERIMENT, WORDS
+from gating_core.claims.text import counted, spans
+from ui.claims import shared
+from ui.claims.models import draw_model
+from ui.claims.shared import BUNDLED, CRITERIA, LINK, LIVE, JudgedStudy, Judgement, Source
+from ui.common import charts as c
+from ui.common.lessons import section
+from ui.common.words import percent
+from ui.foreign import as_words
+
+SIGNS: dict[str, str] = dict(zip(WORDS, "✓◐✗?", strict=True))
+VERSIONS = {edition.name: version for version, edition in CRITERIA.items()}
+MEASURES = {"∫|K| dA": 1, "proxy": 0}  # C6's charts
+SHOWN = {"what decides": False, "all variants": True}
+
+
+def choose_claim(judged: JudgedStudy) -> str:
+    """Draw a line for each claim, with what was found; return the chosen one."""
+    captions = [finding_text(judged.of(name, SECOND.name), judged) for name in judged.claims]
+    return st.radio("Claim", tuple(CLAIMS), tuple(CLAIMS).index("C4"), captions=captions,
+                    key="claim", **LINK)  # fmt: skip
+
+
+def finding_text(one: Judgement, judged: JudgedStudy) -> str:
+    """Say what was found of a claim, by its newest criteria, and where v1 found otherwise."""
+    check = "" if one.kind == EXPERIMENT else f" ({one.kind}: a check of our code)"
+    text = f"**{one.title}**{check}: {SIGNS[one.word]} **{one.word}**, {one.evidence}"
+    earlier = judged.claims[one.claim]
+    if earlier is not one and earlier.word != one.word:
+        text += f" (criteria {VERSIONS[earlier.edition]}: {SIGNS[earlier.word]} {earlier.word})"
+    return text
+
+
+def choose_rows() -> str:
+    """Draw the choice of the rows that verdicts use."""
+    return st.radio("Rows", (BUNDLED, LIVE), key="rows", horizontal=True, **LINK,
+        help="A row has the results of one model. Bundled: the rows of both preregistered studies."
+        " Live: the rows of studies on this server, also while one runs.")  # fmt: skip
+
+
+def draw(
+    left: DeltaGenerator, right: DeltaGenerator, source: Source, judged: JudgedStudy, note: str
+) -> None:
+    """Draw the list of findings at the ``left``, and what decides one of them at the ``right``."""
+    with left:
+        if note:
+            st.caption(f":material/info: {note}")
+        claim = choose_claim(judged)
+        st.caption(rows_text(judged, bundled=not source.path))
+    with right.container(gap="xsmall"):
+        row = st.container(horizontal=True, vertical_alignment="bottom")
+        edition = SECOND.name
+        if claim in SECOND.claims:
+            version = row.radio("Criteria", [*CRITERIA], key="criteria", horizontal=True, **LINK,
+                help="Preregistered rules of the verdict. Three were changed after the results of"
+                " v1 had been read. v2 decides on new seeds, trained after its rules were"
+                " written.")  # fmt: skip
+            edition = CRITERIA[version].name
+        one = judged.of(claim, edition)
+        wide, number = False, 0
+        if one.has_wide:
+            wide = SHOWN[row.radio("Show", [*SHOWN], key="show", horizontal=True, **LINK,
+                help="The sigmoid gate decides the verdict. The other gates and the controls show"
+                " what else can explain a gain.")]  # fmt: skip
+        elif claim == "C6":
+            number = MEASURES[row.radio("Measure", [*MEASURES], key="measure", horizontal=True,
+                help="Accuracy is compared with the total absolute curvature, or with the paper's"
+                " proxy for local nonlinearity.", **LINK)]  # fmt: skip
+        draw_claim(source, judged, one, wide, number)
+    draw_numbers(one)
+
+
+def draw_claim(
+    source: Source, judged: JudgedStudy, one: Judgement, wide: bool, number: int
+) -> None:
+    """Draw the chart that decides, the verdict with its numbers, and the clicked model."""
+    st.markdown(f"**{one.claim}: {one.rule['The claim']}**")
+    charts = one.shown(wide)
+    if not charts:
+        st.info(f"There is no chart of {one.claim} yet. {one.sentences}")
+        return
+    chart = charts[min(number, len(charts) - 1)]
+    verdict = f"{SIGNS[one.word]} **{one.word}**: {one.sentences}"
+    if wide:  # the chart is higher than a screen
+        st.markdown(verdict)
+    figure = chart.figure
+    event = st.plotly_chart(
+        figure, key=f"claims_chart_{one.claim}_{one.edition}_{number}_{wide}", alt=chart.alt,
+        on_select="rerun", selection_mode="points", config={"displayModeBar": False},
+    )  # fmt: skip
+    if not wide:
+        st.markdown(verdict)
+    counts = None if source.path else shared.proof_counts_of(one.claim)
+    if counts is not None and counts.models:
+        st.caption(proved_text(one.claim, counts))
+    both = (judged.claims[one.claim], judged.second.get(one.claim))
+    for other in both:
+        if other is not None and other is not one:
+            st.caption(
+                f"*Criteria {VERSIONS[other.edition]}* ({EDITIONS[other.edition].date}, seeds"
+                f" {spans(other.seeds) or '–'}): {SIGNS[other.word]} **{other.word}**:"
+                f" {other.evidence}."
+            )
+    saved = c.Charts("claims")
+    saved.figures[f"{one.claim}_chart"] = figure
+    saved.tables[f"{one.claim}_numbers"] = {
+        name: [row[index] for row in one.table.rows] for index, name in enumerate(one.table.columns)
+    }
+    saved.tables["findings"] = {
+        "claim": [*judged.claims],
+        "verdict": [judged.of(name, SECOND.name).word for name in judged.claims],
+        "evidence": [judged.of(name, SECOND.name).evidence for name in judged.claims],
+    }
+    saved.draw_footer(f"{chart.explanation}\n\n{editions_text()}")
+    draw_clicked(source, event)
+
+
+def draw_clicked(source: Source, event: PlotlyState) -> None:
+    """Draw the model behind a clicked point."""
+    points = event["selection"]["points"] if event else []
+    data = (point.get("customdata") for point in points)
+    keys = [str(key[0] if isinstance(key, (list, tuple)) else key) for key in data]
+    models = shared.models(source) if keys else {}
+    behind = [models[key] for key in keys if key in models]
+    if behind:
+        draw_model(behind[0])
+    elif keys:
+        st.caption("This point is no trained model.")
+
+
+def draw_numbers(one: Judgement) -> None:
+    """Draw the whole rule, every number, and what is missing."""
+    fold = st.expander("The rule, all numbers of the claim, and what is missing", key="numbers",
+                       on_change="rerun", **LINK)  # fmt: skip
+    about = EDITIONS[one.edition]
+    fold.markdown(
+        f"**The rule of {one.claim}, criteria {VERSIONS[one.edition]}, preregistered on"
+        f" {about.date}.** {one.rule['The verdict']}"
+    )
+    if not fold.open:
+        return
+    for name, text in one.rule.items():
+        if name != "The verdict":
+            fold.markdown(f"**{name}.** {text}")
+    fold.markdown(f"**What would change it.** {one.changes}")
+    rows = [dict(zip(one.table.columns, row, strict=True)) for row in one.table.rows]
+    fold.dataframe(rows, hide_index=True)
+    if one.gaps:
+        fold.markdown("**Models that are missing.** " + as_words("; ".join(one.gaps)) + ".")
+
+
+def editions_text() -> str:
+    """Say what the two criteria are, and what is a check of our code."""
+    return section(
+        "claims", "editions", first_date=FIRST.date, second_date=SECOND.date,
+        first_seeds=spans(FIRST.seeds), second_seeds=spans(SECOND.seeds),
+    )  # fmt: skip
+
+
+def proved_text(claim: str, counts: ProofCounts) -> str:
+    """Say what is proved of single models beside C1 or C2."""
+    gated = claim == "C2"
+    text = (
+        f"*Also proved.* {counts.models:,} of the {counts.trained:,}"
+        f" {'gated models' if gated else 'models without a gate'} with seeds {spans(counts.seeds)}"
+        " came out the same when they were trained again. Of these"
+    )
+    if not gated:
+        return (
+            f"{text}, {counts.flat:,} are flat on the whole chart, by the theorem about fixed"
+            f" values, and {counts.curved:,} have a cell on which K ≠ 0."
+        )
+    return (
+        f"{text}, {counts.curved:,} are curved, and {counts.positive:,} have a cell on which"
+        f" K > 0. The sign of K is proved on {percent(counts.median)} of the chart for the median"
+        f" model, and on {percent(counts.least)} for the worst."
+    )
+
+
+def rows_text(judged: JudgedStudy, bundled: bool) -> str:
+    """Say which rows the verdicts use, of which version, and how many models are excluded."""
+    models, stacks = judged.model_count, judged.stack_count
+    text = (
+        f"Rows: {counted(models, 'trained model')} and {counted(stacks, 'stack')}, seeds"
+        f" {spans(judged.seeds) or '–'}, {BUNDLED if bundled else 'trained here'}."
+    )
+    if judged.code and judged.code != STUDY_VERSION:
+        text += (
+            f" They are of version {judged.code} of the study; version {STUDY_VERSION} runs here. A"
+            " new run adds its own rows and keeps these."
+        )
+    elif judged.code:
+        text += f" Version {judged.code} of the study"
+        text += "; recomputed single layers are the same." if bundled else "."
+    if judged.set_aside:
+        text += f" Excluded: {counted(judged.set_aside, 'model')}. They have another version or"
+        text += " number of steps than most, or were trained twice."
+    return text
