@@ -169,13 +169,19 @@ class Ending:
         return int(self.spanish > 0.5)
 
 
-def endings(name: str, model_seed: int, texts: Sequence[str]) -> list[Ending]:
-    """Judge what a model has written, from the character `JUDGED_FROM` of ``texts`` on."""
+def endings(
+    name: str, model_seed: int, texts: Sequence[str], judged: Sequence[float]
+) -> list[Ending]:
+    """Judge what a model has written, from the character `JUDGED_FROM` of ``texts`` on.
+
+    ``judged``: their `spanish_probabilities`, which are known: training that classifier takes long.
+    """
     texts = [text[JUDGED_FROM:] for text in texts]
     sums, counts = text_losses(specimen(name, model_seed)[0], texts)
-    judged = spanish_probabilities(texts), bayes_probabilities(texts), (sums / counts).numpy()
-    results = []
-    for text, spanish, bayes, nats in zip(texts, *judged, strict=True):
+    losses, results = (sums / counts).numpy(), []
+    for text, spanish, bayes, nats in zip(
+        texts, judged, bayes_probabilities(texts), losses, strict=True
+    ):
         language = int(spanish > 0.5)
         words = real_words(text, LANGUAGES[language])
         fluent = bool(fluency_range(name, language).contains(nats, np.array(words)))
@@ -310,7 +316,8 @@ def make_opening() -> Opening:
     texts, _ = windows(other_verses())
     judged = [spanish_probabilities([text[-end:] for text in texts]) for end in JUDGED_ENDS]
     steps = list(write_judged(request))
-    judged_endings = endings(first.name, first.model_seed, written_texts(steps))
+    last = steps[-1].spanish
+    judged_endings = endings(first.name, first.model_seed, written_texts(steps), last)
     return Opening(request, steps, judged_endings, np.stack(judged))
 
 

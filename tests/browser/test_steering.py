@@ -15,9 +15,9 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 FEATURES, RESULTS = (f"steering_tab={tab}" for tab in ("Features", "Results"))
 STATES = {  # what is read there, how many charts there are, and what else is on the first screen
-    "": ("With the steering vector", 1, ".st-key-steer_probability", ".gc-key"),
+    "": ("With the steering vector", 1, ".st-key-chart_steer_probability", ".gc-key"),
     FEATURES: ("the languages", 3, "[data-testid=stPlotlyChart]", ".gc-examples"),
-    RESULTS: ("Applied to the first", 5, ".st-key-results_released", ".st-key-results_held"),
+    RESULTS: ("Applied to", 5, ".st-key-chart_results_released", ".st-key-chart_results_held"),
 }
 STEERED = ".gc-text >> nth=1"
 SHOWN = "document.querySelectorAll('.gc-text')[1]?.innerText"
@@ -80,7 +80,7 @@ def test_a_click_chooses_a_feature(desk):
     follow_link(desk, f"/Steering?{FEATURES}")
     await_charts(desk, 3)
     desk.get_by_text("Feature 2 separates").wait_for()
-    (mark,) = desk.locator(".st-key-features_order .scatterlayer .trace").nth(0).locator(
+    (mark,) = desk.locator(".st-key-chart_features_order .scatterlayer .trace").nth(0).locator(
         ".point").all()[:1]  # fmt: skip
     box = mark.bounding_box()
     desk.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)

@@ -21,7 +21,7 @@ from ui.steering.shared import DICTIONARIES, SIZE, STYLE, Model, signed
 from ui.work import pool
 from ui.work.cache import NUMBERS_CACHE, cached
 
-CHART = "features_order"
+CHART = "chart_features_order"
 SEPARATES, BLIND = 0.9, 0.7  # AUC from which on a feature separates languages; below which not
 PATTERN = 0.8  # share of top-activating examples with the same letters, from which on: a pattern
 BEFORE, AFTER = 64, 20  # characters shown around the largest activation

@@ -124,7 +124,7 @@ def draw() -> None:
     for column, (tokens, of) in zip(st.columns(2), both.items(), strict=True):
         sentence = best_text(of, tokens)
         figure = outcome_chart(f"Applied to {tokens}", of, most)
-        column.plotly_chart(figure, key=f"results_{MODES[tokens]}", alt=sentence,
+        column.plotly_chart(figure, key=f"chart_results_{MODES[tokens]}", alt=sentence,
                             config={"displayModeBar": False})  # fmt: skip
         column.markdown(sentence)
         charts.tables[MODES[tokens]] = outcome_table(of)

@@ -56,12 +56,12 @@ def generated(request: SteerRequest) -> Job:
 
 
 @cached(on=NUMBERS_CACHE)
-def endings(request: SteerRequest, texts: tuple[str, str]) -> list[Ending]:
-    """Return the judgement of both texts."""
+def endings(request: SteerRequest, _steps: Sequence[Step]) -> list[Ending]:
+    """Return the judgement of both texts, which ``_steps`` make up."""
     if request == opening().request:
         return opening().endings
     model = request.direction.name, request.direction.model_seed
-    return pool.POOL.call(core.endings, *model, texts)
+    return pool.POOL.call(core.endings, *model, core.written_texts(_steps), _steps[-1].spanish)
 
 
 def draw() -> None:
@@ -132,7 +132,7 @@ def draw_texts(charts: c.Charts, request: SteerRequest, steps: Sequence[Step]) -
     first = request.mode != MODES[ALL_TOKENS]
     finding = f"Generated: {len(steps)} of {WRITTEN} characters."
     if len(steps) == WRITTEN:
-        finding = finding_text(first, *endings(request, core.written_texts(steps)))
+        finding = finding_text(first, *endings(request, steps))
     st.markdown(finding)
     charts.draw("probability", st, probability_chart(steps, first), finding)
     titles = ("Unsteered", "Steered, with the same random numbers")

@@ -251,7 +251,8 @@ def test_the_verdict_follows_from_both_endings(plain, steered, says):
 def test_gibberish_is_beyond_the_range_whatever_the_classifiers_see():
     verse = other_verses()[0]
     start, letters = "x" * JUDGED_FROM, "dáñó; ó cáñó. ñáñó: ó á ñó, dáñó; ó cáñó."
-    of_verse, gibberish = endings("none", 0, [start + verse.spanish[:60], start + letters])
+    texts = [start + verse.spanish[:60], start + letters]
+    of_verse, gibberish = endings("none", 0, texts, spanish_probabilities(texts))
     assert gibberish.language == of_verse.language == 1
     assert gibberish.words == 0
     sums, counts = text_losses(load_model("none", 0)[0], [letters])
