@@ -51,7 +51,7 @@ def started(
         with log.open("w", encoding="utf-8") as out:
             process = subprocess.Popen(
                 command(folder, port), cwd=folder, stdout=out, stderr=out,
-                env=os.environ | NO_NETWORK | dict(environment or {}),
+                env=os.environ | NO_NETWORK | dict(environment or {}), start_new_session=True,
             )  # fmt: skip
         server = Started(f"http://{HOST}:{port}", log, process.pid, process=process, port=port)
         try:

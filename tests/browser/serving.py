@@ -83,7 +83,11 @@ def serve(script: Path = REPOSITORY / "app.py", *options: str) -> Iterator[Serve
         served = Served(f"http://{HOST}:{port}", Path(folder) / "output.txt")
         (elsewhere := Path(folder) / "elsewhere").mkdir()
         with served.log.open("w", encoding="utf-8") as log:
-            process = subprocess.Popen(command, cwd=elsewhere, stdout=log, stderr=log)
+            # As a service has: Linux shares the processor between sessions first, and in the one
+            # of the tests its workers, which are nice, would wait for browsers of four processes.
+            process = subprocess.Popen(
+                command, cwd=elsewhere, stdout=log, stderr=log, start_new_session=True
+            )
         served = replace(served, pid=process.pid)
         try:
             await_health(served, process)
