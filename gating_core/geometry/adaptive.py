@@ -50,6 +50,7 @@ class _Cells:
     scatter: torch.Tensor  # (M,): area over which tangent planes scatter, where holonomy fails
     complete: bool
     points: int
+    notes: tuple[str, ...]
 
 
 def adaptive_integrals(
@@ -133,7 +134,8 @@ def adaptive_steps(
         **{
             name: Integral(value, error, flag)
             for name, value, error in zip(names, values, errors + rounding, strict=True)
-        }
+        },
+        notes=whole.notes,
     )
     return integrals.of_flat() if flat else integrals
 
@@ -156,6 +158,7 @@ def _by_parts(
         **{name: torch.cat([getattr(cells, name) for cells in blocks], -1) for name in names},
         complete=all(cells.complete for cells in blocks),
         points=sum(cells.points for cells in blocks),
+        notes=blocks[0].notes,
     )
 
 
@@ -192,6 +195,7 @@ def _sampled_cells(
         scatter=_scatter(off),
         complete=bool(field.resolved.all()),
         points=len(points),
+        notes=jet.notes,
     )
 
 

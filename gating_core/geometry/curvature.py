@@ -38,7 +38,7 @@ class CurvatureField:
     of the second fundamental form (1 / length); ``area_element`` sqrt(det g) and ``area_error``;
     ``tilt``, the error of the tangent plane in radians, and ``resolved``, whether that is below
     0.1; at other points all else is meaningless, and may be NaN. ``bound_kind`` is "rigorous" if
-    every error is a bound, else "estimate".
+    every error is a bound, else "estimate". ``notes`` are those of the jet.
     """
 
     gaussian: torch.Tensor
@@ -49,6 +49,7 @@ class CurvatureField:
     tilt: torch.Tensor
     resolved: torch.Tensor
     bound_kind: str
+    notes: tuple[str, ...] = ()
 
     @property
     def flat(self) -> torch.Tensor:
@@ -75,7 +76,9 @@ def curvature(jet: SecondOrderJet, covariance: object = None) -> CurvatureField:
     error, tilt = (torch.nan_to_num(x, nan=torch.inf, posinf=torch.inf) for x in (error, tilt))
     # Derivatives can be finite where the value is not: log of a negative number.
     resolved = (tilt < TILT_LIMIT) & gaussian.isfinite() & jet.stack[0].sum(-2).isfinite()
-    return CurvatureField(gaussian, error, mean, area, area_error, tilt, resolved, jet.bound_kind)
+    return CurvatureField(
+        gaussian, error, mean, area, area_error, tilt, resolved, jet.bound_kind, jet.notes
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,13 +69,17 @@ class Integral:
 
 @dataclass(frozen=True, eq=False)
 class SurfaceIntegrals:
-    """Area, integrals of K, |K| and max(K, 0) over the surface, and K once more by holonomy."""
+    """Area, integrals of K, |K| and max(K, 0) over the surface, and K once more by holonomy.
+
+    ``notes`` are those of the function's jet.
+    """
 
     area: Integral
     gaussian: Integral
     absolute: Integral
     positive: Integral
     holonomy: Integral
+    notes: tuple[str, ...] = ()
 
     def of_flat(self) -> SurfaceIntegrals:
         """Set K to 0, for a surface that is flat by proof; area and holonomy stay as measured."""
@@ -135,7 +139,7 @@ def grid_integrals(
     fine, coarse = (_holonomies(frame[..., ::s, ::s, :, :]).sum((-2, -1)) for s in (1, 2))
     rounding = 100 * frame.shape[-2] * weights.numel() * torch.finfo(torch.float64).eps
     holonomy = Integral(fine, (fine - coarse).abs() + rounding, values["gaussian"].complete)
-    return SurfaceIntegrals(**values, holonomy=holonomy)
+    return SurfaceIntegrals(**values, holonomy=holonomy, notes=jet.notes)
 
 
 def grid_integral(name: str, field: CurvatureField, weights: torch.Tensor) -> Integral:

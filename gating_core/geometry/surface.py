@@ -59,6 +59,7 @@ class SurfaceResult:
     quadrature: np.ndarray  # (R, C): weights over the chart
     proof: tuple[str | None, ...]  # T proofs that it is flat, or None
     second: SecondLook | None = None  # at jittered points, where that was needed for a verdict
+    notes: tuple[str, ...] = ()  # of the jet: what was computed otherwise than by the function
 
     def frame(self, index: int) -> SurfaceResult:
         """Return one frame alone, as a surface of one."""
@@ -262,6 +263,7 @@ def surface_result(
         quadrature=grid.weights.numpy(),
         proof=proof,
         second=second,
+        notes=jet.notes,
     )
     if second or not bool((result.seems_flat & ~proved.numpy()).any()):
         return result

@@ -132,6 +132,13 @@ def gru_cell(x: Any, h: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any =
     return (n + (r + s).sigmoid() * m).tanh() * (1 - keep) + keep * h
 
 
+@composed("glu")
+def glu(x: Any, dim: int = -1) -> Any:
+    """One half of the channels, gated by the sigmoid of the other."""
+    half, gate = x.chunk(2, dim)
+    return half * gate.sigmoid()
+
+
 @rule("_nested_tensor_from_mask_left_aligned")
 def _left_aligned(*args: Any) -> bool:
     """Return that padding is not dropped, as `torch.nn.TransformerEncoder` would for speed."""

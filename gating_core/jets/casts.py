@@ -16,6 +16,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map
 
 from gating_core.checks import check_choice
+from gating_core.jets.carrier import Carrier
 
 CASTS = ("refuse", "carry")
 LOWER = (torch.float32, torch.float16, torch.bfloat16)
@@ -110,6 +111,11 @@ class _Widened(TorchFunctionMode):
             return x.double()
 
         target: Any = args[0] if args else None
+        if _is_lower(target) and name in CONVERSIONS and not isinstance(args[-1], Carrier):
+            self.carried.weights[target.dtype] = None
+            with torch._C.DisableTorchFunction():  # a weight is converted as the function does
+                out = func(*args, **kwargs)
+                return out.double() if _is_lower(out) else out
         if _is_lower(target) and (name == "__setitem__" or (name.endswith("_") and name[0] != "_")):
             raise ValueError(
                 f"function writes into a tensor of its own in {target.dtype}, which casts cannot be"

@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from gating_core.jets.casts import LOWER, Carried
 
+DOUBLE = torch.float64, torch.complex128
 FEW = 8  # points that are looked at
 PARTS = 1, 3  # points of a batch: one point alone has no standard deviation, and its own mean
 SAME = 1e-7  # relative to the largest value: batched sums are rounded otherwise
@@ -40,9 +41,10 @@ def check_map(function: Function, points: torch.Tensor) -> None:
             together = evaluate(function, some)
         check_output(together, len(some))
         if precision.lower:
+            carry = CARRY if precision.lower in LOWER and not isinstance(function, Carried) else ""
             raise ValueError(
                 f"function computes in {precision.lower} on the way, so that errors of its"
-                f" derivatives are unknown; let it compute in torch.float64{CARRY}"
+                f" derivatives are unknown; let it compute in torch.float64{carry}"
             )
         again = evaluate(function, some)
         parts = [_in_parts(function, some, size) for size in PARTS]
@@ -171,9 +173,9 @@ class _Precision(TorchDispatchMode):
         inputs = [x for x in (*args, *(kwargs or {}).values()) if isinstance(x, torch.Tensor)]
         if (
             isinstance(out, torch.Tensor)
-            and out.is_floating_point()
-            and out.dtype != torch.float64
-            and any(x.dtype == torch.float64 for x in inputs)
+            and (out.is_floating_point() or out.is_complex())
+            and out.dtype not in DOUBLE
+            and any(x.dtype in DOUBLE for x in inputs)
             and self.lower is None
         ):
             self.lower = out.dtype

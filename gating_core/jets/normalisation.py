@@ -181,6 +181,12 @@ def normalize(x: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any
     return x / vector_norm(x, p, dim, True).clamp_min(eps)
 
 
+@composed("cdist")
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
+    """The distance of every row of ``x1`` from every row of ``x2``."""
+    return vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+
+
 @composed("hypot", for_tensors=False)
 def hypot(a: Any, b: Any) -> Any:
     """sqrt(a^2 + b^2), without overflow or underflow."""

@@ -7,7 +7,6 @@ other, and nothing is known of derivatives in which they differ.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from gating_core.jets.jet import (
     Jet,
     MissingRule,
     apply,
+    call,
     filled,
     grow,
     promote,
@@ -148,14 +148,21 @@ def _sign(z: Any) -> Jet:
     return switched(z, 1.0, -1.0, -1)
 
 
-@rule("amax")
-def _amax(z: Any, dim: int = -1, keepdim: bool = False) -> Jet:
-    """The largest along an axis; of its derivatives nothing is known where it may be another."""
+class Extremes(NamedTuple):
+    """The largest, or the smallest, along an axis, and where they are."""
+
+    values: Jet
+    indices: torch.Tensor | Jet
+
+
+def _largest(z: Jet, dim: int, keepdim: bool) -> Extremes:
+    """Derivatives and index are not known where another may be the largest."""
     if not isinstance(dim, int):
         raise MissingRule("amax over several axes")
     values = value_of(z.value)
     index = values.max(dim, keepdim=True).indices
     top = apply("gather", (z, dim, index), {})
+    where: torch.Tensor | Jet = index
     if isinstance(z.value, Bounded):
         reach = (values + z.value.bound).scatter(dim, index, -torch.inf).amax(dim, keepdim=True)
         low = value_of(top.value) - top.value.bound
@@ -168,7 +175,15 @@ def _amax(z: Any, dim: int = -1, keepdim: bool = False) -> Jet:
                 for part, unknown in zip(whole, lost, strict=True)
             ]
             top = Jet(*parts, k=z.k)
-    return top if keepdim else apply("squeeze", (top, dim), {})
+            where = Jet(Bounded(index.double(), torch.where(doubt, torch.inf, 0.0)), k=z.k)
+    if keepdim:
+        return Extremes(top, where)
+    return Extremes(call("squeeze", top, dim), call("squeeze", where, dim))
+
+
+@rule("amax")
+def _amax(z: Any, dim: int = -1, keepdim: bool = False) -> Jet:
+    return _largest(z, dim, keepdim).values
 
 
 @rule("amin")
@@ -176,23 +191,18 @@ def _amin(z: Any, dim: int = -1, keepdim: bool = False) -> Jet:
     return -_amax(-z, dim, keepdim)
 
 
-class Extremes(NamedTuple):
-    """The largest, or the smallest, along an axis, and where they are."""
-
-    values: Jet
-    indices: torch.Tensor
-
-
-def _extremes(name: str, over: Callable, of_two: Callable) -> None:
-    @rule(name)
-    def found(z: Any, dim: Any = None, keepdim: bool = False) -> Jet | Extremes:
-        if dim is None:
-            return over(apply("flatten", (z,), {}), 0)
-        if not isinstance(dim, int):
-            return of_two(z, dim)
-        indices = getattr(value_of(z.value), name)(dim, keepdim=keepdim).indices
-        return Extremes(over(z, dim, keepdim), indices)
+@rule("max")
+def _max(z: Any, dim: Any = None, keepdim: bool = False) -> Jet | Extremes:
+    if dim is None:
+        return _amax(apply("flatten", (z,), {}), 0)
+    return _largest(z, dim, keepdim) if isinstance(dim, int) else _maximum(z, dim)
 
 
-_extremes("max", _amax, _maximum)
-_extremes("min", _amin, _minimum)
+@rule("min")
+def _min(z: Any, dim: Any = None, keepdim: bool = False) -> Jet | Extremes:
+    if dim is None:
+        return _amin(apply("flatten", (z,), {}), 0)
+    if not isinstance(dim, int):
+        return _minimum(z, dim)
+    values, indices = _largest(-z, dim, keepdim)
+    return Extremes(call("neg", values), indices)

@@ -31,8 +31,13 @@ from gating_core.jets import piecewise as piecewise
 from gating_core.jets import softmax as softmax
 from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.bounded import LAYOUT, Bounded, value_of
-from gating_core.jets.casts import Carried, carried
-from gating_core.jets.derivative_check import check_operations, check_seconds, check_slopes
+from gating_core.jets.casts import LOWER, Carried, carried
+from gating_core.jets.derivative_check import (
+    REMEDY,
+    check_operations,
+    check_seconds,
+    check_slopes,
+)
 from gating_core.jets.jet import (
     COMPOSED,
     Jet,
@@ -53,8 +58,8 @@ FIRST_BLOCK = 512  # points of the first of several blocks, which one thread com
 BLOCK_BYTES = 3_000_000  # of coefficients: in smaller blocks calls cost more than caches save
 
 
-# MissingRule, and the errors of torch where it does not accept a jet as a tensor.
-NOT_FOR_JETS = (TypeError, AttributeError, RuntimeError, IndexError, OverflowError)
+# MissingRule, and the errors of torch or of a rule for what it does not accept.
+NOT_FOR_JETS = (TypeError, AttributeError, RuntimeError, IndexError, OverflowError, ValueError)
 
 Function = Callable[[torch.Tensor], torch.Tensor]
 
@@ -128,19 +133,20 @@ def second_order_jet(
     if isinstance(original, torch.nn.Module):
         check_weights(original)
     if not check or getattr(function, "pure", False):
-        return _only_finite(_followed(function, points, bound, check)[0])
+        return _finished(_followed(function, points, bound, check)[0], original, function, points)
     check_map(function, points)
     try:
         jet, own = _followed(function, points, bound, check)
     except RuntimeError as error:  # of torch.func: the function itself has just been evaluated
         reason = str(error).strip().split("\n")[0]
-        raise ValueError(f"function cannot be differentiated by torch.func ({reason})") from error
+        raise ValueError(
+            f"function cannot be differentiated by torch.func ({reason}); {REMEDY}"
+        ) from error
     if own:
         check_slopes(function, points, jet.first)
     if own and jet.errors is None:
         check_seconds(lambda p: _by_blocks(_block, function, p).first, points, jet.second)
-    notes = (*jet.notes, *precision_notes(original, function, points))
-    return _only_finite(replace(jet, notes=notes))
+    return _finished(jet, original, function, points)
 
 
 def _followed(
@@ -155,14 +161,13 @@ def _followed(
             return _by_blocks(evaluate, function, points), True
         except NOT_FOR_JETS:
             continue
-        except ValueError as error:
-            if "vmap" not in str(error):  # which takes tensors alone
-                raise
     return nested_jet(function, points, check), False  # an error of the function's own comes again
 
 
-def _only_finite(jet: SecondOrderJet) -> SecondOrderJet:
-    """The jet with NaN derivatives, of infinite error, where a value is not finite.
+def _finished(
+    jet: SecondOrderJet, original: Function, function: Function, points: torch.Tensor
+) -> SecondOrderJet:
+    """The jet with NaN derivatives, of infinite error, where a value is not finite, and all notes.
 
     A rule cannot know: the derivatives of ``where`` between NaN and a number are 0 at a NaN.
     """
@@ -171,7 +176,7 @@ def _only_finite(jet: SecondOrderJet) -> SecondOrderJet:
         jet.stack[1:, lost] = torch.nan
         if jet.errors is not None:
             jet.errors[:, lost] = torch.inf
-    return jet
+    return replace(jet, notes=(*jet.notes, *precision_notes(original, function, points)))
 
 
 def _by_blocks(evaluate: Callable, function: Function, points: torch.Tensor) -> SecondOrderJet:
@@ -279,8 +284,8 @@ def nested_jet(function: Function, points: torch.Tensor, check: bool = True) -> 
     jet = SecondOrderJet(torch.stack(coefficients).mT.contiguous(), k)
     if not check:
         return jet
+    notes = check_operations(function, points, _WrittenOut)  # first, for it names the operation
     check_slopes(function, points, jet.first)
-    notes = check_operations(function, points, _WrittenOut)
     with _WrittenOut():
         check_seconds(lambda p: torch.stack([f(p) for f in first], -1), points, jet.second)
     return replace(jet, notes=notes)
@@ -354,6 +359,8 @@ class _Followed(TorchFunctionMode):
                     raise MissingRule(f"no error rule for {name} of whole numbers")
                 new = self.created and name in NEW and rounds and out.dtype == torch.float64
                 return self._constant(out) if new else out
+            if any(x.dtype in LOWER for x in tensors):
+                raise MissingRule(f"{name} rounds to a lower precision")
             if written_by(name, kwargs.get("inplace", False)):
                 raise PlainTarget(f"{name} into a plain tensor")
             args = tuple(self._constant(x) for x in args)

@@ -23,6 +23,8 @@ def shifted_softmax(z: torch.Tensor, dim: int = -1, *args: Any, **kwargs: Any) -
 
     The derivatives then stay accurate to rounding, relative to each weight, when it saturates.
     """
+    for dtype in (*args, *kwargs.values()):
+        z = z.to(dtype) if isinstance(dtype, torch.dtype) else z
     top = z.detach().argmax(dim, keepdim=True)
     powers = (z - z.gather(dim, top)).exp()
     return powers / powers.sum(dim, keepdim=True)
@@ -106,6 +108,7 @@ def _zeros(like: Array) -> Bounded:
 @rule("softmax")
 def _softmax(z: Jet, dim: int = -1, *args: Any, **kwargs: Any) -> Jet:
     """Derivatives of the weights p: p_i = p (z_i - m_i), m_i = <p, z_i>, and so once more."""
+    _check_type(*args, *kwargs.values())
     m = _moments(z, dim % z.ndim - z.ndim)
     if m.slopes is None or m.bends is None:
         return Jet(m.weights, k=z.k)
@@ -113,10 +116,8 @@ def _softmax(z: Jet, dim: int = -1, *args: Any, **kwargs: Any) -> Jet:
 
 
 @rule("log_softmax")
-def _log_softmax(
-    z: Jet, dim: int = -1, *args: Any, dtype: torch.dtype | None = None, **kwargs: Any
-) -> Jet:
-    _check_type(dtype, *args)
+def _log_softmax(z: Jet, dim: int = -1, *args: Any, **kwargs: Any) -> Jet:
+    _check_type(*args, *kwargs.values())
     m = _moments(z, dim % z.ndim - z.ndim)
     value = m.logits - m.total.log()
     if m.masked is not None:
@@ -133,9 +134,12 @@ def _check_type(*dtypes: Any) -> None:
 
 
 @rule("logsumexp")
-def _logsumexp(z: Jet, dim: int, keepdim: bool = False) -> Jet:
+def _logsumexp(z: Jet, dim: int | tuple[int, ...], keepdim: bool = False) -> Jet:
     """The largest logit plus the logarithm of the sum of the others relative to it."""
-    (dim,) = (dim,) if isinstance(dim, int) else dim
+    if not isinstance(dim, int):  # from the last axis, so that the others keep their places
+        for axis in sorted((d % z.ndim for d in dim), reverse=True):
+            z = _logsumexp(z, axis, keepdim)
+        return z
     dim = dim % z.ndim - z.ndim
     m = _moments(z, dim)
     out = RULES["add"](m.largest, Jet(m.total.log(), m.mean_slope, m.mean_bend, k=z.k))

@@ -191,7 +191,8 @@ def proof_steps(
     start = time.perf_counter()
     cells = chart_cells(FIRST_SIDE)
     some = cells.centres[:: FIRST_SIDE + 1]
-    value = second_order_jet(function, some).value  # refuses what is no map
+    jet = second_order_jet(function, some)  # refuses what is no map
+    value = jet.value
     dim = value.shape[-1]
     if value.shape[:-2].numel() != 1 or dim < 2:
         raise ValueError(
@@ -219,6 +220,7 @@ def proof_steps(
             proof,
             count,
             time.perf_counter() - start,
+            jet.notes,
         )
         room = max(budget.cells - result.count, 0) // 2  # each split adds two cells
         chosen = _next(judged, proof is not None, min(max(BATCH_NUMBERS // dim, 1), room))

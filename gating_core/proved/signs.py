@@ -52,7 +52,7 @@ class ProvedCurvature:
     K > 0 on at least the share ``positive_area`` of the surface's area, K < 0 on at least
     ``negative_area``. ``proof``
     says why the surface is flat, where a theorem says so. ``count`` cells were judged in
-    ``seconds``.
+    ``seconds``. ``notes`` are those of the function's jet.
     """
 
     cells: Cells
@@ -66,6 +66,7 @@ class ProvedCurvature:
     proof: str | None
     count: int
     seconds: float
+    notes: tuple[str, ...] = ()
 
     def share(self, label: str) -> float:
         """The share of the chart with a ``label``; those of all labels add up to one."""

@@ -7,8 +7,11 @@ import torch
 from torch import nn
 
 from gating_core.geometry.adaptive import adaptive_integrals
+from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
+from gating_core.geometry.surface import measure_surface
 from gating_core.jets.second_order import second_order_jet
+from gating_core.proved.prove import Budget, prove_curvature
 
 POINTS = square_grid(5).points
 
@@ -180,7 +183,7 @@ def test_weights_of_lower_precision_are_widened_and_noted():
     assert not second_order_jet(module.double(), POINTS).notes
 
 
-def test_integrals_carry_casts_too():
+def test_every_result_carries_casts_and_names_them():
     def bent(x):
         return torch.cat([x, (x.float() ** 2).sum(-1, keepdim=True).double()], -1)
 
@@ -190,9 +193,45 @@ def test_integrals_carry_casts_too():
     with pytest.raises(ValueError, match=re.escape('pass casts="carry"')):
         adaptive_integrals(bent)
     found = adaptive_integrals(bent, casts="carry", relative_tolerance=0.1)
-    assert float(found.absolute.value) == pytest.approx(
-        float(adaptive_integrals(plain, relative_tolerance=0.1).absolute.value), rel=1e-12
-    )
+    exact = adaptive_integrals(plain, relative_tolerance=0.1)
+    assert float(found.absolute.value) == pytest.approx(float(exact.absolute.value), rel=1e-12)
+    grid = square_grid(5)
+    results = [
+        found,
+        measure_surface(bent, grid, casts="carry"),
+        curvature(second_order_jet(bent, grid.points, casts="carry")),
+        prove_curvature(bent, budget=Budget(cells=1), casts="carry"),
+        second_order_jet(bent, grid.points, check=False, casts="carry"),
+    ]
+    for result in results:
+        (note,) = result.notes
+        assert note.startswith("computed in torch.float64: the casts float(); called with points")
+    assert exact.notes == measure_surface(plain, grid).notes == ()
+
+
+def test_a_weight_converted_as_published_is_carried():
+    class Norm(nn.Module):
+        """As in Gemma and Qwen3-Next: one plus a weight, which is widened on the way."""
+
+        def __init__(self, dtype: torch.dtype):
+            super().__init__()
+            self.weight = nn.Parameter((torch.arange(6.0) / 7).to(dtype), requires_grad=False)
+
+        def forward(self, x):
+            h = (x @ WEIGHT + 1).float()
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6)
+            return (h * (1.0 + self.weight.float())).type_as(x)
+
+    for dtype in (torch.bfloat16, torch.float32):
+        module = Norm(dtype)
+        jet = second_order_jet(module, POINTS, "rigorous", casts="carry")
+        h = POINTS @ WEIGHT + 1
+        exact = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6)
+        assert jet.bound_kind == "rigorous"
+        torch.testing.assert_close(
+            jet.value, exact * (1 + module.weight.double()), rtol=1e-13, atol=0
+        )
+        assert f"the casts float() and weights in {dtype}, widened exactly;" in jet.notes[0]
 
 
 def test_the_word_is_checked():

@@ -219,3 +219,16 @@ def test_operations_that_are_wrong_at_isolated_points_are_right_there_or_noted()
     assert not nested_jet(torch.sinc, at).notes
     (note,) = nested_jet(lambda x: torch.hypot(x, x + 1), at).notes
     assert note.startswith("hypot may have wrong derivatives at isolated points")
+    for name in ("softsign", "elu", "celu", "selu"):  # only their second derivatives jump
+        (note,) = nested_jet(getattr(F, name), at).notes
+        assert note.startswith(f"{name} may have wrong derivatives at isolated points")
+
+
+def test_an_operation_whose_first_derivative_is_wrong_is_named():
+    with pytest.raises(ValueError, match="function uses cholesky_inverse, whose derivatives"):
+        second_order_jet(lambda x: torch.cholesky_inverse(square(nine(x))).flatten(1), POINTS)
+
+
+def test_what_torch_cannot_differentiate_is_named_with_the_remedy():
+    with pytest.raises(ValueError, match=r"floor_divide .*; write it out of elementary operations"):
+        second_order_jet(lambda x: nine(x) // 1 + nine(x) ** 2, POINTS)

@@ -738,3 +738,80 @@ def test_modules_ask_a_jet_what_they_ask_a_tensor():
     assert jet.numel() == 6
     assert len(jet) == 3
     assert jet.is_floating_point()
+
+
+def test_an_index_that_rounding_decides_is_not_rigorous():
+    points = square_grid(5).points
+
+    def function(x, name, gap):
+        pair = torch.stack([x[:, 0] * 0.1 * 3, x[:, 0] * 0.3 + gap], -1)
+        index = getattr(pair, name)(-1, keepdim=True).indices
+        return torch.cat([x, torch.stack([x[:, 0] ** 2, x[:, 1] ** 2], -1).gather(-1, index)], -1)
+
+    for name in ("max", "min"):
+        kinds = [
+            second_order_jet(lambda x, n=name, g=g: function(x, n, g), points, "rigorous")
+            for g in (0.0, 1.0)
+        ]
+        assert [jet.bound_kind for jet in kinds] == ["estimate", "rigorous"]
+
+
+def test_what_rounds_to_a_lower_precision_among_weights_is_not_rigorous():
+    points = square_grid(5).points
+    with torch.random.fork_rng():
+        torch.random.manual_seed(0)
+        weight = torch.randn(2, 6)
+
+    def function(x, turn):
+        return (x @ turn(weight)).sin()
+
+    jet = second_order_jet(lambda x: function(x, lambda w: w.exp().double()), points, "rigorous")
+    assert jet.bound_kind == "estimate"  # exp was rounded to float32
+    assert jet.value.equal((points @ weight.exp().double()).sin())
+    jet = second_order_jet(lambda x: function(x, lambda w: w.double().exp()), points, "rigorous")
+    assert jet.bound_kind == "rigorous"
+
+
+def test_softmax_in_a_lower_precision_is_not_rigorous_unchecked():
+    points = square_grid(5).points
+
+    def function(x):
+        return torch.softmax(x.repeat(1, 2).sin(), -1, dtype=torch.float32).double()
+
+    jet = second_order_jet(function, points, "rigorous", check=False)
+    assert jet.bound_kind == "estimate"
+    torch.testing.assert_close(jet.value, function(points), rtol=1e-6, atol=0)
+
+
+ROWS = 3 + torch.eye(6).double()[:4]
+SMOOTH = {  # what was refused although it is smooth, and the same spelled out
+    "logsumexp over axes": (
+        lambda h: h.reshape(-1, 2, 3).logsumexp((1, 2), keepdim=True)[:, 0],
+        lambda h: h.exp().sum(-1, keepdim=True).log(),
+    ),
+    "glu": (F.glu, lambda h: h[:, :3] * h[:, 3:].sigmoid()),
+    "cdist": (
+        lambda h: torch.cdist(h[:, None], ROWS)[:, 0],
+        lambda h: (h[:, None] - ROWS).square().sum(-1).sqrt(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_smooth_operations_are_rigorous_and_the_same_spelled_out(name):
+    points = 0.5 * square_grid(3).points + 0.1
+    weight = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(2, 6)
+    short, spelled = (
+        second_order_jet(lambda x, f=f: f((x @ weight).sin()), points, "rigorous")
+        for f in SMOOTH[name]
+    )
+    assert short.bound_kind == "rigorous"
+    assert bool(((short.stack - spelled.stack).abs() <= short.errors + spelled.errors).all())
+
+
+def test_a_function_that_tells_tensors_from_jets_is_differentiated_by_torch():
+    def function(x):
+        return torch.cat([part for part in (x, x.sin()) if isinstance(part, torch.Tensor)], -1)
+
+    points = square_grid(5).points
+    torch.testing.assert_close(second_order_jet(function, points).value, function(points))

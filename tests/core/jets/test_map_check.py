@@ -93,6 +93,11 @@ REFUSED = {  # a function that is no map, and part of the sentence
         torch.nn.Sequential(torch.jit.script(Rounded()), *BASE),
         "torch.float32 on the way",
     ),
+    "single precision, complex": (
+        lambda x: torch.view_as_real((1j * BASE(x)).to(torch.complex64).exp()).double().flatten(1),
+        "torch.complex64 on the way, so that errors of its derivatives are unknown; let it compute"
+        " in torch.float64",
+    ),
     "bfloat16 inside": (lambda x: BASE(x).bfloat16().double(), "torch.bfloat16 on the way"),
     "single precision out": (lambda x: BASE(x).float(), "returned torch.float32"),
     "whole numbers": (lambda x: (x > 0).long(), "returned torch.int64"),
@@ -114,6 +119,25 @@ def test_what_is_no_map_is_refused_in_one_sentence(name):
     message = str(caught.value)
     assert said in message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize("points", [[[0.25, 0.5]], [[0.25, 0.0], [0.5, 0.0], [1.0, 0.0]]])
+def test_derivatives_are_checked_at_one_point_and_along_a_line_too(points):
+    points = torch.tensor(points, dtype=torch.float64)
+    with pytest.raises(ValueError, match="derivatives are not those of its values"):
+        second_order_jet(REFUSED["detached"][0], points)
+
+    def within(x):
+        if not ((x >= points.amin(0)) & (x <= points.amax(0))).all():
+            raise ValueError("not defined beyond the points")
+        return torch.cat([x, x**2], -1)
+
+    assert second_order_jet(within, points).second[..., 2, 0, 0].eq(2).all()
+
+
+def test_what_cannot_be_carried_is_not_told_to_be():
+    with pytest.raises(ValueError, match=r"let it compute in torch\.float64$"):
+        second_order_jet(REFUSED["single precision, complex"][0], GRID.points, casts="carry")
 
 
 def test_switched_off_they_are_maps():
