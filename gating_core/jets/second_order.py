@@ -59,7 +59,7 @@ BLOCK_BYTES = 3_000_000  # of coefficients: in smaller blocks calls cost more th
 
 
 # MissingRule, and the errors of torch or of a rule for what it does not accept.
-NOT_FOR_JETS = (TypeError, AttributeError, RuntimeError, IndexError, OverflowError, ValueError)
+NOT_FOR_JETS = (TypeError, AttributeError, RuntimeError, IndexError, ArithmeticError, ValueError)
 
 Function = Callable[[torch.Tensor], torch.Tensor]
 
@@ -299,7 +299,7 @@ class _WrittenOut(TorchFunctionMode):
         if (name := rule_name(getattr(func, "__name__", ""))) in COMPOSED:
             try:
                 return COMPOSED[name](*args, **kwargs)
-            except MissingRule:  # such as the determinant of a large matrix
+            except NOT_FOR_JETS:  # such as the determinant of a large matrix, the norm of a number
                 pass
         return func(*args, **kwargs)
 

@@ -815,3 +815,18 @@ def test_a_function_that_tells_tensors_from_jets_is_differentiated_by_torch():
 
     points = square_grid(5).points
     torch.testing.assert_close(second_order_jet(function, points).value, function(points))
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [torch.norm, lambda x: x.cumprod(0), lambda x: x.softmax(0), lambda x: x.logsumexp(0)],
+    ids=["norm", "cumprod", "softmax", "logsumexp"],
+)
+def test_numbers_without_axes_are_left_to_torch(operation):
+    points = square_grid(3).points + 2
+
+    def function(x):
+        return torch.stack([torch.stack([a, b, a * operation(a * b)]) for a, b in x])
+
+    values = second_order_jet(function, points, "rigorous").value
+    torch.testing.assert_close(values, function(points))
