@@ -4,6 +4,7 @@ import gc
 import os
 import tempfile
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,12 @@ ORDER = (*SAME_WORKER, *LONG)
 # Which of how many processes this is.
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+
+# Linux shares the processor between sessions first. In one session the worker processes of apps,
+# which are nice, would wait for all processes of tests.
+if "PYTEST_XDIST_WORKER" in os.environ and hasattr(os, "setsid"):
+    with suppress(PermissionError):  # it leads a session
+        os.setsid()
 
 # No test sees the user's study, nor does an app that one starts.
 _folder = tempfile.TemporaryDirectory(prefix="claims")
