@@ -32,8 +32,12 @@ LARGEST = {  # page and link by what is the most about it
     "landing: four layers": ("app.py", dict(depth="4", seed="7")),
     "manifold: finest grid": ("pages/1_Manifold.py", dict(grid="151")),
     "manifold: largest model": ("pages/1_Manifold.py", MODEL),
-    "manifold: finest grid, doubt": ("pages/1_Manifold.py", dict(grid="151", tab="Doubt")),
-    "manifold: largest model, doubt": ("pages/1_Manifold.py", MODEL | dict(tab="Doubt")),
+    "manifold: finest grid, error analysis": (
+        "pages/1_Manifold.py", dict(grid="151", tab="Error analysis"),
+    ),
+    "manifold: largest model, error analysis": (
+        "pages/1_Manifold.py", MODEL | dict(tab="Error analysis"),
+    ),
     "decision boundary: all at once": ("pages/2_Decision_boundary.py", RUN),
     "decision boundary: longest": ("pages/2_Decision_boundary.py", dict(seeds="32", steps="4000")),
     "decision boundary: widest": (

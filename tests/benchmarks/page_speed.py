@@ -29,7 +29,7 @@ from tests.benchmarks.timing import spread
 from tests.browser.jobs_page import steps
 from tests.browser.serving import REPOSITORY, Served, find_chromium, launch, serve
 from tests.browser.visiting import open_page, settle
-from ui.manifold import parts as manifold
+from ui.manifold import surface as manifold
 from ui.work.job import Job
 from ui.work.pool import Pool
 
