@@ -60,7 +60,7 @@ def softmax_average(model: Attention) -> SoftmaxAverage:
     """Return the surface of a ``model`` with one member; ``ValueError`` if it is no average."""
     config, layer = model.config, model.blocks[0]
     alone = len(model.seeds) == config.depth == config.heads == 1
-    fixed = config.source == "memory" and config.norm == "none" and layer.reads_only_weights
+    fixed = layer.fixed_values and config.norm == "none" and layer.reads_only_weights
     if not alone or not fixed:
         raise ValueError(
             "model is no softmax average of fixed vectors; it must be one member with one layer of"

@@ -51,16 +51,17 @@ def in_single_precision(x):
     return weights @ torch.tensor([[1.0, 0, 0], [0, 1, 0], [1, 1, 1]], dtype=torch.float64)
 
 
+ALONE = "a point alone than among others"
 REFUSED = {  # a function that is no map, and part of the sentence
-    "centred": (lambda x: BASE(x - x.mean(0)), "a point alone than among others"),
-    "scaled by the batch": (lambda x: BASE(x / x.abs().amax(0)), "a point alone than among others"),
-    "scaled by its spread": (lambda x: BASE(x / (x.std(0) + 1)), "a point alone than among others"),
-    "its variance": (lambda x: BASE(x) * (1 + x.var(0).sum()), "a point alone than among others"),
+    "centred": (lambda x: BASE(x - x.mean(0)), ALONE),
+    "scaled by the batch": (lambda x: BASE(x / x.abs().amax(0)), ALONE),
+    "scaled by its spread": (lambda x: BASE(x / (x.std(0, correction=0) + 1)), ALONE),
+    "its variance": (lambda x: BASE(x) * (1 + x.var(0, correction=0).sum()), ALONE),
     "centred unless alone": (
         lambda x: BASE(x - x.mean(0) if len(x) > 1 else x),
-        "a point alone than among others",
+        ALONE,
     ),
-    "sorted": (lambda x: BASE(x.sort(0).values), "a point alone than among others"),
+    "sorted": (lambda x: BASE(x.sort(0).values), ALONE),
     "batch statistics": (
         torch.nn.Sequential(BASE[0], torch.nn.BatchNorm1d(16).double(), *BASE[1:]),
         "at a single point",

@@ -568,7 +568,7 @@ def test_two_dimensions_are_a_warped_grid_in_the_plane():
     specimen = Specimen(replace(SIGMOID, model_dim=2), 7)
     sides = [measure_specimen(s, 13) for s in (specimen.ungated, specimen)]
     picture = manifold_picture([[side] for side in sides], axes_of(specimen), ManifoldView())
-    assert [[p.kind for p in column] for column in picture.view.columns] == [["plane"] * 2] * 2
+    assert [[p.kind for p in column] for column in picture.view.columns] == [["plane"]] * 2
     for prefix, side in zip(SIDES, sides, strict=True):
         assert side.surface.flat[0]
         lines = np.stack([picture.view.arrays[f"{prefix}_grid_{x}"] for x in "xy"], -1)
@@ -634,5 +634,5 @@ def test_a_single_side_is_drawn_alone():
     side = measure_specimen(SPECIMENS["ungated"], 13)
     picture = manifold_picture([[side]], coordinate_axes(3), ManifoldView(inspect=True))
     assert len(picture.view.columns) == len(picture.readouts) == len(picture.shares) == 1
-    assert picture.shares == [1.0]
+    np.testing.assert_allclose(picture.shares, [1], rtol=1e-14)
     assert picture.view.colour_range == (-palette.COLOUR_RANGE_FLOOR, palette.COLOUR_RANGE_FLOOR)
