@@ -111,10 +111,10 @@ def _dimension(span: Span, most: int) -> int:
     if not all(part.isfinite().all() for part in span):
         return most + 1
     dimension = sum(affine_hull(part).dimension for part in span)
-    return dimension if dimension != most else sum(_exact_dimension(part, most) for part in span)
+    return dimension if dimension != most else sum(exact_dimension(part, most) for part in span)
 
 
-def _exact_dimension(values: torch.Tensor, most: int) -> int:
+def exact_dimension(values: torch.Tensor, most: int) -> int:
     """The dimension of the affine hull of ``values`` (n, d), or more than ``most`` if it is larger.
 
     In fractions: a numerical rank allows for rounding, and a proof must not.

@@ -1,5 +1,16 @@
-"""Which gates curve? The law, a gallery of gates with exact cases, and gates made for a shape."""
+"""Which gates curve? The law, a gallery of gates with exact cases, and gates made for a shape.
 
+Which keys curve? The theorem is in `gating_core.geometry.keys`, where proofs of signs need it.
+"""
+
+from gating_core.geometry.keys import (
+    ARRANGEMENTS,
+    FourKeyCurvature,
+    KeySign,
+    four_key_curvature,
+    key_sign,
+    with_sink,
+)
 from gating_core.theory.breaks import CAUSES
 from gating_core.theory.conic import (
     ConicResult,
@@ -75,6 +86,7 @@ from gating_core.theory.whole_chart import (
 
 __all__ = [
     "ALGEBRA",
+    "ARRANGEMENTS",
     "BENT",
     "CAUSES",
     "COUNTEREXAMPLES",
@@ -97,12 +109,14 @@ __all__ = [
     "Exponents",
     "Formula",
     "FormulaError",
+    "FourKeyCurvature",
     "GateCase",
     "GateDesign",
     "GateFit",
     "GateNetwork",
     "GateVerdict",
     "GatedSheet",
+    "KeySign",
     "LawAtPoint",
     "LawField",
     "MeasuredCounterexample",
@@ -113,9 +127,11 @@ __all__ = [
     "design",
     "exponents_of",
     "fit_gate",
+    "four_key_curvature",
     "gate_fails",
     "gate_values",
     "gated_layer",
+    "key_sign",
     "law",
     "law_at",
     "measure_any_gate",
@@ -130,4 +146,5 @@ __all__ = [
     "sphere_case",
     "with_exponents",
     "with_gate",
+    "with_sink",
 ]
