@@ -58,10 +58,10 @@ build/corpus.tsv: | $(APP_READY)
 models: build/corpus.tsv
 	$(BIN)/python -m gating_core.language models
 	$(BIN)/python -m gating_core.language conversions
-	$(BIN)/python -m gating_core.at_work
-	$(BIN)/python -m gating_core.at_work.step_time
-	$(BIN)/python -m gating_core.left_out_at_work
-	$(BIN)/python -m gating_core.left_out_at_work.attention_time
+	$(BIN)/python -m gating_core.language.measurements
+	$(BIN)/python -m gating_core.language.measurements.step_time
+	$(BIN)/python -m gating_core.language.efficient
+	$(BIN)/python -m gating_core.language.efficient.attention_time
 	$(BIN)/python -m gating_core.steering
 
 $(VENV)/bin/python:

@@ -41,13 +41,10 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "theory": GROUND | {"attention", "jets", "geometry", "proved"},
     "experts": GROUND | {"attention", "tasks", "training", "experiments", "export", "claims"},
     "export": GROUND | {"attention", "tasks", "training"},
-    "left_out": GROUND | {"attention"},
-    "language": GROUND | {"attention", "export", "left_out"},
-    # Its measurements are kept in a file as those of at_work are.
-    "left_out_at_work": GROUND | {"attention", "at_work", "language", "left_out"},
-    # Intervals over seeds, and the curvature of a block's output: there models meet measuring.
-    "at_work": GROUND | {"attention", "export", "language", "training", "jets", "geometry"},
-    "steering": GROUND | {"at_work", "export", "language", "training"},
+    "efficient": GROUND | {"attention"},
+    # With intervals over seeds, and the curvature of a block's output: there models are measured.
+    "language": GROUND | {"attention", "efficient", "export", "training", "jets", "geometry"},
+    "steering": GROUND | {"language", "export", "training"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
     "claims": GROUND
     | {"attention", "tasks", "training", "jets", "geometry", "proved", "experiments"},
@@ -65,7 +62,8 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room m
 PURE = ("chart.py", "picture.py", "replay.py", "request.py", "words.py")  # without Streamlit
 FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
          "gating_core.experiments.comparison", "gating_core.experiments.depth",
-         "gating_core.experiments.specimen",
+         "gating_core.experiments.specimen", "gating_core.language.efficient",
+         "gating_core.language.measurements",
          *(f"gating_core.claims.{room}" for room in ("__main__", "bounds", "claim", "design",
            "equality", "gain", "growth", "models", "refined", "relation",
            "second_gain", "second_relation", "selection", "text")))  # fmt: skip

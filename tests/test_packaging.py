@@ -92,7 +92,7 @@ def test_the_core_works_from_any_folder_without_the_extras(installed, tmp_path):
 
 
 WITHOUT_ASSETS = """
-from gating_core.at_work.measured import load_measured
+from gating_core.language.measurements.stored import load_measured
 from gating_core.experiments.comparison.presets import load_preset, load_sweep
 from gating_core.experiments.depth.shipped import load_shipped
 from gating_core.experts.shipped import load_curves, load_samples

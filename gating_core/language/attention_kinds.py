@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from gating_core.left_out import (
+from gating_core.efficient import (
     delta_weights,
     elu_features,
     exponential_features,
@@ -81,7 +81,7 @@ class LearnedAttention(nn.Module):
     def __init__(self, heads: int, channels: int, window: int | None) -> None:
         super().__init__()
         self.heads, self.window = heads, window
-        # Replaces the learned share of the window while it is set: see `left_out.BRANCHES`.
+        # Replaces the learned share of the window while it is set: see `efficient.BRANCHES`.
         self.share: float | None = None
         self.zeroed: tuple[str, ...] = ()  # branches whose output is set to zero, a control
 

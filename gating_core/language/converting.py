@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from gating_core.checks import check_choice
+from gating_core.efficient import BRANCHES
 from gating_core.language.attention_kinds import EluAttention, LearnedAttention
 from gating_core.language.conversions import (
     CONVERSIONS,
@@ -26,7 +27,6 @@ from gating_core.language.losses import text_losses
 from gating_core.language.model import BlockRecord, LanguageModel
 from gating_core.language.shipped import digest, half_precision, load_model, model_of
 from gating_core.language.training import LanguageRecipe, Training, TrainingText
-from gating_core.left_out import BRANCHES
 from gating_core.randomness import generator
 
 ADDED_WINDOWS = (16, 4)  # of windows added to linear attention that was trained without one

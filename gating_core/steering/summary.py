@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.at_work import (
+from gating_core.language import LANGUAGES, SEEDS
+from gating_core.language.measurements import (
     PairedDifference,
     bootstrap_reliability,
     ends,
     loss_difference,
     text_draws,
 )
-from gating_core.language import LANGUAGES, SEEDS
 from gating_core.steering.experiment import (
     DIRECTIONS,
     MODES,

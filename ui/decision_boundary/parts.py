@@ -8,9 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.at_work import BINS, ResampledReliability
 from gating_core.experiments.comparison import TrainedRun
 from gating_core.export import log_csv, script_problem, script_text, weights_file
+from gating_core.language.measurements import BINS, ResampledReliability
 from ui.common.parts import BARE, draw_csv, draw_explanation
 from ui.components.strip import strip
 from ui.decision_boundary import words

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from gating_core.at_work import ResampledReliability, bootstrap_reliability
 from gating_core.experiments.comparison import TrainedRun, sure_and_right
+from gating_core.language.measurements import ResampledReliability, bootstrap_reliability
 from ui.common.words import short
 from ui.decision_boundary.names import TITLES
 from ui.decision_boundary.words import FEW_SEEDS

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-import gating_core.left_out_at_work as core
+import gating_core.language.efficient as core
 from gating_core.language import SEEDS
 from gating_core.training import mean_interval
 from ui.common import charts as c
@@ -46,7 +46,7 @@ def of_ar1(
     n: int, memory: int, draw: int, request: core.CorrectionRequest
 ) -> list[core.Correction]:
     """Correct five draws of AR(1) tokens: up to two seconds."""
-    return core.correct_slow(request, n, memory, draw)
+    return core.correct_ar1(request, n, memory, draw)
 
 
 @cached()

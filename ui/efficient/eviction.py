@@ -8,9 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-import gating_core.left_out_at_work as core
-from gating_core.left_out import COSTS
-from gating_core.left_out import POLICIES as SCORES
+import gating_core.language.efficient as core
+from gating_core.efficient import COSTS
+from gating_core.efficient import POLICIES as SCORES
 from ui.common import charts as c
 from ui.common.lessons import section
 from ui.common.words import figures, percent, plus_minus

@@ -9,9 +9,9 @@ import plotly.graph_objects as go
 import streamlit as st
 from plotly.subplots import make_subplots
 
-import gating_core.left_out_at_work as core
-from gating_core.at_work import PairedDifference, loss_difference
-from gating_core.left_out import COSTS, RULES
+import gating_core.language.efficient as core
+from gating_core.efficient import COSTS, RULES
+from gating_core.language.measurements import PairedDifference, loss_difference
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.lessons import section

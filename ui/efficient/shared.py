@@ -13,17 +13,17 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.at_work import PairedDifference, loss_difference
-from gating_core.language import BREAK, SEEDS
-from gating_core.left_out import (
+from gating_core.efficient import (
     LONGEST_ROW,
     LONGEST_TEXT,
     HeadSample,
+    ar1_tokens,
     gaussian_scores,
     normal_tokens,
-    slow_tokens,
 )
-from gating_core.left_out_at_work import head_specimen, load_measured
+from gating_core.language import BREAK, SEEDS
+from gating_core.language.efficient import load_measured, read_head
+from gating_core.language.measurements import PairedDifference, loss_difference
 from ui.common.charts import GREY, MAGENTA, Style, Trace, line
 from ui.common.language_models import GATES
 from ui.common.words import figures, plus_minus
@@ -121,9 +121,9 @@ def head_sample(sample: Sample) -> HeadSample:
     if sample.kind == GAUSSIAN:
         return normal_tokens(min(sample.n, MOST_NORMAL), sample.sigma, sample.draw)
     if sample.kind == AR1:
-        return slow_tokens(sample.n, float(sample.memory), seed=sample.draw)
+        return ar1_tokens(sample.n, float(sample.memory), seed=sample.draw)
     model = loaded((GATES[sample.gate], sample.seed))
-    return head_specimen(model, sample.text, *head_of(sample.head), sample.strength)
+    return read_head(model, sample.text, *head_of(sample.head), sample.strength)
 
 
 def scores_of(sample: Sample) -> Any:

@@ -6,9 +6,9 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from gating_core.efficient import CERTIFICATES, COSTS
 from gating_core.language import SEEDS
-from gating_core.left_out import CERTIFICATES, COSTS
-from gating_core.left_out_at_work import (
+from gating_core.language.efficient import (
     BINS,
     EPSILON,
     SIZES,
@@ -17,7 +17,7 @@ from gating_core.left_out_at_work import (
     row_at,
     row_curves,
 )
-from gating_core.left_out_at_work import EPSILONS as MEASURED_EPSILONS
+from gating_core.language.efficient import EPSILONS as MEASURED_EPSILONS
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.lessons import section
@@ -32,9 +32,9 @@ from ui.work.cache import cached
 SHARES = (0.01, 0.1, 0.5, 1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99)  # %
 EPSILONS = {"20 %": 0.2, "10 %": 0.1, "5 %": 0.05, "1 %": 0.01, "0.1 %": 0.001}
 BOUNDS: dict[str, c.Style] = {
-    "one_gap": {"colour": c.ORANGE, "dash": "dot"},
+    "single_gap": {"colour": c.ORANGE, "dash": "dot"},
     "kept_and_next": {"colour": c.BLUE, "dash": "dash"},
-    "several_gaps": {"colour": c.PURPLE, "dash": "dashdot"},
+    "multi_gap": {"colour": c.PURPLE, "dash": "dashdot"},
     "even_gaps": {"colour": c.GREEN, "dash": "longdash"},
 }
 LEAST = 1e-4  # of a weight and of a mass that is drawn

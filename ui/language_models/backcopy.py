@@ -14,8 +14,8 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-import gating_core.at_work as core
-from gating_core.at_work import EPSILON, ToyRequest, ToyRun
+import gating_core.language.measurements as core
+from gating_core.language.measurements import EPSILON, ToyRequest, ToyRun
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.lessons import section

@@ -12,7 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.at_work import QUANTITIES, PairedDifference, paired_difference
+from gating_core.language.measurements import QUANTITIES, PairedDifference, paired_difference
 from ui.common import charts as c
 from ui.common.language_models import GATES
 from ui.common.lessons import section

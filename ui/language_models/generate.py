@@ -11,8 +11,8 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.at_work import STRENGTHS, WriteRequest, probabilities_after, write_on
 from gating_core.language import SEEDS, read_typed
+from gating_core.language.measurements import STRENGTHS, WriteRequest, probabilities_after, write_on
 from ui.common import charts as c
 from ui.common.language_models import GATES, TONGUES, unknown_characters
 from ui.common.lessons import section

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-import gating_core.at_work as core
-from gating_core.at_work import BASE, SHUT, OverviewRow
+import gating_core.language.measurements as core
 from gating_core.language import CHARACTERS, load_model
+from gating_core.language.measurements import BASE, SHUT, OverviewRow
 from gating_core.training import MeanInterval
 from ui.common import charts as c
 from ui.common.language_models import TITLES

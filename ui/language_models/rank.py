@@ -12,8 +12,8 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.at_work import rank_ratio
 from gating_core.language import MODELS
+from gating_core.language.measurements import rank_ratio
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.language_models import GATES

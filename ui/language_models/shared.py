@@ -13,7 +13,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-import gating_core.at_work as core
+import gating_core.language.measurements as core
 from gating_core.training import MeanInterval, mean_interval
 from ui.common import charts as c
 from ui.common.language_models import GATES, UNGATED

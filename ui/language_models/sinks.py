@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from gating_core.at_work import EPSILON, Reading
 from gating_core.language import BREAK
+from gating_core.language.measurements import EPSILON, Reading
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.language_models import GATES

@@ -11,8 +11,8 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.at_work import SHUT
 from gating_core.language import BREAK, CHARACTERS
+from gating_core.language.measurements import SHUT
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.lessons import section

@@ -12,7 +12,8 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.at_work import (
+from gating_core.language import MODELS, WIRINGS, Wiring
+from gating_core.language.measurements import (
     BEFORE,
     CORNERS,
     PairedDifference,
@@ -20,7 +21,6 @@ from gating_core.at_work import (
     load_times,
     loss_difference,
 )
-from gating_core.language import MODELS, WIRINGS, Wiring
 from gating_core.training import MeanInterval, mean_interval
 from ui.common import charts as c
 from ui.common.charts import chart_columns

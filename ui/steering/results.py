@@ -14,8 +14,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 import gating_core.steering as core
-from gating_core.at_work import PairedDifference
 from gating_core.language import SEEDS
+from gating_core.language.measurements import PairedDifference
 from gating_core.steering import DIRECTIONS, STRENGTHS, Outcome
 from ui.common import charts as c
 from ui.common.language_models import TONGUES

@@ -8,6 +8,14 @@ import pytest
 import torch
 
 from gating_core.attention import GateConfig
+from gating_core.efficient import (
+    delta_recurrent,
+    elu_features,
+    exponential_features,
+    gated_output,
+    linear_attention,
+    log_decays,
+)
 from gating_core.language import (
     KeyValueCache,
     LanguageModel,
@@ -44,14 +52,6 @@ from gating_core.language.converting import (
     zero_output,
 )
 from gating_core.language.shipped import Card, digest, load_model
-from gating_core.left_out import (
-    delta_recurrent,
-    elu_features,
-    exponential_features,
-    gated_output,
-    linear_attention,
-    log_decays,
-)
 
 TINY = ModelConfig(depth=2, width=12, heads=3, context=16)
 SHORT = ConversionRecipe(12, 2, training=LanguageRecipe(steps=4, batch=2, warmup=1))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gating_core.at_work import loss_difference
+from gating_core.language.measurements import loss_difference
 from gating_core.steering import (
     DIRECTIONS,
     MODES,

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from gating_core.at_work import Reliability, ResampledReliability
 from gating_core.experiments import budget
+from gating_core.language.measurements import Reliability, ResampledReliability
 from gating_core.tasks.task import TASKS
 from gating_core.training.trained import mean_interval
 from tests.ui.decision_boundary.playing import (

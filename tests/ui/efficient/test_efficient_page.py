@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from gating_core.at_work import PairedDifference
+from gating_core.efficient import gaussian_scores, masses, smallest_k
 from gating_core.language import load_model
-from gating_core.left_out import gaussian_scores, masses, smallest_k
-from gating_core.left_out_at_work import (
+from gating_core.language.efficient import (
     BUDGETS,
     EPSILONS,
     EvictionRequest,
     evict,
-    head_specimen,
     load_measured,
+    read_head,
     row_at,
     row_curves,
 )
+from gating_core.language.measurements import PairedDifference
 from tests.ui.opening import figure, mistakes, numbers, open_page
 from ui.common.words import figures
 from ui.efficient import linear, shared, top_k
@@ -52,7 +52,7 @@ def test_every_tab_draws_every_input_with_alt_texts_and_one_download(tab, kind):
 
 
 def test_top_k_shows_the_cores_numbers_for_the_selected_gate_strength():
-    head = head_specimen(load_model("g1_channel", 0)[0], TEXT, 1, 1, 0.5)
+    head = read_head(load_model("g1_channel", 0)[0], TEXT, 1, 1, 0.5)
     app, row = page(sample_text=TEXT, top_k="3", sample_strength="0.5"), row_curves(head, 0.05)
     bars = figure(app, "top_k_weights")["data"]
     drawn = np.concatenate([numbers(trace["y"]) for trace in bars])
@@ -70,7 +70,7 @@ def test_gaussian_scores_need_the_k_of_their_masses():
 
 def test_kept_keys_are_drawn_on_the_text():
     app = page(EVICTION, sample_text=TEXT, evict_window="false", evict_budget="6")
-    head = head_specimen(load_model("g1_channel", 0)[0], TEXT, 1, 1)
+    head = read_head(load_model("g1_channel", 0)[0], TEXT, 1, 1)
     of = evict(head, EvictionRequest("mass", 6, False), (6,))
     drawn = figure(app, "eviction_kept")
     kept = numbers(drawn["data"][0]["z"]).reshape(of.kept[1].shape)

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gating_core.at_work import (
+from gating_core.language import MODELS, WIRINGS, generate, load_model
+from gating_core.language.measurements import (
     QUANTITIES,
     STRENGTHS,
     PairedDifference,
@@ -21,7 +22,6 @@ from gating_core.at_work import (
     read_text,
     train_toy,
 )
-from gating_core.language import MODELS, WIRINGS, generate, load_model
 from gating_core.training import mean_interval
 from tests.ui import opening
 from tests.ui.opening import mistakes, notes, numbers, open_page

@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from gating_core.at_work import PairedDifference
+from gating_core.language.measurements import PairedDifference
 from gating_core.pauses import drained
 from gating_core.steering import (
     DIRECTIONS,

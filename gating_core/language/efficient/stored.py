@@ -1,0 +1,38 @@
+"""The file of the shipped measurements, and the models that are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gating_core.language import shipped
+from gating_core.language.efficient.delta_correction import correction
+from gating_core.language.efficient.eviction import eviction
+from gating_core.language.efficient.models import long_texts
+from gating_core.language.efficient.top_k import fire_rates, truncation
+from gating_core.language.measurements import stored as files
+from gating_core.language.measurements.batches import Arrays
+from gating_core.language.measurements.stored import Measurements, Model
+from gating_core.language.shipped import FOLDER
+
+MEASURED = FOLDER / "efficient.safetensors"
+MODELS = ("none", "g1_channel", "g1_head", "g2")  # without a gate, and with one
+MEASUREMENTS: Measurements = {
+    "truncation": truncation,
+    "certificates": fire_rates,
+    "eviction": eviction,
+    "correction": correction,
+}
+
+
+def measure_missing() -> Iterator[tuple[Model, list[str]]]:
+    """Measure the shipped models that lack a measurement, over the long texts.
+
+    Yields each model with the names of the measurements that were made.
+    """
+    models = [model for model in shipped() if model[0] in MODELS]
+    yield from files.measure_missing(MEASURED, MEASUREMENTS, models, long_texts())
+
+
+def load_measured() -> dict[Model, Arrays]:
+    """The measurements of all models that have every one, by name and seed."""
+    return files.load_measured(MEASURED, MEASUREMENTS)

@@ -1,0 +1,196 @@
+"""Windows, correction, and the specimens on which it works and fails."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.nn import functional
+
+from gating_core.efficient import (
+    COSTS,
+    anchors,
+    ar1_tokens,
+    change_by_lag,
+    corrected,
+    dense_tail,
+    error_ratio,
+    gaussian_scores,
+    mixed,
+    normal_tokens,
+    retrieval,
+    window_mask,
+)
+from tests.each import each
+
+LENGTHS = st.integers(1, 40)
+
+
+@given(LENGTHS, st.integers(1, 50), st.integers(0, 50))
+def test_a_window_holds_the_last_keys_and_the_first(length, window, sinks):
+    result = window_mask(length, window, sinks)
+    for query in range(length):
+        want = [key for key in range(query + 1) if key > query - window or key < sinks]
+        assert result[query].nonzero()[:, 0].tolist() == want
+
+
+def test_outputs_are_repaired_by_the_last_anchor():
+    draw = torch.Generator().manual_seed(0)
+    sparse, full = torch.randn(2, 2, 3, 11, 4, generator=draw)
+    for gamma in (1, 3, 4, 11, 50):
+        result = corrected(sparse, full[..., anchors(11, gamma), :], gamma)
+        for query in range(11):
+            last = query - query % gamma
+            want = sparse[..., query, :] + full[..., last, :] - sparse[..., last, :]
+            torch.testing.assert_close(result[..., query, :], want)
+    assert torch.equal(corrected(sparse, full, 1), full)  # bit for bit
+
+
+@given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 40), st.integers(0, 2**31))
+def test_the_last_queries_are_computed_in_full(length, gamma, dense, seed):
+    dense = min(dense, length)
+    draw = torch.Generator().manual_seed(seed)
+    sparse, full = torch.randn(2, length, 3, generator=draw).double()
+    at = anchors(length, gamma, dense)
+    result = corrected(sparse, full[at], gamma, dense)
+    difference, computed = torch.zeros(3).double(), []
+    for query in range(length):
+        if query >= length - dense or query % gamma == 0:
+            difference = full[query] - sparse[query]
+            computed.append(query)
+        torch.testing.assert_close(result[query], sparse[query] + difference)
+    assert at.tolist() == computed
+
+
+@each([(512, 8, 128), (515, 8, 131), (1000, 64, 168), (2048, 256, 256), (128, 8, 8), (128, 32, 32),
+       (81, 8, 9), (81, 64, 81), (4, 8, 4)])  # fmt: skip
+def test_the_tail_is_the_published_one_where_most_of_a_sequence_remains_sparse(length, gamma, tail):
+    """s mod γ + max(128, γ), from 512 tokens on; below, s mod γ + γ."""
+    assert dense_tail(length, gamma) == tail
+
+
+@given(st.integers(2, 30), st.integers(1, 12), st.integers(0, 2**31))
+def test_the_ratio_is_of_the_errors_without_and_with(length, gamma, seed):
+    draw = torch.Generator().manual_seed(seed)
+    sparse, full = torch.randn(2, length, 3, generator=draw).double()
+    repaired = corrected(sparse, full[anchors(length, gamma)], gamma)
+    want = (repaired - full).square().sum() / (sparse - full).square().sum()
+    torch.testing.assert_close(error_ratio(full - sparse, gamma), want)
+
+
+def test_change_is_none_of_a_constant_and_two_of_noise():
+    draw = torch.Generator().manual_seed(1)
+    assert not change_by_lag(torch.ones(9, 3), 8).any()
+    noise = torch.randn(20_000, 3, generator=draw)
+    assert change_by_lag(noise, 3).tolist() == pytest.approx([2, 2, 2], abs=0.05)
+    steps = torch.tensor([[1.0], [2.0], [4.0]])
+    assert change_by_lag(steps, 2).tolist() == pytest.approx([5 / 20, 9 / 16])
+    # Over whole stretches the ratio is the mean over lags, lag 0 with it.
+    mean = change_by_lag(noise, 3).sum() / 4
+    assert float(error_ratio(noise, 4)) == pytest.approx(float(mean), abs=0.05)
+
+
+def test_slow_tokens_are_repaired_and_quick_ones_are_not():
+    def cosines_and_ratio(specimen, gamma):
+        full = mixed(specimen.scores, specimen.values)
+        sparse = mixed(specimen.scores, specimen.values, window_mask(512, 32, 4))
+        repaired = corrected(sparse, full[anchors(512, gamma)], gamma)
+        alike = [float(functional.cosine_similarity(x, full, dim=-1).mean())
+                 for x in (sparse, repaired)]  # fmt: skip
+        return *alike, float(error_ratio(full - sparse, gamma))
+
+    sparse, repaired, ratio = cosines_and_ratio(ar1_tokens(512), 8)
+    assert repaired > sparse + 0.1
+    assert ratio < 0.5
+    assert cosines_and_ratio(ar1_tokens(512, memory=0.0), 8)[2] > 1.2
+
+
+def test_neighbours_are_as_alike_as_the_memory_says():
+    tokens = ar1_tokens(2048, memory=8.0, noise=0.25, sharpness=3.0)
+    for channels, size in ((tokens.queries, 3.0), (tokens.keys, 1.0), (tokens.values, 1.0)):
+        assert float(channels.square().mean()) == pytest.approx(size**2, rel=0.1)
+        alike = (channels[1:] * channels[:-1]).mean() / size**2
+        assert float(alike) == pytest.approx(0.75 * 0.8825, abs=0.06)
+    again = ar1_tokens(2048, memory=8.0, noise=0.25, sharpness=3.0)
+    assert torch.equal(tokens.scores, again.scores)
+
+
+def test_what_a_window_does_not_hold_it_cannot_retrieve():
+    toy = retrieval()
+    scores, values = toy.specimen.scores, toy.specimen.values
+    full = mixed(scores, values)
+    sparse = mixed(scores, values, window_mask(len(values), 32, 4))
+    assert toy.accuracy(full) == 1
+    assert toy.accuracy(sparse) < 0.5
+    repaired = corrected(sparse, full[anchors(len(values), 4)], 4)
+    assert toy.accuracy(repaired) < 0.5  # what an anchor misses is another pair's
+    assert toy.accuracy(mixed(scores, values, window_mask(len(values), 4, 16))) == 1
+    assert sorted(toy.answers.tolist()) == [*range(16)]
+    later = retrieval(before=4)
+    assert sorted(later.answers.tolist()) == [*range(4, 20)]
+    assert later.accuracy(mixed(later.specimen.scores, later.specimen.values)) == 1
+
+
+def test_normal_tokens_have_scores_as_asked_for_in_every_row():
+    products = normal_tokens(2000, 1.5, seed=3)
+    rows = products.queries @ products.keys.mT / products.keys.shape[-1] ** 0.5
+    assert (rows.std(-1) - 1.5).abs().max() < 0.15  # 4 standard errors of 2,000
+    assert abs(float((rows.mean(-1) / 1.5).mean())) < 0.1
+    assert abs(float((rows[:, 1:] * rows[:, :-1]).mean())) < 0.1
+    assert not normal_tokens(3, 0.0).queries.any()
+
+
+# --- Cost -----------------------------------------------------------------------------------------
+
+
+def causal_pairs(mask):
+    return int((mask & mask.new_ones(mask.shape).tril()).sum())
+
+
+@given(LENGTHS, st.integers(1, 50), st.integers(0, 8), st.integers(1, 50), st.integers(0, 40))
+def test_costs_are_those_of_masks_counted(n, size, sinks, gamma, dense):
+    d, dense = 5, min(n, dense)
+    everything, some = window_mask(n, n), window_mask(n, size, sinks)
+    both = some.clone()
+    both[anchors(n, gamma, dense)] = everything[anchors(n, gamma, dense)]
+    plain = window_mask(n, size)
+    counted = {
+        "full": (everything, everything, COSTS["full"](n, d)),
+        "top_k": (everything, plain, COSTS["top_k"](n, d, size)),
+        "window": (some, some, COSTS["window"](n, d, size, sinks)),
+        "evicted": (plain, plain, COSTS["evicted"](n, d, size)),
+        "corrected": (both, both, COSTS["corrected"](n, d, size, sinks, gamma, dense)),
+    }
+    for name, (scored, mixture, cost) in counted.items():
+        assert (cost.scores, cost.mixed) == (causal_pairs(scored), causal_pairs(mixture)), name
+    assert COSTS["window"](n, d, size, sinks).stored == 2 * d * min(n, size + sinks)
+    assert COSTS["linear"](n, d).stored == d * d + d  # whatever n
+    parts = COSTS["linear"](n, d), COSTS["window"](n, d, size)
+    assert COSTS["hybrid"](n, d, size).scores == sum(part.scores for part in parts)
+    assert COSTS["hybrid"](n, d, size).stored == sum(part.stored for part in parts)
+
+
+@each([
+    (lambda: window_mask(0, 1), "length is 0"),
+    (lambda: window_mask(4, 0), "window is 0; it must be a whole number from 1"),
+    (lambda: window_mask(4, 1, -1), "sinks is -1"),
+    (lambda: anchors(4, 0), "gamma is 0"),
+    (lambda: corrected(torch.zeros(5, 2), torch.zeros(5, 2), 4), "full must have 2 rows"),
+    (lambda: corrected(torch.zeros(3), torch.zeros(1), 4), r"sparse has shape \(3,\)"),
+    (lambda: corrected(torch.zeros(5, 2) / 0, torch.zeros(2, 2), 4), "sparse contains NaN"),
+    (lambda: corrected(torch.zeros(5, 2), torch.zeros(2, 2) / 0, 4), "full contains NaN"),
+    (lambda: corrected(torch.zeros(5, 2), torch.zeros(2, 2).double(), 4), "full is torch.float64"),
+    (lambda: error_ratio(torch.zeros(5, 2) / 0, 2), "missing contains NaN"),
+    (lambda: error_ratio(torch.zeros(0, 2), 2), "T > 0"),
+    (lambda: change_by_lag(torch.zeros(5), 1), r"missing has shape \(5,\)"),
+    (lambda: change_by_lag(torch.zeros(5, 2), 5), "lags is 5; it must be a whole number from 1 to"),
+    (lambda: gaussian_scores(200_001, 1.0), "n is 200001; it must be a whole number from 1 to"),
+    (lambda: ar1_tokens(2049), "length is 2049; it must be a whole number from 1 to 2048"),
+    (lambda: normal_tokens(2049, 1.0), "length is 2049"),
+    (lambda: normal_tokens(3, -1.0), "sigma is -1.0"),
+    (lambda: retrieval(16, before=2020), "before is 2020"),
+    (lambda: retrieval(600, 900), "gap is 900; it must be a whole number from 0 to 848"),
+    (lambda: COSTS["full"](0, 4), "n is 0"),
+])  # fmt: skip
+def test_what_does_not_fit_says_why(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

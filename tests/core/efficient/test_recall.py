@@ -1,0 +1,102 @@
+"""How many pairs fit: each rule against what is expected of it in closed form."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from gating_core.efficient import RULES, RecallRequest, draw_pairs, recall
+from gating_core.efficient.recall import delta_rule, gated_delta_rule, linear_sum
+
+MANY = RecallRequest(channels=16, pairs=12, seeds=tuple(range(64)))
+
+
+def mean_error(request, rule):
+    return float(recall(request)[rule].error.mean())
+
+
+def test_pairs_depend_on_their_seed_alone_and_keys_are_as_alike_as_asked():
+    keys, values = draw_pairs(replace(MANY, overlap=0.5, seeds=(3, 7)))
+    again, _ = draw_pairs(replace(MANY, overlap=0.5, seeds=(7,)))
+    assert torch.equal(keys[1:], again)
+    torch.testing.assert_close(keys.norm(dim=-1), torch.ones(2, 12).double())
+    for overlap in (0.0, 0.5):
+        keys, values = draw_pairs(replace(MANY, overlap=overlap))
+        products = (keys @ keys.mT)[:, ~torch.eye(12, dtype=torch.bool)]
+        assert float(products.mean()) == pytest.approx(overlap, abs=0.03)
+    assert values.shape == (64, 12, 16)
+
+
+@pytest.mark.parametrize("pairs", [2, 12, 48])
+def test_the_error_of_a_linear_sum_grows_with_the_pairs(pairs):
+    """E |sum over others of v k·k'|² = (n - 1) / d · E |v|², as E (k·k')² = 1 / d."""
+    error = recall(replace(MANY, pairs=pairs))["linear"].error
+    _, values = draw_pairs(replace(MANY, pairs=pairs))
+    sizes = values.square().sum(-1)
+    assert float((error * sizes).mean()) / 16 == pytest.approx((pairs - 1) / 16, rel=0.15)
+
+
+def test_the_best_state_holds_as_many_pairs_as_it_has_channels():
+    assert mean_error(replace(MANY, pairs=16), "best") < 1e-10
+    error = recall(replace(MANY, pairs=48))["best"].error
+    _, values = draw_pairs(replace(MANY, pairs=48))
+    sizes = values.square().sum(-1)
+    assert float((error * sizes).mean()) / 16 == pytest.approx(1 - 16 / 48, rel=0.05)
+    for pairs in (4, 16, 40):  # nothing that is linear in the key is better, by squared error
+        request = replace(MANY, pairs=pairs)
+        keys, values = draw_pairs(request)
+        errors = {name: (rule.answers(keys, values, request) - values).square().sum((1, 2))
+                  for name, rule in RULES.items() if rule.state}  # fmt: skip
+        assert all((errors["best"] <= other + 1e-9).all() for other in errors.values())
+
+
+def test_orthogonal_keys_are_recalled_without_error():
+    keys, values = torch.eye(16).double()[None, :12], draw_pairs(MANY)[1][:1]
+    for rule in (linear_sum, delta_rule):
+        torch.testing.assert_close(rule(keys, values, MANY), values, rtol=0, atol=1e-5)
+
+
+def test_the_delta_rule_knows_the_last_pair_and_learns_all_when_told_again():
+    result = recall(replace(MANY, overlap=0.5))
+    assert float(result["delta"].error[:, -1].max()) < 1e-6
+    assert float(result["delta"].error.mean()) < 0.5 * float(result["linear"].error.mean())
+    errors = [mean_error(replace(MANY, passes=n), "delta") for n in (1, 4, 64)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 0.05
+
+
+def test_a_decay_forgets_the_first_and_none_is_the_delta_rule():
+    request, values = replace(MANY, decay=0.7), draw_pairs(MANY)[1][:1]
+    answers = gated_delta_rule(torch.eye(16).double()[None, :12], values, request)
+    left = 0.7 ** torch.arange(11, -1, -1).double()  # orthogonal keys: the decay is all there is
+    torch.testing.assert_close(answers, left[:, None] * values, rtol=0, atol=1e-5)
+    same = recall(replace(MANY, decay=1.0))
+    assert torch.equal(same["gated_delta"].error, same["delta"].error)
+
+
+def test_softmax_recognises_what_no_state_can_hold():
+    result = recall(RecallRequest(channels=16, pairs=128))
+    assert float(result["softmax"].recognised.double().mean()) > 0.99
+    assert all(float(result[name].recognised.double().mean()) < 0.2
+               for name, rule in RULES.items() if rule.state)  # fmt: skip
+
+
+def test_one_pair_of_one_channel_is_recalled_by_all():
+    for name, one in recall(RecallRequest(channels=1, pairs=1, decay=1.0)).items():
+        assert float(one.error.max()) < 1e-10, name
+        assert one.recognised.all()
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    (dict(channels=0), "channels is 0"),
+    (dict(pairs=513), "pairs is 513"),
+    (dict(seeds=()), "seeds is ()"),
+    (dict(overlap=1.0), "overlap is 1.0"),
+    (dict(step=1.5), "step is 1.5"),
+    (dict(decay=math.nan), "decay is nan"),
+    (dict(passes=0), "passes is 0"),
+])  # fmt: skip
+def test_a_request_that_makes_no_sense_says_why(change, message):
+    with pytest.raises(ValueError, match=message.replace("()", r"\(\)")):
+        RecallRequest(**change)
