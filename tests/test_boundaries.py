@@ -28,8 +28,8 @@ SOURCES = sorted([*(path for name in FOLDERS for path in (ROOT / name).rglob("*.
 SHIPPED = (".py", ".js", ".css", ".html", ".toml")
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"  # a name, which nobody fetches
 
-GROUND = {"assets", "checks", "forward_mode", "memory", "randomness", "points_last", "pauses",
-          "typed"}  # fmt: skip
+GROUND = {"assets", "checks", "forward_mode", "memory", "randomness", "rational", "points_last",
+          "pauses", "typed"}  # fmt: skip
 MAY_IMPORT = {  # rooms of the core, besides themselves
     **{name: set() for name in GROUND},
     "attention": GROUND,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -159,6 +160,13 @@ class AttentionLayer(nn.Module):
 
     def logit_map(self) -> torch.Tensor:
         """(S, H, D, n): the linear map from hidden states to logits, query and keys in one."""
+        raise NotImplementedError
+
+    def exact_slots(self, member: int) -> tuple[np.ndarray, np.ndarray]:
+        """With a weight chart: keys (n, D), whose products with states are logits, and values.
+
+        Without gate and biases, in Python integers, each up to a positive factor.
+        """
         raise NotImplementedError
 
     # --- What all have in common ---

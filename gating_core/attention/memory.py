@@ -6,10 +6,12 @@ states are (S, N, D).
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 from gating_core.attention.layer import OFFSET_SCALE, AttentionLayer, Draw, Mixed, OptionalTensor
 from gating_core.points_last import product, softmax
+from gating_core.rational import integers
 
 SCRIPT = '''\
 def attend(state, w):
@@ -102,6 +104,10 @@ class MemoryLayer(SlotLayer):
     def logit_map(self) -> torch.Tensor:
         query, keys = self.by_head(self.query), self.by_head(self.slot_keys())
         return query @ keys.transpose(-1, -2) * (query.shape[-1] ** -0.5)
+
+    def exact_slots(self, member: int) -> tuple[np.ndarray, np.ndarray]:
+        keys = integers(self.keys[member]) @ integers(self.query[member]).T
+        return keys, integers(self.values[member])
 
     def weights(self, hidden: torch.Tensor) -> torch.Tensor:
         logits = product(hidden.unsqueeze(1), self.logit_map())

@@ -20,6 +20,7 @@ from gating_core.attention.layer import OFFSET_SCALE, AttentionLayer, LayerRecor
 from gating_core.checks import check_choice, check_integer, check_seeds, check_weights
 from gating_core.points_last import product
 from gating_core.randomness import normal
+from gating_core.rational import integers
 
 INPUT_SCALE = 1.5  # standard deviation of the input map times sqrt(2)
 READOUTS = ("token1", "all")
@@ -153,6 +154,31 @@ class Attention(nn.Module):
             tuple(head[i] for head in heads) if averages else None
             for i, averages in enumerate(true)
         ]
+
+    def four_slots(self) -> list[tuple[np.ndarray, np.ndarray] | None]:
+        """For each member, its keys pulled back to the plane (4, 2) and its values (4, D), exact.
+
+        Each up to a positive factor, in Python integers. ``None`` unless the outputs are ungated
+        softmax averages over four slots with logits that are affine in the point: one layer, one
+        head, no residual, no normalisation. (`gating_core.geometry.keys` says why they matter.)
+        """
+        config, layer = self.config, self.blocks[0]
+        plain = config.depth == config.heads == 1 and config.input_dim == 2
+        plain = plain and config.norm == "none" and not config.residual
+        plain = plain and layer.no_weight_chart is None and config.value_count == 4
+        if not plain or not all(x.isfinite().all() for x in self.parameters()):
+            return [None] * len(self.seeds)
+        still = torch.as_tensor(True if layer.gate is None else layer.gate.strength == 0)
+        return [
+            self._four_slots(layer, i) if ungated else None
+            for i, ungated in enumerate(still.expand(len(self.seeds)).tolist())
+        ]
+
+    def _four_slots(self, layer: AttentionLayer, member: int) -> tuple[np.ndarray, np.ndarray]:
+        keys, values = layer.exact_slots(member)
+        if layer.projection is not None:
+            values = values @ integers(layer.projection[member])
+        return keys @ integers(self.input_map[member]).T, values
 
     def member(self, index: int, strengths: Sequence[float] | None = None) -> Attention:
         """Member ``index`` alone, or as many copies of it as there are gate ``strengths``.

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
 import torch
+
+from gating_core.rational import exact_dimension
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,23 +113,3 @@ def _dimension(span: Span, most: int) -> int:
         return most + 1
     dimension = sum(affine_hull(part).dimension for part in span)
     return dimension if dimension != most else sum(exact_dimension(part, most) for part in span)
-
-
-def exact_dimension(values: torch.Tensor, most: int) -> int:
-    """The dimension of the affine hull of ``values`` (n, d), or more than ``most`` if it is larger.
-
-    In fractions: a numerical rank allows for rounding, and a proof must not.
-    """
-    first, *others = [[Fraction(x) for x in row] for row in values.tolist()]
-    rows = [[x - y for x, y in zip(row, first, strict=True)] for row in others]
-    for rank in range(most + 1):
-        pivot = next((row for row in rows if any(row)), None)
-        if pivot is None:
-            return rank
-        column = next(i for i, x in enumerate(pivot) if x)
-        rows = [
-            [x - y * (row[column] / pivot[column]) for x, y in zip(row, pivot, strict=True)]
-            for row in rows
-            if row is not pivot
-        ]
-    return most + 1

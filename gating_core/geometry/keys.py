@@ -40,16 +40,18 @@ Projective Differential Geometry*, 1942 (asymptotic directions are projective in
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import torch
 
 from gating_core.checks import check_number, check_points
-from gating_core.geometry.flatness import exact_dimension
 from gating_core.geometry.metric import Whitening
 from gating_core.jets.bounded import Bounded, U
+from gating_core.rational import exact_dimension
 
 INSIDE, CONVEX, COLLINEAR, LINE, UNDETERMINED = ARRANGEMENTS = (
     "one key lies in the triangle of the other three", "the four keys are in convex position",
@@ -171,21 +173,6 @@ def four_key_curvature(
     return FourKeyCurvature(gaussian.value, gaussian.bound, sign.sign)
 
 
-def with_sink(
-    keys: object, biases: object, values: object, logit: float
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Add the slot that a sink ``logit`` s is: key 0, bias s, value 0.
-
-    Takes and returns keys (n, 2), biases (n,) and values (n, D), with n + 1 in place of n.
-    """
-    a, b, v = _numbers("keys", keys), _numbers("biases", biases), _numbers("values", values)
-    return (
-        torch.cat([a, torch.zeros_like(a[:1])]),
-        torch.cat([b, torch.tensor([logit], dtype=torch.float64)]),
-        torch.cat([v, torch.zeros_like(v[:1])]),
-    )
-
-
 def _numbers(name: str, x: object) -> torch.Tensor:
     """``x`` in float64; ``ValueError`` unless all of it is finite."""
     numbers = torch.as_tensor(x, dtype=torch.float64)
@@ -245,3 +232,60 @@ def _adjugate(g: Bounded) -> tuple[Bounded, Bounded]:
     after, last = [1, 2, 0], [2, 0, 1]
     minors = g[after][:, after] * g[last][:, last] - g[after][:, last] * g[last][:, after]
     return minors, (g[0] * minors[0]).sum(-1)
+
+
+# --- Proofs ---------------------------------------------------------------------------------------
+
+Slots = tuple[np.ndarray, np.ndarray]  # keys (4, 2) and values (4, D), exact, each up to a factor
+
+
+@runtime_checkable
+class FourSlots(Protocol):
+    """A function that is ungated attention over four slots, on some of its surfaces at least."""
+
+    def four_slots(self) -> Sequence[Slots | None]:
+        """For each surface, keys pulled back to the plane and values; or ``None``."""
+
+
+@dataclass(frozen=True)
+class OneSign:
+    """K has this ``sign`` on the whole chart, 1, -1 or 0; ``reason`` is a clause that says why."""
+
+    sign: int
+    reason: str
+
+
+def sign_proofs(
+    function: Callable[[torch.Tensor], torch.Tensor], count: int
+) -> tuple[OneSign | None, ...]:
+    """Return for each of the ``count`` surfaces of ``function`` what the theorem says, or ``None``.
+
+    A ``function`` that the theorem applies to has a method ``four_slots``, as `FourSlots`.
+    """
+    slots = function.four_slots() if isinstance(function, FourSlots) else [None] * count
+    return tuple(None if each is None else _one_sign(*each) for each in slots)
+
+
+def _one_sign(keys: np.ndarray, values: np.ndarray) -> OneSign | None:
+    found = key_sign(keys)
+    if found.sign is None or exact_dimension(values, 3) < 3:
+        return None
+    return OneSign(found.sign, found.arrangement)
+
+
+# --- Sinks ----------------------------------------------------------------------------------------
+
+
+def with_sink(
+    keys: object, biases: object, values: object, logit: float
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Add the slot that a sink ``logit`` s is: key 0, bias s, value 0.
+
+    Takes and returns keys (n, 2), biases (n,) and values (n, D), with n + 1 in place of n.
+    """
+    a, b, v = _numbers("keys", keys), _numbers("biases", biases), _numbers("values", values)
+    return (
+        torch.cat([a, torch.zeros_like(a[:1])]),
+        torch.cat([b, torch.tensor([logit], dtype=torch.float64)]),
+        torch.cat([v, torch.zeros_like(v[:1])]),
+    )

@@ -21,6 +21,7 @@ from gating_core.geometry.curvature import CurvatureField, curvature
 from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.integrals import total_absolute_curvature
+from gating_core.geometry.keys import OneSign, sign_proofs
 from gating_core.geometry.verdict import (
     FLAT,
     AreaShares,
@@ -39,7 +40,7 @@ REACH_SLACK = 1e-9  # relative, for the rounding of distances
 FLAT_ERROR = 1e-3  # of 1 / diagonal^2: an error of K below it is small
 
 FRAMED = ("values", "gaussian", "gaussian_error", "resolved", "area_element", "total",
-          "total_error", "complete", "proof")  # fmt: skip
+          "total_error", "complete", "proof", "signs")  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,7 @@ class SurfaceResult:
     proof: tuple[str | None, ...]  # T proofs that it is flat, or None
     second: SecondLook | None = None  # at jittered points, where that was needed for a verdict
     notes: tuple[str, ...] = ()  # of the jet: what was computed otherwise than by the function
+    signs: tuple[OneSign | None, ...] = ()  # T proofs that K has one sign, not 0; or none at all
 
     def frame(self, index: int) -> SurfaceResult:
         """Return one frame alone, as a surface of one."""
@@ -133,7 +135,13 @@ class SurfaceResult:
     def shares(self) -> AreaShares:
         """Shares of the area with K > 0, K < 0, K = 0, and the rest."""
         area = self.area_element * self.quadrature
-        return area_shares(area, self.gaussian, self.decided, self.zero)
+        shares = area_shares(area, self.gaussian, self.decided, self.zero)
+        for frame, proof in enumerate(self.signs):
+            if proof is not None:
+                for name in ("positive", "negative", "flat", "undecided"):
+                    whole = name == ("positive" if proof.sign > 0 else "negative")
+                    getattr(shares, name)[frame] = float(whole)
+        return shares
 
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -143,6 +151,7 @@ class SurfaceResult:
         is small as for `zero` at half of the points or more; at the points of a second look, too.
         """
         zero, curves, shares = self.seems_flat, np.asarray(self.decided.any((1, 2))), self.shares
+        signs = self.signs or (None,) * len(self.proof)
         count = self.quadrature.size
         if self.second is not None:
             zero = zero & self.second.zero
@@ -150,7 +159,9 @@ class SurfaceResult:
             count += self.second.points
         return tuple(
             Verdict(
-                word=word_for(proof is not None, bool(curves[frame]), bool(zero[frame])),
+                word=word_for(
+                    proof is not None, bool(curves[frame]) or sign is not None, bool(zero[frame])
+                ),
                 positive=float(shares.positive[frame]),
                 negative=float(shares.negative[frame]),
                 flat=float(shares.flat[frame]),
@@ -160,8 +171,9 @@ class SurfaceResult:
                 bound_kind=self.bound_kind,
                 proof=proof,
                 points=count,
+                one_sign=None if sign is None else sign.reason,
             )
-            for frame, proof in enumerate(self.proof)
+            for frame, (proof, sign) in enumerate(zip(self.proof, signs, strict=True))
         )
 
     @property
@@ -244,6 +256,11 @@ def surface_result(
     total = total_absolute_curvature(field, grid.weights)
     shape = tuple(grid.weights.shape)
     proof = flatness_proofs(function, jet.value)
+    signs = sign_proofs(function, len(proof))
+    proof = tuple(
+        flat or (one.reason if one and one.sign == 0 else None)
+        for flat, one in zip(proof, signs, strict=True)
+    )
     proved = torch.tensor([reason is not None for reason in proof])
 
     def frames(x: torch.Tensor, *rest: int) -> np.ndarray:
@@ -264,6 +281,7 @@ def surface_result(
         proof=proof,
         second=second,
         notes=jet.notes,
+        signs=tuple(one if one and one.sign else None for one in signs),
     )
     if second or not bool((result.seems_flat & ~proved.numpy()).any()):
         return result

@@ -59,6 +59,7 @@ class Verdict:
     one; ``unresolved`` is a share of the points. ``typical_error`` is the median error of K
     (1 / length^2), of the ``bound_kind`` "rigorous" or "estimate". ``proof`` is a
     clause that says why the surface must be flat, or ``None``. ``points`` were looked at.
+    ``one_sign`` is a clause that says why K has one sign everywhere, that of all of the area.
     """
 
     word: str
@@ -71,13 +72,14 @@ class Verdict:
     bound_kind: str
     proof: str | None
     points: int
+    one_sign: str | None = None
 
     @property
     def knowledge(self) -> str | None:
         """How the verdict is known, one of `KNOWLEDGE`; ``None`` for *cannot tell*."""
         if self.word == UNKNOWN:
             return None
-        if self.proof is not None:
+        if self.proof is not None or self.one_sign is not None:
             return PROVED
         return AT_POINTS if self.word == CURVED and self.bound_kind == "rigorous" else SEEN
 

@@ -8,7 +8,8 @@ the other half are those with the widest bounds of the integral. Cells without a
 The results hold for the function in exact arithmetic, with its weights as they are; rounding is
 enclosed too, on the assumptions of `gating_core.jets.bounded`. No enclosure can show that K is 0.
 So *flat* is a label of the whole chart, given where a theorem proves it
-(`gating_core.geometry.flatness`), as for one layer without a gate and with three values.
+(`gating_core.geometry.flatness`), as for one layer without a gate and with three values. With four
+values a theorem gives K one sign on the whole chart (`gating_core.geometry.keys`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import torch
 
 from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.grid import SMALLEST, Cells, chart_cells
+from gating_core.geometry.keys import sign_proofs
 from gating_core.geometry.metric import Whitening
 from gating_core.jets.blocks import one_thread
 from gating_core.jets.bounded import U
@@ -69,6 +71,19 @@ class Judged(Signs):
     gaussian: torch.Tensor
     absolute: torch.Tensor
     area: torch.Tensor
+
+    def of_sign(self, sign: int) -> Judged:
+        """Add that the map is an immersion and K has this ``sign``, 1 or -1, in all cells."""
+        label = LABELS.index(POSITIVE if sign > 0 else NEGATIVE)
+        limits = (0.0, torch.inf) if sign > 0 else (-torch.inf, 0.0)
+        gaussian = self.gaussian.clamp(*limits)
+        return replace(
+            self,
+            labels=torch.full_like(self.labels, label),
+            immersed=torch.ones_like(self.immersed),
+            gaussian=gaussian,
+            absolute=gaussian if sign > 0 else -gaussian.flip(-1),
+        )
 
     def below(self, parents: Judged) -> Judged:
         """Add what is proved of the ``parents``, as `Signs.below` does; an immersion, too."""
@@ -200,11 +215,15 @@ def proof_steps(
         )
     whiten = None if covariance is None else Whitening(covariance, dim)
     (proof,) = flatness_proofs(function, value)
+    (one,) = sign_proofs(function, 1)
+    if one is not None and one.sign == 0:
+        proof, one = one.reason, None
     totals = NOT_NEGATIVE, ANY, NOT_NEGATIVE
 
     def judge_cells(batch: Cells) -> Judged:
         with one_thread():  # many small operations: several threads would wait for each other
-            return judge(function, batch, degree, whiten)
+            found = judge(function, batch, degree, whiten)
+            return found if one is None else found.of_sign(one.sign)
 
     judged, count = judge_cells(cells), len(cells)
     while True:
@@ -221,6 +240,7 @@ def proof_steps(
             count,
             time.perf_counter() - start,
             jet.notes,
+            None if one is None else one.reason,
         )
         room = max(budget.cells - result.count, 0) // 2  # each split adds two cells
         chosen = _next(judged, proof is not None, min(max(BATCH_NUMBERS // dim, 1), room))

@@ -51,8 +51,9 @@ class ProvedCurvature:
     ``gaussian`` and ``area`` enclose the integrals of |K| dA, K dA and dA over the chart.
     K > 0 on at least the share ``positive_area`` of the surface's area, K < 0 on at least
     ``negative_area``. ``proof``
-    says why the surface is flat, where a theorem says so. ``count`` cells were judged in
-    ``seconds``. ``notes`` are those of the function's jet.
+    says why the surface is flat, where a theorem says so, and ``one_sign`` why K has one sign on
+    the whole chart. ``count`` cells were judged in ``seconds``. ``notes`` are those of the
+    function's jet.
     """
 
     cells: Cells
@@ -67,6 +68,7 @@ class ProvedCurvature:
     count: int
     seconds: float
     notes: tuple[str, ...] = ()
+    one_sign: str | None = None
 
     def share(self, label: str) -> float:
         """The share of the chart with a ``label``; those of all labels add up to one."""

@@ -232,6 +232,9 @@ def verdict_text(verdict: Verdict) -> str:
     if verdict.word == UNKNOWN:
         return "undecided: the errors are too large to tell whether it curves"
     shares = {"dome-like": verdict.positive, "saddle-like": verdict.negative}
+    if verdict.one_sign is not None:
+        shape = "dome-like" if verdict.positive else "saddle-like"
+        return f"curved: {shape} on the whole chart (proved: {verdict.one_sign})"
     parts = [f"{word} on {percent(share)}" for word, share in shares.items() if share]
     parts[-1] += " of its area"
     rest = [f"flat on {percent(verdict.flat)}"] if verdict.flat > SLIGHT else []

@@ -131,7 +131,8 @@ def shares_text(proof: ProvedCurvature) -> str:
     if not found:
         return "Nothing is proved of the sign of K yet: all of the chart is open."
     if len(found) == 1 and not proof.open:
-        return f"{next(iter(found))} on the whole chart, proved."
+        why = f": {proof.one_sign}" if proof.one_sign else ""
+        return f"{next(iter(found))} on the whole chart, proved{why}."
     parts = [
         f"{sign} on at least {_down(area)} of the surface's area ({_down(share)} of the chart)"
         for sign, (share, area) in found.items()

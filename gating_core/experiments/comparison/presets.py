@@ -179,7 +179,7 @@ def load_measured(name: str) -> Curvatures:
 # --- Curvature along a run ------------------------------------------------------------------------
 
 CURVATURE_PARTS = ("along", "final")
-VERDICT_TEXTS = ("word", "bound_kind", "proof")  # fields of a verdict
+VERDICT_TEXTS = ("word", "bound_kind", "proof", "one_sign")  # fields of a verdict
 VERDICT_NUMBERS = tuple(each.name for each in fields(Verdict) if each.name not in VERDICT_TEXTS)
 
 
@@ -234,5 +234,6 @@ def _index(texts: list[str | None], text: str | None) -> int:
 
 def _verdict(numbers: list[float], indices: list[int], texts: list[str | None]) -> Verdict:
     parts: dict[str, Any] = dict(zip(VERDICT_NUMBERS, numbers, strict=True))
-    parts |= {name: texts[index] for name, index in zip(VERDICT_TEXTS, indices, strict=True)}
+    # Files written before ``one_sign`` existed have one text less.
+    parts |= {name: texts[index] for name, index in zip(VERDICT_TEXTS, indices, strict=False)}
     return Verdict(**parts | {"points": int(parts["points"])})

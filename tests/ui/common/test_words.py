@@ -264,6 +264,7 @@ FLAT, TORUS = (
     measure_surface(SURFACES[name].chart, square_grid(21)) for name in ("warped plane", "torus")
 )
 PROVED = measure_surface(build_attention(AttentionConfig(), (3,)), square_grid(9))
+FOUR = measure_surface(build_attention(AttentionConfig(value_count=4), (0,)), square_grid(9))
 LOST = replace(FLAT, gaussian_error=np.full_like(FLAT.gaussian_error, 1e6))
 
 
@@ -288,6 +289,7 @@ def test_one_verdict_for_sentence_point_and_shares():
         (FLAT, "flat", "without curvature (seen at 882 points, not proved)"),
         (PROVED, "flat", "flat (proved"), (TORUS, "curved", "curved, known at points: "),
         (LOST, "cannot tell", "undecided"),
+        (FOUR, "curved", "curved: saddle-like on the whole chart (proved: the four keys are in"),
     ):  # fmt: skip
         (verdict,) = surface.verdicts
         assert verdict.word == word

@@ -47,7 +47,7 @@ class Shares:
     def __init__(self, positive, negative):
         self.positive, self.negative, self.proof = positive, negative, None
         self.positive_area, self.negative_area = positive / 2, negative
-        self.open = 1 - positive - negative
+        self.open, self.one_sign = 1 - positive - negative, None
 
 
 @given(st.integers(0, 2**24), st.integers(0, 2**24))
@@ -88,6 +88,10 @@ def test_the_sentence_of_a_proof(proof):
     flat = prove_curvature(build_attention(AttentionConfig(), (3,)), budget=FEW)
     assert shares_text(flat).startswith("K = 0 on the whole chart, proved: ")
     assert "is 0; its area is between " in total_sentence(flat, None)
+    four = prove_curvature(build_attention(AttentionConfig(value_count=4), (0,)), budget=FEW)
+    assert shares_text(four) == (
+        "K < 0 on the whole chart, proved: the four keys are in convex position."
+    )
 
 
 PROVED = Interval(2.80, 2.84)
