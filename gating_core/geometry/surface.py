@@ -133,15 +133,17 @@ class SurfaceResult:
 
     @cached_property
     def shares(self) -> AreaShares:
-        """Shares of the area with K > 0, K < 0, K = 0, and the rest."""
+        """Shares of the area with K > 0, K < 0, K = 0, and the rest, as known at the points."""
         area = self.area_element * self.quadrature
-        shares = area_shares(area, self.gaussian, self.decided, self.zero)
-        for frame, proof in enumerate(self.signs):
-            if proof is not None:
-                for name in ("positive", "negative", "flat", "undecided"):
-                    whole = name == ("positive" if proof.sign > 0 else "negative")
-                    getattr(shares, name)[frame] = float(whole)
-        return shares
+        return area_shares(area, self.gaussian, self.decided, self.zero)
+
+    def _shares_of(self, frame: int) -> dict[str, float]:
+        """The shares of one frame: all of its area, where K is proved to have one sign."""
+        sign = self.signs[frame] if self.signs else None
+        if sign is None:
+            return {name: float(part[frame]) for name, part in vars(self.shares).items()}
+        whole = "positive" if sign.sign > 0 else "negative"
+        return {name: float(name == whole) for name in vars(self.shares)}
 
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -150,7 +152,7 @@ class SurfaceResult:
         Without proof, flat: K is within its error at all points, all are resolved, and the error
         is small as for `zero` at half of the points or more; at the points of a second look, too.
         """
-        zero, curves, shares = self.seems_flat, np.asarray(self.decided.any((1, 2))), self.shares
+        zero, curves = self.seems_flat, np.asarray(self.decided.any((1, 2)))
         signs = self.signs or (None,) * len(self.proof)
         count = self.quadrature.size
         if self.second is not None:
@@ -162,10 +164,7 @@ class SurfaceResult:
                 word=word_for(
                     proof is not None, bool(curves[frame]) or sign is not None, bool(zero[frame])
                 ),
-                positive=float(shares.positive[frame]),
-                negative=float(shares.negative[frame]),
-                flat=float(shares.flat[frame]),
-                undecided=float(shares.undecided[frame]),
+                **self._shares_of(frame),
                 unresolved=float(self.unresolved_share[frame]),
                 typical_error=float(self.typical_error[frame]),
                 bound_kind=self.bound_kind,
