@@ -40,6 +40,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "proved": GROUND | {"jets", "geometry"},
     "theory": GROUND | {"attention", "jets", "geometry", "proved"},
     "experts": GROUND | {"attention", "tasks", "training", "experiments", "export", "claims"},
+    "measurement": GROUND | {"jets", "geometry"},
     "export": GROUND | {"attention", "tasks", "training"},
     "efficient": GROUND | {"attention"},
     # With intervals over seeds, and the curvature of a block's output: there models are measured.

@@ -1,13 +1,16 @@
 """README and docs are true: their examples run, and what they name exists."""
 
+import doctest
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 import gating_core
+from gating_core import measure, train
 from gating_core.attention import GATE_KINDS, GATE_NAMES
 from gating_core.examples import any_surface
 from gating_core.language import shipped
@@ -32,10 +35,19 @@ def run(code):
     exec(compile(code, "an example", "exec"), {})
 
 
-def test_the_example_of_any_network_has_bounds(capsys):
-    # The suite leaves the global state alone.
-    run(re.sub("torch.random.manual_seed.*", "", examples("README.md")[0]))
-    assert capsys.readouterr().out.startswith("rigorous")
+def test_the_example_of_a_layer_gives_its_verdict_and_a_table(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with torch.random.fork_rng():  # the suite leaves the global state alone
+        run(examples("README.md")[0])
+    assert capsys.readouterr().out.startswith("Curved, ")
+    assert len((tmp_path / "curvature.csv").read_text().splitlines()) == 61 * 61 + 1
+
+
+@pytest.mark.parametrize("function", [measure, train])
+def test_the_example_of_a_docstring_says_what_it_prints(function):
+    (found,) = doctest.DocTestFinder(recurse=False).find(function, globs={})
+    assert found.examples
+    assert doctest.DocTestRunner().run(found).failed == 0
 
 
 def test_the_example_of_attention_shows_flat_and_curved(capsys):

@@ -32,8 +32,8 @@ import gating_core
 print(gating_core.__file__)
 print([name for name in HEAVY if sys.modules.get(name)])
 import gating_core.theory, gating_core.experiments.depth, gating_core.experiments.specimen
-from gating_core import Setting, geometry, train_setting
-*_, run = train_setting(Setting(steps=1, seed_count=1, points=16))
+from gating_core import Setting, geometry, train
+run = train(Setting(steps=1, seed_count=1, points=16))
 model = gating_core.restore(*(getattr(run.variants["ungated"].ensemble, part)
                               for part in ("config", "seeds", "state"))).attention
 grid = geometry.square_grid(3)

@@ -39,9 +39,14 @@ class Carried:
 
     def __init__(self, function: Callable[[torch.Tensor], Any]) -> None:
         self.function = function
-        self.pure = getattr(function, "pure", False)
         self.casts: dict[str, None] = {}  # in the order of the calls
         self.weights: dict[torch.dtype, None] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        """Whether the function is ``pure``, and what its values are averages of."""
+        if name == "function":  # not yet set, as while it is copied
+            raise AttributeError(name)
+        return getattr(self.function, name)
 
     def __call__(self, points: torch.Tensor) -> Any:
         """Evaluate the function; its tensors come out in float64."""

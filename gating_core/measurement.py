@@ -1,0 +1,225 @@
+"""The curvature of one layer's output surface: every number with its error, in one call."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from gating_core.checks import check_points
+from gating_core.geometry.adaptive import adaptive_integrals
+from gating_core.geometry.curvature import CurvatureField, curvature
+from gating_core.geometry.flatness import flatness_proofs
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.integrals import Integral
+from gating_core.geometry.surface import FLAT_ERROR, surface_result
+from gating_core.geometry.verdict import FLAT, Verdict, knowledge_text, word_for
+from gating_core.jets.casts import carried
+from gating_core.jets.map_check import check_output, evaluate
+from gating_core.jets.second_order import SecondOrderJet, second_order_jet
+
+REMEDY = "Hand over a function of two coordinates, as lambda uv: layer(origin + uv @ directions)"
+COLUMNS = ("u", "v", "K (1/length^2)", "error of K", "|H| (1/length)", "area element", "resolved")
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """The curvature of one output surface at N points of its chart; tensors are float64.
+
+    Attributes:
+        points: (N, 2), chart coordinates.
+        values: (N, D), outputs of the layer.
+        field: Gaussian curvature K and its error, |H|, area element and resolved points, (N,) each.
+        total: Integral of |K| dA over the chart [-1, 1]^2, without a unit; ``None`` for points of
+            one's own.
+        area: Area of the surface over the same chart (length^2); ``None`` as ``total``.
+        word: "curved", "flat" or, where neither is known, another word of `VERDICT_WORDS`.
+        knowledge: "proved", at points whose K exceeds a rigorous bound, or seen at points only:
+            one of `KNOWLEDGE`; ``None`` where ``word`` is neither "curved" nor "flat".
+        verdict: The same as a sentence.
+        notes: Sentences about what was computed otherwise than by the layer itself.
+    """
+
+    points: torch.Tensor
+    values: torch.Tensor
+    field: CurvatureField
+    total: Integral | None
+    area: Integral | None
+    word: str
+    knowledge: str | None
+    verdict: str
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return verdict, totals and notes as numbers, texts and lists, as JSON has them."""
+        resolved = self.field.gaussian[self.field.resolved]
+        return {
+            "verdict": self.verdict,
+            "word": self.word,
+            "knowledge": self.knowledge,
+            "points": len(self.points),
+            "resolved": len(resolved),
+            "bound": self.field.bound_kind,
+            "smallest_K": float(resolved.min()) if len(resolved) else None,
+            "largest_K": float(resolved.max()) if len(resolved) else None,
+            "total": _numbers(self.total),
+            "area": _numbers(self.area),
+            "notes": list(self.notes),
+        }
+
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return a row for each point, with units in the header; write it to ``path``, if given."""
+        field = self.field
+        columns = [*self.points.T, field.gaussian, field.gaussian_error, field.mean_norm,
+                   field.area_element, field.resolved]  # fmt: skip
+        text = io.StringIO(newline="")
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(COLUMNS)
+        table.writerows(zip(*(column.tolist() for column in columns), strict=True))
+        if path is not None:
+            with open(path, "w", encoding="utf-8", newline="") as file:
+                file.write(text.getvalue())
+        return text.getvalue()
+
+
+@torch.no_grad()
+def measure(
+    layer: Callable[[torch.Tensor], torch.Tensor],
+    points: torch.Tensor | None = None,
+    *,
+    bound: str = "rigorous",
+    casts: str = "carry",
+) -> Measurement:
+    """Measure the curvature of the surface that a layer makes of a chart of two coordinates.
+
+    Args:
+        layer: Module or callable (N, 2) -> (N, D), D >= 2, whose n-th output depends on the n-th
+            point alone. Where a layer takes wider inputs, hand it a plane of them:
+            ``lambda uv: layer(origin + uv @ directions)``.
+        points: (N, 2), where to measure; by default a grid of 61 x 61 points on [-1, 1]^2, with
+            total curvature and area of the whole chart.
+        bound: "rigorous" follows every rounding error, where each operation has a rule for it;
+            "estimate" does not.
+        casts: "carry" computes in float64 what the layer casts to lower precision, its float32
+            weights among it, and says so in ``notes``; "refuse" raises instead.
+
+    Returns:
+        K with its error at each point, total curvature and area, and the verdict.
+
+    Raises:
+        ValueError: The layer cannot be called on points (N, 2), is no map of single points, or has
+            fewer than two outputs or weights that are not finite; or an argument is none of these.
+
+    Example:
+        >>> import torch
+        >>> from gating_core import measure
+        >>> def dome(uv):
+        ...     return torch.cat([uv, (4 - uv.square().sum(-1, keepdim=True)).sqrt()], -1)
+        >>> sphere = measure(dome)  # of radius 2, so that K = 1/4
+        >>> float(sphere.field.gaussian[0].round(decimals=12))
+        0.25
+        >>> sphere.word
+        'curved'
+        >>> measure(lambda uv: torch.cat([uv, uv.sum(-1, keepdim=True)], -1)).word
+        'flat'
+
+    References:
+        do Carmo, *Riemannian Geometry*, chapter 6 (Gauss equation).
+    """
+    grid = square_grid() if points is None else None
+    where = grid.points if grid is not None else check_points(points)
+    if where.shape[1] != 2:
+        raise ValueError(f"points has shape {tuple(where.shape)}; a surface needs (N, 2)")
+    function = carried(layer, casts)
+    _check_layer(function, where[:2])
+    jet = second_order_jet(function, where, bound)
+    field = curvature(jet)
+    if grid is not None:
+        (verdict,) = surface_result(function, jet, field, grid).verdicts
+    else:
+        verdict = _verdict_at_points(function, jet, field)
+    total = adaptive_integrals(function, bound=bound) if grid is not None else None
+    return Measurement(
+        points=where,
+        values=jet.value.reshape(len(where), -1),
+        field=field,
+        total=total and total.absolute,
+        area=total and total.area,
+        word=verdict.word,
+        knowledge=verdict.knowledge,
+        verdict=_sentence(verdict, "area" if grid is not None else "points"),
+        notes=jet.notes,
+    )
+
+
+def _check_layer(function: Callable[[torch.Tensor], Any], points: torch.Tensor) -> None:
+    """``ValueError`` unless ``function`` makes one surface of two points (2, 2)."""
+    try:
+        output = evaluate(function, points)
+    except (TypeError, RuntimeError, IndexError, AttributeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"layer fails on points of shape (N, 2): {reason}. {REMEDY}") from error
+    check_output(output, len(points))
+    if output.shape[:-2].numel() != 1:
+        raise ValueError(
+            f"layer makes {output.shape[:-2].numel()} surfaces of a chart, of shape"
+            f" {tuple(output.shape[:-2])}; hand it over one at a time, as lambda uv: layer(uv)[0]"
+        )
+
+
+def _verdict_at_points(
+    function: Callable[[torch.Tensor], torch.Tensor], jet: SecondOrderJet, field: CurvatureField
+) -> Verdict:
+    """Give the verdict at scattered points: the shares are those of points, not of the area."""
+    (proof,) = flatness_proofs(function, jet.value)
+    values = jet.value.reshape(field.gaussian.shape[-1], -1)
+    diagonal = torch.linalg.vector_norm(values.amax(0) - values.amin(0))
+    small = field.gaussian_error * diagonal.square() < FLAT_ERROR
+    zero = field.flat & field.resolved & small
+    decided = field.decided & torch.tensor(proof is None)
+
+    def share(where: torch.Tensor) -> float:
+        return float(where.double().mean())
+
+    return Verdict(
+        word=word_for(proof is not None, bool(decided.any()), bool(zero.all())),
+        positive=share(decided & (field.gaussian > 0)),
+        negative=share(decided & (field.gaussian < 0)),
+        flat=1.0 if proof is not None else share(zero),
+        undecided=0.0 if proof is not None else share(~decided & ~zero),
+        unresolved=share(~field.resolved),
+        typical_error=float(field.gaussian_error.median()),
+        bound_kind=field.bound_kind,
+        proof=proof,
+        points=field.gaussian.shape[-1],
+    )
+
+
+def _sentence(verdict: Verdict, of: str) -> str:
+    """Say what is known of the curvature, how, and on which share ``of`` area or points."""
+    if verdict.proof is not None:
+        return f"Flat: K = 0, proved, because {verdict.proof}."
+    if verdict.knowledge is None:
+        return (
+            f"Inconclusive: at {verdict.points:,} points the errors of K, in the median"
+            f" {verdict.typical_error:.1g}, are too large to say whether the surface is curved."
+        )
+    known = knowledge_text(verdict.knowledge, verdict.points)
+    if verdict.word == FLAT:
+        return f"Flat within errors of K of {verdict.typical_error:.1g} in the median, {known}."
+    return (
+        f"Curved, {known}: K > 0 on {verdict.positive:.1%} and K < 0 on {verdict.negative:.1%} of"
+        f" the {of}."
+    )
+
+
+def _numbers(integral: Integral | None) -> dict[str, float | bool] | None:
+    if integral is None:
+        return None
+    value, error = float(integral.value), float(integral.error)
+    return {"value": value, "error": error, "complete": bool(integral.complete)}

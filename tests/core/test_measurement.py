@@ -1,0 +1,134 @@
+"""One call measures a layer: closed forms, what it says, what it refuses, and its table."""
+
+import csv
+import io
+import json
+import math
+
+import pytest
+import torch
+
+from gating_core import (
+    AttentionConfig,
+    GateConfig,
+    Setting,
+    build_attention,
+    measure,
+    train,
+)
+from gating_core.geometry.verdict import AT_POINTS, CURVED, FLAT, PROVED, SEEN, UNKNOWN
+
+POINTS = torch.tensor([[0.1, 0.2], [-0.5, 0.4], [0.9, -0.8]])
+
+
+def sphere(uv, radius=2.0):
+    return torch.cat([uv, (radius**2 - uv.square().sum(-1, keepdim=True)).sqrt()], -1)
+
+
+def plane(uv):
+    return torch.cat([uv, uv @ uv.new_tensor([[1.0], [2.0]])], -1)
+
+
+def area_over_square(radius):
+    """The area of a sphere above [-1, 1]^2, by Archimedes: the lune integral in closed form."""
+    a = 1 / radius
+    return (
+        radius**2
+        * 4
+        * (2 * a * math.asin(a / math.sqrt(1 - a * a)) - math.asin(a * a / (1 - a * a)))
+    )
+
+
+def test_a_sphere_has_its_curvature_its_area_and_its_total():
+    found = measure(sphere)
+    assert (found.word, found.knowledge) == (CURVED, AT_POINTS)
+    field = found.field
+    assert bool((abs(field.gaussian - 0.25) <= field.gaussian_error).all())
+    assert float(field.gaussian_error.max()) < 1e-12
+    area = area_over_square(2.0)
+    assert abs(float(found.area.value) - area) <= float(found.area.error)
+    assert abs(float(found.total.value) - area / 4) <= float(found.total.error)
+    assert float(found.total.error) < 0.01 * area
+    assert "K > 0 on 100.0% and K < 0 on 0.0% of the area" in found.verdict
+
+
+def test_a_saddle_and_a_plane_are_told_apart_at_a_few_points():
+    saddle = measure(lambda uv: torch.cat([uv, uv.prod(-1, keepdim=True)], -1), POINTS)
+    u, v = POINTS.double().T
+    assert bool((abs(saddle.field.gaussian + (1 + u * u + v * v) ** -2.0)
+                 <= saddle.field.gaussian_error).all())  # fmt: skip
+    assert "K < 0 on 100.0% of the points" in saddle.verdict
+    assert saddle.total is saddle.area is None
+    flat = measure(plane, POINTS)
+    assert (flat.word, flat.knowledge) == (FLAT, SEEN)
+    assert "seen at 3 points, not proved" in flat.verdict
+
+
+def test_what_a_theorem_says_is_called_proved_and_a_gate_takes_it_away():
+    config = AttentionConfig(model_dim=4)
+    flat = measure(build_attention(config, (5,)))
+    assert (flat.word, flat.knowledge) == (FLAT, PROVED)
+    assert float(flat.total.value) == float(flat.total.error) == 0.0
+    assert "plane of three fixed values" in flat.verdict
+    gated = measure(build_attention(AttentionConfig(model_dim=4, gate=GateConfig()), (5,)))
+    assert (gated.word, gated.knowledge) == (CURVED, AT_POINTS)
+
+
+def test_where_there_is_no_tangent_plane_nothing_is_said():
+    line = measure(lambda uv: torch.cat([uv.sum(-1, keepdim=True)] * 3, -1), POINTS)
+    assert (line.word, line.knowledge) == (UNKNOWN, None)
+    assert line.verdict.startswith("Inconclusive: ")
+    assert line.to_dict()["smallest_K"] is None
+
+
+def test_single_precision_is_carried_and_said_or_refused():
+    net = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3))
+    single, double = measure(net, POINTS), measure(net.double(), POINTS)
+    torch.testing.assert_close(single.field.gaussian, double.field.gaussian, rtol=1e-9, atol=1e-9)
+    assert "torch.float32" in single.notes[0]
+    assert not double.notes
+    with pytest.raises(ValueError, match="convert it with double"):
+        measure(net.float(), POINTS, casts="refuse")
+
+
+@pytest.mark.parametrize(("layer", "points", "says"), [
+    (torch.nn.Linear(4, 3), None, r"layer fails on points of shape \(N, 2\): mat1 and mat2"),
+    (torch.nn.MultiheadAttention(4, 2), None, r"layer fails .* lambda uv: layer\(origin"),
+    (torch.nn.Linear(2, 1), None, "a surface needs D >= 2"),
+    (build_attention(AttentionConfig(), (0, 1)), None, "2 surfaces of a chart, of shape"),
+    (torch.nn.BatchNorm1d(2), None, "a point alone|statistics of the batch"),
+    (plane, torch.zeros(3, 3), r"points has shape \(3, 3\); a surface needs \(N, 2\)"),
+    (plane, torch.full((1, 2), torch.nan), "points contains NaN"),
+    (lambda uv: uv.numpy(), None, "ndarray"),
+])  # fmt: skip
+def test_what_is_no_surface_is_refused_in_the_words_of_the_caller(layer, points, says):
+    with pytest.raises(ValueError, match=says):
+        measure(layer, points)
+
+
+def test_the_table_and_the_dictionary_hold_what_was_measured(tmp_path):
+    found = measure(sphere, POINTS)
+    text = found.to_csv(tmp_path / "k.csv")
+    assert (tmp_path / "k.csv").read_text(encoding="utf-8") == text
+    header, *rows = csv.reader(io.StringIO(text))
+    assert header[2] == "K (1/length^2)"
+    assert [float(row[2]) for row in rows] == found.field.gaussian.tolist()
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert told["points"] == told["resolved"] == 3
+    assert told["total"] is None
+    assert json.loads(json.dumps(measure(plane).to_dict()))["total"]["complete"] is True
+
+
+def test_training_returns_a_run_reports_its_progress_and_ends_where_that_raises():
+    setting = Setting(task="circle", steps=10, seed_count=2, points=32)
+    shares = []
+    run = train(setting, shares.append)
+    assert run.complete
+    assert shares == sorted(shares)
+    assert shares[0] == 0.0
+
+    def stop(share):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(setting, stop)
