@@ -21,8 +21,11 @@ from gating_core.claims.models import ModelRow, StackRow
 from gating_core.claims.proofs import (
     ProofCounts,
     ProvedModel,
+    SignedModel,
     proof_counts,
     proved_models,
+    signed_models,
+    units_of_four_keys,
     units_to_prove,
 )
 from gating_core.claims.report import Illustrations, Picture, write_report
@@ -87,6 +90,7 @@ __all__ = [
     "ProvedModel",
     "Refused",
     "Selection",
+    "SignedModel",
     "Size",
     "StackRow",
     "Store",
@@ -101,6 +105,8 @@ __all__ = [
     "proof_counts",
     "proved_models",
     "run_study",
+    "signed_models",
+    "units_of_four_keys",
     "units_to_prove",
     "verdicts",
     "write_report",

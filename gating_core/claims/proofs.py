@@ -15,11 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gating_core.attention.charts import weight_chart
-from gating_core.attention.stack import restore
-from gating_core.claims.design import GATED, WITHOUT_GATE
+from gating_core.attention.stack import Attention, restore
+from gating_core.claims.design import GATED, UNGATED, WITHOUT_GATE
 from gating_core.claims.models import ModelRow
 from gating_core.claims.selection import SELECTIONS, ModelUnit
 from gating_core.claims.training import trained
+from gating_core.geometry.keys import sign_proofs
 from gating_core.jets.blocks import one_thread
 from gating_core.pauses import drained
 from gating_core.proved import Budget, prove_curvature
@@ -103,22 +104,71 @@ def proved_models(unit: ModelUnit, rows: Mapping[str, ModelRow]) -> Iterator[Pro
 
     Models without an attention-weight chart are left out.
     """
+    for row, same, model in _trained_again(unit, rows, (*WITHOUT_GATE, *GATED)):
+        about = row.key, row.task, row.variant, row.seed
+        if row.chart_flat is None:
+            continue
+        if not same:
+            yield ProvedModel(*about, False, False, 0.0, 0.0, 0)
+            continue
+        proof = prove_curvature(weight_chart(model), budget=BUDGET)
+        flat = proof.flat == 1
+        yield ProvedModel(*about, True, flat, proof.positive, proof.negative, proof.count)
+
+
+def _trained_again(
+    unit: ModelUnit, rows: Mapping[str, ModelRow], variants: Sequence[str]
+) -> Iterator[tuple[ModelRow, bool, Attention]]:
+    """Train ``unit`` again; yield its models in ``rows``, and whether they are the same."""
     with one_thread():  # as the study does: rounding depends on it
         run = drained(trained(unit.setting))
     for name, variant in run.variants.items():
         ensemble = variant.ensemble
-        if name not in (*WITHOUT_GATE, *GATED):
+        if name not in variants:
             continue
         model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
         for member, seed in enumerate(ensemble.seeds):
             row = rows.get(unit.keys[name, seed])
-            if row is None or row.chart_flat is None:
-                continue
-            accuracies = ensemble.train_accuracy[-1, member], ensemble.test_accuracy[-1, member]
-            about = row.key, row.task, row.variant, row.seed
-            if (row.train_accuracy, row.test_accuracy) != tuple(x.item() for x in accuracies):
-                yield ProvedModel(*about, False, False, 0.0, 0.0, 0)
-                continue
-            proof = prove_curvature(weight_chart(model.member(member)), budget=BUDGET)
-            flat = proof.flat == 1
-            yield ProvedModel(*about, True, flat, proof.positive, proof.negative, proof.count)
+            if row is not None:
+                accuracies = (ensemble.train_accuracy, ensemble.test_accuracy)
+                now = tuple(each[-1, member].item() for each in accuracies)
+                same = (row.train_accuracy, row.test_accuracy) == now
+                yield row, same, model.member(member)
+
+
+# --- Four keys ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SignedModel:
+    """An ungated model with four values, trained again: the ``sign`` of K on its query chart.
+
+    By the theorem of `gating_core.geometry.keys`, 1 or -1 on all of it; 0 where the model is not
+    the ``same``, or nothing is proved.
+    """
+
+    key: str
+    task: str
+    seed: int
+    same: bool
+    sign: int
+
+
+def units_of_four_keys() -> list[ModelUnit]:
+    """The units of both studies in which only the number of values is varied, to four."""
+    return [
+        unit
+        for name in ("full", "second")
+        for unit in SELECTIONS[name].units()
+        if isinstance(unit, ModelUnit)
+        and (unit.part, unit.setting.value_count) == ("values", 4)
+        and UNGATED in unit.setting.variants
+    ]
+
+
+def signed_models(unit: ModelUnit, rows: Mapping[str, ModelRow]) -> Iterator[SignedModel]:
+    """Train ``unit`` again and prove the sign of K on the query charts of its ungated models."""
+    for row, same, model in _trained_again(unit, rows, (UNGATED,)):
+        (proof,) = sign_proofs(model, 1)
+        sign = proof.sign if same and proof is not None else 0
+        yield SignedModel(row.key, row.task, row.seed, same, sign)

@@ -3,6 +3,7 @@
 python -m ui.claims report report   # as python -m gating_core.claims report, with pictures
 python -m ui.claims                 # run both editions' studies; results go to assets/claims
 python -m ui.claims proofs          # prove what can be proved of these beside C1 and C2
+python -m ui.claims signs           # prove the sign of K of those with four keys, by a theorem
 python -m ui.claims refine          # compute totals that a grid does not settle, beside C3
 python -m ui.claims judge           # judge the shipped rows again, after a change of texts
 """
@@ -12,10 +13,13 @@ import sys
 from gating_core.claims import (
     SELECTIONS,
     ProvedModel,
+    SignedModel,
     Store,
     default_path,
     proved_models,
     run_study,
+    signed_models,
+    units_of_four_keys,
     units_to_prove,
 )
 from gating_core.claims.__main__ import main
@@ -25,6 +29,7 @@ from ui.claims.report_charts import illustrations
 from ui.claims.shared import (
     PROOFS,
     REFINED,
+    SIGNS,
     Source,
     judge_rows,
     load_rows,
@@ -87,7 +92,21 @@ def prove() -> int:
     return 0
 
 
+def sign() -> int:
+    """Write the signs of K of shipped ungated models with four values."""
+    rows = {row.key: row for row in load_rows()[0]}
+    signs: list[SignedModel] = []
+    for unit in units_of_four_keys():
+        signs += signed_models(unit, rows)
+        sys.stderr.write(f"\r{len(signs)} models")
+    sys.stderr.write("\n")
+    save_csv(SIGNS, signs)
+    return 0
+
+
 if __name__ == "__main__":
-    commands = {(): ship, ("proofs",): prove, ("refine",): refine, ("judge",): judge}
+    commands = {
+        (): ship, ("proofs",): prove, ("signs",): sign, ("refine",): refine, ("judge",): judge,
+    }  # fmt: skip
     own = commands.get(tuple(sys.argv[1:]))
     sys.exit(own() if own else main(illustrations=illustrations()))

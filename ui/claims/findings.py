@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.plotly_chart import PlotlyState
@@ -13,6 +15,7 @@ from gating_core.claims import (
     SECOND,
     STUDY_VERSION,
     ProofCounts,
+    SignedModel,
 )
 from gating_core.claims.claim import EXPERIMENT, WORDS
 from gating_core.claims.text import counted, spans
@@ -108,7 +111,7 @@ def draw_claim(
         st.markdown(verdict)
     counts = None if source.path else shared.proof_counts_of(one.claim)
     if counts is not None and counts.models:
-        st.caption(proved_text(one.claim, counts))
+        st.caption(f"{proved_text(one.claim, counts)} {signs_text(shared.signed())}")
     both = (judged.claims[one.claim], judged.second.get(one.claim))
     for other in both:
         if other is not None and other is not one:
@@ -190,6 +193,17 @@ def proved_text(claim: str, counts: ProofCounts) -> str:
         f"{text}, {counts.curved:,} are curved, and {counts.positive:,} have a cell on which"
         f" K > 0. The sign of K is proved on {percent(counts.median)} of the chart for the median"
         f" model, and on {percent(counts.least)} for the worst."
+    )
+
+
+def signs_text(models: Sequence[SignedModel]) -> str:
+    """Say which sign of K the theorem about four keys gives ungated models on the query chart."""
+    same = [one for one in models if one.same]
+    up, down = (sum(one.sign == sign for one in same) for sign in (1, -1))
+    return (
+        f"On the *query chart* {len(same):,} of the {len(models):,} ungated models with n = 4 came"
+        f" out the same: there K > 0 everywhere in {up:,} and K < 0 everywhere in {down:,}, without"
+        " a gate, by the theorem about four keys."
     )
 
 

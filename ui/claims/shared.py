@@ -33,6 +33,7 @@ from gating_core.claims import (
     ProofCounts,
     ProvedModel,
     Refused,
+    SignedModel,
     StackRow,
     Store,
     TextTable,
@@ -54,7 +55,7 @@ from ui.work.cache import cached
 
 FOLDER = ASSETS / "claims"
 MODELS, STACKS, JUDGED = "models.parquet", "stacks.parquet", "verdicts.json.gz"
-PROOFS, REFINED = "proofs.csv", "refined.csv"  # of bundled models
+PROOFS, REFINED, SIGNS = "proofs.csv", "refined.csv", "signs.csv"  # of bundled models
 ABOUT = {"written by": "the page of claims"}
 FILES = {  # for download: file names and types
     "claims.html": "text/html",
@@ -62,6 +63,7 @@ FILES = {  # for download: file names and types
     "models.csv": "text/csv",
     PROOFS: "text/csv",
     REFINED: "text/csv",
+    SIGNS: "text/csv",
     "models.parquet": "application/vnd.apache.parquet",
     "stacks.csv": "text/csv",
     "stacks.parquet": "application/vnd.apache.parquet",
@@ -199,7 +201,7 @@ def judge_rows(source: Source) -> JudgedStudy:
 
 def file_bytes(source: Source, name: str) -> bytes:
     """Return one of `FILES`."""
-    if name in (PROOFS, REFINED):
+    if name in (PROOFS, REFINED, SIGNS):
         return (FOLDER / name).read_bytes()
     rows, stacks = rows_of(source)
     with TemporaryDirectory() as path:
@@ -234,12 +236,14 @@ def save_rows(
 
 
 def load_csv(name: str, folder: Path = FOLDER) -> list[dict[str, Any]]:
-    """Return the rows of `PROOFS` or `REFINED`."""
+    """Return the rows of `PROOFS`, `REFINED` or `SIGNS`."""
     return csv.read_csv(folder / name).to_pylist()
 
 
-def save_csv(name: str, rows: Sequence[ProvedModel | RefinedTotal], folder: Path = FOLDER) -> None:
-    """Write `PROOFS` or `REFINED`, with all digits."""
+def save_csv(
+    name: str, rows: Sequence[ProvedModel | RefinedTotal | SignedModel], folder: Path = FOLDER
+) -> None:
+    """Write `PROOFS`, `REFINED` or `SIGNS`, with all digits."""
     csv.write_csv(pa.Table.from_pylist([asdict(row) for row in rows]), folder / name)
 
 
@@ -292,6 +296,12 @@ def proof_counts_of(claim: str) -> ProofCounts | None:
     if variants is None:
         return None
     return proof_counts([ProvedModel(**row) for row in load_csv(PROOFS)], variants)
+
+
+@cached()
+def signed() -> list[SignedModel]:
+    """Return the bundled ungated models with four values, and the sign of K of each."""
+    return [SignedModel(**row) for row in load_csv(SIGNS)]
 
 
 def judged_so_far(source: Source) -> tuple[Source, JudgedStudy] | None:

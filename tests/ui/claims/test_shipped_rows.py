@@ -14,6 +14,7 @@ from gating_core.claims import (
     STUDY_VERSION,
     WITHOUT_GATE,
     ProvedModel,
+    SignedModel,
     proof_counts,
     verdicts,
 )
@@ -23,10 +24,11 @@ from gating_core.claims.training import unit_rows
 from gating_core.pauses import drained
 from tests.ui.opening import numbers
 from ui.claims.__main__ import SHIPPED
-from ui.claims.findings import proved_text
+from ui.claims.findings import proved_text, signs_text
 from ui.claims.shared import (
     FOLDER,
     PROOFS,
+    SIGNS,
     Source,
     judge_rows,
     load_csv,
@@ -180,6 +182,27 @@ def test_proofs_are_of_shipped_models_and_contradict_no_row():
         # All of the area with K > 0 is zero only where no cell has that sign, or a small one.
         assert row.chart_positive_share or one.positive < 0.05
     assert sum(one.same for one in proofs) > 0.9 * len(proofs)
+
+
+def test_signs_are_of_all_ungated_models_with_four_values_and_contradict_no_row():
+    """The rows are measured at points, the signs proved from the keys alone."""
+    models = [SignedModel(**row) for row in load_csv(SIGNS)]
+    four = {row.key for row in shipped_rows()[0] if (row.part, row.variant) == ("values", "ungated")
+            and row.values == 4}  # fmt: skip
+    assert {one.key for one in models} == four
+    assert len(models) == len(four) == 256
+    for one in models:
+        row = by_key()[one.key]
+        assert (row.task, row.seed) == (one.task, one.seed)
+        assert (one.sign != 0) == one.same
+        assert not (one.sign > 0 and row.negative_share)
+        assert not (one.sign < 0 and row.positive_share)
+    up, down = (sum(one.sign == sign for one in models) for sign in (1, -1))
+    assert sum(one.same for one in models) == up + down > 0.9 * len(models)
+    assert min(up, down) > 100
+    text = signs_text(models)
+    assert f"{up + down} of the 256 ungated models with n = 4" in text
+    assert f"K > 0 everywhere in {up} and K < 0 everywhere in {down}" in text
 
 
 def test_totals_in_closed_form_are_of_all_rows_in_doubt_and_contradict_none():
