@@ -24,7 +24,7 @@ PARTS_OF_PAGES = ("browser/test_draw.py", "browser/test_jobs.py", "browser/test_
 SOME_PAGES = (
     "browser/test_decision_boundary.py", "browser/test_depth.py", "browser/test_gates.py",
     "browser/test_language_models.py", "browser/test_efficient_attention.py",
-    "browser/test_steering.py",
+    "browser/test_steering.py", "browser/test_keys.py",
 )  # fmt: skip
 SERVED = ("load/test_isolation.py", "load/test_load.py", "test_faults.py", "test_security.py")
 SAME_WORKER = (

@@ -54,6 +54,12 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
          "tab_gates=Gate+design&target=ellipsoid", "tab_gates=Theorem&slice_by=residual"),
         unfolded="why=true&maps=true",
     ),
+    "Which_keys_curve": Row(
+        {},
+        ("", "fourth=sink+logit", "fourth=no+fourth+key", "five_keys=true&key_count=5"),
+        ("keys=0,3;-2.75,-2;2.75,-2;0,-2", "keys=0,3;-2.75,-2;2.75,-2;1,-3&at=0.3,-0.2"),
+        unfolded="five_keys=true",
+    ),
     "Depth": Row(
         {},
         ("", "stacked=aligned+gates&strong=weak", "stacked=random+stacks&around=nothing+else",

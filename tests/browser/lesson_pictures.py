@@ -22,7 +22,7 @@ WIDTH, QUALITY = 560, 70  # pixels, of 100
 JOB_MS = 120_000  # until the page's job has ended
 PARTS = {  # what is taken; elsewhere the linked view's pictures
     "bend": ".gc-scene", "numbers": ".gc-columns",
-    "claims": "[data-testid=stPlotlyChart]", "experts": ".gc-tree-plot",
+    "keys": ".gc-keys-row", "claims": "[data-testid=stPlotlyChart]", "experts": ".gc-tree-plot",
     "language_models": "[data-testid=stPlotlyChart]", "efficient": ".st-key-chart_top_k_losses",
     "steering": "[data-testid=stPlotlyChart]", "limits": ".gc-scene",
     "proved": "[data-testid=stHorizontalBlock]:has(.st-key-proved_map_0)",

@@ -44,6 +44,7 @@ PAGES = {
     "Manifold": Page("pages/1_Manifold.py", ":material/blur_on:", CURVATURE),
     "Decision boundary": Page("pages/2_Decision_boundary.py", ":material/gesture:", CURVATURE),
     "Which gates curve?": Page("pages/3_Which_gates_curve.py", ":material/water:", CURVATURE),
+    "Which keys curve?": Page("pages/11_Which_keys_curve.py", ":material/key:", CURVATURE),
     "Depth": Page("pages/4_Depth.py", ":material/layers:", CURVATURE),
     "Claims": Page("pages/5_Claims.py", ":material/fact_check:", CURVATURE),
     "Language models": Page("pages/7_Language_models.py", ":material/visibility:", AT_WORK),

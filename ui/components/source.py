@@ -8,6 +8,16 @@ from typing import Any
 import streamlit as st
 
 HERE = Path(__file__).parent
+# One surface that the browser draws by itself: shared, as the files beside this one are.
+SURFACE = (
+    "surface/vectors.js",
+    "surface/mesh.js",
+    "surface/shaders.js",
+    "surface/webgl.js",
+    "surface/painter.js",
+    "surface/view.js",
+    "surface/turning.js",
+)
 # A component's script is these files as one module, in this order: they share their names, none
 # imports another, and the last one exports the function that Streamlit calls.
 SCRIPTS = {
@@ -15,6 +25,18 @@ SCRIPTS = {
     "draw": ("wire.js", "svg.js", "draw/picture.js", "draw/hand.js", "draw/draw.js"),
     "strip": ("wire.js", "svg.js", "strip/strip.js"),
     "tree": ("wire.js", "svg.js", "tree/entry.js", "tree/picture.js", "tree/tree.js"),
+    "keys": (
+        "wire.js",
+        "svg.js",
+        *SURFACE,
+        "keys/theory.js",
+        "keys/snapping.js",
+        "keys/plane.js",
+        "keys/space.js",
+        "keys/breaking.js",
+        "keys/words.js",
+        "keys/keys.js",
+    ),
     "history": ("history/history.js",),
     "plotly_js": ("load_plotly.js", "plotly_js/plotly_js.js"),
     "view3d": (

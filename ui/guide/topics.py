@@ -53,6 +53,9 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
     "gates": Topic(
         "Which gates curve?", "Which gates curve?",
         {"case": "saddle"}, "a gate that curves the flat surface to a saddle, K < 0"),
+    "keys": Topic(
+        "Which keys curve?", "Which keys curve?", {},
+        "four keys in a plane, one inside the triangle of the others, and the dome they give"),
     "depth": Topic(
         "Depth", "Depth", {},
         "the surface of a trained stack after its last layer, and K over its chart"),

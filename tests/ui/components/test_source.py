@@ -9,7 +9,7 @@ import pytest
 from ui.components import source
 
 FILES = sorted(path.relative_to(source.HERE).as_posix() for path in source.HERE.rglob("*.js"))
-SHARED = {path for path in FILES if "/" not in path}
+SHARED = {path for path in FILES if "/" not in path} | set(source.SURFACE)
 # Declarations that all files share: names at the start of a line.
 DECLARED = re.compile(
     r"^(?:export default )?(?:async )?(?:function|const|let|class) ([\w$]+)", re.M

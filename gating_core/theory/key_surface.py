@@ -1,0 +1,105 @@
+"""Ungated attention over fixed keys and values as a surface: K by jets, beside the closed form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from gating_core.checks import check_integer
+from gating_core.geometry.curvature import curvature
+from gating_core.geometry.flatness import exact_dimension
+from gating_core.geometry.grid import Grid
+from gating_core.geometry.keys import four_key_curvature, key_sign
+from gating_core.geometry.surface import SurfaceResult, measure_surface
+from gating_core.jets.second_order import second_order_jet
+
+
+class KeySurface:
+    """The map y(x) = sum_i p_i v_i of the plane, p = softmax(keys . x + biases).
+
+    Args:
+        keys: (n, 2), pulled back to the plane.
+        biases: (n,), added to the logits.
+        values: (n, D).
+    """
+
+    def __init__(self, keys: object, biases: object, values: object) -> None:
+        self.keys, self.biases, self.values = (
+            torch.as_tensor(x, dtype=torch.float64) for x in (keys, biases, values)
+        )
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """Map points (N, 2) to outputs (N, D)."""
+        return torch.softmax(x @ self.keys.mT + self.biases, -1) @ self.values
+
+
+@dataclass(frozen=True)
+class KeysAtPoint:
+    """K of four keys at one point: the parts of the closed form, K by it, and K by jets.
+
+    ``sign`` is that of K on the whole plane; ``None`` if the keys or the values lie on one line:
+    then there is no surface, and every K is NaN. The parts are NaN where keys 1 to 3 are collinear
+    or the values lie in one plane.
+    """
+
+    weights: tuple[float, ...]  # p, (4,)
+    barycentric: tuple[float, ...]  # w, (3,): of key 4 in the triangle of keys 1 to 3
+    m: tuple[float, ...]  # 1 + p_4 w_i / p_i, (3,)
+    determinant: float  # of the Gram matrix G of v_i - v_4
+    quadratic: float  # m^T G^-1 m
+    sign: int | None
+    closed: float
+    closed_error: float
+    jet: float
+    jet_error: float
+
+
+def keys_at(keys: object, biases: object, values: object, point: object) -> KeysAtPoint:
+    """Evaluate the closed form for four keys at ``point`` (2,), part by part, and K by jets.
+
+    Arguments as in `four_key_curvature`. Raises ``ValueError`` as it does, except where there is no
+    surface.
+    """
+    surface = KeySurface(keys, biases, values)
+    where = torch.as_tensor(point, dtype=torch.float64)[None]
+    p = torch.softmax(where @ surface.keys.mT + surface.biases, -1)[0]
+    corners = torch.cat([surface.keys[:3].mT, torch.ones(1, 3, dtype=torch.float64)])
+    edges = surface.values[:3] - surface.values[3]
+    gram = edges @ edges.mT
+    nothing = torch.full((3,), torch.nan, dtype=torch.float64)
+    w, solved = nothing, nothing
+    if torch.linalg.det(corners) != 0:
+        fourth = torch.cat([surface.keys[3], torch.ones(1, dtype=torch.float64)])
+        w = torch.linalg.solve(corners, fourth)
+    m = 1 + p[3] * w / p[:3]
+    if torch.linalg.det(gram) != 0:
+        solved = torch.linalg.solve(gram, m)
+    sign, gaussian = None, [torch.nan] * 4
+    if key_sign(surface.keys).sign is not None and exact_dimension(surface.values, 3) > 1:
+        closed = four_key_curvature(keys, biases, values, where)
+        jet = curvature(second_order_jet(surface, where, "rigorous"))
+        sign = closed.sign
+        gaussian = [float(x) for by in (closed, jet) for x in (by.gaussian, by.gaussian_error)]
+    determinant, quadratic = float(torch.linalg.det(gram)), float(m @ solved)
+    weights, barycentric, ratios = (tuple(x.tolist()) for x in (p, w, m))
+    return KeysAtPoint(weights, barycentric, ratios, determinant, quadratic, sign, *gaussian)
+
+
+def measure_keys(keys: object, biases: object, values: object, grid: Grid) -> SurfaceResult:
+    """Measure the surface of any number of keys on ``grid``; arguments as in `KeySurface`."""
+    return measure_surface(KeySurface(keys, biases, values), grid)
+
+
+def random_keys(count: int, seed: int) -> KeySurface:
+    """Draw ``count`` keys, 2 to 64, biases and values in D = ``count`` - 1, or D = 3 for fewer.
+
+    All are standard normal, the keys twice as large; the values are affinely independent.
+    """
+    check_integer("count", count, 2, 64)
+    generator = torch.Generator().manual_seed(seed)
+    keys, biases, values = (
+        torch.randn(shape, generator=generator, dtype=torch.float64)
+        for shape in ((count, 2), (count,), (count, max(3, count - 1)))
+    )
+    return KeySurface(2 * keys, biases, values)

@@ -1,0 +1,20 @@
+"""Which keys curve? Four keys to drag, and the theorem that they alone decide the sign of K."""
+
+from ui.common.page import page
+
+TITLE = "Which keys curve?"
+
+with page(
+    TITLE,
+    question="Which keys curve?",
+    lead="Attention **without a gate** over four fixed values: the four keys alone decide whether"
+    " its surface is a **dome** everywhere or a **saddle** everywhere. It is never a bit of both.",
+):
+    from ui.common.links import checked_link
+    from ui.keys import at_point, five_keys, four_keys, proof
+
+    with checked_link(TITLE):
+        mode, model = four_keys.draw()
+        at_point.draw(mode, model)
+        proof.draw()
+        five_keys.draw()

@@ -1,0 +1,236 @@
+"""Do keys that are dragged in the browser give what Python computes, without asking the server?"""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from gating_core.theory import four_key_curvature, key_sign, random_keys
+from ui.components import source
+from ui.keys.four_keys import FIRST
+
+from .accessibility import assert_accessible
+from .looking import assert_on_the_first_screen, assert_scrolls_only_down, pixels
+from .pointing import SCROLLED, swipe
+from .visiting import PHONE, open_page, settle, visit
+
+pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
+
+ADDRESS = "/Which_keys_curve"
+SENTENCE = ".gc-keys-sentence"
+ON_A_LINE = "?keys=0,3;-2.75,-2;2.75,-2;0,-2"
+NO_WEBGL = """(() => {
+  const { getContext } = HTMLCanvasElement.prototype;
+  HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
+    return /webgl/.test(kind) ? null : getContext.call(this, kind, ...rest);
+  };
+})()"""
+# Of models with their points: K by both ways with the bound of the second, and the sign.
+MEASURED = """models => models.map(({ points, ...model }) => ({
+  sign: signOfKeys(model.keys).sign,
+  points: points.map(([u, v]) => {
+    const output = outputAt(model, u, v);
+    const { K, error } = curvatureOf(model, output);
+    return [closedForm(model, output.weights), K, error];
+  }),
+}))"""
+
+
+def in_browser(page, component, function, argument):
+    """What a ``function`` that sees all names of a component's script returns."""
+    script = source.script(component).replace("export default function (", "function exported(")
+    return page.evaluate(f"argument => {{ {script}\nreturn ({function})(argument); }}", argument)
+
+
+def await_keys(page):
+    page.wait_for_selector(".gc-keys-space[data-n]")
+    settle(page)
+
+
+def centre(page, number):
+    box = page.locator(f".gc-key[data-key='{number - 1}'] .gc-key-dot").bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def sign(page):
+    return page.locator(".gc-keys").get_attribute("data-sign")
+
+
+@pytest.fixture(scope="module")
+def desk(visitor, served, watch):
+    """A visitor at a desk, shared by the tests that leave the page usable."""
+    visit(visitor, watch, served.url + ADDRESS, await_keys)
+    return visitor
+
+
+# --- Mathematics ----------------------------------------------------------------------------------
+
+
+def test_javascript_computes_what_python_does_at_a_thousand_points(desk):
+    models, exact = [], []
+    for seed in range(100):
+        layer = random_keys(4, seed)
+        points = 2 * torch.rand(10, 2, generator=torch.Generator().manual_seed(seed)).double() - 1
+        arguments = layer.keys, layer.biases, layer.values, points
+        names = ("keys", "biases", "values", "points")
+        models.append({name: x.tolist() for name, x in zip(names, arguments, strict=True)})
+        exact.append(four_key_curvature(*arguments))
+    found = in_browser(desk, "keys", MEASURED, models)
+    assert [each["sign"] for each in found] == [each.sign for each in exact]
+    closed, direct, bound = np.moveaxis(np.array([each["points"] for each in found]), -1, 0)
+    gaussian = np.stack([each.gaussian for each in exact])
+    error = np.stack([each.gaussian_error for each in exact])
+    assert gaussian.size == 1000
+    np.testing.assert_allclose(closed, gaussian, rtol=1e-9)
+    assert (np.abs(direct - gaussian) <= bound + error).all()
+    assert np.median(bound / np.abs(gaussian)) < 1e-9  # else agreement would show nothing
+
+
+def test_a_key_that_is_put_on_a_line_is_on_it_exactly(desk):
+    """Also on a line through a key that was put on another one: by rational arithmetic."""
+    function = """seed => {
+      const normal = normalNumbers(seed);
+      return Array.from({ length: 200 }, () => {
+        const [a, b, c] = [0, 1, 2].map(() => onLattice([normal(), normal()]));
+        const near = (p, q, t) => p.map((x, i) => x + t * (q[i] - x) + 0.01 * normal());
+        const fourth = snapped(near(a, b, Math.abs(normal()) / 4), [a, b, c]);
+        const third = snapped(near(a, fourth, 0.5), [a, b, fourth]);
+        return [[a, b, c, fourth], [a, b, third, fourth], [signOfKeys([a, b, c, fourth]).sign]];
+      });
+    }"""
+    once = twice = 0
+    for first, second, (found,) in in_browser(desk, "keys", function, 5):
+        once += key_sign(first).sign == 0
+        twice += key_sign(second).sign in (0, None)
+        assert found == key_sign(first).sign
+    assert once > 180
+    assert twice > 150
+
+
+# --- The hand -------------------------------------------------------------------------------------
+
+
+def test_the_first_screen_shows_a_dome_and_axe_finds_nothing(desk):
+    assert_on_the_first_screen(desk, "h1", ".gc-keys-plane", ".gc-keys-space", SENTENCE)
+    assert sign(desk) == "1"
+    assert desk.locator(SENTENCE).inner_text().startswith("Key 4 lies inside the triangle")
+    assert len(np.unique(pixels(desk.locator(".gc-keys-space")).reshape(-1, 3), axis=0)) > 500
+    assert_accessible(desk)
+
+
+def test_a_key_dragged_over_an_edge_turns_the_dome_at_once_and_costs_the_server_nothing(
+    desk, served, watch
+):
+    sent = []
+    desk.evaluate("window.testSent = 0")
+    desk.evaluate(
+        "() => { const { send } = WebSocket.prototype;"
+        " WebSocket.prototype.send = function (...x) { window.testSent += 1;"
+        " return send.apply(this, x); }; }"
+    )
+    (x, y), (_, edge) = centre(desk, 4), centre(desk, 3)
+    desk.mouse.move(x, y)
+    desk.mouse.down()
+    before = desk.evaluate("window.testSent")
+    for share in (0.5, 1.0, 1.25):
+        desk.mouse.move(x, y + share * (edge - y), steps=5)
+        desk.wait_for_function("!document.querySelector('.gc-keys').__gc.frame")
+        sent.append(sign(desk))
+    assert sent == ["1", "0", "-1"]
+    assert "convex position: a saddle everywhere" in desk.locator(SENTENCE).inner_text()
+    assert desk.evaluate("window.testSent") == before
+    assert desk.locator(".gc-keys-aloud").text_content() == ""
+    desk.mouse.up()
+    desk.wait_for_url(lambda url: "keys=" in url)
+    settle(desk)
+    assert "saddle" in desk.locator(".gc-keys-aloud").text_content()
+    visit(desk, watch, desk.url, await_keys)
+    assert sign(desk) == "-1"
+
+
+def test_arrow_keys_reach_the_line_and_the_button_goes_back(desk, served, watch):
+    visit(desk, watch, served.url + ADDRESS, await_keys)
+    key = desk.get_by_role("slider", name="Key 4")
+    key.focus()
+    for _ in range(14):
+        desk.keyboard.press("ArrowDown")
+    assert sign(desk) == "0"
+    assert "Keys 2, 3 and 4 lie on one line: K = 0" in desk.locator(SENTENCE).inner_text()
+    desk.keyboard.press("Shift+ArrowDown")
+    desk.wait_for_function("document.querySelector('.gc-keys').dataset.sign === '-1'")
+    settle(desk)
+    desk.get_by_role("button", name="First keys").click()
+    desk.wait_for_function("document.querySelector('.gc-keys').dataset.sign === '1'")
+    desk.wait_for_url(lambda url: "keys=" not in url)
+    settle(desk)
+
+
+def test_a_value_and_a_bias_move_the_surface_and_not_its_sign(desk, served, watch):
+    visit(desk, watch, served.url + ADDRESS, await_keys)
+    start = pixels(desk.locator(".gc-keys-space"))
+    box = desk.locator(".gc-keys-value[data-value='3']").bounding_box()
+    desk.mouse.move(box["x"] + 10, box["y"] + 10)
+    desk.mouse.down()
+    desk.mouse.move(box["x"] + 60, box["y"] + 90, steps=4)
+    desk.mouse.up()
+    desk.wait_for_url(lambda url: "values=" in url)
+    slider = desk.locator(".gc-keys-biases input").first
+    slider.focus()
+    desk.keyboard.press("PageUp")
+    desk.wait_for_url(lambda url: "biases=" in url)
+    settle(desk)
+    assert sign(desk) == "1"
+    assert (np.abs(pixels(desk.locator(".gc-keys-space")) - start).sum(-1) > 60).mean() > 0.02
+
+
+def test_a_hundred_draws_do_not_break_the_sign(desk, served, watch):
+    visit(desk, watch, served.url + ADDRESS, await_keys)
+    desk.get_by_role("button", name="Try to break it").click()
+    said = desk.locator(".gc-keys-broken").inner_text()
+    assert "K > 0 at 14,400 of 14,400 points" in said or "rounding bound (grey)" in said
+    assert "K < 0" not in said
+    assert desk.locator(".gc-keys-tiles").is_visible()
+
+
+def test_a_click_on_the_surface_marks_a_point_whose_numbers_stand_below(desk, served, watch):
+    visit(desk, watch, served.url + ADDRESS, await_keys)
+    box = desk.locator(".gc-keys-space").bounding_box()
+    place = desk.evaluate("""() => {
+      const { view, surface } = document.querySelector('.gc-keys').__gc;
+      const middle = 41 * 30 + 20;
+      return view.project(surface.places.slice(3 * middle, 3 * middle + 3));
+    }""")
+    desk.mouse.click(box["x"] + place[0], box["y"] + place[1])
+    desk.wait_for_url(lambda url: "at=" in url)
+    settle(desk)
+    u, v = json.loads("[" + desk.url.split("at=")[1].split("&")[0].replace("%2C", ",") + "]")
+    assert (u, v) == pytest.approx((0.0, 0.5), abs=0.03)
+    found = four_key_curvature(FIRST.keys, FIRST.biases, FIRST.values, [[u, v]]).gaussian.item()
+    assert f"K = {found:.3g}" in desk.locator(".gc-keys-point").inner_text()
+    assert f"K by the closed form: {found:.4f}"[:-2] in desk.inner_text("body")
+
+
+def test_a_finger_moves_a_key_and_scrolls_beside_it_on_a_dark_phone(browser, served, watch):
+    with open_page(browser, watch, **PHONE) as page:
+        visit(page, watch, served.url + ADDRESS, await_keys)
+        assert_scrolls_only_down(page)
+        assert_accessible(page)
+        x, y = centre(page, 4)
+        swipe(page, (x, y), (x, y + 90))
+        page.wait_for_function("document.querySelector('.gc-keys').dataset.sign === '-1'")
+        assert page.evaluate(SCROLLED) == 0
+        box = page.locator(".gc-keys-space").bounding_box()
+        middle = box["x"] + box["width"] / 2, box["y"] + 0.8 * box["height"]
+        swipe(page, middle, (middle[0], middle[1] - 150))
+        page.wait_for_function(f"{SCROLLED} > 50")
+
+
+def test_without_webgl_a_canvas_is_painted(browser, served, watch):
+    with open_page(browser, watch, viewport={"width": 1400, "height": 900}) as page:
+        page.add_init_script(NO_WEBGL)
+        visit(page, watch, served.url + ADDRESS + ON_A_LINE, await_keys)
+        canvas = page.locator(".gc-keys-space")
+        assert canvas.get_attribute("data-painter") == "canvas"
+        assert sign(page) == "0"
+        assert len(np.unique(pixels(canvas).reshape(-1, 3), axis=0)) > 200

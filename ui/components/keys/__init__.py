@@ -1,0 +1,87 @@
+"""The picture of *Which keys curve?*: keys to drag, and the surface that the browser draws of them.
+
+Everything moves in the browser; Python hears of a change when the visitor lets go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ui.components import wire
+from ui.components.source import declare
+
+Rows = tuple[tuple[float, ...], ...]
+SLOTS = 4
+MODES = ("none", "key", "sink")  # what the fourth slot is
+EXTENT = 4.0  # of a key's coordinates
+LARGEST_BIAS = 4.0
+LARGEST_VALUE = 2.0  # of a value's coordinates
+_component = declare("keys")
+
+
+@dataclass(frozen=True)
+class FourKeys:
+    """Keys in the plane, biases and values in space of four slots; ``at`` is the marked point."""
+
+    keys: Rows  # (4, 2)
+    biases: tuple[float, ...]  # (4,)
+    values: Rows  # (4, 3)
+    at: tuple[float, ...] | None = None  # (2,)
+
+
+def keys(
+    *, key: str, mode: str, model: FourKeys, first: FourKeys, on_move: Callable[[FourKeys], None]
+) -> None:
+    """Draw the plane of the keys and the surface of ``model``; ``mode`` is one of `MODES`.
+
+    In the mode "none" the fourth slot is left out. In "sink" its key and value are the origin, and
+    its bias is the sink logit. A button goes back to ``first``. When the visitor lets go,
+    ``on_move`` gets the new model, once: it must store what it needs.
+    """
+
+    def receive() -> None:
+        moved = wire.receive(key, "moved", is_sound)
+        if moved:
+            on_move(_model(moved))
+
+    _component(
+        key=key,
+        data={
+            "mode": mode,
+            "model": asdict(model),
+            "first": asdict(first),
+            "heard": wire.heard(key),
+        },
+        on_moved_change=receive,
+    )
+
+
+def is_sound(message: Any) -> bool:
+    """Whether our own script could have sent this message; see `wire.receive`."""
+    point = message["at"]
+    return (
+        _is_table(message["keys"], SLOTS, 2, EXTENT)
+        and _is_table([message["biases"]], 1, SLOTS, LARGEST_BIAS)
+        and _is_table(message["values"], SLOTS, 3, LARGEST_VALUE)
+        and (point is None or _is_table([point], 1, 2, 1.0))
+    )
+
+
+def _is_table(table: Any, rows: int, columns: int, largest: float) -> bool:
+    return (
+        isinstance(table, list)
+        and len(table) == rows
+        and all(isinstance(row, list) and len(row) == columns for row in table)
+        and all(type(x) in (int, float) and abs(x) <= largest for row in table for x in row)
+    )
+
+
+def _model(message: dict[str, Any]) -> FourKeys:
+    def rows(table: Sequence[Sequence[float]]) -> tuple[Any, ...]:
+        return tuple(tuple(map(float, row)) for row in table)
+
+    (biases,) = rows([message["biases"]])
+    at = message["at"]
+    return FourKeys(rows(message["keys"]), biases, rows(message["values"]), at and rows([at])[0])

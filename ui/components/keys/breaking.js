@@ -1,0 +1,70 @@
+// Try to break it: a hundred surfaces over the same keys, with random values, biases and metrics.
+
+const DRAWS = 100;
+const TILE = 12; // points of a tile both ways
+const TILES_ACROSS = 20;
+
+// Random numbers of a normal distribution from a seed (mulberry32, Box and Muller).
+function normalNumbers(seed) {
+  let state = seed >>> 0;
+  const uniform = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+  return () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
+}
+
+// The same keys with other values and biases. A metric Σ = A Aᵀ measures y as the identity measures A⁻¹ y,
+// so a random metric is a random linear map of the values.
+function randomModel({ keys }, normal, hasSink) {
+  const numbers = count => Array.from({ length: count }, normal);
+  const biases = numbers(keys.length);
+  const map = [numbers(3), numbers(3), numbers(3)];
+  const values = keys.map(() => numbers(3)).map((value, i) => (hasSink && i === 3 ? [0, 0, 0] : value));
+  return { keys, biases, values: values.map(value => map.map(row => dot(row, value))) };
+}
+
+// On a tile only what is not known is grey.
+const strongColourOf = (K, half) => mixed(...(K > 0 ? [HALF_DOME, DOME] : [HALF_SADDLE, SADDLE]), Math.abs(K) / (Math.abs(K) + half));
+
+// Draws the next hundred; returns how many points are known to have each sign, and how many neither.
+function tryToBreak(root, state) {
+  const canvas = root.querySelector('.gc-keys-tiles');
+  canvas.hidden = false;
+  const rows = Math.ceil(DRAWS / TILES_ACROSS);
+  [canvas.width, canvas.height] = [TILES_ACROSS * (TILE + 1) - 1, rows * (TILE + 1) - 1];
+  const context = canvas.getContext('2d');
+  const normal = normalNumbers(state.round * DRAWS);
+  const count = { positive: 0, negative: 0, open: 0 };
+  for (let n = 0; n < DRAWS; n += 1) {
+    const { K, error } = sampled(randomModel(attentionOf(state), normal, state.mode === 'sink'), TILE);
+    const half = medianSize(K);
+    const picture = context.createImageData(TILE, TILE);
+    let [positive, negative] = [0, 0];
+    K.forEach((k, i) => {
+      const known = Math.abs(k) > error[i];
+      positive += known && k > 0;
+      negative += known && k < 0;
+      const pixel = TILE * (TILE - 1 - Math.floor(i / TILE)) + i % TILE;
+      picture.data.set([...(known ? strongColourOf(k, half) : NEUTRAL).map(x => 255 * x), 255], 4 * pixel);
+    });
+    context.putImageData(picture, n % TILES_ACROSS * (TILE + 1), Math.floor(n / TILES_ACROSS) * (TILE + 1));
+    count.positive += positive;
+    count.negative += negative;
+    count.open += K.length - positive - negative;
+  }
+  state.round += 1;
+  return count;
+}
+
+// What the count says, beside what the theorem says.
+function breakingSentence({ positive, negative, open }) {
+  const all = DRAWS * TILE * TILE;
+  const left = open ? ` At ${group(open)} points |K| is below its rounding bound (grey).` : '';
+  const signs = [[positive, 'K > 0'], [negative, 'K < 0']].filter(([n]) => n);
+  if (!signs.length) return `${DRAWS} random surfaces: |K| is below its rounding bound at all ${group(all)} points.`;
+  const parts = signs.map(([n, words]) => `${words} at ${group(n)}`).join(', ');
+  return `${DRAWS} surfaces with random values, biases and metrics, the same keys: ${parts} of ${group(all)} points.${left}`;
+}

@@ -1,0 +1,73 @@
+// The mesh of a surface: size x size vertices, row by row; its normals, its cuts, what a ray hits.
+//
+// Positions are flat arrays, three numbers for each vertex. A cell has two triangles, split by the
+// diagonal from its first corner: drawing, cutting and picking use the same ones.
+
+const vertexOf = (places, i) => [places[3 * i], places[3 * i + 1], places[3 * i + 2]];
+
+// Calls visit(i, j, k) with the vertices of every triangle.
+function eachTriangle(size, visit) {
+  for (let row = 0; row < size - 1; row += 1) {
+    for (let column = 0; column < size - 1; column += 1) {
+      const i = row * size + column;
+      visit(i, i + 1, i + size + 1);
+      visit(i, i + size + 1, i + size);
+    }
+  }
+}
+
+// Unit normals by central differences along rows and columns.
+function normalsOf(places, size, out = new Float32Array(places.length)) {
+  for (let row = 0; row < size; row += 1) {
+    const [up, down] = [Math.max(row - 1, 0), Math.min(row + 1, size - 1)];
+    for (let column = 0; column < size; column += 1) {
+      const [left, right] = [Math.max(column - 1, 0), Math.min(column + 1, size - 1)];
+      const along = minus(vertexOf(places, row * size + right), vertexOf(places, row * size + left));
+      const across = minus(vertexOf(places, down * size + column), vertexOf(places, up * size + column));
+      out.set(unit(cross(along, across)), 3 * (row * size + column));
+    }
+  }
+  return out;
+}
+
+// Marching triangles: segments along which a field (size²) is zero, as ends one after the other, with
+// `dimension` numbers each, interpolated between the vertices' `places`.
+function cutOf(field, size, places, dimension = 3) {
+  const segments = [];
+  const crossing = (i, j) => {
+    const share = field[i] / (field[i] - field[j]);
+    for (let k = 0; k < dimension; k += 1) {
+      segments.push(places[dimension * i + k] * (1 - share) + places[dimension * j + k] * share);
+    }
+  };
+  eachTriangle(size, (i, j, k) => {
+    const [a, b, c] = [field[i] > 0, field[j] > 0, field[k] > 0];
+    if (a !== b) crossing(i, j);
+    if (b !== c) crossing(j, k);
+    if (c !== a) crossing(k, i);
+  });
+  return segments;
+}
+
+// Where a ray first meets the mesh: { row, column } as shares of one; null where it misses.
+function hitOf(places, size, origin, direction) {
+  let nearest = Infinity;
+  let hit = null;
+  eachTriangle(size, (i, j, k) => {
+    const a = vertexOf(places, i);
+    const [ab, ac] = [minus(vertexOf(places, j), a), minus(vertexOf(places, k), a)];
+    const p = cross(direction, ac);
+    const volume = dot(ab, p);
+    if (volume === 0) return;
+    const from = minus(origin, a);
+    const second = dot(from, p) / volume;
+    const q = cross(from, ab);
+    const third = dot(direction, q) / volume;
+    const distance = dot(ac, q) / volume;
+    if (second < 0 || third < 0 || second + third > 1 || distance <= 0 || distance >= nearest) return;
+    nearest = distance;
+    const mean = at => ((1 - second - third) * at(i) + second * at(j) + third * at(k)) / (size - 1);
+    hit = { row: mean(x => Math.floor(x / size)), column: mean(x => x % size) };
+  });
+  return hit;
+}

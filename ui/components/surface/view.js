@@ -1,0 +1,87 @@
+// One surface in a canvas: seen from a camera, painted only when something has changed.
+//
+//   const view = makeView(canvas, { azimuth, elevation, distance, centre });
+//   view.show(scene)       paints the scene at the next frame
+//   view.invalidate()      the same scene again: the camera or the window has changed
+//   view.project(place)    [x, y, depth] on the screen, in pixels
+//   view.unproject(x, y, depth)   the place there
+//   view.hit(x, y)         { row, column } of the surface as shares of one, or null
+//   view.onPaint           called after each painting
+//
+// A scene: size, places and normals (3 size²), `cells` between grid lines, and a colour for every vertex
+// (`colours`, 3 size²), or a `plane` [a, b, c, d] with the colours of its two sides (`classes`). Besides:
+//   ground   { corners, colour [r, g, b, alpha] }, onto which the surface throws a `shadow` (0 to 1)
+//   lines    [{ segments [x y z x y z …], wide, colour, alpha, hidden: alpha behind the surface, near }]
+//   points   { places, colours, size in pixels }
+//   sheets   [{ corners, colour [r, g, b, alpha] }], translucent, painted last
+
+const FIELD = 0.5; // radians of height in the picture
+const STEEPEST = 1.5; // radians: the elevation of a camera
+const NEAREST = 0.4; // of the first distance
+const FARTHEST = 2.5;
+const LARGEST_RATIO = 2; // pixels of the picture for each of the window's
+
+const views = new Set();
+
+function makeView(canvas, camera) {
+  // A browser gives sixteen contexts: a picture that has left the page gives its own back.
+  for (const old of views) {
+    if (old.canvas.isConnected) continue;
+    old.painter.release();
+    views.delete(old);
+  }
+  const view = { canvas, camera: { ...camera }, home: camera, scene: null, onPaint: () => {} };
+  view.painter = webglPainter(canvas) ?? canvasPainter(canvas);
+  canvas.dataset.painter = view.painter.kind;
+  view.invalidate = () => {
+    if (!view.waiting) view.waiting = requestAnimationFrame(() => { view.waiting = 0; paintView(view); });
+  };
+  view.show = scene => { view.scene = scene; view.invalidate(); };
+  view.project = place => view.lens.project(place);
+  view.unproject = (x, y, depth) => plus(view.lens.eye, view.lens.ray(x, y), depth);
+  view.hit = (x, y) => view.scene && view.lens
+    && hitOf(view.scene.places, view.scene.size, view.lens.eye, view.lens.ray(x, y));
+  canvas.addEventListener('webglcontextrestored', view.invalidate);
+  new ResizeObserver(view.invalidate).observe(canvas);
+  views.add(view);
+  return view;
+}
+
+function paintView(view) {
+  const { canvas, scene } = view;
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  if (!scene || !width || !height) return; // in a hidden tab; painted when that opens
+  const ratio = Math.min(devicePixelRatio || 1, LARGEST_RATIO);
+  const sizes = [width, height].map(length => Math.round(ratio * length));
+  if (canvas.width !== sizes[0] || canvas.height !== sizes[1]) [canvas.width, canvas.height] = sizes;
+  view.lens = lensOf(view.camera, width, height, ratio);
+  view.painter.paint(scene, view.lens);
+  canvas.dataset.n = 1 + Number(canvas.dataset.n ?? 0);
+  view.onPaint();
+}
+
+// The projection: a matrix, column by column, and its inverse as rays of depth one.
+function lensOf({ azimuth, elevation, distance, centre }, width, height, ratio) {
+  const level = Math.cos(elevation);
+  const back = [level * Math.cos(azimuth), level * Math.sin(azimuth), Math.sin(elevation)];
+  const eye = plus(centre, back, distance);
+  const right = unit(cross([0, 0, 1], back));
+  const up = cross(back, right);
+  const tall = Math.min(1, width / height / 1.2) / Math.tan(FIELD / 2); // a narrow picture shows as much
+  const wide = tall * height / width;
+  const [near, far] = [0.05 * distance, 20 * distance];
+  const row = (axis, factor) => [...axis.map(x => x * factor), -factor * dot(axis, eye)];
+  const rows = [row(right, wide), row(up, tall), row(back, (far + near) / (near - far)), row(back, -1)];
+  rows[2][3] += 2 * far * near / (near - far);
+  const matrix = new Float32Array(16);
+  rows.forEach((numbers, i) => numbers.forEach((number, j) => { matrix[4 * j + i] = number; }));
+  const at = (numbers, place) => dot(numbers, place) + numbers[3];
+  return {
+    matrix, eye, width, height, ratio, right, up,
+    project: place => {
+      const depth = at(rows[3], place);
+      return [(1 + at(rows[0], place) / depth) / 2 * width, (1 - at(rows[1], place) / depth) / 2 * height, depth];
+    },
+    ray: (x, y) => plus(plus(back.map(part => -part), right, (2 * x / width - 1) / wide), up, (1 - 2 * y / height) / tall),
+  };
+}
