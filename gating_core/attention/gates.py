@@ -38,7 +38,7 @@ class GateKind:
     script: str | None  # sigma of z in plain PyTorch; None: there is no exported script
     line: str = ""  # what it does, for the tiles of Decision boundary
     formula: str = ""  # in TeX; o is what attention gives, h the state that the gate reads
-    javascript: str | None = None  # sigma of z, for the tree on Experts; a gate must have it
+    javascript: str | None = None  # sigma of z, for the tree of Decomposition; a gate must have it
     reads_state: bool = True  # it has weights of its own
     constant: bool = False  # the same number everywhere
     additive: bool = False  # added to what it acts on; a gate multiplies

@@ -1,6 +1,19 @@
 """Attention as a mixture of experts: which of them data determine, and how much data it takes."""
 
 from gating_core.experts.entry import EntryMaps, EntryTree, entry_maps, entry_tree
+from gating_core.experts.identifiability import (
+    NULL_SHARE,
+    Moves,
+    NonIdentifiable,
+    default_points,
+    measure_moves,
+    mixing,
+    moved,
+    non_identifiable_by_gate,
+    non_identifiable_directions,
+    scaling,
+    theory_count,
+)
 from gating_core.experts.learning_curves import (
     COUNTS,
     CurvesRequest,
@@ -23,19 +36,6 @@ from gating_core.experts.sample_efficiency import (
 from gating_core.experts.shipped import load_curves, load_samples
 from gating_core.experts.students import GATES, SIZES, Sizes, expert_maps
 from gating_core.experts.trained import trained_state, with_state
-from gating_core.experts.undecidable import (
-    NULL_SHARE,
-    Moves,
-    Undecidable,
-    default_points,
-    measure_moves,
-    mixing,
-    moved,
-    scaling,
-    theory_count,
-    undecidable_by_gate,
-    undecidable_directions,
-)
 
 __all__ = [
     "COUNTS",
@@ -50,11 +50,11 @@ __all__ = [
     "LearningCurves",
     "Moves",
     "Needed",
+    "NonIdentifiable",
     "Ratio",
     "SampleRequest",
     "Sizes",
     "Slope",
-    "Undecidable",
     "accuracies_at",
     "curves_of",
     "default_points",
@@ -69,11 +69,11 @@ __all__ = [
     "measure_moves",
     "mixing",
     "moved",
+    "non_identifiable_by_gate",
+    "non_identifiable_directions",
     "scaling",
     "slope",
     "theory_count",
     "trained_state",
-    "undecidable_by_gate",
-    "undecidable_directions",
     "with_state",
 ]

@@ -1,4 +1,4 @@
-"""Measure what is shipped for the page *Experts*, and write it to ``assets/experts``.
+"""Measure what is shipped for the page *Mixture of experts*, and write it to ``assets/experts``.
 
 python -m gating_core.experts
 """

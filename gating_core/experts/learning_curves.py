@@ -26,12 +26,16 @@ COUNTS = (25, 50, 100, 200, 400, 800, 1600, 3200, 6400)  # training points
 TEST_POINTS = 1000
 UNGATED = "ungated"
 LEVEL_RANGE = (0.5, 0.999)  # of accuracy
-BETTER, WORSE, EQUAL, NO_ADVANTAGE, OPEN, FEW = (
-    "gated better", "ungated better", "no difference", "no advantage", "not decided",
+BETTER, WORSE, EQUAL, NO_ADVANTAGE, INCONCLUSIVE, FEW = (
+    "gated better", "ungated better", "no difference", "no advantage", "inconclusive",
     "not enough data",
 )  # fmt: skip
-WORDS_OF_EQUALITY = {Word.SUPPORTED: EQUAL, Word.PARTLY: NO_ADVANTAGE, Word.NOT_SUPPORTED: OPEN,
-                     Word.NOT_ENOUGH: FEW}  # fmt: skip
+WORDS_OF_EQUALITY = {
+    Word.SUPPORTED: EQUAL,
+    Word.PARTLY: NO_ADVANTAGE,
+    Word.NOT_SUPPORTED: INCONCLUSIVE,
+    Word.NOT_ENOUGH: FEW,
+}
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,9 @@ class LearningCurves:
         late, early = ~fewer.reached, more.reached & ~more.inside
         against = int((usable & (late | early)).sum())
         word = BETTER if result.mean < 0 else WORSE
-        return Ratio(result, bounded, against, OPEN if result.p > t.level or against else word)
+        if result.p > t.level or against:
+            word = INCONCLUSIVE
+        return Ratio(result, bounded, against, word)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,8 +156,8 @@ class Ratio:
 
     For ``bounded`` of the seeds a number is at an end of those tried, so that their ratio is only a
     bound; for ``against`` of these the true ratio may be less in favour of ``word`` than the bound.
-    ``word``: `BETTER` where the gated model needs fewer, `WORSE`, `OPEN` or `FEW`; with any seed
-    ``against`` it is `OPEN`.
+    ``word``: `BETTER` where the gated model needs fewer, `WORSE`, `INCONCLUSIVE` or `FEW`; with any
+    seed ``against`` it is `INCONCLUSIVE`.
     """
 
     measured: Paired | None

@@ -105,7 +105,7 @@ class Learned:
     expert_theory: np.ndarray
     prediction_theory: np.ndarray
     size: np.ndarray
-    undecided: int  # directions of parameter space in which outputs do not change
+    non_identifiable: int  # directions of parameter space in which outputs do not change
 
     @property
     def reached(self) -> np.ndarray:
@@ -242,7 +242,7 @@ def learn(
             expert_theory=np.full((1, levels), theory.expert * deviations),
             prediction_theory=np.full((1, levels), theory.prediction * deviations),
             size=true[row].flatten(1).norm(dim=-1).mean()[None].numpy(),
-            undecided=theory.undecided,
+            non_identifiable=theory.non_identifiable,
         )  # fmt: skip
 
 
@@ -250,7 +250,7 @@ def gathered(parts: Sequence[Learned]) -> Learned:
     """The results of several repeats as one."""
     first = parts[0]
     arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS}
-    return Learned(first.request, first.gate, **arrays, undecided=first.undecided)
+    return Learned(first.request, first.gate, **arrays, non_identifiable=first.non_identifiable)
 
 
 def _drawn(student: Student, seeds: tuple[int, ...], name: str, *axes: int) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""The shipped results of the page *Experts*: writing and reading their files."""
+"""The shipped results of the page *Mixture of experts*: writing and reading their files."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def save_samples(results: dict[str, Learned], path: Path) -> None:
         for name in ARRAYS
     }
     request = next(iter(results.values())).request
-    undecided = {gate: result.undecided for gate, result in results.items()}
-    save_tensors(path, tensors, {"request": asdict(request), "undecided": undecided})
+    non_identifiable = {gate: result.non_identifiable for gate, result in results.items()}
+    save_tensors(path, tensors, {"request": asdict(request), "non_identifiable": non_identifiable})
 
 
 def load_samples(path: Path = SAMPLES) -> dict[str, Learned]:
@@ -37,7 +37,7 @@ def load_samples(path: Path = SAMPLES) -> dict[str, Learned]:
         learned = {
             gate: Learned(
                 request, gate, **{name: tensors[f"{gate}.{name}"] for name in ARRAYS},
-                undecided=about["undecided"][gate],
+                non_identifiable=about["non_identifiable"][gate],
             )
             for gate in GATES
         }  # fmt: skip

@@ -200,7 +200,7 @@ def expert_maps(value: torch.Tensor, projection: torch.Tensor) -> torch.Tensor:
 # --- What theory expects of least squares ---------------------------------------------------------
 
 
-UNDECIDED = 1e-9  # singular values of a Jacobian, relative to the largest, that count as zero
+RANK_TOLERANCE = 1e-9  # singular values of a Jacobian, relative to the largest, that count as zero
 MOVED = 1e-6  # share of an expert's derivative in undetermined directions, from which on it counts
 
 
@@ -210,7 +210,7 @@ class Expected:
 
     expert: float  # infinite where outputs do not determine the experts
     prediction: float
-    undecided: int
+    non_identifiable: int
 
 
 def expected(student: Student, vector: torch.Tensor, design: Design) -> Expected:
@@ -224,7 +224,7 @@ def expected(student: Student, vector: torch.Tensor, design: Design) -> Expected
     derivative = one_at_a_time(torch.func.jacfwd(student.layer))
     jacobian = derivative(vector, *design.parts)
     _, values, directions = torch.linalg.svd(jacobian, full_matrices=False)
-    determined = values > UNDECIDED * values[0]
+    determined = values > RANK_TOLERANCE * values[0]
     rank = int(determined.sum())
     derivatives = one_at_a_time(torch.func.jacfwd(student.experts))(vector)
     derivatives = derivatives.flatten(1, 2)  # (E, D D, P)
@@ -236,5 +236,5 @@ def expected(student: Student, vector: torch.Tensor, design: Design) -> Expected
     return Expected(
         expert=float("inf") if moved else float(errors.mean()),
         prediction=(rank / len(jacobian)) ** 0.5,
-        undecided=len(vector) - rank,
+        non_identifiable=len(vector) - rank,
     )

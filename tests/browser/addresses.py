@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from ui.common.control_table import Controls
 from ui.common.controls import Fold
 from ui.decision_boundary.controls import DECISION_BOUNDARY
-from ui.experts.controls import EXPERTS
 from ui.landing.controls import LANDING
 
 FIRST = "landing"  # the name here of the page without a path
@@ -73,12 +72,16 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
          "tab=Trained+models", "rows=live"),
         unfolded="numbers=true",
     ),
-    "Experts": Row(
-        EXPERTS,
-        ("", "picture=What+no+data+can+decide", "picture=How+many+data+does+it+take%3F",
-         "picture=And+in+training%3F"),
-        ("gate_at=G3", "gate_at=G5&gate_per=head", "gate_at=no+gate",
-         "channels=8&head_count=4&tokens=6"),
+    "Mixture_of_experts": Row(
+        {},
+        ("", "experts_tab=Decomposition&code=true", "experts_tab=Sample+efficiency",
+         "experts_tab=Learning+curves"),
+        ("gate_at=G3", "direction=scale+one+expert&weights=circle", "channels=8&tokens=2",
+         "experts_tab=Decomposition&gate_at=G5&gate_per=head",
+         "experts_tab=Decomposition&gate_at=no+gate&expert=2.1",
+         "experts_tab=Decomposition&channels=8&head_count=4&tokens=6",
+         "experts_tab=Learning+curves&target_accuracy=0.95"),
+        unfolded="experts_tab=Sample+efficiency&teacher_sizes=true&all_gates=true&sample_code=true",
     ),
     "Language_models": Row(
         {},

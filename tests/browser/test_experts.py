@@ -5,23 +5,29 @@ import pytest
 
 from gating_core.attention import AttentionConfig, GateConfig, build_attention
 from gating_core.experts import entry_tree
-from ui.experts.request import ExpertsSelection
+from ui.experts.shared import Model
 
 from .accessibility import assert_accessible
-from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down
+from .looking import (
+    assert_dark,
+    assert_on_the_first_screen,
+    assert_scrolls_only_down,
+    assert_told_on_the_first_screen,
+)
 from .visiting import become_phone, follow_link, resize, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
-FIRST = ExpertsSelection()
-NULLS = "picture=What+no+data+can+decide"
+FIRST = Model()
+PAGE = "/Mixture_of_experts"
+DECOMPOSITION = f"{PAGE}?experts_tab=Decomposition"
 TREE = "document.querySelector('.gc-tree')?.__gc"
 AT_POINT = f"""([x, y, strength]) => {TREE}?.x[0] === x && {TREE}.x[1] === y
   && {TREE}.strength === strength"""
 ENTRY = f"""() => {{
-  const {{ value, direct, outside, heads }} = {TREE}.entry;
+  const {{ value, outside, heads }} = {TREE}.entry;
   const terms = heads.map(head => head.experts.map(expert => expert.tokens.map(part => part.term)));
-  return {{ value, direct, outside, terms }};
+  return {{ value, outside, terms }};
 }}"""
 # It is drawn before the event's dispatch returns: this counts drawings and runs.
 FOLLOWS = """() => {
@@ -62,7 +68,7 @@ def await_tree(page):
 @pytest.fixture(scope="module")
 def desk(visitor, served, watch):
     """A visitor at a desk, shared by the tests that leave the page usable."""
-    visit(visitor, watch, f"{served.url}/Experts", await_tree)
+    visit(visitor, watch, f"{served.url}{DECOMPOSITION}", await_tree)
     return visitor
 
 
@@ -70,23 +76,18 @@ def test_the_first_screens_hold_both_pictures_and_their_sentences(desk):
     for width, height in ((1400, 900), (1366, 768)):
         resize(desk, width, height)
         assert_on_the_first_screen(
-            desk, "h1", ".st-key-front-1", ".gc-pad-plot", ".gc-tree-plot", ".gc-tree-formula"
+            desk, "h1", ".st-key-control-row", ".gc-pad-plot", ".gc-tree-plot", ".gc-tree-formula"
         )  # fmt: skip
-        sentence = desk.get_by_text("12 terms").first.bounding_box()
-        assert sentence["y"] + sentence["height"] < height
     assert_accessible(desk)
-    follow_link(desk, f"/Experts?{NULLS}")
-    desk.wait_for_function("document.querySelectorAll('.stPlotlyChart .main-svg').length >= 3")
-    settle(desk)
-    assert_on_the_first_screen(desk, "[data-testid=stPlotlyChart]")
-    sentence = desk.get_by_text("Theory and count agree").first.bounding_box()
-    assert sentence["y"] + sentence["height"] < 768
+    follow_link(desk, PAGE)
+    assert_told_on_the_first_screen(desk, "reduces the number of", ".st-key-control-row")
 
 
 def test_the_browsers_numbers_are_the_cores(desk):
     for place, per, kind, strength, point in CASES:
         follow_link(
-            desk, f"/Experts?gate_at={place}&gate_per={per}&gate_kind={kind}&open={strength}"
+            desk, f"{DECOMPOSITION}&gate_at={place}&gate_per={per}&gate_kind={kind}"
+            f"&gate_lambda={strength}"
             f"&input={point[0]},{point[1]}&channels=6&tokens=4&output=4",
         )  # fmt: skip
         desk.wait_for_function(AT_POINT, arg=[*point, strength])
@@ -101,19 +102,18 @@ def test_the_browsers_numbers_are_the_cores(desk):
         np.testing.assert_allclose(found["terms"], tree.terms, rtol=1e-12, err_msg=place)
         assert found["outside"] == pytest.approx(tree.outside, rel=1e-12)
         assert found["value"] == pytest.approx(tree.value, abs=1e-14 * tree.size)
-        assert found["direct"] == pytest.approx(tree.value, abs=1e-14 * tree.size)
 
 
 @pytest.mark.parametrize("query", ["", "gate_at=G2&channels=8&head_count=4&tokens=6", "gate_at=G5"])
 def test_no_branch_runs_through_a_number(desk, query):
-    follow_link(desk, f"/Experts?{query}")
+    follow_link(desk, f"{DECOMPOSITION}&{query}")
     await_tree(desk)
     settle(desk)
     assert desk.evaluate(STRUCK) == []
 
 
 def test_the_tree_follows_hand_and_slider_without_a_run(desk):
-    follow_link(desk, "/Experts?channels=8&head_count=4&tokens=6")  # the largest
+    follow_link(desk, f"{DECOMPOSITION}&channels=8&head_count=4&tokens=6")  # the largest
     desk.wait_for_function("document.querySelectorAll('.gc-expert').length === 8")
     settle(desk)
     assert desk.evaluate(FOLLOWS) == [1, 0]
@@ -122,10 +122,10 @@ def test_the_tree_follows_hand_and_slider_without_a_run(desk):
     slider = desk.locator(".gc-tree input")
     slider.evaluate("input => { input.value = 0.3; input.dispatchEvent(new Event('input')); }")
     assert desk.evaluate(f"{TREE}.strength") == 0.3
-    assert desk.locator(".gc-tree-strength").inner_text() == "Gate strength λ = 0.30"
+    assert desk.locator(".gc-tree-strength").inner_text() == "Gate interpolation λ = 0.30"
     assert desk.evaluate("window.testScript.runs") == runs
     slider.evaluate("input => input.dispatchEvent(new Event('change'))")
-    desk.wait_for_url("**open=0.3*")
+    desk.wait_for_url("**gate_lambda=0.3*")
     settle(desk)
 
     handle = desk.locator(".gc-pad-hit").bounding_box()
@@ -143,7 +143,7 @@ def test_the_tree_follows_hand_and_slider_without_a_run(desk):
 
 
 def test_an_expert_is_followed_by_hover_click_and_keys_and_in_the_link(desk):
-    follow_link(desk, "/Experts")
+    follow_link(desk, DECOMPOSITION)
     desk.wait_for_function("document.querySelectorAll('.gc-expert').length === 4")
     settle(desk)
     formula = desk.locator(".gc-tree-formula")
@@ -164,7 +164,7 @@ def test_an_expert_is_followed_by_hover_click_and_keys_and_in_the_link(desk):
     desk.wait_for_function("!location.href.includes('expert=')")
     boxes = {}
     for place in ("G2", "G1", "G5"):
-        desk.get_by_role("radio", name=place).click()
+        desk.locator(".st-key-gate_at").get_by_text(place, exact=True).click()
         desk.wait_for_function(f"{BOX}.querySelector('text').textContent === 'gate {place}'")
         settle(desk)
         boxes[place] = desk.locator(".gc-gate-box rect").bounding_box()["x"]
@@ -174,7 +174,7 @@ def test_an_expert_is_followed_by_hover_click_and_keys_and_in_the_link(desk):
 @pytest.mark.soak  # long
 def test_a_phone_has_the_tree_in_one_column_and_scrolls_only_down(desk):
     become_phone(desk)
-    follow_link(desk, "/Experts")
+    follow_link(desk, DECOMPOSITION)
     await_tree(desk)
     assert_dark(desk)
     assert_accessible(desk)

@@ -22,8 +22,8 @@ from ui.decision_boundary.request import FIRST, TYPICAL
 from ui.depth.layers import VIEW as DEPTH_VIEW
 from ui.depth.shared import QUANTITIES
 from ui.drawing.characters import sign
-from ui.experts.controls import TREE_KEY
-from ui.experts.request import POSITIONS, TREE
+from ui.experts.decomposition import TREE
+from ui.experts.shared import NO_GATE
 from ui.gates.frames import SPHERE as FIRST_CASE
 from ui.gates.gallery import VIEW_KEY as GATES_VIEW
 from ui.landing.controls import LEFT_MODELS
@@ -206,22 +206,22 @@ class Claims(Request):
 
 @dataclass(frozen=True)
 class Experts(Request):
-    place: str = "G1"  # of POSITIONS
+    place: str = "G1"  # of the page's POSITIONS
     seed: int = 19
-    tab: str = TREE
-    address: ClassVar[str] = "Experts"
+    tab: str = "Identifiability"
+    address: ClassVar[str] = "Mixture_of_experts"
 
     def parameters(self) -> dict[str, Any]:
-        return {"gate_at": self.place, "model_seed": self.seed, "picture": self.tab}
+        return {"gate_at": self.place, "model_seed": self.seed, "experts_tab": self.tab}
 
     def shown_instead(self, session: Session) -> str:
-        if self.tab == TREE:
-            gate = json.loads(session.page.widget(TREE_KEY).message.json)[0]["gate"]
-            shown = "no gate" if gate is None else gate["place"]
+        if self.tab == "Decomposition":
+            gate = json.loads(session.page.widget(TREE).message.json)[0]["gate"]
+            shown = NO_GATE if gate is None else gate["place"]
             return "" if shown == self.place else shown
-        name = self.place if POSITIONS[self.place] != "none" else "no gate"
-        (sentence,) = [text for text in session.page.texts if "change no output, what" in text]
-        return "" if sentence.startswith(f"With *{name}") else sentence
+        name = "**Without a gate" if self.place == NO_GATE else f"**The gate ({self.place},"
+        (sentence,) = [text for text in session.page.texts if "no output changes, what" in text]
+        return "" if sentence.startswith(name) else sentence
 
     def numbers(self, session: Session) -> object:
         figures = [node.message.spec for node in session.page.all("plotly_chart")]

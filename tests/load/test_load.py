@@ -14,7 +14,7 @@ EVERYTHING = frozenset({
     "to the lesson",
     "to the gates", "gates: colour", "to Depth", "depth: quantity", "depth: layer",
     "to the claims", "claims: claim",
-    "to Experts", "Experts: gate", "Experts: λ", "Experts: undecidable", "Experts: tree",
+    "to Mixture of experts", "Experts: gate", "Experts: Decomposition", "Experts: λ",
     "to Language models", "Language models: text", "Language models: Attention sinks",
     "Language models: Gate sparsity",
     "to Efficient attention", "Efficient attention: k", "Efficient attention: KV-cache eviction",

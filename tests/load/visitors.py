@@ -41,9 +41,9 @@ from ui.decision_boundary.controls import SEEDS
 from ui.decision_boundary.request import WHO
 from ui.depth.layers import VIEW as DEPTH_VIEW
 from ui.depth.shared import QUANTITIES
-from ui.experts.controls import SEEDS as EXPERTS_SEEDS
-from ui.experts.controls import TREE_KEY
-from ui.experts.request import NULLS, POSITIONS, TREE
+from ui.experts.decomposition import TREE
+from ui.experts.shared import POSITIONS
+from ui.experts.shared import SEEDS as EXPERTS_SEEDS
 from ui.gates.frames import STRENGTHS as GATE_STRENGTHS
 from ui.gates.gallery import VIEW_KEY as GATES_VIEW
 from ui.landing.controls import OFFERED_TASKS
@@ -166,7 +166,8 @@ class Looker(Visitor):
                 await self.view("claims: claim", done, claims, session)
         experts = Experts(pick(list(POSITIONS)), self.own(EXPERTS_SEEDS[1]))
         async with Session(self.url, experts.address, experts.link) as session:
-            await self.view("to Experts", session.open(experts.wrong), experts, session)
+            await self.step("to Mixture of experts", session.open(experts.wrong))
+            self.ledger.compare(experts, session)
             await self._at_experts(session, experts)
         models = LanguageModels()
         async with Session(self.url, models.address, models.link) as session:
@@ -243,16 +244,14 @@ class Looker(Visitor):
     async def _at_experts(self, session: Session, request: Experts) -> None:
         for _ in range(FEW):
             request = replace(request, place=self.random.choice(list(POSITIONS)))
-            done = session.change(request.wrong, gate_at=[request.place])
+            done = session.change(request.wrong, gate_at=request.place)
             await self.view("Experts: gate", done, request, session)
+        request = replace(request, tab="Decomposition")
+        done = session.change(request.wrong, experts_tab=request.tab)
+        await self.view("Experts: Decomposition", done, request, session)
         let_go = {"strength": 0.5, "serial": 1}
-        moved = session.send(TREE_KEY, "moved", let_go, request.wrong)
+        moved = session.send(TREE, "moved", let_go, request.wrong)
         await self.view("Experts: λ", moved)
-        request = replace(request, tab=NULLS)
-        done = session.change(request.wrong, picture=request.tab)
-        await self.step("Experts: undecidable", done)
-        request = replace(request, tab=TREE)
-        await self.view("Experts: tree", session.change(request.wrong, picture=request.tab))
 
     async def _at_language_models(self, session: Session, request: LanguageModels) -> None:
         for tab in ("Gate sparsity", "Attention sinks"):

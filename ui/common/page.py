@@ -48,7 +48,7 @@ PAGES = {
     "Depth": Page("pages/4_Depth.py", ":material/layers:", CURVATURE),
     "Claims": Page("pages/5_Claims.py", ":material/fact_check:", CURVATURE),
     "Language models": Page("pages/7_Language_models.py", ":material/visibility:", AT_WORK),
-    "Experts": Page("pages/6_Experts.py", ":material/account_tree:", AT_WORK),
+    "Mixture of experts": Page("pages/6_Mixture_of_experts.py", ":material/account_tree:", AT_WORK),
     "Efficient attention": Page("pages/8_Efficient_attention.py", ":material/speed:", AT_WORK),
     "Steering": Page("pages/9_Steering.py", ":material/explore:", AT_WORK),
     "Guide": Page("pages/10_Guide.py", ":material/menu_book:", ""),

@@ -83,7 +83,7 @@ def draw_numbers(shown: Shown, measurement: MeasurementRequest, current: bool) -
     name = run.setting.compared[-1]
     if link := experts_link(run.setting, name, run.task.seeds[member]):
         st.page_link(
-            "pages/6_Experts.py", icon=":material/account_tree:", query_params=link,
+            "pages/6_Mixture_of_experts.py", icon=":material/account_tree:", query_params=link,
             label=f"*{TITLES[name]}*, seed {run.task.seeds[member]}: its experts",
         )  # fmt: skip
 

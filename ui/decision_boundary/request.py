@@ -73,10 +73,10 @@ class BoundaryRequest:
 
 
 def experts_link(run: Setting, variant: str, seed: int) -> dict[str, str] | None:
-    """Return the parameters of a link to Experts, for the model ``seed`` of a ``variant``.
+    """Return the parameters of a link to the experts of the model ``seed`` of a ``variant``.
 
     ``None`` unless it is one layer among tokens with an output projection and a gate or none, of a
-    size that Experts shows, trained like the first run.
+    size that Mixture of experts shows, trained like the first run.
     """
     gate = run.configs[variant].gate
     sizes = {"model_dim": EXPERTS_CHANNELS, "value_count": EXPERTS_TOKENS, "heads": EXPERTS_HEADS}
@@ -96,7 +96,7 @@ def experts_link(run: Setting, variant: str, seed: int) -> dict[str, str] | None
         per = "channel" if gate.granularity == "elementwise" else "head"
         place = {"gate_at": gate.position, "gate_per": per, "gate_kind": gate.kind}
     return place | {
-        "taught": run.task, "model_seed": f"{seed}", "channels": f"{run.model_dim}",
+        "weights": run.task, "model_seed": f"{seed}", "channels": f"{run.model_dim}",
         "head_count": f"{run.heads}", "tokens": f"{run.value_count}",
     }  # fmt: skip
 

@@ -1,1 +1,1 @@
-"""The page of experts: which parts of an attention layer can data decide?"""
+"""The page Mixture of experts: which parameters of an attention layer can data determine?"""

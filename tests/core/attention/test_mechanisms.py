@@ -145,7 +145,7 @@ def test_every_gate_says_what_it_is(name):
     assert kind.title
     assert (name in GATE_NAMES) == (kind.control is None)
     assert (name in CONTROL_NAMES) == (kind.control is not None)
-    assert kind.javascript or kind.control, "Experts offers every gate: it needs its javascript"
+    assert kind.javascript or kind.control, "Decomposition offers every gate: it needs javascript"
     # Arithmetic is the same in all three languages, and torch has the functions of Math.
     for text in filter(None, (kind.script, kind.javascript)):
         value = eval(text, {"torch": torch, "Math": torch, "z": Z})

@@ -20,8 +20,8 @@ from gating_core.experts.learning_curves import (
     BETTER,
     EQUAL,
     FEW,
+    INCONCLUSIVE,
     NO_ADVANTAGE,
-    OPEN,
     WORSE,
     needed,
 )
@@ -100,7 +100,7 @@ def test_a_level_that_one_of_both_never_reaches_bounds_the_ratio():
     assert (neither.word, neither.measured) == (FEW, None)
 
 
-def test_seeds_whose_true_ratio_may_lie_on_the_other_side_decide_nothing():
+def test_seeds_whose_true_ratio_may_lie_on_the_other_side_are_inconclusive():
     """The gated model of two seeds never gets there, and all others are far ahead."""
     curves = simulated(0, gain=0.3, start=0.5)
     accuracy = curves.accuracy - np.array([0.3, 0.3])[:, None, None]
@@ -108,7 +108,7 @@ def test_seeds_whose_true_ratio_may_lie_on_the_other_side_decide_nothing():
     accuracy[1, :2] -= 0.3
     ratio = LearningCurves(REQUEST, COUNT, accuracy).ratio(0.9)
     assert ratio.against == 2
-    assert ratio.word == OPEN
+    assert ratio.word == INCONCLUSIVE
 
 
 # --- Verdicts -------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def test_no_difference_is_found_where_there_is_none():
     assert alarms <= scipy.stats.binom.ppf(0.999, 60, THRESHOLDS.level)
     assert np.mean([word == EQUAL for study in words for word in study]) > 0.95
     ratios = [simulated(seed).ratio(0.9).word for seed in range(60)]
-    assert sum(word != OPEN for word in ratios) <= scipy.stats.binom.ppf(0.999, 60, 0.05)
+    assert sum(word != INCONCLUSIVE for word in ratios) <= scipy.stats.binom.ppf(0.999, 60, 0.05)
 
 
 def test_a_difference_is_found_where_there_is_one():
@@ -132,7 +132,7 @@ def test_a_difference_is_found_where_there_is_one():
         assert simulated(1, gain).ratio(0.9).word == word
 
 
-def test_few_or_noisy_seeds_decide_nothing():
+def test_few_or_noisy_seeds_are_inconclusive():
     assert {one.word for one in simulated(0, seeds=4).differences()} == {FEW}
     assert simulated(0, seeds=4).ratio(0.9).word == FEW
     noisy = {one.word for one in simulated(2, deviation=0.05).differences()}

@@ -86,7 +86,7 @@ def test_matching_goes_over_leading_axes():
 
 @each([(gate, sizes) for gate in GATES
        for sizes in (SMALL, Sizes(heads=2, channels=2), Sizes(learned_routing=True))])  # fmt: skip
-def test_only_two_gates_let_data_decide_experts(gate, sizes):
+def test_only_two_gates_make_experts_identifiable(gate, sizes):
     """And outputs are learned with any: the slope is -1/2 for those, 0 for all other experts."""
     teacher = Student(sizes, gate, teaches=True)
     vector = normal((3,), "theory", (teacher.parameter_count,), PARAMETER_SCALE)[0]
@@ -95,14 +95,14 @@ def test_only_two_gates_let_data_decide_experts(gate, sizes):
     assert 0 < theory.prediction < 1
 
 
-def test_without_a_gate_the_undecided_directions_are_those_of_the_group():
+def test_without_a_gate_the_non_identifiable_directions_are_those_of_the_group():
     """H c^2: one invertible matrix for each head (`W_V R`, `R^-1 W_O`)."""
     for heads, channels in ((1, 3), (2, 2)):
         sizes = Sizes(heads=heads, channels=channels)
         teacher = Student(sizes, teaches=True)
         vector = normal((1,), "x", (teacher.parameter_count,), PARAMETER_SCALE)[0]
         theory = expected(teacher, vector, make_design(sizes, 0))
-        assert theory.undecided == heads * channels**2
+        assert theory.non_identifiable == heads * channels**2
 
 
 @each(GATES)
@@ -180,7 +180,7 @@ def test_what_is_shipped_is_what_is_computed(gate, seeds):
         assert getattr(again, name) == pytest.approx(getattr(whole, name)[list(seeds)], rel=0.02)
     for name in ("prediction_theory", "size"):
         assert getattr(again, name) == pytest.approx(getattr(whole, name)[list(seeds)], rel=1e-9)
-    assert again.undecided == whole.undecided
+    assert again.non_identifiable == whole.non_identifiable
 
 
 def test_fits_are_as_good_as_the_noise_allows():

@@ -20,15 +20,6 @@ from ui.common.links import check_link
 from ui.common.page import PAGES as ALL_PAGES
 from ui.decision_boundary.request import BoundaryRequest, TooLong, setting
 from ui.decision_boundary.request import resolve as resolve_run
-from ui.experts.measured import decomposed as entry_of
-from ui.experts.request import (
-    CurvesSelection,
-    DataSelection,
-    ExpertsSelection,
-    resolve_curves,
-    resolve_data,
-)
-from ui.experts.request import resolve as resolve_entry
 from ui.gates.frames import RADII, GateRequest, case_of
 from ui.gates.frames import resolve as resolve_gate
 from ui.landing.controls import LANDING
@@ -108,25 +99,6 @@ def test_any_gate_is_one_or_a_sentence(case, radius, formula):
     case_of(request)
     assert note.isprintable()
     assert len(note) < LONGEST_SENTENCE
-
-
-@fuzz()
-@given(LINKS)
-def test_any_link_to_experts_is_an_entry_of_a_model_that_there_is(link):
-    request, notes = resolve_entry(fed(PAGES["experts"], link, ExpertsSelection))
-    assert entry_of(request).terms.size == request.model_dim * request.value_count
-    assert all(text.isprintable() and len(text) < LONGEST_SENTENCE for text in notes)
-
-
-@fuzz()
-@given(LINKS)
-def test_any_link_to_experts_is_data_that_can_be_learned_from(link):
-    samples, notes = resolve_data(fed(PAGES["experts"], link, DataSelection))
-    assert samples.request.repeats == samples.repeats
-    assert samples.gates
-    curves, more = resolve_curves(fed(PAGES["experts"], link, CurvesSelection))
-    assert len(curves.request.setting.configs) == 2
-    assert all(text.isprintable() and len(text) < LONGEST_SENTENCE for text in notes + more)
 
 
 @fuzz()

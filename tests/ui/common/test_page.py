@@ -8,7 +8,7 @@ from ui.common.page import CURVATURE, PAGES, Page, draw_links
 
 AT_WORK, HELP = "Attention at work", "Guide"
 CURVED = [title for title, page in PAGES.items() if page.group == CURVATURE]
-COMING = ["Language models", "Experts", "Efficient attention", "Steering", "Real layers"]
+COMING = ["Language models", "Mixture of experts", "Efficient attention", "Steering", "Real layers"]
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ const affine = ([constant, first, second], [u, v]) => (Array.isArray(constant)
   ? constant.map((part, i) => affine([part, first[i], second[i]], [u, v]))
   : constant + u * first + v * second);
 
-// { value, direct, outside, heads: [{ sum, experts: [{ sum, projection, gate,
-//   tokens: [{ term, weight, ungated, gate, gives }] }] }] }; `direct` is computed as the layer does it.
+// { value, outside, heads: [{ sum, experts: [{ sum, projection, gate,
+//   tokens: [{ term, weight, ungated, gate, gives }] }] }] }
 function entryOf(data, x, strength) {
   const { gate, channel } = data;
   const [values, queries, keys] = ['values', 'queries', 'keys'].map(name => affine(data[name], x));
@@ -33,14 +33,11 @@ function entryOf(data, x, strength) {
         const term = outside * projection * own * weights[token] * inner * gives[c];
         return { term, weight: weights[token], ungated: ungated[token], gate: inner, gives: gives[c] };
       });
-      const mixed = sum(parts.map(part => part.weight * part.gate * part.gives));
-      return { sum: sum(parts.map(({ term }) => term)), projection, gate: own, mixed, tokens: parts };
+      return { sum: sum(parts.map(({ term }) => term)), projection, gate: own, tokens: parts };
     });
     return { sum: sum(experts.map(each => each.sum)), experts };
   });
-  const direct = outside * sum(heads.flatMap(({ experts }) => experts.map(
-    ({ projection, gate: own, mixed }) => own * mixed * projection)));
-  return { value: sum(heads.map(head => head.sum)), direct, outside, heads };
+  return { value: sum(heads.map(head => head.sum)), outside, heads };
 }
 
 function softmax(scores) {

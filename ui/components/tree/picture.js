@@ -90,7 +90,7 @@ function drawWide(draw, data, width, room) {
   const height = TITLES + leaves * row + gaps;
   const middle = TITLES + (height - TITLES - HEAD_GAP) / 2;
 
-  const titles = [[x.gives, 'end', 'expert gives'], [x.weight, 'middle', 'attention α'], [x.mixed, 'middle', 'expert'],
+  const titles = [[x.gives, 'end', 'value x·W_V'], [x.weight, 'middle', 'attention α'], [x.mixed, 'middle', 'expert'],
     [x.out, 'middle', 'W_O'], [x.head, 'middle', 'head'], [x.entry, 'start', data.name]];
   for (const [at, anchor, title] of titles) draw.text(draw.svg, at, 8, anchor, 'gc-title', title);
 

@@ -89,7 +89,7 @@ function redraw(root, state) {
   svg.setAttribute('aria-label', data.label);
   const bar = root.querySelector('.gc-tree-strength');
   bar.hidden = !data.gate;
-  bar.firstElementChild.textContent = `Gate strength λ = ${state.strength.toFixed(2)}`;
+  bar.firstElementChild.textContent = `Gate interpolation λ = ${state.strength.toFixed(2)}`;
   if (!state.held) bar.lastElementChild.value = state.strength;
   const expert = state.hover || state.followed;
   svg.classList.toggle('gc-follows', Boolean(expert));
@@ -138,8 +138,7 @@ function moveBox(box, place, title) {
 
 function sumText({ data, entry }) {
   const heads = entry.heads.map(head => numberText(head.sum)).join(' + ').replaceAll('+ −', '− ');
-  const left = Math.abs(entry.direct - entry.value);
-  return `${data.name} = ${heads} = ${numberText(entry.value)} · rounding left: ${left ? left.toExponential(0).replace('-', '−') : '0'}`;
+  return `${data.name} = ${heads} = ${numberText(entry.value)}`;
 }
 
 function line(...parts) {
@@ -170,6 +169,6 @@ function formulaLines({ data, entry, x }, expert) {
     line(strong(`Expert ${c + 1} of head ${h + 1}: `), `W_O ${numberText(own.projection)}${factor('G1', own.gate)}`
       + `${factor('G5', entry.outside)} × [${tokens.join(' + ')}] = `, strong(numberText(own.sum)), `.${routed}`),
     line(`Its linear map is W_V[:, ${expert}] = ${vector(data.valueMap[h][c])}. Token 1 is ${vector(first)},`
-      + ` so it gives ${numberText(own.tokens[0].gives)}.`),
+      + ` so its value is ${numberText(own.tokens[0].gives)}.`),
   ];
 }

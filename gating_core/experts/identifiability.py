@@ -1,4 +1,4 @@
-"""Directions of value map and projection that no data can determine: no output changes along them.
+"""Non-identifiable directions of value map and projection: along them no output changes.
 
 Outputs depend on expert c of head h through the rank-one map of W_V[h, :, c] and W_O[h, c, :]. The
 factors between the two determine how many directions of (W_V, W_O) change no output:
@@ -42,7 +42,7 @@ VALUE_NAMES = ("value_map", "values")  # W_V, or the values themselves where the
 
 
 @dataclass(frozen=True, eq=False)
-class Undecidable:
+class NonIdentifiable:
     """The singular values of the outputs' Jacobian with respect to W_V and W_O, and its kernel."""
 
     singular_values: np.ndarray  # (P,), from large to small, divided by the largest
@@ -50,26 +50,26 @@ class Undecidable:
 
     @property
     def count(self) -> int:
-        """How many directions change no output: singular values below `NULL_SHARE`."""
+        """The number of directions that change no output: singular values below `NULL_SHARE`."""
         return int((self.singular_values < NULL_SHARE).sum())
 
     @property
     def ends(self) -> tuple[float, float]:
         """The smallest singular value that is not null, and the largest that is; 0 if none is."""
-        decided = len(self.singular_values) - self.count
-        null = self.singular_values[decided:]
-        return float(self.singular_values[decided - 1]), float(null[0]) if len(null) else 0.0
+        rank = len(self.singular_values) - self.count
+        null = self.singular_values[rank:]
+        return float(self.singular_values[rank - 1]), float(null[0]) if len(null) else 0.0
 
     @property
     def clear(self) -> bool:
-        """Whether the gap between both ends is wide enough to count."""
+        """A gap between both ends that is wide enough to count."""
         smallest, null = self.ends
         return smallest > LEAST_GAP * null
 
 
-def undecidable_directions(
+def non_identifiable_directions(
     model: Attention, points: torch.Tensor | None = None, member: int = 0
-) -> Undecidable:
+) -> NonIdentifiable:
     """Count the directions of value map and projection in which no output of ``model`` changes.
 
     Derivatives are exact (forward mode); the outputs of all ``points`` (N, input_dim) are taken
@@ -82,9 +82,7 @@ def undecidable_directions(
     """
     config = model.config
     if not config.output_projection:
-        raise ValueError(
-            "output_projection is False; there is nothing between W_V and W_O to decide"
-        )
+        raise ValueError("output_projection is False: directions of W_V and W_O need both maps")
     check_weights(model)
     points = default_points(config.input_dim) if points is None else check_points(points)
     own = model.member(member)
@@ -106,13 +104,13 @@ def undecidable_directions(
     singular = torch.linalg.svdvals(torch.linalg.qr(jacobian, mode="r").R)
     if not singular[0] > 0:
         raise ValueError("every output's derivative by W_V and W_O is zero: there is no scale")
-    return Undecidable((singular / singular[0]).numpy(), theory_count(config))
+    return NonIdentifiable((singular / singular[0]).numpy(), theory_count(config))
 
 
-def undecidable_by_gate(
+def non_identifiable_by_gate(
     config: AttentionConfig, seed: int
-) -> dict[tuple[str, str] | None, Undecidable]:
-    """`undecidable_directions` by position and granularity of the gate; ``None``: no gate.
+) -> dict[tuple[str, str] | None, NonIdentifiable]:
+    """`non_identifiable_directions` by position and granularity of the gate; ``None``: no gate.
 
     Kind and strength are those of the gate of ``config``; without one it is a sigmoid. All models
     share the weights that they have in common.
@@ -124,7 +122,7 @@ def undecidable_by_gate(
         for setting in gate_settings
     }
     return {
-        setting: undecidable_directions(build_attention(replace(config, gate=each), (seed,)))
+        setting: non_identifiable_directions(build_attention(replace(config, gate=each), (seed,)))
         for setting, each in [(None, None), *gates.items()]
     }
 
@@ -203,7 +201,7 @@ def moved(model: Attention, head: int, generator: np.ndarray, distance: float) -
     Args:
         model: One member, one layer or a stack, whose last layer is moved.
         head: From 0 to H - 1.
-        generator: A, (d, d); diagonal where only channels' scales are undecidable.
+        generator: A, (d, d); diagonal where only channels' scales are non-identifiable.
         distance: t. The move is finite, not its first order.
 
     Raises:
@@ -246,7 +244,7 @@ def measure_moves(
 ) -> Moves:
     """Move a model by each of ``distances``; arguments as `moved`.
 
-    Outputs are compared on the grid of `undecidable_directions`.
+    Outputs are compared on the grid of `non_identifiable_directions`.
     """
     points = default_points(model.config.input_dim)
     before = model(points)

@@ -1,4 +1,4 @@
-"""Undecidable directions: as many as theory says, and outputs stand still along them."""
+"""Non-identifiable directions: as many as theory says, and outputs stand still along them."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -21,10 +21,10 @@ from gating_core.experts import (
     measure_moves,
     mixing,
     moved,
+    non_identifiable_by_gate,
+    non_identifiable_directions,
     scaling,
     theory_count,
-    undecidable_by_gate,
-    undecidable_directions,
 )
 
 PER = ("elementwise", "headwise")
@@ -41,7 +41,7 @@ def tells_apart(place):
 
 
 def counts(config, seed=3):
-    return {place: found.count for place, found in undecidable_by_gate(config, seed).items()}
+    return {place: found.count for place, found in non_identifiable_by_gate(config, seed).items()}
 
 
 @pytest.mark.parametrize(("dim", "heads"), [(4, 1), (4, 2), (6, 2), (8, 2)])
@@ -61,7 +61,7 @@ def test_every_model_that_a_visitor_can_make_agrees_with_theory(sizes, n, seed, 
     dim, heads = sizes
     gate = GateConfig(kind, per, place)
     config = replace(PLAIN, model_dim=dim, heads=heads, value_count=n, gate=gate)
-    found = undecidable_directions(build_attention(config, (seed,)))
+    found = non_identifiable_directions(build_attention(config, (seed,)))
     assert found.clear
     assert found.count == found.theory == theory_count(config)
 
@@ -87,14 +87,14 @@ def test_every_model_that_a_visitor_can_make_agrees_with_theory(sizes, n, seed, 
 )  # fmt: skip
 def test_few_values_and_gates_that_are_none_have_counts_of_their_own(change, gate, count):
     config = replace(PLAIN, gate=gate, **change)
-    found = undecidable_directions(build_attention(config, (1, 3)), member=1)
+    found = non_identifiable_directions(build_attention(config, (1, 3)), member=1)
     assert found.clear
     assert (found.count, found.theory) == (count, count)
 
 
 @pytest.mark.parametrize("change", [{"depth": 2}, {"norm": "pre"}, {"source": "linear"}])
 def test_where_nothing_is_derived_nothing_is_said(change):
-    found = undecidable_directions(build_attention(replace(PLAIN, **change), (0,)))
+    found = non_identifiable_directions(build_attention(replace(PLAIN, **change), (0,)))
     assert found.theory is None
     assert found.count >= 18
 
@@ -112,7 +112,7 @@ def test_the_jacobian_is_that_of_single_weights_moved_by_hand():
             other.get_parameter(f"layers.0.{name}").data = changed
             columns.append((other(POINTS) - before).flatten().numpy())
     jacobian = np.stack(columns, 1)
-    found = undecidable_directions(model)
+    found = non_identifiable_directions(model)
     assert 32 - np.linalg.matrix_rank(jacobian) == found.count == 8
     values = np.linalg.svd(jacobian, compute_uv=False)
     np.testing.assert_allclose(found.singular_values, values / values[0], atol=1e-13)
@@ -120,7 +120,7 @@ def test_the_jacobian_is_that_of_single_weights_moved_by_hand():
 
 def test_a_gap_that_is_none_is_not_clear():
     found = replace(
-        undecidable_directions(build_attention(PLAIN, (0,))),
+        non_identifiable_directions(build_attention(PLAIN, (0,))),
         singular_values=np.array([1.0, 2e-12, 5e-13]),
     )
     assert (found.count, found.ends) == (1, (2e-12, 5e-13))
@@ -178,14 +178,14 @@ def test_a_quarter_turn_exchanges_two_experts():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda m: undecidable_directions(m, torch.zeros(4, 2)), "72 parameters need as many"),
-        (lambda m: undecidable_directions(m, torch.zeros(4)), "points has shape"),
-        (lambda m: undecidable_directions(m, member=1), "index is 1"),
+        (lambda m: non_identifiable_directions(m, torch.zeros(4, 2)), "72 parameters need as many"),
+        (lambda m: non_identifiable_directions(m, torch.zeros(4)), "points has shape"),
+        (lambda m: non_identifiable_directions(m, member=1), "index is 1"),
         (lambda m: moved(m, 2, mixing(3, 0, 1), 1.0), "head is 2"),
         (lambda m: moved(m, 0, mixing(2, 0, 1), 1.0), r"shape \(2, 2\); it must be \(3, 3\)"),
         (lambda m: moved(m, 0, mixing(3, 0, 1), float("nan")), "distance is nan"),
-        (lambda m: undecidable_directions(
-            build_attention(replace(PLAIN, output_projection=False))), "nothing between"),
+        (lambda m: non_identifiable_directions(
+            build_attention(replace(PLAIN, output_projection=False))), "need both maps"),
         (lambda m: moved(build_attention(PLAIN, (0, 1)), 0, mixing(3, 0, 1), 1.0), "one member"),
     ],
 )  # fmt: skip
@@ -197,9 +197,9 @@ def test_wrong_arguments_are_one_sentence(call, words):
 def test_several_threads_count_as_one_does():
     """Two visitors' pages may ask for it at once."""
     model = build_attention(PLAIN, (3,))
-    alone = undecidable_directions(model).singular_values
+    alone = non_identifiable_directions(model).singular_values
     with ThreadPoolExecutor(4) as pool:
-        each = [pool.submit(undecidable_directions, model) for _ in range(24)]
+        each = [pool.submit(non_identifiable_directions, model) for _ in range(24)]
         assert all(np.array_equal(one.result().singular_values, alone) for one in each)
 
 
@@ -208,4 +208,4 @@ def test_a_model_without_any_derivative_is_refused():
     for parameter in model.parameters():
         parameter.data *= 0
     with pytest.raises(ValueError, match="is zero"):
-        undecidable_directions(model)
+        non_identifiable_directions(model)

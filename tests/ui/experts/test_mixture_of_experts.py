@@ -1,0 +1,480 @@
+"""Does Mixture of experts draw what was computed, and claim no more than was established?"""
+
+import csv
+import io
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gating_core.attention import build_attention
+from gating_core.claims.statistics import paired
+from gating_core.experiments.comparison import FIRST_COMPARISON, TrainedRun, train_setting
+from gating_core.experts import (
+    COUNTS,
+    GATES,
+    CurvesRequest,
+    LearningCurves,
+    SampleRequest,
+    Sizes,
+    entry_tree,
+    load_curves,
+    load_samples,
+    non_identifiable_directions,
+    trained,
+    trained_state,
+    with_state,
+)
+from gating_core.experts.learning_curves import Ratio
+from gating_core.tasks import EXAMPLE_CSV, parse_csv
+from gating_core.training import MeanInterval, TrainingDiverged
+from tests.ui.opening import (
+    data_of,
+    figure,
+    mistakes,
+    notes,
+    numbers,
+    open_page,
+    open_settled,
+    report,
+)
+from ui.common.charts import Charts
+from ui.common.lessons import sections
+from ui.common.words import percent, short
+from ui.components.tree import is_share
+from ui.decision_boundary.request import experts_link
+from ui.experts import decomposition, identifiability, learning_curves, sample_efficiency, shared
+from ui.experts.shared import POSITIONS, Model
+from ui.limits import LEARNING_COST
+
+PAGE = "pages/6_Mixture_of_experts.py"
+FIRST, POINT = Model(), decomposition.POINT
+TABS = {"Identifiability": 3, "Decomposition": 0, "Sample efficiency": 2, "Learning curves": 2}
+FEW = {"repeats": "4", "teacher_channels": "2", "teacher_experts": "1", "teacher_tokens": "2",
+       "student_gates": "no gate"}  # fmt: skip
+OWN = parse_csv(EXAMPLE_CSV)
+
+
+def page(tab="Identifiability", **link):
+    return open_page(PAGE, experts_tab=tab, **link)
+
+
+def said(app):
+    return " ".join(m.value for m in app.markdown).replace("\u00a0", " ")
+
+
+def tree_of(app):
+    return data_of(app, decomposition.TREE)
+
+
+def saved(tab, monkeypatch, **link):
+    """Tables and charts in the download of a tab."""
+    files = []
+    monkeypatch.setattr(Charts, "draw_footer", lambda self, text: files.append(self.zipped()))
+    page(tab, **link)
+    with zipfile.ZipFile(io.BytesIO(files[0])) as archive:
+        return {name: [*csv.DictReader(io.StringIO(archive.read(name).decode()))]
+                for name in archive.namelist()}  # fmt: skip
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_tab_has_a_finding_alt_texts_an_explanation_and_one_download(tab):
+    app = page(tab)
+    assert not app.exception
+    charts = app.get("plotly_chart")
+    assert len(charts) == TABS[tab]
+    assert all(len(c.proto.alt) > 20 for c in charts)
+    assert len(app.get("download_button")) == 1
+    assert any(m.value.startswith("**") for m in app.markdown)
+    assert "**Limits" in said(app)
+
+
+# --- Identifiability ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", POSITIONS)
+def test_counts_are_those_of_the_model_on_the_screen(place):
+    app = page(gate_at=place, channels="6", direction="scale one expert")
+    model = replace(FIRST, position=place, model_dim=6)
+    count = non_identifiable_directions(build_attention(model.config, (FIRST.seed,))).count
+    assert f"{count} of 72 directions" in said(app)
+    assert said(app).count("**do not change**") == 2
+
+
+def test_the_first_sight_is_which_gates_leave_fewer_directions():
+    app = page()
+    text = said(app)
+    assert "**The gate (G1, per channel) reduces the number of non-identifiable directions" in text
+    assert "4 of 32 directions of W_V and W_O, 8 without a gate." in text
+    assert "agree for all 11 settings. Fewer than without a gate only with *G1, per" in text
+    bars, theory = figure(app, "counts_by_gate")["data"]
+    assert sorted({*bars["text"]}) == ["  4", "  8"]
+    assert len(bars["y"]) == len(theory["y"]) == 11
+    assert "G3, per head 8 (theory 8)" in app.get("plotly_chart")[0].proto.alt
+
+
+def test_the_move_is_the_cores():
+    app = page()
+    moves = identifiability.moves_of(FIRST, 0, 0, 1, True)
+    outputs = numbers(figure(app, "identifiability_move")["data"][3]["y"])
+    changed = moves.distances != 0  # a logarithmic axis has no place for no change
+    np.testing.assert_allclose(outputs[changed], moves.outputs[changed], rtol=1e-12)
+    assert np.isnan(outputs[~changed]).all()
+    change = percent(float(moves.outputs[moves.distances == 1][0])).replace("\u00a0", " ")
+    assert f"with gate G1 the outputs **change by {change}**" in said(app)
+
+
+def test_a_verdict_has_three_wordings_and_disagreement_is_said():
+    counts = identifiability.counts_of(FIRST)
+    texts = {place: identifiability.finding(replace(FIRST, position=place), counts)
+             for place in ("G1", "G3", "no gate")}  # fmt: skip
+    assert texts["G1"].startswith("**The gate (G1, per channel) reduces")
+    assert texts["G3"].startswith("**The gate (G3, per channel) does not change")
+    assert texts["no gate"].startswith("**Without a gate, 8 of 32 directions")
+    blurred = replace(counts[FIRST.setting], singular_values=np.array([1.0, 2e-12, 5e-13]))
+    for setting in (FIRST.setting, None):
+        text = identifiability.finding(FIRST, {**counts, setting: blurred})
+        assert text.startswith("**The number of non-identifiable directions is inconclusive**")
+    wrong = {**counts, None: replace(counts[None], theory=5)}
+    assert "differ, or the gap is not clear, for no gate." in identifiability.finding(FIRST, wrong)
+    alike = dict.fromkeys(counts, counts[None])
+    assert "No gate leaves fewer" in identifiability.comparison_text(alike)
+
+
+def test_few_tokens_are_why_more_directions_are_non_identifiable():
+    text = said(page(channels="8", tokens="2", gate_at="no gate"))
+    assert "**Without a gate, 56 of 128 directions" in text
+    assert "H d² = 2·4² = 32, and 24 more, because the 2 tokens" in text
+    assert "span only 6 of 8 dimensions, and with few tokens one head" in text
+    assert "with *G1, per channel* (24), *G1, per head* (48), *G2" in text
+
+
+def test_the_followed_expert_is_moved_and_a_single_one_is_scaled():
+    assert "Mixing experts 2.2 and 2.1 by t = −0.5" in said(page(expert="2.2", distance="-0.5"))
+    app = page(head_count="4")
+    assert any("no second expert to mix with" in note for note in notes(app))
+    assert "Scaling expert 1.1 by t = 1" in said(app)
+
+
+def test_counts_and_moves_are_in_the_download(monkeypatch):
+    files = saved("Identifiability", monkeypatch)
+    rows = files["counts.csv"]
+    assert [row["counted"] for row in rows] == [row["theory"] for row in rows]
+    assert len(rows) == 11
+    assert len(files["moves.csv"]) == 2 * identifiability.STEPS
+
+
+# --- Decomposition ------------------------------------------------------------------------------
+
+
+def test_an_entry_has_the_numbers_of_the_core():
+    app = page("Decomposition")
+    tree = entry_tree(build_attention(FIRST.config, (FIRST.seed,)), POINT, 0)
+    assert f"**Y[1] = {short(tree.value)} is the sum of 12 terms**" in said(app)
+    assert abs(tree.rounding) < 1e-15
+    sent = tree_of(app)
+    assert np.shape(sent["values"]) == (3, 2, 3, 2)
+    assert np.shape(sent["gate"]["logits"]) == (3, 1, 2, 2)
+    assert (sent["gate"]["place"], sent["channel"], sent["name"]) == ("G1", 0, "Y[1]")
+    assert sent["pad"] == data_of(app, decomposition.PAD)["key"]
+    assert sent["label"].startswith("Output 1 of a model with a gate at G1, as a tree of 12 terms")
+
+
+@pytest.mark.parametrize("place", POSITIONS)
+def test_every_position_of_the_gate_has_its_formula(place):
+    app = page("Decomposition", gate_at=place, gate_per="head")
+    gate = tree_of(app)["gate"]
+    assert (gate and gate["place"]) == (None if place == "no gate" else place)
+    formula = next(x.value for x in app.caption if x.value.startswith("$"))
+    assert ("boxed" in formula) == (place != "no gate")
+    assert "g_{hc}" not in formula  # one factor for a head, none for a channel
+
+
+def test_what_is_dragged_and_clicked_goes_into_the_link_and_forged_messages_do_not():
+    app = page("Decomposition")
+    moved = {"index": 0, "x": 0.25, "y": -0.5}
+    report(app, decomposition.PAD, "moved", {**moved, "done": False, "serial": 1})
+    assert "input" not in app.query_params
+    report(app, decomposition.PAD, "moved", {**moved, "done": True, "serial": 2})
+    report(app, decomposition.TREE, "moved", {"strength": 0.25, "serial": 1})
+    report(app, decomposition.TREE, "picked", {"expert": "2.1", "serial": 2})
+    names = ("input", "gate_lambda", "expert")
+    linked = ["0.25,-0.5", "0.25", "2.1"]
+    assert [app.query_params[name] for name in names] == linked
+    sent = tree_of(app)
+    assert (sent["point"], sent["strength"], sent["expert"]) == ([0.25, -0.5], 0.25, "2.1")
+    assert "x = (0.25, −0.5)" in said(app)
+    for event, message in (
+        ("moved", {"strength": 1.5, "serial": 3}), ("moved", {"strength": True, "serial": 3}),
+        ("moved", {"strength": 0.5}), ("picked", {"expert": "3.1", "serial": 4}),
+        ("picked", {"expert": ["1.1"], "serial": 4}),
+    ):  # fmt: skip
+        report(app, decomposition.TREE, event, message)
+    assert not app.exception
+    assert [app.query_params[name] for name in names] == linked
+    report(app, decomposition.TREE, "picked", {"expert": "", "serial": 5})
+    report(app, decomposition.TREE, "moved", {"strength": 1, "serial": 6})
+    home = dict(zip("xy", POINT, strict=True), index=0, done=True, serial=7)
+    report(app, decomposition.PAD, "moved", home)
+    assert not {*names} & set(app.query_params)
+    assert not mistakes(app)
+
+
+@pytest.mark.parametrize(("value", "sound"), [(0, True), (1.0, True), (float("nan"), False),
+                                              ("1", False), (None, False)])  # fmt: skip
+def test_a_share_is_a_number_from_0_to_1(value, sound):
+    assert is_share(value) == sound
+
+
+def test_a_link_names_what_it_cannot_use_and_what_does_not_fit_together_is_said():
+    app = page("Decomposition", gate_at="G7", input="0.5", gate_lambda="2", expert="first",
+               channels="99")  # fmt: skip
+    assert not app.exception
+    assert len(mistakes(app)) == 5
+    assert tree_of(app)["point"] == list(POINT)
+    app = page("Decomposition", channels="3", head_count="2", output="8", expert="2.2")
+    assert "2 heads do not divide D = 3. Shown: 1." in " ".join(notes(app))
+    assert "There is no output 8. Shown: 3." in " ".join(notes(app))
+    assert "`expert`" in " ".join(mistakes(app))
+    # Weaker gates are ablated: their singular values would be lost in rounding.
+    assert [shared.parse_strength(text) for text in ("1e-13", "0.001", "-0.1")] == [0, 0.001, None]
+
+
+def test_terms_in_the_download_multiply_and_add_up(monkeypatch):
+    link = {"gate_at": "G2", "gate_per": "head", "gate_lambda": "0.4"}
+    rows = saved("Decomposition", monkeypatch, **link)["terms.csv"]
+    factors = [name for name in rows[0] if name not in ("head", "expert", "token", "term")]
+    for row in rows:
+        product = np.prod([float(row[name]) for name in factors])
+        assert product == pytest.approx(float(row["term"]), rel=1e-12)
+    model = replace(FIRST, position="G2", granularity="headwise", strength=0.4)
+    value = decomposition.entry_of(model, POINT, 1).value
+    assert sum(float(row["term"]) for row in rows) == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("link", [{"gate_at": "G5"}, {"weights": "circle", "tokens": "2",
+                                                      "gate_lambda": "0.5"}])  # fmt: skip
+def test_the_lines_of_code_run_and_print_the_pages_numbers(link, capsys):
+    app = page("Decomposition", code="true", **link)
+    exec(app.code[0].value, {})
+    assert f"**Y[1] = {short(float(capsys.readouterr().out.split()[0]))} is" in said(app)
+
+
+# --- Trained models -----------------------------------------------------------------------------
+
+
+def test_a_trained_model_is_decomposed_and_counted():
+    config = replace(FIRST, value_count=2).config
+    model = with_state(config, FIRST.seed, trained_state(config, "circle", FIRST.seed))
+    app = page("Decomposition", weights="circle", tokens="2")
+    assert f"**Y[1] = {short(entry_tree(model, POINT, 0).value)} is" in said(app)
+    app = page(weights="circle", tokens="2")
+    alt = identifiability.spectrum_alt(non_identifiable_directions(model))
+    assert app.get("plotly_chart")[2].proto.alt == alt
+    assert any("*no gate* and *G1, per channel* are trained" in x.value for x in app.caption)
+
+
+@pytest.mark.parametrize("pair", [False, True])  # the model, or the one beside it
+def test_where_a_training_diverges_random_weights_are_shown(pair, monkeypatch):
+    def diverges(config, task, seed):
+        if config.gate is None or not pair:
+            raise TrainingDiverged(3, (seed,), 0.02)
+        return trained_state(config, task, seed)
+
+    monkeypatch.setattr(shared.core, "trained_state", diverges)
+    tab, seed = ("Identifiability", 78) if pair else ("Decomposition", 77)
+    app = page(tab, weights="xor", model_seed=f"{seed}")
+    assert not app.exception
+    assert any("This training diverged" in box.value for box in app.warning)
+    if not pair:
+        random = decomposition.entry_of(replace(FIRST, seed=seed), POINT, 1)
+        assert f"**Y[1] = {short(random.value)} is" in said(app)
+
+
+def test_decision_boundary_links_to_the_model_that_it_trained(monkeypatch):
+    """Its member starts from the same weights and data, and goes the same way up to rounding."""
+    run = replace(
+        FIRST_COMPARISON, source="tokens", output_projection=True, model_dim=4, heads=2,
+        variants=("sigmoid",), seed=19, seed_count=2,
+    )  # fmt: skip
+    monkeypatch.setattr(trained, "STEPS", 40)
+    app = page("Decomposition", **experts_link(run, "sigmoid", 20))
+    assert not app.exception
+    assert not mistakes(app)
+    assert (tree_of(app)["gate"]["place"], app.session_state["model_seed"]) == ("G1", 20)
+    assert app.session_state["weights"] == run.task
+    short_run = replace(run, steps=40)
+    *_, found = (item for item in train_setting(short_run) if isinstance(item, TrainedRun))
+    state = found.variants["sigmoid"].ensemble.state
+    for name, array in trained.trained_state(run.configs["sigmoid"], run.task, 20).items():
+        np.testing.assert_allclose(array[0], state[name][1], atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("change", "variant"),
+    [({"source": "memory"}, "sigmoid"), ({"depth": 2}, "sigmoid"), ({"steps": 100}, "sigmoid"),
+     ({"model_dim": 16}, "sigmoid"),
+     ({"task": "own", "own": OWN}, "sigmoid"), ({"noise": 0.1}, "ungated"), ({}, "half")],
+)  # fmt: skip
+def test_what_the_page_cannot_show_has_no_link_to_it(change, variant):
+    variants = tuple(dict.fromkeys(("ungated", variant)))
+    run = replace(FIRST_COMPARISON, source="tokens", output_projection=True, variants=variants)
+    assert experts_link(replace(run, **change), variant, 0) is None
+    assert experts_link(run, "ungated", 0)["gate_at"] == "no gate"
+
+
+# --- Sample efficiency --------------------------------------------------------------------------
+
+
+def test_it_opens_with_what_is_bundled_and_draws_every_repeat_and_theory():
+    app = page("Sample efficiency")
+    assert "_jobs" not in app.session_state or not app.session_state["_jobs"]
+    slope = sample_efficiency.slope_text(load_samples()["elementwise G1"].slopes["expert"].mean)
+    assert f"**Experts are learned with *G1, per channel* ({slope}).**" in said(app)
+    assert "Experts are not learned with *no gate*" in said(app)
+    assert "Predictions are equally good" in said(app)
+    learned = {gate: load_samples()[gate] for gate in ("none", "elementwise G2")}
+    traces = sample_efficiency.error_chart(learned, "expert").data
+    thin = [trace for trace in traces if trace.line.width == 1]
+    assert [int(np.isnan(trace.y).sum()) for trace in thin] == [12, 12]
+    (theory,) = [trace for trace in traces if trace.name == "theory"]
+    assert theory.y == pytest.approx(np.median(learned["elementwise G2"].expert_theory, 0))
+
+
+def test_another_selection_is_learned_in_one_job_with_the_table_of_all(monkeypatch):
+    monkeypatch.setattr(sample_efficiency, "GATES", ("none", "headwise G1"))
+    app = open_settled(PAGE, experts_tab="Sample efficiency", all_gates="true", **FEW)
+    assert not app.exception
+    assert "Predictions: slope" in said(app)
+    assert "G1, per head" not in app.get("plotly_chart")[0].proto.alt
+    (table,) = app.table
+    assert list(table.value["Gate"]) == ["no gate", "G1, per head"]
+
+
+def test_the_table_has_every_gate_and_the_code_runs(capsys):
+    app = page("Sample efficiency", all_gates="true", sample_code="true")
+    (table,) = app.table
+    words = dict(zip(table.value["Gate"], table.value["Experts"], strict=True))
+    assert len(words) == len(GATES)
+    learned = {gate for gate, word in words.items() if word == "learned"}
+    assert learned == {"G1, per channel", "G2, per channel"}
+    assert {word for gate, word in words.items() if gate not in learned} == {"not learned"}
+    code = app.code[0].value
+    assert code == sections("experts")["sample_code"]
+    code = code.replace("repeats=4", "repeats=2").replace("(4, 6)", "(6, 7)")
+    exec(code.replace('"elementwise G1"', '"headwise G1"'), {})
+    assert capsys.readouterr().out.startswith("none [")
+
+
+@pytest.mark.parametrize(("mean", "half", "verdict"), [
+    (-0.5, 0.05, "learned"), (-0.6, 0.05, "learned"), (-0.3, 0.05, "slower"),
+    (0.0, 0.1, "not learned"), (-0.09, 0.1, "not learned"), (-0.2, 0.1, "inconclusive"),
+    (0.0, 0.4, "inconclusive"), (-0.38, 0.13, "inconclusive"), (-0.4, 0.23, "inconclusive"),
+])  # fmt: skip
+def test_a_verdict_follows_the_interval_of_the_slope(mean, half, verdict):
+    assert sample_efficiency.verdict(MeanInterval(mean, half)) == verdict
+
+
+def test_sentences_say_what_differs_and_which_fits_missed():
+    learned = {gate: load_samples()[gate] for gate in ("none", "elementwise G1")}
+    none = learned["none"]
+    for prediction in (10 * none.prediction, 0 * none.prediction + 0.1):
+        text = sample_efficiency.finding({**learned, "none": replace(none, prediction=prediction)})
+        assert "Predictions differ" in text
+    excess = np.ones_like(none.excess)
+    excess[2, 1:3] = 9
+    missed = sample_efficiency.caution({"none": replace(none, excess=excess)})
+    assert "2 of 60 fits of *no gate*" in missed
+
+
+def test_what_takes_too_long_has_fewer_repeats_and_no_gates_are_one_sentence():
+    large = SampleRequest(Sizes(6, 2, 4, 4, learned_routing=True), repeats=32)
+    request, note = sample_efficiency.affordable(large)
+    assert 4 <= request.repeats < 32
+    assert f"Shown: {request.repeats}." in note
+    assert sum(request.cost(gate) for gate in GATES) <= LEARNING_COST or request.repeats == 4
+    assert sample_efficiency.affordable(SampleRequest()) == (SampleRequest(), "")
+    app = page("Sample efficiency")
+    app.multiselect("student_gates").set_value([]).run()
+    assert not app.exception
+    assert [box.value for box in app.info] == ["Select at least one gate."]
+
+
+def test_every_fit_is_in_the_download(monkeypatch):
+    rows = saved("Sample efficiency", monkeypatch)["fits.csv"]
+    assert len(rows) == 3 * 12 * 5
+    last = rows[2 * 12 * 5 - 1]
+    assert (last["gate"], last["seed"], last["n"]) == ("G1, per channel", "11", "10000000")
+    errors = load_samples()["elementwise G1"].expert
+    assert float(last["expert error"]) == pytest.approx(errors[-1, -1])
+    assert rows[0]["expert error, theory"] == "inf"
+
+
+# --- Learning curves ----------------------------------------------------------------------------
+
+
+def test_curves_open_with_the_verdict_of_what_is_bundled():
+    text, bundled = said(page("Learning curves")), load_curves()
+    assert "**No significant difference in the training points for 90 % (16 seeds)**" in text
+    assert "*no difference* at 200, 400, 800, 1,600, 3,200, 6,400" in text
+    for needed in bundled.needed(0.9):
+        assert f"{2**needed.log2.mean:,.0f} [" in text
+    traces = learning_curves.curves_chart(bundled, 0.9).data
+    assert [int(np.isnan(t.y).sum()) for t in traces if t.line.width == 1] == [16, 16]
+    (points,) = learning_curves.difference_chart(bundled).data
+    assert points.y == pytest.approx(100 * (bundled.accuracy[1] - bundled.accuracy[0]).mean(0))
+    assert {*points.marker.symbol} == {"x", "circle-open", "circle"}
+
+
+@pytest.mark.parametrize(("mean", "word", "bounded", "against", "start"), [
+    (-1.0, "gated better", 0, 0, "**The gated model needs fewer training points for 90 %**"),
+    (1.0, "ungated better", 0, 0, "**The gated model needs more training points"),
+    (0.1, "inconclusive", 0, 0, "**No significant difference"),
+    (0.1, "inconclusive", 3, 0, "**Inconclusive which model needs fewer"),
+    (-1.0, "inconclusive", 3, 2, "**Inconclusive which model needs fewer"),
+    (0.1, "not enough data", 0, 0, "**Not enough data"),
+])  # fmt: skip
+def test_a_ratio_is_said_with_its_verdict(mean, word, bounded, against, start):
+    measured = paired(range(8), mean + 0.1 * np.linspace(-1, 1, 8), 0.95)
+    ratio = Ratio(measured, bounded, against, word)
+    assert learning_curves.ratio_text(ratio, "gated model", "90 %").startswith(start)
+
+
+def test_a_target_that_nobody_reaches_and_a_difference_that_remains_are_said():
+    flat = LearningCurves(CurvesRequest(), np.array(COUNTS, dtype=float), np.full((2, 16, 9), 0.7))
+    text = learning_curves.finding(flat, 0.9)
+    assert text.count("more than 6,400 points (0 of 16 seeds reach it)") == 2
+    assert text.startswith("**Not enough data")
+    accuracy = flat.accuracy.copy()
+    accuracy[1, :, 4:] = 0.95
+    better = replace(flat, accuracy=accuracy)
+    assert "16 are at an end of what was tried" in learning_curves.finding(better, 0.9)
+    added = replace(better, request=replace(flat.request, gate="additive"))
+    assert "**The control (additive) needs fewer" in learning_curves.finding(added, 0.9)
+    assert "The difference remains at 6,400 points" in learning_curves.verdicts_text(better)
+    assert "remains" not in learning_curves.verdicts_text(load_curves())
+
+
+def test_only_possible_curves_are_trained_and_every_model_is_in_the_download(monkeypatch):
+    asked = []
+    monkeypatch.setattr(learning_curves.CURVES, "fetch",
+                        lambda request: asked.append(request) or (load_curves(), None))  # fmt: skip
+    link = {"curves_source": "static slots", "curves_gate": "value"}
+    assert "needs tokens" in " ".join(notes(page("Learning curves", **link)))
+    assert asked == [CurvesRequest(source="memory")]
+    rows = saved("Learning curves", monkeypatch)["accuracies.csv"]
+    assert len(rows) == 2 * 16 * 9
+    assert float(rows[-1]["test accuracy"]) == pytest.approx(load_curves().accuracy[1, 15, 8])
+
+
+@pytest.mark.soak  # long
+def test_other_curves_are_trained_in_a_job(monkeypatch):
+    monkeypatch.setattr(learning_curves.core, "COUNTS", (25, 50))
+    monkeypatch.setattr(learning_curves.core, "curves_of", lambda request, parts: LearningCurves(
+        request, np.array([25.0, 50.0]), np.stack(parts, -1)))  # fmt: skip
+    app = open_settled(PAGE, experts_tab="Learning curves", curves_task="linear",
+                       curves_channels="2")  # fmt: skip
+    assert not app.exception
+    title = figure(app, "learning_curves_test_error")["layout"]["title"]["text"]
+    assert title == "<b>Test error on linear</b>"

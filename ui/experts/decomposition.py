@@ -1,0 +1,183 @@
+"""The tab Decomposition: one entry of the output as a sum over heads, experts and tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+import gating_core.experts as core
+from gating_core.experts import EntryTree
+from ui.common import charts as c
+from ui.common.lessons import section
+from ui.common.links import link_value, parse_numbers
+from ui.common.words import short, vector_text
+from ui.components.pad import Handle, pad
+from ui.components.tree import tree
+from ui.drawing import palette
+from ui.experts import shared
+from ui.experts.shared import LINK, NO_GATE, RANDOM, Model
+from ui.limits import EXPERTS_CHANNELS
+
+PAD, TREE = "experts_point", "experts_tree"
+SPARE = 480  # pixels of the window's height that all but the tree takes
+EXTENT = 1.0  # of the input's square
+POINT = (-0.6, 0.4)  # the input that is shown first
+MULTIPLIES = ("G1", "G2", "G5")  # where a gate is a factor of each term; elsewhere it is within α
+
+
+def draw() -> None:
+    """Draw the tree of one entry, the input that can be dragged, and the formula."""
+    model, row = shared.choose_model()
+    channel = row.number_input("Output j", 1, EXPERTS_CHANNELS[1], 1, key="output", width=80,
+        help="The channel of the output that is decomposed, counted from 1.", **LINK)  # fmt: skip
+    if channel > model.model_dim:
+        st.caption(f":material/info: There is no output {channel}. Shown: {model.model_dim}.")
+        channel = model.model_dim
+    model = shared.with_weights(model)
+    point = link_value("input", parse_point, POINT, vector_text(POINT))
+    expert = shared.followed_expert(model)
+    entry = entry_of(model, point, channel)
+    charts = c.Charts("decomposition")
+
+    st.markdown(entry_text(entry, point, channel))
+    left, right = st.columns([3, 10])
+    with left:
+        pad(key=PAD, handles=[Handle("x", *point, palette.ACCENT)], extent=EXTENT,
+            label="The input x", x_name="x₁", y_name="x₂", on_move=on_point)  # fmt: skip
+        place = model.position
+        if model.granularity == "headwise" and place in MULTIPLIES:
+            place += "_head"
+        st.caption(section("experts", f"formula_{place.replace(' ', '_')}"))
+    with right:
+        tree(
+            key=TREE,
+            label=entry_alt(model, entry, channel),
+            hint="Point at a branch to follow one expert; click it, or press Enter, to keep it."
+            " Drag x to move the input. Width: size of the term. Orange, solid: positive. Purple,"
+            " dashed: negative.",
+            name=f"Y[{channel}]",
+            numbers=browser_numbers(model, channel),
+            strength=model.strength,
+            point=point,
+            pad=PAD,
+            expert=expert,
+            spare=SPARE,
+            on_strength=lambda x: shared.put_into_link("gate_lambda", "" if x == 1 else f"{x:g}"),
+            on_expert=lambda name: shared.put_into_link("expert", name),
+        )  # fmt: skip
+    charts.tables["terms"] = term_columns(entry)
+    charts.draw_footer(section("experts", "decomposition", **explained(model, entry, channel)))
+    code = st.expander("The same from the library", key="code", on_change="rerun", **LINK)
+    if code.open:
+        code.code(library_code(model, point, channel), language="python")
+
+
+def entry_of(model: Model, point: tuple[float, float], channel: int) -> EntryTree:
+    """Decompose the entry ``channel``, counted from 1."""
+    return core.entry_tree(shared.attention_of(model), point, channel - 1)
+
+
+def parse_point(text: str) -> tuple[float, float] | None:
+    """Return the input of "-0.6,0.4"; ``None`` if it is not in the square."""
+    numbers = parse_numbers(text)
+    if numbers is None or len(numbers) != 2 or max(map(abs, numbers)) > EXTENT:
+        return None
+    return numbers[0], numbers[1]
+
+
+def on_point() -> None:
+    """Write the input into the link once the visitor lets go of it."""
+    moved = st.session_state[PAD]["moved"]
+    if moved["done"]:
+        text = ",".join(f"{moved[axis]:.4g}" for axis in "xy")
+        shared.put_into_link("input", "" if parse_point(text) == POINT else text)
+
+
+def browser_numbers(model: Model, channel: int) -> dict[str, Any]:
+    """Return the numbers from which the browser computes entries of a model."""
+    maps = core.entry_maps(shared.attention_of(model))
+    gate = None
+    if maps.gate_logits is not None:
+        gate = {"place": model.position, "kind": model.kind, "title": f"gate {model.position}",
+                "logits": maps.gate_logits.tolist()}  # fmt: skip
+    names = ("values", "queries", "keys", "tokens", "projection")
+    lists: dict[str, Any] = {name: getattr(maps, name).tolist() for name in names}
+    return {**lists, "valueMap": maps.value_map.tolist(), "gate": gate, "channel": channel - 1}
+
+
+def entry_text(entry: EntryTree, point: tuple[float, float], channel: int) -> str:
+    """Say of what the entry is the sum."""
+    experts = entry.channels
+    head, own = np.unravel_index(np.abs(experts).argmax(), experts.shape)
+    return (
+        f"**Y[{channel}] = {short(entry.value)} is the sum of {entry.terms.size} terms** at"
+        f" x = {vector_text(point)}. The sum of their sizes is {short(entry.size)}. The largest"
+        f" part is that of expert {head + 1}.{own + 1}: {short(float(experts[head, own]))}."
+    )
+
+
+def entry_alt(model: Model, entry: EntryTree, channel: int) -> str:
+    """Return the finding, for those who do not see the tree."""
+    heads: list[float] = entry.channels.sum(1).tolist()
+    parts = ", ".join(f"head {h + 1} {short(x)}" for h, x in enumerate(heads))
+    gate = NO_GATE if model.position == NO_GATE else f"a gate at {model.position}"
+    return (
+        f"Output {channel} of a model with {gate}, as a tree of {entry.terms.size} terms:"
+        f" {short(entry.value)} is the sum of {parts}."
+    )
+
+
+def explained(model: Model, entry: EntryTree, channel: int) -> dict[str, object]:
+    """Return the numbers of the explanation."""
+    heads, size, tokens = entry.terms.shape
+    factors = [entry.projection[0, 0], entry.weights[0, 0], entry.experts[0, 0, 0]]
+    named = ""
+    if model.position in MULTIPLIES:
+        factors.insert(1, entry.gates[0, 0] * entry.value_gates[0, 0, 0] * entry.outside)
+        named = ", where the second factor is the gate"
+    product = " · ".join(map(short, factors))
+    return {
+        "first": f"{product} = {short(entry.terms[0, 0, 0])}{named}",
+        "heads": heads, "size": size, "tokens": tokens, "count": entry.terms.size,
+        "channel": channel, "value": short(entry.value),
+    }  # fmt: skip
+
+
+def term_columns(entry: EntryTree) -> dict[str, list[Any]]:
+    """Return all terms with their factors as columns of a table."""
+    h, own, t = (index.ravel() for index in np.indices(entry.terms.shape))
+    return {
+        "head": (h + 1).tolist(), "expert": (own + 1).tolist(), "token": (t + 1).tolist(),
+        "value": entry.experts[h, t, own].tolist(),
+        "gate G2": entry.value_gates[h, t, own].tolist(),
+        "attention weight": entry.weights[h, t].tolist(), "gate G1": entry.gates[h, own].tolist(),
+        "W_O": entry.projection[h, own].tolist(), "gate G5": [entry.outside] * len(h),
+        "term": entry.terms[h, own, t].tolist(),
+    }  # fmt: skip
+
+
+def library_code(model: Model, point: tuple[float, float], channel: int) -> str:
+    """Return lines that make the page's numbers from the library."""
+    source, made = "", f"build_attention(config, seeds=({model.seed},))"
+    if model.task != RANDOM:
+        source = ", trained_state, with_state"
+        state = f"trained_state(config, {model.task!r}, {model.seed})"
+        made = f"with_state(config, {model.seed}, {state})"
+    return f"""\
+from gating_core.attention import AttentionConfig, GateConfig, build_attention
+from gating_core.experts import entry_tree, non_identifiable_directions{source}
+
+config = AttentionConfig(
+    "tokens", model_dim={model.model_dim}, heads={model.heads},
+    value_count={model.value_count}, output_projection=True,
+    gate={model.config.gate!r},
+)
+model = {made}
+tree = entry_tree(model, {point!r}, channel={channel - 1})
+print(tree.value, tree.total, tree.rounding)
+print(tree.terms)  # (H, d, n): heads, channels, tokens
+directions = non_identifiable_directions(model)
+print(directions.count, directions.theory, directions.ends)
+"""

@@ -1,0 +1,274 @@
+"""The tab Learning curves: test error against training points, with and without a gate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+import gating_core.experts as core
+from gating_core.attention import MECHANISMS
+from gating_core.claims import THRESHOLDS
+from gating_core.experiments.comparison import TOKENS_ONLY, VARIANTS
+from gating_core.experts import CurvesRequest, LearningCurves, Needed, Ratio
+from gating_core.tasks import TASKS
+from gating_core.training import TrainingDiverged
+from ui import limits
+from ui.common import charts as c
+from ui.common.lessons import section
+from ui.common.words import percent
+from ui.experts import shared
+from ui.experts.shared import FIRST_SEEDS, LINK
+from ui.work import jobs
+from ui.work.cache import NUMBERS_CACHE
+from ui.work.cached_jobs import CachedJobs
+from ui.work.shared import split_over_workers
+
+SOURCES = {"tokens": "tokens", "static slots": "memory"}
+GATES = tuple(name for name in VARIANTS if name != "ungated")
+BOTH = ("ungated", "gated")
+REMAINS = ("gated better", "ungated better")  # with the most data
+MARKS = {"gated better": "triangle-up", "ungated better": "triangle-down",
+         "no difference": "circle", "no advantage": "circle-open"}  # fmt: skip
+INCONCLUSIVE_MARK = "x"
+
+
+@st.cache_resource(show_spinner=False)
+def bundled() -> LearningCurves:
+    """Load the curves that come with the app."""
+    return core.load_curves()
+
+
+def train(request: CurvesRequest) -> Iterator[Any]:
+    """Train both models on more and more points, in all worker processes."""
+    for item in split_over_workers(core.accuracies_at, core.COUNTS, request):
+        yield core.curves_of(request, item) if isinstance(item, tuple) else item
+
+
+CURVES: CachedJobs[CurvesRequest, LearningCurves] = CachedJobs(
+    "experts_curves", train, NUMBERS_CACHE, expected=(TrainingDiverged,)
+)
+
+
+def draw() -> None:
+    """Draw the tab."""
+    row = st.container(horizontal=True, vertical_alignment="bottom", key="control-row")
+    task = row.selectbox("Task", [*TASKS], [*TASKS].index(CurvesRequest.task), key="curves_task",
+                         width=130, **LINK)  # fmt: skip
+    source = SOURCES[row.radio("Attention over", [*SOURCES], key="curves_source", horizontal=True,
+        **LINK, help="*tokens*: keys and values are computed from the input, as in transformers."
+        " *static slots*: keys and values are learned vectors, the same for all inputs. Without a"
+        " gate the outputs are flat there, and a model may not reach the accuracy at any n."
+    )]  # fmt: skip
+    gate = row.selectbox("Gate", GATES, key="curves_gate", width=130, **LINK,
+        help="The gate of the gated model, or a control. Both models share all other weights, the"
+        " data and the order of the data.")  # fmt: skip
+    dim = row.number_input("Channels D", *limits.CURVES_CHANNELS, CurvesRequest.model_dim,
+                           key="curves_channels", width=90, **LINK)  # fmt: skip
+    values = row.number_input("Tokens or slots n", *limits.CURVES_VALUES,
+        CurvesRequest.value_count, key="curves_tokens", width=125, **LINK)  # fmt: skip
+    label_noise = row.number_input("Label noise", 0.0, 0.4, 0.0, 0.05, key="label_noise", width=120,
+        help="The share of training labels that are wrong. Test labels are right.",
+        **LINK)  # fmt: skip
+    seed = row.number_input("First seed", *FIRST_SEEDS, 0, key="curves_seed", width=90, **LINK)
+    level = row.slider("Target accuracy", 0.6, 0.99, 0.9, 0.01, key="target_accuracy", width=160,
+        help="The test accuracy that both models are to reach.", **LINK)  # fmt: skip
+    if MECHANISMS[source].fixed_values and gate in TOKENS_ONLY:
+        st.caption(f":material/info: The gate “{gate}” needs tokens: a slot has no state. Shown:"
+                   " sigmoid.")  # fmt: skip
+        gate = "sigmoid"
+    curves = curves_of(CurvesRequest(task, source, gate, dim, values, label_noise, seed))
+    charts, request = c.Charts("learning_curves"), curves.request
+
+    compared, verdicts = finding(curves, level), verdicts_text(curves)
+    st.markdown(f"{compared} {verdicts}")
+    left, right = c.chart_columns("curves", 2)
+    charts.draw("test_error", left, curves_chart(curves, level), curves_alt(curves))
+    charts.draw("differences", right, difference_chart(curves), verdicts)
+    charts.tables["accuracies"] = accuracy_columns(curves)
+    charts.draw_footer(section(
+        "experts", "learning_curves", steps=request.steps, count=request.seed_count,
+        gate=request.gate, power=percent(THRESHOLDS.power),
+    ))  # fmt: skip
+
+
+def curves_of(request: CurvesRequest) -> LearningCurves:
+    """Return the curves, or bundled ones until the job, which is drawn, has trained them."""
+    if request == CurvesRequest():
+        return bundled()
+    with jobs.dock(CURVES.name, (request,)):
+        curves, job = CURVES.fetch(request)
+        if job is not None:
+            CURVES.watch(job, "Training on more and more points", again="Train")
+    if curves is None:
+        st.caption(":material/hourglass: Nothing has been computed for this selection yet. Shown:"
+                   " what comes with the app.")  # fmt: skip
+        return bundled()
+    return curves
+
+
+def title_of(variant: str) -> str:
+    """Name the model that stands beside the ungated one: a gated one, or a control."""
+    gate = VARIANTS[variant]
+    is_gate = gate is not None and gate.record.control is None
+    return f"gated model ({variant})" if is_gate else f"control ({variant})"
+
+
+# --- Sentences ----------------------------------------------------------------------------------
+
+
+def finding(curves: LearningCurves, level: float) -> str:
+    """Say whether the gate changes the number of training points that an accuracy needs."""
+    name, (ungated, gated) = title_of(curves.request.gate), curves.needed(level)
+    return (
+        f"{ratio_text(curves.ratio(level), name, percent(level))} The ungated model needs"
+        f" {needed_text(ungated, curves)}, the {name} {needed_text(gated, curves)}"
+        " (95 % intervals over seeds)."
+    )
+
+
+def ratio_text(ratio: Ratio, name: str, level: str) -> str:
+    """Say whether the model called ``name`` needs another number of points, seed by seed."""
+    if ratio.measured is None or ratio.word == "not enough data":
+        return (
+            f"**Not enough data for a ratio of training points for {level}**: too few seeds of"
+            " either model reach it."
+        )
+    of = ratio.measured
+    low, middle, high = (f"{2.0**x:.2g}" for x in (of.low, of.mean, of.high))
+    numbers = f"{middle} [{low}, {high}] times as many, paired over {of.count} seeds"
+    if ratio.against or (ratio.bounded and ratio.word == "inconclusive"):
+        return (
+            f"**Inconclusive which model needs fewer training points for {level}**: for"
+            f" {ratio.bounded} of {of.count} seeds a number is at an end of those tried, so that"
+            " only a bound of their ratio is known."
+        )
+    if ratio.bounded:
+        numbers += f"; {ratio.bounded} are at an end of what was tried, so that is too near 1"
+    if ratio.word == "inconclusive":
+        return (
+            f"**No significant difference in the training points for {level} ({of.count} seeds)**:"
+            f" the {name} needs {numbers}."
+        )
+    more = "fewer" if ratio.word == "gated better" else "more"
+    return f"**The {name} needs {more} training points for {level}**: {numbers}."
+
+
+def needed_text(needed: Needed, curves: LearningCurves) -> str:
+    """Format a number of points with its interval, or say that it is not reached."""
+    count, of = len(needed.points), needed.log2
+    if of is None:
+        reached = int(needed.reached.sum())
+        return f"more than {curves.counts[-1]:,.0f} points ({reached} of {count} seeds reach it)"
+    low, middle, high = (2 ** (of.mean + k * of.half_width) for k in (-1, 0, 1))
+    missed = int((~needed.reached).sum())
+    early = int((needed.reached & ~needed.inside).sum())
+    notes = [f"{missed} of {count} seeds never do"] if missed else []
+    if early:
+        notes.append(f"{early} of {count} with {curves.counts[0]:.0f} or fewer")
+    text = f"{middle:,.0f} [{low:,.0f}, {high:,.0f}] points"
+    return f"{text} ({', '.join(notes)})" if notes else text
+
+
+def verdicts_text(curves: LearningCurves) -> str:
+    """Say what holds at every number of points, gathered by verdict."""
+    by_word: dict[str, list[str]] = {}
+    differences = curves.differences()
+    for difference in differences:
+        by_word.setdefault(difference.word, []).append(f"{difference.count:,}")
+    parts = [f"*{word}* at {', '.join(counts)}" for word, counts in by_word.items()]
+    text = (
+        f"Test accuracy with equal numbers of points, by the criteria of *Claims*"
+        f" (±{THRESHOLDS.margin_points:g} point): {'; '.join(parts)}."
+    )
+    last = differences[-1]
+    if last.word in REMAINS:
+        text += f" The difference remains at {last.count:,} points: so many data do not remove it."
+    return text
+
+
+def curves_alt(curves: LearningCurves) -> str:
+    """Return the finding of the curves."""
+    ends = [
+        f"{name} from {percent(float(1 - accuracy[:, 0].mean()))} to"
+        f" {percent(float(1 - accuracy[:, -1].mean()))}"
+        for name, accuracy in zip(BOTH, curves.accuracy, strict=True)
+    ]
+    first, last = curves.counts[0], curves.counts[-1]
+    return f"Mean test error from {first:.0f} to {last:,.0f} training points: {'; '.join(ends)}"
+
+
+# --- Table and charts ---------------------------------------------------------------------------
+
+
+def accuracy_columns(curves: LearningCurves) -> dict[str, list[Any]]:
+    """Return every model as columns of a table."""
+    side, row, level = (index.ravel() for index in np.indices(curves.accuracy.shape))
+    seeds = np.array(curves.request.setting.seeds)
+    return {
+        "model": [BOTH[i] for i in side],
+        "seed": seeds[row].tolist(),
+        "training points": curves.counts[level].astype(int).tolist(),
+        "test accuracy": curves.accuracy.ravel().tolist(),
+    }
+
+
+def points_axis(curves: LearningCurves) -> dict[str, Any]:
+    """Return the axis of training points."""
+    return c.log_axis() | c.ticks([*curves.counts], [f"{count:.0f}" for count in curves.counts])
+
+
+def curves_chart(curves: LearningCurves, level: float) -> go.Figure:
+    """Draw test errors against training points, seed by seed, and where ``level`` is reached."""
+    traces: list[c.Trace] = []
+    styles = (shared.NO_GATE_STYLE, shared.STYLES[0])
+    for name, accuracy, needed, style in zip(
+        ("ungated", title_of(curves.request.gate)), curves.accuracy, curves.needed(level), styles,
+        strict=True,
+    ):  # fmt: skip
+        errors = 100 * (1 - accuracy)
+        traces.append(shared.thin_lines(curves.counts, errors, style))
+        traces.append(c.line(name, curves.counts, errors.mean(0), **style))
+        if (of := needed.log2) is not None:
+            low, middle, high = (2 ** (of.mean + k * of.half_width) for k in (-1, 0, 1))
+            star = c.line(f"{name}, target reached", [middle], [100 * (1 - level)],
+                          [[middle - low], [high - middle]], colour=style["colour"], symbol="star",
+                          mode="markers", legend=False)  # fmt: skip
+            star["marker"] |= {"size": 13, "line": {"width": 1, "color": c.FAINT}}
+            traces.append(star | {"error_x": star.pop("error_y")})
+    figure = c.chart(
+        f"Test error on {curves.request.task}", traces, "training points", "test error, %",
+        height=370, x_axis=points_axis(curves), y_axis={"rangemode": "tozero"},
+        margin={"l": 56, "r": 8, "t": 56, "b": 40},
+    )  # fmt: skip
+    return c.mark_y(figure, 100 * (1 - level), "★ target")
+
+
+def difference_chart(curves: LearningCurves) -> go.Figure:
+    """Draw gated minus ungated accuracy with intervals, and the margin of no difference."""
+    differences = curves.differences()
+    low, means, high = (
+        100 * np.array([getattr(x.measured, name) for x in differences])
+        for name in ("low", "mean", "high")
+    )
+    dots = c.line("difference", curves.counts, means, [means - low, high - means],
+                  colour=c.MAGENTA, mode="markers", labels=[x.word for x in differences],
+                  legend=False)  # fmt: skip
+    dots["marker"] |= {
+        "size": 9, "symbol": [MARKS.get(x.word, INCONCLUSIVE_MARK) for x in differences]
+    }  # fmt: skip
+    word = title_of(curves.request.gate).split()[0]
+    figure = c.chart(
+        f"Test accuracy, {word} − ungated", [dots], "training points", "percentage points",
+        height=370, x_axis=points_axis(curves), y_axis={"zeroline": True},
+        margin={"l": 56, "r": 8, "t": 56, "b": 40},
+    )  # fmt: skip
+    margin = 100 * THRESHOLDS.margin
+    return figure.add_shape({
+        "type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": -margin, "y1": margin,
+        "fillcolor": f"{c.FAINT}33", "line": {"width": 0},
+        "label": {"text": "no difference", "textposition": "top left", "font": {"size": 10}},
+    })  # fmt: skip
