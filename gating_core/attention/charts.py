@@ -35,7 +35,7 @@ class WeightChart:
         config = model.config
         check_integer("dimension", dimension, 2, 3)
         check_integer("value_count", config.value_count, dimension + 1, LARGEST_VALUE_COUNT)
-        why = config.layer.no_weight_chart
+        why = config.no_weight_chart
         if why is not None:
             raise ValueError(
                 f"source is {config.source!r}; there is no attention-weight chart, because {why}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gating_core.attention.gates import GateConfig
-from gating_core.attention.layer import AttentionLayer, LayerConfig
+from gating_core.attention.layer import SINKS, AttentionLayer, LayerConfig
 from gating_core.attention.linear import LinearLayer, UnnormalisedLinearLayer
 from gating_core.attention.memory import MemoryLayer
 from gating_core.attention.tokens import TokenLayer
@@ -52,6 +52,12 @@ class AttentionConfig(LayerConfig):
         check_flag("residual", self.residual)
         check_choice("norm", self.norm, NORMS)
         check_flag("output_projection", self.output_projection)
+        check_choice("sink", self.sink, SINKS)
+        if self.sink != "none" and not self.layer.has_softmax:
+            raise ValueError(
+                f"source is {self.source!r}; a sink needs softmax attention:"
+                f" {', '.join(name for name, layer in MECHANISMS.items() if layer.has_softmax)}"
+            )
         if self.gate is not None and not isinstance(self.gate, GateConfig):
             raise ValueError(f"gate is {self.gate!r}; it must be a GateConfig or None")
         if self.model_dim % self.heads:
@@ -63,3 +69,15 @@ class AttentionConfig(LayerConfig):
     def layer(self) -> type[AttentionLayer]:
         """The mechanism, a class that says what it can."""
         return MECHANISMS[self.source]
+
+    @property
+    def weights_on_simplex(self) -> bool:
+        """Whether the weights of a head add up to one: a sink takes a share."""
+        return self.layer.weights_on_simplex and self.sink == "none"
+
+    @property
+    def no_weight_chart(self) -> str | None:
+        """Why there is no attention-weight chart, where there is none."""
+        if self.layer.no_weight_chart is None and self.sink != "none":
+            return "beside a sink the weights do not add up to one"
+        return self.layer.no_weight_chart

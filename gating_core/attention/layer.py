@@ -20,7 +20,11 @@ from gating_core.points_last import product
 from gating_core.randomness import normal
 
 BEFORE_MIXING = ("G2", "G3", "G4")  # gates of what is mixed, and of what it is mixed by
-OFFSET_SCALE = 0.5  # standard deviation of the input offset and of the slot biases
+OFFSET_SCALE = 0.5  # standard deviation of the input offset, of the slot biases and of sinks
+# Of a softmax: weights e^z / (sum e^z + e^s), with s = 0 or learned for each head. It equals a
+# scalar gate on the softmax without it, and one more slot with key 0 and value 0
+# (`gating_core.geometry.keys`).
+SINKS = ("none", "zero", "learned")
 OptionalTensor = torch.Tensor | None
 Mixed = tuple[torch.Tensor, torch.Tensor]  # mixed values, and attention weights (S, H, N, n)
 Draw = Callable[[str, tuple[int, ...], float], nn.Parameter]  # of a name, a shape, a scale
@@ -48,6 +52,7 @@ class LayerConfig:
     norm: str = "none"  # RMSNorm "pre" (of what query and gate read) or "post" (of the output)
     output_projection: bool = False
     gate: GateConfig | None = None
+    sink: str = "none"  # a logit in the denominator of every softmax: SINKS
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +89,9 @@ class AttentionLayer(nn.Module):
     title: str  # as at the beginning of a sentence
     come_from: str  # "Keys and values come from ..."
     fixed_values: bool  # values are learned vectors: the layer has `values` and `slot_values`
-    weights_on_simplex: bool  # the weights of a head are never negative and add up to one
+    # The weights of a head are never negative and add up to one; with a sink, its share included.
+    weights_on_simplex: bool
+    has_softmax = False  # whose denominator may have a sink
     # Why there is no attention-weight chart. `None`: there is one, and with it `logit_map` and a
     # `bias` of the slots; a mechanism without a chart has no weights called "bias".
     no_weight_chart: str | None
@@ -186,6 +193,9 @@ class AttentionLayer(nn.Module):
             return nn.Parameter(normal(seeds, f"{name}.{part}", shape, scale))
 
         self.make_weights(draw)
+        self.sink: nn.Parameter | None = None
+        if config.sink == "learned":
+            self.sink = draw("sink", (config.heads,), OFFSET_SCALE)
         self.gate: Gate | None = None
         if config.gate is not None:
             self.gate = Gate(config.gate, dim, config.heads, seeds, f"{name}.gate", strengths)
@@ -199,16 +209,33 @@ class AttentionLayer(nn.Module):
             return x
         return self.gate(x, states)
 
+    def beside_sink(
+        self, softmax: Callable[[torch.Tensor], torch.Tensor], logits: torch.Tensor
+    ) -> torch.Tensor:
+        """The ``softmax`` of ``logits`` (S, H, ..., n) over their last axis, beside the sink."""
+        if self.config.sink == "none":
+            return softmax(logits)
+        sink: torch.Tensor | None = self.sink
+        if sink is None:
+            sink = torch.zeros(1, self.config.heads, dtype=logits.dtype, device=logits.device)
+        sink = sink.reshape(-1, self.config.heads, *(1,) * (logits.ndim - 2))
+        return softmax(torch.cat([logits, sink.expand(*logits.shape[:-1], 1)], -1))[..., :-1]
+
     def read(self, hidden: torch.Tensor) -> torch.Tensor:
         """The states that query and gate read, shaped as ``hidden``."""
         return rms_normalise(hidden) if self.config.norm == "pre" else hidden
+
+    @property
+    def has_weight_chart(self) -> bool:
+        """Whether the weights of a head can be prescribed on the simplex."""
+        return self.no_weight_chart is None and self.config.sink == "none"
 
     @property
     def reads_only_weights(self) -> bool:
         """Whether, once the attention weights are given, the hidden state no longer matters."""
         gate = self.gate
         only = gate is None or not gate.needs_state or gate.config.position in BEFORE_MIXING
-        return self.no_weight_chart is None and only and not self.config.residual
+        return self.has_weight_chart and only and not self.config.residual
 
     @property
     def averages_fixed_values(self) -> torch.Tensor:
@@ -239,7 +266,7 @@ class AttentionLayer(nn.Module):
         (S, 1, N, D), and ``mask`` is as in `attend`. A `LayerRecord` is appended to
         ``records`` if that is given.
         """
-        assert weights is None or self.no_weight_chart is None
+        assert weights is None or self.has_weight_chart
         assert hidden is not None or self.reads_only_weights
         states = None if hidden is None else self.read(hidden)
         queries = states
@@ -257,7 +284,8 @@ class AttentionLayer(nn.Module):
             out = out + hidden
         if records is not None:
             gate, logits = self.recorded_gate(states, mixed), self._gate_logits(states)
-            records.append(LayerRecord(weights, gate, logits, self.weights_on_simplex))
+            on_simplex = self.weights_on_simplex and self.config.sink == "none"
+            records.append(LayerRecord(weights, gate, logits, on_simplex))
         return rms_normalise(out) if self.config.norm == "post" else out
 
     def _gate_logits(self, states: OptionalTensor) -> OptionalTensor:

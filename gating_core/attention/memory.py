@@ -89,6 +89,7 @@ class MemoryLayer(SlotLayer):
     title = "Softmax attention over learned slots"
     come_from = "learned slots"
     weights_on_simplex = True
+    has_softmax = True
     no_weight_chart = None
     script = SCRIPT.format(
         "Softmax attention",
@@ -107,7 +108,16 @@ class MemoryLayer(SlotLayer):
 
     def exact_slots(self, member: int) -> tuple[np.ndarray, np.ndarray]:
         keys = integers(self.keys[member]) @ integers(self.query[member]).T
-        return keys, integers(self.values[member])
+        values = integers(self.values[member])
+        if self.config.sink == "none":
+            return keys, values
+        return np.vstack([keys, 0 * keys[:1]]), np.vstack([values, 0 * values[:1]])
+
+    def mixed_values(self) -> torch.Tensor:
+        values = self.slot_values()
+        if self.config.sink == "none":
+            return values
+        return torch.cat([values, torch.zeros_like(values[:, :1])], 1)
 
     def weights(self, hidden: torch.Tensor) -> torch.Tensor:
         logits = product(hidden.unsqueeze(1), self.logit_map())
@@ -117,4 +127,4 @@ class MemoryLayer(SlotLayer):
             change = self.by_head(self.gate(query, hidden) - query)
             keys = self.by_head(self.slot_keys()).transpose(-1, -2)
             logits = logits + product(change, keys * keys.shape[-2] ** -0.5)
-        return softmax(logits + self.bias.unsqueeze(2))
+        return self.beside_sink(softmax, logits + self.bias.unsqueeze(2))

@@ -136,6 +136,8 @@ class Attention(nn.Module):
     @property
     def spanned_by(self) -> str:
         """What `spans` gives."""
+        if self.config.sink != "none":
+            return "fixed values, one of them the sink's 0"
         few = self.config.layer.mixed_count(self.config) < self.config.value_count
         return "fixed averages of values" if few else "fixed values"
 
@@ -165,7 +167,8 @@ class Attention(nn.Module):
         config, layer = self.config, self.blocks[0]
         plain = config.depth == config.heads == 1 and config.input_dim == 2
         plain = plain and config.norm == "none" and not config.residual
-        plain = plain and layer.no_weight_chart is None and config.value_count == 4
+        slots = config.value_count + (config.sink != "none")
+        plain = plain and layer.no_weight_chart is None and slots == 4
         if not plain or not all(x.isfinite().all() for x in self.parameters()):
             return [None] * len(self.seeds)
         still = torch.as_tensor(True if layer.gate is None else layer.gate.strength == 0)

@@ -6,6 +6,8 @@ have queries: all, or in the last layer token 1; hidden states are (S, n, N, D).
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 
 from gating_core.attention.layer import AttentionLayer, Draw, LayerConfig, Mixed, OptionalTensor
@@ -22,6 +24,7 @@ class TokenLayer(AttentionLayer):
     come_from = "tokens, each an affine map of the input"
     fixed_values = False
     weights_on_simplex = True
+    has_softmax = True
     no_weight_chart = "tokens' values move with their weights"
     script = '''\
 def attend(state, w):
@@ -80,7 +83,8 @@ def attend(state, w):
         logits = logits * query.shape[-1] ** -0.5
         if mask is not None:
             logits = torch.where(mask[: query_states.shape[1]], logits, -torch.inf)
-        return torch.softmax(logits, -1).permute(0, 1, 3, 4, 2)
+        weights = self.beside_sink(partial(torch.softmax, dim=-1), logits)
+        return weights.permute(0, 1, 3, 4, 2)
 
     def mix(self, weights: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
         """(S, m, N, D): the tokens' values averaged with ``weights`` (S, H, m, n, N)."""

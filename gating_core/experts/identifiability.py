@@ -150,13 +150,13 @@ def theory_count(config: AttentionConfig) -> int | None:
     - a head of d channels mixes fewer than d: (d - r) (D - d) directions for each head;
     - heads can exchange parts of their outputs, as each head's weights add up to one.
 
-    ``None``, not derived, for stacks, normalisation, and linear attention.
+    ``None``, not derived, for stacks, normalisation, sinks, and linear attention.
     """
     dim, heads = config.model_dim, config.heads
     size = dim // heads
     fixed = config.layer.fixed_values
     free = not fixed or config.layer.no_weight_chart is None  # weights obey no further rule
-    if config.depth > 1 or config.norm != "none" or not free:
+    if config.depth > 1 or config.norm != "none" or config.sink != "none" or not free:
         return None
     functions = 1 if fixed else config.input_dim + 1  # of x, for each value and its weight
     mixed_dim = config.value_count * functions

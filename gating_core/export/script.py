@@ -31,6 +31,8 @@ NORM_TEXTS = {
     "post": "RMSNorm after each layer",
 }
 
+SINK_TEXTS = {"none": "", "zero": "sink logit 0", "learned": "learned sink logit for each head"}
+
 SCRIPT = Template('''\
 """One trained attention model in plain PyTorch: seed $seed, after $steps steps of training.
 
@@ -126,6 +128,18 @@ if __name__ == "__main__":
 ''')
 
 
+# Stands before ``attend`` where a model has a sink.
+SINK_SCRIPT = '''\
+def beside_sink(logits, w):
+    """Softmax of logits (..., H, rows, n) over n, beside a sink that takes its share."""
+    sink = w["sink"] if "sink" in w else logits.new_zeros(config["heads"])
+    sink = sink.reshape(-1, 1, 1).expand(*logits.shape[:-1], 1)
+    return torch.cat([logits, sink], -1).softmax(-1)[..., :-1]
+
+
+'''
+
+
 def script_text(ensemble: TrainedEnsemble, seed: int, weights_name: str = WEIGHTS_NAME) -> str:
     """The text of a script that rebuilds the member with ``seed`` and measures it again.
 
@@ -149,7 +163,7 @@ def script_text(ensemble: TrainedEnsemble, seed: int, weights_name: str = WEIGHT
         description=_description(config),
         sigma=kind.script,
         gated="x + strength * value" if kind.additive else "x * (1 - strength + strength * value)",
-        attend=config.layer.script,
+        attend=_attend(config),
     )
 
 
@@ -162,6 +176,14 @@ def script_problem(config: AttentionConfig) -> str | None:
     return None
 
 
+def _attend(config: AttentionConfig) -> str:
+    """The mechanism's function, beside a sink if the model has one."""
+    text = config.layer.script or ""
+    if config.sink == "none":
+        return text
+    return SINK_SCRIPT + text.replace("logits.softmax(-1)", "beside_sink(logits, w)")
+
+
 def _description(config: AttentionConfig) -> str:
     """One sentence: the mechanism, its size and its parts."""
     parts = [
@@ -170,7 +192,7 @@ def _description(config: AttentionConfig) -> str:
         _gate_description(config),
     ]
     parts += ["output projection"] * config.output_projection + ["residual"] * config.residual
-    parts += [NORM_TEXTS[config.norm]]
+    parts += [NORM_TEXTS[config.norm], SINK_TEXTS[config.sink]]
     sizes = f"D = {config.model_dim}, n = {config.value_count}"
     return fill(f"{config.layer.title}: {', '.join(filter(None, parts))}. {sizes}.", LINE_LENGTH)
 

@@ -270,7 +270,8 @@ def _one_sign(keys: np.ndarray, values: np.ndarray) -> OneSign | None:
     found = key_sign(keys)
     if found.sign is None or exact_dimension(values, 3) < 3:
         return None
-    return OneSign(found.sign, found.arrangement)
+    sink = " (the sink's key is 0)" * (not keys[-1].any() and not values[-1].any())
+    return OneSign(found.sign, found.arrangement + sink)
 
 
 # --- Sinks ----------------------------------------------------------------------------------------

@@ -108,6 +108,8 @@ def _layer(m, layer, hidden: list, member: int, given: list | None) -> tuple[lis
     config, gate = layer.config, layer.gate
     width = config.model_dim // config.heads
     read = {name: _read(m, x, member) for name, x in layer.named_parameters()}
+    if config.sink == "zero":
+        read["sink"] = [0] * config.heads
     states = [_normalised(m, h) if config.norm == "pre" else h for h in hidden]
 
     def opened(state: list | None) -> list | None:
@@ -186,7 +188,10 @@ def _softmax(m, read: dict, head: int, query: list, keys: list) -> list:
         m.fsum(q * k for q, k in zip(query, key, strict=True)) * scale + bias
         for key, bias in zip(keys, biases, strict=True)
     ]
-    return _shares(m, [m.exp(z - max(logits)) for z in logits])
+    if "sink" not in read:
+        return _shares(m, [m.exp(z - max(logits)) for z in logits])
+    logits.append(read["sink"][head])  # one more, whose share is of nothing
+    return _shares(m, [m.exp(z - max(logits)) for z in logits])[:-1]
 
 
 def _products(m, read: dict, head: int, query: list, keys: list) -> list:

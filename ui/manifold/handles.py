@@ -87,7 +87,7 @@ def _explain(specimen: Specimen) -> None:
         first = vector_text(gate_arrows(specimen)[0])
         arrows = f" {section('manifold', 'handles_arrows', one=per)}"
         weights = f" {section('manifold', 'handles_weights', gate=first)}"
-    plain = config.layer.weights_on_simplex and config.heads == 1
+    plain = config.weights_on_simplex and config.heads == 1
     plain = plain and not config.residual and config.norm != "post"
     stays = " and stays in their plane" if plain else ""
     draw_explanation("manifold", "the handles", "handles", values=values, arrows=arrows,

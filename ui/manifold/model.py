@@ -145,7 +145,7 @@ def _position_note(config: AttentionConfig, gate: GateConfig) -> str:
         (True, False): " (the residual comes after that)",
         (False, True): " (normalisation comes after that)",
     }.get((config.residual, config.norm == "post"), "")
-    averages = config.layer.weights_on_simplex
+    averages = config.weights_on_simplex
     if fixed and position in ("G2", "G3"):
         what = "values" if position == "G2" else "keys"
         stay = f", and averages of fixed vectors stay in a flat space{after}" if averages else ""
@@ -183,8 +183,8 @@ def _no_weight_chart(specimen: Specimen) -> str | None:
         return "two values span a line, not a surface"
     if config.norm == "pre":
         return "a normalised query comes from no known hidden state"
-    if config.layer.no_weight_chart is not None:
-        return config.layer.no_weight_chart
+    if config.no_weight_chart is not None:
+        return config.no_weight_chart
     try:
         chart_of(replace(specimen, config=replace(config, gate=None)))
     except ValueError as error:

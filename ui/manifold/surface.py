@@ -329,7 +329,7 @@ def slice_warning(variant: MeasuredSpecimen) -> str:
         return ""
     if not config.layer.fixed_values:
         return section("manifold", "slice_tokens")
-    if not config.layer.weights_on_simplex:
+    if not config.weights_on_simplex:
         return section("manifold", "slice_off_simplex")
     if config.norm == "post":
         return section("manifold", "slice_normalised")
@@ -453,7 +453,7 @@ def _without_gate(config: AttentionConfig) -> str:
     """Say what an ungated model of this kind computes."""
     if not config.layer.fixed_values:
         return section("manifold", "ungated_tokens")
-    if not config.layer.weights_on_simplex:
+    if not config.weights_on_simplex:
         return section("manifold", "ungated_off_simplex")
     parts = {
         "an output projection": config.output_projection,

@@ -112,7 +112,7 @@ def draws_plane(ungated: MeasuredSpecimen) -> bool:
 
 def draws_simplex(config: AttentionConfig) -> bool:
     """Return whether the weights are drawn as points of a triangle."""
-    return config.value_count == 3 and config.layer.weights_on_simplex
+    return config.value_count == 3 and config.weights_on_simplex
 
 
 def averaged(variant: MeasuredSpecimen) -> np.ndarray | None:
@@ -120,7 +120,7 @@ def averaged(variant: MeasuredSpecimen) -> np.ndarray | None:
     config, gate = variant.specimen.config, variant.specimen.config.gate
     plain = not config.residual and config.norm != "post" and not config.output_projection
     plain = plain and (gate is None or gate.position in ("G2", "G3", "G4"))
-    plain = plain and config.layer.weights_on_simplex
+    plain = plain and config.weights_on_simplex
     return variant.values if plain and config.value_count == 3 and config.heads == 1 else None
 
 

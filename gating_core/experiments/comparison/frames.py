@@ -110,7 +110,8 @@ def sample(model: Classifier, grid: Grid, points: np.ndarray) -> ClassifierFrame
 
 
 def _averaged(model: Classifier) -> np.ndarray | None:
-    if model.attention.config.output_projection:  # values are images of averages
+    config = model.attention.config
+    if config.output_projection or config.sink != "none":  # no averages of the values alone
         return None
     spans = [span for span in model.attention.spans() if span is not None and len(span) == 1]
     return np.stack([x.numpy() for (x,) in spans]) if len(spans) == len(model.weight) else None

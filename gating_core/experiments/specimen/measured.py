@@ -67,7 +67,7 @@ class MeasuredSpecimen:
             return None
         values, config = self.values, self.specimen.config
         most = config.layer.mixed_count(config) - 1
-        if not config.layer.weights_on_simplex:
+        if not config.weights_on_simplex:
             values, most = np.concatenate([values, np.zeros_like(values[:1])]), most + 1
         heads = np.split(values, config.heads, axis=1)
         return sum(min(affine_hull(torch.from_numpy(part)).dimension, most) for part in heads)
@@ -173,7 +173,7 @@ def _part(stack: np.ndarray, part: int | None) -> np.ndarray:
 def _entropy(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
     """In nats, of the weights as shares of their sum: from 0 (one value takes all) to log n."""
     weights = m.weights[layer]
-    if not m.specimen.config.layer.weights_on_simplex:
+    if not m.specimen.config.weights_on_simplex:
         weights = weights / weights.sum(-1, keepdims=True)
     logs = np.log(np.where(weights > 0, weights, 1.0))
     return _part(-(weights * logs).sum(-1), part)

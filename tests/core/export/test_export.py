@@ -27,6 +27,7 @@ from gating_core.attention.gates import (
     GATE_NAMES,
     GATE_POSITIONS,
 )
+from gating_core.attention.layer import SINKS
 from gating_core.attention.stack import build_classifier, restore
 from gating_core.experiments.comparison.presets import FOLDER
 from gating_core.export.script import SCRIPT, script_problem, script_text
@@ -211,20 +212,27 @@ def faulty(text):
             yield code[:after].splitlines()[-1] + instead, changed
 
 
-def variants_of(source):
-    """Models that together use every line of a mechanism's script."""
+def variants_of(source, sinks=("none",)):
+    """Models that together use every line of a mechanism's script, and of ``sinks`` in turn."""
     base = AttentionConfig(source, model_dim=4, heads=2, depth=2, residual=True)
     per = itertools.cycle(GATE_GRANULARITIES)
     gates = [GateConfig("sigmoid", next(per), position, 0.3) for position in GATE_POSITIONS]
     parts = [dict(norm="pre", output_projection=True), dict(norm="post", residual=False)]
-    return [replace(base, gate=gate, **parts[i % 2]) for i, gate in enumerate(gates)]
+    return [
+        replace(base, gate=gate, sink=sinks[i % len(sinks)], **parts[i % 2])
+        for i, gate in enumerate(gates)
+    ]
 
 
 def test_no_line_can_be_wrong_or_left_out(tmp_path):
     """Some model of some mechanism that has the line notices."""
     noticed = {}
-    for source in MECHANISMS:
-        models = [drawn(config) for config in variants_of(source)]
+    softmax = [source for source, layer in MECHANISMS.items() if layer.has_softmax]
+    for source, sinks in (
+        *((source, ("none",)) for source in MECHANISMS),
+        *((source, ("learned", "zero")) for source in softmax),
+    ):
+        models = [drawn(config) for config in variants_of(source, sinks)]
         for fault, text in faulty(script_text(models[0].ensemble, SEEDS[1])):
             if not noticed.get(fault):
                 noticed[fault] = not all(unnoticed(one, text, tmp_path) for one in models)
@@ -241,7 +249,7 @@ def unnoticed(one, text, folder):
 
 def test_every_field_of_a_configuration_is_read_or_stands_in_the_text():
     """A field that is added must be read by the script, or named here."""
-    elsewhere = {"source", "kind", "input_dim", "model_dim", "value_count", "granularity"}
+    elsewhere = {"source", "kind", "input_dim", "model_dim", "value_count", "granularity", "sink"}
     for part in (AttentionConfig, GateConfig):
         for field in fields(part):
             read = f'["{field.name}"]' in SCRIPT.template
@@ -280,7 +288,16 @@ def any_config(draw):
     )  # fmt: skip
 
 
-@given(config=any_config(), seed=st.integers(0, 1000), classes=st.integers(2, 5))
+@st.composite
+def with_sinks(draw):
+    """Also with a sink, where there is a softmax."""
+    config = draw(any_config())
+    return (
+        replace(config, sink=draw(st.sampled_from(SINKS))) if config.layer.has_softmax else config
+    )
+
+
+@given(config=with_sinks(), seed=st.integers(0, 1000), classes=st.integers(2, 5))
 def test_scripts_rebuild_any_size(tmp_path_factory, config, seed, classes):
     one = drawn(config, seed, classes)
     assert one.agrees(script_text(one.ensemble, SEEDS[1]), tmp_path_factory.mktemp("script"))
@@ -290,6 +307,7 @@ def test_scripts_rebuild_any_size(tmp_path_factory, config, seed, classes):
     ("config", "words"),
     [
         (AttentionConfig(), "over learned slots: 1 layer, 1 head, no gate."),
+        (AttentionConfig(sink="learned"), "1 layer, 1 head, no gate, learned sink logit for each"),
         (AttentionConfig("tokens", gate=GateConfig("tanh", "headwise", "G3", 0.3)),
          "among tokens, read out at the first: 1 layer, 1 head, headwise tanh gate of strength 0.3"
          " on the keys."),

@@ -16,6 +16,7 @@ from gating_core.attention.gates import (
     GATE_NAMES,
     GATE_POSITIONS,
 )
+from gating_core.attention.layer import SINKS
 from gating_core.attention.stack import build_attention
 from gating_core.experiments.specimen.measured import measure_specimen
 from gating_core.experiments.specimen.model import Specimen
@@ -44,11 +45,13 @@ def configs(draw):
     ) | st.builds(
         GateConfig, st.sampled_from(CONTROL_NAMES), strength=st.floats(0, 1),
     ))  # fmt: skip
+    source = draw(st.sampled_from(tuple(MECHANISMS)))
     return AttentionConfig(
-        source=draw(st.sampled_from(tuple(MECHANISMS))), model_dim=heads * draw(st.integers(2, 4)),
+        source=source, model_dim=heads * draw(st.integers(2, 4)),
         value_count=draw(st.integers(2, 5)), heads=heads, depth=draw(st.integers(1, 8)),
         residual=draw(st.booleans()), norm=draw(st.sampled_from(NORMS)),
         output_projection=draw(st.booleans()), gate=gate,
+        sink=draw(st.sampled_from(SINKS)) if MECHANISMS[source].has_softmax else "none",
     )  # fmt: skip
 
 
