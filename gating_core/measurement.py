@@ -131,28 +131,28 @@ def measure(
     References:
         do Carmo, *Riemannian Geometry*, chapter 6 (Gauss equation).
     """
-    grid = square_grid() if points is None else None
-    where = grid.points if grid is not None else check_points(points)
+    grid = square_grid()
+    where = grid.points if points is None else check_points(points)
     if where.shape[1] != 2:
         raise ValueError(f"points has shape {tuple(where.shape)}; a surface needs (N, 2)")
     function = carried(layer, casts)
     _check_layer(function, where[:2])
     jet = second_order_jet(function, where, bound)
     field = curvature(jet)
-    if grid is not None:
+    if points is None:
         (verdict,) = surface_result(function, jet, field, grid).verdicts
     else:
         verdict = _verdict_at_points(function, jet, field)
-    total = adaptive_integrals(function, bound=bound) if grid is not None else None
+    total = adaptive_integrals(function, bound=bound) if points is None else None
     return Measurement(
         points=where,
         values=jet.value.reshape(len(where), -1),
         field=field,
-        total=total and total.absolute,
-        area=total and total.area,
+        total=None if total is None else total.absolute,
+        area=None if total is None else total.area,
         word=verdict.word,
         knowledge=verdict.knowledge,
-        verdict=_sentence(verdict, "area" if grid is not None else "points"),
+        verdict=_sentence(verdict, "area" if points is None else "points"),
         notes=jet.notes,
     )
 
