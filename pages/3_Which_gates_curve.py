@@ -1,4 +1,4 @@
-"""Which gates curve? A gallery of gates on a flat sheet, each with its curvature."""
+"""Which gates curve? A gallery of gates on a flat surface, each with its curvature."""
 
 import streamlit as st
 
@@ -10,7 +10,7 @@ TABS = ("Gallery", "Gated layer", "Theorem", "Gate design")
 with page(
     TITLE,
     question="Which gates curve?",
-    lead="A gate multiplies every point of the flat sheet (u, v, 1). Some gates curve it. Some only"
+    lead="A gate multiplies every point of the plane (u, v, 1). Some gates curve it. Some only"
     " bend it. Some do neither. The curvature formula for scalar gates says which.",
 ):
     from ui.common.links import checked_link

@@ -1,4 +1,4 @@
-"""Reliability diagrams: how often predictions come true, against how sure they were."""
+"""Reliability diagrams: how often predictions come true, against confidence they were."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ def reliability_chart(
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
         "shapes": [{"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 1, "layer": "below",
                     "line": {"dash": "dash", "width": 1, "color": palette.PLANE}}],
-        "xaxis": {**ends, "title": {"text": "how sure", "standoff": 4}},
-        "yaxis": {**ends, "title": {"text": "how often right", "standoff": 4}},
+        "xaxis": {**ends, "title": {"text": "confidence", "standoff": 4}},
+        "yaxis": {**ends, "title": {"text": "accuracy", "standoff": 4}},
     }})  # fmt: skip

@@ -1,4 +1,4 @@
-"""The tab Gate design: the gate that turns the sheet into a shape, and a network that fits it."""
+"""The tab Gate design: the gate that turns the surface into a shape, and a network that fits it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from ui.work.cache import CACHE, cached
 from ui.work.cached_jobs import CachedJobs
 from ui.work.shared import shared_stream
 
-SIZES = (0.25, 2.0)  # of the shape, where the sheet is 1 from the origin
+SIZES = (0.25, 2.0)  # of the shape, where the surface is 1 from the origin
 UNITS = (4, 8, 16, 32)
 FIT_STEPS = 300
 
@@ -67,7 +67,7 @@ class FittedGate:
 
 
 def measure_design(request: ShapeRequest, size: int = GRID_SIZE) -> theory.GateDesign:
-    """Return the gate for the shape, and what it makes of the sheet."""
+    """Return the gate for the shape, and what it makes of the surface."""
     return theory.design(request.shape, request.size, square_grid(size))
 
 
@@ -90,7 +90,7 @@ def fit_shape(request: ShapeRequest, steps: int = FIT_STEPS,
 
 
 def shape_frames(designed: theory.GateDesign, fit: FittedGate | None) -> dict[str, GateFrame]:
-    """Return what is drawn of a shape: the sheet under its gate, and under the network.
+    """Return what is drawn of a shape: the surface under its gate, and under the network.
 
     Where no sigmoid reaches the gate, the smaller shape that was fitted stands between them.
     """
@@ -107,7 +107,7 @@ SHAPED: CachedJobs[ShapeRequest, FittedGate] = CachedJobs(
 
 @cached()
 def designed(shape: str, size: float) -> GateDesign:
-    """Return the gate for a shape, and what it makes of the sheet: some tenth of a second."""
+    """Return the gate for a shape, and what it makes of the surface: some tenth of a second."""
     return pool.POOL.call(measure_design, ShapeRequest(shape, size))
 
 
@@ -163,7 +163,7 @@ def draw() -> None:
 
 
 def _draw_images(request: ShapeRequest, design: GateDesign, fit: FittedGate | None) -> None:
-    """The sheet under the gate for the shape and under the network, one in place of the other."""
+    """The surface under the gate for the shape and under the network, one in place of the other."""
     frames, drawn = picture(request, fit is not None, design, fit)
     view3d(
         drawn.view,

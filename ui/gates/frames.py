@@ -1,4 +1,4 @@
-"""The gates that the page can show, and what is measured of a gated sheet at a strength.
+"""The gates that the page can show, and what is measured of a gated surface at a strength.
 
 Shapes: R x C grid points.
 """
@@ -15,10 +15,10 @@ from gating_core.geometry import square_grid
 from gating_core.theory import GateVerdict, MeasuredGate, SignShares, measure_gate, sign_shares
 
 SPHERE, OWN = "sphere", "own"
-RADII = (0.3, 2.0)  # of those that the formula allows: what is drawn beside the sheet
-STEPS = 20  # from the flat sheet to the gated image
+RADII = (0.3, 2.0)  # of those that the formula allows: what is drawn beside the surface
+STEPS = 20  # from the flat surface to the gated image
 STRENGTHS = tuple(round(i / STEPS, 2) for i in range(STEPS + 1))
-# What colours and boxes come from. The middle, too: between two flat ends a sheet may curve.
+# What colours and boxes come from. The middle, too: between two flat ends a surface may curve.
 SETTLING = (0.0, 0.5, 1.0)
 GRID_SIZE = 61  # points along a side
 LAW_PARTS = ("rho", "hessian", "normal_square", "gaussian")  # in the formula's order
@@ -74,7 +74,7 @@ class Deviation:
 
 @dataclass(frozen=True, eq=False)
 class GateFrame:
-    """A gated sheet at one strength: what is drawn, and what is said. Arrays are (R, C, ...)."""
+    """A gated surface at one strength: what is drawn, and what is said. Arrays are (R, C, ...)."""
 
     strength: float
     whole: GateVerdict
@@ -99,7 +99,7 @@ class GateFrame:
 def measure_frames(
     strengths: tuple[float, ...], request: GateRequest, size: int = GRID_SIZE
 ) -> Iterator[GateFrame]:
-    """Measure the sheet under the requested gate at all ``strengths``, one after the other."""
+    """Measure the surface under the requested gate at all ``strengths``, one after the other."""
     case, grid = case_of(request), square_grid(size)
     for strength in strengths:
         yield frame_of(measure_gate(case, strength, grid))

@@ -1,4 +1,4 @@
-"""The tab Gallery: sixteen gates on a flat sheet, one of them open, and the curvature formula."""
+"""The tab Gallery: sixteen gates on a flat surface, one of them open, and the curvature formula."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def draw() -> None:
             "|H|": result.frame.mean, "gate": result.frame.gate,
         }.items()
     }  # fmt: skip
-    charts.draw_footer(section("gates", "sheet", points=len(result.frame.axis),
+    charts.draw_footer(section("gates", "surface", points=len(result.frame.axis),
                                caption=caption(result.frame, shown)))  # fmt: skip
 
 
@@ -256,7 +256,7 @@ def _draw_view(result: Result) -> None:
         frame=result.index,
         frame_labels=[f"λ = {frame.strength:.2f}" for frame in frames],
         playable=result.job is None,
-        ends=("flat sheet", "full gate"),
+        ends=("flat surface", "full gate"),
         scrub=True,
         scene=result.request.case,
         spare=SPARE,

@@ -1,7 +1,7 @@
-"""The picture of a gated sheet: the surface, K or |H| over the chart, and the gate over the chart.
+"""The picture of a gated surface: itself, K or |H| over the chart, and the gate over the chart.
 
-Frames are strengths of the gate. All are drawn in one box, beside the flat sheet, unless the image
-is so much larger or smaller that nothing would be seen of it. Shapes: R x C grid points.
+Frames are strengths of the gate. All are drawn in one box, beside the flat surface, unless the
+image is so much larger or smaller that nothing would be seen of it. Shapes: R x C grid points.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class GatePicture:
 
 
 def settled_by(frames: Sequence[GateFrame]) -> Scales:
-    """Return what some strengths settle for all: ``frames`` from the flat sheet to the full gate.
+    """Return what some strengths settle for all: ``frames`` from the flat surface to the full gate.
 
     A point moves on a straight line with the strength.
     """
@@ -66,7 +66,7 @@ def gate_picture(
 ) -> GatePicture:
     """Draw one column: the surface coloured by what is ``shown``, that over the chart, the gate.
 
-    The flat sheet shows the scale; where the boxes vary and hide it, numbers along the axes do.
+    The flat surface shows the scale; where the boxes vary and hide it, numbers along the axes do.
     Without ``settled`` the frames are all that there is, in any order.
     """
     keys: Sequence[float] = [frame.strength for frame in frames]
@@ -87,9 +87,9 @@ def gate_picture(
     style = scale.style
     seen = [points[~np.isnan(points[..., 0])] for points in reach.values()]
     scene = surfaces.scene_panel(
-        NAME, "the sheet (u, v, 1) under its gate, with the chart's grid lines; faint: the sheet",
+        NAME, "(u, v, 1) under its gate, with the chart's grid lines; faint: the flat surface",
         style, boxes, keys, AXIS_NAMES if own else (), more=[] if own else ghost("flat"),
-        notes=() if own else (Note("the flat sheet", "flat_edge", 0, right=8, down=18),),
+        notes=() if own else (Note("the flat surface", "flat_edge", 0, right=8, down=18),),
         seen=seen if any(map(len, seen)) else (),
     )  # fmt: skip
     chart = surfaces.chart_panel(
@@ -99,7 +99,7 @@ def gate_picture(
     )  # fmt: skip
     view = View(
         columns=[[scene, chart, _gate_panel(axis, gate_scale)]],
-        arrays={"axis": axis, **cells(len(axis)), **_flat_sheet(axis), **moving},
+        arrays={"axis": axis, **cells(len(axis)), **_flat_surface(axis), **moving},
         framed=frozenset(moving),
         frames=len(frames),
         camera=best_camera([np.nan_to_num(drawable(settled.frames[-1].values), nan=0.0)]),
@@ -132,8 +132,8 @@ def _arrays(frame: GateFrame, field: np.ndarray, scale: ColourScale) -> Arrays:
     return read_off | drawn | lost | surfaces.colour_arrays(field, scale)
 
 
-def _flat_sheet(axis: np.ndarray) -> Arrays:
-    """The sheet before any gate, drawn faintly beside its image."""
+def _flat_surface(axis: np.ndarray) -> Arrays:
+    """The surface before any gate, drawn faintly beside its image."""
     across, along = np.meshgrid(axis, axis)
     values = np.stack([across, along, np.ones_like(across)], -1)
     edge = lifted(border(axis), axis, values[None])[0]

@@ -46,7 +46,7 @@ def draw_beside(result: Result, draw_view: Callable[[], None]) -> None:
     variant = result.variants[-1]  # the gated one, or the only one there is
     if not can_drag(variant):
         draw_view()
-        st.caption("Dragging needs memory slots and n = 3 values.")
+        st.caption("Dragging needs learned slots and n = 3 values.")
         return
     with st.container(horizontal=True, wrap=False, key=BESIDE):
         with st.container():

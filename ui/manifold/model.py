@@ -170,7 +170,7 @@ def _specimen(request: ManifoldRequest, config: AttentionConfig, notes: dict[str
     values, gate_weight = request.values, request.gate_weight
     if (values or gate_weight) and (not config.layer.fixed_values or config.value_count != 3):
         values = gate_weight = None
-        notes["value_count"] = "Dragged values and gates need memory slots and n = 3. Shown: none."
+        notes["value_count"] = "Dragged values and gates need learned slots and n = 3. Shown: none."
     _check_dragged(values, config.value_count, config.model_dim, "values")
     _check_dragged(gate_weight, config.model_dim, _gate_width(config), "gate weights")
     return replace(plain, chart=chart, values=values, gate_weight=gate_weight)

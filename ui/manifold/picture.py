@@ -72,7 +72,7 @@ def manifold_picture(
 ) -> ManifoldPicture:
     """Draw one column for each of the ``variants``, ungated first, coloured on one scale.
 
-    What is drawn on the surfaces are lines that are straight on the ungated sheet, where that lies
+    What is drawn on the surfaces are lines that are straight without a gate, where the surface lies
     in a plane. With a surface that is made of averages of three values their triangle is drawn.
     Scale, camera and boxes come from ``settled`` alone, by default the variants themselves.
     """
@@ -146,7 +146,9 @@ def _scene(variant: DrawnVariant, style: dict[str, Any], names: tuple[str, ...])
         more += panels.value_triangle(f"{name}_ring")
         notes = tuple(Note(f"U<sub>{i + 1}</sub>", f"{name}_ring", i) for i in range(3))
         seen.append(corners)
-    what = "the chart's grid lines" if variant.lines is None else "lines of the flat sheet's plane"
+    what = (
+        "the chart's grid lines" if variant.lines is None else "lines of the flat surface's plane"
+    )
     if variant.flat:  # shades would say nothing of a plane, and it is dark from one of its sides
         style = style | {"lighting": panels.UNSHADED}
     return surfaces.scene_panel(
@@ -192,21 +194,21 @@ def _plane_layout(points: np.ndarray, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _edge_on(drawn: Sequence[DrawnVariant]) -> tuple[EdgeOn, ...]:
-    """From where each variant's plane is a line: that of its values, or else the flat sheet's.
+    """From where each variant's plane is a line: that of its values, or else the flat surface's.
 
     One for both where that is the same plane, drawn in the same axes.
     """
     flat, last = drawn[0], drawn[-1]
-    sheet = flat.axes.project(flat.settled.full.surface.values[0])
+    plane = flat.axes.project(flat.settled.full.surface.values[0])
     planes = [
-        x.own.to_own(sheet) if x is flat or x.corners is None else x.corners[-1] for x in drawn
+        x.own.to_own(plane) if x is flat or x.corners is None else x.corners[-1] for x in drawn
     ]
     moved = last is not flat and last.corners is not None and flat.corners is not None
     moved = moved and not np.allclose(planes[-1], np.asarray(flat.corners)[-1])
     if flat.own is last.own and not moved:
         return (_looking_along(planes[0], last),)
     cameras = [_looking_along(plane, x) for plane, x in zip(planes, drawn, strict=True)]
-    if last.corners is None:  # the sheet may lie far outside the gated variant's box
+    if last.corners is None:  # the surface may lie far outside the gated variant's box
         level = tuple(last.full.reshape(-1, 3).mean(0).tolist())
         cameras[-1] = replace(cameras[-1], level=level)
     return tuple(cameras)

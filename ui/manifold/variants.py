@@ -105,7 +105,7 @@ def own_axes(settled: Settled, axes: Axes) -> OwnAxes:
 
 
 def draws_plane(ungated: MeasuredSpecimen) -> bool:
-    """Return whether lines are drawn that are straight on the ungated sheet: it lies in a plane."""
+    """Return whether lines are drawn that are straight without a gate: there it lies in a plane."""
     values = ungated.surface.values[0]
     return values.shape[-1] > 2 and bool(ungated.surface.flat[0]) and lies_in_a_plane(values)
 

@@ -165,7 +165,7 @@ def test_nothing_but_a_value_error_with_a_sentence_ever_comes_back(request):
         (
             dict(values=((1.0,) * 3,) * 3, value_count=4),
             "value_count",
-            "Dragged values and gates need memory slots and n = 3. Shown: none.",
+            "Dragged values and gates need learned slots and n = 3. Shown: none.",
         ),
         (dict(gate_weight=((1.0,) * 3,) * 3, source="tokens"), "value_count", "Shown: none."),
     ],

@@ -591,7 +591,7 @@ def explanations(app):
 
 def test_where_there_is_nothing_to_drag_a_sentence_says_so():
     none = open_manifold(handles="true", n="4")
-    assert "Dragging needs memory slots and n = 3" in texts(none)
+    assert "Dragging needs learned slots and n = 3" in texts(none)
     assert "the handles" not in explanations(none)
     app = open_manifold(handles="true", position="G2")
     assert component(app, VALUES_PAD)
