@@ -12,9 +12,8 @@ from .looking import (
     assert_dark,
     assert_on_the_first_screen,
     assert_scrolls_only_down,
-    assert_told_on_the_first_screen,
 )
-from .visiting import become_phone, follow_link, resize, settle, visit
+from .visiting import await_charts, become_phone, follow_link, resize, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -80,7 +79,15 @@ def test_the_first_screens_hold_both_pictures_and_their_sentences(desk):
         )  # fmt: skip
     assert_accessible(desk)
     follow_link(desk, PAGE)
-    assert_told_on_the_first_screen(desk, "reduces the number of", ".st-key-control-row")
+    await_charts(desk, 3)
+    for width, height in ((1400, 900), (1366, 768)):
+        resize(desk, width, height)
+        assert_on_the_first_screen(
+            desk, ".st-key-control-row", "[class*=st-key-chart_identifiability_counts]",
+            "[class*=st-key-chart_identifiability_move]",
+        )  # fmt: skip
+        sentence = desk.get_by_text("reduces the number of").first.bounding_box()
+        assert sentence["y"] + sentence["height"] < height
 
 
 def test_the_browsers_numbers_are_the_cores(desk):
