@@ -8,6 +8,7 @@ from gating_core.attention.charts import (
 )
 from gating_core.attention.config import MECHANISMS, NORMS, AttentionConfig
 from gating_core.attention.gates import GATE_KINDS, GATE_NAMES, GATE_POSITIONS, GateConfig
+from gating_core.attention.layer import SINKS
 from gating_core.attention.stack import (
     Attention,
     Classifier,
@@ -23,6 +24,7 @@ __all__ = [
     "GATE_POSITIONS",
     "MECHANISMS",
     "NORMS",
+    "SINKS",
     "SMALLEST_WEIGHT",
     "Attention",
     "AttentionConfig",

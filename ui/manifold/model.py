@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
-from gating_core.attention import AttentionConfig, GateConfig
+from gating_core.attention import MECHANISMS, AttentionConfig, GateConfig
 from gating_core.experiments import AFFORDABLE_COST, COARSEST_GRID, cost
 from gating_core.experiments.specimen import CHOSEN_SEEDS, Specimen, chart_of
 from gating_core.geometry import Matrix, square_grid, whitening
@@ -57,6 +57,7 @@ class ManifoldRequest:
     residual: bool = False
     norm: str = "none"
     output_projection: bool = False
+    sink: str = "none"
     seed: int | None = None  # None: the seed of `CHOSEN_SEEDS` for the depth
     sharpness: float = 1.0
     grid: int = 61
@@ -130,8 +131,12 @@ def _config(request: ManifoldRequest, notes: dict[str, str]) -> AttentionConfig:
     if note:
         notes["heads"] = note
     gate = GateConfig(request.kind, request.granularity, request.position, request.strength)
+    sink = request.sink
+    if sink != "none" and not MECHANISMS[request.source].has_softmax:
+        sink = "none"
+        notes["sink"] = "A sink stands in the denominator of a softmax. Shown: none."
     copied = {name: getattr(request, name) for name in COPIED}
-    config = AttentionConfig(**copied | {"heads": heads, "gate": gate})
+    config = AttentionConfig(**copied | {"heads": heads, "gate": gate, "sink": sink})
     if note := _position_note(config, gate):
         notes["position"] = note
     return config

@@ -14,7 +14,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.attention import GATE_NAMES, GATE_POSITIONS, MECHANISMS, NORMS
+from gating_core.attention import GATE_NAMES, GATE_POSITIONS, MECHANISMS, NORMS, SINKS
 from gating_core.experiments import cost
 from gating_core.experiments.comparison import LIMITS
 from gating_core.experiments.specimen import (
@@ -133,6 +133,8 @@ def draw_more() -> tuple[dict[str, Any], dict[str, Any], Slots | None]:
         "norm": layer.radio("Normalisation (RMSNorm)", NORMS, key="norm", horizontal=True, **LINK),
         "residual": layer.toggle("Residual connection", key="residual", **LINK),
         "output_projection": layer.toggle("Output projection", key="projection", **LINK),
+        "sink": layer.radio("Sink logit", SINKS, key="sink", horizontal=True,
+                            help=section("manifold", "help_sink"), **LINK),
         "sharpness": layer.slider("Inverse temperature", *limits.MANIFOLD_SHARPNESS, 1.0, 0.5,
                                   key="sharpness", help=section("manifold", "help_sharpness"),
                                   **LINK),
@@ -155,7 +157,8 @@ def draw_more() -> tuple[dict[str, Any], dict[str, Any], Slots | None]:
         "part": part - 1 if part else None,
     }
     slots = {name: column.empty() for name, column in {
-        "value_count": size, "heads": size, "grid": picture, "part": picture}.items()}  # fmt: skip
+        "value_count": size, "heads": size, "sink": layer, "grid": picture, "part": picture,
+    }.items()}  # fmt: skip
     return fields, view, slots if fold.open else None
 
 
@@ -241,7 +244,17 @@ def show_model(request: ManifoldRequest) -> None:
     for key, field in {"layers": "depth", "dim": "model_dim", "n": "value_count", "model": "seed",
                        "projection": "output_projection"}.items():  # fmt: skip
         st.session_state[key] = getattr(request, field)
-    for key in ("kind", "chart", "source", "position", "heads", "norm", "residual", "sharpness"):
+    for key in (
+        "kind",
+        "chart",
+        "source",
+        "position",
+        "heads",
+        "norm",
+        "residual",
+        "sink",
+        "sharpness",
+    ):
         st.session_state[key] = getattr(request, key)
     st.session_state["per"] = next(k for k, v in PER.items() if v == request.granularity)
     st.session_state["grid"], st.session_state["by"] = str(request.grid), "curvature"

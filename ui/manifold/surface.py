@@ -329,6 +329,8 @@ def slice_warning(variant: MeasuredSpecimen) -> str:
         return ""
     if not config.layer.fixed_values:
         return section("manifold", "slice_tokens")
+    if config.sink != "none":
+        return section("manifold", "slice_sink")
     if not config.weights_on_simplex:
         return section("manifold", "slice_off_simplex")
     if config.norm == "post":
@@ -453,6 +455,8 @@ def _without_gate(config: AttentionConfig) -> str:
     """Say what an ungated model of this kind computes."""
     if not config.layer.fixed_values:
         return section("manifold", "ungated_tokens")
+    if config.sink != "none":
+        return section("manifold", "ungated_sink")
     if not config.weights_on_simplex:
         return section("manifold", "ungated_off_simplex")
     parts = {

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from gating_core.attention.config import MECHANISMS, NORMS
 from gating_core.attention.gates import GATE_GRANULARITIES, GATE_NAMES, GATE_POSITIONS
+from gating_core.attention.layer import SINKS
 from gating_core.experiments.budget import AFFORDABLE_COST, cost
 from gating_core.experiments.specimen.measured import measure_specimen
 from gating_core.experiments.specimen.model import (
@@ -31,7 +32,14 @@ from ui.manifold.model import ManifoldRequest, Metric, resolve, turned_covarianc
 
 SMALL = 5  # points along each side of the grids measured here
 ROUNDED = 5e-5  # what four digits after the point leave of a dragged number
-CONTROLS = {"position", "chart", "value_count", "heads", "grid"}  # where a sentence can stand
+CONTROLS = {
+    "position",
+    "chart",
+    "value_count",
+    "heads",
+    "sink",
+    "grid",
+}  # where a sentence can stand
 
 POSSIBLE = st.builds(
     ManifoldRequest,
@@ -48,6 +56,7 @@ POSSIBLE = st.builds(
     residual=st.booleans(),
     norm=st.sampled_from(NORMS),
     output_projection=st.booleans(),
+    sink=st.sampled_from(SINKS),
     seed=st.integers(0, 9999),
     sharpness=st.sampled_from([1.0, 5.0, 60.0]),
     grid=st.sampled_from(GRID_POINTS),
@@ -96,6 +105,7 @@ def test_something_is_shown_for_every_combination_and_differences_are_said(reque
         assert verdict.curved + verdict.flat + verdict.undecided == pytest.approx(1, abs=1e-12)
     config = resolved.variants[-1].config
     assert config.heads == request.heads or "Shown" in resolved.notes["heads"]
+    assert config.sink == request.sink or resolved.notes["sink"].endswith("Shown: none.")
     assert ungated.chart == request.chart or "Shown: inputs." in resolved.notes["chart"]
     assert gated or "Shown: the ungated surface only." in resolved.notes["chart"]
     assert resolved.grid == request.grid or "grid" in resolved.notes
@@ -168,6 +178,8 @@ def test_nothing_but_a_value_error_with_a_sentence_ever_comes_back(request):
             "Dragged values and gates need learned slots and n = 3. Shown: none.",
         ),
         (dict(gate_weight=((1.0,) * 3,) * 3, source="tokens"), "value_count", "Shown: none."),
+        (dict(sink="learned", source="linear"), "sink", "denominator of a softmax. Shown: none."),
+        (dict(sink="zero", chart="weights"), "chart", "beside a sink the weights do not add up"),
     ],
     ids=str,
 )
