@@ -9,33 +9,20 @@ import streamlit as st
 from ui.common.page import page
 from ui.work.server import lifespan
 
+TITLE = "Flat or curved?"
+
 if __name__ == "__main__":
     with page(
-        "Flat or curved?",
+        TITLE,
         question="Does this attention layer curve space?",
-        lead="Attention that averages **fixed** values fills a **flat** sheet. A gate that"
+        lead="Attention that averages **fixed** values fills a **flat** surface, a sheet. A gate that"
         " multiplies its outputs can **curve** the sheet. A flat cut through a curved sheet can be"
         " a loop.",
     ):
-        from ui.common.link_check import warn_about_link
-        from ui.landing.controls import LANDING, explore_controls, front_controls
-        from ui.landing.measured import LandingRequest, fetch
-        from ui.landing.parts import draw_details, draw_pair, draw_proof, draw_seeds
+        from ui.common.links import checked_link
+        from ui.landing.page import draw
 
-        warn_about_link(LANDING)
-        task, left, colouring = front_controls()
-        status, stage = st.container(key="status"), st.container()
-        with LANDING["explore"].draw(st) as explore:
-            setting = explore_controls(task)
-            details = st.container()
-        with status:
-            result = fetch(LandingRequest(setting, left, colouring))
-        with stage:
-            draw_pair(result)
-            draw_seeds(result)
-        if explore.open:
-            with details:
-                draw_details(result)
-        draw_proof(result)
+        with checked_link(TITLE):
+            draw()
 else:
     app = st.App(__file__, lifespan=lifespan)

@@ -73,7 +73,7 @@ def _work(part: str) -> Callable[[], Any]:
 
 def landing_view() -> Callable[[], Any]:
     """What the landing page sends of its first look."""
-    picture, view3d = import_module("ui.landing.picture"), import_module("ui.components.view3d")
+    picture, view3d = import_module("ui.landing.pair"), import_module("ui.components.view3d")
     pair = _landing_pair()
 
     def work() -> Any:
@@ -85,16 +85,17 @@ def landing_view() -> Callable[[], Any]:
 
 def landing_words() -> Callable[[], Any]:
     """What it says below it, at every strength."""
-    words, pair = import_module("ui.landing.words"), _landing_pair()
-    return lambda: words.readings(pair, "same")
+    page, pair = import_module("ui.landing.pair"), _landing_pair()
+    readings = page.readings.__wrapped__  # not through the cache
+    return lambda: readings(None, "same", pair)
 
 
 @cache
 def _landing_pair() -> Any:
     comparison = import_module("gating_core.experiments.comparison")
-    runs, pair = import_module("ui.work.runs"), import_module("ui.landing.pair")
+    runs = import_module("ui.work.runs")
     shown = runs.cached_run(comparison.FIRST_SETTING)
-    return pair.measure_pair("same", shown.run, shown.sweep)
+    return comparison.measure_pair("same", shown.run, shown.sweep)
 
 
 def manifold_view() -> Callable[[], Any]:

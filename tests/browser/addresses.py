@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from ui.common.control_table import Controls
 from ui.common.controls import Fold
 from ui.decision_boundary.controls import DECISION_BOUNDARY
-from ui.landing.controls import LANDING
 
 FIRST = "landing"  # the name here of the page without a path
 
@@ -26,9 +25,9 @@ class Row:
 
 ADDRESSES: dict[str, Row] = {  # by the page's address
     "": Row(
-        LANDING,
-        looking=("task=xor", "task=moons&colour=curvature", "depth=4", "strength=0",
-                 "beside=trained+without"),
+        looking=("task=xor", "task=moons&colour=curvature", "strength=0",
+                 "beside=trained+without", "task=linear&pick=20.30"),
+        unfolded="explore=true&proof=true",
     ),
     "Manifold": Row(
         {},

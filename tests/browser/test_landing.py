@@ -409,7 +409,7 @@ def test_a_copied_link_restores_what_was_seen(phone, served):
     assert phone.locator(SLIDER).input_value() == "7"
     for name, choice in (("Task", "xor"), ("Colour by", "curvature")):
         group = phone.get_by_role("radiogroup", name=name, exact=True)
-        assert group.get_by_role("radio", checked=True).inner_text() == choice
+        assert group.get_by_role("radio", name=choice, exact=True).is_checked()
     left, left_chart, right, right_chart = phone.evaluate(MARKERS)
     assert left
     assert right

@@ -26,8 +26,8 @@ from ui.experts.decomposition import TREE
 from ui.experts.shared import NO_GATE
 from ui.gates.frames import SPHERE as FIRST_CASE
 from ui.gates.gallery import VIEW_KEY as GATES_VIEW
-from ui.landing.controls import LEFT_MODELS
-from ui.landing.parts import VIEW_KEY as LANDING_VIEW
+from ui.landing.page import LEFT_MODELS
+from ui.landing.pair import VIEW_KEY as LANDING_VIEW
 from ui.language.selection import text_of
 from ui.manifold.model import ManifoldRequest
 from ui.manifold.surface import VIEW_KEY as MANIFOLD_VIEW
@@ -87,7 +87,7 @@ class Request:
 @dataclass(frozen=True)
 class Landing(Request):
     task: str = "circle"
-    beside: str = "gate taken out"
+    beside: str = next(iter(LEFT_MODELS))
     colour: str = "class"
     frame: int = len(STRENGTHS) - 1
 
@@ -105,7 +105,7 @@ class Landing(Request):
     def numbers(self, session: Session) -> object:
         header = session.page.header(LANDING_VIEW)
         lines = [line for column in header["columns"] for line in column["captions"]]
-        choice = [text for text in session.page.texts if " is shown. It is one of the " in text]
+        choice = [text for text in session.page.texts if " is shown: of the " in text]
         return header["readings"], lines, choice
 
 

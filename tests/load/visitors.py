@@ -46,8 +46,8 @@ from ui.experts.shared import POSITIONS
 from ui.experts.shared import SEEDS as EXPERTS_SEEDS
 from ui.gates.frames import STRENGTHS as GATE_STRENGTHS
 from ui.gates.gallery import VIEW_KEY as GATES_VIEW
-from ui.landing.controls import OFFERED_TASKS
-from ui.landing.parts import VIEW_KEY as LANDING_VIEW
+from ui.landing import page as landing_page
+from ui.landing.pair import VIEW_KEY as LANDING_VIEW
 from ui.manifold.model import ManifoldRequest
 from ui.manifold.surface import VIEW_KEY as MANIFOLD_VIEW
 
@@ -57,7 +57,7 @@ KINDS = ("sigmoid", "silu", "tanh")
 DEPTHS = (1, 2, 3)
 STACKS = ("aligned gates", "random gates", "random stacks")
 TABS = ("Surface", "Inspect", "Error analysis")
-LEFT = ("gate taken out", "trained without")
+LEFT = tuple(landing_page.LEFT_MODELS)
 FEW = 3  # steps on a short page
 STAYS = (4, 8)
 
@@ -209,7 +209,7 @@ class Looker(Visitor):
             new = replace(request, colour="class" if request.colour != "class" else "curvature")
             done = session.change(new.wrong, colour=[new.colour])
         elif action == "task":
-            new = replace(request, task=pick(OFFERED_TASKS))
+            new = replace(request, task=pick(landing_page.TASKS))
             done = session.change(new.wrong, task=[new.task])
         else:
             new = request

@@ -171,10 +171,14 @@ class Charts:
             with st.popover("How to read these charts", icon=":material/help:",
                             key=f"explain_{self.tab}"):  # fmt: skip
                 st.markdown(explanation)
-            st.download_button(
-                "Data of this page (CSV)", self.zipped, f"{self.tab}.zip", "application/zip",
-                icon=":material/table:", key=f"data_{self.tab}", on_click="ignore",
-            )  # fmt: skip
+            self.draw_data()
+
+    def draw_data(self) -> None:
+        """Draw the button that saves all data."""
+        st.download_button(
+            "Data of this page (CSV)", self.zipped, f"{self.tab}.zip", "application/zip",
+            icon=":material/table:", key=f"data_{self.tab}", on_click="ignore",
+        )  # fmt: skip
 
     def zipped(self) -> bytes:
         """Return a zip file with a CSV for each table and figure."""

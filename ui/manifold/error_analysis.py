@@ -30,9 +30,7 @@ from ui.limits import OPINION_COST
 from ui.manifold.error_charts import curvature_histogram, error_curves, error_maps
 from ui.manifold.model import Resolved
 from ui.manifold.shared import LINK, TOTALS, VARIANT_NAMES, Result, best_total, watch_totals
-from ui.proved.measured import ProvableSurface
-from ui.proved.results import short_code
-from ui.proved.section import Code, Compared, draw_proofs
+from ui.proved.section import Code, Compared, ProvableSurface, draw_proofs, short_code
 from ui.work import pool
 from ui.work.cache import cached
 

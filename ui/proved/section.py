@@ -1,30 +1,68 @@
-"""The section on proved curvature: maps of cells, a sentence, and what contradicts it."""
+"""The section on proved curvature: where is the sign of K proved, and does an estimate agree?
+
+Proofs are made in jobs of worker processes and cached for all visitors. A budget is a number of
+cells, so that what is proved does not depend on the machine; seconds are a limit for models whose
+cells take long.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+import time
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.geometry import Integral, SurfaceResult
-from gating_core.proved import ProvedCurvature
-from ui.common.control_table import Controls, table
-from ui.common.controls import Choice, Fold
+from gating_core.geometry import Integral, Matrix, SurfaceResult
+from gating_core.proved import Budget, MissingRule, ProvedCurvature, proof_steps
+from ui.common.charts import Charts
 from ui.common.lessons import section
-from ui.common.parts import BARE, beats, draw_csv, draw_figure, explain
-from ui.proved import results
-from ui.proved.measured import PROOFS, NoProof, Proof, ProofRequest, ProvableSurface
+from ui.limits import PROOF_SECONDS
+from ui.proved import statements
+from ui.work.cache import CACHE, cached
+from ui.work.cached_jobs import CachedJobs, Partial
+from ui.work.shared import shared_stream
 
-PROOF: Controls = table(
-    Fold("proof", "Proved curvature: the sign of K on every cell of the chart"),
-    Choice("proof_cells", "Cells to judge at most", default=64_000,
-        words={"16,000": 16_000, "64,000": 64_000, "256,000": 256_000},
-        help=section("proved", "help_cells")),
-)  # fmt: skip
-Proofs = Mapping[ProofRequest, Proof]
+PARTIAL_SECONDS = 0.5  # at least, between two partial results
+PARTIAL_GROWTH = 1.15  # factor of the cells between them, at least: later messages are larger
+OPEN_SHARE, RELATIVE_WIDTH = 1e-4, 1e-3  # precise enough to stop before the budget is spent
+CELLS = {"16,000": 16_000, "64,000": 64_000, "256,000": 256_000}
+LINK: Any = {"bind": "query-params"}
+
+
+@dataclass(frozen=True)
+class ProvableSurface:
+    """A surface and its metric; ``name`` identifies the surface in caches."""
+
+    name: Hashable
+    function: Callable[..., Any] = field(compare=False, repr=False)
+    covariance: Matrix | None = None
+
+
+@dataclass(frozen=True)
+class ProofRequest:
+    """A proof for ``surface``, with at most ``cells`` cells judged."""
+
+    surface: ProvableSurface
+    cells: int
+
+    @property
+    def budget(self) -> Budget:
+        return Budget(PROOF_SECONDS, self.cells, OPEN_SHARE, RELATIVE_WIDTH)
+
+
+@dataclass(frozen=True)
+class NoProof:
+    """Why nothing is proved of a surface."""
+
+    reason: str
+
+
+Proof = ProvedCurvature | NoProof
+Code = tuple[str, str]  # imports and lines of Python that make a ``surface``
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,26 +71,76 @@ class Compared:
 
     name: str
     surface: ProvableSurface
-    estimates: Mapping[str, Integral]  # by a key of `results.INTEGRALS`; those measured so far
+    estimates: Mapping[str, Integral]  # by a key of `statements.INTEGRALS`; those measured so far
     measured: SurfaceResult  # one frame, on the same chart
 
 
-Code = tuple[str, str]  # imports and lines of Python that make a ``surface``
+# --- Proving --------------------------------------------------------------------------------------
 
 
-def draw_proofs(make: Callable[[], tuple[Sequence[Compared], Code]], axes: tuple[str, str]) -> None:
+def prove(request: ProofRequest) -> Generator[Partial | None, None, Proof]:
+    """Prove what is requested; yields partial results, and ``None`` in between."""
+    surface = request.surface
+    steps = proof_steps(surface.function, surface.covariance, request.budget)
+    sent, last = 0, -PARTIAL_SECONDS
+    while True:
+        try:
+            proof = next(steps)
+        except StopIteration as end:
+            return _compact(end.value)
+        except (MissingRule, ValueError) as error:
+            return NoProof(str(error))
+        now = time.monotonic()
+        if proof.count >= PARTIAL_GROWTH * sent and now - last >= PARTIAL_SECONDS:
+            sent, last = proof.count, now
+            yield Partial(_compact(proof))
+        else:
+            yield None
+
+
+def _compact(proof: ProvedCurvature) -> ProvedCurvature:
+    """Return the same with labels of one byte each."""
+    return replace(proof, labels=proof.labels.char())
+
+
+def _prove(request: ProofRequest) -> Iterator[Any]:
+    for item in shared_stream(prove, request):
+        if isinstance(item, Partial):
+            yield min(item.item.count / request.cells, 1.0)
+        yield item
+
+
+PROOFS: CachedJobs[ProofRequest, Proof] = CachedJobs("proof", _prove, CACHE)
+
+
+# --- The section ----------------------------------------------------------------------------------
+
+
+def draw_proofs(
+    make: Callable[[], tuple[Sequence[Compared], Code]], axes: tuple[str, str],
+    charts: Charts | None = None,
+) -> None:  # fmt: skip
     """Draw the section, in a fold: computing begins when it is unfolded.
 
-    ``make`` returns the surfaces, one or two, and code that makes the last one; ``axes`` are the
-    names of the chart's.
+    Args:
+        make: Returns the surfaces, one or two, and code that makes the last one.
+        axes: The names of the chart's axes.
+        charts: Those of the page: its button saves the tables of cells. Without them the section
+            has a button of its own.
     """
-    with PROOF["proof"].draw(st) as fold:
-        cells = PROOF["proof_cells"].draw(st)
+    with st.expander("Proved curvature: the sign of K on every cell of the chart", key="proof",
+                     on_change="rerun", **LINK) as fold:  # fmt: skip
+        cells = CELLS[st.radio("Cells to judge at most", [*CELLS], 1, key="proof_cells",
+                               horizontal=True, help=section("proved", "help_cells"),
+                               **LINK)]  # fmt: skip
         if not fold.open:
             return
+        import pandas  # noqa: F401  (before Plotly draws, see `ui.common.charts.chart`)
+
         compared, code = make()
         requests = tuple(ProofRequest(each.surface, cells) for each in compared)
         proofs, job = PROOFS.fetch_all(requests)
+        own = charts or Charts("proved")
         if job is None:
             _draw_all(compared, requests, proofs, axes)
         else:
@@ -60,13 +148,25 @@ def draw_proofs(make: Callable[[], tuple[Sequence[Compared], Code]], axes: tuple
                 job, "Proving the sign of K", again="Prove it", bar=True,
                 draw=lambda: _draw_all(compared, requests, PROOFS.so_far(requests), axes),
             )  # fmt: skip
-        _draw_asides(compared, requests, proofs)
-        st.code(results.code(*code, requests[-1]), language="python")
+        for each, request in zip(compared, requests, strict=True):
+            proof = proofs.get(request)
+            if isinstance(proof, ProvedCurvature) and not proof.proof:
+                name = f"proved cells, {each.name[:1].lower()}{each.name[1:]}"
+                own.tables[name] = statements.cells_table(proof)
+        with st.container(horizontal=True):
+            with st.popover("How to read this map", icon=":material/help:", key="explain_proved"):
+                st.markdown(section("proved", "explain"))
+                st.plotly_chart(statements.enclosure_figure(), key="enclosure",
+                                alt=section("proved", "alt_enclosure"),
+                                config={"displayModeBar": False})  # fmt: skip
+            if charts is None and own.tables:
+                own.draw_data()
+        st.code(code_text(*code, requests[-1]), language="python")
 
 
 def _draw_all(
-    compared: Sequence[Compared], requests: Sequence[ProofRequest], proofs: Proofs,
-    axes: tuple[str, str],
+    compared: Sequence[Compared], requests: Sequence[ProofRequest],
+    proofs: Mapping[ProofRequest, Proof], axes: tuple[str, str],
 ) -> None:  # fmt: skip
     """Draw the proofs so far: one sentence for a flat surface, else a map and sentences."""
     if not proofs:
@@ -77,7 +177,7 @@ def _draw_all(
         if proof is None:
             continue
         if isinstance(proof, NoProof):
-            st.info(f"{each.name}: {results.no_proof_text(proof)}")
+            st.info(f"{each.name}: {section('proved', 'no_proof', reason=proof.reason)}")
         elif proof.proof:
             _draw_text(each, proof)
         else:
@@ -88,41 +188,61 @@ def _draw_all(
         columns = [[column, column] for column in st.columns(2)] if curved else []
     for index, (each, request, proof) in enumerate(curved):
         picture, text = columns[index]
-        with picture:
-            draw_figure(
-                "proved", (f"map_{index}", *request.key, proof.count),
-                partial(results.proof_map, proof, axes), results.alt(each.name, proof),
-                request in PROOFS.cached((request,)), width="content",
-            )  # fmt: skip
+        whole = request in PROOFS.cached((request,))
+        figure = map_of(request, axes, proof) if whole else statements.proof_map(proof, axes)
+        picture.plotly_chart(figure, key=f"proved_map_{index}", width="content",
+                             alt=statements.alt(each.name, proof),
+                             config={"displayModeBar": False})  # fmt: skip
         with text:
             _draw_text(each, proof)
-            st.caption(results.cells_text(proof, request))
+            limit = ""
+            if proof.seconds >= PROOF_SECONDS and proof.count < request.cells:
+                limit = f" It ended after {PROOF_SECONDS:.0f} s: the cells of this model take long."
+            st.caption(section("proved", "cells", count=f"{proof.count:,}", limit=limit))
+
+
+@cached()
+def map_of(request: ProofRequest, axes: tuple[str, str], _proof: ProvedCurvature) -> go.Figure:
+    """Return the map of a proof that has ended."""
+    return statements.proof_map(_proof, axes)
 
 
 def _draw_text(each: Compared, proof: ProvedCurvature) -> None:
     """Draw the result of a proof as a sentence, and contradictions with measurements as errors."""
-    total = results.total_sentence(proof, each.estimates.get("absolute"))
-    st.markdown(f"**{each.name}:** {results.shares_text(proof)} {total}")
+    total = statements.total_sentence(proof, each.estimates.get("absolute"))
+    st.markdown(f"**{each.name}:** {statements.shares_text(proof)} {total}")
     (gaussian,) = each.measured.gaussian_where(each.measured.decided)
-    points = results.contradicted(proof, each.measured.axis, np.asarray(gaussian))
-    for text in results.contradictions(proof, each.estimates, points):
+    points = statements.contradicted(proof, each.measured.axis, np.asarray(gaussian))
+    for text in statements.contradictions(proof, each.estimates, points):
         st.error(f"**{each.name}.** {text}", icon=":material/error:")
 
 
-def _draw_asides(
-    compared: Sequence[Compared], requests: Sequence[ProofRequest], proofs: Proofs
-) -> None:
-    """Draw the explanation, and tables to save once a proof is there."""
-    with st.container(horizontal=True):
-        explain("proved curvature", beats(*section("proved", "explain").split("\n\n")),
-                _draw_enclosure)  # fmt: skip
-        for each, request in zip(compared, requests, strict=True):
-            proof = proofs.get(request)
-            if isinstance(proof, ProvedCurvature) and not proof.proof:
-                draw_csv(f"Proved cells, {each.name[:1].lower()}{each.name[1:]}",
-                         partial(results.cells_csv, proof))  # fmt: skip
+# --- The same from the library --------------------------------------------------------------------
 
 
-def _draw_enclosure() -> None:
-    st.plotly_chart(results.enclosure_figure(), alt=section("proved", "alt_enclosure"), config=BARE,
-                    key="enclosure")  # fmt: skip
+def code_text(imports: str, surface: str, request: ProofRequest) -> str:
+    """Return lines that prove the same from the library; ``surface`` makes the surface."""
+    budget = request.budget
+    more = f"{request.cells:_}, {budget.open_share}, {budget.relative_width}"
+    return f"""\
+import math
+{imports}
+from gating_core.proved import Budget, prove_curvature
+
+{surface}
+proof = prove_curvature(surface, {request.surface.covariance}, Budget(math.inf, {more}))
+print(proof.positive, proof.negative, proof.open)  # shares of the chart
+print(proof.absolute, proof.gaussian, proof.area)  # low and high ends
+print(proof.cells.centres, proof.cells.radius, proof.labels)
+"""
+
+
+def short_code(item: Any) -> str:
+    """Return Python that makes ``item``: a dataclass, with the fields that differ from defaults."""
+    if not is_dataclass(item) or isinstance(item, type):
+        return repr(item)
+    plain = {each.name: each.default_factory() if callable(each.default_factory) else each.default
+             for each in fields(item)}  # fmt: skip
+    values = {name: getattr(item, name) for name in plain}
+    own = (f"{name}={short_code(value)}" for name, value in values.items() if value != plain[name])
+    return f"{type(item).__name__}({', '.join(own)})"

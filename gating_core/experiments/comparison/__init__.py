@@ -20,6 +20,11 @@ from gating_core.experiments.comparison.frames import (
     training_data,
     training_frames,
 )
+from gating_core.experiments.comparison.pair import (
+    MeasuredModel,
+    MeasuredPair,
+    measure_pair,
+)
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
     PRESETS,
@@ -83,6 +88,8 @@ __all__ = [
     "Cut",
     "Divergence",
     "DrawnData",
+    "MeasuredModel",
+    "MeasuredPair",
     "Setting",
     "StrengthSweep",
     "TooLarge",
@@ -101,6 +108,7 @@ __all__ = [
     "load_reference",
     "load_surface",
     "load_sweep",
+    "measure_pair",
     "pending_measurements",
     "refitted",
     "sample",

@@ -12,7 +12,6 @@ from ui.common.control_table import put, read
 from ui.common.controls import Choice, Choices, Flag
 from ui.decision_boundary import controls as boundary
 from ui.decision_boundary.request import BoundaryRequest, BoundaryView
-from ui.landing.controls import LANDING, back_to_the_first_example
 
 DRAWN = [(page, name) for page, name in EVERY if PAGES[page][name].label]
 
@@ -96,15 +95,3 @@ def test_before_anything_is_said_a_request_is_the_first_example(kind, monkeypatc
     monkeypatch.setattr(streamlit, "session_state", {})
     monkeypatch.setattr(streamlit, "query_params", {})
     assert read(table, kind) == kind()
-
-
-def test_back_to_the_first_example_is_everything_that_is_drawn(monkeypatch):
-    monkeypatch.setattr(streamlit, "session_state", {})
-    monkeypatch.setattr(streamlit, "query_params", {})
-    monkeypatch.setattr(streamlit, "query_params", {"pick": "1.2", "strength": "0.5"})
-    LANDING["depth"].set(2)
-    LANDING["beside"].set("own")
-    back_to_the_first_example()
-    assert streamlit.query_params == {}
-    for name in set(LANDING) - {"pick", "explore"}:
-        assert LANDING[name].value == LANDING[name].default

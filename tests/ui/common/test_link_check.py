@@ -88,23 +88,23 @@ def test_all_at_once(table, examples):
 
 
 def test_what_is_wrong_is_said_until_a_control_moves_and_the_link_is_clean_at_once():
-    app = opened("landing", {"seed": ["inf"], "strength": ["0.333"], "utm": ["kept"]})
-    assert app.query_params == {"strength": "0.35", "utm": "kept"}
-    assert app.number_input(key="seed").value == PAGES["landing"]["seed"].default
+    app = opened("decision_boundary", {"first": ["inf"], "steps": ["80"], "utm": ["kept"]})
+    assert app.query_params == {"steps": "100", "utm": "kept"}
+    assert app.number_input(key="first").value == PAGES["decision_boundary"]["first"].default
     assert len(mistakes(app)) == 2
     app.run()
     assert len(mistakes(app)) == 2
-    app.number_input(key="seed").set_value(3).run()
+    app.number_input(key="first").set_value(3).run()
     assert not app.warning
 
 
 def test_back_to_a_bad_link_is_a_page_too():
     """The browser keeps the link that was refused in its history."""
-    app = opened("landing", {"seed": ["inf"]})
-    app.number_input(key="seed").set_value(5).run()
+    app = opened("decision_boundary", {"first": ["inf"]})
+    app.number_input(key="first").set_value(5).run()
     assert not app.warning
-    app.query_params["seed"] = "inf"
+    app.query_params["first"] = "inf"
     app.run()
     assert not app.exception
     assert len(app.warning) == 1
-    assert "seed" not in app.query_params
+    assert "first" not in app.query_params

@@ -22,7 +22,6 @@ from ui.decision_boundary.request import BoundaryRequest, TooLong, setting
 from ui.decision_boundary.request import resolve as resolve_run
 from ui.gates.frames import RADII, GateRequest, case_of
 from ui.gates.frames import resolve as resolve_gate
-from ui.landing.controls import LANDING
 from ui.limits import QUOTED_CHARACTERS, TRAINING_NUMBERS
 
 OPENED = [page.path for page in ALL_PAGES.values()]
@@ -99,12 +98,6 @@ def test_any_gate_is_one_or_a_sentence(case, radius, formula):
     case_of(request)
     assert note.isprintable()
     assert len(note) < LONGEST_SENTENCE
-
-
-@fuzz()
-@given(LINKS)
-def test_any_link_to_the_first_page_is_mended_once(link):
-    fed(LANDING, link, type("Nothing", (), {}))
 
 
 @fuzz(3, soak=50)  # seconds each

@@ -11,7 +11,6 @@ from ui.common import links
 from ui.common.controls import Number
 from ui.common.links import GRID_SIZE, parse_numbers, parse_pick
 from ui.decision_boundary.controls import DECISION_BOUNDARY
-from ui.landing.controls import LANDING
 from ui.limits import QUOTED_CHARACTERS
 
 PAGES = {path.lower() or FIRST: row.controls for path, row in ADDRESSES.items() if row.controls}
@@ -131,23 +130,21 @@ def test_more_values_than_fit_are_said():
 
 def test_what_markdown_would_read_is_escaped():
     text = "u*v*u" * 10_000
-    instead, (problem,) = links.check_link({"task": [text]}, LANDING)
-    assert instead == {"task": []}
+    instead, (problem,) = links.check_link({"data": [text]}, DECISION_BOUNDARY)
+    assert instead == {"data": []}
     assert f"`{text[:QUOTED_CHARACTERS]}…`" in problem
     assert "**" not in problem
 
 
 def test_a_parameter_that_stands_there_twice_is_no_value():
-    instead, (problem,) = check_link({"strength": ["0.5", "0.7"]}, LANDING)
-    assert instead == {"strength": []}
-    assert problem == ("The link says `strength` 2 times; it may say that once. Shown instead: 1.")
+    instead, (problem,) = check_link({"steps": ["100", "200"]}, DECISION_BOUNDARY)
+    assert instead == {"steps": []}
+    assert problem.startswith("The link says `steps` 2 times; it may say that once. Shown instead:")
 
 
 @pytest.mark.parametrize(
     ("page", "name", "text", "shown"),
     [
-        ("landing", "strength", "0.333", "0.35"),
-        ("landing", "strength", "0.99", "1"),
         ("decision_boundary", "steps", "80", "100"),
         ("decision_boundary", "points", "65", "64"),
     ],
@@ -161,8 +158,7 @@ def test_between_two_steps_of_a_slider_the_nearer_one_is_shown(page, name, text,
 
 
 def test_what_stands_at_a_step_but_for_rounding_stays():
-    assert check_link({"strength": ["0.30000000000000004"]}, LANDING) == ({}, [])
-    assert check_link({"seed": ["7"]}, LANDING) == ({}, [])  # a box: its step is for its buttons
+    assert check_link({"noise": ["0.30000000000000004"]}, DECISION_BOUNDARY) == ({}, [])
 
 
 @each(EVERY)
@@ -178,7 +174,6 @@ def test_defaults_can_be_shown(page, name):
     [
         ("decision_boundary", "seeds"),
         ("decision_boundary", "first"),
-        ("landing", "seed"),
     ],
 )
 def test_a_whole_number_is_digits_alone(page, name, text):
@@ -194,7 +189,7 @@ PYTHON_ONLY = ["1_0", "+1", "infinity", "nan", " 1", "1 ", "1\n", "１", "١", "
 @pytest.mark.parametrize("text", PYTHON_ONLY)
 @pytest.mark.parametrize(
     ("page", "name"),
-    [("landing", "strength")],
+    [("decision_boundary", "noise")],
 )
 def test_a_number_is_written_as_browsers_do(page, name, text):
     instead, (problem,) = check_link({name: [text]}, PAGES[page])

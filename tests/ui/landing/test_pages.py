@@ -7,11 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from streamlit.elements.lib import policies
 from streamlit.testing.v1 import AppTest
 
-from gating_core.attention.gates import CONTROL_NAMES
 from gating_core.experiments.comparison import load_reference, sweep
+from gating_core.experiments.comparison import pair as core_pair
 from gating_core.experiments.comparison.presets import PRESETS
 from gating_core.experiments.comparison.run import Divergence
 from gating_core.experiments.comparison.setting import FIRST_SETTING
@@ -20,11 +19,9 @@ from gating_core.training import mean_interval
 from tests.ui.opening import TIMEOUT_SECONDS, component, mistakes, open_page, report
 from tests.ui.payload import unpack
 from ui.common.words import accuracy_text
-from ui.landing import controls, measured, pair
-from ui.landing.controls import LANDING
-from ui.landing.measured import JOB, LAST_SHOWN
-from ui.landing.parts import VIEW_KEY
-from ui.landing.words import stale_text, tokens_text
+from ui.landing import page
+from ui.landing.page import JOB, LAST_SHOWN, tokens_text
+from ui.landing.pair import VIEW_KEY, stale_text
 from ui.work import pool, runs
 from ui.work.cache import CACHE, Cache
 
@@ -49,10 +46,9 @@ def quick(monkeypatch):
         parts = torch.tensor([7.0]), torch.tensor([3.0]), torch.tensor([True])
         return SimpleNamespace(absolute=Integral(*parts))
 
-    setting, measure = controls.landing_setting, pair.measure_model
-    for module in (controls, measured):
-        monkeypatch.setattr(module, "landing_setting", landing_setting)
-    monkeypatch.setattr(pair, "measure_model", measure_model)
+    setting, measure = page.landing_setting, core_pair.measure_model
+    monkeypatch.setattr(page, "landing_setting", landing_setting)
+    monkeypatch.setattr(core_pair, "measure_model", measure_model)
     monkeypatch.setattr(sweep, "affordable_steps", total)
 
 
@@ -210,7 +206,7 @@ def test_beside_it_stands_a_model_trained_without_a_gate(first):
     assert levels[0] != levels[1]
     legend = header["legend"]
     assert legend["high"] == f"K = {legend['low'].removeprefix('K = −')}"
-    for words in ("asinh scale", "teal: the most curved 1\u00a0%, if", "hatched: not known"):
+    for words in ("asinh scale", "teal: the most curved 1\u00a0%, if", "hatched: undetermined"):
         assert words in legend["note"]
 
 
@@ -245,7 +241,7 @@ BAD_LINKS = [
          colour="", pick="99.99", beside="perhaps", explore="\x00"),
     dict(strength="nan", depth="99", seed="9999999999999999999999", pick="x"),
     dict(strength=["0.5", "0.7"], depth="two", seed="1.5"),
-    dict(strength="0.333", explore="TRUE", seed="inf"),
+    dict(explore="1", seed="inf"),
 ]  # fmt: skip
 
 
@@ -258,14 +254,14 @@ def test_a_bad_link_does_no_harm(query):
     for name in query:
         assert any(f"`{name}`" in text and "Shown instead" in text for text in texts)
     assert "**0**: flat" in captions(app)[0][0]
-    app.segmented_control(key="task").set_value("xor").run()
+    app.query_params["task"] = "xor"  # as a browser does when the visitor moves the control
+    app.radio(key="task").set_value("xor").run()
     assert not app.warning  # said once, then gone
     assert not app.exception
 
 
-def test_controls_are_offered_by_no_first_look():
-    assert LANDING["gate"].words == ("sigmoid", "headwise")
-    assert not set(LANDING["gate"].words) & set(CONTROL_NAMES)
+def test_of_a_strength_between_two_the_nearer_is_shown():
+    assert payload(open_page(strength="0.333"))[0]["frame"] == 7
 
 
 # --- While it trains, and when that fails ---------------------------------------------------------
@@ -345,9 +341,9 @@ def test_a_training_that_is_no_longer_requested_ends(monkeypatch, inline):
 @pytest.fixture
 def unseen(monkeypatch):
     """Models of two layers have no surface to see."""
-    shows = measured.shows_surface
+    shows = page.shows_surface
     CACHE.clear()
-    for module in (pair.comparison, measured):
+    for module in (core_pair, page):
         monkeypatch.setattr(
             module, "shows_surface", lambda run, n: run.setting.depth != 2 and shows(run, n)
         )
@@ -385,26 +381,25 @@ def test_where_there_is_no_surface_maps_stand_alone_with_a_way_to_one(monkeypatc
 
 
 def test_without_any_surface_one_layer_is_worth_a_try(monkeypatch, unseen):
-    monkeypatch.setattr(measured, "shows_surface", lambda run, member: False)
+    monkeypatch.setattr(page, "shows_surface", lambda run, member: False)
     app = finish(open_page(**EXPERIMENT))
     assert button(app, "Try 1 layer")
-    monkeypatch.setattr(pair.comparison, "shows_surface", lambda run, member: False)
+    monkeypatch.setattr(core_pair, "shows_surface", lambda run, member: False)
     app = open_page(task="linear")
     assert kinds(app) == {"plane"}
     assert not [x for x in app.button if "layer" in x.label]
 
 
-# --- Explore --------------------------------------------------------------------------------------
+# --- Explore, and data to save --------------------------------------------------------------------
 
 
-def test_explore_shows_maps_and_shares_and_what_sets_a_control_logs_no_warning(monkeypatch, caplog):
-    monkeypatch.setattr(policies, "_shown_default_value_warning", False)  # it is said once
-    caplog.set_level("WARNING", policies.__name__)
-    monkeypatch.setattr(policies._LOGGER, "propagate", True)
+def test_explore_shows_maps_shares_and_the_marked_point_and_the_first_example_is_a_click_away():
     app = open_page(strength="0.5", explore="true", pick="20.30")
+    app = finish(app)
     assert not app.exception
     assert len(app.get("plotly_chart")) == 2
-    assert len(app.table) == 1
+    (table,) = app.table
+    assert table.value["undetermined"].tolist() == ["0.0 %", "0.0 %"]
     assert any("The gate helps by" in m.value for m in app.markdown)
     assert any("Marked point" in caption.value for caption in app.caption)
     report(app, VIEW_KEY, "stop", {"frame": 4})
@@ -413,4 +408,31 @@ def test_explore_shows_maps_and_shares_and_what_sets_a_control_logs_no_warning(m
     button(app, "Back to the first example").click().run()
     assert not app.exception
     assert payload(app)[0]["frame"] == 20
-    assert not [record for record in caplog.records if "Session State" in record.message]
+    assert app.query_params == {"explore": "true"}
+    assert {key: app.session_state[key] for key in page.FIRST} == page.FIRST
+
+
+def test_the_data_of_the_page_are_the_numbers_of_the_core():
+    saved = {}
+
+    class Kept(page.Charts):
+        def draw_data(self):
+            saved.update(self.tables)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page, "Charts", Kept)
+        app = open_page(explore="true", strength="0.5")
+    assert not app.exception
+    shown = app.session_state[LAST_SHOWN]
+    model, strengths = saved["strengths"]["model"], saved["strengths"]
+    assert model == ["Without gate", *["With gate"] * 21]
+    accuracies = [x.ensemble.test_accuracy[-1].tolist() for x in shown.run.variants.values()]
+    assert [*saved["seeds"].values()] == [list(FIRST_SETTING.seeds), *accuracies]
+    totals = shown.sweep.total.value.tolist()
+    assert strengths["∫|K| dA"] == [0.0, 0.0, *totals[1:]]  # without a gate it is proved
+    parts = np.array([x for name, x in strengths.items() if name.startswith("share")])
+    np.testing.assert_allclose(parts.sum(0), 1, atol=1e-12)
+    with_gate = np.array(saved["curvature"]["K, with gate"]).reshape(61, 61)
+    surface = page.measured_pair(FIRST_SETTING, "same", None, None).right.surface
+    np.testing.assert_array_equal(with_gate, surface.known[10])
+    assert saved["shares"]["K > 0 (dome)"][1] == f"{100 * surface.shares.positive[10]:.1f} %"

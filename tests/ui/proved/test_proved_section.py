@@ -11,12 +11,11 @@ from gating_core.experiments import budget
 from gating_core.experiments.specimen import Specimen
 from gating_core.proved import MissingRule
 from tests.ui.opening import TIMEOUT_SECONDS, figure, open_page
-from ui.landing import parts as landing
+from ui.landing import details
 from ui.manifold import error_analysis
 from ui.manifold.shared import TOTALS
-from ui.proved import measured
-from ui.proved.measured import PROOFS, NoProof, Partial, ProofRequest, ProvableSurface, prove
-from ui.proved.section import PROOF
+from ui.proved import section
+from ui.proved.section import PROOFS, NoProof, Partial, ProofRequest, ProvableSurface, prove
 from ui.work import cached_jobs
 from ui.work.cache import Cache
 from ui.work.job import QueuePosition, State
@@ -73,10 +72,10 @@ def test_manifold_shows_what_is_proved_beside_the_estimate():
     drawn = figure(app, "proved_map_0")
     assert drawn["layout"]["yaxis"]["scaleanchor"] == "x"
     assert [trace["name"] for trace in drawn["data"] if trace["showlegend"]] == [
-        "K > 0", "K < 0", "open",
+        "K > 0", "K < 0", "undetermined",
     ]  # fmt: skip
     labels = [popover.proto.popover.label for popover in app.get("popover")]
-    assert labels[0] == "Explain this plot: proved curvature"
+    assert labels[0] == "How to read this map"
     assert "surface = chart_of(Specimen(config=AttentionConfig(" in app.code[0].value
 
 
@@ -124,13 +123,13 @@ def test_a_proof_grows_and_what_is_proved_stays_after_cancel(monkeypatch):
             threading.Event().wait(0.01)
             yield QueuePosition(0)
 
-    monkeypatch.setattr(measured, "shared_stream", first_alone)
+    monkeypatch.setattr(section, "shared_stream", first_alone)
     monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.5)
     monkeypatch.setattr(PROOFS, "cache", Cache(1e8))
     app = open_manifold(source="tokens")  # both variants curve
     job = app.session_state["_jobs"][PROOFS.name][0]
     assert not job.over
-    assert "is open." in said(app, "Without gate")
+    assert "is undetermined." in said(app, "Without gate")
     assert figure(app, "proved_map_0")
     assert not [text for text in texts(app) if text.startswith("**With gate:**")]
     job.cancel(by_visitor=True)
@@ -140,7 +139,7 @@ def test_a_proof_grows_and_what_is_proved_stays_after_cancel(monkeypatch):
     (text,) = [element.value for element in app.info]
     assert text.startswith("Proving the sign of K was cancelled after")
     assert text.endswith("Results so far are kept.")
-    assert "is open." in said(app, "Without gate")
+    assert "is undetermined." in said(app, "Without gate")
     app.button(key="proof_again_button").click().run()
     second = app.session_state["_jobs"][PROOFS.name][0]
     assert second is not job
@@ -151,7 +150,7 @@ def test_a_proof_grows_and_what_is_proved_stays_after_cancel(monkeypatch):
 
 
 def test_partial_results_thin_out_and_grow(monkeypatch):
-    monkeypatch.setattr(measured, "PARTIAL_SECONDS", 0.0)
+    monkeypatch.setattr(section, "PARTIAL_SECONDS", 0.0)
     specimen = Specimen(AttentionConfig(gate=GateConfig()), seed=614)
     request = ProofRequest(error_analysis.surface_of(specimen), 8000)
     steps, items = prove(request), []
@@ -164,7 +163,7 @@ def test_partial_results_thin_out_and_grow(monkeypatch):
     grown = [item.item for item in items if item is not None]
     counts = [proof.count for proof in grown]
     assert len(grown) > 2
-    assert all(b >= measured.PARTIAL_GROWTH * a for a, b in itertools.pairwise(counts))
+    assert all(b >= section.PARTIAL_GROWTH * a for a, b in itertools.pairwise(counts))
     shares = [proof.open for proof in (*grown, last)]
     assert shares == sorted(shares, reverse=True)
     assert last.labels.element_size() == 1
@@ -175,7 +174,7 @@ def test_a_model_without_a_proof_is_told_in_one_sentence(monkeypatch):
         raise MissingRule("no error rule for sort")
         yield
 
-    monkeypatch.setattr(measured, "proof_steps", no_steps)
+    monkeypatch.setattr(section, "proof_steps", no_steps)
     monkeypatch.setattr(PROOFS, "cache", Cache(1e8))
     app = open_manifold()
     assert not app.error
@@ -187,7 +186,7 @@ def test_a_model_without_a_proof_is_told_in_one_sentence(monkeypatch):
 
 
 def test_the_landing_page_proves_the_gated_model_at_its_strength():
-    link = {name: LINK[name] for name in PROOF}
+    link = {name: LINK[name] for name in ("proof", "proof_cells")}
     app = open_page(**link)
     assert not app.exception
     assert not app.error
@@ -202,10 +201,10 @@ def test_the_landing_page_proves_the_gated_model_at_its_strength():
 
 
 def test_the_lines_of_python_make_the_model_of_the_page():
-    setting = next(iter(landing.PRESETS.values()))
-    imports, lines = landing.code(setting, "sigmoid", 15, 1.0)
+    setting = next(iter(details.PRESETS.values()))
+    imports, lines = details.code(setting, "sigmoid", 15, 1.0)
     names = {}
     exec(f"{imports}\n{lines}", names)
     assert names["surface"].seeds == (47,)
-    _, lines = landing.code(replace(setting, seed=3, steps=5), "sigmoid", 0, 1.0)
+    _, lines = details.code(replace(setting, seed=3, steps=5), "sigmoid", 0, 1.0)
     assert "train_setting(Setting(" in lines

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from gating_core.attention import AttentionConfig, GateConfig, build_attention
 from gating_core.experiments.specimen import CHOSEN_SEEDS
 from gating_core.geometry import Integral, measure_surface, square_grid
-from gating_core.proved import LABELS, POSITIVE, Budget, Interval, prove_curvature
-from ui.proved.measured import ProofRequest, ProvableSurface
-from ui.proved.results import (
-    cells_csv,
-    code,
+from gating_core.proved import LABELS, Budget, Interval, prove_curvature
+from ui.proved.section import ProofRequest, ProvableSurface, code_text
+from ui.proved.statements import (
+    cells_table,
     contradicted,
     contradiction,
     contradictions,
@@ -64,7 +63,7 @@ def test_no_share_is_said_larger_than_it_is_and_no_open_one_smaller(first, secon
         for share, found in zip(both, said.get(name, ()), strict=False):
             assert share < 0.001 or found <= share < found + Fraction(1, 1000)
     if shares.open and not text.startswith("Nothing"):
-        (rest,) = re.findall(r"; ([\d.]+)\s% of the chart is open", text)
+        (rest,) = re.findall(r"; ([\d.]+)\s% of the chart is undetermined", text)
         assert Fraction(rest) / 100 >= shares.open
     assert "100.0" not in text or not shares.open or shares.open > 0.999
     assert ("whole chart" in text) == (1.0 in (shares.positive, shares.negative))
@@ -74,7 +73,7 @@ def test_the_sentence_of_a_proof(proof):
     assert re.fullmatch(
         r"Proved: K > 0 on at least [\d.]+\s% of the surface's area \([\d.]+\s% of the chart\) and"
         r" K < 0 on at least [\d.]+\s% of the surface's area \([\d.]+\s% of the chart\); [\d.]+\s%"
-        r" of the chart is open\.",
+        r" of the chart is undetermined\.",
         shares_text(proof),
     )
     good = integral(sum(proof.absolute) / 2, proof.absolute.width)
@@ -145,18 +144,20 @@ def test_points_with_another_sign_than_is_proved_are_counted(proof):
 
 
 def test_the_table_of_cells_has_all_of_the_chart(proof):
-    names, *rows = cells_csv(proof)
-    assert names == ("u", "v", "half_width_u", "half_width_v", "sign_of_K", "immersed")
-    assert sum(4 * row[2] * row[3] for row in rows) == 4
-    shares = sum(row[2] * row[3] for row in rows if row[4] == POSITIVE)
-    assert shares == proof.positive
+    table = cells_table(proof)
+    assert [*table] == ["u", "v", "half_width_u", "half_width_v", "sign_of_K", "immersed"]
+    areas = [4 * u * v for u, v in zip(table["half_width_u"], table["half_width_v"], strict=True)]
+    assert sum(areas) == 4
+    signs = zip(areas, table["sign_of_K"], strict=True)
+    assert sum(area for area, sign in signs if sign == "K > 0") == 4 * proof.positive
+    assert set(table["sign_of_K"]) == {"K > 0", "K < 0", "undetermined"}
 
 
 def test_the_lines_of_python_prove_the_same():
     request = ProofRequest(ProvableSurface("a model", MODEL), 1000)
     surface = f"surface = build_attention(AttentionConfig(gate=GateConfig()), {MODEL.seeds})"
     imports = "from gating_core.attention import AttentionConfig, GateConfig, build_attention"
-    text, names = code(imports, surface, request), {}
+    text, names = code_text(imports, surface, request), {}
     assert len([line for line in text.splitlines() if line]) <= 10
     exec(re.sub(r"(?m)^print.*$", "", text), names)
     again = prove_curvature(MODEL, budget=request.budget)

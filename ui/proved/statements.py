@@ -1,13 +1,12 @@
-"""Pictures of proofs, and sentences about what is proved, from the numbers on the screen.
+"""A proof as a map of cells and in sentences, and what contradicts it.
 
-Shares that are proved are rounded down, what is open is rounded up, and intervals outwards.
+Shares that are proved are rounded down, what is undetermined is rounded up, intervals outwards.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -21,15 +20,13 @@ from ui.common.lessons import section
 from ui.common.words import between_text, plus_minus, total_text
 from ui.drawing import palette
 from ui.drawing.chart_map import CellKind, cell_map, kinds_of_pixels
-from ui.limits import PROOF_SECONDS
-from ui.proved.measured import NoProof, ProofRequest
 
 SIZE = 380  # pixels
 KINDS = {
     POSITIVE: CellKind("K > 0", palette.SIGNED_SCALE[-1][1]),
     NEGATIVE: CellKind("K < 0", palette.SIGNED_SCALE[0][1]),
     FLAT: CellKind("K = 0", palette.NEUTRAL),
-    OPEN: CellKind("open", None),
+    OPEN: CellKind("undetermined", None),
 }
 assert tuple(KINDS) == LABELS
 SIGNS = np.array([1, -1, 0, 0, 0])  # by label, the last for pixels of several kinds
@@ -111,11 +108,6 @@ def enclosure(centre: float, half: float) -> tuple[float, float]:
     return middle - steepest * half, middle + steepest * half
 
 
-def no_proof_text(proof: NoProof) -> str:
-    """Say why nothing is proved."""
-    return section("proved", "no_proof", reason=proof.reason)
-
-
 # --- Shares ---------------------------------------------------------------------------------------
 
 
@@ -129,7 +121,7 @@ def shares_text(proof: ProvedCurvature) -> str:
     }
     found = {sign: shares for sign, shares in signs.items() if shares[0]}
     if not found:
-        return "Nothing is proved of the sign of K yet: all of the chart is open."
+        return "Nothing is proved of the sign of K yet: all of the chart is undetermined."
     if len(found) == 1 and not proof.open:
         why = f": {proof.one_sign}" if proof.one_sign else ""
         return f"{next(iter(found))} on the whole chart, proved{why}."
@@ -137,8 +129,8 @@ def shares_text(proof: ProvedCurvature) -> str:
         f"{sign} on at least {_down(area)} of the surface's area ({_down(share)} of the chart)"
         for sign, (share, area) in found.items()
     ]
-    rest = f"; {_up(proof.open)} of the chart is open" if proof.open else "; nothing is open"
-    return f"Proved: {' and '.join(parts)}{rest}."
+    rest = f"{_up(proof.open)} of the chart" if proof.open else "nothing"
+    return f"Proved: {' and '.join(parts)}; {rest} is undetermined."
 
 
 def _down(share: float) -> str:
@@ -204,58 +196,14 @@ def contradictions(
         yield section("proved", "contradicted_points", count=f"{points:,}")
 
 
-# --- The proof itself -----------------------------------------------------------------------------
-
-
-def cells_text(proof: ProvedCurvature, request: ProofRequest) -> str:
-    """Say how many cells were judged, and what is assumed."""
-    limit = ""
-    if proof.seconds >= PROOF_SECONDS and proof.count < request.cells:
-        limit = f" It ended after {PROOF_SECONDS:.0f} s: the cells of this model take long."
-    return section("proved", "cells", count=f"{proof.count:,}", limit=limit)
-
-
-def code(imports: str, surface: str, request: ProofRequest) -> str:
-    """Return lines that prove the same from the library; ``surface`` makes the surface."""
-    budget = request.budget
-    more = f"{request.cells:_}, {budget.open_share}, {budget.relative_width}"
-    return f"""\
-import math
-{imports}
-from gating_core.proved import Budget, prove_curvature
-
-{surface}
-proof = prove_curvature(surface, {request.surface.covariance}, Budget(math.inf, {more}))
-print(proof.positive, proof.negative, proof.open)  # shares of the chart
-print(proof.absolute, proof.gaussian, proof.area)  # low and high ends
-print(proof.cells.centres, proof.cells.radius, proof.labels)
-"""
-
-
-def short_code(item: Any) -> str:
-    """Return Python that makes ``item``: a dataclass, with the fields that differ from defaults."""
-    if not is_dataclass(item) or isinstance(item, type):
-        return repr(item)
-    plain = {each.name: each.default_factory() if callable(each.default_factory) else each.default
-             for each in fields(item)}  # fmt: skip
-    values = {name: getattr(item, name) for name in plain}
-    own = (f"{name}={short_code(value)}" for name, value in values.items() if value != plain[name])
-    return f"{type(item).__name__}({', '.join(own)})"
-
-
 def alt(name: str, proof: ProvedCurvature) -> str:
     """Describe the map."""
     return f"Map of the chart of cells. {name}: {shares_text(proof)}"
 
 
-def cells_csv(proof: ProvedCurvature) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of the table of cells, the first with names."""
-    yield "u", "v", "half_width_u", "half_width_v", "sign_of_K", "immersed"
-    words = [LABELS[label] for label in proof.labels.tolist()]
-    yield from (
-        (u, v, half_u, half_v, word, immersed)
-        for (u, v), (half_u, half_v), word, immersed in zip(
-            proof.cells.centres.tolist(), proof.cells.radius.tolist(), words,
-            proof.immersed.tolist(), strict=True,
-        )
-    )  # fmt: skip
+def cells_table(proof: ProvedCurvature) -> dict[str, list[Any]]:
+    """Return the columns of the table of cells by name."""
+    (u, v), (half_u, half_v) = (x.T.tolist() for x in (proof.cells.centres, proof.cells.radius))
+    signs = [KINDS[LABELS[label]].words for label in proof.labels.tolist()]
+    return {"u": u, "v": v, "half_width_u": half_u, "half_width_v": half_v, "sign_of_K": signs,
+            "immersed": proof.immersed.tolist()}  # fmt: skip

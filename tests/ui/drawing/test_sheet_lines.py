@@ -1,0 +1,100 @@
+"""Curves, planes and lines of a drawn surface lie where the numbers say."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tests.pairs import small_pair
+from ui.drawing.axes import coordinate_axes
+from ui.drawing.lines import barycentric, grid_lines, lifted, plane_lines, zero_curve
+from ui.drawing.sheet import boundaries, drawn_planes, plane_patch
+
+AXIS = np.linspace(-1, 1, 21)
+
+
+@pytest.fixture(scope="module")
+def pair():
+    return small_pair()
+
+
+def test_the_zero_curve_lies_on_the_zero_set_and_on_the_surface():
+    u, v = np.meshgrid(AXIS, AXIS)
+    surface = np.stack([u, v, 2 * u - v + 0.3], -1)
+    chart, lifted = zero_curve(u * u + v * v - 0.5, AXIS, surface)
+    keep = ~np.isnan(chart[:, 0])
+    assert keep.sum() > 20
+    # Linear interpolation on cells of width 0.1: h^2 / 8 times the second derivative 2.
+    assert np.abs((chart[keep] ** 2).sum(-1) - 0.5).max() < 0.1**2 / 8 * 4
+    np.testing.assert_allclose(lifted[keep, :2], chart[keep], atol=1e-12)
+    np.testing.assert_allclose(
+        lifted[keep, 2], 2 * chart[keep, 0] - chart[keep, 1] + 0.3, atol=1e-12
+    )
+    assert np.isnan(lifted[~keep]).all()
+
+
+def test_a_field_without_sign_change_has_no_curve():
+    chart, lifted = zero_curve(np.ones((21, 21)), AXIS, np.zeros((21, 21, 3)))
+    assert np.isnan(chart).all()
+    assert np.isnan(lifted).all()
+
+
+def test_the_drawn_plane_is_the_zero_set_of_the_margin_and_holds_the_cut(pair):
+    for side in pair[1:]:
+        normal, offset = side.frames.normal[-1], side.frames.offset[-1]
+        surface = side.surface.values[-1]
+        _, cut = zero_curve(side.frames.margin[-1], side.data.axis, surface)
+        cut = cut[~np.isnan(cut[:, 0])]
+        assert len(cut) > 5
+        corners = plane_patch(normal, offset, cut, surface)
+        assert corners.shape == (4, 3)
+        np.testing.assert_allclose(corners @ normal + offset, 0, atol=1e-9)
+        sides = np.diff(np.concatenate([corners, corners[:1]]), axis=0)
+        np.testing.assert_allclose(sides[:-1] @ sides[1], [0, sides[1] @ sides[1], 0], atol=1e-9)
+        within = (cut - corners[0]) @ np.stack([sides[0], sides[1]]).T
+        lengths = (sides[:2] ** 2).sum(1)
+        assert (within > 0).all()
+        assert (within < lengths).all()
+
+
+def test_a_plane_that_misses_its_surface_is_not_drawn(pair):
+    frames = pair[2].frames
+    far = replace(frames, bias=frames.bias + np.array([0.0, 1e3]))
+    cuts = boundaries(far.logits, AXIS, far.values)
+    np.testing.assert_array_equal(drawn_planes(far, coordinate_axes(3), cuts[..., 2:] * np.nan),
+                                  np.full((3, 4, 3), np.nan))  # fmt: skip
+
+
+def test_lines_of_the_plane_are_straight_where_the_gate_is_out_and_bend_where_it_is_not(pair):
+    """Each line lies on one side of the triangle's strips: all its points have one share."""
+    _, left, right = pair
+    lines = plane_lines(left.frames.values[0], AXIS, left.value_vectors)
+    flat, bent = lifted(lines, AXIS, right.frames.values)[[0, -1]]
+    ends = np.flatnonzero(np.isnan(lines[:, 0]))
+    pieces = [slice(a + 1, b) for a, b in itertools.pairwise(ends) if b - a > 6]
+    assert len(pieces) > 5
+
+    def bend(points):
+        spread = np.linalg.svd(points - points.mean(0), compute_uv=False)
+        return spread[1] / spread[0]
+
+    # The mesh cuts corners: within a cell the sheet is not the mesh, to second order.
+    assert max(bend(flat[piece]) for piece in pieces) < 2e-2
+    assert max(bend(bent[piece]) for piece in pieces) > 5e-2
+
+
+def test_barycentric_shares_add_up_to_one_and_rebuild_the_point():
+    rng = np.random.default_rng(3)
+    corners, shares = rng.normal(size=(3, 4)), rng.dirichlet(np.ones(3), 20)
+    np.testing.assert_allclose(barycentric(shares @ corners, corners), shares, atol=1e-12)
+
+
+def test_grid_lines_are_rows_and_columns_of_the_surface():
+    values = torch.rand(2, 13, 13, 3).numpy()
+    lines = grid_lines(values)
+    assert lines.shape == (2, 6 * 14, 3)
+    np.testing.assert_array_equal(lines[:, :13], values[:, 0])
+    assert np.isnan(lines[:, 13]).all()
+    np.testing.assert_array_equal(lines[:, -14:-1], values[:, :, 12])

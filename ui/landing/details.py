@@ -1,0 +1,206 @@
+"""Below the landing page's pictures: curvature maps, shares, losses, proofs, and data to save."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from gating_core.experiments.comparison import PRESETS, STRENGTHS, Setting, strengths_model
+from gating_core.geometry import CURVED, SurfaceResult
+from gating_core.training import TrainedEnsemble, mean_interval
+from ui.common import charts as c
+from ui.common import words as common
+from ui.common.lessons import section
+from ui.drawing import palette
+from ui.drawing.colours import ColourScale
+from ui.drawing.lines import zero_curve
+from ui.drawing.panels import subplot, subplot_title
+from ui.landing.pair import MODEL_NAMES, Result, curvature_colours
+from ui.proved.section import Code, Compared, ProvableSurface, short_code
+
+COLOURS = dict(zip(MODEL_NAMES, palette.SIDE_COLOURS.values(), strict=True))
+SHARES = {"K > 0 (dome)": "positive", "K < 0 (saddle)": "negative", "flat": "flat",
+          "undetermined": "undecided"}  # fmt: skip
+TITLE_SIZE = 16  # pixels
+GAP = 0.1  # between two maps, of the width
+
+
+def draw_details(result: Result, charts: c.Charts) -> None:
+    """Draw the gate's effect, curvature maps, shares of the area, and loss curves."""
+    ensembles = {
+        name: variant.ensemble
+        for name, variant in zip(MODEL_NAMES, result.run.variants.values(), strict=True)
+    }
+    counts = ", ".join(f"{name.lower()} {x.parameter_count}" for name, x in ensembles.items())
+    without, gated = result.test_accuracies.values()
+    effect = common.difference_text(mean_interval(gated - without), result.run.setting.seed_count,
+                                    "the gate", "no gate")  # fmt: skip
+    st.markdown(f"{effect} Parameters: {counts}.")
+    if result.pair.seen:
+        surfaces = {name: model.surface.frame(frame) for name, model, frame in result.models}
+        figure = curvature_maps(surfaces, curvature_colours(result.pair.right.surface))
+        st.plotly_chart(
+            figure, key="curvature_maps", config={"displayModeBar": False},
+            alt="Gaussian curvature over the input plane, both models on one zero-centred scale.",
+        )  # fmt: skip
+        st.caption(section("landing", "maps"))
+        charts.tables["curvature"] = curvature_table(surfaces)
+        charts.draw_table("shares", st, "Share of the area", {"model": [*surfaces]} | {
+            title: [f"{100 * max(share, 0.0):.1f} %" for share in shares]
+            for title, shares in share_columns(surfaces.values()).items()
+        })  # fmt: skip
+        st.caption(section("landing", "undetermined"))
+    charts.draw("training_loss", st, learning_curves(ensembles, COLOURS),
+                "Training loss against steps for every seed, the shown seed thick.")  # fmt: skip
+
+
+def share_columns(surfaces: Iterable[SurfaceResult]) -> dict[str, list[float]]:
+    """Return the four shares of the area by title, each of all frames of ``surfaces``."""
+    shares = [surface.shares for surface in surfaces]
+    return {
+        title: [float(x) for each in shares for x in getattr(each, part)]
+        for title, part in SHARES.items()
+    }
+
+
+def curvature_maps(surfaces: dict[str, SurfaceResult], scale: ColourScale) -> go.Figure:
+    """Draw K over the chart, one panel for each surface of one frame, with the line K = 0 dashed.
+
+    Points where K is undetermined are left blank. The line is drawn only where |K| exceeds its
+    error; elsewhere the sign is rounding.
+    """
+    traces: list[c.Trace] = []
+    for index, surface in enumerate(surfaces.values()):
+        axis, axes, (known,) = surface.axis, subplot(index), surface.known
+        traces.append({
+            "type": "heatmap", "x": axis, "y": axis, "z": scale.apply(known), "customdata": known,
+            "coloraxis": "coloraxis", **axes,
+            "hovertemplate": "x = (%{x:.2f}, %{y:.2f})<br>K = %{customdata:.3g}<extra></extra>",
+            "hovertemplatefallback": "undetermined",
+        })  # fmt: skip
+        if surface.verdicts[0].word == CURVED:
+            (decided,) = surface.gaussian_where(surface.decided)
+            curve, _ = zero_curve(decided, axis, surface.values[0])
+            traces.append({
+                "type": "scatter", "x": curve[:, 0], "y": curve[:, 1], "mode": "lines",
+                "name": "K = 0", "line": {"color": palette.LINE, "dash": "dash", "width": 1.5},
+                "hoverinfo": "skip", "showlegend": False, **axes,
+            })  # fmt: skip
+    names = [*surfaces]
+    square = {"constrain": "domain", "range": [-1, 1], "tickvals": [-1, 0, 1], "zeroline": False}
+    width = (1 - GAP * (len(names) - 1)) / len(names)
+    layout: dict[str, Any] = {"annotations": []}
+    for index, name in enumerate(names):  # square panels side by side, each under its name
+        x, y = subplot(index).values()
+        left = index * (width + GAP)
+        layout[f"xaxis{x[1:]}"] = square | {
+            "domain": [left, left + width], "anchor": y, "title": {"text": "x<sub>1</sub>"},
+        }  # fmt: skip
+        layout[f"yaxis{y[1:]}"] = square | {
+            "anchor": x, "scaleanchor": x, "showticklabels": not index,
+            **({} if index else {"title": {"text": "x<sub>2</sub>"}}),
+        }  # fmt: skip
+        layout["annotations"].append(subplot_title(name, left + width / 2, 1, TITLE_SIZE))
+    layout["coloraxis"] = {
+        "colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high,
+        "colorbar": {
+            "title": {"text": "K", "side": "right"}, "tickvals": [scale.low, 0, scale.high],
+            "ticktext": [f"{end:.2g}" for end in (scale.ends[0], 0, scale.ends[1])],
+            "orientation": "h", "y": -0.45, "thickness": 12, "len": 0.6,
+        },
+    }  # fmt: skip
+    layout["margin"] = {"l": 40, "r": 10, "t": 64, "b": 40}
+    return c.chart("Gaussian curvature K", traces, height=428, **layout)
+
+
+def learning_curves(ensembles: dict[str, TrainedEnsemble], colours: dict[str, str]) -> go.Figure:
+    """Draw training loss against steps: every seed thin, the shown one thick."""
+    traces = []
+    for name, ensemble in ensembles.items():
+        losses, steps = ensemble.train_loss, ensemble.steps
+        others = np.delete(losses, ensemble.best, axis=1)
+        gap = np.full((1, others.shape[1]), np.nan)
+        thin = c.line(
+            f"{name}, other seeds", np.tile(np.append(steps, steps[-1]), others.shape[1]),
+            np.concatenate([others, gap]).T.ravel(), colour=colours[name], width=1, mode="lines",
+            legend=False,
+        )  # fmt: skip
+        thick = c.line(f"{name}, shown seed", steps, losses[:, ensemble.best],
+                       colour=colours[name], width=3, mode="lines")  # fmt: skip
+        traces += [thin | {"opacity": 0.35, "hoverinfo": "skip", "hovertemplate": None}, thick]
+    return c.chart("Training loss", traces, "step", "training loss", height=300)
+
+
+# --- Data of this page ----------------------------------------------------------------------------
+
+
+def data_tables(result: Result) -> dict[str, dict[str, list[Any]]]:
+    """Return test accuracies by seed, and accuracy, total curvature and shares by strength."""
+    right, total = result.pair.right, result.sweep.total
+    models = {MODEL_NAMES[0]: result.pair.left, MODEL_NAMES[1]: right}
+    names = [name for name, model in models.items() for _ in model.test_accuracy]
+    flat = [0.0 if x else "" for x in result.pair.left.surface.flat]
+    no_gate = 0.0 if result.left == "same" else ""
+    values, errors = (np.where(right.surface.flat, 0.0, x).tolist()
+                      for x in (total.value.numpy(), total.error.numpy()))  # fmt: skip
+    return {
+        "seeds": {"seed": [*result.run.setting.seeds]}
+        | {f"test accuracy, {n.lower()}": x.tolist() for n, x in result.test_accuracies.items()},
+        "strengths": {
+            "model": names,
+            "λ": [no_gate, *STRENGTHS],
+            "test accuracy": [float(x) for m in models.values() for x in m.test_accuracy],
+            "∫|K| dA": [*flat, *values],
+            "error of ∫|K| dA": [*flat, *errors],
+        }
+        | {
+            f"share of the area, {title}": shares
+            for title, shares in share_columns(m.surface for m in models.values()).items()
+        },
+    }
+
+
+def curvature_table(surfaces: dict[str, SurfaceResult]) -> dict[str, list[float]]:
+    """Return K of each surface at every grid point; NaN where it is undetermined."""
+    x1, x2 = np.meshgrid(*[next(iter(surfaces.values())).axis] * 2)
+    return {"x1": x1.ravel().tolist(), "x2": x2.ravel().tolist()} | {
+        f"K, {name.lower()}": surface.known[0].ravel().tolist()
+        for name, surface in surfaces.items()
+    }
+
+
+# --- What is proved -------------------------------------------------------------------------------
+
+
+def compared(result: Result) -> tuple[list[Compared], Code]:
+    """Return the gated model at the shown strength with its measurements, and its code."""
+    run, sweep, frame = result.run, result.sweep, result.frame
+    strength, member, setting = STRENGTHS[frame], sweep.member, run.setting
+    variant = setting.compared[1]
+    model = strengths_model(run.variants[variant].ensemble, member, [strength])
+    surface = Compared(
+        f"With its gate at λ = {strength:.2f}",
+        ProvableSurface((setting, member, strength), model.attention),
+        {"absolute": sweep.total.at(frame)} if sweep.measured[frame] else {},  # refined
+        result.pair.right.surface.frame(frame),
+    )
+    return [surface], code(setting, variant, member, strength)
+
+
+def code(setting: Setting, variant: str, member: int, strength: float) -> Code:
+    """Return imports and lines that make the model from the library."""
+    bundled = next((name for name, preset in PRESETS.items() if preset == setting), None)
+    names, run = "load_preset, strengths_model", f"run = load_preset({bundled!r})"
+    if bundled is None:
+        names = "Setting, strengths_model, train_setting"
+        run = f"*_, run = train_setting({short_code(setting)})"
+    lines = (
+        run,
+        f"ensemble = run.variants[{variant!r}].ensemble",
+        f"surface = strengths_model(ensemble, {member}, [{strength}]).attention",
+    )
+    return f"from gating_core.experiments.comparison import {names}", "\n".join(lines)
