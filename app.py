@@ -15,9 +15,9 @@ if __name__ == "__main__":
     with page(
         TITLE,
         question="Does this attention layer curve space?",
-        lead="Attention that averages **fixed** values fills a **flat** surface, a sheet. A gate that"
-        " multiplies its outputs can **curve** the sheet. A flat cut through a curved sheet can be"
-        " a loop.",
+        lead="Attention that averages **fixed** values fills a **flat** surface, a sheet. A gate"
+        " that multiplies its outputs can **curve** the sheet. A flat cut through a curved sheet"
+        " can be a loop.",
     ):
         from ui.common.links import checked_link
         from ui.landing.page import draw
