@@ -11,12 +11,12 @@ with page(
     question="What shape do the outputs fill?",
     lead="A random model is shown twice: left without a gate, right the same weights with a gate.",
 ):
-    from ui.common.links import checked_link
+    from ui.common.links import LINK, checked_link
     from ui.manifold import error_analysis, handles, inspect, misleading, shared, surface
 
     with checked_link(TITLE):
         front, colouring, drag, slots = shared.draw_front()
-        tabs = st.tabs(shared.TABS, key="tab", on_change="rerun", **shared.LINK)
+        tabs = st.tabs(shared.TABS, key="tab", on_change="rerun", **LINK)
         shown = next(tab for tab in tabs if tab.open)
         with shown:
             stage = st.container()
@@ -32,7 +32,7 @@ with page(
         )
         shared.draw_notes(result, slots, folded)
         gallery = st.expander("Seven misleading pictures, and the numbers that correct them",
-                              key="gallery", on_change="rerun", **shared.LINK)  # fmt: skip
+                              key="gallery", on_change="rerun", **LINK)  # fmt: skip
         if not errors:
             with stage:
                 if drag:

@@ -14,12 +14,12 @@ with page(
     pictures=False,
 ):
     from ui.claims import findings, models, running, shared, study
-    from ui.common.links import checked_link
+    from ui.common.links import LINK, checked_link
 
     with checked_link(TITLE):
         progress = st.container()
         tabs = st.tabs(("Findings", "Trained models", "Run the study"), key="tab",
-                       on_change="rerun", **shared.LINK)  # fmt: skip
+                       on_change="rerun", **LINK)  # fmt: skip
         status = running.look(running.store_path())
         left, right = tabs[0].columns([6, 7])
         list_of_findings = left.container()

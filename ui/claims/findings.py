@@ -21,9 +21,10 @@ from gating_core.claims.claim import EXPERIMENT, WORDS
 from gating_core.claims.text import counted, spans
 from ui.claims import shared
 from ui.claims.models import draw_model
-from ui.claims.shared import BUNDLED, CRITERIA, LINK, LIVE, JudgedStudy, Judgement, Source
+from ui.claims.shared import BUNDLED, CRITERIA, LIVE, JudgedStudy, Judgement, Source
 from ui.common import charts as c
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.words import percent
 from ui.foreign import as_words
 

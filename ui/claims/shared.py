@@ -70,7 +70,6 @@ FILES = {  # for download: file names and types
 }
 BUNDLED, LIVE = "bundled", "live"
 CRITERIA = {"v2": SECOND, "v1": FIRST}  # preregistered
-LINK: Any = {"bind": "query-params"}  # of every control: the link restores its value
 
 _lock = threading.Lock()
 _so_far: cachetools.LRUCache[str, tuple[Source, JudgedStudy]] = cachetools.LRUCache(1)

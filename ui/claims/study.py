@@ -18,7 +18,8 @@ from gating_core.experiments.comparison import LIMITS, VARIANTS
 from gating_core.tasks import TASKS
 from ui.claims import running, shared
 from ui.claims.running import Status, StudyState, scheduler_trouble, silence_trouble, store_path
-from ui.claims.shared import LINK, LIVE
+from ui.claims.shared import LIVE
+from ui.common.links import LINK
 from ui.foreign import as_words
 from ui.limits import ADDRESS_CHARACTERS, BOUNDARY_STEPS, CLAIMS_SECONDS
 from ui.work.semaphore import SCRIPTS

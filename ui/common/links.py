@@ -1,7 +1,7 @@
 """The link of a page: what no control holds, and a sentence for every value that cannot be used.
 
     with checked_link(TITLE):
-        k = st.slider("Keys kept, k", 1, 128, 8, key="top_keys", bind="query-params")
+        k = st.slider("Keys kept, k", 1, 128, 8, key="top_keys", **LINK)
         point = link_value("point", parse_pick)
 
 Streamlit binds controls to the link. It replaces a value that it cannot use by the default, without
@@ -27,6 +27,7 @@ from ui.limits import LINK_NUMBERS, QUOTED_CHARACTERS
 if TYPE_CHECKING:  # controls read their numbers by this module
     from ui.common.controls import Control
 
+LINK: Any = {"bind": "query-params"}  # of every control: the link restores its value
 GRID_SIZE = 61
 ARRIVAL = "_arrival"
 LINE_BREAK = "  \n"  # of Markdown

@@ -9,8 +9,9 @@ import gating_core.experiments.depth as core
 from gating_core.experiments.depth import DepthResult
 from ui.common import charts as c
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.depth import shared
-from ui.depth.shared import ALIGNED, LINK, QUANTITIES, RANDOM, TRAINED, Growth
+from ui.depth.shared import ALIGNED, QUANTITIES, RANDOM, TRAINED, Growth
 
 EXACT = 1e-9  # relative: as exact as rounding lets a ratio be
 

@@ -17,21 +17,11 @@ from gating_core.training import TrainingDiverged
 from ui.common import charts as c
 from ui.common import words as common
 from ui.common.lessons import section
-from ui.common.links import link_value, parse_pick
+from ui.common.links import LINK, link_value, parse_pick
 from ui.components.view3d import Legend, clicked, stopped, view3d
 from ui.depth import shared
 from ui.depth.replay import REPLAY_GRID, Replay, replay_view
-from ui.depth.shared import (
-    ALIGNED,
-    BUNDLED,
-    LINK,
-    QUANTITIES,
-    RANDOM,
-    STACKS,
-    TRAINED,
-    UNTRAINED,
-    Growth,
-)
+from ui.depth.shared import ALIGNED, BUNDLED, QUANTITIES, RANDOM, STACKS, TRAINED, UNTRAINED, Growth
 from ui.drawing import palette
 from ui.limits import MANIFOLD_LAYERS
 from ui.work import jobs, pool

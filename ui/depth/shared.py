@@ -6,7 +6,6 @@ Shapes: S seeds, L depths.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -47,7 +46,6 @@ COURSES = {
 }
 DECADES = 1e-12  # of the largest value: what has collapsed further is cut off
 SPREAD = 0.12  # of dots round their place
-LINK: Any = {"bind": "query-params"}  # of every control: the link restores its value
 
 RESULTS: CachedJobs[str, DepthResult] = CachedJobs(
     "depth_measuring",

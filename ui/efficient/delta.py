@@ -14,9 +14,10 @@ from gating_core.language import SEEDS
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.words import percent, plus_minus, short
 from ui.efficient import shared
-from ui.efficient.shared import AR1, HEAD, LINK, Sample
+from ui.efficient.shared import AR1, HEAD, Sample
 from ui.language.selection import verses
 from ui.limits import LEFT_OUT_SINKS
 from ui.work.cache import cached

@@ -13,11 +13,12 @@ from gating_core.efficient import COSTS
 from gating_core.efficient import POLICIES as SCORES
 from ui.common import charts as c
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.words import figures, percent, plus_minus
 from ui.drawing import palette
 from ui.drawing.characters import sign
 from ui.efficient import shared
-from ui.efficient.shared import HEAD, LINK, Sample
+from ui.efficient.shared import HEAD, Sample
 from ui.language.selection import head_of
 from ui.limits import LEFT_OUT_BUDGETS
 from ui.work.cache import cached

@@ -15,11 +15,12 @@ from gating_core.language.measurements import PairedDifference, loss_difference
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.words import figures, percent, plus_minus, short
 from ui.drawing import palette
 from ui.drawing.characters import sign
 from ui.efficient import shared
-from ui.efficient.shared import HEAD, LINK, Sample
+from ui.efficient.shared import HEAD, Sample
 from ui.language.selection import head_of
 from ui.limits import LEFT_OUT_MEMORY, LEFT_OUT_OVERLAP, READ_CHARACTERS
 from ui.work.cache import cached

@@ -26,6 +26,7 @@ from gating_core.language.efficient import load_measured, read_head
 from gating_core.language.measurements import PairedDifference, loss_difference
 from ui.common.charts import GREY, MAGENTA, Style, Trace, line
 from ui.common.language_models import GATES
+from ui.common.links import LINK
 from ui.common.words import figures, plus_minus
 from ui.language.loaded import loaded
 from ui.language.selection import HEADS, choose_text, head_of
@@ -36,7 +37,6 @@ HEAD, GAUSSIAN, AR1 = "trained head", "Gaussian scores", "AR(1) tokens"
 NO_GATE = "no gate"
 MOST_NORMAL = 512  # tokens, where i.i.d. Gaussian scores need values
 DELTA_LOSS = "Δ loss, nats per character"  # an axis: against full attention
-LINK: Any = {"bind": "query-params"}  # of every control: the link restores its value
 
 
 @dataclass(frozen=True)

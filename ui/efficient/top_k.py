@@ -21,10 +21,11 @@ from gating_core.language.efficient import EPSILONS as MEASURED_EPSILONS
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.words import figures, percent, short
 from ui.drawing.characters import sign
 from ui.efficient import shared
-from ui.efficient.shared import HEAD, LINK, Sample
+from ui.efficient.shared import HEAD, Sample
 from ui.language.selection import HEADS
 from ui.limits import READ_CHARACTERS
 from ui.work.cache import cached

@@ -11,13 +11,13 @@ import gating_core.experts as core
 from gating_core.experts import EntryTree
 from ui.common import charts as c
 from ui.common.lessons import section
-from ui.common.links import link_value, parse_numbers
+from ui.common.links import LINK, link_value, parse_numbers
 from ui.common.words import short, vector_text
 from ui.components.pad import Handle, pad
 from ui.components.tree import tree
 from ui.drawing import palette
 from ui.experts import shared
-from ui.experts.shared import LINK, NO_GATE, RANDOM, Model
+from ui.experts.shared import NO_GATE, RANDOM, Model
 from ui.limits import EXPERTS_CHANNELS
 
 PAD, TREE = "experts_point", "experts_tree"

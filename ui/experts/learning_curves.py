@@ -19,9 +19,10 @@ from gating_core.training import TrainingDiverged
 from ui import limits
 from ui.common import charts as c
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.words import percent
 from ui.experts import shared
-from ui.experts.shared import FIRST_SEEDS, LINK
+from ui.experts.shared import FIRST_SEEDS
 from ui.work import jobs
 from ui.work.cache import NUMBERS_CACHE
 from ui.work.cached_jobs import CachedJobs

@@ -19,9 +19,10 @@ from gating_core.training import MeanInterval
 from ui import limits
 from ui.common import charts as c
 from ui.common.lessons import section, sections
+from ui.common.links import LINK
 from ui.common.words import short, tick_text
 from ui.experts import shared
-from ui.experts.shared import FIRST_SEEDS, LINK, setting_text
+from ui.experts.shared import FIRST_SEEDS, setting_text
 from ui.work import jobs
 from ui.work.cache import NUMBERS_CACHE
 from ui.work.cached_jobs import CachedJobs
@@ -81,7 +82,8 @@ def draw() -> None:
                        **LINK)  # fmt: skip
     every = st.expander("All gate positions, as a table", key="all_gates", on_change="rerun",
                         **LINK)  # fmt: skip
-    titles, request = choose(row, fold)
+    with above:
+        titles, request = choose(row, fold)
     gates = tuple(gate for gate in GATES if TITLES[gate] in titles)
     if not gates:
         above.info("Select at least one gate.")

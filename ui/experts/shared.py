@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -21,7 +20,7 @@ from gating_core.attention import (
 from gating_core.tasks import TASKS
 from gating_core.training import TrainingDiverged
 from ui.common import charts as c
-from ui.common.links import link_value, parse_number
+from ui.common.links import LINK, link_value, parse_number
 from ui.common.possible import fitting_heads
 from ui.limits import EXPERTS_CHANNELS, EXPERTS_HEADS, EXPERTS_TOKENS
 from ui.work import pool
@@ -34,7 +33,6 @@ PER = {name: word for word, name in GRANULARITIES.items()}
 SEEDS = (0, 9999)
 FIRST_SEEDS = (0, 9000)  # the first of several
 EXPERT = re.compile(r"([1-9])\.([1-9])")  # head and channel of an expert, counted from 1
-LINK: Any = {"bind": "query-params"}  # of every control: the link restores its value
 GateSetting = tuple[str, str] | None  # position and granularity; None without a gate
 NO_GATE_STYLE: c.Style = {"colour": c.GREY, "dash": "dot", "symbol": "x"}
 STYLES: tuple[c.Style, ...] = (  # of gates in their order

@@ -14,6 +14,7 @@ from gating_core.geometry import square_grid
 from gating_core.theory import GateDesign
 from ui.common.charts import Charts
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.words import error_text, short
 from ui.components.view3d import view3d
 from ui.drawing.colours import scale_of
@@ -21,7 +22,6 @@ from ui.gates.frames import GRID_SIZE, GateFrame, frame_of
 from ui.gates.picture import GatePicture, gate_picture
 from ui.gates.shared import (
     CSS,
-    LINK,
     SEEDS,
     SPARE,
     caption,

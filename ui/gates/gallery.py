@@ -11,7 +11,7 @@ import gating_core.theory as theory
 from gating_core.theory import BENT, FIRST_FORMULA, FIRST_RADIUS, GALLERY, PLANE
 from ui.common.charts import Charts
 from ui.common.lessons import section
-from ui.common.links import link_value, parse_number, parse_pick
+from ui.common.links import LINK, link_value, parse_number, parse_pick
 from ui.common.view_links import frame_to_link, point_to_link
 from ui.common.words import error_text, percent, plus_minus, short
 from ui.components.tiles import Tile, draw_tiles
@@ -35,7 +35,6 @@ from ui.gates.frames import (
 from ui.gates.picture import SHOWN, GatePicture, gate_picture, settled_by
 from ui.gates.shared import (
     CSS,
-    LINK,
     SPARE,
     caption,
     causes_text,

@@ -20,12 +20,13 @@ from gating_core.theory import ConicResult
 from gating_core.training import TrainingDiverged, train_ensemble
 from ui.common.charts import Charts
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.words import percent, rounded_error, short
 from ui.drawing import palette
 from ui.drawing.chart_map import plane_line
 from ui.drawing.colours import scale_of
 from ui.drawing.lines import zero_curve
-from ui.gates.shared import CSS, LINK, SEEDS, colour_bar, map_layout, range_text
+from ui.gates.shared import CSS, SEEDS, colour_bar, map_layout, range_text
 from ui.limits import GATED_CHANNELS
 from ui.work import pool
 from ui.work.cache import NUMBERS_CACHE, cached

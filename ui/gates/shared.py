@@ -18,7 +18,6 @@ from ui.gates.frames import LAW_PARTS, GateFrame
 from ui.gates.picture import GatePicture
 
 CSS = Path(__file__).with_name("gates.css")
-LINK: Any = {"bind": "query-params"}
 SEEDS = (0, 9999)
 SPARE = 600  # pixels of the window's height that all but the pictures takes
 ONE_VALUE = 1e-9  # relative: a range that is no longer is written as one number

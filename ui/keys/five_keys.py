@@ -10,10 +10,10 @@ from gating_core.geometry import SurfaceResult, square_grid
 from gating_core.theory import measure_keys, random_keys
 from ui.common.charts import Charts
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.words import percent
 from ui.drawing.chart_map import chart_map
 from ui.drawing.colours import scale_of
-from ui.keys.four_keys import LINK
 from ui.work import pool
 from ui.work.cache import cached
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
 import ui.components.keys as component
 from ui.common.lessons import section
-from ui.common.links import link_value, parse_numbers
+from ui.common.links import LINK, link_value, parse_numbers
 from ui.components.keys import EXTENT, LARGEST_BIAS, LARGEST_VALUE, FourKeys, Rows
 
 FOURTH = {"key": "key", "no fourth key": "none", "sink logit": "sink"}  # words of the link to modes
-LINK: Any = {"bind": "query-params"}
 FIRST = FourKeys(
     keys=((0.0, 3.0), (-2.75, -2.0), (2.75, -2.0), (0.0, -0.25)),
     biases=(0.0, 0.0, 0.0, 0.6),

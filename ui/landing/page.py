@@ -33,7 +33,7 @@ from ui.common import words as common
 from ui.common.charts import Charts
 from ui.common.front import front_columns
 from ui.common.lessons import section
-from ui.common.links import link_value, parse_number, parse_pick
+from ui.common.links import LINK, link_value, parse_number, parse_pick
 from ui.components.strip import strip
 from ui.drawing import palette
 from ui.drawing.panels import CHART_NAMES
@@ -45,7 +45,6 @@ from ui.work import jobs, pool, runs
 from ui.work.cache import cached
 from ui.work.shared import shared_stream
 
-LINK: Any = {"bind": "query-params"}
 # Few, for a first look. The first of each is the first example's.
 TASKS, GATES = ("circle", "xor", "moons", "linear"), ("sigmoid", "headwise")
 LEFT_MODELS = {"gate ablated": "same", "trained without": "own"}  # see `measure_pair`

@@ -19,10 +19,10 @@ from gating_core.language.measurements import EPSILON, ToyRequest, ToyRun
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.words import plus_minus, short
 from ui.drawing.characters import BREAK_SIGN
 from ui.language_models.maps import map_chart
-from ui.language_models.shared import LINK
 from ui.limits import TOY_SEEDS
 from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE

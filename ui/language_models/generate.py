@@ -16,11 +16,12 @@ from gating_core.language.measurements import STRENGTHS, WriteRequest, probabili
 from ui.common import charts as c
 from ui.common.language_models import GATES, TONGUES, unknown_characters
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.words import percent
 from ui.drawing.characters import named
 from ui.foreign import as_code, as_words
 from ui.language_models import shared
-from ui.language_models.shared import GATED, LINK, NO_GATE, Comparison
+from ui.language_models.shared import GATED, NO_GATE, Comparison
 from ui.limits import READ_CHARACTERS, WRITE_TEMPERATURE
 from ui.work import jobs
 from ui.work.cached_jobs import written

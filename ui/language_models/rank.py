@@ -18,11 +18,12 @@ from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.language_models import GATES
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.words import figures
 from ui.drawing.panels import subplot
 from ui.language.selection import HEADS, head_name, head_names, head_of
 from ui.language_models import shared
-from ui.language_models.shared import LEAST_SEEDS, LINK, NO_GATE, interval_text, layer_axis
+from ui.language_models.shared import LEAST_SEEDS, NO_GATE, interval_text, layer_axis
 
 STAGES = (("before gate", c.GREY, "/"), ("after gate", c.MAGENTA, ""), ("after W_O", c.BLUE, "x"))
 MOST, LEAST = "largest increase", "smallest increase"  # the heads that a rule chooses

@@ -17,6 +17,7 @@ import gating_core.language.measurements as core
 from gating_core.training import MeanInterval, mean_interval
 from ui.common import charts as c
 from ui.common.language_models import GATES, UNGATED
+from ui.common.links import LINK
 from ui.common.words import plus_minus
 from ui.drawing.panels import subplot, subplot_title
 from ui.language.loaded import loaded
@@ -27,7 +28,6 @@ from ui.work.cache import Cache, cached
 NO_GATE = next(title for title, name in GATES.items() if name == UNGATED)
 GATED = [title for title in GATES if title != NO_GATE]
 LEAST_SEEDS = 3  # for a verdict
-LINK: Any = {"bind": "query-params"}  # of every control: the link restores its value
 READINGS_CACHE = Cache(READINGS_BYTES)  # what is typed displaces nothing else
 STYLES: dict[bool, c.Style] = {  # by whether the model has a gate
     False: {"colour": c.GREY, "dash": "dot", "symbol": "x"},

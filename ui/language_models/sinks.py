@@ -16,11 +16,12 @@ from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.language_models import GATES
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.words import rough
 from ui.language.selection import HEADS, choose_text, head_name, head_of
 from ui.language_models import backcopy, shared
 from ui.language_models.maps import map_chart
-from ui.language_models.shared import LEAST_SEEDS, LINK, NO_GATE, layer_axis, layer_lines
+from ui.language_models.shared import LEAST_SEEDS, NO_GATE, layer_axis, layer_lines
 
 MODELS, TASK = "language models", "Bigram–Backcopy task"
 ALL_HEADS = "all"

@@ -22,6 +22,7 @@ from gating_core.geometry import (
     square_grid,
 )
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.parts import draw_explanation, figures
 from ui.common.words import error_text, percent, plus_minus, short
 from ui.drawing import palette
@@ -29,7 +30,7 @@ from ui.drawing.panels import CHART_NAMES
 from ui.limits import OPINION_COST
 from ui.manifold.error_charts import curvature_histogram, error_curves, error_maps
 from ui.manifold.model import Resolved
-from ui.manifold.shared import LINK, TOTALS, VARIANT_NAMES, Result, best_total, watch_totals
+from ui.manifold.shared import TOTALS, VARIANT_NAMES, Result, best_total, watch_totals
 from ui.proved.section import Code, Compared, ProvableSurface, draw_proofs, short_code
 from ui.work import pool
 from ui.work.cache import cached

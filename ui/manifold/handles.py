@@ -23,12 +23,13 @@ from gating_core.experiments.specimen import (
 )
 from gating_core.geometry import Matrix
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.parts import draw_explanation
 from ui.common.words import vector_text
 from ui.components.pad import Handle, pad
 from ui.drawing import palette
 from ui.drawing.axes import Axes
-from ui.manifold.shared import LINK, UNDO, Result, put_in_link
+from ui.manifold.shared import UNDO, Result, put_in_link
 
 VALUES, GATES = "handles_values", "handles_gates"  # the pads
 CURRENT, IN_LINK, DRAGGING = "handles_current", "handles_in_link", "handles_dragging"

@@ -29,6 +29,7 @@ from gating_core.geometry import (
     stretched_sphere,
 )
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.parts import BARE, beats, explain
 from ui.common.words import error_text, figures, percent, plus_minus
 from ui.drawing import palette
@@ -37,7 +38,7 @@ from ui.drawing.colours import QUANTILE, ColourScale, scale_of
 from ui.drawing.lines import grid_lines
 from ui.drawing.panels import CHART_NAMES
 from ui.manifold.model import ManifoldRequest, resolve
-from ui.manifold.shared import LINK, show_model
+from ui.manifold.shared import show_model
 from ui.work import pool
 from ui.work.cache import cached
 

@@ -31,7 +31,7 @@ from gating_core.geometry import FLAT, Integral, Matrix, SurfaceIntegrals
 from ui import limits
 from ui.common.front import front_columns
 from ui.common.lessons import section
-from ui.common.links import link_value, parse_number, parse_numbers, parse_pick
+from ui.common.links import LINK, link_value, parse_number, parse_numbers, parse_pick
 from ui.common.possible import SOURCES_HELP
 from ui.manifold.model import METRICS, ManifoldRequest, Metric, Resolved, at_strength, resolve
 from ui.manifold.picture import ManifoldView
@@ -46,7 +46,6 @@ from ui.work.shared import shared_stream, split_over_workers
 PER = {"channel": "elementwise", "head": "headwise"}
 VARIANT_NAMES = ("Without gate", "With gate")
 IN_LINK = ("lambda", "axes", "values", "gates", "point")  # parameters that no widget holds
-LINK: Any = {"bind": "query-params"}
 SHOWN_DEPTH, LAST_GOOD, UNDO = "manifold_depth", "manifold_last_good", "handles_history"
 REVEALED = "manifold_revealed"  # how often the pictures had to come into view
 TABS = ("Surface", "Inspect", "Error analysis")

@@ -20,6 +20,7 @@ from gating_core.geometry import Integral, Matrix, SurfaceResult
 from gating_core.proved import Budget, MissingRule, ProvedCurvature, proof_steps
 from ui.common.charts import Charts
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.limits import PROOF_SECONDS
 from ui.proved import statements
 from ui.work.cache import CACHE, cached
@@ -30,7 +31,6 @@ PARTIAL_SECONDS = 0.5  # at least, between two partial results
 PARTIAL_GROWTH = 1.15  # factor of the cells between them, at least: later messages are larger
 OPEN_SHARE, RELATIVE_WIDTH = 1e-4, 1e-3  # precise enough to stop before the budget is spent
 CELLS = {"16,000": 16_000, "64,000": 64_000, "256,000": 256_000}
-LINK: Any = {"bind": "query-params"}
 
 
 @dataclass(frozen=True)

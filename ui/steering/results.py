@@ -20,11 +20,12 @@ from gating_core.steering import DIRECTIONS, STRENGTHS, Outcome
 from ui.common import charts as c
 from ui.common.language_models import TONGUES
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.words import figures, percent
 from ui.drawing.panels import subplot, subplot_title
 from ui.drawing.reliability import reliability_chart
 from ui.steering import shared
-from ui.steering.shared import DEPTH, FIRST_TOKENS, LINK, MODES, STYLE, Model, signed
+from ui.steering.shared import DEPTH, FIRST_TOKENS, MODES, STYLE, Model, signed
 from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE, cached
 from ui.work.cached_jobs import CachedJobs

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from html import escape
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -22,9 +21,9 @@ from gating_core.steering import (
 )
 from ui.common.charts import BLUE, ORANGE
 from ui.common.language_models import TITLES, UNGATED
+from ui.common.links import LINK
 from ui.foreign import printable
 
-LINK: Any = {"bind": "query-params"}  # of every control: the link restores its value
 GATES = {TITLES[name]: name for name in STEERED}
 FIRST_TOKENS, ALL_TOKENS = f"the first {RELEASED_AFTER} tokens", "all tokens"
 MODES = {FIRST_TOKENS: "released", ALL_TOKENS: "held"}  # the steering vector is applied to these

@@ -14,11 +14,12 @@ from gating_core.steering import RELEASED_AFTER, WINDOW, WRITTEN, Ending, SteerR
 from ui.common import charts as c
 from ui.common.language_models import TONGUES, unknown_characters
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.words import figures, percent
 from ui.drawing.characters import sign
 from ui.limits import STEERED_CHARACTERS
 from ui.steering import shared
-from ui.steering.shared import ALL_TOKENS, LINK, MODES, STYLE
+from ui.steering.shared import ALL_TOKENS, MODES, STYLE
 from ui.work import cached_jobs, jobs, pool
 from ui.work.cache import NUMBERS_CACHE, cached
 from ui.work.job import Job
