@@ -191,7 +191,7 @@ def _verdict_at_points(
         positive=share(decided & (field.gaussian > 0)),
         negative=share(decided & (field.gaussian < 0)),
         flat=1.0 if proof is not None else share(zero),
-        undecided=0.0 if proof is not None else share(~decided & ~zero),
+        undetermined=0.0 if proof is not None else share(~decided & ~zero),
         unresolved=share(~field.resolved),
         typical_error=float(field.gaussian_error.median()),
         bound_kind=field.bound_kind,

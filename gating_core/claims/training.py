@@ -210,7 +210,7 @@ def on_grid(model: Attention, size: int) -> Work:
         "flat": _flat(surface),
         "positive_share": shares.positive,
         "negative_share": shares.negative,
-        "undecided_share": shares.flat + shares.undecided,
+        "undecided_share": shares.flat + shares.undetermined,
         "resolved_share": surface.resolved.mean((1, 2)),
         "largest_curvature": largest,
         "largest_bound": bound,

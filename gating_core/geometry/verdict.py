@@ -1,12 +1,13 @@
-"""The verdict on a surface: curved, flat, or cannot tell; how that is known; types of points.
+"""The verdict on a surface: curved, flat, or undetermined; how that is known; types of points.
 
 A surface is *curved* if |K| exceeds its error at any point, and *flat* if a theorem says so, or if
-K is within its error at all points and that error is small. Any other is *cannot tell*. The area is
-divided by the same rule for points: K > 0, K < 0, K = 0, and the rest.
+K is within its error at all points and that error is small. Any other is *undetermined*. The area
+is divided by the same rule for points: K > 0, K < 0, K = 0, and the rest.
 
 There are three kinds of knowledge, and every page says which one it has. *Proved*: a theorem,
-algebra, or enclosures hold on the whole chart. *Known at points*: a bound is exceeded there, which
-is enough for *curved*. *Seen at points*: all else, with the number of points measured.
+algebra, or enclosures hold on the whole chart. *Established at the sample points*: a bound is
+exceeded at some of them, which is enough for *curved*. *Seen at points*: all else, with the number
+of points measured.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ import torch
 from gating_core.geometry.curvature import CurvatureField, FundamentalForm
 from gating_core.geometry.grid import Grid
 
-CURVED, FLAT, UNKNOWN = VERDICT_WORDS = ("curved", "flat", "cannot tell")
-PROVED, AT_POINTS, SEEN = KNOWLEDGE = ("proved", "known at points", "seen at points")
+CURVED, FLAT, UNKNOWN = VERDICT_WORDS = ("curved", "flat", "undetermined")
+PROVED, AT_POINTS, SEEN = KNOWLEDGE = (
+    "proved", "established at the sample points", "seen at points",
+)  # fmt: skip
 
 
 def knowledge_text(
@@ -33,7 +36,8 @@ def knowledge_text(
     if kind == PROVED:
         return f"proved {where}"
     if kind == AT_POINTS:
-        return f"known at points {'between' if between else 'among'} the {points:,} measured"
+        place = "points between" if between else "some of"
+        return f"established at {place} the {points:,} sample points"
     return f"seen at {points:,} points, not proved"
 
 
@@ -41,21 +45,21 @@ def knowledge_text(
 class AreaShares:
     """Shares of the surface's area, (T,) each, that add up to one.
 
-    Flat: K is known to be zero. Undecided: |K| is within an error that is not small, or the
+    Flat: K is known to be zero. Undetermined: |K| is within an error that is not small, or the
     tangent plane is unresolved.
     """
 
     positive: np.ndarray
     negative: np.ndarray
     flat: np.ndarray
-    undecided: np.ndarray
+    undetermined: np.ndarray
 
 
 @dataclass(frozen=True)
 class Verdict:
     """The verdict on one surface: one of `VERDICT_WORDS`, and the numbers behind it.
 
-    ``positive``, ``negative``, ``flat`` and ``undecided`` are shares of the area and add up to
+    ``positive``, ``negative``, ``flat`` and ``undetermined`` are shares of the area and add up to
     one; ``unresolved`` is a share of the points. ``typical_error`` is the median error of K
     (1 / length^2), of the ``bound_kind`` "rigorous" or "estimate". ``proof`` is a
     clause that says why the surface must be flat, or ``None``. ``points`` were looked at.
@@ -66,7 +70,7 @@ class Verdict:
     positive: float
     negative: float
     flat: float
-    undecided: float
+    undetermined: float
     unresolved: float
     typical_error: float
     bound_kind: str
@@ -76,7 +80,7 @@ class Verdict:
 
     @property
     def knowledge(self) -> str | None:
-        """How the verdict is known, one of `KNOWLEDGE`; ``None`` for *cannot tell*."""
+        """How the verdict is known, one of `KNOWLEDGE`; ``None`` for *undetermined*."""
         if self.word == UNKNOWN:
             return None
         if self.proof is not None or self.one_sign is not None:
@@ -94,7 +98,7 @@ def area_shares(
 ) -> AreaShares:
     """Divide the area into four parts; arguments are (T, R, C), ``area`` that of each point.
 
-    A surface without area counts as flat if all its points do, and as undecided otherwise.
+    A surface without area counts as flat if all its points do, and as undetermined otherwise.
     """
     area = np.nan_to_num(area, nan=0.0, posinf=0.0)
     whole = area.sum((1, 2))
@@ -108,7 +112,7 @@ def area_shares(
         positive=share(decided & (gaussian > 0), none),
         negative=share(decided & (gaussian < 0), none),
         flat=share(zero & ~decided, flat),
-        undecided=share(~zero & ~decided, ~flat),
+        undetermined=share(~zero & ~decided, ~flat),
     )
 
 
@@ -177,7 +181,7 @@ def second_look(field: CurvatureField, lost: torch.Tensor | None = None) -> Seco
 # --- Types of points ------------------------------------------------------------------------------
 
 
-POINT_TYPES = ("elliptic", "hyperbolic", "parabolic", "planar", "undecided")
+POINT_TYPES = ("elliptic", "hyperbolic", "parabolic", "planar", "undetermined")
 PLANAR = 1e-3  # of 1 / diagonal: largest error of |II| at a planar point
 PARABOLIC = 1e-6  # of |II|^2: largest error of K at a parabolic point
 
@@ -190,7 +194,7 @@ def point_types(
     Elliptic and hyperbolic: |K| exceeds its error. Planar: |K| and |II| are within their errors,
     and that of |II| is below 1e-3 of 1 / ``diagonal`` (of the box around the surface, where that
     is given). Parabolic: K is within its error, that error is below 1e-6 |II|^2, and |II| exceeds
-    its own error. Undecided: all else, and wherever the tangent plane is unresolved.
+    its own error. Undetermined: all else, and wherever the tangent plane is unresolved.
 
     In codimension above one the sign of K replaces that of the determinant of the second
     fundamental form. Source: do Carmo, *Differential Geometry of Curves and Surfaces*, section 3-2.
@@ -199,7 +203,7 @@ def point_types(
     bends = size > error
     sharp = error * diagonal < PLANAR if diagonal is not None else torch.ones_like(bends)
     slight = field.gaussian_error <= PARABOLIC * size.square()
-    codes = torch.full(field.gaussian.shape, POINT_TYPES.index("undecided"))
+    codes = torch.full(field.gaussian.shape, POINT_TYPES.index("undetermined"))
     for name, where in (
         ("elliptic", field.decided & (field.gaussian > 0)),
         ("hyperbolic", field.decided & (field.gaussian < 0)),

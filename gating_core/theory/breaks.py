@@ -41,8 +41,8 @@ class Breaks:
     ``smooth``: cells in which it is; ``edged``: whether the gate may be undefined in a part of any
     of them. ``broken``: cells, each narrower than an eighth of a grid's step, that may contain a
     pole, a kink or a jump, whose ``causes`` are named. ``outside``: the share of the chart on which
-    the gate is undefined; ``rough``: the share on which it is undecided which of these holds. With
-    ``smooth.share`` and ``broken.share`` they add up to one.
+    the gate is undefined; ``rough``: the share on which it is undetermined which of these holds.
+    With ``smooth.share`` and ``broken.share`` they add up to one.
     """
 
     smooth: Cells

@@ -103,7 +103,7 @@ class ConicResult:
         return int((self.decided & (np.sign(self.form) != np.sign(self.gaussian))).sum())
 
     @property
-    def undecided(self) -> int:
+    def undetermined(self) -> int:
         """Number of points where a sign is not known."""
         return int((~self.decided).sum())
 

@@ -2,8 +2,8 @@
 
 The verdict uses a grid, jittered points, and cells. Parts of the chart where the gate is not smooth
 (`breaks`) are left out. On the rest the sign of K is *proved* by cells on which it is certain
-(`enclosure`), or by algebra; curvature beyond its bound is *known at points*; no curvature is *seen
-at points*.
+(`enclosure`), or by algebra; curvature beyond its bound is *established at the sample points*; no
+curvature is *seen at points*.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from gating_core.theory.expression import Constant, Coordinate, Expression, Oper
 from gating_core.theory.formula import Formula
 from gating_core.theory.law import Gate
 
-PLANE, BENT, POSITIVE, NEGATIVE, MIXED, UNDECIDED = VERDICTS = (
-    "flat", "bent, not curved", "positively curved", "negatively curved", "mixed", "undecided",
+PLANE, BENT, POSITIVE, NEGATIVE, MIXED, UNDETERMINED = VERDICTS = (
+    "flat", "bent, not curved", "positively curved", "negatively curved", "mixed", "undetermined",
 )  # fmt: skip
 LEAST_KNOWN = 0.5  # share of the area: below it, no verdict of one sign
 # Numbers, names and signs of a formula times the cells that are judged, in all and before algebra
@@ -39,7 +39,7 @@ class GateVerdict:
     ``weak``: whether K may be zero at some points; ``between``: whether a sign of K follows from
     enclosures alone. ``points`` is the number of points measured. ``broken`` is the share of the
     chart on which the gate has, or may have, no derivatives, whose ``causes`` are named; ``rough``
-    is the share on which that is undecided.
+    is the share on which that is undetermined.
     """
 
     word: str
@@ -88,17 +88,17 @@ class Looked:
         if up and down:
             return GateVerdict(MIXED, AT_POINTS, self.points)
         if up or down:
-            enough = max(verdict.undecided, self.lost) <= 1 - LEAST_KNOWN
+            enough = max(verdict.undetermined, self.lost) <= 1 - LEAST_KNOWN
             word = POSITIVE if up else NEGATIVE
-            return GateVerdict(word, AT_POINTS, self.points) if enough else self.undecided
+            return GateVerdict(word, AT_POINTS, self.points) if enough else self.undetermined
         if verdict.word != FLAT or not (self.bends or self.planar):
-            return self.undecided
+            return self.undetermined
         return GateVerdict(BENT if self.bends else PLANE, SEEN, self.points)
 
     @property
-    def undecided(self) -> GateVerdict:
+    def undetermined(self) -> GateVerdict:
         """That nothing is known."""
-        return GateVerdict(UNDECIDED, None, self.points)
+        return GateVerdict(UNDETERMINED, None, self.points)
 
 
 def gate_verdict(
@@ -109,7 +109,7 @@ def gate_verdict(
     ``formulas`` are those of the ``gate``, if it is made of any. A proof holds wherever
     the gate is defined, and counts however small that part is.
     """
-    verdict = looked.undecided if looked.lost == 1 else _verdict(
+    verdict = looked.undetermined if looked.lost == 1 else _verdict(
         looked, gate, strength, breaks, formulas
     )  # fmt: skip
     if not strength:

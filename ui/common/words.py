@@ -222,15 +222,15 @@ def power_of_ten(number: float) -> str:
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Say that a surface is flat, undecided, or where it curves, and how that is known."""
-    undecided = f"undecided on {percent(verdict.undecided)}"
+    """Say that a surface is flat, undetermined, or where it curves, and how that is known."""
+    undetermined = f"undetermined on {percent(verdict.undetermined)}"
     if verdict.proof is not None:
         return f"flat (proved: {verdict.proof})"
     if verdict.word == FLAT:
-        more = f"; {undecided} of its area" if verdict.undecided > SLIGHT else ""
+        more = f"; {undetermined} of its area" if verdict.undetermined > SLIGHT else ""
         return f"without curvature ({knowledge_text(SEEN, verdict.points)}{more})"
     if verdict.word == UNKNOWN:
-        return "undecided: the errors are too large to tell whether it curves"
+        return "undetermined: the errors are too large to tell whether it curves"
     shares = {"dome-like": verdict.positive, "saddle-like": verdict.negative}
     if verdict.one_sign is not None:
         shape = "dome-like" if verdict.positive else "saddle-like"
@@ -238,7 +238,7 @@ def verdict_text(verdict: Verdict) -> str:
     parts = [f"{word} on {percent(share)}" for word, share in shares.items() if share]
     parts[-1] += " of its area"
     rest = [f"flat on {percent(verdict.flat)}"] if verdict.flat > SLIGHT else []
-    rest += [undecided] if verdict.undecided > SLIGHT else []
+    rest += [undetermined] if verdict.undetermined > SLIGHT else []
     known = f"curved, {verdict.knowledge}: {' and '.join(parts)}"
     return known + (f" ({', '.join(rest)})" if rest else "")
 
@@ -262,7 +262,7 @@ def settled_total_text(total: Integral, flat: bool) -> str:
     """Return `total_text`; say so where its error is between a tenth and a half of it."""
     text = total_text(total, flat)
     doubtful = not flat and bool(total.settled()) and not bool(total.sure())
-    return f"{text}, only roughly known" if doubtful else text
+    return f"{text}, not converged to 10\u00a0%" if doubtful else text
 
 
 def doubt_text(total: Integral, verdict: Verdict) -> str:

@@ -81,7 +81,7 @@ class GateFrame:
     range: tuple[float, float] | None
     largest_bend: float  # of |H|, among resolved points
     share_lost: float  # of the chart, where the gate is not positive or not finite
-    share_undecided: float  # of the area
+    share_undetermined: float  # of the area
     exact: Deviation | None
     law: Deviation | None
     axis: np.ndarray  # (R,)
@@ -131,7 +131,7 @@ def frame_of(measured: MeasuredGate) -> GateFrame:
         range=measured.curvature_range,
         largest_bend=float(bends.max()) if bends.size else float("nan"),
         share_lost=float(measured.fails.mean()) if measured.strength else 0.0,
-        share_undecided=float(surface.verdicts[0].undecided),
+        share_undetermined=float(surface.verdicts[0].undetermined),
         exact=_compared(measured, "exact"),
         law=_compared(measured, "law"),
         axis=surface.axis,

@@ -193,15 +193,15 @@ def exponents_text(conic: ConicResult) -> str:
 
 def signs_text(conic: ConicResult) -> str:
     """At how many points the two signs agree, and at how many that cannot be told."""
-    agree, undecided = conic.agreeing, conic.undecided
+    agree, undetermined = conic.agreeing, conic.undetermined
     decided = agree + conic.disagreeing
-    count = decided + undecided
+    count = decided + undetermined
     if not decided:
         return (
             f"The sign is inconclusive at all {count} grid points: |K| and the formula are within"
             " their errors."
         )
-    rest = f"inconclusive at {undecided} of {count}" if undecided else "inconclusive at none"
+    rest = f"inconclusive at {undetermined} of {count}" if undetermined else "inconclusive at none"
     return (
         f"The signs of the formula and of the exact K **agree at {agree} of {decided}** resolved"
         f" grid points; {rest}."

@@ -96,8 +96,8 @@ def caption(frame: GateFrame, shown: str = "K") -> str:
     parts.append(f" · {grid_range_text(frame)}")
     if shown == "K":
         parts.append(bend)
-    if frame.share_undecided > 0 and frame.share_lost < 1:
-        share = percent(frame.share_undecided)
+    if frame.share_undetermined > 0 and frame.share_lost < 1:
+        share = percent(frame.share_undetermined)
         parts.append(f" · K is not known, for rounding, on {share} of the area")
     if 0 < frame.share_lost < 1:
         parts.append(f" · no gate on {percent(frame.share_lost)} of the chart")

@@ -24,7 +24,7 @@ from ui.proved.section import Code, Compared, ProvableSurface, short_code
 
 COLOURS = dict(zip(MODEL_NAMES, palette.SIDE_COLOURS.values(), strict=True))
 SHARES = {"K > 0 (dome)": "positive", "K < 0 (saddle)": "negative", "flat": "flat",
-          "undetermined": "undecided"}  # fmt: skip
+          "undetermined": "undetermined"}  # fmt: skip
 TITLE_SIZE = 16  # pixels
 GAP = 0.1  # between two maps, of the width
 

@@ -130,7 +130,7 @@ def _bounds(variant: MeasuredSpecimen) -> dict[str, str]:
         "Area with K > 0": percent(verdict.positive),
         "Area with K < 0": percent(verdict.negative),
         "Flat area": percent(verdict.flat),
-        "Undetermined area": percent(verdict.undecided),
+        "Undetermined area": percent(verdict.undetermined),
     }
 
 
@@ -181,10 +181,10 @@ def _draw_histogram(variants: list[MeasuredSpecimen], grid: int) -> None:
     (figure,) = figures(key, lambda: [curvature_histogram(surfaces, COLOURS)])
     st.plotly_chart(
         figure,
-        alt="Share of each surface's area over values of Gaussian curvature; hatched: undecided.",
+        alt="Share of each surface's area over Gaussian curvature; hatched: undetermined.",
         key="histogram",
     )
-    names = ("positive", "negative", "flat", "undecided")
+    names = ("positive", "negative", "flat", "undetermined")
     shares = {name: percent(getattr(variants[-1].verdict, name)) for name in names}
     draw_explanation("manifold", "the histogram", "histogram", **shares)
 

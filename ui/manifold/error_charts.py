@@ -40,7 +40,7 @@ def curvature_histogram(surfaces: dict[str, SurfaceResult], colours: dict[str, s
 
     Bins are equally wide in asinh(K / typical |K|): linear near zero, logarithmic beyond, up to the
     largest |K|, so that nothing is cut off. In a strip between the bins stands what is known to be
-    flat, and hatched on top of it what is undecided: |K| within an error that is not small, or
+    flat, and hatched on top of it what is undetermined: |K| within an error that is not small, or
     unresolved; the share of unresolved points is written above. Bars add up to one, and every row
     has its own scale of shares.
     """
@@ -64,7 +64,7 @@ def curvature_histogram(surfaces: dict[str, SurfaceResult], colours: dict[str, s
         })  # fmt: skip
         for title, share, base, pattern in (
             ("K = 0: flat", verdict.flat, 0.0, {}),
-            ("undecided", verdict.undecided, verdict.flat, {"shape": "/", "solidity": 0.4}),
+            ("undetermined", verdict.undetermined, verdict.flat, {"shape": "/", "solidity": 0.4}),
         ):
             traces.append(bar | {
                 "x": [0.0], "y": [share], "base": [base], "name": title, "customdata": [share],

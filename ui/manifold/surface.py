@@ -187,8 +187,8 @@ def _draw_totals(result: Result, totals: Totals) -> None:
                 f"Total curvature, {name[:1].lower()}{name[1:]}",
                 "…" if total is None else total_of(variant, total), help=_total_help(variant),
             )  # fmt: skip
-            right.metric("Undetermined area", common.percent(variant.verdict.undecided),
-                         help=section("manifold", "help_undecided"))  # fmt: skip
+            right.metric("Undetermined area", common.percent(variant.verdict.undetermined),
+                         help=section("manifold", "help_undetermined"))  # fmt: skip
             if total is not None:
                 st.caption(total_caption(variant, total))
 

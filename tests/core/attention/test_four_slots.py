@@ -58,7 +58,7 @@ def test_one_sign_is_claimed_and_every_measured_sign_agrees(config):
         assert (np.sign(surface.gaussian) == sign.sign)[surface.decided].all()
         assert (verdict.word, verdict.knowledge) == (CURVED, PROVED)
         assert (verdict.positive, verdict.negative) == ((1, 0) if sign.sign > 0 else (0, 1))
-        assert (verdict.flat, verdict.undecided) == (0, 0)
+        assert (verdict.flat, verdict.undetermined) == (0, 0)
         assert verdict.one_sign == (INSIDE if sign.sign > 0 else CONVEX)
         seen.add(sign.sign)
     assert seen == {1, -1}

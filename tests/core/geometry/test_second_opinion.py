@@ -460,7 +460,7 @@ def test_the_histogram_shares_out_the_area():
     np.testing.assert_allclose(ends[0], -ends[0][::-1, ::-1])
     assert (ends[0][1:, 0] == ends[0][:-1, 1]).all()  # no gap, zero included
     for row, surface in enumerate(surfaces.values()):
-        bars, flat, undecided = figure.data[3 * row : 3 * row + 3]
+        bars, flat, undetermined = figure.data[3 * row : 3 * row + 3]
         area = surface.area_element[0] * GRID.weights.numpy()
         sure = np.abs(surface.gaussian[0]) > surface.gaussian_error[0]
         edges = [*ends[0][:, 0], ends[0][-1, 1]]
@@ -470,25 +470,25 @@ def test_the_histogram_shares_out_the_area():
         np.testing.assert_allclose(bars.y[20:].sum(), shares.positive[0], atol=1e-12)
         np.testing.assert_allclose(bars.y[:20].sum(), shares.negative[0], atol=1e-12)
         np.testing.assert_allclose(flat.y[0], shares.flat[0], atol=1e-12)
-        np.testing.assert_allclose(undecided.y[0], shares.undecided[0], atol=1e-12)
-        assert undecided.base == flat.y
+        np.testing.assert_allclose(undetermined.y[0], shares.undetermined[0], atol=1e-12)
+        assert undetermined.base == flat.y
 
 
 def test_a_flat_surface_is_one_spike_at_zero_and_only_doubt_is_hatched():
     _, figure = histogram(flat=SURFACES["cone"].chart, sphere=SURFACES["sphere by gating"].chart)
-    bars, flat, undecided, sphere, *none = figure.data
+    bars, flat, undetermined, sphere, *none = figure.data
     assert not bars.y.any()
     np.testing.assert_allclose(flat.y, [1.0])
     assert list(flat.x) == [0.0]
     assert not flat.marker.pattern.shape
-    assert undecided.marker.pattern.shape == "/"
+    assert undetermined.marker.pattern.shape == "/"
     np.testing.assert_allclose(sphere.y[-1], 1.0)
     assert sphere.customdata[-1][1] >= 1 / 0.7**2
-    assert [bar.y[0] for bar in (undecided, *none)] == [0, 0, 0]
+    assert [bar.y[0] for bar in (undetermined, *none)] == [0, 0, 0]
     surface = measure_surface(SURFACES["cone"].chart, GRID)
     doubtful = replace(surface, gaussian_error=np.full_like(surface.gaussian_error, 10.0))
-    _, flat, undecided = curvature_histogram({"a": doubtful}, {"a": "red"}).data
-    np.testing.assert_allclose([flat.y[0], undecided.y[0]], [0.0, 1.0])
+    _, flat, undetermined = curvature_histogram({"a": doubtful}, {"a": "red"}).data
+    np.testing.assert_allclose([flat.y[0], undetermined.y[0]], [0.0, 1.0])
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
@@ -509,7 +509,7 @@ def test_ticks_stand_in_the_bins_that_hold_their_value(scale):
     assert axis.range[1] == pytest.approx(bars.x[-1] + bars.width / 2)
 
 
-def test_unresolved_points_are_named_and_undecided():
+def test_unresolved_points_are_named_and_undetermined():
     surfaces, figure = histogram(half=half_collapsed, whole=SURFACES["torus"].chart)
     titles = [annotation.text for annotation in figure.layout.annotations]
     share = 100 * surfaces["half"].unresolved_share[0]
@@ -519,11 +519,11 @@ def test_unresolved_points_are_named_and_undecided():
     # The same where those points do have an area: bars add up to one.
     whole = surfaces["whole"]
     partly = replace(whole, resolved=whole.resolved & (whole.axis > 0))
-    bars, flat, undecided = curvature_histogram({"a": partly}, {"a": "red"}).data
+    bars, flat, undetermined = curvature_histogram({"a": partly}, {"a": "red"}).data
     area = whole.area_element[0] * GRID.weights.numpy()
     share = area[:, whole.axis > 0].sum() / area.sum()
-    assert undecided.y[0] == pytest.approx(1 - share)
-    assert bars.y.sum() + flat.y[0] + undecided.y[0] == pytest.approx(1)
+    assert undetermined.y[0] == pytest.approx(1 - share)
+    assert bars.y.sum() + flat.y[0] + undetermined.y[0] == pytest.approx(1)
 
 
 def heatmaps(second):

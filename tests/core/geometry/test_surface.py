@@ -77,7 +77,7 @@ def test_the_cases_differ():
 def test_a_proof_stands_above_what_was_measured():
     """Rounding cannot curve a surface that a theorem calls flat, resolved or not."""
     (verdict,) = replace(half_gone(TORUS), proof=("it is one",)).verdicts
-    assert (verdict.word, verdict.flat, verdict.curved, verdict.undecided) == ("flat", 1, 0, 0)
+    assert (verdict.word, verdict.flat, verdict.curved, verdict.undetermined) == ("flat", 1, 0, 0)
 
 
 def test_a_few_points_that_know_little_do_not_spoil_a_sheet():

@@ -32,7 +32,7 @@ numbers = st.floats(-3, 3)
 def test_every_sign_agrees_on_random_models(seed, dim):
     found = measure_conic(gated_layer(seed, dim), 15)
     assert found.disagreeing == 0
-    assert found.agreeing + found.undecided == len(found.weights) == 15 * 16 // 2
+    assert found.agreeing + found.undetermined == len(found.weights) == 15 * 16 // 2
 
 
 @pytest.mark.parametrize("dim", range(3, 9))
@@ -157,7 +157,7 @@ def test_gate_weights_can_be_chosen_and_the_model_is_left_alone():
 
 def test_without_a_varying_gate_nothing_curves_and_nothing_is_decided():
     found = measure_conic(with_gate(gated_layer(0), [0.0, 0.0, 0.0], 0.4), 11)
-    assert found.undecided == len(found.weights)
+    assert found.undetermined == len(found.weights)
     assert (np.abs(found.gaussian) <= found.gaussian_error).all()
 
 

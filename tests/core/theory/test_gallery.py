@@ -25,7 +25,7 @@ from gating_core.theory.whole_chart import (
     NEGATIVE,
     PLANE,
     POSITIVE,
-    UNDECIDED,
+    UNDETERMINED,
     VERDICTS,
 )
 from tests.core import exact
@@ -184,7 +184,7 @@ def test_a_gate_that_fails_says_where_and_the_rest_is_measured(text):
     assert not (found.surface.resolved[0] & lost).any()
     assert found.verdict in VERDICTS
     assert found.surface.resolved[0].any() == (not lost.all())
-    assert (found.verdict == UNDECIDED) == lost.all()
+    assert (found.verdict == UNDETERMINED) == lost.all()
     flat = measure_gate(own_case(text), 0.0, GRID)
     assert np.array_equal(flat.fails, found.fails)
     assert flat.verdict == PLANE
@@ -194,7 +194,7 @@ def test_a_gate_that_fails_says_where_and_the_rest_is_measured(text):
 def test_one_sign_is_not_said_where_there_is_hardly_a_gate(sign):
     """Unless it is proved of what there is."""
     looked = replace(full("sphere").looked, lost=0.6)
-    assert looked.verdict(sign > 0, sign < 0).word == UNDECIDED
+    assert looked.verdict(sign > 0, sign < 0).word == UNDETERMINED
     proved = measure_gate(own_case("u*u+v*v-1.95"), 1.0, GRID)
     assert 0.9 < proved.fails.mean() < 1
     assert (proved.verdict, proved.whole.knowledge) == (NEGATIVE, PROVED)
@@ -218,7 +218,7 @@ def test_one_sign_is_not_said_of_a_surface_of_which_little_is_known():
     error = looked.surface.gaussian_error.copy()
     error[:, :14] = 10.0
     lost = replace(looked, surface=replace(looked.surface, gaussian_error=error))
-    assert lost.verdict(True, False).word == UNDECIDED
+    assert lost.verdict(True, False).word == UNDETERMINED
     error[:, 8:14] = 1e-12
     some = replace(looked, surface=replace(looked.surface, gaussian_error=error))
     assert some.verdict(True, False).word == POSITIVE
@@ -242,7 +242,7 @@ def test_what_is_not_proved_flat_is_seen_at_points_and_may_not_bend():
     looked = full("constant").looked
     said = looked.verdict(False, False)
     assert (said.word, said.knowledge, said.points) == (PLANE, SEEN, 2 * 21**2)
-    assert replace(looked, planar=False).verdict(False, False).word == UNDECIDED
+    assert replace(looked, planar=False).verdict(False, False).word == UNDETERMINED
     assert replace(looked, bends=True).verdict(False, False).word == BENT
 
 

@@ -33,7 +33,7 @@ from gating_core.theory.whole_chart import (
     NEGATIVE,
     PLANE,
     POSITIVE,
-    UNDECIDED,
+    UNDETERMINED,
     Algebra,
     algebra_of,
     sign_shares,
@@ -128,7 +128,7 @@ def test_no_formula_is_called_proved_against_a_point_of_60_digits(text, points):
     except FormulaError:
         return
     whole = measure_gate(case, 1.0, COARSE).whole
-    assert (whole.knowledge is None) == (whole.word == UNDECIDED)
+    assert (whole.knowledge is None) == (whole.word == UNDETERMINED)
     if whole.knowledge == PROVED:
         for u, v in points:
             check_point(case.formulas[0], whole, u, v)
@@ -150,10 +150,10 @@ CASES = {  # a formula, its verdict, how it is known, and what breaks it
     "1/(2+sqrt(u^2+v^2))": (BENT, PROVED, ("domain",)),
     "1/(2+sqrt(u^2+v^2+1))": (POSITIVE, PROVED, ()),
     "1/(2-sqrt(u^2+v^2)/2)": (BENT, PROVED, ("domain",)),
-    "1e59*(2+u*v)": (UNDECIDED, None, ()),
+    "1e59*(2+u*v)": (UNDETERMINED, None, ()),
     "1e3*(2+u*v)": (MIXED, AT_POINTS, ()),
-    "1/0": (UNDECIDED, None, ()),
-    "1/(u-u)": (UNDECIDED, None, ()),
+    "1/0": (UNDETERMINED, None, ()),
+    "1/(u-u)": (UNDETERMINED, None, ()),
     "1/u": (PLANE, PROVED, ("pole",)),
     "1/(u-0.013)": (PLANE, PROVED, ("pole",)),
     "1/(u*v)": (NEGATIVE, PROVED, ("pole",)),

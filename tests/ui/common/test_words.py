@@ -47,8 +47,8 @@ from ui.common import words
         (399.0, 20000.0, "between −20000 and 21000"),
         (0.0, 4e9, "between −4.0e9 and 4.0e9"),
         (1e-18, 2e-16, "between −2.0e-16 and 2.1e-16"),
-        (float("nan"), 1.0, "cannot tell"),
-        (1.0, float("inf"), "cannot tell"),
+        (float("nan"), 1.0, "undetermined"),
+        (1.0, float("inf"), "undetermined"),
     ],
 )
 def test_errors_are_rounded_up_to_what_adds_little(value, error, text):
@@ -181,7 +181,7 @@ def test_every_share_is_the_nearest_percent_and_never_none_or_all_of_what_is_not
 
 @pytest.mark.parametrize(
     ("share", "text"),
-    [(-1e-17, "0\u00a0%"), (-0.0, "0\u00a0%"), (math.nan, "cannot tell"), (0.271, "27\u00a0%")],
+    [(-1e-17, "0\u00a0%"), (-0.0, "0\u00a0%"), (math.nan, "undetermined"), (0.271, "27\u00a0%")],
 )
 def test_shares_that_rounding_has_moved(share, text):
     assert words.percent(share) == text
@@ -238,8 +238,8 @@ def integral(value, error, complete=True):
         (integral(0.0, 1e-9), True, "0"),
         (integral(4.21, 0.02), False, "4.21 ± 0.02"),
         (integral(4.21, 0.02, False), False, "at least 4.21 ± 0.02"),
-        (integral(4.0, 3.0), False, "cannot tell"),
-        (integral(4.0, 28672.0), False, "cannot tell"),
+        (integral(4.0, 3.0), False, "undetermined"),
+        (integral(4.0, 28672.0), False, "undetermined"),
     ],
 )
 def test_totals_carry_their_doubt(total, flat, text):
@@ -249,10 +249,10 @@ def test_totals_carry_their_doubt(total, flat, text):
 @pytest.mark.parametrize(
     ("total", "flat", "text"),
     [
-        (integral(7.0, 3.0), False, "7 ± 3, only roughly known"),
-        (integral(7.0, 3.0, False), False, "at least 7 ± 3, only roughly known"),
+        (integral(7.0, 3.0), False, "7 ± 3, not converged to 10\u00a0%"),
+        (integral(7.0, 3.0, False), False, "at least 7 ± 3, not converged to 10\u00a0%"),
         (integral(7.0, 0.5), False, "7.0 ± 0.5"),
-        (integral(7.0, 5.0), False, "cannot tell"),
+        (integral(7.0, 5.0), False, "undetermined"),
         (integral(7.0, 3.0), True, "0"),
     ],
 )
@@ -287,21 +287,22 @@ def test_one_verdict_for_sentence_point_and_shares():
     """The same word everywhere, and shares that add up to one."""
     for surface, word, start in (
         (FLAT, "flat", "without curvature (seen at 882 points, not proved)"),
-        (PROVED, "flat", "flat (proved"), (TORUS, "curved", "curved, known at points: "),
-        (LOST, "cannot tell", "undecided"),
+        (PROVED, "flat", "flat (proved"),
+        (TORUS, "curved", "curved, established at the sample points: "),
+        (LOST, "undetermined", "undetermined"),
         (FOUR, "curved", "curved: saddle-like on the whole chart (proved: the four keys are in"),
     ):  # fmt: skip
         (verdict,) = surface.verdicts
         assert verdict.word == word
         assert words.verdict_text(verdict).startswith(start)
-        shares = verdict.positive, verdict.negative, verdict.flat, verdict.undecided
+        shares = verdict.positive, verdict.negative, verdict.flat, verdict.undetermined
         assert sum(shares) == pytest.approx(1, abs=1e-12)
         assert (verdict.flat == 1) == (word == "flat")
-        assert (verdict.undecided == 1) == (word == "cannot tell")
-        assert np.isnan(surface.known).all() == (word == "cannot tell")
+        assert (verdict.undetermined == 1) == (word == "undetermined")
+        assert np.isnan(surface.known).all() == (word == "undetermined")
     assert words.curvature_text(FLAT, (0, 3, 4)) == "0"
     assert words.curvature_text(PROVED, (0, 3, 4)) == "0 (proved)"
-    assert words.curvature_text(LOST, (0, 3, 4)).startswith("cannot tell: |K| at most 1")
+    assert words.curvature_text(LOST, (0, 3, 4)).startswith("undetermined: |K| at most 1")
     assert "±" in words.curvature_text(TORUS, (0, 3, 4)) or "error" in words.curvature_text(
         TORUS, (0, 3, 4)
     )

@@ -63,7 +63,7 @@ def test_of_more_classes_it_is_the_largest():
         (
             CURVED,
             (0.5, 0.3, 0.2, 0.0),
-            "curved, known at points: dome-like on 50\u00a0% and",
+            "curved, established at the sample points: dome-like on 50\u00a0% and",
         ),
     ],
 )
@@ -83,15 +83,15 @@ def _exact(number):
         (FLAT, (4.0, 0.1, True), "total curvature **0**: none seen at 961 points"),
         (CURVED, (4.0, 0.1, True), "total curvature **4.0 ± 0.1**"),
         (CURVED, (4.0, 0.1, False), "total curvature **at least 4.0 ± 0.1**"),
-        (CURVED, (7.0, 3.0, True), "total curvature **7 ± 3, only roughly known**"),
-        (CURVED, (4.0, 3.0, True), "total curvature: cannot tell, the sheet folds too sharply"),
+        (CURVED, (7.0, 3.0, True), "total curvature **7 ± 3, not converged to 10\u00a0%**"),
+        (CURVED, (4.0, 3.0, True), "total curvature: undetermined, the sheet folds too sharply"),
     ],
 )
 def test_the_total_over_a_picture_has_its_doubt(word, total, text):
     verdict = Verdict(word, 1.0, 0.0, 0.0, 0.0, 0.0, 1e-9, "rigorous", None, 961)
     total = Integral(*map(_exact, total))
     assert words.caption_total(total, verdict, refined=True) == text
-    assert words.caption_total(total, verdict) == text.replace(", only roughly known", "")
+    assert words.caption_total(total, verdict) == text.replace(", not converged to 10\u00a0%", "")
 
 
 def test_totals_along_a_run_stand_over_their_frames():

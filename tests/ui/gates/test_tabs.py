@@ -76,12 +76,12 @@ def test_on_the_line_the_formula_is_zero_and_no_weight_is_too_small(layer):
 
 
 def test_signs_are_counted_not_claimed(layer):
-    agree, differ, undecided = (
+    agree, differ, undetermined = (
         layer.agreeing,
         layer.disagreeing,
-        layer.undecided,
+        layer.undetermined,
     )
-    assert (differ, undecided) == (0, 0)
+    assert (differ, undetermined) == (0, 0)
     assert f"agree at {agree} of {agree}" in signs_text(layer)
     turned = replace(layer, form=-layer.form)
     assert f"agree at 0 of {agree}" in signs_text(turned)

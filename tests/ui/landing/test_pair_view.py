@@ -147,7 +147,7 @@ def test_a_caption_says_what_is_known_of_a_total(pair):
     assert all(line.startswith("a fair line\nShown: ") for line in (flat, waits, doubtful))
     assert flat.endswith("%, classifier refitted · total curvature **0**: flat")
     assert waits.endswith("· total curvature is being measured …")
-    assert " · total curvature **7 ± 3, only roughly known**, " in doubtful
+    assert " · total curvature **7 ± 3, not converged to 10\u00a0%**, " in doubtful
     assert doubtful.endswith("of it on 1\u00a0% of the area")
     unseen = captions(right, sweep, False, "a fair line")
     assert unseen == [re.sub(" · .*", "", line) for line in (flat, waits, doubtful)]

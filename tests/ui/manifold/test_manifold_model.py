@@ -102,7 +102,7 @@ def test_something_is_shown_for_every_combination_and_differences_are_said(reque
         measured = measure_specimen(variant, SMALL)
         assert np.isfinite(measured.surface.values).all()
         verdict = measured.verdict
-        assert verdict.curved + verdict.flat + verdict.undecided == pytest.approx(1, abs=1e-12)
+        assert verdict.curved + verdict.flat + verdict.undetermined == pytest.approx(1, abs=1e-12)
     config = resolved.variants[-1].config
     assert config.heads == request.heads or "Shown" in resolved.notes["heads"]
     assert config.sink == request.sink or resolved.notes["sink"].endswith("Shown: none.")

@@ -332,9 +332,9 @@ def test_where_there_is_no_surface_no_number_is_told():
 
 def test_where_rounding_hides_every_tangent_plane_nobody_says_that_there_is_no_surface():
     app = open_manifold(metric="diagonal", variances="1e-300,1,1")
-    assert [metric.value for metric in app.metric[::2]] == ["0", "cannot tell"]
+    assert [metric.value for metric in app.metric[::2]] == ["0", "undetermined"]
     header, _ = payload(app)
-    assert header["columns"][1]["captions"][-1].endswith("**cannot tell**: no tangent plane")
+    assert header["columns"][1]["captions"][-1].endswith("**undetermined**: no tangent plane")
     assert (
         "With the sigmoid gate at λ = 1.00** rounding hides every tangent plane"
         in header["readings"][-1]

@@ -61,5 +61,5 @@ def test_the_last_frame_is_the_trained_model_and_the_first_has_no_gate(pair):
     assert not right.surface.flat[-1]
     shares = right.surface.shares
     curved = shares.positive + shares.negative
-    np.testing.assert_allclose(curved + shares.flat + shares.undecided, 1, atol=1e-12)
-    assert (curved[0], shares.flat[0], shares.undecided[0]) == (0, 1, 0)
+    np.testing.assert_allclose(curved + shares.flat + shares.undetermined, 1, atol=1e-12)
+    assert (curved[0], shares.flat[0], shares.undetermined[0]) == (0, 1, 0)

@@ -131,7 +131,7 @@ def assert_same(shipped, found):
     for own, other in zip(shipped.verdicts, found.verdicts, strict=True):
         assert (own.word, own.bound_kind, own.proof) == (other.word, other.bound_kind, other.proof)
         assert own.curved == pytest.approx(other.curved, rel=1e-6)
-        assert own.undecided == pytest.approx(other.undecided, rel=1e-6, abs=1e-9)
+        assert own.undetermined == pytest.approx(other.undetermined, rel=1e-6, abs=1e-9)
 
 
 def test_the_references_are_the_final_accuracies_of_their_settings():

@@ -93,7 +93,7 @@ def test_every_seed_and_frame_is_measured_as_if_alone(run, monkeypatch):
 
 def assert_same(found, wanted):
     assert (found.word, found.proof) == (wanted.word, wanted.proof)
-    for part in ("positive", "negative", "flat", "undecided", "unresolved"):
+    for part in ("positive", "negative", "flat", "undetermined", "unresolved"):
         assert getattr(found, part) == pytest.approx(getattr(wanted, part), abs=1e-12)
 
 

@@ -277,9 +277,9 @@ def test_an_average_of_three_fixed_values_is_planar_on_both_charts():
         specimen = Specimen(AttentionConfig(depth=depth), 72, chart=chart)
         found = measure_specimen(specimen, 11)
         # Deep stacks shrink: their bend is bounded, but not by a thousandth of 1 / diameter.
-        assert types(found) <= ({"planar"} if depth == 1 else {"planar", "undecided"})
+        assert types(found) <= ({"planar"} if depth == 1 else {"planar", "undetermined"})
         assert found.surface.flat[0]
-        assert (found.verdict.flat, found.verdict.undecided) == (1, 0)
+        assert (found.verdict.flat, found.verdict.undetermined) == (1, 0)
         assert found.verdict.proof
 
 
@@ -330,11 +330,11 @@ def test_a_torus_has_both_signs():
 
 def test_where_no_tangent_plane_is_known_nothing_is_decided():
     line = measure_specimen(Specimen(AttentionConfig(value_count=2), 1), 11)
-    assert types(line) == {"undecided"}
-    assert line.verdict.undecided == 1
+    assert types(line) == {"undetermined"}
+    assert line.verdict.undetermined == 1
     point = measure_specimen(Specimen(AttentionConfig(), values=((1.0, 2.0, 3.0),) * 3), 11)
-    assert types(point) == {"undecided"}
-    assert point.verdict.undecided == 1
+    assert types(point) == {"undetermined"}
+    assert point.verdict.undetermined == 1
 
 
 @pytest.mark.parametrize(
@@ -342,14 +342,14 @@ def test_where_no_tangent_plane_is_known_nothing_is_decided():
     [
         (2.0, 1e-9, 2.0, 1e-9, True, "elliptic"),
         (-2.0, 1e-9, 2.0, 1e-9, True, "hyperbolic"),
-        (2.0, 3.0, 2.0, 1e-9, True, "undecided"),  # K could be anything
-        (-2.0, 3.0, 2.0, 1e-9, True, "undecided"),
+        (2.0, 3.0, 2.0, 1e-9, True, "undetermined"),  # K could be anything
+        (-2.0, 3.0, 2.0, 1e-9, True, "undetermined"),
         (1e-12, 1e-9, 2.0, 1e-9, True, "parabolic"),
-        (1e-12, 1e-9, 1e-4, 1e-9, True, "undecided"),  # bends too little to call K zero
+        (1e-12, 1e-9, 1e-4, 1e-9, True, "undetermined"),  # bends too little to call K zero
         (1e-12, 1e-9, 1e-4, 1e-3, True, "planar"),
-        (2.0, 1e-9, 2.0, 1e-9, False, "undecided"),
-        (1e-12, 1e-9, 1e-4, 1e-3, False, "undecided"),
-        (math.nan, math.inf, math.nan, math.inf, False, "undecided"),
+        (2.0, 1e-9, 2.0, 1e-9, False, "undetermined"),
+        (1e-12, 1e-9, 1e-4, 1e-3, False, "undetermined"),
+        (math.nan, math.inf, math.nan, math.inf, False, "undetermined"),
     ],
 )
 def test_a_type_is_named_only_where_the_bounds_allow_it(
@@ -373,16 +373,16 @@ def test_a_type_is_named_only_where_the_bounds_allow_it(
     assert POINT_TYPES[code] == wanted
 
 
-def test_the_undecided_share_is_one_of_area():
+def test_the_undetermined_share_is_one_of_area():
     surface = measure_specimen(SPECIMENS["gated"], 21).surface
     assert surface.quadrature.sum() == pytest.approx(4)
     errors = surface.gaussian_error.copy()
     errors[:, :4, 7:] = 1e9  # resolved or not: the sign is not known
     area = surface.area_element[0] * surface.quadrature
     share = area[:4, 7:].sum() / area.sum()
-    assert surface.verdicts[0].undecided == 0
+    assert surface.verdicts[0].undetermined == 0
     doubtful = replace(surface, gaussian_error=errors).verdicts[0]
-    assert doubtful.undecided == pytest.approx(share, rel=1e-12)
+    assert doubtful.undetermined == pytest.approx(share, rel=1e-12)
     assert doubtful.curved + doubtful.flat == pytest.approx(1 - share, rel=1e-12)
 
 
