@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 from ui.common.control_table import Controls
 from ui.common.controls import Fold
-from ui.decision_boundary.controls import DECISION_BOUNDARY
 
 FIRST = "landing"  # the name here of the page without a path
 
@@ -40,10 +39,11 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
         small="grid=31",
     ),
     "Decision_boundary": Row(
-        DECISION_BOUNDARY,
-        looking=("data=xor", "stack=4", "width=8", "data=own", "paint=curvature", "who=picked",
-                 "calibration=true"),
-        small="steps=50&seeds=2&points=64",
+        looking=("data=xor&seeds=4&steps=100", "stack=2&seeds=2&steps=50&points=64",
+                 "width=8&seeds=2&steps=50&points=64", "data=own", "paint=curvature&setup=true",
+                 "who=picked&picked_seed=5", "calibration=true"),
+        small="steps=50&seeds=2&points=64&stack=1",
+        unfolded="setup=true&own=true&looking=true&calibration=true",
     ),
     "Which_gates_curve": Row(
         {},

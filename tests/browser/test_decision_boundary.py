@@ -2,6 +2,7 @@
 
 import json
 import re
+import zipfile
 from itertools import pairwise
 
 import numpy as np
@@ -30,6 +31,8 @@ ADDRESS = "/Decision_boundary?seeds=2&steps=50&points=64"
 WIDE = {"viewport": {"width": 800, "height": 1400}}
 UNFOLDED = f"{ADDRESS}&setup=true&own=true&looking=true"
 LONG = "/Decision_boundary?steps=4000&seeds=12&from=tokens&slots=4"
+# A new run is followed until then.
+PLAYED = "document.querySelector('.gc-play').innerText.includes('Play')"
 STATE = "document.querySelector('.gc-view').__gc"
 SCENES = """() => [...document.querySelectorAll('.gc-scene')]
   .map(div => [...div.data[0].x].slice(0, 200))"""
@@ -38,7 +41,7 @@ MEASURED = """() => {
   const totals = [...document.querySelectorAll('.gc-columns .gc-caption')];
   return totals.length === 2 && totals.every(({ innerText: text }) =>
     text.includes('total curvature') && !text.includes('being measured'))
-    && !document.body.innerText.includes('the run before, until');
+    && !document.body.innerText.includes('the previous run, until');
 }"""
 
 
@@ -65,6 +68,7 @@ def await_run(page):
     page.wait_for_selector(".gc-view[data-n]")
     page.get_by_text("Training time, all seeds").wait_for()
     page.wait_for_function(MEASURED)
+    page.wait_for_function(PLAYED)
     settle(page)
 
 
@@ -134,7 +138,7 @@ def test_one_screen_tells_it_and_a_map_is_as_large_as_its_sheet(wide, size):
         assert wide.locator(", ".join(parts)).count() == 6
         assert_on_the_first_screen(wide, "h1", ".st-key-who", *parts)
         reading = wide.locator(".gc-reading").inner_text()
-        assert reading.startswith("Step 50, new points right: no gate")
+        assert reading.startswith("At step 50 ")
         sheets, maps = (wide.evaluate(SIZES, f".gc-{kind}") for kind in ("scene", "plane"))
         for extent, sheet, plane in zip(extents(wide), sheets, maps, strict=True):
             drawn = np.max(np.ptp(extent, axis=1) / 2 * sheet[:2])
@@ -287,8 +291,9 @@ def test_a_click_on_the_strip_picks_a_seed(wide):
 
 
 def test_weights_and_figure_can_be_taken(wide, tmp_path):
-    for name, file in (("Weights", "model.safetensors"), ("Figure", "figure.html"),
-                       ("Log", "log.csv"), ("Script", "rerun.py")):  # fmt: skip
+    for name, file in {"Weights": "model.safetensors", "Figure": "figure.html",
+                       "Data of this page": "decision_boundary.zip",
+                       "Script": "rerun.py"}.items():  # fmt: skip
         with wide.expect_download() as download:
             wide.get_by_role("button", name=name).click()
         assert download.value.suggested_filename == file
@@ -296,7 +301,8 @@ def test_weights_and_figure_can_be_taken(wide, tmp_path):
     ensemble = load_weights((tmp_path / "model.safetensors").read_bytes())
     assert ensemble.seeds == (0, 1)
     assert "mesh3d" in (tmp_path / "figure.html").read_text(encoding="utf-8")
-    assert (tmp_path / "log.csv").read_text().startswith("variant,step,seed")
+    with zipfile.ZipFile(tmp_path / "decision_boundary.zip") as archive:
+        assert archive.read("log.csv").startswith(b"variant,step,seed")
     compile((tmp_path / "rerun.py").read_text(encoding="utf-8"), "rerun.py", "exec")
 
 
@@ -309,7 +315,7 @@ def await_lesson(page):
 
 @pytest.mark.soak  # long
 def test_whoever_comes_back_finds_the_page_as_it_was(wide):
-    chosen = wide.get_by_role("combobox", name="Seed that is shown")
+    chosen = wide.get_by_role("combobox", name="Seed shown")
     chosen.scroll_into_view_if_needed()
     settle(wide)  # scrolling would close the list
     chosen.click()
@@ -351,10 +357,10 @@ WATCH_DIMMED = """() => {
 def test_under_a_new_choice_the_old_picture_is_dimmed_until_its_own_is_there(wide):
     """Also where the new one is known already, and nothing is said of it."""
     before = serial(wide)
-    wide.get_by_role("combobox", name="Seed that is shown").scroll_into_view_if_needed()
+    wide.get_by_role("combobox", name="Seed shown").scroll_into_view_if_needed()
     settle(wide)
     wide.evaluate(WATCH_DIMMED)
-    wide.get_by_role("combobox", name="Seed that is shown").click()
+    wide.get_by_role("combobox", name="Seed shown").click()
     wide.get_by_role("option", name="best left").click()
     wide.wait_for_url(lambda url: "who=best+left" in url)
     settle(wide)
@@ -367,9 +373,25 @@ def test_under_a_new_choice_the_old_picture_is_dimmed_until_its_own_is_there(wid
     assert not any(dim for dim, _ in wide.evaluate("window.testDimmed"))  # another frame is known
 
 
+def test_a_new_run_is_followed_from_its_first_step(browser, served, watch):
+    """And the pictures come into view: the button stands far below them."""
+    with open_page(browser, watch, reduced_motion="no-preference", **WIDE) as page:
+        visit(page, watch, served.url + ADDRESS, await_run)
+        before = serial(page)
+        page.evaluate(WATCH_FRAMES)
+        page.get_by_role("button", name="New seeds").click()
+        await_another(page, before)
+        frames = page.evaluate("window.testFrames")  # the first ones of the run before
+        seen = [*dict.fromkeys(frames[frames.index(0) :])]
+        assert seen == sorted(seen)
+        assert seen[-1] == frame(page) == last_frame(page)
+        assert len(seen) > 5
+        assert page.locator(".gc-columns .gc-scene").first.bounding_box()["y"] >= 0
+
+
 @pytest.mark.soak  # long
 def test_a_small_multiple_is_enlarged_by_a_click(wide):
-    wide.get_by_text("Inside: all attention weights").click()
+    wide.get_by_text("Attention weights and gates").click()
     small = wide.locator(".st-key-inside_small_left .js-plotly-plot")
     small.wait_for()
     settle(wide)

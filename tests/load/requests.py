@@ -16,9 +16,8 @@ from gating_core.experiments.comparison import FIRST_SETTING, STRENGTHS
 from gating_core.language import BREAK
 from gating_core.steering import BEGINNING
 from tests.load.session import Session, Wrong, nothing_wrong
-from ui.decision_boundary.controls import VIEW_KEY as BOUNDARY_VIEW
-from ui.decision_boundary.names import TITLES
-from ui.decision_boundary.request import FIRST, TYPICAL
+from ui.decision_boundary.model import FIRST, TITLES, TYPICAL
+from ui.decision_boundary.shared import VIEW_KEY as BOUNDARY_VIEW
 from ui.depth.layers import VIEW as DEPTH_VIEW
 from ui.depth.shared import QUANTITIES
 from ui.drawing.characters import sign
@@ -32,7 +31,7 @@ from ui.language.selection import text_of
 from ui.manifold.model import ManifoldRequest
 from ui.manifold.surface import VIEW_KEY as MANIFOLD_VIEW
 
-STEP = re.compile(r"Step (\d+)\b")
+STEP = re.compile(r"\bstep (\d+)\b")
 CLAIM = "C4"  # as the page opens
 CLAIM_HEADING = re.compile(r"\*\*C\d: ")
 TOTAL = re.compile(r"total curvature \*\*([-+.\de]+)(?: ± ([-+.\de]+))?\*\*")

@@ -11,8 +11,8 @@ from gating_core.tasks import TASK_NAME
 from tests.load import session as session_module
 from tests.load.requests import Boundary, Manifold, Table, is_stopped, not_yet
 from tests.load.session import Session, Wrong, in_a_thread
-from ui.decision_boundary.frame_words import readings
-from ui.decision_boundary.request import FIRST
+from ui.decision_boundary.film import findings
+from ui.decision_boundary.model import FIRST
 from ui.manifold.model import ManifoldRequest, resolve
 from ui.manifold.shared import best_total
 from ui.manifold.surface import total_of
@@ -110,7 +110,7 @@ def test_a_job_stays_with_its_visitor_and_its_numbers_are_right(server):
         setting = replace(FIRST, seed=request.first, seed_count=request.count, steps=request.steps,
                           variants=("ungated", request.right))  # fmt: skip
         *_, run = train_setting(setting)
-        assert reading == readings(run)[-1]
+        assert reading == findings(run)[-1]
 
 
 @pytest.mark.soak  # long

@@ -37,8 +37,8 @@ from tests.load.requests import (
     is_stopped,
 )
 from tests.load.session import Session, Wrong
-from ui.decision_boundary.controls import SEEDS
-from ui.decision_boundary.request import WHO
+from ui.decision_boundary.model import WHO
+from ui.decision_boundary.shared import SEEDS
 from ui.depth.layers import VIEW as DEPTH_VIEW
 from ui.depth.shared import QUANTITIES
 from ui.experts.decomposition import TREE

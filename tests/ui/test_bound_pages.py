@@ -43,7 +43,7 @@ def test_a_page_opens_whatever_its_widgets_are_sent(data):
     sent = st.dictionaries(
         st.sampled_from(names), st.lists(TEXTS, min_size=1, max_size=3), max_size=4
     )
-    link = parse_qs(query) | data.draw(sent)
+    link = parse_qs(query) | data.draw(sent) | parse_qs(ADDRESSES[address].small)
     app = open_page(BOUND[address], **link)
     assert not app.exception
     assert all(text.isprintable() for text in mistakes(app))

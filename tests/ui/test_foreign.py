@@ -4,7 +4,6 @@ import ast
 import json
 import re
 from html.parser import HTMLParser
-from itertools import product
 
 import pytest
 from hypothesis import given
@@ -13,14 +12,12 @@ from hypothesis import strategies as st
 from gating_core.export import log_csv, script_text, weights_file
 from gating_core.tasks import OwnDataError, parse_csv
 from tests.each import each
-from tests.ui.common.test_links import PAGES
 from tests.ui.foreign_words import HOSTILE
-from tests.ui.opening import ROOT, as_read, component, open_page
+from tests.ui.opening import ROOT, component, open_page
 from tests.ui.payload import unpack
 from ui.common.language_models import unknown_characters
-from ui.common.links import check_link
-from ui.decision_boundary import parts, words
-from ui.decision_boundary.request import BoundaryView
+from ui.decision_boundary import results
+from ui.decision_boundary.model import BoundaryView
 from ui.foreign import as_code, as_words, in_plot, printable
 
 TEXTS = st.one_of(
@@ -58,21 +55,6 @@ def test_text_in_plots_has_neither_mark_up_nor_placeholders(text):
     assert "<" not in shown
     assert ">" not in shown
     assert "%{" not in shown
-
-
-# --- Links ----------------------------------------------------------------------------------------
-
-
-@each(product(sorted(PAGES), HOSTILE))
-def test_a_problem_of_a_link_is_one_line_with_the_value_as_code(table, text):
-    for name, control in PAGES[table].items():
-        _, problems = check_link({name: [text]}, {name: control})
-        for problem in problems:
-            assert problem.isprintable()
-            outside = "".join(problem.split("`")[::2])
-            assert problem.count("`") == 4
-            assert "far.test" not in outside
-            assert not set("<>[]$\\") & set(as_read(outside))
 
 
 # --- Tables ---------------------------------------------------------------------------------------
@@ -150,7 +132,7 @@ def test_downloads_run_no_foreign_text(shown):
     for text in (script, log_csv({"sigmoid": ensemble})):
         assert "far.test" not in text
         assert "onerror" not in text
-    assert b"far.test" not in weights_file(ensemble, run.task, words.about(run, "sigmoid"))
+    assert b"far.test" not in weights_file(ensemble, run.task, results.about(run, "sigmoid"))
 
 
 @pytest.mark.parametrize("seed", [*HOSTILE, "0", 0.5, None])
@@ -168,8 +150,8 @@ def test_a_script_needs_a_plain_file_name(shown, name):
 
 
 def test_a_downloaded_figure_has_no_foreign_mark_up(shown, monkeypatch):
-    monkeypatch.setattr(parts.st, "session_state", {})  # nobody has stopped it anywhere
-    text = parts.figure_page(shown.session_state["boundary_complete"], BoundaryView(), 0)
+    monkeypatch.setattr(results.st, "session_state", {})  # nobody has stopped it anywhere
+    text = results.figure_page(shown.session_state["boundary_complete"], BoundaryView(), 0)
     assert "far.test" in text
     assert text.count("</script>") == text.count("<script")
     assert not {"img", "a"} & set(Marks(text).tags)

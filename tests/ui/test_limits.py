@@ -17,7 +17,7 @@ from tests.each import each
 from tests.test_boundaries import ui_sources
 from tests.ui.opening import ROOT, open_page
 from ui import limits
-from ui.decision_boundary.request import BoundaryRequest, TooLong, setting
+from ui.decision_boundary.model import BoundaryRequest, TooLong, setting
 from ui.limits import (
     BOUNDARY_SEEDS,
     BOUNDARY_STEPS,

@@ -78,13 +78,15 @@ def link_value(
     parameter, returns ``instead``; `checked_link`, within which this is called, names it as
     ``shown``. To change the parameter, set ``st.query_params[name]`` in a callback.
     """
-    texts = st.query_params.get_all(name)
+    arrival = st.session_state[ARRIVAL]
+    infinite = filter(_is_inf, arrival.pending.pop(name, ()))  # `checked_link` has removed them
+    texts = st.query_params.get_all(name) or [*infinite]
     if not texts:
         return instead
     value = parse(texts[-1])  # of several, as controls do
     if value is None or len(texts) > 1:
         used = [] if value is None else texts[-1:]
-        st.session_state[ARRIVAL].notes.append(_note(name, texts, used or [shown]))
+        arrival.notes.append(_note(name, texts, used or [shown]))
         change_link({name: used})
     return instead if value is None else value
 

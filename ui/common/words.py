@@ -349,6 +349,23 @@ def _effect_text(difference: MeanInterval, name: str) -> str:
     return f"**{name[:1].upper()}{name[1:]} {verb} by {by}**"
 
 
+def accuracy_change(difference: MeanInterval, name: str, against: str) -> str:
+    """Say how ``name`` changes test accuracy: it increases or reduces it, or that is inconclusive.
+
+    In percentage points as `points_text`. It changes it only if the printed interval does not touch
+    zero.
+    """
+    tenths, width = _tenths(difference)
+    if abs(tenths) <= width:
+        return (
+            f"the difference in test accuracy between {name} and {against} is inconclusive,"
+            f" {points_text(difference)} points"
+        )
+    verb = "increases" if tenths > 0 else "reduces"
+    by = f"{abs(tenths) / 10:.1f} ± {width / 10:.1f} points"
+    return f"{name} {verb} test accuracy by {by} against {against}"
+
+
 def gain_text(difference: MeanInterval) -> str:
     """Say what a paired difference of accuracies gains: the verb and the points, or nothing."""
     tenths, width = _tenths(difference)

@@ -13,11 +13,11 @@ import streamlit as st
 from plotly.subplots import make_subplots
 
 from gating_core.experiments.comparison import drawn_frames, layer_maps
-from ui.common.parts import BARE
+from ui.common.links import LINK
 from ui.common.words import short
-from ui.decision_boundary.frames import variants_of
-from ui.decision_boundary.names import TITLES, page_text
-from ui.decision_boundary.training import MeasurementRequest, stopped_frame
+from ui.decision_boundary.model import TITLES, text
+from ui.decision_boundary.picture import variants_of
+from ui.decision_boundary.shared import MeasurementRequest, stopped_frame
 from ui.drawing import palette
 from ui.work.runs import Shown
 
@@ -28,8 +28,20 @@ COLUMNS = 4  # of small multiples: what a phone can show
 ROW_HEIGHT, TITLE_HEIGHT, LARGE_HEIGHT = 150, 56, 460  # pixels
 
 
-def draw_inside(shown: Shown, measurement: MeasurementRequest) -> None:
-    """Draw all maps of both models as small multiples, or the one that is enlarged."""
+def is_open() -> bool:
+    """Return whether the fold was left open."""
+    return bool(st.session_state.get("looking"))
+
+
+def draw(shown: Shown, measurement: MeasurementRequest) -> None:
+    """Draw the fold with all maps of both models as small multiples, or with one enlarged."""
+    fold = st.expander("Attention weights and gates", key="looking", on_change="rerun", **LINK)
+    if fold.open:
+        with fold:
+            _draw_maps(shown, measurement)
+
+
+def _draw_maps(shown: Shown, measurement: MeasurementRequest) -> None:
     run, member = shown.run, measurement.member(shown.run)
     frame = int(drawn_frames(run)[stopped_frame(run)])
     variants = variants_of(run)
@@ -40,12 +52,8 @@ def draw_inside(shown: Shown, measurement: MeasurementRequest) -> None:
     }  # fmt: skip
     fields = {name: field for own in maps.values() for name, field in own.items()}
     low, high = span(fields)
-    st.caption(
-        page_text(
-            "inside", seed=run.task.seeds[member], step=run.steps[frame], low=_end(low, high),
-            high=_end(high, low),
-        )
-    )  # fmt: skip
+    st.caption(text("inside", seed=run.task.seeds[member], step=run.steps[frame],
+                    low=_end(low, high), high=_end(high, low)))  # fmt: skip
     large = st.pills("Enlarge", tuple(fields), key="enlarged")
     if large in fields:
         _draw({large: fields[large]}, (low, high), (large,), "inside_large")
@@ -66,8 +74,9 @@ def _draw(
 ) -> None:
     st.plotly_chart(
         inside_figure(fields, ends, order), key=key, on_select=lambda: _on_field(key),
-        selection_mode="points", config=BARE,
-        alt="Attention weights and gates over the input square.",
+        selection_mode="points", config={"displayModeBar": False},
+        alt=f"{len(fields)} maps over the input square, from {_end(*ends)} to"
+        f" {_end(*ends[::-1])}: {', '.join(fields)}.",
     )  # fmt: skip
 
 

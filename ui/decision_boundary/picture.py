@@ -1,29 +1,46 @@
 """The picture of a run: two models as they learn, frame by frame, and curves beside them.
 
-Shapes: T frames (snapshots of a run), S seeds, R x C grid points. "left" and "right" are the sides
-on which the two variants stand.
+A worker makes it. Shapes: T frames (snapshots of a run), S seeds, R x C grid points. "left" and
+"right" are the sides on which the two variants stand.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gating_core.experiments.comparison import ClassifierFrames, DrawnData
+from gating_core.experiments.comparison import (
+    ClassifierFrames,
+    DrawnData,
+    TrainedRun,
+    covered_shares,
+    drawn_frames,
+    sure_and_right,
+    training_data,
+    training_frames,
+)
+from gating_core.language.measurements import ResampledReliability, bootstrap_reliability
+from ui.common.words import percent
+from ui.decision_boundary.model import BoundaryView
 from ui.drawing import classified, palette
-from ui.drawing.axes import Axes
+from ui.drawing.axes import Axes, frame_axes
+from ui.drawing.camera import camera_from
 from ui.drawing.colours import ColourScale, scale_of
 from ui.drawing.panels import QUIET, Panel, View, cells, ref
-from ui.drawing.sheet import Sheet
+from ui.drawing.sheet import Sheet, classifier_planes
 from ui.foreign import in_plot
 
-PAINTS = ("class", "curvature")
+if TYPE_CHECKING:  # a worker process needs no Streamlit
+    from ui.work.runs import Shown
+
 SIDES = ("left", "right")
 BAND = (0.1, 0.9)  # quantiles over the seeds
 BAR_ROOM = 1.5  # of the curves' height: bars may take that much, and are cut off beyond
 GAP = 0.06  # between the plots, of their height
+BEGIN_FROM = np.array([0.6, 0.64, 0.48])  # where a run is seen from before it is complete
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +56,133 @@ class RunCurve:
     shown: int  # the shown seed's column
     errors: dict[str, np.ndarray] = field(default_factory=dict)
     open: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingFrames:
+    """The ``picture``, which has curvature in it if that of both variants is ``measured``.
+
+    ``spanned`` (T,) is by side the share of the convex hull of its values that a surface spans;
+    ``axes`` says what is drawn of more than three dimensions.
+    """
+
+    picture: View
+    measured: bool
+    spanned: dict[str, np.ndarray | None]
+    axes: str
+
+
+def variants_of(run: TrainedRun) -> dict[str, str]:
+    """Return the compared variants by side, "left" and "right"."""
+    return dict(zip(SIDES, run.setting.compared, strict=False))
+
+
+def frames_of(
+    run: TrainedRun,
+    member: int,
+    curves: list[RunCurve],
+    gaussian: dict[str, np.ndarray],
+    view: BoundaryView,
+    unfinished: bool,
+) -> TrainingFrames:
+    """Draw the frames of seed ``member``, with ``curves`` beside them and ``gaussian``, K by side.
+
+    All ``unfinished`` runs are seen from the same direction: the best one would turn with every
+    step.
+    """
+    variants = {s: training_frames(run, name, member) for s, name in variants_of(run).items()}
+    axes = frame_axes(variants)
+    picture = training_picture(
+        variants, training_data(run, member), run.steps[drawn_frames(run)], axes, curves,
+        view.paint, view.discrete, view.tested, gaussian,
+    )  # fmt: skip
+    if unfinished:
+        picture = replace(picture, camera=camera_from(BEGIN_FROM))
+    spanned = {side: covered_shares(frames) for side, frames in variants.items()}
+    measured = len(gaussian) == len(variants)
+    return TrainingFrames(picture, measured, spanned, axes_text(variants, axes))
+
+
+def gaussian_of(shown: Shown, member: int) -> dict[str, np.ndarray]:
+    """Return K (T, R, C) by side, of those variants of which it is measured."""
+    pairs = {s: shown.along.get((name, member)) for s, name in variants_of(shown.run).items()}
+    return {s: x.known for s, x in pairs.items() if x is not None and x.known is not None}
+
+
+def drawn_key(shown: Shown, member: int) -> Hashable:
+    """Return a key that changes when something is measured that the frames of a seed show."""
+    names = shown.run.setting.compared
+    keys = [(name, member) for name in names]
+    return (
+        *(key in shown.along for key in keys),
+        *(key in shown.final for key in keys),
+        *gaussian_of(shown, member),
+        *(_is_whole(shown, name) for name in names),
+    )
+
+
+def _is_whole(shown: Shown, name: str) -> bool:
+    return all((name, member) in shown.along for member in range(len(shown.run.task.seeds)))
+
+
+def curves_of(shown: Shown, member: int) -> list[RunCurve]:
+    """Return total curvature, accuracy and loss of all seeds along the run, one seed marked.
+
+    Curvature of seeds that are not shown appears once all are measured: the picture, which is
+    large, would be sent again for each. The refined total is the last point of its curve.
+    """
+    run, variants = shown.run, variants_of(shown.run)
+    frames, seeds = drawn_frames(run), range(len(run.task.seeds))
+    ensembles = {side: run.variants[name].ensemble for side, name in variants.items()}
+    curvature, errors, lower = {}, {}, {}
+    for side, name in variants.items():
+        totals = {i: shown.along[name, i].total for i in seeds if (name, i) in shown.along}
+        curvature[side] = np.full((len(frames), len(seeds)), np.nan)
+        for i, total in totals.items():
+            if i == member or _is_whole(shown, name):
+                curvature[side][:, i] = total.value.numpy()
+        if member in totals:
+            total = totals[member]
+            errors[side], lower[side] = total.error.numpy().copy(), ~total.complete.numpy()
+            if (end := shown.final.get((name, member))) is not None:
+                curvature[side][-1, member] = float(end.total.value)
+                errors[side][-1] = float(end.total.error)
+                lower[side][-1] = not bool(end.total.complete)
+    accuracy = {side: e.test_accuracy[frames] for side, e in ensembles.items()}
+    loss = {side: e.train_loss[frames] for side, e in ensembles.items()}
+    return [
+        RunCurve("total curvature", curvature, member, errors, lower),
+        RunCurve("test accuracy", accuracy, member),
+        RunCurve("training loss", loss, member),
+    ]
+
+
+# --- Surfaces and input planes --------------------------------------------------------------------
+
+
+def axes_text(variants: dict[str, ClassifierFrames], axes: dict[str, Axes]) -> str:
+    """Return what is drawn of more than three dimensions, and what of the classifier's plane."""
+    where = [side for side, own in axes.items() if own.principal]
+    if not where:
+        return ""
+    whose = "both models'" if len(where) == len(axes) else f"the {where[0]} model's"
+    shares = [f"{percent(axes[side].share(variants[side].values[-1]))} ({side})" for side in where]
+    text = (
+        f"The pictures are drawn along three principal components of {whose} final points. These"
+        f" hold {' and '.join(shares)} of the variance."
+    )
+    planes = {side: classifier_planes(variants[side], axes[side]) for side in where}
+    fits = {side: plane[2] for side, plane in planes.items() if plane is not None}
+    if not fits:
+        return text
+    missing = [side for side, steps in fits.items() if not steps.all()]
+    if not missing:
+        dims = sorted({variants[side].values.shape[-1] for side in where})
+        all_dims = f"{' or '.join(map(str, dims))} dimensions"
+        return f"{text} The classifier's plane decides in them as in all {all_dims}."
+    when = "at any step" if not any(fits[side].any() for side in missing) else "at some steps"
+    models = f"{' and '.join(missing)} {'models' if len(missing) > 1 else 'model'}"
+    return f"{text} In these the plane of the {models} cannot be drawn {when}."
 
 
 def training_picture(
@@ -86,7 +230,7 @@ def training_picture(
         parted = by_class and data.class_count > 2
         sheet = Sheet(
             side, frames, data, axes[side], colours, parted, fine, k,
-            _triangle(frames, axes[side]), grounded=by_class,
+            _convex_hull(frames, axes[side]), grounded=by_class,
         )  # fmt: skip
         moving, fixed = classified.sheet_arrays(sheet)
         arrays, framed = arrays | fixed, framed | moving
@@ -105,7 +249,7 @@ def training_picture(
     )
 
 
-def _triangle(frames: ClassifierFrames, axes: Axes) -> np.ndarray | None:
+def _convex_hull(frames: ClassifierFrames, axes: Axes) -> np.ndarray | None:
     """(T, 3, 3): the flat space of averages of three values, where the surface is in it."""
     if frames.averaged is None or frames.averaged.shape[1] != 3:
         return None
@@ -208,3 +352,19 @@ def _doubt_traces(
         ring = {"size": 7, "symbol": "circle-open", "color": colour}
         traces.append(_trace(axis, "markers", y=ref(f"{key}_open"), marker=ring))
     return traces
+
+
+# --- Calibration ----------------------------------------------------------------------------------
+
+
+def calibrations(run: TrainedRun) -> dict[str, ResampledReliability]:
+    """Return the reliability of both variants at the test points of all seeds together.
+
+    Seeds are drawn again, the same ones for both.
+    """
+    results = {}
+    for name in run.setting.compared:
+        sure, right = sure_and_right(run.variants[name].ensemble, run.task)
+        seeds = np.repeat(np.arange(len(sure)), sure.shape[1])
+        results[name] = bootstrap_reliability(sure.ravel(), right.ravel(), seeds)
+    return results

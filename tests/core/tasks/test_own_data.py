@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gating_core.tasks.own import EXAMPLE_CSV, TRAIN_SHARE, drawn_data, own_task, parse_csv
 from gating_core.tasks.table import COLUMNS, OwnDataError, read_table
 from gating_core.typed import normalise
-from ui.decision_boundary.words import scaling_text, split_text
+from ui.decision_boundary.own_data import scaling_text, split_text
 
 ROWS = [
     "0,0,cat", "4,0,cat", "0,2,dog", "4,2,dog", "1,1,cat", "2,1,cat", "3,1,dog", "2,2,dog",

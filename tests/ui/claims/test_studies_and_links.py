@@ -9,13 +9,13 @@ from gating_core.claims import SELECTIONS, default_path
 from gating_core.claims.__main__ import _parser, _selection
 from gating_core.claims.selection import ModelUnit
 from gating_core.training.ensemble import batches_of
+from tests.ui.opening import mistakes, open_page
 from ui.claims.models import model_link, model_text
 from ui.claims.running import Status, StudyState, scheduler_trouble, store_path
 from ui.claims.shared import load_rows
 from ui.claims.study import STUDIES, StudyRequest, command, own_study, progress_text
-from ui.common.links import check_link
-from ui.decision_boundary.controls import DECISION_BOUNDARY, RUN
-from ui.decision_boundary.request import BoundaryRequest, resolve, setting
+from ui.decision_boundary.model import BoundaryRequest, resolve, setting
+from ui.work import runs
 
 
 @pytest.fixture(scope="module")
@@ -27,15 +27,35 @@ def shipped():
 # --- Links ----------------------------------------------------------------------------------------
 
 
+FIELDS = {  # of `BoundaryRequest`, by the parameter of the link
+    "data": "task", "left": "left", "right": "right", "steps": "steps", "points": "points",
+    "share": "train_share", "flip": "label_noise", "decay": "weight_decay", "from": "source",
+    "width": "model_dim", "slots": "value_count", "stack": "depth", "skip": "residual",
+    "seeds": "seed_count", "first": "seed",
+}  # fmt: skip
+
+
 def opened(row):
     """The setting of the Decision boundary page whose link is that of ``row``."""
-    link = {name: [text] for name, text in model_link(row).items()}
-    assert check_link(link, DECISION_BOUNDARY) == ({}, [])
-    given = {RUN[name].feeds: RUN[name].parse(text) for name, (text,) in link.items()
-             if name in RUN}  # fmt: skip
+    link, first = model_link(row), BoundaryRequest()
+    given = {}
+    for name, field in FIELDS.items():
+        kind = type(getattr(first, field))
+        given[field] = link[name] == "true" if kind is bool else kind(link[name])
     request, notes = resolve(BoundaryRequest(**given), None)
-    assert not [text for name, text in notes if name not in ("left", "right")]
+    assert all("Left and right" in note or "matched" in note for note in notes), notes
     return setting(request, None)
+
+
+def test_the_page_reads_the_link(shipped, monkeypatch):
+    """As `opened` does, and uses all of it."""
+    row = replace(shipped[0][0], task="xor", variant="silu", source="tokens", depth=2, seed=13)
+    monkeypatch.setattr(runs, "train_setting", lambda setting: iter(()))
+    app = open_page("pages/2_Decision_boundary.py", **model_link(row))
+    assert not app.exception
+    assert mistakes(app) == []
+    assert app.session_state["boundary_setting"] == opened(row)
+    assert set(model_link(row)) == set(FIELDS) | {"who", "picked_seed"}
 
 
 def units():

@@ -1,7 +1,4 @@
-"""Any link gives a request within the limits, and one sentence per mistake.
-
-Below the pages, so that hundreds of links are quick; `test_controls` opens pages with some.
-"""
+"""Any link gives a page, and one sentence per mistake."""
 
 import json
 import string
@@ -9,20 +6,14 @@ import string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.experiments.comparison import TooLarge
 from gating_core.theory import GALLERY
 from tests.profiles import fuzz
-from tests.ui.common.test_links import BAD, GOOD, PAGES
+from tests.ui.common.test_links import BAD, GOOD
 from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import mistakes, open_page
-from ui.common.control_table import Controls
-from ui.common.links import check_link
 from ui.common.page import PAGES as ALL_PAGES
-from ui.decision_boundary.request import BoundaryRequest, TooLong, setting
-from ui.decision_boundary.request import resolve as resolve_run
 from ui.gates.frames import RADII, GateRequest, case_of
 from ui.gates.frames import resolve as resolve_gate
-from ui.limits import QUOTED_CHARACTERS, TRAINING_NUMBERS
 
 OPENED = [page.path for page in ALL_PAGES.values()]
 LONGEST_SENTENCE = 300  # letters
@@ -58,37 +49,6 @@ QUICK = {  # what would train or measure for long is left at what is shipped
     "specimen": ["a language model"], "outcomes_of": ["all"],
 }  # fmt: skip
 LINKS = st.dictionaries(KEYS, VALUES, max_size=12)
-
-
-def fed(controls: Controls, link: dict[str, list[str]], kind: type):
-    """The request of this ``kind`` that a page has whose link is ``link`` once it is mended."""
-    instead, problems = check_link(link, controls)
-    for problem in problems:
-        assert problem.isprintable()
-        assert len(problem) < LONGEST_SENTENCE + QUOTED_CHARACTERS
-        assert problem.startswith("The link says `")
-        assert problem.endswith(".")
-    assert all(problem.split("`")[1] in instead for problem in problems)
-    assert check_link(link | instead, controls) == ({}, [])  # mended once, mended for good
-    found = {}
-    for control in controls.values():
-        texts = [text for text in (link | instead).get(control.key, []) if text]
-        if hasattr(kind, control.feeds) and texts:
-            parts = [control.parse(text) for text in texts]
-            found[control.feeds] = sum(parts, ()) if control.times > 1 else parts[0]
-    return kind(**{name: value for name, value in found.items() if value is not None})
-
-
-@fuzz()
-@given(LINKS)
-def test_any_link_to_decision_boundary_is_a_run_within_limits_or_a_sentence(link):
-    request, notes = resolve_run(fed(PAGES["decision_boundary"], link, BoundaryRequest), None)
-    assert all(note.endswith(".") and note.isprintable() for _, note in notes)
-    try:
-        found = setting(request, None)
-    except (TooLarge, TooLong):  # one sentence each, see `read_setting`
-        return
-    assert found.training_numbers <= TRAINING_NUMBERS
 
 
 @fuzz()

@@ -43,7 +43,7 @@ from ui.common.charts import Charts
 from ui.common.lessons import sections
 from ui.common.words import percent, short
 from ui.components.tree import is_share
-from ui.decision_boundary.request import experts_link
+from ui.decision_boundary.model import experts_link
 from ui.experts import decomposition, identifiability, learning_curves, sample_efficiency, shared
 from ui.experts.shared import POSITIONS, Model
 from ui.limits import LEARNING_COST

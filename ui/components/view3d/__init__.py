@@ -108,6 +108,8 @@ def view3d(
     readings: Sequence[str] = (),
     ends: tuple[str, str] | None = None,
     arrive: bool = False,
+    follow: bool = False,
+    grows: bool = False,
     spare: int = 450,
     reveal: int = 0,
     wide_pixels: int = 420,
@@ -130,7 +132,9 @@ def view3d(
     changed and Python has not answered. Frames stand at ``places`` along the timeline, by default
     evenly; a click on a panel without points of the chart goes to the nearest frame. ``readings``
     are paragraphs, one per frame, ``ends`` the names of the timeline's ends; in these and in
-    captions ** marks bold text. With ``arrive`` the frames play once when the page is opened.
+    captions ** marks bold text. With ``arrive`` the frames play once when the page is opened. With
+    ``follow`` those of a new ``family`` play once from the first, and those added to it from the
+    last one before; this goes on as long as the run ``grows``.
     ``spare`` pixels of the window's height are left to the rest of the page. The pictures scroll
     into the window once for every new number ``reveal`` except 0. Panels of full width are
     ``wide_pixels`` high; ``click_does`` is the hint's text on clicks there.
@@ -166,6 +170,8 @@ def view3d(
         "readings": list(readings),
         "ends": ends,
         "arrive": arrive,
+        "follow": follow,
+        "grows": grows,
         "spare": spare,
         "reveal": reveal,
         "wide": wide_pixels,

@@ -116,22 +116,37 @@ const LONGEST_LEAP = 4; // frames that are left out at most, where drawing all w
 const nextFrame = () => new Promise(requestAnimationFrame);
 const still = () => window.matchMedia('(prefers-reduced-motion: reduce)').matches;
 
-// Plays once in a tab, as many frames as can be drawn in time. A touch ends it.
-async function arrive(root, state) {
-  const { frames } = state.header;
+// Whether new frames play by themselves: those of a run that trains now, once in a tab.
+function follows(state, header, grows) {
+  if (!header.follow || still()) return false;
+  const followed = (window.__gcFollowed ??= new Set());
+  const isNew = grows ? header.frames - 1 > state.last : !followed.has(header.family);
+  followed.add(header.family);
+  return isNew;
+}
+
+// Plays once in a tab, as many frames as can be drawn in time. A touch ends it, but for one of Pause.
+async function arrive(root, state, following) {
+  const button = root.querySelector('.gc-play');
+  const pace = following ? FRAME_MS : ARRIVAL_MS / (state.header.frames - 1);
+  const left = () => state.header.frames - 1 - state.frame;
   state.playing = true;
+  if (following) button.textContent = '❚❚ Pause';
   let touched = false;
-  const touch = () => { touched = true; };
+  const touch = event => { touched ||= !following || !button.contains(event.target); };
   const touches = ['pointerdown', 'keydown', 'wheel', 'touchstart'];
   touches.forEach(name => root.addEventListener(name, touch, { capture: true, passive: true }));
   for (let i = 0; i < 2; i += 1) await nextFrame(); // the first picture is on the screen before it moves
-  const begun = performance.now();
-  while (!touched && state.playing && root.isConnected && state.frame < frames - 1) {
-    const due = Math.round((performance.now() - begun) / ARRIVAL_MS * (frames - 1));
-    await show(root, state, Math.max(Math.min(due, state.frame + LONGEST_LEAP), state.frame));
+  let at = performance.now();
+  while (!touched && state.playing && root.isConnected && (left() > 0 || (following && state.header.grows))) {
+    if (left() <= 0) at = performance.now(); // it waits for the next steps
+    const due = Math.floor((performance.now() - at) / pace);
+    at += due * pace;
+    if (due > 0) await show(root, state, state.frame + Math.min(due, LONGEST_LEAP));
     await nextFrame();
   }
   touches.forEach(name => root.removeEventListener(name, touch, { capture: true }));
   state.playing = false;
+  if (following) button.textContent = '▶ Play';
   if (touched) state.report('stop', { frame: state.frame });
 }

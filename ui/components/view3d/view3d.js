@@ -38,7 +38,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (!state.wired) listen(root, state);
     state.wired = true;
     watchChoices(root, state);
-    if (arriving) arrive(root, state);
+    if (arriving || state.follows) arrive(root, state, state.follows);
+    state.follows = false;
   }).catch(error => {
     if (call < state.calls) return;
     state.drawn = call;
@@ -69,7 +70,11 @@ function adopt(root, state, header) {
     // A frame that was reported from here comes back: by now the visitor may be at another.
     const echo = state.sent.indexOf(header.frame);
     if (echo >= 0) state.sent.splice(0, echo + 1);
-    else if (!grows || state.frame === state.last) state.frame = header.frame;
+    else if (!state.playing && (!grows || state.frame === state.last)) {
+      state.follows = follows(state, header, grows);
+      if (!state.follows) state.frame = header.frame;
+      else if (!grows) state.frame = 0;
+    }
     state.family = header.family;
     state.last = header.frames - 1;
     state.pick = header.pick;

@@ -19,8 +19,9 @@ from tests.core.experiments.comparison.runs import SETTINGS, SMALL, run_of
 from tests.ui.payload import arrays_in, names_in
 from ui.components.view3d import pack
 from ui.decision_boundary.inside import inside_figure, span
-from ui.decision_boundary.parts import still_figure
-from ui.decision_boundary.picture import PAINTS, RunCurve, training_picture
+from ui.decision_boundary.model import PAINTS
+from ui.decision_boundary.picture import RunCurve, training_picture
+from ui.decision_boundary.results import still_figure
 from ui.drawing import palette
 from ui.drawing.axes import frame_axes
 from ui.drawing.colours import scale_of

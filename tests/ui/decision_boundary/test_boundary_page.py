@@ -1,0 +1,682 @@
+"""Decision boundary trains a run before its visitor's eyes, and says what its numbers say."""
+
+import csv
+import io
+import json
+import re
+import zipfile
+from dataclasses import replace
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from gating_core.experiments import budget
+from gating_core.experiments.comparison import (
+    TOKENS_ONLY,
+    VARIANTS,
+    CurvatureSummary,
+    Setting,
+    TrainedRun,
+    along_cost,
+    final_curvature,
+    layer_maps,
+    train_setting,
+    typical_member,
+)
+from gating_core.experiments.comparison.run_curvature import curvature_along
+from gating_core.geometry import CURVED, FLAT, UNKNOWN, Integral, Verdict
+from gating_core.language.measurements import Reliability, ResampledReliability
+from gating_core.tasks import TASKS
+from gating_core.training import mean_interval
+from tests.ui.decision_boundary.playing import (
+    PAGE,
+    QUICK,
+    Halted,
+    assert_shown,
+    at_a_halt,
+    choose,
+    finish,
+    job_of,
+    open_boundary,
+    picture,
+    run_of,
+    shown_of,
+    table_of,
+    texts_of,
+    totals,
+)
+from tests.ui.opening import ROOT, TIMEOUT_SECONDS, data_of, mistakes, notes, open_page
+from ui.common.words import settled_total_text
+from ui.decision_boundary import film, results, shared
+from ui.decision_boundary.inside import inside_figure
+from ui.decision_boundary.model import FIRST, TITLES, WHO, BoundaryView
+from ui.decision_boundary.picture import BEGIN_FROM, calibrations, curves_of, frames_of
+from ui.decision_boundary.shared import FEW_SEEDS, MeasurementRequest
+from ui.drawing.camera import camera_from
+from ui.work import job, runs
+from ui.work.cache import Cache
+from ui.work.job import State
+from ui.work.pool import Rank
+
+SMALL = Setting(seed_count=3, steps=20, points=400)
+quick = pytest.mark.usefixtures("quick")
+
+
+@cache
+def trained(setting: Setting) -> TrainedRun:
+    *_, run = train_setting(setting)
+    return run
+
+
+def with_finals(run, *shares):
+    """``run`` with other final test accuracies of both variants, by seed."""
+    frames = [replace(frame, snapshots=dict(frame.snapshots)) for frame in run.frames]
+    for name, share in zip(run.setting.compared, shares, strict=True):
+        last = frames[-1].snapshots
+        last[name] = replace(last[name], test_accuracy=np.array(share))
+    return replace(run, frames=tuple(frames))
+
+
+# --- First sight ----------------------------------------------------------------------------------
+
+
+def test_the_default_is_shown_without_any_job(monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("a fresh server computes what is bundled")
+
+    monkeypatch.setattr(runs, "CACHED_RUNS", Cache(1e9))
+    for module, name in ((runs, "train_setting"), (shared, "shared_stream"), (job.Job, "start")):
+        monkeypatch.setattr(module, name, refuse)
+    app = open_page(PAGE, paint="curvature")
+    assert not app.exception
+    run = run_of(app)
+    assert run.setting == FIRST
+    assert not MeasurementRequest().lacks(runs.cached_run(FIRST))
+    header, arrays = picture(app)
+    assert (header["stale"], header["follow"]) == ("", False)
+    assert header["frame"] == header["frames"] - 1 == len(run.frames) - 1
+    assert abs(arrays["right_field"]).max() > 0  # K is there
+    finals = [run.variants[n].ensemble.test_accuracy[-1] for n in run.setting.compared]
+    gap = mean_interval(finals[1] - finals[0])
+    mean, half = re.match(
+        r"\*\*At step 400 sigmoid gate increases test accuracy by ([\d.]+) ± ([\d.]+) points"
+        r" against no gate\*\*: no gate 73.45 ± 2.31\u00a0%, sigmoid gate 85.77 ± 4.76\u00a0%"
+        r" \(16 seeds, 95 % interval, paired by seed\)\.$", header["readings"][-1],
+    ).groups()  # fmt: skip
+    assert abs(float(mean) - 100 * gap.mean) <= 0.051
+    assert 0 <= float(half) - 100 * gap.half_width < 0.1
+    for column, name in zip(header["columns"], run.setting.compared, strict=False):
+        member = typical_member(run)
+        assert column["heading"] == f"{TITLES[name]} · seed {run.task.seeds[member]}"
+        total = shown_of(app).final[name, member].total
+        text = "0**: flat" if name == "ungated" else f"{settled_total_text(total, False)}**"
+        assert f"total curvature **{text}" in column["captions"][-1]
+    assert re.search(r"outputs span \d\u00a0% of the convex hull$",
+                     header["columns"][0]["captions"][-1])  # fmt: skip
+
+
+def test_a_fold_is_filled_once_it_is_wanted_and_stays():
+    def drawn():
+        return [len(app.get("file_uploader")), len(app.number_input)]
+
+    app = open_page(PAGE)
+    assert drawn() == [0, 0]
+    for unfolded in ("true", "false"):
+        app.query_params["setup"] = app.query_params["own"] = unfolded
+        app.run()
+        assert drawn() == [1, 1]
+    assert open_page(PAGE, first="7").number_input(key="first").value == 7
+
+
+# --- Training is shown while it happens -----------------------------------------------------------
+
+
+@quick
+def test_a_new_run_is_followed_from_its_first_steps(monkeypatch):
+    app = open_boundary()
+    halt = Halted(monkeypatch, 20)
+    app.slider(key="steps").set_value(100)
+    app.button(key="new_seeds").click().run()
+    at_a_halt(app, 3)
+    app.run()
+    header, _ = picture(app)
+    assert header["stale"] == ""
+    assert header["follow"]
+    assert header["grows"]
+    assert header["frame_labels"][0] == "step 0 · epoch 0"
+    assert 1 <= header["frames"] == len(run_of(app).frames) < 24
+    assert "the previous run, until the new one is complete" in texts_of(app)
+    halt.release.set()
+    finish(app)
+    header, _ = picture(app)
+    assert (header["follow"], header["grows"]) == (True, False)
+    assert header["family"].split()[1] == "0"
+    assert run_of(app).setting.seeds == (2, 3)
+    assert "previous run" not in texts_of(app)
+
+
+@quick
+def test_before_a_first_run_there_is_a_place_and_no_other_picture(inline):
+    with inline.busy():
+        app = open_boundary(finished=False, data="xor")
+        assert not [c for c in app.get("bidi_component") if shared.VIEW_KEY in c.proto.id]
+        assert "Training on xor: no gate and sigmoid gate. The picture appears" in texts_of(app)
+    finish(app)
+    assert picture(app)[0]["stale"] == ""
+
+
+@quick
+def test_drawing_and_other_pages_wait_for_nobodys_training(inline):
+    app = open_boundary()
+    with inline.busy():
+        app.selectbox(key="who").set_value("worst right").run(timeout=10)
+        assert_shown(app)
+        for page in ("app.py", "pages/1_Manifold.py"):
+            other = AppTest.from_file(str(ROOT / "app.py"), default_timeout=20)
+            other.switch_page(page).run()
+            assert not other.exception
+    finish(app)
+
+
+@quick
+def test_train_on_is_what_a_long_run_would_have_been(monkeypatch):
+    monkeypatch.setattr(results, "MORE_STEPS", 50)
+    app = open_boundary(seeds="3")
+    short = run_of(app)
+    family = picture(app)[0]["family"]
+    with monkeypatch.context() as patch:
+        patch.setattr(runs, "train_setting", None)  # it is continued: whoever begins anew fails
+        finish(app.button(key="train_on").click().run())
+    longer = run_of(app)
+    assert app.slider(key="steps").value == longer.steps[-1] == 100
+    assert longer.steps[: len(short.frames)].tolist() == short.steps.tolist()
+    header, _ = picture(app)
+    assert header["family"] == family  # the film goes on from where it was
+    assert header["frame_labels"][-1].startswith("step 100 ·")
+    whole = trained(longer.setting)
+    for name, variant in longer.variants.items():
+        for part, array in variant.ensemble.state.items():
+            np.testing.assert_array_equal(array, whole.variants[name].ensemble.state[part])
+
+
+@quick
+def test_rewind_shows_the_start_until_something_else_is_looked_at():
+    app = open_boundary(seeds="3")
+    run, last = run_of(app), picture(app)[0]["frames"] - 1
+    serials = {picture(app)[0]["serial"]}
+    for _ in range(2):
+        app.button(key="rewind").click().run()
+        header, _ = picture(app)
+        assert (header["frame"], header["follow"]) == (0, False)
+        serials.add(header["serial"])
+    assert len(serials) == 3  # each time the view hears of it
+    assert run_of(app) is run
+    shown = MeasurementRequest().member(run)
+    other = next(w for w in WHO if MeasurementRequest(w).member(run) != shown)
+    app.selectbox(key="who").set_value(other).run()
+    assert picture(app)[0]["frame"] == last
+
+
+def test_new_seeds_are_in_the_link_although_their_control_is_folded():
+    app = open_page(PAGE)
+    assert not app.number_input
+    for first in ("16", "32"):
+        app.button(key="new_seeds").click().run()
+        job_of(app).cancel()
+        assert "".join(app.query_params["first"]) == first  # a text, or a list of one
+        assert app.number_input(key="first").value == int(first)
+    last = open_boundary(first="9999")
+    last.button(key="new_seeds").click().run()
+    assert run_of(finish(last)).setting.seeds == (0, 1)
+
+
+@quick
+def test_looking_differently_trains_nothing():
+    app = open_boundary(seeds="3", setup="true")
+    before, first = run_of(app), picture(app)[0]
+    app.selectbox(key="who").set_value("worst right").run()
+    app.radio(key="paint").set_value("curvature").run()
+    app.toggle(key="discrete").set_value(True).run()
+    assert run_of(finish(app)) is before
+    assert picture(app)[0]["serial"].split()[0] == first["serial"].split()[0]
+    assert picture(app)[0]["legend"]["low"].startswith("K =")
+
+
+@quick
+def test_each_optimiser_begins_at_a_rate_that_suits_it():
+    app = open_boundary(setup="true")
+    for optimiser, rate, momentum in (("sgd", 0.1, 0.9), ("adam", 0.02, 0.0)):
+        finish(app.radio(key="optimiser").set_value(optimiser).run())
+        setting = run_of(app).setting
+        assert (setting.learning_rate, setting.momentum) == (rate, momentum)
+
+
+# --- Nothing is lost of a run that diverges, is cancelled or left ---------------------------------
+
+
+@quick
+def test_a_run_that_diverges_says_where_and_keeps_what_it_had(monkeypatch):
+    monkeypatch.setitem(shared.RATES, "0.1", 10.0)
+    app = open_boundary(optimiser="sgd", rate="0.1", steps="400")
+    run = run_of(app)
+    assert run.divergence is not None
+    header, _ = assert_shown(app)
+    first, _, _ = header["readings"][-1].partition("step 0")
+    assert f"at step {run.divergence.step} for seed {run.divergence.members[0][1]}" in first
+    assert "Shown: the steps before.** **" in header["readings"][-1]
+    assert 1 < header["frames"] == len(run.frames) < 40
+
+
+@quick
+def test_a_run_that_cannot_start_keeps_the_picture(monkeypatch):
+    app = open_boundary()
+    before = run_of(app)
+
+    def broken(setting):
+        yield 0.1
+        raise ZeroDivisionError("secret")
+
+    monkeypatch.setattr(runs, "train_setting", broken)
+    finish(app.button(key="new_seeds").click().run())
+    (error,) = app.error
+    assert "Training failed: an error of ours (ZeroDivisionError, in the log as " in error.value
+    assert "secret" not in error.value
+    assert run_of(app) is before
+    assert "not training" in picture(app)[0]["stale"]
+
+
+@quick
+def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
+    app = open_boundary(first="58")
+    halt = Halted(monkeypatch, 20)
+    app.button(key="new_seeds").click().run()
+    at_a_halt(app, 3)
+    job_of(app).cancel(by_visitor=True)
+    finish(app)
+    part = run_of(app)
+    assert job_of(app).state is State.CANCELLED
+    assert "Training was cancelled after" in texts_of(app)
+    assert f", at step {part.steps[-1]} of 50. Results so far are kept." in texts_of(app)
+    header, _ = assert_shown(app)
+    assert (header["frames"], header["grows"]) == (len(part.frames), False)
+    assert header["camera"] != camera_from(BEGIN_FROM)
+    assert totals(app) == ["total curvature: not measured"] * 2
+    assert run_of(app.run()) is part  # it waits for a click
+    halt.release.set()
+    finish(app.button(key="go_on").click().run())
+    whole = trained(run_of(app).setting)
+    assert run_of(app).steps.tolist() == whole.steps.tolist()
+    for name, variant in run_of(app).variants.items():
+        for key, array in variant.ensemble.state.items():
+            np.testing.assert_array_equal(array, whole.variants[name].ensemble.state[key])
+    assert totals(app)[0] == "total curvature **0**: flat"
+
+
+def test_coming_back_after_leaving_in_the_middle_it_goes_on(nothing_known, monkeypatch):
+    halt = Halted(monkeypatch, 20)
+    app = open_boundary(finished=False)
+    at_a_halt(app, 3)
+    app.run()
+    left, part = job_of(app), run_of(app)
+    app.switch_page("app.py").run()
+    assert left.join(TIMEOUT_SECONDS)
+    assert left.state is State.CANCELLED
+    halt.release.set()
+    monkeypatch.setattr(runs, "train_setting", None)  # whoever begins anew fails
+    for name, value in QUICK.items():
+        app.query_params[name] = value
+    finish(app.switch_page(PAGE).run())
+    assert run_of(app).steps[-1] == 50
+    assert run_of(app).steps[: len(part.frames)].tolist() == part.steps.tolist()
+
+
+# --- Links ----------------------------------------------------------------------------------------
+
+
+@quick
+def test_a_link_restores_an_experiment():
+    query = dict(data="blobs3", left="silu", right="tanh", who="worst right", paint="curvature",
+                 noise="0.1", flip="0.04", share="0.5", width="4", slots="3", attention_heads="2",
+                 stack="2", skip="true", rms="pre", out="true", optimiser="sgd", rate="0.05",
+                 batch="16", decay="0.1", soft="0.05", first="7", discrete="true",
+                 **{"from": "tokens"}, also=["value"])  # fmt: skip
+    app = open_boundary(**query)
+    assert not app.warning
+    (note,) = notes(app)
+    assert "by 0.05 × the entropy" in note
+    assert run_of(app).setting == Setting(
+        task="blobs3", points=64, train_share=0.5, noise=0.1, label_noise=0.04,
+        variants=("silu", "tanh", "value"), source="tokens", model_dim=4, value_count=3, heads=2,
+        depth=2, residual=True, norm="pre", output_projection=True, seed=7, seed_count=2, steps=50,
+        optimiser="sgd", learning_rate=0.05, momentum=0.9, batch_size=16, weight_decay=0.1,
+        entropy_bonus=0.05,
+    )  # fmt: skip
+    assert_shown(app)
+
+
+@quick
+def test_each_bad_value_of_a_link_gets_one_sentence():
+    query = dict(data="hypercube", left="relu", right="nothing", steps="1e9", seeds="",
+                 points="nan", balance="1", rate="10", first="inf", who="me", width="2", stack="",
+                 paint="\x00", picked_seed="9" * 5000, batch="1,2", attention_heads="0.5",
+                 skip="perhaps", optimiser="<b>", also="relu", share="-0.1",
+                 **{"from": "nowhere"})  # fmt: skip
+    app = open_boundary(finished=False, **query)
+    assert not app.exception
+    said = mistakes(app)
+    for name in query:
+        assert [f"`{name}`" in text for text in said].count(True) == 1, (name, said)
+    assert all("Shown instead" in text for text in said)
+    finish(choose(app, "left", "tanh"))
+    assert not app.warning  # said once, then gone
+
+
+@quick
+def test_what_would_be_too_large_keeps_the_last_run():
+    app = open_boundary(setup="true")
+    before = run_of(app)
+    app.select_slider(key="batch").set_value("128")
+    for name, value in dict(width=16, slots=8, stack=4, seeds=32).items():
+        app.slider(key=name).set_value(value)
+    app.radio(key="from").set_value("tokens").run()
+    (error,) = app.error
+    assert error.value == (
+        "Too large for this page. Choose fewer seeds, layers or dimensions. Shown: the last run"
+        " that could be trained."
+    )
+    assert run_of(app) is before
+
+
+@quick
+def test_a_tile_changes_link_and_run_and_closes_its_menu():
+    app = open_boundary(also="tanh", seeds="4")
+    app.button(key="right_menu").click().run()
+    names = {b.key: b.label for b in app.button if b.key.startswith("choose_right_")}
+    assert names == {f"choose_right_{word}": name for word, name in TITLES.items()}
+    finish(app.button(key="choose_right_silu").click().run())
+    assert run_of(app).setting.variants == ("ungated", "silu", "tanh")
+    assert "".join(app.query_params["right"]) == "silu"
+    assert not [button for button in app.button if button.key.startswith("choose_")]
+    titles = ["no gate", "SiLU gate", "tanh gate"]
+    assert list(table_of(app)["Variant"]) == titles
+    assert [row["name"] for row in data_of(app, "seed_strip")["rows"]] == titles
+    choose(app, "right", "sigmoid")
+    assert "right" not in app.query_params  # the default: a link says nothing of it
+
+
+# --- Numbers on the screen ------------------------------------------------------------------------
+
+
+@quick
+def test_the_totals_are_those_of_the_seed_shown(nothing_known, monkeypatch):
+    monkeypatch.setattr(budget, "AFFORDABLE_COST", 1e6)  # enough to refine them
+    app = open_boundary(seeds="3", who="worst right")
+    for who in ("worst right", "best right"):  # another seed's end is measured when one looks
+        finish(app.selectbox(key="who").set_value(who).run())
+        shown = shown_of(app)
+        member = MeasurementRequest(who).member(shown.run)
+        total = shown.final["sigmoid", member].total
+        (value,) = re.findall(r"total curvature \*\*([\d.]+) ±", totals(app)[1])
+        assert abs(float(value) - float(total.value)) <= float(total.error)
+    assert set(shown.along) == set(product(("ungated", "sigmoid"), range(3)))
+    curve = curves_of(shown, member)[0]  # it ends at that number; a ring means a lower estimate
+    path = shown.along["sigmoid", member].total
+    assert curve.by_side["right"][-1, member] == float(total.value)
+    assert curve.errors["right"][-1] == float(total.error)
+    np.testing.assert_array_equal(curve.open["right"][:-1], ~path.complete[:-1])
+    seed = run_of(app).task.seeds[member]
+    assert f"Seed {seed} is shown. It is the best of the right model" in texts_of(app)
+
+
+@quick
+def test_a_picture_is_not_sent_again_for_every_seed_that_is_measured():
+    """The film is megabytes: it changes with the seed shown, and once all are measured."""
+    shown = shown_of(open_boundary(seeds="3"))
+    member = MeasurementRequest().member(shown.run)
+    pictures, along = [], {}
+    for key in sorted(shown.along, key=lambda key: (key[1] != member, key)):
+        along[key] = shown.along[key]
+        curve = curves_of(replace(shown, along=dict(along)), member)[0]
+        pictures.append({side: values.tobytes() for side, values in curve.by_side.items()})
+    assert pictures[1] == pictures[2]
+    assert pictures[1] != pictures[0]
+    assert pictures[-1] != pictures[-2]
+
+
+@quick
+def test_a_picked_seed_and_what_is_inside_its_model():
+    app = open_boundary(seeds="3", who="picked", picked_seed="1", looking="true")
+    headings = [column["heading"] for column in picture(app)[0]["columns"][:2]]
+    assert headings == ["no gate · seed 1", "sigmoid gate · seed 1"]
+    assert "Seed 1 is shown. You picked it." in texts_of(app)
+    charts = [json.loads(c.proto.spec) for c in app.get("plotly_chart")]
+    assert [len(chart["data"]) for chart in charts] == [2 * 3, 2 * (3 + 3)]  # with what is clicked
+
+
+@quick
+def test_calibration_and_files_to_take_away():
+    app = open_boundary(calibration="true")
+    run = run_of(app)
+    (chart,) = [json.loads(c.proto.spec) for c in app.get("plotly_chart")]
+    assert [trace["name"] for trace in chart["data"]] == [TITLES[n] for n in run.setting.compared]
+    found = calibrations(run)
+    for name, of in found.items():
+        accuracy = run.variants[name].ensemble.test_accuracy[-1].mean()
+        assert np.average(of.whole.frequency, weights=of.whole.counts) == pytest.approx(accuracy)
+    assert results.calibration_text(found, 2) in texts_of(app)
+    buttons = {button.key: button for button in app.get("download_button")}
+    kept = {"take_weights", "take_script", "take_figure", "data_decision_boundary"}
+    assert set(buttons) == kept
+    charts = results.Charts("decision_boundary")
+    charts.tables |= results.logs(shown_of(app))
+    with zipfile.ZipFile(io.BytesIO(charts.zipped())) as archive:
+        log, curvature = (
+            list(csv.DictReader(io.StringIO(archive.read(f"{name}.csv").decode())))
+            for name in ("log", "total curvature")
+        )
+    for row in log[:: len(log) // 5]:
+        ensemble = run.variants[row["variant"]].ensemble
+        at = run.steps.tolist().index(int(row["step"])), int(row["seed"])
+        assert float(row["test_accuracy"]) == pytest.approx(ensemble.test_accuracy[at])
+    assert len(curvature) == 4 * len(run.frames)
+    html = results.figure_page(shown_of(app), BoundaryView(), 0)
+    assert "mesh3d" in html
+    assert "circle, step 50 of 50" in html
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task(task):
+    drawn(task=task)
+
+
+@pytest.mark.parametrize("right", [name for name in VARIANTS if name != "ungated"])
+def test_every_variant(right):
+    run = drawn(variants=("ungated", right), source="tokens" if right in TOKENS_ONLY else "memory")
+    maps = layer_maps(run, right, 0, -1)
+    assert len([x for x in inside_figure(maps).data if x.type == "heatmap"]) == len(maps) >= 3
+
+
+def drawn(**more):
+    """What the page makes of a short run: everything is there, and finite."""
+    run = trained(Setting(seed_count=2, steps=5, points=64, **more))
+    shown = runs.Shown(run)
+    view = frames_of(run, 0, curves_of(shown, 0), {}, BoundaryView(), False).picture
+    assert view.frames == len(film.findings(run)) == len(film.frame_labels(run)) > 1
+    for name in run.setting.compared:
+        assert len(film.captions(shown, name, 0, False)) == view.frames
+    for name in ("left_x", "right_x", "left_colour", "right_colour"):
+        assert np.isfinite(view.arrays[name]).all()
+    assert {len(column) for column in results.table(run).values()} == {len(run.variants)}
+    assert results.table_note(run).startswith("After step 5. ")
+    return run
+
+
+# --- Sentences ------------------------------------------------------------------------------------
+
+SPREAD = np.array([-0.01, 0.0, 0.01])
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "start"),
+    [
+        # 73.44 and 85.77 would be 73.4 and 85.8, and their difference is 12.3.
+        (0.7344, 0.8577, "**At step 20 sigmoid gate increases test accuracy by 12.3 ± 0.0 points"
+         " against no gate**: no gate 73.44 ± 2.49\u00a0%, sigmoid gate 85.77 ± 2.49\u00a0% (3"),
+        (0.8577, 0.80, "**At step 20 sigmoid gate reduces test accuracy by 5.8 ± 0.0 points"),
+        (0.80, 0.80, "**At step 20 the difference in test accuracy between sigmoid gate and no gate"
+         " is inconclusive, 0.0 ± 0.0 points**: no gate 80.0 ± 2.5\u00a0%, sigmoid"),
+        (0.60, 0.61, "**Neither model has learned much at step 20**: no gate 60.0 ± 2.5\u00a0% and"
+         " sigmoid gate 61.0 ± 2.5\u00a0% test accuracy, where always predicting the larger"),
+    ],
+)  # fmt: skip
+def test_a_finding_follows_from_its_interval(left, right, start):
+    run = with_finals(trained(SMALL), left + SPREAD, right + SPREAD)
+    assert film.findings(run)[-1].startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "learned"),
+    [([0.73, 0.74, 0.75], True), ([0.735, 0.74, 0.745], True), ([0.739, 0.74, 0.741], False)],
+)  # the upper end of the interval is beyond 0.75, or not
+def test_nothing_is_learned_where_an_interval_ends_below_halfway_to_all(accuracy, learned):
+    base = np.full(3, 0.5)
+    assert film.has_learned(np.array(accuracy), base) is learned
+    assert film.has_learned(np.array(accuracy) + 0.1, base + 0.2) is learned  # halfway is 0.85
+
+
+def test_a_lopsided_class_and_variants_no_better_than_it_are_named():
+    run = trained(replace(SMALL, balance=0.1))
+    base = np.maximum((run.task.test_labels == 0).mean(1), (run.task.test_labels == 1).mean(1))
+    text = f"lways predicting the larger class gets {100 * base.mean():.0f}\u00a0%"
+    run = with_finals(run, base, base + 0.08)
+    assert f"a{text} (3 seeds" in film.findings(run)[-1]
+    assert results.table_note(run).endswith(
+        f"A{text}. Not significantly better than that: no gate."
+    )
+    assert "largest class" in results.table_note(trained(replace(SMALL, task="blobs3")))
+
+
+@pytest.mark.parametrize(
+    ("shares", "text"),
+    [([0.6, 0.61, 0.62], "61.0 ± 2.5\u00a0%"), ([0.98, 0.99, 1.0], "99\u00a0% (96 to 100\u00a0%)")],
+)
+def test_a_mean_accuracy_ends_where_accuracies_do(shares, text):
+    assert shared.mean_text(np.array(shares)) == text
+
+
+def exact(number):
+    return torch.tensor(number, dtype=torch.bool if isinstance(number, bool) else torch.float64)
+
+
+@pytest.mark.parametrize(
+    ("word", "total", "text"),
+    [
+        (FLAT, (4.0, 0.1, True), "total curvature **0**: none seen at 961 points"),
+        (CURVED, (4.0, 0.1, True), "total curvature **4.0 ± 0.1**"),
+        (CURVED, (4.0, 0.1, False), "total curvature **at least 4.0 ± 0.1**"),
+        (CURVED, (7.0, 3.0, True), "total curvature **7 ± 3, not converged to 10\u00a0%**"),
+        (CURVED, (4.0, 3.0, True), f"total curvature: {UNKNOWN}, the surface folds too sharply"),
+    ],
+)
+def test_a_total_has_its_error_in_its_own_frame(word, total, text):
+    run = trained(SMALL)
+    verdict = Verdict(word, 1.0, 0.0, 0.0, 0.0, 0.0, 1e-9, "estimate", None, 961)
+    end, count, key = Integral(*map(exact, total)), len(run.frames), ("sigmoid", 0)
+    along = Integral(
+        torch.arange(count) + 2.0,
+        torch.full((count,), 0.1, dtype=torch.float64),
+        torch.ones(count) > 0,
+    )
+    shown = runs.Shown(run, {key: CurvatureSummary(*key, along, (verdict,) * count)},
+                       {key: CurvatureSummary(*key, end, (verdict,))})  # fmt: skip
+    lines = film.captions(shown, "sigmoid", 0, False)
+    assert lines[-1].endswith(f" · {text}")
+    assert (word == FLAT) or lines[1].endswith(" · total curvature **3.0 ± 0.1**")
+    doubt = film.ends_text({"ungated": None, "sigmoid": shown.final[key]})
+    assert doubt.startswith("At the last step, sigmoid gate: ")
+
+
+def test_a_verdict_on_calibration_needs_an_interval_without_zero():
+    def result(errors):
+        whole = Reliability(np.array([0.5 + errors[0], 0.9]), np.array([0.5, 0.9]), np.ones(2))
+        return ResampledReliability(whole, np.array(errors), np.zeros((len(errors), 2)))
+
+    def said(left, right, seeds=FEW_SEEDS):
+        return results.calibration_text({"ungated": result(left), "sigmoid": result(right)}, seeds)
+
+    assert said((0.2, 0.21), (0.1, 0.11)).startswith("**Sigmoid gate reduces the expected")
+    assert said((0.1, 0.11), (0.2, 0.21)).startswith("**Sigmoid gate increases the expected")
+    assert "is inconclusive**: no gate 0.05" in said((0.1, 0.2), (0.2, 0.1))
+    assert "inconclusive, because a verdict needs 6 seeds**" in said((0.2, 0.21), (0.1, 0.11), 5)
+
+
+def test_where_the_flatness_theorem_does_not_apply_that_is_said():
+    for source, said in (("memory", ""), ("tokens", "Values come from tokens here"),
+                         ("unnormalised", "Weights do not add up to one here")):  # fmt: skip
+        assert film.theorem_text(replace(SMALL, source=source)).startswith(said)
+        assert bool(film.theorem_text(replace(SMALL, source=source))) is bool(said)
+
+
+# --- What is measured, in which order -------------------------------------------------------------
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What the workers are asked for, in order."""
+    asked = []
+
+    def shared_stream(function, run, name, member, rank):
+        asked.append((function, name, member, rank))
+        yield None
+
+    monkeypatch.setattr(shared, "shared_stream", shared_stream)
+    return asked
+
+
+def test_nobody_who_waits_for_a_first_picture_waits_for_other_seeds(asked):
+    shown, request = runs.Shown(trained(SMALL)), MeasurementRequest("picked", 1)
+    names = SMALL.compared
+    work = request.measure(shown)
+    next(work)
+    request.picked = 2  # whoever turns to another seed in the middle is served that one
+    assert not any(work)
+    assert asked == [
+        (curvature_along, names[0], 1, Rank.FIRST),
+        *((curvature_along, name, 2, Rank.FIRST) for name in names),
+        *((final_curvature, name, 2, Rank.REST) for name in names),
+        *((curvature_along, name, 0, Rank.REST) for name in names),
+        (curvature_along, names[1], 1, Rank.REST),
+    ]
+
+
+def test_where_other_seeds_would_take_long_they_are_measured_on_request(asked, monkeypatch):
+    shown = runs.Shown(trained(SMALL))
+    monkeypatch.setattr(shared, "OTHERS_COST", 2 * along_cost(shown.run) - 1)
+    request = MeasurementRequest("picked", 1)
+    assert not any(request.measure(shown))
+    assert {member for _, _, member, _ in asked} == {1}
+    asked.clear()
+    request.all_of = shown.run.setting
+    assert not any(request.measure(shown))
+    assert {member for _, _, member, _ in asked} == {0, 1, 2}
+
+
+@quick
+def test_other_seeds_of_a_large_model_can_be_measured(monkeypatch):
+    monkeypatch.setattr(shared, "OTHERS_COST", 0.0)
+    app = open_boundary(seeds="3", first="77")
+    assert len(shown_of(app).along) == 2  # both sides of the seed shown
+    finish(app.button(key="measure_others").click().run())
+    assert len(shown_of(app).along) == 6
+    assert not [x for x in app.button if x.key == "measure_others"]
+
+
+def test_a_picked_seed_is_shown_if_it_is_one_of_the_run():
+    run = trained(SMALL)
+    assert MeasurementRequest("picked", 2).member(run) == 2
+    assert MeasurementRequest("picked", 8).member(run) == MeasurementRequest().member(run)
+    assert all(MeasurementRequest(which).member(run) in range(3) for which in WHO)

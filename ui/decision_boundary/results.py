@@ -1,0 +1,401 @@
+"""The results of a run: accuracies of all seeds, calibration, and files to take away."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from gating_core.experiments.comparison import (
+    FRAME_GRID,
+    TrainedRun,
+    drawn_frames,
+)
+from gating_core.export import log_csv, script_problem, script_text, weights_file
+from gating_core.language.measurements import BINS, ResampledReliability
+from gating_core.training import mean_interval
+from ui.common.charts import Charts
+from ui.common.links import LINK
+from ui.common.words import layers_text, points_text, short
+from ui.components.strip import strip
+from ui.decision_boundary import film
+from ui.decision_boundary.model import (
+    DATA,
+    PICKED,
+    TITLES,
+    WHO,
+    BoundaryView,
+    experts_link,
+    text,
+)
+from ui.decision_boundary.picture import calibrations, variants_of
+from ui.decision_boundary.shared import (
+    FEW_SEEDS,
+    JOB,
+    MEASUREMENT,
+    MeasurementRequest,
+    base_rates,
+    base_text,
+    decimals_of,
+    mean_text,
+    new_seeds,
+    put_in_link,
+    reveal,
+    stopped_frame,
+    train_on,
+)
+from ui.drawing import palette
+from ui.drawing.panels import View
+from ui.drawing.reliability import reliability_chart
+from ui.work import pool, runs
+from ui.work.cache import cached
+from ui.work.job import Job, State
+from ui.work.runs import Shown, serial
+
+MORE_STEPS = 400
+DIAGRAM_PIXELS = 420
+TAILS = (2.5, 97.5)  # percent: the ends of a 95 % interval
+SCENE_FROM, PLANE_TO, GAP = 0.42, 0.36, 0.02  # of a still's height, and of its width
+QUIET: Any = {"on_click": "ignore"}
+
+
+def draw(job: Job, shown: Shown, measurement: MeasurementRequest, charts: Charts) -> None:
+    """Draw what trains a run on or begins another, the table of variants, and a dot per seed."""
+    run = shown.run
+    member = measurement.member(run)
+    with st.container(horizontal=True):
+        st.button(f"Train on ({MORE_STEPS} steps)", icon=":material/fast_forward:",
+                  on_click=train_on, args=(MORE_STEPS,), key="train_on")  # fmt: skip
+        st.button("Back to step 0", icon=":material/replay:", on_click=_rewind, args=(run, member),
+                  key="rewind", help=text("rewind_help"))  # fmt: skip
+        st.button("New seeds", icon=":material/casino:", on_click=new_seeds, key="new_seeds")
+        _draw_others(job)
+    if run.setting != job.about:
+        st.caption(f":material/hourglass_top: {text('not_current')}")
+    columns = charts.tables["test accuracy"] = table(run)
+    st.markdown(table_text(columns))  # st.table loads pandas and Arrow
+    st.caption(table_note(run), help=text("learned_help"))
+    others = len(run.variants) - len(palette.SIDE_COLOURS)
+    strip(
+        key="seed_strip",
+        label="Final test accuracy of every seed; press one to show it.",
+        title="test accuracy, % (click a seed to show it)",
+        accuracies={TITLES[name]: x.ensemble.test_accuracy[-1] for name, x in run.variants.items()},
+        colours=[*palette.SIDE_COLOURS.values(), *[palette.BESIDE] * others],
+        seeds=run.task.seeds,
+        shown=member,
+        on_pick=_on_seed,
+    )
+    st.caption(shown_text(run, member, measurement.chosen(run)))
+    name = run.setting.compared[-1]
+    if link := experts_link(run.setting, name, run.task.seeds[member]):
+        st.page_link(
+            "pages/6_Mixture_of_experts.py", icon=":material/account_tree:", query_params=link,
+            label=f"*{TITLES[name]}*, seed {run.task.seeds[member]}: its experts",
+        )  # fmt: skip
+
+
+def _rewind(run: TrainedRun, member: int) -> None:
+    film.rewind(run, member)
+    reveal()
+
+
+def _on_seed(seed: int) -> None:
+    put_in_link("picked_seed", str(seed))
+    st.session_state["who"] = PICKED
+
+
+def _draw_others(job: Job) -> None:
+    """Offer to measure the other seeds, where that takes long."""
+    shown = runs.shown_of(JOB, job)
+    if job.state is not State.DONE or shown is None:
+        return
+    setting, seeds = shown.run.setting, range(len(shown.run.task.seeds))
+    if all((name, i) in shown.along for name in setting.compared for i in seeds):
+        return
+    count = len(seeds) - 1
+    st.button(
+        f"Measure the other {count} seeds" if count > 1 else "Measure the other seed",
+        icon=":material/stacked_line_chart:", key="measure_others",
+        on_click=lambda: setattr(st.session_state[MEASUREMENT], "all_of", setting),
+        help=text("others_help"),
+    )  # fmt: skip
+
+
+# --- Numbers and sentences ------------------------------------------------------------------------
+
+
+def table(run: TrainedRun) -> dict[str, list[str]]:
+    """Return accuracy, difference to the left variant, parameters and time of every variant."""
+    left = run.setting.compared[0]
+    decimals = decimals_of(run, run.variants)
+    rows = []
+    for name, variant in run.variants.items():
+        ensemble = variant.ensemble
+        finals = ensemble.test_accuracy[-1]
+        gap = points_text(mean_interval(finals - run.variants[left].ensemble.test_accuracy[-1]))
+        together = " (together)" if len(variant.together) > 1 else ""
+        rows.append({
+            "Variant": TITLES[name],
+            "Test accuracy": mean_text(finals, decimals),
+            f"Difference to {TITLES[left]}, paired": "–" if name == left else f"{gap} points",
+            "Worst seed": f"{100 * finals.min():.0f} %",
+            "D": str(ensemble.config.model_dim),
+            "Parameters": str(ensemble.parameter_count),
+            "Training time, all seeds": f"{variant.seconds:.2f} s{together}",
+        })  # fmt: skip
+    return {title: [row[title] for row in rows] for title in rows[0]}
+
+
+def table_text(columns: Mapping[str, Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    rows = [columns, ["---"] * len(columns), *zip(*columns.values(), strict=True)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def table_note(run: TrainedRun) -> str:
+    """Say what the numbers are of, and which variants are not significantly above the base rate."""
+    count, rate = len(run.task.seeds), base_text(run)
+    parts = [
+        f"After step {run.steps[-1]}. Mean of {count} seeds ± 95 % interval of the mean (Student"
+        " t)."
+    ]
+    if count < FEW_SEEDS:
+        parts.append("With so few seeds, intervals are wide.")
+    parts.append(f"{rate[0].upper()}{rate[1:]}.")
+    idle = [TITLES[name] for name, variant in run.variants.items()
+            if not _above(variant.ensemble.test_accuracy[-1], base_rates(run))]  # fmt: skip
+    if idle:
+        parts.append(f"Not significantly better than that: {', '.join(idle)}.")
+    if run.setting.own is not None:
+        parts.append(
+            "Seeds differ in their initial weights and in which of your points they train on. The"
+            " interval does not say what other points would have done."
+        )
+    return " ".join(parts)
+
+
+def _above(accuracy: np.ndarray, base: np.ndarray) -> bool:
+    """Return whether the 95 % interval of the mean of ``accuracy`` - ``base`` (S,) is above 0."""
+    gain = mean_interval(accuracy - base)
+    return gain.mean > gain.half_width
+
+
+def shown_text(run: TrainedRun, member: int, chosen: str) -> str:
+    """Say which seed is shown, and why."""
+    if chosen == PICKED:
+        why = "You picked it"
+    elif (whose := WHO[chosen]) is None:
+        why = "It is nearest to the medians over seeds of test accuracies and total curvatures"
+    else:
+        side, which = whose
+        why = f"It is the {which} of the {side} model on its training points"
+    return f"Seed {run.task.seeds[member]} is shown. {why}."
+
+
+# --- Calibration ----------------------------------------------------------------------------------
+
+
+@cached()
+def _calibrations(key: int, _run: TrainedRun) -> dict[str, ResampledReliability]:
+    return pool.POOL.call(calibrations, _run)
+
+
+def draw_calibration(run: TrainedRun, charts: Charts) -> bool:
+    """Draw the fold with the reliability diagram of both variants; return whether it is open."""
+    fold = st.expander("Calibration: reliability diagram", key="calibration", on_change="rerun",
+                       **LINK)  # fmt: skip
+    if fold.open:
+        results = _calibrations(serial(run), run)
+        sentence = calibration_text(results, len(run.task.seeds))
+        bins = [
+            (TITLES[name], np.stack([of.whole.confidence, of.whole.frequency]),
+             np.nanpercentile(of.frequencies, TAILS, axis=0))
+            for name, of in results.items()
+        ]  # fmt: skip
+        fold.markdown(sentence)
+        charts.draw("reliability", fold, reliability_chart(bins, DIAGRAM_PIXELS),
+                    sentence.replace("**", ""))  # fmt: skip
+    return bool(fold.open)
+
+
+def calibration_text(results: Mapping[str, ResampledReliability], seeds: int) -> str:
+    """Say how the right variant changes the expected calibration error (ECE) of the left one."""
+    before, after = results.values()
+    *_, right = results
+    what = "the expected calibration error (ECE)"
+    differences = after.errors - before.errors
+    low, high = np.percentile(differences, TAILS)
+    if seeds < FEW_SEEDS or low <= 0 <= high:
+        why = "" if seeds >= FEW_SEEDS else f", because a verdict needs {FEW_SEEDS} seeds"
+        verdict = f"The effect of {TITLES[right]} on {what} is inconclusive{why}"
+    else:
+        name = TITLES[right]
+        verb = "increases" if low > 0 else "reduces"
+        verdict = f"{name[0].upper()}{name[1:]} {verb} {what}"
+    each = ", ".join(
+        f"{TITLES[name]} {short(of.whole.error)} ({_range(of.errors)})"
+        for name, of in results.items()
+    )
+    return (
+        f"**{verdict}**: {each}, difference {short(after.whole.error - before.whole.error)}"
+        f" ({_range(differences)}; {seeds} seeds, 95\u00a0% bootstrap intervals over seeds)."
+    )
+
+
+def _range(resamples: np.ndarray) -> str:
+    low, high = np.percentile(resamples, TAILS)
+    return f"{short(low)} to {short(high)}"
+
+
+# --- Files to take away ---------------------------------------------------------------------------
+
+
+def draw_files(
+    shown: Shown, view: BoundaryView, measurement: MeasurementRequest, charts: Charts,
+    calibrated: bool,
+) -> None:  # fmt: skip
+    """Draw what saves weights, script, figure and data, and the explanation of the charts."""
+    run = shown.run
+    member, name = measurement.member(run), run.setting.compared[-1]
+    ensemble = run.variants[name].ensemble
+    problem = script_problem(ensemble.config)
+    st.subheader("Downloads", anchor=False)
+    with st.container(horizontal=True):
+        st.download_button(
+            "Weights (safetensors)",
+            lambda: weights_file(ensemble, run.task, about(run, name)), "model.safetensors",
+            icon=":material/download:", key="take_weights", **QUIET,
+        )  # fmt: skip
+        st.download_button(
+            "Script (PyTorch)", "" if problem else script_text(ensemble, ensemble.seeds[member]),
+            "rerun.py", icon=":material/code:", key="take_script", disabled=bool(problem),
+            help=problem or text("script_help"), **QUIET,
+        )  # fmt: skip
+        st.download_button(
+            "Figure (HTML)", lambda: figure_page(shown, view, member), "figure.html",
+            icon=":material/image:", key="take_figure", **QUIET,
+        )  # fmt: skip
+    charts.tables |= _logs((serial(run), len(shown.along), len(shown.final)), shown)
+    explanation = text("charts", grid=FRAME_GRID)
+    if calibrated:
+        points = run.task.test_labels.size
+        more = text("reliability", points=points, seeds=len(run.task.seeds), step=run.steps[-1],
+                    bins=BINS)  # fmt: skip
+        explanation = f"{explanation}\n\n{more}"
+    charts.draw_footer(explanation)
+
+
+@cached()
+def _logs(key: object, _shown: Shown) -> dict[str, dict[str, list[Any]]]:
+    return logs(_shown)
+
+
+def logs(shown: Shown) -> dict[str, dict[str, list[Any]]]:
+    """Return the history of losses and accuracies, and total curvature along the run, as tables."""
+    run = shown.run
+    titles, *lines = csv.reader(io.StringIO(
+        log_csv({name: variant.ensemble for name, variant in run.variants.items()})
+    ))  # fmt: skip
+    history = dict(zip(titles, map(list, zip(*lines, strict=True)), strict=True))
+    steps, rows = run.steps[drawn_frames(run)], []
+    for (name, member), summary in shown.along.items():
+        end = shown.final.get((name, member))
+        for index, step in enumerate(steps):
+            last = end is not None and index == len(steps) - 1
+            total = end.total if last and end is not None else summary.total.at(index)
+            rows.append((name, step, run.task.seeds[member], float(total.value),
+                         float(total.error), bool(total.complete)))  # fmt: skip
+    if not rows:  # not measured yet
+        return {"log": history}
+    titles = ["variant", "step", "seed", "total curvature", "error", "complete"]
+    curvature = dict(zip(titles, map(list, zip(*rows, strict=True)), strict=True))
+    return {"log": history, "total curvature": curvature}
+
+
+def about(run: TrainedRun, name: str) -> dict[str, object]:
+    """Say in a file of weights of which run they are."""
+    setting = run.setting
+    return {field.name: getattr(setting, field.name) for field in fields(setting)} | {
+        "variant": name, "task": run.task.name, "own": setting.own is not None,
+        "steps": int(run.steps[-1]),
+    }  # fmt: skip
+
+
+def figure_page(shown: Shown, view: BoundaryView, member: int) -> str:
+    """Return the frame that is shown as an HTML page."""
+    run, index = shown.run, stopped_frame(shown.run)
+    titles = [
+        f"{film.heading(run, name, member)}<br>"
+        + film.captions(shown, name, member, False)[index].replace("**", "")
+        for name in variants_of(run).values()
+    ]
+    picture = film.frames_for(shown, view, member).picture
+    figure = still_figure(picture, index, titles, still_text(run, index))
+    return figure.to_html(include_plotlyjs=True)
+
+
+def still_text(run: TrainedRun, index: int) -> str:
+    """Return what stands over a drawn frame in the figure to download."""
+    setting = run.setting
+    return text(
+        "still", data=DATA[setting.task].name, step=run.steps[drawn_frames(run)[index]],
+        steps=setting.steps, dim=setting.model_dim, values=setting.value_count,
+        layers=layers_text(setting.depth), source=setting.source,
+    )  # fmt: skip
+
+
+def still_figure(picture: View, frame: int, titles: list[str], caption: str) -> go.Figure:
+    """Draw one ``frame`` of both variants, surfaces over input planes, with a ``caption``."""
+    traces: list[dict[str, Any]] = []
+    layout: dict[str, Any] = {}
+    for number, (scene, plane) in enumerate(picture.columns[: len(titles)]):
+        suffix = "" if number == 0 else str(number + 1)
+        across = [number / len(titles) + GAP, (number + 1) / len(titles) - GAP]
+        at_scene = {"scene": f"scene{suffix}"}
+        at_plane = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+        for panel, where in ((scene, at_scene), (plane, at_plane)):
+            traces += [filled(trace, picture, frame) | where for trace in panel.traces]
+        camera = {"camera": picture.camera, "domain": {"x": across, "y": [SCENE_FROM, 1.0]}}
+        layout[f"scene{suffix}"] = scene.layout | camera
+        x, y = plane.layout["xaxis"], plane.layout["yaxis"]
+        layout[f"xaxis{suffix}"] = x | {"domain": across, "anchor": f"y{suffix}"}
+        layout[f"yaxis{suffix}"] = y | {
+            "domain": [0.0, PLANE_TO], "anchor": f"x{suffix}", "scaleanchor": f"x{suffix}",
+        }  # fmt: skip
+    figure = go.Figure(traces, layout)
+    for number, title in enumerate(titles):
+        figure.add_annotation(
+            text=f"<b>{title}</b>", x=(number + 0.5) / len(titles), y=1.0, xref="paper",
+            yref="paper", yanchor="bottom", showarrow=False,
+        )  # fmt: skip
+    over = {"text": caption, "font": {"size": 13}, "x": 0.02, "y": 0.98, "yanchor": "top"}
+    figure.update_layout(
+        height=900, title=over, showlegend=False, template="plotly_white",
+        margin={"l": 50, "r": 20, "t": 120, "b": 50},
+    )  # fmt: skip
+    return figure
+
+
+def filled(tree: Any, picture: View, frame: int) -> Any:
+    """Return a trace with each reference to an array replaced by that array in ``frame``.
+
+    Ink is that of white paper.
+    """
+    if isinstance(tree, str):
+        return palette.LINE if tree == palette.INK else tree
+    if isinstance(tree, list):
+        return [filled(part, picture, frame) for part in tree]
+    if not isinstance(tree, dict):
+        return tree
+    if "array" in tree and isinstance(tree["array"], str):
+        array = picture.arrays[tree["array"]]
+        array = array[frame] if tree["array"] in picture.framed else array
+        return array.ravel() if tree.get("flat") else array
+    return {key: filled(part, picture, frame) for key, part in tree.items()}
