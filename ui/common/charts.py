@@ -29,6 +29,8 @@ BLUE, ORANGE, GREEN, PURPLE = palette.CLASS_COLOURS
 TEAL, FAINT, ACCENT = palette.BESIDE, palette.PLANE, palette.ACCENT
 Trace = dict[str, Any]  # of Plotly
 Style = dict[str, Any]  # keyword arguments of `line`
+UNGATED: Style = {"colour": GREY, "dash": "dot", "symbol": "x"}  # a model without a gate
+GATED: Style = {"colour": MAGENTA}
 LEGEND_INSIDE = {"x": 0.01, "y": 0.01, "yanchor": "bottom", "font": {"size": 10},
                  "bgcolor": "rgba(0,0,0,0)"}  # fmt: skip
 LEGEND_RIGHT = {"orientation": "v", "x": 1.01, "y": 1, "yanchor": "top", "font": {"size": 10}}

@@ -25,6 +25,14 @@ MOST_ADDED = Decimal("1.1")  # the most by which rounding up may multiply an err
 LONGEST = 800  # more figures than any double has
 
 
+# --- Verdicts -----------------------------------------------------------------------------------
+
+
+def by_interval(low: float, high: float, reduces: str, inconclusive: str, increases: str) -> str:
+    """Return the text that an interval of a change, from ``low`` to ``high``, allows."""
+    return reduces if high < 0 else increases if low > 0 else inconclusive
+
+
 # --- Numbers --------------------------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import percent, plus_minus, short
+from ui.common.words import by_interval, percent, plus_minus, short
 from ui.efficient import shared
 from ui.efficient.shared import AR1, HEAD, Sample
 from ui.language.selection import verses
@@ -172,7 +172,8 @@ def models_text(sample: Sample, window: int, gamma: int) -> str:
     effects, heads = [], []
     for gate, _ in shared.gate_styles(sample.with_gate):
         effect = shared.between(gate, "correction", (row, 1 + column), (row, 0))
-        verdict = shared.by_interval(effect, "reduces", "inconclusively changes", "increases")
+        verdict = by_interval(effect.low, effect.high, "reduces", "inconclusively changes",
+                              "increases")  # fmt: skip
         effects.append(f"{verdict} the loss ({gate}) by"
                        f" {plus_minus(effect.mean, effect.half_width)}")  # fmt: skip
         ratios = shared.measured(gate, "correction.ratios")[:, row, column]

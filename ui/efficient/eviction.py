@@ -14,7 +14,7 @@ from gating_core.efficient import POLICIES as SCORES
 from ui.common import charts as c
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import figures, percent, plus_minus
+from ui.common.words import by_interval, figures, percent, plus_minus
 from ui.drawing import palette
 from ui.drawing.characters import sign
 from ui.efficient import shared
@@ -124,7 +124,8 @@ def draw() -> None:
     charts.draw("steps", third[0], steps_chart(evicted), greedy)
     difference = shared.between(gate, "eviction", setting("mass_unprotected", near),
                             setting("mass", near))  # fmt: skip
-    verdict = shared.by_interval(difference, "is lower", "differs inconclusively", "is higher")
+    verdict = by_interval(difference.low, difference.high, "is lower", "differs inconclusively",
+                          "is higher")  # fmt: skip
     without = (
         f"Without a recent window, the loss by accumulated attention (budget {near}, {gate})"
         f" {verdict}: {plus_minus(difference.mean, difference.half_width)} nats per character."

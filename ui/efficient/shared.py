@@ -24,10 +24,10 @@ from gating_core.efficient import (
 from gating_core.language import BREAK, SEEDS
 from gating_core.language.efficient import load_measured, read_head
 from gating_core.language.measurements import PairedDifference, loss_difference
-from ui.common.charts import GREY, MAGENTA, Style, Trace, line
+from ui.common.charts import GATED, UNGATED, Style, Trace, line
 from ui.common.language_models import GATES
 from ui.common.links import LINK
-from ui.common.words import figures, plus_minus
+from ui.common.words import by_interval, figures, plus_minus
 from ui.language.loaded import loaded
 from ui.language.selection import HEADS, choose_text, head_of
 from ui.limits import LEFT_OUT_KEYS, LEFT_OUT_SEEDS
@@ -188,7 +188,7 @@ def gate_text(
     what: str, gate: str, difference: PairedDifference, without: float, with_gate: float
 ) -> str:
     """Say what the 95 % interval of a ``difference`` allows to say of a gate."""
-    verdict = by_interval(difference, f"A gate reduces the Δ loss of {what}",
+    verdict = by_interval(difference.low, difference.high, f"A gate reduces the Δ loss of {what}",
                           f"The effect of a gate on the Δ loss of {what} is inconclusive",
                           f"A gate increases the Δ loss of {what}")  # fmt: skip
     return (
@@ -203,11 +203,6 @@ def signed(number: float) -> str:
     return figures(number).replace("-", "−")
 
 
-def by_interval(difference: PairedDifference, lower: str, inconclusive: str, higher: str) -> str:
-    """Return the text that the 95 % interval of a ``difference`` allows."""
-    return lower if difference.high < 0 else higher if difference.low > 0 else inconclusive
-
-
 def loss_line(
     name: str, x: Iterable[object], losses: list[PairedDifference], **style: Any
 ) -> Trace:
@@ -218,5 +213,5 @@ def loss_line(
 
 def gate_styles(with_gate: str) -> Iterator[tuple[str, Style]]:
     """Yield models without a gate and with one, and how they are drawn."""
-    yield NO_GATE, {"colour": GREY, "dash": "dot", "symbol": "x"}
-    yield with_gate, {"colour": MAGENTA}
+    yield NO_GATE, UNGATED
+    yield with_gate, GATED

@@ -225,7 +225,7 @@ def points_axis(curves: LearningCurves) -> dict[str, Any]:
 def curves_chart(curves: LearningCurves, level: float) -> go.Figure:
     """Draw test errors against training points, seed by seed, and where ``level`` is reached."""
     traces: list[c.Trace] = []
-    styles = (shared.NO_GATE_STYLE, shared.STYLES[0])
+    styles = (c.UNGATED, c.GATED)
     for name, accuracy, needed, style in zip(
         ("ungated", title_of(curves.request.gate)), curves.accuracy, curves.needed(level), styles,
         strict=True,

@@ -318,7 +318,7 @@ def error_chart(learned: Mapping[str, Learned], name: str) -> go.Figure:
     first = next(iter(learned.values()))
     counts = first.request.counts
     for gate, x in learned.items():
-        style = shared.NO_GATE_STYLE if gate == "none" else next(styles)
+        style = c.UNGATED if gate == "none" else next(styles)
         errors, theory = getattr(x, name), np.median(getattr(x, f"{name}_theory"), 0)
         traces.append(shared.thin_lines(counts, errors, style))
         if np.isfinite(theory).all():

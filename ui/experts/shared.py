@@ -34,9 +34,8 @@ SEEDS = (0, 9999)
 FIRST_SEEDS = (0, 9000)  # the first of several
 EXPERT = re.compile(r"([1-9])\.([1-9])")  # head and channel of an expert, counted from 1
 GateSetting = tuple[str, str] | None  # position and granularity; None without a gate
-NO_GATE_STYLE: c.Style = {"colour": c.GREY, "dash": "dot", "symbol": "x"}
 STYLES: tuple[c.Style, ...] = (  # of gates in their order
-    {"colour": c.MAGENTA},
+    c.GATED,
     {"colour": c.ORANGE, "dash": "dash", "symbol": "square"},
     {"colour": c.GREEN, "dash": "dashdot", "symbol": "diamond"},
     {"colour": c.BLUE, "dash": "longdash", "symbol": "triangle-up"},

@@ -36,7 +36,7 @@ LETTERS = (BREAK_SIGN, *"abcdefghijklmnopqrstuvwxyzαβγδεζ")
 TITLES = {"none": "no gate", "elementwise": "per channel", "headwise": "per head",
           "relu": "ReLU attention"}  # fmt: skip
 STYLES: Mapping[str, c.Style] = {
-    "none": {"colour": c.GREY, "dash": "dot", "symbol": "x"}, "elementwise": {"colour": c.MAGENTA},
+    "none": c.UNGATED, "elementwise": c.GATED,
     "headwise": {"colour": c.BLUE, "dash": "dash", "symbol": "square"},
     "relu": {"colour": c.ORANGE, "dash": "dashdot", "symbol": "diamond"},
 }  # fmt: skip

@@ -97,7 +97,7 @@ def difference_chart(paired: Mapping[str, PairedDifference]) -> go.Figure:
 def entropy_chart(chosen: shared.Comparison) -> go.Figure:
     """Draw the mean entropy of attention by layer: seeds, means and intervals."""
     traces = []
-    for title, style in ((NO_GATE, shared.STYLES[False]), (chosen.title, shared.STYLES[True])):
+    for title, style in ((NO_GATE, c.UNGATED), (chosen.title, c.GATED)):
         means = chosen.over_seeds(title, "confidence.entropy").mean(-1)
         seeds, layers = means.shape
         dots = c.line(f"{title}, a seed", np.tile(np.arange(layers) + 1.06, seeds), means.ravel(),

@@ -19,7 +19,7 @@ from ui.common import charts as c
 from ui.common.language_models import GATES
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import figures
+from ui.common.words import by_interval, figures
 from ui.drawing.panels import subplot
 from ui.language.selection import HEADS, head_name, head_names, head_of
 from ui.language_models import shared
@@ -73,8 +73,8 @@ def choose_head(name: str, outputs: np.ndarray) -> Head:
 def layers_chart(ungated: np.ndarray, gated: np.ndarray) -> go.Figure:
     """Draw mean effective ranks (S, 3, L, H) by layer, before and after W_O, gated and ungated."""
     traces = []
-    for name, ranks, style in ((NO_GATE, ungated, shared.STYLES[False]),
-                               ("gate", gated, shared.STYLES[True])):  # fmt: skip
+    for name, ranks, style in ((NO_GATE, ungated, c.UNGATED),
+                               ("gate", gated, c.GATED)):  # fmt: skip
         for stage, where, dash, symbol in ((1, "", "solid", "circle"),
                                            (2, ", after W_O", "dash", "diamond")):  # fmt: skip
             means = ranks[:, stage].mean(-1)
@@ -138,13 +138,13 @@ def against_ungated(gated: np.ndarray, ungated: np.ndarray) -> str:
         means = (figures(float(ranks[:, 1].mean())) for ranks in (ungated, gated))
         return f"Mean {what}: {' → '.join(means)} with the gate; too few seeds for a verdict."
     mixed, projected = (rank_ratio(gated[:, stage], ungated[:, stage]) for stage in (1, 2))
-    verdict = shared.verdict(
+    verdict = by_interval(
         mixed.mean - mixed.half_width - 1, mixed.mean + mixed.half_width - 1,
         f"The gate reduces the {what}", f"The effect of the gate on the {what} is inconclusive",
         f"The gate increases the {what}",
     )  # fmt: skip
     return (
-        f"{verdict}: {interval_text(mixed)} times that of models without a gate, and"
+        f"**{verdict}**: {interval_text(mixed)} times that of models without a gate, and"
         f" {interval_text(projected)} times after W_O (mean of heads; {seeds} seeds, paired, 95 %"
         " intervals)."
     )

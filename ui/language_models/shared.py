@@ -29,10 +29,6 @@ NO_GATE = next(title for title, name in GATES.items() if name == UNGATED)
 GATED = [title for title in GATES if title != NO_GATE]
 LEAST_SEEDS = 3  # for a verdict
 READINGS_CACHE = Cache(READINGS_BYTES)  # what is typed displaces nothing else
-STYLES: dict[bool, c.Style] = {  # by whether the model has a gate
-    False: {"colour": c.GREY, "dash": "dot", "symbol": "x"},
-    True: {"colour": c.MAGENTA},
-}
 
 
 @dataclass(frozen=True)
@@ -109,11 +105,6 @@ def layer_lines(name: str, values: np.ndarray, **style: Any) -> Iterator[c.Trace
 def layer_axis(layers: int, room: float = 0.5) -> dict[str, Any]:
     """Return an axis of layers or blocks, with ``room`` behind the last."""
     return {"tickvals": [*range(1, layers + 1)], "range": [0.7, layers + room]}
-
-
-def verdict(low: float, high: float, reduces: str, inconclusive: str, increases: str) -> str:
-    """Return the text that an interval of a change from ``low`` to ``high`` allows, in bold."""
-    return f"**{reduces if high < 0 else increases if low > 0 else inconclusive}**"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from ui.common import charts as c
 from ui.common.language_models import GATES
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import rough
+from ui.common.words import by_interval, rough
 from ui.language.selection import HEADS, choose_text, head_name, head_of
 from ui.language_models import backcopy, shared
 from ui.language_models.maps import map_chart
@@ -90,8 +90,8 @@ def draw() -> None:
 
 def lines(title: str, without: np.ndarray, gated: np.ndarray) -> list[c.Trace]:
     """Return lines over layers of values (S, N, L) without a gate and with the one of ``title``."""
-    return [*layer_lines(NO_GATE, without, **shared.STYLES[False]),
-            *layer_lines(title, gated, **shared.STYLES[True])]  # fmt: skip
+    return [*layer_lines(NO_GATE, without, **c.UNGATED),
+            *layer_lines(title, gated, **c.GATED)]  # fmt: skip
 
 
 def share_text(share: float) -> str:
@@ -107,13 +107,13 @@ def change(title: str, before: np.ndarray, after: np.ndarray) -> str:
     if len(before) < LEAST_SEEDS:
         return f"Mean of {what}: {values}; too few seeds for a verdict."
     points = mean_interval(100 * (means[1] - means[0]))
-    verdict = shared.verdict(
+    verdict = by_interval(
         points.mean - points.half_width, points.mean + points.half_width,
         f"The gate reduces {what}", f"The effect of the gate on {what} is inconclusive",
         f"The gate increases {what}",
     )  # fmt: skip
     by = f"{points.mean:+.1f} ± {points.half_width:.1f} points".replace("-", "−")
-    return f"{verdict}: {values}, difference {by} ({len(before)} seeds, paired, 95 % interval)."
+    return f"**{verdict}**: {values}, difference {by} ({len(before)} seeds, paired, 95 % interval)."
 
 
 def sink_text(title: str, metric: np.ndarray, ratio: np.ndarray, rank: np.ndarray,
