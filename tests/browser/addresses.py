@@ -1,25 +1,18 @@
 """Addresses of all pages: in the first state, with everything unfolded, and in other states."""
 
-from dataclasses import dataclass, field
-
-from ui.common.control_table import Controls
-from ui.common.controls import Fold
+from dataclasses import dataclass
 
 FIRST = "landing"  # the name here of the page without a path
 
 
 @dataclass(frozen=True)
 class Row:
-    """The states of a page, as queries of its address.
+    """The states of a page, as queries of its address."""
 
-    ``controls``: the table of controls of a page that has one; else its widgets are bound in place.
-    """
-
-    controls: Controls = field(default_factory=dict)
     drawing: tuple[str, ...] = ("",)  # they draw all controls between them
     looking: tuple[str, ...] = ()  # more of them, for the eye
     small: str = ""  # with this, models are small
-    unfolded: str = ""  # opens every fold, where there is no table of controls
+    unfolded: str = ""  # opens every fold
 
 
 ADDRESSES: dict[str, Row] = {  # by the page's address
@@ -29,7 +22,6 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
         unfolded="explore=true&proof=true",
     ),
     "Manifold": Row(
-        {},
         ("", "tab=Inspect&gallery=true&metric=turned&handles=true",
          "tab=Error+analysis&metric=diagonal&dim=4"),
         ("layers=4", "dim=8&n=6", "strength=0", "chart=weights",
@@ -46,7 +38,6 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
         unfolded="setup=true&own=true&looking=true&calibration=true",
     ),
     "Which_gates_curve": Row(
-        {},
         ("", "case=own", "tab_gates=Gated+layer&hand=set+by+hand", "tab_gates=Theorem",
          "tab_gates=Gate+design"),
         ("case=monkey+saddle", "tint=|H|", "tab_gates=Gated+layer&layer_from=trained",
@@ -54,26 +45,22 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
         unfolded="why=true&maps=true",
     ),
     "Which_keys_curve": Row(
-        {},
         ("", "fourth=sink+logit", "fourth=no+fourth+key", "five_keys=true&key_count=5"),
         ("keys=0,3;-2.75,-2;2.75,-2;0,-2", "keys=0,3;-2.75,-2;2.75,-2;1,-3&at=0.3,-0.2"),
         unfolded="five_keys=true",
     ),
     "Depth": Row(
-        {},
         ("", "stacked=aligned+gates&strong=weak", "stacked=random+stacks&around=nothing+else",
          "stacked=random+gates&quantity=diameter&after=3", "gated=ungated&stacked_layers=3",
          "tab_depth=Comparison", "tab_depth=Theory"),
     ),
     "Claims": Row(
-        {},
         ("", "tab=Run+the+study&study=own+selection", "claim=C6", "claim=C3&criteria=v1"),
         ("claim=C1", "claim=C2", "claim=C3", "claim=C4&show=all+variants", "claim=C5", "claim=C7",
          "tab=Trained+models", "rows=live"),
         unfolded="numbers=true",
     ),
     "Mixture_of_experts": Row(
-        {},
         ("", "experts_tab=Decomposition&code=true", "experts_tab=Sample+efficiency",
          "experts_tab=Learning+curves"),
         ("gate_at=G3", "direction=scale+one+expert&weights=circle", "channels=8&tokens=2",
@@ -84,7 +71,6 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
         unfolded="experts_tab=Sample+efficiency&teacher_sizes=true&all_gates=true&sample_code=true",
     ),
     "Language_models": Row(
-        {},
         ("", "measure=Attention+sinks",
          "measure=Attention+sinks&lm_sinks_of=Bigram%E2%80%93Backcopy+task",
          "measure=Effective+rank", "measure=Gate+sparsity", "measure=Calibration",
@@ -114,9 +100,7 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
 def states(page: str) -> tuple[str, ...]:
     """Queries of a page: none, one that unfolds everything, and the others."""
     row = ADDRESSES[page]
-    folds = [key for key, each in row.controls.items() if isinstance(each, Fold)]
-    unfolded = row.unfolded or "&".join(f"{key}=true" for key in folds)
-    return ("", *filter(None, (unfolded, *row.drawing, *row.looking)))
+    return ("", *filter(None, (row.unfolded, *row.drawing, *row.looking)))
 
 
 def addresses(page: str | None = None) -> dict[str, str]:
@@ -124,7 +108,7 @@ def addresses(page: str | None = None) -> dict[str, str]:
     result = {}
     for path in ADDRESSES if page is None else (page,):
         for number, query in enumerate(states(path)):
-            unfolded = number == 1 and (ADDRESSES[path].controls or ADDRESSES[path].unfolded)
+            unfolded = number == 1 and ADDRESSES[path].unfolded
             words = "unfolded" if unfolded else query.translate({ord("="): "-", ord("&"): "_"})
             name = "_".join(filter(None, (path.lower() or FIRST, words.replace("|", ""))))
             result[name] = f"/{path}?{query}".rstrip("?")

@@ -11,7 +11,7 @@ from streamlit.proto.Common_pb2 import FileUploaderState
 from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-from ui.common.link_check import LINE_BREAK
+from ui.common.links import LINE_BREAK
 
 Place = tuple[int, ...]
 Value = bool | float | str | list[str] | FileUploaderState | None

@@ -13,8 +13,8 @@ from google.protobuf.message import Message
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 
-from ui.common.link_check import LINE_BREAK
-from ui.common.parts import csv_text
+from ui.common.charts import csv_text
+from ui.common.links import LINE_BREAK
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_SECONDS = 60

@@ -6,7 +6,6 @@
 
 Streamlit binds controls to the link. It replaces a value that it cannot use by the default, without
 a message, and fails at ``inf`` for a whole number. It does not snap to a control's ``step``.
-`check_link` is for pages whose controls stand in a table.
 """
 
 from __future__ import annotations
@@ -16,16 +15,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui.foreign import as_code, as_words
 from ui.limits import LINK_NUMBERS, QUOTED_CHARACTERS
-
-if TYPE_CHECKING:  # controls read their numbers by this module
-    from ui.common.controls import Control
 
 LINK: Any = {"bind": "query-params"}  # of every control: the link restores its value
 GRID_SIZE = 61
@@ -178,36 +174,6 @@ def parse_pick(text: str, size: int = GRID_SIZE) -> tuple[int, int] | None:
         return None
     point = int(row[:9]), int(column[:9])
     return point if max(point) < size else None
-
-
-def check_link(
-    parameters: Mapping[str, list[str]], controls: Mapping[str, Control]
-) -> tuple[dict[str, list[str]], list[str]]:
-    """Return corrected parameters by name, and a sentence in Markdown for every wrong value.
-
-    No text stands for the default. Parameters that can be used, and unknown ones, are left out.
-    """
-    instead: dict[str, list[str]] = {}
-    problems = []
-    for name, control in controls.items():
-        texts = parameters.get(name, [])
-        if control.times > 1:
-            texts = [text for text in dict.fromkeys(texts) if text]
-        usable = [shown for text in texts if (shown := control.nearest(text)) is not None]
-        wrong = [
-            f"is {_quoted(text)}; it must be {as_words(control.expected)}"
-            for text in texts
-            if control.nearest(text) != text
-        ]
-        if len(texts) > control.times:
-            often = "once" if control.times == 1 else f"{control.times} times at most"
-            wrong = [f"{len(texts)} times; it may say that {often}"]
-            usable = usable[: control.times] if control.times > 1 else []
-        if wrong:
-            instead[name] = usable
-            shown = as_words(", ".join(usable) or control.instead)
-            problems += [f"The link says `{name}` {why}. Shown instead: {shown}." for why in wrong]
-    return instead, problems
 
 
 def _quoted(text: str) -> str:

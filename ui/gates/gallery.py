@@ -12,10 +12,9 @@ from gating_core.theory import BENT, FIRST_FORMULA, FIRST_RADIUS, GALLERY, PLANE
 from ui.common.charts import Charts
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_number, parse_pick
-from ui.common.view_links import frame_to_link, point_to_link
 from ui.common.words import error_text, percent, plus_minus, short
 from ui.components.tiles import Tile, draw_tiles
-from ui.components.view3d import view3d
+from ui.components.view3d import clicked, stopped, view3d
 from ui.drawing.colours import scale_of
 from ui.foreign import as_code, as_words
 from ui.gates.frames import (
@@ -262,12 +261,25 @@ def _draw_view(result: Result) -> None:
         legend=legend_of(drawn, result.shown, frames),
         pick=result.point,
         rest=result.at,
-        on_pick=point_to_link(VIEW_KEY, "mark"),
-        on_stop=(lambda: None) if result.job else frame_to_link(VIEW_KEY, "level", STRENGTHS),
+        on_pick=_mark_point,
+        on_stop=(lambda: None) if result.job else _keep_strength,
     )
     with st.container(key="progress"):
         if result.job is not None:
             EVERY.watch(result.job, "Measuring every strength of the gate")
+
+
+def _mark_point() -> None:
+    """Put the clicked point into the link."""
+    if point := clicked(VIEW_KEY):
+        st.query_params["mark"] = point
+
+
+def _keep_strength() -> None:
+    """Put the λ at which the view stopped into the link."""
+    frame = stopped(VIEW_KEY, len(STRENGTHS))
+    if frame is not None:
+        st.query_params["level"] = f"{STRENGTHS[frame]:g}"
 
 
 def _draw_formula(result: Result) -> None:

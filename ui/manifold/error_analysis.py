@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.experiments import cost
@@ -21,13 +22,13 @@ from gating_core.geometry import (
     second_opinion,
     square_grid,
 )
+from ui.common.explanations import draw_explanation
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.parts import draw_explanation, figures
 from ui.common.words import error_text, percent, plus_minus, short
 from ui.drawing import palette
 from ui.drawing.panels import CHART_NAMES
-from ui.limits import OPINION_COST
+from ui.limits import CACHED_FIGURES, OPINION_COST
 from ui.manifold.error_charts import curvature_histogram, error_curves, error_maps
 from ui.manifold.model import Resolved
 from ui.manifold.shared import TOTALS, VARIANT_NAMES, Result, best_total, watch_totals
@@ -61,6 +62,16 @@ MAP_NAMES = (
 def opinion(specimen: Specimen, grid: int, step: float) -> SecondOpinion:
     """Measure K of a specimen by finite differences and by a mesh, and the paper's proxy."""
     return pool.POOL.call(_opinion, specimen, grid, step)
+
+
+@st.cache_resource(max_entries=CACHED_FIGURES, show_spinner=False)
+def figures(key: Hashable, _make: Callable[[], list[go.Figure]]) -> list[go.Figure]:
+    """Return what ``_make`` draws; ``key`` names the figures and all that they depend on."""
+    # Plotly imports pandas when it first draws; two threads at once would see half of it. Imported
+    # here and not above: it takes a third of a second, and no first picture needs it.
+    import pandas  # noqa: F401
+
+    return _make()
 
 
 def _opinion(specimen: Specimen, grid: int, step: float) -> SecondOpinion:

@@ -22,9 +22,9 @@ from gating_core.experiments.specimen import (
     own_values,
 )
 from gating_core.geometry import Matrix
+from ui.common.explanations import draw_explanation
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.parts import draw_explanation
 from ui.common.words import vector_text
 from ui.components.pad import Handle, pad
 from ui.drawing import palette

@@ -28,9 +28,9 @@ from gating_core.geometry import (
     square_grid,
     stretched_sphere,
 )
+from ui.common.explanations import beats, explain
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.parts import BARE, beats, explain
 from ui.common.words import error_text, figures, percent, plus_minus
 from ui.drawing import palette
 from ui.drawing.chart_map import chart_map, plane_line
@@ -331,7 +331,7 @@ def draw() -> None:
         st.markdown(f"**The picture says:** {case.lie}.")
         alt = f"{case.title}. The picture says: {case.lie}. The number says: {case.number_name}"
         st.plotly_chart(case.figure, alt=f"{alt} {case.number}.", key=f"misleading_{name}",
-                        config=BARE)  # fmt: skip
+                        config={"displayModeBar": False})  # fmt: skip
         misread = f"It seems to say: {case.lie}. {' '.join(case.reasons)}"
         explain("the misleading picture", beats(case.drawn, case.formula, case.look_for, misread))
     with right:

@@ -34,8 +34,8 @@ from gating_core.geometry import (
     concentration,
 )
 from ui.common import words as common
+from ui.common.explanations import draw_explanation
 from ui.common.lessons import section
-from ui.common.parts import draw_explanation
 from ui.components.view3d import Legend, clicked, stopped, view3d
 from ui.drawing.axes import Axes
 from ui.drawing.panels import View

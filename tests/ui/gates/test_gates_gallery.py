@@ -5,15 +5,27 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 
 from gating_core.geometry import square_grid
 from gating_core.theory import GALLERY, law_at, measure_gate, parse_formula
+from tests.profiles import fuzz
 from tests.ui.held import held_in
 from tests.ui.opening import as_read, component, mistakes, open_page, report
 from ui.gates import gallery
 from ui.gates.__main__ import SIZE
-from ui.gates.frames import GRID_SIZE, LAW_PARTS, STRENGTHS, GateRequest, measured_frames
+from ui.gates.frames import (
+    GRID_SIZE,
+    LAW_PARTS,
+    RADII,
+    STRENGTHS,
+    GateRequest,
+    case_of,
+    measured_frames,
+    resolve,
+)
 from ui.gates.gallery import law_latex, law_sentence, no_gate_text, reading
 from ui.gates.picture import drawable, gate_picture, settled_by
 from ui.gates.shared import caption, legend_notes, range_text
@@ -334,3 +346,12 @@ def test_a_verdict_says_how_it_is_known_and_of_what(formula, words, causes):
         assert f"the gate is 0.5, but not smooth, or not known to be {causes}" in no_gate_text(
             frame, at, "the middle", 0.5
         )
+
+
+@fuzz()
+@given(st.sampled_from([*GALLERY]), st.floats(*RADII), st.text(max_size=300))
+def test_any_gate_is_one_or_a_sentence(case, radius, formula):
+    request, note = resolve(GateRequest(case, radius, formula))
+    case_of(request)
+    assert note.isprintable()
+    assert len(note) < 300

@@ -1,0 +1,69 @@
+"""Every page opens in each of its states, and whatever its link says."""
+
+import json
+import string
+from urllib.parse import parse_qs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.browser.addresses import ADDRESSES, states
+from tests.profiles import fuzz
+from tests.ui.foreign_words import HOSTILE
+from tests.ui.opening import bound_names, mistakes, open_page, open_settled
+from ui.common.page import PAGES
+
+# A page's address is the name of its file without the number. Guide has no widgets.
+OPENED = {
+    address: page.path
+    for page in PAGES.values()
+    if len(states(address := page.path.partition("_")[2].removesuffix(".py"))) > 1
+}
+STATES = [(address, query) for address in OPENED for query in states(address)]
+NUMBERS = st.one_of(
+    st.floats().map(repr), st.integers().map(str), st.integers(-(10**30), 10**30).map(str),
+    st.sampled_from(["1e999", "-1e999", "nan", "-nan", "Infinity", "0x10", "1_000", "١٢", "½", "²",
+                     "1e-999", "-0", "00", "1" * 5000, "0." + "0" * 5000 + "1", "1e", "1,5", "+1",
+                     "１", "𝟏", "⑴", "1\0", "1\n", "\u22121"]),
+)  # fmt: skip
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=5,
+).map(json.dumps)
+HUGE = st.tuples(st.sampled_from(["A", "9", ",", "é", "<", "`", "\n", "1,", "0.", "%"]),
+                 st.sampled_from([1_000, 50_000])).map(lambda x: x[0] * x[1])  # fmt: skip
+LOOK_ALIKE = str.maketrans("aeiocp", "аеіоср")  # Cyrillic
+WORDS = st.sampled_from(sorted({
+    value for address, query in STATES for values in parse_qs(query).values() for value in values
+}))  # fmt: skip
+TEXTS = st.one_of(
+    WORDS, NUMBERS, JSON, HUGE, st.text(), st.sampled_from(HOSTILE), WORDS.map(str.upper),
+    WORDS.map(lambda text: text.translate(LOOK_ALIKE)), WORDS.map(lambda text: f" {text}\u200b"),
+    st.text(string.digits + ".,-eE", max_size=40),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("address", "query"), STATES)
+def test_a_page_opens_in_every_state_and_uses_its_whole_link(address, query):
+    app = open_settled(OPENED[address], **parse_qs(query))
+    assert not app.exception
+    assert mistakes(app) == []
+
+
+@fuzz(3 * len(OPENED), soak=50)  # seconds each
+@given(st.data())
+def test_a_page_opens_whatever_its_widgets_are_sent(data):
+    address = data.draw(st.sampled_from(sorted(OPENED)))
+    query = data.draw(st.sampled_from(states(address)))
+    names = sorted(bound_names(open_page(OPENED[address], **parse_qs(query)).main))
+    sent = st.dictionaries(
+        st.sampled_from(names), st.lists(TEXTS, min_size=1, max_size=3), max_size=4
+    )
+    link = parse_qs(query) | data.draw(sent) | parse_qs(ADDRESSES[address].small)
+    app = open_page(OPENED[address], **link)
+    assert not app.exception
+    assert all(text.isprintable() for text in mistakes(app))
