@@ -42,7 +42,7 @@ MODEL_NAMES = ("Without gate", "With gate")
 LEFT = {"same": "Gate ablated (λ = 0)", "own": "Trained without a gate"}
 DISCS = ("circle", "circle")
 CLASSES = ColourScale(palette.CLASS_SCALE, 0.0, 1.0)
-OTHER_PIXELS = 440  # high: all but the pictures
+OTHER_PIXELS = 448  # high: all but the pictures
 STRAIGHT = 0.01  # in the input plane [-1, 1]^2: about a pixel
 
 
