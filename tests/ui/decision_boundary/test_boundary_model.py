@@ -69,7 +69,7 @@ def test_whatever_is_asked_for_there_is_a_run_within_limits_and_a_note_for_each_
     assert found.training_numbers <= limits.TRAINING_NUMBERS
 
 
-NEEDS = "Gate on the values (G2): keys and values must come from tokens, because a memory slot"
+NEEDS = "Gate on the values (G2): keys and values must come from tokens, because a learned slot"
 
 
 @pytest.mark.parametrize(
