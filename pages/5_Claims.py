@@ -13,25 +13,22 @@ with page(
     " that learn tasks in the plane. What was found stands beside each; click one to see how.",
     pictures=False,
 ):
-    from ui.claims import findings, models, running, shared, study
+    from ui.claims import findings, models, shared, study
     from ui.common.links import LINK, checked_link
 
     with checked_link(TITLE):
-        progress = st.container()
         tabs = st.tabs(("Findings", "Trained models", "Run the study"), key="tab",
                        on_change="rerun", **LINK)  # fmt: skip
-        status = running.look(running.store_path())
         left, right = tabs[0].columns([6, 7])
         list_of_findings = left.container()
         with left:
             rows = findings.choose_rows()
-        with tabs[2]:
-            beside = study.draw(status)
-        with progress:
-            study.draw_progress(status, rows, beside if tabs[2].open else None)
-        source, judged, note = shared.fetch(rows, status)
+        source, judged, note = shared.fetch(rows)
         with tabs[0]:
             findings.draw(list_of_findings, right, source, judged, note)
         if tabs[1].open:
             with tabs[1]:
                 models.draw(source, judged)
+        if tabs[2].open:
+            with tabs[2]:
+                study.draw()

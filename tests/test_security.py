@@ -114,7 +114,6 @@ PICKLES = Path("ui/work/messages.py")  # messages to and from our own worker pro
 # Coloured characters: `ui.steering.shared.coloured` escapes each, which is tested there.
 ESCAPED = Path("ui/steering/shared.py")
 STARTS = (  # processes of ours, by commands whose first words are constant
-    Path("gating_core/claims/workers.py"),
     Path("ui/claims/running.py"),
     Path("ui/work/pool.py"),
 )
@@ -176,7 +175,7 @@ def test_processes_are_started_without_a_shell(path):
         assert not isinstance(call.args[0], ast.Constant | ast.JoinedStr)  # words, not a line
 
 
-def test_a_study_is_one_command_whatever_is_chosen(tmp_path, monkeypatch):
+def test_a_study_is_one_command_without_a_choice(tmp_path, monkeypatch):
     class Halted(OSError):
         pass
 
@@ -186,9 +185,8 @@ def test_a_study_is_one_command_whatever_is_chosen(tmp_path, monkeypatch):
 
     commands = []
     monkeypatch.setattr(running.subprocess, "Popen", popen)
-    text = running.start(("--tasks", "xor; rm -rf ~"), "somebody", tmp_path / "store.sqlite")
-    assert "halted" in text
-    words = ("run", "--tasks", "xor; rm -rf ~", "--json", "--store", str(tmp_path / "store.sqlite"))
+    assert "halted" in running.start(tmp_path / "store.sqlite")
+    words = ("run", "--quick", "--store", str(tmp_path / "store.sqlite"))
     assert commands == [(sys.executable, "-m", "gating_core.claims", *words)]
 
 

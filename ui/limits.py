@@ -66,8 +66,6 @@ LEFT_OUT_BUDGETS = (2, 64)  # keys of a cache
 LEFT_OUT_SINKS = (0, 16)  # keys at the beginning
 LEFT_OUT_MEMORY = (2.0, 1000.0)  # tokens
 LEFT_OUT_OVERLAP = (0.0, 0.9)  # the mean q·k of two keys
-CLAIMS_SECONDS = 3600.0  # predicted for a study on two cores: one at a time runs for all visitors
-ADDRESS_CHARACTERS = 100  # of a scheduler: host name and port
 VARIANTS_BESIDE = 4  # in the table of results, beside the two that are drawn
 
 # --- Caches that all visitors share ---------------------------------------------------------------

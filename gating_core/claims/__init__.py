@@ -1,13 +1,20 @@
 """Does the paper hold here? A study that can say no.
 
-Verdicts need NumPy and SciPy alone. The store, tables of rows and running need the packages of the
-extra "claims", which are imported when they are used.
+Verdicts and the store need NumPy and SciPy alone; a run needs Dask, of the extra "claims", which is
+imported when it runs.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from gating_core.claims.claim import THRESHOLDS, WORDS, Claim, Needs, Thresholds
+from gating_core.claims.claim import (
+    CRITERIA,
+    THRESHOLDS,
+    V1,
+    V2,
+    WORDS,
+    Claim,
+    Criteria,
+    Needs,
+    Thresholds,
+)
 from gating_core.claims.design import (
     FULL_TASKS,
     GATED,
@@ -29,58 +36,31 @@ from gating_core.claims.proofs import (
     units_to_prove,
 )
 from gating_core.claims.report import Illustrations, Picture, write_report
+from gating_core.claims.run import Progress, progress_of, run_study
 from gating_core.claims.selection import SELECTIONS, STUDY_VERSION, Selection, Size
-from gating_core.claims.store_location import default_path
+from gating_core.claims.store import Store, default_path, is_written
+from gating_core.claims.tables import csv_rows, csv_text, export
 from gating_core.claims.text import TextTable
-from gating_core.claims.verdicts import (
-    CLAIMS,
-    EDITIONS,
-    FIRST,
-    SECOND,
-    ClaimVerdict,
-    Edition,
-    accuracies,
-    models_of,
-    verdicts,
-)
-
-if TYPE_CHECKING:
-    from gating_core.claims.run import Progress, progress_of, run_study
-    from gating_core.claims.store import Store, export
-
-NEED_EXTRA = {  # names, and the modules that they are imported from when they are used
-    "Progress": "run",
-    "Store": "store",
-    "export": "store",
-    "progress_of": "run",
-    "run_study": "run",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in NEED_EXTRA:
-        return getattr(import_module(f"{__name__}.{NEED_EXTRA[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
+from gating_core.claims.verdicts import CLAIMS, ClaimVerdict, accuracies, models_of, verdicts
 
 __all__ = [
     "CLAIMS",
-    "EDITIONS",
-    "FIRST",
+    "CRITERIA",
     "FULL_TASKS",
     "GATED",
     "LINEAR",
     "NONLINEAR",
     "PARTS",
-    "SECOND",
     "SELECTIONS",
     "STUDY_VERSION",
     "THRESHOLDS",
+    "V1",
+    "V2",
     "WITHOUT_GATE",
     "WORDS",
     "Claim",
     "ClaimVerdict",
-    "Edition",
+    "Criteria",
     "Illustrations",
     "ModelRow",
     "Needs",
@@ -98,8 +78,11 @@ __all__ = [
     "Thresholds",
     "Unreachable",
     "accuracies",
+    "csv_rows",
+    "csv_text",
     "default_path",
     "export",
+    "is_written",
     "models_of",
     "progress_of",
     "proof_counts",

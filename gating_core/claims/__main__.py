@@ -21,13 +21,14 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from gating_core.claims.claim import V1, V2
 from gating_core.claims.design import PARTS
 from gating_core.claims.errors import Refused, Unreachable
 from gating_core.claims.report import PLAIN, Illustrations, write_report
 from gating_core.claims.run import Progress, progress_of, run_study
 from gating_core.claims.selection import SELECTIONS, Selection
-from gating_core.claims.store import Store, export
-from gating_core.claims.store_location import default_path
+from gating_core.claims.store import Store, default_path
+from gating_core.claims.tables import export
 from gating_core.claims.text import NO_WORKERS
 from gating_core.claims.verdicts import CLAIMS
 
@@ -73,14 +74,14 @@ def _run(options: argparse.Namespace) -> int:
     """Do what is missing; a line on stderr shows how far it is."""
     with Store(options.store) as store:
         study = run_study(options.selection, store, options.scheduler, options.workers)
-        waited = False
+        said = None
         with closing(study):
             for progress in study:
                 if _interrupts:  # in a callback of the garbage collector its exception was lost
                     raise KeyboardInterrupt
-                waits = progress.workers == 0
-                _show(progress, options.json, news=waits != waited)
-                waited = waits
+                news = progress.done, progress.workers == 0
+                _show(progress, options.json, news != said)
+                said = news
     if not options.json:
         sys.stderr.write("\n")
     for failure in progress.failures:
@@ -94,7 +95,7 @@ def _status(options: argparse.Namespace) -> int:
         progress = progress_of(options.selection, store, options.workers)
         counts = store.counts()
     if options.json:
-        _write(json.dumps(_numbers(progress) | {"store": str(options.store), "rows": counts}))
+        _write(json.dumps(progress.as_dict() | {"store": str(options.store), "rows": counts}))
     else:
         _write(f"{options.store}: {counts['models']} models and {counts['stacks']} stacks")
         _write(_text(progress))
@@ -102,8 +103,10 @@ def _status(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    """Write all rows as CSV and Parquet."""
-    return _write_files(options, export)
+    """Write all rows as CSV."""
+    return _write_files(
+        options, lambda store, folder: export(store.models(), store.stacks(), folder)
+    )
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -147,11 +150,12 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=does.__doc__, description=does.__doc__)
         command.set_defaults(does=does)
         grid = command.add_mutually_exclusive_group()
-        grid.add_argument("--grid", choices=SELECTIONS, default="full",
-                          help="second: seeds and rules of the second edition; all: the complete"
-                          " product, without a promise of time")  # fmt: skip
-        for each in ("quick", "full", "second"):
-            grid.add_argument(f"--{each}", dest="grid", action="store_const", const=each)
+        grid.add_argument("--grid", choices=SELECTIONS, help="by default full, of criteria v1, or"
+                          " with --only that of the claim's criteria; v2: seeds and settings of"
+                          " criteria v2; all: the complete product, without a promise of"
+                          " time")  # fmt: skip
+        for each in (("--quick",), ("--full",), ("--v2", "--second")):
+            grid.add_argument(*each, dest="grid", action="store_const", const=each[0].strip("-"))
         add = command.add_argument
         add("--only", choices=CLAIMS, help="what one claim needs")
         add("--tasks", type=names, help="names with commas between them")
@@ -171,9 +175,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def _selection(options: argparse.Namespace) -> Selection:
     """Return the named grid, changed by the options that were given."""
+    criteria = CLAIMS[options.only].criteria if options.only else V1
+    grid = options.grid or ("v2" if criteria is V2 else "full")
     names = ("only", "tasks", "variants", "parts", "seed_count", "first_seed", "steps")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
-    return replace(SELECTIONS[options.grid], **given)
+    return replace(SELECTIONS[grid], **given)
 
 
 def _workers(text: str) -> int:
@@ -188,12 +194,12 @@ def _workers(text: str) -> int:
 
 def _show(progress: Progress, as_json: bool, news: bool) -> None:
     if as_json:
-        _write(json.dumps(_numbers(progress)))
+        _write(json.dumps(progress.as_dict()))
     elif sys.stderr.isatty():
         filled = BAR_SIGNS * progress.done // max(progress.total, 1)
         bar = "█" * filled + "·" * (BAR_SIGNS - filled)
         sys.stderr.write(f"{CLEAR_LINE}{bar} {_text(progress)}")
-    elif progress.arrived or progress.complete or news:
+    elif news:
         sys.stderr.write(f"{_text(progress)}\n")
     sys.stderr.flush()
 
@@ -207,17 +213,6 @@ def _text(progress: Progress) -> str:
     minutes, seconds = divmod(round(progress.seconds_left), 60)
     failures = f", {len(progress.failures)} failed" if progress.failures else ""
     return f"{rows}, about {minutes}:{seconds:02} left{failures}"
-
-
-def _numbers(progress: Progress) -> dict:
-    return {
-        "done": progress.done,
-        "total": progress.total,
-        "seconds_left": round(progress.seconds_left, 1),
-        "complete": progress.complete,
-        "failures": list(progress.failures),
-        "workers": progress.workers,
-    }
 
 
 def _write(text: str) -> None:

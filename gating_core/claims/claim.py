@@ -42,9 +42,9 @@ Evidence = TypeVar("Evidence")
 class Thresholds:
     """The numbers of all rules, set before any result was seen.
 
-    But for `lost_margins` and `fewest_groups`, which came after reviews: no pair of the shipped
-    study had failed, and it has groups enough. `most_cells` and `fewest_settings` are of the second
-    edition, written down before its seeds were trained.
+    But for `lost_margins` and `fewest_groups`, which came after reviews: no pair of the bundled
+    study had failed, and it has groups enough. `most_cells` and `fewest_settings` are of criteria
+    v2, written down before the models of their seeds were trained.
     Accuracies and the margin are shares, 0 to 1; a point is 0.01.
     """
 
@@ -58,8 +58,8 @@ class Thresholds:
     lost_margins: float = 4.0  # C5: so far off, at least, counts a pair that failed
     most_failed: float = 1 / 16  # of models, where a failed one cannot be counted against a claim
     fewest_groups: int = 6  # C6: of either kind of task, below which a pooled r says nothing of it
-    fewest_settings: int = 2  # C3, second edition: with `fewest_tasks` each
-    most_cells: float = 0.5  # C3, second edition: share of settings and tasks for a measure to hold
+    fewest_settings: int = 2  # C3: with `fewest_tasks` each
+    most_cells: float = 0.5  # C3: share of settings and tasks for a measure to hold
     paper_r: float = 0.79  # Bathula & Joshi, arXiv 2604.14702
     curvature_slope: float = 2.0  # of log |K(0)| against log depth: K(0) = 4 L^2 eps^2
     curvature_tolerance: float = 0.02
@@ -78,6 +78,21 @@ class Thresholds:
 
 
 THRESHOLDS = Thresholds()
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """Rules that were written down on one day, and the seeds that they decide on."""
+
+    name: str
+    date: str
+    seeds: range
+
+
+V1 = Criteria("v1", "23 November 2026", range(64))
+# Three rules were changed after the rows of v1 had been seen, before the models of these seeds.
+V2 = Criteria("v2", "24 November 2026", range(64, 96))
+CRITERIA = {one.name: one for one in (V1, V2)}
 
 
 @dataclass(frozen=True)
@@ -114,11 +129,12 @@ class Claim(Generic[Evidence]):
     decide: Callable[[Evidence, Thresholds], Word]
     wording: Callable[[Evidence, Word, Thresholds], Wording]
     kind: str = EXPERIMENT  # a key of `KIND_TEXTS`
-    why: str = ""  # of a later edition: what was wrong with the one before
+    criteria: Criteria = V1
+    why: str = ""  # of criteria v2: what was wrong with v1
 
     def rule(self, t: Thresholds = THRESHOLDS) -> dict[str, str]:
         """Return claim, test, rule of the verdict and treatment of failures, as sentences."""
-        why = {"Why another edition": self.why.format(t=t)} if self.why else {}
+        why = {"Why criteria v2": self.why.format(t=t)} if self.why else {}
         return why | {
             "The claim": self.claim.format(t=t),
             "What it is": KIND_TEXTS[self.kind],

@@ -1,4 +1,4 @@
-"""The design of both editions: tasks, variants, and what is varied.
+"""The design of the studies of both criteria: tasks, variants, and what is varied.
 
 The lists are fixed. A new task or variant counts for no claim until it is listed here.
 """
@@ -40,9 +40,9 @@ VARIED: dict[str, tuple[dict, ...]] = {  # by part of the grid: what is set othe
 }
 STACKS = "stacks"  # the part of the structured regime
 PARTS = (*VARIED, STACKS)
-FIRST_PARTS = ("base", "depth", "values", "tokens", STACKS)
-# Second edition: parts in which ungated models can curve on the query chart, beside the base. With
+V1_PARTS = ("base", "depth", "values", "tokens", STACKS)
+# Of criteria v2: parts in which ungated models can curve on the query chart, beside the base. With
 # n = 3 and without a residual connection they cannot, at any depth.
-SECOND_PARTS = ("values", "tokens", "residual")
-SECOND_VARIANTS = (UNGATED, PRIMARY, "headwise", "silu", "additive")
+V2_PARTS = ("values", "tokens", "residual")
+V2_VARIANTS = (UNGATED, PRIMARY, "headwise", "silu", "additive")
 PRODUCT = {"source": ("memory", "tokens"), "depth": (1, 2, 3), "value_count": (3, 4, 8)}

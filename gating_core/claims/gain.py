@@ -1,89 +1,46 @@
-"""Claims C3 and C4: what does a gate gain on each task? Decided by tests over tasks."""
+"""Claim C4: what does a gate gain on each task, and how much of it does adding reach?
+
+Decided by tests over tasks. Shapes: S seeds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.claims.claim import NOT_DONE, Claim, Needs, Thresholds, Word, Wording, guarded
+from gating_core.claims.claim import NOT_DONE, V2, Claim, Needs, Thresholds, Word, Wording, guarded
 from gating_core.claims.design import CONTROLS, NONLINEAR, PRIMARY, UNGATED
 from gating_core.claims.models import BASE, Conditions, Gap, Models
-from gating_core.claims.pairs import PAIRS_FAILED, TOTAL, Pairs, missing_text, pairs_of
-from gating_core.claims.statistics import Paired, holm, paired
-from gating_core.claims.text import (
-    MISSING,
-    TextTable,
-    counted,
-    interval,
-    listed,
-    probability,
-    signed,
-    spans,
+from gating_core.claims.pairs import (
+    PAIRS_FAILED,
+    Comparison,
+    compared,
+    missing_text,
+    pairs_of,
+    table,
 )
+from gating_core.claims.statistics import holm, paired
+from gating_core.claims.text import counted, fixed, interval, listed, signed
 
-
-@dataclass(frozen=True)
-class Measure:
-    """What is compared; ``unit`` and ``factor`` are those of a difference as text."""
-
-    column: str  # of a `ModelRow`
-    adjective: str  # of whoever is ahead
-    title: str
-    unit: str = ""
-    factor: float = 1.0
-
-
-CURVATURE = Measure(TOTAL, "more curved", "difference of ∫|K| dA")
-ACCURACY = Measure(
-    "test_accuracy", "better", "difference of test accuracy, points", " points", 100.0
-)
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """One variant less another on one task; ``measured`` is ``None`` without a pair.
-
-    ``p`` is Holm's over the tasks, NaN where it was not tested.
-    """
-
-    pairs: Pairs
-    measured: Paired | None
-    worst_case: Paired | None
-    p: float
-    worst_case_p: float
-
-    def ahead(self, level: float, worst_case: bool = False) -> bool:
-        """Whether the first is significantly ahead, as measured or with all doubt against it."""
-        of, p = self.measured, self.p
-        if worst_case:
-            of, p = self.worst_case, self.worst_case_p
-        return of is not None and p <= level and of.mean > 0
-
-    def behind(self, level: float, worst_case: bool = False) -> bool:
-        """Whether it is significantly behind, as measured or with all doubt against it."""
-        of, p = self.measured, self.p
-        if worst_case:
-            of, p = self.worst_case, self.worst_case_p
-        return of is not None and p <= level and of.mean < 0
+ADDITIVE = "additive"
+SHOWN = (PRIMARY, ADDITIVE)  # families of the chart that goes with the verdict
+POINTS = 100.0  # of accuracy, a share
 
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """Comparisons by variant, against the ungated model, each a family of tests over the tasks.
+    """Accuracies by variant less the ungated model's, each a family of tests over the tasks.
 
     ``controls`` are the primary gate less each control; ``varied`` that less the ungated model
     where something else is varied, too. Only ``families[PRIMARY]`` decides.
     """
 
-    measure: Measure
     families: dict[str, tuple[Comparison, ...]]
     controls: dict[str, tuple[Comparison, ...]]
     varied: tuple[Comparison, ...]
     gaps: tuple[Gap, ...]
-    shown: tuple[str, ...]  # families of the picture that goes with the verdict
 
     @property
     def deciding(self) -> tuple[Comparison, ...]:
@@ -91,38 +48,18 @@ class Differences:
         return self.families.get(PRIMARY, ())
 
 
-def differences(
-    measure: Measure, models: Models, t: Thresholds, shown: tuple[str, ...] = (PRIMARY,)
-) -> Differences:
-    """Compare all variants of the base by one measure."""
+def differences(models: Models, t: Thresholds) -> Differences:
+    """Compare the test accuracies of all variants of the base."""
 
     def family(variant: str, against: str, at: Conditions = BASE) -> tuple[Comparison, ...]:
-        return compared(pairs_of(models, variant, against, measure.column, at), t)
+        return compared(pairs_of(models, variant, against, "test_accuracy", at), t)
 
     return Differences(
-        measure,
         {name: family(name, UNGATED) for name in models.variants if name != UNGATED},
         {name: family(PRIMARY, name) for name in CONTROLS if name in models.variants},
         tuple(x for at in models.conditions if at != BASE for x in family(PRIMARY, UNGATED, at)),
         models.gaps(models.variants),
-        shown,
     )
-
-
-def compared(every: Sequence[Pairs], t: Thresholds) -> tuple[Comparison, ...]:
-    """Test all of ``every``, with Holm's p over those that have pairs enough."""
-    measured = [paired(x.seeds, x.values, t.confidence) if x.count else None for x in every]
-    worst = [
-        paired(x.seeds + x.failed, x.worst(-1.0), t.confidence) if x.count else None for x in every
-    ]
-
-    def p(results: Sequence[Paired | None]) -> list[float]:
-        return holm([
-            of.p if of is not None and x.count >= t.fewest_seeds else np.nan
-            for of, x in zip(results, every, strict=True)
-        ]).tolist()  # fmt: skip
-
-    return tuple(map(Comparison, every, measured, worst, p(measured), p(worst)))
 
 
 def ahead_on_tasks(evidence: Differences, t: Thresholds) -> Word:
@@ -132,7 +69,7 @@ def ahead_on_tasks(evidence: Differences, t: Thresholds) -> Word:
     def word(worst_case: bool) -> Word:
         if sum(one.pairs.count >= t.fewest_seeds for one in tasks) < t.fewest_tasks:
             return Word.NOT_ENOUGH
-        ahead = [one.ahead(t.level, worst_case) for one in tasks]
+        ahead = [one.sign(t.level, worst_case) > 0 for one in tasks]
         if all(ahead):
             return Word.SUPPORTED
         return Word.PARTLY if any(ahead) else Word.NOT_SUPPORTED
@@ -140,52 +77,119 @@ def ahead_on_tasks(evidence: Differences, t: Thresholds) -> Word:
     return guarded(word(False), word(True))
 
 
+@dataclass(frozen=True)
+class Reached:
+    """How much of a gate's gain on one task the additive control reaches, in points.
+
+    ``most`` says whether that is significantly more than half of it, ``own`` whether the gate is
+    significantly ahead of the control.
+    """
+
+    task: str
+    gain: float
+    control: float
+    most: bool
+    own: bool
+
+
+def reached(evidence: Differences, t: Thresholds) -> tuple[Reached, ...]:
+    """Compare on all tasks with pairs enough, the gate's greatest gain first; Holm's over these."""
+    own = {one.pairs.task: one for one in evidence.controls.get(ADDITIVE, ())}
+    tasks = []
+    for one in evidence.deciding:
+        if (rest := own.get(one.pairs.task)) is None:
+            continue
+        whole, less = one.pairs.differences, rest.pairs.differences
+        both = {seed: (whole[seed][0], less[seed][0]) for seed in whole if seed in less}
+        if len(both) >= t.fewest_seeds:
+            gains, lefts = np.array([*both.values()]).T
+            half = paired([*both], gains / 2 - lefts)
+            ahead = rest.sign(t.level) > 0
+            tasks.append((one.pairs.task, gains.mean(), lefts.mean(), half, ahead))
+    p = holm([half.p for *_, half, _ in tasks])
+    every = [
+        Reached(
+            task, float(POINTS * mean), float(POINTS * (mean - less)),
+            bool(each <= t.level and half.mean > 0), ahead,
+        )
+        for (task, mean, less, half, ahead), each in zip(tasks, p, strict=True)
+    ]  # fmt: skip
+    return tuple(sorted(every, key=lambda one: -one.gain))
+
+
 # --- Text -----------------------------------------------------------------------------------------
 
 
-def wording(evidence: Differences, word: Word, t: Thresholds) -> Wording:
-    """Return how many tasks the gate is ahead on, and by how much."""
-    tasks, unit, factor = evidence.deciding, evidence.measure.unit, evidence.measure.factor
+def _wording(evidence: Differences, word: Word, t: Thresholds) -> Wording:
+    tasks, left = evidence.deciding, reached(evidence, t)
+    ahead = sum(one.sign(t.level) > 0 for one in tasks)
+    summary = f"gated ahead on {ahead} of {counted(len(tasks), 'task')}"
+    if left:
+        summary += f"; adding gives most of it on {sum(one.most for one in left)}"
+    every = [*evidence.families.values(), *evidence.controls.values(), evidence.varied]
+    return Wording(
+        summary,
+        f"{_adding_text(evidence, left, t)} {_gain_text(tasks, t)}",
+        table([one for family in every for one in family], POINTS),
+        _changes(tasks, word, t),
+    )
+
+
+def _adding_text(evidence: Differences, tasks: Sequence[Reached], t: Thresholds) -> str:
+    """Say how much of the gate's gains the additive control reaches."""
+    if not tasks:
+        return "There is no additive control to compare with."
+    most = [one for one in tasks if one.most]
+    rest = [one for one in tasks if not one.most]
+    already = "already " * (not rest)
+    text = f"Adding instead of multiplying {already}gives most of the gain on {len(most)} of"
+    text += f" {counted(len(tasks), 'task')}"
+    text += f": {_shares(most)}" * bool(most)
+    text += f"; on {'the others' if most else 'these'} it reaches {_shares(rest)}" * bool(rest)
+    text += ". What multiplication adds"
+    text += f" is significant on {sum(one.own for one in tasks)} of {len(tasks)}."
+    compared = {one.task for one in tasks}
+    left = [x.pairs.task for x in evidence.deciding if x.pairs.task not in compared]
+    few = f"fewer than {t.fewest_seeds} seeds have all three models"
+    return text + f" Not compared with adding, because {few}: {listed(left)}." * bool(left)
+
+
+def _shares(tasks: Sequence[Reached]) -> str:
+    """How much of each gain the control reaches."""
+    return listed([
+        f"{fixed(x.control, 1)} of {fixed(x.gain, 1)}{' points' * (index == 0)} on {x.task}"
+        for index, x in enumerate(tasks)
+    ])  # fmt: skip
+
+
+def _gain_text(tasks: Sequence[Comparison], t: Thresholds) -> str:
+    """Say on how many tasks the gate is ahead, and by how much."""
     done = [(one, one.measured) for one in tasks if one.measured is not None]
     tested = [(one, of) for one, of in done if of.count >= t.fewest_seeds]
-    ahead = sum(one.ahead(t.level) for one in tasks)
-    behind = sum(one.behind(t.level) for one in tasks)
+    signs = [one.sign(t.level) for one in tasks]
     if not tested:
         text = f"No task has {t.fewest_seeds} pairs of a {PRIMARY}-gated and an ungated model."
     else:
-        text = f"Gated models are significantly {evidence.measure.adjective} on {ahead} of"
+        text = f"Gated models are significantly better on {signs.count(1)} of"
         text += f" {counted(len(tested), 'task')}"
-        text += f", and the opposite on {behind}." if behind else "."
+        text += f", and the opposite on {signs.count(-1)}." if -1 in signs else "."
         ordered = sorted(tested, key=lambda pair: pair[1].mean)
         ends = [
-            f"{signed(factor * of.mean)}{unit} {interval(factor * of.low, factor * of.high)}"
+            f"{signed(POINTS * of.mean)} points {interval(POINTS * of.low, POINTS * of.high)}"
             f" ({one.pairs.task})"
             for one, of in (ordered[0], ordered[-1])
         ]
         span = f"goes from {ends[0]} to {ends[1]}" if len(tested) > 1 else f"is {ends[0]}"
         text += f" The mean difference {span}."
-    lost = [one.pairs.task for one in tasks if one.ahead(t.level) and not one.ahead(t.level, True)]
+    lost = [one.pairs.task for one in tasks
+            if one.sign(t.level) > 0 and one.sign(t.level, True) <= 0]  # fmt: skip
     if lost:
         text += f" In the worst case of failures and errors {listed(lost)} would not hold."
-    text += missing_text([one.pairs for one in tasks], t.fewest_seeds)
-    summary = ahead_text(evidence, t)
-    if done:
-        means = [factor * of.mean for _, of in done]
-        summary += f", {signed(min(means))} to {signed(max(means))}{unit}"
-    every = [*evidence.families.values(), *evidence.controls.values(), evidence.varied]
-    full = table([one for family in every for one in family], factor)
-    return Wording(summary, text, full, _changes(tasks, word, t))
-
-
-def ahead_text(evidence: Differences, t: Thresholds) -> str:
-    """Say on how many tasks the gate is ahead, as short as a table needs it."""
-    tasks = evidence.deciding
-    ahead = sum(one.ahead(t.level) for one in tasks)
-    return f"gated ahead on {ahead} of {counted(len(tasks), 'task')}"
+    return text + missing_text([one.pairs for one in tasks], t.fewest_seeds)
 
 
 def _changes(tasks: Sequence[Comparison], word: Word, t: Thresholds) -> str:
-    missing = [one.pairs.task for one in tasks if not one.ahead(t.level)]
+    missing = [one.pairs.task for one in tasks if one.sign(t.level) <= 0]
     if missing:
         return f"The gate would have to be significantly ahead on {listed(missing)} as well."
     if word != Word.SUPPORTED:
@@ -197,80 +201,25 @@ def _changes(tasks: Sequence[Comparison], word: Word, t: Thresholds) -> str:
     return f"One task without a significant difference. The nearest to that is {least}."
 
 
-def _better_wording(evidence: Differences, word: Word, t: Thresholds) -> Wording:
-    """Return the wording with what the controls reach."""
-    plain = wording(evidence, word, t)
-    controls = [
-        f"{sum(one.ahead(t.level) for one in of)} of {len(of)} tasks (“{name}”)"
-        for name, of in evidence.controls.items()
-        if of
-    ]
-    if not controls:
-        return plain
-    text = (
-        f"{plain.sentences} The gate is significantly ahead of the controls on"
-        f" {', '.join(controls)}. Where a control gains as much, the gain does not need a gate."
-    )
-    return replace(plain, sentences=text)
-
-
-def table(comparisons: Sequence[Comparison], factor: float = 1.0) -> TextTable:
-    """All numbers of ``comparisons``, a row for each; differences times ``factor``."""
-    columns = ("setting", "task", "difference", "pairs", "mean", "95 % interval", "worst seed",
-               "p (Holm)", "p in the worst case", "failed seeds")  # fmt: skip
-    rows = []
-    for one in comparisons:
-        pairs, of = one.pairs, one.measured
-        numbers = [MISSING] * 5
-        if of is not None:
-            seed, worst = of.worst
-            numbers = [
-                signed(factor * of.mean), interval(factor * of.low, factor * of.high),
-                f"{signed(factor * worst)} (seed {seed})", probability(one.p),
-                probability(one.worst_case_p),
-            ]  # fmt: skip
-        rows.append((
-            pairs.conditions.text, pairs.task, f"{pairs.variant} − {pairs.against}",
-            str(pairs.count), *numbers, spans(pairs.failed) or MISSING,
-        ))  # fmt: skip
-    return TextTable(columns, tuple(rows))
-
-
-# --- The claims -----------------------------------------------------------------------------------
-
-C3 = Claim(
-    name="C3",
-    title="Trained gated models curve more",
-    claim="After training, gated models have the higher representation curvature.",
-    test="Total absolute curvature ∫|K| dA over the query chart, sigmoid gate minus ungated, seed"
-    " by seed: two-sided Student t tests at {t.level:.0%}, adjusted over the tasks by Holm. In the"
-    " worst case the bounds on both totals' errors count against the claim.",
-    verdict="Supported: the gated models are significantly more curved on every task, and there are"
-    " at least {t.fewest_tasks} tasks with {t.fewest_seeds} pairs each. Partly: on some tasks. Not"
-    " supported here: on none. Not enough data: fewer tasks or pairs. Other gates are shown and do"
-    " not decide.",
-    failures=PAIRS_FAILED + NOT_DONE + " An ungated total that is a lower estimate counts as"
-    " failed; a gated one may stand, because it makes the difference too small.",
-    needs=Needs(),
-    evidence=partial(differences, CURVATURE),
-    decide=ahead_on_tasks,
-    wording=wording,
-)
-
 C4 = Claim(
     name="C4",
     title="Better where the boundary is not straight",
     claim="Gated models classify better where the decision boundary is nonlinear.",
     test="Test accuracy on the nonlinear tasks, sigmoid gate minus ungated, seed by seed: two-sided"
-    " Student t tests at {t.level:.0%}, adjusted over the tasks by Holm. Controls stand beside:"
-    " more parameters, an additive term, a pointwise nonlinearity, a constant gate.",
+    " Student t tests at {t.level:.0%}, adjusted over the tasks by Holm. The additive control is"
+    " compared with the gate's gain: it gives most of it on a task where half of the gain, less the"
+    " gate's lead over the control, is significantly above zero, adjusted over the tasks by Holm.",
     verdict="Supported: the gated models are significantly better on every nonlinear task, and"
     " there are at least {t.fewest_tasks} tasks with {t.fewest_seeds} pairs each. Partly: on some"
     " tasks. Not supported here: on none. Not enough data: fewer tasks or pairs. Controls do not"
-    " decide. They say what a gain can be due to.",
+    " decide. They say what a gain can be due to. The verdict's first sentence says how much of the"
+    " gain adding instead of multiplying reaches.",
     failures=PAIRS_FAILED + NOT_DONE,
-    needs=Needs(tasks=NONLINEAR),
-    evidence=partial(differences, ACCURACY),
+    needs=Needs(tasks=NONLINEAR, variants=(UNGATED, *SHOWN)),
+    evidence=differences,
     decide=ahead_on_tasks,
-    wording=_better_wording,
+    wording=_wording,
+    criteria=V2,
+    why="Criteria v1 named the controls last, and did not say that adding instead of multiplying"
+    " gives most of the gain. What decides is the same.",
 )

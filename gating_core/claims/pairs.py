@@ -1,4 +1,4 @@
-"""Differences between two variants, seed by seed: the evidence of claims C3, C4 and C5.
+"""Differences between two variants, seed by seed, and their tests: the evidence of C3, C4 and C5.
 
 A verdict must not rise because models failed. So differences come twice: as measured, and *in the
 worst case* for the claim, where each failed pair counts as far to the wrong side as any pair of its
@@ -12,8 +12,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gating_core.claims.claim import Thresholds
 from gating_core.claims.models import BASE, Conditions, ModelRow, Models
-from gating_core.claims.text import listed
+from gating_core.claims.statistics import Paired, holm, paired
+from gating_core.claims.text import (
+    MISSING,
+    TextTable,
+    interval,
+    listed,
+    probability,
+    signed,
+    spans,
+)
 
 PAIRS_FAILED = (
     "A failed model counts against the claim: its pair gets the largest difference of any pair of"
@@ -131,3 +141,68 @@ def _range(row: ModelRow, column: str) -> Range | None:
         return None
     least = 0.0 if column == TOTAL else -np.inf  # an integral of |K| is not negative
     return value, max(value - error, least), value + error
+
+
+# --- Tests over several pairs --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One variant less another on one task; ``measured`` is ``None`` without a pair.
+
+    ``p`` is Holm's over the tasks, NaN where it was not tested.
+    """
+
+    pairs: Pairs
+    measured: Paired | None
+    worst_case: Paired | None
+    p: float
+    worst_case_p: float
+
+    def sign(self, level: float, worst_case: bool = False) -> int:
+        """Return 1 if the first is significantly ahead, −1 if it is behind, else 0.
+
+        As measured, or with all doubt against the claim.
+        """
+        of, p = self.measured, self.p
+        if worst_case:
+            of, p = self.worst_case, self.worst_case_p
+        return int(np.sign(of.mean)) if of is not None and p <= level else 0
+
+
+def compared(every: Sequence[Pairs], t: Thresholds) -> tuple[Comparison, ...]:
+    """Test all of ``every``, with Holm's p over those that have pairs enough."""
+    measured = [paired(x.seeds, x.values, t.confidence) if x.count else None for x in every]
+    worst = [
+        paired(x.seeds + x.failed, x.worst(-1.0), t.confidence) if x.count else None for x in every
+    ]
+
+    def p(results: Sequence[Paired | None]) -> list[float]:
+        return holm([
+            of.p if of is not None and x.count >= t.fewest_seeds else np.nan
+            for of, x in zip(results, every, strict=True)
+        ]).tolist()  # fmt: skip
+
+    return tuple(map(Comparison, every, measured, worst, p(measured), p(worst)))
+
+
+def table(comparisons: Sequence[Comparison], factor: float = 1.0) -> TextTable:
+    """All numbers of ``comparisons``, a row for each; differences times ``factor``."""
+    columns = ("setting", "task", "difference", "pairs", "mean", "95 % interval", "worst seed",
+               "p (Holm)", "p in the worst case", "failed seeds")  # fmt: skip
+    rows = []
+    for one in comparisons:
+        pairs, of = one.pairs, one.measured
+        numbers = [MISSING] * 5
+        if of is not None:
+            seed, worst = of.worst
+            numbers = [
+                signed(factor * of.mean), interval(factor * of.low, factor * of.high),
+                f"{signed(factor * worst)} (seed {seed})", probability(one.p),
+                probability(one.worst_case_p),
+            ]  # fmt: skip
+        rows.append((
+            pairs.conditions.text, pairs.task, f"{pairs.variant} − {pairs.against}",
+            str(pairs.count), *numbers, spans(pairs.failed) or MISSING,
+        ))  # fmt: skip
+    return TextTable(columns, tuple(rows))

@@ -22,7 +22,6 @@ from gating_core.claims.selection import SELECTIONS, ModelUnit
 from gating_core.claims.training import trained
 from gating_core.geometry.keys import sign_proofs
 from gating_core.jets.blocks import one_thread
-from gating_core.pauses import drained
 from gating_core.proved import Budget, prove_curvature
 
 PROOF_CELLS = 3000  # half a second for each model that no theorem calls flat
@@ -121,7 +120,7 @@ def _trained_again(
 ) -> Iterator[tuple[ModelRow, bool, Attention]]:
     """Train ``unit`` again; yield its models in ``rows``, and whether they are the same."""
     with one_thread():  # as the study does: rounding depends on it
-        run = drained(trained(unit.setting))
+        run = trained(unit.setting)
     for name, variant in run.variants.items():
         ensemble = variant.ensemble
         if name not in variants:
@@ -158,7 +157,7 @@ def units_of_four_keys() -> list[ModelUnit]:
     """The units of both studies in which only the number of values is varied, to four."""
     return [
         unit
-        for name in ("full", "second")
+        for name in ("full", "v2")
         for unit in SELECTIONS[name].units()
         if isinstance(unit, ModelUnit)
         and (unit.part, unit.setting.value_count) == ("values", 4)

@@ -20,7 +20,6 @@ from gating_core.claims.selection import SELECTIONS, ModelUnit
 from gating_core.claims.training import IN_DOUBT, trained
 from gating_core.geometry.averages import SoftmaxAverage
 from gating_core.jets.blocks import one_thread
-from gating_core.pauses import drained
 
 
 def in_doubt(row: ModelRow) -> bool:
@@ -32,16 +31,16 @@ def in_doubt(row: ModelRow) -> bool:
 
 
 def units_to_refine(rows: Mapping[str, ModelRow]) -> list[ModelUnit]:
-    """The units of the second edition that have trained a row in doubt, by key in ``rows``."""
+    """The units of criteria v2 that have trained a row in doubt, by key in ``rows``."""
     keys = {key for key, row in rows.items() if in_doubt(row)}
-    units = (unit for unit in SELECTIONS["second"].units() if isinstance(unit, ModelUnit))
+    units = (unit for unit in SELECTIONS["v2"].units() if isinstance(unit, ModelUnit))
     return [unit for unit in units if keys & {*unit.keys.values()}]
 
 
 def refined_totals(unit: ModelUnit, rows: Mapping[str, ModelRow]) -> Iterator[RefinedTotal]:
     """Train ``unit`` again and compute the totals of its models in doubt, by key in ``rows``."""
     with one_thread():  # as the study does: rounding depends on it
-        run = drained(trained(unit.setting))
+        run = trained(unit.setting)
     ensemble = run.variants[UNGATED].ensemble
     model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
     for member, seed in enumerate(ensemble.seeds):

@@ -1,17 +1,17 @@
 """Claim C6: curvature and accuracy go together. Decided by correlations within task and variant.
 
-Exactly flat models are left out: they have no curvature that could go with anything, and with them
-the answer would mostly say which are gated.
+They are pooled within nonlinear and within linear tasks, each for itself. Exactly flat models are
+left out: they have no curvature that could go with anything, and with them the answer would mostly
+say which are gated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gating_core.claims.claim import NOT_DONE, Claim, Needs, Thresholds, Word, Wording
+from gating_core.claims.claim import NOT_DONE, V2, Claim, Needs, Thresholds, Word, Wording
 from gating_core.claims.correlations import METHODS, Group, PooledCorrelation, pooled_correlation
 from gating_core.claims.design import GATED, LINEAR, NONLINEAR, UNGATED
 from gating_core.claims.models import BASE, Gap, Models
@@ -24,19 +24,16 @@ MEASURES = {  # the paper's first
     "positive_curvature": "positive curvature, ∫K dA where K > 0",
 }
 KINDS = {"nonlinear": NONLINEAR, "linear": LINEAR}  # of tasks
-PROXY, EXACT = "proxy", "total_curvature"  # by which the claim is decided
+PROXY, EXACT = "proxy", "total_curvature"
+SHORT = {EXACT: "∫|K| dA", PROXY: "the proxy"}  # by which the claim is decided
 PEARSON = METHODS[0]
 
 
 @dataclass(frozen=True, eq=False)
 class Relations:
-    """Correlations with test accuracy within task and variant, by measure and method.
-
-    ``between`` is the proxy's r over all models at once, which mostly says which ones are gated.
-    """
+    """Correlations with test accuracy within task and variant, by measure and method."""
 
     pooled: dict[tuple[str, str], PooledCorrelation]
-    between: float
     with_flat: PooledCorrelation  # of the proxy, by Pearson
     complete: PooledCorrelation  # of ∫|K| dA, by Pearson, of models whose total is complete
     failed_share: float  # of all models that should be there
@@ -67,7 +64,7 @@ def relations(models: Models, t: Thresholds) -> Relations:
     failed_share = sum(bool(gap.reason) for gap in gaps) / max(count, 1)
     complete = _groups(models, variants, EXACT, curved=True, complete=True)
     known = pooled_correlation(complete, PEARSON, t.confidence)
-    return Relations(pooled, _over_all(every), with_flat, known, failed_share, gaps)
+    return Relations(pooled, with_flat, known, failed_share, gaps)
 
 
 def _groups(
@@ -91,71 +88,97 @@ def _groups(
     return tuple(groups)
 
 
-def _over_all(groups: Sequence[Group]) -> float:
-    """Pearson's r of all models at once; NaN where there is none."""
-    from scipy import stats  # here: half a second to import, and no worker needs it
+@dataclass(frozen=True, eq=False)
+class RelationsByKind:
+    """The relations within each of `KINDS`; intervals are Bonferroni's for two kinds."""
 
-    x, y = (np.concatenate([[], *(getattr(of, name) for of in groups)]) for name in ("x", "y"))
-    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return np.nan
-    return float(stats.pearsonr(x, y).statistic)
+    kinds: dict[str, Relations]
 
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """Of both kinds."""
+        return tuple(gap for of in self.kinds.values() for gap in of.gaps)
 
-def too_few_groups(
-    evidence: Relations, t: Thresholds, kinds: Mapping[str, Sequence[str]] = KINDS
-) -> str:
-    """Say that too few groups have a correlation; nothing where all ``kinds`` have enough."""
-    counts = {
-        kind: min(
-            sum(x.r is not None and x.task in tasks for x in evidence.pooled[name, PEARSON].groups)
-            for name in (PROXY, EXACT)
-        )
-        for kind, tasks in kinds.items()
-    }
-    if min(counts.values()) >= t.fewest_groups:
-        return ""
-    listing = listed(f"{count} on {kind} tasks" for kind, count in counts.items())
-    return f"too few groups of task and variant: {listing}; {t.fewest_groups} are needed."
+    def pooled(self, kind: str, measure: str) -> PooledCorrelation:
+        """Within the groups of one kind, by Pearson."""
+        return self.kinds[kind].pooled[measure, PEARSON]
+
+    @property
+    def deciding(self) -> list[PooledCorrelation]:
+        """The four correlations that decide."""
+        return [self.pooled(kind, measure) for kind in self.kinds for measure in SHORT]
 
 
-def go_together(evidence: Relations, t: Thresholds) -> Word:
-    """Decide within task and variant, for the paper's proxy and for exact curvature."""
-    proxy, exact = evidence.pooled[PROXY, PEARSON], evidence.pooled[EXACT, PEARSON]
-    if too_few_groups(evidence, t):
+def by_kind(models: Models, t: Thresholds) -> RelationsByKind:
+    """Correlate in the base, for each kind of task."""
+    narrower = replace(t, level=t.level / len(KINDS))
+    return RelationsByKind({
+        kind: relations(models.of_tasks(tasks), narrower) for kind, tasks in KINDS.items()
+    })  # fmt: skip
+
+
+def together_by_kind(evidence: RelationsByKind, t: Thresholds) -> Word:
+    """Decide within each kind, for the paper's proxy and for exact curvature."""
+    every = evidence.deciding
+    few = any(_too_few(evidence, kind, t) for kind in KINDS)
+    known = all(np.isfinite(r.low) and r.seed_count >= t.fewest_seeds for r in every)
+    if few or not known or any(of.failed_share > t.most_failed for of in evidence.kinds.values()):
         return Word.NOT_ENOUGH
-    known = (np.isfinite(r.low) and r.seed_count >= t.fewest_seeds for r in (proxy, exact))
-    if not all(known) or evidence.failed_share > t.most_failed:
-        return Word.NOT_ENOUGH
-    if proxy.low > 0 and exact.low > 0 and proxy.high >= t.paper_r:
+    reaches = all(evidence.pooled(kind, PROXY).high >= t.paper_r for kind in KINDS)
+    if all(r.low > 0 for r in every) and reaches:
         return Word.SUPPORTED
-    return Word.PARTLY if proxy.low > 0 or exact.low > 0 else Word.NOT_SUPPORTED
+    return Word.PARTLY if any(r.low > 0 for r in every) else Word.NOT_SUPPORTED
+
+
+def _too_few(evidence: RelationsByKind, kind: str, t: Thresholds) -> str:
+    """Say that too few groups of a kind have a correlation; nothing where there are enough."""
+    count = min(evidence.pooled(kind, name).group_count for name in SHORT)
+    if count >= t.fewest_groups:
+        return ""
+    few = f"too few groups of task and variant: {count} on {kind} tasks"
+    return f"{few}; {t.fewest_groups} are needed."
 
 
 # --- Text -----------------------------------------------------------------------------------------
 
 
-def _wording(evidence: Relations, word: Word, t: Thresholds) -> Wording:
-    proxy, exact = evidence.pooled[PROXY, PEARSON], evidence.pooled[EXACT, PEARSON]
-    of_proxy, of_exact = r_text(proxy), r_text(exact)
-    few = too_few_groups(evidence, t)
-    text = f"There are {few} " if few else ""
-    text += "Within task and variant, test accuracy correlates with the paper's proxy at r ="
-    text += f" {of_proxy} and with ∫|K| dA at r = {of_exact}"
-    text += f" ({counted(exact.group_count, 'group')}, {counted(exact.seed_count, 'seed')})."
-    text += f" The paper reports {t.paper_r:g}."
-    if not np.isnan(evidence.between):
-        text += f" Over all models at once the proxy's r is {fixed(evidence.between)}. This mostly"
-        text += " restates how tasks and gates differ."
-    text += "" if few else f" {_what_follows(proxy, exact)}"
-    text += excluded_text(evidence)
-    change = f"Intervals of both above zero, and the proxy's up to {t.paper_r:g}, would support it."
+def _wording(evidence: RelationsByKind, word: Word, t: Thresholds) -> Wording:
+    sentences, short, few = [], [], False
+    for kind in evidence.kinds:
+        exact = evidence.pooled(kind, EXACT)
+        short.append(f"{fixed(exact.r)} on {kind}")
+        if reason := _too_few(evidence, kind, t):
+            sentences.append(f"There are {reason}")
+            few = True
+            continue
+        clauses = [
+            f"{_sign(r)} with {SHORT[measure]} (r = {_r_text(r)})"
+            for measure in SHORT
+            for r in [evidence.pooled(kind, measure)]
+        ]
+        count = f"{counted(exact.group_count, 'group')}, {counted(exact.seed_count, 'seed')}"
+        left_out = _excluded_text(evidence.kinds[kind])
+        sentences.append(f"On {kind} tasks accuracy goes {listed(clauses)}; {count}.{left_out}")
+    signs = {_sign(r) for r in evidence.deciding if np.isfinite(r.low)}
+    if {"up", "down"} <= signs:
+        sentences.append("The signs differ: curvature does not go with accuracy as such.")
+    sentences.append(f"The paper reports {t.paper_r:g}.")
+    change = f"Four intervals above zero, the proxy's up to {t.paper_r:g}, would support it."
     if word == Word.SUPPORTED:
         change = "An interval that reaches zero."
-    summary = f"r = {of_exact} for ∫|K| dA, {of_proxy} for the proxy"
-    return Wording(summary, text, table(evidence), change)
+    elif word == Word.NOT_ENOUGH:
+        change = f"{t.fewest_groups} groups of {t.fewest_seeds} models on tasks of either kind."
+    summary = "too few groups" if few else f"r of {SHORT[EXACT]}: {', '.join(short)} tasks"
+    full = TextTable.joined("tasks", {kind: _table(of) for kind, of in evidence.kinds.items()})
+    return Wording(summary, " ".join(sentences), full, change)
 
 
-def excluded_text(evidence: Relations) -> str:
+def _sign(r: PooledCorrelation) -> str:
+    """Which way accuracy goes while the measure grows."""
+    return "up" if r.low > 0 else "down" if r.high < 0 else "neither up nor down"
+
+
+def _excluded_text(evidence: Relations) -> str:
     """Say what is excluded and what r would be with it, and how many totals are not complete.
 
     A space first, or nothing.
@@ -176,34 +199,17 @@ def excluded_text(evidence: Relations) -> str:
     doubtful, totals = evidence.doubtful
     if doubtful:
         text += f" {doubtful} of {counted(totals, 'total')} are not complete, but count; without"
-        text += f" these models r for ∫|K| dA is {r_text(evidence.complete)}"
+        text += f" these models r for ∫|K| dA is {_r_text(evidence.complete)}"
         text += f" ({counted(evidence.complete.group_count, 'group')})."
     return text
 
 
-def r_text(r: PooledCorrelation) -> str:
+def _r_text(r: PooledCorrelation) -> str:
     """Return r with its interval."""
     return f"{fixed(r.r)} {fixed_interval(r.low, r.high)}"
 
 
-def _what_follows(proxy: PooledCorrelation, exact: PooledCorrelation) -> str:
-    """Say which correlations are known to be positive."""
-    if np.isnan([proxy.low, exact.low]).any():
-        return "Whether they agree cannot be told: one of them has no interval."
-    known = proxy.low > 0, exact.low > 0
-    if known == (True, True):
-        return "The two measures agree: in these groups the proxy can stand for curvature."
-    if known == (False, False):
-        return "The two measures agree: neither is known to be positive."
-    one, other = ("the proxy", "curvature") if known[0] else ("curvature", "the proxy")
-    text = f"The two measures disagree: accuracy is known to go with {one}, but not with {other}."
-    text += " The proxy also contains warping, bending and the scale of the output."
-    if proxy.low <= exact.high and exact.low <= proxy.high:
-        text += " The intervals overlap, so the two need not differ."
-    return text
-
-
-def table(evidence: Relations) -> TextTable:
+def _table(evidence: Relations) -> TextTable:
     """All numbers: pooled, and of every group."""
     columns = ("measure", "within", "r (Pearson)", "95 % interval", "r (Spearman)",
                "95 % interval of Spearman's", "groups or models")  # fmt: skip
@@ -233,20 +239,25 @@ C6 = Claim(
     claim="Curvature and accuracy correlate; the paper reports r = {t.paper_r:g}, with a"
     " finite-difference proxy for local nonlinearity.",
     test="Pearson's r of test accuracy with the paper's proxy (our reading, in the limit of small"
-    " steps) and with ∫|K| dA, within task × variant, pooled by Fisher's z; {t.confidence:.0%}"
-    " intervals from leaving each seed out of all groups (jackknife), because groups share"
-    " their seeds. Ungated and gated models; exactly flat ones are left out. Spearman's r and"
-    " other measures stand beside.",
-    verdict="Supported: both intervals lie above zero, and that of the proxy reaches {t.paper_r:g}."
-    " Partly: at least one lies above zero. Not supported here: neither. Not enough data: one"
-    " of them has no interval from at least {t.fewest_seeds} seeds, or fewer than"
-    " {t.fewest_groups} groups are on linear or on nonlinear tasks.",
+    " steps) and with ∫|K| dA, within task × variant, pooled by Fisher's z within nonlinear and"
+    " within linear tasks, each for itself. Intervals are from leaving each seed out of all groups"
+    " (jackknife), of confidence 1 − {t.level:g}/2, because there are two kinds of tasks. Ungated"
+    " and gated models; exactly flat ones are left out. Spearman's r and other measures stand"
+    " beside.",
+    verdict="Supported: in both kinds the intervals of both measures lie above zero, and those of"
+    " the proxy reach {t.paper_r:g}. Partly: at least one of the four intervals lies above zero;"
+    " the sentence says where, and where one lies below. Not supported here: none lies above zero."
+    " Not enough data: on either kind fewer than {t.fewest_groups} groups, or no interval from at"
+    " least {t.fewest_seeds} seeds.",
     failures="Failed models have no numbers; if more than {t.most_failed:.1%} failed, the verdict"
     " is “not enough data”. A group is excluded if accuracy or measure no longer varies without one"
     " of its seeds: it has no jackknife error. Totals that are not complete count as they are."
     + NOT_DONE,
-    needs=Needs(),
-    evidence=relations,
-    decide=go_together,
+    needs=Needs(tasks=(*LINEAR, *NONLINEAR)),
+    evidence=by_kind,
+    decide=together_by_kind,
     wording=_wording,
+    criteria=V2,
+    why="Criteria v1 pooled correlations of opposite signs: positive on nonlinear tasks, negative"
+    " on linear ones.",
 )

@@ -17,17 +17,10 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
 
-from gating_core.claims.claim import THRESHOLDS, Thresholds
+from gating_core.claims.claim import CRITERIA, THRESHOLDS, V1, Thresholds
 from gating_core.claims.models import ModelRow, Models, RefinedTotal, StackRow, sorted_out
-from gating_core.claims.text import TextTable, counted, spans
-from gating_core.claims.verdicts import (
-    EDITIONS,
-    FIRST,
-    ClaimVerdict,
-    accuracies,
-    models_of,
-    verdicts,
-)
+from gating_core.claims.text import TextTable, counted, listed, spans
+from gating_core.claims.verdicts import ClaimVerdict, accuracies, models_of, verdicts
 
 TITLE = "Does the paper hold here?"
 PAPER = "Bathula & Joshi, Gating Enables Curvature (arXiv 2604.14702)"
@@ -72,13 +65,8 @@ def write_report(
     Files of these names are replaced, each at once; ``OSError`` where that cannot be done.
     """
     rows, stacks, refined = list(rows), list(stacks), list(refined)
-    judged = [
-        (claim, edition.name, one)
-        for edition in EDITIONS.values()
-        for claim, one in verdicts(rows, stacks, t, edition, refined).items()
-    ]
-    judged.sort(key=lambda each: each[:2])  # claim by claim, the first edition first
-    pictures = [[*illustrations.pictures(one)] for *_, one in judged]
+    judged = verdicts(rows, stacks, t, refined)
+    pictures = [[*illustrations.pictures(one)] for one in judged.values()]
     folder.mkdir(parents=True, exist_ok=True)
     paths = folder / "claims.html", folder / "claims.md"
     formats: tuple[Format, Format] = Html(illustrations.head), Markdown()
@@ -94,7 +82,7 @@ def _parts(
     form: Format,
     rows: Sequence[ModelRow],
     stacks: Sequence[StackRow],
-    judged: Sequence[tuple[str, str, ClaimVerdict]],
+    judged: Mapping[str, ClaimVerdict],
     pictures: Sequence[Sequence[Picture]],
     about: Mapping[str, str],
 ) -> Iterator[str]:
@@ -106,21 +94,21 @@ def _parts(
         " before the numbers. A verdict speaks of small models on tasks in the plane, and of"
         " nothing else. What is a theorem, or true by construction, is a check of our code."
     )
-    for edition in EDITIONS.values():
+    for criteria in CRITERIA.values():
+        names = [name for name, one in judged.items() if one.claim.criteria is criteria]
         yield form.text(
-            f"The rules of {', '.join(edition.claims)} were written on {edition.date}; they decide"
-            f" on the seeds {spans(edition.seeds)}.",
-            f"The {edition.name} edition",
+            f"The rules of {listed(names)} were written on {criteria.date}; they decide on the"
+            f" seeds {spans(criteria.seeds)}.",
+            f"Criteria {criteria.name}",
         )
     summary = [
-        (claim, x.claim.title, x.claim.kind, which, x.word, x.sentences)
-        for claim, which, x in judged
+        (claim, x.claim.title, x.claim.kind, x.claim.criteria.name, x.word, x.sentences)
+        for claim, x in judged.items()
     ]
-    columns = ("claim", "", "what it is", "edition", "verdict", "evidence")
+    columns = ("claim", "", "what it is", "criteria", "verdict", "evidence")
     yield form.table(TextTable(columns, tuple(summary)))
-    for (claim, which, one), drawn in zip(judged, pictures, strict=True):
-        rules = "" if which == FIRST.name else f", {which} edition"
-        yield form.heading(f"{claim} {one.claim.title}{rules}: {one.word}")
+    for (claim, one), drawn in zip(judged.items(), pictures, strict=True):
+        yield form.heading(f"{claim} {one.claim.title}: {one.word}")
         yield form.text(one.sentences)
         yield form.text(one.changes, "What would change it")
         yield from map(form.picture, drawn)
@@ -131,7 +119,7 @@ def _parts(
             yield form.lines(one.gaps)
         yield form.folded("All numbers", one.table)
     yield form.heading("Test accuracies")
-    yield form.table(accuracies(models_of(rows, FIRST)))
+    yield form.table(accuracies(models_of(rows, V1)))
     yield form.heading("What was trained")
     yield form.table(_pairs({**about, **_setting(models, rows, stacks)}))
     yield form.heading("What this report was written with")

@@ -22,30 +22,30 @@ from itertools import product
 from typing import TypeVar
 
 from gating_core.checks import check_choice, check_flag, check_integer
-from gating_core.claims.claim import Needs
+from gating_core.claims.claim import V2, Needs
 from gating_core.claims.design import (
     BASE_SETTING,
     BASE_VARIANTS,
-    FIRST_PARTS,
     FULL_TASKS,
     LABEL_NOISE,
     LINEAR,
     PARTS,
     PRODUCT,
-    SECOND_PARTS,
-    SECOND_VARIANTS,
     STACKS,
+    V1_PARTS,
+    V2_PARTS,
+    V2_VARIANTS,
     VARIED,
     VARIED_TASKS,
     VARIED_VARIANTS,
 )
-from gating_core.claims.verdicts import CLAIMS, SECOND
+from gating_core.claims.verdicts import CLAIMS
 from gating_core.experiments.comparison import LIMITS, VARIANTS, Setting
 from gating_core.experiments.depth import DepthRequest
 from gating_core.tasks import TASKS
 from gating_core.training.ensemble import batches_of
 
-# Raise it when the numbers of rows change: a test computes some shipped rows anew and says so.
+# Raise it when the numbers of rows change: a test computes some bundled rows anew and says so.
 STUDY_VERSION = "1"
 REGIME = "aligned"  # the structured regime, in our reading
 # Once measured on one core: the time left follows from it, in proportion to what has been done.
@@ -177,7 +177,7 @@ class Selection:
 
     tasks: tuple[str, ...] = FULL_TASKS  # keys of TASKS
     variants: tuple[str, ...] = BASE_VARIANTS  # keys of VARIANTS
-    parts: tuple[str, ...] = FIRST_PARTS
+    parts: tuple[str, ...] = V1_PARTS
     first_seed: int = 0
     seed_count: int = 32  # 1 to 64
     steps: int = 400
@@ -260,11 +260,11 @@ SELECTIONS = {
         seed_count=UNIT_SEEDS,
     ),
     "full": Selection(),
-    "second": Selection(
-        variants=SECOND_VARIANTS,
-        parts=("base", *SECOND_PARTS),
-        first_seed=SECOND.seeds[0],
-        seed_count=len(SECOND.seeds),
+    "v2": Selection(
+        variants=V2_VARIANTS,
+        parts=("base", *V2_PARTS),
+        first_seed=V2.seeds[0],
+        seed_count=len(V2.seeds),
     ),
     "all": Selection(product=True),
 }

@@ -1,178 +1,38 @@
 """The store of a study: one SQLite file, one row per model.
 
 Rows of one unit are written in one transaction: a process that is killed leaves all of them or
-none. Two processes may write: what is there already stays, and a unit is done by whoever has its
-lease, which ends by itself when its owner no longer renews it. A file that is not such a store, or
-is damaged, is refused before anything is written, and stays as it is.
+none. One process at a time writes: it holds SQLite's lock of a second, empty file beside the store,
+which ends with the process. A file that is no such store, or is damaged, is refused before anything
+is written, and stays as it is.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
-import time
-import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, fields
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import astuple, fields
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
-from gating_core.claims.errors import Refused, extra_packages
+from gating_core.claims.errors import Refused
 from gating_core.claims.models import ModelRow, Row, StackRow
-from gating_core.claims.store_location import address, check_file, create, reading_mode
 
-with extra_packages():
-    import sqlalchemy as sa
-    from sqlalchemy.dialects.sqlite import insert
-
-LEASE_SECONDS = 15.0  # after which a unit is anybody's, unless its owner has renewed the lease
+APPLICATION_ID = 0x47435543  # "GCUC", in the head of the file
+VERSION = 1  # of the tables
+MAGIC = b"SQLite format 3\0"
+HEAD_BYTES = 100  # source: "Database File Format", section 1.3, of SQLite's documentation
+VERSION_OFFSET, ID_OFFSET = 60, 68  # of four bytes each
 BUSY_SECONDS = 30.0  # for another process to finish its transaction
-BATCH = 500  # keys asked for at a time: SQLite allows some thousand numbers in a statement
+LOCK_SECONDS = 1.0  # for whoever looks whether a study runs to have looked
+FOLDER, FILE = "gating-curvature", "claims.sqlite"
 
-TYPES = {"str": sa.Text, "int": sa.Integer, "float": sa.Float, "bool": sa.Boolean}
-PANDAS = {"str": "string", "int": "Int64", "float": "Float64", "bool": "boolean"}
-
-
-def _table(name: str, row: type, metadata: sa.MetaData) -> sa.Table:
-    """A column for each field, by its annotation."""
-    columns: list[sa.Column] = []
-    for field in fields(row):
-        kind, *rest = str(field.type).split(" | ")
-        columns.append(
-            sa.Column(field.name, TYPES[kind], primary_key=field.name == "key", nullable=bool(rest))
-        )
-    return sa.Table(name, metadata, *columns)
-
-
-METADATA = sa.MetaData()
-MODELS = _table("models", ModelRow, METADATA)
-STACKS = _table("stacks", StackRow, METADATA)
-LEASES = sa.Table(
-    "leases",
-    METADATA,
-    sa.Column("unit", sa.Text, primary_key=True),
-    sa.Column("owner", sa.Text, nullable=False),
-    sa.Column("ends", sa.Float, nullable=False),  # seconds of `time.monotonic`, see `lease`
-)
-TABLES: dict[type, sa.Table] = {ModelRow: MODELS, StackRow: STACKS}
-
-
-class Store:
-    """The store at ``path``, made if there is none; a context manager.
-
-    `Refused` says in a sentence why a file cannot be used. With ``readable`` alone nothing is
-    written, a missing file is refused, too, and a store in a read-only folder can be read.
-    """
-
-    def __init__(self, path: Path, readable: bool = False) -> None:
-        self.path, self.owner = path, uuid.uuid4().hex
-        if not readable and not os.path.exists(path):  # Path.exists raises without permission
-            create(path, _schema())
-        check_file(path, readable)
-        mode = reading_mode(path) if readable else "rw"
-        self._engine = sa.create_engine(
-            "sqlite://",
-            creator=lambda: sqlite3.connect(address(path, mode), uri=True, timeout=BUSY_SECONDS),
-            poolclass=sa.pool.NullPool,  # a connection for each transaction: any thread may ask
-        )
-
-    # --- Rows ---
-
-    def write(self, rows: Sequence[Row]) -> None:
-        """Write all ``rows`` or none of them; a row whose key is there already stays as it is."""
-        with self._begin() as connection:
-            for kind, table in TABLES.items():
-                values = [asdict(row) for row in rows if isinstance(row, kind)]
-                if values:
-                    connection.execute(insert(table).on_conflict_do_nothing(), values)
-
-    def models(self) -> list[ModelRow]:
-        """All rows of trained models, in the order of their keys."""
-        return [ModelRow(**row) for row in self._all(MODELS)]
-
-    def stacks(self) -> list[StackRow]:
-        """All rows of stacks, in the order of their keys."""
-        return [StackRow(**row) for row in self._all(STACKS)]
-
-    def present(self, keys: Iterable[str]) -> set[str]:
-        """Which of ``keys`` have a row."""
-        keys, present = list(keys), set()
-        with self._begin() as connection:
-            for table in TABLES.values():
-                for first in range(0, len(keys), BATCH):
-                    some = table.c.key.in_(keys[first : first + BATCH])
-                    present |= set(connection.scalars(sa.select(table.c.key).where(some)))
-        return present
-
-    def counts(self) -> dict[str, int]:
-        """How many rows there are, by table."""
-        with self._begin() as connection:
-            return {
-                table.name: connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
-                for table in TABLES.values()
-            }
-
-    # --- Leases ---
-
-    def lease(self, units: Sequence[str]) -> set[str]:
-        """Which of ``units`` are this owner's from now on: all that are nobody else's."""
-        if not units:
-            return set()
-        now = time.monotonic()  # of all processes of a machine, and nobody can set it
-        values = [{"unit": x, "owner": self.owner, "ends": now + LEASE_SECONDS} for x in units]
-        statement = insert(LEASES)
-        statement = statement.on_conflict_do_update(
-            index_elements=[LEASES.c.unit],
-            set_={"owner": statement.excluded.owner, "ends": statement.excluded.ends},
-            # What ends later than any lease can was given before the machine was started anew.
-            where=(LEASES.c.ends < now)
-            | (LEASES.c.ends > now + LEASE_SECONDS)
-            | (LEASES.c.owner == self.owner),
-        )
-        own = sa.select(LEASES.c.unit).where(LEASES.c.owner == self.owner)
-        with self._begin() as connection:
-            connection.execute(statement, values)
-            return set(connection.scalars(own)) & set(units)
-
-    def release(self, units: Iterable[str] | None = None) -> None:
-        """Give ``units`` back, or all that this owner has."""
-        own = LEASES.c.owner == self.owner
-        if units is not None:
-            own &= LEASES.c.unit.in_(list(units))
-        with self._begin() as connection:
-            connection.execute(sa.delete(LEASES).where(own))
-
-    # --- Opening and closing ---
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._engine.dispose()
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _all(self, table: sa.Table) -> list[dict]:
-        with self._begin() as connection:
-            rows = connection.execute(sa.select(table).order_by(table.c.key))
-            return [dict(row) for row in rows.mappings()]
-
-    @contextmanager
-    def _begin(self) -> Iterator[sa.Connection]:
-        """A transaction; what SQLite says of a failure becomes a sentence."""
-        try:
-            with self._engine.begin() as connection:
-                yield connection
-        except sa.exc.DBAPIError as error:
-            name = getattr(error.orig, "sqlite_errorname", "")
-            why = next((text for start, text in TROUBLE.items() if name.startswith(start)), None)
-            if why is None:
-                raise
-            raise Refused(f"{self.path} {why}") from error
-
-
+TABLES: dict[type[Row], str] = {ModelRow: "models", StackRow: "stacks"}
+TYPES = {"str": "TEXT", "int": "INTEGER", "float": "FLOAT", "bool": "BOOLEAN"}
 TROUBLE = {  # by what SQLite calls it
     "SQLITE_FULL": "cannot be written to: the disk is full; all rows that it had are still there",
     "SQLITE_READONLY": "cannot be written to: it, or its folder, is read-only",
@@ -184,30 +44,262 @@ TROUBLE = {  # by what SQLite calls it
 }
 
 
-def _schema() -> list[str]:
-    """What makes the tables."""
-    dialect = sa.dialects.sqlite.dialect()
-    return [str(sa.schema.CreateTable(x).compile(dialect=dialect)) for x in METADATA.sorted_tables]
+def default_path() -> Path:
+    """Return the file in the user's data folder, the same for the page and the command line."""
+    home = Path.home()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    return base / FOLDER / FILE
 
 
-def export(store: Store, folder: Path) -> list[Path]:
-    """Write all rows as ``models`` and ``stacks``, CSV and Parquet, in ``folder``, made if need be.
+def is_written(path: Path) -> bool:
+    """Say whether a process has the store at ``path`` open for writing: whether a study runs."""
+    lock = _lock_path(path)
+    if not lock.is_file():
+        return False
+    try:
+        with closing(sqlite3.connect(_address(lock, "ro"), uri=True, timeout=0.0)) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_master")
+    except sqlite3.Error as error:
+        return error.sqlite_errorname.startswith("SQLITE_BUSY")
+    return False
 
-    Numbers are written with all their digits. ``OSError`` where the folder cannot be written to.
+
+class Store:
+    """The store at ``path``; a context manager.
+
+    Args:
+        path: the file, which is made if there is none.
+        readable: rows are only read: nothing is written, and a missing file is refused, too.
+
+    Raises:
+        Refused: the file cannot be used, or another process writes; the text says why.
     """
-    with extra_packages():  # here: they take a second to import
-        import pandas as pd
-        import pyarrow as pa
-        from pyarrow import parquet
 
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    tables: dict[type[Row], Sequence[Row]] = {ModelRow: store.models(), StackRow: store.stacks()}
-    for kind, rows in tables.items():
-        types = {x.name: PANDAS[str(x.type).split(" | ")[0]] for x in fields(kind)}
-        frame = pd.DataFrame([asdict(row) for row in rows], columns=[*types]).astype(types)
-        csv, binary = (folder / f"{TABLES[kind].name}.{suffix}" for suffix in ("csv", "parquet"))
-        frame.to_csv(csv, index=False)
-        parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), binary)
-        paths += [csv, binary]
-    return paths
+    def __init__(self, path: Path, readable: bool = False) -> None:
+        self.path, self._lock = path, None
+        if readable or os.path.exists(path):  # Path.exists raises without permission
+            _check(path, readable)
+        self._mode = "rw"
+        if readable and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+            self._mode = "immutable"  # beside its file SQLite wants to put a log
+        if not readable:
+            self._lock = _locked(path)
+            if not os.path.exists(path):
+                _create(path)
+
+    def write(self, rows: Sequence[Row], progress: Mapping[str, Any] | None = None) -> None:
+        """Write all ``rows`` or none of them; a row whose key is there already stays as it is.
+
+        ``progress`` is how far the study is then, as numbers and texts; none leaves what was.
+        """
+        with self._connected() as connection:
+            for row in rows:
+                signs = ", ".join("?" * len(fields(row)))
+                connection.execute(
+                    f"INSERT OR IGNORE INTO {TABLES[type(row)]} ({_names(type(row))})"
+                    f" VALUES ({signs})",
+                    astuple(row),
+                )
+            if progress is not None:
+                connection.execute(PROGRESS_TABLE)
+                connection.execute("REPLACE INTO progress VALUES (1, ?)", (json.dumps(progress),))
+
+    def progress(self) -> dict[str, Any]:
+        """Return what was last written of the progress of a study; empty if nothing was."""
+        with self._connected() as connection:
+            try:
+                found = connection.execute("SELECT text FROM progress").fetchone()
+            except sqlite3.OperationalError:  # no such table, in a store of before
+                found = None
+        return json.loads(found[0]) if found else {}
+
+    def models(self) -> list[ModelRow]:
+        """Return all rows of trained models, in the order of their keys."""
+        return self._all(ModelRow)
+
+    def stacks(self) -> list[StackRow]:
+        """Return all rows of stacks, in the order of their keys."""
+        return self._all(StackRow)
+
+    def present(self) -> set[str]:
+        """Return the keys of all rows."""
+        with self._connected() as connection:
+            return {key for name in TABLES.values()
+                    for (key,) in connection.execute(f"SELECT key FROM {name}")}  # fmt: skip
+
+    def counts(self) -> dict[str, int]:
+        """Return how many rows there are, by table."""
+        with self._connected() as connection:
+            return {name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
+                    for name in TABLES.values()}  # fmt: skip
+
+    def close(self) -> None:
+        """Let others write."""
+        if self._lock is not None:
+            self._lock.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _all(self, kind: type) -> list:
+        booleans = [x.name for x in fields(kind) if str(x.type).startswith("bool")]
+        with self._connected() as connection:
+            connection.row_factory = sqlite3.Row
+            found = connection.execute(f"SELECT {_names(kind)} FROM {TABLES[kind]} ORDER BY key")
+            rows = [dict(row) for row in found]
+        for row in rows:
+            row |= {name: None if row[name] is None else bool(row[name]) for name in booleans}
+        return [kind(**row) for row in rows]
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        """A transaction, with a connection of its own; what SQLite says becomes a sentence."""
+        address = _address(self.path, self._mode)
+        try:
+            connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS)
+            with closing(connection), connection:
+                yield connection
+        except sqlite3.Error as error:
+            name = getattr(error, "sqlite_errorname", "")
+            why = next((text for start, text in TROUBLE.items() if name.startswith(start)), None)
+            if why is None:
+                raise
+            raise Refused(f"{self.path} {why}") from error
+
+
+# --- Tables ---------------------------------------------------------------------------------------
+
+PROGRESS_TABLE = "CREATE TABLE IF NOT EXISTS progress (id INTEGER PRIMARY KEY, text TEXT NOT NULL)"
+
+
+def _names(kind: type) -> str:
+    return ", ".join(f'"{field.name}"' for field in fields(kind))
+
+
+def _columns(kind: type) -> str:
+    """The columns of a table, by the annotations of its rows."""
+    columns = []
+    for field in fields(kind):
+        type_, *optional = str(field.type).split(" | ")
+        constraint = " PRIMARY KEY" * (field.name == "key") + " NOT NULL" * (not optional)
+        columns.append(f'"{field.name}" {TYPES[type_]}{constraint}')
+    return ", ".join(columns)
+
+
+# --- Files ----------------------------------------------------------------------------------------
+
+
+def _address(path: Path, mode: str) -> str:
+    """What SQLite opens; ``mode`` is "rw", "ro" or "immutable", which leaves no file beside."""
+    option = "immutable=1" if mode == "immutable" else f"mode={mode}"
+    return f"file:{quote(str(path.absolute()))}?{option}"
+
+
+def _lock_path(path: Path) -> Path:
+    return path.with_name(f"{path.name}.lock")
+
+
+def _locked(path: Path) -> sqlite3.Connection:
+    """The lock of the one process that writes, which ends with the connection."""
+    if path == default_path():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Refused(
+                f"{path} cannot be made: no folder can be made there ({error.strerror}); name"
+                " another file with --store, or another folder with XDG_DATA_HOME"
+            ) from error
+    if not os.path.isdir(path.parent):
+        raise Refused(f"{path} cannot be made: there is no folder {path.parent}")
+    lock = None
+    try:
+        lock = sqlite3.connect(_lock_path(path), timeout=LOCK_SECONDS, isolation_level=None,
+                               check_same_thread=False)  # fmt: skip
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.Error as error:
+        if lock is not None:
+            lock.close()
+        if error.sqlite_errorname.startswith("SQLITE_BUSY"):
+            raise Refused(
+                f"another process runs a study in {path}: wait for its end, or name another file"
+                " with --store"
+            ) from error
+        raise Refused(f"{path} cannot be made: {error}") from error
+    return lock
+
+
+def _create(path: Path) -> None:
+    """Make an empty store, a whole one or none; whoever does it holds the lock."""
+    new = path.with_name(f"{path.name}.new")
+    try:
+        new.unlink(missing_ok=True)
+        with closing(sqlite3.connect(new, isolation_level=None)) as connection:
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+            for kind, name in TABLES.items():
+                connection.execute(f"CREATE TABLE {name} ({_columns(kind)})")
+            connection.execute("PRAGMA journal_mode = WAL")  # who reads waits for nobody
+        new.replace(path)
+    except (OSError, sqlite3.Error) as error:
+        raise Refused(f"{path} cannot be made: {error}") from error
+
+
+def _check(path: Path, readable: bool) -> None:
+    """Raise `Refused` unless ``path`` is a whole store that can be read, and written if need be.
+
+    The store's kind and version stand in the head of its file, which is read as bytes, before
+    SQLite opens anything.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError as error:
+        raise Refused(f"{path} cannot be read: {error.strerror}") from error
+    if not head:
+        raise Refused(f"{path} is empty; it was left as it is: remove it, or name another file")
+    kind = int.from_bytes(head[ID_OFFSET : ID_OFFSET + 4], "big")
+    if not head.startswith(MAGIC) or kind != APPLICATION_ID:
+        raise Refused(f"{path} is no store of a study; it was left as it is: name another file")
+    version = int.from_bytes(head[VERSION_OFFSET : VERSION_OFFSET + 4], "big")
+    if version > VERSION:
+        raise Refused(
+            f"{path} is a store of version {version}, and this program knows {VERSION} and below;"
+            " it was left as it is: use a newer program, or name another file"
+        )
+    for each, what in ((path, "it"), (path.parent, "its folder")):
+        if not readable and not os.access(each, os.W_OK):
+            raise Refused(f"{path} cannot be written to: {what} is read-only; name another file")
+    damage = _damage(path)
+    if damage:
+        raise Refused(
+            f"{path} is damaged ({damage}); it was left as it is: name another file for a new study"
+        )
+
+
+def _damage(path: Path) -> str:
+    """What SQLite finds wrong on any page, in its words; nothing of a whole file.
+
+    Inserting into a damaged file succeeds, so that nothing but this would tell. A store that
+    somebody is writing has a second file with its latest rows; to one that begins while we look
+    without it, a second look is due.
+    """
+    answer = ""
+    for _ in range(2):
+        log = path.with_name(f"{path.name}-wal")
+        try:
+            uri = _address(path, "ro" if log.exists() else "immutable")
+            with closing(sqlite3.connect(uri, uri=True)) as connection:
+                answer = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        except sqlite3.Error as error:
+            answer = str(error)
+        if answer == "ok":
+            return ""
+    return answer.splitlines()[-1]

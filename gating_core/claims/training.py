@@ -11,7 +11,7 @@ N grid points.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from itertools import groupby
 from typing import Any
@@ -34,6 +34,7 @@ from gating_core.geometry.integrals import grid_integral, unseen_curvature
 from gating_core.geometry.surface import SurfaceResult, surface_result
 from gating_core.jets.second_order import SecondOrderJet, jet_by_parts
 from gating_core.memory import keep_at_hand
+from gating_core.pauses import drained
 from gating_core.training.ensemble import batches_of
 
 GRID = 31  # points along each side
@@ -42,24 +43,14 @@ IN_DOUBT = 0.1  # relative error of a total
 CHART_GRID = 15  # for a yes or no: the attention-weight chart has no totals
 
 Numbers = dict[str, Any]  # parts of a `ModelRow` by name
-Work = Generator[None, None, list[Numbers]]
 Member = tuple[str, int]  # variant, seed
 
 
-def work_on(text: str, pause: Callable[[], None] = lambda: None) -> list[dict[str, Any]]:
-    """Do the unit that ``text`` describes, in a worker process; returns its rows for `received`.
-
-    ``pause`` is called several times a second, and ends the work if it raises.
-    """
+def work_on(text: str) -> list[dict[str, Any]]:
+    """Do the unit that ``text`` describes, in a worker process; returns its rows for `received`."""
     keep_at_hand()
     torch.set_num_threads(1)  # models this small only wait for each other on more
-    work = unit_rows(loaded(text))
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            return [asdict(row) for row in end.value]
-        pause()
+    return [asdict(row) for row in unit_rows(loaded(text))]
 
 
 def received(rows: list[dict[str, Any]]) -> list[Row]:
@@ -67,17 +58,17 @@ def received(rows: list[dict[str, Any]]) -> list[Row]:
     return [(ModelRow if "task" in row else StackRow)(**row) for row in rows]
 
 
-def unit_rows(unit: Unit) -> Generator[None, None, list[Row]]:
-    """Compute the rows of ``unit``, one for each of its keys; yields several times a second."""
+def unit_rows(unit: Unit) -> list[Row]:
+    """Compute the rows of ``unit``, one for each of its keys."""
     if isinstance(unit, StackUnit):
-        return (yield from _stack_rows(unit))
+        return _stack_rows(unit)
     rows: dict[Member, Row] = {}
     waiting = [unit.setting]
     while waiting:
         setting = waiting.pop()
-        run = yield from trained(setting)
+        run = trained(setting)
         if run.divergence is None:
-            yield from _measure(unit, run, rows)
+            rows |= _measure(unit, run)
             continue
         for member in run.divergence.members:
             rows[member] = _row(unit, setting, member, {"error": run.divergence.text})
@@ -85,12 +76,10 @@ def unit_rows(unit: Unit) -> Generator[None, None, list[Row]]:
     return [rows[member] for member in unit.keys]
 
 
-def trained(setting: Setting) -> Generator[None, None, TrainedRun]:
-    """Train ``setting`` as the study does; yields several times a second."""
-    for event in train_setting(setting, snapshots=1):
-        if isinstance(event, TrainedRun):
-            run = event
-        yield
+def trained(setting: Setting) -> TrainedRun:
+    """Train ``setting`` as the study does."""
+    *_, run = train_setting(setting, snapshots=1)
+    assert isinstance(run, TrainedRun)
     return run
 
 
@@ -108,13 +97,12 @@ def _without(setting: Setting, gone: set[Member]) -> Iterator[Setting]:
                 yield replace(some, variants=batch)
 
 
-def _measure(
-    unit: ModelUnit, run: TrainedRun, rows: dict[Member, Row]
-) -> Generator[None, None, None]:
-    """Add a row for every member of ``run`` to ``rows``."""
+def _measure(unit: ModelUnit, run: TrainedRun) -> dict[Member, Row]:
+    """A row for every member of ``run``."""
+    rows: dict[Member, Row] = {}
     for name, variant in run.variants.items():
         ensemble, begin = variant.ensemble, time.perf_counter()
-        surfaces = yield from _surfaces(run, name)
+        surfaces = _surfaces(run, name)
         seconds = time.perf_counter() - begin + variant.seconds
         for member, (seed, surface) in enumerate(zip(ensemble.seeds, surfaces, strict=True)):
             trained = {
@@ -126,20 +114,21 @@ def _measure(
             }
             numbers = surface if "error" in surface else trained | surface
             rows[name, seed] = _row(unit, run.setting, (name, seed), numbers)
+    return rows
 
 
-def _surfaces(run: TrainedRun, name: str) -> Work:
+def _surfaces(run: TrainedRun, name: str) -> list[Numbers]:
     """Measure all members at once, or else one by one; ``error`` says why one is not measured."""
     ensemble = run.variants[name].ensemble
     model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
     try:
-        return (yield from measured(model))
+        return measured(model)
     except (ValueError, ArithmeticError, RuntimeError, MemoryError):
         pass
     surfaces = []
     for member in range(len(ensemble.seeds)):
         try:
-            surfaces += yield from measured(model.member(member))
+            surfaces += measured(model.member(member))
         except (ValueError, ArithmeticError, RuntimeError, MemoryError) as error:
             surfaces.append({"error": f"it could not be measured: {error}"})
     return surfaces
@@ -157,9 +146,9 @@ def _row(unit: ModelUnit, setting: Setting, member: Member, numbers: Numbers) ->
     )  # fmt: skip
 
 
-def _stack_rows(unit: StackUnit) -> Generator[None, None, list[Row]]:
+def _stack_rows(unit: StackUnit) -> list[Row]:
     request, begin = unit.request, time.perf_counter()
-    result = yield from measure_regime(request, REGIME)
+    result = drained(measure_regime(request, REGIME))
     assert result.eps is not None
     seconds = (time.perf_counter() - begin) / len(unit.keys)
     total, centre, proxy = (result.curves[name] for name in ("total", "centre", "proxy"))
@@ -177,27 +166,26 @@ def _stack_rows(unit: StackUnit) -> Generator[None, None, list[Row]]:
 # --- Measuring ------------------------------------------------------------------------------------
 
 
-def measured(model: Attention) -> Work:
-    """Measure the columns of a `ModelRow` for the surfaces of all S members; yields in between."""
-    surfaces = yield from on_grid(model, GRID)
+def measured(model: Attention) -> list[Numbers]:
+    """Measure the columns of a `ModelRow` for the surfaces of all S members."""
+    surfaces = on_grid(model, GRID)
     for member, coarse in enumerate(surfaces):
         total, error = coarse["total_curvature"], coarse["total_error"]
         resolved = coarse["resolved_share"] == 1  # unresolved points stay so on any grid
         if resolved and None not in (total, error) and error > IN_DOUBT * total:
-            (finer,) = yield from on_grid(model.member(member), FINER_GRID)
+            (finer,) = on_grid(model.member(member), FINER_GRID)
             proxies = {name: coarse[name] for name in ("proxy", "normalised_proxy")}
             surfaces[member] = finer | proxies  # those are means over points: of the same for all
-    charts = yield from _on_charts(model)
+    charts = _on_charts(model)
     return [one | other for one, other in zip(surfaces, charts, strict=True)]
 
 
-def on_grid(model: Attention, size: int) -> Work:
+def on_grid(model: Attention, size: int) -> list[Numbers]:
     """The query chart of all members, on a grid with ``size`` points along each side."""
     grid = square_grid(size)
-    jet, field, surface = yield from _surface(model, model.config, grid)
+    jet, field, surface = _surface(model, model.config, grid)
     unseen = unseen_curvature(jet, field, grid.weights).numpy()
     positive = grid_integral("positive", field, grid.weights).value.numpy()
-    yield
     proved = surface.proved[:, 0, 0]
     error = np.maximum(surface.total_error, np.where(proved, 0.0, unseen))
     proxy, shares = proxy_limit(jet), surface.shares
@@ -220,31 +208,31 @@ def on_grid(model: Attention, size: int) -> Work:
     return _rows(columns)
 
 
-def _on_charts(model: Attention) -> Work:
+def _on_charts(model: Attention) -> list[Numbers]:
     """The attention-weight charts of all members; ``None`` where a model has none.
 
     They are made one by one where some member's logits span too few dimensions to reach one.
     """
     try:
-        return (yield from _on_chart(model))
+        return _on_chart(model)
     except ValueError:
         if len(model.seeds) == 1:
             names = ("chart_flat", "chart_largest", "chart_bound", "chart_positive_share")
             return [dict.fromkeys(names)]
     charts = []
     for member in range(len(model.seeds)):
-        charts += yield from _on_charts(model.member(member))
+        charts += _on_charts(model.member(member))
     return charts
 
 
-def _on_chart(model: Attention) -> Work:
+def _on_chart(model: Attention) -> list[Numbers]:
     if model.config.depth > 1:
         raise ValueError("depth is above 1; the flatness theorem is about one layer")
     chart = weight_chart(model)
     # What reads the weights alone is affine on its chart, where second derivatives and bounds are
     # exactly zero and a test would be empty.
     function = through_logs(chart) if model.blocks[0].reads_only_weights else chart
-    *_, surface = yield from _surface(function, model.config, square_grid(CHART_GRID))
+    *_, surface = _surface(function, model.config, square_grid(CHART_GRID))
     largest, _ = _largest(surface)
     columns = {
         "chart_flat": _flat(surface),
@@ -257,10 +245,9 @@ def _on_chart(model: Attention) -> Work:
 
 def _surface(
     function: Callable[[torch.Tensor], torch.Tensor], config: AttentionConfig, grid: Grid
-) -> Generator[None, None, tuple[SecondOrderJet, CurvatureField, SurfaceResult]]:
+) -> tuple[SecondOrderJet, CurvatureField, SurfaceResult]:
     part = max(int(PART_COST / cost(config)), 1)
-    jet = yield from jet_by_parts(function, grid.points, "rigorous", part)
-    yield
+    jet = drained(jet_by_parts(function, grid.points, "rigorous", part))
     field = curvature(jet)
     return jet, field, surface_result(function, jet, field, grid)
 

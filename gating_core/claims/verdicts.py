@@ -1,20 +1,30 @@
-"""The claims in their editions, and their verdicts, each with its evidence.
+"""The claims and their verdicts, each with its evidence.
 
-The rules of an edition are written down before the models of its seeds are trained, and decide on
-these alone. A next edition is another row of `EDITIONS`.
+The rules are preregistered: written down before the models of the seeds that they decide on were
+trained. Those of C3, C4 and C6 are criteria v2. Their verdicts by criteria v1 are data, with the
+commit that decided them: the page *Claims* shows these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gating_core.claims.bounds import C1, C2
-from gating_core.claims.claim import THRESHOLDS, Claim, Thresholds, Word, Wording
+from gating_core.claims.claim import (
+    CRITERIA,
+    THRESHOLDS,
+    Claim,
+    Criteria,
+    Thresholds,
+    Word,
+    Wording,
+)
 from gating_core.claims.equality import C5
-from gating_core.claims.gain import C3, C4
+from gating_core.claims.gain import C4
 from gating_core.claims.growth import C7
+from gating_core.claims.measures import C3
 from gating_core.claims.models import (
     BASE,
     ModelRow,
@@ -24,31 +34,10 @@ from gating_core.claims.models import (
     sorted_out,
 )
 from gating_core.claims.relation import C6
-from gating_core.claims.second_gain import SECOND_C3, SECOND_C4
-from gating_core.claims.second_relation import SECOND_C6
 from gating_core.claims.statistics import paired
 from gating_core.claims.text import TextTable, fixed, fixed_interval, gap_lines
 
 CLAIMS: dict[str, Claim[Any]] = {claim.name: claim for claim in (C1, C2, C3, C4, C5, C6, C7)}
-
-
-@dataclass(frozen=True)
-class Edition:
-    """Rules that were written down on one day, and the seeds that they decide on."""
-
-    name: str
-    date: str
-    seeds: range
-    claims: Mapping[str, Claim[Any]]
-
-
-FIRST = Edition("first", "23 November 2026", range(64), CLAIMS)
-# Rules that were changed after the rows of the first were seen. What is not here has not changed.
-SECOND = Edition(
-    "second", "24 November 2026", range(64, 96),
-    {claim.name: claim for claim in (SECOND_C3, SECOND_C4, SECOND_C6)},
-)  # fmt: skip
-EDITIONS = {edition.name: edition for edition in (FIRST, SECOND)}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,22 +60,23 @@ def verdicts(
     rows: Iterable[ModelRow],
     stacks: Iterable[StackRow],
     t: Thresholds = THRESHOLDS,
-    edition: Edition = FIRST,
     refined: Iterable[RefinedTotal] = (),
 ) -> dict[str, ClaimVerdict]:
-    """Return the verdicts of the claims of one edition, by name, from its rows among all.
+    """Return the verdicts of all claims by name, each from the seeds of its criteria.
 
     What the ``refined`` totals would change is said beside; they do not decide.
     """
-    models = replace(models_of(rows, edition, stacks), refined=tuple(refined))
-    return {name: verdict(claim, models, t) for name, claim in edition.claims.items()}
+    rows, stacks, refined = list(rows), list(stacks), tuple(refined)
+    models = {name: replace(models_of(rows, one, stacks), refined=refined)
+              for name, one in CRITERIA.items()}  # fmt: skip
+    return {name: verdict(claim, models[claim.criteria.name], t) for name, claim in CLAIMS.items()}
 
 
 def models_of(
-    rows: Iterable[ModelRow], edition: Edition, stacks: Iterable[StackRow] = ()
+    rows: Iterable[ModelRow], criteria: Criteria, stacks: Iterable[StackRow] = ()
 ) -> Models:
-    """Return the models of an edition's seeds, and the stacks of these."""
-    seeds = edition.seeds
+    """Return the models of the seeds that ``criteria`` decide on, and the stacks of these."""
+    seeds = criteria.seeds
     return sorted_out((x for x in rows if x.seed in seeds), (x for x in stacks if x.seed in seeds))
 
 

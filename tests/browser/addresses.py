@@ -55,7 +55,7 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
          "tab_depth=Comparison", "tab_depth=Theory"),
     ),
     "Claims": Row(
-        ("", "tab=Run+the+study&study=own+selection", "claim=C6", "claim=C3&criteria=v1"),
+        ("", "tab=Run+the+study", "claim=C6", "claim=C3&criteria=v1"),
         ("claim=C1", "claim=C2", "claim=C3", "claim=C4&show=all+variants", "claim=C5", "claim=C7",
          "tab=Trained+models", "rows=live"),
         unfolded="numbers=true",

@@ -1,11 +1,11 @@
-"""The study's command line with pictures in its report, and what the app ships.
+"""The study's command line with pictures in its report, and what the app bundles.
 
 python -m ui.claims report report   # as python -m gating_core.claims report, with pictures
-python -m ui.claims                 # run both editions' studies; results go to assets/claims
+python -m ui.claims                 # run the studies of both criteria; results go to assets/claims
 python -m ui.claims proofs          # prove what can be proved of these beside C1 and C2
 python -m ui.claims signs           # prove the sign of K of those with four keys, by a theorem
 python -m ui.claims refine          # compute totals that a grid does not settle, beside C3
-python -m ui.claims judge           # judge the shipped rows again, after a change of texts
+python -m ui.claims judge           # judge the bundled rows again, after a change of texts
 """
 
 import sys
@@ -38,14 +38,14 @@ from ui.claims.shared import (
     save_rows,
 )
 
-SHIPPED = ("full", "second")  # studies
+BUNDLED = ("full", "v2")  # studies
 
 
-def ship() -> int:
+def bundle() -> int:
     """Do what is missing of the studies, and write their rows and verdicts; others stay here."""
     keys = set()
     with Store(default_path()) as store:
-        for selection in map(SELECTIONS.__getitem__, SHIPPED):
+        for selection in map(SELECTIONS.__getitem__, BUNDLED):
             for progress in run_study(selection, store):
                 sys.stderr.write(f"\r{progress.done} of {progress.total} rows")
             sys.stderr.write("\n")
@@ -61,13 +61,13 @@ def ship() -> int:
 
 
 def judge() -> int:
-    """Write the verdicts of the shipped rows."""
+    """Write the verdicts of the bundled rows."""
     save_judged(judge_rows(Source()))
     return 0
 
 
 def refine() -> int:
-    """Write totals in closed form of shipped models, and the verdicts with them."""
+    """Write totals in closed form of bundled models, and the verdicts with them."""
     rows = {row.key: row for row in load_rows()[0]}
     units = units_to_refine(rows)
     totals: list[RefinedTotal] = []
@@ -75,12 +75,12 @@ def refine() -> int:
         totals += refined_totals(unit, rows)
         sys.stderr.write(f"\r{number} of {len(units)} ensembles, {len(totals)} totals")
     sys.stderr.write("\n")
-    save_csv(REFINED, totals)
+    save_csv(RefinedTotal, REFINED, totals)
     return judge()
 
 
 def prove() -> int:
-    """Write what can be proved of shipped models."""
+    """Write what can be proved of bundled models."""
     rows = {row.key: row for row in load_rows()[0]}
     units = units_to_prove()
     proofs: list[ProvedModel] = []
@@ -88,25 +88,25 @@ def prove() -> int:
         proofs += proved_models(unit, rows)
         sys.stderr.write(f"\r{number} of {len(units)} ensembles, {len(proofs)} models")
     sys.stderr.write("\n")
-    save_csv(PROOFS, proofs)
+    save_csv(ProvedModel, PROOFS, proofs)
     return 0
 
 
 def sign() -> int:
-    """Write the signs of K of shipped ungated models with four values."""
+    """Write the signs of K of bundled ungated models with four values."""
     rows = {row.key: row for row in load_rows()[0]}
     signs: list[SignedModel] = []
     for unit in units_of_four_keys():
         signs += signed_models(unit, rows)
         sys.stderr.write(f"\r{len(signs)} models")
     sys.stderr.write("\n")
-    save_csv(SIGNS, signs)
+    save_csv(SignedModel, SIGNS, signs)
     return 0
 
 
 if __name__ == "__main__":
     commands = {
-        (): ship, ("proofs",): prove, ("signs",): sign, ("refine",): refine, ("judge",): judge,
+        (): bundle, ("proofs",): prove, ("signs",): sign, ("refine",): refine, ("judge",): judge,
     }  # fmt: skip
     own = commands.get(tuple(sys.argv[1:]))
     sys.exit(own() if own else main(illustrations=illustrations()))

@@ -18,11 +18,11 @@ from gating_core.claims import ClaimVerdict
 from gating_core.claims.bounds import CURVED, FLAT, Charts, chart_word
 from gating_core.claims.design import CONTROLS, GATED, UNGATED, WITHOUT_GATE
 from gating_core.claims.equality import Equivalences
-from gating_core.claims.gain import Comparison, Differences
+from gating_core.claims.gain import POINTS, SHOWN, Differences
 from gating_core.claims.growth import CENTRE, TITLES, Slopes, expected
-from gating_core.claims.relation import EXACT, MEASURES, PEARSON, PROXY, Relations
-from gating_core.claims.second_gain import SETTINGS, ByMeasure
-from gating_core.claims.second_relation import RelationsByKind
+from gating_core.claims.measures import SETTINGS, ByMeasure
+from gating_core.claims.pairs import Comparison
+from gating_core.claims.relation import EXACT, MEASURES, PROXY, RelationsByKind
 from gating_core.claims.text import counted, fixed, fixed_interval
 from ui.common import charts as c
 from ui.common.charts import Trace
@@ -35,7 +35,6 @@ SPREAD = 0.22  # of single seeds, above and below their row
 BESIDE = 0.3  # of tasks or variants, above and below their row
 GAP = 0.03  # between two panels, of the width
 PANEL_CHARACTERS = 15  # in a line of a panel's title, on a phone
-FIT_POINTS = 24  # of a straight line, which is a curve over a logarithmic axis
 OUTERMOST = 0.05  # share of each kind's models at either end that may lie beyond the frame
 ROOM = 1.0  # decades round the others
 # Arrowheads at the frame, by where a point lies: left, within or right, and below, within or above.
@@ -152,13 +151,13 @@ def bounds_charts(verdict: ClaimVerdict, wide: bool) -> list[ClaimChart]:
                        section("claims", "bounds", cut=cut))]  # fmt: skip
 
 
-# --- C3, C4: forest plots -------------------------------------------------------------------------
+# --- C4: a forest plot ----------------------------------------------------------------------------
 
 
 def forest_charts(verdict: ClaimVerdict, wide: bool) -> list[ClaimChart]:
     """Draw the differences from the ungated model, a row for each task and variant."""
     evidence: Differences = verdict.evidence
-    chosen = [name for name in evidence.shown if name in evidence.families]
+    chosen = [name for name in SHOWN if name in evidence.families]
     if wide or not evidence.deciding:  # gates before controls
         chosen = [*dict.fromkeys([*(x for x in GATED if x in evidence.families),
                                   *evidence.families])]  # fmt: skip
@@ -177,11 +176,12 @@ def forest_charts(verdict: ClaimVerdict, wide: bool) -> list[ClaimChart]:
     for gate, colour, symbol in ((True, c.MAGENTA, "diamond"), (False, c.TEAL, "square")):
         here = [(at, one) for at, one in enumerate(rows) if (one.pairs.variant in GATED) == gate]
         if here:
-            kind, factor = "gates" if gate else "controls", evidence.measure.factor
-            traces += forest_traces(kind, names, here, factor, colour, symbol)
+            kind = "gates" if gate else "controls"
+            traces += forest_traces(kind, names, here, colour, symbol)
     name = f"Difference from {UNGATED}, by task"
     figure = c.chart(
-        name, traces, evidence.measure.title, height=max(HEIGHT, FOREST_ROW * len(rows)),
+        name, traces, "difference of test accuracy, points",
+        height=max(HEIGHT, FOREST_ROW * len(rows)),
         y_axis=rows_axis(names, 0.7, 0.3), shapes=[upright(0.0)], showlegend=False,
     )  # fmt: skip
     confidence = f"{verdict.thresholds.confidence:.0%}"
@@ -190,23 +190,23 @@ def forest_charts(verdict: ClaimVerdict, wide: bool) -> list[ClaimChart]:
 
 
 def forest_traces(
-    kind: str, names: Sequence[str], rows: Sequence[tuple[int, Comparison]], factor: float,
-    colour: str, symbol: str,
+    kind: str, names: Sequence[str], rows: Sequence[tuple[int, Comparison]], colour: str,
+    symbol: str,
 ) -> list[Trace]:  # fmt: skip
     """Return single seeds, and means with their intervals, at the heights of ``rows``."""
     seeds = dots(
-        f"{kind}: seeds", np.concatenate([factor * np.array(one.pairs.values) for _, one in rows]),
+        f"{kind}: seeds", np.concatenate([POINTS * np.array(one.pairs.values) for _, one in rows]),
         np.concatenate([jittered(at, one.pairs.count) for at, one in rows]),
-        [f"{names[at]}, seed {seed}: {factor * value:.3g}" for at, one in rows
+        [f"{names[at]}, seed {seed}: {POINTS * value:.3g}" for at, one in rows
          for seed, value in zip(one.pairs.seeds, one.pairs.values, strict=True)],
         [key for _, one in rows for key in one.pairs.keys],
         marker={"color": colour, "size": 4, "opacity": 0.45},
     )  # fmt: skip
     means = [(at, one.measured) for at, one in rows if one.measured is not None]
-    half = [0.0 if of.count < 2 else factor * (of.high - of.mean) for _, of in means]
+    half = [0.0 if of.count < 2 else POINTS * (of.high - of.mean) for _, of in means]
     mean = dots(
-        f"{kind}: mean", [factor * of.mean for _, of in means], [at for at, _ in means],
-        [f"{names[at]}: {factor * of.mean:.3g} ± {reach:.2g}"
+        f"{kind}: mean", [POINTS * of.mean for _, of in means], [at for at, _ in means],
+        [f"{names[at]}: {POINTS * of.mean:.3g} ± {reach:.2g}"
          for (at, of), reach in zip(means, half, strict=True)],
         error_x={"type": "data", "array": half, "color": colour, "width": 4, "thickness": 1.5},
         marker={"color": colour, "size": 10, "symbol": symbol},
@@ -214,7 +214,7 @@ def forest_traces(
     return [seeds, mean]
 
 
-# --- C3, criteria v2: effects by measure ----------------------------------------------------------
+# --- C3: effects by measure -----------------------------------------------------------------------
 
 
 def effects_charts(verdict: ClaimVerdict, wide: bool) -> list[ClaimChart]:
@@ -310,68 +310,7 @@ def margin_charts(verdict: ClaimVerdict, wide: bool) -> list[ClaimChart]:
     return [ClaimChart("Is the difference within the margin?", figure, verdict.sentences, text)]
 
 
-# --- C6, criteria v1: accuracy against curvature --------------------------------------------------
-
-
-def relation_charts(verdict: ClaimVerdict, wide: bool) -> list[ClaimChart]:
-    """Draw the accuracy of every model over each of two measures, with fits within groups."""
-    evidence: Relations = verdict.evidence
-    return [relation_chart(evidence, name) for name in (PROXY, EXACT)
-            if evidence.pooled[name, PEARSON].groups]  # fmt: skip
-
-
-def relation_chart(evidence: Relations, measure: str) -> ClaimChart:
-    """Draw one measure; a task has a colour, a variant a symbol."""
-    pooled = evidence.pooled[measure, PEARSON]
-    tasks = [*dict.fromkeys(group.task for group in pooled.groups)]
-    variants = [*dict.fromkeys(group.variant for group in pooled.groups)]
-    symbols = dict(zip(variants, SYMBOLS, strict=False))
-    traces = []
-    for task, colour in zip(tasks, COLOURS, strict=False):
-        groups = [group for group in pooled.groups if group.task == task]
-        traces.append(dots(
-            task, np.concatenate([group.x for group in groups]),
-            np.concatenate([group.y for group in groups]),
-            [f"{task}, {group.variant}, seed {seed}<br>{x:.3g}, accuracy {y:.1%}"
-             for group in groups for seed, x, y in zip(group.seeds, group.x, group.y, strict=True)],
-            [key for group in groups for key in group.keys], legendgroup=task,
-            marker={"color": colour, "size": 7, "opacity": 0.75,
-                    "symbol": [symbols[group.variant] for group in groups
-                               for _ in range(group.count)]},
-        ))  # fmt: skip
-        fits = [(fitted(group.x, group.y), group) for group in groups if group.r is not None]
-        if fits:  # with a gap after each
-            x, y = (np.concatenate([[*fit[axis], np.nan] for fit, _ in fits]) for axis in (0, 1))
-            labels = [f"{task}, {group.variant}: r = {group.r:.2f}"
-                      for _, group in fits for _ in range(FIT_POINTS + 1)]  # fmt: skip
-            traces.append(dots(f"{task}: fits", x, y, labels, mode="lines", legendgroup=task,
-                               showlegend=False, line={"color": colour, "width": 1.5}))  # fmt: skip
-    traces += variant_legend(symbols)
-    figure = c.chart(
-        "Test accuracy against curvature", traces, MEASURES[measure], "test accuracy",
-        height=HEIGHT + 60, x_axis=c.log_axis(decades=None), y_axis={"tickformat": ".0%"},
-        margin={"l": 50, "r": 8, "t": 72, "b": 40},
-    )  # fmt: skip
-    alt = f"r within groups {pooled.r:.2f} for {MEASURES[measure]}."
-    return ClaimChart(f"Test accuracy against {MEASURES[measure]}", figure, alt,
-                      section("claims", "relation"))  # fmt: skip
-
-
-def fitted(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The least-squares line of ``y`` on ``x`` (M,), which must vary, at even steps of log x."""
-    slope = ((x - x.mean()) * (y - y.mean())).sum() / np.square(x - x.mean()).sum()
-    steps = np.geomspace(x[x > 0].min(), x.max(), FIT_POINTS)
-    return steps, y.mean() + slope * (steps - x.mean())
-
-
-def variant_legend(symbols: dict[str, str]) -> list[Trace]:
-    """Return traces without points that name the symbols of variants."""
-    return [{"type": "scatter", "mode": "markers", "name": variant, "x": [None], "y": [None],
-             "hoverinfo": "skip", "marker": {"color": c.GREY, "size": 7, "symbol": symbol}}
-            for variant, symbol in symbols.items()]  # fmt: skip
-
-
-# --- C6, criteria v2: correlations by kind of task ------------------------------------------------
+# --- C6: correlations by kind of task -------------------------------------------------------------
 
 
 def groups_charts(verdict: ClaimVerdict, wide: bool) -> list[ClaimChart]:
@@ -427,6 +366,13 @@ def groups_chart(evidence: RelationsByKind, measure: str, confidence: float) -> 
                       section("claims", "groups"))  # fmt: skip
 
 
+def variant_legend(symbols: dict[str, str]) -> list[Trace]:
+    """Return traces without points that name the symbols of variants."""
+    return [{"type": "scatter", "mode": "markers", "name": variant, "x": [None], "y": [None],
+             "hoverinfo": "skip", "marker": {"color": c.GREY, "size": 7, "symbol": symbol}}
+            for variant, symbol in symbols.items()]  # fmt: skip
+
+
 # --- C7: growth with depth ------------------------------------------------------------------------
 
 
@@ -469,7 +415,6 @@ CHARTS: dict[type, Callable[[ClaimVerdict, bool], list[ClaimChart]]] = {
     Differences: forest_charts,
     ByMeasure: effects_charts,
     Equivalences: margin_charts,
-    Relations: relation_charts,
     RelationsByKind: groups_charts,
     Slopes: growth_charts,
 }

@@ -8,20 +8,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.plotly_chart import PlotlyState
 
-from gating_core.claims import (
-    CLAIMS,
-    EDITIONS,
-    FIRST,
-    SECOND,
-    STUDY_VERSION,
-    ProofCounts,
-    SignedModel,
-)
+from gating_core.claims import CLAIMS, CRITERIA, STUDY_VERSION, V1, V2, ProofCounts, SignedModel
 from gating_core.claims.claim import EXPERIMENT, WORDS
 from gating_core.claims.text import counted, spans
 from ui.claims import shared
 from ui.claims.models import draw_model
-from ui.claims.shared import BUNDLED, CRITERIA, LIVE, JudgedStudy, Judgement, Source
+from ui.claims.shared import BUNDLED, LIVE, JudgedStudy, Judgement, Source
 from ui.common import charts as c
 from ui.common.lessons import section
 from ui.common.links import LINK
@@ -29,25 +21,24 @@ from ui.common.words import percent
 from ui.foreign import as_words
 
 SIGNS: dict[str, str] = dict(zip(WORDS, "✓◐✗?", strict=True))
-VERSIONS = {edition.name: version for version, edition in CRITERIA.items()}
 MEASURES = {"∫|K| dA": 1, "proxy": 0}  # C6's charts
 SHOWN = {"what decides": False, "all variants": True}
 
 
 def choose_claim(judged: JudgedStudy) -> str:
     """Draw a line for each claim, with what was found; return the chosen one."""
-    captions = [finding_text(judged.of(name, SECOND.name), judged) for name in judged.claims]
+    captions = [finding_text(one) for one in judged.claims.values()]
     return st.radio("Claim", tuple(CLAIMS), tuple(CLAIMS).index("C4"), captions=captions,
                     key="claim", **LINK)  # fmt: skip
 
 
-def finding_text(one: Judgement, judged: JudgedStudy) -> str:
+def finding_text(one: Judgement) -> str:
     """Say what was found of a claim, by its newest criteria, and where v1 found otherwise."""
     check = "" if one.kind == EXPERIMENT else f" ({one.kind}: a check of our code)"
     text = f"**{one.title}**{check}: {SIGNS[one.word]} **{one.word}**, {one.evidence}"
-    earlier = judged.claims[one.claim]
-    if earlier is not one and earlier.word != one.word:
-        text += f" (criteria {VERSIONS[earlier.edition]}: {SIGNS[earlier.word]} {earlier.word})"
+    earlier = shared.frozen().claims.get(one.claim)
+    if earlier is not None and earlier.word != one.word:
+        text += f" (criteria {earlier.criteria}: {SIGNS[earlier.word]} {earlier.word})"
     return text
 
 
@@ -69,14 +60,14 @@ def draw(
         st.caption(rows_text(judged, bundled=not source.path))
     with right.container(gap="xsmall"):
         row = st.container(horizontal=True, vertical_alignment="bottom")
-        edition = SECOND.name
-        if claim in SECOND.claims:
-            version = row.radio("Criteria", [*CRITERIA], key="criteria", horizontal=True, **LINK,
+        one, earlier = judged.claims[claim], shared.frozen().claims.get(claim)
+        if earlier is not None:
+            version = row.radio("Criteria", [V2.name, V1.name], key="criteria", horizontal=True,
                 help="Preregistered rules of the verdict. Three were changed after the results of"
                 " v1 had been read. v2 decides on new seeds, trained after its rules were"
-                " written.")  # fmt: skip
-            edition = CRITERIA[version].name
-        one = judged.of(claim, edition)
+                " written.", **LINK)  # fmt: skip
+            if version == V1.name:  # its rows are bundled
+                one, earlier, source = earlier, one, Source()
         wide, number = False, 0
         if one.has_wide:
             wide = SHOWN[row.radio("Show", [*SHOWN], key="show", horizontal=True, **LINK,
@@ -86,18 +77,26 @@ def draw(
             number = MEASURES[row.radio("Measure", [*MEASURES], key="measure", horizontal=True,
                 help="Accuracy is compared with the total absolute curvature, or with the paper's"
                 " proxy for local nonlinearity.", **LINK)]  # fmt: skip
-        draw_claim(source, judged, one, wide, number)
+        draw_claim(source, judged, one, earlier, wide, number)
     draw_numbers(one)
 
 
 def draw_claim(
-    source: Source, judged: JudgedStudy, one: Judgement, wide: bool, number: int
-) -> None:
-    """Draw the chart that decides, the verdict with its numbers, and the clicked model."""
+    source: Source, judged: JudgedStudy, one: Judgement, other: Judgement | None, wide: bool,
+    number: int,
+) -> None:  # fmt: skip
+    """Draw the chart that decides, the verdict with its numbers, and the clicked model.
+
+    ``other`` is the verdict by the other criteria, if there is one.
+    """
     st.markdown(f"**{one.claim}: {one.rule['The claim']}**")
     charts = one.shown(wide)
     if not charts:
-        st.info(f"There is no chart of {one.claim} yet. {one.sentences}")
+        about = CRITERIA[one.criteria]
+        st.info(
+            f"There is no chart of {one.claim} yet. {one.sentences} Criteria {about.name} decide on"
+            f" the seeds {spans(about.seeds)}."
+        )
         return
     chart = charts[min(number, len(charts) - 1)]
     verdict = f"{SIGNS[one.word]} **{one.word}**: {one.sentences}"
@@ -105,7 +104,7 @@ def draw_claim(
         st.markdown(verdict)
     figure = chart.figure
     event = st.plotly_chart(
-        figure, key=f"claims_chart_{one.claim}_{one.edition}_{number}_{wide}", alt=chart.alt,
+        figure, key=f"claims_chart_{one.claim}_{one.criteria}_{number}_{wide}", alt=chart.alt,
         on_select="rerun", selection_mode="points", config={"displayModeBar": False},
     )  # fmt: skip
     if not wide:
@@ -113,14 +112,12 @@ def draw_claim(
     counts = None if source.path else shared.proof_counts_of(one.claim)
     if counts is not None and counts.models:
         st.caption(f"{proved_text(one.claim, counts)} {signs_text(shared.signed())}")
-    both = (judged.claims[one.claim], judged.second.get(one.claim))
-    for other in both:
-        if other is not None and other is not one:
-            st.caption(
-                f"*Criteria {VERSIONS[other.edition]}* ({EDITIONS[other.edition].date}, seeds"
-                f" {spans(other.seeds) or '–'}): {SIGNS[other.word]} **{other.word}**:"
-                f" {other.evidence}."
-            )
+    if other is not None:
+        st.caption(
+            f"*Criteria {other.criteria}* ({CRITERIA[other.criteria].date}, seeds"
+            f" {spans(other.seeds) or '–'}): {SIGNS[other.word]} **{other.word}**:"
+            f" {other.evidence}."
+        )
     saved = c.Charts("claims")
     saved.figures[f"{one.claim}_chart"] = figure
     saved.tables[f"{one.claim}_numbers"] = {
@@ -128,10 +125,10 @@ def draw_claim(
     }
     saved.tables["findings"] = {
         "claim": [*judged.claims],
-        "verdict": [judged.of(name, SECOND.name).word for name in judged.claims],
-        "evidence": [judged.of(name, SECOND.name).evidence for name in judged.claims],
+        "verdict": [found.word for found in judged.claims.values()],
+        "evidence": [found.evidence for found in judged.claims.values()],
     }
-    saved.draw_footer(f"{chart.explanation}\n\n{editions_text()}")
+    saved.draw_footer(f"{chart.explanation}\n\n{criteria_text()}")
     draw_clicked(source, event)
 
 
@@ -152,13 +149,15 @@ def draw_numbers(one: Judgement) -> None:
     """Draw the whole rule, every number, and what is missing."""
     fold = st.expander("The rule, all numbers of the claim, and what is missing", key="numbers",
                        on_change="rerun", **LINK)  # fmt: skip
-    about = EDITIONS[one.edition]
+    about = CRITERIA[one.criteria]
     fold.markdown(
-        f"**The rule of {one.claim}, criteria {VERSIONS[one.edition]}, preregistered on"
-        f" {about.date}.** {one.rule['The verdict']}"
+        f"**The rule of {one.claim}, criteria {about.name}, preregistered on {about.date}.**"
+        f" {one.rule['The verdict']}"
     )
     if not fold.open:
         return
+    if one.claim in shared.frozen().claims and about is V1:
+        fold.markdown(frozen_text())
     for name, text in one.rule.items():
         if name != "The verdict":
             fold.markdown(f"**{name}.** {text}")
@@ -169,12 +168,21 @@ def draw_numbers(one: Judgement) -> None:
         fold.markdown("**Models that are missing.** " + as_words("; ".join(one.gaps)) + ".")
 
 
-def editions_text() -> str:
+def criteria_text() -> str:
     """Say what the two criteria are, and what is a check of our code."""
     return section(
-        "claims", "editions", first_date=FIRST.date, second_date=SECOND.date,
-        first_seeds=spans(FIRST.seeds), second_seeds=spans(SECOND.seeds),
+        "claims", "criteria", v1_date=V1.date, v2_date=V2.date, v1_seeds=spans(V1.seeds),
+        v2_seeds=spans(V2.seeds),
     )  # fmt: skip
+
+
+def frozen_text() -> str:
+    """Say where the verdicts by criteria v1 come from."""
+    frozen = shared.frozen()
+    return (
+        f"**Frozen.** Commit `{frozen.decided[:8]}` decided this verdict, which is kept as data."
+        f" Commit `{frozen.code[:8]}` still has the code that computes it."
+    )
 
 
 def proved_text(claim: str, counts: ProofCounts) -> str:

@@ -1,15 +1,16 @@
 """What the tabs of Claims share: the rows, their verdicts, and the bundled files of both.
 
-Bundled are the rows of both preregistered studies and their verdicts with charts, so that these
-stand on the first screen at once. ``python -m ui.claims`` makes all of them; a test judges the rows
-and compares. Charts are kept as JSON: a server passes on what it received.
+Bundled are the rows of the studies of both criteria and their verdicts with charts, so that these
+stand on the first screen at once. ``python -m ui.claims`` makes all of them but the verdicts of C3,
+C4 and C6 by criteria v1, which are frozen; a test judges the rows and compares. Charts are kept as
+JSON: a server passes on what it received.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-import threading
+import lzma
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,18 +18,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import cachetools
 import plotly.graph_objects as go
-import pyarrow as pa
-from pyarrow import csv, parquet
 
 from gating_core.assets import ASSETS
 from gating_core.claims import (
-    FIRST,
     GATED,
-    SECOND,
+    V1,
     WITHOUT_GATE,
-    Edition,
     ModelRow,
     ProofCounts,
     ProvedModel,
@@ -38,7 +34,9 @@ from gating_core.claims import (
     Store,
     TextTable,
     accuracies,
-    export,
+    csv_rows,
+    csv_text,
+    is_written,
     models_of,
     proof_counts,
     verdicts,
@@ -46,17 +44,18 @@ from gating_core.claims import (
 )
 from gating_core.claims.gain import Differences
 from gating_core.claims.models import RefinedTotal, sorted_out
+from gating_core.claims.tables import Record
 from ui.claims.charts import ClaimChart, claim_charts
 from ui.claims.report_charts import illustrations
-from ui.claims.running import Status, store_path
+from ui.claims.running import store_path
 from ui.limits import STORE_STAMPS_SECONDS
 from ui.work import pool
 from ui.work.cache import cached
 
 FOLDER = ASSETS / "claims"
-MODELS, STACKS, JUDGED = "models.parquet", "stacks.parquet", "verdicts.json.gz"
+MODELS, STACKS, JUDGED = "models.csv.xz", "stacks.csv.xz", "verdicts.json.gz"
+FROZEN = "criteria_v1.json.gz"
 PROOFS, REFINED, SIGNS = "proofs.csv", "refined.csv", "signs.csv"  # of bundled models
-ABOUT = {"written by": "the page of claims"}
 FILES = {  # for download: file names and types
     "claims.html": "text/html",
     "claims.md": "text/markdown",
@@ -64,17 +63,9 @@ FILES = {  # for download: file names and types
     PROOFS: "text/csv",
     REFINED: "text/csv",
     SIGNS: "text/csv",
-    "models.parquet": "application/vnd.apache.parquet",
     "stacks.csv": "text/csv",
-    "stacks.parquet": "application/vnd.apache.parquet",
 }
 BUNDLED, LIVE = "bundled", "live"
-CRITERIA = {"v2": SECOND, "v1": FIRST}  # preregistered
-
-_lock = threading.Lock()
-_so_far: cachetools.LRUCache[str, tuple[Source, JudgedStudy]] = cachetools.LRUCache(1)
-_judging: set[str] = set()  # stores whose rows are being judged
-_seen: dict[Path, tuple[float, bool, tuple[int, ...]]] = {}  # when, whether a study ran, stamp
 
 
 @dataclass(frozen=True)
@@ -116,8 +107,8 @@ class Judgement:
     claim: str
     title: str
     kind: str  # theorem, by construction, experiment
-    edition: str
-    seeds: tuple[int, ...]  # that the edition has models of
+    criteria: str  # a name of `CRITERIA`
+    seeds: tuple[int, ...]  # of these criteria, that there are models of
     word: str
     evidence: str  # in a few words
     sentences: str
@@ -139,10 +130,9 @@ class Judgement:
 
 @dataclass(frozen=True)
 class JudgedStudy:
-    """All seven claims by criteria v1, some also by v2, and what the rows are."""
+    """All seven claims, and what the rows are."""
 
     claims: dict[str, Judgement]
-    second: dict[str, Judgement]
     model_count: int
     stack_count: int
     code: str  # the rows' version of the study
@@ -150,12 +140,18 @@ class JudgedStudy:
     set_aside: int  # models of other versions or steps, or trained twice
     accuracies: TextTable  # of the seeds of v1
 
-    def of(self, claim: str, edition: str) -> Judgement:
-        """The claim in an edition; in the first where that has no other rule, or no models."""
-        again = self.second.get(claim)
-        if again is not None and again.edition == edition and again.seeds:
-            return again
-        return self.claims[claim]
+
+@dataclass(frozen=True)
+class Frozen:
+    """Verdicts of C3, C4 and C6 by criteria v1, as they were when criteria v2 took their place.
+
+    ``decided`` is the commit that trained their rows and judged them, ``code`` a later one that
+    computes the same verdicts from the bundled rows.
+    """
+
+    decided: str
+    code: str
+    claims: dict[str, Judgement]
 
 
 # --- Computed by a worker process -----------------------------------------------------------------
@@ -171,30 +167,27 @@ def rows_of(source: Source) -> tuple[list[ModelRow], list[StackRow]]:
 
 def refined_of(source: Source) -> list[RefinedTotal]:
     """Return totals in closed form of its rows: only bundled ones have any."""
-    return [] if source.path else [RefinedTotal(**row) for row in load_csv(REFINED)]
+    return [] if source.path else load_csv(RefinedTotal, REFINED)
 
 
 def judge_rows(source: Source) -> JudgedStudy:
     """Return the verdicts of the rows of ``source``, with their charts."""
-    (rows, stacks), refined = rows_of(source), refined_of(source)
-
-    def judgements(edition: Edition) -> dict[str, Judgement]:
-        seeds = models_of(rows, edition).seeds
-        return {
-            name: Judgement(
-                name, one.claim.title, one.claim.kind, edition.name, seeds, one.word, one.summary,
-                one.sentences, one.changes, one.rule, one.gaps, one.table,
-                tuple(SavedChart.of(chart, wide) for wide in (False, True)
-                      for chart in claim_charts(one, wide)
-                      if not wide or isinstance(one.evidence, Differences)),
-            )
-            for name, one in verdicts(rows, stacks, edition=edition, refined=refined).items()
-        }  # fmt: skip
-
+    rows, stacks = rows_of(source)
+    claims = {
+        name: Judgement(
+            name, one.claim.title, one.claim.kind, one.claim.criteria.name,
+            models_of(rows, one.claim.criteria).seeds, one.word, one.summary, one.sentences,
+            one.changes, one.rule, one.gaps, one.table,
+            tuple(SavedChart.of(chart, wide) for wide in (False, True)
+                  for chart in claim_charts(one, wide)
+                  if not wide or isinstance(one.evidence, Differences)),
+        )
+        for name, one in verdicts(rows, stacks, refined=refined_of(source)).items()
+    }  # fmt: skip
     models = sorted_out(rows)
     return JudgedStudy(
-        judgements(FIRST), judgements(SECOND), len(rows), len(stacks), models.code, models.seeds,
-        models.set_aside, accuracies(models_of(rows, FIRST)),
+        claims, len(rows), len(stacks), models.code, models.seeds, models.set_aside,
+        accuracies(models_of(rows, V1)),
     )  # fmt: skip
 
 
@@ -203,16 +196,18 @@ def file_bytes(source: Source, name: str) -> bytes:
     if name in (PROOFS, REFINED, SIGNS):
         return (FOLDER / name).read_bytes()
     rows, stacks = rows_of(source)
+    if name == "models.csv":
+        return csv_text(ModelRow, rows).encode()
+    if name == "stacks.csv":
+        return csv_text(StackRow, stacks).encode()
+    about = {"written by": "the page of claims"}
+    if not source.path:
+        about |= {f"{claim} by criteria v1": f"{one.word}: {one.evidence}"
+                  for claim, one in load_frozen().claims.items()}  # fmt: skip
     with TemporaryDirectory() as path:
-        folder = Path(path)
-        if name.startswith("claims."):
-            refined = refined_of(source)
-            write_report(folder, rows, stacks, ABOUT, illustrations(), refined=refined)
-        else:
-            with Store(folder / "rows.sqlite") as store:
-                store.write([*rows, *stacks])
-                export(store, folder)
-        return (folder / name).read_bytes()
+        refined = refined_of(source)
+        write_report(Path(path), rows, stacks, about, illustrations(), refined=refined)
+        return (Path(path) / name).read_bytes()
 
 
 # --- Bundled files --------------------------------------------------------------------------------
@@ -220,8 +215,9 @@ def file_bytes(source: Source, name: str) -> bytes:
 
 def load_rows(folder: Path = FOLDER) -> tuple[list[ModelRow], list[StackRow]]:
     """Return all bundled rows."""
-    models, stacks = (parquet.read_table(folder / name).to_pylist() for name in (MODELS, STACKS))
-    return [ModelRow(**row) for row in models], [StackRow(**row) for row in stacks]
+    models, stacks = (lzma.decompress((folder / name).read_bytes()).decode()
+                      for name in (MODELS, STACKS))  # fmt: skip
+    return csv_rows(ModelRow, models), csv_rows(StackRow, stacks)
 
 
 def save_rows(
@@ -229,40 +225,47 @@ def save_rows(
 ) -> None:
     """Write them, with all their digits."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, rows in ((MODELS, models), (STACKS, stacks)):
-        table = pa.Table.from_pylist([asdict(row) for row in rows])
-        parquet.write_table(table, folder / name, compression="zstd")
+    texts = {MODELS: csv_text(ModelRow, models), STACKS: csv_text(StackRow, stacks)}
+    for name, text in texts.items():
+        (folder / name).write_bytes(lzma.compress(text.encode(), preset=lzma.PRESET_EXTREME | 9))
 
 
-def load_csv(name: str, folder: Path = FOLDER) -> list[dict[str, Any]]:
+def load_csv(kind: type[Record], name: str) -> list[Record]:
     """Return the rows of `PROOFS`, `REFINED` or `SIGNS`."""
-    return csv.read_csv(folder / name).to_pylist()
+    return csv_rows(kind, (FOLDER / name).read_text(encoding="utf-8"))
 
 
-def save_csv(
-    name: str, rows: Sequence[ProvedModel | RefinedTotal | SignedModel], folder: Path = FOLDER
-) -> None:
+def save_csv(kind: type[Record], name: str, rows: Sequence[Record]) -> None:
     """Write `PROOFS`, `REFINED` or `SIGNS`, with all digits."""
-    csv.write_csv(pa.Table.from_pylist([asdict(row) for row in rows]), folder / name)
+    (FOLDER / name).write_text(csv_text(kind, rows), encoding="utf-8", newline="")
 
 
-def load_judged(folder: Path = FOLDER) -> JudgedStudy:
+def load_judged() -> JudgedStudy:
     """Return the verdicts of the bundled rows."""
-    saved = _with_tuples(json.loads(gzip.decompress((folder / JUDGED).read_bytes())))
+    saved = _read(JUDGED)
+    return JudgedStudy(**saved | {"accuracies": TextTable(**saved["accuracies"])})
+
+
+def load_frozen() -> Frozen:
+    """Return the verdicts by criteria v1."""
+    return Frozen(**_read(FROZEN))
+
+
+def _read(name: str) -> dict[str, Any]:
+    """What a bundled file says, its ``claims`` as `Judgement`."""
+    saved = _with_tuples(json.loads(gzip.decompress((FOLDER / name).read_bytes())))
 
     def judgement(one: Mapping[str, Any]) -> Judgement:
         charts = tuple(SavedChart(**chart) for chart in one["charts"])
         return Judgement(**{**one, "table": TextTable(**one["table"]), "charts": charts})
 
-    for edition in ("claims", "second"):
-        saved[edition] = {name: judgement(one) for name, one in saved[edition].items()}
-    return JudgedStudy(**saved | {"accuracies": TextTable(**saved["accuracies"])})
+    return saved | {"claims": {name: judgement(one) for name, one in saved["claims"].items()}}
 
 
-def save_judged(judged: JudgedStudy, folder: Path = FOLDER) -> None:
+def save_judged(judged: JudgedStudy) -> None:
     """Write them; the same bytes every time."""
     text = json.dumps(asdict(judged))
-    (folder / JUDGED).write_bytes(gzip.compress(text.encode(), mtime=0))
+    (FOLDER / JUDGED).write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
 def _with_tuples(saved: Any) -> Any:
@@ -294,50 +297,27 @@ def proof_counts_of(claim: str) -> ProofCounts | None:
     variants = {"C1": WITHOUT_GATE, "C2": GATED}.get(claim)
     if variants is None:
         return None
-    return proof_counts([ProvedModel(**row) for row in load_csv(PROOFS)], variants)
+    return proof_counts(load_csv(ProvedModel, PROOFS), variants)
 
 
 @cached()
 def signed() -> list[SignedModel]:
     """Return the bundled ungated models with four values, and the sign of K of each."""
-    return [SignedModel(**row) for row in load_csv(SIGNS)]
+    return load_csv(SignedModel, SIGNS)
 
 
-def judged_so_far(source: Source) -> tuple[Source, JudgedStudy] | None:
-    """Return the newest verdicts of the store of ``source`` that are done, and start newer ones.
-
-    So a visitor of a running study does not wait at every step.
-    """
-    with _lock:
-        newest = _so_far.get(source.path)
-        if (newest is None or newest[0] != source) and source.path not in _judging:
-            _judging.add(source.path)
-            threading.Thread(target=_judge, args=(source,), name="judge", daemon=True).start()
-    return newest
+@cached()
+def frozen() -> Frozen:
+    """Return the verdicts by criteria v1."""
+    return load_frozen()
 
 
-def _judge(source: Source) -> None:
-    try:
-        found = source, pool.POOL.call(judge_rows, source)
-        with _lock:
-            _so_far[source.path] = found
-    except (Refused, pool.WorkerLost):
-        pass  # the page says so once the study has ended
-    finally:
-        with _lock:
-            _judging.discard(source.path)
-
-
-def live_source(status: Status) -> Source:
+def live_source() -> Source:
     """Return the rows of this server; those of a running study change every few seconds."""
     store = store_path()
-    with _lock:
-        when, ran, stamp = _seen.get(store, (0.0, False, ()))
-        now = time.monotonic()
-        if not (status.lives and ran and now - when < STORE_STAMPS_SECONDS):
-            stamp = read_stamp(store)
-            _seen[store] = now, status.lives, stamp
-    return Source(str(store), stamp)
+    if is_written(store):
+        return Source(str(store), (int(time.time() // STORE_STAMPS_SECONDS),))
+    return Source(str(store), read_stamp(store))
 
 
 def read_stamp(store: Path) -> tuple[int, ...]:
@@ -352,23 +332,18 @@ def read_stamp(store: Path) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def fetch(rows: str, status: Status) -> tuple[Source, JudgedStudy, str]:
+def fetch(rows: str) -> tuple[Source, JudgedStudy, str]:
     """Return the requested rows and their verdicts, or the bundled ones and a sentence why."""
     note = ""
     if rows == LIVE and not store_path().exists():
         note = "No study has been run here yet."
     elif rows == LIVE:
-        source, found = live_source(status), None
+        source = live_source()
         try:
-            if not status.lives:
-                found = judged(source)
-            elif newest := judged_so_far(source):
-                source, found = newest
+            found = judged(source)
+            if found.model_count or found.stack_count:
+                return source, found, ""
+            note = "The study here has no rows yet."
         except Refused as error:
             note = f"The live rows cannot be read: {error}."
-        if found is not None and (found.model_count or found.stack_count):
-            return source, found, ""
-        first = ": the first are being computed" * status.lives
-        none = f"The study here has no rows yet{first}."
-        note = note or (none if found else "The live rows are being judged.")
     return Source(), judged(Source()), f"{note} Bundled rows are shown." if note else ""

@@ -1,11 +1,11 @@
-"""Small studies, and stores to keep them in."""
+"""Small studies, stores to keep them in, and workers of Dask."""
 
-import time
+import logging
 
 import pytest
+from distributed import LocalCluster
 
 from gating_core.claims import Selection, Store
-from gating_core.claims import store as store_file
 from gating_core.claims.training import received, work_on
 
 TINY = Selection(tasks=("xor", "linear"), variants=("ungated", "sigmoid", "half"),
@@ -23,49 +23,17 @@ def store(path):
         yield found
 
 
-class Clock:
-    """Time that passes only when a test changes ``now``."""
-
-    now = 0.0
-
-    def monotonic(self):
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """The clock of leases; it stands still."""
-    clock = Clock()
-    monkeypatch.setattr(store_file, "time", clock)
-    return clock
-
-
 @pytest.fixture(scope="session")
 def tiny_rows():
     """All rows of the tiny selection, computed here and one unit after the other."""
     return [row for unit in TINY.units() for row in received(work_on(unit.dumped()))]
 
 
-class Here:
-    """What `Workers` does, without any."""
-
-    threads = 1
-
-    def __init__(self, *_):
-        self.waiting = []
-
-    def submit(self, text):
-        self.waiting.append(text)
-
-    def finished(self, timeout):
-        if not self.waiting:
-            time.sleep(timeout)
-        while self.waiting:
-            text = self.waiting.pop(0)
-            yield text, received(work_on(text))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
+@pytest.fixture(scope="session")
+def scheduler():
+    """The address of two workers, which are at hand for every test."""
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",
+        silence_logs=logging.CRITICAL,
+    ) as cluster:  # fmt: skip
+        yield cluster.scheduler_address

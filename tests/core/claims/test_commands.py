@@ -3,11 +3,12 @@
 import json
 import signal
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gating_core.claims import Progress, Store, run_study
+from gating_core.claims import SELECTIONS, Progress, Store
 from gating_core.claims import __main__ as command_line
 from gating_core.claims.__main__ import (
     COMPLETE,
@@ -18,16 +19,15 @@ from gating_core.claims.__main__ import (
     WRONG,
     main,
 )
-from tests.core.claims.conftest import TINY, Here
 
 WORDS = ["--tasks", "xor,linear", "--variants", "ungated,sigmoid,half", "--parts", "base,stacks",
          "--seeds", "2", "--steps", "3"]  # fmt: skip
 
 
 @pytest.fixture
-def done(path):
+def done(path, tiny_rows):
     with Store(path) as store:
-        assert list(run_study(TINY, store, start=Here))[-1].complete
+        store.write(tiny_rows)
     return path
 
 
@@ -57,8 +57,7 @@ def test_a_complete_study_is_run_in_no_time(done, capsys):
 def test_export_says_where_it_has_written(done, tmp_path, capsys):
     assert main(["export", "--store", str(done), str(tmp_path / "out")]) == COMPLETE
     paths = capsys.readouterr().out.split()
-    assert paths == [str(tmp_path / "out" / name) for name in
-                     ("models.csv", "models.parquet", "stacks.csv", "stacks.parquet")]  # fmt: skip
+    assert paths == [str(tmp_path / "out" / name) for name in ("models.csv", "stacks.csv")]
     (tmp_path / "file").touch()
     assert main(["export", "--store", str(done), str(tmp_path / "file")]) == INCOMPLETE
 
@@ -90,6 +89,26 @@ def test_a_home_where_no_folder_can_be_made(tmp_path, monkeypatch, capsys, comma
     (line,) = capsys.readouterr().err.splitlines()
     assert "claims.sqlite cannot be" in line
     assert ("name another file with --store" in line) == (command == "run")
+
+
+def test_a_second_run_beside_another_is_refused_in_one_sentence(done, capsys):
+    with Store(done):
+        assert main(["run", *WORDS, "--store", str(done)]) == REFUSED
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"another process runs a study in {done}: wait for its end")
+        assert main(["status", *WORDS, "--store", str(done)]) == COMPLETE
+
+
+@pytest.mark.parametrize(("words", "grid", "change"), [
+    ([], "full", {}), (["--v2"], "v2", {}), (["--second"], "v2", {}),
+    (["--grid", "all"], "all", {}),
+    (["--only", "C1"], "full", {"only": "C1"}), (["--only", "C4"], "v2", {"only": "C4"}),
+    (["--full", "--only", "C4"], "full", {"only": "C4"}),
+    (["--v2", "--first", "96", "--seeds", "16"], "v2", {"first_seed": 96, "seed_count": 16}),
+])  # fmt: skip
+def test_a_claim_alone_is_trained_on_the_seeds_that_decide_it(words, grid, change):
+    options = command_line._parser().parse_args(["run", *words])
+    assert command_line._selection(options) == replace(SELECTIONS[grid], **change)
 
 
 def test_a_scheduler_that_is_not_there(path, capsys):

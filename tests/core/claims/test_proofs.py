@@ -14,7 +14,6 @@ from gating_core.claims import (
 )
 from gating_core.claims.selection import ModelUnit
 from gating_core.claims.training import unit_rows
-from gating_core.pauses import drained
 
 
 def made(variant, seed=0, **parts):
@@ -47,7 +46,7 @@ def unit():
 
 
 def test_a_proof_and_a_row_say_the_same_and_of_another_model_nothing_is_said(unit):
-    rows = {row.key: row for row in drained(unit_rows(unit))}
+    rows = {row.key: row for row in unit_rows(unit)}
     proofs = {one.key: one for one in proved_models(unit, rows)}
     assert proofs.keys() == rows.keys()
     assert all(one.same for one in proofs.values())

@@ -10,7 +10,6 @@ from gating_core.claims.models import RefinedTotal, sorted_out
 from gating_core.claims.refined import in_doubt, refined_totals, softmax_average, units_to_refine
 from gating_core.claims.selection import SELECTIONS
 from gating_core.claims.training import unit_rows
-from gating_core.pauses import drained
 from tests.core.claims.made_rows import BLANK, failed
 
 DOUBTFUL = replace(BLANK, part="values", variant="ungated", values=4, total_error=2.0)
@@ -58,7 +57,7 @@ def test_an_ungated_layer_is_a_softmax_average_and_others_are_refused():
 def test_a_model_trained_again_has_the_total_of_its_row_and_of_another_nothing_is_said():
     first = first_unit("full")
     unit = replace(first, setting=replace(first.setting, seed_count=3, steps=30))
-    rows = {row.key: row for row in drained(unit_rows(unit)) if row.variant == "ungated"}
+    rows = {row.key: row for row in unit_rows(unit) if row.variant == "ungated"}
     assert all(row.total_error < 0.02 * row.total_curvature for row in rows.values())
     doubtful = {key: replace(row, total_error=1e9) for key, row in rows.items()}
     other = next(iter(rows))
@@ -74,7 +73,7 @@ def test_a_model_trained_again_has_the_total_of_its_row_and_of_another_nothing_i
 
 
 def test_units_are_those_of_rows_in_doubt():
-    unit = first_unit("second")
+    unit = first_unit("v2")
     key = unit.keys["ungated", unit.setting.seed]
     assert units_to_refine({key: replace(DOUBTFUL, key=key)}) == [unit]
     assert not units_to_refine({key: replace(BLANK, key=key, part="values", variant="ungated")})

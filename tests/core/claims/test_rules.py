@@ -9,21 +9,11 @@ from hypothesis import settings
 from scipy import stats
 from scipy.optimize import linprog
 
-from gating_core.claims import (
-    LINEAR,
-    NONLINEAR,
-    THRESHOLDS,
-    WORDS,
-    Needs,
-    Thresholds,
-    design,
-    growth,
-)
+from gating_core.claims import LINEAR, NONLINEAR, THRESHOLDS, WORDS, Thresholds, design, growth
 from gating_core.claims.claim import guarded
 from gating_core.claims.growth import CENTRE
 from gating_core.claims.models import sorted_out
-from gating_core.claims.relation import EXACT, PEARSON, PROXY
-from gating_core.claims.verdicts import CLAIMS, EDITIONS, Edition, verdict, verdicts
+from gating_core.claims.verdicts import CLAIMS, verdict, verdicts
 from gating_core.tasks import TASKS as ALL_TASKS
 from gating_core.tasks import make_task
 from tests.core.claims.made_rows import FLAT, SEEDS, TASKS, failed, made, stacks
@@ -31,8 +21,13 @@ from tests.core.claims.made_rows import FLAT, SEEDS, TASKS, failed, made, stacks
 SUPPORTED, PARTLY, NOT_SUPPORTED, NOT_ENOUGH = WORDS
 
 
+def judged(claim: str, rows=(), depths=(), t: Thresholds = THRESHOLDS):
+    """The verdict from rows of any seeds."""
+    return verdict(CLAIMS[claim], sorted_out(rows, depths), t)
+
+
 def word(claim: str, rows=(), depths=(), t: Thresholds = THRESHOLDS) -> str:
-    return verdict(CLAIMS[claim], sorted_out(rows, depths), t).word
+    return judged(claim, rows, depths, t).word
 
 
 def gate(**numbers):
@@ -78,11 +73,12 @@ def test_there_is_a_verdict_of_every_claim_where_there_is_nothing():
     assert all(one.sentences and one.changes for one in found.values())
 
 
-def test_an_effect_that_is_there_is_found():
-    found = verdicts(EVEN, stacks())
-    words = {claim: one.word for claim, one in found.items()}
-    assert words == {"C1": SUPPORTED, "C2": SUPPORTED, "C3": SUPPORTED, "C4": SUPPORTED,
-                     "C5": SUPPORTED, "C6": NOT_ENOUGH, "C7": SUPPORTED}  # fmt: skip
+def test_an_effect_that_is_there_is_found_on_the_seeds_of_the_criteria_alone():
+    later = [replace(row, seed=row.seed + 64, key=f"later{row.key}") for row in EVEN]
+    first = dict.fromkeys(("C1", "C2", "C5", "C7"), SUPPORTED) | {"C4": NOT_ENOUGH}
+    for rows, expected in ((EVEN, first), ([*EVEN, *later], first | {"C4": SUPPORTED})):
+        words = {claim: one.word for claim, one in verdicts(rows, stacks()).items()}
+        assert words == expected | {"C3": NOT_ENOUGH, "C6": NOT_ENOUGH}
 
 
 CHANGED = {"flat_bound": 1e-3, "level": 0.01, "fewest_seeds": 9, "fewest_tasks": 3,
@@ -95,26 +91,21 @@ CHANGED = {"flat_bound": 1e-3, "level": 0.01, "fewest_seeds": 9, "fewest_tasks":
 @pytest.mark.parametrize("name", [field.name for field in fields(Thresholds)])
 def test_a_threshold_that_changes_changes_what_is_written(name):
     other = replace(THRESHOLDS, **{name: CHANGED[name]})
-    every = [one for edition in EDITIONS.values() for one in edition.claims.values()]
-    texts = ["".join(one.rule(t).values()) for t in (THRESHOLDS, other) for one in every]
-    assert texts[: len(every)] != texts[len(every) :]
+    texts = ["".join(one.rule(t).values()) for t in (THRESHOLDS, other) for one in CLAIMS.values()]
+    assert texts[: len(CLAIMS)] != texts[len(CLAIMS) :]
     assert not any("{" in text or "}" in text for text in texts)
 
 
 def test_what_is_written_names_every_word():
-    for one in [one for edition in EDITIONS.values() for one in edition.claims.values()]:
+    for one in CLAIMS.values():
         text = one.rule()["The verdict"].lower()
         assert all(text.count(f"{each}:") == 1 for each in WORDS)
-
-
-ONE_ROW_LESS = [row for row in EVEN if row.seed < 8]
 
 
 @pytest.mark.parametrize(("claim", "change", "rows", "depths"), [
     ("C1", {"fewest_seeds": 200}, EVEN, ()),
     ("C1", {"flat_bound": 1e-21}, EVEN, ()),
     ("C2", {"fewest_seeds": 200}, EVEN, ()),
-    ("C3", {"fewest_tasks": 6}, EVEN, ()),
     ("C4", {"fewest_seeds": 17}, EVEN, ()),
     ("C4", {"fewest_tasks": 4}, EVEN, ()),
     ("C5", {"margin": 0.0005}, EVEN, ()),
@@ -167,22 +158,17 @@ def test_curved_means_nearly_all_and_some_positively(rows, expected):
     assert word("C2", rows) == expected
 
 
-# --- C3 and C4 ------------------------------------------------------------------------------------
+# --- C4 -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("claim", ["C3", "C4"])
-def test_without_an_effect_alarms_are_rare(claim):
-    alarms = 0
-    for seed in range(RUNS):
-        rows = made(lambda t, v, s, r: {"total_curvature": float(np.exp(r.normal()))}, seed,
-                    variants=("ungated", "sigmoid"))  # fmt: skip
-        alarms += word(claim, rows) in (SUPPORTED, PARTLY)
-    assert alarms <= slack(RUNS)
+def test_without_an_effect_alarms_are_rare():
+    words = [word("C4", made(seed=seed, variants=("ungated", "sigmoid"))) for seed in range(RUNS)]
+    assert sum(each in (SUPPORTED, PARTLY) for each in words) <= slack(RUNS)
 
 
 def test_an_effect_on_some_tasks_is_partly():
     rows = made(gate(test_accuracy=lambda task, s, r: 0.95 if task == "xor" else 0.7 + r.normal()))
-    found = verdict(CLAIMS["C4"], sorted_out(rows))
+    found = judged("C4", rows)
     assert found.word == PARTLY
     assert "circle" in found.changes
     assert "spiral" in found.changes
@@ -200,29 +186,29 @@ def test_equal_differences_decide():
 
 
 def test_one_seed_says_nothing():
-    found = verdicts(made(seeds=(3,)), stacks(seeds=(3,)))
+    found = {claim: judged(claim, made(seeds=(3,)), stacks(seeds=(3,))) for claim in CLAIMS}
     few = {claim for claim, one in found.items() if one.word == NOT_ENOUGH}
-    assert few == {"C2", "C3", "C4", "C5", "C6", "C7"}  # bounds of ten models say something: C1
+    assert few == {*CLAIMS} - {"C1"}  # bounds of ten models say something
     assert "(seed 3)" in str(found["C4"].table.rows)
 
 
 def test_one_failing_seed_in_sixteen_is_named_and_does_not_hide_an_effect():
     rows = [replace(row, test_accuracy=0.5) if (row.variant, row.seed, row.task) ==
             ("sigmoid", 11, "circle") else row for row in EVEN]  # fmt: skip
-    found = verdict(CLAIMS["C4"], sorted_out(rows))
+    found = judged("C4", rows)
     assert found.word == SUPPORTED
     assert any("circle" in row and "(seed 11)" in str(row) for row in found.table.rows)
 
 
-@pytest.mark.parametrize("claim", ["C3", "C4", "C5"])
+@pytest.mark.parametrize("claim", ["C4", "C5"])
 def test_a_failed_model_in_sixteen_is_named_and_does_not_hide_an_effect(claim):
-    found = verdict(CLAIMS[claim], sorted_out(lost(EVEN, "sigmoid", {11})))
+    found = judged(claim, lost(EVEN, "sigmoid", {11}))
     assert found.word == SUPPORTED
     assert any("seed 11" in line and "diverged" in line for line in found.gaps)
 
 
 @pytest.mark.parametrize("variant", ["sigmoid", "ungated"])
-@pytest.mark.parametrize("claim", ["C3", "C4", "C5", "C6"])
+@pytest.mark.parametrize("claim", ["C4", "C5", "C6"])
 @pytest.mark.parametrize("count", [4, 7])
 def test_failures_do_not_raise_a_verdict(claim, variant, count):
     """However many of the worst models fail, what is left does not do better than all together."""
@@ -235,8 +221,7 @@ def test_failures_do_not_raise_a_verdict(claim, variant, count):
         by = {(row.task, row.seed): row for row in weak if row.variant == "sigmoid"}
         bad = set()
         for task in TASKS:
-            name = "total_curvature" if claim == "C3" else "test_accuracy"
-            ranked = sorted(SEEDS, key=lambda s, t=task, n=name: getattr(by[t, s], n))
+            ranked = sorted(SEEDS, key=lambda s, t=task: by[t, s].test_accuracy)
             bad |= {(task, s) for s in ranked[:count]}
         after = [failed(row) if row.variant == variant and (row.task, row.seed) in bad else row
                  for row in weak]  # fmt: skip
@@ -268,24 +253,9 @@ def test_seven_failures_of_sixteen_are_too_many():
     assert word("C4", lost(EVEN, "sigmoid", range(9))) == NOT_ENOUGH
 
 
-def test_an_ungated_total_that_is_a_lower_estimate_counts_as_failed():
-    lower = dict(total_complete=False, resolved_share=0.9)
-    rows = [replace(row, **lower) if row.variant == "ungated" and row.seed < 9 else row
-            for row in EVEN]  # fmt: skip
-    assert word("C3", rows) == NOT_ENOUGH
-    gated = [replace(row, **lower) if row.variant == "sigmoid" else row
-             for row in EVEN]  # fmt: skip
-    assert word("C3", gated) == SUPPORTED
-
-
-def test_errors_of_totals_count_against_the_claim():
-    rows = [replace(row, total_error=99.0) if row.variant == "sigmoid" else row for row in EVEN]
-    assert word("C3", rows) == NOT_ENOUGH
-
-
 def test_seeds_that_are_not_done_are_named_and_left_out():
     rows = [row for row in EVEN if (row.task, row.variant, row.seed) != ("circle", "sigmoid", 5)]
-    found = verdict(CLAIMS["C4"], sorted_out(rows))
+    found = judged("C4", rows)
     assert found.word == SUPPORTED
     assert found.gaps == ("not done: circle, sigmoid, seed 5",)
 
@@ -320,83 +290,6 @@ def test_a_difference_beyond_the_margin_is_rarely_called_equal():
     assert sum(each == SUPPORTED for each in found) <= slack(RUNS)
 
 
-# --- C6 -------------------------------------------------------------------------------------------
-
-
-KIN = ("ungated", "sigmoid", "headwise", "silu")  # enough groups, of 5 tasks
-
-
-def kin(change, seed=0, tasks=TASKS):
-    return made(change, seed, tasks, KIN)
-
-
-def related(within: float, between: float, names=("proxy", "total_curvature")):
-    """Curvature and accuracy that go together within groups, or between variants alone."""
-
-    def change(task, variant, seed, rng):
-        x, gated = rng.normal(), variant == "sigmoid"
-        accuracy = 0.7 + 0.2 * between * gated + 0.02 * (within * x + rng.normal())
-        numbers = {"test_accuracy": accuracy,
-                   "flat": False}  # fmt: skip
-        values = {name: 5 + 10 * between * gated + rng.normal() for name in ("proxy",
-                  "total_curvature")}  # fmt: skip
-        return numbers | values | dict.fromkeys(names, 5 + 10 * between * gated + x)
-
-    return change
-
-
-def test_a_relation_between_variants_alone_does_not_support():
-    for seed in range(4):
-        found = verdict(CLAIMS["C6"], sorted_out(kin(related(0, 1), seed)))
-        assert found.evidence.between > 0.83
-        assert found.word == NOT_SUPPORTED
-        assert "restates" in found.sentences
-
-
-@pytest.mark.parametrize(("names", "within", "expected", "said"), [
-    (("proxy", "total_curvature"), 1.5, SUPPORTED, "The two measures agree: in these"),
-    (("proxy", "total_curvature"), 0.5, PARTLY, "The two measures agree: in these"),
-    (("proxy",), 2, PARTLY, "known to go with the proxy"),
-    (("total_curvature",), 2, PARTLY, "known to go with curvature"),
-    (("proxy", "total_curvature"), -2, NOT_SUPPORTED, "neither"),
-])  # fmt: skip
-def test_a_relation_within_is_told_by_measure(names, within, expected, said):
-    found = verdict(CLAIMS["C6"], sorted_out(kin(related(within, 1, names))))
-    assert found.word == expected
-    assert said in found.sentences
-    assert "0.79" in found.sentences
-
-
-@pytest.mark.parametrize(("proxy", "exact", "expected"), [
-    ((0.60, 0.80), (0.1, 0.3), SUPPORTED),  # its middle is below the paper's r
-    ((0.60, 0.78), (0.1, 0.3), PARTLY), ((-0.1, 0.8), (0.1, 0.3), PARTLY),
-    ((0.60, 0.80), (-0.1, 0.3), PARTLY), ((-0.1, 0.8), (-0.1, 0.3), NOT_SUPPORTED),
-])  # fmt: skip
-def test_the_ends_of_intervals_decide_c6(proxy, exact, expected):
-    pooled = {
-        (name, PEARSON): SimpleNamespace(low=low, high=high, r=(low + high) / 2, seed_count=16)
-        for name, (low, high) in ((PROXY, proxy), (EXACT, exact))
-    }
-    groups = [SimpleNamespace(task=task, r=0.1) for task in ("linear", "xor") for _ in range(6)]
-    for one in pooled.values():
-        one.groups = groups
-    found = SimpleNamespace(pooled=pooled, failed_share=0.0)
-    assert CLAIMS["C6"].decide(found, THRESHOLDS) == expected
-
-
-@pytest.mark.soak  # long
-def test_without_a_relation_alarms_are_rare_in_c6():
-    words = [word("C6", kin(related(0, 1), 1000 + seed, TASKS[:4])) for seed in range(RUNS)]
-    assert sum(each != NOT_SUPPORTED for each in words) <= slack(RUNS)
-
-
-def test_flat_models_are_left_out_and_too_many_failures_said():
-    found = verdict(CLAIMS["C6"], sorted_out(EVEN)).evidence
-    assert {group.variant for group in found.pooled[PROXY, PEARSON].groups} == {"sigmoid"}
-    assert word("C6", lost(kin(related(1.5, 1)), "sigmoid", {1})) == SUPPORTED
-    assert word("C6", lost(kin(related(1.5, 1)), "sigmoid", {*range(5)})) == NOT_ENOUGH
-
-
 # --- C7 -------------------------------------------------------------------------------------------
 
 
@@ -428,23 +321,15 @@ def test_a_proxy_without_slopes_is_not_enough():
 @pytest.mark.parametrize(("claim", "rows", "depths", "word", "changes"), [
     ("C2", made(gate(**FLAT)), (), NOT_SUPPORTED, "would be supported if at least"),
     ("C2", GOOD, (), SUPPORTED, "would fall if fewer"),
-    ("C3", [row for row in GOOD if row.task == "xor"], (), NOT_ENOUGH, "Pairs on 2 tasks"),
+    ("C4", [row for row in GOOD if row.task == "xor"], (), NOT_ENOUGH, "Pairs on 2 tasks"),
     ("C7", (), stacks(), SUPPORTED, "leaves its tolerance"),
     ("C7", (), stacks(slope=3.0), PARTLY, "would support it"),
     ("C7", (), stacks(seeds=range(3)), NOT_ENOUGH, "at least 8 seeds"),
 ])  # fmt: skip
 def test_what_would_change_a_verdict_is_said_of_that_verdict(claim, rows, depths, word, changes):
-    found = verdict(CLAIMS[claim], sorted_out(rows, depths))
+    found = judged(claim, rows, depths)
     assert found.word == word
     assert changes in found.changes
-
-
-def test_nothing_is_concluded_from_correlations_that_are_not_there():
-    rows = [replace(row, test_accuracy=0.9) for row in GOOD]
-    found = verdict(CLAIMS["C6"], sorted_out(rows))
-    assert found.word == NOT_ENOUGH
-    assert "too few groups of task and variant: 0 on nonlinear" in found.sentences
-    assert "agree" not in found.sentences
 
 
 def test_only_where_the_regime_holds():
@@ -452,22 +337,13 @@ def test_only_where_the_regime_holds():
     assert any(not row.small for row in wild)
     assert word("C7", (), wild) == SUPPORTED
     none = [replace(row, small=row.depth < 3) for row in stacks()]
-    found = verdict(CLAIMS["C7"], sorted_out([], none))
+    found = judged("C7", [], none)
     assert found.word == NOT_ENOUGH
     assert "Without a slope of |K(0)|: seed 0–15" in found.sentences
     assert "Without a slope of the paper's proxy: seed 0–15" in found.sentences
 
 
-# --- A next edition -------------------------------------------------------------------------------
-
-
-def test_another_edition_is_another_table_of_claims():
-    other = replace(CLAIMS["C4"], name="C4b", needs=Needs(tasks=("xor", "circle")))
-    found = verdicts(EVEN, (), edition=Edition("next", "today", range(64), {"C4b": other}))
-    assert [one.word for one in found.values()] == [SUPPORTED]
-    assert {one.pairs.task for one in found["C4b"].evidence.deciding} == {"xor", "circle"}
-    later = Edition("next", "today", range(64, 96), {"C4b": other})
-    assert verdicts(EVEN, (), edition=later)["C4b"].word == NOT_ENOUGH  # none of its seeds
+# --- Which tasks ----------------------------------------------------------------------------------
 
 
 def separable(name):
@@ -487,10 +363,10 @@ def test_the_tasks_of_claims_are_fixed_and_are_what_they_are_called():
 def test_a_task_that_is_not_listed_changes_no_claim():
     new = [replace(row, task="new", key=f"new{row.key}", test_accuracy=0.1, chart_flat=False)
            for row in EVEN if row.task == "xor"]  # fmt: skip
-    one, other = verdicts(EVEN, stacks()), verdicts([*EVEN, *new], stacks())
-    for name in one:
-        assert one[name].sentences == other[name].sentences
-        assert one[name].table == other[name].table
+    for name in CLAIMS:
+        one, other = (judged(name, rows, stacks()) for rows in (EVEN, [*EVEN, *new]))
+        assert one.sentences == other.sentences
+        assert one.table == other.table
 
 
 # --- Which rows -----------------------------------------------------------------------------------
@@ -509,14 +385,14 @@ def test_rows_of_other_versions_and_second_rows_are_set_aside():
 
 def test_the_order_of_rows_changes_no_verdict():
     mixed = [EVEN[i] for i in np.random.default_rng(0).permutation(len(EVEN))]
-    one, other = verdicts(EVEN, stacks()), verdicts(mixed, stacks()[::-1])
-    assert {k: v.word for k, v in one.items()} == {k: v.word for k, v in other.items()}
+    for name in CLAIMS:
+        assert word(name, EVEN, stacks()) == word(name, mixed, stacks()[::-1])
 
 
 def test_what_is_varied_stands_beside_and_does_not_decide():
     deep = [replace(row, depth=2, part="depth", key=f"d{row.key}", test_accuracy=0.1)
             if row.variant == "sigmoid" else replace(row, depth=2, key=f"d{row.key}")
             for row in EVEN]  # fmt: skip
-    found = verdict(CLAIMS["C4"], sorted_out(EVEN + deep))
+    found = judged("C4", EVEN + deep)
     assert found.word == SUPPORTED
     assert any(row[0] == "depth 2" for row in found.table.rows)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.claims import CLAIMS, FULL_TASKS, SELECTIONS, Selection, selection
+from gating_core.claims import CLAIMS, FULL_TASKS, SELECTIONS, V2, Selection, selection
 from gating_core.claims.design import BASE_VARIANTS, LABEL_NOISE, LINEAR
 from gating_core.claims.selection import UNIT_SEEDS, ModelUnit, StackUnit, loaded
 from gating_core.experiments.comparison import Setting
@@ -92,10 +92,11 @@ def test_seeds_that_fill_no_whole_unit_make_a_smaller_one():
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_a_claim_gets_all_that_it_needs_and_units_without_it_are_left_out(claim):
     needed = CLAIMS[claim].needs
-    some = list(replace(FULL, only=claim).units())
+    grid = SELECTIONS["v2"] if CLAIMS[claim].criteria is V2 else FULL
+    some = list(replace(grid, only=claim).units())
     keys = {unit.key for unit in some}
     assert some
-    for unit in FULL.units():
+    for unit in grid.units():
         if isinstance(unit, StackUnit):
             wanted = claim == "C7"
         else:

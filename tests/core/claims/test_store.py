@@ -1,6 +1,6 @@
 """Does the store lose nothing, double nothing, and refuse what is no store?"""
 
-import errno
+import csv
 import math
 import multiprocessing
 import os
@@ -8,13 +8,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
 from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,13 +21,14 @@ from gating_core.claims import (
     Refused,
     StackRow,
     Store,
+    csv_rows,
+    csv_text,
     default_path,
     export,
-    store_location,
+    is_written,
 )
 from gating_core.claims import store as store_file
-from gating_core.claims.store import LEASE_SECONDS
-from gating_core.claims.store_location import APPLICATION_ID, VERSION, create
+from gating_core.claims.store import APPLICATION_ID, VERSION
 
 ROOT = Path(__file__).resolve().parents[3]
 ROW = ModelRow(
@@ -48,51 +47,56 @@ def rows(first, count):
     return [replace(ROW, key=f"{first + place:06}") for place in range(count)]
 
 
-def python(code, *arguments, **options):
-    return subprocess.Popen([sys.executable, "-c", code, *map(str, arguments)], cwd=ROOT,
-                            stdout=subprocess.PIPE, text=True, **options)  # fmt: skip
-
-
 numbers = st.none() | st.floats(allow_nan=False)
 
 
-@given(numbers, numbers, st.none() | st.booleans(), st.none() | st.text(), st.integers(0, 2**40))
+@given(numbers, numbers, st.none() | st.booleans(), st.none() | st.text(min_size=1),
+       st.integers(0, 2**40))  # fmt: skip
 def test_what_is_written_is_read_to_the_bit(first, second, flag, text, whole):
+    """From the store, and from CSV."""
     row = replace(ROW, total_curvature=first, proxy=second, flat=flag, seed=whole,
-                  error=text if text is None else text.replace("\0", ""))  # fmt: skip
-    with Store(Path(os.devnull).parent / "shm" / f"claims-{os.getpid()}.sqlite") as store:
-        try:
+                  error=text if text is None else text.replace("\0", "") or None)  # fmt: skip
+    place = Path(os.devnull).parent / "shm" / f"claims-{os.getpid()}.sqlite"
+    try:
+        with Store(place) as store:
             store.write([row, STACK])
             (found,) = store.models()
-            assert found == row
-            assert all(type(getattr(found, x.name)) is type(getattr(row, x.name))
-                       for x in fields(row))  # fmt: skip
-            assert math.copysign(1, found.proxy or 1) == math.copysign(1, row.proxy or 1)
             assert store.stacks() == [STACK]
-        finally:
-            store.path.unlink()
+    finally:
+        for each in place.parent.glob(f"{place.name}*"):
+            each.unlink()
+    (read,) = csv_rows(ModelRow, csv_text(ModelRow, [row]))
+    for other in (found, read):
+        assert other == row
+        assert all(type(getattr(other, x.name)) is type(getattr(row, x.name)) for x in fields(row))
+        assert math.copysign(1, other.proxy or 1) == math.copysign(1, row.proxy or 1)
 
 
 def test_a_row_that_is_there_stays_as_it_is(store):
     store.write([ROW])
     store.write([replace(ROW, proxy=9.0), replace(ROW, key="1")])
     assert [row.proxy for row in store.models()] == [2.0, 2.0]
-    assert store.present(["0", "1", "2"]) == {"0", "1"}
+    assert store.present() == {"0", "1"}
     assert store.counts() == {"models": 2, "stacks": 0}
 
 
-def test_of_many_keys_all_that_are_there_are_found(store):
-    """More than are asked for at a time."""
-    some = rows(0, 2 * store_file.BATCH + 1)
-    store.write(some)
-    keys = {row.key for row in some}
-    assert store.present(["none", *sorted(keys)]) == keys
+def test_the_latest_progress_is_told_and_none_of_a_store_of_before(store, path):
+    assert store.progress() == {}
+    for done in (1, 2):
+        store.write(rows(done, 1), {"done": done})
+    store.write(rows(3, 1))
+    with Store(path, readable=True) as reader:
+        assert reader.progress() == {"done": 2}
 
 
 def test_a_unit_is_written_whole_or_not_at_all(store):
-    with pytest.raises(sa.exc.StatementError):
-        store.write([*rows(0, 3), replace(ROW, key="x", task=object())])
+    with pytest.raises(sqlite3.Error):
+        store.write([*rows(0, 3), replace(ROW, key="x", task=object())], {"done": 3})
     assert store.models() == []
+    assert store.progress() == {}
+
+
+# --- Several processes ----------------------------------------------------------------------------
 
 
 def fork(function, *arguments):
@@ -109,20 +113,26 @@ def write_units(path, units, size, told):
             told.send(unit)
 
 
-def test_two_processes_may_write_the_same(path):
-    _, told = multiprocessing.Pipe(duplex=False)
-    both = [fork(write_units, path, range(first, first + 12), 8, told) for first in (0, 4)]
-    for process in both:
-        process.join()
-    assert [process.exitcode for process in both] == [0, 0]
-    with Store(path) as store:
-        assert [row.key for row in store.models()] == [f"{n:06}" for n in range(16 * 8)]
+def test_a_second_writer_is_refused_in_one_sentence_until_the_first_has_ended(path):
+    assert not is_written(path)
+    with Store(path) as first:
+        first.write([ROW])
+        assert is_written(path)
+        with pytest.raises(Refused, match=r"another process runs a study in .*wait for its end"):
+            Store(path)
+        with Store(path, readable=True) as reader:  # who reads waits for nobody
+            assert reader.models() == [ROW]
+        first.write([STACK])
+    assert not is_written(path)
+    with Store(path) as second:
+        assert second.stacks() == [STACK]
 
 
-def test_a_writer_that_is_killed_leaves_whole_units(path):
+def test_a_writer_that_is_killed_leaves_whole_units_and_its_place(path):
     hears, told = multiprocessing.Pipe(duplex=False)
     writer = fork(write_units, path, range(100_000), 32, told)
     done = [hears.recv() for _ in range(5)]
+    assert is_written(path)
     os.kill(writer.pid, signal.SIGKILL)
     writer.join()
     while hears.poll():
@@ -135,51 +145,30 @@ def test_a_writer_that_is_killed_leaves_whole_units(path):
         assert len(store.models()) == count
 
 
-# --- Leases ---
+def hold(path, told):
+    try:
+        with Store(path) as store:
+            store.write(rows(os.getpid(), 1))
+            told.send("wrote")
+    except Refused as error:
+        told.send(str(error))
 
 
-def test_a_unit_is_leased_to_one_at_a_time(path):
-    with Store(path) as one, Store(path) as other:
-        assert one.lease(["a", "b"]) == {"a", "b"}
-        assert other.lease(["b", "c"]) == {"c"}
-        assert one.lease(["a", "b", "c"]) == {"a", "b"}
-        one.release(["c"])  # which is not its own
-        assert one.lease(["c"]) == set()
-        one.release(["b"])
-        assert other.lease(["a", "b"]) == {"b"}
-        one.release()
-        assert other.lease(["a"]) == {"a"}
-        assert other.lease([]) == set()
+def test_of_several_that_make_a_store_at_once_each_writes_or_is_refused(path):
+    hears, told = multiprocessing.Pipe(duplex=False)
+    several = [fork(hold, path, told) for _ in range(8)]
+    said = [hears.recv() for _ in several]
+    for process in several:
+        process.join()
+    wrote = said.count("wrote")
+    assert wrote >= 1
+    assert all("another process runs a study" in text for text in said if text != "wrote")
+    with Store(path, readable=True) as store:
+        assert len(store.models()) == wrote
+    assert {x.name for x in path.parent.iterdir()} == {path.name, f"{path.name}.lock"}
 
 
-def test_a_lease_of_before_a_restart_of_the_machine_holds_nobody_up(path, monkeypatch):
-    with Store(path) as one, Store(path) as other:
-        assert one.lease(["a"]) == {"a"}
-        now = time.monotonic()
-        monkeypatch.setattr(store_file.time, "monotonic", lambda: now - 10_000)
-        assert other.lease(["a"]) == {"a"}
-
-
-def test_a_clock_that_is_set_changes_no_lease(path, monkeypatch):
-    with Store(path) as one, Store(path) as other:
-        assert one.lease(["a"]) == {"a"}
-        monkeypatch.setattr(store_file.time, "time", lambda: 1e12)
-        assert other.lease(["a"]) == set()
-
-
-def test_a_lease_that_nobody_renews_ends(path, clock):
-    with Store(path) as one, Store(path) as other:
-        one.lease(["a"])
-        clock.now += 0.6 * LEASE_SECONDS
-        one.lease(["a"])
-        clock.now += 0.6 * LEASE_SECONDS
-        assert other.lease(["a"]) == set()
-        clock.now += 0.6 * LEASE_SECONDS
-        assert other.lease(["a"]) == {"a"}
-        assert one.lease(["a"]) == set()
-
-
-# --- Files that are no stores ---
+# --- Files that are no stores ---------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -196,22 +185,10 @@ def changed(path, place, data):
         file.write(data)
 
 
-def spoil_middle(path):
-    changed(path, path.stat().st_size // 2 // 4096 * 4096, b"\x5a" * 4096)
-
-
-def cut_short(path):
-    os.truncate(path, path.stat().st_size // 2)
-
-
 def other_database(path):
     path.unlink()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE models (x)")
-
-
-def newer(path):
-    changed(path, 60, (VERSION + 1).to_bytes(4, "big"))
 
 
 BAD = {
@@ -220,10 +197,12 @@ BAD = {
     "short": (lambda path: path.write_bytes(b"SQLite"), "no store"),
     "other database": (other_database, "no store"),
     "other program": (lambda path: changed(path, 68, b"GEOP"), "no store"),
-    "newer": (newer, "version 2, and this program knows 1"),
-    "middle page": (spoil_middle, "is damaged"),
-    "cut": (cut_short, "is damaged"),
-}
+    "newer": (lambda path: changed(path, 60, (VERSION + 1).to_bytes(4, "big")),
+              "version 2, and this program knows 1"),
+    "middle page": (lambda path: changed(path, path.stat().st_size // 2 // 4096 * 4096,
+                                         b"\x5a" * 4096), "is damaged"),
+    "cut": (lambda path: os.truncate(path, path.stat().st_size // 2), "is damaged"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("readable", [False, True])
@@ -252,67 +231,16 @@ def test_a_folder_or_a_missing_file_is_refused(tmp_path):
         Store(tmp_path)
     with pytest.raises(Refused, match="there is no folder"):
         Store(tmp_path / "nowhere" / "claims.sqlite")
-    assert not list(tmp_path.iterdir())
     with pytest.raises(Refused, match="cannot be read: No such file"):
         Store(tmp_path / "claims.sqlite", readable=True)
     assert not list(tmp_path.iterdir())
 
 
-@pytest.fixture(params=["link", "no link"])
-def links(request, monkeypatch):
-    """File systems that know hard links, and others."""
-
-    def refuse(*_):
-        raise PermissionError(errno.EPERM, "Operation not permitted")  # as vfat says
-
-    if request.param == "no link":
-        monkeypatch.setattr(os, "link", refuse)
-
-
-@pytest.mark.usefixtures("links")
-def test_several_that_make_a_store_at_once_have_the_same(path):
-    several = [fork(write_row, path, number) for number in range(8)]
-    for process in several:
-        process.join()
-    assert [process.exitcode for process in several] == [0] * 8
-    assert [x.name for x in path.parent.iterdir()] == [path.name]
-    with Store(path, readable=True) as store:
-        assert len(store.models()) == 8  # nobody's has taken another's place
-
-
-def write_row(path, number):
+def test_what_a_process_that_was_killed_has_begun_to_make_is_made_anew(path):
+    path.with_name(f"{path.name}.new").write_bytes(b"half a store")
     with Store(path) as store:
-        store.write(rows(number, 1))
-
-
-@pytest.mark.usefixtures("links")
-def test_a_store_that_came_first_stays(path):
-    """Another process makes one between our look and our try."""
-    write_row(path, 0)
-    create(path, [])
-    assert [x.name for x in path.parent.iterdir()] == [path.name]
-    with Store(path, readable=True) as store:
-        assert store.models() == rows(0, 1)
-
-
-def test_where_it_cannot_be_put_there_either_nothing_is_left(path, monkeypatch):
-    def refuse(*_):
-        raise OSError(errno.EIO, "Input/output error")
-
-    monkeypatch.setattr(os, "link", refuse)
-    monkeypatch.setattr(Path, "replace", refuse)
-    with pytest.raises(Refused, match=r"cannot be made: .*Input/output error"):
-        Store(path)
-    assert not list(path.parent.iterdir())
-
-
-def test_a_store_that_is_being_made_is_no_empty_file(whole, monkeypatch):
-    """Where there are no hard links it has its name a moment before it is there."""
-    content = whole.read_bytes()
-    whole.write_bytes(b"")
-    monkeypatch.setattr(store_location.time, "sleep", lambda seconds: whole.write_bytes(content))
-    with Store(whole) as store:
-        assert len(store.models()) == 400
+        store.write([ROW])
+    assert {x.name for x in path.parent.iterdir()} == {path.name, f"{path.name}.lock"}
 
 
 def test_the_default_path_is_the_users_own_and_is_made(monkeypatch, tmp_path):
@@ -325,21 +253,31 @@ def test_the_default_path_is_the_users_own_and_is_made(monkeypatch, tmp_path):
     assert place.is_file()
 
 
-# --- A disk that is full, a folder that is read-only ---
+# --- A disk that is full, a folder that is read-only ----------------------------------------------
 
 
-def test_a_full_disk_is_said_and_what_was_there_stays(store):
+@pytest.fixture
+def disk(monkeypatch):
+    """A disk with room for so many more pages of a store; call it with none to make it large."""
+    connect, rooms = sqlite3.connect, []
+
+    def limited(*about, **more):
+        connection = connect(*about, **more)
+        if rooms and rooms[-1] is not None:
+            connection.execute(f"PRAGMA max_page_count = {rooms[-1]}")
+        return connection
+
+    monkeypatch.setattr(store_file.sqlite3, "connect", limited)
+    return rooms.append
+
+
+def test_a_full_disk_is_said_and_what_was_there_stays(store, disk):
     store.write(rows(0, 50))
-
-    @sa.event.listens_for(store._engine, "connect")
-    def limit(connection, _):
-        pages = connection.execute("PRAGMA page_count").fetchone()[0]
-        connection.execute(f"PRAGMA max_page_count = {pages + 1}")
-
+    disk(8)
     with pytest.raises(Refused, match="the disk is full; all rows that it had are still there"):
         store.write(rows(50, 200))
     assert len(store.models()) == 50
-    sa.event.remove(store._engine, "connect", limit)
+    disk(None)
     store.write(rows(50, 200))
     assert len(store.models()) == 250
 
@@ -352,56 +290,47 @@ if os.geteuid() == 0:
     os.setuid(65534)
 with Store(Path(sys.argv[1]), readable=True) as store:
     print(len(store.models()))
-try:
-    Store(Path(sys.argv[1]))
-except Refused as error:
-    print(error)
-try:
-    Store(Path(sys.argv[1]).with_name("other.sqlite"))
-except Refused as error:
-    print(error)
+for name in ("claims.sqlite", "other.sqlite"):
+    try:
+        Store(Path(sys.argv[1]).with_name(name))
+    except Refused as error:
+        print(error)
 """
 
 
 def test_in_a_read_only_folder_a_store_is_read_and_not_written(whole, tmp_path):
     """As nobody where we are root, to whom nothing is read-only."""
-    before = whole.read_bytes()
+    before, beside = whole.read_bytes(), sorted(tmp_path.iterdir())
     for folder in (tmp_path, *tmp_path.parents):
         if folder.stat().st_uid == os.geteuid() and folder != Path(folder.anchor):
             folder.chmod(folder.stat().st_mode | 0o055)
     tmp_path.chmod(0o555)
     try:
-        out, _ = python(READER, whole).communicate()
+        out = subprocess.run([sys.executable, "-c", READER, str(whole)], cwd=ROOT, check=True,
+                             stdout=subprocess.PIPE, text=True).stdout  # fmt: skip
     finally:
         tmp_path.chmod(0o755)
     count, why, other = out.splitlines()
     assert count == "400"
-    assert why == f"{whole} cannot be written to: it is read-only; name another file" or (
-        why == f"{whole} cannot be written to: its folder is read-only; name another file"
-    )
-    assert other.startswith(str(whole.with_name("other.sqlite")))
-    assert "cannot be made" in other
+    assert why in [f"{whole} cannot be written to: {what} is read-only; name another file"
+                   for what in ("it", "its folder")]  # fmt: skip
+    assert other.startswith(f"{whole.with_name('other.sqlite')} cannot be made")
     assert whole.read_bytes() == before
-    assert [x.name for x in tmp_path.iterdir()] == [whole.name]
+    assert sorted(tmp_path.iterdir()) == beside
 
 
-# --- Taking it home ---
+# --- Taking it home -------------------------------------------------------------------------------
 
 
-def test_an_export_has_all_rows_and_all_digits(store, tmp_path):
-    import pandas as pd
-
+def test_an_export_has_all_rows_and_all_digits(tmp_path):
     odd = replace(ROW, key="z", proxy=0.1 + 0.2, total_error=math.inf, flat=None, error='a "b",\nc')
-    store.write([ROW, odd, STACK])
-    paths = export(store, tmp_path / "tables")
-    assert [x.name for x in paths] == ["models.csv", "models.parquet", "stacks.csv",
-                                       "stacks.parquet"]  # fmt: skip
-    for read, path in ((pd.read_csv, paths[0]), (pd.read_parquet, paths[1])):
-        frame = read(path)
-        assert list(frame.columns) == [x.name for x in fields(ModelRow)]
-        assert list(frame["proxy"]) == [2.0, 0.1 + 0.2]
-        assert list(frame["total_error"]) == [0.1, math.inf]
-        assert pd.isna(frame["flat"][1])
-        assert pd.isna(frame["error"][0])
-        assert frame["error"][1] == odd.error
-    assert len(pd.read_csv(paths[2])) == len(pd.read_parquet(paths[3])) == 1
+    paths = export([ROW, odd], [STACK], tmp_path / "tables")
+    assert [x.name for x in paths] == ["models.csv", "stacks.csv"]
+    with paths[0].open(encoding="utf-8", newline="") as file:
+        first, second = csv.DictReader(file)
+    assert list(first) == [x.name for x in fields(ModelRow)]
+    assert [float(x["proxy"]) for x in (first, second)] == [2.0, 0.1 + 0.2]
+    assert [float(x["total_error"]) for x in (first, second)] == [0.1, math.inf]
+    assert (first["flat"], second["flat"], first["error"]) == ("False", "", "")
+    assert second["error"] == odd.error
+    assert csv_rows(StackRow, paths[1].read_text(encoding="utf-8")) == [STACK]

@@ -1,29 +1,29 @@
-"""Does a study do everything once, whoever works, whoever is killed and whoever else is at it?"""
+"""Does a study do everything once, whoever works, and whoever is killed at which moment?"""
 
 import os
+import random
 import signal
 import subprocess
 import sys
 import threading
 import time
+import types
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import psutil
 import pytest
-import sqlalchemy as sa
-from distributed import KilledWorker
+from distributed import Client, KilledWorker
 
-from gating_core.claims import Refused, Store, Unreachable, progress_of, run, run_study, workers
+from gating_core.claims import Refused, Store, Unreachable, progress_of, run, run_study
 from gating_core.claims.__main__ import COMPLETE, STOPPED, main
-from gating_core.claims.store import LEASE_SECONDS
-from gating_core.claims.workers import Processes, Workers
 from tests.browser.serving import free_port
 from tests.clusters import SECONDS, cluster_of, wait_until, worker_of
-from tests.core.claims.conftest import TINY, Here
-from tests.core.claims.test_store import fork, rows
+from tests.core.claims.conftest import TINY
+from tests.core.claims.test_store import disk, rows  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -36,24 +36,25 @@ def found(store):
     return comparable([*store.models(), *store.stacks()])
 
 
-# --- The iterator ---
+# --- The iterator ---------------------------------------------------------------------------------
 
 
-def test_a_study_tells_how_far_it_is_and_its_rows_are_those_of_the_units(store, tiny_rows):
-    told = list(run_study(TINY, store, start=Here))
-    assert (told[0].done, told[0].total) == (0, len(tiny_rows))
+def test_a_study_tells_how_far_it_is_and_its_rows_are_those_of_the_units(
+    store, scheduler, tiny_rows
+):
+    told = list(run_study(TINY, store, scheduler))
+    assert (told[0].done, told[0].total, told[0].workers) == (0, len(tiny_rows), None)
     assert told[0].seconds_left > 0
     assert told[-1].complete
-    assert told[-1].seconds_left == 0
+    assert (told[-1].seconds_left, told[-1].workers) == (0, 2)
     assert [x.done for x in told] == sorted(x.done for x in told)
-    assert comparable(row for x in told for row in x.arrived) == found(store)
     assert found(store) == comparable(tiny_rows)
-    assert store._begin().__enter__().scalar(sa.text("SELECT count(*) FROM leases")) == 0
+    assert run.Progress.from_dict(store.progress()) == told[-1]
 
 
-def test_a_unit_that_is_there_in_part_is_finished_and_counted_once(store, tiny_rows):
+def test_a_unit_that_is_there_in_part_is_finished_and_counted_once(store, scheduler, tiny_rows):
     store.write(tiny_rows[:1])
-    told = list(run_study(TINY, store, start=Here))
+    told = list(run_study(TINY, store, scheduler))
     assert told[0].done == 1
     assert told[-1].done == told[-1].total == len(tiny_rows)
     assert found(store) == comparable(tiny_rows)
@@ -65,123 +66,85 @@ def test_at_first_the_time_left_is_that_of_all_units_on_so_many_workers(store, w
     assert progress_of(TINY, store, workers).seconds_left == pytest.approx(seconds / workers)
 
 
-def test_many_workers_are_soon_done(store):
-    class Many(Here):
-        threads = 1000
-
-        def finished(self, timeout):
-            yield next(super().finished(timeout))
-
-    study = run_study(TINY, store, start=Many)
-    with closing(study):
-        assert next(study).seconds_left > 50 * next(study).seconds_left
-
-
-def test_what_is_there_is_not_done_again(store):
-    list(run_study(TINY, store, start=Here))
+def test_what_is_there_is_not_done_again(store, tiny_rows, monkeypatch):
+    store.write(tiny_rows)
 
     def nobody(*_):
         raise AssertionError("nobody is needed")
 
-    (told,) = run_study(TINY, store, start=nobody)
+    monkeypatch.setattr(run, "_cluster", nobody)
+    (told,) = run_study(TINY, store)
     assert told.complete
-    more = replace(TINY, tasks=("xor", "linear", "moons"))
-    assert not progress_of(more, store).complete
-    told = list(run_study(more, store, start=Here))
-    assert len([row for x in told for row in x.arrived]) == told[-1].total - told[0].done == 6
+    more = progress_of(replace(TINY, tasks=("xor", "linear", "moons")), store)
+    assert more.total - more.done == 6
 
 
-def test_a_study_that_is_stopped_goes_on_where_it_was(store, tiny_rows):
-    class One(Here):
-        def finished(self, timeout):
-            yield next(super().finished(timeout))
-
-    study = run_study(TINY, store, start=One)
-    with closing(study):
-        next(study)
-        first = next(study)
+def test_a_study_that_is_stopped_goes_on_where_it_was(store, scheduler, tiny_rows):
+    with closing(run_study(TINY, store, scheduler)) as study:
+        first = next(x for x in study if x.done)
     assert 0 < first.done < first.total
-    rest = [row for x in run_study(TINY, store, start=Here) for row in x.arrived]
-    assert len(rest) == first.total - first.done
+    before = store.counts()
+    assert sum(before.values()) == first.done
+    told = list(run_study(TINY, store, scheduler))
+    assert told[0].done == first.done
     assert found(store) == comparable(tiny_rows)
 
 
-def test_what_fails_is_told_and_tried_again_another_time(store):
-    class Failing(Here):
-        def finished(self, timeout):
-            for text, done in super().finished(timeout):
-                yield text, "it failed" if '"linear"' in text and '"half"' in text else done
+def by_value(function):
+    """As a function that workers need not be able to import."""
+    return types.FunctionType(function.__code__, {"__builtins__": __builtins__}, "sent")
 
-    told = list(run_study(TINY, store, start=Failing))
-    assert not told[-1].complete
+
+def failing(text):
+    """What fails for one unit, and finds nothing in all others."""
+    if '"linear"' in text and '"half"' in text:
+        raise ZeroDivisionError("by 0")
+    return []
+
+
+def test_what_fails_is_told_and_tried_again_another_time(store, scheduler, monkeypatch):
+    with monkeypatch.context() as changed:
+        changed.setattr(run, "_carried", lambda source: by_value(failing))
+        told = list(run_study(TINY, store, scheduler))
     assert told[-1].seconds_left == pytest.approx(0)
-    assert told[-1].failures == ("linear: half; memory, depth 1, n = 3, seeds 0 to 1: it failed",)
-    assert list(run_study(TINY, store, start=Here))[-1].complete
+    text = "linear: half; memory, depth 1, n = 3, seeds 0 to 1: it failed: ZeroDivisionError: by 0"
+    assert told[-1].failures == (text,)
+    assert list(run_study(TINY, store, scheduler))[-1].complete
 
 
-def test_a_unit_of_another_process_is_waited_for(store, path, clock, monkeypatch):
-    """Its owner does one of the units, and dies with the other."""
-    monkeypatch.setattr(run, "HEARTBEAT_SECONDS", 0.01)
-    selection = replace(TINY, parts=("base",), variants=("half",))
-    one, other = selection.units()
-    with Store(path) as owner:
-        assert owner.lease([one.key, other.key]) == {one.key, other.key}
-        study = run_study(selection, store, start=Here)
-        told = [next(study) for _ in range(3)]
-        assert told[-1].done == 0
-        here = Here()
-        here.submit(one.dumped())
-        owner.write(next(here.finished(0))[1])
-        owner.release([one.key])
-        told = next(study)
-        assert told.done == len(one.keys)
-        assert not told.arrived  # nobody does it again
-        clock.now += LEASE_SECONDS + 1
-        arrived = [row.task for x in study for row in x.arrived]
-    assert set(arrived) == {"linear"}
-    assert len(store.models()) == 4
+def test_a_unit_whose_workers_were_all_killed_says_so():
+    said = run._why(KilledWorker("unit", None, 3))
+    assert said.startswith("every worker that took it was killed; there may be too little memory")
 
 
-def test_a_unit_that_takes_longer_than_a_lease_stays_ours(store, path, clock, monkeypatch):
-    monkeypatch.setattr(run, "LEASE_SECONDS", 0.0)  # it is renewed at every step
-
-    class Slow(Here):
-        def finished(self, timeout):
-            return iter(())
-
-    keys = [unit.key for unit in TINY.units()]
-    with closing(run_study(TINY, store, start=Slow)) as study, Store(path) as other:
-        for _ in range(5):
-            next(study)
-            clock.now += 0.6 * LEASE_SECONDS
-        assert other.lease(keys) < set(keys)
-        other.release()
-    with Store(path) as other:
-        assert other.lease(keys) == set(keys)
-
-
-def test_a_full_disk_ends_a_study_in_a_sentence(store):
-    study = run_study(TINY, store, start=Here)
+def test_a_full_disk_ends_a_study_in_a_sentence(store, scheduler, disk):  # noqa: F811
+    store.write(rows(0, 100))
+    study = run_study(TINY, store, scheduler)
     next(study)
-
-    @sa.event.listens_for(store._engine, "connect")
-    def limit(connection, _):
-        connection.execute("PRAGMA max_page_count = 20")
-
-    with pytest.raises(Refused, match="disk is full"):
-        store.write(rows(0, 1000))
-    while True:  # up to the last row that there is room for
-        try:
-            store.write(rows(store.counts()["models"], 1))
-        except Refused:
-            break
+    disk(store.path.stat().st_size // 4096)  # not a page more
+    with suppress(Refused):
+        for number in range(100, 10_000):  # up to the last row that there is room for
+            store.write(rows(number, 1))
     before = store.models()
     with pytest.raises(Refused, match="disk is full"):
         list(study)
     assert store.models() == before
 
 
-# --- The command line, killed ---
+def test_a_lost_workers_units_are_done_again(store, scheduler, tiny_rows):
+    with Client(scheduler, set_as_default=False) as client:
+        workers = client.run(os.getpid)
+    with closing(run_study(TINY, store, scheduler)) as study:
+        next(study)
+        next(study)
+        os.kill(next(iter(workers.values())), signal.SIGKILL)
+        *_, last = study
+    assert last.complete
+    assert not last.failures
+    assert found(store) == comparable(tiny_rows)
+
+
+# --- The command line, killed ---------------------------------------------------------------------
 
 
 def command(*arguments, **options):
@@ -193,82 +156,52 @@ def command(*arguments, **options):
 # `TINY`, with other tasks between its two: seconds to do, so that there is time to kill it.
 LONGER = ("--tasks", "xor,spiral,moons,rings,circle,checkerboard,offset,linear", "--variants",
           "ungated,sigmoid,half", "--parts", "base,stacks", "--seeds", 2, "--steps", 3)  # fmt: skip
+KILLS = [1, pytest.param(10, marks=pytest.mark.soak)]
 
 
-@pytest.mark.soak  # long
-def test_a_study_that_is_killed_goes_on_where_it_was_and_leaves_no_process(path, tiny_rows):
-    study = command("run", *LONGER, "--store", path, "--workers", 1)
-    wait_until(lambda: path.exists() and Store(path, readable=True).counts()["models"])
-    started = psutil.Process(study.pid).children(recursive=True)
-    assert started
-    study.send_signal(signal.SIGKILL)
-    study.wait()
-    assert not psutil.wait_procs(started, timeout=SECONDS)[1]
-    keys = {row.key for row in tiny_rows}
-    with Store(path) as store:
-        before = [*store.models(), *store.stacks()]
-        assert 0 < len(keys & {row.key for row in before}) < len(keys)
-        assert list(run_study(TINY, store, start=Here))[-1].complete
-        after = {row.key: row for row in [*store.models(), *store.stacks()]}
-        assert comparable(after[key] for key in keys) == comparable(tiny_rows)
-    assert all(after[row.key] == row for row in before)  # with the seconds that they took
-
-
-MOMENTS = {"scheduler": 1, "nanny": 2, "worker": 3}  # how many processes there are then
-
-
-def start_processes(mark):
-    """As a study does; what it starts bears the ``mark``."""
-    os.environ["GATING_TEST"] = mark
-    Processes(1, 10**9)
-    time.sleep(SECONDS)
-
-
-def marked(mark):
-    found = []
-    for process in psutil.process_iter():
-        with suppress(psutil.Error):
-            if process.environ().get("GATING_TEST") == mark:
-                found.append(process)
+def addresses(*processes):
+    """Where they listen."""
+    found = set()
+    for process in processes:
+        with suppress(psutil.Error):  # it has ended
+            found |= {x.laddr.ip for x in process.net_connections() if x.status == "LISTEN"}
     return found
 
 
-@pytest.mark.soak  # long
-def test_whenever_it_is_killed_while_it_starts_nothing_stays_behind(tmp_path):
-    """As with kill -9, as soon as there is the scheduler, the nanny or the worker."""
-    starting = {
-        f"{tmp_path} {name}": (fork(start_processes, f"{tmp_path} {name}"), count)
-        for name, count in MOMENTS.items()
-    }
-    waiting = dict(starting)
-
-    def kill_those_that_are_so_far():
-        for mark, (process, count) in [*waiting.items()]:
-            if len(marked(mark)) >= count:
-                process.kill()
-                process.join()
-                del waiting[mark]
-        return not waiting
-
-    wait_until(kill_those_that_are_so_far)
-    wait_until(lambda: not any(map(marked, starting)))
+def has_more(study, path, before):
+    """Whether a study has found rows, or has ended."""
+    return study.poll() == 0 or (path.exists() and rows_of(path) != before)
 
 
-# --- Clusters ---
+@pytest.mark.parametrize("kills", KILLS)
+def test_a_study_that_is_killed_goes_on_where_it_was_and_leaves_no_process(path, tiny_rows, kills):
+    """As with kill -9, at random moments: while it starts, while it works, while it writes."""
+    moments, before = random.Random(kills), []
+    for kill in range(kills):
+        study = command("run", *LONGER, "--store", path, "--workers", 1)
+        if kill % 2 == 0:  # every other time it has done something
+            wait_until(partial(has_more, study, path, before))
+        time.sleep(moments.uniform(0.0, 4.0) * (kills > 1))
+        started = psutil.Process(study.pid).children(recursive=True)
+        assert addresses(psutil.Process(study.pid), *started) <= {"127.0.0.1"}
+        study.send_signal(signal.SIGKILL)
+        study.wait()
+        assert not psutil.wait_procs(started, timeout=SECONDS)[1]
+        after = rows_of(path) if path.exists() else []
+        assert [row for row in after if row.key in {x.key for x in before}] == before
+        before = after
+    study = command("run", *LONGER, "--store", path, "--workers", 1)
+    assert "complete" in study.communicate(timeout=5 * SECONDS)[0]
+    assert study.returncode == COMPLETE
+    done = {row.key: row for row in rows_of(path)}
+    assert comparable(done[row.key] for row in tiny_rows) == comparable(tiny_rows)
+    assert all(done[row.key] == row for row in before)  # with the seconds that they took
+    assert len(done) == 8 * 3 * 2 + 32
 
 
-@pytest.fixture(scope="module")
-def scheduler(tmp_path_factory):
-    """A scheduler without a worker, a process of its own; its address."""
-    with cluster_of(0, tmp_path_factory.mktemp("scheduler")) as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def worked(scheduler, tmp_path_factory):
-    """The same once one worker has come, which lacks the package."""
-    with worker_of(scheduler, tmp_path_factory.mktemp("worker")):
-        yield scheduler
+def rows_of(path):
+    with Store(path, readable=True) as store:
+        return [*store.models(), *store.stacks()]
 
 
 def heed_ctrl_c():
@@ -276,98 +209,24 @@ def heed_ctrl_c():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-@pytest.mark.soak  # long
-def test_a_cluster_without_a_worker_is_waited_for_in_so_many_words(scheduler, path, request):
-    """Until a worker comes, or until somebody has waited enough."""
-    options = ("--tasks", "linear", "--variants", "half", "--parts", "base", "--seeds", 2,
-               "--steps", 3, "--store", path)  # fmt: skip
-    waiting = command("run", *options, "--scheduler", scheduler, preexec_fn=heed_ctrl_c)
-    assert "0 of 2 rows, 0 workers connected" in waiting.stdout.readline()
-    waiting.send_signal(signal.SIGINT)
-    assert "the same command goes on from here" in waiting.communicate(timeout=SECONDS)[0]
-    assert waiting.returncode == STOPPED
-    selection = replace(TINY, tasks=("linear",), variants=("half",), parts=("base",))
-    with Store(path) as store, closing(run_study(selection, store, scheduler)) as study:
-        assert [next(study).workers for _ in range(3)] == [None, 0, 0]
-        request.getfixturevalue("worked")
-        *_, last = study
-    assert (last.done, last.total, last.workers) == (2, 2, 1)
+# --- A cluster that knows nothing of our package --------------------------------------------------
 
 
-def test_the_command_line_runs_on_a_cluster(worked, path, tiny_rows):
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory):
+    """A scheduler and two workers, each a process of its own that lacks the package."""
+    with cluster_of(2, tmp_path_factory.mktemp("cluster")) as address:
+        yield address
+
+
+def test_the_command_line_runs_on_a_cluster_that_lacks_the_package(foreign, path, tiny_rows):
     words = ["--tasks", "linear", "--variants", "half", "--parts", "base", "--seeds", "2"]
-    options = ["--steps", "3", "--scheduler", worked, "--store", str(path), "--json"]
+    options = ["--steps", "3", "--scheduler", foreign, "--store", str(path), "--json"]
     assert main(["run", *words, *options]) == COMPLETE
     with Store(path) as store:
         keys = {row.key for row in store.models()}
         assert found(store) == comparable(row for row in tiny_rows if row.key in keys)
         assert len(keys) == 2
-
-
-def test_what_nobody_waits_for_any_more_ends_by_itself(worked):
-    endless = replace(TINY, tasks=("xor",), variants=("half",), parts=("base",), steps=20_000)
-    (unit,) = endless.units()
-    with Workers(worked) as team:
-        wait_until(lambda: team.threads == 1)
-        team.submit(unit.dumped())
-        wait_until(lambda: busy(team) == 1)
-    (short, *_) = replace(endless, steps=1).units()
-    with Workers(worked) as team:
-        wait_until(lambda: busy(team) == 0)
-        team.submit(short.dumped())
-        ended = []
-        wait_until(lambda: ended.extend(team.finished(0.2)) or ended)
-    assert len(ended[0][1]) == 2
-
-
-def busy(team):
-    executing = team._client.run(lambda dask_worker: dask_worker.state.executing_count)
-    return sum(executing.values())
-
-
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        (KilledWorker("unit", None, 3), "every worker that took it was killed; there may be too"),
-        (ZeroDivisionError("by 0"), "it failed: ZeroDivisionError: by 0"),
-    ],
-)
-def test_why_a_unit_has_no_rows_is_one_sentence(error, text):
-    class Ended:
-        def result(self):
-            raise error
-
-    assert workers._result(Ended()).startswith(text)
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """A scheduler and two workers, each a process of its own; its address."""
-    with cluster_of(2, tmp_path_factory.mktemp("cluster")) as address:
-        yield address
-
-
-def worker_pids(team):
-    return team._client.run(os.getpid)
-
-
-@pytest.mark.soak  # seconds of trainings twice
-def test_a_cluster_that_lacks_the_package_finds_the_same_rows_though_a_worker_is_killed(
-    cluster, store, tiny_rows
-):
-    team = Workers(cluster)
-    wait_until(lambda: team.threads == 2)
-    before = worker_pids(team)
-    study = run_study(TINY, store, start=lambda *_: team)
-    next(study)
-    told = [next(study)]
-    os.kill(next(iter(before.values())), signal.SIGKILL)
-    told += study
-    assert told[-1].complete
-    assert not told[-1].failures
-    assert found(store) == comparable(tiny_rows)
-    arrived = [row.key for x in told for row in x.arrived]
-    assert len(arrived) == len(set(arrived)) == len(tiny_rows)
 
 
 def deadly(text):
@@ -380,77 +239,58 @@ def deadly(text):
     return []
 
 
-def by_value(function):
-    """As a function that workers need not be able to import."""
-    import types
-
-    return types.FunctionType(function.__code__, {"__builtins__": __builtins__}, "sent")
-
-
 @pytest.mark.soak  # workers are started anew four times
-def test_a_unit_that_kills_every_worker_fails_alone(cluster, store):
-    team = Workers(cluster, task=by_value(deadly))
-    wait_until(lambda: team.threads == 2)
-    with team:
-        units = list(TINY.units())
-        for unit in units:
-            team.submit(unit.dumped())
-        ended = {}
-        wait_until(lambda: ended.update(team.finished(0.2)) or len(ended) == len(units))
-    failed = [text for text, done in ended.items() if isinstance(done, str)]
-    assert len(failed) == 1
-    assert '"half"' in failed[0]
-    assert ended[failed[0]].startswith("every worker that took it was killed")
+def test_a_unit_that_kills_every_worker_fails_alone(foreign, store, monkeypatch):
+    monkeypatch.setattr(run, "_carried", lambda source: by_value(deadly))
+    *_, last = run_study(TINY, store, foreign)
+    (failure,) = last.failures
+    assert failure.startswith("linear: half;")
+    assert "every worker that took it was killed" in failure
 
 
-# --- Addresses without a scheduler ---
+@pytest.mark.soak  # long
+def test_a_cluster_without_a_worker_is_waited_for_in_so_many_words(path, tmp_path):
+    """Until a worker comes, or until somebody has waited enough."""
+    options = ("--tasks", "linear", "--variants", "half", "--parts", "base", "--seeds", 2,
+               "--steps", 3, "--store", path)  # fmt: skip
+    selection = replace(TINY, tasks=("linear",), variants=("half",), parts=("base",))
+    with cluster_of(0, tmp_path) as address:
+        waiting = command("run", *options, "--scheduler", address, preexec_fn=heed_ctrl_c)
+        lines = [waiting.stdout.readline() for _ in range(2)]
+        assert "0 of 2 rows, 0 workers connected" in lines[1]
+        waiting.send_signal(signal.SIGINT)
+        assert "the same command goes on from here" in waiting.communicate(timeout=SECONDS)[0]
+        assert waiting.returncode == STOPPED
+        with Store(path) as store, closing(run_study(selection, store, address)) as study:
+            assert [next(study).workers for _ in range(3)] == [None, 0, 0]
+            with worker_of(address, tmp_path):
+                *_, last = study
+    assert (last.done, last.total, last.workers) == (2, 2, 1)
+
+
+# --- Addresses without a scheduler ----------------------------------------------------------------
 
 
 @pytest.fixture
 def waits(monkeypatch):
-    """How long connections were waited for: a fifth of a second, for time is no matter here."""
-    assert workers.CONNECT_SECONDS + 1 < 10  # which is promised
-    asked = []
-
-    class Client(workers.Client):
-        def __init__(self, address, timeout, **options):
-            asked.append(timeout)
-            super().__init__(address, timeout=timeout, **options)
-
-    monkeypatch.setattr(workers, "Client", Client)
-    monkeypatch.setattr(workers, "CONNECT_SECONDS", 0.2)
+    """Connections are waited for a fifth of a second, for time is no matter here."""
+    assert run.CONNECT_SECONDS + 1 < 10  # which is promised
+    monkeypatch.setattr(run, "CONNECT_SECONDS", 0.2)
     begin = time.monotonic()
-    yield asked
+    yield
     assert time.monotonic() - begin < SECONDS
 
 
-def test_an_address_where_nobody_is_is_told_within_ten_seconds(store, waits):
-    with pytest.raises(Unreachable, match="no Dask scheduler answers at"):
+def test_an_address_where_nobody_is_is_told_within_ten_seconds(path, waits):
+    with Store(path) as store, pytest.raises(Unreachable, match="no Dask scheduler answers at"):
         list(run_study(TINY, store, scheduler=f"tcp://127.0.0.1:{free_port()}"))
-    assert waits == [workers.CONNECT_SECONDS]
-    assert store.lease([unit.key for unit in TINY.units()])  # nobody holds them
-
-
-def test_who_stops_a_study_while_it_starts_leaves_no_process(monkeypatch):
-    """As Ctrl-C does before anything watches over the cluster."""
-
-    def stopped(*about, **more):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(workers, "Client", stopped)
-    before = set(psutil.Process().children(recursive=True))
-    with pytest.raises(KeyboardInterrupt):
-        Workers(count=1)
-    left = set(psutil.Process().children(recursive=True)) - before
-    _, alive = psutil.wait_procs(left, SECONDS)
-    assert not alive
+    Store(path).close()  # nobody holds it
 
 
 @pytest.mark.parametrize("address", ["", "nonsense", "tcp://", "ftp://127.0.0.1:1", "127.0.0.1:x"])
-def test_what_is_no_address_is_told_at_once(address, waits):
+def test_what_is_no_address_is_told_at_once(store, address, waits):
     with pytest.raises(Unreachable, match="must be an address such as"):
-        Workers(address)
-    assert len(waits) == (address[:3] == "ftp")  # Dask says so itself
+        list(run_study(TINY, store, address))
 
 
 class Page(BaseHTTPRequestHandler):
@@ -462,10 +302,9 @@ class Page(BaseHTTPRequestHandler):
         pass
 
 
-def test_an_address_where_something_else_answers_is_told_within_ten_seconds(waits):
+def test_an_address_where_something_else_answers_is_told_within_ten_seconds(store, waits):
     with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with pytest.raises(Unreachable, match="no Dask scheduler answers"):
-            Workers(f"tcp://127.0.0.1:{server.server_port}")
-        assert waits == [workers.CONNECT_SECONDS]
+            list(run_study(TINY, store, f"tcp://127.0.0.1:{server.server_port}"))
         server.shutdown()

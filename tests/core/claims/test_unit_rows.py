@@ -15,7 +15,6 @@ from gating_core.claims.training import FINER_GRID, GRID, measured, unit_rows
 from gating_core.experiments.comparison import Setting, train_setting
 from gating_core.experiments.depth import DepthRequest
 from gating_core.geometry import measure_surface, paper_proxy, square_grid
-from gating_core.pauses import drained
 
 SETTING = Setting(task="xor", points=100, train_share=0.4, model_dim=8, seed=3, seed_count=3,
                   steps=60, batch_size=16)  # fmt: skip
@@ -30,7 +29,7 @@ def run():
 
 @pytest.fixture(scope="module")
 def rows():
-    return drained(unit_rows(UNIT))
+    return unit_rows(UNIT)
 
 
 def test_there_is_a_row_for_every_key_in_order(rows):
@@ -117,7 +116,7 @@ def test_gated_charts_are_those_of_the_model(rows, run):
                                                                             heads=2)])  # fmt: skip
 def test_a_model_without_an_attention_weight_chart_says_nothing_of_one(varied):
     setting = replace(SETTING, seed_count=1, steps=1, variants=("sigmoid",), **varied)
-    (row,) = drained(unit_rows(ModelUnit("base", setting)))
+    (row,) = unit_rows(ModelUnit("base", setting))
     assert row.error is None
     assert row.total_curvature > 0
     chart = [getattr(row, x.name) for x in fields(ModelRow) if x.name.startswith("chart_")]
@@ -128,7 +127,7 @@ def test_one_member_without_a_chart_does_not_cost_the_others_theirs():
     config = replace(SETTING, variants=("sigmoid",)).configs["sigmoid"]
     model = build_attention(config, (0, 1, 2))
     model.blocks[0].query.data[1] = 0.0  # all logits of member 1 are constant
-    found = drained(measured(model))
+    found = measured(model)
     assert [row["chart_flat"] is None for row in found] == [False, True, False]
 
 
@@ -136,7 +135,7 @@ def test_where_no_point_is_resolved_nothing_is_known_to_be_flat():
     config = replace(SETTING, variants=("sigmoid",)).configs["sigmoid"]
     model = build_attention(config, (0, 1))
     model.blocks[0].values.data[1] = 0.0  # member 1 is a point
-    found = drained(measured(model))
+    found = measured(model)
     assert [row["flat"] for row in found] == [False, None]
     assert [row["chart_flat"] for row in found] == [False, None]
     assert found[1]["largest_curvature"] is None
@@ -151,7 +150,7 @@ def test_what_diverges_is_one_row_and_all_others_are_trained_without_it():
     *_, run = train_setting(setting)
     assert run.divergence is not None
     unit = ModelUnit("base", setting)
-    rows = drained(unit_rows(unit))
+    rows = unit_rows(unit)
     assert [row.key for row in rows] == list(unit.keys.values())
     failed = {(row.variant, row.seed) for row in rows if row.error}
     assert set(run.divergence.members) <= failed < set(unit.keys)
@@ -186,7 +185,7 @@ def test_what_cannot_be_measured_is_one_row(monkeypatch):
         return measured(model)
 
     monkeypatch.setattr(training, "measured", broken)
-    rows = drained(unit_rows(UNIT))
+    rows = unit_rows(UNIT)
     assert {row.seed for row in rows if row.error} == {4}
     for row in rows:
         assert (row.total_curvature is None) == (row.seed == 4)
@@ -194,16 +193,12 @@ def test_what_cannot_be_measured_is_one_row(monkeypatch):
             assert row.error == "it could not be measured: no memory"
 
 
-def test_work_gives_way():
-    assert sum(1 for _ in unit_rows(UNIT)) > 10
-
-
 # --- Stacks ---
 
 
 def test_stacks_are_those_of_the_structured_regime():
     """K(0) = 4 L^2 eps^2 exactly; the proxy grows as L."""
-    rows = drained(unit_rows(StackUnit(DepthRequest(depth=16, seed=0, seed_count=3))))
+    rows = unit_rows(StackUnit(DepthRequest(depth=16, seed=0, seed_count=3)))
     assert len(rows) == 48
     for row in rows:
         exact = 4 * row.depth**2 * row.strength**2

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gating_core.claims import SECOND
+from gating_core.claims.models import sorted_out
 from gating_core.claims.report import write_report
-from gating_core.claims.verdicts import CLAIMS, verdicts
-from tests.core.claims.made_rows import SEEDS, failed, made, stacks
+from gating_core.claims.verdicts import CLAIMS, verdict, verdicts
+from tests.core.claims.made_rows import failed, made, stacks
 from tests.core.claims.test_report import NASTY, Page
-from tests.core.claims.test_second_edition import curved, kin, study
-from ui.claims.charts import claim_charts, fitted
+from tests.core.claims.test_v2 import curved, kin, study
+from ui.claims.charts import claim_charts
 from ui.claims.report_charts import illustrations, plotly_js
 
 ROWS = made()
@@ -23,15 +23,13 @@ KEYS = {row.key: row for row in ROWS}
 
 @cache
 def judged():
-    """Verdicts by criteria v1."""
-    return verdicts(ROWS, stacks())
-
-
-@cache
-def judged_again():
-    """Verdicts by criteria v2."""
+    """Of C3, C4 and C6 from rows of the seeds of criteria v2, of others from those of v1."""
     rows = [*study(curved(total_curvature=9.0)), *kin(1.2, -0.6)]
-    return verdicts(rows, [], edition=SECOND)
+    models = sorted_out(ROWS, stacks())
+    return {
+        name: verdict(claim, sorted_out(rows) if name in ("C3", "C6") else models)
+        for name, claim in CLAIMS.items()
+    }
 
 
 def traces(verdict, wide=True):
@@ -47,18 +45,17 @@ def models_of(trace):
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_charts_are_drawn_of_any_rows_and_none_without(claim):
     some = [failed(row) if row.task == "xor" else row for row in made(seeds=(3,))]
-    for found in (judged()[claim], verdicts(some, stacks(seeds=(3,)))[claim]):
+    few = verdict(CLAIMS[claim], sorted_out(some, stacks(seeds=(3,))))
+    for found in (judged()[claim], few):
         for chart in claim_charts(found):
             assert json.loads(chart.figure.to_json())["data"]
             assert chart.alt
             assert chart.explanation
+    assert len(claim_charts(judged()[claim])) == (2 if claim == "C6" else 1)
     assert claim_charts(verdicts([], [])[claim]) == []
-    if claim in SECOND.claims:
-        assert len(claim_charts(judged_again()[claim])) == (2 if claim == "C6" else 1)
-        assert claim_charts(verdicts([], [], edition=SECOND)[claim]) == []
 
 
-@pytest.mark.parametrize("claim", ["C1", "C3", "C4", "C5", "C6"])
+@pytest.mark.parametrize("claim", ["C1", "C4", "C5"])
 def test_points_have_the_keys_of_their_models(claim):
     keys = [key for trace in traces(judged()[claim]) for key, *_ in models_of(trace)]
     assert keys
@@ -95,12 +92,9 @@ def test_models_beyond_the_frame_point_to_where_they_lie(bound, largest, arrow):
     assert "80 models with K exactly 0" in claim_charts(verdicts(none, [])["C1"])[0].explanation
 
 
-@pytest.mark.parametrize(("claim", "name", "factor"), [
-    ("C3", "total_curvature", 1.0), ("C4", "test_accuracy", 100.0)
-])  # fmt: skip
-def test_a_forest_has_the_differences_and_their_interval(claim, name, factor):
-    ungated = {(row.task, row.seed): getattr(row, name) for row in ROWS if row.variant == "ungated"}
-    (chart,) = claim_charts(judged()[claim], wide=True)
+def test_a_forest_has_the_differences_and_their_interval():
+    ungated = {(row.task, row.seed): row.test_accuracy for row in ROWS if row.variant == "ungated"}
+    (chart,) = claim_charts(judged()["C4"], wide=True)
     names = chart.figure.layout.yaxis.ticktext
     seeds, means = {}, {}
     for trace in chart.figure.data:
@@ -109,19 +103,18 @@ def test_a_forest_has_the_differences_and_their_interval(claim, name, factor):
                 means[names[int(y)]] = x, half
         for key, x, _ in models_of(trace):
             row = KEYS[key]
-            assert x == pytest.approx(
-                factor * (getattr(row, name) - ungated[row.task, row.seed]), abs=1e-9
-            )
+            expected = 100 * (row.test_accuracy - ungated[row.task, row.seed])
+            assert x == pytest.approx(expected, abs=1e-9)
             seeds.setdefault(f"{row.task}: {row.variant}", []).append(x)
     assert set(seeds) == set(means) == set(names)
-    assert len(seeds) == 3 * (3 if claim == "C4" else 5)
+    assert len(seeds) == 3 * 3
     for row, (mean, half) in means.items():
         x = np.array(seeds[row])
         assert mean == pytest.approx(x.mean(), abs=1e-9)
-        if np.ptp(x):  # the matched model is as flat as the ungated one
-            assert half == pytest.approx(stats.t.ppf(0.975, 15) * stats.sem(x))
-    (decides,) = claim_charts(judged()[claim])
-    assert set(decides.figure.layout.yaxis.ticktext) == {x for x in names if "sigmoid" in x}
+        assert half == pytest.approx(stats.t.ppf(0.975, 15) * stats.sem(x))
+    (decides,) = claim_charts(judged()["C4"])
+    shown = {x for x in names if "sigmoid" in x or "additive" in x}
+    assert set(decides.figure.layout.yaxis.ticktext) == shown
 
 
 def test_the_band_is_the_margin():
@@ -134,20 +127,6 @@ def test_the_band_is_the_margin():
     assert (mean[0] - half, mean[0] + half) == pytest.approx(wanted)
 
 
-def test_a_fit_is_least_squares():
-    rng = np.random.default_rng(0)
-    x, y = np.exp(rng.normal(size=16)), rng.normal(size=16)
-    places, heights = fitted(x, y)
-    wanted = stats.linregress(x, y)
-    assert heights == pytest.approx(wanted.intercept + wanted.slope * places)
-
-
-def test_curved_models_alone_are_drawn_against_accuracy():
-    keys = [key for trace in traces(judged()["C6"]) for key, *_ in models_of(trace)]
-    assert {KEYS[key].variant for key in keys} == {"sigmoid"}
-    assert len(keys) == 2 * 5 * len(SEEDS)  # two measures
-
-
 def test_open_marks_are_outside_the_regime():
     rows = {row.key: row for row in stacks()}
     for trace in traces(judged()["C7"]):
@@ -158,11 +137,11 @@ def test_open_marks_are_outside_the_regime():
 
 def test_effects_are_means_over_deviations_and_filled_where_significant():
     found = {}
-    for trace in traces(judged_again()["C3"]):
+    for trace in traces(judged()["C3"]):
         for x, reach, text, symbol in zip(trace.x, trace.error_x.array, trace.text,
                                           trace.marker.symbol, strict=True):  # fmt: skip
             found[trace.xaxis, text.split(":")[0]] = x, reach, symbol
-    cells = judged_again()["C3"].evidence.cells.values()
+    cells = judged()["C3"].evidence.cells.values()
     assert len(found) == sum(map(len, cells)) == 3 * 6 * 4
     for axis, family in zip(("x", "x2", "x3"), cells, strict=True):
         for one in family:
@@ -174,8 +153,8 @@ def test_effects_are_means_over_deviations_and_filled_where_significant():
 
 
 def test_groups_have_their_own_r_with_fishers_interval():
-    _, chart = claim_charts(judged_again()["C6"])
-    evidence, found = judged_again()["C6"].evidence, []
+    _, chart = claim_charts(judged()["C6"])
+    evidence, found = judged()["C6"].evidence, []
     groups = [x for of in evidence.kinds for x in evidence.pooled(of, "total_curvature").groups]
     for trace in chart.figure.data:
         if trace.error_x.array is not None and "pooled" not in trace.name:
@@ -202,7 +181,8 @@ def test_a_report_with_charts_fetches_nothing_and_has_those_of_the_verdicts(tmp_
     for text in ("http", "@import", "url(", "<script>alert"):
         assert text not in own
     drawn = [json.loads(text) for text in found.scripts if text.startswith('{"data"')]
-    assert len(drawn) == len(CLAIMS) + 1 == markdown.count("(in the HTML report)")  # two of C6
+    # Of C1, C2, C4, C5, C7: no rows of the others.
+    assert len(drawn) == markdown.count("(in the HTML report)") == 4
     keys = {
         key for chart in drawn for trace in chart["data"] for key in trace.get("customdata", ())
     }

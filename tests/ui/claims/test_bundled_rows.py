@@ -1,4 +1,4 @@
-"""Are the shipped rows those that this code would compute, and are theorems true in them?"""
+"""Are the bundled rows those that this code would compute, and are theorems true in them?"""
 
 import json
 import re
@@ -13,6 +13,7 @@ from gating_core.claims import (
     SELECTIONS,
     STUDY_VERSION,
     WITHOUT_GATE,
+    WORDS,
     ProvedModel,
     SignedModel,
     proof_counts,
@@ -20,10 +21,10 @@ from gating_core.claims import (
 )
 from gating_core.claims.refined import in_doubt
 from gating_core.claims.selection import ModelUnit, StackUnit
+from gating_core.claims.text import signed
 from gating_core.claims.training import unit_rows
-from gating_core.pauses import drained
 from tests.ui.opening import numbers
-from ui.claims.__main__ import SHIPPED
+from ui.claims.__main__ import BUNDLED
 from ui.claims.findings import proved_text, signs_text
 from ui.claims.shared import (
     FOLDER,
@@ -32,6 +33,7 @@ from ui.claims.shared import (
     Source,
     judge_rows,
     load_csv,
+    load_frozen,
     load_judged,
     load_rows,
     refined_of,
@@ -61,21 +63,21 @@ CHAOTIC_PARTS, CHAOTIC_DEPTH, ALIKE = ("depth", "tokens"), 3, 0.05
 
 
 @cache
-def shipped_rows():
+def bundled_rows():
     """Rows of models and of stacks."""
     return load_rows()
 
 
 @cache
 def by_key():
-    models, stacks = shipped_rows()
+    models, stacks = bundled_rows()
     return {row.key: row for row in (*models, *stacks)}
 
 
 def kinds():
     """One unit of every kind: part, variants, source, depth and n; and the stacks."""
     units = {}
-    for unit in [unit for name in SHIPPED for unit in SELECTIONS[name].units()]:
+    for unit in [unit for name in BUNDLED for unit in SELECTIONS[name].units()]:
         if isinstance(unit, StackUnit):
             units["stacks"] = unit
         elif unit.setting.task == ("xor" if unit.part == "tokens" else "linear"):  # not chaotic
@@ -92,29 +94,29 @@ def is_chaotic(unit):
     return unit.part in CHAOTIC_PARTS or unit.setting.depth >= CHAOTIC_DEPTH
 
 
-def test_shipped_rows_are_the_studies_of_both_editions_and_of_this_version():
-    wanted = {key for name in SHIPPED for unit in SELECTIONS[name].units()
+def test_bundled_rows_are_the_studies_of_both_criteria_and_of_this_version():
+    wanted = {key for name in BUNDLED for unit in SELECTIONS[name].units()
               for key in unit.keys.values()}  # fmt: skip
     assert set(by_key()) == wanted
-    assert len(by_key()) == sum(map(len, shipped_rows()))
+    assert len(by_key()) == sum(map(len, bundled_rows()))
     assert {row.code for row in by_key().values()} == {STUDY_VERSION}
 
 
 @pytest.mark.parametrize("unit", kinds(), ids=lambda unit: unit.text.split(", seeds")[0])
-def test_rows_computed_anew_are_those_that_are_shipped(unit):
+def test_rows_computed_anew_are_those_that_are_bundled(unit):
     """Where this fails, numbers have changed: raise `STUDY_VERSION` and make the rows again."""
     if isinstance(unit, StackUnit):
         smaller = StackUnit(replace(unit.request, seed_count=2))
     else:
         smaller = ModelUnit(unit.part, replace(unit.setting, seed_count=1))
-    for row in drained(unit_rows(smaller)):
+    for row in unit_rows(smaller):
         member = (row.seed, row.depth) if isinstance(unit, StackUnit) else (row.variant, row.seed)
-        shipped, now = asdict(by_key()[unit.keys[member]]), asdict(row)
+        bundled, now = asdict(by_key()[unit.keys[member]]), asdict(row)
         if is_chaotic(unit):
-            assert abs(now["test_accuracy"] - shipped["test_accuracy"]) < ALIKE
+            assert abs(now["test_accuracy"] - bundled["test_accuracy"]) < ALIKE
             continue
-        for name in set(shipped) - NOT_NUMBERS - ROUNDED_ALONE:
-            before = shipped[name]
+        for name in set(bundled) - NOT_NUMBERS - ROUNDED_ALONE:
+            before = bundled[name]
             number = isinstance(before, float)
             assert now[name] == (pytest.approx(before, ROUNDING, 1e-6) if number else before), name
 
@@ -131,7 +133,7 @@ def test_bundled_verdicts_are_those_of_the_bundled_rows():
 
 def _decoded(judged):
     """The same with the numbers of charts in figures, not in base 64."""
-    for of in (*judged["claims"].values(), *judged["second"].values()):
+    for of in judged["claims"].values():
         for chart in of["charts"]:
             data = json.loads(chart["text"])["data"]
             chart["text"] = str([[*map(float, numbers(trace[axis]))] for trace in data
@@ -139,18 +141,48 @@ def _decoded(judged):
     return judged
 
 
+@pytest.mark.parametrize(("claim", "name", "factor"), [
+    ("C3", "total_curvature", 1), ("C4", "test_accuracy", 100),
+])  # fmt: skip
+def test_verdicts_by_criteria_v1_are_kept_as_their_rows_decided_them(claim, name, factor):
+    """Means of the differences, computed in another way."""
+    frozen = load_frozen()
+    assert all(re.fullmatch("[0-9a-f]{40}", commit) for commit in (frozen.decided, frozen.code))
+    one, means = frozen.claims[claim], []
+    for row in (dict(zip(one.table.columns, row, strict=True)) for row in one.table.rows):
+        if row["setting"] != "base" or not row["difference"].endswith("− ungated"):
+            continue
+        variant = row["difference"].removesuffix(" − ungated")
+        by = {(x.variant, x.seed): getattr(x, name) for x in bundled_rows()[0]
+              if (x.part, x.task) == ("base", row["task"]) and x.seed in one.seeds}  # fmt: skip
+        pairs = [by[variant, seed] - by["ungated", seed] for seed in one.seeds]
+        assert row["mean"] == signed(factor * np.mean(pairs)), (row["task"], variant)
+        means.append(np.mean(pairs))
+    assert len(means) >= 6 * 7
+
+
+def test_verdicts_by_criteria_v1_are_of_bundled_models_of_their_seeds():
+    for one in load_frozen().claims.values():
+        assert (one.criteria, one.seeds) == ("v1", tuple(range(32)))
+        assert one.word in WORDS
+        drawn = {key for chart in one.charts for trace in json.loads(chart.text)["data"]
+                 for key in trace.get("customdata") or ()}  # fmt: skip
+        assert drawn
+        assert all(by_key()[key].seed in one.seeds for key in drawn)
+
+
 def test_what_is_saved_is_read_again(tmp_path):
-    models, stacks = (some[:5] for some in shipped_rows())
+    models, stacks = (some[:5] for some in bundled_rows())
     models = [replace(models[0], test_accuracy=None), *models[1:]]
     save_rows(models, stacks, tmp_path)
     assert load_rows(tmp_path) == (models, stacks)
 
 
 def test_theorems_hold_in_the_quick_study():
-    """Judged by the shipped rows, of which it is a part."""
+    """Judged by the bundled rows, of which it is a part."""
     keys = {key for unit in SELECTIONS["quick"].units() for key in unit.keys.values()}
-    models = [row for row in shipped_rows()[0] if row.key in keys]
-    stacks = [row for row in shipped_rows()[1] if row.key in keys]
+    models = [row for row in bundled_rows()[0] if row.key in keys]
+    stacks = [row for row in bundled_rows()[1] if row.key in keys]
     assert len(models) == SELECTIONS["quick"].size.models == 256
     assert "too few groups" in verdicts(models, stacks)["C6"].sentences  # and not that it fails
     assert not [row.error for row in models if row.error]
@@ -168,8 +200,8 @@ def test_theorems_hold_in_the_quick_study():
             assert abs(np.polyfit(depths, sizes, 1)[0] - exponent) <= slack
 
 
-def test_proofs_are_of_shipped_models_and_contradict_no_row():
-    proofs = [ProvedModel(**row) for row in load_csv(PROOFS)]
+def test_proofs_are_of_bundled_models_and_contradict_no_row():
+    proofs = load_csv(ProvedModel, PROOFS)
     assert len({one.key for one in proofs}) == len(proofs) == 640
     for one in proofs:
         row = by_key()[one.key]
@@ -186,9 +218,9 @@ def test_proofs_are_of_shipped_models_and_contradict_no_row():
 
 def test_signs_are_of_all_ungated_models_with_four_values_and_contradict_no_row():
     """The rows are measured at points, the signs proved from the keys alone."""
-    models = [SignedModel(**row) for row in load_csv(SIGNS)]
-    four = {row.key for row in shipped_rows()[0] if (row.part, row.variant) == ("values", "ungated")
-            and row.values == 4}  # fmt: skip
+    models = load_csv(SignedModel, SIGNS)
+    four = {row.key for row in bundled_rows()[0]
+            if (row.part, row.variant, row.values) == ("values", "ungated", 4)}  # fmt: skip
     assert {one.key for one in models} == four
     assert len(models) == len(four) == 256
     for one in models:
@@ -207,8 +239,8 @@ def test_signs_are_of_all_ungated_models_with_four_values_and_contradict_no_row(
 
 def test_totals_in_closed_form_are_of_all_rows_in_doubt_and_contradict_none():
     totals = refined_of(Source())
-    second = {key for unit in SELECTIONS["second"].units() for key in unit.keys.values()}
-    doubtful = {row.key for row in shipped_rows()[0] if in_doubt(row)} & second
+    later = {key for unit in SELECTIONS["v2"].units() for key in unit.keys.values()}
+    doubtful = {row.key for row in bundled_rows()[0] if in_doubt(row)} & later
     assert {one.key for one in totals} == doubtful
     assert len(totals) == len(doubtful)
     assert sum(one.same for one in totals) > 0.9 * len(totals)
@@ -221,7 +253,7 @@ def test_totals_in_closed_form_are_of_all_rows_in_doubt_and_contradict_none():
 
 
 def test_the_sentences_on_proofs_have_their_numbers():
-    proofs = [ProvedModel(**row) for row in load_csv(PROOFS)]
+    proofs = load_csv(ProvedModel, PROOFS)
     plain, gated = (proof_counts(proofs, names) for names in (WITHOUT_GATE, GATED))
     assert plain.flat == plain.models > 200
     assert not plain.curved
