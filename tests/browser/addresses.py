@@ -24,9 +24,9 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
     "Manifold": Row(
         ("", "tab=Inspect&gallery=true&metric=turned&handles=true",
          "tab=Error+analysis&metric=diagonal&dim=4"),
-        ("layers=4", "dim=8&n=6", "strength=0", "chart=weights",
+        ("layers=4", "dim=8&n=6", "lambda=0", "chart=weights",
          "gallery=true&fooled=normalisation", "metric=turned", "handles=true",
-         "sink=learned&strength=0"),
+         "sink=learned&lambda=0"),
         unfolded="more=true&gallery=true&proof=true",
         small="grid=31",
     ),

@@ -1,7 +1,9 @@
 """Every page opens in each of its states, and whatever its link says."""
 
 import json
+import re
 import string
+from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
@@ -47,11 +49,24 @@ TEXTS = st.one_of(
 )  # fmt: skip
 
 
+DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "extending.md").read_text("utf-8")
+STABLE = {  # parameters by address
+    address: {*re.findall("`(.*?)`", names)}
+    for address, names in re.findall(r"^\| `/(\w*)` \|(.*)\|$", DOCUMENT, re.M)
+}
+
+
 @pytest.mark.parametrize(("address", "query"), STATES)
 def test_a_page_opens_in_every_state_and_uses_its_whole_link(address, query):
     app = open_settled(OPENED[address], **parse_qs(query))
     assert not app.exception
     assert mistakes(app) == []
+    drawn = bound_names(app.main) | {*parse_qs(query)}
+    assert drawn <= STABLE[address], "docs/extending.md, *Addresses that stay*"
+
+
+def test_every_address_is_said_to_stay():
+    assert set(STABLE) == set(ADDRESSES)
 
 
 @fuzz(3 * len(OPENED), soak=50)  # seconds each
