@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from gating_core.theory import four_key_curvature, key_sign, random_keys
-from ui.components import source
 from ui.keys.four_keys import FIRST
 
 from .accessibility import assert_accessible
 from .looking import assert_on_the_first_screen, assert_scrolls_only_down, pixels
 from .pointing import SCROLLED, swipe
+from .scripts import NO_WEBGL, in_browser
 from .visiting import PHONE, open_page, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
@@ -20,12 +20,6 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 ADDRESS = "/Which_keys_curve"
 SENTENCE = ".gc-keys-sentence"
 ON_A_LINE = "?keys=0,3;-2.75,-2;2.75,-2;0,-2"
-NO_WEBGL = """(() => {
-  const { getContext } = HTMLCanvasElement.prototype;
-  HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
-    return /webgl/.test(kind) ? null : getContext.call(this, kind, ...rest);
-  };
-})()"""
 # Of models with their points: K by both ways with the bound of the second, and the sign.
 MEASURED = """models => models.map(({ points, ...model }) => ({
   sign: signOfKeys(model.keys).sign,
@@ -35,12 +29,6 @@ MEASURED = """models => models.map(({ points, ...model }) => ({
     return [closedForm(model, output.weights), K, error];
   }),
 }))"""
-
-
-def in_browser(page, component, function, argument):
-    """What a ``function`` that sees all names of a component's script returns."""
-    script = source.script(component).replace("export default function (", "function exported(")
-    return page.evaluate(f"argument => {{ {script}\nreturn ({function})(argument); }}", argument)
 
 
 def await_keys(page):

@@ -24,6 +24,7 @@ from .looking import (
     extents,
 )
 from .pointing import SCROLLED, click_until_marked, place, swipe
+from .scripts import NO_WEBGL
 from .visiting import (
     PHONE,
     WAIT_MS,
@@ -40,7 +41,8 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 LANDING, LESSON = "Flat or curved?", "Guide"
 WIDE = {"viewport": {"width": 800, "height": 1500}}
-COPIED = "/?strength=0.35&task=xor&explore=true&colour=curvature&pick=20.30"
+PAIR = "/?show=two+models"
+COPIED = "/?strength=0.35&task=xor&show=two+models&explore=true&colour=curvature&pick=20.30"
 SLIDER = ".gc-scrub"
 DOCK = "[class*=st-key-dock-]"
 MOVED_BY_NOTHING = ("h1", ".st-key-task", ".gc-play", ".gc-scene")
@@ -78,7 +80,7 @@ TOUCH_AT_ONCE = """() => new MutationObserver((_, observer) => {
 def wide(visitor, served, watch):
     """A visitor with a wide window, shared by the tests that leave the page usable."""
     visitor.set_viewport_size(WIDE["viewport"])
-    visit(visitor, watch, served.url)
+    visit(visitor, watch, served.url + PAIR)
     return visitor
 
 
@@ -275,18 +277,10 @@ def test_a_surface_that_is_turned_stays_whole(wide):
     assert_nothing_is_cropped(wide)
 
 
-NO_WEBGL = """(() => {
-  const { getContext } = HTMLCanvasElement.prototype;
-  HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
-    return /webgl/.test(kind) ? null : getContext.call(this, kind, ...rest);
-  };
-})()"""
-
-
 def test_without_webgl_one_sentence_says_so_and_maps_are_there(browser, served, watch):
     with open_page(browser, watch, viewport={"width": 1400, "height": 900}) as page:
         page.add_init_script(NO_WEBGL)
-        page.goto(served.url)
+        page.goto(served.url + PAIR)
         await_view(page)
         assert page.locator(".gc-blind").count() == 2
         assert page.locator(".gc-blind").first.inner_text().startswith("This browser draws no 3-D")
@@ -304,7 +298,7 @@ def test_question_controls_pictures_and_sentence_stand_on_one_screen(wide, size)
     resize(wide, *size)
     assert_on_the_first_screen(
         wide, "h1", ".st-key-task", ".st-key-beside", ".st-key-colour", ".gc-bar button", SLIDER,
-        ".gc-scene", ".gc-plane", ".gc-caption", ".gc-reading", ".st-key-front-2 a",
+        ".gc-scene", ".gc-plane", ".gc-caption", ".gc-reading",
     )  # fmt: skip
     link = wide.get_by_role("link", name="Values from tokens")
     assert link.get_attribute("href").endswith("Decision_boundary?from=tokens&data=circle")
@@ -342,12 +336,12 @@ def test_a_job_and_its_end_move_nothing_and_the_picture_says_whose_it_is(browser
             dock = page.locator(DOCK).bounding_box()
             assert dock["y"] + dock["height"] < 768
 
-        visit(page, watch, served.url)
+        visit(page, watch, served.url + PAIR)
         before = boxes()
         page.get_by_role("radiogroup", name="Task", exact=True).get_by_text("moons").click()
         settle(page)
         assert not page.locator(DOCK).count()  # what is shipped is there
-        page.goto(f"{served.url}/?seed=4711")
+        page.goto(f"{served.url}{PAIR}&seed=4711")
         page.wait_for_selector(DOCK)
         page.wait_for_selector(".gc-old .gc-scene")
         stale = "Still showing seed 32. Seed 4711 is not ready yet."
@@ -367,7 +361,7 @@ def test_a_job_and_its_end_move_nothing_and_the_picture_says_whose_it_is(browser
 def test_it_plays_once_on_arrival_unless_motion_is_not_wanted(browser, served, watch):
     with open_page(browser, watch, reduced_motion="no-preference", **WIDE) as page:
         page.add_init_script(f"addEventListener('DOMContentLoaded', () => ({AWAIT_FRAMES})())")
-        page.goto(served.url)
+        page.goto(served.url + PAIR)
         page.wait_for_selector(f".gc-view[data-frame='{LAST_FRAME}']")
         settle(page)
         frames = page.evaluate("window.testFrames")
@@ -385,7 +379,7 @@ def test_it_plays_once_on_arrival_unless_motion_is_not_wanted(browser, served, w
 def test_a_touch_stops_it_where_it_is(browser, served, watch):
     with open_page(browser, watch, reduced_motion="no-preference", **WIDE) as page:
         page.add_init_script(f"addEventListener('DOMContentLoaded', () => ({TOUCH_AT_ONCE})())")
-        page.goto(served.url)
+        page.goto(served.url + PAIR)
         page.wait_for_url(lambda url: "strength=" in url)
         settle(page)
         frame = int(page.locator(".gc-view").get_attribute("data-frame"))
@@ -509,7 +503,7 @@ def test_numbers_that_are_gone_for_a_moment_are_asked_for_again(browser, served)
 
     with open_page(browser, **WIDE) as page:
         page.route("**/media/*", answer)
-        page.goto(served.url + "?task=linear")
+        page.goto(served.url + PAIR + "&task=linear")
         await_view(page)
         assert_drawn(page)
     assert len(refused) == 2
@@ -519,7 +513,7 @@ def test_numbers_that_are_gone_for_a_moment_are_asked_for_again(browser, served)
 def test_numbers_that_do_not_come_are_said_to_be_missing_until_others_do(browser, served):
     with open_page(browser, **WIDE) as page:
         page.route("**/media/*", lambda route: route.abort())
-        page.goto(served.url)
+        page.goto(served.url + PAIR)
         missing = page.get_by_text("The 3-D view could not start: its data did not load")
         missing.wait_for()
         page.unroute("**/media/*")
@@ -562,7 +556,7 @@ def test_a_request_before_the_last_answer_has_come_is_answered(browser, served, 
 
     with open_page(browser, watch, **WIDE) as page:
         page.route_web_socket("**/_stcore/stream", connect)
-        page.goto(f"{served.url}/?task=circle")
+        page.goto(f"{served.url}{PAIR}&task=circle")
         await_view(page)
         first = page.inner_text(".gc-view")
         choose("xor")

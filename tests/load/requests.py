@@ -91,8 +91,8 @@ class Landing(Request):
     frame: int = len(STRENGTHS) - 1
 
     def parameters(self) -> dict[str, Any]:
-        return {"task": self.task, "beside": self.beside, "colour": self.colour,
-                "strength": f"{STRENGTHS[self.frame]:g}"}  # fmt: skip
+        return {"task": self.task, "show": "two models", "beside": self.beside,
+                "colour": self.colour, "strength": f"{STRENGTHS[self.frame]:g}"}  # fmt: skip
 
     def shown_instead(self, session: Session) -> str:
         header = session.page.header(LANDING_VIEW)

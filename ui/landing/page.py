@@ -39,6 +39,7 @@ from ui.drawing import palette
 from ui.drawing.panels import CHART_NAMES
 from ui.landing.details import compared, data_tables, draw_details
 from ui.landing.pair import Result, draw_pair
+from ui.landing.stage import draw_stage
 from ui.limits import LANDING_LAYERS
 from ui.proved.section import draw_proofs
 from ui.work import jobs, pool, runs
@@ -49,6 +50,7 @@ from ui.work.shared import shared_stream
 TASKS, GATES = ("circle", "xor", "moons", "linear"), ("sigmoid", "headwise")
 LEFT_MODELS = {"gate ablated": "same", "trained without": "own"}  # see `measure_pair`
 COLOURINGS = ("class", "curvature")
+SHOWN = ("one surface", "two models")
 FIRST = {"task": TASKS[0], "beside": next(iter(LEFT_MODELS)), "colour": COLOURINGS[0],
          "depth": str(LANDING_LAYERS[0]), "gate": GATES[0], "seed": FIRST_SETTING.seed}  # fmt: skip
 JOB, LAST_SHOWN = "landing", "landing_last_shown"
@@ -56,7 +58,7 @@ JOB, LAST_SHOWN = "landing", "landing_last_shown"
 
 def draw() -> None:
     """Draw the page below its lead."""
-    task, left, colouring = _draw_front()
+    task, shown, left, colouring = _draw_front()
     status, stage = st.container(key="status"), st.container()
     explore = st.expander("Explore: other depths, gates and seeds", key="explore",
                           on_change="rerun", **LINK)  # fmt: skip
@@ -70,7 +72,11 @@ def draw() -> None:
     with stage:
         if not result.pair.seen:
             _draw_unseen(result.run.setting)
-        draw_pair(result, setting)
+        if shown == SHOWN[0] and result.pair.seen:
+            draw_stage(result, setting)
+        else:
+            draw_pair(result, setting)
+        _draw_tokens_link(task)
         _draw_seeds(result)
     if explore.open:
         with details:
@@ -82,19 +88,30 @@ def draw() -> None:
 # --- Controls -------------------------------------------------------------------------------------
 
 
-def _draw_front() -> tuple[str, str, str]:
-    """Draw task, left model and colouring; beside them a link to values that depend on tokens."""
-    first, second, third, last = front_columns((4, 4, 3, 6), "bottom", alone=2)
+def _draw_front() -> tuple[str, str, str, str]:
+    """Draw task and what is shown; of two models also which, and their colours."""
+    asked = {"beside", "colour", "pick"} & set(st.query_params)  # which only two models have
+    if asked and "show" not in st.query_params and "show" not in st.session_state:
+        st.session_state["show"] = SHOWN[1]
+    widths = (5, 4, 4, 3)
+    first, second, third, fourth = front_columns(widths, "bottom", alone=2)
     task = first.radio("Task", TASKS, key="task", horizontal=True, **LINK)
-    left = second.radio("Compare with", [*LEFT_MODELS], key="beside", horizontal=True, **LINK,
-                        help=section("landing", "beside"))  # fmt: skip
-    colouring = third.radio("Colour by", COLOURINGS, key="colour", horizontal=True, **LINK)
-    last.page_link(
+    shown = second.radio("Show", SHOWN, key="show", horizontal=True, **LINK)
+    left, colouring = next(iter(LEFT_MODELS)), COLOURINGS[0]
+    if shown == SHOWN[1]:
+        left = third.radio("Compare with", [*LEFT_MODELS], key="beside", horizontal=True, **LINK,
+                           help=section("landing", "beside"))  # fmt: skip
+        colouring = fourth.radio("Colour by", COLOURINGS, key="colour", horizontal=True, **LINK)
+    return task, shown, LEFT_MODELS[left], colouring
+
+
+def _draw_tokens_link(task: str) -> None:
+    """Draw a link to values that depend on tokens."""
+    st.page_link(
         "pages/2_Decision_boundary.py", label=tokens_text(load_reference("tokens", task)),
         icon=":material/arrow_forward:", query_params={"from": "tokens", "data": task},
         help=section("landing", "break_it"),
     )  # fmt: skip
-    return task, LEFT_MODELS[left], colouring
 
 
 def tokens_text(accuracies: np.ndarray) -> str:
@@ -123,7 +140,7 @@ def _draw_explore(task: str) -> Setting:
 def _go_back() -> None:
     for key, value in FIRST.items():
         st.session_state[key] = value
-    for name in ("strength", "pick"):
+    for name in ("strength", "pick", "plane"):
         st.query_params.pop(name, None)
 
 

@@ -60,6 +60,7 @@ from gating_core.experiments.comparison.setting import (
     TooLarge,
     first_setting,
 )
+from gating_core.experiments.comparison.stage import Stage, measure_stage
 from gating_core.experiments.comparison.sweep import (
     STRENGTHS,
     StrengthSweep,
@@ -91,6 +92,7 @@ __all__ = [
     "MeasuredModel",
     "MeasuredPair",
     "Setting",
+    "Stage",
     "StrengthSweep",
     "TooLarge",
     "TrainedRun",
@@ -109,6 +111,7 @@ __all__ = [
     "load_surface",
     "load_sweep",
     "measure_pair",
+    "measure_stage",
     "pending_measurements",
     "refitted",
     "sample",

@@ -55,7 +55,12 @@ def quick(monkeypatch):
 @pytest.fixture(scope="module")
 def first():
     """The page as it opens."""
-    return open_page()
+    return open_pair()
+
+
+def open_pair(**query: str) -> AppTest:
+    """The page with two models side by side."""
+    return open_page(show="two models", **query)
 
 
 def job_of(app: AppTest):
@@ -120,7 +125,7 @@ def test_the_first_paint_is_the_shipped_pair(first):
 
 @pytest.mark.parametrize("task", ["circle", "moons"])
 def test_a_link_leads_to_where_the_theorem_ends_and_says_what_a_gate_gains_there(task):
-    app = open_page(task=task)
+    app = open_pair(task=task)
     (link,) = [x.proto for x in app.get("page_link") if "tokens" in x.proto.label]
     assert link.label == tokens_text(load_reference("tokens", task))
     assert (link.page, link.query_string) == ("Decision_boundary", f"from=tokens&data={task}")
@@ -136,9 +141,9 @@ def test_what_a_gate_gains_with_values_from_tokens_is_said_from_the_numbers():
 
 
 def test_a_straight_boundary_is_called_straight_and_a_bent_one_bent():
-    app = open_page(task="linear", beside="trained without")
+    app = open_pair(task="linear", beside="trained without")
     assert "an open line, straight to within 0.01)" in payload(app)[0]["readings"][-1]
-    assert "an open line that bends by up to 0.67)" in payload(open_page())[0]["readings"][-1]
+    assert "an open line that bends by up to 0.67)" in payload(open_pair())[0]["readings"][-1]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +162,7 @@ def test_every_task_is_there_at_once_with_its_fair_comparison(monkeypatch, task,
     """
     CACHE.clear()
     monkeypatch.setattr(pool.POOL, "stream", None)  # whoever needs a worker now fails
-    app = open_page(task=task)
+    app = open_pair(task=task)
     assert not app.error
     assert setting_of(app) == PRESETS[task]
     assert not app.get("plotly_chart")
@@ -193,7 +198,7 @@ def test_without_its_gate_the_right_side_is_the_left_one(first):
 
 def test_beside_it_stands_a_model_trained_without_a_gate(first):
     """It has a plane of its own, so each side has its own view along the edge."""
-    app = open_page(beside="trained without", colour="curvature")
+    app = open_pair(beside="trained without", colour="curvature")
     left, right = captions(app)
     assert len(left) == 1
     assert left[0].endswith("total curvature **0**: flat")
@@ -215,7 +220,7 @@ def test_beside_it_stands_a_model_trained_without_a_gate(first):
 
 def test_a_link_restores_an_experiment_and_what_one_visitor_trained_another_sees(monkeypatch):
     query = EXPERIMENT | dict(strength="0.25", colour="curvature", explore="true", pick="20.30")
-    app = finish(open_page(**query))
+    app = finish(open_pair(**query))
     assert not app.exception
     assert not app.warning
     assert setting_of(app).seed == 5
@@ -224,7 +229,7 @@ def test_a_link_restores_an_experiment_and_what_one_visitor_trained_another_sees
     assert header["pick"] == [20, 30]
     assert (header["frame"], header["arrive"]) == (5, False)
     monkeypatch.setattr(runs, "train_setting", None)  # whoever trains now fails
-    again = open_page(**query)
+    again = open_pair(**query)
     assert again.session_state[LAST_SHOWN] is app.session_state[LAST_SHOWN]
     assert captions(again) == captions(app)
     assert payload(again)[0] == header
@@ -247,7 +252,7 @@ BAD_LINKS = [
 
 @pytest.mark.parametrize("query", BAD_LINKS, ids=str)
 def test_a_bad_link_does_no_harm(query):
-    app = open_page(**query)
+    app = open_pair(**query)
     assert not app.exception
     texts = mistakes(app)
     assert len(texts) == len(query)
@@ -261,7 +266,7 @@ def test_a_bad_link_does_no_harm(query):
 
 
 def test_of_a_strength_between_two_the_nearer_is_shown():
-    assert payload(open_page(strength="0.333"))[0]["frame"] == 7
+    assert payload(open_pair(strength="0.333"))[0]["frame"] == 7
 
 
 # --- While it trains, and when that fails ---------------------------------------------------------
@@ -278,7 +283,7 @@ def test_a_picture_that_is_out_of_date_says_of_what_it_is():
 
 
 def test_diverged_training_keeps_what_was_there(monkeypatch):
-    app = open_page()
+    app = open_pair()
     before = captions(app)
 
     def diverge(setting):
@@ -299,7 +304,7 @@ def test_diverged_training_keeps_what_was_there(monkeypatch):
 def test_a_long_training_waits_its_turn_beside_the_last_picture(monkeypatch, inline):
     """Nobody is kept from seeing what there is, and what is requested can be cancelled."""
     monkeypatch.setattr(runs, "CACHED_RUNS", Cache(1e9))
-    app = open_page()
+    app = open_pair()
     before, (header, _) = captions(app), payload(app)
     with inline.busy():
         app.number_input(key="seed").set_value(31).run()
@@ -322,7 +327,7 @@ def test_a_long_training_waits_its_turn_beside_the_last_picture(monkeypatch, inl
 def test_a_training_that_is_no_longer_requested_ends(monkeypatch, inline):
     """Going back to what is cached leaves no job behind that nobody can see or cancel."""
     monkeypatch.setattr(runs, "CACHED_RUNS", Cache(1e9))
-    app = open_page()
+    app = open_pair()
     with inline.busy():
         app.number_input(key="seed").set_value(33).run()
         job = job_of(app)
@@ -352,7 +357,7 @@ def unseen(monkeypatch):
 
 
 def test_where_there_is_no_surface_maps_stand_alone_with_a_way_to_one(monkeypatch, unseen):
-    app = finish(open_page(task="xor", depth="2", colour="curvature", explore="true", pick="9.9"))
+    app = finish(open_pair(task="xor", depth="2", colour="curvature", explore="true", pick="9.9"))
     assert not app.exception
     assert kinds(app) == {"plane"}
     header, arrays = payload(app)
@@ -382,10 +387,10 @@ def test_where_there_is_no_surface_maps_stand_alone_with_a_way_to_one(monkeypatc
 
 def test_without_any_surface_one_layer_is_worth_a_try(monkeypatch, unseen):
     monkeypatch.setattr(page, "shows_surface", lambda run, member: False)
-    app = finish(open_page(**EXPERIMENT))
+    app = finish(open_pair(**EXPERIMENT))
     assert button(app, "Try 1 layer")
     monkeypatch.setattr(core_pair, "shows_surface", lambda run, member: False)
-    app = open_page(task="linear")
+    app = open_pair(task="linear")
     assert kinds(app) == {"plane"}
     assert not [x for x in app.button if "layer" in x.label]
 
@@ -394,7 +399,7 @@ def test_without_any_surface_one_layer_is_worth_a_try(monkeypatch, unseen):
 
 
 def test_explore_shows_maps_shares_and_the_marked_point_and_the_first_example_is_a_click_away():
-    app = open_page(strength="0.5", explore="true", pick="20.30")
+    app = open_pair(strength="0.5", explore="true", pick="20.30")
     app = finish(app)
     assert not app.exception
     assert len(app.get("plotly_chart")) == 2
@@ -408,7 +413,7 @@ def test_explore_shows_maps_shares_and_the_marked_point_and_the_first_example_is
     button(app, "Back to the first example").click().run()
     assert not app.exception
     assert payload(app)[0]["frame"] == 20
-    assert app.query_params == {"explore": "true"}
+    assert app.query_params == {"explore": "true", "show": "two models"}
     assert {key: app.session_state[key] for key in page.FIRST} == page.FIRST
 
 
@@ -421,7 +426,7 @@ def test_the_data_of_the_page_are_the_numbers_of_the_core():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(page, "Charts", Kept)
-        app = open_page(explore="true", strength="0.5")
+        app = open_pair(explore="true", strength="0.5")
     assert not app.exception
     shown = app.session_state[LAST_SHOWN]
     model, strengths = saved["strengths"]["model"], saved["strengths"]

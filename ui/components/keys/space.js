@@ -3,7 +3,7 @@
 const SIZE = 41; // vertices both ways
 const CELLS = 10;
 const CAMERA = { azimuth: -1.3, elevation: 0.32, distance: 3.9, centre: [0, 0, 0] };
-const DISTANCE = 3.5; // of the camera, in half diagonals of the box around the values
+const FILLED = 0.78; // of the picture
 const FARTHEST_VALUE = 2;
 const VALUE_STEP = 1 / 16;
 const [SADDLE, HALF_SADDLE, NEUTRAL, HALF_DOME, DOME] = ['#542788', '#998ec3', '#c9c9c9', '#f1a340', '#b35806'].map(hexColour);
@@ -54,15 +54,8 @@ function sceneOf(state, surface, verdict) {
   };
 }
 
-// Looks at the middle of the values; the visitor's turning stays.
-function aim({ view, ...state }) {
-  const { values } = attentionOf(state);
-  const ends = [0, 1, 2].map(k => [Math.min, Math.max].map(end => end(...values.map(value => value[k]))));
-  const centre = ends.map(([low, high]) => (low + high) / 2);
-  const distance = DISTANCE * lengthOf(ends.map(([low, high]) => (high - low) / 2)) || CAMERA.distance;
-  Object.assign(view.camera, { centre, distance });
-  view.home = { ...CAMERA, centre, distance };
-}
+// All values and their names in the picture; the visitor's turning stays.
+const aim = state => state.view.frame(attentionOf(state).values, FILLED);
 
 // ---- values to drag ---------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 //   const view = makeView(canvas, { azimuth, elevation, distance, centre });
 //   view.show(scene)       paints the scene at the next frame
 //   view.invalidate()      the same scene again: the camera or the window has changed
+//   view.frame(places, share)   the camera's centre and distance, so that these fill a share of the picture
 //   view.project(place)    [x, y, depth] on the screen, in pixels
 //   view.unproject(x, y, depth)   the place there
 //   view.hit(x, y)         { row, column } of the surface as shares of one, or null
@@ -30,13 +31,14 @@ function makeView(canvas, camera) {
     old.painter.release();
     views.delete(old);
   }
-  const view = { canvas, camera: { ...camera }, home: camera, scene: null, onPaint: () => {} };
+  const view = { canvas, camera: { ...camera }, home: { ...camera }, scene: null, onPaint: () => {} };
   view.painter = webglPainter(canvas) ?? canvasPainter(canvas);
   canvas.dataset.painter = view.painter.kind;
   view.invalidate = () => {
     if (!view.waiting) view.waiting = requestAnimationFrame(() => { view.waiting = 0; paintView(view); });
   };
   view.show = scene => { view.scene = scene; view.invalidate(); };
+  view.frame = (places, share) => { frameAll(view, places, share); view.invalidate(); };
   view.project = place => view.lens.project(place);
   view.unproject = (x, y, depth) => plus(view.lens.eye, view.lens.ray(x, y), depth);
   view.hit = (x, y) => view.scene && view.lens
@@ -45,6 +47,21 @@ function makeView(canvas, camera) {
   new ResizeObserver(view.invalidate).observe(canvas);
   views.add(view);
   return view;
+}
+
+const ROUNDS = 4; // of framing: perspective changes with the distance
+
+function frameAll({ canvas, camera, home }, places, share) {
+  const [width, height] = canvas.clientWidth ? [canvas.clientWidth, canvas.clientHeight] : [3, 2];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const lens = lensOf(camera, width, height, 1);
+    const spots = places.map(lens.project);
+    const [across, down] = [0, 1].map(k => [Math.min, Math.max].map(end => spots.reduce((x, spot) => end(x, spot[k]), spots[0][k])));
+    const middle = [across, down].map(([low, high]) => (low + high) / 2);
+    camera.centre = plus(lens.eye, lens.ray(...middle), camera.distance);
+    camera.distance *= Math.max((across[1] - across[0]) / width, (down[1] - down[0]) / height) / share;
+  }
+  Object.assign(home, camera);
 }
 
 function paintView(view) {

@@ -1,0 +1,265 @@
+"""The stage of the landing page: it asks, it lifts, and what a visitor cuts is what Python says."""
+
+import re
+
+import numpy as np
+import pytest
+
+from gating_core.experiments.comparison import load_preset, load_sweep, measure_stage
+from gating_core.geometry import square_grid
+
+from .accessibility import assert_accessible
+from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down, pixels
+from .pointing import SCROLLED, swipe
+from .scripts import NO_WEBGL, in_browser
+from .visiting import PHONE, open_page, settle, visit
+
+pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
+
+SIZE = 31
+NEW = "localStorage.removeItem('gc-stage-asked')"  # as if the visitor had never been here
+SENTENCE, LAMBDA = ".gc-stage-sentence", ".gc-stage-lambda"
+STATE = "document.querySelector('.gc-stage').__gc"
+# Of planes through a surface between its two ends: accuracy, segments of the cut, loops and arcs.
+CUT = """({ size, surfaces, testValues, labels, planes }) => planes.map(numbers => {
+  const strength = numbers.shift();
+  const frame = frameOf([0, 1], strength);
+  const at = values => {
+    const half = values.length / 2;
+    return between(values, half, frame, new Float64Array(half));
+  };
+  const places = at(surfaces);
+  const plane = planeOf(numbers.slice(0, 3), numbers[3], middleOf(places));
+  const field = fieldOf(plane, offsetOf(plane), places);
+  return { right: rightOf(fieldOf(plane, offsetOf(plane), at(testValues)), labels),
+    cut: cutOf(field, size, places), kinds: cutKinds(field, size) };
+})"""
+TILTED = """([ends, angle]) => {
+  const plane = planeOf([0, 0, 1], -0.25, [0.1, 0.2, 0.3]);
+  return ends.reduce((sum, end) => tilted(sum, end, angle), plane);
+}"""
+
+
+def cells_of_one_side(side):
+    """Count connected parts of equal sign; neighbours along edges of the mesh's triangles."""
+    size = len(side)
+    seen = np.zeros_like(side, dtype=bool)
+    parts = 0
+    for start in np.ndindex(side.shape):
+        if seen[start]:
+            continue
+        parts += 1
+        waiting = [start]
+        seen[start] = True
+        while waiting:
+            row, column = waiting.pop()
+            for down, across in ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1)):
+                r, c = row + down, column + across
+                inside = 0 <= r < size and 0 <= c < size
+                if inside and not seen[r, c] and side[r, c] == side[row, column]:
+                    seen[r, c] = True
+                    waiting.append((r, c))
+    return parts
+
+
+def test_cut_and_accuracy_of_random_planes_are_those_that_python_computes(visitor):
+    scene = measure_stage(load_preset("circle"), load_sweep("circle"), square_grid(SIZE))
+    random = np.random.default_rng(0)
+    planes = np.column_stack([random.random(60).round(2), random.normal(size=(60, 4))])
+    planes[:, 4] /= 5
+    planes[:5, 0] = 0
+    planes[40:, 0] = 1
+    planes[40:, 1:] = scene.planes[-1] + random.normal(size=(20, 4)) / 30  # rings, mostly
+    planes[:, 1:4] /= np.linalg.norm(planes[:, 1:4], axis=1, keepdims=True)
+    planes[-1] = [1, *scene.planes[-1]]
+    found = in_browser(visitor, "stage", CUT, {
+        "size": SIZE, "surfaces": scene.surfaces.ravel().tolist(), "planes": planes.tolist(),
+        "testValues": scene.test_values.ravel().tolist(), "labels": scene.test_labels.tolist(),
+    })  # fmt: skip
+    loops = 0
+    for (strength, *normal, offset), each in zip(planes.tolist(), found, strict=True):
+        grid, data = ((1 - strength) * ends[0] + strength * ends[1]
+                      for ends in (scene.surfaces, scene.test_values))  # fmt: skip
+        assert each["right"] == ((data @ normal + offset > 0) == scene.test_labels).sum()
+        side = grid @ normal + offset
+        cut = np.reshape(each["cut"], (-1, 3))
+        assert (cut @ normal + offset) == pytest.approx(0, abs=1e-12)
+        assert bool(len(cut)) == (min(side.ravel()) <= 0 < max(side.ravel()))
+        rim = np.concatenate([side[0, :-1], side[:-1, -1], side[-1, :0:-1], side[:0:-1, 0]]) > 0
+        arcs = (rim != np.roll(rim, 1)).sum() // 2
+        parts = cells_of_one_side(side > 0)
+        assert each["kinds"] == {"arcs": arcs, "loops": parts - 1 - arcs}
+        if strength == 0:
+            assert each["kinds"]["loops"] == 0  # a flat surface
+        loops += each["kinds"]["loops"]
+    assert loops > 3
+    assert found[-1]["kinds"] == {"arcs": 0, "loops": 1}  # the fitted plane's ring
+
+
+def test_a_plane_turned_all_the_way_round_is_itself(visitor):
+    whole = in_browser(visitor, "stage", TILTED, [["a", "b", "a"], 2 * np.pi])
+    assert whole["normal"] == pytest.approx([0, 0, 1], abs=1e-12)
+    half = in_browser(visitor, "stage", TILTED, [["a"], np.pi / 2])
+    assert half["normal"] == pytest.approx([-1, 0, 0], abs=1e-12)
+    assert half["a"] == pytest.approx([0, 0, 1], abs=1e-12)
+    turned = in_browser(visitor, "stage", TILTED, [["a", "b"], 0.3])
+    axes = np.array([turned["a"], turned["b"], turned["normal"]])
+    assert axes @ axes.T == pytest.approx(np.eye(3), abs=1e-12)
+    assert np.dot(turned["normal"], turned["centre"]) == pytest.approx(
+        np.dot(turned["normal"], [0.1, 0.2, 0.25])
+    )
+
+
+# --- The hand -------------------------------------------------------------------------------------
+
+
+def await_stage(page):
+    page.wait_for_selector(".gc-stage-space[data-n]")
+    settle(page)
+
+
+def text(page, selector):
+    return page.locator(selector).inner_text()
+
+
+def drag(page, knob, across, down):
+    box = page.locator(f".gc-stage-{knob}").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + across, y + down, steps=5)
+    page.wait_for_function(f"!{STATE}.frame")
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return measure_stage(load_preset("circle"), load_sweep("circle"), square_grid(41))
+
+
+@pytest.fixture(scope="module")
+def desk(visitor, served, watch):
+    """A visitor at a desk who has come by a link, so that nothing is asked."""
+    visit(visitor, watch, f"{served.url}/?strength=0", await_stage)
+    return visitor
+
+
+def test_a_first_visitor_is_asked_before_anything_is_shown_and_a_returning_one_is_not(
+    browser, served, watch
+):
+    window = {"viewport": {"width": 1400, "height": 900}}
+    with open_page(browser, watch, **window) as page:
+        page.add_init_script(NEW)
+        visit(page, watch, served.url, await_stage)
+        box = page.locator(".gc-stage-space").bounding_box()
+        assert box["width"] >= 640
+        assert box["height"] >= 480
+        assert_on_the_first_screen(
+            page, "h1", ".gc-stage-question", ".gc-stage-space", ".gc-stage-bar"
+        )
+        assert not page.locator(".gc-stage-square").is_visible()
+        assert page.locator(".gc-stage-knob:visible").count() == 0
+        assert (text(page, LAMBDA), "ring" in text(page, SENTENCE)) == ("0.00", False)
+        assert_accessible(page)
+        page.get_by_role("button", name="No", exact=True).click()
+        page.wait_for_function(f"{STATE}.strength === 1")
+        settle(page)
+        assert text(page, SENTENCE).startswith("The plane cuts a closed ring.")
+        assert text(page, ".gc-stage-answer").startswith("Right: a plane meets a flat surface")
+        assert text(page, ".gc-stage-fitted") == "97.7 %"
+        assert_on_the_first_screen(page, ".gc-stage-square", ".gc-stage-knob", SENTENCE)
+        assert_accessible(page)
+    with open_page(browser, watch, **window) as page:
+        visit(page, watch, served.url, await_stage)
+        assert not page.locator(".gc-stage-question").is_visible()
+        assert text(page, LAMBDA) == "1.00"
+
+
+def test_no_plane_cuts_a_ring_from_the_flat_surface_and_python_counts_the_same_points(desk, scene):
+    for knob, across, down in (("move", 40, 30), ("a", -30, 50), ("b", 30, -40)):
+        drag(desk, knob, across, down)
+        assert text(desk, SENTENCE).startswith(("Flat:", "The plane misses the flat"))
+        desk.mouse.up()
+        desk.wait_for_url(lambda url: "plane=" in url)
+        settle(desk)
+    numbers = re.search(r"plane=([^&]*)", desk.url)[1].replace("%2C", ",").split(",")
+    *normal, offset = map(float, numbers)
+    right = (scene.test_values[0] @ normal + offset > 0) == scene.test_labels
+    assert text(desk, ".gc-stage-own") == f"{100 * right.mean():.1f} %"
+    assert text(desk, ".gc-stage-fitted") == "65.8 %"
+    assert f"Your plane: {100 * right.mean():.1f} % of 1,000 test points" in text(desk, SENTENCE)
+    assert "Your plane" in desk.locator(".gc-stage-aloud").text_content()
+
+
+def test_keys_move_the_plane_turn_the_picture_and_the_button_fits_it_again(desk, served, watch):
+    visit(desk, watch, f"{served.url}/?strength=1", await_stage)
+    before = text(desk, ".gc-stage-own"), pixels(desk.locator(".gc-stage-space"))
+    desk.locator(".gc-stage-a").focus()
+    for _ in range(8):
+        desk.keyboard.press("ArrowUp")
+    desk.wait_for_url(lambda url: "plane=" in url)
+    settle(desk)
+    assert text(desk, ".gc-stage-own") != before[0]
+    desk.get_by_role("button", name="Fit plane").click()
+    desk.wait_for_url(lambda url: "plane=" not in url)
+    settle(desk)
+    assert text(desk, ".gc-stage-own") == before[0]
+    desk.locator(".gc-stage-space").focus()
+    drawn = desk.evaluate("document.querySelector('.gc-stage-space').dataset.n")
+    desk.keyboard.press("ArrowLeft")
+    desk.wait_for_function(f"document.querySelector('.gc-stage-space').dataset.n > {drawn}")
+    assert (np.abs(pixels(desk.locator(".gc-stage-space")) - before[1]).sum(-1) > 60).mean() > 0.01
+
+
+def test_the_gate_opens_slower_and_faster_and_pauses_at_a_fitted_strength(browser, served, watch):
+    with open_page(browser, watch, reduced_motion="no-preference") as page:
+        visit(page, watch, f"{served.url}/?strength=0", await_stage)
+        page.get_by_role("button", name="Slower").click()
+        assert text(page, ".gc-stage-seconds") == "10 s"
+        page.get_by_role("button", name="Play").click()
+        page.wait_for_function(f"{STATE}.strength > 0.1")
+        page.get_by_role("button", name="Pause").click()
+        page.wait_for_url(lambda url: "strength=0" not in url or "strength=0." in url)
+        settle(page)
+        strength = float(text(page, LAMBDA))
+        assert 0 < strength <= 1
+        assert 20 * strength == pytest.approx(round(20 * strength))
+        for _ in range(3):
+            page.get_by_role("button", name="Faster").click()
+        page.locator(".gc-stage-space").focus()
+        page.keyboard.press("Space")
+        page.wait_for_function(f"{STATE}.strength === 1 && !{STATE}.playing")
+        page.wait_for_url(lambda url: "strength=1" in url)
+        settle(page)
+
+
+def test_a_finger_moves_the_plane_and_scrolls_beside_it_on_a_dark_phone(browser, served, watch):
+    with open_page(browser, watch, **PHONE) as page:
+        page.add_init_script(NEW)
+        visit(page, watch, served.url, await_stage)
+        assert_dark(page)
+        assert_scrolls_only_down(page)
+        assert_on_the_first_screen(page, ".gc-stage-question", ".gc-stage-space")
+        page.get_by_role("button", name="Show me").click()
+        page.wait_for_function(f"{STATE}.strength === 1")
+        settle(page)
+        assert_on_the_first_screen(page, ".gc-stage-play", ".gc-stage-strength", ".gc-stage-square")
+        assert_accessible(page)
+        box = page.locator(".gc-stage-move").bounding_box()
+        start = box["x"] + 13, box["y"] + 13
+        swipe(page, start, (start[0] + 20, start[1] + 40))
+        page.wait_for_url(lambda url: "plane=" in url)
+        assert page.evaluate(SCROLLED) == 0
+        settle(page)
+        box = page.locator(".gc-stage-space").bounding_box()
+        edge = box["x"] + 20, box["y"] + box["height"] - 20
+        swipe(page, edge, (edge[0], edge[1] - 150))
+        page.wait_for_function(f"{SCROLLED} > 50")
+
+
+def test_without_webgl_the_surface_is_painted(browser, served, watch):
+    with open_page(browser, watch, viewport={"width": 1400, "height": 900}) as page:
+        page.add_init_script(NO_WEBGL)
+        visit(page, watch, f"{served.url}/?strength=0.5", await_stage)
+        canvas = page.locator(".gc-stage-space")
+        assert canvas.get_attribute("data-painter") == "canvas"
+        assert len(np.unique(pixels(canvas).reshape(-1, 3), axis=0)) > 200

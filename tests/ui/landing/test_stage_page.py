@@ -1,0 +1,102 @@
+"""Does the landing page open on the stage, fed with its model, and obey its link?"""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from gating_core.experiments.comparison import load_preset
+from tests.ui.opening import component, mistakes, open_page, report
+from tests.ui.payload import unpack
+from ui.components.stage import is_sound
+from ui.landing.pair import VIEW_KEY
+from ui.landing.stage import STAGE_KEY
+
+PLANE = "0.6,0,0.8,-0.25"
+
+
+def sent(app):
+    """The header and the arrays that the stage was sent."""
+    return unpack(component(app, STAGE_KEY).proto.bytes)
+
+
+def test_the_first_paint_asks_and_the_fair_comparison_leads_its_line():
+    app = open_page()
+    assert not app.exception
+    assert component(app, VIEW_KEY) is None
+    header, arrays = sent(app)
+    assert (header["ask"], header["arrive"], header["flat"]) == (True, True, True)
+    assert header["strengths"] == [0, 1]
+    assert header["strength"] == 1
+    assert header["plane"] is None
+    assert arrays["surfaces"].shape == (2, 41, 41, 3)
+    assert np.abs(arrays["surfaces"][0, ..., 2]).max() < 1e-6
+    (line,) = [x.value for x in app.markdown if "trained without a gate" in x.value]
+    run = load_preset("circle")
+    means = [100 * x.ensemble.test_accuracy[-1].mean() for x in run.variants.values()]
+    said = [float(x) for x in re.findall(r"\*\*([\d.]+) ±", line)]
+    assert said == pytest.approx(means, abs=0.5)
+    assert "**The gate helps by 17.6 ± 3.8 points**, paired over 16 seeds." in line
+
+
+def test_a_link_says_strength_and_plane_and_whoever_comes_by_it_is_not_asked():
+    app = open_page(task="xor", strength="0.35", plane=PLANE)
+    assert not app.exception
+    assert not mistakes(app)
+    header, _ = sent(app)
+    assert header["strength"] == 0.35
+    assert header["plane"] == [0.6, 0, 0.8, -0.25]
+    assert not header["ask"]
+    assert not header["arrive"]
+
+
+def test_what_is_left_goes_into_the_link_and_the_fitted_plane_out_of_it():
+    app = open_page(task="moons")
+    plane = [0.0, -0.6, 0.8, 0.125]
+    app = report(app, STAGE_KEY, "left", {"strength": 0.4, "plane": plane, "serial": 10**12})
+    assert not app.exception
+    assert app.query_params["strength"] == "0.4"
+    assert app.query_params["plane"] == "0,-0.6,0.8,0.125"
+    assert sent(app)[0]["plane"] == plane
+    app = report(app, STAGE_KEY, "left", {"strength": 1, "plane": None, "serial": 10**12 + 1})
+    assert "plane" not in app.query_params
+    assert sent(app)[0]["plane"] is None
+
+
+@pytest.mark.parametrize("plane", ["1,1,1,0", "0,0,1", "0,0,1,99", "0,0,nan,1", "x"])
+def test_a_plane_that_is_none_is_named(plane):
+    app = open_page(plane=plane)
+    assert not app.exception
+    (note,) = mistakes(app)
+    assert "`plane`" in note
+    assert sent(app)[0]["plane"] is None
+
+
+@pytest.mark.parametrize("query", [
+    {"colour": "curvature"}, {"pick": "20.30"}, {"beside": "trained without"},
+    {"show": "two models"},
+])  # fmt: skip
+def test_links_to_two_models_still_open_them(query):
+    app = open_page(**query)
+    assert not app.exception
+    assert component(app, STAGE_KEY) is None
+    assert json.loads(component(app, VIEW_KEY).proto.bytes)["frames"] == 21
+
+
+SOUND = {"strength": 0.5, "plane": [0, 0.6, 0.8, -1], "serial": 1}
+
+
+@pytest.mark.parametrize(("change", "sound"), [
+    ({}, True),
+    ({"plane": None}, True),
+    ({"strength": 1.5}, False),
+    ({"strength": True}, False),
+    ({"plane": [0, 0, 1]}, False),
+    ({"plane": [0, 1, 1, 0]}, False),
+    ({"plane": [0, 0, 1, 11]}, False),
+    ({"plane": [0, 0, "1", 0]}, False),
+    ({"plane": "0011"}, False),
+])  # fmt: skip
+def test_a_forged_message_is_not_listened_to(change, sound):
+    assert is_sound(SOUND | change) == sound

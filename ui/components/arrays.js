@@ -1,0 +1,56 @@
+// Python's large data: a header, and arrays that are fetched from an address of their own.
+
+// The header comes with every run of the page; the arrays, megabytes, once from an address of their
+// own. For a moment nothing may be there, while a run of the page drops and renews it. A run that grows may
+// send more than a connection carries: while its frames load, newer ones wait, and only the newest of
+// them are loaded.
+const MOST_LOADS = 4; // for the pictures of a page, and those just before
+const TRIES = 6;
+const PAUSE = 200; // milliseconds before the second try; each pause is twice the one before
+const loads = new Map(); // by address, oldest first: promises
+
+async function newest(state, address) {
+  state.address = address;
+  const isNewest = () => state.address === address;
+  while (state.coming && state.coming !== address) {
+    await state.arrival;
+    if (!isNewest()) return null;
+  }
+  const arrival = load(address, isNewest);
+  state.coming = address;
+  state.arrival = arrival.catch(() => {}).then(() => { if (state.coming === address) state.coming = null; });
+  return arrival;
+}
+
+function load(address, isNewest) {
+  const buffer = loads.get(address) ?? fetchAgain(address, isNewest);
+  loads.delete(address);
+  loads.set(address, buffer);
+  buffer.catch(() => loads.delete(address));
+  while (loads.size > MOST_LOADS) loads.delete(loads.keys().next().value);
+  return buffer;
+}
+
+async function fetchAgain(address, isNewest) {
+  for (let pause = PAUSE, tries = 1; ; pause *= 2, tries++) {
+    try {
+      const answer = await fetch(address);
+      if (answer.ok) return await answer.arrayBuffer();
+    } catch {} // no network, or it broke off
+    if (tries === TRIES || !isNewest()) throw new Error('its data did not load');
+    await new Promise(resolve => { setTimeout(resolve, pause); });
+  }
+}
+
+const headerIn = bytes => JSON.parse(new TextDecoder().decode(bytes));
+
+const KINDS = { 1: Uint8Array, 2: Uint16Array, 4: Float32Array };
+function unpack(entries, buffer) {
+  return Object.fromEntries(Object.entries(entries).map(([name, { shape, offset, framed, bytes }]) => {
+    const count = shape.reduce((p, q) => p * q, 1);
+    // A copy: numbers must be aligned.
+    const values = new KINDS[bytes](buffer.slice(offset, offset + bytes * count));
+    const inner = framed ? shape.slice(1) : shape;
+    return [name, { values, inner, framed, size: inner.reduce((p, q) => p * q, 1) }];
+  }));
+}

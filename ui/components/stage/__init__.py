@@ -1,0 +1,109 @@
+"""The stage: one surface that lifts while the gate opens, and a classifier's plane to cut it with.
+
+All of it moves in the browser; Python hears of strength and plane when the visitor lets go.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ui.components import large, wire
+from ui.components.source import declare
+from ui.components.view3d import pack
+from ui.drawing import palette
+
+UNIT = 1e-3  # by which a normal may differ from length 1
+FARTHEST = 10.0  # of a plane from the origin
+Plane = tuple[float, ...]  # (4,): class 1 where a x + b y + c z + d > 0
+_component = declare("stage")
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What the stage draws; F surfaces, T fitted planes, R x R grid points, P test points."""
+
+    strengths: Sequence[float]  # (F,): of the surfaces; linear in between
+    surfaces: np.ndarray  # (F, R, R, 3)
+    test_values: np.ndarray  # (F, P, 3)
+    test_points: np.ndarray  # (P, 2)
+    test_labels: np.ndarray  # (P,): 0 or 1
+    planes: np.ndarray  # (T, 4): fitted at T even strengths from 0 to 1
+    corners: np.ndarray  # (3, 3)
+    flat: bool  # whether the surface at strength 0 is flat by proof
+
+
+_sent: WeakKeyDictionary[Scene, tuple[dict[str, Any], bytes]] = WeakKeyDictionary()
+
+
+def stage(
+    scene: Scene,
+    *,
+    key: str,
+    strength: float,
+    plane: Plane | None,
+    ask: bool,
+    arrive: bool,
+    stale: str,
+    on_leave: Callable[[float, Plane | None], None],
+) -> None:
+    """Draw ``scene`` at a gate ``strength``, cut by ``plane``, or by the fitted one.
+
+    With ``ask`` a visitor who comes for the first time is asked before anything is shown; with
+    ``arrive`` the gate opens once when the page is opened. The text ``stale`` lies over a dimmed
+    picture of the previous request. When the visitor lets go, ``on_leave``
+    gets strength and plane, once: it must store them.
+    """
+    if scene not in _sent:
+        _sent[scene] = pack(
+            {"surfaces": scene.surfaces, "testValues": scene.test_values,
+             "testPoints": scene.test_points, "labels": scene.test_labels.astype(np.uint8),
+             "planes": scene.planes, "corners": scene.corners}, frozenset(),
+        )  # fmt: skip
+    entries, arrays = _sent[scene]
+
+    def receive() -> None:
+        left = wire.receive(key, "left", is_sound)
+        if left:
+            on_leave(float(left["strength"]), left["plane"] and tuple(map(float, left["plane"])))
+
+    header = {
+        "source": large.address_of(arrays, key),
+        "arrays": entries,
+        "strengths": [*map(float, scene.strengths)],
+        "strength": float(strength),
+        "plane": plane and [*map(float, plane)],
+        "colours": palette.CLASS_COLOURS[:2],
+        "pointColours": palette.POINT_COLOURS[:2],
+        "flat": scene.flat,
+        "ask": ask,
+        "arrive": arrive,
+        "stale": stale,
+        "heard": wire.heard(key),
+    }
+    _component(key=key, data=json.dumps(header, allow_nan=False).encode(), on_left_change=receive)
+
+
+def is_sound(message: Any) -> bool:
+    """Whether our own script could have sent this message; see `wire.receive`."""
+    strength, plane = message["strength"], message["plane"]
+    return (
+        type(strength) in (int, float)
+        and 0 <= strength <= 1
+        and (plane is None or (isinstance(plane, list) and is_plane(plane)))
+    )
+
+
+def is_plane(numbers: Sequence[Any]) -> bool:
+    """Whether these are a unit normal and an offset within reach."""
+    return (
+        len(numbers) == 4
+        and all(type(x) in (int, float) and abs(x) <= FARTHEST for x in numbers)
+        and abs(math.hypot(*numbers[:3]) - 1) <= UNIT
+    )

@@ -1,0 +1,91 @@
+// The surface at a gate strength, a plane through it, and what the plane does.
+//
+// A plane is { normal, centre, a, b }: a unit normal, the centre of its sheet, and unit axes within it.
+
+const MISSES = 1.2; // farther from the middle of the surface a plane is not in the picture
+const LEVEL = 0.1; // sine of the angle below which a plane is level, as far as its axes go
+const CONTAINS = 1e-6; // distance within which a plane contains a flat surface
+
+// The place of a strength among `strengths`: the frame before it, and the share of the next.
+function frameOf(strengths, strength) {
+  const last = strengths.length - 2;
+  const index = Math.min(last, Math.max(0, strengths.findIndex((_, i) => i > last || strengths[i + 1] >= strength)));
+  return [index, (strength - strengths[index]) / (strengths[index + 1] - strengths[index])];
+}
+
+// One of `count` frames of an array (count x size) between two of them.
+function between(values, size, [index, share], out = new Float32Array(size)) {
+  for (let i = 0; i < size; i += 1) {
+    const [before, after] = [values[index * size + i], values[(index + 1) * size + i]];
+    out[i] = before + share * (after - before);
+  }
+  return out;
+}
+
+function middleOf(places) {
+  const sum = [0, 0, 0];
+  for (let i = 0; i < places.length; i += 1) sum[i % 3] += places[i];
+  return sum.map(x => 3 * x / places.length);
+}
+
+const offsetOf = plane => -dot(plane.normal, plane.centre);
+const fieldOf = ({ normal }, offset, places) => Float64Array.from({ length: places.length / 3 },
+  (_, i) => dot(normal, vertexOf(places, i)) + offset);
+
+// The plane with the point nearest to `middle` as its centre. Its first axis is level, on the side of the one
+// `before`; of a level plane it is that one, turned as little as possible.
+function planeOf(normal, offset, middle, before = [1, 0, 0]) {
+  const level = cross([0, 0, 1], normal);
+  const turned = plus(before, normal, -dot(before, normal));
+  const isSteep = lengthOf(level) > LEVEL || lengthOf(turned) < LEVEL;
+  const a = unit(isSteep ? level.map(x => (dot(level, before) < 0 ? -x : x)) : turned);
+  return { normal, centre: plus(middle, normal, -dot(normal, middle) - offset), a, b: cross(normal, a) };
+}
+
+const shifted = (plane, way) => ({ ...plane, centre: plus(plane.centre, plane.normal, way) });
+
+// Turned about one of its axes, so that the end of the other one, "a" or "b", rises by so many radians.
+function tilted(plane, end, angle) {
+  const [cosine, sine] = [Math.cos(angle), Math.sin(angle)];
+  const turn = (x, y, share) => unit(plus(x.map(part => part * cosine), y, share));
+  const axis = turn(plane[end], plane.normal, sine);
+  return { ...plane, normal: turn(plane.normal, plane[end], -sine), [end]: axis };
+}
+
+// How many points lie on the side of their label.
+function rightOf(field, labels) {
+  let count = 0;
+  for (let i = 0; i < labels.length; i += 1) count += Number(field[i] > 0) === labels[i];
+  return count;
+}
+
+// The cut on the mesh: { loops, arcs }. An arc begins and ends at the edge of the chart; the curves divide
+// the vertices into one part more than there are curves.
+function cutKinds(field, size) {
+  const side = i => field[i] > 0;
+  const last = size - 1;
+  const edge = [];
+  for (let i = 0; i < last; i += 1) edge.push([i, i * size + last, last * size + last - i, (last - i) * size]);
+  const rim = [0, 1, 2, 3].flatMap(k => edge.map(corners => corners[k]));
+  const changes = rim.filter((i, k) => side(i) !== side(rim[(k + 1) % rim.length])).length;
+  const seen = new Uint8Array(size * size);
+  let parts = 0;
+  for (let start = 0; start < size * size; start += 1) {
+    if (seen[start]) continue;
+    parts += 1;
+    seen[start] = 1;
+    const waiting = [start];
+    while (waiting.length) {
+      const i = waiting.pop();
+      const [row, column] = [Math.floor(i / size), i % size];
+      for (const [down, across] of [[0, -1], [0, 1], [-1, 0], [1, 0], [1, 1], [-1, -1]]) { // along edges of triangles
+        const [r, c] = [row + down, column + across];
+        const j = r * size + c;
+        if (r < 0 || c < 0 || r > last || c > last || seen[j] || side(j) !== side(i)) continue;
+        seen[j] = 1;
+        waiting.push(j);
+      }
+    }
+  }
+  return { arcs: changes / 2, loops: parts - 1 - changes / 2 };
+}

@@ -1,0 +1,98 @@
+// The gate opens and closes: play, speed, and the question on arrival.
+
+const SECONDS = [14, 10, 7, 5, 3]; // from no gate to the full one
+const FIRST_SPEED = 2;
+const ASKED = 'gc-stage-asked'; // in the browser's storage: this visitor has been asked
+const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+const eased = share => share * share * (3 - 2 * share);
+
+function listenToPlaying(root, state) {
+  const find = name => root.querySelector(`.gc-stage-${name}`);
+  state.speed = FIRST_SPEED;
+  find('play').addEventListener('click', () => (state.playing ? stop(state, true) : play(state)));
+  for (const [name, way] of [['slower', -1], ['faster', 1]]) {
+    find(name).addEventListener('click', () => {
+      state.speed = Math.max(0, Math.min(SECONDS.length - 1, state.speed + way));
+      showSpeed(root, state);
+    });
+  }
+  find('strength').addEventListener('input', event => {
+    stop(state);
+    state.strength = Number(event.target.value);
+    change(state);
+  });
+  find('strength').addEventListener('change', () => settle(state));
+  find('fit').addEventListener('click', () => {
+    state.own = false;
+    settle(state);
+  });
+  state.view.canvas.addEventListener('keydown', event => {
+    if (event.key !== ' ') return;
+    event.preventDefault();
+    find('play').click();
+  });
+  showSpeed(root, state);
+}
+
+function showSpeed(root, state) {
+  root.querySelector('.gc-stage-seconds').textContent = `${SECONDS[state.speed]} s`;
+  root.querySelector('.gc-stage-slower').disabled = state.speed === 0;
+  root.querySelector('.gc-stage-faster').disabled = state.speed === SECONDS.length - 1;
+}
+
+// With reduced motion the other end is shown at once.
+function play(state) {
+  if (isStill()) {
+    state.strength = state.strength < 1 ? 1 : 0;
+    settle(state);
+    return;
+  }
+  let share = state.strength < 1 ? state.strength : 0; // of the way, as if it had begun without easing
+  let before = performance.now();
+  state.playing = true;
+  const step = now => {
+    if (!state.playing || !state.root.isConnected) return;
+    share = Math.min(1, share + Math.max(0, now - before) / 1000 / SECONDS[state.speed]);
+    before = now;
+    state.strength = eased(share);
+    drawStage(state);
+    if (share < 1) requestAnimationFrame(step);
+    else stop(state, true);
+  };
+  requestAnimationFrame(step);
+}
+
+// Ends a Play, at the nearest strength for which a plane was fitted; `isSettled` where nothing else changes.
+function stop(state, isSettled = false) {
+  if (!state.playing) return;
+  state.playing = false;
+  const steps = state.planes.length / 4 - 1;
+  state.strength = Math.round(state.strength * steps) / steps;
+  if (isSettled) settle(state);
+}
+
+// ---- the question -------------------------------------------------------------------------------
+
+function ask(root, state) {
+  const card = root.querySelector('.gc-stage-question');
+  const answer = text => {
+    try { localStorage.setItem(ASKED, 'yes'); } catch {} // no storage: asked again next time
+    card.hidden = true;
+    state.asking = false;
+    root.classList.remove('gc-stage-asking');
+    root.querySelector('.gc-stage-answer').textContent = text;
+    state.strength = 0;
+    play(state);
+  };
+  Object.assign(state, { asking: true, strength: 0 });
+  root.classList.add('gc-stage-asking');
+  card.hidden = false;
+  const why = 'a plane meets a flat surface in a straight line. Now the gate opens.';
+  for (const [name, text] of [['yes', `Not this one: ${why}`], ['no', `Right: ${why}`], ['show', '']]) {
+    root.querySelector(`.gc-stage-${name}`).onclick = () => answer(text);
+  }
+}
+
+function isAsked() {
+  try { return localStorage.getItem(ASKED) !== null; } catch { return true; }
+}

@@ -1,0 +1,62 @@
+// What is drawn in space: surface, triangle, plane, cut and test points; and the sentence beside it.
+
+const ring = corners => corners.flatMap((corner, i) => [...corner, ...corners[(i + 1) % corners.length]]);
+const grouped = n => n.toLocaleString('en-GB');
+
+function stageScene(state, places, testPlaces, field, plane, middle) {
+  const { size, normals, header, labels, corners, asking } = state;
+  const style = getComputedStyle(state.root);
+  const ink = cssColour(style.color);
+  const dark = !isDark(ink); // light ink is on dark paper
+  const triangle = [0, 1, 2].map(i => vertexOf(corners, i));
+  const scene = {
+    size, places, normals, cells: CELLS, plane: [...plane.normal, offsetOf(plane)], classes: header.colours.map(hexColour),
+    ground: { corners: triangle, colour: [...ACCENT, dark ? 0.14 : 0.09] },
+    shadow: (dark ? 0.4 : 0.17) * Math.min(1, 4 * state.strength),
+    lines: [{ segments: ring(triangle), wide: 2, colour: ACCENT, hidden: 0.5 }],
+    sheets: [],
+  };
+  const drawn = Math.min(DRAWN, labels.length);
+  const colours = header.pointColours.map(hexColour);
+  scene.points = { size: 7.5, places: testPlaces.subarray(0, 3 * drawn),
+    colours: Float32Array.from({ length: 3 * drawn }, (_, i) => colours[labels[Math.floor(i / 3)]][i % 3]) };
+  if (asking) { // no result before the answer
+    Object.assign(scene, { plane: null, colours: plainColours(size), points: null });
+    return scene;
+  }
+  const cut = cutOf(field, size, places);
+  scene.lines.push(
+    { segments: cut, wide: 6.5, colour: [1, 1, 1], alpha: 0.85, near: 0.0018 },
+    { segments: cut, wide: 3.5, colour: [0.08, 0.08, 0.1], hidden: 0.28, near: 0.002 },
+  );
+  if (lengthOf(minus(plane.centre, middle)) < MISSES) {
+    const sheet = [[-1, -1], [1, -1], [1, 1], [-1, 1]].map(([x, y]) =>
+      plus(plus(plane.centre, plane.a, HALF * x), plane.b, HALF * y));
+    const [stem, accent] = [knobPlace(plane, 'move'), dark ? [0.88, 0.64, 0.94] : [0.49, 0.18, 0.57]];
+    scene.lines.push({ segments: ring(sheet), wide: 1.5, colour: ink, alpha: 0.55, hidden: 0.2 },
+      { segments: [...plus(stem, plane.normal, -0.14), ...plus(stem, plane.normal, 0.14)], wide: 2.5, colour: accent, hidden: 0.5 });
+    scene.sheets.push({ corners: sheet, colour: [0.55, 0.58, 0.64, dark ? 0.22 : 0.2] });
+  }
+  return scene;
+}
+
+const plainColours = size => Float32Array.from({ length: 3 * size * size }, (_, i) => [0.72, 0.71, 0.76][i % 3]);
+
+// [bold, rest]: what the plane cuts, and how many test points lie on their side of it.
+function stageSentence({ strength, kinds, own, right, labels, header, asking }, field) {
+  const points = `${grouped(labels.length)} test points`;
+  if (asking) return [`λ = ${decimals(strength)}.`, 'The gate is closed.'];
+  const yours = `Your plane: ${percentOf(right.plane, labels.length)} of ${points}; the fitted plane: ${percentOf(right.fitted, labels.length)}.`;
+  return [cutWords(strength === 0 && header.flat, kinds, field),
+    own ? yours : `The fitted plane: ${percentOf(right.fitted, labels.length)} of ${points}.`];
+}
+
+function cutWords(isFlat, { loops, arcs }, field) {
+  const name = isFlat ? 'flat surface' : 'surface';
+  if (isFlat && field.every(distance => Math.abs(distance) < CONTAINS)) return 'The plane contains the flat surface.';
+  if (isFlat && loops + arcs) return 'Flat: the plane cuts a straight line, never a ring.';
+  if (loops + arcs === 0) return `The plane misses the ${name}.`;
+  const rings = loops === 1 ? 'a closed ring' : `${loops} closed rings`;
+  const open = arcs === 1 ? 'an open curve' : `${arcs} open curves`;
+  return `The plane cuts ${[loops && rings, arcs && open].filter(Boolean).join(' and ')}.`;
+}

@@ -1,0 +1,165 @@
+// The stage: one surface that lifts off its flat triangle while the gate opens, and a plane to cut it with.
+//
+// Python sends a header { source, arrays, strengths, strength, plane, colours, pointColours, flat, ask, arrive,
+// stale, heard }
+// and receives "left" with { strength, plane: [a, b, c, d] or null, serial } when the visitor lets go.
+
+const CELLS = 10;
+const DRAWN = 200; // test points at most; all of them count
+const ASIDE = 0.4; // radians, from the direction in which the last plane faces
+const ELEVATION = 0.5;
+const FILLED = 0.86; // of the picture
+const ACCENT = hexColour('#c026d3');
+const decimals = x => x.toFixed(2);
+const percentOf = (count, all) => `${(100 * count / all).toFixed(1)} %`;
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector('.gc-stage');
+  const state = (root.__gc ??= { root, heard: 0, next: nextMessage, strength: 1, own: false });
+  state.report = setTriggerValue;
+  const header = headerIn(data);
+  hear(state, header.heard);
+  const address = new URL(header.source, document.baseURI).href;
+  newest(state, address).then(buffer => {
+    if (!buffer || !root.isConnected) return;
+    root.querySelector('.gc-stage-error').textContent = '';
+    adopt(root, state, header, buffer, address);
+    post(root, state);
+  }).catch(error => {
+    root.querySelector('.gc-stage-error').textContent = `The surface could not be loaded: ${error.message}`;
+  });
+}
+
+function adopt(root, state, header, buffer, address) {
+  const others = state.shown !== address;
+  state.header = header;
+  root.querySelector('.gc-stage-stale').textContent = header.stale;
+  if (others) {
+    const arrays = unpack(header.arrays, buffer);
+    for (const [name, { values }] of Object.entries(arrays)) state[name] = values;
+    Object.assign(state, { shown: address, size: header.arrays.surfaces.shape[1], answer: '' });
+    state.surface = new Float32Array(3 * state.size ** 2);
+    root.querySelector('.gc-stage-answer').textContent = '';
+  }
+  const first = !state.view;
+  if (first) build(root, state);
+  if (others) aim(state);
+  const isOurs = isUnheard(state, state.flying) || state.waiting || state.handling || state.playing || state.asking;
+  if (!isOurs) {
+    Object.assign(state, { strength: header.strength, own: Boolean(header.plane) });
+    if (state.own) state.plane = planeOf(header.plane.slice(0, 3), header.plane[3], middleOf(surfaceAt(state)), state.plane?.a);
+  }
+  if (first && header.ask && !isAsked()) ask(root, state);
+  else if (first && header.arrive && !isStill() && !window.__gcArrived) Object.assign(state, { strength: 0, arriving: true });
+  if (first) window.__gcArrived = true;
+  drawStage(state);
+  if (state.arriving) play(state);
+  state.arriving = false;
+}
+
+const surfaceAt = state => between(state.surfaces, state.surface.length, frameOf(state.header.strengths, state.strength), state.surface);
+
+function build(root, state) {
+  const canvas = root.querySelector('.gc-stage-space');
+  state.view = makeView(canvas, { azimuth: 0, elevation: ELEVATION, distance: 3, centre: [0, 0, 0] });
+  state.view.onPaint = () => placeKnobs(state);
+  listenToTurning(state.view);
+  buildKnobs(root, state);
+  listenToPlaying(root, state);
+  redrawOnResize(root.querySelector('.gc-stage-square'), () => drawStage(state));
+}
+
+// Towards the side of the last fitted plane that faces upwards: there its cut is seen as it is. The triangle
+// and the surfaces at both ends are in the picture.
+function aim({ view, surfaces, corners, planes }) {
+  const [x, y, z] = planes.subarray(-4);
+  const azimuth = Math.atan2(z < 0 ? -y : y, z < 0 ? -x : x) + ASIDE;
+  Object.assign(view.camera, { azimuth, elevation: ELEVATION });
+  const all = new Float32Array([...corners, ...surfaces]);
+  view.frame(Array.from({ length: all.length / 3 }, (_, i) => vertexOf(all, i)), FILLED);
+}
+
+// ---- changes by the visitor ---------------------------------------------------------------------
+
+function takePlane(state, plane) {
+  Object.assign(state, { plane, own: true });
+  change(state);
+}
+
+// While something is dragged: at most one drawing for each frame.
+function change(state) {
+  state.handling = true;
+  state.frame ??= requestAnimationFrame(() => {
+    state.frame = null;
+    drawStage(state);
+  });
+}
+
+// The visitor has let go: Python hears of it, and the sentence is read aloud.
+function settle(state) {
+  const { root } = state;
+  Object.assign(state, { handling: false, waiting: true });
+  if (state.frame) cancelAnimationFrame(state.frame);
+  state.frame = null;
+  drawStage(state);
+  root.querySelector('.gc-stage-aloud').textContent = root.querySelector('.gc-stage-sentence').textContent;
+  post(root, state);
+}
+
+const nextMessage = state => state.waiting && !state.handling && !state.playing && { name: 'left', take: () => {
+  state.waiting = false;
+  const { strength, own, plane } = state;
+  return { strength, plane: own ? [...plane.normal, offsetOf(plane)].map(x => Number(x.toFixed(6))) : null };
+} };
+
+// ---- drawing ------------------------------------------------------------------------------------
+
+// The fitted plane between the strengths at which one was fitted: [normal, offset].
+function fittedAt({ planes, strength }) {
+  const steps = planes.length / 4 - 1;
+  const index = Math.min(steps - 1, Math.floor(strength * steps));
+  const share = strength * steps - index;
+  const at = i => Array.from(planes.subarray(4 * i, 4 * i + 4));
+  const numbers = mixed(at(index), at(index + 1), share);
+  const length = lengthOf(numbers) || 1;
+  return [numbers.slice(0, 3).map(x => x / length), numbers[3] / length];
+}
+
+function drawStage(state) {
+  const { root, size, labels, view, header } = state;
+  const places = surfaceAt(state);
+  const middle = middleOf(places);
+  const [normal, offset] = fittedAt(state);
+  if (!state.own) state.plane = planeOf(normal, offset, middle, state.plane?.a);
+  const { plane } = state;
+  const frame = frameOf(header.strengths, state.strength);
+  const testPlaces = between(state.testValues, 3 * labels.length, frame);
+  const field = fieldOf(plane, offsetOf(plane), places);
+  const testField = fieldOf(plane, offsetOf(plane), testPlaces);
+  state.normals = normalsOf(places, size, state.normals?.length === places.length ? state.normals : undefined);
+  view.show(stageScene(state, places, testPlaces, field, plane, middle));
+  const drawn = Math.min(DRAWN, labels.length);
+  if (!state.asking) {
+    paintSquare(root.querySelector('.gc-stage-square'), { field, size, points: state.testPoints.subarray(0, 2 * drawn),
+      labels, pointField: testField, colours: header.colours, pointColours: header.pointColours });
+  }
+  state.right = { plane: rightOf(testField, labels), fitted: rightOf(fieldOf({ normal }, offset, testPlaces), labels) };
+  state.kinds = cutKinds(field, size);
+  showNumbers(state, field);
+  root.dataset.n = 1 + Number(root.dataset.n ?? 0);
+}
+
+function showNumbers(state, field) {
+  const { root, labels, strength, own, right, asking, playing } = state;
+  const find = name => root.querySelector(`.gc-stage-${name}`);
+  const [bold, rest] = stageSentence(state, field);
+  find('sentence').replaceChildren(Object.assign(document.createElement('strong'), { textContent: bold }), ` ${rest}`);
+  find('strength').value = strength;
+  find('strength').setAttribute('aria-valuetext', `gate strength ${decimals(strength)}`);
+  find('lambda').textContent = decimals(strength);
+  find('play').textContent = playing ? '⏸ Pause' : '▶ Play';
+  find('own').textContent = own ? percentOf(right.plane, labels.length) : '–';
+  find('fitted').textContent = percentOf(right.fitted, labels.length);
+  find('fit').disabled = !own;
+  for (const name of ['play', 'strength']) find(name).disabled = Boolean(asking);
+}

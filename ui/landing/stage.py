@@ -1,0 +1,76 @@
+"""The stage: one surface that lifts while the gate opens, and a plane to cut it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from gating_core.experiments.comparison import (
+    FIRST_SETTING,
+    STRENGTHS,
+    Setting,
+    StrengthSweep,
+    TrainedRun,
+    measure_stage,
+)
+from gating_core.geometry import square_grid
+from gating_core.training import mean_interval
+from ui.common import words as common
+from ui.common.links import link_value, parse_numbers
+from ui.components.stage import Plane, Scene, is_plane, stage
+from ui.landing.pair import Result, stale_text, training_terms
+from ui.work.cache import cached
+
+STAGE_KEY = "stage"
+GRID_SIZE = 41  # points along each side: a frame of a drag takes half as long as with 61
+
+
+@cached("Sampling the surface …")
+def scene_of(setting: Setting, flat: bool, _run: TrainedRun, _sweep: StrengthSweep) -> Scene:
+    """Sample the gated model at both ends of its gate, with its test points."""
+    found = measure_stage(_run, _sweep, square_grid(GRID_SIZE))
+    return Scene(found.strengths.tolist(), found.surfaces, found.test_values, found.test_points,
+                 found.test_labels, found.planes, found.corners, flat)  # fmt: skip
+
+
+def draw_stage(result: Result, requested: Setting) -> None:
+    """Draw the stage, dimmed if it is of another setting than the one ``requested``."""
+    setting = result.run.setting
+    plane = link_value("plane", parse_plane, None, "the fitted plane")
+    untouched = plane is None and "strength" not in st.query_params
+    stage(
+        scene_of(setting, bool(result.pair.right.surface.proof[0]), result.run, result.sweep),
+        key=STAGE_KEY,
+        strength=STRENGTHS[result.frame],
+        plane=plane,
+        ask=untouched and setting == FIRST_SETTING,
+        arrive=untouched,
+        stale=stale_text(setting, requested),
+        on_leave=_on_leave,
+    )
+    st.markdown(numbers_text(result))
+
+
+def parse_plane(text: str) -> Plane | None:
+    """Return the plane of "a,b,c,d"; ``None`` unless a unit normal and an offset within reach."""
+    numbers = parse_numbers(text)
+    return numbers if numbers and is_plane(numbers) else None
+
+
+def _on_leave(strength: float, plane: Plane | None) -> None:
+    st.query_params["strength"] = f"{strength:g}"
+    if plane is None:
+        st.query_params.pop("plane", None)
+    else:
+        st.query_params["plane"] = ",".join(f"{x:g}" for x in plane)
+
+
+def numbers_text(result: Result) -> str:
+    """Return one line: what training reaches without a gate and with one, then the shown model."""
+    setting = result.run.setting
+    ungated, gated = result.test_accuracies.values()
+    terms = training_terms(setting)
+    with_terms = f" ({terms} in the loss)" if terms else ""
+    without, trained = (common.accuracy_text(mean_interval(x)) for x in (ungated, gated))
+    gain = common.paired_text(mean_interval(gated - ungated), setting.seed_count, "the gate")
+    first = f"Test accuracy, trained without a gate: **{without}**"
+    return f"{first}; with one{with_terms}: **{trained}**. {gain}."
