@@ -1,7 +1,7 @@
 """The setting of a comparison: variants, data, models, optimiser, seeds.
 
-Variants of one comparison differ in the gate alone: same seed, data, optimiser. The one exception
-is "matched", which has no gate and is wide enough to have at least as many parameters.
+Variants of one comparison differ in the gate alone: same seed, data, optimiser. Two have none:
+"matched" is wide enough to have at least as many parameters, "sink" has a learned sink logit.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE, Recipe
 from gating_core.training.trainer import snapshot_steps
 
 MATCHED = "matched"
+SINK = "sink"
 VARIANTS: dict[str, GateConfig | None] = {  # every gate kind, and what is made of them
     "ungated": None,
     "sigmoid": GateConfig("sigmoid"),
@@ -36,6 +37,7 @@ VARIANTS: dict[str, GateConfig | None] = {  # every gate kind, and what is made 
     "value": GateConfig("sigmoid", position="G2"),
     **{GATE_KINDS[name].variant or name: GateConfig(name) for name in CONTROL_NAMES},
     MATCHED: None,
+    SINK: None,
 }
 TOKENS_ONLY = ("value",)  # a slot has no state to be gated by
 
@@ -47,8 +49,8 @@ def variant_config(
 
     "matched" is the narrowest ungated model, no narrower than ``base`` and of its n and heads, that
     has at least as many parameters as the variant ``like``, the classifier's included.
-    ``ValueError`` for unknown names, for a value gate on memory slots, and where the matched model
-    would have to be too wide.
+    ``ValueError`` for unknown names, for a value gate on memory slots, for a sink without a
+    softmax, and where the matched model would have to be too wide.
     """
     check_choice("variant", name, VARIANTS)
     if name in TOKENS_ONLY and base.layer.fixed_values:
@@ -57,6 +59,8 @@ def variant_config(
             " slot has no state that a gate could read"
         )
     config = replace(base, gate=VARIANTS[name])
+    if name == SINK:
+        return replace(config, sink="learned")
     if name != MATCHED:
         return config
     least = parameter_count(variant_config(like, base, class_count), class_count)
@@ -74,7 +78,7 @@ def variant_config(
 
 # What a comparison can be, by field; its parts alone could be larger.
 LIMITS = {
-    "model_dim": (2, 32),
+    "model_dim": (2, 64),
     "value_count": (2, 16),
     "heads": (1, 8),
     "depth": (1, 4),

@@ -210,7 +210,7 @@ def test_settings_can_be_compared_and_kept_in_a_dictionary():
         (dict(variants=("value",)), "needs 'tokens'"),
         (dict(source="slots"), "source"),
         (dict(model_dim=1), "model_dim"),
-        (dict(model_dim=33), "model_dim"),
+        (dict(model_dim=65), "model_dim"),
         (dict(value_count=17), "value_count"),
         (dict(heads=2), "heads is 2; it must divide model_dim"),
         (dict(depth=5), "depth"),
