@@ -204,6 +204,9 @@ def _sentence(verdict: Verdict, of: str) -> str:
     """Say what is known of the curvature, how, and on which share ``of`` area or points."""
     if verdict.proof is not None:
         return f"Flat: K = 0, proved, because {verdict.proof}."
+    if verdict.one_sign is not None:
+        sign = ">" if verdict.positive else "<"
+        return f"Curved: K {sign} 0 on the whole chart, proved, because {verdict.one_sign}."
     if verdict.knowledge is None:
         return (
             f"Inconclusive: at {verdict.points:,} points the errors of K, in the median"

@@ -72,6 +72,11 @@ def test_what_a_theorem_says_is_called_proved_and_a_gate_takes_it_away():
     assert "plane of three fixed values" in flat.verdict
     gated = measure(build_attention(AttentionConfig(model_dim=4, gate=GateConfig()), (5,)))
     assert (gated.word, gated.knowledge) == (CURVED, AT_POINTS)
+    four = measure(build_attention(AttentionConfig(value_count=4), (0,)))
+    assert (four.word, four.knowledge) == (CURVED, PROVED)
+    assert four.verdict == (
+        "Curved: K < 0 on the whole chart, proved, because the four keys are in convex position."
+    )
 
 
 def test_where_there_is_no_tangent_plane_nothing_is_said():

@@ -11,13 +11,13 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
-from gating_core.attention import MECHANISMS
 from gating_core.experiments.comparison import (
     FIRST_COMPARISON,
     MATCHED,
-    TOKENS_ONLY,
+    SINK,
     VARIANTS,
     Setting,
+    impossible_variants,
 )
 from gating_core.tasks import TASK_NAME, TASKS, TRAIN_SHARE_RANGE, OwnData
 from gating_core.training import GOOD_START
@@ -175,18 +175,19 @@ def _capital(name: str) -> str:
 
 def _with_variants(request: BoundaryRequest) -> tuple[BoundaryRequest, list[str]]:
     notes = []
-    impossible = TOKENS_ONLY if MECHANISMS[request.source].fixed_values else ()
+    impossible = impossible_variants(request.source)
     pair = [request.left, request.right]
     for side, instead in enumerate(FIRST.variants):
         if pair[side] in impossible:
-            notes.append(text("needs_tokens", variant=_capital(TITLES[pair[side]]),
+            needs = "needs_softmax" if pair[side] == SINK else "needs_tokens"
+            notes.append(text(needs, variant=_capital(TITLES[pair[side]]),
                               instead=TITLES[instead]))  # fmt: skip
             pair[side] = instead
     left, right = pair
     if left == right:
         right = next(name for name in FIRST.variants if name != left)
         notes.append(text("same", variant=TITLES[right]))
-    notes += [text("not_trained", variant=_capital(TITLES[name]))
+    notes += [text("not_trained", variant=_capital(TITLES[name]), source=request.source)
               for name in request.also if name in impossible]  # fmt: skip
     also = dict.fromkeys(x for x in request.also if x not in (*impossible, left, right))
     return replace(request, left=left, right=right, also=tuple(also)), notes
@@ -253,7 +254,7 @@ def experts_link(run: Setting, variant: str, seed: int) -> dict[str, str] | None
     )
     fits = all(low <= getattr(run, name) <= high for name, (low, high) in sizes.items())
     control = gate is not None and gate.record.control is not None
-    if not (like_first and fits) or variant == MATCHED or control:
+    if not (like_first and fits) or variant in (MATCHED, SINK) or control:
         return None
     place = {"gate_at": "no gate"}
     if gate is not None:

@@ -10,9 +10,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 import gating_core.experts as core
-from gating_core.attention import MECHANISMS
 from gating_core.claims import THRESHOLDS
-from gating_core.experiments.comparison import TOKENS_ONLY, VARIANTS
+from gating_core.experiments.comparison import VARIANTS, impossible_variants
 from gating_core.experts import CurvesRequest, LearningCurves, Needed, Ratio
 from gating_core.tasks import TASKS
 from gating_core.training import TrainingDiverged
@@ -77,7 +76,7 @@ def draw() -> None:
     seed = row.number_input("First seed", *FIRST_SEEDS, 0, key="curves_seed", width=90, **LINK)
     level = row.slider("Target accuracy", 0.6, 0.99, 0.9, 0.01, key="target_accuracy", width=160,
         help="The test accuracy that both models are to reach.", **LINK)  # fmt: skip
-    if MECHANISMS[source].fixed_values and gate in TOKENS_ONLY:
+    if gate in impossible_variants(source):
         st.caption(f":material/info: The gate “{gate}” needs tokens: a slot has no state. Shown:"
                    " sigmoid.")  # fmt: skip
         gate = "sigmoid"

@@ -18,6 +18,7 @@ from gating_core.geometry import (
     Integral,
     SecondOpinion,
     SurfaceIntegrals,
+    Verdict,
     opinion_evaluations,
     second_opinion,
     square_grid,
@@ -142,7 +143,17 @@ def _bounds(variant: MeasuredSpecimen) -> dict[str, str]:
         "Area with K < 0": percent(verdict.negative),
         "Flat area": percent(verdict.flat),
         "Undetermined area": percent(verdict.undetermined),
+        "Proved on the whole chart": proved_sign(verdict),
     }
+
+
+def proved_sign(verdict: Verdict) -> str:
+    """Return the sign of K that a theorem proves everywhere, if one does."""
+    if verdict.proof is not None:
+        return "K = 0"
+    if verdict.one_sign is None:
+        return "nothing"
+    return "K > 0" if verdict.positive else "K < 0"
 
 
 def _extreme(variant: MeasuredSpecimen, which: Callable[[np.ndarray], float]) -> str:

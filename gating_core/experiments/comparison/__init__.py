@@ -55,11 +55,11 @@ from gating_core.experiments.comparison.setting import (
     LIMITS,
     MATCHED,
     SINK,
-    TOKENS_ONLY,
     VARIANTS,
     Setting,
     TooLarge,
     first_setting,
+    impossible_variants,
 )
 from gating_core.experiments.comparison.stage import Stage, measure_stage
 from gating_core.experiments.comparison.sweep import (
@@ -83,7 +83,6 @@ __all__ = [
     "SEED_CHOICES",
     "SINK",
     "STRENGTHS",
-    "TOKENS_ONLY",
     "VARIANTS",
     "ClassifierFrames",
     "CurvatureSummary",
@@ -106,6 +105,7 @@ __all__ = [
     "final_curvature",
     "first_setting",
     "frame_accuracies",
+    "impossible_variants",
     "layer_maps",
     "load_measured",
     "load_preset",

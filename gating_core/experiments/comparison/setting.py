@@ -9,7 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gating_core.attention.config import MODEL_DIM_RANGE, AttentionConfig, GateConfig
+from gating_core.attention.config import (
+    MECHANISMS,
+    MODEL_DIM_RANGE,
+    AttentionConfig,
+    GateConfig,
+)
 from gating_core.attention.gates import CONTROL_NAMES, GATE_KINDS, GATE_NAMES
 from gating_core.attention.stack import parameter_count
 from gating_core.checks import check_choice, check_integer, check_number
@@ -40,6 +45,12 @@ VARIANTS: dict[str, GateConfig | None] = {  # every gate kind, and what is made 
     SINK: None,
 }
 TOKENS_ONLY = ("value",)  # a slot has no state to be gated by
+
+
+def impossible_variants(source: str) -> tuple[str, ...]:
+    """The variants that a mechanism, a key of `MECHANISMS`, cannot have."""
+    layer = MECHANISMS[source]
+    return (*(TOKENS_ONLY * layer.fixed_values), *((SINK,) * (not layer.has_softmax)))
 
 
 def variant_config(

@@ -34,7 +34,7 @@ def softmax(logits):
 
 def plain_variant(name, strength, layer, state, mixed):
     """What becomes of the ``mixed`` output of one memory layer, channel by channel."""
-    if name in ("ungated", "matched"):
+    if name in ("ungated", "matched", "sink"):
         return mixed
     if name == "half":
         return [y * (1 - strength / 2) for y in mixed]
@@ -66,7 +66,9 @@ def test_variants_of_memory_models_against_a_plain_reference(name, strength):
             query = (h @ layer.query[0])[part]
             products = [float(query @ key[part]) / math.sqrt(d) for key in layer.keys[0]]
             biases = layer.bias[0, head].tolist()
-            weights = softmax([a + b for a, b in zip(products, biases, strict=True)])
+            sink = [] if layer.sink is None else [float(layer.sink[0, head])]
+            logits = [a + b for a, b in zip(products, biases, strict=True)]
+            weights = softmax(logits + sink)[:4]
             mixed += sum(
                 w * u[part] for w, u in zip(weights, layer.values[0], strict=True)
             ).tolist()
