@@ -63,8 +63,8 @@ FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
          "gating_core.experiments.specimen", "gating_core.language.efficient",
          "gating_core.language.measurements",
          *(f"gating_core.claims.{room}" for room in ("__main__", "bounds", "claim", "design",
-           "equality", "gain", "growth", "measures", "models", "pairs", "refined", "relation",
-           "selection", "tables", "text")))  # fmt: skip
+           "equality", "further", "gain", "growth", "measures", "models", "pairs", "refined",
+           "relation", "selection", "tables", "text")))  # fmt: skip
 
 
 @cache

@@ -24,6 +24,13 @@ from gating_core.claims.design import (
     WITHOUT_GATE,
 )
 from gating_core.claims.errors import Refused, Unreachable
+from gating_core.claims.further import (
+    QUESTIONS,
+    SinkVerdict,
+    further_rows,
+    reported_verdicts,
+    sink_verdict,
+)
 from gating_core.claims.models import ModelRow, StackRow
 from gating_core.claims.proofs import (
     ProofCounts,
@@ -51,6 +58,7 @@ __all__ = [
     "LINEAR",
     "NONLINEAR",
     "PARTS",
+    "QUESTIONS",
     "SELECTIONS",
     "STUDY_VERSION",
     "THRESHOLDS",
@@ -71,6 +79,7 @@ __all__ = [
     "Refused",
     "Selection",
     "SignedModel",
+    "SinkVerdict",
     "Size",
     "StackRow",
     "Store",
@@ -82,13 +91,16 @@ __all__ = [
     "csv_text",
     "default_path",
     "export",
+    "further_rows",
     "is_written",
     "models_of",
     "progress_of",
     "proof_counts",
     "proved_models",
+    "reported_verdicts",
     "run_study",
     "signed_models",
+    "sink_verdict",
     "units_of_four_keys",
     "units_to_prove",
     "verdicts",

@@ -4,6 +4,7 @@ python -m ui.claims report report   # as python -m gating_core.claims report, wi
 python -m ui.claims                 # run the studies of both criteria; results go to assets/claims
 python -m ui.claims proofs          # prove what can be proved of these beside C1 and C2
 python -m ui.claims signs           # prove the sign of K of those with four keys, by a theorem
+python -m ui.claims further         # train and judge what is asked beside the claims
 python -m ui.claims refine          # compute totals that a grid does not settle, beside C3
 python -m ui.claims judge           # judge the bundled rows again, after a change of texts
 """
@@ -11,11 +12,13 @@ python -m ui.claims judge           # judge the bundled rows again, after a chan
 import sys
 
 from gating_core.claims import (
+    QUESTIONS,
     SELECTIONS,
     ProvedModel,
     SignedModel,
     Store,
     default_path,
+    further_rows,
     proved_models,
     run_study,
     signed_models,
@@ -34,6 +37,7 @@ from ui.claims.shared import (
     judge_rows,
     load_rows,
     save_csv,
+    save_further,
     save_judged,
     save_rows,
 )
@@ -104,9 +108,16 @@ def sign() -> int:
     return 0
 
 
+def answer() -> int:
+    """Write the rows and verdicts of the two further questions."""
+    save_further([row for question in QUESTIONS for row in further_rows(question)])
+    return 0
+
+
 if __name__ == "__main__":
     commands = {
-        (): bundle, ("proofs",): prove, ("signs",): sign, ("refine",): refine, ("judge",): judge,
+        (): bundle, ("proofs",): prove, ("signs",): sign, ("further",): answer,
+        ("refine",): refine, ("judge",): judge,
     }  # fmt: skip
     own = commands.get(tuple(sys.argv[1:]))
     sys.exit(own() if own else main(illustrations=illustrations()))

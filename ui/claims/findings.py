@@ -10,10 +10,18 @@ from streamlit.elements.plotly_chart import PlotlyState
 
 from gating_core.claims import CLAIMS, CRITERIA, STUDY_VERSION, V1, V2, ProofCounts, SignedModel
 from gating_core.claims.claim import EXPERIMENT, WORDS
-from gating_core.claims.text import counted, spans
+from gating_core.claims.further import SEEDS as FURTHER_SEEDS
+from gating_core.claims.text import counted, signed, spans
 from ui.claims import shared
 from ui.claims.models import draw_model
-from ui.claims.shared import BUNDLED, LIVE, JudgedStudy, Judgement, Source
+from ui.claims.shared import (
+    BUNDLED,
+    LIVE,
+    FurtherVerdicts,
+    JudgedStudy,
+    Judgement,
+    Source,
+)
 from ui.common import charts as c
 from ui.common.lessons import section
 from ui.common.links import LINK
@@ -112,6 +120,9 @@ def draw_claim(
     counts = None if source.path else shared.proof_counts_of(one.claim)
     if counts is not None and counts.models:
         st.caption(f"{proved_text(one.claim, counts)} {signs_text(shared.signed())}")
+    if not source.path:
+        for text in further_texts(one.claim, shared.further()):
+            st.caption(text)
     if other is not None:
         st.caption(
             f"*Criteria {other.criteria}* ({CRITERIA[other.criteria].date}, seeds"
@@ -214,6 +225,26 @@ def signs_text(models: Sequence[SignedModel]) -> str:
         f" out the same: there K > 0 everywhere in {up:,} and K < 0 everywhere in {down:,}, without"
         " a gate, by the theorem about four keys."
     )
+
+
+def further_texts(claim: str, found: FurtherVerdicts) -> list[str]:
+    """Say what was found beside C3, C4 or C5 on seeds of their own."""
+    texts, seeds, sink = [], spans(FURTHER_SEEDS), found.sink
+    if claim == "C4":
+        texts.append(
+            f"*A learned sink logit in the gate's place* (seeds {seeds}): {SIGNS[sink.word]}"
+            f" **{sink.word}**, better than no gate on {sink.ahead} of {sink.tasks} tasks,"
+            f" {signed(sink.least)} to {signed(sink.greatest)} points; it reaches most of the"
+            f" gate's gain on {sink.most}, and the gate is significantly ahead of it on"
+            f" {sink.gate_ahead}."
+        )
+    if claim in found.reported:
+        word, _, summary = found.reported[claim].partition(", ")
+        texts.append(
+            f"*As reported by readers: n = 8, D = 64* (seeds {seeds}; slots, one layer):"
+            f" {SIGNS[word]} **{word}**, {summary}."
+        )
+    return texts
 
 
 def rows_text(judged: JudgedStudy, bundled: bool) -> str:

@@ -13,7 +13,7 @@ import json
 import lzma
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -30,6 +30,7 @@ from gating_core.claims import (
     ProvedModel,
     Refused,
     SignedModel,
+    SinkVerdict,
     StackRow,
     Store,
     TextTable,
@@ -39,6 +40,8 @@ from gating_core.claims import (
     is_written,
     models_of,
     proof_counts,
+    reported_verdicts,
+    sink_verdict,
     verdicts,
     write_report,
 )
@@ -56,6 +59,9 @@ FOLDER = ASSETS / "claims"
 MODELS, STACKS, JUDGED = "models.csv.xz", "stacks.csv.xz", "verdicts.json.gz"
 FROZEN = "criteria_v1.json.gz"
 PROOFS, REFINED, SIGNS = "proofs.csv", "refined.csv", "signs.csv"  # of bundled models
+FURTHER, FURTHER_JUDGED = "further.csv.xz", "further.json"  # two questions beside the claims
+FURTHER_MEASURED = ("test_accuracy", "total_curvature", "total_error", "total_complete",
+                    "resolved_share", "error")  # fmt: skip
 FILES = {  # for download: file names and types
     "claims.html": "text/html",
     "claims.md": "text/markdown",
@@ -63,6 +69,7 @@ FILES = {  # for download: file names and types
     PROOFS: "text/csv",
     REFINED: "text/csv",
     SIGNS: "text/csv",
+    FURTHER: "application/x-xz",
     "stacks.csv": "text/csv",
 }
 BUNDLED, LIVE = "bundled", "live"
@@ -126,6 +133,14 @@ class Judgement:
     def shown(self, wide: bool) -> list[SavedChart]:
         """The charts of what decides, or of all variants, if there are any."""
         return [chart for chart in self.charts if chart.wide == (wide and self.has_wide)]
+
+
+@dataclass(frozen=True)
+class FurtherVerdicts:
+    """What was found on the sink, and what each claim says in the ``reported`` setting."""
+
+    sink: SinkVerdict
+    reported: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -193,7 +208,7 @@ def judge_rows(source: Source) -> JudgedStudy:
 
 def file_bytes(source: Source, name: str) -> bytes:
     """Return one of `FILES`."""
-    if name in (PROOFS, REFINED, SIGNS):
+    if name in (PROOFS, REFINED, SIGNS, FURTHER):
         return (FOLDER / name).read_bytes()
     rows, stacks = rows_of(source)
     if name == "models.csv":
@@ -238,6 +253,29 @@ def load_csv(kind: type[Record], name: str) -> list[Record]:
 def save_csv(kind: type[Record], name: str, rows: Sequence[Record]) -> None:
     """Write `PROOFS`, `REFINED` or `SIGNS`, with all digits."""
     (FOLDER / name).write_text(csv_text(kind, rows), encoding="utf-8", newline="")
+
+
+def load_further() -> list[ModelRow]:
+    """Return the rows of the two further questions."""
+    return csv_rows(ModelRow, lzma.decompress((FOLDER / FURTHER).read_bytes()).decode())
+
+
+def save_further(rows: Sequence[ModelRow]) -> None:
+    """Write them and their verdicts; of what was measured, only what verdicts need."""
+    given = {each.name: each.default for each in fields(ModelRow) if each.default is not MISSING}
+    unused = {name: x for name, x in given.items() if name not in FURTHER_MEASURED}
+    text = csv_text(ModelRow, [replace(row, **unused) for row in rows])
+    (FOLDER / FURTHER).write_bytes(lzma.compress(text.encode(), preset=lzma.PRESET_EXTREME | 9))
+    judged = json.dumps(asdict(judge_further(rows)), indent=1, ensure_ascii=False)
+    (FOLDER / FURTHER_JUDGED).write_text(judged + "\n", encoding="utf-8")
+
+
+def judge_further(rows: Sequence[ModelRow]) -> FurtherVerdicts:
+    """Judge the rows of the two further questions."""
+    reported = reported_verdicts(rows).items()
+    return FurtherVerdicts(
+        sink_verdict(rows), {name: f"{one.word}, {one.summary}" for name, one in reported}
+    )
 
 
 def load_judged() -> JudgedStudy:
@@ -298,6 +336,13 @@ def proof_counts_of(claim: str) -> ProofCounts | None:
     if variants is None:
         return None
     return proof_counts(load_csv(ProvedModel, PROOFS), variants)
+
+
+@cached()
+def further() -> FurtherVerdicts:
+    """Return the bundled verdicts of the two further questions."""
+    saved = json.loads((FOLDER / FURTHER_JUDGED).read_text(encoding="utf-8"))
+    return FurtherVerdicts(SinkVerdict(**saved["sink"]), saved["reported"])
 
 
 @cached()

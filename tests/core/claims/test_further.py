@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gating_core.claims.claim import Word
+from gating_core.claims.claim import V1, V2, Word
 from gating_core.claims.design import FULL_TASKS, LINEAR
 from gating_core.claims.further import (
     QUESTIONS,
@@ -17,7 +17,7 @@ from gating_core.claims.further import (
     settings,
     sink_verdict,
 )
-from gating_core.claims.verdicts import FIRST, SECOND
+from gating_core.claims.verdicts import CLAIMS
 from gating_core.experiments.comparison.setting import LIMITS, Setting, variant_config
 from tests.core.claims.made_rows import failed, made
 
@@ -72,21 +72,21 @@ def test_a_sink_that_helps_on_some_tasks_is_partly_and_failures_count_against_it
     assert sink_verdict(lost).word != Word.SUPPORTED
 
 
-def test_the_reported_setting_is_judged_by_the_rules_of_the_editions():
+def test_the_reported_setting_is_judged_by_the_rules_of_the_claims():
     gains = {"ungated": 0.0, "sigmoid": 0.05}
     truth = rows(gains, REPORTED, NONLINEAR) + rows(
         {"ungated": 0.0, "sigmoid": 0.0}, REPORTED, LINEAR
     )
     found = reported_verdicts([*truth, *rows({"ungated": 9.0, "sigmoid": 0.0}, SINKS)])
     assert {name: one.word for name, one in found.items()} == {
-        "C3": Word.SUPPORTED, "C4": Word.SUPPORTED, "C5": Word.SUPPORTED,
+        "C4": Word.SUPPORTED, "C5": Word.SUPPORTED,
     }  # fmt: skip
-    assert found["C4"].claim is SECOND.claims["C4"]
-    assert found["C5"].claim is FIRST.claims["C5"]
+    assert found["C4"].claim is CLAIMS["C4"]
+    assert found["C5"].claim is CLAIMS["C5"]
 
 
-def test_seeds_are_of_no_edition_and_settings_what_the_rules_say():
-    assert not {*SEEDS} & {*FIRST.seeds, *SECOND.seeds}
+def test_seeds_are_of_no_criteria_and_settings_what_the_rules_say():
+    assert not {*SEEDS} & {*V1.seeds, *V2.seeds}
     for question in QUESTIONS:
         every = list(settings(question))
         tasks = FULL_TASKS if question == REPORTED else NONLINEAR

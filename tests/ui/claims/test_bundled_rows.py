@@ -10,6 +10,7 @@ import pytest
 
 from gating_core.claims import (
     GATED,
+    QUESTIONS,
     SELECTIONS,
     STUDY_VERSION,
     WITHOUT_GATE,
@@ -19,21 +20,25 @@ from gating_core.claims import (
     proof_counts,
     verdicts,
 )
+from gating_core.claims.further import settings
 from gating_core.claims.refined import in_doubt
 from gating_core.claims.selection import ModelUnit, StackUnit
 from gating_core.claims.text import signed
 from gating_core.claims.training import unit_rows
 from tests.ui.opening import numbers
 from ui.claims.__main__ import BUNDLED
-from ui.claims.findings import proved_text, signs_text
+from ui.claims.findings import further_texts, proved_text, signs_text
 from ui.claims.shared import (
     FOLDER,
     PROOFS,
     SIGNS,
     Source,
+    further,
+    judge_further,
     judge_rows,
     load_csv,
     load_frozen,
+    load_further,
     load_judged,
     load_rows,
     refined_of,
@@ -235,6 +240,50 @@ def test_signs_are_of_all_ungated_models_with_four_values_and_contradict_no_row(
     text = signs_text(models)
     assert f"{up + down} of the 256 ungated models with n = 4" in text
     assert f"K > 0 everywhere in {up} and K < 0 everywhere in {down}" in text
+
+
+def test_answers_to_the_further_questions_are_those_of_their_rows():
+    rows = load_further()
+    bundled, now = further(), judge_further(rows)
+    assert bundled.reported == now.reported
+    for name, number in asdict(now.sink).items():
+        exact = name in ("word", "tasks", "ahead", "most", "gate_ahead")
+        assert getattr(bundled.sink, name) == (number if exact else pytest.approx(number))
+    wanted = {
+        (question, setting.task, variant, seed)
+        for question in QUESTIONS
+        for setting in settings(question)
+        for variant in setting.variants
+        for seed in setting.seeds
+    }
+    assert {(row.part, row.task, row.variant, row.seed) for row in rows} == wanted
+    assert len(rows) == len(wanted)
+
+
+def test_rows_of_the_sink_computed_anew_are_the_bundled_ones():
+    setting = next(one for one in settings("sink") if one.task == "circle")
+    unit = ModelUnit("sink", replace(setting, variants=("sink",)))
+    bundled = {row.seed: row for row in load_further() if
+               (row.part, row.task, row.variant) == ("sink", "circle", "sink")}  # fmt: skip
+    for row in unit_rows(unit):
+        assert row.test_accuracy == pytest.approx(bundled[row.seed].test_accuracy, abs=0.02)
+        assert row.total_curvature == pytest.approx(bundled[row.seed].total_curvature, rel=0.05)
+
+
+def test_the_sentences_on_the_further_questions_have_their_numbers():
+    found = further()
+    sink, reported = further_texts("C4", found)
+    assert f"**{found.sink.word}**, better than no gate on {found.sink.ahead} of 6 tasks" in sink
+    assert f"{found.sink.greatest:.2f}"[:3] in sink
+    (text,) = further_texts("C5", found)
+    assert found.reported["C5"].split(", ", 1)[1] in text
+    assert found.reported["C4"].split(", ", 1)[1] in reported
+    assert not further_texts("C1", found)
+    docs = " ".join((FOLDER.parents[1] / "docs" / "claims.md").read_text(encoding="utf-8").split())
+    for claim, summary in found.reported.items():
+        word, _, rest = summary.partition(", ")
+        assert f"{claim}: {word}, {rest}" in docs
+    assert sink.partition("**, ")[2] in docs
 
 
 def test_totals_in_closed_form_are_of_all_rows_in_doubt_and_contradict_none():
