@@ -55,7 +55,7 @@ class _Page:
 
 
 PAGES = {
-    "landing page, two models": _Page(REPOSITORY / "app.py", "/?show=two+models", OURS),
+    "landing page": _Page(REPOSITORY / "app.py", "/?picture=two+models", OURS),
     "Decision boundary": _Page(REPOSITORY / "app.py", "/Decision_boundary", OURS),
     BARE: _Page(Path(__file__).with_name("bare_pair.py"), "/", NATIVE),
 }

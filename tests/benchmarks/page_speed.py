@@ -110,6 +110,35 @@ FOLLOWED = """() => Array.from({ length: 21 }, (_, n) => {
 })"""
 
 
+# Milliseconds from each of so many steps until another picture is counted, and the frame after it.
+STEPPED = """async ([handle, picture, steps]) => {
+  const frame = () => new Promise(requestAnimationFrame);
+  const [node, counter] = [handle, picture].map(selector => document.querySelector(selector));
+  const step = n => {
+    if (node.type !== 'range') {
+      const key = n % 2 ? 'ArrowDown' : 'ArrowUp';
+      node.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+      return;
+    }
+    node.value = Number(node.max) - 1 - n % 2;
+    node.dispatchEvent(new Event('input', { bubbles: true }));
+  };
+  const times = [];
+  for (let n = 0; n <= steps; n++) {
+    const [before, start] = [counter.dataset.n, performance.now()];
+    step(n);
+    while (counter.dataset.n === before) await frame();
+    await frame();
+    times.push(performance.now() - start);
+  }
+  return times.slice(1);  // the first one warms up
+}"""
+DRAGS = {  # by what is moved: address, handle, and what counts pictures
+    "stage, plane moved": ("/?strength=1", ".gc-stage-move", ".gc-stage-space"),
+    "two models, λ moved": ("/?strength=1&picture=two+models", ".gc-scrub", ".gc-view"),
+}
+
+
 def rows(process: str) -> list[Row]:
     """Server side against the goal; two linked surfaces against one native one in Chromium."""
     set_log_level(logging.ERROR)
@@ -125,6 +154,7 @@ def rows(process: str) -> list[Row]:
     ):
         with serve() as ours, serve(BARE_PAGE, *QUIETLY) as bare:
             measured += [*_in_chromium(browser, ours, bare), _tree(browser, ours)]
+            measured += _drags(browser, ours)
         return measured + cold_start(browser)
 
 
@@ -203,6 +233,18 @@ def _tree(browser: Browser, ours: Served) -> Row:
         seconds = np.array(page.evaluate(FOLLOWED)) / 1e3
     sizes = "8 channels, 4 heads, 6 tokens"
     return _against_goal("pad to the tree of Mixture of experts", seconds, sizes, TREE_GOAL_SECONDS)
+
+
+def _drags(browser: Browser, ours: Served) -> list[Row]:
+    """Frames of a drag on the landing page: the stage's own renderer against the linked view."""
+    seconds = {}
+    for name, (address, handle, picture) in DRAGS.items():
+        with open_page(browser, viewport=VIEWPORT) as page:
+            page.goto(ours.url + address)
+            page.wait_for_selector(f"{picture}[data-n]")
+            settle(page)
+            seconds[name] = np.array(page.evaluate(STEPPED, [handle, picture, PRESSES])) / 1e3
+    return [compare(seconds, *DRAGS, "grids 41 and 61, software WebGL", "a frame of a drag")]
 
 
 def _in_chromium(browser: Browser, ours: Served, bare: Served) -> list[Row]:

@@ -17,6 +17,7 @@ class Row:
 
 ADDRESSES: dict[str, Row] = {  # by the page's address
     "": Row(
+        drawing=("", "picture=two+models", "plane=0.6,0,0.8,-0.25&strength=0.5"),
         looking=("task=xor", "task=moons&colour=curvature", "strength=0",
                  "beside=trained+without", "task=linear&pick=20.30"),
         unfolded="explore=true&proof=true",

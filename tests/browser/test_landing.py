@@ -41,8 +41,8 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 LANDING, LESSON = "Flat or curved?", "Guide"
 WIDE = {"viewport": {"width": 800, "height": 1500}}
-PAIR = "/?show=two+models"
-COPIED = "/?strength=0.35&task=xor&show=two+models&explore=true&colour=curvature&pick=20.30"
+PAIR = "/?picture=two+models"
+COPIED = "/?strength=0.35&task=xor&picture=two+models&explore=true&colour=curvature&pick=20.30"
 SLIDER = ".gc-scrub"
 DOCK = "[class*=st-key-dock-]"
 MOVED_BY_NOTHING = ("h1", ".st-key-task", ".gc-play", ".gc-scene")

@@ -91,7 +91,7 @@ class Landing(Request):
     frame: int = len(STRENGTHS) - 1
 
     def parameters(self) -> dict[str, Any]:
-        return {"task": self.task, "show": "two models", "beside": self.beside,
+        return {"task": self.task, "picture": "two models", "beside": self.beside,
                 "colour": self.colour, "strength": f"{STRENGTHS[self.frame]:g}"}  # fmt: skip
 
     def shown_instead(self, session: Session) -> str:

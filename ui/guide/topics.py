@@ -33,7 +33,7 @@ class Topic(NamedTuple):
 
 TOPICS = {  # by the section of the lesson, which is also the name of the picture
     "surface": Topic(
-        "What is drawn", "Flat or curved?", {"show": "two models"},
+        "What is drawn", "Flat or curved?", {"picture": "two models"},
         "a flat surface cut in a straight line, and a curved one cut in a loop"),
     "bend": Topic(
         "To bend and to curve", "Which gates curve?",

@@ -91,12 +91,12 @@ def draw() -> None:
 def _draw_front() -> tuple[str, str, str, str]:
     """Draw task and what is shown; of two models also which, and their colours."""
     asked = {"beside", "colour", "pick"} & set(st.query_params)  # which only two models have
-    if asked and "show" not in st.query_params and "show" not in st.session_state:
-        st.session_state["show"] = SHOWN[1]
+    if asked and "picture" not in st.query_params and "picture" not in st.session_state:
+        st.session_state["picture"] = SHOWN[1]
     widths = (5, 4, 4, 3)
     first, second, third, fourth = front_columns(widths, "bottom", alone=2)
     task = first.radio("Task", TASKS, key="task", horizontal=True, **LINK)
-    shown = second.radio("Show", SHOWN, key="show", horizontal=True, **LINK)
+    shown = second.radio("Show", SHOWN, key="picture", horizontal=True, **LINK)
     left, colouring = next(iter(LEFT_MODELS)), COLOURINGS[0]
     if shown == SHOWN[1]:
         left = third.radio("Compare with", [*LEFT_MODELS], key="beside", horizontal=True, **LINK,

@@ -60,7 +60,7 @@ def first():
 
 def open_pair(**query: str) -> AppTest:
     """The page with two models side by side."""
-    return open_page(show="two models", **query)
+    return open_page(picture="two models", **query)
 
 
 def job_of(app: AppTest):
@@ -413,7 +413,7 @@ def test_explore_shows_maps_shares_and_the_marked_point_and_the_first_example_is
     button(app, "Back to the first example").click().run()
     assert not app.exception
     assert payload(app)[0]["frame"] == 20
-    assert app.query_params == {"explore": "true", "show": "two models"}
+    assert app.query_params == {"explore": "true", "picture": "two models"}
     assert {key: app.session_state[key] for key in page.FIRST} == page.FIRST
 
 
