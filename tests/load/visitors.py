@@ -138,7 +138,7 @@ class Looker(Visitor):
 
     async def visit(self) -> None:
         pick, landing, manifold = self.random.choice, Landing(), Manifold()
-        async with Session(self.url) as session:
+        async with Session(self.url, landing.address, landing.link) as session:
             self.record.add(FIRST_PAINT, await session.open(landing.wrong))
             for _ in self._some():
                 landing = await self._at_landing(session, landing)
