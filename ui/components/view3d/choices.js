@@ -20,3 +20,10 @@ function watchChoices(root, state) {
   state.choices = new MutationObserver(() => { if (!looking) look(); });
   state.choices.observe(box, { attributes: true, attributeFilter: ['data-stale'] });
 }
+
+function element(tag, className, text = '') {
+  const node = document.createElement(tag);
+  node.className = className;
+  node.textContent = text;
+  return node;
+}

@@ -166,13 +166,6 @@ function build(root, state) {
     element('span', 'gc-note'));
 }
 
-function element(tag, className, text = '') {
-  const node = document.createElement(tag);
-  node.className = className;
-  node.textContent = text;
-  return node;
-}
-
 // Once for each set of panels: everything that the visitor can do with them.
 function listen(root, state) {
   const chase = chaser(root, state);
