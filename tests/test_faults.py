@@ -168,7 +168,7 @@ def test_a_clock_would_be_found():
 def test_a_clock_that_jumps_changes_no_job(monkeypatch):
     jumps = iter([0.0, 1e10, -1e10, 5.0] * 1000)
     monkeypatch.setattr(time, "time", lambda: next(jumps))
-    job = Job(lambda: iter(range(5)), patience=30.0).start()
+    job = Job(lambda: iter(range(5))).start()
     assert job.join(EXIT_SECONDS)
     assert job.state is State.DONE
     assert job.items == [0, 1, 2, 3, 4]

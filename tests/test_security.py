@@ -115,7 +115,7 @@ PICKLES = Path("ui/work/messages.py")  # messages to and from our own worker pro
 ESCAPED = Path("ui/steering/shared.py")
 STARTS = (  # processes of ours, by commands whose first words are constant
     Path("ui/claims/running.py"),
-    Path("ui/work/pool.py"),
+    Path("ui/work/processes.py"),
 )
 
 
@@ -211,4 +211,4 @@ def test_one_file_unpickles_and_only_for_our_own_workers():
     assert found == [PICKLES]
     using = {path.relative_to(ROOT) for path in SOURCES
              if "ui.work.messages" in path.read_text(encoding="utf-8")}  # fmt: skip
-    assert using == {Path("ui/work/pool.py"), Path("ui/work/worker.py")}
+    assert using == {Path(f"ui/work/{name}.py") for name in ("pool", "processes", "worker")}

@@ -87,12 +87,8 @@ RUNS_BYTES = 150_000_000  # complete runs: some hundred like the first one
 
 SCRIPTS_AT_ONCE = 3  # page scripts that run in the server's one interpreter
 SCRIPT_WAIT_SECONDS = 5.0  # of other scripts at most: then they run in any case
-FIRST_WORKERS = 2  # worker processes at the start; later one for each core at most
-WARM_SECONDS = 4.0  # after the first page was drawn: then the first workers start
+WARM_SECONDS = 4.0  # after the first page was drawn: then the first worker starts
 WORKER_BYTES = 2_000_000_000  # of memory for each worker: the largest model needs half of it
 JOB_ITEMS = 1000  # of one job: newer items replace the oldest
-DEPARTED_JOBS = 8  # jobs of ended sessions that keep their items, for visitors who reconnect
 ADDRESS_SECONDS = 20.0  # in which a slow browser can load arrays
 RETURN_SECONDS = 2.0  # in which a lost connection usually comes back
-# Until a job ends that no browser asks for. A hidden tab of Chromium asks once a minute.
-PATIENCE_SECONDS = 90.0

@@ -219,7 +219,7 @@ def _cancelled() -> Row:
                 time.sleep(0.01)
             begin = time.perf_counter()
             job.cancel()
-            pool.call(os.getpid)
+            list(pool.stream(os.getpid))
             seconds.append(time.perf_counter() - begin)
     what = "server: cancel to the worker's next result"
     return _against_goal(what, np.array(seconds), "steps of 50 ms", CANCEL_GOAL_SECONDS)

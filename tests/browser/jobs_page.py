@@ -20,8 +20,8 @@ STEP_SECONDS = 0.05
 STEPS = 40  # of a short count
 
 
-def steps(folder: str, last: int | None) -> Iterator[int]:
-    """Count to ``last``, or for ever."""
+def steps(folder: str, last: int | None, whose: str = "") -> Iterator[int]:
+    """Count to ``last``, or for ever; not the same count for another visitor."""
     path = Path(mkstemp(dir=folder, suffix=".count")[1])
     for step in count(1):
         time.sleep(STEP_SECONDS)  # the work
@@ -47,7 +47,8 @@ def counting() -> None:
     st.session_state["runs"] = st.session_state.get("runs", 0) + 1
     st.text(f"run {st.session_state['runs']} of the page")
     if st.button("Count"):
-        jobs.start("count", lambda: POOL.stream(steps, folder, None))
+        whose = str(st.session_state.get("visit"))
+        jobs.start("count", lambda: POOL.stream(steps, folder, None, whose))
     if st.button("Count to the end"):
         jobs.start("count", lambda: POOL.stream(steps, folder, STEPS))
     if st.button("Fail"):

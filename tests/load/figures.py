@@ -15,7 +15,7 @@ from scipy.stats import theilslopes
 
 MEDIAN_SECONDS, LATE_SECONDS = 0.5, 2.0  # the goals of a view: median, 95th percentile
 FIRST_PAINT_SECONDS = 5.0
-TRAINED_SECONDS = 30.0  # or the position in the queue is shown
+TRAINED_SECONDS = 30.0  # or the page says that it waits for a worker
 FIRST_PAINT, TRAINING = "first paint", "training"
 LATE = 95  # percent
 HEAD = f"{'action':<26}{'count':>6}{'median s':>10}{'95 % s':>8}{'alone s':>9}{'ratio':>7}"
@@ -31,7 +31,7 @@ SLIGHT = 2.0  # MB a minute: in an hour less than one visitor takes
 
 @dataclass(frozen=True)
 class Trained:
-    """A training: the seconds to its end, ``None`` without; whether it was shown in the queue."""
+    """A training: the seconds to its end, ``None`` without; whether it was said to wait."""
 
     seconds: float | None
     queued: bool
@@ -88,7 +88,7 @@ def table(crowd: Record, alone: Record) -> str:
     slowest = f", the slowest within {max(ended):.1f} s" if ended else ""
     lines += [
         f"trainings: {len(crowd.trainings)}, of which {len(ended)} ended{slowest}; {queued} were"
-        " shown their position in the queue",
+        " said to wait for a worker",
         f"errors: {sum(crowd.errors.values())}; of others' numbers: {len(crowd.crossed)}",
     ]
     lines += [f"  {count} × {text}" for text, count in crowd.errors.most_common()]

@@ -35,7 +35,7 @@ STEP = re.compile(r"\bstep (\d+)\b")
 CLAIM = "C4"  # as the page opens
 CLAIM_HEADING = re.compile(r"\*\*C\d: ")
 TOTAL = re.compile(r"total curvature \*\*([-+.\de]+)(?: ± ([-+.\de]+))?\*\*")
-QUEUE = re.compile(r"number \d+ in the queue")
+QUEUE = re.compile(r"waiting .*for a free worker")
 DOTS = "…"  # in place of a number that is still computed
 
 
@@ -444,7 +444,7 @@ def not_yet(answer: object, inside: bool = True) -> bool:
 
 
 def is_queued(session: Session) -> bool:
-    """Whether the page shows a position in the queue."""
+    """Whether the page says that a job waits for a worker."""
     return any(QUEUE.search(text) for text in session.page.progress)
 
 

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 
 from tests.ui.opening import TIMEOUT_SECONDS
 from ui.work import cached_jobs, job
-from ui.work.job import QueuePosition
 
 
 class Held:
@@ -17,7 +16,7 @@ class Held:
     def __call__(self, function, about, *more, rank=None):
         self.asked.append(about)
         while not self.go.wait(0.01):
-            yield QueuePosition(0)  # as `shared_stream`
+            yield None
         if (returned := (yield from function(about, *more))) is not None:
             yield returned
 

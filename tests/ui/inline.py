@@ -4,7 +4,7 @@ import inspect
 import threading
 from contextlib import contextmanager
 
-from ui.work.job import QueuePosition
+from ui.work.job import WAITING
 from ui.work.messages import Receiver, Sender, packed, unpacked
 from ui.work.pool import Pool, Rank
 
@@ -19,11 +19,11 @@ class Inline(Pool):
     def warm(self):
         """There is nothing to start."""
 
-    def stream(self, function, *arguments, rank=Rank.FIRST):
+    def stream(self, function, *arguments, rank=Rank.FIRST, wait=0.0):
         while self._others and rank != Rank.VIEW:
             threading.Event().wait(0.01)
-            yield QueuePosition(1)
-        yield QueuePosition(0)
+            yield WAITING
+        yield None
         sender, receiver = Sender(), Receiver()
         result = function(*unpacked(packed(arguments)))
         if inspect.isgenerator(result):

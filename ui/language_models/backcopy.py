@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -26,7 +27,7 @@ from ui.language_models.maps import map_chart
 from ui.limits import TOY_SEEDS
 from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE
-from ui.work.job import Job, QueuePosition, State
+from ui.work.job import WAITING, Job, State
 from ui.work.shared import stream_together
 
 JOB, WHAT = "toy_training", "Training 32 layers"
@@ -88,14 +89,14 @@ def start(request: ToyRequest) -> None:
     jobs.start(JOB, lambda: train(request), about=request, newest=(ToyRun,))
 
 
-def train(request: ToyRequest) -> Iterator[ToyRun | QueuePosition]:
+def train(request: ToyRequest) -> Iterator[Any]:
     """Train some of the kinds on each worker, and yield the run of all, step by step."""
     size = min(pool.POOL.size, len(request.kinds))
     parts = [replace(request, kinds=request.kinds[i::size]) for i in range(size)]
     # Runs of each part that are ahead of the part that is furthest behind.
     ahead: list[deque[ToyRun]] = [deque() for _ in parts]
     for event in stream_together(core.train_toy, [(part,) for part in parts]):
-        if isinstance(event, QueuePosition):
+        if event is None or event is WAITING:
             yield event
             continue
         number, run = event

@@ -13,7 +13,7 @@ import inspect
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from itertools import compress
 from typing import Any, TypeVar, TypeVarTuple
@@ -23,7 +23,7 @@ import cachetools
 import streamlit as st
 
 from ui.limits import CACHE_BYTES, NUMBERS_BYTES, PASSING_BYTES
-from ui.work.run_stops import POLL_SECONDS, end_if_stopped, making
+from ui.work.run_stops import POLL_SECONDS, end_if_stopped
 from ui.work.semaphore import SCRIPTS
 
 ENTRY_BYTES = 10_000  # added to the size of every entry, for its key and its Python objects
@@ -64,14 +64,6 @@ class _Entry:
     size: int
 
 
-@dataclass(eq=False)
-class _Making:
-    """A result that is being made: by the holder of the lock, while ``waiting`` threads wait."""
-
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    waiting: int = 0
-
-
 class Cache:
     """Results by key, at most ``most`` bytes of them as `bytes_of` counts; they never change."""
 
@@ -80,7 +72,7 @@ class Cache:
         self._entries: cachetools.LRUCache[Hashable, _Entry] = cachetools.LRUCache(
             most, lambda entry: entry.size
         )
-        self._making: WeakValueDictionary[Hashable, _Making] = WeakValueDictionary()
+        self._making: WeakValueDictionary[Hashable, threading.Lock] = WeakValueDictionary()
 
     @property
     def bytes(self) -> int:
@@ -107,34 +99,24 @@ class Cache:
         """Return the cached result, or call ``make`` and cache what it returns.
 
         Threads that request the same key meanwhile wait for that result. Errors are not cached: the
-        next request calls ``make`` again. A page run that was stopped ceases to wait, and also to
-        make the result unless others wait for it: see `ui.work.run_stops`.
+        next one calls ``make`` again. So it does where a page run is stopped that makes the result;
+        what a worker computes for it goes on for the next one: see `Pool.map`.
         """
         if cached := self.find((key,)):
             return cached[key]
         with self._lock:
-            here = self._making.setdefault(key, _Making())
-        self._wait_for(here)
+            making = self._making.setdefault(key, threading.Lock())
+        with SCRIPTS.released():
+            while not making.acquire(timeout=POLL_SECONDS):
+                end_if_stopped()
         try:
             if cached := self.find((key,)):
                 return cached[key]
-            with making(lambda: here.waiting > 0):
-                item = make()
+            item = make()
             self.put(key, item)
             return item
         finally:
-            here.lock.release()
-
-    def _wait_for(self, here: _Making) -> None:
-        with self._lock:
-            here.waiting += 1
-        try:
-            with SCRIPTS.released():
-                while not here.lock.acquire(timeout=POLL_SECONDS):
-                    end_if_stopped()
-        finally:
-            with self._lock:
-                here.waiting -= 1
+            making.release()
 
 
 CACHE = Cache(CACHE_BYTES)  # surfaces and pictures

@@ -22,7 +22,7 @@ import streamlit as st
 
 from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE, Cache
-from ui.work.job import Job, QueuePosition, State
+from ui.work.job import WAITING, Job, State
 from ui.work.semaphore import SCRIPTS
 from ui.work.shared import shared_stream
 
@@ -151,7 +151,7 @@ class CachedJobs(Generic[K, T]):
             for item in self.make(key):
                 if isinstance(item, float):
                     yield (index + item) / len(missing)
-                elif item is None or isinstance(item, QueuePosition):
+                elif item is None or item is WAITING:
                     yield item
                 elif isinstance(item, Partial):
                     yield Partial(item.item, key)
@@ -182,7 +182,7 @@ def _write(name: str, write: Callable[..., Any], request: Hashable) -> Iterator[
     steps = []
     for item in shared_stream(write, request):
         yield item
-        if not isinstance(item, QueuePosition):
+        if item is not None and item is not WAITING:
             steps.append(item)
             time.sleep(PACE_SECONDS)
     NUMBERS_CACHE.put((name, request), tuple(steps))

@@ -11,17 +11,17 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum
-from math import inf
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
 from ui.limits import JOB_ITEMS
 from ui.work import log
 
 FIRST_SECONDS = 0.05  # `start` waits so long for the first item
+LOOK_SECONDS = 1.0  # between two looks whether somebody is there
 END_SECONDS = 1.0  # at the end of the process, for all jobs to stop
+WAITING: Any = object()  # what a generator yields in place of an item while it has no worker
 
 T = TypeVar("T")
 _running: WeakSet[Job] = WeakSet()
@@ -38,13 +38,6 @@ def end_all() -> None:
         job.join(max(deadline - time.monotonic(), 0.0))
 
 
-@dataclass(frozen=True)
-class QueuePosition:
-    """What a waiting generator yields: 1 for the next in the queue, 0 when it does not wait."""
-
-    position: int
-
-
 class State(Enum):
     """The states of a job."""
 
@@ -59,38 +52,37 @@ class Job(Generic[T]):
     """A generator that runs in a thread.
 
     It stops between two items only: to stop within half a second, a generator yields more often
-    than that, ``None`` where it has nothing to report, or its `QueuePosition`; neither is an item.
+    than that, ``None`` where it has nothing to report, or `WAITING`; neither is an item.
 
     ``expected`` are the errors whose text is meant for visitors; any other is logged with its
-    traceback. A job cancels itself when `keep_alive` was not called for ``patience`` seconds. Of
-    its items the newest `JOB_ITEMS` are there, and of each type in ``newest`` only the newest one.
-    ``about`` says what it computes, for its caller; ``kind`` is its name in the log.
+    traceback. A job cancels itself once it is not ``wanted`` any more: that is looked at once a
+    second. Of its items the newest `JOB_ITEMS` are there, and of each type in ``newest`` only the
+    newest one. ``about`` says what it computes, for its caller; ``kind`` is its name in the log.
     """
 
     def __init__(
         self,
-        make: Callable[[], Iterator[T | QueuePosition | None]],
+        make: Callable[[], Iterator[T | None]],
         *,
         kind: str = "job",
         about: object = None,
         expected: tuple[type[Exception], ...] = (),
-        patience: float = inf,
+        wanted: Callable[[], bool] = lambda: True,
         newest: tuple[type, ...] = (),
     ) -> None:
-        self.about, self.patience = about, patience
+        self.about = about
         self._kind, self.id = kind, log.new_id()
         self.forgotten = self._by_visitor = False
+        self.waiting = False  # for a worker: at first, or in between
         self.error: BaseException | None = None
-        self._expected, self._newest = expected, newest
+        self._expected, self._newest, self._wanted = expected, newest, wanted
         self._lock = threading.Lock()
         self._items: deque[T] = deque(maxlen=JOB_ITEMS)
         self._state = State.WAITING
         self._stop = threading.Event()
         self._yielded = threading.Event()
         self._started = False
-        self._position = 0
         self._joined = self._began = self._ended = 0.0  # time.monotonic()
-        self._until = inf  # time.monotonic(); then it cancels itself
         self._thread = threading.Thread(target=self._work, args=(make,), name="job", daemon=True)
 
     @classmethod
@@ -108,7 +100,6 @@ class Job(Generic[T]):
                 raise RuntimeError(f"a job starts once; this one is {self._state.value} already")
             self._started = True
             self._joined = time.monotonic()
-        self.keep_alive()
         _running.add(self)
         self._thread.start()
         self._yielded.wait(FIRST_SECONDS)
@@ -120,17 +111,7 @@ class Job(Generic[T]):
             self._stop.set()
             self._by_visitor = self._by_visitor or by_visitor
             if self._state is State.WAITING:
-                self._state = State.CANCELLED
-
-    def keep_alive(self) -> None:
-        """Go on for another ``patience`` seconds: somebody is looking."""
-        with self._lock:
-            self._until = time.monotonic() + self.patience
-
-    def expire(self, seconds: float) -> None:
-        """Cancel itself after so many seconds, unless `keep_alive` is called again."""
-        with self._lock:
-            self._until = min(self._until, time.monotonic() + seconds)
+                self._state, self.waiting = State.CANCELLED, False
 
     def forget(self) -> None:
         """Stop, and drop all items."""
@@ -168,11 +149,6 @@ class Job(Generic[T]):
         return cancelled or self._state is State.FAILED
 
     @property
-    def position(self) -> int:
-        """Its position in the queue, 1 for the next; 0 when it does not wait."""
-        return 0 if self.over else self._position
-
-    @property
     def elapsed(self) -> float:
         """Seconds since it began to compute, without the waiting before."""
         return (self._ended or time.monotonic()) - self._began if self._began else 0.0
@@ -190,7 +166,7 @@ class Job(Generic[T]):
         with self._lock:
             return list(self._items)
 
-    def _work(self, make: Callable[[], Iterator[T | QueuePosition | None]]) -> None:
+    def _work(self, make: Callable[[], Iterator[T | None]]) -> None:
         try:
             self._end(self._consume(make))
         except BaseException as error:
@@ -201,15 +177,15 @@ class Job(Generic[T]):
         finally:
             self._yielded.set()
 
-    def _consume(self, make: Callable[[], Iterator[T | QueuePosition | None]]) -> State:
-        items = make()
+    def _consume(self, make: Callable[[], Iterator[T | None]]) -> State:
+        items, looked = make(), time.monotonic()
         try:
             for item in items:
-                self._note_position(item)
-                if item is not None and not isinstance(item, QueuePosition):
-                    self._add(item)
-                if time.monotonic() > self._until:
-                    self.cancel()
+                self._note(item)
+                if (now := time.monotonic()) >= looked + LOOK_SECONDS:
+                    looked = now
+                    if not self._wanted():
+                        self.cancel()
                 if self._stop.is_set():
                     return State.CANCELLED
             return State.DONE
@@ -217,26 +193,24 @@ class Job(Generic[T]):
             if hasattr(items, "close"):
                 items.close()
 
-    def _note_position(self, item: T | QueuePosition | None) -> None:
-        # Once it has begun it is running, even if it waits again.
+    def _note(self, item: T | None) -> None:
         with self._lock:
-            self._position = item.position if isinstance(item, QueuePosition) else 0
-            if self._state is State.WAITING and not self._position:
+            self.waiting = item is WAITING and not self.over
+            # Once it has begun it is running, even if it waits again.
+            if self._state is State.WAITING and not self.waiting:
                 self._state = State.RUNNING
                 self._began = time.monotonic()
+            if item is not None and item is not WAITING:
+                if type(item) in self._newest:
+                    others = (x for x in self._items if type(x) is not type(item))
+                    self._items = deque(others, self._items.maxlen)
+                self._items.append(item)
         self._yielded.set()
-
-    def _add(self, item: T) -> None:
-        with self._lock:
-            if type(item) in self._newest:
-                others = (x for x in self._items if type(x) is not type(item))
-                self._items = deque(others, self._items.maxlen)
-            self._items.append(item)
 
     def _end(self, state: State) -> None:
         with self._lock:
-            self._ended = time.monotonic()
-            if self._state is not State.CANCELLED:  # as it is if it was cancelled in the queue
+            self._ended, self.waiting = time.monotonic(), False
+            if self._state is not State.CANCELLED:  # as it is if it was cancelled while it waited
                 self._state = state
             waited = (self._began or self._ended) - self._joined
         unexpected = None if isinstance(self.error, self._expected) else self.error

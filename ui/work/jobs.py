@@ -8,21 +8,22 @@
 
 A job's generator calls no Streamlit and yields often, if only ``None`` (see `Job`); worker
 processes compute (`ui.work.pool`). A session has one job per key. It ends when a script of another
-page runs (`arrive`), when the browser's connection ends, or when nobody has looked for long.
+page runs (`arrive`), and a moment after the browser's connection has ended.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import deque
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from math import inf
 from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from ui.limits import DEPARTED_JOBS, PATIENCE_SECONDS, RETURN_SECONDS
+from ui.limits import RETURN_SECONDS
 from ui.work import pool
 from ui.work.errors import reported
 from ui.work.job import Job, State
@@ -31,51 +32,35 @@ from ui.work.semaphore import SCRIPTS
 
 POLL_SECONDS = 0.25
 QUIET_SECONDS = 1.0  # a shorter job shows neither progress nor a Cancel button
-QUEUE_POLL_SECONDS = 1.0  # of a job that waits in the queue
+QUEUE_POLL_SECONDS = 1.0  # of a job that waits for a worker
 CROWD_POLL_SECONDS = 0.6  # of a job that runs while others wait for a worker
 
 T = TypeVar("T")
 Draw = Callable[[list[T]], None]
 Share = Callable[[list[T]], float]
 
-_lock = threading.Lock()
-_departed: deque[Job] = deque()  # oldest first
-
-
-@dataclass
-class _Visit:
-    """A browser's connection: Streamlit calls `_depart` when it ends."""
-
-    jobs: dict[str, tuple[Job, str]] = field(default_factory=dict)  # each with its page
-
-
-def _depart(visit: _Visit) -> None:
-    with _lock:
-        for job, _ in list(visit.jobs.values()):  # its own thread may be adding one
-            job.expire(RETURN_SECONDS)
-            if job not in _departed:
-                _departed.append(job)
-        while len(_departed) > DEPARTED_JOBS:
-            _departed.popleft().forget()
-
-
-@st.cache_resource(scope="session", show_spinner=False, on_release=_depart)
-def _visit() -> _Visit:
-    return _Visit()
-
 
 def _jobs() -> dict[str, tuple[Job, str]]:
+    """Return the session's jobs by name, each with its page."""
     # They belong to the session, which outlasts a connection that breaks and comes back.
-    visit = _visit()
-    visit.jobs = st.session_state.setdefault("_jobs", {})
-    return visit.jobs
+    jobs: dict[str, tuple[Job, str]] = st.session_state.setdefault("_jobs", {})
+    return jobs
 
 
-def _keep_alive(job: Job) -> None:
-    job.keep_alive()
-    with _lock:
-        if job in _departed:
-            _departed.remove(job)
+def _presence() -> Callable[[], bool]:
+    """Return what says whether this session's browser is connected, or was a moment ago."""
+    context = get_script_run_ctx(suppress_warning=True)
+    if not runtime.exists() or context is None:
+        return lambda: True
+    server, session, gone = runtime.get_instance(), context.session_id, inf  # time.monotonic()
+
+    def is_there() -> bool:
+        nonlocal gone
+        now = time.monotonic()
+        gone = inf if server.is_active_session(session) else min(gone, now)
+        return now - gone < RETURN_SECONDS
+
+    return is_there
 
 
 def arrive(page: str) -> None:
@@ -95,36 +80,27 @@ def start(
     newest: tuple[type, ...] = (),
 ) -> Job[T]:
     """Start a job in place of the one called ``key``, if any. Arguments: see `Job`."""
-    jobs = _jobs()
-    if key in jobs:
-        jobs[key][0].cancel()
-    job = Job(make, kind=key, about=about, expected=(WorkerLost, *expected),
-              patience=PATIENCE_SECONDS, newest=newest).start()  # fmt: skip
-    jobs[key] = job, st.session_state.get("_page", "")
-    return job
+    return _put(key, Job(make, kind=key, about=about, expected=(WorkerLost, *expected),
+                         wanted=_presence(), newest=newest)).start()  # fmt: skip
 
 
 def have(key: str, items: list[T], about: object = None) -> Job[T]:
     """Put a job that is done already, with these ``items``, in place of the one called ``key``."""
+    return _put(key, Job.done(items, kind=key, about=about))
+
+
+def _put(key: str, job: Job[T]) -> Job[T]:
     jobs = _jobs()
     if key in jobs:
         jobs[key][0].cancel()
-    job = Job.done(items, kind=key, about=about)
     jobs[key] = job, st.session_state.get("_page", "")
     return job
 
 
 def current(key: str) -> Job[Any] | None:
     """Return the newest job called ``key``, running or over."""
-    jobs = _jobs()
-    if key not in jobs:
-        return None
-    job, _ = jobs[key]
-    _keep_alive(job)
-    if job.forgotten:
-        del jobs[key]
-        return None
-    return job
+    job, _ = _jobs().get(key, (None, ""))
+    return None if job is None or job.forgotten else job
 
 
 def watch(
@@ -137,7 +113,7 @@ def watch(
     """Show how far ``job`` is and ``draw`` its items so far, until it is over.
 
     This is a fragment: while the job runs, only the fragment is run again. The whole page is run
-    once when the job leaves the queue, when ``what`` changes, and at the end.
+    once when the job gets its worker, when ``what`` changes, and at the end.
 
     ``draw`` is called with an empty list before the first item. ``what`` begins the sentences
     ("Training"), or is a function of the items. ``share`` returns from at least one item the share
@@ -154,7 +130,7 @@ def watch(
 def _phase(job: Job[T], name: Callable[[list[T]], str]) -> str:
     if job.over:
         return "over"
-    waits = job.state is State.WAITING and job.position
+    waits = job.state is State.WAITING and job.waiting
     return "queued" if waits else f"busy {name(job.items)}"
 
 
@@ -166,8 +142,6 @@ def _draw(
     phase: str,
 ) -> None:
     with SCRIPTS.acquired():
-        _jobs()
-        _keep_alive(job)
         if _phase(job, what) != phase:
             st.rerun()
         items = job.items
@@ -181,9 +155,9 @@ def _draw(
 
 def _draw_progress(job: Job, what: str, share: float | None) -> None:
     text = f"{what} … {job.elapsed:.0f} s"
-    if position := job.position:
+    if job.waiting:
         begun = f" after {job.elapsed:.0f} s" if job.elapsed else ""
-        text = f"{what}: waiting{begun} for a free worker, number {position} in the queue"
+        text = f"{what}: waiting{begun} for a free worker"
     with st.container(horizontal=True, vertical_alignment="center", key=_dock_of(job)):
         if share is None:
             st.markdown(text)

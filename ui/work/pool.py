@@ -1,206 +1,172 @@
-"""Worker processes beside the one that serves the pages; the most urgent task is computed first.
+"""The dispatcher of worker processes; the operating system shares the cores among them.
 
     for item in POOL.stream(train_setting, setting):  # in a thread that may wait
         ...
-    measured = POOL.call(measure_specimen, specimen, grid)
+    measured = POOL.call(measure_specimen, specimen, grid)  # a page waits
 
-Functions, arguments and items must be picklable. A worker has at most one task of each rank, and
-pauses it, between two items, for a more urgent one; tasks without a worker wait in a queue. Brief
-tasks leave the last of several workers to a training that waits or runs. A worker that dies, or
-takes more memory than allowed, ends its tasks with an error and is replaced.
+Each `Rank` of tasks has processes of its own, of its own niceness: a page's view goes before every
+training, as the system gives it most of a core a moment after it is requested. Within a rank the
+first come are computed first. What several request at the same time is computed once. A process
+that dies ends its own task with an error, and is replaced. Functions, arguments and items must be
+picklable.
 
-No library's pool does this: those of `concurrent.futures` and loky send nothing before the end and
-lose all tasks with one worker, and none of them, nor Dask, pauses tasks for more urgent ones.
+No library's pool does this. Those of `concurrent.futures` and loky send nothing before the end, and
+lose all tasks with one process. The former also runs the page's script in each of them: while a
+page is drawn, Streamlit says that it is ``__main__``.
 """
 
 from __future__ import annotations
 
 import atexit
-import math
 import os
-import subprocess
-import sys
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import count
-from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any
 
-import psutil
-
-from ui.limits import FIRST_WORKERS, WARM_SECONDS, WORKER_BYTES
+from ui.limits import WARM_SECONDS, WORKER_BYTES
 from ui.work import log
-from ui.work.job import QueuePosition
-from ui.work.messages import GONE, Receiver, packed, read, unpacked, write
+from ui.work.job import WAITING
+from ui.work.messages import GONE, Receiver, packed, unpacked
+from ui.work.processes import Process, Starter
 from ui.work.run_stops import POLL_SECONDS, end_if_stopped
 from ui.work.semaphore import SCRIPTS
-from ui.work.worker import BEGIN, END, ERROR, ITEM, READY, STOP
+from ui.work.worker import BEGUN, END, ERROR, FULL, ITEM
 
-ROOT = Path(__file__).resolve().parents[2]
-NICENESS = 10  # of workers: the process that serves the pages goes first
-WATCH_SECONDS = 0.5
-DEATHS = 3  # in a row, of workers that were not ready yet: the next request tries again
-COMMAND = (sys.executable, "-m", "ui.work.worker")
+AGAIN_SECONDS = 0.5  # for the next run of the same page to request the same view
+STOP_SECONDS = 1.0  # for a task to stop between two items; then its process is ended
+TRIES = 3  # for a task to begin: its process may have ended before, and then the template, too
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+LOST = "The process that computed this has ended"
+REFUSED = f"This needed more than the {WORKER_BYTES / 1e9:g} GB of memory that it may take"
+NOT_STARTED = "No process could be started to compute this"
 
 
 class Rank(IntEnum):
-    """How urgent a task is."""
+    """Kinds of tasks; the value is the niceness of their processes above that of the server."""
 
-    VIEW = 0  # without it a page cannot be drawn
-    BRIEF = 1  # it takes a second at most
-    FIRST = 2  # a visitor waits for it and sees its progress
-    REST = 3  # nobody waits for it
+    VIEW = 5  # without it a page cannot be drawn
+    BRIEF = 8  # some seconds at most, so it would keep views waiting
+    FIRST = 12  # a visitor waits for it and sees its progress
+    REST = 17  # nobody waits for it
 
 
 class WorkerLost(RuntimeError):
     """The process that computed is gone; the text tells visitors why."""
 
 
-@dataclass(eq=False)
 class _Task:
-    number: int
-    rank: Rank
-    message: bytes
-    replies: SimpleQueue[tuple[str, Any]] = field(default_factory=SimpleQueue)
-    worker: _Worker | None = None
+    """A computation and its items so far, for all who read them.
+
+    The pool's lock guards ``readers``, ``waiting`` and ``stopped``, its own lock the rest.
+    """
+
+    def __init__(self, key: Hashable, number: int, work: tuple[Any, ...], rank: Rank) -> None:
+        self.key, self.number, self.work, self.rank = key, number, work, rank
+        self.readers = 0
+        self.waiting = self.stopped = self.over = False
+        self.process: Process | None = None
+        self._error: BaseException | None = None
+        self._items: list[Any] = []
+        self._moved = threading.Condition()
+
+    def read(self, seconds: float) -> Iterator[Any]:
+        """Yield all items as they come; in between and at first what `Pool.stream` says."""
+        seen = 0
+        yield WAITING if self.waiting else None
+        while True:
+            with self._moved:
+                if len(self._items) == seen and not self.over:
+                    self._moved.wait(seconds)
+                items, over = self._items[seen:], self.over
+            seen += len(items)
+            yield from items
+            if over:
+                if self._error is not None:
+                    raise self._error.with_traceback(None)
+                return
+            if not items:
+                yield WAITING if self.waiting else None
+
+    def add(self, item: Any) -> None:
+        """Add an item."""
+        with self._moved:
+            self._items.append(item)
+            self._moved.notify_all()
+
+    def end(self, error: BaseException | None = None) -> None:
+        """End, unless it is over."""
+        with self._moved:
+            if not self.over:
+                self.over, self._error = True, error
+                self._moved.notify_all()
+
+    def await_end(self, seconds: float) -> None:
+        """Wait until it is over; after so many ``seconds`` end its process."""
+        with self._moved:  # until it is over, its process has no other task
+            if not self._moved.wait_for(lambda: self.over, seconds) and self.process is not None:
+                self.process.kill()
 
 
-class _Worker:
-    """A process and its tasks; the pool's lock guards all but its two threads."""
-
-    def __init__(self, pool: Pool, command: tuple[str, ...]) -> None:
-        self.tasks: dict[int, _Task] = {}
-        self.stopping: set[int] = set()  # tasks that it was told to stop and has not left yet
-        self.ready = False
-        self.why = "The process that computed this has ended"
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT,
-            # Ctrl-C is the server's. No session of its own: Linux shares the processor between
-            # sessions first (autogroup), and niceness orders the processes of one session only.
-            process_group=0,
-        )  # fmt: skip
-        # Before its first import: drawing pages goes first.
-        with suppress(OSError, psutil.Error, ValueError):
-            psutil.Process(self.process.pid).nice(psutil.Process().nice() + NICENESS)
-        # A busy process reads a large task slowly: a thread of its own waits for that.
-        self._outbox: SimpleQueue[tuple[Any, ...] | None] = SimpleQueue()
-        try:
-            _start_thread("worker", self._write)
-            _start_thread("worker", self._read, pool)
-        except OSError:
-            self._outbox.put(None)
-            self.process.kill()
-            self.process.wait()
-            raise
-
-    def can_take(self, rank: Rank) -> bool:
-        """Whether all its tasks are less urgent."""
-        return all(task.rank > rank for task in self.tasks.values())
-
-    def suits(self) -> tuple[bool, float, int]:
-        """Return how well it suits a task that it can take; larger is better.
-
-        A worker that is still stopping a task comes last: nobody knows for how long. Among the
-        others an idle one is best, then the one whose most urgent task can best wait.
-        """
-        tasks = ((task.rank, task.number) for task in self.tasks.values())
-        return not self.stopping, *min(tasks, default=(math.inf, 0))
-
-    def send(self, *message: Any) -> None:
-        """Send the process a message; return at once."""
-        self._outbox.put(message)
-
-    def _write(self) -> None:
-        assert self.process.stdin is not None
-        with suppress(*GONE):  # `_read` handles the end of the process
-            while (message := self._outbox.get()) is not None:
-                write(message, self.process.stdin)
-
-    def _read(self, pool: Pool) -> None:
-        stream = self.process.stdout
-        assert stream is not None
-        with suppress(*GONE):
-            while True:
-                what, number, about = read(stream)
-                pool._receive(self, what, number, about)
-        self.process.kill()
-        self.process.wait()
-        self._outbox.put(None)
-        pool._lost(self)
+_Inbox = SimpleQueue[_Task | None]  # of a thread without a task
 
 
 class Pool:
-    """At most ``size`` worker processes, each of at most ``memory`` bytes."""
+    """At most ``size`` processes for each rank, and half as many for what nobody waits for."""
 
-    def __init__(
-        self, size: int = CORES, memory: int = WORKER_BYTES, command: tuple[str, ...] = COMMAND
-    ) -> None:
-        self.size, self.memory = size, memory
-        self._command = command
-        self._workers: list[_Worker] = []
-        self._waiting: list[_Task] = []  # the queue
-        self._moved = threading.Condition()
-        self._numbers = count()
-        self._deaths = 0
-        self._watching = self._closed = self._warmed = False
+    def __init__(self, size: int = CORES, starter: Starter | None = None) -> None:
+        self.size = size
+        self._starter = starter or Starter(min(Rank))
+        self._lock = threading.Lock()
+        self._numbers = count(1)
+        self._tasks: dict[Hashable, _Task] = {}  # those that others may read, by their keys
+        self._waiting: dict[Rank, deque[_Task]] = {rank: deque() for rank in Rank}
+        self._idle: dict[Rank, list[_Inbox]] = {rank: [] for rank in Rank}
+        self._threads = dict.fromkeys(Rank, 0)
+        self._processes: set[Process] = set()
+        self._closed = self._warmed = False
 
     def warm(self, seconds: float = WARM_SECONDS) -> None:
-        """Start the first workers after so many ``seconds``, unless there are some.
+        """Start a process for views after so many ``seconds``.
 
         The visitor's browser draws the first page meanwhile and may share the cores. A task that
-        comes earlier starts its worker at once.
+        comes earlier starts its process at once.
         """
         if self._warmed:  # as at every run of a page but the first
             return
         self._warmed = True
-        timer = threading.Timer(seconds, self._start_first)
+
+        def start() -> None:
+            with suppress(WorkerLost), closing(self.stream(os.getpid, rank=Rank.VIEW)) as items:
+                for _ in items:
+                    pass
+
+        timer = threading.Timer(seconds, start)
         timer.daemon = True
         timer.start()
 
-    def _start_first(self) -> None:
-        with self._moved:
-            missing = min(FIRST_WORKERS, self.size) - len(self._workers)
-            for _ in range(0 if self._closed else missing):
-                self._start()
-
     def stream(
-        self, function: Callable[..., Any], *arguments: Any, rank: Rank = Rank.FIRST
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        rank: Rank = Rank.FIRST,
+        wait: float = POLL_SECONDS,
     ) -> Generator[Any]:
         """Yield what ``function`` yields, and last what it returns, computed by a worker.
 
-        Yields ``None`` about ten times a second while there is nothing new, and a `QueuePosition`
-        while the task waits, 0 once a worker has it. Raises what the function raises, or
-        `WorkerLost`. Closing this stops the task.
+        Concurrent calls with the same arguments get the same objects, a later one all items from
+        the start. At first, and whenever there was nothing new for ``wait`` seconds, this yields
+        ``None``, or `WAITING` while the task has no worker. Raises what the function raises, or
+        `WorkerLost`. Closing this stops the task, unless others read it.
         """
-        task = _Task(next(self._numbers), rank, packed((function, arguments)))
-        receiver = Receiver()
-        try:  # before it joins the queue, so that it leaves the queue whatever fails
-            with self._moved:
-                self._deaths = 0
-                self._queue(task)
-                self._assign()
-            wait = 0.0
-            while not self._wait_for_worker(task, wait):
-                yield QueuePosition(self.position(task))
-                wait = POLL_SECONDS
-            yield QueuePosition(0)
-            while True:
-                try:
-                    what, about = task.replies.get(timeout=POLL_SECONDS)
-                except Empty:
-                    yield None
-                    continue
-                if what == END:
-                    return
-                if what == ERROR:
-                    raise about if isinstance(about, WorkerLost) else unpacked(about)
-                yield receiver.unpack(about)
+        task = self._join((function, arguments), rank)
+        try:
+            yield from task.read(wait)
         finally:
             self._leave(task)
 
@@ -214,8 +180,8 @@ class Pool:
         """Return what ``function`` returns, or yields last, for each of ``calls``, in their order.
 
         At most as many tasks as workers run at once, so that other visitors' tasks come in between.
-        If the page run that calls this is stopped, it ends here, and its tasks are stopped unless
-        others need them: see `ui.work.run_stops`.
+        If the page run that calls this is stopped, it ends here, and its tasks are stopped a moment
+        later: the run that takes its place often requests the same.
         """
         results, running = [], deque[Generator[Any]]()
         with SCRIPTS.released(), ExitStack() as stack:
@@ -224,156 +190,183 @@ class Pool:
                     results.append(_last(running.popleft()))
                 stream = self.stream(function, *arguments, rank=Rank.VIEW)
                 stack.enter_context(closing(stream))
-                next(stream)  # it joins the queue
+                next(stream)  # it begins, or waits
                 running.append(stream)
             results += map(_last, running)
         return tuple(results)
 
     @property
     def crowded(self) -> bool:
-        """Whether a task waits for a worker."""
-        return bool(self._waiting)
-
-    def position(self, task: _Task) -> int:
-        """Return the position of ``task`` in the queue, 1 for the next; 0 when it does not wait."""
-        with self._moved:
-            return self._waiting.index(task) + 1 if task in self._waiting else 0
+        """Whether somebody waits for a worker."""
+        return any(self._waiting[rank] for rank in Rank if rank is not Rank.REST)
 
     def close(self) -> None:
         """End all workers."""
-        with self._moved:
+        with self._lock:
             self._closed = True
-            for worker in self._workers:
-                worker.process.kill()
+            for inbox in (inbox for idle in self._idle.values() for inbox in idle):
+                inbox.put(None)
+            for process in self._processes:
+                process.kill()
+        self._starter.close()
 
-    def _wait_for_worker(self, task: _Task, seconds: float) -> bool:
-        """Wait until the task has one, at most so many seconds; return whether it has."""
-        with self._moved:
-            self._moved.wait_for(lambda: task not in self._waiting, seconds)
-            return task not in self._waiting
-
-    def _start(self) -> bool:
-        """Start a process; return whether the system has allowed it.
-
-        If not, tasks wait for the other workers; where there is none, they end with an error.
-        """
+    def _join(self, work: tuple[Any, ...], rank: Rank) -> _Task:
+        """Return the task that computes this, now with one more reader."""
+        key: Hashable = (work, rank)
         try:
-            if not self._watching:
-                _start_thread("watch", self._watch)
-                self._watching = True
-            self._workers.append(_Worker(self, self._command))
-        except OSError as error:
-            log.write("worker", log.new_id(), error)
-            if not self._workers:
-                self._give_up()
-            return False
-        return True
+            hash(key)
+        except TypeError:
+            key = object()
+        with self._lock:
+            task = self._tasks.get(key)
+            if task is None or task.over:
+                task = self._tasks[key] = _Task(key, next(self._numbers), work, rank)
+                self._assign(task)
+            task.readers += 1
+        return task
 
-    def _give_up(self) -> None:
-        """End all waiting tasks."""
-        _end(self._waiting, "No process could be started to compute this")
-        self._waiting.clear()
-
-    def _assign(self, may_start: bool = True) -> None:
-        """Give waiting tasks to workers: to idle ones, or where the paused task can best wait.
-
-        So the oldest training goes on while a younger one is paused. Where there is room for a new
-        process, no task waits for a worker that is still stopping another one.
-        """
-        room = may_start and len(self._workers) < self.size and not self._closed
-        for task in list(self._waiting):
-            able = [
-                worker for worker in self._workers
-                if worker.can_take(task.rank) and not (room and worker.stopping)
-            ]  # fmt: skip
-            if not able:
-                continue
-            worker = max(able, key=_Worker.suits)
-            if task.rank is Rank.BRIEF and not self._can_spare(worker):
-                continue
-            self._waiting.remove(task)
-            task.worker, worker.tasks[task.number] = worker, task
-            worker.send(BEGIN, task.number, (int(task.rank), task.message))
-        if self._waiting and room:
-            self._assign(may_start=self._start())
-        self._moved.notify_all()
-
-    def _can_spare(self, worker: _Worker) -> bool:
-        """Whether no training needs ``worker``, or another worker is left to it."""
-        ranks = [task.rank for task in (*worker.tasks.values(), *self._waiting)]
-        given = [task.rank for each in self._workers for task in each.tasks.values()]
-        return Rank.FIRST not in ranks or given.count(Rank.BRIEF) < max(self.size - 1, 1)
+    def _assign(self, task: _Task) -> None:
+        """Give the task to a thread without one, or to a new one; otherwise it waits."""
+        rank, idle = task.rank, self._idle[task.rank]
+        size = max(self.size // 2, 1) if rank is Rank.REST else self.size
+        if self._closed:
+            task.end(WorkerLost(LOST))
+        elif idle:
+            idle.pop().put(task)  # the last one, whose process was used a moment ago
+        elif self._threads[rank] >= size:
+            task.waiting = True
+            self._waiting[rank].append(task)
+        else:
+            thread = threading.Thread(target=self._serve, args=(task,), name="worker", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # the system allows no further one
+                log.write("worker", log.new_id(), error)
+                task.end(WorkerLost(NOT_STARTED))
+            else:
+                self._threads[rank] += 1
 
     def _leave(self, task: _Task) -> None:
-        with self._moved:
-            if task in self._waiting:
-                self._waiting.remove(task)
-            worker = task.worker
-            if worker is not None and worker.tasks.pop(task.number, None) is not None:
-                worker.send(STOP, task.number, None)
-                worker.stopping.add(task.number)
-            self._assign()
-
-    def _receive(self, worker: _Worker, what: str, number: int, about: Any) -> None:
-        with self._moved:
-            if what == READY:
-                worker.ready, self._deaths = True, 0
+        """Stop the task if that was its last reader: at once, or a moment later."""
+        with self._lock:
+            task.readers -= 1
+            if task.readers:
                 return
-            task = worker.tasks.get(number)
-            if what != ITEM:
-                worker.tasks.pop(number, None)
-                worker.stopping.discard(number)
-                self._assign()
-        if task is not None:
-            task.replies.put((what, about))
+            if task.over or (task.waiting and task.rank is not Rank.VIEW):
+                self._drop(task)
+                return
+        try:
+            threading.Thread(target=self._stop, args=(task,), name="stop", daemon=True).start()
+        except RuntimeError:  # the system allows no further one
+            self._stop(task)
 
-    def _lost(self, worker: _Worker) -> None:
-        """Replace a process that is gone: its tasks end, or wait again if it was never ready."""
-        with self._moved:
-            self._workers.remove(worker)
-            left, worker.tasks = list(worker.tasks.values()), {}
-            self._deaths += not worker.ready
-            given_up = self._deaths >= DEATHS or self._closed
-            if worker.ready:
-                _end(left, worker.why)
-            else:
-                self._queue(*left)
-            if not given_up:
-                self._start()
-            elif not self._workers:
-                self._give_up()
-            self._assign()
+    def _stop(self, task: _Task) -> None:
+        if task.rank is Rank.VIEW:
+            time.sleep(AGAIN_SECONDS)
+        with self._lock:
+            if task.readers or task.stopped:
+                return
+            self._drop(task)
+        process = task.process  # `_converse` sets this first and looks whether it was stopped then
+        if process is not None and not task.over:
+            with suppress(*GONE):
+                process.send(task.number, None)
+        task.await_end(STOP_SECONDS)
 
-    def _queue(self, *tasks: _Task) -> None:
-        self._waiting.extend(tasks)
-        self._waiting.sort(key=lambda task: (task.rank, task.number))
+    def _drop(self, task: _Task) -> None:
+        """Let nobody read the task any more."""
+        task.stopped = True
+        if self._tasks.get(task.key) is task:
+            del self._tasks[task.key]
+        if task.waiting:
+            self._waiting[task.rank].remove(task)
+            task.waiting = False
+            task.end()
 
-    def _watch(self) -> None:
-        """Kill processes that take too much memory."""
-        while not self._closed:
-            threading.Event().wait(WATCH_SECONDS)
-            with self._moved:
-                for worker in self._workers:
-                    if _memory(worker.process.pid) > self.memory:
-                        worker.why = (
-                            f"This needed more than the {self.memory / 1e9:g} GB of memory that it"
-                            " may take"
-                        )
-                        worker.process.kill()
+    def _serve(self, task: _Task | None) -> None:
+        """Have one process compute task after task: the whole work of a thread."""
+        assert task is not None
+        rank, inbox, process = task.rank, _Inbox(), None
+        while task is not None:
+            process = self._compute(task, process)
+            task = None  # nor does this keep its items
+            with self._lock:
+                if waiting := self._waiting[rank]:
+                    task = waiting.popleft()
+                    task.waiting = False
+                elif not self._closed:
+                    self._idle[rank].append(inbox)
+            if task is None and not self._closed:
+                task = inbox.get()
+        if process is not None:
+            self._end(process)
 
+    def _compute(self, task: _Task, process: Process | None) -> Process | None:
+        """Have the ``process``, or a new one, compute the task; return it if it is still there."""
+        try:
+            message = packed(task.work)
+        except Exception as error:
+            task.end(error)
+            return process
+        for _ in range(TRIES):
+            if task.stopped or self._closed:
+                task.end(WorkerLost(LOST))
+                return process
+            if process is None:
+                try:
+                    process = self._start(task.rank)
+                except OSError as error:
+                    log.write("worker", log.new_id(), error)
+                    break
+            if self._converse(task, message, process):
+                return process
+            self._end(process)
+            process = None
+            if task.over:
+                return None
+        task.end(WorkerLost(NOT_STARTED))
+        return None
 
-def _start_thread(name: str, target: Callable[..., None], *arguments: Any) -> None:
-    """Start a daemon thread; raise `OSError` where the system allows no further one."""
-    try:
-        threading.Thread(target=target, args=arguments, name=name, daemon=True).start()
-    except RuntimeError as error:
-        raise OSError(str(error)) from error
+    def _converse(self, task: _Task, message: bytes, process: Process) -> bool:
+        """Have the ``process`` compute the task; return whether it can compute another one.
 
+        If it ends before it has begun, the task is not over.
+        """
+        receiver, begun, task.process = Receiver(), False, process
+        try:
+            process.send(task.number, message)
+            if task.stopped:
+                process.send(task.number, None)
+            while True:
+                kind, content = process.receive()
+                begun = begun or kind == BEGUN
+                if kind == ITEM:
+                    task.add(receiver.unpack(content))
+                elif kind in (END, ERROR):
+                    task.end(unpacked(content) if kind == ERROR else None)
+                    return True
+                elif kind == FULL:
+                    task.end(WorkerLost(REFUSED))
+                    return False
+        except GONE:
+            if begun:
+                task.end(WorkerLost(LOST))
+        except Exception as error:  # what cannot be unpacked
+            task.end(error)
+        return False
 
-def _end(tasks: Iterable[_Task], why: str) -> None:
-    """End ``tasks`` with an error."""
-    for task in tasks:
-        task.replies.put((ERROR, WorkerLost(why)))
+    def _start(self, rank: Rank) -> Process:
+        process = self._starter.start(rank)
+        with self._lock:
+            self._processes.add(process)
+            if self._closed:
+                process.kill()
+        return process
+
+    def _end(self, process: Process) -> None:
+        with self._lock:
+            self._processes.discard(process)
+        process.close()
 
 
 def _last(stream: Iterator[Any]) -> Any:
@@ -381,15 +374,8 @@ def _last(stream: Iterator[Any]) -> Any:
     last = None
     for item in stream:
         end_if_stopped()
-        last = last if item is None or isinstance(item, QueuePosition) else item
+        last = last if item is None or item is WAITING else item
     return last
-
-
-def _memory(pid: int) -> int:
-    """Return the bytes of memory of a process; 0 if it is gone."""
-    with suppress(psutil.Error):
-        return psutil.Process(pid).memory_info().rss
-    return 0
 
 
 POOL = Pool()

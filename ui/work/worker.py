@@ -1,67 +1,84 @@
-"""A worker process: it runs tasks, at each moment one item of the most urgent one.
+"""A worker process: it computes one task after another. The other side is `ui.work.processes`.
 
-    python -m ui.work.worker
+    python -m ui.work.worker [DESCRIPTOR]
 
-A task is a function and its arguments. What a generator yields is sent, except ``None``, and last
-what it returns; any other function's value is the one item. Between two items a more urgent task
-goes first, and a task that is to stop is closed, which is reported too. Messages come through the
-standard input and leave through the standard output. The process is set up by its imports before
-it reports that it is ready, and ends with the process that started it.
+Without an argument it is one worker, on its standard streams. With the descriptor of a socket it is
+the template of all workers, and is forked for each connection that comes through that socket.
+
+A message from the server is the number of a task with its function and arguments, or with ``None``,
+which stops it after the item that is being computed. What a generator yields is sent, except
+``None``, and last what it returns; any other function's value is the one item. A worker ends with
+the process that has started it.
 """
 
 from __future__ import annotations
 
 import inspect
-import io
 import os
+import signal
+import socket
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Generator
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import closing, suppress
 from queue import SimpleQueue
 from typing import Any, BinaryIO
 
+import psutil
+
 from gating_core.memory import keep_at_hand
+from ui.limits import WORKER_BYTES
 from ui.work.messages import GONE, Sender, packed, read, unpacked, write
 
-BEGIN, STOP = "begin", "stop"
-READY, ITEM, END, ERROR = "ready", "item", "end", "error"
-Message = tuple[str, int, Any]  # kind, number of the task, content
+READY, BEGUN, ITEM, END, ERROR, FULL = "ready", "begun", "item", "end", "error", "full"
 
 
-class _Running:
-    """A task that was begun."""
+def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """Compute tasks until ``incoming`` ends; then end the process."""
+    inbox: SimpleQueue[tuple[int, bytes]] = SimpleQueue()
+    stopped: set[int] = set()
 
-    def __init__(self, number: int, rank: int, message: bytes, send: Callable[..., None]) -> None:
-        self.order = rank, number
-        self._number, self._send, self._sender = number, send, Sender()
-        self._work = self._items(message)
+    def receive() -> None:
+        with suppress(*GONE):
+            while True:
+                number, message = read(incoming)
+                if message is None:
+                    stopped.add(number)
+                else:
+                    inbox.put((number, message))
+        os._exit(0)
 
-    def _items(self, message: bytes) -> Generator[Any]:
-        function, arguments = unpacked(message)
-        result = function(*arguments)
-        if inspect.isgenerator(result):
-            result = yield from result
-        yield result
-
-    def advance(self) -> bool:
-        """Compute and send the next item; return whether there may be more."""
+    threading.Thread(target=receive, daemon=True).start()
+    write((READY, os.getpid()), outgoing)
+    while True:
+        number, message = inbox.get()
+        write((BEGUN, None), outgoing)
+        sender, end, content = Sender(), END, None
         try:
-            item = next(self._work)
-            if item is not None:
-                self._send(ITEM, self._number, self._sender.pack(item))
-            return True
-        except StopIteration:
-            self._send(END, self._number, None)
+            with closing(_items(message)) as items:
+                for item in items:
+                    if item is not None:
+                        write((ITEM, sender.pack(item)), outgoing)
+                    if number in stopped:
+                        break
         except BaseException as error:
-            self._send(ERROR, self._number, _packed_error(error))
-        return False
+            end, content = (FULL, None) if _is_full(error) else (ERROR, _packed_error(error))
+        write((end, content), outgoing)
+        stopped.discard(number)
 
-    def close(self) -> None:
-        """Stop."""
-        with suppress(Exception):
-            self._work.close()
+
+def _items(message: bytes) -> Generator[Any]:
+    function, arguments = unpacked(message)
+    result = function(*arguments)
+    if inspect.isgenerator(result):
+        result = yield from result
+    yield result
+
+
+def _is_full(error: BaseException) -> bool:
+    """Whether the system has refused memory; torch says so in words."""
+    return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
 
 
 def _packed_error(error: BaseException) -> bytes:
@@ -77,35 +94,13 @@ def _packed_error(error: BaseException) -> bytes:
         return packed(plain)
 
 
-def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
-    """Run tasks until ``incoming`` ends; then end the process."""
-    inbox: SimpleQueue[Message] = SimpleQueue()
-    threading.Thread(target=_receive, args=(incoming, inbox), daemon=True).start()
+def limit_memory(further: int) -> None:
+    """Let the system refuse this process more than so many ``further`` bytes; on Linux only."""
+    if sys.platform == "linux":
+        import resource
 
-    def send(*message: Any) -> None:
-        write(message, outgoing)
-
-    tasks: dict[int, _Running] = {}
-    send(READY, 0, os.getpid())
-    while True:
-        while not tasks or not inbox.empty():
-            what, number, about = inbox.get()
-            if what == BEGIN:
-                tasks[number] = _Running(number, about[0], about[1], send)
-            elif number in tasks:
-                tasks.pop(number).close()
-                send(END, number, None)
-        number = min(tasks, key=lambda number: tasks[number].order)
-        if not tasks[number].advance():
-            del tasks[number]
-
-
-def _receive(incoming: BinaryIO, inbox: SimpleQueue[Message]) -> None:
-    """Receive messages also while a task computes; end the process with the stream."""
-    with suppress(*GONE):
-        while True:
-            inbox.put(read(incoming))
-    os._exit(0)
+        most = psutil.Process().memory_info().data + further
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def settle() -> None:
@@ -113,13 +108,46 @@ def settle() -> None:
     keep_at_hand()
 
 
+def fork_workers(control: socket.socket) -> None:
+    """Fork a worker for each connection that comes through ``control``, until that ends.
+
+    Each comes with a byte: how much nicer than this process the worker is.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system forgets workers that have ended
+    while True:
+        more, descriptors, *_ = socket.recv_fds(control, 1, 1)
+        if not more:
+            return
+        with suppress(OSError):  # where the system allows no further process, its connection ends
+            if not os.fork():
+                _be_worker(control, descriptors[0], more[0])
+        os.close(descriptors[0])
+
+
+def _be_worker(control: socket.socket, descriptor: int, more: int) -> None:
+    """Go on as a worker, and never return."""
+    try:
+        control.close()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.nice(more)
+        limit_memory(WORKER_BYTES)
+        with socket.socket(fileno=descriptor) as connection:
+            serve(connection.makefile("rb"), connection.makefile("wb"))
+    finally:
+        os._exit(1)
+
+
 def main() -> None:
-    """Serve on the standard streams; what libraries print goes to the error stream."""
+    """Serve; what libraries print goes to the error stream."""
     settle()
     incoming = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
-    outgoing = os.fdopen(os.dup(sys.stdout.fileno()), "wb", io.DEFAULT_BUFFER_SIZE)
+    outgoing = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    serve(incoming, outgoing)
+    if len(sys.argv) > 1:
+        fork_workers(socket.socket(fileno=int(sys.argv[1])))
+    else:
+        limit_memory(WORKER_BYTES)
+        serve(incoming, outgoing)
 
 
 if __name__ == "__main__":

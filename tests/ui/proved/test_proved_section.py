@@ -18,7 +18,7 @@ from ui.proved import section
 from ui.proved.section import PROOFS, NoProof, Partial, ProofRequest, ProvableSurface, prove
 from ui.work import cached_jobs
 from ui.work.cache import Cache
-from ui.work.job import QueuePosition, State
+from ui.work.job import State
 
 MANIFOLD = "pages/1_Manifold.py"
 LINK = dict(tab="Error analysis", grid="31", proof="true", proof_cells="16,000")
@@ -121,7 +121,7 @@ def test_a_proof_grows_and_what_is_proved_stays_after_cancel(monkeypatch):
         yield next(item for item in function(request) if isinstance(item, Partial))
         while True:
             threading.Event().wait(0.01)
-            yield QueuePosition(0)
+            yield None
 
     monkeypatch.setattr(section, "shared_stream", first_alone)
     monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.5)

@@ -9,6 +9,7 @@ import torch
 from threadpoolctl import threadpool_info
 
 from tests.core import paging
+from ui.work.worker import limit_memory
 
 TICK_SECONDS = 0.01
 
@@ -20,8 +21,8 @@ class Unreadable(Exception):
         super().__init__(f"{number}: {text}")
 
 
-def counting(last=None):
-    """From 0, for ever or to the last one; a moment each."""
+def counting(last=None, name=None):
+    """From 0, for ever or to the last one; a moment each. Those of other names are others."""
     for item in count() if last is None else range(last + 1):
         time.sleep(TICK_SECONDS)
         yield item
@@ -34,6 +35,28 @@ def noting(path, name, items=3):
         with open(path, "a") as file:
             file.write(f"{name}\n")
         yield name
+
+
+def noting_and_holding(path, name, go):
+    """Write the name, then wait until there is a file."""
+    yield from noting(path, name, 1)
+    while not go.exists():
+        time.sleep(TICK_SECONDS)
+        yield None
+    yield name
+
+
+def tenfold(pieces, added):
+    for piece in pieces:
+        yield None
+        yield 10 * piece + added
+
+
+def identified():
+    """The number of this process, again and again."""
+    while True:
+        time.sleep(TICK_SECONDS)
+        yield os.getpid()
 
 
 def closing(path):
@@ -100,14 +123,16 @@ def talking():
     yield "item"
 
 
-def hoarding(megabytes):
-    """Take memory, and keep it."""
-    held = []
-    for _ in range(megabytes):
-        held.append(np.ones(125_000))
-        time.sleep(0.001)
-        yield None
-    yield from counting()
+def hoarding():
+    """Take more and more memory; of less than a worker may have, as that takes long."""
+    limit_memory(50_000_000)
+    return [np.ones(1_000_000) for _ in range(100)]
+
+
+def hoarding_tensors():
+    """The same of torch."""
+    limit_memory(50_000_000)
+    return torch.ones(100_000_000)
 
 
 def dying():

@@ -98,7 +98,6 @@ def visit(monkeypatch, made):
     for app in opened:
         for job, _ in app.session_state["_jobs"].values():
             job.forget()
-    jobs._departed.clear()
     await_true(lambda: not living())
 
 

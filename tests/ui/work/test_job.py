@@ -10,7 +10,7 @@ import pytest
 
 from tests.ui.opening import ROOT
 from tests.ui.work.work import DEADLINE_SECONDS, Work, await_true, failing, tick
-from ui.work.job import Job, QueuePosition, State
+from ui.work.job import WAITING, Job, State
 
 
 def test_items_are_in_order(run):
@@ -29,7 +29,7 @@ def test_a_job_ends_with_its_generator_and_none_is_no_item(run, items):
     assert job.join(DEADLINE_SECONDS)
     assert (job.state, job.over) == (State.DONE, True)
     assert job.items == ["a", "b", "c"]
-    assert (job.error, job.error_text, job.position) == (None, "", 0)
+    assert (job.error, job.error_text, job.waiting) == (None, "", False)
     assert job.elapsed == job.elapsed >= 0
 
 
@@ -95,53 +95,42 @@ def test_of_some_types_only_the_newest_item_is_kept(run):
     assert job.items == ["a", "b", 3, 4.0]
 
 
-def waiting(go, positions=(3, 2, 1)):
-    """Yield positions until it may go, then count."""
-    for position in positions:
-        yield QueuePosition(position)
+def waiting(go, before=()):
+    """Wait until it may go, then count."""
+    yield from before
     while not go.is_set():
         tick()
-        yield QueuePosition(positions[-1])
-    yield QueuePosition(0)
+        yield WAITING
     yield from Work()()
 
 
 def test_waiting_is_a_state_and_does_not_count_as_computing(run, clock):
     go = threading.Event()
     job = run(lambda: waiting(go))
-    await_true(lambda: job.position == 1)
+    await_true(lambda: job.waiting)
     clock.now += 7.0
     assert (job.state, job.elapsed, job.items) == (State.WAITING, 0, [])
     go.set()
     await_true(lambda: job.items)
-    assert (job.state, job.position) == (State.RUNNING, 0)
+    assert (job.state, job.waiting) == (State.RUNNING, False)
     clock.now += 3.0
     assert job.elapsed == 3.0
-    job.cancel()
-    assert job.join(DEADLINE_SECONDS)
-    assert not any(isinstance(item, QueuePosition) for item in job.items)
 
 
 def test_a_job_that_waits_in_between_has_begun(run):
-    def work():
-        yield "begun"
-        while True:
-            tick()
-            yield QueuePosition(2)
-
-    job = run(work)
-    await_true(lambda: job.position == 2)
+    job = run(lambda: waiting(threading.Event(), ["begun"]))
+    await_true(lambda: job.waiting)
     assert (job.state, job.items) == (State.RUNNING, ["begun"])
     job.cancel()
     assert job.join(DEADLINE_SECONDS)
-    assert (job.state, job.position) == (State.CANCELLED, 0)
+    assert (job.state, job.waiting) == (State.CANCELLED, False)
 
 
 def test_a_waiting_job_is_cancelled_at_once(run):
     job = run(lambda: waiting(threading.Event()))
-    await_true(lambda: job.position == 1)
+    await_true(lambda: job.waiting)
     job.cancel()
-    assert (job.state, job.position) == (State.CANCELLED, 0)
+    assert (job.state, job.waiting) == (State.CANCELLED, False)
     assert job.join(DEADLINE_SECONDS)
     assert (job.state, job.elapsed, job.items) == (State.CANCELLED, 0, [])
 
@@ -158,30 +147,18 @@ def test_a_job_starts_once(run):
 
 
 @pytest.mark.parametrize("waits", [False, True])
-def test_a_job_ends_when_it_is_not_kept_alive(run, clock, waits):
-    job = run((lambda: waiting(threading.Event())) if waits else Work(), patience=5.0)
-    for _ in range(4):
-        seen = len(job.items)
-        job.keep_alive()
-        clock.now += 4.0
-        await_true(lambda seen=seen: waits or len(job.items) > seen + 2)
-        assert not job.over
+def test_a_job_ends_once_it_is_not_wanted(run, clock, waits):
+    there, looks = [True], []
+    work = (lambda: waiting(threading.Event())) if waits else Work()
+    job = run(work, wanted=lambda: looks.append(clock.now) or there[0])
+    for _ in range(2):
+        clock.now += 1.1  # it looks once a second
+        await_true(lambda: looks[-1:] == [clock.now])
+    assert not job.over
+    there[0] = False
     clock.now += 1.1
     assert job.join(DEADLINE_SECONDS)
-    assert job.state is State.CANCELLED
-
-
-def test_a_job_that_expires_goes_on_if_it_is_kept_alive_in_time(run, clock):
-    job = run(Work(), patience=90.0)
-    job.expire(2.0)
-    job.keep_alive()
-    clock.now += 3.0
-    seen = len(job.items)
-    await_true(lambda: len(job.items) > seen + 2)
-    job.expire(2.0)
-    clock.now += 2.1
-    assert job.join(DEADLINE_SECONDS)
-    assert job.state is State.CANCELLED
+    assert (job.state, len(looks)) == (State.CANCELLED, 3)
 
 
 LEFT_RUNNING = """

@@ -1,5 +1,8 @@
 """Jobs on a page: their progress, their end, and the visitor's leaving."""
 
+import re
+from types import SimpleNamespace
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -13,7 +16,7 @@ from tests.ui.work.work import (
     tick,
 )
 from ui.work import jobs
-from ui.work.job import QueuePosition, State
+from ui.work.job import WAITING, State
 
 
 def page():
@@ -48,7 +51,6 @@ def visit(monkeypatch, nothing_is_left):
     for app in opened:
         for job, _ in app.session_state["_jobs"].values():
             job.forget()
-    jobs._departed.clear()
 
 
 def test_a_page_follows_a_job_to_its_end(visit):
@@ -90,34 +92,27 @@ def test_a_failure_is_a_sentence(visit):
     assert not app.exception
 
 
-def test_the_position_in_the_queue_is_shown(visit):
-    def queued():
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_wait_for_a_worker_is_said(visit, begun):
+    def waiting():
+        yield from ["begun"] if begun else []
         while True:
             tick()
-            yield QueuePosition(1)
+            yield WAITING
 
-    app, job = visit(queued)
-    waiting = "Work: waiting for a free worker, number 1 in the queue"
-    assert app.get("progress")[0].proto.text == waiting
-    press(app, "Cancel")
-    assert job.state is State.CANCELLED
-    assert app.info[0].value == "Work was cancelled before it began."
-
-
-def test_a_wait_in_between_is_shown(visit, monkeypatch):
-    def paused():
-        yield "begun"
-        while True:
-            tick()
-            yield QueuePosition(4)
-
-    app, job = visit(paused)
-    await_true(lambda: job.position == 4)
+    app, job = visit(waiting)
+    await_true(lambda: job.waiting)
     app.run()
     text = app.get("progress")[0].proto.text
-    assert text.startswith("Work: waiting after ")
-    assert text.endswith(" s for a free worker, number 4 in the queue")
-    assert app.text[0].value == "drawn ['begun']"
+    assert re.fullmatch("Work: waiting( after 0 s)? for a free worker", text)
+    assert ("after" in text) == begun
+    assert app.text[0].value == f"drawn {['begun'] if begun else []}"
+    press(app, "Cancel")
+    assert job.join(DEADLINE_SECONDS)
+    app.run()
+    assert app.info[0].value.startswith(
+        "Work was cancelled after 0 s." if begun else "Work was cancelled before it began."
+    )
 
 
 def test_a_new_job_replaces_the_old_one(visit):
@@ -197,31 +192,28 @@ def test_another_page_of_the_session_ends_the_job(visit):
     assert job.state is State.CANCELLED
 
 
-def test_jobs_of_ended_sessions_do_not_pile_up(visit, monkeypatch):
-    monkeypatch.setattr(jobs, "DEPARTED_JOBS", 2)
-    ended = []
-    for _ in range(4):
-        app, job = visit(lambda: iter("ab"))
-        assert job.join(DEADLINE_SECONDS)
-        jobs._depart(jobs._Visit(app.session_state["_jobs"]))
-        ended.append((app, job))
-    kept = [job for _, job in ended if job.items]
-    assert kept == [job for _, job in ended[-jobs.DEPARTED_JOBS :]]
-    assert list(jobs._departed) == kept
-    returning, job = ended[-1]
-    returning.run()
-    assert returning.text[0].value == "drawn ['a', 'b']"
-    assert job not in jobs._departed
-    late, _ = ended[0]
-    late.run()
-    assert not late.text
-    assert "work" not in late.session_state["_jobs"]
+@pytest.mark.parametrize("returns", [False, True])
+def test_a_session_that_ends_takes_its_job_along_unless_it_is_back_soon(
+    visit, clock, monkeypatch, returns
+):
+    active = [True]
+    server = SimpleNamespace(is_active_session=lambda session: active[0])
+    monkeypatch.setattr(jobs, "runtime", SimpleNamespace(exists=lambda: True,
+                                                         get_instance=lambda: server))  # fmt: skip
+    monkeypatch.setattr(jobs, "time", clock)
+    _, job = visit(Work())
 
+    def pass_seconds(seconds):
+        clock.now += seconds
+        seen = len(job.items)
+        await_true(lambda: job.over or len(job.items) > seen + 2)
 
-def test_the_end_of_a_session_ends_its_job(visit, clock):
-    app, job = visit(Work())
-    jobs._depart(jobs._Visit(app.session_state["_jobs"]))
+    pass_seconds(100.0)
+    active[0] = False
+    pass_seconds(jobs.RETURN_SECONDS - 0.5)
     assert not job.over
-    clock.now += jobs.RETURN_SECONDS + 0.1
-    assert job.join(DEADLINE_SECONDS)
-    assert job.state is State.CANCELLED
+    active[0] = returns
+    pass_seconds(1.1)
+    pass_seconds(1.1)
+    assert job.over != returns
+    assert returns or job.state is State.CANCELLED
