@@ -31,15 +31,16 @@ class Process:
     """A worker process and its two streams."""
 
     def __init__(
-        self,
-        incoming: IO[bytes],
-        outgoing: IO[bytes],
-        connection: socket.socket | None = None,
-        system: psutil.Process | None = None,
+        self, incoming: IO[bytes], outgoing: IO[bytes], connection: socket.socket | None = None
     ) -> None:
         self._incoming, self._outgoing, self._connection = incoming, outgoing, connection
-        self._system = system  # once it is known
+        self._system: psutil.Process | None = None  # once its number is known
         self._sending = threading.Lock()
+
+    def identify(self, pid: int) -> None:
+        """Note the number of the process; `kill` makes sure that no other one has it then."""
+        with suppress(psutil.Error):
+            self._system = psutil.Process(pid)
 
     def send(self, number: int, content: bytes | None) -> None:
         """Send the task ``number``, or with ``None`` the request to stop it."""
@@ -50,8 +51,7 @@ class Process:
         """Wait for a message about the task: kind, content. Raises: one of `GONE`."""
         kind, content = read(self._incoming)
         if kind == READY:
-            with suppress(psutil.Error):
-                self._system = psutil.Process(content)
+            self.identify(content)
         return kind, content
 
     def kill(self) -> None:
@@ -87,7 +87,9 @@ class Starter:
             popen = _opened(COMMAND, niceness, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             assert popen.stdin is not None
             assert popen.stdout is not None
-            return Process(popen.stdout, popen.stdin, system=psutil.Process(popen.pid))
+            process = Process(popen.stdout, popen.stdin)
+            process.identify(popen.pid)
+            return process
         ours, theirs = socket.socketpair()
         with theirs, self._lock:
             try:
@@ -104,7 +106,9 @@ class Starter:
             ours, theirs = socket.socketpair()
             with theirs:
                 command = (*COMMAND, str(theirs.fileno()))
-                self._template = _opened(command, self._niceness, pass_fds=[theirs.fileno()]), ours
+                popen = _opened(command, self._niceness, pass_fds=[theirs.fileno()],
+                                stdin=subprocess.DEVNULL)  # fmt: skip
+            self._template = popen, ours
         more = bytes([niceness - self._niceness])
         socket.send_fds(self._template[1], [more], [connection.fileno()])
 

@@ -140,9 +140,8 @@ def _be_worker(control: socket.socket, descriptor: int, more: int) -> None:
 def main() -> None:
     """Serve; what libraries print goes to the error stream."""
     settle()
-    incoming = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
-    outgoing = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
     if len(sys.argv) > 1:
         fork_workers(socket.socket(fileno=int(sys.argv[1])))
     else:

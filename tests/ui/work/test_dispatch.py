@@ -407,32 +407,15 @@ def test_a_view_goes_on_for_a_moment_as_the_next_run_may_request_the_same(
     await_true(lambda: system.computations[0].stopped)
 
 
-def test_a_task_that_does_not_stop_ends_with_its_process(dispatcher, system, monkeypatch):
-    monkeypatch.setattr(pool, "STOP_SECONDS", 0.05)
-    stream = dispatcher.stream(computed, "a")
-    next(stream)
-    await_true(lambda: system.computations)
-    stream.close()
-    await_true(lambda: system.processes[0].dead)
-    after = dispatcher.stream(computed, "b")
-    next(after)
-    await_true(lambda: len(system.processes) == 2)
-
-
-@pytest.mark.parametrize("what", ["process", "thread"])
-def test_where_nothing_starts_tasks_end_with_a_sentence(
-    dispatcher, system, monkeypatch, caplog, what
-):
+def test_where_no_thread_starts_tasks_end_with_a_sentence(dispatcher, system, monkeypatch, caplog):
     def fail(*_):
-        raise OSError("none") if what == "process" else RuntimeError("can't start new thread")
+        raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patch:
-        where = system if what == "process" else threading.Thread
-        patch.setattr(where, "start", fail)
-        for _ in range(2):  # it is tried again, and ends again
-            with pytest.raises(WorkerLost, match=NOT_STARTED):
-                list(dispatcher.stream(computed, "a"))
-    assert "none" in caplog.text or "new thread" in caplog.text
-    stream = dispatcher.stream(computed, "a")
+        patch.setattr(threading.Thread, "start", fail)
+        with pytest.raises(WorkerLost, match=NOT_STARTED):
+            list(dispatcher.stream(computed, "a"))
+    assert "can't start new thread" in caplog.text
+    stream = dispatcher.stream(computed, "a")  # it is tried again
     next(stream)
     await_true(lambda: system.computations)
