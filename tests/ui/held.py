@@ -13,7 +13,7 @@ class Held:
     def __init__(self):
         self.asked, self.go = [], threading.Event()
 
-    def __call__(self, function, about, *more, rank=None):
+    def __call__(self, function, about, *more, rank=None, wait=None):
         self.asked.append(about)
         while not self.go.wait(0.01):
             yield None

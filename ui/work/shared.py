@@ -10,15 +10,19 @@ from typing import Any
 from ui.work import pool
 from ui.work.job import WAITING
 from ui.work.pool import Rank
+from ui.work.run_stops import POLL_SECONDS
 
 LOOK_SECONDS = 0.02  # between two looks at several streams
 
 
 def shared_stream(
-    function: Callable[..., Any], *arguments: Hashable, rank: Rank = Rank.FIRST
+    function: Callable[..., Any],
+    *arguments: Hashable,
+    rank: Rank = Rank.FIRST,
+    wait: float = POLL_SECONDS,
 ) -> Generator[Any]:
     """Yield as `Pool.stream` does."""
-    return pool.POOL.stream(function, *arguments, rank=rank)
+    return pool.POOL.stream(function, *arguments, rank=rank, wait=wait)
 
 
 def split_over_workers(
@@ -59,7 +63,7 @@ def stream_together(
     with ExitStack() as stack:
         left = {}
         for number, arguments in enumerate(calls):
-            stream = pool.POOL.stream(function, *arguments, rank=rank, wait=0.0)
+            stream = shared_stream(function, *arguments, rank=rank, wait=0.0)
             left[number] = stack.enter_context(closing(stream))
         while left:
             new, waiting = False, True
