@@ -51,8 +51,8 @@ def patient():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ui.work.cached_jobs.AT_ONCE_SECONDS", TIMEOUT_SECONDS)
         patch.setattr("ui.work.cached_jobs.PACE_SECONDS", 0.0)  # nobody reads along
-        # A job has its first item, or its place in the queue, before a page is drawn: no timer of
-        # a browser draws it again.
+        # A job has its first item, or waits for a worker, before a page is drawn: no timer of a
+        # browser draws it again.
         patch.setattr("ui.work.job.FIRST_SECONDS", TIMEOUT_SECONDS)
         yield
 

@@ -7,6 +7,12 @@ from ui.work import job
 from ui.work.pool import Pool
 
 
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    """A job's start waits as briefly as it does for visitors: these jobs may yield nothing."""
+    monkeypatch.setattr(job, "FIRST_SECONDS", 0.05)
+
+
 @pytest.fixture
 def nothing_is_left():
     """No thread of a job."""
