@@ -29,7 +29,7 @@ from ui.work.job import Job, State
 PARTS = ("app.py", "pages", "ui", "gating_core", "assets", ".streamlit")
 EXIT_SECONDS = 60
 SMALL_DISK = "1m"  # less than plotly.js
-VIEW = "pair_view"
+VIEW, PAIR = "pair_view", "picture=two+models"  # and the link of the page that draws it
 
 
 @pytest.fixture
@@ -75,14 +75,14 @@ def test_a_server_that_was_killed_serves_again_with_its_folder_whole(copied):
         first.kill()
     (copied / "static" / name).write_bytes(b"cut off")  # as if it had been copied in place
     with started(copied, port) as second:
-        assert visited(second.url, shown)[0] == []
+        assert visited(second.url, shown, PAIR)[0] == []
         assert ask(second.url, "GET", f"/app/static/{name}")[1] == PLOTLY_SOURCE.read_bytes()
     assert [path.name for path in (copied / "static").iterdir()] == [name]
 
 
 @pytest.mark.soak  # long
 def test_two_tabs_of_one_visitor_do_not_know_each_other(server):
-    links = ("task=xor", "task=moons")
+    links = (f"task=xor&{PAIR}", f"task=moons&{PAIR}")
     alone = [visited(server.url, shown, link) for link in links]
     with ThreadPoolExecutor(2) as threads:
         beside = list(threads.map(lambda link: visited(server.url, shown, link), links))
@@ -112,14 +112,16 @@ def cannot(code):
 
 
 @pytest.mark.parametrize(
-    "page", ["app.py", pytest.param("pages/1_Manifold.py", marks=pytest.mark.soak)]
-)
-def test_a_sentence_says_that_static_cannot_be_written(monkeypatch, tmp_path, page):
+    ("page", "link"),
+    [("app.py", {"picture": "two models"}),
+     pytest.param("pages/1_Manifold.py", {}, marks=pytest.mark.soak)],
+)  # fmt: skip
+def test_a_sentence_says_that_static_cannot_be_written(monkeypatch, tmp_path, page, link):
     monkeypatch.setattr(plotly_js, "STATIC", tmp_path / "static")
     app = None
     for code in (errno.EROFS, errno.EACCES, errno.ENOSPC, errno.EDQUOT, errno.EIO):
         monkeypatch.setattr(plotly_js.shutil, "copyfile", cannot(code))
-        app = open_page(page) if app is None else app.run()
+        app = open_page(page, **link) if app is None else app.run()
         assert not app.exception
         assert [box.value for box in app.error] == [not_written(code)]
         assert not list((tmp_path / "static").iterdir())  # a full disk is not kept full
@@ -189,7 +191,7 @@ def test_a_page_connects_to_nobody_outside(monkeypatch, page):
     assert not app.exception
     assert addresses == []
     if page == "app.py":
-        assert component(app, VIEW) is not None
+        assert component(app, "stage") is not None
 
 
 def test_a_browser_fetches_everything_from_the_server(server):
@@ -197,4 +199,4 @@ def test_a_browser_fetches_everything_from_the_server(server):
     links = re.findall(r'(?:src|href)="([^"]*)"', body.decode())
     assert links
     assert not [link for link in links if re.match(r"[a-z]+:|//", link)]
-    assert visited(server.url, shown)[0] == []
+    assert visited(server.url, shown, PAIR)[0] == []

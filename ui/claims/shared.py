@@ -361,7 +361,7 @@ def live_source() -> Source:
     """Return the rows of this server; those of a running study change every few seconds."""
     store = store_path()
     if is_written(store):
-        return Source(str(store), (int(time.time() // STORE_STAMPS_SECONDS),))
+        return Source(str(store), (int(time.monotonic() // STORE_STAMPS_SECONDS),))
     return Source(str(store), read_stamp(store))
 
 
