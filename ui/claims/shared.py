@@ -11,11 +11,11 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import Any
 
 import plotly.graph_objects as go
@@ -361,7 +361,7 @@ def live_source() -> Source:
     """Return the rows of this server; those of a running study change every few seconds."""
     store = store_path()
     if is_written(store):
-        return Source(str(store), (int(time.monotonic() // STORE_STAMPS_SECONDS),))
+        return Source(str(store), (int(monotonic() // STORE_STAMPS_SECONDS),))
     return Source(str(store), read_stamp(store))
 
 

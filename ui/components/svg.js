@@ -33,7 +33,7 @@ function keepTouch(svg, isMine) {
 
 // One unit is one pixel, so that text and touch areas keep their size in a narrow column.
 function redrawOnResize(svg, redraw) {
-  const observer = new ResizeObserver(redraw);
+  const observer = new ResizeObserver(() => { if (svg.isConnected) redraw(); }); // it hears of leaving, too
   observer.observe(svg);
   return observer;
 }

@@ -278,14 +278,14 @@ def test_the_end_of_a_study_is_said(monkeypatch, about, told):
 
 def test_rows_of_a_running_study_are_judged_every_few_seconds(store, rows, monkeypatch):
     some = [row for row in rows[0] if row.task == "xor" and row.seed < 9]
-    monkeypatch.setattr(shared.time, "time", lambda: 1000.0)
+    monkeypatch.setattr(shared, "monotonic", lambda: 1000.0)
     with Store(store) as opened:
         opened.write(some[:20])
         app = open_page(PAGE, rows="live")
         assert said(app, "Rows: 20 trained models")
         opened.write(some)
         assert said(app.run(), "Rows: 20 trained models")
-        monkeypatch.setattr(shared.time, "time", lambda: 1000.0 + shared.STORE_STAMPS_SECONDS)
+        monkeypatch.setattr(shared, "monotonic", lambda: 1000.0 + shared.STORE_STAMPS_SECONDS)
         assert said(app.run(), f"Rows: {len(some)} trained models")
     assert not app.exception
 
