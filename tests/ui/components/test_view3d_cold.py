@@ -8,6 +8,7 @@ from tests.ui.opening import ROOT
 CODE = """
 import sys
 from streamlit.testing.v1 import AppTest
+import ui.components.stage as stage
 import ui.components.view3d as view3d
 
 sent = []
@@ -15,7 +16,7 @@ def component(**message):
     heavy = {"pandas", "pyarrow", "sympy", "scipy.spatial", "scipy.stats", "sklearn"}
     sent.append(heavy & {*sys.modules})
 
-view3d._component = component
+stage._component = view3d._component = component
 app = AppTest.from_file("app.py", default_timeout=120)
 app.run()
 app.switch_page("pages/2_Decision_boundary.py").run()
