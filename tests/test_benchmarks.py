@@ -71,12 +71,6 @@ def library_settings(benchmarks: list[str]) -> tuple[bool, bool, bool, bool]:
     return settings()
 
 
-@pytest.fixture(autouse=True)
-def plain_main_module(monkeypatch):
-    """A page that a test ran before has stayed the main module, which a spawned process imports."""
-    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
-
-
 @pytest.mark.soak  # long
 def test_processes_are_set_up_as_their_users_are():
     expected = {
