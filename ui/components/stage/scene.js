@@ -21,7 +21,7 @@ function stageScene(state, places, testPlaces, field, plane, middle) {
   scene.points = { size: 7.5, places: testPlaces.subarray(0, 3 * drawn),
     colours: Float32Array.from({ length: 3 * drawn }, (_, i) => colours[labels[Math.floor(i / 3)]][i % 3]) };
   if (asking) { // no result before the answer
-    Object.assign(scene, { plane: null, colours: plainColours(size), points: null });
+    Object.assign(scene, { plane: null, colours: plainColours(size) });
     return scene;
   }
   const cut = cutOf(field, size, places);
