@@ -38,7 +38,7 @@ class Page(NamedTuple):
 
 CURVATURE, AT_WORK = "Curvature", "Attention at work"
 # By title, in the order of the links. The address is the file's name without the number. What else
-# a new page needs stands in README.md, "Add something".
+# a new page needs stands in docs/extending.md.
 PAGES = {
     "Flat or curved?": Page("app.py", ":material/landscape:", CURVATURE),
     "Manifold": Page("pages/1_Manifold.py", ":material/blur_on:", CURVATURE),
