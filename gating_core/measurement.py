@@ -6,7 +6,7 @@ import csv
 import io
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -137,7 +137,7 @@ def measure(
         raise ValueError(f"points has shape {tuple(where.shape)}; a surface needs (N, 2)")
     function = carried(layer, casts)
     _check_layer(function, where[:2])
-    jet = second_order_jet(function, where, bound)
+    jet = _without_seeds(second_order_jet(function, where, bound))
     field = curvature(jet)
     if points is None:
         (verdict,) = surface_result(function, jet, field, grid).verdicts
@@ -146,7 +146,7 @@ def measure(
     total = adaptive_integrals(function, bound=bound) if points is None else None
     return Measurement(
         points=where,
-        values=jet.value.reshape(len(where), -1),
+        values=jet.value,
         field=field,
         total=None if total is None else total.absolute,
         area=None if total is None else total.area,
@@ -155,6 +155,13 @@ def measure(
         verdict=_sentence(verdict, "area" if points is None else "points"),
         notes=jet.notes,
     )
+
+
+def _without_seeds(jet: SecondOrderJet) -> SecondOrderJet:
+    """Drop the leading axes of one surface: models have one for their seeds."""
+    shape = len(jet.stack), *jet.stack.shape[-2:]
+    errors = None if jet.errors is None else jet.errors.reshape(shape)
+    return replace(jet, stack=jet.stack.reshape(shape), errors=errors)
 
 
 def _check_layer(function: Callable[[torch.Tensor], Any], points: torch.Tensor) -> None:
@@ -177,8 +184,7 @@ def _verdict_at_points(
 ) -> Verdict:
     """Give the verdict at scattered points: the shares are those of points, not of the area."""
     (proof,) = flatness_proofs(function, jet.value)
-    values = jet.value.reshape(field.gaussian.shape[-1], -1)
-    diagonal = torch.linalg.vector_norm(values.amax(0) - values.amin(0))
+    diagonal = torch.linalg.vector_norm(jet.value.amax(0) - jet.value.amin(0))
     small = field.gaussian_error * diagonal.square() < FLAT_ERROR
     zero = field.flat & field.resolved & small
     decided = field.decided & torch.tensor(proof is None)

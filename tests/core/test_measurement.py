@@ -124,6 +124,13 @@ def test_the_table_and_the_dictionary_hold_what_was_measured(tmp_path):
     assert json.loads(json.dumps(measure(plane).to_dict()))["total"]["complete"] is True
 
 
+def test_a_model_of_one_seed_has_no_axis_of_seeds():
+    found = measure(build_attention(AttentionConfig(model_dim=4, gate=GateConfig()), (5,)), POINTS)
+    assert found.field.gaussian.shape == found.field.resolved.shape == (len(POINTS),)
+    assert found.values.shape == (len(POINTS), 4)
+    assert len(found.to_csv().splitlines()) == 1 + len(POINTS)
+
+
 def test_training_returns_a_run_reports_its_progress_and_ends_where_that_raises():
     setting = Setting(task="circle", steps=10, seed_count=2, points=32)
     shares = []
