@@ -56,6 +56,7 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room m
     "common": {"components", "drawing", "work", "limits", "foreign"},
     "language": {"common", "components", "drawing", "work", "limits", "foreign"},
     "proved": {"common", "components", "drawing", "work", "limits", "foreign"},
+    "learn": {"common"},
 }
 PURE = ("chart.py", "picture.py", "replay.py", "request.py", "words.py")  # without Streamlit
 FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),

@@ -10,6 +10,7 @@ neither Markdown nor LaTeX uses.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -21,7 +22,12 @@ FIELD = re.compile(r"\[\[(\w+)\]\]")
 @cache
 def sections(lesson: str) -> dict[str, str]:
     """Return the sections of ``lesson`` by name; what stands above the first one is a comment."""
-    _, *parts = SECTION.split((LESSONS / f"{lesson}.md").read_text(encoding="utf-8"))
+    return parse_sections((LESSONS / f"{lesson}.md").read_text(encoding="utf-8"))
+
+
+def parse_sections(text: str) -> dict[str, str]:
+    """Return the sections of a Markdown ``text`` by name."""
+    _, *parts = SECTION.split(text)
     return {name: text.strip() for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
@@ -31,11 +37,13 @@ def section(lesson: str, name: str, **fields: object) -> str:
     A line break within a paragraph becomes a space. ``KeyError`` for a section that does not exist
     or a field without a value; ``ValueError`` for a value without a field.
     """
-    text = sections(lesson)[name]
+    return fill(sections(lesson)[name], f"section {name!r} of {lesson}.md", fields)
+
+
+def fill(text: str, where: str, fields: Mapping[str, object]) -> str:
+    """Return ``text``, which stands ``where``, as `section` returns it."""
     unused = set(fields) - set(FIELD.findall(text))
     if unused:
-        raise ValueError(
-            f"section {name!r} of {lesson}.md has no field {', '.join(sorted(unused))}"
-        )
+        raise ValueError(f"{where} has no field {', '.join(sorted(unused))}")
     text = re.sub(r"(?<!\n)\n(?![\n*|-])", " ", text)
     return FIELD.sub(lambda field: str(fields[field[1]]), text)

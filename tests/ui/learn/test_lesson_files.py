@@ -1,0 +1,88 @@
+"""Lessons are files: complete ones are read, in their order; of others the fault is named."""
+
+import re
+
+import pytest
+import yaml
+
+from tests.each import each
+from ui.common.page import PAGES
+from ui.learn.lessons import FIELDS, FOLDER, FRONT, SECTIONS, LessonError, lessons, read_lesson
+
+FIRST = min(FOLDER.glob("*.md"))
+
+
+def write(path, front, sections):
+    text = "".join(f"## {name}\n{words}\n\n" for name, words in sections.items())
+    path.write_text(f"---\n{yaml.safe_dump(front)}---\n{text}", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def parts():
+    """Front matter and sections of a lesson that is shipped."""
+    front = yaml.safe_load(FRONT.fullmatch(FIRST.read_text(encoding="utf-8"))[1])
+    lesson = read_lesson(FIRST)
+    return front, dict(zip(SECTIONS, (lesson.before, lesson.after, lesson.try_it), strict=True))
+
+
+def test_a_lesson_is_read_as_it_was_written(parts, tmp_path):
+    assert read_lesson(write(tmp_path / FIRST.name, *parts)) == read_lesson(FIRST)
+
+
+@pytest.mark.parametrize("field", [*FIELDS, *SECTIONS])
+def test_a_missing_field_is_named(parts, tmp_path, field):
+    front, sections = parts
+    front.pop(field, None)
+    sections.pop(field, None)
+    with pytest.raises(LessonError, match=rf"3_half\.md: the \w+ '{field}' is missing"):
+        read_lesson(write(tmp_path / "3_half.md", front, sections))
+
+
+@pytest.mark.parametrize(("change", "text"), [
+    ({"colour": "red"}, "the field 'colour' is unknown"),
+    ({"correct": 5}, "the field 'correct' is not the number of a choice"),
+    ({"correct": True}, "the field 'correct' is not the number of a choice"),
+    ({"correct": 0}, "the field 'correct' is missing"),
+    ({"choices": ["only"]}, "the field 'choices' is not 2 to 4 texts"),
+    ({"choices": ["a", 2]}, "the field 'choices' is not 2 to 4 texts"),
+    ({"choices": ["a", ["b"]]}, "the field 'choices' is not 2 to 4 texts"),
+    ({"state": {"strength": 0}}, "the field 'state' is not a mapping to texts"),
+    ({"alt": {"before": "x"}}, "the field 'alt' is not two texts"),
+    ({"title": 7}, "the field 'title' is not a text"),
+])  # fmt: skip
+def test_a_field_of_another_kind_is_named(parts, tmp_path, change, text):
+    front, sections = parts
+    with pytest.raises(LessonError, match=re.escape(text)):
+        read_lesson(write(tmp_path / "3_other.md", front | change, sections))
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("half.md", "---\ntitle: x\n---\n"), ("3_half.md", "## before\nNo front matter\n"),
+    ("3_half.md", "---\n- a\n---\n"), ("3_half.md", "---\na: [\n---\n"),
+])  # fmt: skip
+def test_another_file_is_refused(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(LessonError, match=name):
+        read_lesson(path)
+
+
+def test_lessons_have_places_names_and_pages_of_their_own():
+    assert lessons()
+    assert len(lessons()) == len([*FOLDER.glob("*.md")])
+    numbers = [lesson.number for lesson in lessons().values()]
+    assert numbers == sorted({*numbers})
+    for lesson in lessons().values():
+        assert lesson.page in PAGES, f"{lesson.name}: page"
+        assert len({*lesson.choices}) == len(lesson.choices), f"{lesson.name}: choices"
+        assert lesson.state != lesson.reveal, f"{lesson.name}: nothing to reveal"
+
+
+@each(lessons())
+def test_a_lesson_is_short(name):
+    lesson = lessons()[name]
+    assert len(lesson.question.split()) <= 50
+    assert all(len(choice.split()) <= 20 for choice in lesson.choices)
+    for text in (lesson.before, lesson.after, lesson.try_it):
+        assert len(text.split()) <= 90

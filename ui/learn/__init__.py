@@ -1,0 +1,1 @@
+"""Learn: nine short lessons, each with a guess before the picture answers."""
