@@ -167,7 +167,7 @@ class Depth(Request):
     address: ClassVar[str] = "Depth"
 
     def parameters(self) -> dict[str, Any]:
-        return {"stacked": self.stacked, "quantity": self.quantity, "after": self.layer}
+        return {"stacked": self.stacked, "quantity": self.quantity, "after": self.layer or None}
 
     def shown_instead(self, session: Session) -> str:
         header = session.page.header(DEPTH_VIEW)

@@ -204,13 +204,13 @@ class Looker(Visitor):
             done = session.send(LANDING_VIEW, "stop", {"frame": new.frame}, new.wrong)
         elif action == "left side":
             new = replace(request, beside=LEFT[1 - LEFT.index(request.beside)])
-            done = session.change(new.wrong, beside=[new.beside])
+            done = session.change(new.wrong, beside=new.beside)
         elif action == "colour":
             new = replace(request, colour="class" if request.colour != "class" else "curvature")
-            done = session.change(new.wrong, colour=[new.colour])
+            done = session.change(new.wrong, colour=new.colour)
         elif action == "task":
             new = replace(request, task=pick(landing_page.TASKS))
-            done = session.change(new.wrong, task=[new.task])
+            done = session.change(new.wrong, task=new.task)
         else:
             new = request
             done = session.change(new.wrong, explore=session.link.get("explore") != ["true"])
