@@ -58,8 +58,11 @@ def received(rows: list[dict[str, Any]]) -> list[Row]:
     return [(ModelRow if "task" in row else StackRow)(**row) for row in rows]
 
 
-def unit_rows(unit: Unit) -> list[Row]:
-    """Compute the rows of ``unit``, one for each of its keys."""
+def unit_rows(unit: Unit, curvature: bool = True) -> list[Row]:
+    """Compute the rows of ``unit``, one for each of its keys.
+
+    Without ``curvature`` the models are trained and tested alone, and their surfaces not measured.
+    """
     if isinstance(unit, StackUnit):
         return _stack_rows(unit)
     rows: dict[Member, Row] = {}
@@ -68,7 +71,7 @@ def unit_rows(unit: Unit) -> list[Row]:
         setting = waiting.pop()
         run = trained(setting)
         if run.divergence is None:
-            rows |= _measure(unit, run)
+            rows |= _measure(unit, run, curvature)
             continue
         for member in run.divergence.members:
             rows[member] = _row(unit, setting, member, {"error": run.divergence.text})
@@ -97,12 +100,13 @@ def _without(setting: Setting, gone: set[Member]) -> Iterator[Setting]:
                 yield replace(some, variants=batch)
 
 
-def _measure(unit: ModelUnit, run: TrainedRun) -> dict[Member, Row]:
+def _measure(unit: ModelUnit, run: TrainedRun, curvature: bool) -> dict[Member, Row]:
     """A row for every member of ``run``."""
     rows: dict[Member, Row] = {}
     for name, variant in run.variants.items():
         ensemble, begin = variant.ensemble, time.perf_counter()
-        surfaces = _surfaces(run, name)
+        nothing: list[Numbers] = [{} for _ in ensemble.seeds]
+        surfaces = _surfaces(run, name) if curvature else nothing
         seconds = time.perf_counter() - begin + variant.seconds
         for member, (seed, surface) in enumerate(zip(ensemble.seeds, surfaces, strict=True)):
             trained = {

@@ -12,6 +12,7 @@ from gating_core.claims.further import (
     REPORTED,
     SEEDS,
     SINKS,
+    TOKENS,
     further_rows,
     reported_verdicts,
     settings,
@@ -72,12 +73,13 @@ def test_a_sink_that_helps_on_some_tasks_is_partly_and_failures_count_against_it
     assert sink_verdict(lost).word != Word.SUPPORTED
 
 
-def test_the_reported_setting_is_judged_by_the_rules_of_the_claims():
+@pytest.mark.parametrize(("question", "other"), [(REPORTED, TOKENS), (TOKENS, REPORTED)])
+def test_the_reported_settings_are_judged_by_the_rules_of_the_claims(question, other):
     gains = {"ungated": 0.0, "sigmoid": 0.05}
-    truth = rows(gains, REPORTED, NONLINEAR) + rows(
-        {"ungated": 0.0, "sigmoid": 0.0}, REPORTED, LINEAR
+    truth = rows(gains, question, NONLINEAR) + rows(
+        {"ungated": 0.0, "sigmoid": 0.0}, question, LINEAR
     )
-    found = reported_verdicts([*truth, *rows({"ungated": 9.0, "sigmoid": 0.0}, SINKS)])
+    found = reported_verdicts([*truth, *rows({"ungated": 9.0, "sigmoid": 0.0}, other)], question)
     assert {name: one.word for name, one in found.items()} == {
         "C4": Word.SUPPORTED, "C5": Word.SUPPORTED,
     }  # fmt: skip
@@ -89,12 +91,18 @@ def test_seeds_are_of_no_criteria_and_settings_what_the_rules_say():
     assert not {*SEEDS} & {*V1.seeds, *V2.seeds}
     for question in QUESTIONS:
         every = list(settings(question))
-        tasks = FULL_TASKS if question == REPORTED else NONLINEAR
+        tasks = NONLINEAR if question == SINKS else FULL_TASKS
         found = {(one.task, seed) for one in every for seed in one.seeds}
         assert found == {(task, seed) for task in tasks for seed in SEEDS}
-    assert {(one.model_dim, one.value_count, one.depth, one.source) for one in every} == {
-        (64, 8, 1, "memory")
-    }
+        sizes = {(one.model_dim, one.value_count, one.depth, one.source) for one in every}
+        assert (
+            sizes
+            == {
+                SINKS: {(8, 3, 1, "memory")},
+                REPORTED: {(64, 8, 1, "memory")},
+                TOKENS: {(64, 8, 1, "tokens")},
+            }[question]
+        )
     sunk = next(settings(SINKS)).configs["sink"]
     assert (sunk.sink, sunk.gate) == ("learned", None)
 
@@ -111,6 +119,18 @@ def test_rows_are_trained_and_measured_as_in_the_study(monkeypatch):
     assert all(row.error is None and row.total_curvature is not None for row in found)
     ungated, sunk = ({r.seed: r for r in found if r.variant == v} for v in ("ungated", "sink"))
     assert all(ungated[s].total_curvature == 0 < sunk[s].total_curvature for s in (300, 301))
+
+
+def test_of_tokens_the_accuracies_alone_are_measured(monkeypatch):
+    setting = next(settings(TOKENS))
+    small = replace(setting, seed=300, seed_count=2, steps=20, points=64)
+    monkeypatch.setattr("gating_core.claims.further.settings", lambda question: [small])
+    found = list(further_rows(TOKENS))
+    assert sorted((row.variant, row.seed, row.source) for row in found) == sorted(
+        (name, seed, "tokens") for name in ("ungated", "sigmoid") for seed in (300, 301)
+    )
+    assert all(row.error is None and 0 <= row.test_accuracy <= 1 for row in found)
+    assert all(row.total_curvature is None for row in found)
 
 
 def test_a_sink_is_a_variant_and_64_channels_are_allowed():
