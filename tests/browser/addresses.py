@@ -19,7 +19,7 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
     "": Row(
         drawing=("", "picture=two+models", "plane=0.6,0,0.8,-0.25&strength=0.5"),
         looking=("task=xor", "task=moons&colour=curvature", "strength=0",
-                 "beside=trained+without", "task=linear&pick=20.30"),
+                 "picture=two+models&beside=gate+ablated", "task=linear&pick=20.30"),
         unfolded="explore=true&proof=true",
     ),
     "Manifold": Row(
@@ -34,6 +34,7 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
     "Decision_boundary": Row(
         looking=("data=xor&seeds=4&steps=100", "stack=2&seeds=2&steps=50&points=64",
                  "width=8&seeds=2&steps=50&points=64", "data=own", "paint=curvature&setup=true",
+                 "sink_logit=learned&right=sink&seeds=2&steps=50&points=64",
                  "who=picked&picked_seed=5", "calibration=true"),
         small="steps=50&seeds=2&points=64&stack=1",
         unfolded="setup=true&own=true&looking=true&calibration=true",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
+from gating_core.attention import MECHANISMS
 from gating_core.experiments.comparison import (
     FIRST_COMPARISON,
     MATCHED,
@@ -92,6 +93,7 @@ class BoundaryRequest:
     model_dim: int = FIRST.model_dim
     value_count: int = FIRST.value_count
     heads: int = FIRST.heads
+    sink: str = FIRST.sink
     depth: int = FIRST.depth
     residual: bool = FIRST.residual
     norm: str = FIRST.norm
@@ -163,6 +165,9 @@ def resolve(
         request = replace(request, task=FIRST.task) if own is None else request
     request, more = _with_variants(request)
     notes += more
+    if request.sink != "none" and not MECHANISMS[request.source].has_softmax:
+        request = replace(request, sink="none")
+        notes.append(text("no_sink"))
     heads, note = fitting_heads(request.heads, request.model_dim)
     notes += [note] if note else []
     request, more = _with_split(replace(request, heads=heads))
@@ -224,6 +229,8 @@ def _remarks(request: BoundaryRequest, own: OwnData | None) -> list[str]:
         notes.append(text("undone", names=_capital(" and ".join(TITLES[name] for name in alike))))
     if MATCHED in names[:2] and _is_wider(request, own):
         notes.append(text("matched"))
+    if SINK in names and request.sink == "learned":
+        notes.append(text("sink_twice"))
     if request.entropy_bonus:
         notes.append(text("soft", bonus=f"{request.entropy_bonus:g}"))
     return notes

@@ -15,7 +15,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import gating_core.experiments.comparison as comparison
-from gating_core.attention import MECHANISMS, NORMS
+from gating_core.attention import MECHANISMS, NORMS, SINKS
 from gating_core.experiments.comparison import LIMITS, VARIANTS, Setting, TooLarge, TrainedRun
 from gating_core.tasks import TASK_NAME, TASKS, OwnData, make_task
 from gating_core.training import GOOD_START, OPTIMISERS, mean_interval
@@ -59,8 +59,9 @@ LAST_SEED = SEEDS[1] + limits.BOUNDARY_SEEDS[1]
 RATES = {f"{rate:g}": rate for rate in (0.001, 0.003, 0.01, 0.02, 0.05, 0.1)}
 AUTOMATIC = percent(FIRST.train_share)
 FOLDED = ("setup", "points", "share", "noise", "flip", "balance", "from", "width", "slots",
-          "attention_heads", "stack", "rms", "skip", "out", "also", "optimiser", "rate", "batch",
-          "decay", "soft", "seeds", "first", "paint", "discrete", "test_points")  # fmt: skip
+          "attention_heads", "sink_logit", "stack", "rms", "skip", "out", "also", "optimiser",
+          "rate", "batch", "decay", "soft", "seeds", "first", "paint", "discrete",
+          "test_points")  # fmt: skip
 # Parameters of the link that the picture depends on.
 CHOICES = ("data", "left", "right", "steps", "who", "picked_seed", *FOLDED[1:])
 TILE_POINTS = 260  # of a tile's picture
@@ -123,6 +124,8 @@ def draw_more() -> tuple[dict[str, Any], BoundaryView]:
                                     key="slots", help="Slots or tokens.", **LINK),
         "heads": model.slider("Heads", *limits.BOUNDARY_HEADS, FIRST.heads, key="attention_heads",
                               **LINK),
+        "sink": model.radio("Sink logit", SINKS, key="sink_logit", horizontal=True,
+                            help=text("sink_help"), **LINK),
         "depth": model.slider("Layers", *limits.BOUNDARY_LAYERS, FIRST.depth, key="stack", **LINK),
         "norm": model.radio("Normalisation (RMSNorm)", NORMS, key="rms", horizontal=True, **LINK),
         "residual": model.toggle("Residual connection", key="skip", **LINK),

@@ -144,6 +144,7 @@ class Setting:
     gate_penalty: float = 0.0  # per mean square of the gate's logits
     spread_bonus: float = 0.0  # per e-fold of the area over which the attention weights spread
     every_layer: bool = False  # whether these three act on every layer, not on the last alone
+    sink: str = "none"  # of `SINKS`: of all variants but "sink", whose sink logit is learned
 
     def __post_init__(self) -> None:
         self._check_data()
@@ -225,6 +226,7 @@ class Setting:
             residual=self.residual,
             norm=self.norm,
             output_projection=self.output_projection,
+            sink=self.sink,
         )
 
     @property

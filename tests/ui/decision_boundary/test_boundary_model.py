@@ -83,6 +83,9 @@ NEEDS = "Gate on the values (G2): keys and values must come from tokens, because
         (dict(right="sink"), [], ("ungated", "sink")),
         (dict(right="sink", source="linear"),
          ["No gate, learned sink logit: this attention has no softmax"], ("ungated", "sigmoid")),
+        (dict(sink="zero"), [], ("ungated", "sigmoid")),
+        (dict(sink="learned", source="linear"), ["which this attention does not have"], None),
+        (dict(sink="learned", right="sink"), ["is the model without a gate"], ("ungated", "sink")),
         (dict(task="blobs3", balance=0.3), ["cannot be set for three blobs"], None),
         (dict(task="own"), ["There are no points of your own yet. Shown: circle."], None),
         (dict(right="matched"), ["The matched model is wider"], ("ungated", "matched")),
@@ -105,6 +108,14 @@ def test_what_cannot_be_gets_one_note_each(fields, sentences, variants):
         assert sentence in note
     if variants:
         assert setting(resolved, None).variants == variants
+
+
+def test_a_sink_logit_is_of_all_models_whatever_their_gate():
+    for sink in ("zero", "learned"):
+        configs = setting(resolve(BoundaryRequest(sink=sink), None)[0], None).configs
+        assert {config.sink for config in configs.values()} == {sink}
+    without = setting(resolve(BoundaryRequest(sink="zero", source="linear"), None)[0], None)
+    assert {config.sink for config in without.configs.values()} == {"none"}
 
 
 def test_every_data_set_and_every_kind_of_attention_has_a_name_and_a_line_of_its_own():
