@@ -74,7 +74,7 @@ def test_a_plane_that_is_none_is_named(plane):
 
 
 @pytest.mark.parametrize("query", [
-    {"colour": "curvature"}, {"pick": "20.30"}, {"beside": "trained without"},
+    {"colour": "curvature"}, {"pick": "20.30"}, {"beside": "gate ablated"},
     {"picture": "two models"},
 ])  # fmt: skip
 def test_links_to_two_models_still_open_them(query):
