@@ -11,13 +11,12 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from tests.benchmarks import last, packing_cost
+from tests.benchmarks import last
 from tests.benchmarks.__main__ import OTHER_MACHINE, report
 from tests.benchmarks.last import NEW, Table, change, changes, gone
 from tests.benchmarks.measuring import BENCHMARKS
 from tests.benchmarks.process import (
     LIBRARY,
-    PLAIN_SERVER,
     SERVER,
     WORKER,
     _run,
@@ -76,7 +75,6 @@ def test_processes_are_set_up_as_their_users_are():
     expected = {
         WORKER: (True, True, True, False),
         SERVER: (True, True, True, True),
-        PLAIN_SERVER: (True, True, False, False),
     }
     with started(*expected) as processes:
         results = {name: each.submit(settings) for name, each in processes.items()}
@@ -85,7 +83,7 @@ def test_processes_are_set_up_as_their_users_are():
 
 @pytest.mark.soak  # long
 def test_benchmarks_of_the_library_import_no_page():
-    names = [module for module, processes in BENCHMARKS.values() if LIBRARY in processes]
+    names = [module for module, process in BENCHMARKS.values() if process == LIBRARY]
     assert measured_in(LIBRARY, library_settings, names) == (False, False, False, False)
 
 
@@ -93,11 +91,6 @@ def test_a_benchmark_of_the_library_that_sets_up_a_page_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "ui", ModuleType("ui"))
     with pytest.raises(RuntimeError, match="process settings"):
         _run(LIBRARY, lambda: None, ())
-
-
-@pytest.mark.parametrize("part", packing_cost.PARTS.values())
-def test_what_is_timed_of_the_pages_is_there(part):
-    assert packing_cost._work(part)()
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,12 @@ NOTES = f"""\
 A ratio is time over reference, so below 1 is faster, except where a row says "speed": there it is
 rate over reference, in thousands of model-examples per second, and above 1 is faster. Alternatives
 took turns, round by round, on inputs that differ a little from round to round. Times are medians;
-the ratio is the median, and in brackets the quartiles, of the rounds' own ratios. One thread unless
-a row says otherwise. N points, D model dimension, n values, L layers. Rows about a page begin with
-the move of its slider; a goal takes the place of the reference. The process is a notebook's, which
-imports the core alone (library), a worker's of the app, or the one that serves the pages. "Against
-last" is this ratio over that of the last table ({LAST.name}); it says faster or slower, and
-{MARK} marks what is slower, where the quartiles of both do not overlap, and ratios above a goal."""
+the ratio is the median, and in brackets the quartiles, of the rounds' own ratios. One thread. N
+points, D model dimension, n values, L layers. Rows about a page begin with the move of its slider;
+a goal takes the place of the reference. The process is a notebook's, which imports the core alone
+(library), or the one that serves the pages (server). "Against last" is this ratio over that of the
+last table ({LAST.name}); it says faster or slower, and {MARK} marks what is slower, where the
+quartiles of both do not overlap, and ratios above a goal."""
 
 OTHER_MACHINE = (
     "Warning: the last table is of another machine. What is against it compares two machines, not"
@@ -45,8 +45,10 @@ def main() -> None:
         print(proved_signs())
         return
     names = [options.name] if options.name else list(BENCHMARKS)
-    measured = {name: measure(name) for name in names}
-    last = load()
+    measured, last = {}, load()
+    for name in names:  # minutes in all: each is printed once it is there
+        measured[name] = measure(name)
+        print(render(measured[name], [""] * len(measured[name])), end="\n\n", flush=True)
     print(report(measured, last))
     if options.keep:
         save(measured)

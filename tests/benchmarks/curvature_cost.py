@@ -1,30 +1,39 @@
-"""The cost of curvature, in forward passes, and against nested torch.func."""
+"""The cost of curvature: in forward passes, against nested torch.func, and against a mesh.
+
+All begin with points of the input plane and evaluate the model themselves.
+"""
 
 from __future__ import annotations
 
+import pyvista
 import torch
 
 from gating_core.geometry.curvature import CurvatureField, curvature
 from gating_core.jets.second_order import nested_jet, second_order_jet
-from tests.benchmarks.process import threads_of
-from tests.benchmarks.surfaces import POINT_COUNT, forward_written_out, gated_model, grid_points
+from tests.benchmarks.surfaces import (
+    GRID_SIDE,
+    POINT_COUNT,
+    forward_written_out,
+    gated_model,
+    grid_points,
+)
 from tests.benchmarks.table import Row, compare
-from tests.benchmarks.timing import THREADS, interleaved
+from tests.benchmarks.timing import interleaved
 
 MODEL_DIM = VALUE_COUNT = 16
-ROUNDS_BY_DEPTH = {1: 15, 4: 7}
+MESH_DIM = 3  # of the surface that PyVista's mesh has, too
+ROUNDS, MESH_ROUNDS = 12, 30
+EXACT, BOUNDED = "jet + curvature", "with rigorous bounds"
+FORWARD, NESTED, MESH = (
+    "forward pass", "nested torch.func + curvature", "forward pass + PyVista mesh",
+)  # fmt: skip
 
 
 def rows(process: str) -> list[Row]:
-    """Jet and curvature against one forward pass and against nested forward mode."""
-    counts = threads_of(process)
-    return [row for depth in ROUNDS_BY_DEPTH for each in counts for row in _at_depth(depth, each)]
+    """Jet and curvature against a forward pass and two peers, and what bounds cost."""
+    model = gated_model(MODEL_DIM, VALUE_COUNT, 1)
 
-
-def _at_depth(depth: int, threads: int) -> list[Row]:
-    model = gated_model(MODEL_DIM, VALUE_COUNT, depth)
-
-    def measured(points: torch.Tensor) -> CurvatureField:
+    def exact(points: torch.Tensor) -> CurvatureField:
         return curvature(second_order_jet(model, points))
 
     def bounded(points: torch.Tensor) -> CurvatureField:
@@ -34,22 +43,27 @@ def _at_depth(depth: int, threads: int) -> list[Row]:
         return curvature(nested_jet(model, points))
 
     alternatives = {
-        "forward pass": forward_written_out(model),
-        "jet": lambda points: second_order_jet(model, points),
-        "jet + curvature": measured,
-        "with rigorous bounds": bounded,
-    }
-    pairs = [
-        ("jet", "forward pass"),
-        ("jet + curvature", "forward pass"),
-        ("with rigorous bounds", "jet + curvature"),
-    ]
-    if threads == 1:
-        alternatives["nested torch.func + curvature"] = nested
-        pairs.append(("jet + curvature", "nested torch.func + curvature"))
-    seconds = interleaved(alternatives, grid_points, ROUNDS_BY_DEPTH[depth], threads)
-    sizes = f"N {POINT_COUNT}, D {MODEL_DIM}, n {VALUE_COUNT}, L {depth}, float64"
-    return [
-        compare(seconds, what, reference, sizes, what + THREADS[threads])
-        for what, reference in pairs
-    ]
+        FORWARD: forward_written_out(model), EXACT: exact, BOUNDED: bounded, NESTED: nested,
+    }  # fmt: skip
+    seconds = interleaved(alternatives, grid_points, ROUNDS)
+    pairs = (EXACT, FORWARD), (BOUNDED, EXACT), (EXACT, NESTED)
+    sizes = f"N {POINT_COUNT}, D {MODEL_DIM}, n {VALUE_COUNT}, L 1, float64"
+    return [*(compare(seconds, *pair, sizes) for pair in pairs), _mesh()]
+
+
+def _mesh() -> Row:
+    """Jet and curvature against PyVista's Gaussian curvature of a mesh with the same points."""
+    model = gated_model(MESH_DIM, MESH_DIM, 1)
+
+    def exact(points: torch.Tensor) -> CurvatureField:
+        return curvature(second_order_jet(model, points))
+
+    def discrete(points: torch.Tensor) -> object:
+        surface = model(points)[0].reshape(GRID_SIDE, GRID_SIDE, MESH_DIM).numpy()
+        grid = pyvista.StructuredGrid(*(surface[..., axis] for axis in range(MESH_DIM)))
+        mesh = grid.extract_surface(algorithm="dataset_surface").triangulate()
+        return mesh.curvature("gaussian")
+
+    seconds = interleaved({EXACT: exact, MESH: discrete}, grid_points, MESH_ROUNDS)
+    sizes = f"N {POINT_COUNT}, D {MESH_DIM}, n {MESH_DIM}, L 1, float64"
+    return compare(seconds, EXACT, MESH, sizes)

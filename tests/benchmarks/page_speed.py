@@ -1,10 +1,10 @@
 """Seconds from the slider to the new picture, on the server and in a real browser.
 
-The server's part drives the Manifold page as its tests do: a strength that comes with the link,
-which is measured unless it was among those that are sent at once; and it cancels a count that a
-worker process goes on with. The browser's part presses a key on the slider and listens in the page
-itself, beside a bare page with one native Plotly surface, which asks its server: the two take
-turns, press by press. The tree of Mixture of experts follows its pad without a run.
+The server's part drives the Manifold page as its tests do: a strength that comes with the link, one
+of those that are measured; and it cancels a count that a worker process goes on with. The browser's
+part presses a key on the slider and listens in the page itself, beside a bare page with one native
+Plotly surface, which asks its server: the two take turns, press by press. The tree of Mixture of
+experts follows its pad without a run.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 from streamlit.logger import set_log_level
-from streamlit.testing.v1 import AppTest
 
 from tests.benchmarks.cold_start import QUIETLY, cold_start
 from tests.benchmarks.table import Row, compare, milliseconds
 from tests.benchmarks.timing import spread
 from tests.browser.jobs_page import steps
-from tests.browser.serving import REPOSITORY, Served, find_chromium, launch, serve
+from tests.browser.serving import Served, find_chromium, launch, serve
 from tests.browser.visiting import open_page, settle
+from tests.ui.opening import open_settled
 from ui.manifold import surface as manifold
 from ui.work.job import Job
 from ui.work.pool import Pool
@@ -41,9 +41,7 @@ STRENGTHS = tuple(round(1 - 0.05 * step, 2) for step in range(1, 17))
 LINKS: dict[str, dict[str, str]] = {  # by what stands under the surfaces
     "1 layer, D = 3, n = 3": {},
     "4 layers, D = 3, n = 3": {"layers": "4"},
-    "1 layer, D = 8, n = 3": {"dim": "8"},
 }
-TIMEOUT_SECONDS = 120
 PRESSES = 14
 BARE_PAGE = Path(__file__).with_name("bare_page.py")
 SLIDERS = {"linked": ".gc-scrub", "native": ".st-key-lambda input[type=range]"}
@@ -65,11 +63,10 @@ LISTEN = """() => {
   const sumOf = trace => ['x', 'y', 'z'].map(name => trace[name]?.bdata
     ?? (trace[name] ?? []).reduce((sum, number) => sum + number, 0)).join();
   const hear = div => {
-    const after = performance.now();
     const scene = !div.classList.contains('gc-plane');
     const which = div.classList.contains('gc-scene') ? div : 'native';
     const sum = scene ? sumOf(div.data[0]) : 0;
-    const plot = { scene, after, changed: scene && sums.get(which) !== sum, batch: batchNow() };
+    const plot = { scene, changed: scene && sums.get(which) !== sum, batch: batchNow() };
     if (scene) sums.set(which, sum);
     window.benchmark.plots.push(plot);
     requestAnimationFrame(() => requestAnimationFrame(() => { plot.drawn = performance.now(); }));
@@ -88,15 +85,14 @@ LISTEN = """() => {
     window.benchmark = { pressed: event.timeStamp, plots: [] };
   }, { capture: true });
 }"""
-# Milliseconds from the key to the last of so many scenes: (after the plot, drawn); null until then.
+# Milliseconds from the key until the last of so many scenes is drawn; null until then.
 ELAPSED = """scenes => {
   const { pressed, plots } = window.benchmark;
   const news = plots.find(plot => plot.changed);
   const found = plots.filter(plot => plot.scene && plot.drawn && plot.batch === news?.batch)
     .slice(0, scenes);
   if (!news?.drawn || found.length < scenes) return null;
-  return ['after', 'drawn'].map(when =>
-    Math.max(news[when], ...found.map(plot => plot[when])) - pressed);
+  return Math.max(news.drawn, ...found.map(plot => plot.drawn)) - pressed;
 }"""
 
 LARGEST_TREE = "/Mixture_of_experts?experts_tab=Decomposition&channels=8&head_count=4&tokens=6"
@@ -142,7 +138,7 @@ DRAGS = {  # by what is moved: address, handle, and what counts pictures
 def rows(process: str) -> list[Row]:
     """Server side against the goal; two linked surfaces against one native one in Chromium."""
     set_log_level(logging.ERROR)
-    measured = [row for sizes, link in LINKS.items() for row in _server_side(sizes, link)]
+    measured = [_server_side(sizes, link) for sizes, link in LINKS.items()]
     measured.append(_cancelled())
     chromium = find_chromium()
     if chromium is None:
@@ -153,13 +149,13 @@ def rows(process: str) -> list[Row]:
         launch(playwright, chromium) as browser,
     ):
         with serve() as ours, serve(BARE_PAGE, *QUIETLY) as bare:
-            measured += [*_in_chromium(browser, ours, bare), _tree(browser, ours)]
-            measured += _drags(browser, ours)
+            measured += [_in_chromium(browser, ours, bare), _tree(browser, ours)]
+            measured.append(_drags(browser, ours))
         return measured + cold_start(browser)
 
 
-def _server_side(sizes: str, link: dict[str, str]) -> list[Row]:
-    """Seconds until the picture is sent, and until the script has ended."""
+def _server_side(sizes: str, link: dict[str, str]) -> Row:
+    """Seconds until the picture is sent."""
     sent: list[float] = []
     drawn: list[str] = []
     draw = manifold.view3d
@@ -171,30 +167,19 @@ def _server_side(sizes: str, link: dict[str, str]) -> list[Row]:
 
     manifold.view3d = draw_and_stamp  # type: ignore[assignment]
     try:
-        page = _open(link)
-        picture, whole, labels = [], [], []
+        page = open_settled("pages/1_Manifold.py", **link)
+        picture, labels = [], []
         for strength in STRENGTHS:
             page.query_params["lambda"] = f"{strength:g}"
             begin = time.perf_counter()
             page.run()
-            whole.append(time.perf_counter() - begin)
             picture.append(sent[-1] - begin)
             labels.append(drawn[-1])
     finally:
         manifold.view3d = draw  # type: ignore[assignment]
     if labels != [f"λ = {strength:.2f}" for strength in STRENGTHS]:
         raise RuntimeError(f"the page did not draw the pictures of all strengths: {labels}")
-    return [
-        _against_goal("server: λ to picture", np.array(picture), f"grid 61, {sizes}"),
-        _against_goal("server: λ to the script's end", np.array(whole), f"grid 61, {sizes}"),
-    ]
-
-
-def _open(link: dict[str, str]) -> AppTest:
-    page = AppTest.from_file(str(REPOSITORY / "app.py"), default_timeout=TIMEOUT_SECONDS).run()
-    for name, value in link.items():
-        page.query_params[name] = value
-    return page.switch_page("pages/1_Manifold.py").run()
+    return _against_goal("server: λ to picture", np.array(picture), f"grid 61, {sizes}")
 
 
 def _against_goal(what: str, seconds: np.ndarray, sizes: str, goal_s: float = GOAL_SECONDS) -> Row:
@@ -235,7 +220,7 @@ def _tree(browser: Browser, ours: Served) -> Row:
     return _against_goal("pad to the tree of Mixture of experts", seconds, sizes, TREE_GOAL_SECONDS)
 
 
-def _drags(browser: Browser, ours: Served) -> list[Row]:
+def _drags(browser: Browser, ours: Served) -> Row:
     """Frames of a drag on the landing page: the stage's own renderer against the linked view."""
     seconds = {}
     for name, (address, handle, picture) in DRAGS.items():
@@ -244,10 +229,10 @@ def _drags(browser: Browser, ours: Served) -> list[Row]:
             page.wait_for_selector(f"{picture}[data-n]")
             settle(page)
             seconds[name] = np.array(page.evaluate(STEPPED, [handle, picture, PRESSES])) / 1e3
-    return [compare(seconds, *DRAGS, "grids 41 and 61, software WebGL", "a frame of a drag")]
+    return compare(seconds, *DRAGS, "grids 41 and 61, software WebGL", "a frame of a drag")
 
 
-def _in_chromium(browser: Browser, ours: Served, bare: Served) -> list[Row]:
+def _in_chromium(browser: Browser, ours: Served, bare: Served) -> Row:
     """Key press to picture on both pages, one press each in turn; the first of each warms up."""
     with (
         open_page(browser, viewport=VIEWPORT) as linked,
@@ -261,25 +246,19 @@ def _in_chromium(browser: Browser, ours: Served, bare: Served) -> list[Row]:
         pages = {"linked": linked, "native": native}
         rounds = [[_press(page, SLIDERS[name]) for name, page in pages.items()]
                   for _ in range(PRESSES + 1)][1:]  # fmt: skip
-    seconds = np.array(rounds) / 1e3  # (rounds, page, plotted or drawn)
+    seconds = np.array(rounds).T / 1e3  # (page, rounds)
     names = ("linked view", "native surface")
-    ways = {"key to plotly_afterplot": 0, "key to the frame after": 1}
-    return [
-        compare(
-            dict(zip(names, seconds[:, :, way].T, strict=True)),
-            *names,
-            "grid 61, software WebGL",
-            f"{names[0]}, {what}",
-        )
-        for what, way in ways.items()
-    ]
+    return compare(
+        dict(zip(names, seconds, strict=True)), *names, "grid 61, software WebGL",
+        f"{names[0]}, key to the frame after",
+    )  # fmt: skip
 
 
-def _press(page: Page, slider: str) -> tuple[float, float]:
-    """Milliseconds from one press of a key on the ``slider`` to the new scene."""
+def _press(page: Page, slider: str) -> float:
+    """Milliseconds from one press of a key on the ``slider`` until the new scene is drawn."""
     page.bring_to_front()
     page.locator(slider).focus()
     page.keyboard.press("ArrowLeft")
-    after, drawn = page.wait_for_function(ELAPSED, arg=1, polling=50).json_value()
+    drawn = page.wait_for_function(ELAPSED, arg=1, polling=50).json_value()
     settle(page)
-    return after, drawn
+    return drawn

@@ -7,7 +7,6 @@ nothing that this process has imported or set reaches it.
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import multiprocessing
 import sys
@@ -15,27 +14,18 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
-from unittest.mock import patch
 
 LIBRARY, WORKER, SERVER = "library", "worker", "server"
-PLAIN_SERVER = "server with the system's allocator"  # all else as the server
 
 T = TypeVar("T")
 
 
-def threads_of(process: str) -> tuple[int, ...]:
-    """With how many threads torch may compute there; the app's processes have one each."""
-    return (1, 2) if process == LIBRARY else (1,)
-
-
 def settle(process: str) -> None:
-    """Set this process up as one of the four kinds, before anything is computed in it."""
+    """Set this process up as one of the three kinds, before anything is computed in it."""
     if process == WORKER:
         importlib.import_module("ui.work.worker").settle()
     elif process == SERVER:
         importlib.import_module("ui.work.runtime")
-    elif process == PLAIN_SERVER:
-        _settle_without_allocator()
     elif process != LIBRARY:
         raise ValueError(f"no such process: {process!r}")
 
@@ -65,17 +55,3 @@ def _run(process: str, function: Callable[..., T], arguments: tuple[Any, ...]) -
     if process == LIBRARY and "ui" in sys.modules:
         raise RuntimeError(f"{function.__module__} imports the pages' process settings")
     return result
-
-
-def _settle_without_allocator() -> None:
-    """As the server, on a system whose allocator is another: the runtime leaves that as it is."""
-    importlib.import_module("torch")  # loads libraries of its own
-    open_library = ctypes.CDLL
-
-    def other_allocator(name: str | None, *rest: Any, **options: Any) -> ctypes.CDLL:
-        if name is None:
-            raise OSError("another allocator")
-        return open_library(name, *rest, **options)
-
-    with patch.object(ctypes, "CDLL", other_allocator):
-        importlib.import_module("ui.work.runtime")

@@ -38,9 +38,6 @@ def spread(values: np.ndarray) -> Spread:
     return Spread(float(median), float(low), float(high), len(values))
 
 
-THREADS = {1: "", 2: ", two threads"}  # how a row says with how many it was measured
-
-
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
     """Within it, torch computes with ``count`` threads."""
