@@ -40,6 +40,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "measurement": GROUND | {"jets", "geometry"},
     "export": GROUND | {"attention", "tasks", "training"},
     "efficient": GROUND | {"attention"},
+    "checkpoints": GROUND | {"attention", "efficient", "jets", "geometry"},
     # With intervals over seeds, and the curvature of a block's output: there models are measured.
     "language": GROUND | {"attention", "efficient", "export", "training", "jets", "geometry"},
     "steering": GROUND | {"language", "export", "training"},

@@ -74,10 +74,16 @@ def test_the_example_of_training_trains_three_variants(capsys):
 
 
 def test_the_example_of_language_models_loads_every_bundled_model_and_writes(capsys):
-    run(*examples("language-models.md"))
+    run(examples("language-models.md")[0])
     *lines, text = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == [name for name, _ in shipped()]
     assert len(text) > 10
+
+
+def test_the_example_of_a_checkpoint_measures_each_head_beside_its_twin(capsys):
+    run(examples("language-models.md")[1])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == [f"head {number}" for number in range(4)]
 
 
 def test_the_example_script_agrees_with_its_closed_form():

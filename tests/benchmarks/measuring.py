@@ -10,6 +10,7 @@ from tests.benchmarks.table import Row
 
 BENCHMARKS = {  # by name: a module with a function `rows`, and the process it is measured in
     "curvature": ("curvature_cost", LIBRARY),
+    "heads": ("head_cost", LIBRARY),
     "training": ("training_speed", LIBRARY),
     "page": ("page_speed", SERVER),
 }

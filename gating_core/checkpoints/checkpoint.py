@@ -1,0 +1,217 @@
+"""A checkpoint: its configuration, and its tensors by name, read when they are asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gating_core.checkpoints.families import FAMILIES, OURS, Family, check_known
+from gating_core.checkpoints.reading import TensorFile, open_tensors, parse_json, quoted, read_json
+from gating_core.checks import check_integer, check_number
+
+CONFIG, TOKENIZER = "config.json", "tokenizer.json"
+# What may stand before the names of a family's row.
+PREFIXES = ("", "model.", "transformer.", "bert.", "model.language_model.", "language_model.model.")
+LARGEST = {"width": 65_536, "heads": 4096, "channels": 4096, "layers": 1024}
+FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
+WITH_FORWARD = ("bert", "gpt2")
+
+
+class Checkpoint:
+    """A folder with ``config.json`` and safetensors files, or one file of our language models.
+
+    Opening reads the configuration and the headers of the files, but no weights.
+
+    Attributes:
+        folder: Where it lies.
+        family: A key of `FAMILIES`.
+        config: The configuration of the (text) model, as in ``config.json``.
+        width: D, channels of a state.
+        heads: H, query heads of a layer.
+        key_heads: G, key-value heads; H / G query heads share one.
+        channels: d, of a head.
+        layers: The number of layers.
+        types: For each layer what its attention is: full, sliding or linear.
+        digest: Sixteen hexadecimal digits that tell this checkpoint from others: a hash of the
+            configuration, the headers, and bytes of the data, evenly spread.
+
+    Raises:
+        ValueError: In one sentence, whatever is wrong: no such folder, a malformed file, an unknown
+            family, sizes that do not fit.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        if not self.folder.exists():
+            raise ValueError(f"there is no checkpoint {quoted(self.folder.name)}")
+        self._tensors = open_tensors(self.folder)
+        whole = self._read_config()
+        self.family, self.config = check_known(whole)
+        width, heads, layers = self.row.sizes
+        self.width = self._size(width, "width")
+        self.heads = self._size(heads, "heads")
+        self.layers = self._size(layers, "layers")
+        self.key_heads = self.heads
+        if self.config.get("num_key_value_heads") is not None:
+            self.key_heads = self._size("num_key_value_heads", "heads")
+        self.channels = self.width // self.heads
+        if self.config.get("head_dim") is not None:
+            self.channels = self._size("head_dim", "channels")
+        elif self.width % self.heads:
+            raise ValueError(f"{CONFIG} says {self.heads} heads for {self.width} channels")
+        if self.heads % self.key_heads:
+            raise ValueError(f"{CONFIG} says {self.key_heads} key-value heads for {self.heads}")
+        self.types = self._types()
+        self._prefix = self._find_prefix()
+        self.digest = self._hash(whole)
+
+    @property
+    def row(self) -> Family:
+        """The row of the family."""
+        return FAMILIES[self.family]
+
+    @property
+    def title(self) -> str:
+        """The name of the family."""
+        return self.row.title
+
+    @property
+    def attention_layers(self) -> tuple[int, ...]:
+        """The numbers of the layers that `read_layer` can read."""
+        return tuple(
+            i
+            for i in range(self.layers)
+            if self.types[i] != LINEAR and f"{self.name(i, self.row.key)}.weight" in self._tensors
+        )
+
+    @property
+    def has_tokenizer(self) -> bool:
+        """Whether ``tokenizer.json`` lies beside the weights."""
+        return self.folder.is_dir() and (self.folder / TOKENIZER).is_file()
+
+    @property
+    def has_forward(self) -> bool:
+        """Whether `read_states` can compute the states of a text."""
+        embedding = {"bert": "embeddings.word_embeddings.weight", "gpt2": "wte.weight"}
+        return self.family in WITH_FORWARD and embedding[self.family] in self
+
+    def name(self, layer: int, part: str) -> str:
+        """Return the full name of a ``part`` of a layer's attention."""
+        return self._prefix + self.row.layer.format(i=layer) + part
+
+    def __contains__(self, name: str) -> bool:
+        return self._prefix + name in self._tensors
+
+    def tensor(self, name: str, *shape: int, rows: Sequence[int] | None = None) -> torch.Tensor:
+        """Read the tensor ``name``, without the prefix of the model, in float64.
+
+        ``ValueError`` if it is missing, malformed, or not of that ``shape``, -1 for any size;
+        ``rows`` are those of the first axis that are read.
+        """
+        name = self._prefix + name
+        if name not in self._tensors:
+            raise ValueError(f"there is no tensor {quoted(name)}")
+        file = self._tensors[name]
+        found = file.places[name].shape
+        if len(found) != len(shape) or any(
+            y not in (-1, x) for x, y in zip(found, shape, strict=True)
+        ):
+            raise ValueError(
+                f"tensor {quoted(name)} has shape {quoted(found)}; by {CONFIG} it must have"
+                f" {tuple(shape)}"
+            )
+        return file.read(name, rows)
+
+    def number(
+        self, name: str, default: float | None, table: Mapping[str, Any] | None = None
+    ) -> float:
+        """Return a positive number of the configuration, or of a ``table`` in it."""
+        value = (self.config if table is None else table).get(name)
+        value = default if value is None else value
+        check_number(f"{name} in {CONFIG}", value, 1e-30, 1e30)
+        assert value is not None
+        return float(value)
+
+    def flag(self, entry: bool | str) -> bool:
+        """Return what a row says, or the entry of the configuration that it names."""
+        return entry if isinstance(entry, bool) else bool(self.config.get(entry))
+
+    def _read_config(self) -> dict[str, Any]:
+        if self.folder.is_dir():
+            return read_json(self.folder / CONFIG)
+        file = next(iter(self._tensors.values()), None)
+        about = None if file is None else file.metadata
+        text = about.get("config") if isinstance(about, dict) else None
+        if not isinstance(text, str):
+            raise ValueError(
+                f"{self.folder.name} does not say what model it is; name the folder that holds it"
+                f" and {CONFIG}"
+            )
+        return {**parse_json(text.encode(), f"the configuration in {self.folder.name}"),
+                "model_type": OURS}  # fmt: skip
+
+    def _size(self, entry: str, what: str) -> int:
+        value = self.config.get(entry)
+        check_integer(f"{entry} in {CONFIG}", value, 1, LARGEST[what])
+        assert isinstance(value, int)
+        return value
+
+    def _types(self) -> tuple[str, ...]:
+        """The kind of attention of each layer, as families say it."""
+        listed = self.config.get("layer_types")
+        if listed is not None:
+            known = (FULL, SLIDING, LINEAR)
+            if not isinstance(listed, list) or len(listed) != self.layers:
+                raise ValueError(f"layer_types in {CONFIG} must name {self.layers} layers")
+            for kind in listed:
+                if kind not in known:
+                    raise ValueError(
+                        f"layer_types in {CONFIG} names {quoted(kind)};"
+                        f" known are {', '.join(known)}"
+                    )
+            return tuple(listed)
+        if self.family in ("afmoe", "gpt_oss"):
+            raise ValueError(f"{CONFIG} has no layer_types")
+        every = self.config.get("full_attention_interval")
+        if every is not None:
+            check_integer(f"full_attention_interval in {CONFIG}", every, 1, LARGEST["layers"])
+            return tuple(LINEAR if (i + 1) % every else FULL for i in range(self.layers))
+        first: Any = 0 if self.family == "mistral" else self.layers
+        if self.config.get("use_sliding_window"):
+            first = self.config.get("max_window_layers")
+            check_integer(f"max_window_layers in {CONFIG}", first, 0, 10 * LARGEST["layers"])
+        windowed = self.config.get("sliding_window") is not None
+        return tuple(SLIDING if windowed and i >= first else FULL for i in range(self.layers))
+
+    def _find_prefix(self) -> str:
+        wanted = [self.row.layer.format(i=i) + self.row.key + ".weight" for i in range(self.layers)]
+        for prefix in PREFIXES:
+            if any(prefix + name in self._tensors for name in wanted):
+                return prefix
+        raise ValueError(
+            f"there is no tensor {quoted(wanted[0])}, nor that of a later layer: the files hold no"
+            f" attention of {self.title}"
+        )
+
+    def _hash(self, config: Mapping[str, Any]) -> str:
+        whole = hashlib.sha256(repr(sorted(config.items())).encode())
+        files: set[TensorFile] = set(self._tensors.values())
+        for file in sorted(files, key=lambda file: file.name):
+            whole.update(file.digest.encode() + file.sample())
+        return whole.hexdigest()[:16]
+
+
+def open_checkpoint(folder: str | Path) -> Checkpoint:
+    """Open a folder with ``config.json`` and safetensors files, or one file of our own models.
+
+    Example:
+        >>> from gating_core.assets import ASSETS
+        >>> checkpoint = open_checkpoint(ASSETS / "models" / "g1_head-0.safetensors")
+        >>> checkpoint.title, checkpoint.layers, checkpoint.heads
+        ('the language models of this project', 4, 4)
+    """
+    return Checkpoint(folder)
