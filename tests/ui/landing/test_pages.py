@@ -143,7 +143,8 @@ def test_what_a_gate_gains_with_values_from_tokens_is_said_from_the_numbers():
 def test_a_straight_boundary_is_called_straight_and_a_bent_one_bent():
     app = open_pair(task="linear")
     assert "an open line, straight to within 0.01)" in payload(app)[0]["readings"][-1]
-    assert "an open line that bends by up to 0.67)" in payload(open_pair(beside="gate ablated"))[0]["readings"][-1]
+    app = open_pair(beside="gate ablated")
+    assert "an open line that bends by up to 0.67)" in payload(app)[0]["readings"][-1]
 
 
 @pytest.mark.parametrize(
