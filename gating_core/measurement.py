@@ -23,7 +23,10 @@ from gating_core.jets.casts import carried
 from gating_core.jets.map_check import check_output, evaluate
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 
-REMEDY = "Hand over a function of two coordinates, as lambda uv: layer(origin + uv @ directions)"
+REMEDY = (
+    "Hand over a function of two coordinates, as lambda uv: layer(origin + uv @ directions), or of"
+    " tokens lambda uv: layer(origin + torch.einsum('nk,ktd->ntd', uv, directions))[:, 0]"
+)
 COLUMNS = ("u", "v", "K (1/length^2)", "error of K", "|H| (1/length)", "area element", "resolved")
 
 
@@ -102,7 +105,8 @@ def measure(
             point alone. Where a layer takes wider inputs, hand it a plane of them:
             ``lambda uv: layer(origin + uv @ directions)``.
         points: (N, 2), where to measure; by default a grid of 61 x 61 points on [-1, 1]^2, with
-            total curvature and area of the whole chart.
+            total curvature and area of the whole chart: seconds for a layer, without total and
+            area where points are given.
         bound: "rigorous" follows every rounding error, where each operation has a rule for it;
             "estimate" does not.
         casts: "carry" computes in float64 what the layer casts to lower precision, its float32
@@ -168,7 +172,7 @@ def _check_layer(function: Callable[[torch.Tensor], Any], points: torch.Tensor) 
     """``ValueError`` unless ``function`` makes one surface of two points (2, 2)."""
     try:
         output = evaluate(function, points)
-    except (TypeError, RuntimeError, IndexError, AttributeError) as error:
+    except (TypeError, RuntimeError, LookupError, AttributeError, AssertionError) as error:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"layer fails on points of shape (N, 2): {reason}. {REMEDY}") from error
     check_output(output, len(points))
@@ -218,13 +222,20 @@ def _sentence(verdict: Verdict, of: str) -> str:
             f"Inconclusive: at {verdict.points:,} points the errors of K, in the median"
             f" {verdict.typical_error:.1g}, are too large to say whether the surface is curved."
         )
-    known = knowledge_text(verdict.knowledge, verdict.points)
     if verdict.word == FLAT:
+        known = knowledge_text(verdict.knowledge, verdict.points)
         return f"Flat within errors of K of {verdict.typical_error:.1g} in the median, {known}."
-    return (
-        f"Curved, {known}: K > 0 on {verdict.positive:.1%} and K < 0 on {verdict.negative:.1%} of"
-        f" the {of}."
-    )
+    signs = f"K > 0 on {verdict.positive:.1%} and K < 0 on {verdict.negative:.1%}"
+    rest = {"flat within errors": verdict.flat, "undetermined": verdict.undetermined}
+    others = "".join(f", {word} on {_share(share)}" for word, share in rest.items() if share)
+    known = knowledge_text(verdict.knowledge, verdict.points)
+    if not others:
+        known = known.replace("at some of the", "at all")
+    return f"Curved, {known}: {signs}{others} of the {of}."
+
+
+def _share(share: float) -> str:
+    return f"{share:.1%}" if share >= 0.0005 else "less than 0.1%"
 
 
 def _numbers(integral: Integral | None) -> dict[str, float | bool] | None:

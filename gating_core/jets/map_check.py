@@ -118,7 +118,7 @@ def evaluate(function: Function, points: torch.Tensor) -> Any:
     """The function's output; ``ValueError`` where weights in another precision meet the points."""
     try:
         return function(points.clone())  # it may work in place
-    except RuntimeError as error:
+    except (RuntimeError, ValueError) as error:  # the latter of recurrent layers
         if "dtype" not in str(error):
             raise
         raise ValueError(

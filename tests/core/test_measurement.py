@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -16,8 +17,10 @@ from gating_core import (
     measure,
     train,
 )
-from gating_core.geometry.verdict import AT_POINTS, CURVED, FLAT, PROVED, SEEN, UNKNOWN
+from gating_core.geometry.verdict import AT_POINTS, CURVED, FLAT, PROVED, SEEN, UNKNOWN, Verdict
+from gating_core.measurement import _sentence
 
+CELL = torch.nn.GRU(2, 3)
 POINTS = torch.tensor([[0.1, 0.2], [-0.5, 0.4], [0.9, -0.8]])
 
 
@@ -49,7 +52,10 @@ def test_a_sphere_has_its_curvature_its_area_and_its_total():
     assert abs(float(found.area.value) - area) <= float(found.area.error)
     assert abs(float(found.total.value) - area / 4) <= float(found.total.error)
     assert float(found.total.error) < 0.01 * area
-    assert "K > 0 on 100.0% and K < 0 on 0.0% of the area" in found.verdict
+    assert found.verdict == (
+        "Curved, established at all 3,721 sample points: K > 0 on 100.0% and K < 0 on 0.0% of the"
+        " area."
+    )
 
 
 def test_a_saddle_and_a_plane_are_told_apart_at_a_few_points():
@@ -72,11 +78,27 @@ def test_what_a_theorem_says_is_called_proved_and_a_gate_takes_it_away():
     assert "plane of three fixed values" in flat.verdict
     gated = measure(build_attention(AttentionConfig(model_dim=4, gate=GateConfig()), (5,)))
     assert (gated.word, gated.knowledge) == (CURVED, AT_POINTS)
+    assert ("some of" in gated.verdict) == ("undetermined on" in gated.verdict)
     four = measure(build_attention(AttentionConfig(value_count=4), (0,)))
     assert (four.word, four.knowledge) == (CURVED, PROVED)
     assert four.verdict == (
         "Curved: K < 0 on the whole chart, proved, because the four keys are in convex position."
     )
+
+
+def test_shares_add_up_to_all_however_small_one_is():
+    def valley(uv):  # K = 0 where u = 0
+        return torch.cat([uv, uv[..., :1] ** 3 + (uv**2).prod(-1, keepdim=True)], -1)
+
+    found = measure(valley, torch.tensor([[0.0, 0.5], [0.5, 0.5], [-0.5, 0.2]]))
+    assert found.verdict == (
+        "Curved, established at some of the 3 sample points: K > 0 on 33.3% and K < 0 on 33.3%,"
+        " flat within errors on 33.3% of the points."
+    )
+    verdict = Verdict(CURVED, 0.2, 0.8, 0.0, 1e-5, 0.0, 1e-12, "rigorous", None, 3721)
+    assert "seen at 3,721 points" in _sentence(replace(verdict, bound_kind="estimate"), "area")
+    text = _sentence(verdict, "area")
+    assert text.endswith("K < 0 on 80.0%, undetermined on less than 0.1% of the area.")
 
 
 def test_where_there_is_no_tangent_plane_nothing_is_said():
@@ -99,6 +121,9 @@ def test_single_precision_is_carried_and_said_or_refused():
 @pytest.mark.parametrize(("layer", "points", "says"), [
     (torch.nn.Linear(4, 3), None, r"layer fails on points of shape \(N, 2\): mat1 and mat2"),
     (torch.nn.MultiheadAttention(4, 2), None, r"layer fails .* lambda uv: layer\(origin"),
+    (torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), None,
+     r"layer fails .* expecting embedding dimension of 8, but got 2.* of tokens lambda uv"),
+    (lambda uv: CELL(uv)[0], None, r"another precision .* convert it with double\(\)"),
     (torch.nn.Linear(2, 1), None, "a surface needs D >= 2"),
     (build_attention(AttentionConfig(), (0, 1)), None, "2 surfaces of a chart, of shape"),
     (torch.nn.BatchNorm1d(2), None, "a point alone|statistics of the batch"),
