@@ -20,11 +20,10 @@ from .visiting import open_page, settle
 WINDOW = {"width": 1000, "height": 900}  # narrow, so that its words can be read
 WIDTH, QUALITY = 560, 70  # pixels, of 100
 JOB_MS = 120_000  # until the page's job has ended
-PARTS = {  # what is taken; elsewhere the linked view's pictures
-    "bend": ".gc-scene", "numbers": ".gc-columns",
-    "keys": ".gc-keys-row", "claims": "[data-testid=stPlotlyChart]", "experts": ".gc-tree-plot",
-    "language_models": "[data-testid=stPlotlyChart]", "efficient": ".st-key-chart_top_k_losses",
-    "steering": "[data-testid=stPlotlyChart]", "limits": ".gc-scene",
+FIRST = ".gc-columns, [data-testid=stPlotlyChart]"  # the linked view's pictures, or a chart
+PARTS = {  # what is taken where that is something else
+    "bend": ".gc-scene", "keys": ".gc-keys-row", "experts": ".gc-tree-plot",
+    "efficient": ".st-key-chart_top_k_losses", "limits": ".gc-scene",
     "proved": "[data-testid=stHorizontalBlock]:has(.st-key-proved_map_0)",
 }  # fmt: skip
 
@@ -33,7 +32,7 @@ def photograph(browser: Browser, url: str, topic: str, shade: str) -> None:
     """Save the picture of one topic."""
     with open_page(browser, viewport=WINDOW, color_scheme=shade) as page:
         page.goto(f"{url}/{TOPICS[topic].address.removeprefix('.')}")
-        part = page.locator(PARTS.get(topic, ".gc-columns")).first
+        part = page.locator(PARTS.get(topic, FIRST)).first
         part.wait_for(timeout=JOB_MS)
         page.locator("[class*=st-key-dock-]").wait_for(state="detached", timeout=JOB_MS)
         page.wait_for_load_state("networkidle")

@@ -83,7 +83,10 @@ def joined():
 
     def join(runner, timeout):
         runner._script_thread.join(timeout)
-        await_end(runner, 1.0)  # says so where it has not ended
+        if runner._script_thread.is_alive():
+            runner.request_stop()
+            raise RuntimeError(f"the page was not drawn within {timeout:g} s")
+        await_end(runner, timeout)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local_script_runner, "require_widgets_deltas", join)
