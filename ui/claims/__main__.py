@@ -109,7 +109,7 @@ def sign() -> int:
 
 
 def answer() -> int:
-    """Write the rows and verdicts of the two further questions."""
+    """Write the rows and verdicts of the further questions."""
     save_further([row for question in QUESTIONS for row in further_rows(question)])
     return 0
 

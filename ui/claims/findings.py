@@ -10,6 +10,7 @@ from streamlit.elements.plotly_chart import PlotlyState
 
 from gating_core.claims import CLAIMS, CRITERIA, STUDY_VERSION, V1, V2, ProofCounts, SignedModel
 from gating_core.claims.claim import EXPERIMENT, WORDS
+from gating_core.claims.further import REPORTED, TOKENS
 from gating_core.claims.further import SEEDS as FURTHER_SEEDS
 from gating_core.claims.text import counted, signed, spans
 from ui.claims import shared
@@ -238,12 +239,13 @@ def further_texts(claim: str, found: FurtherVerdicts) -> list[str]:
             f" gate's gain on {sink.most}, and the gate is significantly ahead of it on"
             f" {sink.gate_ahead}."
         )
-    if claim in found.reported:
-        word, _, summary = found.reported[claim].partition(", ")
-        texts.append(
-            f"*As reported by readers: n = 8, D = 64* (seeds {seeds}; slots, one layer):"
-            f" {SIGNS[word]} **{word}**, {summary}."
-        )
+    for question, source in {REPORTED: "slots", TOKENS: "tokens"}.items():
+        if claim in found.reported[question]:
+            word, _, summary = found.reported[question][claim].partition(", ")
+            texts.append(
+                f"*As reported by readers: n = 8, D = 64* (seeds {seeds}; {source}, one layer):"
+                f" {SIGNS[word]} **{word}**, {summary}."
+            )
     return texts
 
 

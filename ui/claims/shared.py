@@ -45,6 +45,7 @@ from gating_core.claims import (
     verdicts,
     write_report,
 )
+from gating_core.claims.further import REPORTED, TOKENS
 from gating_core.claims.gain import Differences
 from gating_core.claims.models import RefinedTotal, sorted_out
 from gating_core.claims.tables import Record
@@ -137,10 +138,13 @@ class Judgement:
 
 @dataclass(frozen=True)
 class FurtherVerdicts:
-    """What was found on the sink, and what each claim says in the ``reported`` setting."""
+    """What was found on the sink, and what each claim says in the reported settings.
+
+    ``reported`` is by question, one of slots and one of tokens, and then by claim.
+    """
 
     sink: SinkVerdict
-    reported: dict[str, str]
+    reported: dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True)
@@ -256,7 +260,7 @@ def save_csv(kind: type[Record], name: str, rows: Sequence[Record]) -> None:
 
 
 def load_further() -> list[ModelRow]:
-    """Return the rows of the two further questions."""
+    """Return the rows of the further questions."""
     return csv_rows(ModelRow, lzma.decompress((FOLDER / FURTHER).read_bytes()).decode())
 
 
@@ -271,11 +275,15 @@ def save_further(rows: Sequence[ModelRow]) -> None:
 
 
 def judge_further(rows: Sequence[ModelRow]) -> FurtherVerdicts:
-    """Judge the rows of the two further questions."""
-    reported = reported_verdicts(rows).items()
-    return FurtherVerdicts(
-        sink_verdict(rows), {name: f"{one.word}, {one.summary}" for name, one in reported}
-    )
+    """Judge the rows of the further questions."""
+    reported = {
+        question: {
+            name: f"{verdict.word}, {verdict.summary}"
+            for name, verdict in reported_verdicts(rows, question).items()
+        }
+        for question in (REPORTED, TOKENS)
+    }
+    return FurtherVerdicts(sink_verdict(rows), reported)
 
 
 def load_judged() -> JudgedStudy:
@@ -340,7 +348,7 @@ def proof_counts_of(claim: str) -> ProofCounts | None:
 
 @cached()
 def further() -> FurtherVerdicts:
-    """Return the bundled verdicts of the two further questions."""
+    """Return the bundled verdicts of the further questions."""
     saved = json.loads((FOLDER / FURTHER_JUDGED).read_text(encoding="utf-8"))
     return FurtherVerdicts(SinkVerdict(**saved["sink"]), saved["reported"])
 
