@@ -32,7 +32,7 @@ SERVED = ("load/test_isolation.py", "load/test_load.py", "test_faults.py", "test
 SAME_WORKER = (
     "browser", SOME_PAGES, "ui/decision_boundary", PARTS_OF_PAGES, "ui/claims", SERVED,
     "ui/manifold", "ui/landing", "ui/experts", "ui/language_models", "ui/steering", "ui/gates",
-    "ui/depth", "ui/common",
+    "ui/depth", "ui/common", "core/checkpoints",
 )  # fmt: skip
 # Folders and files that take longest after these. Short files come last, so that all workers are
 # busy to the end.

@@ -44,6 +44,8 @@ class Family:
         gate_bias: The same of the gate's own tensor.
         sinks: The name of a learned logit for each head in the softmax's denominator, or ``None``.
         rotary: Positions are rotations of queries and keys, on layers of these types; "all" of all.
+        theta: The default of ``rope_theta``.
+        turned: The default of ``partial_rotary_factor``, the share of a head's channels.
         scalings: The ``rope_type`` of rotations that are known, "default" or "yarn".
         causal: A query sees its own key and those before it.
         transposed: Weights are [in, out], as in GPT-2's Conv1D.
@@ -69,6 +71,8 @@ class Family:
     gate_bias: bool | str = False
     sinks: str | None = None
     rotary: str | None = "all"
+    theta: float = 1e4
+    turned: float = 1.0
     scalings: tuple[str, ...] = ("default",)
     causal: bool = True
     transposed: bool = False
@@ -79,7 +83,7 @@ class Family:
 
 LLAMA = Family("Llama")
 QWEN3 = Family("Qwen3", qk_norm=True)
-QWEN3_NEXT = replace(QWEN3, title="Qwen3-Next", one_plus=True, gate=PER_HEAD,
+QWEN3_NEXT = replace(QWEN3, title="Qwen3-Next", one_plus=True, gate=PER_HEAD, turned=0.25,
                      expected={"attn_output_gate": True})  # fmt: skip
 OURS, QWEN3_GATED = "gating_curvature", "qwen3_gated"  # rows that no model_type names
 
@@ -108,8 +112,8 @@ FAMILIES = {  # by the ``model_type`` of config.json; a further family is one mo
     "qwen3_5_text": replace(QWEN3_NEXT, title="Qwen3.5"),
     "afmoe": replace(QWEN3, title="AFMoE", gate="gate_proj", rotary="sliding_attention",
                      epsilon=("rms_norm_eps", 1e-5)),
-    "gpt_oss": replace(LLAMA, title="gpt-oss", sinks="sinks", scalings=("default", "yarn"),
-                       epsilon=("rms_norm_eps", 1e-5)),
+    "gpt_oss": replace(LLAMA, title="gpt-oss", sinks="sinks", theta=1.5e5,
+                       scalings=("default", "yarn"), epsilon=("rms_norm_eps", 1e-5)),
     OURS: Family(
         "the language models of this project",
         "blocks.{i}.attention.", "qkv", "qkv", "qkv", "project", norm="blocks.{i}.norm_attention",

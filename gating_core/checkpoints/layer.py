@@ -343,11 +343,11 @@ class _Reader:
                 f"{CONFIG} scales the rotary embedding ({quoted(scaling)}); of {c.title} only"
                 f" {' and '.join(map(repr, self.row.scalings))} are known"
             )
-        lanes = int(c.channels * c.number("partial_rotary_factor", 1.0, table))
+        lanes = int(c.channels * c.number("partial_rotary_factor", self.row.turned, table))
         if lanes % 2 or not 0 < lanes <= c.channels:
             raise ValueError(f"{CONFIG} turns {lanes} of {c.channels} channels by position")
         steps = torch.arange(0, lanes, 2, dtype=torch.float64) / lanes
-        theta = c.number("rope_theta", 1e4, table)
+        theta = c.number("rope_theta", self.row.theta, table)
         if scaling == "yarn":
             return _yarn(c, table, theta, lanes)
         return Rotary(1 / theta**steps)

@@ -5,7 +5,6 @@ import logging
 from unittest import mock
 
 import torch
-from transformers import AutoConfig, AutoModel
 
 TOKENS = 7
 SIZES = dict(hidden_size=32, num_attention_heads=4, num_hidden_layers=1, intermediate_size=24,
@@ -54,6 +53,8 @@ def in_double():
 
 def random_model(kind, seed=0, **options):
     """A model in float64, on which no weight is what it is initialised to."""
+    from transformers import AutoConfig, AutoModel  # here: ten seconds, in one worker of four
+
     logging.disable(logging.WARNING)
     torch.manual_seed(seed)
     config = AutoConfig.for_model(kind, **options)

@@ -1,5 +1,6 @@
 """A head read from a file against the class that wrote it, and what a wrong reading would give."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -22,7 +23,7 @@ from tests.core.checkpoints.classes import (
     random_model,
     saved,
 )
-from tests.core.checkpoints.tiny import write
+from tests.core.checkpoints.tiny import drawn_states, write
 
 AS_COMPUTED, IN_DOUBLE = 1e-6, 1e-12  # relative
 WRONG = 0.05  # what every wrong reading exceeds; the right ones are at 1e-15
@@ -173,6 +174,53 @@ def test_what_another_family_has_is_seen(case, change, tmp_path):
         exact_rotations(model)
         _, states, exact = computed(model)
     assert difference(attend(replace(layer, **change), states).output, exact) > WRONG / 5
+
+
+# --- Configurations of other times and modalities -------------------------------------------------
+
+
+def rewritten(folder, change):
+    """The layer 0 of a saved model, after its configuration has been changed."""
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(change(config)))
+    return read_layer(folder, 0)
+
+
+def without(*names, **others):
+    """Drop entries of a configuration, and put others into it."""
+    return lambda config: {k: v for k, v in config.items() if k not in names} | others
+
+
+KINDS = "full_attention", "sliding_attention"
+OTHER_CONFIGURATIONS = {
+    "before rope_parameters": ("Qwen3-Next", without(
+        "rope_parameters", "layer_types", rope_theta=1e4, partial_rotary_factor=0.25,
+        full_attention_interval=1,
+    )),
+    "defaults of the class": ("Qwen3-Next", without("rope_parameters", "rms_norm_eps")),
+    "before layer_types": ("Qwen2, a window", without("layer_types", rope_theta=1e4)),
+    "a window of all layers": ("Mistral, a window", without("layer_types", "rope_parameters")),
+    "by kinds of layers": ("AFMoE, a window", lambda config: without(
+        rope_parameters=dict.fromkeys(KINDS, config["rope_parameters"])
+    )(config)),
+    "YaRN of old": ("gpt-oss, YaRN", lambda config: without(
+        "rope_parameters", rope_scaling=config["rope_parameters"], rope_theta=1e4
+    )(config)),
+    "several modalities": ("Qwen3.5", lambda config: {
+        "model_type": "qwen3_5", "text_config": config
+    }),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHER_CONFIGURATIONS)
+def test_configurations_of_other_times_say_the_same(name, tmp_path):
+    case, change = OTHER_CONFIGURATIONS[name]
+    kind, options = CASES[case]
+    folder = saved(random_model(kind, **options), tmp_path)
+    layer, states = read_layer(folder, 0), drawn_states(9, 32)
+    other = rewritten(folder, change)
+    assert torch.equal(attend(other, states).output, attend(layer, states).output)
+    assert other.window == layer.window
 
 
 # --- Our own forward passes, and our own models ---------------------------------------------------
