@@ -19,8 +19,7 @@ from tests.each import each
 from tests.load.session import Session, nothing_wrong, visited
 from tests.served import ROOT, ask, command, started
 from tests.test_boundaries import SOURCES
-from tests.ui.opening import component, open_page
-from ui.common.page import PAGES
+from tests.ui.opening import open_page
 from ui.components import plotly_js, view3d
 from ui.components.plotly_js import PLOTLY_SOURCE
 from ui.foreign import as_words
@@ -60,12 +59,6 @@ def test_a_port_in_use_is_reported_and_nothing_starts():
     assert done.returncode == 1
     assert f"Port {port} is not available" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
-
-
-def test_make_app_shows_the_output_of_the_server():
-    """Nothing is put between them that could hide its words or its exit status."""
-    lines = (ROOT / "Makefile").read_text(encoding="utf-8").split("\napp: ")[1].splitlines()
-    assert lines[1].strip() == "$(BIN)/streamlit run app.py"
 
 
 @pytest.mark.soak  # long
@@ -163,10 +156,6 @@ def test_no_code_reads_a_clock_that_can_be_set(path):
     assert not clocks_read(path.read_text(encoding="utf-8"))
 
 
-def test_a_clock_would_be_found():
-    assert clocks_read("import time\nx = time.time()") == {"time.time"}
-
-
 def test_a_clock_that_jumps_changes_no_job(monkeypatch):
     jumps = iter([0.0, 1e10, -1e10, 5.0] * 1000)
     monkeypatch.setattr(time, "time", lambda: next(jumps))
@@ -175,23 +164,6 @@ def test_a_clock_that_jumps_changes_no_job(monkeypatch):
     assert job.state is State.DONE
     assert job.items == [0, 1, 2, 3, 4]
     assert 0 <= job.elapsed < EXIT_SECONDS
-
-
-@pytest.mark.parametrize("page", [page.path for page in PAGES.values()])
-def test_a_page_connects_to_nobody_outside(monkeypatch, page):
-    addresses = []
-
-    def connect(_, address):
-        if address[0] != "127.0.0.1":  # where a test's scheduler was
-            addresses.append(address)
-
-    monkeypatch.setattr(socket.socket, "connect", connect)
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *names, **_: addresses.append(names))
-    app = open_page(page)
-    assert not app.exception
-    assert addresses == []
-    if page == "app.py":
-        assert component(app, "stage") is not None
 
 
 def test_a_browser_fetches_everything_from_the_server(server):
