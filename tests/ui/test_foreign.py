@@ -135,20 +135,6 @@ def test_downloads_run_no_foreign_text(shown):
     assert b"far.test" not in weights_file(ensemble, run.task, results.about(run, "sigmoid"))
 
 
-@pytest.mark.parametrize("seed", [*HOSTILE, "0", 0.5, None])
-def test_a_script_needs_an_existing_seed(shown, seed):
-    ensemble = shown.session_state["boundary_complete"].run.variants["sigmoid"].ensemble
-    with pytest.raises(ValueError, match="seed is"):
-        script_text(ensemble, seed)
-
-
-@pytest.mark.parametrize("name", [*HOSTILE, "a/b.safetensors", "a b.safetensors"])
-def test_a_script_needs_a_plain_file_name(shown, name):
-    ensemble = shown.session_state["boundary_complete"].run.variants["sigmoid"].ensemble
-    with pytest.raises(ValueError, match="weights_name is"):
-        script_text(ensemble, ensemble.seeds[0], name)
-
-
 def test_a_downloaded_figure_has_no_foreign_mark_up(shown, monkeypatch):
     monkeypatch.setattr(results.st, "session_state", {})  # nobody has stopped it anywhere
     text = results.figure_page(shown.session_state["boundary_complete"], BoundaryView(), 0)

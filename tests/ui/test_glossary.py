@@ -4,8 +4,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.each import each
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,20 +44,6 @@ def sentences(source):
     return [node.value for node in ast.walk(tree)
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
             and id(node) not in docstrings and " " in node.value]  # fmt: skip
-
-
-@pytest.mark.parametrize("text", [
-    "Undecided on 3 % of its area", "a memory slot", "A flat sheet", "Δ loss: the Gaussian rule",
-])  # fmt: skip
-def test_a_phrase_of_our_own_is_found(text):
-    assert phrases([text])
-
-
-@pytest.mark.parametrize("text", [
-    "held-out verses", "the increase of the loss", "a rolled sheet of paper", "inconclusive",
-])  # fmt: skip
-def test_what_the_field_says_is_not(text):
-    assert not phrases([text])
 
 
 @each(sorted(PAGES))

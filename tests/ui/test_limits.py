@@ -58,10 +58,6 @@ def test_no_limit_is_written_elsewhere(path):
     assert not written_bounds(path.read_text(encoding="utf-8"))
 
 
-def test_a_limit_elsewhere_would_be_found():
-    assert written_bounds("@cache(max_entries=3)\ndef f(): deque(maxlen=0)") == ["max_entries=3"]
-
-
 def test_every_limit_is_defined_once_and_used():
     text = (ROOT / "ui" / "limits.py").read_text(encoding="utf-8")
     names = [name for name in vars(limits) if name.isupper()]

@@ -245,7 +245,6 @@ def test_the_button_starts_the_quick_study_and_shows_its_rows(store, monkeypatch
 
 @pytest.mark.parametrize(("progress", "text"), [
     (PROGRESS, "A study runs: 10 of 40 rows, about 1 min 15 s left"),
-    (replace(PROGRESS, seconds_left=0.4), "A study runs: 10 of 40 rows, about 0 s left"),
     (replace(PROGRESS, workers=0), "A study runs: 10 of 40 rows, 0 workers connected"),
     (None, "A study starts."),
 ])  # fmt: skip
@@ -260,7 +259,6 @@ def test_everybody_sees_how_far_a_running_study_is(monkeypatch, progress, text):
 @pytest.mark.parametrize(("about", "told"), [
     ((False, None), None),
     ((False, replace(PROGRESS, done=40)), "The last one here: complete. 40 of 40 rows are there."),
-    ((False, replace(PROGRESS, done=40), "an old trouble"), "The last one here: complete."),
     ((False, PROGRESS), "The last one here: ended before it was complete; the same command"),
     ((False, replace(PROGRESS, failures=("xor: [it](failed)",))),
      r"1 of its units could not be done; the first: xor\: \[it\]\(failed\)"),

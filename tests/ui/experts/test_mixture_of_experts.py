@@ -50,7 +50,6 @@ from ui.limits import LEARNING_COST
 
 PAGE = "pages/6_Mixture_of_experts.py"
 FIRST, POINT = Model(), decomposition.POINT
-TABS = {"Identifiability": 3, "Decomposition": 0, "Sample efficiency": 2, "Learning curves": 2}
 FEW = {"repeats": "4", "teacher_channels": "2", "teacher_experts": "1", "teacher_tokens": "2",
        "student_gates": "no gate"}  # fmt: skip
 OWN = parse_csv(EXAMPLE_CSV)
@@ -76,18 +75,6 @@ def saved(tab, monkeypatch, **link):
     with zipfile.ZipFile(io.BytesIO(files[0])) as archive:
         return {name: [*csv.DictReader(io.StringIO(archive.read(name).decode()))]
                 for name in archive.namelist()}  # fmt: skip
-
-
-@pytest.mark.parametrize("tab", TABS)
-def test_every_tab_has_a_finding_alt_texts_an_explanation_and_one_download(tab):
-    app = page(tab)
-    assert not app.exception
-    charts = app.get("plotly_chart")
-    assert len(charts) == TABS[tab]
-    assert all(len(c.proto.alt) > 20 for c in charts)
-    assert len(app.get("download_button")) == 1
-    assert any(m.value.startswith("**") for m in app.markdown)
-    assert "**Limits" in said(app)
 
 
 # --- Identifiability ----------------------------------------------------------------------------

@@ -47,9 +47,8 @@ def test_a_link_says_all_of_the_model(fourth, mode):
 
 
 @pytest.mark.parametrize(("name", "text"), [
-    ("keys", "0,3;-2.75,-2;2.75,-2"), ("keys", "0,3;-2.75,-2;2.75,-2;0,5"), ("keys", "a;b;c;d"),
-    ("keys", "0,3;-2.75,-2;2.75,-2;0,nan"), ("biases", "0,0,0"), ("biases", "0,0,0,9"),
-    ("values", "0,0;0,0;0,0;0,0"), ("at", "2,0"), ("at", "0"), ("at", "0,0;0,0"),
+    ("keys", "0,3;-2.75,-2;2.75,-2;0,5"), ("biases", "0,0,0"), ("values", "0,0;0,0;0,0;0,0"),
+    ("at", "2,0"), ("at", "0,0;0,0"),
 ])  # fmt: skip
 def test_what_a_link_cannot_say_is_named_and_not_used(name, text):
     app = open_page(PAGE, **{name: text})

@@ -15,7 +15,6 @@ from ui.manifold import shared as page
 from ui.manifold.model import ManifoldRequest, at_strength, resolve
 from ui.work import shared
 from ui.work.cache import bytes_of
-from ui.work.job import State
 
 PAGE = "pages/1_Manifold.py"
 ALL = [f"λ = {i / 20:.2f}" for i in range(21)]
@@ -79,7 +78,8 @@ def settled(app):
 
 MODELS = [
     {"lambda": "0.35", "kind": "silu"}, {"layers": "4", "model": "72"},
-    {"chart": "weights", "position": "G4"}, {"dim": "8", "layers": "2", "by": "mean"},
+    *(pytest.param(link, marks=pytest.mark.soak) for link in (
+        {"chart": "weights", "position": "G4"}, {"dim": "8", "layers": "2", "by": "mean"})),
 ]  # fmt: skip
 
 
@@ -95,41 +95,6 @@ def test_the_first_picture_is_the_one_that_stays(held, monkeypatch, link):
         after = settled(app)
     for name, each in before.items():
         assert after[name] == each, name
-
-
-def test_what_is_measured_once_is_there_for_others(held):
-    let_go(open_page(PAGE, grid="31"), held)
-    asked = len(held.asked)
-    assert sum(map(len, held.asked)) == len(ALL)
-    assert labels(open_page(PAGE, grid="31")) == ALL
-    assert labels(open_page(PAGE, grid="31", **{"lambda": "0.5"})) == ALL
-    assert len(held.asked) == asked
-
-
-def test_who_cancels_keeps_one_strength_and_is_asked(held):
-    app = open_page(PAGE, grid="31")
-    first = job_of(app)
-    first.cancel(by_visitor=True)
-    assert first.join(TIMEOUT_SECONDS)
-    app.run()
-    assert job_of(app) is first
-    assert labels(app) == ["λ = 1.00"]
-    (said,) = (info.value for info in app.info)
-    assert "was cancelled" in said
-    assert "kept" not in said  # of half a dial nothing is
-    app.button(key="strengths_again_button").click().run()
-    assert job_of(app) is not first
-    let_go(app, held)
-    assert labels(app) == ALL
-
-
-def test_another_model_ends_what_is_measured_of_the_last(held):
-    app = open_page(PAGE, grid="31")
-    first = job_of(app)
-    app.number_input(key="model").set_value(7).run()
-    assert first.join(TIMEOUT_SECONDS)
-    assert first.state is State.CANCELLED
-    assert job_of(app).about != first.about
 
 
 def test_error_analysis_measures_no_strength_but_the_requested_one(held):

@@ -147,13 +147,6 @@ def test_every_kind_of_model_opens_with_its_pictures_tables_and_explanations(nam
     assert flat == (name in ("one alone", "gated queries"))
 
 
-def test_the_links_have_all_tabs_and_colourings_between_them():
-    assert {link.get("tab", "Surface") for link in LINKS.values()} == set(TABS)
-    assert {link.get("by", "curvature") for link in LINKS.values()} == set(COLOURINGS), (
-        "each colouring needs a link with by= its name, in LINKS"
-    )
-
-
 def test_the_first_paint_is_a_flat_sheet_beside_a_curved_one(monkeypatch):
     monkeypatch.setattr(limits, "DIAL_COST", FULL_DIAL)
     app = open_manifold(grid="61")
@@ -276,8 +269,6 @@ def test_a_sentence_stands_beside_each_control_that_cannot_be_followed(monkeypat
         "heads": "4 heads do not divide D = 3. Shown: 1.", "part": "Shown: the mean.",
         "kind": "reads only the slot's own vector", "n": "Shown: none.",
     })  # fmt: skip
-    slices = open_manifold(chart="weights", dim="4", heads="2")
-    assert_notes(slices, {"chart": "Shown: the ungated surface only"})
     monkeypatch.setattr(model, "AFFORDABLE_COST", model.AFFORDABLE_COST / 100)
     heavy = dict(source="tokens", layers="4", dim="8", n="6", grid="61")
     assert_notes(open_manifold(**heavy, more="true"), {"grid": "measured on a grid of"})
@@ -341,17 +332,6 @@ def test_where_rounding_hides_every_tangent_plane_nobody_says_that_there_is_no_s
     )
 
 
-def test_progress_has_its_place_whether_there_is_any_or_not():
-    for app in (seen(), seen(tab="Inspect")):
-        blocks = [x for x in app.main.children.values() if hasattr(x, "children")]
-        ids = []
-        while blocks:
-            block = blocks.pop()
-            ids.append(getattr(block.proto, "id", ""))
-            blocks += [x for x in block.children.values() if hasattr(x, "children")]
-        assert any(each.endswith("progress") for each in ids)
-
-
 def test_a_needle_is_called_one_and_its_total_has_one_source():
     """It looks as a sheet does that is seen edge-on; what stands over it stands below it, too."""
     needle, sheet = seen(layers="4", model="72").run(), seen()
@@ -364,12 +344,6 @@ def test_a_needle_is_called_one_and_its_total_has_one_source():
         frames = (0, header["frame"])
         for column, frame, total in zip(header["columns"], frames, app.metric[::2], strict=True):
             assert f"total curvature **{total.value}**" in column["captions"][frame]
-
-
-def test_the_legend_says_nothing_of_what_is_not_drawn():
-    assert "teal" not in payload(open_manifold(model="392"))[0]["legend"]["note"][-1]
-    folded = payload(open_manifold(layers="2", model="72"))[0]["legend"]["note"][-1]
-    assert "teal: the most curved 1\u00a0%" in folded
 
 
 def test_a_plane_is_a_plane_at_every_depth():

@@ -1,6 +1,5 @@
 """Every picture of the gallery misleads, and the number beside it does not."""
 
-import json
 import math
 import re
 
@@ -162,36 +161,6 @@ def relative_spread(case) -> float:
 
 
 # --- All of them ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_a_case_is_whole(made, name):
-    found = made[name]
-    assert re.fullmatch("[a-z]+[a-z ,]+", name)  # words: what is read on the page and in a link
-    json.loads(found.figure.to_json())
-    assert len(found.reasons) == 2
-    for sentence in found.reasons:
-        assert sentence.endswith(".")
-        assert ". " not in sentence
-        assert not re.search(r"\d\.\d|e-?\d", sentence)  # numbers are computed, not remembered
-    for text in (found.lie, found.number, found.number_name, found.doubt, found.drawn,
-                 found.formula, found.look_for):  # fmt: skip
-        assert text
-        assert "nan" not in text.split()
-        assert "  " not in text
-    assert not found.lie.endswith(".")
-    assert len(found.number) < 20  # it has to fit a telephone
-
-
-@pytest.mark.parametrize("name", WITH_MODEL)
-def test_a_request_is_shown_as_it_is(name):
-    request = CASES[name].request
-    resolved = resolve(request)
-    assert not resolved.notes
-    assert resolved.grid == request.grid
-    assert len(resolved.variants) == 2
-    assert 0 <= request.seed <= 9999  # the control's range
-    assert 1 <= request.sharpness <= 60
 
 
 def test_a_number_that_is_not_zero_is_not_called_zero():

@@ -16,7 +16,6 @@ from ui.manifold.error_analysis import _as_in_captions, _integrals_table
 from ui.manifold.model import ManifoldRequest, resolve
 from ui.manifold.shared import best_total
 from ui.manifold.surface import caption, total_caption, total_of
-from ui.work.job import State
 
 PAGE = "pages/1_Manifold.py"
 FOLDED = dict(layers="4", model="72", grid="31")  # its grid leaves more than a tenth in doubt
@@ -54,24 +53,6 @@ def test_pictures_wait_for_no_totals_and_others_find_them(held):
     assert asked == 1
     assert numbers(open_page(PAGE, **FOLDED)) == first
     assert len(held.asked) == asked
-
-
-def test_who_cancels_is_asked_and_who_turns_to_another_model_leaves_none_behind(held):
-    app = open_page(PAGE, **FOLDED)
-    first = job_of(app)
-    first.cancel(by_visitor=True)
-    assert first.join(TIMEOUT_SECONDS)
-    app.run()
-    assert job_of(app) is first
-    assert first.state is State.CANCELLED
-    assert numbers(app) == ["0", "…"]
-    app.button(key="totals_again_button").click().run()
-    second = job_of(app)
-    assert second is not first
-    app.number_input(key="model").set_value(3).run()
-    assert second.join(TIMEOUT_SECONDS)
-    assert second.state is State.CANCELLED
-    assert job_of(app).about != second.about
 
 
 def test_doubt_says_which_integrals_are_not_there_yet(held):
