@@ -11,6 +11,7 @@ from __future__ import annotations
 
 QUOTED_CHARACTERS = 40  # of a value in the link, as repeated in a sentence
 FORMULA_CHARACTERS = 10_000  # in the field of a formula, and so in the link: more than it may have
+LINK_CONTROLS = 100  # that a link hides or locks: more than any page has
 LINK_NUMBERS = 1024  # of one parameter of the link: twelve values of sixteen channels are 192
 DRAWN_POINTS_IN_LINK = 500  # four letters each: some programs cut longer addresses
 TABLE_LETTERS_IN_LINK = 2000  # of a pasted or uploaded table: as for the largest drawing

@@ -26,6 +26,7 @@ from ui.limits import LINK_NUMBERS, QUOTED_CHARACTERS
 LINK: Any = {"bind": "query-params"}  # of every control: the link restores its value
 GRID_SIZE = 61
 ARRIVAL = "_arrival"
+CAMERA = "camera"
 LINE_BREAK = "  \n"  # of Markdown
 Link = dict[str, list[str]]
 Value = TypeVar("Value")
@@ -59,6 +60,7 @@ def checked_link(page: str) -> Iterator[None]:
     if current_link() != arrival.link:
         arrival.notes = []
     yield
+    link_value(CAMERA, parse_camera, None, "the first view")  # the browser alone uses it
     arrival.notes += _control_notes(arrival.pending)
     arrival.link = current_link()
     if arrival.notes:
@@ -174,6 +176,12 @@ def parse_pick(text: str, size: int = GRID_SIZE) -> tuple[int, int] | None:
         return None
     point = int(row[:9]), int(column[:9])
     return point if max(point) < size else None
+
+
+def parse_camera(text: str) -> tuple[float, ...] | None:
+    """Return the numbers of a camera: three of one surface, nine of Plotly's."""
+    numbers = parse_numbers(text)
+    return numbers if numbers and len(numbers) in (3, 9) else None
 
 
 def _quoted(text: str) -> str:

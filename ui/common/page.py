@@ -10,13 +10,19 @@ a second, the head is on the screen before that, and the browser loads plotly.js
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from ui.common import present, simplified
+from ui.common.links import change_link, current_link
+from ui.common.present import STYLE as PRESENT_STYLE
+from ui.common.share import draw_share
 from ui.components.history import keep_steps
 from ui.components.plotly_js import preload
 from ui.work import streamlit_fixes
@@ -55,20 +61,35 @@ PAGES = {
 }
 LINKS = "_links"
 streamlit_fixes.apply()
+simplified.apply()
+
+
+class Frame(NamedTuple):
+    """What is drawn around a page: its head's places, and the links of pages that were left."""
+
+    links: dict[str, dict[str, list[str]]]
+    view: simplified.View
+    tail: DeltaGenerator  # beside the question: Share, or the steps of present mode
+    note: DeltaGenerator
 
 
 @contextmanager
 def page(
-    title: str, question: str = "", lead: str = "", *, pictures: bool = True
-) -> Iterator[None]:
+    title: str, question: str = "", lead: str = "", *, pictures: bool = True,
+    presented: Collection[str] = (), steps: bool = False,
+) -> Iterator[None]:  # fmt: skip
     """Draw the page called ``title``, a row of `PAGES`, around the parts drawn within.
 
     Draws the links to all pages, ``question`` and ``lead``, and ends jobs of other pages. With
     ``pictures`` the browser begins to load plotly.js. A visitor who returns finds the page as they
-    left it.
+    left it. In present mode no controls are displayed but those called ``presented``, and one steps
+    from page to page, or, with ``steps``, through those that `present.offer_steps` has been told.
     """
     with SCRIPTS.acquired():
-        links = _head(title, question, lead, pictures)
+        frame = _head(title, question, lead, pictures, presented)
+        if frame.view.presented is not None and not steps:
+            with frame.tail:
+                present.draw_pages(_beside(title), frame.links)
         with reported(title):
             import_core()
             from ui.work import jobs, pool  # not above: they import torch
@@ -76,11 +97,16 @@ def page(
             jobs.arrive(title)
             yield
             pool.POOL.warm()
-        links[title] = {name: st.query_params.get_all(name) for name in st.query_params}
+        _foot(title, frame, steps)
+        link = current_link()
+        link.pop(simplified.PRESENT, None)  # it belongs to the visit
+        frame.links[title] = link
 
 
-def _head(title: str, question: str, lead: str, pictures: bool) -> dict[str, dict[str, list[str]]]:
-    """Draw what stands above every page; return the links with which the visitor left pages."""
+def _head(
+    title: str, question: str, lead: str, pictures: bool, presented: Collection[str]
+) -> Frame:
+    """Draw what stands above every page."""
     path, _, group = PAGES[title]
     st.set_page_config(
         page_title=f"{title} · gated attention",
@@ -89,18 +115,48 @@ def _head(title: str, question: str, lead: str, pictures: bool) -> dict[str, dic
         initial_sidebar_state="collapsed",
     )
     _return(title, path)
+    view = simplified.begin(presented)
     st.html(STYLE)
+    if view.presented is not None:
+        st.html(PRESENT_STYLE)
     links = st.session_state.setdefault(LINKS, {})
     with st.container(horizontal=True, key="pages"):
-        draw_links(group, links, title)
+        if view.presented is None:
+            draw_links(group, links, title)
         if pictures:
             preload()
         keep_steps()
-    if question:
-        st.title(question, anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center", key="head"):
+        if question:
+            st.title(question, anchor=False)
+        present.draw_button()
+        tail = st.container(horizontal=True, width="content",
+                            key="sharing" if view.presented is None else "turns")  # fmt: skip
+    note = st.container(key="note")
     if lead:
         st.container(key="lead").markdown(lead)
-    return links
+    return Frame(links, view, tail, note)
+
+
+def _foot(title: str, frame: Frame, steps: bool) -> None:
+    """Draw what is known once the page is drawn: its controls, and the steps that it offers."""
+    with frame.tail:
+        if frame.view.presented is None:
+            draw_share(title)
+        elif steps:
+            present.draw_steps()
+    if frame.view.hidden or frame.view.locked:
+        with frame.note:
+            simplified.draw_note(frame.view)
+
+
+def _beside(title: str) -> list[tuple[str, str] | None]:
+    """Return path and title of the pages before and after this one in their group."""
+    group = PAGES[title].group
+    titles = [name for name, row in PAGES.items() if row.group == group]
+    here = titles.index(title)
+    return [(PAGES[titles[at]].path, titles[at]) if 0 <= at < len(titles) else None
+            for at in (here - 1, here + 1)]  # fmt: skip
 
 
 def draw_links(group: str, links: dict[str, dict[str, list[str]]], current: str = "") -> None:
@@ -133,7 +189,15 @@ def draw_open(tabs: Iterable[Any], sections: Mapping[str, Callable[[], None]]) -
 
 
 def _return(title: str, path: str) -> None:
-    """Restore the visitor's last link to this page if they came without one."""
+    """Restore the visitor's last link to this page if they came without one.
+
+    Any link from a page in present mode leads to a page in present mode.
+    """
     last = st.session_state.get(LINKS, {}).get(title)
-    if last and not st.query_params and st.session_state.get("_page") != title:
+    arrives = st.session_state.get("_page") != title
+    if last and not st.query_params and arrives:
         st.switch_page(path, query_params=last)
+    view, context = st.session_state.get(simplified.VIEW), get_script_run_ctx()
+    stepped_back = context is not None and context.is_history_navigation
+    if arrives and view is not None and view.presented is not None and not stepped_back:
+        change_link({simplified.PRESENT: ["1"]})

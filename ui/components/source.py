@@ -10,6 +10,7 @@ import streamlit as st
 HERE = Path(__file__).parent
 # One surface that the browser draws by itself: shared, as the files beside this one are.
 SURFACE = (
+    "address.js",
     "surface/vectors.js",
     "surface/mesh.js",
     "surface/shaders.js",
@@ -50,10 +51,13 @@ SCRIPTS = {
         "stage/stage.js",
     ),
     "history": ("history/history.js",),
+    "camera": ("camera/camera.js",),
+    "turn": ("turn/turn.js",),
     "plotly_js": ("load_plotly.js", "plotly_js/plotly_js.js"),
     "view3d": (
         "load_plotly.js",
         "arrays.js",
+        "address.js",
         "view3d/payload.js",
         "view3d/parts.js",
         "view3d/picture.js",

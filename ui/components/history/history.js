@@ -1,7 +1,7 @@
 // A change of a control is a step of the browser's history, so that "Back" undoes it alone. Streamlit
 // replaces the address when a control moves (with a whole address), and makes a step whenever the
 // server changes it (with a path), if only to correct it: then it is one only after a visitor's input.
-// Once a tab.
+// The camera, which the browser alone writes (address.js), stays in the address of its page. Once a tab.
 const INPUTS = ['pointerdown', 'keydown'];
 
 export default function () {
@@ -12,10 +12,13 @@ export default function () {
   for (const method of ['pushState', 'replaceState']) {
     history[method] = (state, title, address) => {
       const to = new URL(address ?? location.href, location.href);
+      const { path, camera } = window.__gcAddress ?? {};
+      if (path === to.pathname && camera) to.searchParams.set('camera', camera);
+      else if (path === to.pathname) to.searchParams.delete('camera');
       const steps = to.pathname !== location.pathname ? method === 'pushState'
         : to.href !== location.href && (URL.canParse(address) || input);
       if (steps) input = false;
-      History.prototype[steps ? 'pushState' : 'replaceState'].call(history, state, title, address);
+      History.prototype[steps ? 'pushState' : 'replaceState'].call(history, state, title, to.href);
     };
   }
 }

@@ -61,6 +61,7 @@ function build(root, state) {
       showPoint(root, state, hit && [hit.column, hit.row].map(chartAt));
     },
   });
+  restoreCamera(state.view);
   state.sliders = state.model.biases.map((_, index) => {
     const label = document.createElement('label');
     const slider = Object.assign(document.createElement('input'),

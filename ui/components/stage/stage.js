@@ -44,6 +44,8 @@ function adopt(root, state, header, buffer, address) {
   const first = !state.view;
   if (first) build(root, state);
   if (others) aim(state);
+  if (first) restoreCamera(state.view);
+  else if (others) putCamera(); // it was of another surface
   const isOurs = isUnheard(state, state.flying) || state.waiting || state.handling || state.playing || state.asking;
   if (!isOurs) {
     Object.assign(state, { strength: header.strength, own: Boolean(header.plane) });

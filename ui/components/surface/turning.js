@@ -23,6 +23,11 @@ function listenToTurning(view, { onClick = () => {}, onHover = () => {} } = {}) 
     const { distance } = view.home; // the first one
     camera.distance = Math.max(NEAREST * distance, Math.min(FARTHEST * distance, camera.distance * factor));
   };
+  const keep = () => {
+    const { azimuth, elevation, distance } = camera;
+    const same = azimuth === view.home.azimuth && elevation === view.home.elevation && distance === view.home.distance;
+    putCamera(same ? null : [azimuth, elevation, distance / view.home.distance]);
+  };
   const within = event => {
     const box = canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
@@ -49,6 +54,7 @@ function listenToTurning(view, { onClick = () => {}, onHover = () => {} } = {}) 
     canvas.addEventListener(name, event => {
       const finger = fingers.get(event.pointerId);
       fingers.delete(event.pointerId);
+      if (finger?.way > 0) keep();
       if (finger && name === 'pointerup' && finger.way < STILL) onClick(...within(event));
     });
   }
@@ -57,6 +63,7 @@ function listenToTurning(view, { onClick = () => {}, onHover = () => {} } = {}) 
     if (!event.ctrlKey) return;
     event.preventDefault();
     zoom(Math.exp(0.002 * event.deltaY));
+    keep();
     view.invalidate();
   }, { passive: false });
   canvas.addEventListener('keydown', event => {
@@ -69,6 +76,14 @@ function listenToTurning(view, { onClick = () => {}, onHover = () => {} } = {}) 
     if (!act || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     act();
+    keep();
     view.invalidate();
   });
+}
+
+// Turns the view as the address says, whatever it shows: azimuth, elevation, and the share of the first distance.
+function restoreCamera({ camera, home }) {
+  const [azimuth, elevation, share] = cameraInAddress(3) ?? [];
+  if (!(share >= NEAREST && share <= FARTHEST && Math.abs(elevation) <= STEEPEST)) return;
+  Object.assign(camera, { azimuth, elevation, distance: share * home.distance });
 }

@@ -6,8 +6,10 @@ const NEARER = 0.9; // share of the distance that is left after a plus
 const STEEPEST = 1.5; // radians above the ground: past the pole, left and right would swap
 const SETTLED_MS = 40; // after which a zoom has been applied
 const SAME = 1e-6; // difference of two cameras that count as the same
+const PARTS = ['eye', 'center', 'up']; // of a camera of Plotly's
 const CAMERAS = (window.__gcCameras ??= {});
 const SCENES = (window.__gcSceneOf ??= {}); // the scene of each camera
+const WRITE_MS = 300; // after which a camera that stays is written into the address
 const TURNED = (window.__gcTurned ??= new Set()); // views that the visitor has turned
 
 const cameraNow = div => div._fullLayout?.scene?._scene?.getCamera();
@@ -16,7 +18,7 @@ const cameraNow = div => div._fullLayout?.scene?._scene?.getCamera();
 // differ, each `panel` has the camera of its column.
 function cameraOf(state, panel = null) {
   const column = state.apart ? state.header.columns.findIndex(({ panels }) => panels.includes(panel)) : -1;
-  return structuredClone(state.apart?.[column] ?? (CAMERAS[state.header.key] ??= home(state)));
+  return structuredClone(state.apart?.[column] ?? (CAMERAS[state.header.key] ??= linkedCamera(state) ?? home(state)));
 }
 
 // The camera of Python, fitted to the panels as they are now.
@@ -25,19 +27,32 @@ function home(state) {
   return fitted(state, state.header.camera);
 }
 
+// The camera of the address, which counts as turned by the visitor.
+function linkedCamera(state) {
+  const numbers = cameraInAddress(9);
+  if (!numbers) return null;
+  TURNED.add(state.header.key);
+  return Object.fromEntries(PARTS.map((part, i) => [part, place(numbers.slice(3 * i, 3 * i + 3))]));
+}
+
 // The panel that a scene shows.
 function panelOf(state, div) {
   const { c, p } = state.plots.find(plot => plot.div === div);
   return state.header.columns[c].panels[p];
 }
 
-const near = (a, b) => ['eye', 'center', 'up'].every(
+const near = (a, b) => PARTS.every(
   part => ['x', 'y', 'z'].every(axis => Math.abs(a[part][axis] - b[part][axis]) < SAME));
 
 function setCamera(state, camera, from = null) {
   CAMERAS[state.header.key] = structuredClone(camera);
   state.apart = null;
   showCameras(state, from);
+  clearTimeout(state.writing);
+  state.writing = setTimeout(() => {
+    const { key } = state.header;
+    putCamera(TURNED.has(key) ? PARTS.flatMap(part => vector(CAMERAS[key][part])) : null);
+  }, WRITE_MS);
 }
 
 function showCameras(state, from = null) {
@@ -58,6 +73,7 @@ function beginScene(root, state) {
   if (key in SCENES && SCENES[key] !== scene) {
     TURNED.delete(key);
     delete CAMERAS[key];
+    putCamera();
     state.apart = null;
     state.edge = false;
     root.querySelector('.gc-edge').setAttribute('aria-pressed', false);

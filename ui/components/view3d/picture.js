@@ -97,7 +97,9 @@ function ticksOf(i, { layout }, div, camera) {
 function layoutOf(root, panel, state, div) {
   const style = getComputedStyle(root);
   const css = name => style.getPropertyValue(name).trim();
-  const font = { family: css('--st-font'), color: css('--st-text-color') };
+  // 12 pixels, more in present mode, as all type on the page.
+  const size = 0.75 * parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const font = { family: css('--st-font'), color: css('--st-text-color'), size };
   const grid = mix(font.color, css('--st-background-color'), GRID_SHARE);
   const base = { font, paper_bgcolor: CLEAR, plot_bgcolor: CLEAR, showlegend: false, uirevision: state.header.key };
   if (panel.kind === 'plane') {
