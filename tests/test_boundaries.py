@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from gating_core.experiments.specimen import COLOURINGS
+from gating_core.experiments.instance import COLOURINGS
 from tests.browser.addresses import ADDRESSES
 from tests.each import each
 from ui.common.lessons import sections
@@ -62,7 +62,7 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room m
 PURE = ("chart.py", "picture.py", "replay.py", "request.py", "words.py")  # without Streamlit
 FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
          "gating_core.experiments.comparison", "gating_core.experiments.depth",
-         "gating_core.experiments.specimen", "gating_core.language.efficient",
+         "gating_core.experiments.instance", "gating_core.language.efficient",
          "gating_core.language.measurements",
          *(f"gating_core.claims.{room}" for room in ("__main__", "bounds", "claim", "design",
            "equality", "further", "gain", "growth", "measures", "models", "pairs", "refined",
@@ -136,7 +136,7 @@ def named(path: Path) -> str:
 @pytest.mark.soak  # long
 def test_the_core_runs_without_an_interface_and_says_in_one_sentence_what_an_extra_lacks():
     code = "import sys, gating_core, gating_core.experiments.comparison\n" \
-           "import gating_core.experiments.depth, gating_core.experiments.specimen\n" \
+           "import gating_core.experiments.depth, gating_core.experiments.instance\n" \
            "import gating_core.claims\n" \
            "assert not {'streamlit', 'plotly', 'ui'} & set(sys.modules)\n" \
            f"assert not {set(ALONE)} & set(sys.modules)\n" \

@@ -31,7 +31,7 @@ for name in EXTRAS:
 import gating_core
 print(gating_core.__file__)
 print([name for name in HEAVY if sys.modules.get(name)])
-import gating_core.theory, gating_core.experiments.depth, gating_core.experiments.specimen
+import gating_core.theory, gating_core.experiments.depth, gating_core.experiments.instance
 from gating_core import Setting, geometry, train
 run = train(Setting(steps=1, seed_count=1, points=16))
 model = gating_core.restore(*(getattr(run.variants["ungated"].ensemble, part)

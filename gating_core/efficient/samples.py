@@ -97,14 +97,14 @@ def normal_tokens(length: int, sigma: float, seed: int = 0) -> HeadSample:
 class Retrieval:
     """A retrieval task: pairs of key and value, and later queries, each for one of the pairs."""
 
-    specimen: HeadSample
+    sample: HeadSample
     asking: torch.Tensor  # (Q,) int64: the positions of the queries that are for a pair
     answers: torch.Tensor  # (Q,) int64: the positions of the tokens whose values they should return
 
     def accuracy(self, outputs: torch.Tensor) -> float:
         """The share of these queries whose output, of ``outputs`` (T, d), is nearest its value."""
         pairs = self.answers.unique()
-        candidates = self.specimen.values[pairs]
+        candidates = self.sample.values[pairs]
         distances = torch.cdist(outputs[self.asking], candidates)
         return float((pairs[distances.argmin(-1)] == self.answers).double().mean())
 

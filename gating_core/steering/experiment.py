@@ -43,8 +43,8 @@ from gating_core.steering.judge import (
 from gating_core.steering.shipped import (
     Dictionaries,
     load_dictionaries,
+    model_and_dictionaries,
     shipped_dictionaries,
-    specimen,
 )
 from gating_core.steering.streams import RELEASED_AFTER, Steering, write_steered
 
@@ -287,8 +287,8 @@ def measure_parts(
 ) -> Generator[Outcomes | None, None, None]:
     """Yield the outcomes of each of ``parts`` of an experiment, and ``None`` at pauses."""
     for part in parts:
-        yield (yield from measure_part(*specimen(request.name, request.model_seed), part,
-                                       request.draw))  # fmt: skip
+        model, dictionaries = model_and_dictionaries(request.name, request.model_seed)
+        yield (yield from measure_part(model, dictionaries, part, request.draw))
 
 
 def measure_steering() -> Iterator[Model]:

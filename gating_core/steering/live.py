@@ -41,7 +41,7 @@ from gating_core.steering.judge import (
     spanish_probabilities,
     windows,
 )
-from gating_core.steering.shipped import KINDS, are_spanish, specimen, states_for
+from gating_core.steering.shipped import KINDS, are_spanish, model_and_dictionaries, states_for
 from gating_core.steering.streams import Steering, direct_attribution, streams, write_steered
 
 ALONG = ("feature", "means", "random")  # directions
@@ -95,7 +95,7 @@ def unit_direction(request: DirectionRequest) -> torch.Tensor:
     The difference of means points from English to Spanish. ``ValueError`` for a model, layer,
     dictionary or feature that does not exist.
     """
-    model, dictionaries = specimen(request.name, request.model_seed)
+    model, dictionaries = model_and_dictionaries(request.name, request.model_seed)
     check_integer("layer", request.layer, 0, model.config.depth - 1)
     if request.along == "means":
         chosen = dictionaries.gap[request.layer]
@@ -112,7 +112,9 @@ def unit_direction(request: DirectionRequest) -> torch.Tensor:
 
 def write_both(request: SteerRequest) -> Iterator[tuple[str, str]]:
     """Yield `WRITTEN` pairs of characters, without and with steering, from equal random numbers."""
-    model, dictionaries = specimen(request.direction.name, request.direction.model_seed)
+    model, dictionaries = model_and_dictionaries(
+        request.direction.name, request.direction.model_seed
+    )
     step = request.push * dictionaries.gap[request.direction.layer].norm()
     steering = Steering(
         request.direction.layer, step * unit_direction(request.direction), MODES[request.mode]
@@ -177,7 +179,7 @@ def endings(
     ``judged``: their `spanish_probabilities`, which are known: training that classifier takes long.
     """
     texts = [text[JUDGED_FROM:] for text in texts]
-    sums, counts = text_losses(specimen(name, model_seed)[0], texts)
+    sums, counts = text_losses(model_and_dictionaries(name, model_seed)[0], texts)
     losses, results = (sums / counts).numpy(), []
     for text, spanish, bayes, nats in zip(
         texts, judged, bayes_probabilities(texts), losses, strict=True
@@ -210,7 +212,7 @@ class Passage:
 @torch.no_grad()
 def passages(request: DirectionRequest) -> list[Passage]:
     """The passages where a feature is strongest, the strongest first."""
-    model, dictionaries = specimen(request.name, request.model_seed)
+    model, dictionaries = model_and_dictionaries(request.name, request.model_seed)
     trained = dictionaries.kinds[request.kind]
     texts = excerpt_texts()
     chosen = [int(row) for row in trained.statistics.texts[request.layer][request.feature]]
@@ -234,7 +236,7 @@ def letter_shares(name: str, model_seed: int, kind: str, layer: int) -> np.ndarr
 
     1 for a feature that fires after one pair of letters only; NaN for one that never fires.
     """
-    statistics = specimen(name, model_seed)[1].kinds[kind].statistics
+    statistics = model_and_dictionaries(name, model_seed)[1].kinds[kind].statistics
     texts = excerpt_texts()
     shares = []
     for chosen, positions in zip(statistics.texts[layer], statistics.places[layer], strict=True):
@@ -258,7 +260,7 @@ class WrittenAlong:
 @torch.no_grad()
 def written_along(request: DirectionRequest) -> WrittenAlong:
     """Attribute the difference of the two languages along a direction, on held-out verses."""
-    model, _ = specimen(request.name, request.model_seed)
+    model, _ = model_and_dictionaries(request.name, request.model_seed)
     rows, spanish = _effect_rows(model)
     exact = deepcopy(model).double()  # the model itself is shared by all visitors
     parts = direct_attribution(exact, rows.read, request.layer, unit_direction(request).double())
@@ -280,7 +282,7 @@ def effect_on_next(request: DirectionRequest, push: float) -> np.ndarray:
     ``push`` is in lengths of the difference of the languages' means.
     """
     check_number("push", push, -STRONGEST_PUSH, STRONGEST_PUSH)
-    model, dictionaries = specimen(request.name, request.model_seed)
+    model, dictionaries = model_and_dictionaries(request.name, request.model_seed)
     rows, _ = _effect_rows(model)
     step = push * dictionaries.gap[request.layer].norm()
     steering = Steering(request.layer, step * unit_direction(request))
@@ -310,7 +312,7 @@ class Opening:
 def make_opening() -> Opening:
     """Steer a text towards Spanish, by the first layer's `FeatureStatistics.language_feature`."""
     first = DirectionRequest()
-    statistics = specimen(first.name, first.model_seed)[1].kinds["means"].statistics
+    statistics = model_and_dictionaries(first.name, first.model_seed)[1].kinds["means"].statistics
     feature = statistics.language_feature(0, spanish=True)
     request = SteerRequest(DirectionRequest(feature=feature), BEGINNING)
     texts, _ = windows(other_verses())

@@ -151,7 +151,7 @@ def load_dictionaries(name: str, seed: int, folder: Path = FOLDER) -> Dictionari
 
 
 @lru_cache(maxsize=8)
-def specimen(name: str, seed: int) -> tuple[LanguageModel, Dictionaries]:
+def model_and_dictionaries(name: str, seed: int) -> tuple[LanguageModel, Dictionaries]:
     """A shipped model and its dictionaries, cached; ``ValueError`` where there are none."""
     return load_model(name, seed)[0], load_dictionaries(name, seed)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gating_core.experiments.comparison import train_setting
-from gating_core.experiments.specimen import integrate_specimen, measure_specimen
+from gating_core.experiments.instance import integrate_instance, measure_instance
 from gating_core.tasks import TASK_NAME
 from tests.load import session as session_module
 from tests.load.requests import Boundary, Manifold, Table, is_stopped, not_yet
@@ -84,8 +84,8 @@ def test_a_seed_stays_with_its_visitor_and_its_numbers_are_right(server):
     for pair, both in zip(zip(requests, after, strict=True), shown, strict=True):
         for request, metrics in zip(pair, both, strict=True):
             gated = resolve(request.request).variants[1]
-            measured = measure_specimen(gated, request.request.grid)
-            total = best_total(measured, integrate_specimen(gated))
+            measured = measure_instance(gated, request.request.grid)
+            total = best_total(measured, integrate_instance(gated))
             assert metrics[2][1] == total_of(measured, total)
     assert len({metrics[2][1] for both in shown for metrics in both}) > len(SEEDS)
 

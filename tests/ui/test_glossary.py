@@ -25,7 +25,6 @@ PHRASES = re.compile(
 ALLOWED = {
     "app.py": {"sheet"},  # on the landing page, once *surface* has been said
     "assets/lessons/landing.md": {"sheet"},
-    "ui/manifold/error_analysis.py": {"specimen"},  # an import in the code that is shown
 }
 PAGES = [*(ROOT / "ui").rglob("*.py"), *(ROOT / "pages").glob("*.py"), ROOT / "app.py"]
 LESSONS = sorted((ROOT / "assets" / "lessons").rglob("*.md"))

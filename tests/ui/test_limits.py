@@ -9,7 +9,7 @@ import torch
 
 from gating_core.experiments import cost
 from gating_core.experiments.comparison import Setting
-from gating_core.experiments.specimen import measure_specimen
+from gating_core.experiments.instance import measure_instance
 from gating_core.geometry import opinion_evaluations, second_opinion, square_grid
 from gating_core.tasks import LARGEST_BYTES
 from gating_core.theory import LONGEST_FORMULA, FormulaError, parse_formula
@@ -99,7 +99,7 @@ def test_the_largest_model_at_all_strengths_fits_into_the_cache(source):
     """Otherwise it would be measured again and again."""
     gated = resolve(replace(LARGEST, source=source)).variants[1]
     strengths = shared.strengths(gated, GRID_POINTS[-1])
-    frames = [measure_specimen(at_strength(gated, x), FEW) for x in strengths]
+    frames = [measure_instance(at_strength(gated, x), FEW) for x in strengths]
     few = bytes_of(shared.without_copies(tuple(frames)))
     finest = few * (GRID_POINTS[-1] / FEW) ** 2
     assert CACHE_BYTES / 10 < finest < CACHE_BYTES

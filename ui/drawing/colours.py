@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gating_core.experiments.specimen import COLOURINGS, Colouring
+from gating_core.experiments.instance import COLOURINGS, Colouring
 from ui.drawing import palette
 
 QUANTILE = 0.9  # of a quantity's size: where linear colours end

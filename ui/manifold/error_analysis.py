@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.experiments import cost
-from gating_core.experiments.specimen import MeasuredSpecimen, Specimen, chart_of
+from gating_core.experiments.instance import MeasuredInstance, ModelInstance, chart_of
 from gating_core.geometry import (
     HOLONOMY_LIMIT,
     TILT_LIMIT,
@@ -39,7 +39,7 @@ from ui.work.cache import cached
 
 IMPORTS = """\
 from gating_core.attention import AttentionConfig, GateConfig
-from gating_core.experiments.specimen import Specimen, chart_of"""
+from gating_core.experiments.instance import ModelInstance, chart_of"""
 REFINED = ("absolute", "gaussian", "area")
 COLOURS = dict(zip(VARIANT_NAMES, palette.SIDE_COLOURS.values(), strict=True))
 INTEGRALS = {
@@ -60,9 +60,9 @@ MAP_NAMES = (
 
 
 @cached("Measuring in other ways …")
-def opinion(specimen: Specimen, grid: int, step: float) -> SecondOpinion:
-    """Measure K of a specimen by finite differences and by a mesh, and the paper's proxy."""
-    return pool.POOL.call(_opinion, specimen, grid, step)
+def opinion(instance: ModelInstance, grid: int, step: float) -> SecondOpinion:
+    """Measure K of an instance by finite differences and by a mesh, and the paper's proxy."""
+    return pool.POOL.call(_opinion, instance, grid, step)
 
 
 @st.cache_resource(max_entries=CACHED_FIGURES, show_spinner=False)
@@ -75,14 +75,14 @@ def figures(key: Hashable, _make: Callable[[], list[go.Figure]]) -> list[go.Figu
     return _make()
 
 
-def _opinion(specimen: Specimen, grid: int, step: float) -> SecondOpinion:
-    return second_opinion(chart_of(specimen), square_grid(grid), step, specimen.covariance)
+def _opinion(instance: ModelInstance, grid: int, step: float) -> SecondOpinion:
+    return second_opinion(chart_of(instance), square_grid(grid), step, instance.covariance)
 
 
 def draw(result: Result) -> None:
     """Draw what the tab shows below the covariance."""
     resolved, variants = result.resolved, result.variants
-    draw_proofs(lambda: _compared(variants), CHART_NAMES[variants[-1].specimen.chart])
+    draw_proofs(lambda: _compared(variants), CHART_NAMES[variants[-1].instance.chart])
     st.subheader("Bounds", anchor=False)
     columns = [_bounds(variant) for variant in variants]
     # One column for each variant: on a telephone ten columns would be cut off.
@@ -90,11 +90,11 @@ def draw(result: Result) -> None:
     st.table(table | {n: list(x.values()) for n, x in zip(VARIANT_NAMES, columns, strict=False)})
     st.caption(section("manifold", "bounds", limit=f"{TILT_LIMIT:g}"))
     st.subheader("Integrals", anchor=False)
-    specimens = tuple(variant.specimen for variant in variants)
+    instances = tuple(variant.instance for variant in variants)
     watch_totals(
-        specimens,
+        instances,
         lambda totals: _draw_integrals(
-            [_as_in_captions(x, totals.get(x.specimen)) for x in variants]
+            [_as_in_captions(x, totals.get(x.instance)) for x in variants]
         ),
     )
     st.subheader("Where the curvature sits", anchor=False)
@@ -104,7 +104,7 @@ def draw(result: Result) -> None:
 
 
 def _as_in_captions(
-    variant: MeasuredSpecimen, totals: SurfaceIntegrals | None
+    variant: MeasuredInstance, totals: SurfaceIntegrals | None
 ) -> SurfaceIntegrals | None:
     """The refined integrals with the total curvature that captions show: one number everywhere."""
     if totals is None:
@@ -131,7 +131,7 @@ def _explain_integrals(name: str, totals: SurfaceIntegrals) -> None:
     )  # fmt: skip
 
 
-def _bounds(variant: MeasuredSpecimen) -> dict[str, str]:
+def _bounds(variant: MeasuredInstance) -> dict[str, str]:
     verdict = variant.verdict
     return {
         "Least K known": _extreme(variant, np.min),
@@ -156,7 +156,7 @@ def proved_sign(verdict: Verdict) -> str:
     return "K > 0" if verdict.positive else "K < 0"
 
 
-def _extreme(variant: MeasuredSpecimen, which: Callable[[np.ndarray], float]) -> str:
+def _extreme(variant: MeasuredInstance, which: Callable[[np.ndarray], float]) -> str:
     """Of what is known: where K is proved to be zero, its digits are rounding."""
     if not variant.surface.resolved.any():
         return "none"
@@ -167,7 +167,7 @@ def _extreme(variant: MeasuredSpecimen, which: Callable[[np.ndarray], float]) ->
     return short(float(which(finite))) if finite.size else "not known"
 
 
-def _error(variant: MeasuredSpecimen, which: Callable[[np.ndarray], float]) -> str:
+def _error(variant: MeasuredInstance, which: Callable[[np.ndarray], float]) -> str:
     resolved = variant.surface.resolved[0]
     errors = variant.surface.gaussian_error[0][resolved]
     return error_text(float(which(errors))) if resolved.any() else "none"
@@ -197,9 +197,9 @@ def _difference(left: Integral, right: Integral) -> str:
     return plus_minus(float(right.value - left.value), float(left.error + right.error))
 
 
-def _draw_histogram(variants: list[MeasuredSpecimen], grid: int) -> None:
+def _draw_histogram(variants: list[MeasuredInstance], grid: int) -> None:
     surfaces = {n: x.surface for n, x in zip(VARIANT_NAMES, variants, strict=False)}
-    key = "histogram", grid, tuple(variant.specimen for variant in variants)
+    key = "histogram", grid, tuple(variant.instance for variant in variants)
     (figure,) = figures(key, lambda: [curvature_histogram(surfaces, COLOURS)])
     st.plotly_chart(
         figure,
@@ -211,7 +211,7 @@ def _draw_histogram(variants: list[MeasuredSpecimen], grid: int) -> None:
     draw_explanation("manifold", "the histogram", "histogram", **shares)
 
 
-def _draw_opinion(resolved: Resolved, variants: list[MeasuredSpecimen]) -> None:
+def _draw_opinion(resolved: Resolved, variants: list[MeasuredInstance]) -> None:
     left, right = st.columns(2)
     whose = ("ungated", "gated")[: len(variants)]
     chosen = left.radio(
@@ -219,14 +219,14 @@ def _draw_opinion(resolved: Resolved, variants: list[MeasuredSpecimen]) -> None:
     )
     step = float(right.select_slider("Step of the finite differences", STEPS, "1e-4", key="step",
                                      **LINK))  # fmt: skip
-    specimen, grid = variants[whose.index(chosen)].specimen, resolved.grid
-    config = specimen.config
+    instance, grid = variants[whose.index(chosen)].instance, resolved.grid
+    config = instance.config
     if cost(config) * opinion_evaluations(grid, config.model_dim) > OPINION_COST:
         st.info(TOO_LARGE, icon=":material/hourglass_disabled:")
         return
-    second = opinion(specimen, grid, step)
+    second = opinion(instance, grid, step)
     *maps, curves = figures(
-        ("opinion", specimen, grid, step),
+        ("opinion", instance, grid, step),
         lambda: [*error_maps(second), error_curves(second.curves, step)],
     )
     with st.container(horizontal=True):
@@ -248,22 +248,22 @@ def _draw_opinion(resolved: Resolved, variants: list[MeasuredSpecimen]) -> None:
 # --- What is proved -------------------------------------------------------------------------------
 
 
-def _compared(variants: Sequence[MeasuredSpecimen]) -> tuple[list[Compared], Code]:
+def _compared(variants: Sequence[MeasuredInstance]) -> tuple[list[Compared], Code]:
     compared = [
-        Compared(name, surface_of(each.specimen), estimates(each), each.surface)
+        Compared(name, surface_of(each.instance), estimates(each), each.surface)
         for name, each in zip(VARIANT_NAMES, variants, strict=False)
     ]
-    return compared, (IMPORTS, f"surface = chart_of({short_code(variants[-1].specimen)})")
+    return compared, (IMPORTS, f"surface = chart_of({short_code(variants[-1].instance)})")
 
 
-def surface_of(specimen: Specimen) -> ProvableSurface:
-    """Return what is proved of a specimen."""
-    return ProvableSurface(specimen, chart_of(specimen), specimen.covariance)
+def surface_of(instance: ModelInstance) -> ProvableSurface:
+    """Return what is proved of an instance."""
+    return ProvableSurface(instance, chart_of(instance), instance.covariance)
 
 
-def estimates(variant: MeasuredSpecimen) -> dict[str, Integral]:
+def estimates(variant: MeasuredInstance) -> dict[str, Integral]:
     """Return the estimated integrals that are there: refined ones, or the grid's total."""
-    refined = TOTALS.cached((variant.specimen,)).get(variant.specimen)
+    refined = TOTALS.cached((variant.instance,)).get(variant.instance)
     known = {} if refined is None else {name: getattr(refined, name) for name in REFINED}
     total = best_total(variant, refined)
     return known | ({} if total is None else {"absolute": total})

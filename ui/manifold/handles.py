@@ -11,9 +11,9 @@ from itertools import cycle
 import numpy as np
 import streamlit as st
 
-from gating_core.experiments.specimen import (
-    MeasuredSpecimen,
-    Specimen,
+from gating_core.experiments.instance import (
+    MeasuredInstance,
+    ModelInstance,
     draggable_gates,
     draggable_values,
     gate_arrows,
@@ -52,15 +52,15 @@ def draw_beside(result: Result, draw_view: Callable[[], None]) -> None:
     with st.container(horizontal=True, wrap=False, key=BESIDE):
         with st.container():
             draw_view()
-            _explain(variant.specimen)
+            _explain(variant.instance)
         with st.container():
             st.session_state[IN_LINK] = {name: st.query_params.get(name) for name in PARAMETERS}
             with st.container(horizontal=True):
                 with st.container(width=PAD_WIDTH, gap="xsmall"):
                     _draw_values(variant, result.resolved.axes)
                 with st.container(width=PAD_WIDTH, gap="xsmall"):
-                    if draggable_gates(variant.specimen.config):
-                        arrows = gate_arrows(variant.specimen)
+                    if draggable_gates(variant.instance.config):
+                        arrows = gate_arrows(variant.instance)
                         _draw_pad(GATES, "Gates of the first layer", "g", arrows, GATE_COLOURS,
                                   ("x1", "x2"), _on_gate)  # fmt: skip
                     else:
@@ -68,9 +68,9 @@ def draw_beside(result: Result, draw_view: Callable[[], None]) -> None:
                     _draw_way_back()
 
 
-def can_drag(variant: MeasuredSpecimen) -> bool:
+def can_drag(variant: MeasuredInstance) -> bool:
     """Return whether there are handles: values that can be dragged."""
-    return draggable_values(variant.specimen.config) and variant.values is not None
+    return draggable_values(variant.instance.config) and variant.values is not None
 
 
 def is_dragging() -> bool:
@@ -78,14 +78,14 @@ def is_dragging() -> bool:
     return bool(st.session_state.get("handles") and st.session_state.get(DRAGGING))
 
 
-def _explain(specimen: Specimen) -> None:
-    vectors = map(vector_text, own_values(specimen))
+def _explain(instance: ModelInstance) -> None:
+    vectors = map(vector_text, own_values(instance))
     values = ", ".join(f"U{SUBSCRIPTS[i]} = {vector}" for i, vector in enumerate(vectors))
     arrows = weights = ""
-    gate, config = specimen.config.gate, specimen.config
+    gate, config = instance.config.gate, instance.config
     if gate is not None and draggable_gates(config):
         per = "channel" if gate.granularity == "elementwise" else "head"
-        first = vector_text(gate_arrows(specimen)[0])
+        first = vector_text(gate_arrows(instance)[0])
         arrows = f" {section('manifold', 'handles_arrows', one=per)}"
         weights = f" {section('manifold', 'handles_weights', gate=first)}"
     plain = config.weights_on_simplex and config.heads == 1
@@ -107,13 +107,13 @@ def _draw_way_back() -> None:
         )  # fmt: skip
 
 
-def _draw_values(variant: MeasuredSpecimen, axes: Axes) -> None:
+def _draw_values(variant: MeasuredInstance, axes: Axes) -> None:
     drawn = axes.basis.shape[1]
     pairs = {name: pair for name, pair in PAIRS.items() if max(pair) < drawn}
     pair = pairs[st.radio("Values of the last layer, along axes", [*pairs], key="pair",
                           horizontal=True, label_visibility="collapsed", **LINK)]  # fmt: skip
-    own = own_values(variant.specimen)  # before a gate at G2 scales them
-    st.session_state[CURRENT] = (own, axes, pair, variant.specimen)
+    own = own_values(variant.instance)  # before a gate at G2 scales them
+    st.session_state[CURRENT] = (own, axes, pair, variant.instance)
     x_name, y_name = (axes.names[i].replace("<sub>", "").replace("</sub>", "") for i in pair)
     _draw_pad(VALUES, "Values of the last layer", "U", value_positions(own, axes, pair),
               (palette.ACCENT,), (x_name, y_name), _on_value, polygon=True)  # fmt: skip
@@ -150,8 +150,8 @@ def _on_value() -> None:
 
 def _on_gate() -> None:
     moved = st.session_state[GATES]["moved"]
-    specimen: Specimen = st.session_state[CURRENT][3]
-    matrix = moved_gate(specimen, moved["index"], _position(moved))
+    instance: ModelInstance = st.session_state[CURRENT][3]
+    matrix = moved_gate(instance, moved["index"], _position(moved))
     _put_dragged("gates", _link_text(tuple(zip(*matrix, strict=True))), moved)
 
 

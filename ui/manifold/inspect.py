@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from gating_core.experiments.specimen import MeasuredSpecimen
+from gating_core.experiments.instance import MeasuredInstance
 from gating_core.geometry import POINT_TYPES
 from ui.common.words import curvature_text, plus_minus, short, vector_text
 from ui.manifold.picture import ManifoldView
@@ -24,7 +24,7 @@ def draw(result: Result) -> None:
 
 
 def point_column(
-    variant: MeasuredSpecimen, at: tuple[int, int], view: ManifoldView
+    variant: MeasuredInstance, at: tuple[int, int], view: ManifoldView
 ) -> dict[str, str]:
     """Return what is known of a variant ``at`` a row and column of the grid, by quantity."""
     surface, axis = variant.surface, variant.surface.axis

@@ -17,7 +17,12 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.attention import WeightChart, through_logs
-from gating_core.experiments.specimen import Specimen, build_specimen, chart_of, measure_specimen
+from gating_core.experiments.instance import (
+    ModelInstance,
+    build_instance,
+    chart_of,
+    measure_instance,
+)
 from gating_core.geometry import (
     DIFFERENCE_STEP,
     SURFACES,
@@ -80,7 +85,7 @@ class Case:
     """``text`` is the section of the lesson; ``request`` the model, if the page can show it."""
 
     text: str
-    make: Callable[[], Made] | Callable[[Specimen], Made]
+    make: Callable[[], Made] | Callable[[ModelInstance], Made]
     request: ManifoldRequest | None = None
 
 
@@ -199,21 +204,21 @@ def _constant_k(surface: SurfaceResult) -> tuple[float, float, str, Fields]:
 # --- The cases ------------------------------------------------------------------------------------
 
 
-def _curved_slice(specimen: Specimen) -> Made:
-    measured = measure_specimen(specimen, SIZE)
-    surface, weights = measured.surface, chart_of(replace(specimen, chart="weights"))
+def _curved_slice(instance: ModelInstance) -> Made:
+    measured = measure_instance(instance, SIZE)
+    surface, weights = measured.surface, chart_of(replace(instance, chart="weights"))
     assert isinstance(weights, WeightChart)
     whole = measure_surface(through_logs(weights), GRID)
     return _k_map(surface, _resolved(surface), zero_line=True), largest_text(whole), {
         "largest": figures(float(surface.largest_curvature[0])), "verdict": _verdict(whole),
-        "values": specimen.config.value_count, "dim": specimen.config.model_dim,
+        "values": instance.config.value_count, "dim": instance.config.model_dim,
         "hull": measured.hull_dimension, "flat": figures(np.abs(whole.gaussian).max(), 1),
         "bound": _bound(whole),
     }  # fmt: skip
 
 
-def _own_scale(specimen: Specimen) -> Made:
-    surface = measure_specimen(specimen, SIZE).surface
+def _own_scale(instance: ModelInstance) -> Made:
+    surface = measure_instance(instance, SIZE).surface
     field = _resolved(surface)
     sizes, largest = np.abs(field), float(np.nanmax(np.abs(field)))
     end = float(np.nanquantile(sizes, QUANTILE))
@@ -229,8 +234,8 @@ def _own_scale(specimen: Specimen) -> Made:
     }  # fmt: skip
 
 
-def _small_step(specimen: Specimen) -> Made:
-    model = build_specimen(specimen)
+def _small_step(instance: ModelInstance) -> Made:
+    model = build_instance(instance)
     surface = measure_surface(model, GRID)
     field, better = (
         difference_curvature(model, GRID.points, step).reshape(SIZE, SIZE).numpy()
@@ -247,8 +252,8 @@ def _small_step(specimen: Specimen) -> Made:
     }  # fmt: skip
 
 
-def _saturated(specimen: Specimen) -> Made:
-    chart = chart_of(specimen)
+def _saturated(instance: ModelInstance) -> Made:
+    chart = chart_of(instance)
     surface = measure_surface(chart, GRID)
     sizes = np.abs(surface.gaussian_where(surface.decided)[0])
     total = adaptive_integrals(chart, None, TOLERANCE, "rigorous").absolute
@@ -258,7 +263,7 @@ def _saturated(specimen: Specimen) -> Made:
     number = ("" if bool(total.complete) else "at least ") + plus_minus(value, float(total.error))
     return quantity_map(surface.axis, sizes, scale, "|K|"), number, {
         "largest": figures(largest, 1), "sphere": figures(4 * math.pi),
-        "values": specimen.config.value_count, "sharpness": f"{specimen.sharpness:g}",
+        "values": instance.config.value_count, "sharpness": f"{instance.sharpness:g}",
         "open": percent(np.isnan(sizes).mean()), "total": figures(value),
         "radius": figures(largest**-0.5, 1), "middle": figures(float(np.nanmedian(sizes)), 1),
     }  # fmt: skip
@@ -287,15 +292,15 @@ def _no_zero() -> Made:
     }  # fmt: skip
 
 
-def _normalised(specimen: Specimen) -> Made:
-    surface = measure_specimen(specimen, SIZE).surface
-    dim, k = specimen.config.model_dim, surface.gaussian[0]
+def _normalised(instance: ModelInstance) -> Made:
+    surface = measure_instance(instance, SIZE).surface
+    dim, k = instance.config.model_dim, surface.gaussian[0]
     gap = np.abs(k - 1 / dim)
     within = bool((gap <= surface.gaussian_error[0]).all() and surface.resolved.all())
     number = f"at most {_bound(surface)}" if within else f"up to {figures(gap.max())}"
     return globe(surface, math.sqrt(dim)), number, {
         "share": percent(float(surface.shares.positive[0])), "dim": dim,
-        "gate": "without" if specimen.config.gate is None else "with",
+        "gate": "without" if instance.config.gate is None else "with",
         "off": error_text(gap.max()), "length": f"{math.sqrt(dim):.4g}", "k": f"{1 / dim:.4g}",
         "least": f"{k.min():.10g}", "most": f"{k.max():.10g}",
     }  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 
 from gating_core.attention import MECHANISMS, AttentionConfig, GateConfig
 from gating_core.experiments import AFFORDABLE_COST, COARSEST_GRID, cost
-from gating_core.experiments.specimen import CHOSEN_SEEDS, Specimen, chart_of
+from gating_core.experiments.instance import CHOSEN_SEEDS, ModelInstance, chart_of
 from gating_core.geometry import Matrix, square_grid, whitening
 from ui.common.lessons import section
 from ui.common.possible import fitting_heads
@@ -85,7 +85,7 @@ class Resolved:
     """The ``variants`` to measure, ungated first; ``notes`` by the control they stand at."""
 
     request: ManifoldRequest
-    variants: list[Specimen]
+    variants: list[ModelInstance]
     grid: int
     axes: Axes
     notes: dict[str, str]
@@ -103,7 +103,7 @@ def resolve(request: ManifoldRequest) -> Resolved:
         )
     notes: dict[str, str] = {}
     config = _config(request, notes)
-    gated = _specimen(request, config, notes)
+    gated = _instance(request, config, notes)
     grid, sizes = request.grid, (COARSEST_GRID, *GRID_POINTS)
     while cost(config) * grid**2 > AFFORDABLE_COST and grid > COARSEST_GRID:
         grid = sizes[sizes.index(grid) - 1]
@@ -166,8 +166,10 @@ def _position_note(config: AttentionConfig, gate: GateConfig) -> str:
     return ""
 
 
-def _specimen(request: ManifoldRequest, config: AttentionConfig, notes: dict[str, str]) -> Specimen:
-    plain = Specimen(config, request.own_seed, request.sharpness)
+def _instance(
+    request: ManifoldRequest, config: AttentionConfig, notes: dict[str, str]
+) -> ModelInstance:
+    plain = ModelInstance(config, request.own_seed, request.sharpness)
     chart = request.chart
     if chart == "weights" and (reason := _no_weight_chart(replace(plain, chart=chart))):
         chart = "inputs"
@@ -181,9 +183,9 @@ def _specimen(request: ManifoldRequest, config: AttentionConfig, notes: dict[str
     return replace(plain, chart=chart, values=values, gate_weight=gate_weight)
 
 
-def _no_weight_chart(specimen: Specimen) -> str | None:
+def _no_weight_chart(instance: ModelInstance) -> str | None:
     """Why the ungated model has no attention-weight chart, where it has none."""
-    config = specimen.config
+    config = instance.config
     if config.value_count < 3:
         return "two values span a line, not a surface"
     if config.norm == "pre":
@@ -191,7 +193,7 @@ def _no_weight_chart(specimen: Specimen) -> str | None:
     if config.no_weight_chart is not None:
         return config.no_weight_chart
     try:
-        chart_of(replace(specimen, config=replace(config, gate=None)))
+        chart_of(replace(instance, config=replace(config, gate=None)))
     except ValueError as error:
         return _reason(error)
     return None
@@ -239,17 +241,17 @@ def _covariance(metric: Metric, axes: Axes, dim: int) -> Matrix | None:
     return tuple(map(tuple, (given if turned else np.diag(given)).tolist()))
 
 
-def axes_of(specimen: Specimen) -> Axes:
-    """Return the drawn axes of a specimen and its ungated twin, at full strength.
+def axes_of(instance: ModelInstance) -> Axes:
+    """Return the drawn axes of an instance and its ungated twin, at full strength.
 
-    A variant that has no surface on the specimen's chart is left out.
+    A variant that has no surface on the instance's chart is left out.
     """
-    dim = specimen.config.model_dim
+    dim = instance.config.model_dim
     if dim <= DRAWN:
         return coordinate_axes(dim)
     points = square_grid(AXES_GRID).points
     clouds = []
-    for variant in (specimen.ungated, at_strength(specimen, 1.0)):
+    for variant in (instance.ungated, at_strength(instance, 1.0)):
         try:
             clouds.append(chart_of(variant)(points)[0].numpy())
         except ValueError:
@@ -259,12 +261,12 @@ def axes_of(specimen: Specimen) -> Axes:
     return principal_axes(clouds)
 
 
-def at_strength(specimen: Specimen, strength: float) -> Specimen:
+def at_strength(instance: ModelInstance, strength: float) -> ModelInstance:
     """Return the same with its gate, if it has one, at another ``strength``."""
-    gate = specimen.config.gate
+    gate = instance.config.gate
     if not isinstance(gate, GateConfig):
-        return specimen
-    return replace(specimen, config=replace(specimen.config, gate=replace(gate, strength=strength)))
+        return instance
+    return replace(instance, config=replace(instance.config, gate=replace(gate, strength=strength)))
 
 
 def turned_covariance(axes: Axes, angle: float, ratio: float) -> np.ndarray:

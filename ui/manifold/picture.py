@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gating_core.experiments.specimen import COLOURINGS
+from gating_core.experiments.instance import COLOURINGS
 from ui.drawing import palette, panels, surfaces
 from ui.drawing.axes import Axes
 from ui.drawing.camera import best_camera, edge_on_camera
@@ -104,7 +104,7 @@ def manifold_picture(
             inner, more = variant.inner_arrays(view.layer, head)
             arrays |= inner
             readout += more
-            if draws_simplex(variant.frames[0].specimen.config):
+            if draws_simplex(variant.frames[0].instance.config):
                 column.append(_simplex(name))
         columns.append(column)
         readouts.append(readout)
@@ -223,7 +223,7 @@ def _chart(variant: DrawnVariant, style: dict[str, Any], symbol: str, empty: boo
     name, first = variant.name, variant.frames[0]
     return surfaces.chart_panel(
         name, f"{name}: {symbol} over the chart, the line K = 0 dashed, what is not known hatched",
-        first.surface.axis, CHART_NAMES[first.specimen.chart], style, symbol,
+        first.surface.axis, CHART_NAMES[first.instance.chart], style, symbol,
         lines=(surfaces.ZERO_DASHED, CREASE, surfaces.HATCH),
         plain=empty,
     )  # fmt: skip

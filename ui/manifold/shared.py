@@ -17,15 +17,15 @@ from streamlit.delta_generator import DeltaGenerator
 from gating_core.attention import GATE_NAMES, GATE_POSITIONS, MECHANISMS, NORMS, SINKS
 from gating_core.experiments import cost
 from gating_core.experiments.comparison import LIMITS
-from gating_core.experiments.specimen import (
+from gating_core.experiments.instance import (
     CHARTS,
     COLOURINGS,
     SEEDS,
-    MeasuredSpecimen,
-    Specimen,
+    MeasuredInstance,
+    ModelInstance,
+    instance_values,
     integrate_steps,
-    measure_specimen,
-    specimen_values,
+    measure_instance,
 )
 from gating_core.geometry import FLAT, Integral, Matrix, SurfaceIntegrals
 from ui import limits
@@ -51,8 +51,8 @@ REVEALED = "manifold_revealed"  # how often the pictures had to come into view
 TABS = ("Surface", "Inspect", "Error analysis")
 STEP_COUNTS = (20, 10, 5, 2, 1)  # from no gate to a full one
 LEAST_COST = 128.0  # what a point costs at least: some of the work is the same for all models
-Dial = tuple[MeasuredSpecimen, ...]  # by strength
-Totals = Mapping[Specimen, SurfaceIntegrals]
+Dial = tuple[MeasuredInstance, ...]  # by strength
+Totals = Mapping[ModelInstance, SurfaceIntegrals]
 Slots = dict[str, DeltaGenerator]  # where a sentence can stand, by the field that it is about
 
 
@@ -62,8 +62,8 @@ class Result:
 
     view: ManifoldView
     resolved: Resolved
-    variants: list[MeasuredSpecimen]  # ungated first
-    dial: Sequence[MeasuredSpecimen]  # frames of the gated variant; none without one
+    variants: list[MeasuredInstance]  # ungated first
+    dial: Sequence[MeasuredInstance]  # frames of the gated variant; none without one
     job: Job | None  # measures all strengths, as long as ``dial`` has only the requested one
     point: tuple[int, int] | None  # the marked grid point
 
@@ -76,8 +76,8 @@ class Result:
         return list(map(strength_of, self.dial))
 
     @property
-    def specimens(self) -> tuple[Specimen, ...]:
-        return tuple(variant.specimen for variant in self.variants)
+    def instances(self) -> tuple[ModelInstance, ...]:
+        return tuple(variant.instance for variant in self.variants)
 
     @property
     def at(self) -> tuple[int, int]:
@@ -276,9 +276,9 @@ def resolved(request: ManifoldRequest) -> Resolved:
 
 
 @cached("Measuring curvature …")
-def measure(specimen: Specimen, grid: int) -> MeasuredSpecimen:
-    """Measure a specimen on a grid, with rigorous bounds."""
-    return pool.POOL.call(measure_specimen, specimen, grid)
+def measure(instance: ModelInstance, grid: int) -> MeasuredInstance:
+    """Measure an instance on a grid, with rigorous bounds."""
+    return pool.POOL.call(measure_instance, instance, grid)
 
 
 def fetch(request: ManifoldRequest, view: ManifoldView, dials: bool = True) -> Result:
@@ -319,7 +319,7 @@ def _fetch(request: ManifoldRequest, view: ManifoldView, dials: bool) -> Result:
     return Result(view, replace(found, notes=notes), variants, dial, job, point)
 
 
-def _part_note(variant: MeasuredSpecimen, view: ManifoldView) -> dict[str, str]:
+def _part_note(variant: MeasuredInstance, view: ManifoldView) -> dict[str, str]:
     """Return a sentence on a head or channel that the layer does not have."""
     inner = COLOURINGS[view.colouring].inner
     if not inner or view.part is None:
@@ -339,29 +339,29 @@ def draw_notes(result: Result, slots: Slots, folded: Slots | None) -> None:
 
 # --- Totals ---------------------------------------------------------------------------------------
 
-TOTALS: CachedJobs[Specimen, SurfaceIntegrals] = CachedJobs(
+TOTALS: CachedJobs[ModelInstance, SurfaceIntegrals] = CachedJobs(
     "totals",
-    lambda specimen: shared_stream(integrate_steps, specimen, rank=Rank.REST),
+    lambda instance: shared_stream(integrate_steps, instance, rank=Rank.REST),
     NUMBERS_CACHE,
 )
 
 
-def watch_totals(specimens: tuple[Specimen, ...], draw: Callable[[Totals], None]) -> None:
-    """Refine the totals of ``specimens``; ``draw`` those that are there, and again at the end."""
-    totals, job = TOTALS.fetch_all(specimens)
+def watch_totals(instances: tuple[ModelInstance, ...], draw: Callable[[Totals], None]) -> None:
+    """Refine the totals of ``instances``; ``draw`` those that are there, and again at the end."""
+    totals, job = TOTALS.fetch_all(instances)
     if job is None:
         draw(totals)
     else:
         TOTALS.watch(job, "Refining totals", again="Refine", beside=False,
-                     draw=lambda: draw(TOTALS.cached(specimens)))  # fmt: skip
+                     draw=lambda: draw(TOTALS.cached(instances)))  # fmt: skip
 
 
-def degenerate(variant: MeasuredSpecimen) -> bool:
+def degenerate(variant: MeasuredInstance) -> bool:
     """Return whether no tangent plane is resolved anywhere: no surface, or one too thin to see."""
     return variant.verdict.proof is None and not bool(variant.surface.resolved.any())
 
 
-def best_total(variant: MeasuredSpecimen, refined: SurfaceIntegrals | None) -> Integral | None:
+def best_total(variant: MeasuredInstance, refined: SurfaceIntegrals | None) -> Integral | None:
     """Return the grid's total where that is known to a tenth, else the ``refined`` one, if any."""
     flat = degenerate(variant) or variant.verdict.word == FLAT
     if flat or variant.total.sure():
@@ -376,36 +376,36 @@ def best_total(variant: MeasuredSpecimen, refined: SurfaceIntegrals | None) -> I
 class DialRequest:
     """A model with a full gate, at all ``strengths`` of it, on a grid."""
 
-    specimen: Specimen
+    instance: ModelInstance
     grid: int
     strengths: tuple[float, ...]
 
 
-def strengths(specimen: Specimen, grid: int) -> tuple[float, ...]:
+def strengths(instance: ModelInstance, grid: int) -> tuple[float, ...]:
     """Return evenly spaced strengths from 0 to 1, for ``grid`` points along each side."""
-    each = max(cost(specimen.config), LEAST_COST) * grid**2
+    each = max(cost(instance.config), LEAST_COST) * grid**2
     steps = next((n for n in STEP_COUNTS if (n + 1) * each <= limits.DIAL_COST), STEP_COUNTS[-1])
     return tuple(round(i / steps, 2) for i in range(steps + 1))
 
 
-def dial_of(specimen: Specimen, grid: int) -> tuple[Dial, Job | None]:
-    """Return a specimen at all strengths, or none and the job that measures them."""
-    request = DialRequest(at_strength(specimen, 1.0), grid, strengths(specimen, grid))
+def dial_of(instance: ModelInstance, grid: int) -> tuple[Dial, Job | None]:
+    """Return an instance at all strengths, or none and the job that measures them."""
+    request = DialRequest(at_strength(instance, 1.0), grid, strengths(instance, grid))
     dial, job = DIALS.fetch(request)
     return dial or (), job
 
 
 @cached()
-def settled(specimen: Specimen, grid: int, strengths: tuple[float, ...]) -> Settled:
-    """Return what is settled before all ``strengths`` of a gated specimen are measured."""
-    each = tuple(at_strength(specimen, strength) for strength in strengths)
-    full = measure(at_strength(specimen, 1.0), grid)
-    values = pool.POOL.call(specimen_values, each, grid)
+def settled(instance: ModelInstance, grid: int, strengths: tuple[float, ...]) -> Settled:
+    """Return what is settled before all ``strengths`` of a gated instance are measured."""
+    each = tuple(at_strength(instance, strength) for strength in strengths)
+    full = measure(at_strength(instance, 1.0), grid)
+    values = pool.POOL.call(instance_values, each, grid)
     return Settled(full, dict(zip(strengths, values, strict=True)))
 
 
 def _dial_steps(request: DialRequest) -> Iterator[Any]:
-    each = tuple(at_strength(request.specimen, strength) for strength in request.strengths)
+    each = tuple(at_strength(request.instance, strength) for strength in request.strengths)
     for item in split_over_workers(_measure_all, each, request.grid):
         yield without_copies(item) if isinstance(item, tuple) else item
 
@@ -416,7 +416,7 @@ def without_copies(dial: Dial) -> Dial:
     def same(array: np.ndarray, first: np.ndarray) -> np.ndarray:
         return first if np.array_equal(array, first) else array
 
-    def sharing(each: MeasuredSpecimen) -> MeasuredSpecimen:
+    def sharing(each: MeasuredInstance) -> MeasuredInstance:
         quadrature = same(each.surface.quadrature, dial[0].surface.quadrature)
         weights = [same(*pair) for pair in zip(each.weights, dial[0].weights, strict=True)]
         return replace(each, surface=replace(each.surface, quadrature=quadrature), weights=weights)
@@ -424,9 +424,9 @@ def without_copies(dial: Dial) -> Dial:
     return tuple(map(sharing, dial))
 
 
-def _measure_all(specimens: tuple[Specimen, ...], grid: int) -> Iterator[MeasuredSpecimen]:
-    for specimen in specimens:
-        yield measure_specimen(specimen, grid)
+def _measure_all(instances: tuple[ModelInstance, ...], grid: int) -> Iterator[MeasuredInstance]:
+    for instance in instances:
+        yield measure_instance(instance, grid)
 
 
 DIALS: CachedJobs[DialRequest, Dial] = CachedJobs("strengths", _dial_steps, CACHE)

@@ -14,11 +14,11 @@ import numpy as np
 import streamlit as st
 
 from gating_core.attention import SMALLEST_WEIGHT, AttentionConfig
-from gating_core.experiments.specimen import (
+from gating_core.experiments.instance import (
     COLOURINGS,
     NEEDLE,
     SEEDS,
-    MeasuredSpecimen,
+    MeasuredInstance,
     chosen_config,
     needle,
 )
@@ -80,7 +80,7 @@ def captions(
     """
     rows = zip(_variants, _picture.stretches, (_model, ""), strict=False)
     return [
-        [caption(x, _refined.get(x.specimen), stretch, model, unrefined) for x in frames]
+        [caption(x, _refined.get(x.instance), stretch, model, unrefined) for x in frames]
         for frames, stretch, model in rows
     ]
 
@@ -92,7 +92,7 @@ def draw(result: Result) -> None:
         st.button("Fit the axes to this depth", key="fit_axes",
                   on_click=shared.put_in_link, args=({"axes": None},))  # fmt: skip
     draw_explanations(result)
-    doubtful = tuple(x.specimen for x in result.variants if best_total(x, None) is None)
+    doubtful = tuple(x.instance for x in result.variants if best_total(x, None) is None)
     shared.watch_totals(doubtful, lambda totals: _draw_totals(result, totals))
 
 
@@ -100,12 +100,12 @@ def draw_view(result: Result) -> None:
     """Draw the linked surfaces and maps, what plays them, and sentences on chart and axes."""
     found, request, view = result.resolved, result.request, result.view
     frames = [result.variants[:1], *([result.dial] if result.dial else [])]
-    refined = shared.TOTALS.cached(result.specimens)
+    refined = shared.TOTALS.cached(result.instances)
     every = _settled(result)
     there = tuple(result.strengths), tuple(every[-1].values)
     model = replace(request, strength=ManifoldRequest().strength)  # it has a frame of each
     drawn = picture((model, *there), frames, found.axes, view, every)
-    totals = request, *there, tuple(each in refined for each in result.specimens), view
+    totals = request, *there, tuple(each in refined for each in result.instances), view
     symbol, scale = COLOURINGS[view.colouring].symbol, drawn.scale
     notes = [scale_note(drawn, view, frame) for frame in range(drawn.view.frames)]
     ends = [f"{symbol} = {common.rough(end)}" for end in scale.ends]
@@ -180,7 +180,7 @@ def _on_stop() -> None:
 def _draw_totals(result: Result, totals: Totals) -> None:
     for column, variant in zip(st.columns(2), result.variants, strict=False):
         with column:
-            total = best_total(variant, totals.get(variant.specimen))
+            total = best_total(variant, totals.get(variant.instance))
             left, right = st.columns(2)
             name = variant_name(variant)
             left.metric(
@@ -196,18 +196,18 @@ def _draw_totals(result: Result, totals: Totals) -> None:
 # --- What stands over a surface -------------------------------------------------------------------
 
 
-def heading(variant: MeasuredSpecimen) -> str:
+def heading(variant: MeasuredInstance) -> str:
     """Return what stands over a surface, whatever the strength of its gate."""
-    gate = variant.specimen.config.gate
+    gate = variant.instance.config.gate
     if gate is None:
         return VARIANT_NAMES[0]
     per = "channel" if gate.granularity == "elementwise" else "head"
     return f"The same with a {gate.record.title} at {gate.position}, one per {per}"
 
 
-def variant_name(variant: MeasuredSpecimen) -> str:
+def variant_name(variant: MeasuredInstance) -> str:
     """Return the name of a variant in tables and over numbers."""
-    gate = variant.specimen.config.gate
+    gate = variant.instance.config.gate
     if gate is None:
         return VARIANT_NAMES[0]
     return VARIANT_NAMES[1] if gate.strength else "Gate at λ = 0"
@@ -227,7 +227,7 @@ def model_text(resolved: Resolved) -> str:
 
 
 def caption(
-    variant: MeasuredSpecimen,
+    variant: MeasuredInstance,
     refined: SurfaceIntegrals | None = None,
     stretch: float = 1.0,
     model: str = "",
@@ -248,7 +248,7 @@ def caption(
     return " · ".join(filter(None, parts))
 
 
-def _total_text(variant: MeasuredSpecimen, total: Integral) -> str:
+def _total_text(variant: MeasuredInstance, total: Integral) -> str:
     text = f"**{total_of(variant, total)}**"
     if degenerate(variant):
         return f"{text}: no {'surface' if on_a_line(variant) else 'tangent plane'}"
@@ -262,14 +262,14 @@ def _total_text(variant: MeasuredSpecimen, total: Integral) -> str:
     return f"{text}, {common.percent(share)} of it on {common.percent(MOST_CURVED)} of the area"
 
 
-def total_of(variant: MeasuredSpecimen, total: Integral) -> str:
+def total_of(variant: MeasuredInstance, total: Integral) -> str:
     """Format the headline number."""
     if degenerate(variant):
         return "none" if on_a_line(variant) else UNKNOWN
     return common.total_text(total, variant.verdict.word == FLAT)
 
 
-def total_caption(variant: MeasuredSpecimen, total: Integral) -> str:
+def total_caption(variant: MeasuredInstance, total: Integral) -> str:
     """Say how sure a total is."""
     if degenerate(variant):
         return "No tangent plane is resolved."
@@ -279,15 +279,15 @@ def total_caption(variant: MeasuredSpecimen, total: Integral) -> str:
     return f"{text}; more than a tenth of it is in doubt, and a few seconds of refining do not help"
 
 
-def _total_help(variant: MeasuredSpecimen) -> str:
+def _total_help(variant: MeasuredInstance) -> str:
     text = section("manifold", "total")
     flat = variant.verdict.word == FLAT
     return f"{text} Here: {common.bound_text(variant.verdict)}" if flat else text
 
 
-def on_a_line(variant: MeasuredSpecimen) -> bool:
+def on_a_line(variant: MeasuredInstance) -> bool:
     """Return whether the outputs are averages of values on a line: there is no surface."""
-    config, dimension = variant.specimen.config, variant.hull_dimension
+    config, dimension = variant.instance.config, variant.hull_dimension
     plain = config.gate is None and not config.residual and config.norm != "post"
     return plain and dimension is not None and dimension < 2
 
@@ -295,21 +295,21 @@ def on_a_line(variant: MeasuredSpecimen) -> bool:
 # --- Sentences ------------------------------------------------------------------------------------
 
 
-def readings(ungated: MeasuredSpecimen, dial: Sequence[MeasuredSpecimen]) -> list[str]:
+def readings(ungated: MeasuredInstance, dial: Sequence[MeasuredInstance]) -> list[str]:
     """Return one paragraph for every strength that says what is on the screen."""
     first = _sentence("**Without a gate**", ungated)
     return [f"{first} {_sentence(_with_gate(variant), variant)}" for variant in dial] or [first]
 
 
-def _with_gate(variant: MeasuredSpecimen) -> str:
-    gate = variant.specimen.config.gate
+def _with_gate(variant: MeasuredInstance) -> str:
+    gate = variant.instance.config.gate
     assert gate is not None
     if gate.strength == 0:
         return "**With its gate at λ = 0**"
     return f"**With the {gate.record.title} at λ = {gate.strength:.2f}**"
 
 
-def _sentence(name: str, variant: MeasuredSpecimen) -> str:
+def _sentence(name: str, variant: MeasuredInstance) -> str:
     if degenerate(variant):
         why = "all outputs lie on a line: there is no surface"
         if not on_a_line(variant):
@@ -322,9 +322,9 @@ def _sentence(name: str, variant: MeasuredSpecimen) -> str:
     return f"{name} the surface is {common.verdict_text(variant.verdict)}{bent}."
 
 
-def slice_warning(variant: MeasuredSpecimen) -> str:
+def slice_warning(variant: MeasuredInstance) -> str:
     """Say why an ungated surface curves, where it does: it is never the gate."""
-    config = variant.specimen.config
+    config = variant.instance.config
     if variant.verdict.word != CURVED or variant.verdict.curved <= common.SLIGHT:
         return ""
     if not config.layer.fixed_values:
@@ -343,16 +343,16 @@ def slice_warning(variant: MeasuredSpecimen) -> str:
     return "" if hull == 2 else section("manifold", "slice_inputs", hull=hull)
 
 
-def chart_text(variants: list[MeasuredSpecimen]) -> str:
+def chart_text(variants: list[MeasuredInstance]) -> str:
     """Say which chart is shown, and what it leaves out."""
-    if variants[0].specimen.chart == "inputs":
+    if variants[0].instance.chart == "inputs":
         return section("manifold", "chart_inputs")
     text = section("manifold", "chart_weights", smallest=f"{SMALLEST_WEIGHT:g}")
     reach = next((x.reach for x in variants if x.reach is not None), None)
     if reach is not None:
         text += f" The inputs with these weights reach |x| = {common.short(reach)}"
         text += ", far outside the input square." if reach > DISTANT else "."
-    elif len(variants) > 1 and variants[1].specimen.config.value_count > 3:
+    elif len(variants) > 1 and variants[1].instance.config.value_count > 3:
         text += " For n > 3 the gate reads a hidden state that in general no input produces."
     return text
 
@@ -416,7 +416,7 @@ def _is_drawn(view: View, line: str, frame: int) -> bool:
 def draw_explanations(result: Result) -> None:
     """Draw the buttons that explain the surfaces, the maps and the triangles of weights."""
     variants, view, at = result.variants, result.view, result.at
-    variant, config = variants[-1], variants[-1].specimen.config
+    variant, config = variants[-1], variants[-1].instance.config
     row, column = at
     axis = variant.surface.axis
     point = f"({axis[column]:z.2f}, {axis[row]:z.2f})"
@@ -442,7 +442,7 @@ def draw_explanations(result: Result) -> None:
             formula=formula, point=point, symbol=colouring.symbol, shown=shown, look_for=look_for,
             misread=misread,
         )  # fmt: skip
-        if view.inspect and draws_simplex(variants[0].specimen.config):
+        if view.inspect and draws_simplex(variants[0].instance.config):
             heads = variant.weights[view.layer]
             chosen = view.part if view.colouring == "entropy" and view.part is not None else 0
             head = chosen if chosen < len(heads) else 0

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from gating_core.attention import AttentionConfig
-from gating_core.experiments.specimen import NEEDLE, MeasuredSpecimen, needle
+from gating_core.experiments.instance import NEEDLE, MeasuredInstance, needle
 from ui.drawing.axes import Axes
 from ui.drawing.colours import ColourScale
 from ui.drawing.lines import (
@@ -37,7 +37,7 @@ LONGEST = 1e4  # a needle that is longer has no breadth in single precision: it 
 ALONG = ("along", "across<sub>1</sub>", "across<sub>2</sub>")  # axes of a stretched picture
 SIMPLEX = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])  # corners of the triangle
 MOST_READ = 8  # weights or gates that are read off at a point
-Variants = Sequence[Sequence[MeasuredSpecimen]]  # each at one or more strengths
+Variants = Sequence[Sequence[MeasuredInstance]]  # each at one or more strengths
 Fields = Sequence[Sequence[np.ndarray]]
 Readout = list[tuple[str, list[str]]]
 
@@ -46,17 +46,17 @@ Readout = list[tuple[str, list[str]]]
 class Settled:
     """A variant at full strength, and by strength the outputs (R, C, D) of all that it has."""
 
-    full: MeasuredSpecimen
+    full: MeasuredInstance
     values: Mapping[float, np.ndarray]
 
 
-def strength_of(variant: MeasuredSpecimen) -> float:
+def strength_of(variant: MeasuredInstance) -> float:
     """Return the strength of its gate; 0 without one."""
-    gate = variant.specimen.config.gate
+    gate = variant.instance.config.gate
     return 0.0 if gate is None else gate.strength
 
 
-def settled_by(frames: Sequence[MeasuredSpecimen]) -> Settled:
+def settled_by(frames: Sequence[MeasuredInstance]) -> Settled:
     """Return what ``frames`` settle by themselves, where no more will come."""
     return Settled(frames[-1], {strength_of(x): x.surface.values[0] for x in frames})
 
@@ -104,7 +104,7 @@ def own_axes(settled: Settled, axes: Axes) -> OwnAxes:
 # --- What is drawn --------------------------------------------------------------------------------
 
 
-def draws_plane(ungated: MeasuredSpecimen) -> bool:
+def draws_plane(ungated: MeasuredInstance) -> bool:
     """Return whether lines are drawn that are straight without a gate: there it lies in a plane."""
     values = ungated.surface.values[0]
     return values.shape[-1] > 2 and bool(ungated.surface.flat[0]) and lies_in_a_plane(values)
@@ -115,9 +115,9 @@ def draws_simplex(config: AttentionConfig) -> bool:
     return config.value_count == 3 and config.weights_on_simplex
 
 
-def averaged(variant: MeasuredSpecimen) -> np.ndarray | None:
+def averaged(variant: MeasuredInstance) -> np.ndarray | None:
     """(3, D): the last layer's three values, where the outputs are averages of them and no more."""
-    config, gate = variant.specimen.config, variant.specimen.config.gate
+    config, gate = variant.instance.config, variant.instance.config.gate
     plain = not config.residual and config.norm != "post" and not config.output_projection
     plain = plain and (gate is None or gate.position in ("G2", "G3", "G4"))
     plain = plain and config.weights_on_simplex
@@ -134,7 +134,7 @@ class DrawnVariant:
     """
 
     name: str
-    frames: Sequence[MeasuredSpecimen]
+    frames: Sequence[MeasuredInstance]
     fields: Sequence[np.ndarray]
     axes: Axes
     settled: Settled
@@ -221,14 +221,14 @@ def drawn_variants(
     return drawn
 
 
-def _corners(frames: Sequence[MeasuredSpecimen], axes: Axes) -> np.ndarray | None:
+def _corners(frames: Sequence[MeasuredInstance], axes: Axes) -> np.ndarray | None:
     """(T, 3, 3): the values in use, where the outputs of all frames are averages of them."""
     values = [average for frame in frames if (average := averaged(frame)) is not None]
     return axes.project(np.stack(values)) if len(values) == len(frames) else None
 
 
 def _surface_arrays(
-    variant: MeasuredSpecimen, values: np.ndarray, field: np.ndarray, lines: np.ndarray | None
+    variant: MeasuredInstance, values: np.ndarray, field: np.ndarray, lines: np.ndarray | None
 ) -> Arrays:
     """What is drawn and read off whatever the colours show; hatched where ``field`` is not known.
 
@@ -242,7 +242,7 @@ def _surface_arrays(
     return read_off | drawn | on_chart(crease=crease[:, :2]) | in_space("crease", crease[:, 2:])
 
 
-def _inner_arrays(variant: MeasuredSpecimen, layer: int, head: int) -> Arrays:
+def _inner_arrays(variant: MeasuredInstance, layer: int, head: int) -> Arrays:
     heads = variant.weights[layer]
     weights = heads[head if head < len(heads) else 0]
     parts = {"α": np.moveaxis(weights, -1, 0)}

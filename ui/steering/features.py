@@ -44,7 +44,7 @@ class Statistics:
 
 def statistics(model: Model, kind: str, layer: int) -> Statistics:
     """Return what is bundled of a dictionary."""
-    dictionaries = core.specimen(*model)[1]
+    dictionaries = core.model_and_dictionaries(*model)[1]
     trained = dictionaries.kinds[kind]
     gap, auc = dictionaries.gap[layer].numpy(), trained.statistics.auc[layer].astype(float)
     return Statistics(
@@ -83,7 +83,10 @@ def draw() -> None:
     layer = shared.choose_layer(row)
     request = shared.choose_feature(row, model, layer)
     strength = shared.choose_strength(row)
-    kinds = {kind: statistics(model, kind, layer) for kind in core.specimen(*model)[1].kinds}
+    kinds = {
+        kind: statistics(model, kind, layer)
+        for kind in core.model_and_dictionaries(*model)[1].kinds
+    }
     features, charts = kinds[request.kind], c.Charts("features")
     examples = top_examples(request)
     finding = feature_text(features, request.feature)

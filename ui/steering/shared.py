@@ -17,7 +17,7 @@ from gating_core.steering import (
     STEERED,
     STRONGEST_PUSH,
     DirectionRequest,
-    specimen,
+    model_and_dictionaries,
 )
 from ui.common.charts import BLUE, ORANGE
 from ui.common.language_models import TITLES, UNGATED
@@ -74,7 +74,7 @@ def choose_feature(row: DeltaGenerator, model: Model, layer: int) -> DirectionRe
         " stream over 16 characters. *characters*: single positions. Both are Matryoshka (nested)"
         " autoencoders. *plain top-k*: single positions, not nested, seed 0 only.")  # fmt: skip
     feature = row.number_input("Feature", 1, SIZE, 2, key="steering_feature", width=120, **LINK)
-    kind, kinds = DICTIONARIES[title], specimen(*model)[1].kinds
+    kind, kinds = DICTIONARIES[title], model_and_dictionaries(*model)[1].kinds
     if kind not in kinds:
         kind = next(iter(kinds))
         shown = next(name for name in DICTIONARIES if DICTIONARIES[name] == kind)

@@ -115,7 +115,7 @@ def choose_request() -> SteerRequest:
     if vector == CHOSEN:
         direction = shared.choose_feature(second, model, layer)
     elif vector == LANGUAGE:  # of the target language, so that it is always added
-        statistics = core.specimen(*model)[1].kinds["means"].statistics
+        statistics = core.model_and_dictionaries(*model)[1].kinds["means"].statistics
         feature = statistics.language_feature(layer, spanish=strength >= 0)
         direction = core.DirectionRequest(*model, layer, "feature", "means", feature)
         strength = abs(strength)

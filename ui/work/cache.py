@@ -1,7 +1,7 @@
 """Caches of results that all visitors share, each bounded by the bytes of its entries.
 
     @cached("Measuring curvature …")
-    def measured(specimen, grid): ...
+    def measured(instance, grid): ...
 
 The least recently used entries make room. A bound on their number would not do: a result of the
 largest model takes two hundred times the memory of a small one.

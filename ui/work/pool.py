@@ -2,7 +2,7 @@
 
     for item in POOL.stream(train_setting, setting):  # in a thread that may wait
         ...
-    measured = POOL.call(measure_specimen, specimen, grid)  # a page waits
+    measured = POOL.call(measure_instance, instance, grid)  # a page waits
 
 Each `Rank` of tasks has processes of its own, of its own niceness: a page's view goes before every
 training, as the system gives it most of a core a moment after it is requested. Within a rank the

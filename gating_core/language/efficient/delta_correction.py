@@ -235,7 +235,7 @@ def _retrievals(
     results = []
     for gap, seed in product(GAPS, RETRIEVAL_SEEDS):
         task = efficient.retrieval(PAIRS, gap, seed, before=sinks)
-        scores, values = task.specimen.scores, task.specimen.values
+        scores, values = task.sample.scores, task.sample.values
         sparse = _in_window(scores, values, window, sinks)
         results.append((task, efficient.mixed(scores, values), sparse))
     return results

@@ -10,8 +10,8 @@ from gating_core.attention.charts import weight_chart
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.linear import feature_map
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.specimen.measured import measure_specimen
-from gating_core.experiments.specimen.model import Specimen
+from gating_core.experiments.instance.measured import measure_instance
+from gating_core.experiments.instance.model import ModelInstance
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
 from gating_core.jets.second_order import nested_jet, second_order_jet
@@ -133,11 +133,11 @@ def test_eight_values_of_three_channels_lie_in_a_plane():
     surface = measure_surface(build_attention(replace(LINEAR, value_count=8), (1, 2)), GRID)
     assert surface.proof == ("it lies in the plane of three fixed averages of values",) * 2
     assert surface.within.all()
-    assert measure_specimen(Specimen(replace(LINEAR, value_count=8), 2), 9).hull_dimension == 2
+    assert measure_instance(ModelInstance(replace(LINEAR, value_count=8), 2), 9).hull_dimension == 2
 
 
-def test_a_specimen_without_averages_says_in_how_many_dimensions_it_lies():
-    normalised, free = (measure_specimen(Specimen(config, 2), 9) for config in BOTH)
+def test_an_instance_without_averages_says_in_how_many_dimensions_it_lies():
+    normalised, free = (measure_instance(ModelInstance(config, 2), 9) for config in BOTH)
     assert (normalised.hull_dimension, free.hull_dimension) == (2, 3)
     assert free.verdict.word == "curved"
 

@@ -16,8 +16,8 @@ from gating_core.attention.gates import CONTROL_NAMES, GATE_KINDS, GATE_NAMES, G
 from gating_core.attention.layer import AttentionLayer
 from gating_core.attention.stack import build_attention, parameter_count
 from gating_core.experiments.comparison.setting import Setting, variant_config
-from gating_core.experiments.specimen.measured import measure_specimen
-from gating_core.experiments.specimen.model import Specimen
+from gating_core.experiments.instance.measured import measure_instance
+from gating_core.experiments.instance.model import ModelInstance
 from gating_core.export.script import script_problem
 from gating_core.jets.second_order import nested_jet, second_order_jet
 from gating_core.randomness import generator
@@ -107,7 +107,7 @@ def test_a_new_mechanism_learns(uniform):
 
 
 def test_a_new_mechanism_is_measured(uniform):
-    found = measure_specimen(Specimen(uniform, 5, sharpness=3.0), 9)
+    found = measure_instance(ModelInstance(uniform, 5, sharpness=3.0), 9)
     assert found.surface.resolved.all()
     assert (found.weights[0] == 1 / 3).all()
     own = build_attention(uniform, (5,)).blocks[0].values[0]

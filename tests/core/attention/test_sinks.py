@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from gating_core.attention.charts import weight_chart
 from gating_core.attention.config import MECHANISMS, AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention, causal_mask
-from gating_core.experiments.specimen.measured import measure_specimen
-from gating_core.experiments.specimen.model import Specimen
+from gating_core.experiments.instance.measured import measure_instance
+from gating_core.experiments.instance.model import ModelInstance
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
 from gating_core.jets.second_order import nested_jet, second_order_jet
@@ -191,8 +191,10 @@ def test_with_two_slots_it_is_flat_and_with_four_both_signs_occur():
     assert {1.0, -1.0} in [set(np.sign(one.gaussian[one.decided])) for one in found]
 
 
-def test_a_specimen_with_a_sink_is_measured():
-    found = measure_specimen(Specimen(AttentionConfig(sink="learned", gate=GateConfig()), 5), 9)
+def test_an_instance_with_a_sink_is_measured():
+    found = measure_instance(
+        ModelInstance(AttentionConfig(sink="learned", gate=GateConfig()), 5), 9
+    )
     assert found.hull_dimension == 3  # three values and the origin
     assert (found.weights[0].sum(-1) < 1).all()
 

@@ -1,4 +1,4 @@
-"""Windows, correction, and the specimens on which it works and fails."""
+"""Windows, correction, and the samples on which it works and fails."""
 
 import pytest
 import torch
@@ -90,9 +90,9 @@ def test_change_is_none_of_a_constant_and_two_of_noise():
 
 
 def test_slow_tokens_are_repaired_and_quick_ones_are_not():
-    def cosines_and_ratio(specimen, gamma):
-        full = mixed(specimen.scores, specimen.values)
-        sparse = mixed(specimen.scores, specimen.values, window_mask(512, 32, 4))
+    def cosines_and_ratio(sample, gamma):
+        full = mixed(sample.scores, sample.values)
+        sparse = mixed(sample.scores, sample.values, window_mask(512, 32, 4))
         repaired = corrected(sparse, full[anchors(512, gamma)], gamma)
         alike = [float(functional.cosine_similarity(x, full, dim=-1).mean())
                  for x in (sparse, repaired)]  # fmt: skip
@@ -116,7 +116,7 @@ def test_neighbours_are_as_alike_as_the_memory_says():
 
 def test_what_a_window_does_not_hold_it_cannot_retrieve():
     toy = retrieval()
-    scores, values = toy.specimen.scores, toy.specimen.values
+    scores, values = toy.sample.scores, toy.sample.values
     full = mixed(scores, values)
     sparse = mixed(scores, values, window_mask(len(values), 32, 4))
     assert toy.accuracy(full) == 1
@@ -127,7 +127,7 @@ def test_what_a_window_does_not_hold_it_cannot_retrieve():
     assert sorted(toy.answers.tolist()) == [*range(16)]
     later = retrieval(before=4)
     assert sorted(later.answers.tolist()) == [*range(4, 20)]
-    assert later.accuracy(mixed(later.specimen.scores, later.specimen.values)) == 1
+    assert later.accuracy(mixed(later.sample.scores, later.sample.values)) == 1
 
 
 def test_normal_tokens_have_scores_as_asked_for_in_every_row():

@@ -18,8 +18,8 @@ from gating_core.attention.gates import (
 )
 from gating_core.attention.layer import SINKS
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.specimen.measured import measure_specimen
-from gating_core.experiments.specimen.model import Specimen
+from gating_core.experiments.instance.measured import measure_instance
+from gating_core.experiments.instance.model import ModelInstance
 from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.flatness import flatness_proofs
@@ -133,18 +133,18 @@ def test_lines_and_points_are_no_surfaces():
     """A hull of less than two dimensions is not a flat surface, but none."""
     assert proof_of(build_attention(AttentionConfig(value_count=2), (3,))) is None
     assert proof_of(build_attention(AttentionConfig(model_dim=2, value_count=2), (3,))) is None
-    point = Specimen(AttentionConfig(), values=((1.0, 2.0, 3.0),) * 3)
-    assert measure_specimen(point, 5).surface.proof == (None,)
+    point = ModelInstance(AttentionConfig(), values=((1.0, 2.0, 3.0),) * 3)
+    assert measure_instance(point, 5).surface.proof == (None,)
 
 
 def test_the_rank_of_the_values_is_taken_in_fractions():
     """Four values in a plane prove what four values beside it, by a last digit, do not."""
     corners = ((0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (0.0, 1.0, 1.0), (0.75, 0.5, 1.0))
     beside = (*corners[:3], (0.75, 0.5, 1.0 + 2**-52))
-    square = Specimen(AttentionConfig(value_count=4), values=corners)
-    found = measure_specimen(square, 5).surface
+    square = ModelInstance(AttentionConfig(value_count=4), values=corners)
+    found = measure_instance(square, 5).surface
     assert found.proof == ("it lies in the plane of four fixed values",)
-    assert measure_specimen(replace(square, values=beside), 5).surface.proof == (None,)
+    assert measure_instance(replace(square, values=beside), 5).surface.proof == (None,)
 
 
 @pytest.mark.parametrize("count", [3, 6])

@@ -33,6 +33,7 @@ from gating_core.steering import (
     load_dictionaries,
     load_steering,
     measure_parts,
+    model_and_dictionaries,
     other_verses,
     parts_of,
     passages,
@@ -40,7 +41,6 @@ from gating_core.steering import (
     real_words,
     shipped_dictionaries,
     spanish_probabilities,
-    specimen,
     streams,
     trailing_means,
     verdict,
@@ -284,7 +284,7 @@ def test_the_experiment_fills_its_arrays(monkeypatch):
     monkeypatch.setattr(module, "prompt_verses", lambda: other_verses()[:2])
     monkeypatch.setattr(module, "parts_of", lambda depth: parts)
     parts = module.Part("released", 1, 2), module.Part("prompted", 0), module.Part("held", 0)
-    model, dictionaries = specimen("none", 0)
+    model, dictionaries = model_and_dictionaries("none", 0)
     (first, arrays), (second, _), (last, whole) = module.run_experiment(model, dictionaries)
     assert (first, second, last) == pytest.approx((1 / 3, 2 / 3, 1))
     there = ~np.isnan(arrays["success"])
@@ -321,7 +321,7 @@ def test_all_parts_are_there_once_and_random_directions_follow_from_the_seed():
 
 @pytest.mark.soak
 def test_the_shipped_outcomes_are_made_again(outcomes):
-    model, dictionaries = specimen("none", 0)
+    model, dictionaries = model_and_dictionaries("none", 0)
     result = drained(module.measure_part(model, dictionaries, module.Part("released", 1)))
     shipped = outcomes["none", 0]
     assert np.abs(result.success - shipped["success"][0, :, :, RELEASED, 1]).mean() < 0.02
@@ -330,7 +330,11 @@ def test_the_shipped_outcomes_are_made_again(outcomes):
 
 
 def spanish_feature(name="none", seed=0, layer=0):
-    feature = specimen(name, seed)[1].kinds["means"].statistics.language_feature(layer, True)
+    feature = (
+        model_and_dictionaries(name, seed)[1]
+        .kinds["means"]
+        .statistics.language_feature(layer, True)
+    )
     return DirectionRequest(name, seed, layer, feature=feature)
 
 
@@ -351,7 +355,7 @@ def test_passages_hold_the_values_of_the_feature():
     assert len(shown) == 5
     assert strengths == sorted(strengths, reverse=True)
     assert all(len(one.text) == len(one.values) <= 127 for one in shown)
-    means = specimen("none", 0)[1].kinds["means"]
+    means = model_and_dictionaries("none", 0)[1].kinds["means"]
     place = means.statistics.places[1][request.feature][0]
     assert shown[0].values.argmax() == place - 1
 

@@ -17,7 +17,7 @@ from gating_core.experiments.depth import (
     measure_regimes,
     replay,
 )
-from gating_core.experiments.specimen import measure_specimen
+from gating_core.experiments.instance import measure_instance
 from tests.ui.opening import (
     bound_names,
     component,
@@ -189,7 +189,7 @@ def test_manifold_is_sent_the_same_stack(around):
             depth=depth, model_dim=dim, value_count=count, seed=seed, norm=link["norm"], grid=31,
             residual=link["residual"] == "true",
         )).variants[gated]  # fmt: skip
-        found = measure_specimen(side, GRID).surface.values[0]
+        found = measure_instance(side, GRID).surface.values[0]
         wanted = replay(UNTRAINED, stack.regime, stack.member, GRID).values[2]
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
         assert layers.manifold_link(stack, 16)["layers"] == "8"

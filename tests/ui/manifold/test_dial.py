@@ -6,7 +6,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from gating_core.experiments.specimen import measure_specimen
+from gating_core.experiments.instance import measure_instance
 from tests.ui.held import held_in
 from tests.ui.manifold.test_manifold_page import payload
 from tests.ui.opening import TIMEOUT_SECONDS, open_page
@@ -126,7 +126,7 @@ def changed(old, new):
 def test_what_no_strength_changes_is_kept_once(layers):
     """Attention in the first layer has not met a gate: it is a seventh of the memory and more."""
     resolved = resolve(ManifoldRequest(depth=layers, grid=31))
-    apart = [measure_specimen(at_strength(resolved.variants[1], x), 31) for x in (0.0, 0.5, 1.0)]
+    apart = [measure_instance(at_strength(resolved.variants[1], x), 31) for x in (0.0, 0.5, 1.0)]
     together = page.without_copies(tuple(apart))
     assert together[0].surface.quadrature is apart[0].surface.quadrature
     for old, new in zip(apart[1:], together[1:], strict=True):

@@ -14,10 +14,10 @@ from gating_core.attention.config import MECHANISMS, NORMS
 from gating_core.attention.gates import GATE_GRANULARITIES, GATE_NAMES, GATE_POSITIONS
 from gating_core.attention.layer import SINKS
 from gating_core.experiments.budget import AFFORDABLE_COST, cost
-from gating_core.experiments.specimen.measured import measure_specimen
-from gating_core.experiments.specimen.model import (
+from gating_core.experiments.instance.measured import measure_instance
+from gating_core.experiments.instance.model import (
     CHARTS,
-    build_specimen,
+    build_instance,
     draggable_gates,
     draggable_values,
     gate_arrows,
@@ -99,7 +99,7 @@ def test_something_is_shown_for_every_combination_and_differences_are_said(reque
     assert ungated.config.gate is None
     assert [variant.ungated for variant in gated] == [ungated] * len(gated)
     for variant in resolved.variants:  # whatever is shown can be measured
-        measured = measure_specimen(variant, SMALL)
+        measured = measure_instance(variant, SMALL)
         assert np.isfinite(measured.surface.values).all()
         verdict = measured.verdict
         assert verdict.curved + verdict.flat + verdict.undetermined == pytest.approx(1, abs=1e-12)
@@ -132,7 +132,7 @@ def test_nothing_but_a_value_error_with_a_sentence_ever_comes_back(request):
         assert re.match(r"The (grid|covariance|dragged (values|gate weights)) .*\.$", said)
         return
     for variant in resolved.variants:
-        measured = measure_specimen(variant, 3)
+        measured = measure_instance(variant, 3)
         assert np.isfinite(measured.surface.values).all()
 
 
@@ -188,14 +188,14 @@ def test_each_combination_that_cannot_be_gets_its_sentence(change, control, word
     assert words in resolved.notes[control]
     assert is_sentence(resolved.notes[control])
     for variant in resolved.variants:
-        measure_specimen(variant, 3)
+        measure_instance(variant, 3)
 
 
 @pytest.mark.parametrize("position", ["G2", "G3", "G4"])
 def test_where_the_note_says_flat_it_is_flat(position):
     for depth in (1, 2):
         resolved = resolve(ManifoldRequest(position=position, depth=depth))
-        assert all(measure_specimen(variant, 11).surface.flat[0] for variant in resolved.variants)
+        assert all(measure_instance(variant, 11).surface.flat[0] for variant in resolved.variants)
 
 
 def test_the_default_has_nothing_to_excuse_and_two_sides():
@@ -237,7 +237,7 @@ def test_the_largest_dragged_numbers_can_still_be_measured():
     edge = ((LARGEST_DRAGGED, 0.0, -LARGEST_DRAGGED), (0.0, LARGEST_DRAGGED, 1.0), (1.0, 2.0, 3.0))
     for change in (dict(values=edge), dict(gate_weight=edge)):
         for variant in resolve(ManifoldRequest(**change)).variants:
-            assert np.isfinite(measure_specimen(variant, SMALL).surface.values).all()
+            assert np.isfinite(measure_instance(variant, SMALL).surface.values).all()
 
 
 def test_a_heavy_model_is_measured_on_fewer_points_and_says_so():
@@ -341,7 +341,7 @@ def test_covariances_are_what_was_asked_for():
 
 def test_k_is_multiplied_by_an_isotropic_variance():
     plain, scaled = (
-        measure_specimen(
+        measure_instance(
             resolve(ManifoldRequest(metric=Metric(variance=s))).variants[1], SMALL
         ).surface
         for s in (1.0, 4.0)
@@ -353,7 +353,7 @@ def test_k_is_multiplied_by_an_isotropic_variance():
 # --- Handles ---
 
 
-def specimen_of(**change):
+def instance_of(**change):
     resolved = resolve(ManifoldRequest(**change))
     return resolved.variants[-1], resolved.axes
 
@@ -361,11 +361,11 @@ def specimen_of(**change):
 @pytest.mark.parametrize("pair", [(0, 1), (0, 2), (1, 2)])
 @pytest.mark.parametrize("dim", [3, 7])
 def test_a_dragged_value_goes_where_it_was_put_and_no_other_moves(dim, pair):
-    specimen, axes = specimen_of(model_dim=dim, depth=2)
-    own = own_values(specimen)
+    instance, axes = instance_of(model_dim=dim, depth=2)
+    own = own_values(instance)
     place = (1.25, -0.75)
     values = moved_value(own, axes, pair, 1, place)
-    moved = replace(specimen, values=values)
+    moved = replace(instance, values=values)
     np.testing.assert_array_equal(own_values(moved), values)
     after = np.array(values)
     np.testing.assert_allclose(value_positions(after, axes, pair)[1], place, atol=dim * ROUNDED)
@@ -374,15 +374,15 @@ def test_a_dragged_value_goes_where_it_was_put_and_no_other_moves(dim, pair):
     np.testing.assert_allclose(after[1] @ away, own[1] @ away, atol=dim * ROUNDED)
     back = moved_value(after, axes, pair, 1, tuple(value_positions(own, axes, pair)[1]))
     np.testing.assert_allclose(back, own, atol=dim * ROUNDED)
-    first, last = (build_specimen(s).blocks for s in (specimen, moved))
+    first, last = (build_instance(s).blocks for s in (instance, moved))
     assert torch.equal(first[0].values, last[0].values)  # the last layer's are dragged
 
 
 def test_values_are_dragged_before_a_gate_scales_them():
-    specimen, axes = specimen_of(position="G2")
-    own = own_values(specimen)
-    np.testing.assert_array_equal(own, build_specimen(specimen).blocks[0].values[0])
-    assert not np.allclose(own, measure_specimen(specimen, 3).values)
+    instance, axes = instance_of(position="G2")
+    own = own_values(instance)
+    np.testing.assert_array_equal(own, build_instance(instance).blocks[0].values[0])
+    assert not np.allclose(own, measure_instance(instance, 3).values)
     np.testing.assert_allclose(
         moved_value(own, axes, (0, 1), 0, tuple(own[0, :2])), own, atol=ROUNDED
     )
@@ -391,30 +391,30 @@ def test_values_are_dragged_before_a_gate_scales_them():
 @pytest.mark.parametrize("granularity", GATE_GRANULARITIES)
 @pytest.mark.parametrize("position", ["G1", "G4", "G5"])
 def test_a_dragged_gate_opens_where_it_was_told_and_no_other_changes(position, granularity):
-    specimen, _ = specimen_of(model_dim=4, heads=2, position=position, granularity=granularity)
-    before = gate_arrows(specimen)
+    instance, _ = instance_of(model_dim=4, heads=2, position=position, granularity=granularity)
+    before = gate_arrows(instance)
     assert len(before) == {"elementwise": 4, "headwise": 1 if position == "G5" else 2}[granularity]
     index, place = len(before) - 1, (-1.5, 0.5)
-    dragged = moved_gate(specimen, index, place)
-    moved = replace(specimen, gate_weight=dragged)
+    dragged = moved_gate(instance, index, place)
+    moved = replace(instance, gate_weight=dragged)
     after = gate_arrows(moved)
     np.testing.assert_allclose(after[index], place, atol=20 * ROUNDED)
     others = np.arange(len(before)) != index
     np.testing.assert_allclose(after[others], before[others], atol=20 * ROUNDED)
     # The arrow is how the gate's logit climbs over the input; nothing else about it changes.
-    model = build_specimen(moved)
+    model = build_instance(moved)
     points = torch.rand(5, 2, dtype=torch.float64)
     logits = (model.embed(points) @ model.blocks[0].gate.weight)[0, :, index].numpy()
     offset = model.input_bias[0] @ model.blocks[0].gate.weight[0]
     np.testing.assert_allclose(logits, points.numpy() @ after[index] + float(offset[index]))
-    change = np.array(dragged)[:, index] - build_specimen(specimen).blocks[0].gate.weight[
+    change = np.array(dragged)[:, index] - build_instance(instance).blocks[0].gate.weight[
         0, :, index
     ].numpy()  # fmt: skip
     reachable = model.input_map[0].T.numpy()  # of least norm: within the span of the input map
     fitted = reachable @ np.linalg.lstsq(reachable, change, rcond=None)[0]
     np.testing.assert_allclose(fitted, change, atol=10 * ROUNDED)
     back = moved_gate(moved, index, tuple(before[index]))
-    own = build_specimen(specimen).blocks[0].gate.weight[0].numpy()
+    own = build_instance(instance).blocks[0].gate.weight[0].numpy()
     np.testing.assert_allclose(back, own, atol=20 * ROUNDED)
 
 
@@ -424,18 +424,18 @@ def test_what_can_be_dragged_is_what_resolve_accepts():
         dict(position="G5"), dict(model_dim=2), dict(depth=3), dict(chart="weights"),
     ):  # fmt: skip
         request = ManifoldRequest(**change)
-        specimen, axes = specimen_of(**change)
-        assert draggable_values(specimen.config) == (
+        instance, axes = instance_of(**change)
+        assert draggable_values(instance.config) == (
             request.source == "memory" and request.value_count == 3
         )
-        if draggable_values(specimen.config):
-            own = own_values(specimen)
+        if draggable_values(instance.config):
+            own = own_values(instance)
             values = moved_value(own, axes, (0, 1), 2, (0.5, 0.5))
             assert resolve(replace(request, values=values)).variants[0].values == values
-        if draggable_gates(specimen.config):
-            weights = moved_gate(specimen, 0, (0.5, 0.5))
+        if draggable_gates(instance.config):
+            weights = moved_gate(instance, 0, (0.5, 0.5))
             again = resolve(replace(request, gate_weight=weights))
             assert again.variants[-1].gate_weight == weights
             assert again.variants[0].gate_weight is None
-    assert not draggable_gates(specimen_of(norm="pre")[0].config)
-    assert not draggable_gates(specimen_of(position="G3")[0].config)
+    assert not draggable_gates(instance_of(norm="pre")[0].config)
+    assert not draggable_gates(instance_of(position="G3")[0].config)

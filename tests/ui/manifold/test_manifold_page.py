@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gating_core.experiments import budget
-from gating_core.experiments.specimen.measured import COLOURINGS, measure_specimen
+from gating_core.experiments.instance.measured import COLOURINGS, measure_instance
 from gating_core.geometry.verdict import POINT_TYPES
 from tests.ui.opening import TIMEOUT_SECONDS, component, data_of, mistakes, notes, open_page, report
 from tests.ui.payload import unpack
@@ -193,7 +193,7 @@ def test_the_strength_in_the_link_is_shown_and_letting_go_writes_it(monkeypatch)
     header, arrays = payload(app)
     assert header["frame_labels"][header["frame"]] == "λ = 0.35"
     alone = resolve(ManifoldRequest(strength=0.35, grid=31)).variants[-1]
-    wanted = measure_specimen(alone, 31).surface.values[0]
+    wanted = measure_instance(alone, 31).surface.values[0]
     np.testing.assert_array_equal(
         arrays["right_x"][header["frame"]], wanted[..., 0].astype(np.float32)
     )
@@ -359,7 +359,7 @@ def test_a_plane_is_a_plane_at_every_depth():
     assert np.isnan(arrays["left_hatch_u"]).all()
     # The gated surface has shrunk until hardly any K is beyond its error: that is hatched.
     gated = resolve(ManifoldRequest(depth=8, seed=72, grid=31)).variants[-1]
-    unknown = np.isnan(measure_specimen(gated, 31).surface.known[0])
+    unknown = np.isnan(measure_instance(gated, 31).surface.known[0])
     assert unknown.any()
     shown = {name: x[header["frame"]] for name, x in arrays.items() if name.startswith("right_")}
     np.testing.assert_array_equal(np.isnan(shown["right_field"]), unknown)
@@ -406,8 +406,8 @@ def test_the_point_in_the_link_is_marked_and_its_table_has_the_right_numbers(lin
         )
     )  # fmt: skip
     named = list(table.iloc[:, 0])
-    for number, specimen in enumerate(wanted.variants):
-        variant = measure_specimen(specimen, 31)
+    for number, instance in enumerate(wanted.variants):
+        variant = measure_instance(instance, 31)
         cells = dict(zip(named, table.iloc[:, number + 1], strict=True))
         at = (0, row, column)
         assert numbers(cells["Chart"]) == pytest.approx([0.6, -8 / 15], abs=1e-3)

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from gating_core.experiments.specimen.measured import measure_specimen
+from gating_core.experiments.instance.measured import measure_instance
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
@@ -28,7 +28,7 @@ def ungated():
     found = {}
     for name in WITH_MODEL:
         resolved = resolve(CASES[name].request)
-        found[name] = measure_specimen(resolved.variants[0], resolved.grid)
+        found[name] = measure_instance(resolved.variants[0], resolved.grid)
     return found
 
 
@@ -141,7 +141,7 @@ def test_even_amplifies_the_last_digits_of_a_constant(made):
 
 def test_norm_is_a_sphere_without_a_gate(made, ungated):
     case, page = made["normalisation"], ungated["normalisation"]
-    assert page.specimen.config.gate is None
+    assert page.instance.config.gate is None
     assert page.surface.shares.positive[0] == pytest.approx(1)
     assert "K > 0 on 100\u00a0%" in case.lie
     gap = np.abs(page.surface.gaussian[0] - 1 / 3)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.experiments.budget import cost
-from gating_core.experiments.specimen.measured import measure_specimen
-from gating_core.experiments.specimen.model import NEEDLE, needle
+from gating_core.experiments.instance.measured import measure_instance
+from gating_core.experiments.instance.model import NEEDLE, needle
 from tests.ui.payload import names_in
 from ui.drawing.lines import lies_in_a_plane, lifted, plane_lines
 from ui.drawing.palette import ACCENT
@@ -29,8 +29,8 @@ def pictured(**change):
     """The picture of a request at three strengths, and what it was made of."""
     resolved = resolve(ManifoldRequest(grid=SIZE, **change))
     ungated, gated = resolved.variants
-    frames = [measure_specimen(at_strength(gated, strength), SIZE) for strength in STRENGTHS]
-    sides = [[measure_specimen(ungated, SIZE)], frames]
+    frames = [measure_instance(at_strength(gated, strength), SIZE) for strength in STRENGTHS]
+    sides = [[measure_instance(ungated, SIZE)], frames]
     return sides, resolved.axes, manifold_picture(sides, resolved.axes, ManifoldView())
 
 
@@ -211,12 +211,12 @@ def test_there_are_as_many_strengths_as_are_affordable(depth, dim, count, grid):
             depth=depth, model_dim=dim, value_count=count, grid=grid, source=source
         )
         resolved = resolve(request)
-        specimen = resolved.variants[-1]
-        found = strengths(specimen, resolved.grid)
+        instance = resolved.variants[-1]
+        found = strengths(instance, resolved.grid)
         assert found[0] == 0
         assert found[-1] == 1
         assert list(found) == sorted(set(found))
-        work = max(cost(specimen.config), LEAST_COST) * resolved.grid**2
+        work = max(cost(instance.config), LEAST_COST) * resolved.grid**2
         assert len(found) * work <= DIAL_COST or len(found) == 2
         more = next((n for n in reversed(STEP_COUNTS) if n >= len(found)), None)
         assert more is None or (more + 1) * work > DIAL_COST

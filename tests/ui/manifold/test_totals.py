@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gating_core.experiments import budget
-from gating_core.experiments.specimen import integrate_specimen, measure_specimen
+from gating_core.experiments.instance import integrate_instance, measure_instance
 from gating_core.geometry import Integral, SurfaceIntegrals
 from tests.ui.held import held_in
 from tests.ui.manifold.test_manifold_page import payload
@@ -87,7 +87,7 @@ def test_the_table_of_integrals_has_the_total_of_the_captions():
 
 def measured_with(total, error):
     """A folded surface whose grid leaves so much in doubt."""
-    side = measure_specimen(resolve(ManifoldRequest(depth=4, seed=72, grid=31)).variants[1], 31)
+    side = measure_instance(resolve(ManifoldRequest(depth=4, seed=72, grid=31)).variants[1], 31)
     return replace(side, total=integral(total, error))
 
 
@@ -116,9 +116,9 @@ def test_a_total_is_refined_to_a_tenth_or_the_page_says_that_it_cannot_be():
 
 
 def test_refining_settles_a_ridge():
-    specimen = resolve(ManifoldRequest(depth=2, seed=0)).variants[1]
-    variant = measure_specimen(specimen, 61)
+    instance = resolve(ManifoldRequest(depth=2, seed=0)).variants[1]
+    variant = measure_instance(instance, 61)
     assert not variant.total.sure()
-    refined = integrate_specimen(specimen)
+    refined = integrate_instance(instance)
     assert bool(refined.absolute.sure())
     assert "refining does not help" not in caption(variant, refined)

@@ -8,7 +8,7 @@ import pytest
 
 from gating_core.attention import AttentionConfig, GateConfig
 from gating_core.experiments import budget
-from gating_core.experiments.specimen import Specimen
+from gating_core.experiments.instance import ModelInstance
 from gating_core.proved import MissingRule
 from tests.ui.opening import TIMEOUT_SECONDS, figure, open_page
 from ui.landing import details
@@ -76,7 +76,7 @@ def test_manifold_shows_what_is_proved_beside_the_estimate():
     ]  # fmt: skip
     labels = [popover.proto.popover.label for popover in app.get("popover")]
     assert labels[0] == "How to read this map"
-    assert "surface = chart_of(Specimen(config=AttentionConfig(" in app.code[0].value
+    assert "surface = chart_of(ModelInstance(config=AttentionConfig(" in app.code[0].value
 
 
 def test_the_metric_is_that_of_the_page():
@@ -92,7 +92,7 @@ def test_a_wrong_estimate_is_told_loudly(monkeypatch):
 
     def planted(variant):
         found = right(variant)
-        if variant.specimen.config.gate is None:
+        if variant.instance.config.gate is None:
             return found
         total = found["absolute"]
         return found | {"absolute": replace(total, value=total.value * 1.1)}
@@ -151,8 +151,8 @@ def test_a_proof_grows_and_what_is_proved_stays_after_cancel(monkeypatch):
 
 def test_partial_results_thin_out_and_grow(monkeypatch):
     monkeypatch.setattr(section, "PARTIAL_SECONDS", 0.0)
-    specimen = Specimen(AttentionConfig(gate=GateConfig()), seed=614)
-    request = ProofRequest(error_analysis.surface_of(specimen), 8000)
+    instance = ModelInstance(AttentionConfig(gate=GateConfig()), seed=614)
+    request = ProofRequest(error_analysis.surface_of(instance), 8000)
     steps, items = prove(request), []
     while True:
         try:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.attention import AttentionConfig, GateConfig, build_attention
-from gating_core.experiments.specimen import CHOSEN_SEEDS
+from gating_core.experiments.instance import CHOSEN_SEEDS
 from gating_core.geometry import Integral, measure_surface, square_grid
 from gating_core.proved import LABELS, Budget, Interval, prove_curvature
 from ui.proved.section import ProofRequest, ProvableSurface, code_text

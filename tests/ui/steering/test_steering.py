@@ -30,9 +30,9 @@ from gating_core.steering import (
     load_dictionaries,
     load_opening,
     load_steering,
+    model_and_dictionaries,
     other_verses,
     passages,
-    specimen,
     write_judged,
     written_along,
 )
@@ -383,7 +383,7 @@ def test_workers_measure_the_parts_that_make_up_the_experiment(monkeypatch):
     monkeypatch.setattr(experiment, "prompt_verses", lambda: other_verses()[:2])
     share, arrays = results.GRID.make(GridRequest("g1_channel", 1, 3))
     assert share == 0.5
-    model, dictionaries = specimen("g1_channel", 1)
+    model, dictionaries = model_and_dictionaries("g1_channel", 1)
     want = drained(experiment.measure_part(model, dictionaries, parts[0], 3))
     np.testing.assert_allclose(arrays["nats"][1, :, :, 1, 1], want.nats, rtol=1e-5)
     assert np.isnan(arrays["nats"]).sum() == arrays["nats"].size * 15 / 16

@@ -136,15 +136,15 @@ def test_other_attention_shares_weights_and_leaves_the_model_alone():
         other(encode("abc")[None], records=[])
 
 
-def test_a_head_is_a_specimen_with_the_weights_that_it_had():
+def test_a_head_is_a_sample_with_the_weights_that_it_had():
     model, records = lively(GateConfig(position="G2")), []
     model(encode("a ñb, c")[None], strength=0.5, records=records)
-    specimen = read_head(model, "a ñb, c", 1, 0, 0.5)
+    sample = read_head(model, "a ñb, c", 1, 0, 0.5)
     record = records[1].attention
-    assert specimen.values.dtype == torch.float64
-    torch.testing.assert_close(specimen.scores.softmax(-1).float(), record.weights[0, 0])
+    assert sample.values.dtype == torch.float64
+    torch.testing.assert_close(sample.scores.softmax(-1).float(), record.weights[0, 0])
     want = record.mixed[0, 0]
-    torch.testing.assert_close(mixed(specimen.scores, specimen.values).float(), want)
+    torch.testing.assert_close(mixed(sample.scores, sample.values).float(), want)
     for layer, head, message in ((2, 0, "layer is 2"), (0, 2, "head is 2")):
         with pytest.raises(ValueError, match=message):
             read_head(model, "a", layer, head)

@@ -18,22 +18,22 @@ T, WINDOW, SINKS, GAMMA = 48, 8, 2, 4
 
 
 @pytest.fixture(scope="module")
-def specimen():
+def sample():
     return ar1_tokens(T, memory=16.0, seed=3)
 
 
 @pytest.fixture(scope="module")
-def result(specimen):
-    return correct_head(specimen, CorrectionRequest(WINDOW, SINKS, GAMMA))
+def result(sample):
+    return correct_head(sample, CorrectionRequest(WINDOW, SINKS, GAMMA))
 
 
 def cosine(one, other):
     return float(one @ other / one.norm() / other.norm())
 
 
-def test_cosines_are_those_of_each_query(specimen, result):
-    full = mixed(specimen.scores, specimen.values)
-    sparse = mixed(specimen.scores, specimen.values, window_mask(T, WINDOW, SINKS))
+def test_cosines_are_those_of_each_query(sample, result):
+    full = mixed(sample.scores, sample.values)
+    sparse = mixed(sample.scores, sample.values, window_mask(T, WINDOW, SINKS))
     repaired = corrected(sparse, full[::GAMMA], GAMMA)
     end = T - GAMMA  # the last 4 queries are computed in full
     late = range(T // 2, end)  # the text is too short for the first 32 to be left out
@@ -48,8 +48,8 @@ def test_cosines_are_those_of_each_query(specimen, result):
     assert result.ratio == pytest.approx(float(error_ratio((full - sparse)[T // 2 : end], GAMMA)))
 
 
-def test_the_plane_keeps_distances_as_far_as_it_explains(specimen, result):
-    full = mixed(specimen.scores, specimen.values).numpy()
+def test_the_plane_keeps_distances_as_far_as_it_explains(sample, result):
+    full = mixed(sample.scores, sample.values).numpy()
     values = np.linalg.eigvalsh(np.cov(full.T, bias=True))[::-1]
     assert result.explained == pytest.approx(values[:2].sum() / values.sum(), rel=1e-4)
     np.testing.assert_allclose(result.points[0].var(0), values[:2], rtol=1e-3)
@@ -79,8 +79,8 @@ def test_shares_count_the_scores_that_a_mask_holds(result):
     assert result.share[1] == int(seen.sum()) / (T * (T + 1) // 2)
 
 
-def test_nothing_is_missing_where_the_window_holds_all(specimen):
-    of = correct(outputs(specimen, 0), 64, GAMMA)
+def test_nothing_is_missing_where_the_window_holds_all(sample):
+    of = correct(outputs(sample, 0), 64, GAMMA)
     assert np.isnan(of.ratio)
     np.testing.assert_allclose(of.cosine, 1)
     assert not of.shift.any()

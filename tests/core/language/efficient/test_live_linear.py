@@ -35,22 +35,22 @@ REQUEST = LinearRequest(window=4, share=0.3, memory=8.0, step=0.7)
 
 
 @pytest.fixture(scope="module")
-def specimen():
+def sample():
     return ar1_tokens(T, seed=2)
 
 
 @pytest.fixture(scope="module")
-def result(specimen):
-    return cheaper(specimen, REQUEST)
+def result(sample):
+    return cheaper(sample, REQUEST)
 
 
-def test_weights_mix_what_each_way_puts_out(specimen, result):
-    q, k, v = specimen.queries, specimen.keys, specimen.values
+def test_weights_mix_what_each_way_puts_out(sample, result):
+    q, k, v = sample.queries, sample.keys, sample.values
     log_decay, step = torch.full((T,), -1 / 8, dtype=v.dtype), torch.full((T,), 0.7, dtype=v.dtype)
-    near = mixed(specimen.scores, v, window_mask(T, 4))
+    near = mixed(sample.scores, v, window_mask(T, 4))
     linear, _ = linear_recurrent(elu_features(q), elu_features(k), v)
     delta, state = delta_recurrent(q, k, v, log_decay, step)
-    full = mixed(specimen.scores, v)
+    full = mixed(sample.scores, v)
     for way, expected in zip(CHEAPER, (full, near, linear, 0.3 * near + 0.7 * linear, delta),
                              strict=True):  # fmt: skip
         weights = torch.from_numpy(result.weights[CHEAPER.index(way)]).double()
@@ -62,8 +62,8 @@ def test_weights_mix_what_each_way_puts_out(specimen, result):
     assert result.states.shape == (T, 16, 16)
 
 
-def test_a_window_with_the_whole_share_is_the_window(specimen):
-    of = cheaper(specimen, LinearRequest(window=4, share=1.0))
+def test_a_window_with_the_whole_share_is_the_window(sample):
+    of = cheaper(sample, LinearRequest(window=4, share=1.0))
     window, both = (of.weights[CHEAPER.index(way)] for way in ("window", "hybrid"))
     np.testing.assert_array_equal(window, both)
 

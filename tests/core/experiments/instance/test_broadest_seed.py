@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.specimen.measured import measure_specimen
-from gating_core.experiments.specimen.model import (
+from gating_core.experiments.instance.measured import measure_instance
+from gating_core.experiments.instance.model import (
     CHOSEN_SEEDS,
     NEEDLE,
     SEEDS,
-    Specimen,
+    ModelInstance,
     breadth,
     chosen_config,
     needle,
@@ -33,9 +33,9 @@ def test_the_table_has_what_the_rule_selects(depth):
 @pytest.mark.parametrize("depth", range(1, 7))
 def test_both_sheets_of_a_chosen_model_are_broad(depth):
     """As the page measures them, on another grid and one by one."""
-    specimen = Specimen(chosen_config(depth), CHOSEN_SEEDS[depth])
-    for side in (specimen.ungated, specimen):
-        sheet = measure_specimen(side, 61).surface.values[0]
+    instance = ModelInstance(chosen_config(depth), CHOSEN_SEEDS[depth])
+    for side in (instance.ungated, instance):
+        sheet = measure_instance(side, 61).surface.values[0]
         assert breadth(sheet) > 1 / NEEDLE
         assert needle(sheet) < NEEDLE
 

@@ -1,4 +1,4 @@
-"""A specimen agrees with the definitions point by point, and its picture with it."""
+"""An instance agrees with the definitions point by point, and its picture with it."""
 
 import itertools
 import math
@@ -15,9 +15,9 @@ from hypothesis.extra.numpy import arrays
 
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.specimen import measured
-from gating_core.experiments.specimen.measured import COLOURINGS
-from gating_core.experiments.specimen.model import Specimen, build_specimen, chart_of
+from gating_core.experiments.instance import measured
+from gating_core.experiments.instance.measured import COLOURINGS
+from gating_core.experiments.instance.model import ModelInstance, build_instance, chart_of
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.curvature import (
     CurvatureField,
@@ -36,7 +36,7 @@ from ui.drawing.colours import QUANTILE, colour_scale
 from ui.manifold.model import axes_of
 from ui.manifold.picture import ManifoldView, manifold_picture
 
-measure_specimen = cache(measured.measure_specimen)
+measure_instance = cache(measured.measure_instance)
 SIGMOID = AttentionConfig(gate=GateConfig())
 FULL = ((2.0, 0.3, 0.0, 0.1), (0.3, 1.0, -0.2, 0.0), (0.0, -0.2, 0.7, 0.2), (0.1, 0.0, 0.2, 3.0))
 VALUES = ((1.0, 0.5, -0.25), (-1.5, 0.75, 0.5), (0.25, -1.0, 2.0))
@@ -45,40 +45,40 @@ EVERYTHING = AttentionConfig(
     model_dim=4, value_count=3, heads=2, depth=2, residual=True, norm="post",
     output_projection=True, gate=GateConfig("tanh", "headwise", "G5", 0.4),
 )  # fmt: skip
-SPECIMENS = {
-    "ungated": Specimen(AttentionConfig(), 72),
-    "gated": Specimen(SIGMOID, 72),
-    "four dimensions, full covariance": Specimen(
+INSTANCES = {
+    "ungated": ModelInstance(AttentionConfig(), 72),
+    "gated": ModelInstance(SIGMOID, 72),
+    "four dimensions, full covariance": ModelInstance(
         AttentionConfig(model_dim=4, value_count=4, gate=GateConfig()), 3, covariance=FULL
     ),
-    "everything": Specimen(EVERYTHING, 5),
-    "pre-normalised, gated queries": Specimen(
+    "everything": ModelInstance(EVERYTHING, 5),
+    "pre-normalised, gated queries": ModelInstance(
         AttentionConfig(norm="pre", gate=GateConfig("silu", position="G4")), 1
     ),
-    "tokens, gated keys": Specimen(
+    "tokens, gated keys": ModelInstance(
         AttentionConfig(source="tokens", value_count=3, gate=GateConfig(position="G3")), 2
     ),
-    "weights": Specimen(SIGMOID, 4, chart="weights"),
-    "weights, n = 4": Specimen(
+    "weights": ModelInstance(SIGMOID, 4, chart="weights"),
+    "weights, n = 4": ModelInstance(
         AttentionConfig(model_dim=5, value_count=4, gate=GateConfig("silu")), 6, chart="weights"
     ),
-    "sharp": Specimen(SIGMOID, 72, sharpness=3.0),
-    "dragged": Specimen(SIGMOID, 72, values=VALUES, gate_weight=GATES),
+    "sharp": ModelInstance(SIGMOID, 72, sharpness=3.0),
+    "dragged": ModelInstance(SIGMOID, 72, values=VALUES, gate_weight=GATES),
 }
 SPOTS = [(0, 0), (1, 3), (2, 2)]  # rows and columns of a grid of five
 
 
-def by_definition(specimen):
+def by_definition(instance):
     """(y, looks) at a point, number by number, in the coordinates that the metric makes plain."""
-    chart = chart_of(specimen)
+    chart = chart_of(instance)
 
     def function(m, u, v):
-        if specimen.chart == "inputs":
+        if instance.chart == "inputs":
             y, looks = exact.attention(m, chart, [u, v])
         else:
             y, looks = exact.on_weight_chart(m, chart, [u, v])
-        if specimen.covariance is not None:
-            factor = mpmath.cholesky(mpmath.matrix([list(row) for row in specimen.covariance]))
+        if instance.covariance is not None:
+            factor = mpmath.cholesky(mpmath.matrix([list(row) for row in instance.covariance]))
             y = list(mpmath.lu_solve(factor, mpmath.matrix(y)))
         return y, looks
 
@@ -101,14 +101,14 @@ def principal_curvatures(jet):
 # --- What is measured ---
 
 
-@pytest.mark.parametrize("name", SPECIMENS)
+@pytest.mark.parametrize("name", INSTANCES)
 def test_everything_measured_is_what_the_definitions_say(name):
-    specimen = SPECIMENS[name]
-    function = by_definition(specimen)
-    found = measure_specimen(specimen, 5)
+    instance = INSTANCES[name]
+    function = by_definition(instance)
+    found = measure_instance(instance, 5)
     surface = found.surface
-    points = second_order_jet(chart_of(specimen), square_grid(5).points, "rigorous")
-    form = second_fundamental_form(points, specimen.covariance)
+    points = second_order_jet(chart_of(instance), square_grid(5).points, "rigorous")
+    form = second_fundamental_form(points, instance.covariance)
     mean_error = form.mean_error.reshape(5, 5).numpy()
     assert np.median(mean_error) < 1e-4 * (1 + np.median(found.mean_norm))
     slacks = [0.0]
@@ -123,9 +123,9 @@ def test_everything_measured_is_what_the_definitions_say(name):
         size = mpmath.sqrt(exact.dot(wanted["mean"], wanted["mean"]))
         assert abs(size - found.mean_norm[row, column]) <= mean_error[row, column]
         assert surface.area_element[at] == pytest.approx(float(wanted["area"]), rel=1e-9)
-        if specimen.covariance is None:
+        if instance.covariance is None:
             np.testing.assert_allclose(surface.values[at], np.array(jet[0], float), rtol=1e-10)
-        if specimen.config.model_dim == 3:
+        if instance.config.model_dim == 3:
             slack = found.principal_error[row, column]
             for got, k in zip(found.principal[row, column], principal_curvatures(jet), strict=True):
                 assert abs(k - got) <= slack
@@ -140,8 +140,8 @@ def test_everything_measured_is_what_the_definitions_say(name):
 
 def test_what_is_replaced_is_replaced_and_nothing_else():
     own = build_attention(SIGMOID, (72,))
-    sharp = build_specimen(SPECIMENS["sharp"])
-    dragged = build_specimen(SPECIMENS["dragged"])
+    sharp = build_instance(INSTANCES["sharp"])
+    dragged = build_instance(INSTANCES["dragged"])
     for name, parameter in own.named_parameters():
         times = 3.0 if name.endswith("keys") else 1.0
         assert torch.equal(dict(sharp.named_parameters())[name], times * parameter)
@@ -151,7 +151,7 @@ def test_what_is_replaced_is_replaced_and_nothing_else():
 
 
 def test_the_ungated_twin_shares_everything_but_the_gate():
-    twin = SPECIMENS["dragged"].ungated
+    twin = INSTANCES["dragged"].ungated
     assert twin.config == replace(SIGMOID, gate=None)
     assert (twin.seed, twin.values, twin.gate_weight) == (72, VALUES, None)
     assert twin.ungated == twin
@@ -176,14 +176,14 @@ def test_the_ungated_twin_shares_everything_but_the_gate():
 )
 def test_what_cannot_be_is_refused(change, words):
     with pytest.raises(ValueError, match=words):
-        measure_specimen(replace(SPECIMENS["gated"], **change), 5)
+        measure_instance(replace(INSTANCES["gated"], **change), 5)
 
 
-@pytest.mark.parametrize("name", SPECIMENS)
+@pytest.mark.parametrize("name", INSTANCES)
 def test_weights_are_positive_and_sum_to_one_and_gates_stand_in_the_order_of_the_layers(name):
-    specimen = SPECIMENS[name]
-    found = measure_specimen(specimen, 5)
-    config = specimen.config
+    instance = INSTANCES[name]
+    found = measure_instance(instance, 5)
+    config = instance.config
     assert [w.shape for w in found.weights] == [(config.heads, 5, 5, config.value_count)] * (
         config.depth
     )
@@ -196,7 +196,7 @@ def test_weights_are_positive_and_sum_to_one_and_gates_stand_in_the_order_of_the
 @pytest.mark.parametrize("change", [dict(position="G4"), dict(strength=0.0)], ids=str)
 def test_a_layer_whose_weights_are_prescribed_still_has_its_place_among_the_gates(change):
     config = replace(SIGMOID, depth=2, gate=GateConfig(**change))
-    found = measure_specimen(Specimen(config, 4, chart="weights"), 5)
+    found = measure_instance(ModelInstance(config, 4, chart="weights"), 5)
     assert [gate.shape for gate in found.gates] == [(3, 5, 5)] * 2
     assert (found.gates[0] == 1).all()  # the weights are given, or there is no gate
     for layer in range(2):
@@ -207,19 +207,19 @@ def test_a_layer_whose_weights_are_prescribed_still_has_its_place_among_the_gate
 
 def test_equal_weights_have_the_entropy_log_n_and_one_that_takes_all_has_none():
     field = COLOURINGS["entropy"].field
-    even = measure_specimen(Specimen(AttentionConfig(value_count=5), 1, chart="weights"), 5)
+    even = measure_instance(ModelInstance(AttentionConfig(value_count=5), 1, chart="weights"), 5)
     entropy = field(even, -1, None)
     assert entropy[2, 2] == pytest.approx(math.log(5), rel=1e-14)
     assert (entropy <= math.log(5) * (1 + 1e-14)).all()
     p = even.weights[0][0, 0, 0]
     assert entropy[0, 0] == pytest.approx(-sum(x * math.log(x) for x in p))
-    sharp = measure_specimen(Specimen(SIGMOID, 72, sharpness=100.0), 5)
+    sharp = measure_instance(ModelInstance(SIGMOID, 72, sharpness=100.0), 5)
     assert 0 <= field(sharp, -1, None).min() < 1e-3
 
 
 def test_heads_and_channels_are_chosen_and_averaged():
     config = replace(EVERYTHING, gate=GateConfig("tanh", "headwise"))
-    found = measure_specimen(Specimen(config, 5), 5)
+    found = measure_instance(ModelInstance(config, 5), 5)
     for name, stacks in (("gate", found.gates), ("entropy", None)):
         field = COLOURINGS[name].field
         for layer in (0, -1):
@@ -228,18 +228,18 @@ def test_heads_and_channels_are_chosen_and_averaged():
             np.testing.assert_array_equal(field(found, layer, 7), field(found, layer, None))
             if stacks:
                 np.testing.assert_array_equal(parts[1], stacks[layer][1])
-    ungated = measure_specimen(SPECIMENS["ungated"], 5)
+    ungated = measure_instance(INSTANCES["ungated"], 5)
     assert (COLOURINGS["gate"].field(ungated, -1, None) == 1).all()
 
 
 @pytest.mark.parametrize("name", ["weights", "weights, n = 4", "gated"])
 def test_reach_is_the_size_of_the_furthest_input_behind_the_chart(name):
-    specimen = SPECIMENS[name]
-    found = measure_specimen(specimen, 5)
+    instance = INSTANCES[name]
+    found = measure_instance(instance, 5)
     if name != "weights":
         assert found.reach is None  # not an input's weights, or the inputs themselves
         return
-    model = build_specimen(specimen)
+    model = build_instance(instance)
     layer = model.blocks[0]
     slopes = (model.input_map[0] @ layer.logit_map()[0, 0]).numpy()
     starts = (model.input_bias[0] @ layer.logit_map()[0, 0] + layer.bias[0, 0]).numpy()
@@ -247,7 +247,7 @@ def test_reach_is_the_size_of_the_furthest_input_behind_the_chart(name):
     differences = (logs - starts)[:, :2] - (logs - starts)[:, 2:]
     inputs = np.linalg.solve((slopes[:, :2] - slopes[:, 2:]).T, differences.T).T
     assert found.reach == pytest.approx(np.linalg.norm(inputs, axis=1).max(), rel=1e-9)
-    straight = measure_specimen(replace(specimen, chart="inputs"), 5)
+    straight = measure_instance(replace(instance, chart="inputs"), 5)
     again = model(torch.from_numpy(inputs))[0].numpy()
     np.testing.assert_allclose(found.surface.values[0].reshape(-1, 3), again, rtol=1e-9)
     assert straight.reach is None
@@ -262,7 +262,7 @@ def test_the_flat_space_has_the_dimension_of_the_value_differences():
         1: AttentionConfig(value_count=2),
     }
     for dimension, config in wanted.items():
-        assert measure_specimen(Specimen(config), 3).hull_dimension == dimension
+        assert measure_instance(ModelInstance(config), 3).hull_dimension == dimension
 
 
 # --- What kind of points ---
@@ -274,8 +274,8 @@ def types(found):
 
 def test_an_average_of_three_fixed_values_is_planar_on_both_charts():
     for chart, depth in itertools.product(("inputs", "weights"), (1, 3)):
-        specimen = Specimen(AttentionConfig(depth=depth), 72, chart=chart)
-        found = measure_specimen(specimen, 11)
+        instance = ModelInstance(AttentionConfig(depth=depth), 72, chart=chart)
+        found = measure_instance(instance, 11)
         # Deep stacks shrink: their bend is bounded, but not by a thousandth of 1 / diameter.
         assert types(found) <= ({"planar"} if depth == 1 else {"planar", "undetermined"})
         assert found.surface.flat[0]
@@ -286,7 +286,7 @@ def test_an_average_of_three_fixed_values_is_planar_on_both_charts():
 @pytest.mark.parametrize("dim", [3, 5])
 def test_normalisation_makes_a_sphere_without_any_gate(dim):
     config = AttentionConfig(model_dim=dim, norm="post")
-    found = measure_specimen(Specimen(config, 72), 11)
+    found = measure_instance(ModelInstance(config, 72), 11)
     assert types(found) == {"elliptic"}
     gap = np.abs(found.surface.gaussian[0] - 1 / dim)
     assert (gap <= found.surface.gaussian_error[0] + 1e-15).all()
@@ -295,7 +295,7 @@ def test_normalisation_makes_a_sphere_without_any_gate(dim):
 
 def test_types_are_the_signs_of_k_where_they_are_decided():
     for name in ("gated", "four dimensions, full covariance", "everything", "sharp"):
-        found = measure_specimen(SPECIMENS[name], 21)
+        found = measure_instance(INSTANCES[name], 21)
         surface = found.surface
         decided = surface.resolved[0] & (np.abs(surface.gaussian[0]) > surface.gaussian_error[0])
         named = np.where(surface.gaussian[0] > 0, "elliptic", "hyperbolic")
@@ -329,10 +329,10 @@ def test_a_torus_has_both_signs():
 
 
 def test_where_no_tangent_plane_is_known_nothing_is_decided():
-    line = measure_specimen(Specimen(AttentionConfig(value_count=2), 1), 11)
+    line = measure_instance(ModelInstance(AttentionConfig(value_count=2), 1), 11)
     assert types(line) == {"undetermined"}
     assert line.verdict.undetermined == 1
-    point = measure_specimen(Specimen(AttentionConfig(), values=((1.0, 2.0, 3.0),) * 3), 11)
+    point = measure_instance(ModelInstance(AttentionConfig(), values=((1.0, 2.0, 3.0),) * 3), 11)
     assert types(point) == {"undetermined"}
     assert point.verdict.undetermined == 1
 
@@ -374,7 +374,7 @@ def test_a_type_is_named_only_where_the_bounds_allow_it(
 
 
 def test_the_undetermined_share_is_one_of_area():
-    surface = measure_specimen(SPECIMENS["gated"], 21).surface
+    surface = measure_instance(INSTANCES["gated"], 21).surface
     assert surface.quadrature.sum() == pytest.approx(4)
     errors = surface.gaussian_error.copy()
     errors[:, :4, 7:] = 1e9  # resolved or not: the sign is not known
@@ -468,9 +468,9 @@ SIDES = ("left", "right")
 
 
 def pictured(name="gated", look=None, size=13):
-    specimen = SPECIMENS[name]
-    sides = [measure_specimen(specimen.ungated, size), measure_specimen(specimen, size)]
-    axes = axes_of(specimen)
+    instance = INSTANCES[name]
+    sides = [measure_instance(instance.ungated, size), measure_instance(instance, size)]
+    axes = axes_of(instance)
     return sides, axes, manifold_picture([[side] for side in sides], axes, look or ManifoldView())
 
 
@@ -512,7 +512,7 @@ def test_the_arrays_are_what_was_measured(name):
         np.testing.assert_array_equal(found[f"{prefix}_gaussian"], known)
         np.testing.assert_array_equal(found[f"{prefix}_field"], known)
         np.testing.assert_array_equal(found[f"{prefix}_error"], error)
-        for i in range(side.specimen.config.value_count):
+        for i in range(side.instance.config.value_count):
             np.testing.assert_array_equal(found[f"{prefix}_α{i}"], side.weights[-1][0, ..., i])
     for channel in range(len(sides[1].gates[0])):
         np.testing.assert_array_equal(found[f"right_gate{channel}"], sides[1].gates[0][channel])
@@ -537,7 +537,7 @@ def test_the_zero_line_runs_where_k_changes_its_sign_and_a_flat_side_has_none():
     u, v = found["right_zero_u"], found["right_zero_v"]
     points = np.stack([u, v], -1)[~np.isnan(u)]
     assert len(points) > 10
-    jet = second_order_jet(build_specimen(SPECIMENS["gated"]), torch.from_numpy(points))
+    jet = second_order_jet(build_instance(INSTANCES["gated"]), torch.from_numpy(points))
     there = np.abs(curvature(jet).gaussian.numpy())
     assert np.median(there) < 0.02 * np.median(np.abs(sides[1].surface.gaussian))
     low, high = (found[f"right_{x}"].min() for x in "xy"), (found[f"right_{x}"].max() for x in "xy")
@@ -565,9 +565,9 @@ def test_hatching_covers_the_unresolved_points_and_no_others():
 
 
 def test_two_dimensions_are_a_warped_grid_in_the_plane():
-    specimen = Specimen(replace(SIGMOID, model_dim=2), 7)
-    sides = [measure_specimen(s, 13) for s in (specimen.ungated, specimen)]
-    picture = manifold_picture([[side] for side in sides], axes_of(specimen), ManifoldView())
+    instance = ModelInstance(replace(SIGMOID, model_dim=2), 7)
+    sides = [measure_instance(s, 13) for s in (instance.ungated, instance)]
+    picture = manifold_picture([[side] for side in sides], axes_of(instance), ManifoldView())
     assert [[p.kind for p in column] for column in picture.view.columns] == [["plane"]] * 2
     for prefix, side in zip(SIDES, sides, strict=True):
         assert side.surface.flat[0]
@@ -607,12 +607,12 @@ def beside(picture):
 
 def test_the_values_are_joined_only_where_all_outputs_are_their_averages():
     for position, averaged in (("G1", set()), ("G2", {"right_ring"})):
-        gated = Specimen(AttentionConfig(gate=GateConfig(position=position)), 72)
-        sides = [[measure_specimen(side, 7)] for side in (gated.ungated, gated)]
+        gated = ModelInstance(AttentionConfig(gate=GateConfig(position=position)), 72)
+        sides = [[measure_instance(side, 7)] for side in (gated.ungated, gated)]
         picture = manifold_picture(sides, coordinate_axes(3), ManifoldView(inspect=True))
         assert beside(picture) == [{"left_ring"}, averaged]
     for change in (dict(residual=True), dict(norm="post"), dict(output_projection=True)):
-        side = measure_specimen(Specimen(AttentionConfig(**change), 5), 7)
+        side = measure_instance(ModelInstance(AttentionConfig(**change), 5), 7)
         picture = manifold_picture([[side]], coordinate_axes(3), ManifoldView(inspect=True))
         assert beside(picture) == [set()], change
     assert beside(pictured("tokens, gated keys")[2]) == [set(), set()]
@@ -631,7 +631,7 @@ def test_the_triangle_has_its_values_for_corners_and_lies_in_the_box():
 
 
 def test_a_single_side_is_drawn_alone():
-    side = measure_specimen(SPECIMENS["ungated"], 13)
+    side = measure_instance(INSTANCES["ungated"], 13)
     picture = manifold_picture([[side]], coordinate_axes(3), ManifoldView(inspect=True))
     assert len(picture.view.columns) == len(picture.readouts) == len(picture.shares) == 1
     np.testing.assert_allclose(picture.shares, [1], rtol=1e-14)

@@ -29,7 +29,7 @@ SHARPNESS_RANGE = (0.1, 100.0)
 
 
 @dataclass(frozen=True)
-class Specimen:
+class ModelInstance:
     """A model with random weights, one chart on it, and the metric it is measured in."""
 
     config: AttentionConfig = field(default_factory=AttentionConfig)
@@ -46,29 +46,29 @@ class Specimen:
         check_number("sharpness", self.sharpness, *SHARPNESS_RANGE)
 
     @property
-    def ungated(self) -> Specimen:
-        """This specimen without its gate."""
+    def ungated(self) -> ModelInstance:
+        """This instance without its gate."""
         return replace(self, config=replace(self.config, gate=None), gate_weight=None)
 
 
-def build_specimen(specimen: Specimen) -> Attention:
+def build_instance(instance: ModelInstance) -> Attention:
     """Build the model, an ensemble of one; ``ValueError`` if a replaced matrix does not fit."""
-    model = build_attention(specimen.config, (specimen.seed,))
-    if specimen.sharpness != 1.0:
+    model = build_attention(instance.config, (instance.seed,))
+    if instance.sharpness != 1.0:
         for layer in model.blocks:
-            layer.sharpen(specimen.sharpness)
+            layer.sharpen(instance.sharpness)
     first, last = model.blocks[0], model.blocks[-1]
-    if specimen.values is not None:
-        if not specimen.config.layer.fixed_values:
+    if instance.values is not None:
+        if not instance.config.layer.fixed_values:
             raise ValueError(
-                f"values were given for a model of {specimen.config.source}; its values are"
+                f"values were given for a model of {instance.config.source}; its values are"
                 " computed"
             )
-        _replace(last.values, specimen.values, "values")
-    if specimen.gate_weight is not None:
+        _replace(last.values, instance.values, "values")
+    if instance.gate_weight is not None:
         if first.gate is None:
             raise ValueError("gate_weight was given for a model without a gate")
-        _replace(first.gate.weight, specimen.gate_weight, "gate_weight")
+        _replace(first.gate.weight, instance.gate_weight, "gate_weight")
     return model
 
 
@@ -82,13 +82,13 @@ def _replace(parameter: torch.nn.Parameter, matrix: Matrix, name: str) -> None:
     parameter.data[0] = new
 
 
-def chart_of(specimen: Specimen, model: Attention | None = None) -> Attention | WeightChart:
-    """Return the callable (N, 2) -> (1, N, D) whose image is the specimen's surface.
+def chart_of(instance: ModelInstance, model: Attention | None = None) -> Attention | WeightChart:
+    """Return the callable (N, 2) -> (1, N, D) whose image is the instance's surface.
 
     ``ValueError`` where there is no attention-weight chart (see `weight_chart`).
     """
-    model = build_specimen(specimen) if model is None else model
-    return model if specimen.chart == "inputs" else weight_chart(model)
+    model = build_instance(instance) if model is None else model
+    return model if instance.chart == "inputs" else weight_chart(model)
 
 
 # --- Handles --------------------------------------------------------------------------------------
@@ -108,22 +108,22 @@ def draggable_gates(config: AttentionConfig) -> bool:
     return draggable_values(config) and reads_state and config.norm != "pre"
 
 
-def own_values(specimen: Specimen) -> np.ndarray:
+def own_values(instance: ModelInstance) -> np.ndarray:
     """(n, D): the last layer's values, before any gate."""
-    return build_specimen(specimen).blocks[-1].values[0].numpy()
+    return build_instance(instance).blocks[-1].values[0].numpy()
 
 
-def gate_arrows(specimen: Specimen) -> np.ndarray:
+def gate_arrows(instance: ModelInstance) -> np.ndarray:
     """(W, 2): for every gate of the first layer, the input direction in which it opens."""
-    model = build_specimen(specimen)
+    model = build_instance(instance)
     gate = model.blocks[0].gate
     assert gate is not None
     return (model.input_map[0] @ gate.weight[0]).T.numpy()
 
 
-def moved_gate(specimen: Specimen, index: int, arrow: tuple[float, float]) -> Matrix:
+def moved_gate(instance: ModelInstance, index: int, arrow: tuple[float, float]) -> Matrix:
     """Return the first layer's gate weights (D, W) with ``arrow`` for gate ``index``."""
-    model = build_specimen(specimen)
+    model = build_instance(instance)
     gate = model.blocks[0].gate
     assert gate is not None
     weight = gate.weight[0].clone()

@@ -14,8 +14,8 @@ import torch
 from gating_core.attention.charts import WeightChart
 from gating_core.checks import check_weights
 from gating_core.experiments.budget import affordable_steps
+from gating_core.experiments.instance.model import ModelInstance, build_instance, chart_of
 from gating_core.experiments.layers import layer_fields
-from gating_core.experiments.specimen.model import Specimen, build_specimen, chart_of
 from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.flatness import affine_hull
 from gating_core.geometry.grid import square_grid
@@ -27,8 +27,8 @@ from gating_core.pauses import drained
 
 
 @dataclass(frozen=True, eq=False)
-class MeasuredSpecimen:
-    """A specimen's surface, sampled and measured on a grid, with its layers' weights and gates.
+class MeasuredInstance:
+    """A model instance's surface on a grid, with its curvature, its layers' weights and gates.
 
     ``surface`` has one frame. ``total`` is its integral of |K| dA on the grid; the error is its
     change under halving of the grid, or its difference from the holonomy sum, whichever is larger.
@@ -38,7 +38,7 @@ class MeasuredSpecimen:
     empty without a gate.
     """
 
-    specimen: Specimen
+    instance: ModelInstance
     surface: SurfaceResult
     total: Integral
     mean_norm: np.ndarray
@@ -65,7 +65,7 @@ class MeasuredSpecimen:
         """
         if self.values is None:
             return None
-        values, config = self.values, self.specimen.config
+        values, config = self.values, self.instance.config
         most = config.layer.mixed_count(config) - 1
         if not config.weights_on_simplex:
             values, most = np.concatenate([values, np.zeros_like(values[:1])]), most + 1
@@ -73,48 +73,48 @@ class MeasuredSpecimen:
         return sum(min(affine_hull(torch.from_numpy(part)).dimension, most) for part in heads)
 
 
-def integrate_specimen(specimen: Specimen) -> SurfaceIntegrals:
+def integrate_instance(instance: ModelInstance) -> SurfaceIntegrals:
     """Compute all integrals over the chart within a few seconds; errors as `chart_of`."""
-    return drained(integrate_steps(specimen))
+    return drained(integrate_steps(instance))
 
 
-def integrate_steps(specimen: Specimen) -> Generator[None, None, SurfaceIntegrals]:
-    """Compute `integrate_specimen`, yielding several times a second."""
-    return affordable_steps(chart_of(specimen), specimen.config, specimen.covariance)
+def integrate_steps(instance: ModelInstance) -> Generator[None, None, SurfaceIntegrals]:
+    """Compute `integrate_instance`, yielding several times a second."""
+    return affordable_steps(chart_of(instance), instance.config, instance.covariance)
 
 
-def specimen_values(specimens: Sequence[Specimen], grid_size: int = 61) -> list[np.ndarray]:
-    """Evaluate the outputs (R, C, D) of each specimen on a grid, without its curvature."""
+def instance_values(instances: Sequence[ModelInstance], grid_size: int = 61) -> list[np.ndarray]:
+    """Evaluate the outputs (R, C, D) of each instance on a grid, without its curvature."""
     grid = square_grid(grid_size)
     shape = tuple(grid.weights.shape)
     with torch.no_grad():
-        return [chart_of(each)(grid.points)[0].unflatten(0, shape).numpy() for each in specimens]
+        return [chart_of(each)(grid.points)[0].unflatten(0, shape).numpy() for each in instances]
 
 
-def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecimen:
-    """Sample and measure a specimen with rigorous bounds; errors as `chart_of`."""
+def measure_instance(instance: ModelInstance, grid_size: int = 61) -> MeasuredInstance:
+    """Sample and measure an instance with rigorous bounds; errors as `chart_of`."""
     grid = square_grid(grid_size)
     shape = tuple(grid.weights.shape)
-    model = build_specimen(specimen)
+    model = build_instance(instance)
     check_weights(model)
-    chart = chart_of(specimen, model)
+    chart = chart_of(instance, model)
     jet = second_order_jet(chart, grid.points, "rigorous")
-    field = curvature(jet, specimen.covariance)
-    surface = surface_result(chart, jet, field, grid, specimen.covariance)
-    form = second_fundamental_form(jet, specimen.covariance)
+    field = curvature(jet, instance.covariance)
+    surface = surface_result(chart, jet, field, grid, instance.covariance)
+    form = second_fundamental_form(jet, instance.covariance)
     principal = principal_error = None
-    if specimen.config.model_dim == 3:
+    if instance.config.model_dim == 3:
         curvatures, error = form.principal_curvatures()
         principal = curvatures.reshape(*shape, 2).numpy()
         principal_error = error.reshape(shape).numpy()
     fields = layer_fields(chart, grid)
-    unseen = unseen_curvature(jet, field, grid.weights, specimen.covariance).numpy()
+    unseen = unseen_curvature(jet, field, grid.weights, instance.covariance).numpy()
     error = np.maximum(surface.total_error, np.where(surface.flat, 0.0, unseen))
     reach = None
     if isinstance(chart, WeightChart) and chart.inputs_known:
         reach = float(chart.reach(grid.points))
-    return MeasuredSpecimen(
-        specimen=specimen,
+    return MeasuredInstance(
+        instance=instance,
         surface=surface,
         total=Integral(*(torch.tensor(x[0]) for x in (surface.total, error, surface.complete))),
         mean_norm=field.mean_norm.reshape(shape).numpy(),
@@ -129,7 +129,7 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
         ],
         reach=reach,
         values=model.blocks[-1].slot_values()[0].numpy()
-        if specimen.config.layer.fixed_values
+        if instance.config.layer.fixed_values
         else None,
     )
 
@@ -146,7 +146,7 @@ class Colouring:
 
     title: str  # in words
     symbol: str
-    field: Callable[[MeasuredSpecimen, int, int | None], np.ndarray]
+    field: Callable[[MeasuredInstance, int, int | None], np.ndarray]
     range: str = "from zero"  # or "signed", "least to largest", "logarithm"
     inner: str = ""  # "head", "channel" or nothing
 
@@ -156,11 +156,11 @@ class Colouring:
         return self.title if self.symbol in self.title else f"{self.title} {self.symbol}"
 
 
-def _resolved(m: MeasuredSpecimen, field: np.ndarray) -> np.ndarray:
+def _resolved(m: MeasuredInstance, field: np.ndarray) -> np.ndarray:
     return np.where(m.surface.resolved[0], field, np.nan)
 
 
-def _gate(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
+def _gate(m: MeasuredInstance, layer: int, part: int | None) -> np.ndarray:
     """The gate, or 1 without a gate."""
     return _part(m.gates[layer], part) if m.gates else np.ones_like(m.mean_norm)
 
@@ -170,10 +170,10 @@ def _part(stack: np.ndarray, part: int | None) -> np.ndarray:
     return stack.mean(0) if part is None or part >= len(stack) else stack[part]
 
 
-def _entropy(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
+def _entropy(m: MeasuredInstance, layer: int, part: int | None) -> np.ndarray:
     """In nats, of the weights as shares of their sum: from 0 (one value takes all) to log n."""
     weights = m.weights[layer]
-    if not m.specimen.config.weights_on_simplex:
+    if not m.instance.config.weights_on_simplex:
         weights = weights / weights.sum(-1, keepdims=True)
     logs = np.log(np.where(weights > 0, weights, 1.0))
     return _part(-(weights * logs).sum(-1), part)
