@@ -16,11 +16,11 @@ import streamlit as st
 from gating_core.attention import SMALLEST_WEIGHT, AttentionConfig
 from gating_core.experiments.instance import (
     COLOURINGS,
-    NEEDLE,
+    NEAR_DEGENERATE,
     SEEDS,
     MeasuredInstance,
     chosen_config,
-    needle,
+    elongation,
 )
 from gating_core.geometry import (
     CURVED,
@@ -239,9 +239,9 @@ def caption(
     true the surface is drawn.
     """
     total = best_total(variant, refined)
-    times = needle(variant.surface.values[0])
+    times = elongation(variant.surface.values[0])
     much = "more than 1000" if times > 1e3 else common.rough(times)
-    thin = f"nearly degenerate, {much} times as long as broad" if times > NEEDLE else ""
+    thin = f"nearly degenerate, {much} times as long as broad" if times > NEAR_DEGENERATE else ""
     scale = f"**stretched {common.rough(stretch)} times across: not to scale**"
     text = unrefined if total is None else _total_text(variant, total)
     parts = [model, thin, scale if stretch > 1 else "", f"total curvature {text}"]

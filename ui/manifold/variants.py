@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from gating_core.attention import AttentionConfig
-from gating_core.experiments.instance import NEEDLE, MeasuredInstance, needle
+from gating_core.experiments.instance import NEAR_DEGENERATE, MeasuredInstance, elongation
 from ui.drawing.axes import Axes
 from ui.drawing.colours import ColourScale
 from ui.drawing.lines import (
@@ -32,8 +32,8 @@ from ui.drawing.lines import (
 from ui.drawing.panels import closed
 from ui.drawing.surfaces import TRUE_SIZE, colour_arrays, crease_curves, surface_arrays
 
-SHORTEST = 2.0  # times as long as broad: what a needle is drawn as
-LONGEST = 1e4  # a needle that is longer has no breadth in single precision: it stays a line
+SHORTEST = 2.0  # times as long as broad: what a near-degenerate surface is drawn as
+LONGEST = 1e4  # beyond it a surface has no breadth in single precision: it stays a line
 ALONG = ("along", "across<sub>1</sub>", "across<sub>2</sub>")  # axes of a stretched picture
 SIMPLEX = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])  # corners of the triangle
 MOST_READ = 8  # weights or gates that are read off at a point
@@ -69,7 +69,7 @@ class OwnAxes:
     """
 
     middle: np.ndarray  # (3,)
-    turn: np.ndarray  # (3, 3), columns: along the needle, and across it
+    turn: np.ndarray  # (3, 3), columns: along the surface, and across it
     stretch: float
 
     @property
@@ -90,10 +90,10 @@ SHARED_AXES = OwnAxes(np.zeros(3), np.diag(TRUE_SIZE), 1.0)  # those of all vari
 
 
 def own_axes(settled: Settled, axes: Axes) -> OwnAxes:
-    """Return the variant's own axes where it is a needle at full strength, else those of all."""
+    """Return the own axes of a variant near-degenerate at full strength, else those of all."""
     values = axes.project(settled.full.surface.values[0])
-    times = needle(values)
-    if values.shape[-1] < 3 or not NEEDLE < times < LONGEST:
+    times = elongation(values)
+    if values.shape[-1] < 3 or not NEAR_DEGENERATE < times < LONGEST:
         return SHARED_AXES
     points = values.reshape(-1, 3)
     middle = points.mean(0)

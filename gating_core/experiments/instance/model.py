@@ -140,14 +140,14 @@ def link_digits(array: np.ndarray) -> Matrix:
 # --- Selection ------------------------------------------------------------------------------------
 
 # The rule selects the random model that shows best what a gate does. Random gated stacks without a
-# residual collapse with depth: most of their surfaces are needles or ribbons. A model is broad if
-# neither its ungated sheet nor its gated one is ten times as long as broad. Among the broad ones,
-# or among all if there are none, the rule selects the largest product of four numbers from 0 to 1:
-# the breadth of both sheets; one minus the share of the curvature on the most curved part of the
-# area; and the total curvature, up to 1. Totals that are not known to a tenth count as 0.
+# residual collapse with depth: most of their surfaces are near-degenerate, or ribbons. A model is
+# broad if neither its ungated surface nor its gated one is ten times as long as broad. Among the
+# broad ones, or among all if there are none, the rule selects the largest product of four numbers
+# from 0 to 1: the breadth of both surfaces; one minus the share of the curvature on the most curved
+# part of the area; and the total curvature, up to 1. Totals not known to a tenth count as 0.
 
 SCORE_GRID = 31  # points along each side: enough to compare models
-NEEDLE = 10.0  # length by breadth above which a surface is a needle
+NEAR_DEGENERATE = 10.0  # elongation above which a surface counts as near-degenerate
 SEEDS = 1024  # candidates of the rule, from 0
 # Selected by the rule for each depth, with one sigmoid gate per channel at G1 and the sizes of
 # `AttentionConfig`, in some seconds each. With seven layers or more no model is broad.
@@ -177,14 +177,14 @@ def seed_scores(config: AttentionConfig, seeds: Sequence[int]) -> tuple[np.ndarr
     )
     total = np.where(gated.total_error <= SURE * gated.total, gated.total, 0.0)
     merit = before * after * (1 - concentration(gated)) * np.minimum(total, 1.0)
-    return np.minimum(before, after) > 1 / NEEDLE, merit
+    return np.minimum(before, after) > 1 / NEAR_DEGENERATE, merit
 
 
 def breadth(sheet: np.ndarray) -> float:
     """Compute breadth by length of a sheet (R, C, D): 0 for a line, 1 for a square.
 
-    The smaller of two numbers: the inverse of `needle`, and the area by the square of the length,
-    which is small for a bent ribbon, too.
+    The smaller of two numbers: the inverse of `elongation`, and the area by the square of the
+    length, which is small for a bent ribbon, too.
     """
     points = sheet.reshape(-1, sheet.shape[-1])
     length = 12 * float(np.linalg.svd(points - points.mean(0), compute_uv=False)[0]) ** 2
@@ -192,10 +192,10 @@ def breadth(sheet: np.ndarray) -> float:
     gram = (across**2).sum(-1) * (along**2).sum(-1) - (across * along).sum(-1) ** 2
     area = float(np.sqrt(np.maximum(gram, 0.0)).sum())
     square = length / len(points)
-    return min(1 / needle(sheet), area / square) if square > 0 else 0.0
+    return min(1 / elongation(sheet), area / square) if square > 0 else 0.0
 
 
-def needle(values: np.ndarray) -> float:
+def elongation(values: np.ndarray) -> float:
     """Compute length by breadth of the points ``values`` (..., D).
 
     From the standard deviations along their first two principal components; 1 for a single point,

@@ -135,7 +135,7 @@ def test_the_diameter_is_that_of_the_farthest_pair():
 
 @given(st.integers(0, 10**6), st.integers(2, 60), st.integers(-12, 0), st.floats(-1e3, 1e3))
 def test_the_diameter_is_scipys_whatever_the_shape(seed, count, flatness, place):
-    """Clouds, needles, and the four corners of a square, whose ends are many."""
+    """Clouds, elongated ones, and the four corners of a square, whose ends are many."""
     rng = np.random.default_rng(seed)
     cloud = rng.standard_normal((count, 3)) * [1, 10.0**flatness, 1] + place
     for points in (cloud, np.sign(cloud - place), np.repeat(cloud[:1], count, 0)):

@@ -117,8 +117,8 @@ ADVERSARIAL = {
     "K touches zero on a line": graph(lambda u, v: u**4 + v * v),
     "K touches zero from below": graph(lambda u, v: u**4 - v**4),
     "flat": graph(lambda u, v: torch.sin(u + v)),
-    "a needle": graph(lambda u, v: 1e-3 * torch.exp(-1e4 * ((u - 0.3) ** 2 + v * v))),
-    "a needle that is all": graph(lambda u, v: torch.exp(-1e6 * (u * u + v * v)) * 1e-9),
+    "a narrow peak": graph(lambda u, v: 1e-3 * torch.exp(-1e4 * ((u - 0.3) ** 2 + v * v))),
+    "a narrow peak that is all": graph(lambda u, v: torch.exp(-1e6 * (u * u + v * v)) * 1e-9),
     "a cross-cap": lambda p: torch.stack([p[:, 0] ** 2, p[:, 0] * p[:, 1], p[:, 1]], -1),
     "a cuspidal edge": lambda p: torch.stack([p[:, 0] ** 2, p[:, 0] ** 3, p[:, 1]], -1),
     "a cone's tip": lambda p: torch.stack(

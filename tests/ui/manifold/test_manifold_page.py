@@ -332,14 +332,14 @@ def test_where_rounding_hides_every_tangent_plane_nobody_says_that_there_is_no_s
     )
 
 
-def test_a_needle_is_called_one_and_its_total_has_one_source():
+def test_a_near_degenerate_surface_is_called_one_and_its_total_has_one_source():
     """It looks as a sheet does that is seen edge-on; what stands over it stands below it, too."""
-    needle, sheet = seen(layers="4", model="72").run(), seen()
-    columns, plain = (payload(app)[0]["columns"] for app in (needle, sheet))
+    thin, sheet = seen(layers="4", model="72").run(), seen()
+    columns, plain = (payload(app)[0]["columns"] for app in (thin, sheet))
     said = " · nearly degenerate, 120 times as long as broad · **stretched 62 times across: not to"
     assert said in columns[0]["captions"][0]
     assert not any("degenerate" in text for column in plain for text in column["captions"])
-    for app in (needle, sheet):
+    for app in (thin, sheet):
         header, _ = payload(app)
         frames = (0, header["frame"])
         for column, frame, total in zip(header["columns"], frames, app.metric[::2], strict=True):

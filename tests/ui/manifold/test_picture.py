@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gating_core.experiments.budget import cost
 from gating_core.experiments.instance.measured import measure_instance
-from gating_core.experiments.instance.model import NEEDLE, needle
+from gating_core.experiments.instance.model import NEAR_DEGENERATE, elongation
 from tests.ui.payload import names_in
 from ui.drawing.lines import lies_in_a_plane, lifted, plane_lines
 from ui.drawing.palette import ACCENT
@@ -133,23 +133,23 @@ def test_every_point_lies_in_the_box_of_its_frame_and_no_surface_is_lost_in_it(c
     assert picture.boxes_vary == ("depth" in change)
 
 
-def needle_of(picture, prefix, frame=None):
+def elongation_of(picture, prefix, frame=None):
     """How many times as long as broad a surface is as it is seen, in the units of the camera."""
     scene = picture.view.columns[prefix == "right"][0]
     values = points(picture, prefix, frame).reshape(-1, 3)
-    return needle(in_camera_units(values, (scene.layouts or [scene.layout])[-1]))
+    return elongation(in_camera_units(values, (scene.layouts or [scene.layout])[-1]))
 
 
-def test_a_needle_is_drawn_broader_along_its_own_axes_and_others_are_not():
+def test_a_near_degenerate_surface_is_drawn_broader_along_its_own_axes_and_others_are_not():
     sides, _, picture = pictured(depth=4, seed=72)
     left, right = (side[-1].surface.values[0] for side in sides)
-    assert needle(left) > NEEDLE
-    assert needle(right) > NEEDLE
+    assert elongation(left) > NEAR_DEGENERATE
+    assert elongation(right) > NEAR_DEGENERATE
     for prefix, frame, true, times in zip(
         ("left", "right"), (None, -1), (left, right), picture.stretches, strict=True
     ):
-        assert times == pytest.approx(needle(true) / 2, rel=0.1)
-        assert needle_of(picture, prefix, frame) == pytest.approx(2, rel=0.1)
+        assert times == pytest.approx(elongation(true) / 2, rel=0.1)
+        assert elongation_of(picture, prefix, frame) == pytest.approx(2, rel=0.1)
         # What is drawn is the surface in its true size: only the box is not.
         drawn = points(picture, prefix, frame).reshape(-1, 3)
         true = true.reshape(-1, 3)

@@ -66,7 +66,7 @@ def test_a_smaller_triangle_within_fills_its_square_whatever_the_space(size, dim
     assert found == pytest.approx([size**2], rel=1e-6)
 
 
-def test_a_needle_has_nothing_to_fill_and_what_is_no_average_of_three_has_no_triangle():
+def test_a_line_has_nothing_to_fill_and_what_is_no_average_of_three_has_no_triangle():
     line = np.array([[[0.0, 0, 0], [1, 1, 1], [2, 2, 2]]])
     values = np.zeros((1, 31, 31, 3))
     frames = frames_of(values, line)

@@ -9,12 +9,12 @@ from gating_core.attention.stack import build_attention
 from gating_core.experiments.instance.measured import measure_instance
 from gating_core.experiments.instance.model import (
     CHOSEN_SEEDS,
-    NEEDLE,
+    NEAR_DEGENERATE,
     SEEDS,
     ModelInstance,
     breadth,
     chosen_config,
-    needle,
+    elongation,
     seed_scores,
     select_seed,
 )
@@ -36,8 +36,8 @@ def test_both_sheets_of_a_chosen_model_are_broad(depth):
     instance = ModelInstance(chosen_config(depth), CHOSEN_SEEDS[depth])
     for side in (instance.ungated, instance):
         sheet = measure_instance(side, 61).surface.values[0]
-        assert breadth(sheet) > 1 / NEEDLE
-        assert needle(sheet) < NEEDLE
+        assert breadth(sheet) > 1 / NEAR_DEGENERATE
+        assert elongation(sheet) < NEAR_DEGENERATE
 
 
 def test_broad_models_come_before_all_others():
@@ -57,12 +57,12 @@ def test_a_seed_has_the_same_merit_in_any_company():
 
 
 @pytest.mark.parametrize("times", [1.0, 12.0, 1e5])
-def test_a_needle_is_as_long_as_it_says(times):
+def test_a_rectangle_is_as_elongated_as_it_says(times):
     side = np.linspace(-1, 1, 21)
     across, along = np.meshgrid(side, times * side)
     sheet = np.stack([across, along, np.zeros_like(across)], -1)
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
-    assert needle(sheet @ turn + 5.0) == pytest.approx(times, rel=1e-6)
+    assert elongation(sheet @ turn + 5.0) == pytest.approx(times, rel=1e-6)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.3, 0.02])
@@ -72,10 +72,10 @@ def test_a_rectangle_is_as_broad_as_it_says_and_a_hook_of_it_no_broader(share):
     assert breadth(flat) == pytest.approx(share, rel=0.06)  # the grid's ends count in full
     turn = np.pi * along
     hook = np.stack([(1 + across) * np.cos(turn), (1 + across) * np.sin(turn), 0 * turn], -1)
-    assert needle(hook) < 3
+    assert elongation(hook) < 3
     assert breadth(hook) < 2 * share
 
 
-def test_a_point_is_no_needle_and_a_line_is_an_endless_one():
-    assert needle(np.ones((4, 4, 3))) == 1
-    assert needle(np.linspace(0, 1, 9)[:, None] * np.array([1.0, 0.0, 0.0])) == np.inf
+def test_the_elongation_of_a_point_is_one_and_of_a_line_infinite():
+    assert elongation(np.ones((4, 4, 3))) == 1
+    assert elongation(np.linspace(0, 1, 9)[:, None] * np.array([1.0, 0.0, 0.0])) == np.inf
