@@ -39,8 +39,8 @@ from gating_core.geometry.surface import (
     MOST_CURVED,
     SurfaceResult,
     concentration,
-    crease_levels,
     measure_surface,
+    ridge_levels,
 )
 from gating_core.geometry.verdict import (
     AT_POINTS,
@@ -83,7 +83,6 @@ __all__ = [
     "adaptive_integrals",
     "affine_hull",
     "concentration",
-    "crease_levels",
     "curvature",
     "difference_curvature",
     "grid_integrals",
@@ -92,6 +91,7 @@ __all__ = [
     "opinion_evaluations",
     "paper_proxy",
     "proxy_limit",
+    "ridge_levels",
     "second_fundamental_form",
     "second_opinion",
     "solid_curvature",

@@ -202,7 +202,7 @@ def _sampled_cells(
 def _scatter(off: torch.Tensor) -> torch.Tensor:
     """(M,): the area over which tangent planes scatter, from their parts ``off`` (M, 9, D, 2).
 
-    The product of the two largest spreads, so that a crease about one line has none; zero for
+    The product of the two largest spreads, so that a ridge along one line has none; zero for
     cells whose planes stay together.
     """
     lost = torch.linalg.vector_norm(off, dim=(-2, -1)).amax(-1) > TURNING_LIMIT

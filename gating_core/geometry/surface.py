@@ -293,28 +293,28 @@ def surface_result(
 
 
 MOST_CURVED = 0.01  # of the area
-CREASE = 0.25  # of the curvature, on that part
+RIDGE = 0.25  # of the curvature, on that part: a high-curvature ridge
 
 
 def concentration(surface: SurfaceResult, part: float = MOST_CURVED) -> np.ndarray:
     """(T,): the share of the integral of |K| dA on the most curved ``part`` of the area.
 
     From decided grid points: ``part`` where |K| is the same everywhere, near 1 where the surface is
-    flat but for a crease, 0 where nothing is known to curve.
+    flat but for a high-curvature ridge, 0 where nothing is known to curve.
     """
     size, area, counted = _most_curved(surface, part)
     total = (size * area).sum(1)
     return np.divide((size * counted).sum(1), total, out=np.zeros_like(total), where=total > 0)
 
 
-def crease_levels(surface: SurfaceResult, part: float = MOST_CURVED) -> np.ndarray:
+def ridge_levels(surface: SurfaceResult, part: float = MOST_CURVED) -> np.ndarray:
     """(T,): the least |K| (1 / length^2) of a point in the most curved ``part`` of the area.
 
-    Infinite where that part holds less than a quarter of the integral of |K| dA: no crease.
+    Infinite where that part holds less than a quarter of the integral of |K| dA.
     """
     size, _, counted = _most_curved(surface, part)
     least = np.where(counted > 0, size, np.inf).min(1)
-    return np.where(concentration(surface, part) >= CREASE, least, np.inf)
+    return np.where(concentration(surface, part) >= RIDGE, least, np.inf)
 
 
 def _most_curved(surface: SurfaceResult, part: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

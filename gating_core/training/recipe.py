@@ -125,7 +125,7 @@ def penalties(layers: Sequence[LayerRecord], recipe: Recipe) -> torch.Tensor:
     - Spread bonus: the logarithm of the area over which the weights spread in their simplex. No
       layer of a deep model squeezes its input into a curve.
     - Gate penalty: the mean square of the gates' logits. Gates stay away from their ends, and
-      surfaces have no creases.
+      surfaces have no high-curvature ridges.
 
     They are those of the last layer, or of every layer. In every layer the entropy bonus needs the
     spread bonus beside it: equal weights have the largest entropy, and a deep model then learns

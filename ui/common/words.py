@@ -58,7 +58,7 @@ def layers_text(depth: int) -> str:
     return "1 layer" if depth == 1 else f"{depth} layers"
 
 
-def crease_text() -> str:
+def ridge_text() -> str:
     """Say what is outlined on surfaces and charts."""
     return f"teal: the most curved {percent(MOST_CURVED)}, if it holds a quarter of the total"
 

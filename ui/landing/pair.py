@@ -34,7 +34,7 @@ from ui.drawing.colours import ColourScale, scale_of
 from ui.drawing.lines import plane_lines
 from ui.drawing.panels import EdgeOn, View, cells
 from ui.drawing.sheet import Sheet
-from ui.drawing.surfaces import crease_curves
+from ui.drawing.surfaces import ridge_curves
 from ui.work.cache import cached
 
 VIEW_KEY = "pair_view"
@@ -115,7 +115,7 @@ def _legend(drawn: View, by_class: bool) -> Legend:
         return Legend(palette.CLASS_SCALE, "class 0", "class 1")
     note = (
         f"saddle-like to dome-like · asinh scale, {common.percent(drawn.beyond)} of the points at"
-        f" λ = 1 exceed it · {common.crease_text()} · hatched: undetermined"
+        f" λ = 1 exceed it · {common.ridge_text()} · hatched: undetermined"
     )
     low, high = (f"K = {common.rough(end)}" for end in drawn.colour_range)
     return Legend(palette.SIGNED_SCALE, low, high, note)
@@ -219,7 +219,7 @@ def _sheet(name: str, model: MeasuredModel, scale: ColourScale, by_class: bool) 
         field=None if by_class else known,
         corners=np.tile(model.value_vectors, (len(model.frames.values), 1, 1)),
         lines=plane_lines(model.frames.values[0], model.data.axis, model.value_vectors),
-        creases=None if by_class else crease_curves(model.surface, model.frames.values),
+        ridges=None if by_class else ridge_curves(model.surface, model.frames.values),
         grounded=by_class,
     )
 

@@ -36,7 +36,7 @@ from ui.manifold.variants import (
 )
 
 SMALLEST = 0.35  # of a box's diagonal: a surface that is smaller gets a box of its own
-CREASE: ChartLine = ("crease", palette.CREASE, 2.0, {})
+RIDGE: ChartLine = ("ridge", palette.RIDGE, 2.0, {})
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _scene(variant: DrawnVariant, style: dict[str, Any], names: tuple[str, ...])
     """The surface in axes called ``names``, and the triangle of its values if that is whole."""
     name, corners = variant.name, variant.corner_points
     boxes, whole = _boxes(variant)
-    more = [panels.line3d(f"{name}_crease", palette.CREASE, 5)]
+    more = [panels.line3d(f"{name}_ridge", palette.RIDGE, 5)]
     notes: tuple[Note, ...] = ()
     seen = [values.reshape(-1, 3) for values in variant.reach.values()]
     if whole and corners is not None:
@@ -224,7 +224,7 @@ def _chart(variant: DrawnVariant, style: dict[str, Any], symbol: str, empty: boo
     return surfaces.chart_panel(
         name, f"{name}: {symbol} over the chart, the line K = 0 dashed, what is not known hatched",
         first.surface.axis, CHART_NAMES[first.instance.chart], style, symbol,
-        lines=(surfaces.ZERO_DASHED, CREASE, surfaces.HATCH),
+        lines=(surfaces.ZERO_DASHED, RIDGE, surfaces.HATCH),
         plain=empty,
     )  # fmt: skip
 

@@ -395,7 +395,7 @@ def scale_note(picture: ManifoldPicture, view: ManifoldView, frame: int) -> str:
         "logarithmic": scale.log,
         f"asinh scale, linear within ±{common.short(scale.soft or 0.0)}": scale.soft is not None,
         common.beyond_text(beyond): beyond > 0,
-        common.crease_text(): _is_drawn(picture.view, "_crease_u", frame),
+        common.ridge_text(): _is_drawn(picture.view, "_ridge_u", frame),
         "hatched: not known": _is_drawn(picture.view, "_hatch_u", frame),
         "each λ is drawn to its own scale": picture.boxes_vary,
     }

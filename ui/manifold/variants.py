@@ -30,7 +30,7 @@ from ui.drawing.lines import (
     plane_lines,
 )
 from ui.drawing.panels import closed
-from ui.drawing.surfaces import TRUE_SIZE, colour_arrays, crease_curves, surface_arrays
+from ui.drawing.surfaces import TRUE_SIZE, colour_arrays, ridge_curves, surface_arrays
 
 SHORTEST = 2.0  # times as long as broad: what a near-degenerate surface is drawn as
 LONGEST = 1e4  # beyond it a surface has no breadth in single precision: it stays a line
@@ -236,10 +236,10 @@ def _surface_arrays(
     """
     surface = variant.surface
     decided = surface.gaussian_where(surface.decided)[0]
-    (crease,) = crease_curves(surface, values[None])
+    (ridge,) = ridge_curves(surface, values[None])
     read_off = {"gaussian": surface.known[0], "error": surface.known_error[0], "field": field}
     drawn = surface_arrays(values, surface.axis, field, decided, lines)
-    return read_off | drawn | on_chart(crease=crease[:, :2]) | in_space("crease", crease[:, 2:])
+    return read_off | drawn | on_chart(ridge=ridge[:, :2]) | in_space("ridge", ridge[:, 2:])
 
 
 def _inner_arrays(variant: MeasuredInstance, layer: int, head: int) -> Arrays:

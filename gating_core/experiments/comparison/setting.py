@@ -264,7 +264,7 @@ class Setting:
 
 
 # What a visitor sees first: 512 training and 1,000 test points of each seed. The bonus and penalty
-# and some weight decay keep surfaces broad and free of creases.
+# and some weight decay keep surfaces broad and free of high-curvature ridges.
 FIRST_SETTING = Setting(
     points=1512, train_share=512 / 1512, seed=32, steps=800, weight_decay=0.02,
     entropy_bonus=0.03, gate_penalty=0.003,

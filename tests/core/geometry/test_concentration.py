@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gating_core.geometry.classics import SURFACES, gnomonic_sphere
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.surface import CREASE, concentration, crease_levels, measure_surface
+from gating_core.geometry.surface import RIDGE, concentration, measure_surface, ridge_levels
 
 GRID = square_grid(61)
 
@@ -27,16 +27,16 @@ def test_on_a_sphere_every_part_has_its_own_share():
     found = measure_surface(gnomonic_sphere, GRID)
     for part in (0.01, 0.1, 0.2, 0.5):
         assert concentration(found, part)[0] == pytest.approx(part, rel=1e-6)
-    assert np.isinf(crease_levels(found)[0])
+    assert np.isinf(ridge_levels(found)[0])
 
 
 def test_a_plane_has_none():
     found = measure_surface(SURFACES["plane"].chart, GRID)
     assert concentration(found)[0] == 0
-    assert np.isinf(crease_levels(found)[0])
+    assert np.isinf(ridge_levels(found)[0])
 
 
-def test_a_crease_has_nearly_all():
+def test_a_ridge_has_nearly_all():
     assert concentration(measure_surface(ridge(400.0, height=0.05), GRID), 0.05)[0] > 0.95
 
 
@@ -58,8 +58,8 @@ def test_the_share_is_that_of_sorting_by_hand():
 def test_what_lies_above_the_level_is_the_part_that_holds_the_share(steepness, part):
     """Counted a second time, by the level alone: right but for the one point on the border."""
     found = measure_surface(ridge(steepness), GRID, bound="estimate")
-    share, level = concentration(found, part)[0], crease_levels(found, part)[0]
-    if share < CREASE:
+    share, level = concentration(found, part)[0], ridge_levels(found, part)[0]
+    if share < RIDGE:
         assert np.isinf(level)
         return
     size = np.where(found.decided, np.abs(found.gaussian), 0.0)[0]

@@ -353,7 +353,7 @@ def test_where_there_is_no_surface_maps_stand_alone_with_a_way_to_one(monkeypatc
     assert kinds(app) == {"plane"}
     header, arrays = payload(app)
     assert header["edge_on"] == []
-    assert not [name for name in arrays if name.endswith(("_z", "_crease_u"))]  # nothing unseen
+    assert not [name for name in arrays if name.endswith(("_z", "_ridge_u"))]  # nothing unseen
     assert (header["legend"]["low"], header["legend"]["high"]) == ("class 0", "class 1")
     assert header["readings"][-1].count("decision boundary") == 2
     assert "surface" not in "".join(header["readings"])

@@ -9,7 +9,7 @@ import torch
 from gating_core.experiments.comparison import MeasuredPair, StrengthSweep
 from gating_core.geometry import Integral, measure_surface, square_grid
 from gating_core.geometry.classics import SURFACES
-from gating_core.geometry.surface import crease_levels
+from gating_core.geometry.surface import ridge_levels
 from tests.pairs import small_pair
 from tests.ui.payload import names_in
 from ui.drawing import palette
@@ -110,13 +110,13 @@ def test_the_zero_line_is_drawn_only_where_the_sign_means_something():
     np.testing.assert_allclose(np.abs(v), np.pi / 4, atol=5e-3)  # cos 2v = 0
 
 
-def test_creases_are_where_the_curvature_is_and_on_the_picture_of_curvature_only(pair):
+def test_ridges_are_where_the_curvature_is_and_on_the_picture_of_curvature_only(pair):
     _, left, right = pair
     view = pair_view(MeasuredPair(left, right, True), "curvature")
-    levels = crease_levels(right.surface)
+    levels = ridge_levels(right.surface)
     assert np.isfinite(levels).any()  # else nothing is tested
     for frame, level in enumerate(levels):
-        curve = np.stack([view.arrays[f"right_crease_{x}"][frame] for x in "uvxyz"], -1)
+        curve = np.stack([view.arrays[f"right_ridge_{x}"][frame] for x in "uvxyz"], -1)
         curve = curve[~np.isnan(curve[:, 0])]
         assert bool(len(curve)) == np.isfinite(level)
         size = np.where(right.surface.decided, np.abs(right.surface.gaussian), 0.0)[frame]
@@ -124,8 +124,8 @@ def test_creases_are_where_the_curvature_is_and_on_the_picture_of_curvature_only
         np.testing.assert_allclose(found, level, rtol=0.3)  # contours cut cells another way
         on_surface = lifted(curve[:, :2], AXIS, right.frames.values[frame][None])[0]
         np.testing.assert_allclose(curve[:, 2:], on_surface, atol=1e-12)
-    assert np.isnan(view.arrays["left_crease_x"]).all()
-    assert not any("crease" in name for name in pair_view(MeasuredPair(left, right, True)).arrays)
+    assert np.isnan(view.arrays["left_ridge_x"]).all()
+    assert not any("ridge" in name for name in pair_view(MeasuredPair(left, right, True)).arrays)
 
 
 def test_learning_curves_show_every_seed(pair):

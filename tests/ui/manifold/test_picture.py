@@ -195,13 +195,13 @@ def test_edge_on_every_flat_sheet_is_a_line(change):
         assert abs(eye @ normal) < 1e-3 * np.linalg.norm(eye)
 
 
-def test_creases_are_drawn_where_one_percent_of_the_area_has_much_of_the_curvature():
+def test_ridges_are_drawn_where_one_percent_of_the_area_has_much_of_the_curvature():
     _, _, smooth = pictured(seed=392)
-    assert np.isnan(smooth.view.arrays["right_crease_u"]).all()
+    assert np.isnan(smooth.view.arrays["right_ridge_u"]).all()
     _, _, picture = pictured(depth=2, seed=72)
-    u = picture.view.arrays["right_crease_u"][-1]
+    u = picture.view.arrays["right_ridge_u"][-1]
     assert np.isfinite(u).sum() > 10
-    assert np.isnan(picture.view.arrays["left_crease_u"]).all()
+    assert np.isnan(picture.view.arrays["left_ridge_u"]).all()
 
 
 @given(st.integers(1, 8), st.integers(2, 16), st.integers(2, 12), st.sampled_from(GRID_POINTS))
