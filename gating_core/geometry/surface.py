@@ -25,11 +25,11 @@ from gating_core.geometry.keys import OneSign, sign_proofs
 from gating_core.geometry.verdict import (
     FLAT,
     AreaShares,
-    SecondLook,
     Verdict,
+    Verification,
     area_shares,
-    jittered,
-    second_look,
+    jittered_points,
+    verify,
     word_for,
 )
 from gating_core.jets.casts import carried
@@ -59,7 +59,7 @@ class SurfaceResult:
     complete: np.ndarray  # (T,): False where the total is a lower estimate
     quadrature: np.ndarray  # (R, C): weights over the chart
     proof: tuple[str | None, ...]  # T proofs that it is flat, or None
-    second: SecondLook | None = None  # at jittered points, where that was needed for a verdict
+    verification: Verification | None = None  # where the verdict needed jittered points
     notes: tuple[str, ...] = ()  # of the jet: what was computed otherwise than by the function
     signs: tuple[OneSign | None, ...] = ()  # T proofs that K has one sign, not 0; or none at all
 
@@ -67,7 +67,7 @@ class SurfaceResult:
         """Return one frame alone, as a surface of one."""
         here = slice(index, index + 1)
         parts = {name: getattr(self, name)[here] for name in FRAMED}
-        parts["second"] = self.second and self.second.frame(here)
+        parts["verification"] = self.verification and self.verification.frame(here)
         return replace(self, **parts)
 
     # At every point, (T, R, C).
@@ -150,15 +150,16 @@ class SurfaceResult:
         """The verdict on each frame.
 
         Without proof, flat: K is within its error at all points, all are resolved, and the error
-        is small as for `zero` at half of the points or more; at the points of a second look, too.
+        is small as for `zero` at half of the points or more; and K is within its error at all
+        jittered verification points, where there are any.
         """
         zero, curves = self.seems_flat, np.asarray(self.decided.any((1, 2)))
         signs = self.signs or (None,) * len(self.proof)
         count = self.quadrature.size
-        if self.second is not None:
-            zero = zero & self.second.zero
-            curves = curves | self.second.positive | self.second.negative
-            count += self.second.points
+        if self.verification is not None:
+            zero = zero & self.verification.zero
+            curves = curves | self.verification.positive | self.verification.negative
+            count += self.verification.points
         return tuple(
             Verdict(
                 word=word_for(
@@ -244,12 +245,12 @@ def surface_result(
     field: CurvatureField,
     grid: Grid,
     covariance: object = None,
-    second: SecondLook | None = None,
+    verification: Verification | None = None,
 ) -> SurfaceResult:
     """Build the result from the ``jet`` of ``function`` on ``grid`` and its curvature ``field``.
 
     If the surface is flat by proof its total is exactly 0; K stays as measured. If it seems flat
-    without a proof it is looked at again, at jittered points, unless ``second`` is that look.
+    without a proof it is verified at jittered points, unless ``verification`` is given.
     ``covariance`` is the one that K was measured with.
     """
     total = total_absolute_curvature(field, grid.weights)
@@ -278,15 +279,15 @@ def surface_result(
         complete=(proved | total.complete.reshape(-1)).numpy(),
         quadrature=grid.weights.numpy(),
         proof=proof,
-        second=second,
+        verification=verification,
         notes=jet.notes,
         signs=tuple(one if one and one.sign else None for one in signs),
     )
-    if second or not bool((result.seems_flat & ~proved.numpy()).any()):
+    if verification or not bool((result.seems_flat & ~proved.numpy()).any()):
         return result
     kind = "rigorous" if field.bound_kind == "rigorous" else "estimate"
-    again = second_order_jet(function, jittered(grid), kind)
-    return replace(result, second=second_look(curvature(again, covariance)))
+    again = second_order_jet(function, jittered_points(grid), kind)
+    return replace(result, verification=verify(curvature(again, covariance)))
 
 
 # --- Concentration of curvature -------------------------------------------------------------------

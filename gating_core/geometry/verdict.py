@@ -125,14 +125,14 @@ def word_for(proved: bool, curves: bool, zero: bool) -> str:
     return FLAT if zero else UNKNOWN
 
 
-# --- A second look --------------------------------------------------------------------------------
+# --- Jittered verification points -----------------------------------------------------------------
 
 
 SEED = 1
 
 
 @dataclass(frozen=True, eq=False)
-class SecondLook:
+class Verification:
     """Signs of K of T surfaces at ``points`` jittered points, which lie on no grid.
 
     They show curvature that repeats with the grid's step and vanishes at its points. Every verdict
@@ -147,13 +147,16 @@ class SecondLook:
     negative: np.ndarray
     zero: np.ndarray
 
-    def frame(self, here: slice) -> SecondLook:
-        """The look at some of the surfaces."""
-        return SecondLook(self.points, self.positive[here], self.negative[here], self.zero[here])
+    def frame(self, here: slice) -> Verification:
+        """Return the verification of the surfaces ``here``."""
+        return Verification(self.points, self.positive[here], self.negative[here], self.zero[here])
 
 
-def jittered(grid: Grid) -> torch.Tensor:
-    """As many points as ``grid`` has, moved by up to half a step each way, within the chart."""
+def jittered_points(grid: Grid) -> torch.Tensor:
+    """Return the points (N, 2) of ``grid``, each moved by up to half a step along either axis.
+
+    They stay within the chart. The offsets are the same for every call.
+    """
     generator = torch.Generator().manual_seed(SEED)
     step = grid.axis[1] - grid.axis[0]
     moved = torch.rand(grid.points.shape, dtype=torch.float64, generator=generator) - 0.5
@@ -162,15 +165,15 @@ def jittered(grid: Grid) -> torch.Tensor:
     return torch.where(points > high, 2 * high - points, points)
 
 
-def second_look(field: CurvatureField, lost: torch.Tensor | None = None) -> SecondLook:
-    """Look at a ``field`` (..., N) of curvatures, but not at ``lost`` points (N,)."""
+def verify(field: CurvatureField, lost: torch.Tensor | None = None) -> Verification:
+    """Return the signs in a ``field`` (..., N) of curvatures, except at ``lost`` points (N,)."""
     count = field.gaussian.shape[-1]
     decided, resolved = (x.reshape(-1, count) for x in (field.decided, field.resolved))
     gaussian, flat = (x.reshape(-1, count) for x in (field.gaussian, field.flat))
     zero = flat & resolved
     if lost is not None:
         decided, zero = decided & ~lost, zero | lost
-    return SecondLook(
+    return Verification(
         count,
         (decided & (gaussian > 0)).any(-1).numpy(),
         (decided & (gaussian < 0)).any(-1).numpy(),

@@ -14,7 +14,7 @@ import torch
 from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.grid import Grid, grid_points_near
 from gating_core.geometry.surface import SurfaceResult, surface_result
-from gating_core.geometry.verdict import PLANAR, jittered, second_look
+from gating_core.geometry.verdict import PLANAR, jittered_points, verify
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 from gating_core.theory.breaks import breaks_of
@@ -139,11 +139,11 @@ def measure_any_gate(
     lost = (fails | breaking) & (strength > 0)
     jet = _without(second_order_jet(image, grid.points, "rigorous", check=False), lost)
     field, form = curvature(jet), second_fundamental_form(jet)
-    again = jittered(grid)
+    again = jittered_points(grid)
     gone = gate_fails(gate_values(gate, again)) if strength else np.zeros(len(again), dtype=bool)
     other = curvature(_without(second_order_jet(image, again, "rigorous", check=False), gone))
-    second = second_look(other, torch.tensor(gone))
-    surface = surface_result(image, jet, field, grid, second=second)
+    verification = verify(other, torch.tensor(gone))
+    surface = surface_result(image, jet, field, grid, verification=verification)
     shape = fails.shape
 
     def shaped(x: torch.Tensor) -> np.ndarray:

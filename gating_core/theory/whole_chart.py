@@ -73,8 +73,8 @@ class Looked:
 
     def has(self, sign: int) -> bool:
         """Whether K has this ``sign``, 1 or -1, beyond its error at any point."""
-        surface, second = self.surface, self.surface.second
-        if second and (second.positive if sign > 0 else second.negative)[0]:
+        surface, verification = self.surface, self.surface.verification
+        if verification and (verification.positive if sign > 0 else verification.negative)[0]:
             return True
         return bool((surface.decided & (sign * surface.gaussian > 0)).any())
 

@@ -14,7 +14,7 @@ from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import Integral
 from gating_core.geometry.surface import diameter, measure_surface
-from gating_core.geometry.verdict import AT_POINTS, CURVED, PROVED, SEEN, UNKNOWN, jittered
+from gating_core.geometry.verdict import AT_POINTS, CURVED, PROVED, SEEN, UNKNOWN, jittered_points
 
 GRID = square_grid(11)
 TORUS, PLANE = (measure_surface(SURFACES[name].chart, GRID) for name in ("torus", "warped plane"))
@@ -179,7 +179,7 @@ def test_a_total_is_settled_to_half_of_itself(value, error, found):
     assert bool(of_integral.settled()) == found
 
 
-def test_what_repeats_with_the_grid_is_seen_at_the_second_look():
+def test_what_repeats_with_the_grid_is_seen_at_jittered_points():
     """Peaks in the middle of every square of this grid: at its points they underflow to zero."""
 
     def waves(points):
@@ -189,16 +189,16 @@ def test_what_repeats_with_the_grid_is_seen_at_the_second_look():
     found = measure_surface(waves, GRID)
     (verdict,) = found.verdicts
     assert found.seems_flat[0]
-    assert found.second.negative[0]
+    assert found.verification.negative[0]
     assert (verdict.word, verdict.knowledge) == (CURVED, AT_POINTS)
     assert verdict.points == 2 * GRID.weights.numel()
 
 
 def test_how_a_verdict_is_known():
-    assert (TORUS.verdicts[0].knowledge, TORUS.second) == (AT_POINTS, None)
+    assert (TORUS.verdicts[0].knowledge, TORUS.verification) == (AT_POINTS, None)
     assert PLANE.verdicts[0].knowledge == SEEN
-    assert PLANE.second.zero[0]
-    lost = replace(PLANE, second=replace(PLANE.second, zero=np.array([False])))
+    assert PLANE.verification.zero[0]
+    lost = replace(PLANE, verification=replace(PLANE.verification, zero=np.array([False])))
     assert (lost.verdicts[0].word, lost.verdicts[0].knowledge) == (UNKNOWN, None)
     estimate = measure_surface(SURFACES["torus"].chart, GRID, bound="estimate")
     assert estimate.verdicts[0].knowledge == SEEN
@@ -207,10 +207,10 @@ def test_how_a_verdict_is_known():
 
 
 def test_jittered_points_are_on_the_chart_and_on_no_grid():
-    points = jittered(GRID)
+    points = jittered_points(GRID)
     assert points.shape == GRID.points.shape
     assert points.abs().max() <= 1
     gap = (points - GRID.points).abs()
     assert gap.max() <= 0.1 * (1 + 1e-9)  # half a step
     assert (gap > 1e-4).all(-1).double().mean() > 0.9
-    assert torch.equal(points, jittered(GRID))
+    assert torch.equal(points, jittered_points(GRID))

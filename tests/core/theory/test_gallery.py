@@ -234,8 +234,9 @@ def test_a_sign_is_seen_at_one_point_of_either_grid():
     turned = looked.surface.gaussian.copy()
     turned[0, 20, 20] *= -1
     assert replace(looked, surface=replace(looked.surface, gaussian=turned)).has(-1)
-    second = replace(looked.surface.second, negative=np.array([True]))
-    assert replace(looked, surface=replace(looked.surface, second=second)).has(-1)
+    verification = replace(looked.surface.verification, negative=np.array([True]))
+    seen = replace(looked.surface, verification=verification)
+    assert replace(looked, surface=seen).has(-1)
 
 
 def test_what_is_not_proved_flat_is_seen_at_points_and_may_not_bend():

@@ -195,8 +195,8 @@ def test_what_a_grid_cannot_see_is_found_between_its_points():
     assert not peak.surface.decided.any()
     assert peak.whole.between
     wave = measure_gate(own_case("1/(2+(sin(30*pi*u)*sin(30*pi*v))^4)"), 1.0, GRID)
-    assert wave.surface.second.positive[0]
-    assert wave.surface.second.negative[0]
+    assert wave.surface.verification.positive[0]
+    assert wave.surface.verification.negative[0]
     assert np.nanmax(np.abs(wave.surface.known)) < 1e-100  # on the grid there is nothing
 
 
