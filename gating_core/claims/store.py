@@ -288,8 +288,8 @@ def _damage(path: Path) -> str:
     """What SQLite finds wrong on any page, in its words; nothing of a whole file.
 
     Inserting into a damaged file succeeds, so that nothing but this would tell. A store that
-    somebody is writing has a second file with its latest rows; if
-    one begins while we read without it, we read once more.
+    somebody is writing has a second file with its latest rows; if one begins while we read without
+    it, we read once more.
     """
     answer = ""
     for _ in range(2):

@@ -6,7 +6,7 @@ from gating_core.geometry.adaptive import (
 )
 from gating_core.geometry.classics import SURFACES, stretched_sphere
 from gating_core.geometry.curvature import (
-    TILT_LIMIT,
+    TANGENT_ERROR_LIMIT,
     CurvatureField,
     FundamentalForm,
     curvature,
@@ -65,7 +65,7 @@ __all__ = [
     "PROVED",
     "SEEN",
     "SURFACES",
-    "TILT_LIMIT",
+    "TANGENT_ERROR_LIMIT",
     "UNKNOWN",
     "AffineHull",
     "CurvatureField",

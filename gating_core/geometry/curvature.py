@@ -8,7 +8,7 @@ second derivatives: K = (<n_uu, n_vv> - |n_uv|^2) / det g (do Carmo, *Riemannian
 chapter 6). The tangent frame comes from a pivoted, re-orthogonalised Gram-Schmidt process: the
 textbook formula in g_ab and its derivatives loses seven digits more on flat surfaces.
 
-The error of K follows from the tilt of the tangent plane and the errors of the second derivatives.
+The error of K follows from the errors of the tangent plane and of the second derivatives.
 Both are bounds where the jet has bounds, and estimates where it has none; see `_curvature`.
 """
 
@@ -25,8 +25,8 @@ from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.bounded import INFLATION, TINY, U
 from gating_core.jets.second_order import SecondOrderJet
 
-TILT_LIMIT = 0.1  # radians: above it the point is unresolved
-TILT_FACTOR = 1e3 * torch.finfo(torch.float64).eps
+TANGENT_ERROR_LIMIT = 0.1  # radians: above it the point is unresolved
+TANGENT_ERROR_FACTOR = 1e3 * torch.finfo(torch.float64).eps
 BLOCK_NUMBERS = 120_000  # of one derivative: smaller blocks cost more in calls than a cache saves
 
 
@@ -36,9 +36,10 @@ class CurvatureField:
 
     ``gaussian`` K and its ``gaussian_error`` (1 / length^2); ``mean_norm`` |H|, H half the trace
     of the second fundamental form (1 / length); ``area_element`` sqrt(det g) and ``area_error``;
-    ``tilt``, the error of the tangent plane in radians, and ``resolved``, whether that is below
-    0.1; at other points all else is meaningless, and may be NaN. ``bound_kind`` is "rigorous" if
-    every error is a bound, else "estimate". ``notes`` are those of the jet.
+    ``tangent_error``, the angle in radians by which the tangent plane may be off, and ``resolved``,
+    True where that is below 0.1; at other points all else is meaningless, and may be NaN.
+    ``bound_kind`` is "rigorous" if every error is a bound, else "estimate". ``notes`` are those of
+    the jet.
     """
 
     gaussian: torch.Tensor
@@ -46,7 +47,7 @@ class CurvatureField:
     mean_norm: torch.Tensor
     area_element: torch.Tensor
     area_error: torch.Tensor
-    tilt: torch.Tensor
+    tangent_error: torch.Tensor
     resolved: torch.Tensor
     bound_kind: str
     notes: tuple[str, ...] = ()
@@ -66,18 +67,18 @@ def curvature(jet: SecondOrderJet, covariance: object = None) -> CurvatureField:
     """Compute the curvature of the surface that ``jet`` (k = 2) samples.
 
     ``covariance`` gives the metric: None (the identity), a positive number, D positive variances,
-    or a symmetric positive definite (D, D) matrix. Errors are bounds if the jet
-    carries bounds, otherwise an estimate: the tangent plane tilts by t = 1e3 eps / sin(angle of y_u
-    and y_v), second derivatives err by t |y_ab|. ``ValueError`` for jets of three coordinates and
-    for any other covariance.
+    or a symmetric positive definite (D, D) matrix. Errors are bounds if the jet carries bounds,
+    otherwise an estimate: the error of the tangent plane is t = 1e3 eps / sin(angle of y_u and
+    y_v), second derivatives err by t |y_ab|. ``ValueError`` for jets of three coordinates and for
+    any other covariance.
     """
     fields = _by_blocks(_curvature, jet, covariance)
-    gaussian, error, mean, area, area_error, tilt = fields
-    error, tilt = (torch.nan_to_num(x, nan=torch.inf, posinf=torch.inf) for x in (error, tilt))
+    gaussian, error, mean, area, area_error, angle = fields
+    error, angle = (torch.nan_to_num(x, nan=torch.inf, posinf=torch.inf) for x in (error, angle))
     # Derivatives can be finite where the value is not: log of a negative number.
-    resolved = (tilt < TILT_LIMIT) & gaussian.isfinite() & jet.stack[0].sum(-2).isfinite()
+    resolved = (angle < TANGENT_ERROR_LIMIT) & gaussian.isfinite() & jet.stack[0].sum(-2).isfinite()
     return CurvatureField(
-        gaussian, error, mean, area, area_error, tilt, resolved, jet.bound_kind, jet.notes
+        gaussian, error, mean, area, area_error, angle, resolved, jet.bound_kind, jet.notes
     )
 
 
@@ -85,14 +86,14 @@ def curvature(jet: SecondOrderJet, covariance: object = None) -> CurvatureField:
 class FundamentalForm:
     """The second fundamental form in an orthonormal tangent frame, at N points.
 
-    ``frame`` (..., N, D, 2), oriented as (y_u, y_v), and its ``tilt`` (..., N) in radians;
+    ``frame`` (..., N, D, 2), oriented as (y_u, y_v), and its ``tangent_error`` (..., N) in radians;
     ``second_form`` (..., N, D, 3), the entries 11, 12, 22, and ``second_form_error`` (..., N, 3),
     in norm; ``mean_vector`` H (..., N, D), half the trace, and ``mean_error`` (..., N). Unit
     1 / length.
     """
 
     frame: torch.Tensor
-    tilt: torch.Tensor
+    tangent_error: torch.Tensor
     second_form: torch.Tensor
     second_form_error: torch.Tensor
     mean_vector: torch.Tensor
@@ -126,17 +127,17 @@ class FundamentalForm:
         spread = torch.hypot((a - c) / 2, b)
         middle = (a + c) / 2
         size = torch.linalg.vector_norm(self.second_form, dim=-2).sum(-1)
-        slack = size * (self.tilt + 64 * U)  # the normal's own tilt, and this rounding
+        slack = size * (self.tangent_error + 64 * U)  # the normal's own error, and this rounding
         error = self.norm_error + slack * INFLATION
         return torch.stack([middle + spread, middle - spread], -1), error
 
 
 def second_fundamental_form(jet: SecondOrderJet, covariance: object = None) -> FundamentalForm:
     """Compute second fundamental form and mean curvature vector; arguments as `curvature`."""
-    frame, tilt, form, form_error, mean, mean_error = _by_blocks(_forms, jet, covariance)
+    frame, angle, form, form_error, mean, mean_error = _by_blocks(_forms, jet, covariance)
     return FundamentalForm(
         frame=frame.mT.movedim(0, -1),
-        tilt=tilt,
+        tangent_error=angle,
         second_form=form.mT.movedim(0, -1),
         second_form_error=form_error.movedim(0, -1),
         mean_vector=mean.mT,
@@ -174,7 +175,7 @@ class _Parts:
 
     (long, short) = (e1, e2) R with R = [[r11, slope r11], [0, r22]]; the longer tangent comes
     first. ``normals`` (3, ..., D, n) are the normal parts of the second derivatives uu, uv, vv,
-    ``spreads`` (3, ..., n) their errors in norm, ``sizes`` their norms; ``tilt`` is the error of
+    ``spreads`` (3, ..., n) their errors in norm, ``sizes`` their norms; ``angle`` is the error of
     the plane in radians, ``relative`` the relative error of r11 r22.
     """
 
@@ -198,20 +199,20 @@ class _Parts:
         self.sizes = _norm(self.normals)
         wholes = _norm(d[2:])
         if errors is None:
-            self.tilt = torch.nan_to_num(TILT_FACTOR / self.sine, nan=torch.inf)
-            self.relative = 2 * self.tilt
-            self.spreads = self.tilt * wholes
+            self.angle = torch.nan_to_num(TANGENT_ERROR_FACTOR / self.sine, nan=torch.inf)
+            self.relative = 2 * self.angle
+            self.spreads = self.angle * wholes
         else:
             self._bound(_norm(errors), squares.sqrt(), wholes)
 
     def _bound(self, errors: torch.Tensor, lengths: torch.Tensor, wholes: torch.Tensor) -> None:
-        """Compute tilt and spreads from the errors (5, ..., n) of the derivatives, in norm.
+        """Compute angle and spreads from the errors (5, ..., n) of the derivatives, in norm.
 
         With A, B the exact tangents, a, b the computed ones, f_a = |A - a| + rounding of the
         frame: a unit vector of the exact plane is alpha A + beta B with |alpha| <= 1/(|a| sin),
         |beta| <= 1/(|b| sin), so it is at most tau = (f_a/|a| + f_b/|b|)/sin off the computed
         plane, up to terms that tau / (1 - tau) covers. The area |A x B| differs from |a x b| by
-        the same relative amount. A plane that tilts by t moves the normal part of y by t |y|.
+        the same relative amount. A plane off by the angle t moves the normal part of y by t |y|.
         """
         rounding = 8 * (self.dim + 8) * U
         e1, e2 = self.e1, self.e2
@@ -219,9 +220,9 @@ class _Parts:
         tau = ((errors[:2] / lengths).sum(0) + 2 * rounding) / self.sine * (1 + rounding)
         tau = torch.nan_to_num(tau, nan=torch.inf)
         safe = torch.where(tau < 0.5, tau / (1 - tau), torch.inf)
-        self.tilt = safe + skew + 3 * rounding
+        self.angle = safe + skew + 3 * rounding
         self.relative = torch.where(tau < 0.5, safe + rounding, 1.0)
-        self.spreads = errors[2:] + self.tilt * (wholes + errors[2:]) + rounding * wholes
+        self.spreads = errors[2:] + self.angle * (wholes + errors[2:]) + rounding * wholes
 
     @property
     def loosened(self) -> torch.Tensor:
@@ -230,7 +231,7 @@ class _Parts:
 
 
 def _curvature(p: _Parts) -> tuple[torch.Tensor, ...]:
-    """K, its error, |H|, sqrt(det g), its error, tilt: (..., n) each."""
+    """K, its error, |H|, sqrt(det g), its error, tangent-plane error: (..., n) each."""
     uu, uv, vv = p.normals
     n_uu, n_uv, n_vv = p.sizes
     d_uu, d_uv, d_vv = p.spreads
@@ -254,12 +255,12 @@ def _curvature(p: _Parts) -> tuple[torch.Tensor, ...]:
     twice.addcmul_(uv, (s * second).unsqueeze(-2), value=-2)
     return (
         gaussian, error * INFLATION + TINY, _norm(twice) / 2,
-        area, area_error * INFLATION + TINY, p.tilt,
+        area, area_error * INFLATION + TINY, p.angle,
     )  # fmt: skip
 
 
 def _forms(p: _Parts) -> tuple[torch.Tensor, ...]:
-    """Frame, tilt, second form and its error, mean vector and its error; points last."""
+    """Frame, its error, second form and its error, mean vector and its error; points last."""
     uu, uv, vv = p.normals
     d_uu, d_uv, d_vv = p.spreads
     wide = p.swap.unsqueeze(-2)
@@ -285,7 +286,7 @@ def _forms(p: _Parts) -> tuple[torch.Tensor, ...]:
     error = torch.stack([e11 + extra, e12 + extra, e22 + extra]) * INFLATION + TINY
     sign = torch.where(wide, -1.0, 1.0)  # so that (e1, e2) turns as (y_u, y_v) does
     return (
-        torch.stack([p.e1, sign * p.e2]), p.tilt, torch.stack([h11, sign * h12, h22]), error,
+        torch.stack([p.e1, sign * p.e2]), p.angle, torch.stack([h11, sign * h12, h22]), error,
         (h11 + h22) / 2, (error[0] + error[2]) / 2,
     )  # fmt: skip
 

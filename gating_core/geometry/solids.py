@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
-from gating_core.geometry.curvature import TILT_FACTOR, TILT_LIMIT
+from gating_core.geometry.curvature import TANGENT_ERROR_FACTOR, TANGENT_ERROR_LIMIT
 from gating_core.geometry.metric import Whitening
 from gating_core.jets.bounded import INFLATION, TINY, U
 from gating_core.jets.second_order import SecondOrderJet
@@ -28,7 +28,7 @@ class SolidCurvature:
     ``riemann_error`` for each of its entries; ``scalar`` curvature, twice its trace, (6 / r^2 on
     a 3-sphere) and ``scalar_error``; ``mean_norm`` |H|, H a third of the trace of the second
     form; ``axes`` (..., N, 3, 3), which take coordinate directions into the
-    frame; ``tilt`` in radians and ``resolved`` as for surfaces.
+    frame; ``tangent_error`` in radians and ``resolved`` as for surfaces.
     """
 
     riemann: torch.Tensor
@@ -37,7 +37,7 @@ class SolidCurvature:
     scalar_error: torch.Tensor
     mean_norm: torch.Tensor
     axes: torch.Tensor
-    tilt: torch.Tensor
+    tangent_error: torch.Tensor
     resolved: torch.Tensor
     bound_kind: str
 
@@ -61,9 +61,9 @@ class SolidCurvature:
         )
         bivector = bivector / torch.linalg.vector_norm(bivector, dim=-1, keepdim=True)
         value = (bivector * (self.riemann @ bivector.unsqueeze(-1)).squeeze(-1)).sum(-1)
-        # A unit bivector weighs entries by at most 3 in all; the plane itself tilts as well.
+        # A unit bivector weighs entries by at most 3 in all; the plane itself is off as well.
         size = self.riemann.abs().amax((-2, -1))
-        return value, 3 * self.riemann_error + 12 * size * (self.tilt + 16 * U)
+        return value, 3 * self.riemann_error + 12 * size * (self.tangent_error + 16 * U)
 
 
 def solid_curvature(jet: SecondOrderJet, covariance: object = None) -> SolidCurvature:
@@ -95,16 +95,16 @@ def solid_curvature(jet: SecondOrderJet, covariance: object = None) -> SolidCurv
     size = torch.linalg.vector_norm(second, dim=-2)  # (..., N, 6)
     rounding = 16 * (dim + 8) * U
     if errors is None:
-        tilt = TILT_FACTOR * scaled
-        spreads = tilt[..., None] * size
+        angle = TANGENT_ERROR_FACTOR * scaled
+        spreads = angle[..., None] * size
     else:
         norms = errors.square().sum(-2).sqrt().movedim(0, -1)  # (..., N, 9)
         relative = (norms[..., :3] / lengths.squeeze(-2)).square().sum(-1).sqrt()
         tau = (relative + 3 * rounding) * scaled
-        tilt = torch.where(tau < 0.5, tau / (1 - tau), torch.inf) + rounding
+        angle = torch.where(tau < 0.5, tau / (1 - tau), torch.inf) + rounding
         own = norms[..., 3:]
-        spreads = own + tilt[..., None] * (size + own) + rounding * size
-    tilt = torch.nan_to_num(tilt, nan=torch.inf, posinf=torch.inf)
+        spreads = own + angle[..., None] * (size + own) + rounding * size
+    angle = torch.nan_to_num(angle, nan=torch.inf, posinf=torch.inf)
 
     index = torch.tensor([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
     form = torch.einsum("...pa,...dpq,...qb->...dab", inverse, normal[..., index], inverse)
@@ -112,7 +112,7 @@ def solid_curvature(jet: SecondOrderJet, covariance: object = None) -> SolidCurv
     stretch = torch.linalg.vector_norm(inverse, dim=(-2, -1))
     whole = torch.linalg.vector_norm(form, dim=(-3, -2, -1))
     rough = torch.linalg.vector_norm(size[..., index], dim=(-2, -1)) * stretch.square()
-    form_error = off * stretch.square() + (2 * tilt + tilt.square()) * whole + rounding * rough
+    form_error = off * stretch.square() + (2 * angle + angle.square()) * whole + rounding * rough
 
     riemann = torch.stack(
         [
@@ -131,8 +131,8 @@ def solid_curvature(jet: SecondOrderJet, covariance: object = None) -> SolidCurv
         scalar_error=6 * error,
         mean_norm=torch.linalg.vector_norm(trace, dim=-1) / 3,
         axes=triangle,
-        tilt=tilt,
-        resolved=(tilt < TILT_LIMIT)
+        tangent_error=angle,
+        resolved=(angle < TANGENT_ERROR_LIMIT)
         & riemann.isfinite().all((-2, -1))
         & jet.stack[0].isfinite().all(-2),
         bound_kind=jet.bound_kind,

@@ -14,7 +14,7 @@ from gating_core.experiments import cost
 from gating_core.experiments.instance import MeasuredInstance, ModelInstance, chart_of
 from gating_core.geometry import (
     HOLONOMY_LIMIT,
-    TILT_LIMIT,
+    TANGENT_ERROR_LIMIT,
     Integral,
     SecondOpinion,
     SurfaceIntegrals,
@@ -88,7 +88,7 @@ def draw(result: Result) -> None:
     # One column for each variant: on a telephone ten columns would be cut off.
     table = {"On the grid": list(columns[0])}
     st.table(table | {n: list(x.values()) for n, x in zip(VARIANT_NAMES, columns, strict=False)})
-    st.caption(section("manifold", "bounds", limit=f"{TILT_LIMIT:g}"))
+    st.caption(section("manifold", "bounds", limit=f"{TANGENT_ERROR_LIMIT:g}"))
     st.subheader("Integrals", anchor=False)
     instances = tuple(variant.instance for variant in variants)
     watch_totals(

@@ -27,7 +27,7 @@ from gating_core.geometry import (
     FLAT,
     MOST_CURVED,
     POINT_TYPES,
-    TILT_LIMIT,
+    TANGENT_ERROR_LIMIT,
     UNKNOWN,
     Integral,
     SurfaceIntegrals,
@@ -438,7 +438,7 @@ def draw_explanations(result: Result) -> None:
             y=common.vector_text(variant.surface.values[0, *at]), ungated=_without_gate(config),
         )  # fmt: skip
         _explain(
-            "the heatmaps", "heatmap", quantity=colouring.name, limit=f"{TILT_LIMIT:g}",
+            "the heatmaps", "heatmap", quantity=colouring.name, limit=f"{TANGENT_ERROR_LIMIT:g}",
             formula=formula, point=point, symbol=colouring.symbol, shown=shown, look_for=look_for,
             misread=misread,
         )  # fmt: skip
