@@ -9,7 +9,7 @@ from gating_core.language.characters import (
     encode,
     read_typed,
 )
-from gating_core.language.config import WIRINGS, ModelConfig, Wiring
+from gating_core.language.config import TOPOLOGIES, ModelConfig, Topology
 from gating_core.language.conversions import (
     CONVERSIONS,
     Conversion,
@@ -39,7 +39,7 @@ __all__ = [
     "LANGUAGES",
     "MODELS",
     "SEEDS",
-    "WIRINGS",
+    "TOPOLOGIES",
     "AttentionKind",
     "AttentionRecord",
     "BlockRecord",
@@ -53,10 +53,10 @@ __all__ = [
     "LayerCache",
     "ModelConfig",
     "Rows",
+    "Topology",
     "Training",
     "TrainingText",
     "Verse",
-    "Wiring",
     "Written",
     "causal_mask",
     "decode",

@@ -1,4 +1,4 @@
-"""The sizes and parts of a language model, and its wirings: what feeds the MLP of a block."""
+"""The sizes and parts of a language model, and its block topologies: the inputs of the MLPs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ POSITIONS = ("G1", "G2")  # positions of a gate: after attention, and on the val
 
 
 @dataclass(frozen=True)
-class Wiring:
+class Topology:
     """The inputs of the MLP of a later block besides the residual stream x.
 
-    The first block always has the usual wiring. *First attentions last* (FAL: Kim et al., arXiv
-    2510.14614) feeds the MLP of every later block from the first block's attention, so that
-    attention and MLP of a block can run side by side. Where exactly its norms are is our reading of
+    The first block always has the standard topology. *First attentions last* (FAL: Kim et al.,
+    arXiv 2510.14614) feeds the MLP of every later block from the first block's attention, so that
+    attention and MLP of a block can run in parallel. Where exactly its norms are is our reading of
     that paper.
 
     The MLP reads norm(x + A_l), or norm(x) if it does not read its own block's attention; if it
@@ -26,16 +26,15 @@ class Wiring:
     block l after its projection, and every norm has gains of its own.
     """
 
-    title: str  # as within a sentence
     reads_own: bool  # A_l: then the MLP has to wait for the attention of its block
     reads_first: bool  # A_1
 
 
-WIRINGS = {
-    "usual": Wiring("usual wiring", reads_own=True, reads_first=False),
-    "fal": Wiring("FAL", reads_own=False, reads_first=True),
-    "fal_plus": Wiring("FAL+", reads_own=True, reads_first=True),
-    "parallel": Wiring("attention and MLP side by side", reads_own=False, reads_first=False),
+TOPOLOGIES = {
+    "usual": Topology(reads_own=True, reads_first=False),
+    "fal": Topology(reads_own=False, reads_first=True),
+    "fal_plus": Topology(reads_own=True, reads_first=True),
+    "parallel": Topology(reads_own=False, reads_first=False),  # attention and MLP in parallel
 }
 
 
@@ -43,7 +42,7 @@ WIRINGS = {
 class ModelConfig:
     """A decoder of ``depth`` blocks of attention and MLP, with states of ``width`` D.
 
-    ``ValueError`` for sizes that do not fit, and for unknown kinds of gate, attention and wiring.
+    ``ValueError`` for sizes that do not fit, and for unknown kinds of gate, attention and topology.
     """
 
     depth: int = 4
@@ -53,7 +52,7 @@ class ModelConfig:
     characters: int = len(CHARACTERS)
     gate: GateConfig | None = None
     attention: str = "softmax"  # a key of ATTENTION_KINDS
-    wiring: str = "usual"  # a key of WIRINGS
+    topology: str = "usual"  # a key of TOPOLOGIES
     # Keys that a query sees at most, its own included; with linear attention: in the added window.
     window: int | None = None
 
@@ -64,7 +63,7 @@ class ModelConfig:
         check_integer("context", self.context, 1, 4096)
         check_integer("characters", self.characters, 2, 65536)
         check_choice("attention", self.attention, ATTENTION_KINDS)
-        check_choice("wiring", self.wiring, WIRINGS)
+        check_choice("topology", self.topology, TOPOLOGIES)
         if self.window is not None:
             check_integer("window", self.window, 1, self.context)
         if self.width % self.heads:

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from gating_core.language.attention import AttentionRecord, CausalAttention, LayerCache
 from gating_core.language.attention_kinds import AttentionKind
-from gating_core.language.config import WIRINGS, ModelConfig
+from gating_core.language.config import TOPOLOGIES, ModelConfig
 from gating_core.randomness import normal
 
 SCALE = 0.05  # standard deviation of all initial matrices
@@ -53,11 +53,11 @@ class Block(nn.Module):
 
     def __init__(self, config: ModelConfig, first: bool) -> None:
         super().__init__()
-        wiring = WIRINGS["usual" if first else config.wiring]
-        self.reads_own = wiring.reads_own
+        topology = TOPOLOGIES["usual" if first else config.topology]
+        self.reads_own = topology.reads_own
         self.norm_attention = nn.RMSNorm(config.width, eps=EPSILON)
         self.norm_mlp = nn.RMSNorm(config.width, eps=EPSILON)
-        self.norm_first = nn.RMSNorm(config.width, eps=EPSILON) if wiring.reads_first else None
+        self.norm_first = nn.RMSNorm(config.width, eps=EPSILON) if topology.reads_first else None
         self.attention = CausalAttention(config)
         self.up = nn.Linear(config.width, MLP_FACTOR * config.width)
         self.down = nn.Linear(MLP_FACTOR * config.width, config.width)
@@ -84,7 +84,7 @@ class LanguageModel(nn.Module):
     """A decoder: logits of the next character after each one that it reads.
 
     Initial weights depend on ``seed`` and their names alone: models of one seed share all weights
-    that they have in common, whatever their gates and wirings.
+    that they have in common, whatever their gates and topologies.
 
     >>> model = LanguageModel(ModelConfig(), seed=0)
     >>> logits = model(encode("In the beginning")[None])  # (1, 17, V)

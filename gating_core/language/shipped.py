@@ -24,14 +24,15 @@ from gating_core.language.training import LanguageRecipe
 
 FOLDER = ASSETS / "models"
 SEEDS = (0, 1, 2)
+STORED_TOPOLOGY = "wiring"  # the key of `ModelConfig.topology` in the files, which stays
 MODELS = {  # a further model is one more row
     "none": ModelConfig(),
     "g1_channel": ModelConfig(gate=GateConfig()),
     "g1_head": ModelConfig(gate=GateConfig(granularity="headwise")),
     "g2": ModelConfig(gate=GateConfig(position="G2")),
-    "fal": ModelConfig(wiring="fal"),
-    "fal_plus": ModelConfig(wiring="fal_plus"),
-    "parallel": ModelConfig(wiring="parallel"),
+    "fal": ModelConfig(topology="fal"),
+    "fal_plus": ModelConfig(topology="fal_plus"),
+    "parallel": ModelConfig(topology="parallel"),
 }
 
 
@@ -89,8 +90,10 @@ def recipe_of(fields: dict[str, Any]) -> LanguageRecipe:
 
 
 def model_file(weights: dict[str, np.ndarray], config: ModelConfig, card: Card) -> bytes:
-    """A safetensors file; configuration and card are JSON in its metadata."""
-    return tensor_file(weights, {"config": asdict(config), "card": asdict(card)})
+    """Return a safetensors file; configuration and card are JSON in its metadata."""
+    fields = asdict(config)
+    fields[STORED_TOPOLOGY] = fields.pop("topology")
+    return tensor_file(weights, {"config": fields, "card": asdict(card)})
 
 
 def load_model(name: str, seed: int, folder: Path = FOLDER) -> tuple[LanguageModel, Card]:
@@ -98,10 +101,10 @@ def load_model(name: str, seed: int, folder: Path = FOLDER) -> tuple[LanguageMod
     path = model_path(name, seed, folder)
     try:
         weights, about = tensors_and_metadata(read_asset(path))
-        fields = about["config"]
+        fields, card = about["config"], about["card"]
         gate = None if fields["gate"] is None else GateConfig(**fields["gate"])
-        card = about["card"]
-        model = model_of(weights, ModelConfig(**fields | {"gate": gate}))
+        given = {"gate": gate, "topology": fields.pop(STORED_TOPOLOGY)}
+        model = model_of(weights, ModelConfig(**fields | given))
         return model, Card(**card | {"recipe": recipe_of(card["recipe"])})
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path.name} holds no language model: {error}") from error

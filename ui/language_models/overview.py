@@ -42,7 +42,7 @@ def draw() -> None:
 
 def title(row: OverviewRow) -> str:
     """Name an architecture."""
-    return TITLES.get(row.name) or SHORT[row.config.wiring]
+    return TITLES.get(row.name) or SHORT[row.config.topology]
 
 
 def columns(models: Sequence[OverviewRow]) -> dict[str, list[str]]:
@@ -52,7 +52,7 @@ def columns(models: Sequence[OverviewRow]) -> dict[str, list[str]]:
     for row in models:
         gate, delta = row.config.gate, row.delta_loss
         for heading, cell in {
-            "block topology": SHORT[row.config.wiring],
+            "block topology": SHORT[row.config.topology],
             "gate position": gate.position if gate else NONE,
             "granularity": GRANULARITY[gate.granularity] if gate else NONE,
             "parameters": f"{row.parameters:,}",

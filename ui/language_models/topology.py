@@ -1,6 +1,6 @@
 """The tab Block topology: what each MLP reads, and what that is worth.
 
-By name of a topology, in the order of `WIRINGS`. Shapes: S seeds, N texts, L blocks.
+By name of a topology, in the order of `TOPOLOGIES`. Shapes: S seeds, N texts, L blocks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.language import MODELS, WIRINGS, Wiring
+from gating_core.language import MODELS, TOPOLOGIES, Topology
 from gating_core.language.measurements import (
     BEFORE,
     CORNERS,
@@ -31,7 +31,7 @@ from ui.language_models.calibration import EQUIVALENT, HIGHER, LOWER, TABLE, TOO
 from ui.language_models.shared import interval_text, layer_axis, layer_lines
 
 BASE, FAL, CONTROL = "usual", "fal", "parallel"
-MODEL_OF = {config.wiring: name for name, config in MODELS.items() if config.gate is None}
+MODEL_OF = {config.topology: name for name, config in MODELS.items() if config.gate is None}
 SHORT = {"usual": "standard", "fal": "FAL", "fal_plus": "FAL+", "parallel": "parallel"}
 LONG = {"usual": "standard", "fal": "FAL: First Attentions Last", "fal_plus": "FAL+: A and A1",
         "parallel": "parallel attention and MLP"}  # fmt: skip
@@ -51,8 +51,10 @@ Trace = dict[str, Any]
 def draw() -> None:
     """Draw the tab; the seeds compared are those that all topologies have."""
     table = shared.table()
-    by_topology = {name: {seed for of, seed in table if of == MODEL_OF[name]} for name in WIRINGS}
-    shown = [name for name in WIRINGS if by_topology[name]]
+    by_topology = {
+        name: {seed for of, seed in table if of == MODEL_OF[name]} for name in TOPOLOGIES
+    }
+    shown = [name for name in TOPOLOGIES if by_topology[name]]
     seeds = sorted(set.intersection(*(by_topology[name] for name in shown))) if shown else []
     if BASE not in shown or len(shown) < 2 or not seeds:
         st.info("This version comes without models of other block topologies.")
@@ -65,7 +67,7 @@ def draw() -> None:
     sums, counts = of("strengths.sums"), of("strengths.counts")[BASE][0]
     losses = {name: x[:, -1].sum(-1) / counts.sum() for name, x in sums.items()}
     # Without a link, attention reaches the MLP of the first block alone.
-    linked = {name for name in shown if WIRINGS[name].reads_own or WIRINGS[name].reads_first}
+    linked = {name for name in shown if TOPOLOGIES[name].reads_own or TOPOLOGIES[name].reads_first}
     links = {name: x.swapaxes(1, 2)[..., : None if name in linked else 1]
              for name, x in of("wiring.links").items()}  # fmt: skip
     gradients = {name: x.swapaxes(1, 2) for name, x in of("wiring.gradients").items()}
@@ -87,7 +89,7 @@ def draw() -> None:
     charts = c.Charts("topology")
     st.markdown(finding)
     for column, name in zip(chart_columns("diagrams", len(shown)), shown, strict=True):
-        figure = diagram(LONG[name], WIRINGS[name], MODELS[MODEL_OF[name]].depth)
+        figure = diagram(LONG[name], TOPOLOGIES[name], MODELS[MODEL_OF[name]].depth)
         charts.draw(f"diagram_{name}", column, figure, reads(name))
     st.caption(section("language_models", "topology_legend"))
     columns = chart_columns("topology", 4)
@@ -105,7 +107,7 @@ def draw() -> None:
         corners=", ".join(CORNERS), texts=gradients[BASE].shape[1]))  # fmt: skip
 
 
-def diagram(heading: str, wiring: Wiring, depth: int) -> go.Figure:
+def diagram(heading: str, topology: Topology, depth: int) -> go.Figure:
     """Draw what feeds attention A and MLP M of every block; time goes to the right.
 
     Boxes above each other can run at the same time.
@@ -113,7 +115,7 @@ def diagram(heading: str, wiring: Wiring, depth: int) -> go.Figure:
     shapes: list[Trace] = [line(-0.2, 0, depth + 0.1, 0, c.FAINT, 2.5)]
     notes = [arrow(depth + 0.1, 0, depth + 0.25, 0, c.FAINT)]
     for block in range(depth):
-        in_turn = block == 0 or wiring.reads_own  # the first block is a standard one
+        in_turn = block == 0 or topology.reads_own  # the first block is a standard one
         attention = (block + (0.25 if in_turn else 0.5), 0.85)
         mlp = (block + 0.75, 0.85) if in_turn else (block + 0.5, 1.7)
         # Reads the stream, and adds to it.
@@ -125,11 +127,11 @@ def diagram(heading: str, wiring: Wiring, depth: int) -> go.Figure:
         else:
             side = mlp[0] - HALF_WIDTH - 0.08
             shapes += [line(side, 0, side, mlp[1]), line(side, mlp[1], mlp[0] - HALF_WIDTH, mlp[1])]
-        if wiring.reads_first and block:
+        if topology.reads_first and block:
             notes.append(arrow(mlp[0], BUS, mlp[0], mlp[1] + HALF_HEIGHT, FIRST))
             last = mlp[0]
         shapes += [box(*attention, f"A{block + 1}"), box(*mlp, f"M{block + 1}")]
-    if wiring.reads_first and depth > 1:
+    if topology.reads_first and depth > 1:
         shapes += [line(0.25, 0.85 + HALF_HEIGHT, 0.25, BUS, FIRST, 2, "dot"),
                    line(0.25, BUS, last, BUS, FIRST, 2, "dot")]  # fmt: skip
     hidden = {"visible": False, "fixedrange": True}
@@ -201,9 +203,9 @@ def curvature_chart(
 
 def reads(name: str) -> str:
     """Say what the MLP of a later block reads, from the table of topologies."""
-    wiring = WIRINGS[name]
-    read = ["x", *(["A of its block"] if wiring.reads_own else []),
-            *(["A1"] if wiring.reads_first else [])]  # fmt: skip
+    topology = TOPOLOGIES[name]
+    read = ["x", *(["A of its block"] if topology.reads_own else []),
+            *(["A1"] if topology.reads_first else [])]  # fmt: skip
     return f"{SHORT[name]}: from the second block on, M reads {' + '.join(read)}"
 
 

@@ -2,7 +2,7 @@
 
 python -m gating_core.language.measurements.step_time
 
-Writes the file that the page reads. Side by side needs a wiring whose MLP does not wait for
+Writes the file that the page reads. Side by side needs a topology whose MLP does not wait for
 attention.
 """
 

@@ -22,7 +22,7 @@ from gating_core.language.measurements.calibration import confidence
 from gating_core.language.measurements.gate_sparsity import gates
 from gating_core.language.measurements.rank import ranks
 from gating_core.language.measurements.sinks import sinks
-from gating_core.language.measurements.topology import wiring
+from gating_core.language.measurements.topology import topology
 from gating_core.language.shipped import FOLDER, digest
 
 MEASURED = FOLDER / "measured.safetensors"
@@ -48,7 +48,7 @@ MEASUREMENTS: Measurements = {
     "strengths": strengths,
     "ranks": ranks,
     "confidence": confidence,
-    "wiring": wiring,
+    "wiring": topology,  # the name in the file, which stays
 }
 
 

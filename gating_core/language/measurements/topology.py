@@ -1,4 +1,4 @@
-"""Wirings by block: costs of cut links, gradients at attention outputs, and curvature.
+"""Block topologies: costs of cut links, gradients at attention outputs, and curvature.
 
 Links and gradients after Kim et al., *First Attentions Last*, arXiv 2510.14614. Shapes: N texts, M
 of them for gradients, L blocks, D width.
@@ -29,8 +29,8 @@ CORNERS = "eao"  # the most frequent letters of both languages
 GRID = square_grid(21)
 
 
-def wiring(model: LanguageModel, texts: Sequence[str]) -> Arrays:
-    """Quantities in which wirings differ; no arrays for a model with a gate.
+def topology(model: LanguageModel, texts: Sequence[str]) -> Arrays:
+    """Quantities in which topologies differ; no arrays for a model with a gate.
 
     ``links`` (L, N): `link_costs`, in nats a character. ``gradients`` (L, M): the norm of the
     gradient of a text's mean loss by each attention output (`attention_gradients`). ``total`` (L,),
@@ -57,7 +57,7 @@ def link_costs(model: LanguageModel, texts: Sequence[str]) -> torch.Tensor:
 
     In nats a character, above the loss of the intact model. The MLP of that block reads the
     residual stream without its own block's attention output, and without the first block's where
-    the wiring adds it; the stream itself keeps both.
+    the topology adds it; the stream itself keeps both.
     """
     intact, counts = text_losses(model, texts)
     cut = [text_losses(model, texts, cut=(layer,))[0] for layer in range(model.config.depth)]

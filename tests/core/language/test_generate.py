@@ -14,7 +14,7 @@ from gating_core.language import (
     next_probabilities,
 )
 
-CONFIG = ModelConfig(depth=2, width=16, heads=2, context=24, gate=GateConfig(), wiring="fal_plus")
+CONFIG = ModelConfig(depth=2, width=16, heads=2, context=24, gate=GateConfig(), topology="fal_plus")
 
 
 @pytest.fixture(scope="module")

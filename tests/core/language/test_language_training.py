@@ -35,7 +35,7 @@ from gating_core.language.shipped import (
     model_path,
 )
 
-TINY = ModelConfig(depth=2, width=8, heads=2, context=16, gate=GateConfig(), wiring="fal")
+TINY = ModelConfig(depth=2, width=8, heads=2, context=16, gate=GateConfig(), topology="fal")
 SHORT = LanguageRecipe(steps=12, batch=4, warmup=3)
 
 
@@ -132,7 +132,7 @@ def test_a_shipped_model_comes_back_in_half_precision_with_its_card(tmp_path):
     for name, weight in loaded.named_parameters():
         assert torch.equal(weight, model.get_parameter(name).detach().half().float())
     assert path.stat().st_size < 2.1 * sum(w.numel() for w in model.parameters()) + 6000
-    wrong = model_file(half_precision(model), replace(TINY, wiring="usual"), card)
+    wrong = model_file(half_precision(model), replace(TINY, topology="usual"), card)
     for data in (b"", path.read_bytes()[:-1], wrong):
         path.write_bytes(data)
         with pytest.raises(ValueError, match=r"none-5\.safetensors holds no language model"):

@@ -11,7 +11,7 @@ from gating_core.attention import GateConfig
 from gating_core.language import (
     ATTENTION_KINDS,
     MODELS,
-    WIRINGS,
+    TOPOLOGIES,
     KeyValueCache,
     LanguageModel,
     ModelConfig,
@@ -99,10 +99,10 @@ def loops(model, numbers, strength=1.0, cut=()):
             outputs.append(linear(f"{at}.attention.project", mixed))
         after = []
         for t, x in enumerate(stream):
-            wiring = config.wiring if layer else "usual"
-            reads_own = wiring in ("usual", "fal_plus") and layer not in cut
+            topology = config.topology if layer else "usual"
+            reads_own = topology in ("usual", "fal_plus") and layer not in cut
             read = norm(f"{at}.norm_mlp", add(x, outputs[t]) if reads_own else x)
-            if wiring in ("fal", "fal_plus") and layer not in cut:
+            if topology in ("fal", "fal_plus") and layer not in cut:
                 read = add(read, norm(f"{at}.norm_first", first[t]))
             inner = [gelu(z) for z in linear(f"{at}.up", read)]
             after.append(add(add(x, outputs[t]), linear(f"{at}.down", inner)))
@@ -118,10 +118,12 @@ def test_the_model_is_the_one_of_plain_loops_whatever_the_gate(gate):
         torch.testing.assert_close(model(TEXT, strength=strength)[0], want, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize(("wiring", "attention"), [*product(WIRINGS, ["softmax"]), ("fal", "relu")])
+@pytest.mark.parametrize(
+    ("topology", "attention"), [*product(TOPOLOGIES, ["softmax"]), ("fal", "relu")]
+)
 @pytest.mark.parametrize("cut", [(), (0, 2)])
-def test_the_model_is_the_one_of_plain_loops_whatever_the_wiring(wiring, attention, cut):
-    model = lively(replace(TINY, wiring=wiring, attention=attention, gate=GateConfig()))
+def test_the_model_is_the_one_of_plain_loops_whatever_the_topology(topology, attention, cut):
+    model = lively(replace(TINY, topology=topology, attention=attention, gate=GateConfig()))
     want = loops(model, TEXT[0].tolist(), cut=cut)
     torch.testing.assert_close(model(TEXT, cut=cut)[0], want, rtol=1e-10, atol=1e-10)
 
@@ -156,10 +158,10 @@ def test_a_record_changes_nothing_and_holds_what_was_computed(gate):
 
 
 @pytest.mark.parametrize("attention", ATTENTION_KINDS)
-@pytest.mark.parametrize("wiring", WIRINGS)
-def test_a_later_character_changes_nothing_before_it(attention, wiring):
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_a_later_character_changes_nothing_before_it(attention, topology):
     model = lively(
-        replace(TINY, attention=attention, wiring=wiring, gate=GateConfig(position="G2"))
+        replace(TINY, attention=attention, topology=topology, gate=GateConfig(position="G2"))
     )
     changed = TEXT.clone()
     changed[0, 6] += 1
@@ -197,7 +199,7 @@ def test_with_a_cache_a_record_is_of_the_last_characters(gate):
 @pytest.mark.parametrize("attention", ATTENTION_KINDS)
 @pytest.mark.parametrize("gate", GATES)
 def test_with_a_cache_the_logits_are_the_same(gate, attention):
-    model = lively(replace(TINY, gate=gate, attention=attention, wiring="fal"))
+    model = lively(replace(TINY, gate=gate, attention=attention, topology="fal"))
     cache = KeyValueCache()
     parts = [model(part, cache=cache) for part in TEXT.split([4, 1, 1, 4], -1)]
     torch.testing.assert_close(torch.cat(parts, 1), model(TEXT), rtol=1e-12, atol=1e-12)
@@ -223,7 +225,7 @@ def test_models_of_one_seed_share_the_weights_that_they_have_in_common():
     ("depth", 0, "depth is 0; it must be a whole number from 1 to 64"),
     ("heads", 5, "width is 12; it must be a multiple of heads, 5"),
     ("attention", "sparse", "attention is 'sparse'; it must be one of"),
-    ("wiring", "odd", "wiring is 'odd'; it must be one of"),
+    ("topology", "odd", "topology is 'odd'; it must be one of"),
     ("gate", GateConfig(position="G3"), "gate.position is 'G3'; it must be one of 'G1', 'G2'"),
     ("gate", GateConfig(kind="additive"), "gate.kind is 'additive', a control"),
 ])  # fmt: skip

@@ -21,16 +21,16 @@ CONFIG = ModelConfig(depth=3, width=12, heads=3, context=40)
 TEXTS = ["In the beginning, ñ", "Y dijo Dios", "He"]
 
 
-def made(gate=None, wiring="usual"):
-    model = LanguageModel(replace(CONFIG, gate=gate, wiring=wiring), 0)
+def made(gate=None, topology="usual"):
+    model = LanguageModel(replace(CONFIG, gate=gate, topology=topology), 0)
     return model.double().requires_grad_(False)
 
 
-@pytest.mark.parametrize("wiring", ["usual", "fal_plus"])
+@pytest.mark.parametrize("topology", ["usual", "fal_plus"])
 @pytest.mark.parametrize("gate", [None, GateConfig(), GateConfig(granularity="headwise"),
                                   GateConfig(position="G2")])  # fmt: skip
-def test_the_parts_add_up_to_the_stream(gate, wiring):
-    model, numbers = made(gate, wiring), encode("In the beginning")[None]
+def test_the_parts_add_up_to_the_stream(gate, topology):
+    model, numbers = made(gate, topology), encode("In the beginning")[None]
     direction = torch.randn(12, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     for layer in range(3):
         parts = direct_attribution(model, numbers, layer, direction)

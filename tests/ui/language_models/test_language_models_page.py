@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gating_core.language import MODELS, WIRINGS, generate, load_model
+from gating_core.language import MODELS, TOPOLOGIES, generate, load_model
 from gating_core.language.measurements import (
     QUANTITIES,
     STRENGTHS,
@@ -336,7 +336,7 @@ def test_bins_off_the_diagonal_are_counted_and_a_tie_is_one():
 def test_diagrams_follow_the_table_and_a_colour_means_one_thing():
     series = {style["colour"] for style in topology.STYLES.values()}
     assert not series & {topology.OWN, topology.FIRST}
-    for name, row in WIRINGS.items():
+    for name, row in TOPOLOGIES.items():
         chart = topology.diagram(topology.LONG[name], row, 3)
         colours = [note.arrowcolor for note in chart.layout.annotations]
         own = 3 if row.reads_own else 1
@@ -349,7 +349,7 @@ def test_diagrams_follow_the_table_and_a_colour_means_one_thing():
         assert ("A of its block" in text, "A1" in text) == (row.reads_own, row.reads_first)
     app = open_page(PAGE, **TOPOLOGY)
     losses = figure(app, "topology_loss")["data"]
-    for name, means in zip(WIRINGS, losses[1::2], strict=True):
+    for name, means in zip(TOPOLOGIES, losses[1::2], strict=True):
         cards = [load_model(topology.MODEL_OF[name], seed)[1].losses["both"] for seed in range(3)]
         assert numbers(means["y"])[0] == pytest.approx(np.mean(cards), rel=1e-6)
         half = mean_interval(np.array(cards)).half_width

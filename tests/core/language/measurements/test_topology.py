@@ -1,4 +1,4 @@
-"""What wirings are compared by: costs of links, gradients against differences, and surfaces."""
+"""What topologies are compared by: costs of links, gradients against differences, and surfaces."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ import torch
 from gating_core.attention import GateConfig
 from gating_core.geometry import square_grid
 from gating_core.language import (
-    WIRINGS,
+    TOPOLOGIES,
     LanguageModel,
     ModelConfig,
     encode,
@@ -20,7 +20,7 @@ from gating_core.language import (
 )
 from gating_core.language.measurements import attention_gradients, link_costs, load_times
 from gating_core.language.measurements.step_time import StepTime, time_steps
-from gating_core.language.measurements.topology import block_outputs, block_surfaces, wiring
+from gating_core.language.measurements.topology import block_outputs, block_surfaces, topology
 
 CONFIG = ModelConfig(depth=2, width=12, heads=3, context=24)
 TEXTS = ["In the beginning", "Y dijo Dios: Sea la luz", "God said"]
@@ -33,9 +33,9 @@ def lively(**changes):
     return model
 
 
-@pytest.mark.parametrize("kind", WIRINGS)
+@pytest.mark.parametrize("kind", TOPOLOGIES)
 def test_a_link_costs_the_loss_without_it_less_the_loss_with_it(kind):
-    model = lively(depth=3, wiring=kind).double()
+    model = lively(depth=3, topology=kind).double()
     costs = link_costs(model, TEXTS[:2])
     assert costs.shape == (3, 2)
     whole, counts = text_losses(model, TEXTS[:2])
@@ -46,9 +46,9 @@ def test_a_link_costs_the_loss_without_it_less_the_loss_with_it(kind):
     assert [bool(row.any()) for row in costs] == [layer in linked for layer in range(3)]
 
 
-@pytest.mark.parametrize("kind", WIRINGS)
+@pytest.mark.parametrize("kind", TOPOLOGIES)
 def test_gradients_are_those_of_finite_differences(kind):
-    model = lively(depth=3, wiring=kind).double()
+    model = lively(depth=3, topology=kind).double()
     found = attention_gradients(model, TEXTS[:2])
     assert not any(weight.requires_grad for weight in model.parameters())
     rows = rows_of(TEXTS[:2], 24)
@@ -77,7 +77,7 @@ def test_gradients_are_those_of_finite_differences(kind):
 
 @pytest.mark.parametrize("kind", ["usual", "fal", "parallel"])
 def test_the_corners_of_the_plane_are_the_characters_themselves(kind):
-    model = lively(wiring=kind)
+    model = lively(topology=kind)
     corners = torch.tensor([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]], dtype=torch.float64)
     found = block_outputs(model, "God ", "eao")(corners)
     for place, character in enumerate("eao"):
@@ -116,17 +116,17 @@ def test_a_stream_to_which_nothing_is_added_is_flat_and_others_curve():
     assert np.ptp(flat.values[0] - flat.values[1]) == 0
 
 
-def test_wirings_are_measured_by_block_and_gates_are_not(monkeypatch):
+def test_topologies_are_measured_by_block_and_gates_are_not(monkeypatch):
     monkeypatch.setattr("gating_core.language.measurements.topology.GRID", square_grid(3))
     monkeypatch.setattr("gating_core.language.measurements.topology.GRADIENT_TEXTS", 2)
-    found = wiring(lively(wiring="parallel"), TEXTS)
+    found = topology(lively(topology="parallel"), TEXTS)
     assert found["links"].shape == (2, 3)
     assert found["links"][0].any()
     assert not found["links"][1].any()  # nothing to take out
     assert found["gradients"].shape == (2, 2)
     assert (found["gradients"] > 0).all()
     assert found["total"].shape == found["total_error"].shape == found["complete"].shape == (2,)
-    assert wiring(lively(gate=GateConfig()), TEXTS) == {}
+    assert topology(lively(gate=GateConfig()), TEXTS) == {}
 
 
 def test_a_block_is_timed_in_all_ways_and_their_quotient_is_paired():
