@@ -12,12 +12,12 @@ from gating_core.claims.design import GATED, WITHOUT_GATE
 from gating_core.claims.models import BASE, Gap, ModelRow, Models
 from gating_core.claims.text import TextTable, counted, listed, number
 
-FLAT, CURVED, UNDECIDED, NO_CHART, FAILED = CHART_WORDS = (
-    "flat", "curved", "undecided", "no chart", "failed",
+FLAT, CURVED, INCONCLUSIVE, NO_CHART, FAILED = CHART_WORDS = (
+    "flat", "curved", "inconclusive", "no chart", "failed",
 )  # fmt: skip
 OTHER_TEXTS = {  # before a number of models
     FLAT: "flat within the bound:",
-    UNDECIDED: "undecided:",
+    INCONCLUSIVE: "inconclusive:",
     NO_CHART: "without such a chart:",
     FAILED: "failed:",
 }
@@ -53,8 +53,8 @@ def chart_word(row: ModelRow, flat_bound: float) -> str:
     if not row.chart_flat:
         return CURVED
     if row.chart_largest is None or row.chart_bound is None:
-        return UNDECIDED  # no point is resolved
-    return FLAT if row.chart_bound <= flat_bound else UNDECIDED
+        return INCONCLUSIVE  # no point is resolved
+    return FLAT if row.chart_bound <= flat_bound else INCONCLUSIVE
 
 
 def charts(models: Models, t: Thresholds) -> Charts:
@@ -115,7 +115,7 @@ def _flat_wording(evidence: Charts, word: Word, t: Thresholds) -> Wording:
         if gated:
             every = counted(len(evidence.of(GATED)), "gated model")
             text += f" The same test finds {gated:,} of {every} curved, so it can tell them apart."
-        text += _others_text(evidence, WITHOUT_GATE, (UNDECIDED, NO_CHART, FAILED))
+        text += _others_text(evidence, WITHOUT_GATE, (INCONCLUSIVE, NO_CHART, FAILED))
     change = (
         "One model without a gate whose |K| exceeds its bound on this chart would contradict it."
         if not curved
@@ -153,7 +153,7 @@ C1 = Claim(
 def curved_with_gate(evidence: Charts, t: Thresholds) -> Word:
     """Decide C2."""
     curved = evidence.count(GATED, CURVED)
-    if sum(evidence.count(GATED, word) for word in (CURVED, FLAT, UNDECIDED)) < t.fewest_seeds:
+    if sum(evidence.count(GATED, word) for word in (CURVED, FLAT, INCONCLUSIVE)) < t.fewest_seeds:
         return Word.NOT_ENOUGH
     if not curved:
         return Word.NOT_SUPPORTED
@@ -169,7 +169,7 @@ def _curved_wording(evidence: Charts, word: Word, t: Thresholds) -> Wording:
     else:
         text = f"{curved:,} of {counted(len(models), 'gated model')} are known to be curved, and"
         text += f" {positive:,} have K > 0 on some of their area."
-        text += _others_text(evidence, GATED, (FLAT, UNDECIDED, NO_CHART, FAILED))
+        text += _others_text(evidence, GATED, (FLAT, INCONCLUSIVE, NO_CHART, FAILED))
         others = [n for n in ("additive", "pointwise") if evidence.count((n,), CURVED)]
         if others:
             verb = "controls curve" if len(others) > 1 else "control curves"
@@ -197,8 +197,8 @@ C2 = Claim(
     " known to be curved, and at least one of them has K > 0 on some of its area. Partly: some"
     " are known to be curved, but fewer, or none of them has K > 0. Not supported here: none is"
     " known to be curved. Not enough data: fewer models.",
-    failures="Failed and undecided models, and those without such a chart, count as not known to be"
-    " curved." + NOT_DONE,
+    failures="Failed and inconclusive models, and those without such a chart, count as not known to"
+    " be curved." + NOT_DONE,
     needs=Needs(variants=("sigmoid", "headwise", "silu"), parts=("base",)),
     evidence=charts,
     decide=curved_with_gate,

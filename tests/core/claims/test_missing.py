@@ -104,7 +104,7 @@ def test_totals_in_closed_form_are_told_beside_and_decide_nothing():
 def test_c1_and_c2_account_for_every_model():
     rows = [replace(row, chart_bound=1.0) if (row.variant, row.seed) == ("ungated", 3) else row
             for row in lost(GOOD, "matched", (0, 1))]  # fmt: skip
-    assert "Of the others undecided: 5 and failed: 10." in of_any_seeds("C1", rows).sentences
+    assert "Of the others inconclusive: 5 and failed: 10." in of_any_seeds("C1", rows).sentences
     rows = [replace(row, **FLAT) if (row.variant, row.seed) == ("sigmoid", 2) else
             replace(row, chart_flat=None) if (row.variant, row.seed) == ("sigmoid", 4) else row
             for row in GOOD]  # fmt: skip
