@@ -21,6 +21,7 @@ class Pause:
         self._resumed = time.perf_counter()
 
     def __call__(self) -> Iterator[None]:
+        """Yield once if `PAUSE_SECONDS` have passed; time spent at the yield does not count."""
         if time.perf_counter() - self._resumed > PAUSE_SECONDS:
             yield
             self._resumed = time.perf_counter()

@@ -104,6 +104,7 @@ class WeightChart:
     def __call__(
         self, points: torch.Tensor, records: list[LayerRecord] | None = None
     ) -> torch.Tensor:
+        """(S, N, D): the outputs at chart ``points`` (N, k); ``records`` gets one of each layer."""
         weights = self.weights(points).unsqueeze(1)  # one head axis, shared by all heads
         if self.model.config.heads > 1:
             weights = torch.cat([weights] * self.model.config.heads, 1)

@@ -41,7 +41,7 @@ def feature_map(x: torch.Tensor) -> torch.Tensor:
 
 
 def relative_features(x: torch.Tensor) -> torch.Tensor:
-    """phi of x (..., M), up to a factor of each row; the largest is never lost to underflow.
+    """Return phi of x (..., M), up to a factor of each row; the largest never underflows.
 
     phi is exp where a row has no positive entry, so its softmax differs by a factor alone.
     """
@@ -60,6 +60,7 @@ class UnnormalisedLinearLayer(SlotLayer):
 
     @staticmethod
     def mixed_count(config: LayerConfig) -> int:
+        """Return min(n, d): phi(q) has d entries, so the sum mixes d vectors at most."""
         return min(config.value_count, config.model_dim // config.heads)
 
     def key_features(self) -> torch.Tensor:
@@ -67,6 +68,7 @@ class UnnormalisedLinearLayer(SlotLayer):
         return feature_map(self.by_head(self.slot_keys()))
 
     def weights(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Return phi(q) . phi(k_j), (S, H, N, n), of hidden states (S, N, D); not normalised."""
         query = self.gated("G4", product(hidden, self.query), hidden)
         features = feature_map(self.by_head(query))  # (S, H, N, d)
         return product(features, self.key_features().transpose(-1, -2))
@@ -91,6 +93,7 @@ class LinearLayer(UnnormalisedLinearLayer):
         return relative_features(keys.flatten(-2)).unflatten(-1, tuple(keys.shape[-2:]))
 
     def mixed_values(self) -> torch.Tensor:
+        """Return the n values, or if d < n the d averages of them that a head mixes (S, d, D)."""
         values = self.slot_values()
         if self.mixed_count(self.config) == self.config.value_count:
             return values
@@ -99,5 +102,6 @@ class LinearLayer(UnnormalisedLinearLayer):
         return means.transpose(1, 2).flatten(-2)
 
     def weights(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Return weights (S, H, N, n) of hidden states (S, N, D); those of a head add up to one."""
         weights = super().weights(hidden)
         return weights / weights.sum(-1, keepdim=True)

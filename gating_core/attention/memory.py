@@ -33,6 +33,7 @@ class SlotLayer(AttentionLayer):
     fixed_values = True
 
     def make_weights(self, draw: Draw) -> None:
+        """Draw the query map (D, D), and keys and values (n, D) of the slots."""
         dim, count = self.config.model_dim, self.config.value_count
         self.query = draw("query", (dim, dim), dim**-0.5)
         self.keys = draw("keys", (count, dim), 1.0)
@@ -49,15 +50,18 @@ class SlotLayer(AttentionLayer):
         weights: OptionalTensor,
         mask: OptionalTensor,
     ) -> Mixed:
+        """Return outputs (S, N, D) and weights (S, H, N, n): the given ones or the queries'."""
         if weights is None:
             assert query_states is not None
             weights = self.weights(query_states)
         return self.mix(weights), weights
 
     def plain_values(self, states: OptionalTensor) -> torch.Tensor:
+        """Return the slots' values (S, n, 1, D) before any gate, the same for all states."""
         return self.values.unsqueeze(2)
 
     def sharpen(self, factor: float) -> None:
+        """Multiply the slots' keys by ``factor``, in place; biases stay."""
         self.keys.data *= factor
 
     def slot_keys(self) -> torch.Tensor:
@@ -65,6 +69,7 @@ class SlotLayer(AttentionLayer):
         return self.gated("G3", self.keys, self.keys)
 
     def slot_values(self) -> torch.Tensor:
+        """Return the slots' values (S, n, D) in force, gated by themselves at G2."""
         return self.gated("G2", self.values, self.values)
 
     def mix(self, weights: torch.Tensor) -> torch.Tensor:
@@ -76,6 +81,7 @@ class SlotLayer(AttentionLayer):
         return matrix.unflatten(-1, (self.config.heads, -1)).transpose(1, 2)
 
     def recorded_gate(self, states: OptionalTensor, mixed: torch.Tensor) -> OptionalTensor:
+        """Return the gate (S, N, D or H); at G2 and G3 its mean over slots, for all points."""
         if self.gate is None or self.gate.config.position not in ("G2", "G3"):
             return super().recorded_gate(states, mixed)
         slots = self.values if self.gate.config.position == "G2" else self.keys
@@ -99,14 +105,17 @@ class MemoryLayer(SlotLayer):
     )
 
     def make_weights(self, draw: Draw) -> None:
+        """Draw what `SlotLayer` draws, and a bias (H, n) of the logits."""
         super().make_weights(draw)
         self.bias = draw("bias", (self.config.heads, self.config.value_count), OFFSET_SCALE)
 
     def logit_map(self) -> torch.Tensor:
+        """Return the map (S, H, D, n) from states to logits without bias: W_q k_j / sqrt(d)."""
         query, keys = self.by_head(self.query), self.by_head(self.slot_keys())
         return query @ keys.transpose(-1, -2) * (query.shape[-1] ** -0.5)
 
     def exact_slots(self, member: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return keys (n, D) and values (n, D) in integers; with a sink, one more slot of zeros."""
         keys = integers(self.keys[member]) @ integers(self.query[member]).T
         values = integers(self.values[member])
         if self.config.sink == "none":
@@ -114,12 +123,14 @@ class MemoryLayer(SlotLayer):
         return np.vstack([keys, 0 * keys[:1]]), np.vstack([values, 0 * values[:1]])
 
     def mixed_values(self) -> torch.Tensor:
+        """Return the values (S, n, D) in force; a sink adds the origin as one more."""
         values = self.slot_values()
         if self.config.sink == "none":
             return values
         return torch.cat([values, torch.zeros_like(values[:, :1])], 1)
 
     def weights(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Return softmax weights (S, H, N, n) of states (S, N, D); a sink's share is left out."""
         logits = product(hidden.unsqueeze(1), self.logit_map())
         if self.gate is not None and self.gate.config.position == "G4" and not self.gate.idle:
             # What the gate changes, added on: a gate that is one then changes no bit.

@@ -214,6 +214,7 @@ class EveryLayer:
         self.spanned_by = model.spanned_by
 
     def __call__(self, points: torch.Tensor) -> torch.Tensor:
+        """(L, S, N, D): the outputs of all layers at ``points`` (N, 2)."""
         return torch.stack(list(self.model.states(self.model.embed(points))))
 
     def spans(self) -> list[tuple[torch.Tensor, ...] | None]:
@@ -257,6 +258,7 @@ class Classifier(nn.Module):
         return product(outputs, self.weight) + self.bias.unsqueeze(1)
 
     def forward(self, points: torch.Tensor) -> torch.Tensor:
+        """Return logits (S, N, C) of input points (N, k) or (S, N, k)."""
         return self.read_out(self.attention(points))
 
 

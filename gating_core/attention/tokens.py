@@ -37,17 +37,21 @@ def attend(state, w):
 
     @staticmethod
     def state_axes(config: LayerConfig) -> tuple[int, ...]:
+        """Return the axis of the n tokens: hidden states are (S, n, N, D)."""
         return (config.value_count,)
 
     @staticmethod
     def step_numbers(config: LayerConfig) -> int:
+        """Return n^2: attention between tokens holds a weight for each pair of them."""
         return config.value_count**2
 
     @staticmethod
     def cost(config: LayerConfig) -> int:
+        """Return 8 n^2 D, roughly the numbers touched at one point: tokens attend in pairs."""
         return config.model_dim * config.value_count**2 * 8  # they look at each other in pairs
 
     def make_weights(self, draw: Draw) -> None:
+        """Draw the maps (D, D) of queries, keys and values."""
         dim = self.config.model_dim
         self.query = draw("query", (dim, dim), dim**-0.5)
         self.key_map = draw("key_map", (dim, dim), dim**-0.5)
@@ -60,16 +64,19 @@ def attend(state, w):
         weights: OptionalTensor,
         mask: OptionalTensor,
     ) -> Mixed:
+        """Return outputs (S, m, N, D) of m tokens, and weights (S, H, N, n) of the first one."""
         assert query_states is not None
         assert states is not None
         weights = self.weights(query_states, states, mask)
         return self.mix(weights, states), weights[:, :, 0].transpose(-1, -2)
 
     def plain_values(self, states: OptionalTensor) -> torch.Tensor:
+        """Return the tokens' values (S, n, N, D) before any gate."""
         assert states is not None
         return product(states, self.value_map.unsqueeze(1))
 
     def sharpen(self, factor: float) -> None:
+        """Multiply the key map by ``factor``, in place."""
         self.key_map.data *= factor
 
     def weights(
@@ -98,6 +105,7 @@ def attend(state, w):
         return states.unflatten(-1, (self.config.heads, -1)).permute(0, 3, 1, 2, 4)
 
     def recorded_gate(self, states: OptionalTensor, mixed: torch.Tensor) -> OptionalTensor:
+        """Return the gate (S, N, D or H) of token 1; at G2 and G3 its mean over all tokens."""
         gate = super().recorded_gate(states, mixed)
         if self.gate is None or gate is None:
             return None

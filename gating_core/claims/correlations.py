@@ -129,7 +129,7 @@ def _pooled(groups: Sequence[Group]) -> float:
 
 
 def _alone(group: Group, method: str) -> float | None:
-    """r of all models; ``None`` where a quantity does not vary, or models are too few."""
+    """Return r of all models; ``None`` where a quantity does not vary, or models are too few."""
     if group.count < FEWEST_MODELS or 0 in (np.ptp(group.x), np.ptp(group.y)):
         return None
     return float(_r(group.x, group.y, method))

@@ -190,16 +190,20 @@ class Html:
     head: str = ""
 
     def heading(self, text: str, level: int = 2) -> str:
+        """Return a heading of ``level`` 1 to 6."""
         return f"<h{level}>{escape(text)}</h{level}>"
 
     def text(self, text: str, about: str = "") -> str:
+        """Return a paragraph that begins with ``about`` in bold, if given."""
         front = f"<b>{escape(about)}.</b> " if about else ""
         return f"<p>{front}{escape(text)}</p>"
 
     def lines(self, lines: Iterable[str]) -> str:
+        """Return a bulleted list, an item for each line."""
         return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
 
     def table(self, table: TextTable) -> str:
+        """Return a table with a header row, in a box that scrolls sideways."""
         head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.columns)
         rows = "\n".join(
             f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows
@@ -210,9 +214,11 @@ class Html:
         )
 
     def folded(self, title: str, table: TextTable) -> str:
+        """Return a table that is folded under its title."""
         return f"<details><summary>{escape(title)}</summary>{self.table(table)}</details>"
 
     def picture(self, picture: Picture) -> str:
+        """Return a figure with its title above and its explanation folded below."""
         return (
             f"<figure><figcaption>{escape(picture.title)}</figcaption>{picture.html}<details>"
             f"<summary>Explain this plot</summary><p>{escape(picture.explain)}</p></details>"
@@ -220,6 +226,7 @@ class Html:
         )
 
     def page(self, title: str, parts: Iterable[str]) -> str:
+        """Return the whole document with the style sheet in it; ``parts`` are HTML already."""
         body = "\n".join(parts)
         style = (files("gating_core.claims") / "report.css").read_text(encoding="utf-8")
         return (
@@ -234,26 +241,33 @@ class Markdown:
     """Plain text; pictures are told in words."""
 
     def heading(self, text: str, level: int = 2) -> str:
+        """Return a heading of ``level`` 1 to 6."""
         return f"{'#' * level} {escaped(text)}"
 
     def text(self, text: str, about: str = "") -> str:
+        """Return a paragraph that begins with ``about`` in bold, if given."""
         return f"**{escaped(about)}.** {escaped(text)}" if about else escaped(text)
 
     def lines(self, lines: Iterable[str]) -> str:
+        """Return a bulleted list, an item for each line."""
         return "\n".join(f"- {escaped(line)}" for line in lines)
 
     def table(self, table: TextTable) -> str:
+        """Return a table with a header row."""
         rule = "|".join(["", *["---"] * len(table.columns), ""])
         return "\n".join([_line(table.columns), rule, *map(_line, table.rows)])
 
     def folded(self, title: str, table: TextTable) -> str:
+        """Return a table under a heading of level 3: Markdown folds nothing."""
         return f"{self.heading(title, 3)}\n\n{self.table(table)}"
 
     def picture(self, picture: Picture) -> str:
+        """Return the title and the explanation of a picture in place of it."""
         title, explain = escaped(picture.title), escaped(picture.explain)
         return f"*Picture: {title} (in the HTML report).* {explain}"
 
     def page(self, title: str, parts: Iterable[str]) -> str:
+        """Return the whole document, without its ``title``; empty parts are left out."""
         return "\n\n".join(filter(None, parts)) + "\n"
 
 

@@ -31,7 +31,7 @@ def unit_length(x: torch.Tensor) -> torch.Tensor:
 
 
 def log_decays(logits: torch.Tensor, log_rate: torch.Tensor) -> torch.Tensor:
-    """log a = -exp(A) softplus(logit), of the shape of ``logits``; A = ``log_rate``, by head."""
+    """Return log a = -exp(A) softplus(logit), shaped as ``logits``; A = ``log_rate``, by head."""
     return -log_rate.exp() * functional.softplus(logits)
 
 

@@ -15,6 +15,7 @@ from gating_core.experts.students import GATES
 
 
 def main() -> None:
+    """Measure sample efficiency and learning curves, and write both; log medians and slopes."""
     torch.set_num_threads(1)  # problems are too small to gain from more
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     request, results = SampleRequest(), {}

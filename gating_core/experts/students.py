@@ -101,6 +101,7 @@ class Student:
 
     @property
     def elementwise(self) -> bool:
+        """True where the gate has a factor for each channel."""
         return self.gate.startswith("elementwise")
 
     @property

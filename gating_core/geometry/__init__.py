@@ -1,4 +1,4 @@
-"""How curved is the surface that a function draws? (This package knows no model.)"""
+"""Curvature of the surface that a function draws; this package knows no model."""
 
 from gating_core.geometry.adaptive import (
     HOLONOMY_LIMIT,

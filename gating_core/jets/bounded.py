@@ -50,7 +50,10 @@ CACHED = ("error", "_magnitude", "_upper", "_loose")  # slots that a view of a `
 
 
 class Bounded(Carrier):
-    """``value`` and ``error``, tensors of one shape; ``error`` None means exact."""
+    """``value`` and ``error``, tensors of one shape; ``error`` None means exact.
+
+    In the methods below x is the exact number, and e its error.
+    """
 
     __slots__ = ("_loose", "_magnitude", "_upper", "error", "value")
 
@@ -77,13 +80,13 @@ class Bounded(Carrier):
 
     @property
     def loose(self) -> torch.Tensor:
-        """error + U |value|, computed once: the error after one more rounding."""
+        """The error after one more rounding, error + U |value|; computed once."""
         if self._loose is None:
             self._loose = self._loosened(U)
         return self._loose
 
     def _loosened(self, rounding: float) -> torch.Tensor:
-        """error + rounding |value|."""
+        """Return error + rounding |value|."""
         size = self.magnitude
         return size * rounding if self.error is None else self.error.add(size, alpha=rounding)
 
@@ -144,17 +147,21 @@ class Bounded(Carrier):
         return math.prod(self.shape[axis] for axis in ((dim,) if isinstance(dim, int) else dim))
 
     def sum(self, dim: Any, keepdim: bool = False) -> Bounded:
+        """Return the sum along ``dim``, an axis or several; a sum of m terms rounds by m U each."""
         inherited = self._loosened(self._added(dim) * U)
         return Bounded(self.value.sum(dim, keepdim=keepdim), inherited.sum(dim, keepdim=keepdim))
 
     def mean(self, dim: Any, keepdim: bool = False) -> Bounded:
+        """Return the mean along ``dim``, an axis or several."""
         total = self.sum(dim, keepdim)
         return total / (self.value.numel() // total.value.numel())
 
     def absolute(self) -> Bounded:
+        """Return |x|; its error is that of x."""
         return Bounded(self.magnitude, self.error)
 
     def square(self) -> Bounded:
+        """Return x^2, never below zero where the error is wide."""
         return self.hull(self * self, hulls.square, self.magnitude)
 
     def hull(self, narrow: Bounded, over: Callable, scale: torch.Tensor | float = 1.0) -> Bounded:
@@ -174,6 +181,7 @@ class Bounded(Carrier):
         return torch.zeros_like(self.value) if self.error is None else self.error
 
     def reciprocal(self) -> Bounded:
+        """Return 1 / x; the error is infinite where 0 is within that of x."""
         value = self.value.reciprocal()
         error = value.abs().mul_(U).add_(ETA)
         if self.error is not None:
@@ -191,6 +199,7 @@ class Bounded(Carrier):
         return self.hull(Bounded(value, error), hulls.root, scale)
 
     def rsqrt(self) -> Bounded:
+        """Return 1 / sqrt(x); the error is infinite where 0 is within that of x."""
         return self.sqrt().reciprocal()
 
     def _function(
@@ -199,6 +208,7 @@ class Bounded(Carrier):
         return Bounded(value, torch.add(inherited, value.abs(), alpha=accuracy).add_(ETA))
 
     def exp(self) -> Bounded:
+        """Exponential; an error e of x is multiplied as in `growth`."""
         value = self.value.exp()
         if self.error is None:
             return Bounded(value, value * LIBRARY + ETA)
@@ -207,45 +217,54 @@ class Bounded(Carrier):
         return self.hull(Bounded(value, error), partial(hulls.monotone, torch.exp))
 
     def log(self) -> Bounded:
+        """Natural logarithm: the error is infinite where 0 is within that of x."""
         error = self._error_or_zero()
         gap = self.value - error
         out = self._function(self.value.log(), torch.where(gap > 0, error / gap, torch.inf))
         return self.hull(out, partial(hulls.positive, torch.log), self.magnitude)
 
     def sin(self) -> Bounded:
+        """Sine, whose slope is at most 1."""
         out = self._function(self.value.sin(), self._error_or_zero())
         return self.hull(out, partial(hulls.wave, torch.sin, torch.cos))
 
     def cos(self) -> Bounded:
+        """Cosine, whose slope is at most 1."""
         out = self._function(self.value.cos(), self._error_or_zero())
         return self.hull(out, partial(hulls.wave, torch.cos, torch.sin))
 
     def sinh(self) -> Bounded:
+        """Hyperbolic sine, whose slope within the error is at most cosh(|x| + e)."""
         error = self._error_or_zero()
         out = self._function(self.value.sinh(), torch.cosh(self.magnitude + error) * error)
         return self.hull(out, partial(hulls.monotone, torch.sinh))
 
     def cosh(self) -> Bounded:
+        """Hyperbolic cosine, whose slope within the error is at most sinh(|x| + e)."""
         error = self._error_or_zero()
         out = self._function(self.value.cosh(), torch.sinh(self.magnitude + error) * error)
         return self.hull(out, partial(hulls.valley, torch.cosh))
 
     def atan(self) -> Bounded:
+        """Arctangent, whose slope is at most 1."""
         out = self._function(self.value.atan(), self._error_or_zero())
         return self.hull(out, partial(hulls.monotone, torch.atan))
 
     def tanh(self) -> Bounded:
+        """Hyperbolic tangent, whose slope within the error is at most 1 / cosh(|x| - e)^2."""
         error = self._error_or_zero()
         steepest = torch.cosh((self.magnitude - error).clamp(min=0)).reciprocal().square()
         out = self._function(self.value.tanh(), steepest * error)
         return self.hull(out, partial(hulls.monotone, torch.tanh))
 
     def erfc(self) -> Bounded:
+        """Complementary error function, of slope at most 1.2 exp(-(|x| - e)^2) within the error."""
         error = self._error_or_zero()
         steepest = 1.2 * torch.exp(-((self.magnitude - error).clamp(min=0)).square())
         return self._function(torch.special.erfc(self.value), steepest * error, LIBRARY_ERFC)
 
     def softplus(self) -> Bounded:
+        """Softplus, whose slope within the error is at most sigmoid(x + e)."""
         error = self._error_or_zero()
         value = torch.nn.functional.softplus(self.value, threshold=700.0)
         steepest = torch.sigmoid(self.value + error)

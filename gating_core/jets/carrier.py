@@ -16,18 +16,22 @@ class Carrier:
 
     @property
     def shape(self) -> torch.Size:
+        """The shape of the value."""
         return self.value.shape
 
     @property
     def ndim(self) -> int:
+        """The number of axes of the value."""
         return self.value.ndim
 
     @property
     def dtype(self) -> torch.dtype:
+        """The number type of the value."""
         return self.value.dtype
 
     @property
     def device(self) -> torch.device:
+        """The device that holds the value."""
         return self.value.device
 
     def __len__(self) -> int:

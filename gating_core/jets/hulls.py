@@ -71,7 +71,7 @@ def reciprocal(centre: torch.Tensor, radius: torch.Tensor) -> Ball:
 
 def wave(f: Callable[[torch.Tensor], torch.Tensor], slope: Callable[[torch.Tensor], torch.Tensor],
          centre: torch.Tensor, radius: torch.Tensor) -> Ball:  # fmt: skip
-    """sin or cos: within |slope| r + r^2 / 2 of its value at the centre, and within [-1, 1]."""
+    """Sine or cosine: within |slope| r + r^2 / 2 of its value at the centre, and within [-1, 1]."""
     at = f(centre)
     reach = radius * (slope(centre).abs() + LIBRARY) + radius.square() / 2
     reach = torch.minimum(reach, radius) * (1 + 4 * U) + LIBRARY

@@ -243,6 +243,7 @@ def each(jet: Jet, move: Callable[[Array, int], Any]) -> Jet:
 
 
 def components(jet: Jet) -> tuple[Array, Array | None, Array | None]:
+    """Return the value, and first and second derivatives; ``None`` where they vanish."""
     return jet.value, jet.first, jet.second
 
 

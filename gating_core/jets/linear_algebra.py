@@ -14,7 +14,7 @@ LARGEST = 4  # rows of a matrix whose cofactors are taken
 
 @composed("addmm", "addmv", "baddbmm", for_tensors=False)
 def addmm(x: Any, a: Any, b: Any, *, beta: float = 1, alpha: float = 1) -> Any:
-    """beta x + alpha a b."""
+    """Return beta x + alpha a b."""
     product = a @ b if alpha == 1 else (a @ b) * alpha
     return product if beta == 0 else (x if beta == 1 else x * beta) + product
 

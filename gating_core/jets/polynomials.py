@@ -1,4 +1,4 @@
-"""What Taylor models are made of: expansions of functions, and coefficients of polynomials.
+"""Parts of Taylor models: expansions of functions, and coefficients of polynomials.
 
 An expansion is that of a function of one variable, with bounds of the remainder over a ball. It
 takes centres c, radii r and a degree d and gives the coefficients f(c), f'(c), f''(c) / 2, ...
@@ -54,6 +54,7 @@ def _sizes(c: torch.Tensor, r: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor
 
 
 def square(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
+    """x^2 = c^2 + 2 c h + h^2: the coefficients end there."""
     zero = torch.zeros_like(c)
     if d == 1:
         return Expansion([c.square(), 2 * c], zero + 1, zero + 1)
@@ -134,10 +135,12 @@ def root(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
 
 
 def sin(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
+    """Sine: derivatives return after four steps."""
     return _wave([c.sin(), c.cos(), -c.sin(), -c.cos()], r, d)
 
 
 def cos(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
+    """Cosine: derivatives return after four steps."""
     return _wave([c.cos(), -c.sin(), -c.cos(), c.sin()], r, d)
 
 
@@ -149,10 +152,12 @@ def _wave(cycle: list[torch.Tensor], r: torch.Tensor, d: int) -> Expansion:
 
 
 def sinh(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
+    """Hyperbolic sine: even derivatives are itself, odd ones the hyperbolic cosine."""
     return _hyperbolic([c.sinh(), c.cosh()], c, r, d)
 
 
 def cosh(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
+    """Hyperbolic cosine: even derivatives are itself, odd ones the hyperbolic sine."""
     return _hyperbolic([c.cosh(), c.sinh()], c, r, d)
 
 
@@ -193,11 +198,12 @@ def _divided(derivatives: Expansion, first: int, scale: float = 1.0) -> Expansio
 
 
 def sigmoid(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
+    """From the closed forms of its derivatives, up to degree `HIGHEST`."""
     return _divided(_sigmoid_derivatives(c, r, min(d, HIGHEST)), 0)
 
 
 def tanh(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """tanh x = 2 sigmoid(2x) - 1."""
+    """From tanh x = 2 sigmoid(2x) - 1."""
     parts = _divided(_sigmoid_derivatives(2 * c, 2 * r, min(d, HIGHEST)), 0, 2.0)
     coefficients = [c.tanh(), *(2 * x for x in parts.coefficients[1:])]
     return Expansion(coefficients, 2 * parts.low, 2 * parts.high)
@@ -261,10 +267,12 @@ def pairs_of(degree: int) -> tuple[tuple[tuple[int, int], ...], ...]:
 
 
 def padded(terms: Terms, depth: int) -> Terms:
+    """Return ``depth`` terms: the given ones, then zeros (``None``)."""
     return terms + (None,) * (depth - len(terms))
 
 
 def mapped(terms: Terms, how: Callable) -> Terms:
+    """Apply ``how`` to every term that is not zero (``None``)."""
     return tuple(None if x is None else how(x) for x in terms)
 
 

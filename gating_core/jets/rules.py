@@ -82,7 +82,7 @@ def _bilinear(product: Callable, two: Callable) -> Callable:
     """The Leibniz rule for a product linear in each factor; ``two(a, b, c, d)`` adds up two."""
 
     def both(a: Any, b: Any, c: Any, d: Any) -> Array | None:
-        """a b + c d, in which ``None`` stands for zero."""
+        """Return a b + c d, in which ``None`` stands for zero."""
         if a is None or d is None:
             return None if a is d else product(c, d) if a is None else product(a, b)
         return two(a, b, c, d)

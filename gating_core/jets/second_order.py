@@ -98,7 +98,7 @@ class SecondOrderJet:
 
     @property
     def bound_kind(self) -> str:
-        """ "rigorous" where rounding errors were followed, otherwise "estimate"."""
+        """The string "rigorous" where rounding errors were followed, otherwise "estimate"."""
         return "estimate" if self.errors is None else "rigorous"
 
 

@@ -51,6 +51,7 @@ class TaylorModel(Bounded):
 
     @property
     def degree(self) -> int:
+        """The largest degree of a monomial; 0 for a ball."""
         return degree_of(len(self.terms))
 
     @property
@@ -82,7 +83,7 @@ class TaylorModel(Bounded):
         return self._upper
 
     def _loosened(self, rounding: float) -> torch.Tensor:
-        """error + rounding |model|: the error after one more rounding of all parts."""
+        """Return error + rounding |model|: the error after one more rounding of all parts."""
         return self._error_or_zero().add(self.upper, alpha=rounding)
 
     @property
@@ -200,11 +201,13 @@ class TaylorModel(Bounded):
         return TaylorModel(value, error, tuple(terms))
 
     def sum(self, dim: Any, keepdim: bool = False) -> TaylorModel:
+        """Return the sum along ``dim``, an axis or several, term by term."""
         error = self._loosened(self._added(dim) * U).sum(dim, keepdim=keepdim)
         terms = mapped(self.terms, lambda x: x.sum(dim, keepdim=keepdim))
         return TaylorModel(self.value.sum(dim, keepdim=keepdim), error, terms)
 
     def absolute(self) -> TaylorModel:
+        """Return |x|: the model or its negative; a ball on cells where x may change its sign."""
         known, sign = self.magnitude > self.bound, self.value.sign()
         terms = mapped(self.terms, lambda x: torch.where(known, sign * x, 0.0))
         error = torch.where(known, self._error_or_zero(), self.reach)

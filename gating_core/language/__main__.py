@@ -16,6 +16,7 @@ from gating_core.language.table import convert_table, train_table
 
 
 def main() -> None:
+    """Run the command in ``sys.argv``; without a known one, print the usage and exit."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     if sys.argv[1:2] == ["corpus"] and len(sys.argv) == 4:
         verses = make_corpus(*map(Path, sys.argv[2:]))

@@ -128,6 +128,7 @@ class EluAttention(LearnedAttention):
         scores: torch.Tensor,
         *of_keys: torch.Tensor,
     ) -> torch.Tensor:
+        """(B, H, T, n): linear weights, or their mixture with softmax weights of the window."""
         lengths = scores.shape[-2], scores.shape[-1]
         linear = linear_weights(*self.features(queries, keys), causal_mask(*lengths))
         if "linear" in self.zeroed:
@@ -152,6 +153,7 @@ class ExponentialAttention(EluAttention):
     def features(
         self, queries: torch.Tensor, keys: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return exponential features of queries and keys after the learned maps of each head."""
         return (
             exponential_features(queries, self.query_map),
             exponential_features(keys, self.key_map),
@@ -175,7 +177,7 @@ class DeltaAttention(LearnedAttention):
         self.gate, self.gain = nn.Linear(width, width), nn.Parameter(torch.ones(channels))
 
     def of_keys(self, states: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """log a and b (B, H, T, 1) of each token."""
+        """Return log a and b (B, H, T, 1) of each token."""
         by_token = log_decays(self.decay(states), self.log_rate), self.step(states).sigmoid()
         return tuple(part.mT[..., None] for part in by_token)
 
@@ -186,10 +188,12 @@ class DeltaAttention(LearnedAttention):
         scores: torch.Tensor,
         *of_keys: torch.Tensor,
     ) -> torch.Tensor:
+        """(B, H, T, n): the delta rule as weights; ``of_keys`` are log a and b (B, H, T, 1)."""
         log_decay, step = (part.squeeze(-1) for part in of_keys)
         return delta_weights(queries, keys, log_decay, step)
 
     def finish(self, mixed: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+        """(B, H, T, d): RMSNorm of the mixed values times SiLU of the output gate."""
         gate = self.gate(states).unflatten(-1, (self.heads, -1)).transpose(-3, -2)
         return gated_output(mixed, gate, self.gain)
 

@@ -28,6 +28,7 @@ class Interval(NamedTuple):
 
     @property
     def width(self) -> float:
+        """The length ``high - low``."""
         return self.high - self.low
 
     def __contains__(self, x: object) -> bool:
@@ -124,6 +125,7 @@ class Signs:
 
     @property
     def cells(self) -> Cells:
+        """The cells alone, without labels."""
         return Cells(self.centres, self.radius)
 
     def share(self, label: str) -> float:

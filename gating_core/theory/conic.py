@@ -133,6 +133,7 @@ class TriangleChart:
         return self.model.embed(inputs)
 
     def __call__(self, points: torch.Tensor) -> torch.Tensor:
+        """(1, N, D): the outputs at chart ``points`` (N, 2)."""
         weights = self.weights(points)
         return self.model.run(self.hidden(weights), weights.unsqueeze(0).unsqueeze(0))
 
@@ -162,7 +163,7 @@ def exponents_of(model: Attention) -> Exponents:
 def quadratic_form(
     exponents: tuple[float, float, float] | Bounded, weights: torch.Tensor
 ) -> Bounded:
-    """qr a1^2 + pr a2^2 + pq a3^2 + pqr at ``weights`` (M, 3), with its error."""
+    """Return qr a1^2 + pr a2^2 + pq a3^2 + pqr at ``weights`` (M, 3), with its error."""
     if not isinstance(exponents, Bounded):
         exponents = Bounded(torch.tensor(exponents, dtype=torch.float64))
     p, q, r = (exponents[i : i + 1] for i in range(3))

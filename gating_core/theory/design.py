@@ -82,6 +82,7 @@ class DesignedGate:
         check_number("size", self.size, *SHAPE_SIZE_RANGE)
 
     def __call__(self, points: torch.Tensor) -> torch.Tensor:
+        """(N, 1): the shape's radius over the sheet's distance from 0, at ``points`` (N, 2)."""
         y = sheet(points)
         over = (y * y).sum(-1, keepdim=True).rsqrt()
         return self.size * (SHAPES[self.name].radius(y * over) * over)
@@ -95,6 +96,7 @@ class RadialGraph:
     size: float = 1.0
 
     def __call__(self, points: torch.Tensor) -> torch.Tensor:
+        """(N, 3): the points of the shape in the directions of the sheet at ``points`` (N, 2)."""
         direction = sheet(points)
         direction = direction / (direction * direction).sum(-1, keepdim=True).sqrt()
         return self.size * (SHAPES[self.name].radius(direction) * direction)
@@ -185,6 +187,7 @@ class GateNetwork:
     offset: torch.Tensor  # (1,): c
 
     def __call__(self, points: torch.Tensor) -> torch.Tensor:
+        """(N, 1): the gate's values, within (0, 1), at ``points`` (N, 2)."""
         return torch.sigmoid(torch.tanh(sheet(points) @ self.inner) @ self.outer + self.offset)
 
     def slopes(self, points: torch.Tensor) -> torch.Tensor:

@@ -71,12 +71,14 @@ class DifferentialRing:
     # Arithmetic within bounds.
 
     def product(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        """Return a b; `PolynomialTooLarge` once the ring has multiplied too many terms."""
         self._left -= len(a) * len(b)
         if self._left < 0:
             raise PolynomialTooLarge
         return a * b
 
     def power(self, a: Polynomial, n: int) -> Polynomial:
+        """Return a^n for an integer n >= 0; `PolynomialTooLarge` as `product`."""
         out = self.one
         for _ in range(n):
             out = self.product(out, a)

@@ -45,6 +45,7 @@ class GateSigns(proved.Signs):
 
     @property
     def open_sizes(self) -> torch.Tensor:
+        """(N,): as `Signs.open_sizes`, and 0 where the gate is nowhere defined."""
         return torch.where(self.outside, 0.0, super().open_sizes)
 
     @property
@@ -79,6 +80,7 @@ class GateJudge:
     edged: bool = True
 
     def __call__(self, cells: Cells) -> GateSigns:
+        """Label cells by the sign of K proved on each, as far as the gate is defined."""
         with one_thread():  # many small operations: several threads would wait for each other
             sign = self.sign(cells)
             labels = proved.labels_of(sign)

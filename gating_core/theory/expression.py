@@ -36,6 +36,7 @@ class Expression:
 
     @property
     def binding(self) -> int:
+        """The binding strength, from `SUM` to `ATOM`; the weaker of two nodes is bracketed."""
         return ATOM
 
     def at(self, m: Any, u: Any, v: Any) -> Any:
@@ -74,12 +75,15 @@ class Constant(Expression):
     written: str
 
     def at(self, m: Any, u: Any, v: Any) -> Any:
+        """Return the number in the arithmetic of ``m``."""
         return m.tensor(self.value, dtype=torch.float64) if m is torch else m.mpf(self.value)
 
     def latex(self, values: Values | None = None) -> str:
+        """Return the number as it was written, powers of ten typeset."""
         return r"\pi" if self.written == "pi" else _latex_number(self.written)
 
     def text(self, values: Values | None = None) -> str:
+        """Return the number as it was written."""
         return self.written
 
 
@@ -93,12 +97,15 @@ class Coordinate(Expression):
     name: str
 
     def at(self, m: Any, u: Any, v: Any) -> Any:
+        """Return ``u`` or ``v``."""
         return u if self.name == "u" else v
 
     def latex(self, values: Values | None = None) -> str:
+        """Return the name, or its number in ``values`` to four significant digits."""
         return _latex_number(self.text(values))
 
     def text(self, values: Values | None = None) -> str:
+        """Return the name, or its number in ``values``, bracketed if negative."""
         if values is None or self.name not in values:
             return self.name
         number = f"{values[self.name]:.{COORDINATE_DIGITS}g}"
@@ -106,6 +113,7 @@ class Coordinate(Expression):
 
     @property
     def variables(self) -> frozenset[str]:
+        """The coordinate's own name."""
         return frozenset({self.name})
 
 
@@ -117,15 +125,19 @@ class Negative(Expression):
 
     @property
     def binding(self) -> int:
+        """The binding strength of a sign, between those of products and powers."""
         return SIGN
 
     def at(self, m: Any, u: Any, v: Any) -> Any:
+        """Return the negative of the operand's value."""
         return -self.of.at(m, u, v)
 
     def latex(self, values: Values | None = None) -> str:
+        """Return a minus and the operand, in parentheses where it binds less than a power."""
         return "-" + _latex_within(self.of, POWER, values)
 
     def text(self, values: Values | None = None) -> str:
+        """Return a minus and the operand, in parentheses where it binds less than a power."""
         return "-" + _text_within(self.of, POWER, values)
 
 
@@ -139,9 +151,11 @@ class Operation(Expression):
 
     @property
     def binding(self) -> int:
+        """The binding strength of the operator."""
         return OPERATORS[self.sign]
 
     def at(self, m: Any, u: Any, v: Any) -> Any:
+        """Return the result; a power with a computed exponent is exp(b log(a)), so a > 0."""
         a = self.left.at(m, u, v)
         if self.sign == "^" and not self.right.variables:
             return a ** constant(self.right)
@@ -151,6 +165,7 @@ class Operation(Expression):
         return ARITHMETIC[self.sign](a, b)
 
     def latex(self, values: Values | None = None) -> str:
+        """Return the operation, quotients as fractions and exponents raised."""
         if self.sign == "/":
             return rf"\frac{{{self.left.latex(values)}}}{{{self.right.latex(values)}}}"
         if self.sign == "^":
@@ -159,6 +174,7 @@ class Operation(Expression):
         return left + LATEX_SIGNS[self.sign] + _latex_within(self.right, self.binding + 1, values)
 
     def text(self, values: Values | None = None) -> str:
+        """Return the operation with the fewest parentheses."""
         power = self.sign == "^"
         left = _text_within(self.left, ATOM if power else self.binding, values)
         right = _text_within(self.right, SIGN if power else self.binding + 1, values)
@@ -173,16 +189,19 @@ class Call(Expression):
     of: Expression
 
     def at(self, m: Any, u: Any, v: Any) -> Any:
+        """Return the function's value, looked up by name in ``m``."""
         x = self.of.at(m, u, v)
         return abs(x) if self.name == "abs" else getattr(m, self.name)(x)
 
     def latex(self, values: Values | None = None) -> str:
+        """Return the function in LaTeX: bars for abs, a root sign for sqrt."""
         inner, name = self.of.latex(values), FUNCTIONS[self.name]
         if self.name == "abs":
             return rf"\left|{inner}\right|"
         return f"{name}{{{inner}}}" if self.name == "sqrt" else rf"{name}\left({inner}\right)"
 
     def text(self, values: Values | None = None) -> str:
+        """Return the function's name and its argument in parentheses."""
         return f"{self.name}({self.of.text(values)})"
 
 

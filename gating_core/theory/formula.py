@@ -58,11 +58,11 @@ class Formula:
         object.__setattr__(self, "expression", _read(self.written))
 
     def __call__(self, points: torch.Tensor) -> torch.Tensor:
-        """g at chart ``points`` (N, 2), as (N, 1): tensors, or jets with their bounds."""
+        """Return g at chart ``points`` (N, 2), as (N, 1): tensors, or jets with their bounds."""
         return self.expression.on(points)
 
     def at(self, u: Any, v: Any) -> Any:
-        """g at arrays ``u`` and ``v`` of one shape: numpy in, numpy out; torch in, torch out.
+        """Return g at arrays ``u`` and ``v`` of one shape, NumPy or torch, in the same kind.
 
         NaN or infinite where it is not defined.
         """

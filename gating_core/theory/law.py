@@ -53,6 +53,7 @@ class GatedSheet:
         return gate if self.strength == 1 else (1 - self.strength) + self.strength * gate
 
     def __call__(self, points: torch.Tensor) -> torch.Tensor:
+        """(N, 3): the sheet times the factor at ``points`` (N, 2)."""
         flat = sheet(points)
         return flat if self.strength == 0 else flat * self.factor(points)
 

@@ -43,6 +43,7 @@ def make_references() -> None:
 
 
 def main() -> None:
+    """Train and write the references, the presets and the comparisons; log their accuracies."""
     torch.set_num_threads(1)  # models this small only wait for each other on more
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     make_references()

@@ -60,6 +60,7 @@ class ClassifierFrames:
 
     @property
     def margin(self) -> np.ndarray:
+        """The difference of the logits (T, R, C) of the second class and the first."""
         return self.logits[..., 1] - self.logits[..., 0]
 
     @property
@@ -176,6 +177,7 @@ class DrawnData:
 
     @property
     def class_count(self) -> int:
+        """The number K of classes."""
         return len(self.names)
 
 
@@ -236,10 +238,12 @@ class Cut:
 
     @property
     def count(self) -> int:
+        """The number of closed loops and open lines together."""
         return self.loops + self.lines
 
     @property
     def text(self) -> str:
+        """The parts of the cut in words, such as "a closed loop and 2 open lines"."""
         parts = []
         if self.loops:
             parts.append("a closed loop" if self.loops == 1 else f"{self.loops} closed loops")

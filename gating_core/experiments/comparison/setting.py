@@ -208,10 +208,12 @@ class Setting:
 
     @property
     def class_count(self) -> int:
+        """The number of classes of the task, or of the user's own data."""
         return TASKS[self.task].class_count if self.own is None else len(self.own.names)
 
     @property
     def seeds(self) -> tuple[int, ...]:
+        """The seeds (S,) of the ensemble's members, consecutive from ``seed`` on."""
         return tuple(range(self.seed, self.seed + self.seed_count))
 
     @property

@@ -13,6 +13,7 @@ from gating_core.experiments.depth.trained import DEPTH_VARIANTS, TrainedDepths,
 
 
 def main() -> None:
+    """Train the stacks, measure the scalar gates, and write both; log medians by depth."""
     torch.set_num_threads(1)  # models this small only wait for each other on more
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     *_, trained = train_depths(TrainedRequest())

@@ -89,7 +89,7 @@ class StackRequest:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """(S,)"""
+        """The seeds (S,) of the members, consecutive from ``seed`` on."""
         return tuple(range(self.seed, self.seed + self.seed_count))
 
     def stack(self, depth: int, gated: bool, arrangement: str) -> AttentionConfig:
@@ -166,6 +166,7 @@ class Sheets:
         self.eps, self.forms = eps, forms
 
     def __call__(self, points: torch.Tensor) -> torch.Tensor:
+        """(L, S, N, 3): the sheets after each gate at ``points`` (N, 2)."""
         y = torch.cat([points, 0 * points[..., :1] + 1], -1).unsqueeze(0)  # (1, N, 3)
         outputs = []
         for form in self.forms * self.eps.unsqueeze(-1):  # (S, 3)

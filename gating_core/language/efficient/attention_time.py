@@ -124,6 +124,7 @@ def load_attention_times() -> AttentionTimes | None:
 
 
 def main() -> None:
+    """Time the ways of attention and write the file; log medians and crossings."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     times = time_attention()
     TIMES.write_text(json.dumps(asdict(times)) + "\n")

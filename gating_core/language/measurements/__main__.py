@@ -20,6 +20,7 @@ from gating_core.language.measurements.stored import measure_missing
 
 
 def main() -> None:
+    """Train the toy models if their file is missing or outdated; measure what models lack."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     if not TOY.exists() or load_toy().request != ToyRequest():
         *_, run = filter(None, train_toy(ToyRequest()))

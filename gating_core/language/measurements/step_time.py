@@ -99,6 +99,7 @@ def load_times(path: Path = TIMES) -> StepTime | None:
 
 
 def main() -> None:
+    """Time the steps and write the file; log the ratio of parallel to sequential."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     result = time_steps()
     rounded = {name: [round(second, 6) for second in x] if isinstance(x, tuple) else x

@@ -53,6 +53,7 @@ def load_token_times(path: Path = TOKEN_TIMES) -> dict[str, np.ndarray]:
 
 
 def main() -> None:
+    """Time all architectures and write the file; log medians and ratios."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     seconds = time_tokens()
     rounded = {name: [float(f"{x:.4g}") for x in values] for name, values in seconds.items()}
