@@ -12,7 +12,7 @@ import torch
 
 
 def is_points_last(x: object) -> bool:
-    """Whether ``x`` is a plain tensor whose rows are neighbours in memory."""
+    """Return whether ``x`` is a plain tensor whose rows are neighbours in memory."""
     return isinstance(x, torch.Tensor) and x.ndim >= 2 and x.stride(-2) == 1 and x.shape[-2] > 1
 
 

@@ -1,4 +1,4 @@
-"""How to read the pictures: what is drawn, what is measured, what it does not say."""
+"""The page Guide: what the pictures show, how it is measured, what it does not say."""
 
 from ui.common.page import page
 

@@ -1,4 +1,4 @@
-"""Which keys curve? Four keys to drag, and the theorem that they alone decide the sign of K."""
+"""The page Which keys curve: four keys to drag, which alone decide the sign of K."""
 
 from ui.common.page import page
 

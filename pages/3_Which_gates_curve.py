@@ -1,4 +1,4 @@
-"""Which gates curve? A gallery of gates on a flat surface, each with its curvature."""
+"""The page Which gates curve: gates on a flat surface, each with its curvature."""
 
 import streamlit as st
 

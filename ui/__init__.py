@@ -1,1 +1,1 @@
-"""What a visitor sees: one folder a page, and what pages share."""
+"""The pages, one folder each, and what they share."""

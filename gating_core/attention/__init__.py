@@ -1,4 +1,4 @@
-"""What does an attention layer compute?"""
+"""Attention layers with and without gates, their stacks, and charts of what they compute."""
 
 from gating_core.attention.charts import (
     SMALLEST_WEIGHT,

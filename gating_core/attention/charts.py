@@ -92,7 +92,7 @@ class WeightChart:
 
     @property
     def inputs_known(self) -> bool:
-        """Whether the model reads more than the weights, and every weight has one input (n = 3)."""
+        """True if the model reads more than the weights, and every weight has one input (n = 3)."""
         return self.model.config.value_count == 3 and not self._reads_only_weights
 
     def inputs(self, points: torch.Tensor) -> torch.Tensor:
@@ -119,11 +119,11 @@ class WeightChart:
 
     @property
     def spanned_by(self) -> str:
-        """What `spans` gives."""
+        """The kind of vectors that `spans` returns, in words."""
         return self.model.spanned_by if self.model.config.depth > 1 else "fixed averages of values"
 
     def spans(self) -> list[tuple[torch.Tensor, ...] | None]:
-        """As `Attention.spans`; of one layer, the outputs at k + 1 points of the slice.
+        """Return `Attention.spans`; of one layer, the outputs at k + 1 points of the slice.
 
         There all heads have the same weights, and these are affine in the chart's coordinates.
         """

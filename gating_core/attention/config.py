@@ -72,7 +72,7 @@ class AttentionConfig(LayerConfig):
 
     @property
     def weights_on_simplex(self) -> bool:
-        """Whether the weights of a head add up to one: a sink takes a share."""
+        """True if the weights of a head add up to one: a sink takes a share."""
         return self.layer.weights_on_simplex and self.sink == "none"
 
     @property

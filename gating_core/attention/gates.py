@@ -136,7 +136,7 @@ class GateConfig:
 
     @property
     def record(self) -> GateKind:
-        """What this kind of gate is."""
+        """The row of `GATE_KINDS` of this gate."""
         return GATE_KINDS[self.kind]
 
 
@@ -182,12 +182,12 @@ class Gate(nn.Module):
 
     @property
     def idle(self) -> bool:
-        """Whether the gate leaves every member's output as it is."""
+        """True if the gate leaves every member's output as it is."""
         return self.strengths is None and self.config.strength == 0
 
     @property
     def needs_state(self) -> bool:
-        """Whether what comes out depends on the state."""
+        """True if the gated output depends on the state."""
         return self.config.record.reads_state and not self.idle
 
     def logits(self, states: torch.Tensor | None) -> torch.Tensor:

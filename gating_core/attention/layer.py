@@ -57,7 +57,7 @@ class LayerConfig:
 
 @dataclass(frozen=True, eq=False)
 class LayerRecord:
-    """What one layer did: attention ``weights`` (S, H, N, n) and ``gate`` (S, N, D or H).
+    """The attention ``weights`` (S, H, N, n) and the ``gate`` (S, N, D or H) of one layer.
 
     With tokens both are those of token 1; a gate that reads slots or tokens (G2, G3) is averaged
     over them. ``gate`` is ``None`` without a gate, and where the weights were prescribed and no
@@ -109,17 +109,17 @@ class AttentionLayer(nn.Module):
 
     @staticmethod
     def step_numbers(config: LayerConfig) -> int:
-        """How many numbers the largest tensor holds for each point and channel."""
+        """Return the size of the largest tensor, in numbers for each point and channel."""
         return 1
 
     @staticmethod
     def mixed_count(config: LayerConfig) -> int:
-        """How many fixed vectors a head mixes at most, with fixed values: n, or fewer."""
+        """Return how many fixed vectors a head mixes at most, with fixed values: n, or fewer."""
         return config.value_count
 
     @staticmethod
     def cost(config: LayerConfig) -> int:
-        """Roughly what attending costs at one point, in numbers touched."""
+        """Return the rough cost of attending at one point, in numbers touched."""
         return config.model_dim * config.value_count
 
     # --- What a mechanism does ---
@@ -227,12 +227,12 @@ class AttentionLayer(nn.Module):
 
     @property
     def has_weight_chart(self) -> bool:
-        """Whether the weights of a head can be prescribed on the simplex."""
+        """True if the weights of a head can be prescribed on the simplex."""
         return self.no_weight_chart is None and self.config.sink == "none"
 
     @property
     def reads_only_weights(self) -> bool:
-        """Whether, once the attention weights are given, the hidden state no longer matters."""
+        """True if, once the attention weights are given, the hidden state no longer matters."""
         gate = self.gate
         only = gate is None or not gate.needs_state or gate.config.position in BEFORE_MIXING
         return self.has_weight_chart and only and not self.config.residual

@@ -24,7 +24,7 @@ def attend(state, w):
 
 
 class SlotLayer(AttentionLayer):
-    """What mechanisms have in common that weigh n slots, each with a key and a value.
+    """The base class of mechanisms that weigh n slots, each with a key and a value.
 
     A subclass computes `weights` from queries and `slot_keys`. With a weight chart it has a
     `logit_map`, which must use the same keys; with fewer fixed vectors than slots, `mixed_values`.

@@ -135,7 +135,7 @@ class Attention(nn.Module):
 
     @property
     def spanned_by(self) -> str:
-        """What `spans` gives."""
+        """The kind of vectors that `spans` returns, in words."""
         if self.config.sink != "none":
             return "fixed values, one of them the sink's 0"
         few = self.config.layer.mixed_count(self.config) < self.config.value_count
@@ -218,7 +218,7 @@ class EveryLayer:
         return torch.stack(list(self.model.states(self.model.embed(points))))
 
     def spans(self) -> list[tuple[torch.Tensor, ...] | None]:
-        """As `Attention.spans`, of all layers: the members of the first one come first."""
+        """Return `Attention.spans` of all layers: the members of the first one come first."""
         layers = range(len(self.model.blocks))
         return [span for layer in layers for span in self.model.spans(layer)]
 

@@ -32,7 +32,7 @@ class Charts:
     gaps: tuple[Gap, ...] = ()
 
     def count(self, variants: Sequence[str], word: str) -> int:
-        """How many of ``variants`` are one of `CHART_WORDS`."""
+        """Return how many models of ``variants`` have this ``word`` of `CHART_WORDS`."""
         return sum(chart_word(row, self.flat_bound) == word for row in self.of(variants))
 
     def of(self, variants: Sequence[str]) -> list[ModelRow]:
@@ -40,7 +40,7 @@ class Charts:
         return [row for name in variants for row in self.models.get(name, ())]
 
     def positive(self, variants: Sequence[str]) -> int:
-        """How many are known to have K > 0 somewhere."""
+        """Return how many models of ``variants`` are known to have K > 0 somewhere."""
         return sum((row.chart_positive_share or 0.0) > 0 for row in self.of(variants))
 
 

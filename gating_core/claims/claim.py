@@ -17,7 +17,7 @@ from gating_core.claims.text import TextTable
 
 
 class Word(StrEnum):
-    """What a verdict says."""
+    """The verdict on a claim."""
 
     SUPPORTED = "supported"
     PARTLY = "partly"

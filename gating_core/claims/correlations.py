@@ -76,7 +76,7 @@ class PooledCorrelation:
 
     @property
     def group_count(self) -> int:
-        """How many of the groups have a correlation."""
+        """The number of groups that have a correlation."""
         return sum(group.r is not None for group in self.groups)
 
 

@@ -70,7 +70,7 @@ def equal_on_linear_tasks(evidence: Equivalences, t: Thresholds) -> Word:
 
 
 def _worst_words(evidence: Equivalences, t: Thresholds) -> list[Word]:
-    """What failed pairs would make of the verdict, far below and far above."""
+    """The verdicts if the failed pairs lay far below, and far above."""
     cases = zip(*(one.worst_cases for one, _ in evidence.done), strict=True)
     return [_both([equality_word(one, t) for one in case]) for case in cases]
 

@@ -79,7 +79,7 @@ def ahead_on_tasks(evidence: Differences, t: Thresholds) -> Word:
 
 @dataclass(frozen=True)
 class Reached:
-    """How much of a gate's gain on one task the additive control reaches, in points.
+    """A gate's gain on one task, and the part of it that the additive control reaches, in points.
 
     ``most`` says whether that is significantly more than half of it, ``own`` whether the gate is
     significantly ahead of the control.
@@ -155,7 +155,7 @@ def _adding_text(evidence: Differences, tasks: Sequence[Reached], t: Thresholds)
 
 
 def _shares(tasks: Sequence[Reached]) -> str:
-    """How much of each gain the control reaches."""
+    """The part of each gain that the control reaches, as text."""
     return listed([
         f"{fixed(x.control, 1)} of {fixed(x.gain, 1)}{' points' * (index == 0)} on {x.task}"
         for index, x in enumerate(tasks)

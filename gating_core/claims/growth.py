@@ -73,7 +73,7 @@ class Slopes:
 
     @property
     def fewest_slopes(self) -> int:
-        """How many seeds have a slope, of the curvature or of the proxy: the fewer of the two."""
+        """The number of seeds with a slope of the curvature, or of the proxy if that is fewer."""
         both = (self.exponents[name].slopes for name in (CENTRE, PROXY))
         return min(int(np.isfinite(slopes).sum()) for slopes in both)
 

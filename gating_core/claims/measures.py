@@ -89,7 +89,7 @@ def measures_word(evidence: ByMeasure, t: Thresholds, worst_case: bool) -> Word:
 
 
 def holds(family: Sequence[Comparison], t: Thresholds, worst_case: bool = False) -> bool:
-    """Whether the gated models are ahead in most cells of one measure, and behind in none."""
+    """Return whether gated models are ahead in most cells of one measure, and behind in none."""
     ahead = sum(one.sign(t.level, worst_case) > 0 for one in family)
     behind = any(one.sign(t.level) < 0 for one in family)
     return bool(family) and ahead >= t.most_cells * len(family) and not behind

@@ -69,7 +69,7 @@ class ModelRow:
 
     @property
     def lower_estimate(self) -> bool:
-        """Whether points are left out of the total, because their tangent planes are unresolved."""
+        """True if points are left out of the total, because their tangent planes are unresolved."""
         return self.total_complete is False and (self.resolved_share or 0.0) < 1
 
 
@@ -110,7 +110,7 @@ class RefinedTotal:
 
 @dataclass(frozen=True, order=True)
 class Conditions:
-    """What is varied, each alone: the setting of a model but for its task and variant."""
+    """The setting of a model but for its task and variant; conditions vary one at a time."""
 
     source: str = "memory"
     depth: int = 1
@@ -119,7 +119,7 @@ class Conditions:
 
     @property
     def text(self) -> str:
-        """How they differ from the base."""
+        """The differences from the base, as text."""
         parts = [
             (self.source != BASE.source, self.source),
             (self.depth != BASE.depth, f"depth {self.depth}"),

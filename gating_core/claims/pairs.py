@@ -53,7 +53,7 @@ class Pairs:
 
     @property
     def count(self) -> int:
-        """How many differences there are."""
+        """The number of differences."""
         return len(self.differences)
 
     @property
@@ -135,7 +135,7 @@ def missing_text(every: Sequence[Pairs], fewest: int) -> str:
 
 
 def _range(row: ModelRow, column: str) -> Range | None:
-    """What is known of a number; ``None`` where the model failed. Only totals have an error."""
+    """A number with its range; ``None`` where the model failed. Only totals have an error."""
     value, error = getattr(row, column), row.total_error if column == TOTAL else 0.0
     if row.error or value is None or error is None:
         return None

@@ -1,4 +1,4 @@
-"""What is proved of single trained models beside C1 and C2: flat or curved, and on how much.
+"""Proofs about single trained models beside C1 and C2: flat or curved, and on which share.
 
 The verdicts are decided from points and their bounds, see `bounds`. A proof is about all of the
 attention-weight chart: a theorem, or cells on which the sign of K is certain. It changes no rule.

@@ -23,7 +23,7 @@ from gating_core.jets.blocks import one_thread
 
 
 def in_doubt(row: ModelRow) -> bool:
-    """Whether the total of ``row`` is not known to a tenth, and there is a closed form for it."""
+    """Return whether ``row`` has a total not known to a tenth for which there is a closed form."""
     closed = row.variant == UNGATED and row.part == "values"
     if not closed or row.total_curvature is None or row.total_error is None:
         return False

@@ -41,7 +41,7 @@ class Relations:
 
     @property
     def doubtful(self) -> tuple[int, int]:
-        """How many of the models' totals are not complete, and how many there are."""
+        """The number of the models' totals that are not complete, and the number of all."""
         count, complete = (
             sum(group.count for group in of.groups)
             for of in (self.pooled[EXACT, PEARSON], self.complete)
@@ -174,7 +174,7 @@ def _wording(evidence: RelationsByKind, word: Word, t: Thresholds) -> Wording:
 
 
 def _sign(r: PooledCorrelation) -> str:
-    """Which way accuracy goes while the measure grows."""
+    """The direction of accuracy while the measure grows."""
     return "up" if r.low > 0 else "down" if r.high < 0 else "neither up nor down"
 
 

@@ -46,7 +46,7 @@ Task = Callable[[str], list[dict[str, Any]]]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a study is; ``done`` and ``total`` are rows of its selection.
+    """The progress of a study; ``done`` and ``total`` are rows of its selection.
 
     Attributes:
         seconds_left: roughly.
@@ -62,7 +62,7 @@ class Progress:
 
     @property
     def complete(self) -> bool:
-        """Whether everything is there."""
+        """True if all rows are there."""
         return self.done == self.total
 
     def as_dict(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def _why(error: Exception) -> str:
 
 
 class _Study:
-    """What is done, and what is not."""
+    """A selection of which some units are done and others are missing."""
 
     def __init__(self, selection: Selection, store: Store, workers: int) -> None:
         self.workers = workers
@@ -214,7 +214,9 @@ def _cluster(scheduler: str | None, workers: int) -> Iterator[tuple[Client, Task
 
 
 def _carried(source: str) -> Task:
-    """What a worker does with a text. It refers to nothing here, so that it is sent by value.
+    """Return the function that a worker applies to a text.
+
+    It refers to nothing in this module, so that it is sent by value.
 
     ``source`` is the folder of the package, or the name of an archive that was uploaded.
     """

@@ -73,7 +73,7 @@ class ModelUnit:
 
     @property
     def key(self) -> str:
-        """The name of the unit's lease: the key of its first row."""
+        """The name of the unit: the key of its first row."""
         return next(iter(self.keys.values()))
 
     @property
@@ -84,7 +84,7 @@ class ModelUnit:
 
     @property
     def text(self) -> str:
-        """What it is, for a message."""
+        """A description for messages."""
         setting = self.setting
         names = ", ".join(setting.variants)
         return (
@@ -93,7 +93,7 @@ class ModelUnit:
         )
 
     def dumped(self) -> str:
-        """As a text that `loaded` reads."""
+        """Return a text that `loaded` reads."""
         return json.dumps({"part": self.part, "setting": asdict(self.setting)})
 
 
@@ -111,22 +111,22 @@ class StackUnit:
 
     @property
     def key(self) -> str:
-        """As of `ModelUnit`."""
+        """The key of the first row, as of `ModelUnit`."""
         return next(iter(self.keys.values()))
 
     @property
     def seconds(self) -> float:
-        """As of `ModelUnit`."""
+        """Roughly how long it takes on one core, as of `ModelUnit`."""
         return STACK_SECONDS
 
     @property
     def text(self) -> str:
-        """As of `ModelUnit`."""
+        """A description for messages."""
         seeds = self.request.seeds
         return f"structured regime: {self.request.depth} layers, seeds {seeds[0]} to {seeds[-1]}"
 
     def dumped(self) -> str:
-        """As a text that `loaded` reads."""
+        """Return a text that `loaded` reads."""
         request = self.request
         numbers = {name: getattr(request, name) for name in ("depth", "seed", "seed_count", "grid")}
         return json.dumps({"request": numbers})
@@ -157,7 +157,7 @@ def _keys(
 
 @dataclass(frozen=True)
 class Size:
-    """How much is to be done: models to train, stacks, and roughly the ``seconds`` of one core."""
+    """The amount of work: models to train, stacks, and roughly the ``seconds`` of one core."""
 
     models: int
     stacks: int
@@ -166,7 +166,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which tasks, variants and parts of the grid, and how many seeds of each.
+    """A selection of tasks, variants and parts of the grid, and the seeds of each.
 
     In parts other than "base" there are no more than `VARIED_TASKS` and `VARIED_VARIANTS`.
     ``only`` is a claim: units that it does not need are left out, and what a unit trains beside

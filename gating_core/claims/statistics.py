@@ -100,12 +100,12 @@ class Equivalence:
 
     @property
     def equivalent(self) -> bool:
-        """Whether the mean is known to lie within the margin."""
+        """True if the mean is known to lie within the margin."""
         return self.p <= self.level
 
     @property
     def no_advantage(self) -> bool:
-        """Whether the mean is known to lie below the upper margin, whatever the lower one."""
+        """True if the mean is known to lie below the upper margin, whatever the lower one."""
         return self.p_high <= self.level
 
 
@@ -115,7 +115,7 @@ def equivalence(
     margin: float,
     level: float = 0.05,
 ) -> Equivalence:
-    """Whether ``differences`` (S,) are zero on average, to within ``margin``; in their unit.
+    """Test whether the mean of ``differences`` (S,) is zero to within ``margin``, in their unit.
 
     Source: Schuirmann (1987), J. Pharmacokinet. Biopharm. 15, 657.
     """
@@ -138,7 +138,7 @@ def equivalence(
 
 
 def equivalence_power(deviation: float, count: int, margin: float, level: float = 0.05) -> float:
-    """How often both tests succeed if ``count`` > 1 differences are normal with mean zero.
+    """Return the power of both tests for ``count`` > 1 normal differences of mean zero.
 
     Given the sample's deviation s the mean must be nearer to zero than margin - t s / sqrt(count);
     that probability is averaged over s, whose square is chi-squared. Exact up to quadrature.

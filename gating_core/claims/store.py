@@ -198,7 +198,7 @@ def _columns(kind: type) -> str:
 
 
 def _address(path: Path, mode: str) -> str:
-    """What SQLite opens; ``mode`` is "rw", "ro" or "immutable", which leaves no file beside."""
+    """The address that SQLite opens; ``mode`` is "rw", "ro" or "immutable", which adds no file."""
     option = "immutable=1" if mode == "immutable" else f"mode={mode}"
     return f"file:{quote(str(path.absolute()))}?{option}"
 
@@ -285,7 +285,7 @@ def _check(path: Path, readable: bool) -> None:
 
 
 def _damage(path: Path) -> str:
-    """What SQLite finds wrong on any page, in its words; nothing of a whole file.
+    """SQLite's message on a damaged page; empty for an intact file.
 
     Inserting into a damaged file succeeds, so that nothing but this would tell. A store that
     somebody is writing has a second file with its latest rows; if one begins while we read without

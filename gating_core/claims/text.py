@@ -104,7 +104,7 @@ def spans(seeds: Sequence[int]) -> str:
 
 
 def gap_lines(gaps: Iterable[Gap]) -> tuple[str, ...]:
-    """Which models failed and why, and which are not done: a line for each task and variant."""
+    """Return a line for each task and variant with models that failed, and why, or are not done."""
     cells = defaultdict(list)
     for gap in gaps:
         cells[gap.task, gap.variant, bool(gap.reason)].append(gap)

@@ -16,7 +16,7 @@ from gating_core.efficient.rows import MOST
 
 @dataclass(frozen=True)
 class Cost:
-    """What a text of n tokens costs one head."""
+    """The cost of a text of n tokens for one head."""
 
     scores: int  # products q·k, or as many products of d numbers
     mixed: int  # products of a weight and a value, or as many products of d numbers

@@ -1,4 +1,4 @@
-"""How many pairs of key and value fit into a state of d × d numbers, by the rule that writes it?
+"""Associative recall: pairs of key and value in a state of d × d numbers, by its update rule.
 
 Pairs are written one after the other; then each key is used as a query, and the answer is compared
 with its value. Keys are random and of unit length, values random and independent. What theory
@@ -57,7 +57,7 @@ class RecallRequest:
 
 @dataclass(frozen=True, eq=False)
 class Recall:
-    """How well a rule recalls each pair, in the order in which they were written; float64."""
+    """The recall of each pair, in the order in which they were written; float64."""
 
     error: torch.Tensor  # (S, n): |answer - v|² / |v|²
     recognised: torch.Tensor  # (S, n) bool: no other value of the n is as near to the answer

@@ -1,4 +1,4 @@
-"""What happens when attention learns, and how does its surface curve? One folder per question."""
+"""Experiments: what attention learns, and how its surface curves; one folder per question."""
 
 from gating_core.experiments.budget import AFFORDABLE_COST, COARSEST_GRID, cost
 from gating_core.experiments.layers import LayerFields, layer_fields

@@ -89,7 +89,7 @@ class LearningCurves:
         )
 
     def needed(self, level: float) -> tuple[Needed, Needed]:
-        """How many points each variant needs to reach the accuracy ``level``, 0.5 to 0.999."""
+        """Return the points that each variant needs for the accuracy ``level``, 0.5 to 0.999."""
         check_number("level", level, *LEVEL_RANGE)
         ungated, gated = (needed(self.counts, curves, level) for curves in self.accuracy)
         return ungated, gated

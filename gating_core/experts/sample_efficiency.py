@@ -1,4 +1,4 @@
-"""How much data does it take to learn the experts, and how much to predict?
+"""Sample efficiency: the data that it takes to learn the experts, and to predict.
 
 A teacher is measured n times on a fixed design, with noise, and a student of the same kind is
 fitted by least squares. Its errors against n, for many teachers at once, each a repeat.

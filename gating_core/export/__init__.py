@@ -1,4 +1,4 @@
-"""What can be taken home?"""
+"""Files to keep: weights, points, training histories, and a script in plain PyTorch."""
 
 from gating_core.export.script import script_problem, script_text
 from gating_core.export.weights import log_csv, weights_file

@@ -55,7 +55,7 @@ def tensor_file(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, object
 
 
 def tensors_and_metadata(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """What `tensor_file` was given; ``ValueError`` or ``KeyError`` if that made no such file."""
+    """Return the arguments of `tensor_file`; ``ValueError`` or ``KeyError`` for any other file."""
     try:
         tensors = load(data)
     except SafetensorError as error:

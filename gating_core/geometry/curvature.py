@@ -54,12 +54,12 @@ class CurvatureField:
 
     @property
     def flat(self) -> torch.Tensor:
-        """Whether |K| is within its error."""
+        """True where |K| is within its error."""
         return self.gaussian.abs() <= self.gaussian_error
 
     @property
     def decided(self) -> torch.Tensor:
-        """Whether the sign of K is known: a resolved point whose |K| exceeds its error."""
+        """True where the sign of K is known: a resolved point whose |K| exceeds its error."""
         return self.resolved & ~self.flat
 
 

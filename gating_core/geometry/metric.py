@@ -35,7 +35,7 @@ class Whitening:
 
     @property
     def drift(self) -> float:
-        """How far a whitened vector may be from the exact one, relative to its length.
+        """The largest error of a whitened vector, relative to its length.
 
         Sigma^-1 = W (1 + E)^-1 W^T: the exact coordinates are (1 + E)^-1/2 times the computed.
         """

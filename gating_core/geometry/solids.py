@@ -43,7 +43,7 @@ class SolidCurvature:
 
     @property
     def flat(self) -> torch.Tensor:
-        """Whether every entry of the Riemann tensor is within its error."""
+        """True where every entry of the Riemann tensor is within its error."""
         return (self.riemann.abs() <= self.riemann_error[..., None, None]).all((-2, -1))
 
     def sectional(self, a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

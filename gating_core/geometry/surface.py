@@ -74,7 +74,7 @@ class SurfaceResult:
 
     @property
     def within(self) -> np.ndarray:
-        """Whether |K| is within its error."""
+        """True where |K| is within its error."""
         return np.abs(self.gaussian) <= self.gaussian_error
 
     @property
@@ -84,12 +84,12 @@ class SurfaceResult:
 
     @property
     def decided(self) -> np.ndarray:
-        """Whether the sign of K is known."""
+        """True where the sign of K is known."""
         return self.resolved & ~self.within & ~self.proved
 
     @property
     def zero(self) -> np.ndarray:
-        """Whether K is known to be zero: by proof, or within an error below 1e-3 / diagonal^2."""
+        """True where K is known to be 0: by proof, or within an error below 1e-3 / diagonal^2."""
         return self.proved | (self.resolved & self.within & self._small(self.gaussian_error))
 
     @property
@@ -178,17 +178,17 @@ class SurfaceResult:
 
     @property
     def seems_flat(self) -> np.ndarray:
-        """Whether K is within its error at all grid points, and that error is small."""
+        """True where K is within its error at all grid points, and that error is small."""
         small = self._small(self.typical_error[:, None, None]).squeeze((1, 2))
         return np.asarray((self.within & self.resolved).all((1, 2))) & small
 
     @property
     def flat(self) -> np.ndarray:
-        """Whether the verdict is that the surface is flat."""
+        """True where the verdict on the frame is *flat*."""
         return np.array([verdict.word == FLAT for verdict in self.verdicts])
 
     def _small(self, error: np.ndarray) -> np.ndarray:
-        """Whether errors of K (T, ...) are small for the size of the surface; not for one point."""
+        """Return where errors of K (T, ...) are small for the surface's size; False for a point."""
         with np.errstate(invalid="ignore"):  # zero times infinity
             return error * self.diagonal[:, None, None] ** 2 < FLAT_ERROR
 

@@ -80,7 +80,7 @@ class Verdict:
 
     @property
     def knowledge(self) -> str | None:
-        """How the verdict is known, one of `KNOWLEDGE`; ``None`` for *undetermined*."""
+        """The evidence for the verdict, one of `KNOWLEDGE`; ``None`` for *undetermined*."""
         if self.word == UNKNOWN:
             return None
         if self.proof is not None or self.one_sign is not None:

@@ -1,4 +1,4 @@
-"""What are a function's exact derivatives, and how wrong can they be?"""
+"""Exact derivatives of functions, with bounds of their rounding errors."""
 
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 

@@ -100,7 +100,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _watched() -> bool:
-    """Whether a mode of this thread alone observes torch's operations."""
+    """Return whether a mode of this thread alone observes torch's operations."""
     return bool(
         torch._C._len_torch_function_stack()
         or torch._C._len_torch_dispatch_stack()

@@ -143,7 +143,7 @@ class Bounded(Carrier):
         return bounded(other, self) @ self
 
     def _added(self, dim: Any) -> int:
-        """How many numbers a sum along ``dim``, an axis or several, adds up."""
+        """The number of terms of a sum along ``dim``, an axis or several."""
         return math.prod(self.shape[axis] for axis in ((dim,) if isinstance(dim, int) else dim))
 
     def sum(self, dim: Any, keepdim: bool = False) -> Bounded:

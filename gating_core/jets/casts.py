@@ -43,7 +43,7 @@ class Carried:
         self.weights: dict[torch.dtype, None] = {}
 
     def __getattr__(self, name: str) -> Any:
-        """Whether the function is ``pure``, and what its values are averages of."""
+        """The function's own attributes, such as ``pure`` and ``spans``."""
         if name == "function":  # not yet set, as while it is copied
             raise AttributeError(name)
         return getattr(self.function, name)

@@ -173,7 +173,7 @@ class _Call:
     tangents: list[torch.Tensor]
 
     def wrong(self) -> bool:
-        """Whether its derivatives along the line are not those of its values."""
+        """Return whether its derivatives along the line are not those of its values."""
 
         def line(t: torch.Tensor) -> list[torch.Tensor]:
             return self.run([x + t * dx for x, dx in zip(self.values, self.tangents, strict=True)])

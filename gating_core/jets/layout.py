@@ -370,7 +370,7 @@ class Undecided:
 
 
 def _varies(x: Bounded) -> bool:
-    """Whether any number of ``x`` is not exact."""
+    """Return whether any number of ``x`` is not exact."""
     return x.error is not None or isinstance(x, TaylorModel)
 
 

@@ -143,7 +143,7 @@ def _in_parts(function: Function, points: torch.Tensor, size: int) -> list[torch
 
 
 def _differ(a: torch.Tensor, b: torch.Tensor, allowed: float) -> bool:
-    """Whether two outputs differ by more than is ``allowed``, relative to the largest value.
+    """Return whether two outputs differ by more than is ``allowed``, relative to the largest value.
 
     A channel that is finite at all points of one and at none of the other differs, too.
     """

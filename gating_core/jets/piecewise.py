@@ -62,7 +62,7 @@ def _relu(z: Any) -> Jet:
 
 
 def _not_a_number(z: Jet) -> bool:
-    """Whether some values are NaN, which torch's functions keep."""
+    """Return whether some values are NaN, which torch's functions keep."""
     return bool(value_of(z.value).isnan().any())
 
 

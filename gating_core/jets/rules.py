@@ -1,4 +1,4 @@
-"""How arithmetic and functions act on a jet: the Leibniz rule and the chain rule."""
+"""Arithmetic and functions of jets, by the Leibniz rule and the chain rule."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class TaylorModel(Bounded):
 
     @property
     def reach(self) -> torch.Tensor:
-        """How far from ``value`` the model may be anywhere in the cell."""
+        """The largest distance of the model from ``value`` anywhere in the cell."""
         total = sum_of([*self.norms, self.error])
         return torch.zeros_like(self.value) if total is None else total
 
@@ -88,7 +88,7 @@ class TaylorModel(Bounded):
 
     @property
     def bound(self) -> torch.Tensor:
-        """As that of a ball about ``value``: with the terms in it."""
+        """The error bound of a ball about ``value``, the terms included."""
         return _inflated(self.reach)
 
     @property

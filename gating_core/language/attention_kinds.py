@@ -203,7 +203,7 @@ class DeltaAttention(LearnedAttention):
 
 @dataclass(frozen=True)
 class AttentionKind:
-    """How attention weights are computed. The output is always the weighted sum of values."""
+    """A way to compute attention weights. The output is always the weighted sum of values."""
 
     title: str  # as within a sentence
     # From scores and mask.

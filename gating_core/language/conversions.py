@@ -29,7 +29,7 @@ Row = tuple[str, int]  # name and seed
 
 @dataclass(frozen=True)
 class Conversion:
-    """How the attention of a shipped model is replaced.
+    """The replacement for the attention of a shipped model.
 
     First the new parameters of its attention learn to imitate the old attention, layer by layer;
     then all weights are trained on. ``drops``: pairs of a share of that training and the
@@ -72,7 +72,7 @@ CONVERSIONS = {  # a further conversion is one more row
 
 @dataclass(frozen=True)
 class ConversionRecipe:
-    """How attention is transferred, and how the model trains on."""
+    """The training configuration of a transfer of attention, and of the training after it."""
 
     transfer_steps: int = 150
     transfer_batch: int = 8

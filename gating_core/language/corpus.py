@@ -42,7 +42,7 @@ class Verse:
 
     @property
     def held_out(self) -> bool:
-        """Whether no model is trained on it, in either language."""
+        """True if no model is trained on it, in either language."""
         return self.draw % HELD_OUT == 0
 
     @property

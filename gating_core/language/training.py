@@ -29,7 +29,7 @@ MOMENTS = ("exp_avg", "exp_avg_sq")  # the moments in AdamW's state
 
 @dataclass(frozen=True)
 class LanguageRecipe:
-    """How a model is trained: AdamW, a linear warm-up, then half a cosine down to zero."""
+    """A training configuration: AdamW, a linear warm-up, then half a cosine down to zero."""
 
     steps: int = 4000
     batch: int = 8  # B

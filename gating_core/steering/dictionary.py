@@ -32,7 +32,7 @@ STRONGEST = 5  # passages of different texts
 
 @dataclass(frozen=True)
 class DictionaryRecipe:
-    """How a dictionary is trained: by Adam, with warm-up and a linear decay at the end."""
+    """A dictionary's training configuration: Adam, with warm-up and a linear decay at the end."""
 
     prefixes: tuple[int, ...] = NESTED  # each reconstructs by itself; the last is M
     active: int = 8  # k
@@ -185,7 +185,7 @@ def describe(dictionary: Dictionary, states: torch.Tensor) -> DictionaryCard:
 
 @dataclass(frozen=True, eq=False)
 class FeatureStatistics:
-    """How the features of each layer fire; languages in the order of `LANGUAGES`."""
+    """Firing statistics of the features of each layer; languages in the order of `LANGUAGES`."""
 
     fires: np.ndarray  # (L, 2, M): the share of states of a language where a feature is above zero
     mean: np.ndarray  # (L, 2, M): its mean in a language

@@ -123,13 +123,13 @@ def bayes_probabilities(texts: Sequence[str]) -> np.ndarray:
 
 
 def count_words(texts: Sequence[str]) -> Counter[str]:
-    """How often each word, in lower case, occurs in ``texts``."""
+    """Count the words, in lower case, of ``texts``."""
     return Counter(word for text in texts for word in WORD.findall(text.lower()))
 
 
 @cache
 def vocabulary() -> dict[str, Counter[str]]:
-    """How often each word occurs in the verses that models were trained on, by language."""
+    """Return the counts of the words of the verses that models were trained on, by language."""
     check_assets(WORDS.parent)
     with WORDS.open(encoding="utf-8", newline="") as lines:
         rows = [*csv.reader(lines, delimiter="\t")]

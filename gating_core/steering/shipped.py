@@ -71,7 +71,7 @@ class Dictionaries:
 
 
 def are_spanish(texts: Sequence[str]) -> list[bool]:
-    """Which of ``texts`` in the order of `texts_of` are Spanish: the second half."""
+    """Return True for the Spanish ones of ``texts`` in the order of `texts_of`: the second half."""
     return [row >= len(texts) // 2 for row in range(len(texts))]
 
 

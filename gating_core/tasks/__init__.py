@@ -1,4 +1,4 @@
-"""What is there to learn?"""
+"""Classification tasks on the square, and data of one's own."""
 
 from gating_core.tasks.own import (
     EXAMPLE_CSV,

@@ -166,7 +166,7 @@ def own_task(own: OwnData, seeds: Iterable[int], train_share: float = TRAIN_SHAR
 
 
 def train_counts(own: OwnData, train_share: float) -> list[int]:
-    """How many points of each class are for training; ``ValueError`` for a share out of range."""
+    """Return the training points of each class; ``ValueError`` for a share out of range."""
     check_number("train_share", train_share, *TRAIN_SHARE_RANGE)
     sizes = np.bincount(own.labels).tolist()
     return [max(min(round(train_share * size), size - 1), 1) for size in sizes]

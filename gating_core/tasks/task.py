@@ -89,7 +89,7 @@ def make_task(
 
 
 def split_counts(total: int, train_share: float) -> tuple[int, int]:
-    """How many of ``total`` points train and how many test, at least 8 of either.
+    """Return the numbers of training and of test points, at least 8 of either, among ``total``.
 
     ``make_task(name, points=train, test_points=test)`` with what this returns is a data set of
     ``total`` points of which ``train_share``, 0.1 to 0.9, are for training.

@@ -1,4 +1,4 @@
-"""Which gates curve? The law, a gallery of gates with exact cases, and gates made for a shape.
+"""Gates on a flat surface: the curvature formula, exact cases, and gates made for a shape.
 
 Which keys curve? The theorem is in `gating_core.geometry.keys`, where proofs of signs need it.
 """

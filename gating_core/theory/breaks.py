@@ -69,7 +69,7 @@ def _breaks_of_formulas(formulas: tuple[Formula, ...]) -> Breaks:
 
 
 def parts_count(formulas: Sequence[Formula]) -> int:
-    """How many numbers, names and signs ``formulas`` have, which time goes with; a few at least."""
+    """Count the nodes of ``formulas``, to which time is proportional; `FEWEST_PARTS` at least."""
     return max(sum(1 for each in formulas for _ in parts_of(each.expression)), FEWEST_PARTS)
 
 
@@ -121,7 +121,7 @@ def _undefined(formulas: Sequence[Formula], cells: Cells) -> torch.Tensor:
 
 
 def _causes(formulas: Sequence[Formula], cells: Cells) -> tuple[str, ...]:
-    """Which of `CAUSES` may break the gate in ``cells``, most likely ones first."""
+    """Those of `CAUSES` that may break the gate in ``cells``, most likely ones first."""
     return tuple(
         kind
         for kind in CAUSES

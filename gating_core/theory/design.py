@@ -123,7 +123,7 @@ class GateDesign:
 
     @property
     def sigmoid_reaches(self) -> bool:
-        """Whether all values are in (0, 1)."""
+        """True if all values are in (0, 1)."""
         return self.lowest > 0 and self.highest < 1
 
     @property
@@ -143,7 +143,7 @@ class GateDesign:
 
     @property
     def agrees(self) -> bool:
-        """Whether K of shape and image agree within both errors, wherever both are resolved."""
+        """True if K of shape and image agree within both errors, wherever both are resolved."""
         target, image = self.target, self.image.surface
         both = target.resolved & image.resolved
         gap = np.abs(target.gaussian - image.gaussian)

@@ -181,7 +181,7 @@ def _rows(jet: Jet) -> list[TaylorModel]:
 
 
 def _of_gate(jet: Jet) -> TaylorModel:
-    """What has the sign of K, of a gate with this ``jet`` (N, 1)."""
+    """A number with the sign of K, from the ``jet`` (N, 1) of a gate."""
     g, u, v, uu, uv, vv = _rows(jet)
     bend = u.square() * vv - 2 * (u * v) * uv + v.square() * uu
     return g * (uu * vv - uv.square()) - 2 * bend

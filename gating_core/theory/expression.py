@@ -49,11 +49,11 @@ class Expression:
         return (value if value.ndim else value.expand(len(points))).unsqueeze(-1)
 
     def latex(self, values: Values | None = None) -> str:
-        """As LaTeX, with ``values`` for the coordinates that they name."""
+        """Return LaTeX, with ``values`` for the coordinates that they name."""
         raise NotImplementedError
 
     def text(self, values: Values | None = None) -> str:
-        """As plain text that can be read again, except for rounded ``values``."""
+        """Return plain text that can be parsed again, except for rounded ``values``."""
         raise NotImplementedError
 
     @property
@@ -63,7 +63,7 @@ class Expression:
 
     @property
     def variables(self) -> frozenset[str]:
-        """Which of u and v it depends on."""
+        """The coordinates, u or v or both, that the expression depends on."""
         return frozenset().union(*(part.variables for part in self.parts))
 
 

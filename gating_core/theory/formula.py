@@ -73,11 +73,11 @@ class Formula:
         return value if torch_in else np.array(value.numpy())
 
     def latex(self, **values: float) -> str:
-        """As LaTeX; ``latex(u=0.3, v=-0.2)`` writes these numbers for the coordinates."""
+        """Return LaTeX; ``latex(u=0.3, v=-0.2)`` writes these numbers for the coordinates."""
         return self.expression.latex(values)
 
     def text(self, **values: float) -> str:
-        """As plain text, the fewest parentheses in it; numbers as in `latex`."""
+        """Return plain text with the fewest parentheses; numbers as in `latex`."""
         return self.expression.text(values)
 
 

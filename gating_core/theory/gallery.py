@@ -54,7 +54,7 @@ class GateCase:
 
     @property
     def scalar(self) -> bool:
-        """Whether all channels have one gate, so that the law applies."""
+        """True if all channels have one gate, so that the formula for scalar gates applies."""
         return len(self.formulas) == 1
 
     def gate(self, points: torch.Tensor) -> torch.Tensor:

@@ -104,7 +104,7 @@ class MeasuredGate:
         return float(gaps[at]), float(self.allowed(reference)[at])
 
     def agrees(self, reference: Reference) -> bool:
-        """Whether every resolved point is within both errors of the ``reference``."""
+        """Return whether every resolved point is within both errors of the ``reference``."""
         gaps = self.deviation(reference)
         resolved = self.surface.resolved[0]
         return bool((gaps <= self.allowed(reference))[resolved].all() and resolved.any())

@@ -72,7 +72,7 @@ class Looked:
         return self.surface.verdicts[0].points
 
     def has(self, sign: int) -> bool:
-        """Whether K has this ``sign``, 1 or -1, beyond its error at any point."""
+        """Return whether K has this ``sign``, 1 or -1, beyond its error at any point."""
         surface, verification = self.surface, self.surface.verification
         if verification and (verification.positive if sign > 0 else verification.negative)[0]:
             return True
@@ -97,7 +97,7 @@ class Looked:
 
     @property
     def undetermined(self) -> GateVerdict:
-        """That nothing is known."""
+        """The verdict of measurements that decide nothing."""
         return GateVerdict(UNDETERMINED, None, self.points)
 
 
@@ -196,7 +196,7 @@ def _algebra(formulas: Sequence[Formula], strength: float) -> Algebra:
 
 @dataclass(frozen=True)
 class Algebra:
-    """What algebra proves of a gated sheet wherever its formulas are smooth.
+    """The facts that algebra proves of a gated sheet wherever its formulas are smooth.
 
     ``flat``: K = 0. ``plane``: it does not bend either, so that it lies in a plane. ``sign``: 1 if
     K >= 0, -1 if K <= 0, 0 if neither is proved.

@@ -1,4 +1,4 @@
-"""How does an ensemble learn?"""
+"""Training of ensembles: batches, training configurations, snapshots, and accuracies."""
 
 from gating_core.training.recipe import GOOD_START, OPTIMISERS
 from gating_core.training.trained import MeanInterval, TrainedEnsemble, mean_interval

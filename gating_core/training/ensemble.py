@@ -90,7 +90,7 @@ class BatchOrder:
 
 
 class BatchSource(Protocol):
-    """What a trainer learns from: `Batches`, or anything else with these three."""
+    """A source of training batches: `Batches`, or anything else with these three members."""
 
     def take(self, count: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """``count`` batches: the model's inputs (M, B, ...) and its labels (M, B, ...)."""

@@ -28,7 +28,7 @@ EPSILON = 1e-8
 
 @dataclass(frozen=True)
 class Recipe:
-    """How weights are moved. ``momentum`` is for "sgd" alone.
+    """A training configuration. ``momentum`` is for "sgd" alone.
 
     ``weight_decay`` is decoupled: each step first shrinks every weight by the factor
     1 - learning_rate * weight_decay, whatever the optimiser. ``entropy_bonus``, ``gate_penalty``
@@ -59,7 +59,7 @@ class Recipe:
 
     @property
     def has_penalties(self) -> bool:
-        """Whether anything is added to the loss."""
+        """True if a penalty or bonus is added to the loss."""
         return max(self.entropy_bonus, self.gate_penalty, self.spread_bonus) > 0
 
 

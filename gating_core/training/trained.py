@@ -122,7 +122,7 @@ def scores(
 
 
 def block_size(model: Classifier) -> int:
-    """How many points are best worked on at a time, for all members together."""
+    """Return the number of points to evaluate at a time, for all members together."""
     config = model.attention.config
     width = config.model_dim * config.layer.step_numbers(config)
     return max(BLOCK_NUMBERS // (len(model.bias) * width), SMALLEST_BLOCK)

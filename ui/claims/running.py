@@ -36,7 +36,7 @@ _started: list[tuple[subprocess.Popen, IO[bytes]]] = []  # the last one, and wha
 
 @dataclass(frozen=True)
 class Status:
-    """How the study is.
+    """The state of a study that runs beside the server.
 
     Attributes:
         runs: whether one writes the store, or starts.

@@ -1,4 +1,4 @@
-"""What the tabs of Claims share: the rows, their verdicts, and the bundled files of both.
+"""Shared by the tabs of Claims: the rows, their verdicts, and the bundled files of both.
 
 Bundled are the rows of the studies of both criteria and their verdicts with charts, so that these
 stand on the first screen at once. ``python -m ui.claims`` makes all of them but the verdicts of C3,
@@ -78,7 +78,7 @@ BUNDLED, LIVE = "bundled", "live"
 
 @dataclass(frozen=True)
 class Source:
-    """Which rows: those of the store at ``path``, when it was as ``stamp`` says; or bundled."""
+    """A source of rows: the store at ``path`` at the time of its ``stamp``; or bundled."""
 
     path: str = ""
     stamp: tuple[int, ...] = ()
@@ -128,7 +128,7 @@ class Judgement:
 
     @property
     def has_wide(self) -> bool:
-        """Whether more can be shown than what decides."""
+        """True if there is more to show than what decides."""
         return any(chart.wide for chart in self.charts)
 
     def shown(self, wide: bool) -> list[SavedChart]:
@@ -138,7 +138,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class FurtherVerdicts:
-    """What was found on the sink, and what each claim says in the reported settings.
+    """The verdict on the sink, and that on each claim in the reported settings.
 
     ``reported`` is by question, one of slots and one of tokens, and then by claim.
     """
@@ -298,7 +298,7 @@ def load_frozen() -> Frozen:
 
 
 def _read(name: str) -> dict[str, Any]:
-    """What a bundled file says, its ``claims`` as `Judgement`."""
+    """The fields of a bundled file, its ``claims`` as `Judgement`."""
     saved = _with_tuples(json.loads(gzip.decompress((FOLDER / name).read_bytes())))
 
     def judgement(one: Mapping[str, Any]) -> Judgement:
@@ -315,7 +315,7 @@ def save_judged(judged: JudgedStudy) -> None:
 
 
 def _with_tuples(saved: Any) -> Any:
-    """What JSON has lists for, as tuples."""
+    """A value from JSON, with tuples in place of lists."""
     if isinstance(saved, dict):
         return {name: _with_tuples(value) for name, value in saved.items()}
     return tuple(map(_with_tuples, saved)) if isinstance(saved, list) else saved

@@ -1,1 +1,1 @@
-"""What does every page have? Title, links, controls, words."""
+"""Common to all pages: title, links, controls, charts, words."""

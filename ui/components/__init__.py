@@ -1,1 +1,1 @@
-"""What runs in the browser? Components with their scripts and styles."""
+"""Components that run in the browser, with their scripts and styles."""

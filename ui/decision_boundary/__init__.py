@@ -1,1 +1,1 @@
-"""Which decision boundary does it learn? The Decision boundary page."""
+"""The page Decision boundary: training, and the boundaries that models learn."""

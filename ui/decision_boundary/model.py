@@ -74,7 +74,7 @@ TITLES = {word: kind.name for word, kind in KINDS.items()}
 
 @dataclass(frozen=True)
 class BoundaryRequest:
-    """What is trained; fields have the names and meanings of those of `Setting`, where it has any.
+    """A request for training; fields have the names and meanings of those of `Setting`, if there.
 
     ``left`` and ``right`` are the compared variants, ``also`` those trained beside them. 0 as
     ``train_share`` or ``balance`` means automatic.
@@ -110,7 +110,7 @@ class BoundaryRequest:
 
 @dataclass(frozen=True)
 class BoundaryView:
-    """What the pictures show of a run; none of it trains anything."""
+    """The options of the pictures of a run; none of them trains anything."""
 
     paint: str = PAINTS[0]
     discrete: bool = False  # the predicted class alone

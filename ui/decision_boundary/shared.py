@@ -1,4 +1,4 @@
-"""What the sections of Decision boundary share: the controls, the run, and numbers as text.
+"""Shared by the sections of Decision boundary: the controls, the run, and numbers as text.
 
 What is shown of a run may change while it is measured: the seed shown is measured first.
 """

@@ -39,7 +39,7 @@ COMMAND = "python -m gating_core.experiments.depth"
 
 @dataclass(frozen=True)
 class Stack:
-    """What is replayed; fields that do not matter to its ``kind`` keep their defaults."""
+    """A stack to replay; fields that do not matter to its ``kind`` keep their defaults."""
 
     kind: str = TRAINED
     second: bool = True  # the gated, or strong, one of two regimes

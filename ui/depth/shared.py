@@ -1,4 +1,4 @@
-"""What the tabs of Depth share: stacks, their measured curves, and the chart of a curve.
+"""Shared by the tabs of Depth: stacks, their measured curves, and the chart of a curve.
 
 Shapes: S seeds, L depths.
 """

@@ -1,1 +1,1 @@
-"""How do arrays become traces? Nothing here is measured, and nothing knows Streamlit."""
+"""Arrays into traces. Nothing here is measured, and nothing knows Streamlit."""

@@ -26,7 +26,7 @@ class Axes:
 
     @property
     def principal(self) -> bool:
-        """Whether the axes are principal components, not coordinates."""
+        """True if the axes are principal components, not coordinates."""
         return self.basis.shape[0] > self.basis.shape[1]
 
     def project(self, values: np.ndarray) -> np.ndarray:

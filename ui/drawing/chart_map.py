@@ -75,7 +75,7 @@ def plane_line(points: np.ndarray, line: dict[str, Any], name: str = "") -> list
 
 
 class CellKind(NamedTuple):
-    """What holds on a cell, in a few words; without a ``colour`` it is left open, and hatched."""
+    """A kind of cell, in a few words; without a ``colour`` it is undetermined, and hatched."""
 
     words: str
     colour: str | None

@@ -25,7 +25,7 @@ SYMBOLS = ("circle", "square", "diamond", "cross")
 
 @dataclass(frozen=True)
 class SheetStyle:
-    """How both variants of a view draw a classified surface.
+    """The style in which both variants of a view draw a classified surface.
 
     ``mesh`` colours meshes and heat maps; ``reading`` is a heat map's text under the pointer; each
     class has one of ``symbols``; points in a scene have an ``outline`` in pixels. Test points are

@@ -34,7 +34,7 @@ class ColourScale:
 
     @property
     def collapsed(self) -> bool:
-        """Whether all known values are zero."""
+        """True if all known values are zero."""
         return not self.log and max(map(abs, self.ends)) <= palette.COLOUR_RANGE_FLOOR * (1 + SLACK)
 
     def apply(self, field: np.ndarray) -> np.ndarray:

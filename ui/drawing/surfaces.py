@@ -71,7 +71,7 @@ def ridge_curves(surface: SurfaceResult, drawn: np.ndarray) -> list[np.ndarray]:
 
 
 def colour_arrays(field: np.ndarray, scale: ColourScale) -> Arrays:
-    """What the colours show of a ``field`` (R, C), and the same without holes for the surface.
+    """Return the colours of a ``field`` (R, C), and the same without holes for the surface.
 
     What exceeds the scale has the colour of its end, which is also safe in float32.
     """
@@ -103,7 +103,7 @@ def boxes_of(
 
 
 def vary(boxes: Mapping[float, Box]) -> bool:
-    """Whether each surface has a box of its own."""
+    """Return whether each surface has a box of its own."""
     first, *rest = boxes.values()
     return any(box is not first for box in rest)
 

@@ -1,4 +1,4 @@
-"""What the tabs of Efficient attention share: the input, and the measured losses of whole models.
+"""Shared by the tabs of Efficient attention: the input, and the losses of whole models.
 
 Shapes: S seeds, N texts.
 """

@@ -1,4 +1,4 @@
-"""What the tabs of Mixture of experts share: the model and its weights, styles of gates."""
+"""Shared by the tabs of Mixture of experts: the model and its weights, styles of gates."""
 
 from __future__ import annotations
 

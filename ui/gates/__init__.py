@@ -1,1 +1,1 @@
-"""Which gates curve? Gates on a flat surface, and the curvature formula for scalar gates."""
+"""Gates on a flat surface, and the curvature formula for scalar gates."""

@@ -215,7 +215,7 @@ def design_text(design: GateDesign, reached: float) -> str:
 
 
 def fit_text(fit: FittedGate) -> str:
-    """How good the fit is, in the gate and in K."""
+    """Say how good the fit is, in the gate and in K."""
     images = fit.exact.surface, fit.fitted.surface
     exact, fitted = map(known_range, images)
     if exact is None or fitted is None:

@@ -60,7 +60,7 @@ def resolve(request: GateRequest) -> tuple[GateRequest, str]:
 
 @dataclass(frozen=True)
 class Deviation:
-    """Whether measured K agrees with K by another way, which has a ``value`` at the origin.
+    """The agreement of measured K with K by another way, which has a ``value`` at the origin.
 
     ``compared``: whether there is any point to compare at. ``constant``: whether the value is the
     same everywhere.
@@ -148,7 +148,7 @@ def frame_of(measured: MeasuredGate) -> GateFrame:
 
 
 def _law_parts(measured: MeasuredGate) -> dict[str, np.ndarray]:
-    """What stands in the law: 0 for a determinant within its error where K is known to be zero."""
+    """The terms of the curvature formula; a determinant within its error is 0 where K is."""
     law = measured.law
     if law is None:
         return {}

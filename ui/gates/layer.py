@@ -209,7 +209,7 @@ def signs_text(conic: ConicResult) -> str:
 
 
 def line_text(conic: ConicResult) -> str:
-    """Whether the conic meets the triangle, and what K is there."""
+    """Say whether the conic meets the triangle, and which signs K has there."""
     ends = np.where(conic.decided, conic.gaussian, np.nan)
     if not np.isfinite(ends).any():
         return "Nothing is known of a line K = 0."

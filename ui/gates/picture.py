@@ -30,7 +30,7 @@ LOST: ChartLine = ("lost", palette.GRID_LINE, 1.0, {})
 
 @dataclass(frozen=True, eq=False)
 class Scales:
-    """What colours, camera and boxes come from, whichever strengths have been measured so far.
+    """The base of colours, camera and boxes, whichever strengths have been measured so far.
 
     ``frames`` are some of them, the full gate last; ``reach`` is where the images of all lie.
     """

@@ -1,4 +1,4 @@
-"""What the tabs of *Which gates curve?* share: maps over the chart, legends, and their words."""
+"""Shared by the tabs of *Which gates curve?*: maps over the chart, legends, and their words."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def verdict_text(frame: GateFrame) -> str:
 
 
 def _missed(frame: GateFrame) -> bool:
-    """Whether K has a sign that it has at no grid point."""
+    """Return whether K has a sign that it has at no grid point."""
     least, largest = frame.range or (0.0, 0.0)
     word = frame.whole.word
     return (word in (MIXED, POSITIVE) and largest <= 0) or (
@@ -105,7 +105,7 @@ def caption(frame: GateFrame, shown: str = "K") -> str:
 
 
 def causes_text(whole: GateVerdict) -> str:
-    """What may break a gate."""
+    """Say what may break a gate."""
     return " or ".join(CAUSES[cause] for cause in whole.causes) or "it is too steep to tell"
 
 
@@ -123,7 +123,7 @@ def known_range(surface: SurfaceResult) -> tuple[float, float] | None:
 
 
 def readout(scalar: bool) -> list[tuple[str, list[str]]]:
-    """What is read off under the pointer: the formula with the numbers there, and K as measured."""
+    """Return the rows under the pointer: the formula with the numbers there, and K as measured."""
     return [*(BY_FORMULA if scalar else [("mean gate", ["gated_gate"])]), *MEASURED]
 
 
@@ -138,7 +138,7 @@ def legend_of(picture: GatePicture, shown: str, frames: tuple[GateFrame, ...]) -
 
 
 def legend_notes(picture: GatePicture, frames: tuple[GateFrame, ...]) -> list[str]:
-    """What the colour scale and the pictures do not show by themselves, in every frame."""
+    """Return what colour scale and pictures do not show by themselves, in every frame."""
     low, high = picture.gate_scale.ends
     scale, every = picture.scale, zip(picture.beyond, frames, strict=True)
     soft = None if scale.collapsed else scale.soft
@@ -158,7 +158,7 @@ def legend_notes(picture: GatePicture, frames: tuple[GateFrame, ...]) -> list[st
 
 
 def _zero_text(frame: GateFrame, collapsed: bool) -> str:
-    """What is to be known of K = 0 in the picture of a frame."""
+    """A note on K = 0 in the picture of a frame."""
     if frame.range is None:
         return "K is known nowhere"
     largest, missed = max(map(abs, frame.range)), _missed(frame)

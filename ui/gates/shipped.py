@@ -1,4 +1,4 @@
-"""What is shipped of the gallery's cases: a small picture of each, its verdict and its range of K.
+"""Bundled files of the gallery's cases: a small picture of each, its verdict, its range of K.
 
 ``python -m ui.gates`` makes both.
 """
@@ -18,7 +18,7 @@ NUMBERS = FOLDER / "gallery.json"
 
 @dataclass(frozen=True)
 class TileNumbers:
-    """What stands on a tile: a verdict, how it is known, the least and the largest known K.
+    """The numbers of a tile: a verdict, how it is known, the least and the largest known K.
 
     K in 1 / length^2.
     """

@@ -53,7 +53,7 @@ def draw() -> None:
 
 
 def counterexample_text(surface: SurfaceResult, twin: SurfaceResult, exact: float | None) -> str:
-    """What an ungated model and its twin do."""
+    """Say what an ungated model and its twin do."""
     closed = ""
     if exact is not None:
         gap = np.abs(surface.known[-1] - exact)

@@ -1,1 +1,1 @@
-"""Which keys curve? Four keys decide the sign of K of ungated attention."""
+"""Four keys decide the sign of K of ungated attention."""

@@ -1,4 +1,4 @@
-"""What pages with a language model choose from: heads by name, and a text, typed or a verse."""
+"""Choices of pages with a language model: heads by name, and a text, typed or a verse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tabs of Language models share: measured models, their controls, lines over layers.
+"""Shared by the tabs of Language models: measured models, their controls, lines over layers.
 
 Shapes: S seeds, N texts, L layers.
 """

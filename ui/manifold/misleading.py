@@ -181,7 +181,7 @@ def _bound(surface: SurfaceResult, factor: float = 1.0) -> str:
 
 
 def largest_text(surface: SurfaceResult, factor: float = 1.0) -> str:
-    """What bounds |K| where the surface is flat, else the largest |K|; times ``factor``."""
+    """Say what bounds |K| where the surface is flat, else the largest |K|; times ``factor``."""
     if surface.flat[0]:
         return f"at most {_bound(surface, factor)}"
     return figures(float(surface.largest_curvature[0]) * factor)

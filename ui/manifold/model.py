@@ -1,4 +1,4 @@
-"""What a visitor asks for, and what can be shown of it: one sentence for each that cannot.
+"""A request, and what can be shown of it: one sentence for each part that cannot.
 
 A `ManifoldRequest` is plain numbers and words, as controls and links give them. `resolve` turns it
 into the models to measure; wherever a combination cannot be, or makes no difference, it says so and

@@ -41,7 +41,7 @@ RIDGE: ChartLine = ("ridge", palette.RIDGE, 2.0, {})
 
 @dataclass(frozen=True)
 class ManifoldView:
-    """What the colours show: a key of `COLOURINGS`, of which layer and head or channel."""
+    """The quantity that is coloured, a key of `COLOURINGS`; its layer, and head or channel."""
 
     colouring: str = "curvature"
     layer: int = -1  # the last
@@ -63,7 +63,7 @@ class ManifoldPicture:
 
     @property
     def boxes_vary(self) -> bool:
-        """Whether each strength of a variant is drawn in a box of its own."""
+        """True if each strength of a variant is drawn in a box of its own."""
         return any(panel.fits for column in self.view.columns for panel in column)
 
 

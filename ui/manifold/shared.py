@@ -1,4 +1,4 @@
-"""What the tabs of Manifold share: the controls of the model, cached measurements, jobs.
+"""Shared by the tabs of Manifold: the controls of the model, cached measurements, jobs.
 
 Worker processes measure, so that the server has time for other visitors. Totals are refined, and
 the strengths of a gate measured, in jobs, which may take many seconds.

@@ -144,7 +144,7 @@ class DrawnVariant:
 
     @property
     def flat(self) -> bool:
-        """Whether lines are drawn on it that are straight there."""
+        """True if lines are drawn on it that are straight there."""
         return self.lines is not None and all(map(draws_plane, self.frames))
 
     @cached_property
@@ -230,7 +230,7 @@ def _corners(frames: Sequence[MeasuredInstance], axes: Axes) -> np.ndarray | Non
 def _surface_arrays(
     variant: MeasuredInstance, values: np.ndarray, field: np.ndarray, lines: np.ndarray | None
 ) -> Arrays:
-    """What is drawn and read off whatever the colours show; hatched where ``field`` is not known.
+    """The arrays that do not depend on the colours; hatched where ``field`` is not known.
 
     Where K is proved to be zero the measured digits are rounding.
     """

@@ -168,7 +168,7 @@ def _interval(interval: Interval) -> str:
 
 
 def contradiction(name: str, proved: Interval, estimate: Integral) -> bool:
-    """Whether an estimate with its error lies outside what is proved.
+    """Return whether an estimate with its error lies outside what is proved.
 
     An incomplete estimate of an integral that is not negative may lie below; one of ∫K dA cannot
     contradict.

@@ -1,4 +1,4 @@
-"""What the tabs of Steering share: the model, the layer, the features of a dictionary, colours."""
+"""Shared by the tabs of Steering: the model, the layer, the features of a dictionary, colours."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Partial:
-    """What is there of a result that grows: ``make`` yields it, the page shows it, no cache has it.
+    """A part of a result that grows: ``make`` yields it, the page shows it, no cache has it.
 
     ``key`` is the request; `CachedJobs` fills it in.
     """

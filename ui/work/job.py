@@ -134,17 +134,17 @@ class Job(Generic[T]):
 
     @property
     def over(self) -> bool:
-        """Whether nothing more will happen."""
+        """True if nothing more will happen."""
         return self._state not in (State.WAITING, State.RUNNING)
 
     @property
     def stopping(self) -> bool:
-        """Whether it was cancelled."""
+        """True if it was cancelled."""
         return self._stop.is_set()
 
     @property
     def needs_click(self) -> bool:
-        """Whether only a click starts it again: its visitor cancelled it, or it failed."""
+        """True if only a click starts it again: its visitor cancelled it, or it failed."""
         cancelled = self._state is State.CANCELLED and self._by_visitor
         return cancelled or self._state is State.FAILED
 

@@ -206,12 +206,12 @@ def draw_again(key: str, label: str, icon: str, button: str, hint: str | None = 
 
 
 def clicked_again(key: str) -> bool:
-    """Whether the visitor has clicked that button; a click counts once."""
+    """Return whether the visitor has clicked that button; a click counts once."""
     return st.session_state.pop(_again(key), False)
 
 
 def starts_again(job: Job, clicked: bool) -> bool:
-    """Whether a job is over and is to be started again, by itself or as the visitor ``clicked``."""
+    """Return whether a job that is over starts again, by itself or as the visitor ``clicked``."""
     return job.over and (clicked or not job.needs_click)
 
 

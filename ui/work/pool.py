@@ -197,7 +197,7 @@ class Pool:
 
     @property
     def crowded(self) -> bool:
-        """Whether somebody waits for a worker."""
+        """True if somebody waits for a worker."""
         return any(self._waiting[rank] for rank in Rank if rank is not Rank.REST)
 
     def close(self) -> None:

@@ -225,7 +225,7 @@ def newest_run(items: list[Any]) -> TrainedRun | None:
 
 
 def _too_soon(run: TrainedRun, last: Shown | None) -> bool:
-    """Whether ``last`` stays on the page though ``run`` is newer.
+    """Return whether ``last`` stays on the page though ``run`` is newer.
 
     It stays for `REDRAWN_SECONDS`, and longer while others wait for workers, if ``run`` continues
     it; and until ``run`` has got as far, if it could not be continued and is trained anew.
@@ -241,7 +241,7 @@ def _too_soon(run: TrainedRun, last: Shown | None) -> bool:
 
 
 def trained(items: list[Any]) -> bool:
-    """Whether training is over, so that the job measures."""
+    """Return whether training is over, so that the job measures."""
     run = newest_run(items)
     return run is not None and run.ended
 

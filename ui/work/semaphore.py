@@ -63,7 +63,7 @@ class ScriptSemaphore:
 
     @property
     def inside(self) -> int:
-        """How many threads have acquired it."""
+        """The number of threads that have acquired it."""
         return self._inside
 
     def _enter(self, seconds: float) -> None:

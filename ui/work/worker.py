@@ -77,7 +77,7 @@ def _items(message: bytes) -> Generator[Any]:
 
 
 def _is_full(error: BaseException) -> bool:
-    """Whether the system has refused memory; torch says so in words."""
+    """Return whether the system has refused memory; torch says so in words."""
     return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
 
 

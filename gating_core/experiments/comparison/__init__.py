@@ -1,4 +1,4 @@
-"""What happens when several kinds of attention learn the same task?"""
+"""Several kinds of attention that learn the same task, and their curvature while they learn."""
 
 from gating_core.experiments.comparison.coverage import covered_shares
 from gating_core.experiments.comparison.frames import (

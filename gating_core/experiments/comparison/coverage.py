@@ -1,4 +1,4 @@
-"""How much of the triangle of its values a flat sheet covers, and how broad a sheet is.
+"""The share of its values' triangle that a flat surface covers, and the breadth of a surface.
 
 Shapes: T frames (versions of a model), R x C grid points, D model dimension, F triangles.
 """
@@ -101,7 +101,7 @@ LEAST_BREADTH = 0.04  # projected area by the square of its length
 
 
 def surface_visible(flat: np.ndarray, gated: np.ndarray, corners: np.ndarray) -> bool:
-    """Whether a sheet (R, C, D), ``flat`` without its gate and ``gated`` with it, is no mere line.
+    """Return whether a surface (R, C, D), ``flat`` without and ``gated`` with its gate, is no line.
 
     The rule: without its gate it covers a twentieth of the triangle ``corners`` (3, D), and both
     are broader than a strip twenty-five times as long as broad.

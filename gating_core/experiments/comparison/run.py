@@ -85,17 +85,17 @@ class TrainedRun:
 
     @property
     def complete(self) -> bool:
-        """Whether it has all steps of its setting."""
+        """True if the run has all steps of its setting."""
         return bool(self.frames) and self.frames[-1].step == self.setting.steps
 
     @property
     def ended(self) -> bool:
-        """Whether there is nothing left to train."""
+        """True if there is nothing left to train."""
         return self.complete or self.divergence is not None
 
     @property
     def resumable(self) -> bool:
-        """Whether it can be trained further."""
+        """True if the run can be trained further."""
         return self.divergence is None and None not in self.checkpoints
 
     @cached_property

@@ -42,7 +42,7 @@ def select_member(run: TrainedRun) -> int:
 
 
 def shows_surface(run: TrainedRun, member: int) -> bool:
-    """Whether that member's surface is visible, by the rule of `surface_visible`."""
+    """Return whether a member's surface is visible, by the rule of `surface_visible`."""
     return member_score(run.variants[run.setting.compared[1]].ensemble, member)[0]
 
 

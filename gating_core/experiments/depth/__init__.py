@@ -1,4 +1,4 @@
-"""How does curvature add up with depth?"""
+"""Curvature by depth, of random and of trained stacks of layers."""
 
 from gating_core.experiments.depth.curves import (
     QUARTILES,

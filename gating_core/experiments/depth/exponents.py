@@ -36,12 +36,12 @@ class Middle:
 
     @property
     def known(self) -> bool:
-        """Whether there is one."""
+        """True if there is an exponent."""
         return bool(np.isfinite(self.value))
 
     @property
     def is_zero(self) -> bool:
-        """Whether the interval holds zero: nothing is known to differ."""
+        """True if the interval holds zero: nothing is known to differ."""
         return not (self.low > 0 or self.high < 0)
 
 

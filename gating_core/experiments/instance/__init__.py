@@ -1,4 +1,4 @@
-"""What is the surface of one model, at each of its points?"""
+"""The surface of one model instance, measured at each point of a grid."""
 
 from gating_core.experiments.instance.measured import (
     COLOURINGS,

@@ -97,12 +97,12 @@ LINK_DIGITS = 4  # after the point, of dragged numbers in a link
 
 
 def draggable_values(config: AttentionConfig) -> bool:
-    """Whether a model has three fixed value vectors."""
+    """Return whether a model has three fixed value vectors."""
     return config.layer.fixed_values and config.value_count == 3
 
 
 def draggable_gates(config: AttentionConfig) -> bool:
-    """Whether the first layer's gates open with affine functions of the input."""
+    """Return whether the first layer's gates open with affine functions of the input."""
     gate = config.gate
     reads_state = gate is not None and gate.position in ("G1", "G4", "G5")
     return draggable_values(config) and reads_state and config.norm != "pre"

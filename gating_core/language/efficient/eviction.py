@@ -38,7 +38,7 @@ CHECKED = 128  # keys, each left out alone in both ways
 
 @dataclass(frozen=True)
 class Policy:
-    """How a head chooses the keys that it keeps."""
+    """An eviction policy: the rule by which a head chooses the keys that it keeps."""
 
     title: str  # as within a sentence
     score: str  # a row of `gating_core.efficient.POLICIES`
@@ -51,7 +51,7 @@ class Policy:
 
 
 def protected(budget: int, protects: bool) -> int:
-    """How many of the most recent keys are kept whatever their worth: half of a budget, or none."""
+    """Return how many recent keys are kept whatever their score: half of the budget, or none."""
     return budget // 2 if protects else 0
 
 
@@ -158,7 +158,7 @@ def _late_outputs(record: AttentionRecord, kept: torch.Tensor | None = None) -> 
 
 @dataclass(frozen=True)
 class EvictionRequest:
-    """How keys are evicted: one by one, those of least worth first."""
+    """A request for an eviction, one by one, the keys of the lowest score first."""
 
     policy: str = "mass"  # a row of `gating_core.efficient.POLICIES`
     budget: int = 16  # keys

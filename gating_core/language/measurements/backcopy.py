@@ -42,7 +42,7 @@ SERIES = ("sink", "sink_at_triggers", "value_ratio", "gate_at_triggers", "gate_e
 
 @dataclass(frozen=True)
 class ToyRequest:
-    """Which layers are trained, and for how long."""
+    """The layers to train, and the length of their training."""
 
     kinds: tuple[str, ...] = KINDS
     seeds: tuple[int, ...] = tuple(range(8))

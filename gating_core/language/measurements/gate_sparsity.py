@@ -1,4 +1,4 @@
-"""How far gates are open: over all characters, and for each character of the alphabet.
+"""Gate sparsity: openings over all characters, and for each character of the alphabet.
 
 Shapes: B texts of T characters at most, G gates of a layer (one a channel or one a head), L layers,
 H heads, V characters that there are. ``counted`` (B, T) is false behind the end of a text.

@@ -25,7 +25,7 @@ from gating_core.language import (
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What a model computes for one text; float32 throughout."""
+    """The activations of a model on one text; float32 throughout."""
 
     text: str  # T characters, the line break first
     weights: np.ndarray  # (L, H, T, T)

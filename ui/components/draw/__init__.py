@@ -104,7 +104,7 @@ def _check(
 
 
 def _is_sound(message: Any, classes: int, most: int) -> bool:
-    """Whether our own script could have sent this message."""
+    """Return whether our own script could have sent this message."""
     points, labels = message["points"], message["labels"]
     return (
         isinstance(points, list)

@@ -59,7 +59,7 @@ def keys(
 
 
 def is_sound(message: Any) -> bool:
-    """Whether our own script could have sent this message; see `wire.receive`."""
+    """Return whether our own script could have sent this message; see `wire.receive`."""
     point = message["at"]
     return (
         _is_table(message["keys"], SLOTS, 2, EXTENT)

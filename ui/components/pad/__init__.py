@@ -88,7 +88,7 @@ def _check(handles: Sequence[Handle], extent: float) -> None:
 
 
 def _is_sound(moved: Any, count: int, extent: float) -> bool:
-    """Whether our own script could have sent this message; see `wire.receive`."""
+    """Return whether our own script could have sent this message; see `wire.receive`."""
     return (
         0 <= moved["index"] < count
         and isinstance(moved["index"], int)

@@ -27,7 +27,7 @@ _component = declare("stage")
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What the stage draws; F surfaces, T fitted planes, R x R grid points, P test points."""
+    """The scene of the stage; F surfaces, T fitted planes, R x R grid points, P test points."""
 
     strengths: Sequence[float]  # (F,): of the surfaces; linear in between
     surfaces: np.ndarray  # (F, R, R, 3)
@@ -91,7 +91,7 @@ def stage(
 
 
 def is_sound(message: Any) -> bool:
-    """Whether our own script could have sent this message; see `wire.receive`."""
+    """Return whether our own script could have sent this message; see `wire.receive`."""
     strength, plane = message["strength"], message["plane"]
     return (
         type(strength) in (int, float)
@@ -101,7 +101,7 @@ def is_sound(message: Any) -> bool:
 
 
 def is_plane(numbers: Sequence[Any]) -> bool:
-    """Whether these are a unit normal and an offset within reach."""
+    """Return whether these are a unit normal and an offset within reach."""
     return (
         len(numbers) == 4
         and all(type(x) in (int, float) and abs(x) <= FARTHEST for x in numbers)

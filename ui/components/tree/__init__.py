@@ -83,5 +83,5 @@ def tree(
 
 
 def is_share(value: Any) -> bool:
-    """Whether this is a number from 0 to 1 that the slider could have sent."""
+    """Return whether this is a number from 0 to 1 that the slider could have sent."""
     return type(value) in (int, float) and math.isfinite(value) and 0 <= value <= 1
