@@ -14,7 +14,7 @@ from gating_core.claims.design import STACKS
 from gating_core.claims.models import Models
 from gating_core.claims.text import MISSING, TextTable, counted, fixed, fixed_interval, spans
 from gating_core.experiments.depth import STRUCTURED_LIMIT
-from gating_core.experiments.depth.exponents import FEWEST_DEPTHS, FEWEST_SEEDS, settled
+from gating_core.experiments.depth.exponents import FEWEST_DEPTHS, FEWEST_SEEDS, fittable
 from gating_core.training.trained import mean_interval
 
 CENTRE, PROXY, TOTAL = QUANTITIES = ("centre_curvature", "proxy", "total_curvature")
@@ -101,7 +101,7 @@ def slopes(models: Models, _: Thresholds) -> Slopes:
         for name in QUANTITIES:
             values[name][at] = abs(getattr(row, name))
             errors[name][at] = getattr(row, ERRORS[name]) if name in ERRORS else 0.0
-    known = {name: settled(values[name], errors[name], small) for name in QUANTITIES}
+    known = {name: fittable(values[name], errors[name], small) for name in QUANTITIES}
     exponents = {
         name: exponent(depths, values[name], small & known[name])
         if len(seeds)

@@ -37,8 +37,8 @@ def loop_holonomy(frames: list[torch.Tensor]) -> torch.Tensor:
 
 # --- Integrals on a grid --------------------------------------------------------------------------
 
-NOT_SETTLED = 0.5  # relative error above which a total is not quoted
-SURE = 0.1  # relative error above which a total should be refined
+QUOTABLE = 0.5  # relative error above which a total is not quoted
+CONVERGED = 0.1  # relative error above which a total should be refined
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +58,13 @@ class Integral:
         """The integral at one place of the leading axis."""
         return Integral(self.value[index], self.error[index], self.complete[index])
 
-    def settled(self) -> torch.Tensor:
-        """(...): whether the value is known to half of itself, and may be quoted."""
-        return self.error <= NOT_SETTLED * abs(self.value)
+    def quotable(self) -> torch.Tensor:
+        """(...): True where the value is known to half of itself, and may be quoted."""
+        return self.error <= QUOTABLE * abs(self.value)
 
-    def sure(self) -> torch.Tensor:
-        """(...): whether the value is known to a tenth of itself, and needs no refining."""
-        return self.error <= SURE * abs(self.value)
+    def converged(self) -> torch.Tensor:
+        """(...): True where the value is known to a tenth of itself, and needs no refining."""
+        return self.error <= CONVERGED * abs(self.value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,10 @@
 """Measurements of a sampled surface: where it curves, where it is flat, and the errors.
 
-Words for points are defined here, words for whole surfaces in `verdict`, and *settled*, for totals,
-in `Integral`. At a point K is *within* its error or beyond it. Beyond it, where the tangent plane
-is resolved, its sign is *decided*. Within an error that is small, and everywhere on a surface that
-is flat by proof, K is known to be *zero*. Anywhere else K is not *known*.
+Words for points are defined here, words for whole surfaces in `verdict`, and words for totals,
+*quotable* and *converged*, in `Integral`. At a point K is *within* its error or beyond it. Beyond
+it, where the tangent plane is resolved, its sign is *decided*. K is known to be *zero* within an
+error that is small, and everywhere on a surface that is flat by proof. Anywhere else K is not
+*known*.
 
 Shapes: T frames (versions of one surface), R x C grid points, D dimensions.
 """

@@ -260,16 +260,16 @@ def total_text(total: Integral, flat: bool) -> str:
     """Format the total absolute curvature with its error; 0 if the surface is flat."""
     if flat:
         return "0"
-    if not total.settled():
+    if not total.quotable():
         return UNKNOWN
     text = plus_minus(float(total.value), float(total.error))
     return text if bool(total.complete) else f"at least {text}"
 
 
-def settled_total_text(total: Integral, flat: bool) -> str:
+def final_total_text(total: Integral, flat: bool) -> str:
     """Return `total_text`; say so where its error is between a tenth and a half of it."""
     text = total_text(total, flat)
-    doubtful = not flat and bool(total.settled()) and not bool(total.sure())
+    doubtful = not flat and bool(total.quotable()) and not bool(total.converged())
     return f"{text}, not converged to 10\u00a0%" if doubtful else text
 
 
@@ -279,7 +279,7 @@ def doubt_text(total: Integral, verdict: Verdict) -> str:
         return f"flat (proved: {verdict.proof})"
     if verdict.word == FLAT:
         return f"no curvature beyond rounding error, {knowledge_text(SEEN, verdict.points)}"
-    if not total.settled():
+    if not total.quotable():
         return (
             "the surface folds too sharply: the sampled points add up to"
             f" {short(float(total.value))}, and there may be more between them"

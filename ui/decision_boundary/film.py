@@ -337,7 +337,7 @@ def total_text(total: Integral, verdict: Verdict, refined: bool = False) -> str:
     """
     if verdict.word == FLAT:
         return f"total curvature **0**: {words.flat_text(verdict)}"
-    said = (words.settled_total_text if refined else words.total_text)(total, flat=False)
+    said = (words.final_total_text if refined else words.total_text)(total, flat=False)
     if said == UNKNOWN:
         return f"total curvature: {said}, the surface folds too sharply"
     return f"total curvature **{said}**"

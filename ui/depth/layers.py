@@ -247,7 +247,7 @@ def _link_layer() -> None:
 def total_text(surface: SurfaceResult, frame: int, diameter: float) -> str:
     """Return the line above the surface after one layer."""
     total = Integral(surface.total[frame], surface.total_error[frame], surface.complete[frame])
-    text = f"**{common.settled_total_text(total, bool(surface.flat[frame]))}**"
+    text = f"**{common.final_total_text(total, bool(surface.flat[frame]))}**"
     if not (surface.complete[frame] or surface.total[frame] > 0) or UNKNOWN in text:
         text = UNKNOWN  # "at least 0" says nothing
     return f"total curvature {text} · diameter {common.short(float(diameter))}"

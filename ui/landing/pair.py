@@ -276,7 +276,7 @@ def _total_text(model: MeasuredModel, frame: int, sweep: StrengthSweep | None) -
         return "total curvature **0**: flat"
     if sweep is None or not sweep.measured[frame]:
         return "total curvature is being measured …"
-    text = common.settled_total_text(sweep.total.at(frame), flat=False)
+    text = common.final_total_text(sweep.total.at(frame), flat=False)
     if text == UNKNOWN:
         return f"total curvature: {text}, the surface folds too sharply"
     share, area = map(common.percent, (model.concentration[frame], MOST_CURVED))

@@ -364,7 +364,7 @@ def degenerate(variant: MeasuredInstance) -> bool:
 def best_total(variant: MeasuredInstance, refined: SurfaceIntegrals | None) -> Integral | None:
     """Return the grid's total where that is known to a tenth, else the ``refined`` one, if any."""
     flat = degenerate(variant) or variant.verdict.word == FLAT
-    if flat or variant.total.sure():
+    if flat or variant.total.converged():
         return variant.total
     return None if refined is None else refined.absolute
 

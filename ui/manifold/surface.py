@@ -254,7 +254,7 @@ def _total_text(variant: MeasuredInstance, total: Integral) -> str:
         return f"{text}: no {'surface' if on_a_line(variant) else 'tangent plane'}"
     if variant.verdict.word == FLAT:
         return f"{text}: {common.flat_text(variant.verdict)}"
-    if not total.sure():
+    if not total.converged():
         text += ", refining does not help"
     share = float(concentration(variant.surface)[0])
     if UNKNOWN in text or not share:
@@ -274,7 +274,7 @@ def total_caption(variant: MeasuredInstance, total: Integral) -> str:
     if degenerate(variant):
         return "No tangent plane is resolved."
     text = common.doubt_text(total, variant.verdict)
-    if variant.verdict.word == FLAT or total.sure() or not total.settled():
+    if variant.verdict.word == FLAT or total.converged() or not total.quotable():
         return text
     return f"{text}; more than a tenth of it is in doubt, and a few seconds of refining do not help"
 

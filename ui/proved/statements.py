@@ -157,7 +157,7 @@ def total_sentence(proof: ProvedCurvature, estimate: Integral | None) -> str:
         text = f"{text}; no upper bound is proved"
     if estimate is None:
         return f"{text}. The estimate is not there yet."
-    if not bool(estimate.settled()):
+    if not bool(estimate.quotable()):
         return f"{text}. The estimate does not converge."
     agrees = ", which agrees" if not contradiction("absolute", proof.absolute, estimate) else ""
     return f"{text}. The estimate is {total_text(estimate, flat=False)}{agrees}."

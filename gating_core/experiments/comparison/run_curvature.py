@@ -107,16 +107,16 @@ def pending_measurements(
     names: tuple[str, ...],
     first: int,
     known: Collection[Key] = (),
-    settled: Collection[Key] = (),
+    final: Collection[Key] = (),
 ) -> Iterator[tuple[Measure, str, int]]:
     """List what is still to be measured: all seeds along the run, member ``first`` at its end too.
 
     Yields (function, variant, member) for the variants ``names``, those of ``first`` first; call
-    the function with ``run``, variant and member. ``known`` and ``settled`` are the keys measured
+    the function with ``run``, variant and member. ``known`` and ``final`` are the keys measured
     already, along the run and at its end.
     """
     yield from ((curvature_along, n, first) for n in names if (n, first) not in known)
-    yield from ((final_curvature, n, first) for n in names if (n, first) not in settled)
+    yield from ((final_curvature, n, first) for n in names if (n, first) not in final)
     others = (member for member in range(len(run.task.seeds)) if member != first)
     yield from ((curvature_along, n, i) for i in others for n in names if (n, i) not in known)
 

@@ -1,7 +1,7 @@
 """One member of a trained run at every gate strength, with refitted classifiers and totals.
 
 The weights stay as they were trained. At every strength the classifier is the best linear one for
-the surface, and the total curvature is refined until it is settled.
+the surface, and the total curvature is refined until it has converged.
 
 Shapes: T strengths, D model dimension, C classes.
 """

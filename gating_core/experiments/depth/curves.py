@@ -18,7 +18,7 @@ from gating_core.experiments.depth.exponents import (
     Exponent,
     course,
     exponent,
-    settled,
+    fittable,
 )
 from gating_core.experiments.depth.quantities import QUANTITIES, Quantities, measure_quantities
 from gating_core.experiments.depth.request import (
@@ -76,7 +76,7 @@ class Curve:
     @cached_property
     def fitted(self) -> np.ndarray:
         """(S, L): the points to which the exponent is fitted."""
-        return self.small & settled(self.values, self.errors, self.known)
+        return self.small & fittable(self.values, self.errors, self.known)
 
     @cached_property
     def exponent(self) -> Exponent:

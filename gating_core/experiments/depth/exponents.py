@@ -16,7 +16,7 @@ FEWEST_DEPTHS = 3  # fitted for a seed's slope
 FEWEST_SEEDS = 0.5  # share of seeds with a slope: below it there is no exponent
 CONFIDENCE = 0.95
 RESAMPLES = 2000  # of the bootstrap
-SETTLED = 0.5  # error relative to the value: above it a point is not fitted
+FITTABLE = 0.5  # error relative to the value: above it a point is not fitted
 ENDED = 0.5  # late slope relative to the early one: below it growth has ended
 LEVEL = 0.05  # absolute slopes below it count as none: 15 % over 16 layers
 
@@ -122,7 +122,7 @@ def course(depths: np.ndarray, values: np.ndarray, errors: np.ndarray, known: np
     power* where the interval of its slope lies above zero, and it does neither saturate nor fall at
     the end. Anything else is *inconclusive*.
     """
-    fitted = settled(values, errors, known)
+    fitted = fittable(values, errors, known)
     centre = depths[np.abs(np.log(depths) - np.log(depths[[0, -1]]).mean()).argmin()]
     whole = exponent(depths, values, fitted)
     early = exponent(depths, values, fitted & (depths <= centre))
@@ -132,10 +132,10 @@ def course(depths: np.ndarray, values: np.ndarray, errors: np.ndarray, known: np
     return Course(_word(zero, whole, early, late, bend), whole, early, late, bend)
 
 
-def settled(values: np.ndarray, errors: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """(S, L): whether a value is known to half of itself, and is not zero: it can be fitted."""
+def fittable(values: np.ndarray, errors: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """(S, L): True where a value is known to half of itself and not zero: it can be fitted."""
     with np.errstate(invalid="ignore"):
-        return known & (values > 0) & (errors <= SETTLED * values)
+        return known & (values > 0) & (errors <= FITTABLE * values)
 
 
 def _word(zero: bool, whole: Exponent, early: Exponent, late: Exponent, bend: Middle) -> str:

@@ -20,7 +20,7 @@ from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import Attention, build_attention
 from gating_core.checks import check_choice, check_integer, check_number
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.integrals import SURE
+from gating_core.geometry.integrals import CONVERGED
 from gating_core.geometry.metric import Matrix
 from gating_core.geometry.surface import concentration, measure_surface
 
@@ -175,7 +175,7 @@ def seed_scores(config: AttentionConfig, seeds: Sequence[int]) -> tuple[np.ndarr
     before, after = (
         np.array([breadth(sheet) for sheet in several]) for several in (sheets, gated.values)
     )
-    total = np.where(gated.total_error <= SURE * gated.total, gated.total, 0.0)
+    total = np.where(gated.total_error <= CONVERGED * gated.total, gated.total, 0.0)
     merit = before * after * (1 - concentration(gated)) * np.minimum(total, 1.0)
     return np.minimum(before, after) > 1 / NEAR_DEGENERATE, merit
 

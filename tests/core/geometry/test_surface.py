@@ -176,7 +176,7 @@ def test_turning_changes_the_diagonal_and_not_the_diameter():
 )
 def test_a_total_is_settled_to_half_of_itself(value, error, found):
     of_integral = Integral(torch.tensor(value), torch.tensor(error), torch.tensor(True))
-    assert bool(of_integral.settled()) == found
+    assert bool(of_integral.quotable()) == found
 
 
 def test_what_repeats_with_the_grid_is_seen_at_jittered_points():

@@ -227,7 +227,7 @@ def test_totals_carry_their_doubt(total, flat, text):
     ],
 )
 def test_a_settled_total_that_is_not_sure_says_so(total, flat, text):
-    assert words.settled_total_text(total, flat) == text
+    assert words.final_total_text(total, flat) == text
 
 
 FLAT, TORUS = (

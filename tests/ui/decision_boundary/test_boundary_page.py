@@ -50,7 +50,7 @@ from tests.ui.decision_boundary.playing import (
     totals,
 )
 from tests.ui.opening import ROOT, TIMEOUT_SECONDS, data_of, mistakes, notes, open_page
-from ui.common.words import settled_total_text
+from ui.common.words import final_total_text
 from ui.decision_boundary import film, results, shared
 from ui.decision_boundary.inside import inside_figure
 from ui.decision_boundary.model import FIRST, TITLES, WHO, BoundaryView
@@ -113,7 +113,7 @@ def test_the_default_is_shown_without_any_job(monkeypatch):
         member = typical_member(run)
         assert column["heading"] == f"{TITLES[name]} · seed {run.task.seeds[member]}"
         total = shown_of(app).final[name, member].total
-        text = "0**: flat" if name == "ungated" else f"{settled_total_text(total, False)}**"
+        text = "0**: flat" if name == "ungated" else f"{final_total_text(total, False)}**"
         assert f"total curvature **{text}" in column["captions"][-1]
     assert re.search(r"outputs span \d\u00a0% of the convex hull$",
                      header["columns"][0]["captions"][-1])  # fmt: skip

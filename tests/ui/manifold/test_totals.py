@@ -118,7 +118,7 @@ def test_a_total_is_refined_to_a_tenth_or_the_page_says_that_it_cannot_be():
 def test_refining_settles_a_ridge():
     instance = resolve(ManifoldRequest(depth=2, seed=0)).variants[1]
     variant = measure_instance(instance, 61)
-    assert not variant.total.sure()
+    assert not variant.total.converged()
     refined = integrate_instance(instance)
-    assert bool(refined.absolute.sure())
+    assert bool(refined.absolute.converged())
     assert "refining does not help" not in caption(variant, refined)

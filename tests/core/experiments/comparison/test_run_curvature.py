@@ -135,7 +135,7 @@ def test_the_final_total_says_how_sure_it_is(circle):
 
 def test_errors_along_a_run_cover_what_refinement_finds(circle):
     """And what holonomy sees between the points of the grid, where halving it shows less."""
-    paths, _ = measured(circle, known=(), settled={(n, 0) for n in circle.setting.compared})
+    paths, _ = measured(circle, known=(), final={(n, 0) for n in circle.setting.compared})
     ensemble = circle.variants["sigmoid"].ensemble
     model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
     for member in range(3):
@@ -162,8 +162,8 @@ def test_the_seed_that_is_looked_at_comes_first_and_alone_to_its_end(circle):
     assert kinds(circle, 1, known={("sigmoid", 0)}) == [(path, 1), (end, 1), (path, 2)]
     known = {("sigmoid", member) for member in range(3)}
     assert kinds(circle, 2, known=known) == [(end, 2)]
-    assert kinds(circle, 2, known=known, settled={("sigmoid", 2)}) == []
-    assert kinds(circle, 1, known=known, settled={("sigmoid", 2)}) == [(end, 1)]
+    assert kinds(circle, 2, known=known, final={("sigmoid", 2)}) == []
+    assert kinds(circle, 1, known=known, final={("sigmoid", 2)}) == [(end, 1)]
 
 
 def test_it_gives_way_often_enough_to_be_cancelled():
