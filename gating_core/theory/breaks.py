@@ -19,10 +19,10 @@ from gating_core.jets.blocks import one_thread
 from gating_core.jets.cell_jets import enclosing_jet
 from gating_core.jets.hulls import Ball
 from gating_core.proved import FIRST_SIDE
+from gating_core.theory.curvature_formula import LARGEST_GATE, Gate
 from gating_core.theory.expression import Call, Expression, Operation, parts_of
 from gating_core.theory.expression import constant as constant_of
 from gating_core.theory.formula import Formula
-from gating_core.theory.law import LARGEST_GATE, Gate
 
 SMOOTH, EDGE, OUTSIDE, BROKEN = range(4)
 # A smooth gate in all of the cell; smooth, but perhaps no gate (not positive, or too large) in a

@@ -2,7 +2,7 @@
 
 One layer, one head, n = 3 values, a headwise sigmoid gate. The gate's logit is affine in the
 hidden state, and so in the logarithms of the attention weights a that the state produces:
-1/g = 1 + c a1^p a2^q a3^r with p + q + r = 0. By the law K has the sign of
+1/g = 1 + c a1^p a2^q a3^r with p + q + r = 0. By the curvature formula K has the sign of
 qr a1^2 + pr a2^2 + pq a3^2 + pqr, if the plane of the values misses the origin.
 
 Shapes: D model dimension, M points of the triangle of weights.

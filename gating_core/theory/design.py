@@ -19,7 +19,7 @@ from gating_core.geometry.grid import Grid, square_grid
 from gating_core.geometry.surface import SurfaceResult, measure_surface
 from gating_core.jets.blocks import one_thread
 from gating_core.randomness import generator
-from gating_core.theory.law import Gate, sheet
+from gating_core.theory.curvature_formula import Gate, sheet
 from gating_core.theory.measure import MeasuredGate, measure_any_gate
 
 SHAPE_SIZE_RANGE = (0.05, 5.0)

@@ -21,9 +21,9 @@ from gating_core.jets.cell_jets import taylor_jet
 from gating_core.jets.jet import Jet, filled
 from gating_core.jets.taylor import TaylorModel
 from gating_core.theory.breaks import EDGE, OUTSIDE, SMOOTH, smoothness
+from gating_core.theory.curvature_formula import Gate, GatedSheet
 from gating_core.theory.expression import Operation
 from gating_core.theory.formula import Formula
-from gating_core.theory.law import Gate, GatedSheet
 
 BATCH = 1024  # cells halved in one pass
 FAINTEST = 1e-250  # of the expression with the sign of K: below it underflow decides

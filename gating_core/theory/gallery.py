@@ -2,7 +2,8 @@
 
 All act on the sheet (u, v, 1) over [-1, 1]^2, and all are formulas: one for a scalar gate, three
 for one gate per channel. Where K is known in closed form it is given, derived by hand and not from
-the law: for quadrics from their equation F = 0, K = grad F adj(Hess F) grad F / |grad F|^4
+`curvature_formula`: for quadrics from their equation F = 0 by
+K = grad F adj(Hess F) grad F / |grad F|^4
 (Goldman, *Curvature formulas for implicit curves and surfaces*, CAGD 22, 2005).
 """
 

@@ -1,7 +1,7 @@
 """Measure a gated sheet: curvature, bending, and errors.
 
 Measured twice: by the geometry of the map (u, v) -> g (u, v, 1), which knows nothing of gates, and
-by the law; where K is known in closed form it is compared with that, too.
+by the curvature formula; where K is known in closed form it is compared with that, too.
 """
 
 from __future__ import annotations
@@ -18,9 +18,15 @@ from gating_core.geometry.verdict import PLANAR, jittered_points, verify
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 from gating_core.theory.breaks import breaks_of
+from gating_core.theory.curvature_formula import (
+    Gate,
+    GatedSheet,
+    curvature_terms,
+    gate_fails,
+    gate_values,
+)
 from gating_core.theory.formula import Formula
 from gating_core.theory.gallery import Exact, GateCase
-from gating_core.theory.law import Gate, GatedSheet, gate_fails, gate_values, law
 from gating_core.theory.whole_chart import GateVerdict, Looked, gate_verdict
 
 
@@ -33,8 +39,8 @@ class Reference:
 
 
 @dataclass(frozen=True, eq=False)
-class LawOnGrid(Reference):
-    """K by the law, and its terms as in `LawAtPoint`; all (R, C)."""
+class TermsOnGrid(Reference):
+    """K by the curvature formula, and its terms as in `TermsAtPoint`; all (R, C)."""
 
     rho: np.ndarray
     hessian: np.ndarray
@@ -59,7 +65,7 @@ class MeasuredGate:
     surface: SurfaceResult
     mean_norm: np.ndarray  # (R, C)
     mean_error: np.ndarray  # (R, C)
-    law: LawOnGrid | None  # for scalar gates
+    terms: TermsOnGrid | None  # for scalar gates
     exact: Reference | None  # where K is known in closed form
     looked: Looked
     whole: GateVerdict
@@ -128,12 +134,12 @@ def measure_any_gate(
     """Measure any gate, such as a fitted one.
 
     ``exact`` is K in closed form, if known, and ``formulas`` are those that the gate is made of, if
-    any. ``ValueError`` as `law` for a ``scalar`` one.
+    any. ``ValueError`` as `curvature_terms` for a ``scalar`` one.
     """
     image = GatedSheet(gate, strength)
     values = gate_values(gate, grid.points).reshape(*grid.weights.shape, -1)
     fails = gate_fails(values)
-    terms = law(gate, grid.points, strength) if scalar else None
+    terms = curvature_terms(gate, grid.points, strength) if scalar else None
     breaks = breaks_of(gate, formulas)
     breaking = grid_points_near(breaks.broken, grid.axis.numpy())
     lost = (fails | breaking) & (strength > 0)
@@ -149,10 +155,10 @@ def measure_any_gate(
     def shaped(x: torch.Tensor) -> np.ndarray:
         return x.reshape(shape).numpy()
 
-    by_law = None
+    by_formula = None
     if terms is not None:
         parts = terms.parts
-        by_law = LawOnGrid(
+        by_formula = TermsOnGrid(
             shaped(terms.gaussian), shaped(terms.gaussian_error), shaped(parts["rho"]),
             shaped(parts["hessian"]), shaped(terms.errors["hessian"]),
             shaped(parts["normal_square"]),
@@ -178,7 +184,7 @@ def measure_any_gate(
         surface=surface,
         mean_norm=mean,
         mean_error=mean_error,
-        law=by_law,
+        terms=by_formula,
         exact=closed,
         looked=looked,
         whole=whole,

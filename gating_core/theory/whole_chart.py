@@ -15,11 +15,11 @@ from functools import lru_cache
 from gating_core.geometry.surface import SurfaceResult
 from gating_core.geometry.verdict import AT_POINTS, FLAT, PROVED, SEEN
 from gating_core.theory.breaks import Breaks, breaks_of, parts_count
+from gating_core.theory.curvature_formula import Gate
 from gating_core.theory.differential_ring import DifferentialRing, PolynomialTooLarge
 from gating_core.theory.enclosure import GateJudge, GateSigns, sign_steps
 from gating_core.theory.expression import Constant, Coordinate, Expression, Operation
 from gating_core.theory.formula import Formula
-from gating_core.theory.law import Gate
 
 PLANE, BENT, POSITIVE, NEGATIVE, MIXED, UNDETERMINED = VERDICTS = (
     "flat", "bent, not curved", "positively curved", "negatively curved", "mixed", "undetermined",
@@ -219,7 +219,7 @@ def algebra_of(expressions: tuple[Expression, ...], strength: float) -> Algebra:
 
 
 def _scalar(expression: Expression, strength: float) -> Algebra:
-    """By the law: K has the sign of det Hess(1/g)."""
+    """By the curvature formula: K has the sign of det Hess(1/g)."""
     field = DifferentialRing(_mixed(expression, strength))
     rho = field.reciprocal(_mixed(expression, strength))
     _, _, uu, uv, vv = field.derivatives(rho)

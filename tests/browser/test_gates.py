@@ -74,7 +74,7 @@ def test_a_tile_opens_its_gate_and_stands_in_the_link(desk):
 
 
 @pytest.mark.soak  # long
-def test_the_laws_numbers_follow_the_pointer(desk, served, watch):
+def test_the_numbers_of_the_formula_follow_the_pointer(desk, served, watch):
     """Of g = u exp(v), a gate where u > 0: det Hess(1/g) = exp(-2v) / u⁴."""
     visit(desk, watch, f"{served.url}{ADDRESS}?case=own&formula=u*exp(v)&mark=30.45")
     said = desk.locator(".gc-readout").first
@@ -153,7 +153,7 @@ def test_maps_and_a_designed_gate_fit_a_phone(browser, served, watch):
         await_charts(page, 3)
         assert_scrolls_only_down(page)
         law, gate = (page.locator(each).first.bounding_box()["y"]
-                     for each in (".st-key-gates_law", ".gc-scene"))  # fmt: skip
+                     for each in (".st-key-gates_formula", ".gc-scene"))  # fmt: skip
         assert law > gate
         visit(page, watch, f"{served.url}{ADDRESS}?tab_gates=Gate+design&target=saddle")
         page.get_by_text("K, fitted − exact").wait_for()

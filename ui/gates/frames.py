@@ -21,7 +21,7 @@ STRENGTHS = tuple(round(i / STEPS, 2) for i in range(STEPS + 1))
 # What colours and boxes come from. The middle, too: between two flat ends a surface may curve.
 SETTLING = (0.0, 0.5, 1.0)
 GRID_SIZE = 61  # points along a side
-LAW_PARTS = ("rho", "hessian", "normal_square", "gaussian")  # in the formula's order
+TERM_NAMES = ("rho", "hessian", "normal_square", "gaussian")  # in the formula's order
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class GateFrame:
     share_lost: float  # of the chart, where the gate is not positive or not finite
     share_undetermined: float  # of the area
     exact: Deviation | None
-    law: Deviation | None
+    by_formula: Deviation | None
     axis: np.ndarray  # (R,)
     values: np.ndarray
     known: np.ndarray  # K, NaN where it is not known
@@ -93,7 +93,7 @@ class GateFrame:
     mean: np.ndarray  # |H|
     gate: np.ndarray  # in use; the mean over channels
     channels: np.ndarray  # (R, C, 1 or 3): in use, each channel's own
-    law_parts: dict[str, np.ndarray]  # `LAW_PARTS`, NaN where not known; none for several channels
+    terms: dict[str, np.ndarray]  # `TERM_NAMES`, NaN where not known; none for several channels
 
 
 def measure_frames(
@@ -133,7 +133,7 @@ def frame_of(measured: MeasuredGate) -> GateFrame:
         share_lost=float(measured.fails.mean()) if measured.strength else 0.0,
         share_undetermined=float(surface.verdicts[0].undetermined),
         exact=_compared(measured, "exact"),
-        law=_compared(measured, "law"),
+        by_formula=_compared(measured, "terms"),
         axis=surface.axis,
         values=surface.values[0],
         known=surface.known[0],
@@ -143,19 +143,19 @@ def frame_of(measured: MeasuredGate) -> GateFrame:
         mean=np.where(resolved, measured.mean_norm, np.nan),
         gate=channels.mean(-1),
         channels=channels,
-        law_parts=_law_parts(measured),
+        terms=_known_terms(measured),
     )
 
 
-def _law_parts(measured: MeasuredGate) -> dict[str, np.ndarray]:
+def _known_terms(measured: MeasuredGate) -> dict[str, np.ndarray]:
     """The terms of the curvature formula; a determinant within its error is 0 where K is."""
-    law = measured.law
-    if law is None:
+    terms = measured.terms
+    if terms is None:
         return {}
-    unsure = ~(np.abs(law.hessian) > law.hessian_error)
+    unsure = ~(np.abs(terms.hessian) > terms.hessian_error)
     zero = unsure & measured.surface.zero[0]
     lost = measured.lost & (measured.strength > 0) | unsure & ~zero
-    parts = {name: np.where(lost, np.nan, getattr(law, name)) for name in LAW_PARTS}
+    parts = {name: np.where(lost, np.nan, getattr(terms, name)) for name in TERM_NAMES}
     vanish = {name: np.where(zero, 0.0, parts[name]) for name in ("hessian", "gaussian")}
     return parts | vanish
 

@@ -57,7 +57,7 @@ VIEW_KEY = "gates_view"
 ON_TILE = 18  # characters of a formula
 CHANNELS = ("y₁", "y₂", "y₃")
 Frames = tuple[GateFrame, ...]
-POINT_ROWS = {  # of the table of a point: a field of `LawAtPoint`
+POINT_ROWS = {  # of the table of a point: a field of `TermsAtPoint`
     "g (in use)": "gate", "ρ = 1/g": "rho", "ρ_u": "rho_u", "ρ_v": "rho_v", "ρ_uu": "rho_uu",
     "ρ_uv": "rho_uv", "ρ_vv": "rho_vv", "det Hess ρ": "hessian", "ρ − uρ_u − vρ_v": "foot",
     "ρ_u² + ρ_v² + (…)²": "normal_square", "K": "gaussian",
@@ -128,12 +128,12 @@ class Result:
         u, v = (float(self.frame.axis[index]) for index in self.at[::-1])
         return u, v
 
-    def law(self) -> theory.LawAtPoint | None:
+    def terms(self) -> theory.TermsAtPoint | None:
         """The curvature formula there; ``None`` for a gate per channel, and where is no gate."""
         if not self.case.scalar or np.isnan(self.frame.gate[self.at]):
             return None
-        law = theory.law_at(self.case.gate, *self.coordinates, self.frame.strength)
-        return law if np.isfinite(law.gaussian.value) else None
+        terms = theory.curvature_terms_at(self.case.gate, *self.coordinates, self.frame.strength)
+        return terms if np.isfinite(terms.gaussian.value) else None
 
 
 def fetch(request: GateRequest, shown: str) -> Result:
@@ -170,7 +170,7 @@ def draw() -> None:
             result = fetch(request, shown)
             _draw_view(result)
         _draw_tiles(tiles, request)
-        with left.container(key="gates_law"):
+        with left.container(key="gates_formula"):
             _draw_formula(result)
     why = st.expander("Why? The curvature formula and its derivation", key="why",
                       on_change="rerun", **LINK)  # fmt: skip
@@ -284,14 +284,14 @@ def _keep_strength() -> None:
 
 def _draw_formula(result: Result) -> None:
     """Draw the curvature formula, and the same with the numbers of the marked point."""
-    st.latex(section("gates", "law"))
-    law, frame = result.law(), result.frame
+    st.latex(section("gates", "curvature_formula"))
+    terms, frame = result.terms(), result.frame
     place = f"({', '.join(map(short, result.coordinates))})"
     where = f"{'the marked point' if result.point else 'the origin'} {place}"
-    if law is not None:
-        st.latex(law_latex(law))
-        k = plus_minus(law.gaussian.value, law.gaussian.error)
-        st.caption(f"At {where}, λ = {frame.strength:.2f}: **K = {k}**. {law_sentence(law)}")
+    if terms is not None:
+        st.latex(terms_latex(terms))
+        k = plus_minus(terms.gaussian.value, terms.gaussian.error)
+        st.caption(f"At {where}, λ = {frame.strength:.2f}: **K = {k}**. {terms_sentence(terms)}")
     elif result.case.scalar:
         value = float(result.case.formulas[0].at(*result.coordinates))
         st.caption(no_gate_text(frame, result.at, where, value))
@@ -302,15 +302,15 @@ def _draw_formula(result: Result) -> None:
 def _draw_why(result: Result, charts: Charts) -> None:
     """Draw two lines, what is proved of the sign, the numbers of a point, and the derivation."""
     st.markdown("  \n".join(result.case.why))
-    frame, law = result.frame, result.law()
+    frame, terms = result.frame, result.terms()
     if frame.whole.word not in (PLANE, BENT) and frame.share_lost < 1:
         st.caption(shares_text(frame.strength, sign_shares(result.request, frame.strength)))
-    if law is None:
+    if terms is None:
         st.markdown(section("gates", "derivation" if result.case.scalar else "elementwise"))
         return
     st.latex(rf"g(u, v) = {result.case.formulas[0].latex()}")
     left, right = st.columns([2, 3], gap="large")
-    numbers = [getattr(law, name) for name in POINT_ROWS.values()]
+    numbers = [getattr(terms, name) for name in POINT_ROWS.values()]
     title = f"At (u, v) = ({', '.join(map(short, result.coordinates))})"
     charts.draw_table("formula", left, title, {
         "Number": [*POINT_ROWS],
@@ -318,7 +318,7 @@ def _draw_why(result: Result, charts: Charts) -> None:
         "Error at most": [error_text(each.error) for each in numbers],
     })  # fmt: skip
     with right:
-        st.latex(law_latex(law))
+        st.latex(terms_latex(terms))
         st.markdown(section("gates", "derivation"))
 
 
@@ -370,7 +370,7 @@ def reading(frame: GateFrame, exact: str) -> str:
             k = f"K = {called}{_ten_digits(frame.exact.value)}"
         parts[0] += f": {k}"
     parts[0] += "."
-    for name, way in (("closed form", frame.exact), ("curvature formula", frame.law)):
+    for name, way in (("closed form", frame.exact), ("curvature formula", frame.by_formula)):
         if way is not None and way.compared and not way.agrees:
             parts.append(f"**The {name} and the measured K do not agree.**")
     if frame.share_lost:
@@ -417,7 +417,7 @@ def no_gate_text(frame: GateFrame, at: tuple[int, int], where: str, value: float
     return f"At {where} the formula is no gate."
 
 
-def law_sentence(at: theory.LawAtPoint) -> str:
+def terms_sentence(at: theory.TermsAtPoint) -> str:
     """Say what the sign of the Hessian's determinant means at a point."""
     hessian = at.hessian
     if not abs(hessian.value) > hessian.error:
@@ -433,7 +433,7 @@ def law_sentence(at: theory.LawAtPoint) -> str:
     return f"1/g is {shape} here: det Hess(1/g) is {sign}, and so is K."
 
 
-def law_latex(at: theory.LawAtPoint) -> str:
+def terms_latex(at: theory.TermsAtPoint) -> str:
     """Return the curvature formula with the numbers of one point in it."""
     top = rf"{_bracketed(at.rho.value)}^4 \cdot {_bracketed(at.hessian.value)}"
     squares = (at.rho_u, at.rho_v, at.foot)

@@ -137,7 +137,7 @@ def draw() -> None:
         conic = conic_of(request, trained)
         finding = f"{signs_text(conic)} {line_text(conic)}"
         st.markdown(finding)
-        st.latex(section("gates", "layer_law"))
+        st.latex(section("gates", "layer_formula"))
         st.markdown(exponents_text(conic))
         if trained is not None:
             st.caption(

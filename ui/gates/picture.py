@@ -125,7 +125,7 @@ def _arrays(frame: GateFrame, field: np.ndarray, scale: ColourScale) -> Arrays:
     axis = frame.axis
     read_off = {
         "gaussian": frame.known, "error": frame.error, "mean": frame.mean,
-        "gate": frame.gate, **{f"law_{name}": part for name, part in frame.law_parts.items()},
+        "gate": frame.gate, **{f"term_{name}": part for name, part in frame.terms.items()},
     }  # fmt: skip
     drawn = surfaces.surface_arrays(drawable(frame.values), axis, field, frame.signed)
     lost = on_chart(lost=hatch(np.isnan(frame.gate), axis))

@@ -14,7 +14,7 @@ from ui.common.words import beyond_text, error_text, percent, rough, short
 from ui.components.view3d import Legend
 from ui.drawing.chart_map import chart_map
 from ui.drawing.colours import ColourScale
-from ui.gates.frames import LAW_PARTS, GateFrame
+from ui.gates.frames import TERM_NAMES, GateFrame
 from ui.gates.picture import GatePicture
 
 CSS = Path(__file__).with_name("gates.css")
@@ -26,8 +26,8 @@ MEASURED = [("K measured", ["gated_gaussian"]), ("error", ["gated_error"]),
             ("|H|", ["gated_mean"])]  # fmt: skip
 BY_FORMULA = [
     ("g", ["gated_gate"]),
-    ("det Hess(1/g)", ["gated_law_hessian"]),
-    ("K by the formula = ({})⁴ · ({}) / ({})² = {}", [f"gated_law_{x}" for x in LAW_PARTS]),
+    ("det Hess(1/g)", ["gated_term_hessian"]),
+    ("K by the formula = ({})⁴ · ({}) / ({})² = {}", [f"gated_term_{x}" for x in TERM_NAMES]),
 ]
 
 

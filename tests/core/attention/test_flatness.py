@@ -172,7 +172,7 @@ def test_an_elementwise_gate_of_one_coordinate_is_ruled_and_never_positive():
 
 
 @given(seed=st.integers(0, 10**6))
-def test_the_law_for_the_real_model(seed):
+def test_the_formula_for_the_real_model(seed):
     """Headwise gate, n = 3: K has the sign of a conic in the attention weights."""
     config = AttentionConfig(gate=GateConfig(granularity="headwise"))
     model = build_attention(config, (seed,))

@@ -22,7 +22,7 @@ from gating_core.theory.conic import (
     with_exponents,
     with_gate,
 )
-from gating_core.theory.law import law
+from gating_core.theory.curvature_formula import curvature_terms
 from tests.core import exact
 
 numbers = st.floats(-3, 3)
@@ -79,7 +79,7 @@ def test_the_exponents_are_those_of_the_gate(seed, dim):
 
 @given(p=numbers, q=numbers, scale=numbers)
 def test_the_form_is_the_determinant_of_the_hessian(p, q, scale):
-    """By hand from the law: in the chart a1/a3, a2/a3 of the plane, by mpmath's differences.
+    """By hand from the formula: in the chart a1/a3, a2/a3 of the plane, by mpmath's differences.
 
     With y = a3 (s, t, 1) in the basis of the values, rho = (1 + s + t) (1 + c s^p t^q ...).
     """
@@ -100,8 +100,8 @@ def test_the_form_is_the_determinant_of_the_hessian(p, q, scale):
             assert mpmath.sign(hessian) == np.sign(float(form.value))
 
 
-def test_the_law_and_the_form_share_their_zeros():
-    """The same on the sheet (u, v, 1), by the law's own machinery, sign by sign."""
+def test_the_formula_and_the_form_share_their_zeros():
+    """The same on the sheet (u, v, 1), by the formula's own machinery, sign by sign."""
     p, q = 1.5, -0.75
 
     def gate(points):
@@ -112,7 +112,7 @@ def test_the_law_and_the_form_share_their_zeros():
         return (1 / (total * (1 + power))).unsqueeze(-1)
 
     points = square_grid(21).points
-    found = law(gate, points)
+    found = curvature_terms(gate, points)
     u, v = (0.55 + 0.5 * points).unbind(-1)
     weights = torch.stack([u, v, torch.ones_like(u)], -1) / (1 + u + v).unsqueeze(-1)
     form = quadratic_form((p, q, -p - q), weights)

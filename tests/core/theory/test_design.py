@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from gating_core.geometry.grid import square_grid
+from gating_core.theory.curvature_formula import sheet
 from gating_core.theory.design import (
     SHAPES,
     DesignedGate,
@@ -16,7 +17,6 @@ from gating_core.theory.design import (
     first_network,
     fit_gate,
 )
-from gating_core.theory.law import sheet
 from gating_core.theory.measure import measure_any_gate
 from tests.core import exact
 

@@ -102,11 +102,11 @@ def test_the_exact_value_is_exact(name):
 
 @pytest.mark.parametrize("name", [name for name, case in GALLERY.items() if case.scalar])
 @pytest.mark.parametrize("strength", [0.25, 1.0])
-def test_law_and_geometry_agree(name, strength):
+def test_formula_and_geometry_agree(name, strength):
     found = measure_gate(GALLERY[name], strength, GRID)
-    assert found.agrees(found.law)
-    largest, allowed = found.largest_deviation(found.law)
-    assert largest <= allowed < 1e-8 * (1 + np.abs(found.law.gaussian).max())
+    assert found.agrees(found.terms)
+    largest, allowed = found.largest_deviation(found.terms)
+    assert largest <= allowed < 1e-8 * (1 + np.abs(found.terms.gaussian).max())
 
 
 @pytest.mark.parametrize("name", [n for n, case in GALLERY.items() if case.at_every_strength])

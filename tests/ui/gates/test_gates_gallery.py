@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from gating_core.geometry import square_grid
-from gating_core.theory import GALLERY, law_at, measure_gate, parse_formula
+from gating_core.theory import GALLERY, curvature_terms_at, measure_gate, parse_formula
 from tests.profiles import fuzz
 from tests.ui.held import held_in
 from tests.ui.opening import as_read, component, mistakes, open_page, report
@@ -18,15 +18,15 @@ from ui.gates import gallery
 from ui.gates.__main__ import SIZE
 from ui.gates.frames import (
     GRID_SIZE,
-    LAW_PARTS,
     RADII,
     STRENGTHS,
+    TERM_NAMES,
     GateRequest,
     case_of,
     measured_frames,
     resolve,
 )
-from ui.gates.gallery import law_latex, law_sentence, no_gate_text, reading
+from ui.gates.gallery import no_gate_text, reading, terms_latex, terms_sentence
 from ui.gates.picture import drawable, gate_picture, settled_by
 from ui.gates.shared import caption, legend_notes, range_text
 from ui.gates.shipped import numbers_of, picture_file, shipped
@@ -76,8 +76,8 @@ def test_where_k_is_zero_it_is_zero_in_every_way_of_computing_it():
     (frame,) = measured_frames(GateRequest("monkey saddle"), (1.0,))
     middle = GRID_SIZE // 2
     assert frame.axis[middle] == frame.exact.value == frame.known[middle, middle] == 0
-    at = law_at(GALLERY["monkey saddle"].gate, 0.0, 0.0)
-    assert law_sentence(at) == "det Hess(1/g) is 0 here to within 1e-290, and so is K."
+    at = curvature_terms_at(GALLERY["monkey saddle"].gate, 0.0, 0.0)
+    assert terms_sentence(at) == "det Hess(1/g) is 0 here to within 1e-290, and so is K."
 
 
 def test_where_a_formula_is_no_gate_nothing_is_drawn_and_it_is_said():
@@ -92,7 +92,7 @@ def test_where_a_formula_is_no_gate_nothing_is_drawn_and_it_is_said():
     assert not frames[0].share_lost
 
 
-def test_the_law_is_read_off_with_its_numbers_at_every_point():
+def test_the_formula_is_read_off_with_its_numbers_at_every_point():
     """Of the sphere: rho = |y|/r, and so det Hess rho = 1/(r² |y|⁴) and |m|² = 1/r²."""
     frames = measured_frames(GateRequest(radius=0.5), (0.0, 1.0), 31)
     arrays = gate_picture(frames).view.arrays
@@ -100,19 +100,19 @@ def test_the_law_is_read_off_with_its_numbers_at_every_point():
     square = 1 + u**2 + v**2
     flat = {"rho": 1, "hessian": 0, "normal_square": 1, "gaussian": 0}
     round_ = {"rho": 2 * square**0.5, "hessian": 4 / square**2, "normal_square": 4, "gaussian": 4}
-    assert tuple(flat) == LAW_PARTS
-    for name in LAW_PARTS:
-        found = arrays[f"gated_law_{name}"]
+    assert tuple(flat) == TERM_NAMES
+    for name in TERM_NAMES:
+        found = arrays[f"gated_term_{name}"]
         np.testing.assert_array_equal(found[0], np.full_like(u, flat[name]))
         np.testing.assert_allclose(found[1], np.broadcast_to(round_[name], u.shape), rtol=1e-11)
 
 
 def test_what_is_zero_within_its_error_is_read_off_as_zero_only_where_that_is_small():
     (bent,) = measured_frames(GateRequest("own", formula="1/(3+u^2+v)"), (1.0,), 31)
-    assert not bent.law_parts["hessian"].any()
-    assert not bent.law_parts["gaussian"].any()
+    assert not bent.terms["hessian"].any()
+    assert not bent.terms["gaussian"].any()
     (steep,) = measured_frames(GateRequest("own", formula="exp(20*u)"), (1.0,), 31)
-    np.testing.assert_array_equal(np.isnan(steep.law_parts["hessian"]), np.isnan(steep.known))
+    np.testing.assert_array_equal(np.isnan(steep.terms["hessian"]), np.isnan(steep.known))
     assert np.isnan(steep.known).any()
 
 
@@ -189,11 +189,11 @@ def test_a_range_is_one_number_where_it_is(ends, text):
     assert range_text(ends) == text
 
 
-def test_the_law_is_written_with_the_numbers_of_the_point():
-    text = law_latex(law_at(GALLERY["saddle"].gate, 0.5, 0.0))
+def test_the_formula_is_written_with_the_numbers_of_the_point():
+    text = terms_latex(curvature_terms_at(GALLERY["saddle"].gate, 0.5, 0.0))
     assert r"3.25^4 \cdot (-4)" in text
     assert r"1^2 + 0^2 + 2.75^2" in text
-    assert "-0^" not in law_latex(law_at(GALLERY["saddle"].gate, 0.0, 0.0, 0.5))
+    assert "-0^" not in terms_latex(curvature_terms_at(GALLERY["saddle"].gate, 0.0, 0.0, 0.5))
 
 
 def shown(app) -> str:
@@ -258,9 +258,9 @@ def test_a_formula_of_ones_own_is_typed_and_a_bad_one_is_explained(held):
     ("1/(3+u^2+v)", "within 1e-14 of zero here, K within 2e-14"), ("1/(3+u*v)", "a saddle"),
     ("1/(3+u^2+v^2)", "a bowl or a dome"),
 ])  # fmt: skip
-def test_the_law_says_of_a_determinant_no_more_than_its_error_allows(formula, said):
-    point = law_at(parse_formula(formula), 0.3, 0.2)
-    assert said in law_sentence(point)
+def test_the_formula_says_of_a_determinant_no_more_than_its_error_allows(formula, said):
+    point = curvature_terms_at(parse_formula(formula), 0.3, 0.2)
+    assert said in terms_sentence(point)
 
 
 def test_bad_links_get_a_sentence_each(held):
@@ -297,7 +297,7 @@ def test_where_there_is_no_gate_nothing_else_is_said(formula):
     assert "**no gate** anywhere on the chart" in paragraph
     assert legend.startswith("K is known nowhere")
     assert not np.isfinite(frame.known).any()
-    assert all(np.isnan(part).all() for part in frame.law_parts.values())
+    assert all(np.isnan(part).all() for part in frame.terms.values())
 
 
 def test_what_is_missed_by_the_grid_is_not_called_zero():

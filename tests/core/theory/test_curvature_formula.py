@@ -1,4 +1,4 @@
-"""The law agrees with the geometry for any gate, and its special cases are theorems."""
+"""The curvature formula agrees with the geometry of any gate; its special cases are theorems."""
 
 import mpmath
 import pytest
@@ -9,9 +9,14 @@ from hypothesis import strategies as st
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
 from gating_core.jets.second_order import second_order_jet
+from gating_core.theory.curvature_formula import (
+    GatedSheet,
+    curvature_terms,
+    curvature_terms_at,
+    sheet,
+)
 from gating_core.theory.formula import parse_formula
 from gating_core.theory.gallery import sphere_case
-from gating_core.theory.law import GatedSheet, law, law_at, sheet
 from tests.core import exact
 from tests.core.flat import warp
 
@@ -51,25 +56,25 @@ def assert_zero(function):
 
 
 @given(kind=st.sampled_from(["sigmoid", "exp", "ratio", "waves"]), c=coefficients, s=strengths)
-def test_the_law_is_the_geometry_of_any_positive_gate(kind, c, s):
+def test_the_formula_is_the_geometry_of_any_positive_gate(kind, c, s):
     gate = positive_gate(kind, c)
-    by_law, field = law(gate, GRID.points, s), field_of(GatedSheet(gate, s))
-    gap = (by_law.gaussian - field.gaussian).abs()
-    assert (gap <= by_law.gaussian_error + field.gaussian_error)[field.resolved].all()
+    by_formula, field = curvature_terms(gate, GRID.points, s), field_of(GatedSheet(gate, s))
+    gap = (by_formula.gaussian - field.gaussian).abs()
+    assert (gap <= by_formula.gaussian_error + field.gaussian_error)[field.resolved].all()
     assert field.resolved.all()
-    assert by_law.gaussian_error.isfinite().all()
+    assert by_formula.gaussian_error.isfinite().all()
 
 
-def test_another_law_would_be_seen():
+def test_another_formula_would_be_seen():
     """The comparison has teeth: with rho^3 in place of rho^4 it fails."""
     gate = parse_formula("1/(3+u^2+2*v^2)")
-    by_law, field = law(gate, GRID.points), field_of(GatedSheet(gate))
-    wrong = by_law.gaussian / by_law.parts["rho"]
-    assert ((wrong - field.gaussian).abs() > by_law.gaussian_error + field.gaussian_error).all()
+    by_formula, field = curvature_terms(gate, GRID.points), field_of(GatedSheet(gate))
+    wrong = by_formula.gaussian / by_formula.parts["rho"]
+    assert ((wrong - field.gaussian).abs() > by_formula.gaussian_error + field.gaussian_error).all()
 
 
 @pytest.mark.parametrize("text", ["1/(3+u^2-v*u)", "0.4+0.5*exp(-3*(u^2+v^2))", "sigmoid(u*v+u)"])
-def test_every_number_of_the_law_is_within_its_bound(text):
+def test_every_number_of_the_formula_is_within_its_bound(text):
     """At 200 digits, by differences of 1/g written anew."""
     gate = parse_formula(text)
     known = {
@@ -79,7 +84,7 @@ def test_every_number_of_the_law_is_within_its_bound(text):
         "sigmoid(u*v+u)": lambda m, u, v: [1 + m.exp(-u * v - u)],
     }[text]  # fmt: skip
     u, v = 0.31, -0.47
-    found = law_at(gate, u, v)
+    found = curvature_terms_at(gate, u, v)
     with mpmath.workdps(exact.DIGITS):
         rho, a, b, aa, ab, bb = (row[0] for row in exact.jet(known, u, v))
         x, y = mpmath.mpf(u), mpmath.mpf(v)
@@ -107,8 +112,8 @@ PROFILES = ["sigmoid({s})", "exp({s})", "1/(1+({s})^2)", "0.2+({s})^2", "2.2+sin
 def test_a_gate_of_one_coordinate_of_the_sheet_does_not_curve_it(profile, a, b, d, s):
     gate = parse_formula(profile.format(s=f"{a}*u+{b}*v+{d}"))
     assert_zero(GatedSheet(gate, s))
-    by_law = law(gate, GRID.points, s)
-    assert (by_law.gaussian.abs() <= by_law.gaussian_error).all()
+    by_formula = curvature_terms(gate, GRID.points, s)
+    assert (by_formula.gaussian.abs() <= by_formula.gaussian_error).all()
 
 
 @given(a=st.floats(-1, 1), b=st.floats(-1, 1), d=st.floats(2.5, 5))
@@ -178,20 +183,20 @@ def test_aligned_quadratic_gates_curve_their_middle_by_four_times_the_square(eps
 def test_at_strength_zero_there_is_no_gate():
     nowhere = parse_formula("log(0*u-1)")
     assert torch.equal(GatedSheet(nowhere, 0.0)(GRID.points), sheet(GRID.points))
-    assert (law(nowhere, GRID.points, 0.0).gaussian == 0).all()
+    assert (curvature_terms(nowhere, GRID.points, 0.0).gaussian == 0).all()
 
 
-def test_where_the_gate_is_no_number_the_law_claims_nothing():
-    found = law(parse_formula("log(u)"), GRID.points)
+def test_where_the_gate_is_no_number_the_formula_claims_nothing():
+    found = curvature_terms(parse_formula("log(u)"), GRID.points)
     left = GRID.points[:, 0] <= 0
     assert found.gaussian_error[left].isinf().all()
     assert found.gaussian_error[~left & (GRID.points[:, 0] < 0.9)].isfinite().all()
 
 
 def test_wrong_gates_are_refused():
-    with pytest.raises(ValueError, match="3 channels; the law is for a scalar"):
-        law(lambda p: sheet(p), GRID.points)
+    with pytest.raises(ValueError, match="3 channels; the curvature formula is for a scalar"):
+        curvature_terms(lambda p: sheet(p), GRID.points)
     with pytest.raises(ValueError, match="without an error rule"):
-        law(lambda p: torch.erf(p[:, :1]) + 2, GRID.points)
+        curvature_terms(lambda p: torch.erf(p[:, :1]) + 2, GRID.points)
     with pytest.raises(ValueError, match=r"strength is 1\.5"):
         GatedSheet(sphere_case().gate, 1.5)

@@ -1,4 +1,4 @@
-"""The gated sheet g (u, v, 1), and the law of its curvature, with error bounds.
+"""The gated sheet g (u, v, 1), and the formula of its curvature, with error bounds.
 
 The sheet y = (u, v, 1) is an affine plane that misses the origin, over the chart [-1, 1]^2. A gate
 is a callable from chart points (N, 2) to factors (N, 1), one for all channels, or (N, 3), one for
@@ -25,7 +25,7 @@ from gating_core.jets.second_order import second_order_jet
 
 # --- The gated sheet ------------------------------------------------------------------------------
 
-LARGEST_GATE = 1e12  # and 1e-12 the smallest: K and all terms of the law fit single precision
+LARGEST_GATE = 1e12  # and 1e-12 the smallest: so that K and all terms fit single precision
 ROUNDING = 1e-12  # of coordinates, whose unit is the half side of a chart
 Gate = Callable[[torch.Tensor], torch.Tensor]
 
@@ -74,7 +74,7 @@ def gate_fails(values: np.ndarray) -> np.ndarray:
     return np.asarray(~inside.all(-1))
 
 
-# --- The law --------------------------------------------------------------------------------------
+# --- The curvature formula ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class WithError:
 
 
 @dataclass(frozen=True)
-class LawAtPoint:
-    """All terms of the law at one point (u, v), in the order in which they are computed."""
+class TermsAtPoint:
+    """All terms of the curvature formula at one point (u, v), in the order of computation."""
 
     u: float
     v: float
@@ -105,8 +105,8 @@ class LawAtPoint:
 
 
 @dataclass(frozen=True, eq=False)
-class LawField:
-    """The law at N points; every tensor is (N,), and ``errors`` has the same names.
+class CurvatureTerms:
+    """The curvature formula at N points; every tensor is (N,), and ``errors`` has the same names.
 
     ``gaussian`` K is in 1 / length^2. Errors are bounds; infinite where nothing is known.
     """
@@ -125,21 +125,21 @@ class LawField:
         """(N,): the error bound of K."""
         return self.errors["gaussian"]
 
-    def point(self, index: int) -> LawAtPoint:
+    def point(self, index: int) -> TermsAtPoint:
         """All numbers at one of the points."""
         numbers = {
             name: WithError(float(part[index]), float(self.errors[name][index]))
             for name, part in self.parts.items()
         }
         u, v = self.points[index].tolist()
-        return LawAtPoint(u, v, **numbers)
+        return TermsAtPoint(u, v, **numbers)
 
 
-def law(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> LawField:
-    """Evaluate the law for a scalar ``gate`` at ``points`` (N, 2), ``strength`` from 0 to 1.
+def curvature_terms(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> CurvatureTerms:
+    """Evaluate the curvature formula for a scalar ``gate`` at ``points`` (N, 2).
 
-    ``ValueError`` for a gate of several channels, and for one that uses an operation without an
-    error rule.
+    ``strength`` is from 0 to 1. ``ValueError`` for a gate of several channels, and for one that
+    uses an operation without an error rule.
     """
     points = check_points(points)
     image = GatedSheet(gate, strength)
@@ -147,12 +147,16 @@ def law(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> LawField:
     def both(p: torch.Tensor) -> torch.Tensor:
         factor = image.factor(p)
         if factor.shape[-1] != 1:
-            raise ValueError(f"gate has {factor.shape[-1]} channels; the law is for a scalar one")
+            raise ValueError(
+                f"gate has {factor.shape[-1]} channels; the curvature formula is for a scalar one"
+            )
         return torch.cat([factor, 1 / factor], -1)
 
     jet = second_order_jet(both, points, "rigorous", check=False)
     if jet.errors is None:
-        raise ValueError("gate uses an operation without an error rule; the law needs its bound")
+        raise ValueError(
+            "gate uses an operation without an error rule; the curvature formula needs its bound"
+        )
     rows = [Bounded(value, error) for value, error in zip(jet.stack[:, 1], jet.errors[:, 1],
                                                           strict=True)]  # fmt: skip
     rho, rho_u, rho_v, rho_uu, rho_uv, rho_vv = rows
@@ -166,13 +170,13 @@ def law(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> LawField:
         rho=rho, rho_u=rho_u, rho_v=rho_v, rho_uu=rho_uu, rho_uv=rho_uv, rho_vv=rho_vv,
         hessian=hessian, foot=foot, normal_square=normal, gaussian=ratio * ratio * hessian,
     )  # fmt: skip
-    return LawField(
+    return CurvatureTerms(
         points,
         {name: part.value for name, part in parts.items()},
         {name: part.bound for name, part in parts.items()},
     )
 
 
-def law_at(gate: Gate, u: float, v: float, strength: float = 1.0) -> LawAtPoint:
-    """Evaluate the law at one point, with all of its terms; errors as `law`."""
-    return law(gate, torch.tensor([[u, v]], dtype=torch.float64), strength).point(0)
+def curvature_terms_at(gate: Gate, u: float, v: float, strength: float = 1.0) -> TermsAtPoint:
+    """Evaluate the curvature formula at one point; errors as `curvature_terms`."""
+    return curvature_terms(gate, torch.tensor([[u, v]], dtype=torch.float64), strength).point(0)
