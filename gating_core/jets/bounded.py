@@ -9,7 +9,7 @@ point too: U is slightly larger than u, and `Bounded.bound` inflates the end res
 Source: Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., sections 3.1 to 3.3.
 
 An error may also be half the width of a cell: then a `Bounded` encloses all values that the
-operations take on the cell. Where an error is wide, functions are enclosed by `hulls`.
+operations take on the cell. Where an error is wide, functions are enclosed by `intervals`.
 
 Python numbers and given tensors are exact. Products and functions add `ETA` for underflow, and
 `TINY` added at the end covers that of the error bounds themselves.
@@ -24,9 +24,9 @@ from typing import Any
 
 import torch
 
-from gating_core.jets import hulls
+from gating_core.jets import intervals
 from gating_core.jets.carrier import Carrier
-from gating_core.jets.hulls import ETA, LIBRARY, U, growth
+from gating_core.jets.intervals import ETA, LIBRARY, U, growth
 from gating_core.points_last import product
 
 LIBRARY_ERFC = 16 * U
@@ -162,13 +162,15 @@ class Bounded(Carrier):
 
     def square(self) -> Bounded:
         """Return x^2, never below zero where the error is wide."""
-        return self.hull(self * self, hulls.square, self.magnitude)
+        return self.or_interval(self * self, intervals.square, self.magnitude)
 
-    def hull(self, narrow: Bounded, over: Callable, scale: torch.Tensor | float = 1.0) -> Bounded:
-        """``narrow``, or the hull ``over`` an error that is wide against ``scale``."""
+    def or_interval(
+        self, narrow: Bounded, over: Callable, scale: torch.Tensor | float = 1.0
+    ) -> Bounded:
+        """Return ``narrow``, or the extension ``over`` where the error is wide by ``scale``."""
         if self.error is None:
             return narrow
-        there = self.error > hulls.WIDE * scale
+        there = self.error > intervals.WIDE * scale
         if not there.any():
             return narrow
         value, error = over(self.value, self.error)
@@ -187,7 +189,7 @@ class Bounded(Carrier):
         if self.error is not None:
             gap = self.magnitude - self.error
             error = error + torch.where(gap > 0, self.error / self.magnitude / gap, torch.inf)
-        return self.hull(Bounded(value, error), hulls.reciprocal, self.magnitude)
+        return self.or_interval(Bounded(value, error), intervals.reciprocal, self.magnitude)
 
     def sqrt(self) -> Bounded:
         """|sqrt a - sqrt b| <= |a - b| / sqrt b; a computed zero may be any smaller number."""
@@ -196,7 +198,7 @@ class Bounded(Carrier):
         if self.error is not None:
             error = error + torch.where(value > 0, self.error / value, self.error.sqrt())
         scale = torch.where(self.value == 0, torch.inf, self.value)
-        return self.hull(Bounded(value, error), hulls.root, scale)
+        return self.or_interval(Bounded(value, error), intervals.root, scale)
 
     def rsqrt(self) -> Bounded:
         """Return 1 / sqrt(x); the error is infinite where 0 is within that of x."""
@@ -214,48 +216,48 @@ class Bounded(Carrier):
             return Bounded(value, value * LIBRARY + ETA)
         # From the computed value plus ETA: where it underflowed, the exact one is still covered.
         error = (value + ETA) * (growth(self.error) + LIBRARY) + ETA
-        return self.hull(Bounded(value, error), partial(hulls.monotone, torch.exp))
+        return self.or_interval(Bounded(value, error), partial(intervals.monotone, torch.exp))
 
     def log(self) -> Bounded:
         """Natural logarithm: the error is infinite where 0 is within that of x."""
         error = self._error_or_zero()
         gap = self.value - error
         out = self._function(self.value.log(), torch.where(gap > 0, error / gap, torch.inf))
-        return self.hull(out, partial(hulls.positive, torch.log), self.magnitude)
+        return self.or_interval(out, partial(intervals.positive, torch.log), self.magnitude)
 
     def sin(self) -> Bounded:
         """Sine, whose slope is at most 1."""
         out = self._function(self.value.sin(), self._error_or_zero())
-        return self.hull(out, partial(hulls.wave, torch.sin, torch.cos))
+        return self.or_interval(out, partial(intervals.wave, torch.sin, torch.cos))
 
     def cos(self) -> Bounded:
         """Cosine, whose slope is at most 1."""
         out = self._function(self.value.cos(), self._error_or_zero())
-        return self.hull(out, partial(hulls.wave, torch.cos, torch.sin))
+        return self.or_interval(out, partial(intervals.wave, torch.cos, torch.sin))
 
     def sinh(self) -> Bounded:
         """Hyperbolic sine, whose slope within the error is at most cosh(|x| + e)."""
         error = self._error_or_zero()
         out = self._function(self.value.sinh(), torch.cosh(self.magnitude + error) * error)
-        return self.hull(out, partial(hulls.monotone, torch.sinh))
+        return self.or_interval(out, partial(intervals.monotone, torch.sinh))
 
     def cosh(self) -> Bounded:
         """Hyperbolic cosine, whose slope within the error is at most sinh(|x| + e)."""
         error = self._error_or_zero()
         out = self._function(self.value.cosh(), torch.sinh(self.magnitude + error) * error)
-        return self.hull(out, partial(hulls.valley, torch.cosh))
+        return self.or_interval(out, partial(intervals.valley, torch.cosh))
 
     def atan(self) -> Bounded:
         """Arctangent, whose slope is at most 1."""
         out = self._function(self.value.atan(), self._error_or_zero())
-        return self.hull(out, partial(hulls.monotone, torch.atan))
+        return self.or_interval(out, partial(intervals.monotone, torch.atan))
 
     def tanh(self) -> Bounded:
         """Hyperbolic tangent, whose slope within the error is at most 1 / cosh(|x| - e)^2."""
         error = self._error_or_zero()
         steepest = torch.cosh((self.magnitude - error).clamp(min=0)).reciprocal().square()
         out = self._function(self.value.tanh(), steepest * error)
-        return self.hull(out, partial(hulls.monotone, torch.tanh))
+        return self.or_interval(out, partial(intervals.monotone, torch.tanh))
 
     def erfc(self) -> Bounded:
         """Complementary error function, of slope at most 1.2 exp(-(|x| - e)^2) within the error."""

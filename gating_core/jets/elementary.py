@@ -19,7 +19,7 @@ from gating_core.jets.bounded import (
     two_products,
     value_of,
 )
-from gating_core.jets.hulls import ETA, LIBRARY, growth, monotone
+from gating_core.jets.intervals import ETA, LIBRARY, growth, monotone
 from gating_core.jets.taylor import TaylorModel, combined
 from gating_core.points_last import product
 
@@ -43,7 +43,7 @@ def sigmoids(z: Array) -> tuple[Array, Array]:
     up = Bounded(s, (s + ETA) * (growth(slack * t) + 2 * LIBRARY) + ETA)
     down = Bounded(t, (t + ETA) * (growth(slack * s) + 2 * LIBRARY) + ETA)
     over = partial(monotone, torch.sigmoid)
-    return z.hull(up, over), (-z).hull(down, over)
+    return z.or_interval(up, over), (-z).or_interval(down, over)
 
 
 def matmul(a: Any, b: Any) -> Array:

@@ -24,7 +24,7 @@ from gating_core.jets.bounded import Bounded
 from gating_core.jets.carrier import Carrier
 from gating_core.jets.casts import without_casts
 from gating_core.jets.elementary import Array
-from gating_core.jets.hulls import U
+from gating_core.jets.intervals import U
 
 
 class MissingRule(TypeError):

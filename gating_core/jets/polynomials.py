@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from gating_core.jets.hulls import ETA, LIBRARY, U
+from gating_core.jets.intervals import ETA, LIBRARY, U
 
 ROUNDING = 16 * LIBRARY
 OUTWARDS = 1 + 2 * ROUNDING

@@ -17,7 +17,7 @@ import torch
 
 from gating_core.jets import polynomials
 from gating_core.jets.bounded import INFLATION, LAYOUT, TINY, Bounded, bounded, value_of
-from gating_core.jets.hulls import ETA, U
+from gating_core.jets.intervals import ETA, U
 from gating_core.jets.polynomials import (
     Term,
     Terms,

@@ -17,7 +17,7 @@ import torch
 from gating_core.geometry.grid import Cells, chart_cells, joined
 from gating_core.jets.blocks import one_thread
 from gating_core.jets.cell_jets import enclosing_jet
-from gating_core.jets.hulls import Ball
+from gating_core.jets.intervals import Ball
 from gating_core.proved import FIRST_SIDE
 from gating_core.theory.curvature_formula import LARGEST_GATE, Gate
 from gating_core.theory.expression import Call, Expression, Operation, parts_of

@@ -1,4 +1,4 @@
-"""Enclosures of functions over errors that are not small, such as half the width of a cell.
+"""Interval extensions of functions, for errors that are not small, such as half a cell's width.
 
 Where an error is small, a function's error is its slope times that, which `Bounded` adds up. Over a
 wide ball the function's values at both ends say more. Every function here takes a ball, as a
