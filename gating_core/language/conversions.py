@@ -1,4 +1,4 @@
-"""Shipped models whose attention is replaced by a cheaper one, a row each, and their files.
+"""Shipped models whose attention is replaced by one that costs less, a row each, and their files.
 
 For every row and seed the losses of each text are shipped, with and without each branch of hybrid
 attention; for the first seed weights are shipped too. Shapes: N texts, the shipped verses.

@@ -27,7 +27,7 @@ from gating_core.steering.streams import Streams
 
 NESTED = (2, 16, 64, 192)
 PLAIN = (192,)
-STRONGEST = 5  # passages of different texts
+STRONGEST = 5  # top-activating examples, of different texts
 
 
 @dataclass(frozen=True)

@@ -202,7 +202,7 @@ def verdict(plain: Ending, steered: Ending) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Passage:
+class TopExample:
     """A shipped verse, and how strongly a feature fires at each of its characters."""
 
     text: str  # T characters
@@ -210,8 +210,8 @@ class Passage:
 
 
 @torch.no_grad()
-def passages(request: DirectionRequest) -> list[Passage]:
-    """The passages where a feature is strongest, the strongest first."""
+def top_examples(request: DirectionRequest) -> list[TopExample]:
+    """Return the top-activating examples of a feature, the strongest first."""
     model, dictionaries = model_and_dictionaries(request.name, request.model_seed)
     trained = dictionaries.kinds[request.kind]
     texts = excerpt_texts()
@@ -226,7 +226,7 @@ def passages(request: DirectionRequest) -> list[Passage]:
         values, in_text = np.zeros(len(text), np.float32), residual.texts == row
         values[residual.positions[in_text].numpy() - 1] = features[in_text, request.feature].numpy()
         length = model.config.context - 1
-        results.append(Passage(text[:length], values[:length]))
+        results.append(TopExample(text[:length], values[:length]))
     return results
 
 

@@ -65,13 +65,13 @@ BELOW: dict[str, Any] = {"height": 280, "margin": {"l": 52, "r": 6, "t": 68, "b"
 
 
 @cached()
-def by_hand(sample: Sample, request: core.LinearRequest) -> core.Cheaper:
+def by_hand(sample: Sample, request: core.LinearRequest) -> core.HeadByKind:
     """Mix the values of the head in five ways."""
-    return core.cheaper(shared.head_sample(sample).beginning(MOST_TOKENS), request)
+    return core.head_by_kind(shared.head_sample(sample).beginning(MOST_TOKENS), request)
 
 
 @cached()
-def converted(sample: Sample, window: int) -> core.Cheaper:
+def converted(sample: Sample, window: int) -> core.HeadByKind:
     """Return the same head of converted models."""
     return core.converted_head(sample.text, *head_of(sample.head), window)
 
@@ -239,7 +239,7 @@ def capacity(recognised: np.ndarray) -> str:
     return f"{pairs[low]}" if low == high else f"{pairs[low]} to {pairs[high]}"
 
 
-def maps_chart(head: core.Cheaper, text: str | None) -> go.Figure:
+def maps_chart(head: core.HeadByKind, text: str | None) -> go.Figure:
     """Draw the attention weights of all ways on one scale; rows are queries."""
     titles = [
         "softmax",
@@ -261,7 +261,7 @@ def maps_chart(head: core.Cheaper, text: str | None) -> go.Figure:
                                 title=c.title("Attention weights; cosine to softmax"))  # fmt: skip
 
 
-def state_chart(head: core.Cheaper, at: int) -> go.Figure:
+def state_chart(head: core.HeadByKind, at: int) -> go.Figure:
     """Draw the state of the delta rule after the token ``at``, on one scale for all tokens."""
     low, high = palette.symmetric_range(float(np.abs(head.states).max()))
     z = c.heatmap(head.states[at], low, high, palette.SIGNED_SCALE, showscale=True,

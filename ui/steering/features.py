@@ -58,9 +58,9 @@ def statistics(model: Model, kind: str, layer: int) -> Statistics:
 
 
 @cached("Reading the verses …", on=NUMBERS_CACHE)
-def top_examples(request: core.DirectionRequest) -> list[core.Passage]:
+def top_examples(request: core.DirectionRequest) -> list[core.TopExample]:
     """Return the top-activating examples of a feature."""
-    return pool.POOL.call(core.passages, request)
+    return pool.POOL.call(core.top_examples, request)
 
 
 @cached("Attributing the residual stream …", on=NUMBERS_CACHE)
@@ -211,7 +211,7 @@ def features_table(kinds: Mapping[str, Statistics]) -> dict[str, Sequence[object
     }
 
 
-def examples_html(examples: Sequence[core.Passage]) -> str:
+def examples_html(examples: Sequence[core.TopExample]) -> str:
     """Return examples as HTML: the larger the activation, the darker; a line after the largest."""
     if not examples:
         return '<p class="gc-text">This feature is never active on the held-out verses.</p>'

@@ -1,4 +1,4 @@
-"""One head with cheaper kinds of attention: weights, outputs, and the state of the delta rule.
+"""One head with each kind of attention: weights, outputs, and the state of the delta rule.
 
 Shapes: T characters with the line break before them, d channels, W kinds of attention.
 """
@@ -26,14 +26,14 @@ from gating_core.language.efficient.models import late_cosine, read_head
 from gating_core.language.shipped import SEEDS
 
 CONVERTED_WINDOWS = (4, 16)
-CHEAPER = ("softmax", "window", "linear", "hybrid", "delta")
+HEAD_KINDS = ("softmax", "window", "linear", "hybrid", "delta")
 LEAST_DECAY = 0.5  # of the recall task, in which a decay is limited
 RECALL_PAIRS = (2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 
 
 @dataclass(frozen=True)
 class LinearRequest:
-    """The parameters of cheaper attention, set by hand; conversions learn them instead."""
+    """Parameters of the kinds other than softmax, set by hand; conversions learn them instead."""
 
     window: int = 16  # keys, of the window and of the hybrid
     share: float = 0.5  # w: of the window in the hybrid
@@ -47,8 +47,8 @@ class LinearRequest:
 
 
 @dataclass(frozen=True, eq=False)
-class Cheaper:
-    """A head with each kind of `CHEAPER`; the features of linear attention are elu + 1."""
+class HeadByKind:
+    """A head with each kind of `HEAD_KINDS`; the features of linear attention are elu + 1."""
 
     weights: np.ndarray  # (W, T, T); those of the delta rule can be negative
     cosine: np.ndarray  # (W,): of outputs with those of softmax attention, mean over late queries
@@ -60,7 +60,7 @@ class Cheaper:
         return np.linalg.svd(self.states, compute_uv=False)
 
 
-def cheaper(head: efficient.HeadSample, request: LinearRequest) -> Cheaper:
+def head_by_kind(head: efficient.HeadSample, request: LinearRequest) -> HeadByKind:
     """Mix the values of a head by each kind of attention."""
     length = len(head.values)
     mask = efficient.window_mask(length, length)
@@ -77,12 +77,12 @@ def cheaper(head: efficient.HeadSample, request: LinearRequest) -> Cheaper:
     )
     outputs = weights @ head.values
     states = efficient.delta_states(head.keys, head.values, log_decay, step)
-    return Cheaper(weights.float().numpy(), late_cosine(outputs, outputs[0]).numpy(),
+    return HeadByKind(weights.float().numpy(), late_cosine(outputs, outputs[0]).numpy(),
                    states.float().numpy())  # fmt: skip
 
 
 @torch.no_grad()
-def converted_head(text: str, layer: int, head: int, window: int) -> Cheaper:
+def converted_head(text: str, layer: int, head: int, window: int) -> HeadByKind:
     """The same head of converted models of the first seed, with learned parameters.
 
     Features are exponential and learned; w, and decay and step of the delta rule, are learned too.
@@ -110,7 +110,7 @@ def converted_head(text: str, layer: int, head: int, window: int) -> Cheaper:
     states = efficient.delta_states(
         delta_record.keys[0, head], delta_record.values[0, head], log_decay, step
     )
-    return Cheaper(torch.cat([softmax[None], weights]).numpy(),
+    return HeadByKind(torch.cat([softmax[None], weights]).numpy(),
                    np.array([1.0, *cosine.tolist()]), states.numpy())  # fmt: skip
 
 

@@ -36,12 +36,12 @@ from gating_core.steering import (
     model_and_dictionaries,
     other_verses,
     parts_of,
-    passages,
     prompt_verses,
     real_words,
     shipped_dictionaries,
     spanish_probabilities,
     streams,
+    top_examples,
     trailing_means,
     verdict,
     windows,
@@ -350,7 +350,7 @@ def test_what_is_written_live():
 
 def test_passages_hold_the_values_of_the_feature():
     request = spanish_feature(layer=1)
-    shown = passages(request)
+    shown = top_examples(request)
     strengths = [float(one.values.max()) for one in shown]
     assert len(shown) == 5
     assert strengths == sorted(strengths, reverse=True)

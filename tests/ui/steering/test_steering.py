@@ -21,9 +21,9 @@ from gating_core.steering import (
     Ending,
     GridRequest,
     Part,
-    Passage,
     SteerRequest,
     Step,
+    TopExample,
     WrittenAlong,
     effect_on_next,
     experiment,
@@ -32,7 +32,7 @@ from gating_core.steering import (
     load_steering,
     model_and_dictionaries,
     other_verses,
-    passages,
+    top_examples,
     write_judged,
     written_along,
 )
@@ -183,7 +183,7 @@ def test_the_vector_is_marked_where_it_is_removed():
 def test_a_feature_is_drawn_as_the_core_computes_it():
     app = page("Features", steering_layer="2", steering_feature="1", steering_strength="3")
     request = DirectionRequest("none", 0, layer=1, feature=0)
-    assert any(features.examples_html(passages(request)) in body for body in html(app))
+    assert any(features.examples_html(top_examples(request)) in body for body in html(app))
     order = figure(app, "features_order")["data"]
     assert sum(len(line["x"]) for line in order[:2]) == shared.SIZE
     z = numbers(figure(app, "features_attribution")["data"][0]["z"])
@@ -227,7 +227,7 @@ def test_the_auc_decides_on_a_feature(three, feature, says):
 def test_examples_are_darkest_where_the_feature_is_largest():
     values = np.zeros(100)
     values[70:73] = 1, 10, 4
-    html = features.examples_html([Passage("a" * 100, values)])
+    html = features.examples_html([TopExample("a" * 100, values)])
     assert '<span class="gc-active-5">a</span><span class="gc-active-2">' in html
     assert html.count("gc-mark") == 1
     assert len("".join(part.partition(">")[2] for part in html.split("<"))) == 64 + 20

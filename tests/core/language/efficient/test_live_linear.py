@@ -1,4 +1,4 @@
-"""Is the same head by cheaper attention what each way says, and is the toy the library's?"""
+"""Is the same head by another attention what each way says, and is the toy the library's?"""
 
 import math
 
@@ -21,10 +21,10 @@ from gating_core.efficient import (
 from gating_core.language import LanguageModel, encode, load_model
 from gating_core.language.conversions import CONVERSIONS
 from gating_core.language.efficient import (
-    CHEAPER,
+    HEAD_KINDS,
     RECALL_PAIRS,
     LinearRequest,
-    cheaper,
+    head_by_kind,
     read_head,
     recall_curves,
 )
@@ -41,7 +41,7 @@ def sample():
 
 @pytest.fixture(scope="module")
 def result(sample):
-    return cheaper(sample, REQUEST)
+    return head_by_kind(sample, REQUEST)
 
 
 def test_weights_mix_what_each_way_puts_out(sample, result):
@@ -51,20 +51,20 @@ def test_weights_mix_what_each_way_puts_out(sample, result):
     linear, _ = linear_recurrent(elu_features(q), elu_features(k), v)
     delta, state = delta_recurrent(q, k, v, log_decay, step)
     full = mixed(sample.scores, v)
-    for way, expected in zip(CHEAPER, (full, near, linear, 0.3 * near + 0.7 * linear, delta),
+    for way, expected in zip(HEAD_KINDS, (full, near, linear, 0.3 * near + 0.7 * linear, delta),
                              strict=True):  # fmt: skip
-        weights = torch.from_numpy(result.weights[CHEAPER.index(way)]).double()
+        weights = torch.from_numpy(result.weights[HEAD_KINDS.index(way)]).double()
         torch.testing.assert_close(weights @ v, expected, atol=1e-5, rtol=1e-5)
         cosine = [float(a @ b / a.norm() / b.norm())
                   for a, b in zip(expected[T // 2 :], full[T // 2 :], strict=True)]  # fmt: skip
-        assert result.cosine[CHEAPER.index(way)] == pytest.approx(np.mean(cosine), abs=1e-6)
+        assert result.cosine[HEAD_KINDS.index(way)] == pytest.approx(np.mean(cosine), abs=1e-6)
     np.testing.assert_allclose(result.states[-1], state, atol=1e-6)
     assert result.states.shape == (T, 16, 16)
 
 
 def test_a_window_with_the_whole_share_is_the_window(sample):
-    of = cheaper(sample, LinearRequest(window=4, share=1.0))
-    window, both = (of.weights[CHEAPER.index(way)] for way in ("window", "hybrid"))
+    of = head_by_kind(sample, LinearRequest(window=4, share=1.0))
+    window, both = (of.weights[HEAD_KINDS.index(way)] for way in ("window", "hybrid"))
     np.testing.assert_array_equal(window, both)
 
 
@@ -79,11 +79,11 @@ def test_a_converted_head_has_the_models_own_weights(monkeypatch):
         records = []
         models[name](encode(text)[None], records=records)
         record = records[layer].attention
-        np.testing.assert_allclose(of.weights[CHEAPER.index(way)],
+        np.testing.assert_allclose(of.weights[HEAD_KINDS.index(way)],
                                    record.weights[0, head].detach(), atol=1e-6)  # fmt: skip
         mixed_values = record.weights[0, head] @ record.values[0, head]
         alike = functional.cosine_similarity(mixed_values, full, dim=-1)[len(full) // 2 :]
-        assert of.cosine[CHEAPER.index(way)] == pytest.approx(
+        assert of.cosine[HEAD_KINDS.index(way)] == pytest.approx(
             float(alike.detach().mean()), abs=1e-6
         )
     near, linear, both = of.weights[1:4]
