@@ -10,8 +10,8 @@ NONLINEAR = ("xor", "circle", "spiral", "checkerboard", "rings", "moons", "sine"
 PIECES = ("blobs3", "blobs4")  # the boundary is made of pieces of straight lines
 COUNTED = (*LINEAR, *NONLINEAR, *PIECES)
 FULL_TASKS = (*LINEAR, *NONLINEAR[:6])  # of the full study
-# Without wrong labels to learn from, linear tasks are at their ceiling: 99.5 % (section 6 of the
-# theory), where no difference could show. Test labels are always right.
+# Without label noise linear tasks are at their ceiling: 99.5 % (section 6 of the theory), where no
+# difference could show. Test labels have no noise.
 LABEL_NOISE = 0.1
 
 UNGATED = "ungated"

@@ -10,7 +10,7 @@ scores can be (as in Tang et al., *Quest*, arXiv 2406.10774). Blocks are scored 
 their bounds, the largest first, and every key that was scored is kept. The bounds of the other
 blocks bound their weight.
 
-The Gaussian rule says how many keys are needed if scores are normally distributed.
+The Gaussian approximation says how many keys are needed if scores are normally distributed.
 
 Curves are (..., n): entry k - 1 is for the k largest scores. From the k on that keeps all visible
 keys they are 0. Bounds hold up to rounding (relative errors of 1e-11 in float64 and some 1e-5 in
@@ -44,7 +44,7 @@ def ordered(scores: torch.Tensor) -> torch.Tensor:
 
 
 def masses(scores: torch.Tensor) -> torch.Tensor:
-    """(..., n): the exact mass τ that is left out when the k largest are kept, for every k."""
+    """(..., n): the exact tail mass τ when the k largest scores are kept, for every k."""
     largest = ordered(scores)
     rest = largest.flip(-1).logcumsumexp(-1).flip(-1)  # log of the mass from each entry on
     return (_following(rest) - rest[..., :1]).exp()
@@ -89,7 +89,7 @@ def even_gaps(scores: torch.Tensor, block: int = BLOCK) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class Certificate:
-    """A way to bound the mass that is left out."""
+    """A bound on the tail mass."""
 
     title: str  # as within a sentence
     curve: Callable[[torch.Tensor], torch.Tensor]  # of scores
@@ -171,11 +171,11 @@ def _bound(tail: torch.Tensor, head: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True, eq=False)
 class BlockSearch:
-    """The keys that were scored for each query, and the bound of the mass left out."""
+    """The keys that were scored for each query, and the bound of the tail mass."""
 
     kept: torch.Tensor  # (..., T, n) bool: the seen keys of the blocks that were scored
     blocks: torch.Tensor  # (..., T) int64: how many blocks were scored
-    bound: torch.Tensor  # (..., T): an upper bound of the mass left out, at most ε
+    bound: torch.Tensor  # (..., T): an upper bound of the tail mass, at most ε
 
 
 def block_bounds(queries: torch.Tensor, keys: torch.Tensor, block: int = BLOCK) -> torch.Tensor:
@@ -203,7 +203,7 @@ def block_bounds(queries: torch.Tensor, keys: torch.Tensor, block: int = BLOCK) 
 def block_search(
     scores: torch.Tensor, bounds: torch.Tensor, epsilon: float, block: int = BLOCK
 ) -> BlockSearch:
-    """Score blocks by their ``bounds`` (..., T, m) until the mass left out is at most ``epsilon``.
+    """Score blocks by their ``bounds`` (..., T, m) until the tail mass is at most ``epsilon``.
 
     ``scores`` (..., T, n) are given in full, as a simulation: a block's count only when it is
     scored. ``ValueError`` where a bound is NaN or smaller than a score of its block, and unless
@@ -237,7 +237,7 @@ def block_search(
 def needed_share(sigma: torch.Tensor, epsilon: float) -> torch.Tensor:
     """(...): k_ε / n for many scores N(μ, σ²): Φc(σ + Φ⁻¹(ε)), for ``sigma`` (...).
 
-    The share of keys that are kept when the mass left out may be ε. Exact as n grows, for fixed σ:
+    The share of keys that are kept for a tail-mass budget ε. Exact as n grows, for fixed σ:
     weighing by e^s moves a normal distribution by σ² (Tzachristas et al., arXiv 2512.07647).
     ``ValueError`` unless 0 < epsilon < 1 and sigma >= 0.
     """

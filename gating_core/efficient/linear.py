@@ -150,7 +150,7 @@ def _divisors(sums: torch.Tensor) -> torch.Tensor:
     return sums.clamp_min(torch.finfo(sums.dtype).tiny)
 
 
-BRANCHES = {"window": 0.0, "linear": 1.0}  # w with which that branch is left out
+BRANCHES = {"window": 0.0, "linear": 1.0}  # w that ablates that branch
 
 
 def hybrid(window: torch.Tensor, linear: torch.Tensor, share: torch.Tensor | float) -> torch.Tensor:

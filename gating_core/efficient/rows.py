@@ -1,6 +1,6 @@
 """Rows of attention scores: checks, values mixed with some keys left out, and the exact change.
 
-P is a row of softmax weights, P̂ the kept weights renormalised, τ the mass that is left out. Then
+P is a row of softmax weights, P̂ the kept weights renormalised, τ the tail mass. Then
 TV(P, P̂) = τ = 1 - exp(-KL(P̂ ‖ P)), and the output changes by o - ô = τ (μ_tail - μ_head), where
 μ_head and μ_tail are the means, weighted by P, of the values that are kept and left out: so
 |o - ô| <= τ · diameter of the values. Tzachristas et al., arXiv 2512.07647. All of it holds for any

@@ -215,7 +215,7 @@ class Expected:
 
 
 def expected(student: Student, vector: torch.Tensor, design: Design) -> Expected:
-    """The errors of least squares near the truth ``vector`` (P,), if noise is small.
+    """The errors of least squares near the exact ``vector`` (P,), if noise is small.
 
     The covariance of parameters is the pseudoinverse of J^T J, J the Jacobian of outputs
     (N D, P); an expert's error is the root of the trace of its own covariance, which is infinite

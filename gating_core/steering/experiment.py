@@ -2,8 +2,10 @@
 
 Each prompt is the beginning of a shipped verse that the classifier was not trained on. A model
 continues it, steered towards the *other* language. Outcomes are shipped for every model that has
-dictionaries, or measured on request. Shapes: L layers, K kinds of direction, A strengths, 2 modes
-(held, released), 2 target languages, N prompts.
+dictionaries, or measured on request. The steering vector is applied to all characters (mode "held")
+or to the first 16 ("released").
+
+Shapes: L layers, K kinds of direction, A strengths, 2 modes, 2 target languages, N prompts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The residual stream of a model: read over texts, pushed along a direction, and taken apart.
+"""The residual stream of a model: read over texts, steered along a direction, and decomposed.
 
 Read character by character and as trailing means. Steering adds a direction to the stream after one
 layer while a model writes (Turner et al., arXiv 2308.10248, activation addition; Chou et al.,
@@ -32,7 +32,7 @@ from gating_core.randomness import generator
 MEAN_OVER = 16  # characters
 SKIPPED = 8  # characters at the beginning of a text, that hardly show the language
 TEXTS_AT_ONCE = 64
-RELEASED_AFTER = 16  # characters written, after which a push is released
+RELEASED_AFTER = 16  # characters that are steered, of those that a model writes
 # A line break would end the text, and the next text may be in either language.
 FORBIDDEN = tuple(encode("").tolist())
 

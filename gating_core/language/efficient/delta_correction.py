@@ -1,6 +1,6 @@
 """Window, sinks and delta correction: in language models, and in samples of a head.
 
-The samples are slow tokens and a head over a text; and there is a retrieval task.
+The samples are AR(1) tokens and a head over a text; and there is a retrieval task.
 
 Shapes: N texts, B texts of a batch, L layers, H heads, W windows, G distances γ of anchors; of a
 sample T queries and as many keys, d channels, C points of a curve; G gaps and S seeds of the task.

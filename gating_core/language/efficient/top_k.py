@@ -1,7 +1,7 @@
 """Top-k: in one row of scores, and in language models with all heads truncated.
 
-The row is that of the last query, which sees every key: the mass left out for every k, its bounds,
-and the Gaussian rule. Curves have every k from 1 to n, or of long rows some of them.
+The row is that of the last query, which sees every key: the tail mass for every k, its bounds,
+and the Gaussian approximation. Curves have every k from 1 to n, or of long rows some of them.
 
 Shapes: n keys, d channels, P points of curves, B bins; of models N texts, L layers, H heads, K
 sizes k, C certificates.
@@ -38,8 +38,8 @@ def truncation(model: LanguageModel, texts: Sequence[str]) -> Arrays:
 
     ``sums`` (K + 1, N): the loss of each text in nats, from its 33rd character on, with all heads
     truncated to k, the last with none; ``counts`` (N,). Of the queries from `FIRST_QUERY` on of
-    every fourth text, by head (L, H): ``needed``, the median k for a mass of 5 % left out, and its
-    upper decile ``needed_high``; ``rule``, the median of what the Gaussian rule says, and
+    every fourth text, by head (L, H): ``needed``, the median k for a tail mass of 5 %, and its
+    upper decile ``needed_high``; ``rule``, the median of what the Gaussian approximation says, and
     ``sigma``; ``certified`` (C, L, H), the median k that each certificate allows; ``histogram``
     (L, H, b) of standardised scores.
     """
@@ -142,7 +142,7 @@ class RowCurves:
     errors: np.ndarray | None  # (2, P): |o - ô| and τ times the diameter; None without values
     # For ε, by: the exact mass, each certificate, blocks by their boxes.
     certified: dict[str, Certified]
-    rule: float  # k by the Gaussian rule
+    rule: float  # k by the Gaussian approximation
     by_quantiles: int  # k by that rule for exactly n keys
     counts: np.ndarray  # (B,): the share of standardised scores in each of `BINS`
     carried: np.ndarray  # (B,): the share of the attention weight in each of `BINS`
@@ -152,7 +152,7 @@ class RowCurves:
 class RowAt:
     """One row of scores with its k largest weights kept."""
 
-    masses: tuple[float, float, float]  # τ: left out, total variation, 1 - exp(-KL)
+    masses: tuple[float, float, float]  # τ: tail mass, total variation, 1 - exp(-KL)
     # |o - ô| direct, τ |μ_tail - μ_head|, τ times the diameter; None without values
     errors: tuple[float, float, float] | None
 
