@@ -167,7 +167,7 @@ Points = Callable[[torch.Tensor], torch.Tensor]
 
 
 def through_logs(chart: WeightChart) -> Points:
-    """The same weights as a softmax of their logarithms.
+    """Return the outputs on ``chart``, its weights written as a softmax of their logarithms.
 
     On the chart itself outputs are affine, second derivatives exactly zero, and the test empty.
     """

@@ -170,9 +170,10 @@ class AttentionLayer(nn.Module):
         raise NotImplementedError
 
     def exact_slots(self, member: int) -> tuple[np.ndarray, np.ndarray]:
-        """With a weight chart: keys (n, D), whose products with states are logits, and values.
+        """Return keys (n, D), whose products with states are logits, and values (n, D).
 
-        Without gate and biases, in Python integers, each up to a positive factor.
+        Only with a weight chart. Gate and biases are left out; all are Python integers, each matrix
+        up to a positive factor.
         """
         raise NotImplementedError
 

@@ -50,7 +50,10 @@ def relative_features(x: torch.Tensor) -> torch.Tensor:
 
 
 class UnnormalisedLinearLayer(SlotLayer):
-    """The sum over slots of phi(q) . phi(k_j) times the value: any point of the values' span."""
+    """Linear attention without normalisation: the sum over slots of phi(q) . phi(k_j) v_j.
+
+    The output is any point of the values' span.
+    """
 
     title = "Unnormalised linear attention over learned slots"
     come_from = "learned slots, weighed by linear attention without normalisation"
@@ -75,7 +78,7 @@ class UnnormalisedLinearLayer(SlotLayer):
 
 
 class LinearLayer(UnnormalisedLinearLayer):
-    """The same with weights that are divided by their sum: an average of the values."""
+    """Linear attention whose weights are divided by their sum: an average of the values."""
 
     title = "Linear attention over learned slots"
     come_from = "learned slots, weighed by linear attention"

@@ -142,7 +142,7 @@ class Attention(nn.Module):
         return "fixed averages of values" if few else "fixed values"
 
     def spans(self, index: int = -1) -> list[tuple[torch.Tensor, ...] | None]:
-        """For each member, by head, the fixed vectors (n, d) whose averages its outputs are.
+        """Return, for each member and head, the fixed vectors (n, d) that the outputs average.
 
         Up to a fixed linear map; ``None`` for members whose outputs are anything else. Layers
         before the last one only move the weights. ``index`` chooses the outputs of another layer.
@@ -158,7 +158,7 @@ class Attention(nn.Module):
         ]
 
     def four_slots(self) -> list[tuple[np.ndarray, np.ndarray] | None]:
-        """For each member, its keys pulled back to the plane (4, 2) and its values (4, D), exact.
+        """Return, for each member, keys pulled back to the plane (4, 2) and values (4, D), exact.
 
         Each up to a positive factor, in Python integers. ``None`` unless the outputs are ungated
         softmax averages over four slots with logits that are affine in the point: one layer, one

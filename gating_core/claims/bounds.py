@@ -45,7 +45,10 @@ class Charts:
 
 
 def chart_word(row: ModelRow, flat_bound: float) -> str:
-    """One of `CHART_WORDS`. Flat: |K| is below its bound at every point, and that is small."""
+    """Classify a model by one of `CHART_WORDS`.
+
+    It is flat if |K| is below its bound at every point, and that bound is small.
+    """
     if row.error is not None:
         return FAILED
     if row.chart_flat is None:

@@ -68,7 +68,7 @@ class Thresholds:
 
     @property
     def confidence(self) -> float:
-        """Of intervals."""
+        """The confidence of intervals, one minus the level of tests."""
         return 1 - self.level
 
     @property

@@ -27,7 +27,10 @@ class LinearTask:
 
 @dataclass(frozen=True, eq=False)
 class Equivalences:
-    """Of the test accuracy, on the linear tasks; ``controls``: other variants less ungated."""
+    """Equivalence of test accuracies on the linear tasks.
+
+    ``controls`` are the differences of other variants from ungated.
+    """
 
     tasks: tuple[LinearTask, ...]
     controls: dict[str, tuple[LinearTask, ...]]

@@ -157,7 +157,7 @@ class Models:
     refined: tuple[RefinedTotal, ...] = ()  # totals of some of the models, beside their rows
 
     def of_tasks(self, tasks: Sequence[str]) -> Models:
-        """The same with these ``tasks`` alone."""
+        """Return the models of these ``tasks`` alone."""
         return replace(self, cells={k: rows for k, rows in self.cells.items() if k[1] in tasks})
 
     def at(self, conditions: Conditions, task: str, variant: str) -> dict[int, ModelRow]:
@@ -165,7 +165,7 @@ class Models:
         return self.cells.get((conditions, task, variant), {})
 
     def with_refined(self) -> Models:
-        """The same with the `refined` totals in place of those that were measured on a grid."""
+        """Return the models with `refined` totals in place of those measured on a grid."""
         known = {one.key: one for one in self.refined if one.same}
 
         def better(row: ModelRow) -> ModelRow:
@@ -181,11 +181,11 @@ class Models:
 
     @property
     def conditions(self) -> list[Conditions]:
-        """All that there are, the base first."""
+        """Return all conditions that occur, the base first."""
         return sorted({cell[0] for cell in self.cells}, key=lambda x: (x != BASE, x))
 
     def tasks(self, conditions: Conditions = BASE) -> list[str]:
-        """In order of their first row."""
+        """Return the tasks under ``conditions``, in the order of their first rows."""
         return list(dict.fromkeys(task for here, task, _ in self.cells if here == conditions))
 
     def gaps(self, variants: Iterable[str], of: Iterable[Conditions] = (BASE,)) -> tuple[Gap, ...]:

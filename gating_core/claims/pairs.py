@@ -68,7 +68,7 @@ class Pairs:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Of the differences."""
+        """The seeds of the differences."""
         return tuple(self.differences)
 
     def worst(self, sign: float, least: float = 0.0) -> np.ndarray:

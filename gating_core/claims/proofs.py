@@ -57,7 +57,7 @@ class ProvedModel:
 
 @dataclass(frozen=True)
 class ProofCounts:
-    """Of ``models`` with ``seeds``: how many are proved flat, curved, and positive somewhere.
+    """Counts of ``models`` with ``seeds`` that are proved flat, curved, and positive somewhere.
 
     They are those that came out the ``same`` when they were trained again, of ``trained``.
     ``median`` and ``least`` are shares of the chart with a proved sign, among those that no theorem

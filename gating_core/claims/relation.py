@@ -96,11 +96,11 @@ class RelationsByKind:
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
-        """Of both kinds."""
+        """The gaps of both kinds."""
         return tuple(gap for of in self.kinds.values() for gap in of.gaps)
 
     def pooled(self, kind: str, measure: str) -> PooledCorrelation:
-        """Within the groups of one kind, by Pearson."""
+        """Return the pooled correlation within the groups of one kind, by Pearson."""
         return self.kinds[kind].pooled[measure, PEARSON]
 
     @property

@@ -34,22 +34,22 @@ class TextTable:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """With ``digits`` significant ones; a dash for NaN and ``None``."""
+    """Format with ``digits`` significant digits; a dash for NaN and ``None``."""
     return _text(value, f".{digits}g")
 
 
 def signed(value: float, digits: int = 3) -> str:
-    """The same with its sign, as a difference has it."""
+    """Format a difference, with its sign, to ``digits`` significant digits."""
     return _text(value, f"+.{digits}g")
 
 
 def fixed(value: float, places: int = 2) -> str:
-    """With so many decimal places: for correlations and slopes."""
+    """Format with ``places`` decimal places, for correlations and slopes."""
     return _text(value, f".{places}f")
 
 
 def _text(value: float | None, form: str) -> str:
-    """With a minus sign instead of a hyphen, and powers of ten without a plus."""
+    """Format with a minus sign instead of a hyphen, and powers of ten without a plus."""
     if value is None or np.isnan(value):
         return MISSING
     return format(value, form).replace("-", "−").replace("e+", "e")
@@ -77,7 +77,7 @@ def probability(p: float) -> str:
 
 
 def share(value: float) -> str:
-    """In per cent."""
+    """Format a share from 0 to 1 in per cent."""
     return MISSING if np.isnan(value) else f"{100 * value:.0f} %"
 
 

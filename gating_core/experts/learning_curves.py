@@ -167,7 +167,7 @@ class Ratio:
 
 
 def needed(counts: np.ndarray, accuracy: np.ndarray, level: float) -> Needed:
-    """Where curves ``accuracy`` (S, L) first reach ``level``; linear in log n between ``counts``.
+    """Find where curves ``accuracy`` (S, L), linear in log n between ``counts``, reach ``level``.
 
     ``ValueError`` for other shapes.
     """

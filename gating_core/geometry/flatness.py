@@ -72,7 +72,7 @@ class Averages(Protocol):
         """The name of the vectors."""
 
     def spans(self) -> Sequence[Span | None]:
-        """For each surface the averaged vectors, or ``None`` where there are none."""
+        """Return, for each surface, the averaged vectors, or ``None`` where there are none."""
 
 
 def flatness_proofs(

@@ -59,7 +59,7 @@ class Cells:
 
     @property
     def share(self) -> float:
-        """Of the chart's area."""
+        """The share of the chart's area that the cells cover."""
         return float(self.radius.prod(-1).sum())
 
     def split(self) -> Cells:

@@ -244,7 +244,7 @@ class FourSlots(Protocol):
     """A function that is ungated attention over four slots, on some of its surfaces at least."""
 
     def four_slots(self) -> Sequence[Slots | None]:
-        """For each surface, keys pulled back to the plane and values; or ``None``."""
+        """Return, for each surface, keys pulled back to the plane and values; or ``None``."""
 
 
 @dataclass(frozen=True)

@@ -308,7 +308,7 @@ def value_of(x: Any) -> Any:
 
 
 def exactly_infinite(x: Bounded) -> torch.Tensor:
-    """Where ``x`` is infinite without an error, as a mask is: not by overflow."""
+    """Return where ``x`` is infinite without an error, as a mask is: not by overflow."""
     infinite = x.value.isinf()
     return infinite if x.error is None else infinite & (x.error == 0)
 

@@ -37,7 +37,7 @@ def enclosing_jet(
 def taylor_jet(
     function: Function, centres: torch.Tensor, radius: torch.Tensor, degree: int = 2
 ) -> Jet:
-    """The same as a jet whose components are Taylor models over each box's own [-1, 1]^2.
+    """Return the jet of ``function`` with Taylor models over each box's own [-1, 1]^2.
 
     Of degree 0 they are balls.
     """

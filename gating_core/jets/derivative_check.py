@@ -114,9 +114,9 @@ def along(function: Function, points: torch.Tensor, axis: int) -> list[torch.Ten
 def disagree(
     samples: list[torch.Tensor], slope: torch.Tensor, axes: tuple[int, ...] | None
 ) -> torch.Tensor:
-    """Where quotients of ``samples``, one at each of `STEPS`, converge to anything but ``slope``.
+    """Return where difference quotients of ``samples`` do not converge to ``slope``.
 
-    Sizes are compared over ``axes``, None for all.
+    There is a sample at each of `STEPS`. Sizes are compared over ``axes``, None for all.
     """
     middle, *ends = samples
     wide, narrow = (ends[0] - ends[1]) / (2 * STEP), (ends[2] - ends[3]) / STEP

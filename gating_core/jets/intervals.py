@@ -85,5 +85,5 @@ def square(centre: torch.Tensor, radius: torch.Tensor) -> Ball:
 
 
 def growth(error: torch.Tensor) -> torch.Tensor:
-    """At least exp(error) - 1 for errors up to a half; infinite beyond, where nothing is known."""
+    """Return a bound of exp(error) - 1 for errors up to a half; infinite beyond."""
     return torch.where(error <= 0.5, error + error.square(), torch.inf)

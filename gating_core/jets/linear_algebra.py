@@ -106,7 +106,7 @@ def _entries(a: Any) -> list[list[Any]]:
 
 
 def _determinant(rows: list[list[Any]]) -> Any:
-    """By cofactors of the first row."""
+    """The determinant, by cofactors of the first row."""
     if len(rows) == 1:
         return rows[0][0]
     total: Any = None

@@ -183,7 +183,7 @@ class _Precision(TorchDispatchMode):
 
 
 class _Uncompiled(_Precision):
-    """The same, for processes that use torch.compile: it does not try to compile the mode."""
+    """`_Precision` for processes that use torch.compile, which does not try to compile the mode."""
 
     __torch_dispatch__ = _Precision.__torch_dispatch__
 

@@ -58,7 +58,7 @@ def batch_norm(
     x: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None,
     training: bool = False, momentum: float = 0.1, eps: float = 1e-5, *args: Any,
 ) -> Any:  # fmt: skip
-    """With the statistics of the training: an affine map of each channel."""
+    """Batch normalisation with the statistics of the training: an affine map of each channel."""
     if training:
         raise MissingRule("batch_norm with statistics of the batch")
     scale = (running_var + eps).rsqrt()
@@ -126,7 +126,7 @@ def vector_norm(
     keepdim: bool = False,
     **options: Any,
 ) -> Any:
-    """Of order 2, 1 or infinity; squares neither overflow nor underflow."""
+    """The norm of order 2, 1 or infinity; squares neither overflow nor underflow."""
     if options.get("dtype") not in (None, torch.float64):
         raise MissingRule("a norm in a lower precision")
     axes = _axes(x, dim)

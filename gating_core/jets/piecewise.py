@@ -136,7 +136,7 @@ def _softplus(z: Any, beta: float = 1.0, threshold: float = 20.0) -> Jet:
 
 @rule("gelu")
 def _gelu(z: Any, approximate: str = "none") -> Jet:
-    """With "tanh": 1 + tanh(y) is 2 sigmoid(2 y), which does not cancel."""
+    """GELU; its "tanh" form has 2 sigmoid(2 y) for 1 + tanh(y), which does not cancel."""
     if approximate != "tanh":
         return usual_gelu(z, approximate)
     y = (z + 0.044715 * z * z * z) * rounded(math.sqrt(8 / math.pi), z)

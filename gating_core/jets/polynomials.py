@@ -54,7 +54,7 @@ def _sizes(c: torch.Tensor, r: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor
 
 
 def square(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """x^2 = c^2 + 2 c h + h^2: the coefficients end there."""
+    """Square: x^2 = c^2 + 2 c h + h^2, exactly."""
     zero = torch.zeros_like(c)
     if d == 1:
         return Expansion([c.square(), 2 * c], zero + 1, zero + 1)
@@ -78,7 +78,10 @@ def _or_range(e: Expansion, least: torch.Tensor, most: torch.Tensor, r: torch.Te
 
 
 def exp(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """The next one is e^x / m!, and all that follow add up to less than 1 / (1 - r / (m + 1))."""
+    """Exponential; the remainder is e^c h^m / m! times a series, m = d + 1.
+
+    The series is at most 1 / (1 - r / (m + 1)) for r < 1.
+    """
     e, m = c.exp(), math.factorial(d + 1)
     few = 1 / (1 - r / (d + 2))
     grown = torch.where(r < 1, torch.minimum(few, r.exp()), r.exp())
@@ -90,7 +93,7 @@ def exp(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
 
 
 def reciprocal(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """1/x - sum (-h)^k / c^(k+1) = (-h)^(d+1) / (c^(d+1) x)."""
+    """Reciprocal: 1/x - sum (-h)^k / c^(k+1) = (-h)^(d+1) / (c^(d+1) x)."""
     size = c.abs()
     near, far = size - r - 2 * U * size, size + r
     over, side = c.reciprocal(), c.sign()
@@ -110,7 +113,7 @@ def reciprocal(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
 
 
 def log(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """Coefficients -(-1 / c)^k / k."""
+    """Natural logarithm: coefficients -(-1 / c)^k / k."""
     near, over = c - r - 2 * U * c.abs(), c.reciprocal()
     coefficients = [c.log(), *(-((-over) ** k) / k for k in range(1, d + 1))]
     most = torch.where(near > 0, near ** -(d + 1.0), torch.inf)
@@ -118,7 +121,7 @@ def log(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
 
 
 def root(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """Coefficients binom(1/2, k) c^(1/2 - k), for arguments >= 0; the range starts at 0 near 0."""
+    """Square root: coefficients binom(1/2, k) c^(1/2 - k); the range starts at 0 near 0."""
     near = (c - r - 2 * U * (c.abs() + r)).clamp(min=0)
     far = torch.where(c + r >= 0, c + r, torch.nan)
     at = c.sqrt()
@@ -198,19 +201,19 @@ def _divided(derivatives: Expansion, first: int, scale: float = 1.0) -> Expansio
 
 
 def sigmoid(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """From the closed forms of its derivatives, up to degree `HIGHEST`."""
+    """Sigmoid, from the closed forms of its derivatives up to degree `HIGHEST`."""
     return _divided(_sigmoid_derivatives(c, r, min(d, HIGHEST)), 0)
 
 
 def tanh(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """From tanh x = 2 sigmoid(2x) - 1."""
+    """Hyperbolic tangent, which is 2 sigmoid(2x) - 1."""
     parts = _divided(_sigmoid_derivatives(2 * c, 2 * r, min(d, HIGHEST)), 0, 2.0)
     coefficients = [c.tanh(), *(2 * x for x in parts.coefficients[1:])]
     return Expansion(coefficients, 2 * parts.low, 2 * parts.high)
 
 
 def softplus(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """Its derivative is the sigmoid."""
+    """Softplus, whose derivative is the sigmoid."""
     value = torch.nn.functional.softplus(c, threshold=700.0)
     if d == 1:
         return _within([value, torch.sigmoid(c)], torch.full_like(c, 0.125))
@@ -219,13 +222,16 @@ def softplus(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
 
 
 def atan(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """Of degree one: |atan''| / 2 = |x| / (1 + x^2)^2, at most 0.325."""
+    """Arctangent, of degree one: |atan''| / 2 = |x| / (1 + x^2)^2, at most 0.325."""
     slope = (1 + c.square()).reciprocal()
     return _within([c.atan(), slope], torch.full_like(c, 0.325))
 
 
 def erfc(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """Of degree one: |erfc''| / 2 = 2 |x| exp(-x^2) / sqrt(pi), with |x| exp(-x^2 / 2) < 0.61."""
+    """Complementary error function, of degree one.
+
+    |erfc''| / 2 = 2 |x| exp(-x^2) / sqrt(pi), with |x| exp(-x^2 / 2) < 0.61.
+    """
     value, slope = torch.special.erfc(c), -2 / math.sqrt(math.pi) * torch.exp(-c.square())
     near, _ = _sizes(c, r)
     off = slope.abs() * 1e-12 / r.clamp(min=1e-300)  # c^2 is rounded before exp: up to 700 U
@@ -255,7 +261,7 @@ def degree_of(count: int) -> int:
 
 @cache
 def pairs_of(degree: int) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """For each monomial, the pairs of monomials whose product it is."""
+    """Return, for each monomial, the pairs of monomials whose product it is."""
     all_of = monomials(degree)
     place = {exponents: i for i, exponents in enumerate(all_of)}
     pairs: list[list[tuple[int, int]]] = [[] for _ in all_of]

@@ -221,7 +221,7 @@ LARGEST_POWER = 1024
 
 
 def _whole_power(jet: Jet, n: int) -> Jet:
-    """By repeated squaring: right for negative bases, too."""
+    """A power by repeated squaring: right for negative bases, too."""
     if n == 0:
         return promote(torch.ones(jet.shape, dtype=jet.dtype), jet)
     half = _whole_power(jet, n // 2)

@@ -152,9 +152,9 @@ def second_order_jet(
 def _followed(
     function: Function, points: torch.Tensor, bound: str, check: bool
 ) -> tuple[SecondOrderJet, bool]:
-    """With rounding errors if requested and possible, else without, else by ``torch.func``.
+    """The jet with rounding errors if requested and possible, else without, else by ``torch.func``.
 
-    And whether by rules of our own.
+    The second value is False for ``torch.func``.
     """
     for evaluate in (_rigorous_block, _block) if bound == "rigorous" else (_block,):
         try:

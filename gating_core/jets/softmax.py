@@ -89,7 +89,7 @@ def _moments(z: Jet, dim: int) -> _Moments:
 
 
 def _hidden(logits: Array, dim: int) -> torch.Tensor | None:
-    """Where a mask leaves no weight; ``None`` if nowhere.
+    """A mask of the entries that have no weight; ``None`` if there are none.
 
     A logit is -inf exactly, or like the smallest number while others are not: its weight and all
     derivatives are then less than any number.

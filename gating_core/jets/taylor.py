@@ -61,7 +61,7 @@ class TaylorModel(Bounded):
 
     @property
     def norms(self) -> list[Term]:
-        """Of each degree from 1, a bound of its terms; computed once."""
+        """A bound of the terms of each degree from 1; computed once."""
         if self._norms is None:
             self._norms = []
             for n in range(1, self.degree + 1):
@@ -97,7 +97,7 @@ class TaylorModel(Bounded):
         return torch.where(self.bound.isfinite(), _inflated(self._error_or_zero()), torch.inf)
 
     def ball(self) -> Bounded:
-        """All that the model may be, about the middle: even monomials are between 0 and 1."""
+        """Return a ball around all values of the model; even monomials are between 0 and 1."""
         middle, error = self.value, self._loosened(len(self.terms) * U)
         for exponents, term in zip(monomials(self.degree)[1:], self.terms, strict=False):
             if term is not None and all(n % 2 == 0 for n in exponents):
@@ -170,7 +170,7 @@ class TaylorModel(Bounded):
         return TaylorModel(other.value, other.error) @ self
 
     def _roundings(self, other: Any) -> int:
-        """Of a product: its coefficients, and the terms of its error."""
+        """The roundings of a product: of its coefficients, and of the terms of its error."""
         return 8 + 2 * max(len(self.terms), len(terms_of(other)))
 
     def _bilinear(

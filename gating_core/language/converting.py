@@ -151,7 +151,7 @@ def zero_output_losses(model: LanguageModel, texts: Sequence[str]) -> dict[str, 
 
 
 def with_window(model: LanguageModel, window: int) -> LanguageModel:
-    """The same weights with a softmax window, which has the share 1/2 in a hybrid.
+    """Return ``model`` with a softmax window added, which has the share 1/2 in a hybrid.
 
     For linear attention that was trained alone; softmax attention then sees its window only.
     """

@@ -1,4 +1,4 @@
-"""On how much of its chart is the sign of K proved, and between which bounds is its total?
+"""Proofs on cells of the chart: the sign of K, and bounds of the total curvature.
 
     proof = prove_curvature(model, budget=Budget(seconds=2.0))
     proof.positive, proof.negative, proof.flat, proof.open   # shares of the chart, in all 1

@@ -165,7 +165,7 @@ def _worse_side(
 
 @dataclass(frozen=True)
 class Budget:
-    """When to stop: after ``seconds``, after ``cells``, or when the result is precise enough.
+    """A limit to a proof: ``seconds``, ``cells``, or a result that is precise enough.
 
     It is when at most ``open_share`` of the chart is open, and the bounds of the total of |K| dA
     (of dA, where K = 0) differ by at most ``relative_width`` of the upper one.

@@ -95,7 +95,7 @@ def prompts(language: int) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class FluencyRange:
-    """Where the texts lie that a model writes in one language without steering."""
+    """The range of texts that a model generates in one language without steering."""
 
     nats: float  # nats per character: all but `BEYOND` of the texts have at most this loss
     words: float  # all but `BEYOND` of them have at least this share of real words

@@ -1,4 +1,4 @@
-"""Where a gate is defined and smooth: cells of the chart, and what breaks it in the others.
+"""Domain and smoothness of a gate: cells of the chart, and what breaks it in the others.
 
 Cells are judged by balls: whether a function has derivatives in a cell does not depend on how
 tightly these are enclosed, and a cell takes balls a tenth of the time of Taylor models. What may be
@@ -113,7 +113,7 @@ def _smoothness(gate: Gate, formulas: Sequence[Formula], cells: Cells) -> torch.
 
 
 def _undefined(formulas: Sequence[Formula], cells: Cells) -> torch.Tensor:
-    """Where a logarithm, a root or a broken power has a negative argument on all of a cell."""
+    """True where a logarithm, root or broken power has a negative argument on all of a cell."""
     nowhere = torch.zeros(len(cells), dtype=torch.bool)
     for value, error in _arguments(formulas, "domain", cells):
         nowhere |= value + error <= 0

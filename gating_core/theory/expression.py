@@ -183,7 +183,7 @@ class Operation(Expression):
 
 @dataclass(frozen=True)
 class Call(Expression):
-    """One of `FUNCTIONS`, applied."""
+    """A call of one of `FUNCTIONS`."""
 
     name: str
     of: Expression

@@ -82,7 +82,7 @@ class MeasuredGate:
 
     @property
     def verdict(self) -> str:
-        """One of `VERDICTS`; `whole` says how it is known."""
+        """The verdict, one of `VERDICTS`; `whole` has the evidence."""
         return self.whole.word
 
     @property

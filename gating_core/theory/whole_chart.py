@@ -219,7 +219,7 @@ def algebra_of(expressions: tuple[Expression, ...], strength: float) -> Algebra:
 
 
 def _scalar(expression: Expression, strength: float) -> Algebra:
-    """By the curvature formula: K has the sign of det Hess(1/g)."""
+    """Algebra by the curvature formula: K has the sign of det Hess(1/g)."""
     field = DifferentialRing(_mixed(expression, strength))
     rho = field.reciprocal(_mixed(expression, strength))
     _, _, uu, uv, vv = field.derivatives(rho)
@@ -230,7 +230,7 @@ def _scalar(expression: Expression, strength: float) -> Algebra:
 
 
 def _channels(expressions: Sequence[Expression], strength: float) -> Algebra:
-    """By the second fundamental form of (g_1 u, g_2 v, g_3)."""
+    """Algebra by the second fundamental form of (g_1 u, g_2 v, g_3)."""
     axes: tuple[Expression, ...] = Coordinate("u"), Coordinate("v"), Constant(1.0, "1")
     sheet = [Operation("*", _mixed(g, strength), x) for g, x in zip(expressions, axes, strict=True)]
     field = DifferentialRing(*sheet)

@@ -77,7 +77,7 @@ class Moments:
         return Moments(torch.zeros_like(weights), torch.zeros_like(weights), torch.zeros(()))
 
     def copy(self) -> Moments:
-        """The same numbers, in tensors that later steps do not change."""
+        """Return a copy whose tensors later steps do not change."""
         return Moments(self.first.clone(), self.second.clone(), self.steps.clone())
 
 

@@ -80,7 +80,7 @@ def ensemble_of(
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """All that a trainer needs to go on as if it had never stopped; nothing here changes."""
+    """The state of a trainer, enough to continue as if it had never stopped; it never changes."""
 
     step: int
     weights: torch.Tensor  # (P,)
@@ -169,7 +169,7 @@ class Trainer:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """All that it takes to go on from here."""
+        """Return the state from which training continues."""
         return Checkpoint(self.step, self.weights.clone(), self.memory.copy(), self.batches.order)
 
     def _resume(self, checkpoint: Checkpoint) -> None:

@@ -171,7 +171,7 @@ def _part(stack: np.ndarray, part: int | None) -> np.ndarray:
 
 
 def _entropy(m: MeasuredInstance, layer: int, part: int | None) -> np.ndarray:
-    """In nats, of the weights as shares of their sum: from 0 (one value takes all) to log n."""
+    """Entropy in nats of the weights as shares of their sum: 0 (one value takes all) to log n."""
     weights = m.weights[layer]
     if not m.instance.config.weights_on_simplex:
         weights = weights / weights.sum(-1, keepdims=True)

@@ -83,7 +83,7 @@ def head_by_kind(head: efficient.HeadSample, request: LinearRequest) -> HeadByKi
 
 @torch.no_grad()
 def converted_head(text: str, layer: int, head: int, window: int) -> HeadByKind:
-    """The same head of converted models of the first seed, with learned parameters.
+    """Return a head of the converted models of the first seed, with learned parameters.
 
     Features are exponential and learned; w, and decay and step of the delta rule, are learned too.
     Cosines are those with the outputs of the model before its conversion. ``ValueError`` where
