@@ -105,10 +105,9 @@ def pooled_correlation(
     seeds = np.unique(np.concatenate([group.seeds for group, _ in used]))
     with np.errstate(divide="ignore"):  # z of a perfect correlation is infinite
         z = np.stack([_by_seed(group, np.arctanh(r), seeds) for group, r in used])
-    weights = np.stack([
-        group.count - 3 - np.concatenate([[0], np.isin(seeds, group.seeds)])
-        for group, _ in used
-    ])  # fmt: skip
+    weights = np.stack(
+        [group.count - 3 - np.concatenate([[0], np.isin(seeds, group.seeds)]) for group, _ in used]
+    )
     if not np.isfinite(z).all():
         r = float(np.average([r[0] for _, r in used], weights=weights[:, 0]))
         return PooledCorrelation(r, np.nan, np.nan, len(seeds), results, _pooled(results))

@@ -156,10 +156,12 @@ def _adding_text(evidence: Differences, tasks: Sequence[Reached], t: Thresholds)
 
 def _shares(tasks: Sequence[Reached]) -> str:
     """The part of each gain that the control reaches, as text."""
-    return listed([
-        f"{fixed(x.control, 1)} of {fixed(x.gain, 1)}{' points' * (index == 0)} on {x.task}"
-        for index, x in enumerate(tasks)
-    ])  # fmt: skip
+    return listed(
+        [
+            f"{fixed(x.control, 1)} of {fixed(x.gain, 1)}{' points' * (index == 0)} on {x.task}"
+            for index, x in enumerate(tasks)
+        ]
+    )
 
 
 def _gain_text(tasks: Sequence[Comparison], t: Thresholds) -> str:
@@ -181,8 +183,9 @@ def _gain_text(tasks: Sequence[Comparison], t: Thresholds) -> str:
         ]
         span = f"goes from {ends[0]} to {ends[1]}" if len(tested) > 1 else f"is {ends[0]}"
         text += f" The mean difference {span}."
-    lost = [one.pairs.task for one in tasks
-            if one.sign(t.level) > 0 and one.sign(t.level, True) <= 0]  # fmt: skip
+    lost = [
+        one.pairs.task for one in tasks if one.sign(t.level) > 0 and one.sign(t.level, True) <= 0
+    ]
     if lost:
         text += f" In the worst case of failures and errors {listed(lost)} would not hold."
     return text + missing_text([one.pairs for one in tasks], t.fewest_seeds)

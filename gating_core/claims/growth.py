@@ -86,9 +86,11 @@ def slopes(models: Models, _: Thresholds) -> Slopes:
     versions = [row.code for row in models.stacks]
     most = max(sorted(set(versions)), key=versions.count, default="")
     version = models.code if models.code in versions else most
-    used = {(row.seed, row.depth): row
-            for row in sorted(models.stacks, key=lambda x: x.key, reverse=True)
-            if row.code == version}  # fmt: skip
+    used = {
+        (row.seed, row.depth): row
+        for row in sorted(models.stacks, key=lambda x: x.key, reverse=True)
+        if row.code == version
+    }
     seeds = np.unique(np.array([seed for seed, _ in used], dtype=int))
     depths = np.unique(np.array([depth for _, depth in used], dtype=int))
     shape = len(seeds), len(depths)

@@ -118,8 +118,10 @@ def missing_text(every: Sequence[Pairs], fewest: int) -> str:
     if not missing and all(pairs.count >= fewest for pairs in every):
         return ""
     lower = sum(len(pairs.lower) for pairs in every)
-    counts = {"the ungated total leaves out unresolved points": lower,
-              "a model failed": missing - lower}  # fmt: skip
+    counts = {
+        "the ungated total leaves out unresolved points": lower,
+        "a model failed": missing - lower,
+    }
     reasons = [f"in {count} {why}" for why, count in counts.items() if count]
     text = ""
     if missing:
@@ -178,10 +180,12 @@ def compared(every: Sequence[Pairs], t: Thresholds) -> tuple[Comparison, ...]:
     ]
 
     def p(results: Sequence[Paired | None]) -> list[float]:
-        return holm([
-            of.p if of is not None and x.count >= t.fewest_seeds else np.nan
-            for of, x in zip(results, every, strict=True)
-        ]).tolist()  # fmt: skip
+        return holm(
+            [
+                of.p if of is not None and x.count >= t.fewest_seeds else np.nan
+                for of, x in zip(results, every, strict=True)
+            ]
+        ).tolist()
 
     return tuple(map(Comparison, every, measured, worst, p(measured), p(worst)))
 
@@ -197,10 +201,12 @@ def table(comparisons: Sequence[Comparison], factor: float = 1.0) -> TextTable:
         if of is not None:
             seed, worst = of.worst
             numbers = [
-                signed(factor * of.mean), interval(factor * of.low, factor * of.high),
-                f"{signed(factor * worst)} (seed {seed})", probability(one.p),
+                signed(factor * of.mean),
+                interval(factor * of.low, factor * of.high),
+                f"{signed(factor * worst)} (seed {seed})",
+                probability(one.p),
                 probability(one.worst_case_p),
-            ]  # fmt: skip
+            ]
         rows.append((
             pairs.conditions.text, pairs.task, f"{pairs.variant} − {pairs.against}",
             str(pairs.count), *numbers, spans(pairs.failed) or MISSING,

@@ -112,9 +112,9 @@ class RelationsByKind:
 def by_kind(models: Models, t: Thresholds) -> RelationsByKind:
     """Correlate in the base, for each kind of task."""
     narrower = replace(t, level=t.level / len(KINDS))
-    return RelationsByKind({
-        kind: relations(models.of_tasks(tasks), narrower) for kind, tasks in KINDS.items()
-    })  # fmt: skip
+    return RelationsByKind(
+        {kind: relations(models.of_tasks(tasks), narrower) for kind, tasks in KINDS.items()}
+    )
 
 
 def together_by_kind(evidence: RelationsByKind, t: Thresholds) -> Word:

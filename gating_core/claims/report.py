@@ -162,8 +162,10 @@ def surroundings() -> dict[str, str]:
             texts[name] = "not installed"
     processor = platform.processor() or platform.machine()
     cores = counted(os.cpu_count() or 1, "core")
-    return texts | {"system": f"{platform.system()} {platform.release()}",
-                    "written on": f"{processor}, {cores}"}  # fmt: skip
+    return texts | {
+        "system": f"{platform.system()} {platform.release()}",
+        "written on": f"{processor}, {cores}",
+    }
 
 
 def _seeds(models: Models) -> TextTable:

@@ -135,8 +135,10 @@ class Store:
     def counts(self) -> dict[str, int]:
         """Return how many rows there are, by table."""
         with self._connected() as connection:
-            return {name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
-                    for name in TABLES.values()}  # fmt: skip
+            return {
+                name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
+                for name in TABLES.values()
+            }
 
     def close(self) -> None:
         """Let others write."""
@@ -221,8 +223,9 @@ def _locked(path: Path) -> sqlite3.Connection:
         raise Refused(f"{path} cannot be made: there is no folder {path.parent}")
     lock = None
     try:
-        lock = sqlite3.connect(_lock_path(path), timeout=LOCK_SECONDS, isolation_level=None,
-                               check_same_thread=False)  # fmt: skip
+        lock = sqlite3.connect(
+            _lock_path(path), timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
+        )
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.Error as error:
         if lock is not None:

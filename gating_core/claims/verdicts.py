@@ -67,8 +67,10 @@ def verdicts(
     What the ``refined`` totals would change is said beside; they do not decide.
     """
     rows, stacks, refined = list(rows), list(stacks), tuple(refined)
-    models = {name: replace(models_of(rows, one, stacks), refined=refined)
-              for name, one in CRITERIA.items()}  # fmt: skip
+    models = {
+        name: replace(models_of(rows, one, stacks), refined=refined)
+        for name, one in CRITERIA.items()
+    }
     return {name: verdict(claim, models[claim.criteria.name], t) for name, claim in CLAIMS.items()}
 
 

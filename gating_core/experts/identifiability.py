@@ -256,11 +256,13 @@ def measure_moves(
         change = torch.stack([_squares(value - start[0]), _squares(projection - start[1])]).sum()
         size = torch.stack([_squares(each) for each in start]).sum()
         experts = (_experts(value, projection) - _experts(*start)).flatten(1).norm(dim=1)
-        rows.append((
-            (change / size).sqrt(),
-            (experts / _experts(*start).flatten(1).norm(dim=1)).max(),
-            (changed(points) - before).abs().max() / before.abs().max(),
-        ))  # fmt: skip
+        rows.append(
+            (
+                (change / size).sqrt(),
+                (experts / _experts(*start).flatten(1).norm(dim=1)).max(),
+                (changed(points) - before).abs().max() / before.abs().max(),
+            )
+        )
     columns = np.array(rows, dtype=float).reshape(-1, 3).T
     return Moves(np.array(distances), *columns)
 

@@ -237,13 +237,15 @@ def learn(
         theory = expected(teacher, truth, design)
         deviations = np.nan if sizes.one_too_many else request.deviation(POINTS)
         yield Learned(
-            request, gate, expert=errors[row : row + 1],
+            request,
+            gate,
+            expert=errors[row : row + 1],
             **{name: array[row : row + 1].numpy() for name, array in by_repeat.items()},
             expert_theory=np.full((1, levels), theory.expert * deviations),
             prediction_theory=np.full((1, levels), theory.prediction * deviations),
             size=true[row].flatten(1).norm(dim=-1).mean()[None].numpy(),
             non_identifiable=theory.non_identifiable,
-        )  # fmt: skip
+        )
 
 
 def gathered(parts: Sequence[Learned]) -> Learned:

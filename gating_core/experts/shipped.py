@@ -36,11 +36,13 @@ def load_samples(path: Path = SAMPLES) -> dict[str, Learned]:
         )
         learned = {
             gate: Learned(
-                request, gate, **{name: tensors[f"{gate}.{name}"] for name in ARRAYS},
+                request,
+                gate,
+                **{name: tensors[f"{gate}.{name}"] for name in ARRAYS},
                 non_identifiable=about["non_identifiable"][gate],
             )
             for gate in GATES
-        }  # fmt: skip
+        }
     return learned
 
 

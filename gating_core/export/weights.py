@@ -115,8 +115,9 @@ def load_weights(data: bytes) -> TrainedEnsemble:
     try:
         tensors, stored = tensors_and_metadata(data)
         gate = stored["config"].pop("gate")
-        config = AttentionConfig(gate=None if gate is None else GateConfig(**gate),
-                                 **stored["config"])  # fmt: skip
+        config = AttentionConfig(
+            gate=None if gate is None else GateConfig(**gate), **stored["config"]
+        )
         return ensemble_from_tensors(tensors, config, tuple(stored["seeds"]))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"these are no weights of a trained ensemble: {error}") from error

@@ -115,12 +115,9 @@ def solid_curvature(jet: SecondOrderJet, covariance: object = None) -> SolidCurv
     form_error = off * stretch.square() + (2 * angle + angle.square()) * whole + rounding * rough
 
     riemann = torch.stack(
-        [
-            torch.stack([_gauss(form, i, j, k, m) for k, m in PLANES], -1)
-            for i, j in PLANES
-        ],
+        [torch.stack([_gauss(form, i, j, k, m) for k, m in PLANES], -1) for i, j in PLANES],
         -2,
-    )  # fmt: skip
+    )
     error = 4 * whole * form_error + 2 * form_error.square() + 8 * rounding * whole.square()
     error = torch.nan_to_num(error * INFLATION + TINY, nan=torch.inf, posinf=torch.inf)
     trace = form.diagonal(dim1=-2, dim2=-1).sum(-1)

@@ -22,8 +22,10 @@ from gating_core.geometry.grid import Grid
 
 CURVED, FLAT, UNKNOWN = VERDICT_WORDS = ("curved", "flat", "undetermined")
 PROVED, AT_POINTS, SEEN = KNOWLEDGE = (
-    "proved", "established at the sample points", "seen at points",
-)  # fmt: skip
+    "proved",
+    "established at the sample points",
+    "seen at points",
+)
 
 
 def knowledge_text(

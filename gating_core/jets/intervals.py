@@ -33,22 +33,25 @@ def _between(low: torch.Tensor, high: torch.Tensor, radius: torch.Tensor) -> Bal
     return (low + high) / 2, torch.where(radius.isfinite(), spread, torch.inf)
 
 
-def monotone(f: Callable[[torch.Tensor], torch.Tensor], centre: torch.Tensor,
-             radius: torch.Tensor) -> Ball:  # fmt: skip
+def monotone(
+    f: Callable[[torch.Tensor], torch.Tensor], centre: torch.Tensor, radius: torch.Tensor
+) -> Ball:
     """A function that only rises or only falls."""
     low, high = _ends(centre, radius)
     return _between(f(low), f(high), radius)
 
 
-def valley(f: Callable[[torch.Tensor], torch.Tensor], centre: torch.Tensor,
-           radius: torch.Tensor) -> Ball:  # fmt: skip
+def valley(
+    f: Callable[[torch.Tensor], torch.Tensor], centre: torch.Tensor, radius: torch.Tensor
+) -> Ball:
     """An even function that only rises, or only falls, away from 0."""
     low, high = _ends(centre.abs(), radius)
     return _between(f(low.clamp(min=0)), f(high), radius)
 
 
-def positive(f: Callable[[torch.Tensor], torch.Tensor], centre: torch.Tensor,
-             radius: torch.Tensor) -> Ball:  # fmt: skip
+def positive(
+    f: Callable[[torch.Tensor], torch.Tensor], centre: torch.Tensor, radius: torch.Tensor
+) -> Ball:
     """A function that only rises or only falls, defined above 0 alone: no ball where 0 is near."""
     low, high = _ends(centre, radius)
     inside = low > 0

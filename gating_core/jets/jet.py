@@ -166,9 +166,9 @@ def apply_rule(name: str, args: tuple, kwargs: dict) -> Any:
     inplace = kwargs.get("inplace", False)
     if "inplace" in kwargs:
         kwargs = {key: value for key, value in kwargs.items() if key != "inplace"}
-    written = "" if name in RULES and name != "setitem" and not inplace else (
-        written_by(name, inplace)
-    )  # fmt: skip
+    written = (
+        "" if name in RULES and name != "setitem" and not inplace else (written_by(name, inplace))
+    )
     if (written or name) not in RULES:
         raise MissingRule(f"no error rule for {name}")
     if not written:

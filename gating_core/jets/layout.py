@@ -104,8 +104,9 @@ def _getitem(jet: Jet, index: Any) -> Jet:
             c if i == 0 or c is None else c.unbind(0) for i, c in enumerate(components(jet))
         ]
         rows: list[Any] = [parts[0][index]]
-        rows += [None if p is None else join([x[index] for x in p], 0, torch.stack)
-                 for p in parts[1:]]  # fmt: skip
+        rows += [
+            None if p is None else join([x[index] for x in p], 0, torch.stack) for p in parts[1:]
+        ]
         return Jet(*rows, k=jet.k)
     out = each(jet, lambda c, lead: c[(slice(None),) * lead + index])
     return out if arrays else part_of(jet, index, out)

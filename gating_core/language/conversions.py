@@ -120,9 +120,11 @@ def save_converted(
     converted: Mapping[Row, Converted], counts: np.ndarray, path: Path = CONVERTED
 ) -> None:
     """Write what `load_converted` reads; a kill leaves the old file or the new."""
-    tensors = {f"{name}-{seed}/{key}": array.astype(np.float32)
-               for (name, seed), result in converted.items()
-               for key, array in result.losses.items()}  # fmt: skip
+    tensors = {
+        f"{name}-{seed}/{key}": array.astype(np.float32)
+        for (name, seed), result in converted.items()
+        for key, array in result.losses.items()
+    }
     cards = {f"{name}-{seed}": {"base": result.base, "recipe": asdict(result.recipe),
                                 "seconds": result.seconds, "share": result.share}
              for (name, seed), result in converted.items()}  # fmt: skip

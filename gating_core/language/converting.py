@@ -146,8 +146,10 @@ def zero_output(model: LanguageModel, *branches: str) -> LanguageModel:
 def zero_output_losses(model: LanguageModel, texts: Sequence[str]) -> dict[str, np.ndarray]:
     """(N,): the loss of each text of a hybrid in nats, by "zero_linear" and "zero_both"."""
     controls = {"zero_linear": ("linear",), "zero_both": tuple(BRANCHES)}
-    return {name: text_losses(zero_output(model, *branches), texts)[0].numpy()
-            for name, branches in controls.items()}  # fmt: skip
+    return {
+        name: text_losses(zero_output(model, *branches), texts)[0].numpy()
+        for name, branches in controls.items()
+    }
 
 
 def with_window(model: LanguageModel, window: int) -> LanguageModel:
@@ -209,8 +211,9 @@ def convert(
     for _ in transfer(model, base, recipe, text, seed, first):
         pass
     before = measure_conversion(model, texts)
-    training = TrainingOn(model, conversion.drops, seed, recipe.training, text,
-                          first + recipe.transfer_steps)  # fmt: skip
+    training = TrainingOn(
+        model, conversion.drops, seed, recipe.training, text, first + recipe.transfer_steps
+    )
     for _ in training.advance(recipe.training.steps):
         pass
     shipped = model_of(half_precision(training.model), conversion.config)

@@ -72,8 +72,10 @@ def align(english: dict[str, str], spanish: dict[str, str]) -> list[Verse]:
 
     Verses longer than `LONGEST` are left out.
     """
-    plain = ((name, *map(without_others, (text, spanish.get(name, ""))))
-             for name, text in english.items())  # fmt: skip
+    plain = (
+        (name, *map(without_others, (text, spanish.get(name, ""))))
+        for name, text in english.items()
+    )
     return [Verse(*row) for row in plain if all(0 < len(text) <= LONGEST for text in row)]
 
 

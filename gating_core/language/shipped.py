@@ -77,8 +77,9 @@ def model_of(weights: dict[str, np.ndarray], config: ModelConfig) -> LanguageMod
     """The model with these ``weights`` by name, in float32; ``ValueError`` if they do not fit."""
     model = LanguageModel(config)
     try:
-        model.load_state_dict({name: torch.from_numpy(array).float()
-                               for name, array in weights.items()})  # fmt: skip
+        model.load_state_dict(
+            {name: torch.from_numpy(array).float() for name, array in weights.items()}
+        )
     except RuntimeError as error:
         raise ValueError(f"these are no weights of this model: {error}") from error
     return model.requires_grad_(False)

@@ -126,8 +126,9 @@ def train_row(
 
 def excerpt_losses(model: LanguageModel) -> dict[str, float]:
     """The mean loss of a character of the shipped verses, in each language and in both."""
-    texts = {language: [getattr(verse, language) for verse in read_excerpt()]
-             for language in LANGUAGES}  # fmt: skip
+    texts = {
+        language: [getattr(verse, language) for verse in read_excerpt()] for language in LANGUAGES
+    }
     texts["both"] = [text for part in texts.values() for text in part]
     return {part: mean_loss(model, verses) for part, verses in texts.items()}
 

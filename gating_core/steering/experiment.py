@@ -89,8 +89,9 @@ def prompt_verses() -> list[Verse]:
 
 def prompts(language: int) -> torch.Tensor:
     """(N, PROMPT + 1): the beginnings of the verses in a language."""
-    return torch.stack([encode(getattr(verse, LANGUAGES[language])[:PROMPT])
-                        for verse in prompt_verses()])  # fmt: skip
+    return torch.stack(
+        [encode(getattr(verse, LANGUAGES[language])[:PROMPT]) for verse in prompt_verses()]
+    )
 
 
 @dataclass(frozen=True)
@@ -134,8 +135,10 @@ def fluent_success(arrays: Mapping[str, np.ndarray], name: str) -> Arrays:
             np.moveaxis(arrays[start + quantity], -2, 0)
             for quantity in ("success", "success_bayes", "nats", "words")
         )  # (2 targets, ..., N)
-        within = [fluency_range(name, language).contains(nats[language], words[language])
-                  for language in range(len(LANGUAGES))]  # fmt: skip
+        within = [
+            fluency_range(name, language).contains(nats[language], words[language])
+            for language in range(len(LANGUAGES))
+        ]
         fluent = success * bayes * np.stack(within)
         results[f"{start}fluent"] = np.moveaxis(fluent, 0, -2)
     return results
@@ -312,9 +315,11 @@ def _measure(model: Model) -> Arrays:
 
 def save_steering(measured: dict[Model, Arrays]) -> None:
     """Write what `load_steering` reads, in half precision."""
-    tensors = {f"{name}-{seed}/{key}": array.astype(np.float16)
-               for (name, seed), arrays in measured.items()
-               for key, array in arrays.items()}  # fmt: skip
+    tensors = {
+        f"{name}-{seed}/{key}": array.astype(np.float16)
+        for (name, seed), arrays in measured.items()
+        for key, array in arrays.items()
+    }
     MEASURED.write_bytes(tensor_file(tensors, {"models": list(measured)}))
 
 

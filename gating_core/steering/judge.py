@@ -133,8 +133,10 @@ def vocabulary() -> dict[str, Counter[str]]:
     check_assets(WORDS.parent)
     with WORDS.open(encoding="utf-8", newline="") as lines:
         rows = [*csv.reader(lines, delimiter="\t")]
-    return {language: Counter({row[0]: int(row[column]) for row in rows if int(row[column])})
-            for column, language in enumerate(LANGUAGES, 1)}  # fmt: skip
+    return {
+        language: Counter({row[0]: int(row[column]) for row in rows if int(row[column])})
+        for column, language in enumerate(LANGUAGES, 1)
+    }
 
 
 def real_words(text: str, language: str) -> float:
@@ -157,10 +159,13 @@ def names_and_numbers(text: str, language: str) -> set[str]:
 def write_words(verses: Sequence[Verse]) -> None:
     """Write the words that occur often enough in those ``verses`` that models were trained on."""
     trained = [verse for verse in verses if not verse.held_out]
-    counts = [count_words([getattr(verse, language) for verse in trained])
-              for language in LANGUAGES]  # fmt: skip
+    counts = [
+        count_words([getattr(verse, language) for verse in trained]) for language in LANGUAGES
+    ]
     often = [{word: count for word, count in of.items() if count >= LEAST_COUNT} for of in counts]
     english, spanish = often
-    rows = (f"{word}\t{english.get(word, 0)}\t{spanish.get(word, 0)}\n"
-            for word in sorted(english | spanish))  # fmt: skip
+    rows = (
+        f"{word}\t{english.get(word, 0)}\t{spanish.get(word, 0)}\n"
+        for word in sorted(english | spanish)
+    )
     WORDS.write_text("".join(rows), encoding="utf-8")

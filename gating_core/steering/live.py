@@ -266,8 +266,10 @@ def written_along(request: DirectionRequest) -> WrittenAlong:
     parts = direct_attribution(exact, rows.read, request.layer, unit_direction(request).double())
 
     def gap(values: torch.Tensor) -> torch.Tensor:
-        means = [(values * counted).sum((-1, -2)) / counted.sum() for counted in
-                 (rows.counted & ~spanish[:, None], rows.counted & spanish[:, None])]  # fmt: skip
+        means = [
+            (values * counted).sum((-1, -2)) / counted.sum()
+            for counted in (rows.counted & ~spanish[:, None], rows.counted & spanish[:, None])
+        ]
         return means[1] - means[0]
 
     rest = (parts.sum - parts.total)[rows.counted].abs().max()

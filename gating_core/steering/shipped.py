@@ -99,8 +99,9 @@ def train_dictionaries(
         residual = states_for(kind, held_out)
         cards = [describe(dictionary.layer(k), x) for k, x in enumerate(residual.states)]
         results[kind] = Trained(dictionary, statistics(dictionary, residual, spanish), cards)
-    return Dictionaries(results, language_gap(held_out, spanish),
-                        held_out.states.norm(dim=-1).mean(-1), seconds)  # fmt: skip
+    return Dictionaries(
+        results, language_gap(held_out, spanish), held_out.states.norm(dim=-1).mean(-1), seconds
+    )
 
 
 def dictionaries_path(name: str, seed: int, folder: Path = FOLDER) -> Path:
@@ -111,7 +112,9 @@ def dictionaries_path(name: str, seed: int, folder: Path = FOLDER) -> Path:
 def save_dictionaries(dictionaries: Dictionaries, path: Path) -> None:
     """Write what `load_dictionaries` reads; dictionaries in half precision."""
     tensors: dict[str, np.ndarray] = {
-        "gap": dictionaries.gap.numpy(), "length": dictionaries.length.numpy()}  # fmt: skip
+        "gap": dictionaries.gap.numpy(),
+        "length": dictionaries.length.numpy(),
+    }
     for kind, trained in dictionaries.kinds.items():
         for name, tensor in trained.dictionary.tensors.items():
             tensors[f"{kind}.dictionary.{name}"] = tensor.half().numpy()
@@ -119,11 +122,13 @@ def save_dictionaries(dictionaries: Dictionaries, path: Path) -> None:
             integer = name in ("texts", "places")
             tensors[f"{kind}.{name}"] = array.astype(np.int16 if integer else np.float16)
     about = {
-        "cards": {kind: [asdict(card) for card in trained.cards]
-                  for kind, trained in dictionaries.kinds.items()},
+        "cards": {
+            kind: [asdict(card) for card in trained.cards]
+            for kind, trained in dictionaries.kinds.items()
+        },
         "recipes": {kind: asdict(KINDS[kind]) for kind in dictionaries.kinds},
         "seconds": dictionaries.seconds,
-    }  # fmt: skip
+    }
     path.write_bytes(tensor_file(tensors, about))
 
 
@@ -139,11 +144,11 @@ def load_dictionaries(name: str, seed: int, folder: Path = FOLDER) -> Dictionari
                      for key, array in tensors.items() if key.startswith(start)}  # fmt: skip
             kinds[kind] = Trained(
                 Dictionary(**parts, active=about["recipes"][kind]["active"]),
-                FeatureStatistics(*(
-                    tensors[f"{kind}.{field.name}"] for field in fields(FeatureStatistics)
-                )),
+                FeatureStatistics(
+                    *(tensors[f"{kind}.{field.name}"] for field in fields(FeatureStatistics))
+                ),
                 [DictionaryCard(**card) for card in cards],
-            )  # fmt: skip
+            )
         return Dictionaries(kinds, torch.from_numpy(tensors["gap"]),
                             torch.from_numpy(tensors["length"]), about["seconds"])  # fmt: skip
     except (OSError, KeyError, TypeError, ValueError) as error:
@@ -162,8 +167,9 @@ def shipped_dictionaries() -> list[tuple[str, int]]:
     ``FileNotFoundError`` where no files are shipped.
     """
     check_assets(FOLDER)
-    return [(name, seed) for name in STEERED for seed in SEEDS
-            if dictionaries_path(name, seed).exists()]  # fmt: skip
+    return [
+        (name, seed) for name in STEERED for seed in SEEDS if dictionaries_path(name, seed).exists()
+    ]
 
 
 def make_dictionaries() -> None:

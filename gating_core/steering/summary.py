@@ -137,8 +137,9 @@ def gate_difference(languages: slice) -> list[PairedDifference]:
         np.stack([_released(outcomes[name, seed], languages).mean((1, 2)) for seed in SEEDS], 1)
         for name in STEERED
     )  # (L, S, N)
-    return [loss_difference(*both, np.ones(plain.shape[-1]))
-            for both in zip(gated, plain, strict=True)]  # fmt: skip
+    return [
+        loss_difference(*both, np.ones(plain.shape[-1])) for both in zip(gated, plain, strict=True)
+    ]
 
 
 def _released(arrays: Arrays, languages: slice) -> np.ndarray:
@@ -156,8 +157,9 @@ def auc_difference() -> list[PairedDifference]:
         kinds = [load_dictionaries(name, seed).kinds["means"] for seed in SEEDS]
         auc = np.stack([kind.statistics.auc for kind in kinds]).astype(float)
         best.append(np.maximum(auc, 1 - auc).max(-1))
-    return [PairedDifference(layer, mean_interval(layer).half_width)
-            for layer in (best[1] - best[0]).T]  # fmt: skip
+    return [
+        PairedDifference(layer, mean_interval(layer).half_width) for layer in (best[1] - best[0]).T
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,8 +183,9 @@ def calibrations() -> list[Calibration]:
     verses = other_verses()
     _, spanish = windows(verses)
     lengths = [np.bincount(windows([verse])[1], minlength=len(LANGUAGES)) for verse in verses]
-    groups = np.concatenate([np.repeat(np.arange(len(verses)), counts)
-                             for counts in np.transpose(lengths)])  # fmt: skip
+    groups = np.concatenate(
+        [np.repeat(np.arange(len(verses)), counts) for counts in np.transpose(lengths)]
+    )
     results = []
     for characters, judged in zip(JUDGED_ENDS, load_opening().judged.astype(float), strict=True):
         right = (judged > 0.5) == spanish.astype(bool)

@@ -81,8 +81,9 @@ def parse_csv(source: bytes | str) -> OwnData:
         half_widths = extent / 2
     # From the corner first: the result is in [-1, 1], however it rounds.
     points = (originals - low) / half_widths - extent / 2 / half_widths
-    return OwnData(points, labels, names, originals, low + extent / 2, half_widths,
-                   remark=table.remark)  # fmt: skip
+    return OwnData(
+        points, labels, names, originals, low + extent / 2, half_widths, remark=table.remark
+    )
 
 
 def _example() -> str:

@@ -157,8 +157,10 @@ def curvature_terms(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> 
         raise ValueError(
             "gate uses an operation without an error rule; the curvature formula needs its bound"
         )
-    rows = [Bounded(value, error) for value, error in zip(jet.stack[:, 1], jet.errors[:, 1],
-                                                          strict=True)]  # fmt: skip
+    rows = [
+        Bounded(value, error)
+        for value, error in zip(jet.stack[:, 1], jet.errors[:, 1], strict=True)
+    ]
     rho, rho_u, rho_v, rho_uu, rho_uv, rho_vv = rows
     u, v = (Bounded(x) for x in points.unbind(-1))
     hessian = rho_uu * rho_vv - rho_uv * rho_uv

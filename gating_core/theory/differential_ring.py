@@ -57,8 +57,9 @@ class DifferentialRing:
         from sympy.polys.rings import ring
 
         # Each node brings two generators at most, and its reciprocal one.
-        count = 3 * sum(not isinstance(x, Constant | Coordinate) for e in expressions
-                        for x in parts_of(e))  # fmt: skip
+        count = 3 * sum(
+            not isinstance(x, Constant | Coordinate) for e in expressions for x in parts_of(e)
+        )
         self.ring, *gens = ring([f"x{i}" for i in range(count + 3)], QQ)
         self.zero, self.one = self.ring.zero, self.ring.one
         self._free = iter(gens[2:])
@@ -281,8 +282,7 @@ class DifferentialRing:
         return sign
 
     def _one_signed(self, p: Polynomial) -> int:
-        positive = {self._index[t] for t, made in self._generators.items()
-                    if made.kind in POSITIVE}  # fmt: skip
+        positive = {self._index[t] for t, made in self._generators.items() if made.kind in POSITIVE}
         signs = set()
         for monomial, coefficient in p.terms():
             if any(n % 2 and i not in positive for i, n in enumerate(monomial)):

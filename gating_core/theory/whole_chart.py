@@ -109,9 +109,11 @@ def gate_verdict(
     ``formulas`` are those of the ``gate``, if it is made of any. A proof holds wherever
     the gate is defined, and counts however small that part is.
     """
-    verdict = looked.undetermined if looked.lost == 1 else _verdict(
-        looked, gate, strength, breaks, formulas
-    )  # fmt: skip
+    verdict = (
+        looked.undetermined
+        if looked.lost == 1
+        else _verdict(looked, gate, strength, breaks, formulas)
+    )
     if not strength:
         return verdict
     return replace(verdict, broken=breaks.broken.share, causes=breaks.causes, rough=breaks.rough)
@@ -211,9 +213,11 @@ class Algebra:
 def algebra_of(expressions: tuple[Expression, ...], strength: float) -> Algebra:
     """Examine the sheet under one gate, or one for each of three channels, at a ``strength``."""
     try:
-        return _scalar(expressions[0], strength) if len(expressions) == 1 else _channels(
-            expressions, strength
-        )  # fmt: skip
+        return (
+            _scalar(expressions[0], strength)
+            if len(expressions) == 1
+            else _channels(expressions, strength)
+        )
     except (PolynomialTooLarge, ZeroDivisionError, OverflowError):
         return Algebra()
 

@@ -23,10 +23,12 @@ def covered_shares(frames: ClassifierFrames) -> np.ndarray | None:
     """
     if frames.averaged is None or frames.averaged.shape[1] != 3:
         return None
-    return np.array([
-        covered_share(values, corners)
-        for values, corners in zip(frames.values, frames.averaged, strict=True)
-    ])  # fmt: skip
+    return np.array(
+        [
+            covered_share(values, corners)
+            for values, corners in zip(frames.values, frames.averaged, strict=True)
+        ]
+    )
 
 
 def covered_share(values: np.ndarray, corners: np.ndarray) -> float:

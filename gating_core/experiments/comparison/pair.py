@@ -117,7 +117,8 @@ def measure_pair(
     else:
         ensemble = run.variants[run.setting.compared[0]].ensemble
         member, task = ensemble.best, run.task
-        model = refitted(strengths_model(ensemble, member), task.train_points[member],
-                         task.train_labels[member])  # fmt: skip
+        model = refitted(
+            strengths_model(ensemble, member), task.train_points[member], task.train_labels[member]
+        )
         beside = measure_model(model, run, member)
     return MeasuredPair(beside, right, shows_surface(run, sweep.member))

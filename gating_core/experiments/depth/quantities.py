@@ -84,9 +84,7 @@ def measure_quantities(
     there = field.resolved[..., middle]
     parts = {
         "total": (total_value, total_error, resolved),
-        "mean": (
-            torch.where(proved, 0.0, mean), torch.where(proved, 0.0, mean_error), resolved
-        ),
+        "mean": (torch.where(proved, 0.0, mean), torch.where(proved, 0.0, mean_error), resolved),
         "centre": (
             torch.where(proved, 0.0, field.gaussian[..., middle].abs()),
             torch.where(proved, 0.0, field.gaussian_error[..., middle]),
@@ -94,7 +92,7 @@ def measure_quantities(
         ),
         "proxy": _proxy(jet),
         "diameter": _diameter(jet),
-    }  # fmt: skip
+    }
 
     def by_seed(index: int) -> dict[str, np.ndarray]:
         return {name: part[index].numpy().T for name, part in parts.items()}

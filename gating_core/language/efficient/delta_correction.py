@@ -214,12 +214,16 @@ def _slow_outputs(sinks: int, tokens: int, memory: float, seed: int) -> list[Out
 
 
 def correct_ar1(
-    request: CorrectionRequest, tokens: int = SLOW_TOKENS, memory: float = SLOW_MEMORY,
+    request: CorrectionRequest,
+    tokens: int = SLOW_TOKENS,
+    memory: float = SLOW_MEMORY,
     seed: int = 0,
-) -> list[Correction]:  # fmt: skip
+) -> list[Correction]:
     """Correct several draws, from ``seed`` on, of slow ``tokens`` correlated over ``memory``."""
-    return [correct(outputs, request.window, request.gamma)
-            for outputs in _slow_outputs(request.sinks, tokens, memory, seed)]  # fmt: skip
+    return [
+        correct(outputs, request.window, request.gamma)
+        for outputs in _slow_outputs(request.sinks, tokens, memory, seed)
+    ]
 
 
 def correct_head(sample: efficient.HeadSample, request: CorrectionRequest) -> Correction:

@@ -269,8 +269,9 @@ def check_identity(sample: efficient.HeadSample) -> Identity:
     by_identity = efficient.shifts_without(row, values)[0]
     without = row.expand(len(values), -1).masked_fill(torch.eye(len(values)).bool(), -torch.inf)
     anew = efficient.mixed(without, values) - efficient.mixed(row, values)
-    return Identity(len(values), float((by_identity - anew).norm(dim=-1).max()),
-                    float(anew.norm(dim=-1).max()))  # fmt: skip
+    return Identity(
+        len(values), float((by_identity - anew).norm(dim=-1).max()), float(anew.norm(dim=-1).max())
+    )
 
 
 def _start(sample: efficient.HeadSample, most: int) -> tuple[torch.Tensor, torch.Tensor]:

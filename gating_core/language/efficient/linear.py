@@ -77,8 +77,9 @@ def head_by_kind(head: efficient.HeadSample, request: LinearRequest) -> HeadByKi
     )
     outputs = weights @ head.values
     states = efficient.delta_states(head.keys, head.values, log_decay, step)
-    return HeadByKind(weights.float().numpy(), late_cosine(outputs, outputs[0]).numpy(),
-                   states.float().numpy())  # fmt: skip
+    return HeadByKind(
+        weights.float().numpy(), late_cosine(outputs, outputs[0]).numpy(), states.float().numpy()
+    )
 
 
 @torch.no_grad()
@@ -145,8 +146,10 @@ def recall_curves(channels: int, overlap: float, request: LinearRequest) -> Reca
         )
         for pairs in RECALL_PAIRS
     ]
-    shares = {rule: [result[rule].recognised.double().mean(-1).numpy() for result in results]
-              for rule in efficient.RULES}  # fmt: skip
+    shares = {
+        rule: [result[rule].recognised.double().mean(-1).numpy() for result in results]
+        for rule in efficient.RULES
+    }
     return RecallCurves({rule: np.stack(of) for rule, of in shares.items()})
 
 

@@ -122,8 +122,10 @@ def long_texts() -> list[str]:
 def late_losses(model: LanguageModel, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
     """(N,) and (N,) float64: the summed loss of each text from `FIRST` on, and its characters."""
     rows = rows_of(texts, model.config.context)
-    parts = [row_losses(model(rows.read[part]), rows.targets[part])
-             for part in torch.arange(len(texts)).split(TEXTS_AT_ONCE)]  # fmt: skip
+    parts = [
+        row_losses(model(rows.read[part]), rows.targets[part])
+        for part in torch.arange(len(texts)).split(TEXTS_AT_ONCE)
+    ]
     counted = rows.counted[:, FIRST:]
     losses = torch.where(counted, torch.cat(parts)[:, FIRST:].double(), 0.0)
     return losses.sum(-1), counted.sum(-1).double()

@@ -81,8 +81,9 @@ def _histogram(late: torch.Tensor) -> np.ndarray:
     """(L, H, b) int64: standardised scores by head."""
     scaled = efficient.standardised(late)[0].clamp(BINS[0], BINS[-1])
     by_head = scaled.transpose(1, 2).flatten(2).numpy()
-    return np.array([[np.histogram(head[~np.isnan(head)], BINS)[0] for head in layer]
-                     for layer in by_head])  # fmt: skip
+    return np.array(
+        [[np.histogram(head[~np.isnan(head)], BINS)[0] for head in layer] for layer in by_head]
+    )
 
 
 def fire_rates(model: LanguageModel, texts: Sequence[str]) -> Arrays:
@@ -94,8 +95,9 @@ def fire_rates(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     fired = torch.zeros(len(EPSILONS), len(FIRING), model.config.depth, model.config.heads)
     for batch in batches(model, texts):
         scores = torch.stack([efficient.causal(x.scores)[..., -1:, :] for x in batch.layers])
-        queries, keys = (torch.stack([getattr(x, name) for x in batch.layers])
-                         for name in ("queries", "keys"))  # fmt: skip
+        queries, keys = (
+            torch.stack([getattr(x, name) for x in batch.layers]) for name in ("queries", "keys")
+        )
         for row, epsilon in enumerate(EPSILONS):
             kept = kept_keys(scores, queries[..., -1:, :], keys, epsilon)
             fired[row] += (kept < FIRE_SHARE * scores.shape[-1]).sum((2, 4)).float()
@@ -265,6 +267,8 @@ def _histograms(sample: efficient.HeadSample | torch.Tensor) -> tuple[np.ndarray
     visible = ~scaled.isnan()
     flat = scaled[visible].clamp(BINS[0], BINS[-1]).numpy()
     each = (1 / visible.sum(-1, keepdim=True).to(rows)).expand(rows.shape)[visible].numpy()
-    histograms = [np.histogram(flat, BINS, weights=shares / len(rows))[0]
-                  for shares in (each, rows.softmax(-1)[visible].numpy())]  # fmt: skip
+    histograms = [
+        np.histogram(flat, BINS, weights=shares / len(rows))[0]
+        for shares in (each, rows.softmax(-1)[visible].numpy())
+    ]
     return histograms[0], histograms[1]

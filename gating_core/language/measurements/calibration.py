@@ -54,8 +54,10 @@ def confidence(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     probabilities, labels = np.concatenate(all_probabilities), np.concatenate(targets)
     best = probabilities.argmax(-1)
     top = bootstrap_reliability(probabilities.max(-1), best == labels, groups, RESAMPLES)
-    classes = [bootstrap_reliability(column, labels == label, groups, RESAMPLES).errors
-               for label, column in enumerate(probabilities.T)]  # fmt: skip
+    classes = [
+        bootstrap_reliability(column, labels == label, groups, RESAMPLES).errors
+        for label, column in enumerate(probabilities.T)
+    ]
     totals = np.concatenate(sums)
     # Loss and entropies: (N, 3), the last the mean over heads.
     summed = np.stack([totals[:, 0], totals[:, 1], totals[:, 2:].mean(1)], -1)
@@ -127,8 +129,10 @@ def classwise_error(probabilities: np.ndarray, labels: np.ndarray, bins: int = B
     Kull et al., *Beyond temperature scaling*, NeurIPS 2019, with bins of equal mass. Classes that
     never occur and never get any probability have error 0.
     """
-    errors = [reliability(probabilities[:, label], labels == label, bins).error
-              for label in range(probabilities.shape[1])]  # fmt: skip
+    errors = [
+        reliability(probabilities[:, label], labels == label, bins).error
+        for label in range(probabilities.shape[1])
+    ]
     return float(np.mean(errors))
 
 

@@ -44,10 +44,12 @@ def gates(model: LanguageModel, texts: Sequence[str]) -> Arrays:
         by_head = layer.unflatten(-1, (heads, -1)).mean(-1)
         mean, counts = means_by_character(by_head, every, read, len(CHARACTERS))
         means.append(mean)
-    return {"histogram": torch.stack(bins).numpy().astype(np.int32),
-            "shut": torch.stack(shut).float().numpy(),
-            "by_character": torch.stack(means, 1).float().numpy(),
-            "counts": counts.float().numpy()}  # fmt: skip
+    return {
+        "histogram": torch.stack(bins).numpy().astype(np.int32),
+        "shut": torch.stack(shut).float().numpy(),
+        "by_character": torch.stack(means, 1).float().numpy(),
+        "counts": counts.float().numpy(),
+    }
 
 
 def histogram(gates: torch.Tensor, counted: torch.Tensor, bins: int = 20) -> torch.Tensor:

@@ -60,8 +60,9 @@ def overview(
         sums, counts = (stacked(name, f"strengths.{part}", own) for part in ("sums", "counts"))
         difference = None
         if name != BASE and len(shared) > 1:
-            losses, base = (stacked(model, "strengths.sums", shared)[:, -1]
-                            for model in (name, BASE))  # fmt: skip
+            losses, base = (
+                stacked(model, "strengths.sums", shared)[:, -1] for model in (name, BASE)
+            )
             difference = loss_difference(losses, base, counts[0])
         shut = stacked(name, "gates.shut", own).mean((1, 2)) if config.gate else None
         seconds, base_seconds = times.get(name), times.get(BASE)

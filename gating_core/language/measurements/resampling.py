@@ -84,8 +84,10 @@ def loss_difference(
     """
     draws = text_draws(len(counts))
     values, resamples = zip(
-        *((losses.sum(-1) / counts.sum(), resampled_means(losses.T, counts, draws).T)
-          for losses in (np.asarray(sums, float), np.asarray(other_sums, float))),
+        *(
+            (losses.sum(-1) / counts.sum(), resampled_means(losses.T, counts, draws).T)
+            for losses in (np.asarray(sums, float), np.asarray(other_sums, float))
+        ),
         strict=True,
-    )  # fmt: skip
+    )
     return paired_difference(*values, *resamples)

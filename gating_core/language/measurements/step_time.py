@@ -75,8 +75,10 @@ def time_steps(repeats: int = REPEATS, texts: int = BATCH) -> StepTime:
         mlp_output.result()
 
     ways: dict[str, Callable[[], None]] = {
-        "one_core": lambda: after(1), "all_cores": lambda: after(2), "side_by_side": beside,
-    }  # fmt: skip
+        "one_core": lambda: after(1),
+        "all_cores": lambda: after(2),
+        "side_by_side": beside,
+    }
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     with ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as pool:
         for repeat in range(repeats + 1):
@@ -93,8 +95,10 @@ def load_times(path: Path = TIMES) -> StepTime | None:
     """Return the times in the file; ``None`` where there is no file."""
     if not path.exists():
         return None
-    fields: dict[str, Any] = {name: tuple(x) if isinstance(x, list) else x
-                             for name, x in json.loads(read_asset(path)).items()}  # fmt: skip
+    fields: dict[str, Any] = {
+        name: tuple(x) if isinstance(x, list) else x
+        for name, x in json.loads(read_asset(path)).items()
+    }
     return StepTime(**fields)
 
 
@@ -102,8 +106,10 @@ def main() -> None:
     """Time the steps and write the file; log the ratio of parallel to sequential."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     result = time_steps()
-    rounded = {name: [round(second, 6) for second in x] if isinstance(x, tuple) else x
-               for name, x in asdict(result).items()}  # fmt: skip
+    rounded = {
+        name: [round(second, 6) for second in x] if isinstance(x, tuple) else x
+        for name, x in asdict(result).items()
+    }
     TIMES.write_text(json.dumps(rounded) + "\n")
     logging.info("side by side over one after the other: %.2f (%.2f to %.2f)", *result.ratio())
 

@@ -88,8 +88,10 @@ def measure_missing(
     """
     measured = read_measured(path)
     rows_of = {model: old.rows for model, old in measured.items()}
-    lacking = {model: [row for row in measurements if row not in rows_of.get(model, ())]
-               for model in (shipped() if models is None else models)}  # fmt: skip
+    lacking = {
+        model: [row for row in measurements if row not in rows_of.get(model, ())]
+        for model in (shipped() if models is None else models)
+    }
     tasks = [(model, rows, texts, measurements) for model, rows in lacking.items() if rows]
     with ProcessPoolExecutor(os.cpu_count(), max_tasks_per_child=1) as pool:
         for (model, rows, *_), new in zip(tasks, pool.map(_measure, tasks), strict=True):
@@ -139,9 +141,10 @@ def save_measured(measured: Mapping[Model, Measured], path: Path = MEASURED) -> 
         for model, result in measured.items()
         for name, array in result.arrays.items()
     }
-    about = {"rows": {_key(model): sorted(result.rows) for model, result in measured.items()},
-             "digests": {_key(model): result.digest
-                         for model, result in measured.items()}}  # fmt: skip
+    about = {
+        "rows": {_key(model): sorted(result.rows) for model, result in measured.items()},
+        "digests": {_key(model): result.digest for model, result in measured.items()},
+    }
     path.write_bytes(tensor_file(tensors, about))
 
 
