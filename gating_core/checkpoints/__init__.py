@@ -1,4 +1,4 @@
-"""How curved are the attention heads of a published model?
+"""Attention heads of published models as maps whose curvature can be measured.
 
 A checkpoint is a folder with ``config.json`` and safetensors files. `read_layer` reads one
 attention layer of it; `head_map` makes a head a map of two numbers, which the geometry measures

@@ -90,12 +90,12 @@ class Checkpoint:
 
     @property
     def has_tokenizer(self) -> bool:
-        """Whether ``tokenizer.json`` lies beside the weights."""
+        """True if ``tokenizer.json`` lies beside the weights."""
         return self.folder.is_dir() and (self.folder / TOKENIZER).is_file()
 
     @property
     def has_forward(self) -> bool:
-        """Whether `read_states` can compute the states of a text."""
+        """True if `read_states` can compute the states of a text."""
         embedding = {"bert": "embeddings.word_embeddings.weight", "gpt2": "wte.weight"}
         return self.family in WITH_FORWARD and embedding[self.family] in self
 

@@ -174,7 +174,7 @@ def check_known(config: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 
 def _spares_attention(quantised: Any) -> bool:
-    """Whether attention is named among the modules that are not quantised."""
+    """Return whether attention is named among the modules that are not quantised."""
     spared = quantised.get("modules_to_not_convert") if isinstance(quantised, Mapping) else None
     names = spared if isinstance(spared, list) else []
     return any(isinstance(x, str) and fnmatch("model.layers.0.self_attn", x) for x in names)

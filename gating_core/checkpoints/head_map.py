@@ -111,7 +111,7 @@ class HeadMap:
 
     @property
     def gated(self) -> bool:
-        """Whether outputs are multiplied by a factor that depends on the point."""
+        """True if outputs are multiplied by a factor that depends on the point."""
         return self.strength > 0 and (self.gate_logits is not None or self.sink is not None)
 
     def with_strength(self, strength: float) -> HeadMap:
@@ -307,7 +307,7 @@ def sublayer_map(
 
 @dataclass(frozen=True, eq=False)
 class _Sublayer:
-    """What `sublayer_map` returns."""
+    """The result of `sublayer_map`."""
 
     layer: Layer
     plane: Plane

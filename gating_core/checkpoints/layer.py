@@ -144,7 +144,7 @@ class Layer:
 
     @property
     def gated(self) -> bool:
-        """Whether the layer has a gate or a sink of its own."""
+        """True if the layer has a gate or a sink of its own."""
         return self.gate is not None or self.sinks is not None
 
     def read(self, stream: torch.Tensor) -> torch.Tensor:
@@ -372,7 +372,7 @@ def _gate_config(gate: Any) -> GateConfig:
 
 
 def _rotary_table(config: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """What the configuration says of positions, old and new entries in one."""
+    """The entries of the configuration on positions, old and new ones in one table."""
     names = ("rope_theta", "partial_rotary_factor")
     table = {name: config[name] for name in names if config.get(name) is not None}
     for entry in ("rope_scaling", "rope_parameters"):
@@ -452,7 +452,7 @@ def by_head(states: torch.Tensor, weight: torch.Tensor, bias: OptionalTensor) ->
 
 
 def factor(values: torch.Tensor, strength: float) -> torch.Tensor:
-    """What a gate with ``values`` multiplies by at λ = ``strength``: (1 - λ) + λ values."""
+    """Return the factor of a gate with ``values`` at λ = ``strength``: (1 - λ) + λ values."""
     return values if strength == 1 else (1 - strength) + strength * values
 
 

@@ -33,7 +33,7 @@ EPSILONS = (0.01, 0.05)  # tail-mass budgets
 
 @dataclass(frozen=True, eq=False)
 class HeadMeasures:
-    """What is measured of one head on a grid over a chart.
+    """The measurements of one head on a grid over a chart.
 
     Attributes:
         total: The integral of |K| dA, without a unit, and its error: rounding and discretisation.
@@ -92,7 +92,7 @@ def entropies(weights: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True, eq=False)
 class TextMeasures:
-    """What is measured of all heads of a layer on a text, every token a query; (H,) each.
+    """The measurements of all heads of a layer on a text, every token a query; (H,) each.
 
     Attributes:
         entropy: Of the attention weights, in nats, without a sink's share: the mean over queries.
