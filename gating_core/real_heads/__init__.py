@@ -1,0 +1,73 @@
+"""Which tokens do the heads of a real model attend to, and how does each head's surface curve?"""
+
+from gating_core.real_heads.charts import HeadCharts, chart_heads
+from gating_core.real_heads.measured import (
+    EPSILONS,
+    GRID_SIZE,
+    NORM_LAYERS,
+    SPREADS,
+    STRENGTHS,
+    TWIN_SEEDS,
+    WEIGHT_STRENGTHS,
+    Dial,
+    dial_head,
+    keys_of,
+    measure_heads,
+    measure_keys,
+    measure_one,
+)
+from gating_core.real_heads.own import (
+    MOST_TOKENS,
+    STATES,
+    OwnLayer,
+    OwnRequest,
+    check_size,
+    dial_own,
+    has_states,
+    measure_own,
+)
+from gating_core.real_heads.shipped import (
+    SIZES,
+    ShippedText,
+    shipped_charts,
+    shipped_layers,
+    shipped_measures,
+    shipped_record,
+    shipped_text,
+)
+from gating_core.real_heads.texts import TEXTS, TOKENS
+
+__all__ = [
+    "EPSILONS",
+    "GRID_SIZE",
+    "MOST_TOKENS",
+    "NORM_LAYERS",
+    "SIZES",
+    "SPREADS",
+    "STATES",
+    "STRENGTHS",
+    "TEXTS",
+    "TOKENS",
+    "TWIN_SEEDS",
+    "WEIGHT_STRENGTHS",
+    "Dial",
+    "HeadCharts",
+    "OwnLayer",
+    "OwnRequest",
+    "ShippedText",
+    "chart_heads",
+    "check_size",
+    "dial_head",
+    "dial_own",
+    "has_states",
+    "keys_of",
+    "measure_heads",
+    "measure_keys",
+    "measure_one",
+    "measure_own",
+    "shipped_charts",
+    "shipped_layers",
+    "shipped_measures",
+    "shipped_record",
+    "shipped_text",
+]

@@ -1,0 +1,101 @@
+"""Heads of a checkpoint as numbers that a browser can draw: charts, and surfaces over them.
+
+The chart of a head is the principal plane of the states that its layer reads. Scores are affine in
+its coordinates, so three numbers for each key are all there is to know of the chart.
+Shapes: L layers, H heads, T tokens, n keys, d channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gating_core.checkpoints import HeadMap, Layer, head_map, principal_plane
+from gating_core.geometry import square_grid
+
+COMPONENTS = 3  # of the outputs: what can be seen
+GRID_SIZE = 31  # points along each side, from which principal components are taken
+
+
+@dataclass(frozen=True, eq=False)
+class HeadCharts:
+    """What is drawn of all heads of some layers that read one text."""
+
+    scores: np.ndarray  # (L, H, 3, n): at the origin of the chart, and the slopes along u and v
+    values: np.ndarray  # (L, H, n, 3): in the principal components of the head's outputs
+    states: np.ndarray  # (L, T, 2): the tokens' own states in the chart
+    ranks: np.ndarray  # (T,): of a token by the area on which it gets most of the attention
+    norms: np.ndarray | None = None  # (L, H, 6): see `query_norm`
+
+
+def chart_heads(
+    layers: Sequence[Layer], states: Sequence[Tensor], keys: Sequence[int]
+) -> HeadCharts:
+    """Return the charts of all heads of ``layers`` on principal planes.
+
+    Args:
+        layers: one or several layers with the same number of heads.
+        states: of each layer the (T, D) that its attention reads.
+        keys: indices of the tokens that may be attended to.
+    """
+    planes = [principal_plane(read) for read in states]
+    maps = [[head_map(layer, read, head, plane, keys=keys) for head in range(layer.heads)]
+            for layer, read, plane in zip(layers, states, planes, strict=True)]  # fmt: skip
+    normed = [[affine_scores(each) for each in row] for row in maps]
+    values = [[principal_values(each) for each in row] for row in maps]
+    own = [plane.project(read) for plane, read in zip(planes, states, strict=True)]
+    norms = None if maps[0][0].query_norm is None else _stacked([[x[1] for x in r] for r in normed])
+    points = square_grid(GRID_SIZE).points
+    top = torch.cat([x.tokens[x.weights(points).argmax(-1)] for row in maps for x in row])
+    areas = torch.bincount(top, minlength=len(states[0]))
+    ranks = areas.argsort(descending=True, stable=True).argsort()
+    return HeadCharts(_stacked([[scores for scores, _ in row] for row in normed]),
+                      _stacked(values), torch.stack(own).float().numpy(), ranks.numpy(),
+                      norms)  # fmt: skip
+
+
+def affine_scores(map: HeadMap) -> tuple[Tensor, Tensor]:
+    """Return the scores (3, n) that are affine in the chart, and what divides them.
+
+    A model that norms its queries divides all scores at a point by one number: the root of a
+    polynomial with the coefficients (6,) of 1, u, v, u², u v, v². Without a norm it is 1.
+    """
+    if map.query_norm is None:
+        assert map.logits is not None
+        return map.logits, torch.tensor([1.0, 0, 0, 0, 0, 0], dtype=torch.float64)
+    corners = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
+    square = query_norm(map)
+    u, v = corners.T
+    terms = torch.stack([torch.ones_like(u), u, v, u * u, u * v, v * v], -1)
+    at = map.scores(corners) * (terms @ square).sqrt()[:, None]
+    return torch.stack([at[0], at[1] - at[0], at[2] - at[0]]), square
+
+
+def query_norm(map: HeadMap) -> Tensor:
+    """Return the mean square of the query over the chart: coefficients of 1, u, v, u², u v, v²."""
+    origin, along, across = map.queries
+    pairs = ((origin, origin, 1), (origin, along, 2), (origin, across, 2), (along, along, 1),
+             (along, across, 2), (across, across, 1))  # fmt: skip
+    square = torch.stack([factor * (a * b).mean() for a, b, factor in pairs])
+    square[0] += 0.0 if map.query_norm is None else map.query_norm.epsilon
+    return square
+
+
+def principal_values(map: HeadMap) -> Tensor:
+    """Return the values (n, 3) in the principal components of the outputs over the chart.
+
+    A convex combination of them is the output there; components that outputs lack are 0.
+    """
+    outputs = map.with_strength(0.0)(square_grid(GRID_SIZE).points)
+    mean = outputs.mean(0)
+    _, _, axes = torch.linalg.svd(outputs - mean, full_matrices=False)
+    found = (map.values - mean) @ axes[:COMPONENTS].T
+    return torch.nn.functional.pad(found, (0, COMPONENTS - found.shape[1]))
+
+
+def _stacked(rows: Iterable[Iterable[Tensor]]) -> np.ndarray:
+    return torch.stack([torch.stack([*row]) for row in rows]).float().numpy()

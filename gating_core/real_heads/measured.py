@@ -1,0 +1,192 @@
+"""Measurements of all heads of a model that reads one text, each beside its random twins.
+
+Shapes: L layers, H heads, S twins of a head, T tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gating_core.checkpoints import (
+    DrawnGate,
+    HeadMap,
+    Layer,
+    Tokens,
+    attend,
+    head_map,
+    measure_head,
+    measure_text,
+    principal_plane,
+    sharp_twin,
+    sublayer_map,
+    weight_plane,
+)
+from gating_core.efficient import CERTIFICATES, smallest_k
+from gating_core.geometry import Grid, curvature, square_grid, total_absolute_curvature
+from gating_core.jets import second_order_jet
+
+GRID_SIZE = 31  # points along each side, of a head and of its twins
+TWIN_SEEDS = (0, 1, 2)
+EPSILONS = (0.01, 0.05)  # budgets of the tail mass
+EVERY = 3  # heads among which a gate is drawn
+STRENGTHS = (0.0, 0.5, 1.0)  # λ
+WEIGHT_STRENGTHS = (0.0, 0.25, 1.0)
+DIAL = tuple(round(0.1 * k, 1) for k in range(11))  # λ of one head
+SPREADS = (1.0, 3.0)  # standard deviations of a drawn gate's logits
+PARTS = ("heads", "residual", "norm", "norm alone")  # of a sublayer
+NORM_LAYERS = (0, 2, 5)
+SMALL_SIZE = 21  # points along each side, where many heads are measured at once
+SUBLAYER_SIZE = 15  # where all channels of a layer are
+Arrays = dict[str, np.ndarray]
+HEAD_MEASURES = ("total", "error", "span", "entropy", "negative", "proved")
+
+
+def keys_of(tokens: Tokens, special: bool) -> tuple[int, ...]:
+    """Return the tokens among the keys: all of them, or all that are not special."""
+    return tuple(i for i, is_special in enumerate(tokens.special) if special or not is_special)
+
+
+def measure_one(
+    layer: Layer,
+    states: Tensor,
+    head: int,
+    keys: Sequence[int],
+    seeds: Sequence[int] = TWIN_SEEDS,
+    size: int = GRID_SIZE,
+) -> dict[str, list[float]]:
+    """Measure a head on its principal plane: `HEAD_MEASURES`, and the totals of twins, ``sharp``.
+
+    These have random queries and keys, and attend as sharply as the head.
+    """
+    plane, grid = principal_plane(states), square_grid(size)
+    found = measure_head(head_map(layer, states, head, plane, keys=keys), grid)
+    values = (found.total.value, found.total.error, found.span, found.entropy,
+              found.negative_share, found.proved_share)  # fmt: skip
+    twins = [sharp_twin(layer, states, head, plane, seed, points=grid.points, keys=keys)
+             for seed in seeds]  # fmt: skip
+    result = {name: [float(x)] for name, x in zip(HEAD_MEASURES, values, strict=True)}
+    return result | {"sharp": [float(measure_head(twin, grid).total.value) for twin in twins]}
+
+
+def measure_heads(layers: Sequence[Layer], states: Sequence[Tensor], keys: Sequence[int]) -> Arrays:
+    """Measure all heads: `HEAD_MEASURES` (L, H), and ``sharp`` (S, L, H)."""
+    rows = [[measure_one(layer, read, head, keys) for head in range(layer.heads)]
+            for layer, read in zip(layers, states, strict=True)]  # fmt: skip
+    stacked = {name: np.moveaxis(np.array([[x[name] for x in row] for row in rows]), -1, 0)
+               for name in rows[0][0]}  # fmt: skip
+    return {name: array[0] if name in HEAD_MEASURES else array for name, array in stacked.items()}
+
+
+def measure_keys(layers: Sequence[Layer], states: Sequence[Tensor]) -> Arrays:
+    """Measure what every token of a text attends to, by head: (L, H) each.
+
+    ``sink`` is the first token's share of the attention, ``last`` the last one's, ``length`` the
+    length of the first token's value over the median of the others'. ``needed`` and ``gaussian``
+    (E, L, H) count keys for each of `EPSILONS`; ``fires`` (C, E, L, H) is the share of queries for
+    which a certificate keeps at most half of the keys.
+    """
+    rows: list[dict[str, Tensor]] = []
+    for layer, read in zip(layers, states, strict=True):
+        text = measure_text(layer, read, epsilons=EPSILONS)
+        reading = attend(layer, read)
+        half = reading.scores.shape[-1] // 2
+        fires = [[(smallest_k(certificate.curve(reading.scores), epsilon) <= half).double().mean(-1)
+                  for epsilon in EPSILONS] for certificate in CERTIFICATES.values()]  # fmt: skip
+        rows.append({
+            "text_entropy": text.entropy, "sink": text.sink_share, "length": text.value_ratio,
+            "sigma": text.sigma, "last": reading.weights[..., -1].mean(-1),
+            "needed": torch.stack([text.needed[epsilon].double() for epsilon in EPSILONS]),
+            "gaussian": torch.stack([text.gaussian[epsilon].double() for epsilon in EPSILONS]),
+            "fires": torch.stack([torch.stack(each) for each in fires]),
+        })  # fmt: skip
+    return {name: np.stack([row[name].numpy() for row in rows], -2) for name in rows[0]}
+
+
+def dial_gates(layers: Sequence[Layer], states: Sequence[Tensor], tokens: Tokens) -> Arrays:
+    """Measure totals of some heads with gates that are drawn.
+
+    ``query`` (2, P, 3, N): on query planes, gates per channel and per head, `SPREADS`, `STRENGTHS`,
+    N heads. ``weight`` (3, N): on attention-weight charts, per channel, `WEIGHT_STRENGTHS`;
+    ``flat`` (3, N) is the share of points at which |K| is within its bound.
+    """
+    grid = square_grid(SMALL_SIZE)
+    query, weight, flat = [], [], []
+    words = [i for i, special in enumerate(tokens.special) if not special]
+    for layer, read in zip(layers, states, strict=True):
+        plane = principal_plane(read)
+        for head in range(0, layer.heads, EVERY):
+            seed = 100 * layer.number + head
+            gates = [[DrawnGate(per, seed, spread) for spread in SPREADS]
+                     for per in ("channel", "head")]  # fmt: skip
+            query.append([[[_total(head_map(layer, read, head, plane, gate=gate, strength=strength),
+                                   grid) for strength in STRENGTHS] for gate in row]
+                          for row in gates])  # fmt: skip
+            draw = torch.Generator().manual_seed(seed)
+            chosen = torch.randperm(len(words), generator=draw)[:3]
+            a, b, c = (words[int(i)] for i in chosen)
+            chart = weight_plane(read, a, b, c)
+            maps = [head_map(layer, read, head, chart, keys=(a, b, c), gate=gates[0][0],
+                             strength=strength) for strength in WEIGHT_STRENGTHS]  # fmt: skip
+            found = [measure_head(each, grid) for each in maps]
+            weight.append([float(each.total.value) for each in found])
+            flat.append([1 - each.proved_share for each in found])
+    return {"query": np.moveaxis(np.array(query), 0, -1), "weight": np.array(weight).T,
+            "flat": np.array(flat).T}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Dial:
+    """Totals of one head by λ on a query plane and on an attention-weight chart, with bounds."""
+
+    strengths: tuple[float, ...]
+    query: tuple[float, ...]
+    query_errors: tuple[float, ...]
+    weight: tuple[float, ...]
+    weight_errors: tuple[float, ...]
+    flat: bool  # ungated, on the attention-weight chart: |K| is within its bound at all points
+
+
+def dial_head(
+    layer: Layer,
+    states: Tensor,
+    head: int,
+    keys: Sequence[int],
+    three: tuple[int, int, int],
+    gate: DrawnGate | None,
+    strengths: Sequence[float] = DIAL,
+) -> Dial:
+    """Measure a head with a ``gate``, its own by default, at several ``strengths``.
+
+    ``three`` tokens span the attention-weight chart.
+    """
+    grid = square_grid(GRID_SIZE)
+    planes = principal_plane(states), weight_plane(states, *three)
+    maps = [head_map(layer, states, head, plane, keys=seen, gate=gate)
+            for plane, seen in zip(planes, (keys, three), strict=True)]  # fmt: skip
+    query, weight = ([measure_head(each.with_strength(x), grid) for x in strengths]
+                     for each in maps)  # fmt: skip
+    columns = [tuple(float(getattr(x.total, part)) for x in found)
+               for found in (query, weight) for part in ("value", "error")]  # fmt: skip
+    flat = measure_head(maps[1].with_strength(0.0), grid).proved_share == 0
+    return Dial(tuple(strengths), *columns, flat)
+
+
+def measure_norms(layers: Sequence[Layer], states: Sequence[Tensor]) -> Arrays:
+    """Measure the totals of a whole sublayer, part by part: ``totals`` (N, P) of `NORM_LAYERS`."""
+    grid = square_grid(SUBLAYER_SIZE)
+    found = []
+    for number in NORM_LAYERS:
+        plane = principal_plane(states[number])
+        maps = [sublayer_map(layers[number], states[number], plane, part) for part in PARTS]
+        fields = [curvature(second_order_jet(each, grid.points, "rigorous")) for each in maps]
+        found.append([float(total_absolute_curvature(x, grid.weights).value) for x in fields])
+    return {"totals": np.array(found)}
+
+
+def _total(map: HeadMap, grid: Grid) -> float:
+    return float(measure_head(map, grid).total.value)

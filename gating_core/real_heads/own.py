@@ -1,0 +1,179 @@
+"""A layer of a visitor's checkpoint: its heads on one text, measured one after the other.
+
+Shapes: L = 1 layer, H heads, S twins, T tokens, D width.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from torch import Tensor
+
+from gating_core.checkpoints import (
+    Checkpoint,
+    Layer,
+    Tokens,
+    head_map,
+    measure_head,
+    open_checkpoint,
+    principal_plane,
+    read_layer,
+    read_states,
+    read_tokens,
+)
+from gating_core.checkpoints.reading import TensorFile
+from gating_core.geometry import square_grid
+from gating_core.real_heads.charts import HeadCharts, chart_heads
+from gating_core.real_heads.measured import (
+    GRID_SIZE,
+    HEAD_MEASURES,
+    Arrays,
+    Dial,
+    dial_head,
+    keys_of,
+    measure_one,
+)
+
+STATES = "states.safetensors"  # beside the weights: tensors "layer.N" (T, D), what attention reads
+MOST_TOKENS = 256
+LARGEST_WIDTH = 8192
+LARGEST_CHANNELS = 256
+
+
+@dataclass(frozen=True)
+class OwnRequest:
+    """A ``layer``, from 0, of the checkpoint in a ``folder``, on a ``text``.
+
+    ``digest`` tells the checkpoint from another in the same folder. Where the folder holds the
+    states, the text is not read.
+    """
+
+    folder: str
+    digest: str
+    layer: int
+    text: str = ""
+    special: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class OwnLayer:
+    """The charts and measures of all heads of a layer; arrays as those of `measure_heads`.
+
+    For a layer with a gate or sinks, ``ungated`` (1, H) are totals without: λ = 0.
+    """
+
+    tokens: Tokens
+    keys: tuple[int, ...]
+    charts: HeadCharts
+    measures: Arrays
+
+
+def has_states(checkpoint: Checkpoint) -> bool:
+    """Whether the folder holds states, so that no text is read."""
+    return checkpoint.folder.is_dir() and (checkpoint.folder / STATES).is_file()
+
+
+def own_states(
+    checkpoint: Checkpoint, layer: int, text: str, most: int = MOST_TOKENS
+) -> tuple[Tokens, Tensor]:
+    """Return tokens, and the states (T, D) that the attention of a layer reads.
+
+    ``ValueError`` if there are neither states in the folder nor a tokeniser and a forward pass.
+    """
+    if has_states(checkpoint):
+        file = TensorFile(checkpoint.folder / STATES)
+        name = f"layer.{layer}"
+        if name not in file.places:
+            raise ValueError(f"{STATES} has no tensor {name!r}")
+        states = file.read(name)
+        if states.ndim != 2 or states.shape[1] != checkpoint.width or len(states) > most:
+            raise ValueError(
+                f"tensor {name!r} in {STATES} has shape {tuple(states.shape)}; it must be"
+                f" (T, {checkpoint.width}) with at most {most} tokens"
+            )
+        return _words_of(file, len(states)), states
+    tokens = read_tokens(checkpoint, text, most)
+    return tokens, read_states(checkpoint, tokens)[layer]
+
+
+def _words_of(file: TensorFile, count: int) -> Tokens:
+    """Return the words in the file's metadata, or numbers."""
+    text = (file.metadata or {}).get("words")
+    try:
+        words = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        words = None
+    if not (isinstance(words, list) and len(words) == count
+            and all(isinstance(word, str) for word in words)):  # fmt: skip
+        return Tokens.numbered(count)
+    return Tokens(tuple(range(count)), tuple(words), (False,) * count)
+
+
+def check_size(checkpoint: Checkpoint) -> None:
+    """Raise ``ValueError`` for a checkpoint whose heads are too large to be measured here."""
+    for name, value, most in (
+        ("channels of a state", checkpoint.width, LARGEST_WIDTH),
+        ("channels of a head", checkpoint.channels, LARGEST_CHANNELS),
+    ):
+        if value > most:
+            raise ValueError(f"the model has {value:,} {name}; at most {most:,} are measured here")
+
+
+def opened_layer(request: OwnRequest) -> tuple[Layer, Tokens, Tensor, tuple[int, ...]]:
+    """Return the layer of a request, its tokens and states, and the tokens among the keys.
+
+    ``ValueError`` in one sentence for whatever is wrong with the checkpoint or the text.
+    """
+    checkpoint = open_checkpoint(Path(request.folder))
+    if checkpoint.digest != request.digest:
+        raise ValueError("the checkpoint has changed since the page was drawn")
+    check_size(checkpoint)
+    layer = read_layer(checkpoint, request.layer)
+    tokens, states = own_states(checkpoint, request.layer, request.text)
+    seen = layer.visible(len(tokens) - 1, len(tokens))
+    keys = keys_of(tokens, request.special or all(tokens.special))
+    return layer, tokens, states, tuple(key for key in keys if seen[key])
+
+
+def dial_own(request: OwnRequest, head: int) -> Dial | None:
+    """Measure a head by λ of its own gate; ``None`` where it has none, or fewer than three keys.
+
+    The attention-weight chart is that of the first, the middle and the last key.
+    """
+    layer, _, states, keys = opened_layer(request)
+    if layer.gate is None or len(keys) < 3:
+        return None
+    three = keys[0], keys[len(keys) // 2], keys[-1]
+    return dial_head(layer, states, head, keys, three, None)
+
+
+def measure_own(request: OwnRequest) -> Iterator[float | OwnLayer]:
+    """Measure a layer: yields shares done, 0 to 1, and the `OwnLayer` last.
+
+    ``ValueError`` as in `opened_layer`.
+    """
+    layer, tokens, states, keys = opened_layer(request)
+    charts = chart_heads([layer], [states], keys)
+    yield 0.0
+    rows = []
+    for head in range(layer.heads):
+        rows.append(measure_one(layer, states, head, keys) | ungated(layer, states, head, keys))
+        yield (head + 1) / layer.heads
+    stacked = {name: np.array([row[name] for row in rows]).T[:, None] for name in rows[0]}
+    single = (*HEAD_MEASURES, "ungated")
+    arrays = {name: array[0] if name in single else array for name, array in stacked.items()}
+    yield OwnLayer(tokens, keys, charts, arrays)
+
+
+def ungated(
+    layer: Layer, states: Tensor, head: int, keys: tuple[int, ...]
+) -> dict[str, list[float]]:
+    """Return the total of a head at λ = 0 as ``ungated``; nothing for a layer without a gate."""
+    if layer.gate is None and layer.sinks is None:
+        return {}
+    own = head_map(layer, states, head, principal_plane(states), keys=keys, strength=0.0)
+    return {"ungated": [float(measure_head(own, square_grid(GRID_SIZE)).total.value)]}

@@ -1,0 +1,184 @@
+"""The bundled extract of a public model against the whole of it and against the code."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from gating_core.checkpoints import head_map, measure_head, principal_plane
+from gating_core.geometry import square_grid
+from gating_core.real_heads import (
+    EPSILONS,
+    TEXTS,
+    TOKENS,
+    TWIN_SEEDS,
+    chart_heads,
+    dial_head,
+    keys_of,
+    measure_keys,
+    measure_one,
+    shipped_charts,
+    shipped_layers,
+    shipped_measures,
+    shipped_record,
+    shipped_text,
+)
+from gating_core.real_heads.charts import affine_scores
+from gating_core.real_heads.shipped import COMPARED_SIZE, FOLDER, MODES
+
+HEADS = [(0, 2), (1, 8), (3, 6), (5, 11)]  # layer and head, from 0
+CLOSE = 0.002  # of a total: what half precision may change
+MOBY = next(iter(TEXTS))
+
+
+@pytest.mark.parametrize("title", TEXTS)
+def test_a_text_has_its_words_and_the_states_of_every_layer(title):
+    text = shipped_text(title)
+    assert len(text.tokens) == TOKENS
+    assert text.tokens.special == (True, *[False] * (TOKENS - 2), True)
+    assert [tuple(read.shape) for read in text.states] == [(TOKENS, 384)] * len(shipped_layers())
+    written = "".join(word.removeprefix("##") for word in text.tokens.words[1:-1])
+    assert TEXTS[title].lower().replace(" ", "").startswith(written)
+
+
+def test_totals_of_the_extract_are_those_of_the_checkpoint():
+    whole, extract = shipped_record("extract")["totals"]
+    assert whole.shape == (6, 12)
+    np.testing.assert_allclose(extract, whole, rtol=CLOSE)
+    text = shipped_text(MOBY)
+    for layer, head in HEADS:
+        plane = principal_plane(text.states[layer])
+        found = head_map(shipped_layers()[layer], text.states[layer], head, plane)
+        total = measure_head(found, square_grid(COMPARED_SIZE)).total
+        assert float(total.value) == pytest.approx(whole[layer, head], rel=CLOSE)
+
+
+@pytest.mark.parametrize("special", MODES)
+def test_bundled_numbers_of_heads_and_twins_are_those_of_the_extract(special):
+    text, found = shipped_text(MOBY), shipped_measures(MOBY, special)
+    keys = keys_of(text.tokens, special)
+    layer, head = HEADS[special]
+    again = measure_one(shipped_layers()[layer], text.states[layer], head, keys,
+                        seeds=TWIN_SEEDS[:2])  # fmt: skip
+    for name, values in again.items():
+        bundled = found[name][..., layer, head]
+        np.testing.assert_allclose(values, np.atleast_1d(bundled)[: len(values)], rtol=1e-5,
+                                   atol=1e-9 if name == "error" else 0)  # fmt: skip
+
+
+def test_bundled_numbers_of_keys_are_those_of_the_extract():
+    again = measure_keys(shipped_layers()[:1], shipped_text(MOBY).states[:1])
+    bundled = shipped_measures(MOBY, False)
+    assert again["needed"].shape == (len(EPSILONS), 1, 12)
+    for name, array in again.items():
+        np.testing.assert_allclose(array[..., 0, :], bundled[name][..., 0, :], rtol=1e-6,
+                                   err_msg=name)  # fmt: skip
+
+
+@pytest.mark.parametrize("special", MODES)
+def test_bundled_charts_are_those_of_the_extract(special):
+    text = shipped_text(MOBY)
+    keys = keys_of(text.tokens, special)
+    again = chart_heads(shipped_layers()[:2], text.states[:2], keys)
+    bundled = shipped_charts(MOBY, special)
+    assert bundled.norms is None
+    assert bundled.scores.shape == (6, 12, 3, len(keys))
+    np.testing.assert_allclose(again.scores, bundled.scores[:2], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(again.states, bundled.states[:2], rtol=1e-4, atol=1e-5)
+    # A principal axis has one of two signs.
+    np.testing.assert_allclose(np.abs(again.values), np.abs(bundled.values[:2]), atol=1e-4)
+
+
+def test_a_convex_combination_of_the_charts_values_is_the_output_in_principal_components():
+    text, layer, points = shipped_text(MOBY), shipped_layers()[0], square_grid(31).points
+    keys = keys_of(text.tokens, False)
+    charts = shipped_charts(MOBY, False)
+    found = head_map(layer, text.states[0], 2, principal_plane(text.states[0]), keys=keys)
+    scores, values = (torch.from_numpy(x[0, 2]).double() for x in (charts.scores, charts.values))
+    seen = (points @ scores[1:] + scores[0]).softmax(-1) @ values
+    outputs = found(points)
+    spread, drawn = (torch.linalg.svdvals(x - x.mean(0)) for x in (outputs, seen))
+    torch.testing.assert_close(drawn, spread[:3], rtol=1e-4, atol=0)
+    first = [0, 30, -31, -1]  # corners of the chart: a projection brings none farther apart
+    assert (torch.cdist(seen[first], seen) <= torch.cdist(outputs[first], outputs) + 1e-4).all()
+
+
+def test_a_norm_of_queries_divides_affine_scores_by_the_root_of_a_polynomial(normed_layer):
+    draw = torch.Generator().manual_seed(3)
+    states = torch.randn(9, normed_layer.width, generator=draw, dtype=torch.float64)
+    found = head_map(normed_layer, states, 1, principal_plane(states))
+    affine, norm = affine_scores(found)
+    points = square_grid(5).points
+    u, v = points.T
+    square = torch.stack([torch.ones_like(u), u, v, u * u, u * v, v * v], -1) @ norm
+    rebuilt = (points @ affine[1:] + affine[0]) * square.rsqrt()[:, None]
+    torch.testing.assert_close(rebuilt, found.scores(points), rtol=1e-10, atol=1e-10)
+    drawn = chart_heads([normed_layer], [states], range(9))
+    assert drawn.norms.shape == (1, normed_layer.heads, 6)
+
+
+@pytest.fixture(scope="module")
+def normed_layer(tmp_path_factory):
+    """A layer of a small random Qwen3, which norms queries and keys."""
+    from safetensors.numpy import save_file
+
+    from gating_core.checkpoints import open_checkpoint, read_layer
+
+    folder = tmp_path_factory.mktemp("qwen3")
+    draw = np.random.default_rng(0)
+    start = "model.layers.0."
+    shapes = {"self_attn.q_proj": (32, 16), "self_attn.k_proj": (16, 16),
+              "self_attn.v_proj": (16, 16), "self_attn.o_proj": (16, 32),
+              "self_attn.q_norm": (8,), "self_attn.k_norm": (8,),
+              "input_layernorm": (16,)}  # fmt: skip
+    save_file({f"{start}{name}.weight": draw.normal(size=shape).astype(np.float32)
+               for name, shape in shapes.items()}, folder / "model.safetensors")  # fmt: skip
+    config = {"model_type": "qwen3", "hidden_size": 16, "num_attention_heads": 4, "head_dim": 8,
+              "num_key_value_heads": 2, "num_hidden_layers": 1, "rms_norm_eps": 1e-6}  # fmt: skip
+    (folder / "config.json").write_text(json.dumps(config))
+    return read_layer(open_checkpoint(folder), 0)
+
+
+def test_a_drawn_gate_curves_the_flat_attention_weight_chart():
+    from gating_core.checkpoints import DrawnGate
+
+    text = shipped_text(MOBY)
+    dial = dial_head(shipped_layers()[0], text.states[0], 2, keys_of(text.tokens, False),
+                     (14, 36, 45), DrawnGate(), strengths=(0.0, 1.0))  # fmt: skip
+    assert dial.flat
+    assert dial.weight[0] <= dial.weight_errors[0] < 1e-6
+    assert dial.weight[1] > 10 * dial.weight_errors[1]
+    own = shipped_measures(MOBY, False)["total"][0, 2]
+    assert dial.query[0] == pytest.approx(own, rel=0.01)  # another grid
+
+
+def test_the_record_holds_what_was_found():
+    """The table of the first study, within its spread: another text, and other random twins."""
+    trained, random = (shipped_record(f"128.{which}") for which in ("trained", "random"))
+    assert trained["sink"].mean() == pytest.approx(0.24, abs=0.05)
+    assert random["sink"].mean() < 0.02
+    assert np.median(trained["length"]) < 0.1 < 0.8 < np.median(random["length"])
+    assert trained["needed"][0].mean() / 128 == pytest.approx(0.65, abs=0.05)
+    assert random["needed"][0].mean() / 128 > 0.9
+    assert np.median(trained["needed"][0] / trained["gaussian"][0]) == pytest.approx(1, abs=0.05)
+    gates = shipped_record("gates")
+    assert (gates["flat"][0] == 1).all()
+    assert (gates["flat"][-1] == 0).all()
+    channel, head = np.median(gates["query"], -1)[:, 1, [0, -1]]
+    assert channel[1] > channel[0]
+    assert head[1] < head[0]
+    heads, residual, norm, alone = shipped_record("norms")["totals"].T
+    assert (residual < heads).all()
+    assert (norm > residual).all()
+    assert (alone > residual).all()
+    found = shipped_measures(MOBY, True)
+    ratio = found["sharp"].mean(0) / found["total"]
+    assert 2.5 < np.median(ratio) < 5
+    assert (found["total"] > found["sharp"].mean(0)).mean() < 0.15
+    assert (found["proved"] == 1).all()
+
+
+def test_the_folder_says_whose_work_it_is():
+    assert "Apache License" in (FOLDER / "LICENSE").read_text()
+    assert "all-MiniLM-L6-v2" in (FOLDER / "NOTICE").read_text()
