@@ -67,6 +67,9 @@ LEFT_OUT_BUDGETS = (2, 64)  # keys of a cache
 LEFT_OUT_SINKS = (0, 16)  # keys at the beginning
 LEFT_OUT_MEMORY = (2.0, 1000.0)  # tokens
 LEFT_OUT_OVERLAP = (0.0, 0.9)  # the mean q·k of two keys
+OWN_CHARACTERS = 2000  # of a text for a visitor's checkpoint: some 256 tokens are read
+DRAWN_GATE_SEEDS = (0, 9999)
+DRAWN_GATE_SPREAD = (0.5, 4.0)  # standard deviation of its logits
 VARIANTS_BESIDE = 4  # in the table of results, beside the two that are drawn
 
 # --- Caches that all visitors share ---------------------------------------------------------------

@@ -72,6 +72,13 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
          "experts_tab=Learning+curves&target_accuracy=0.95"),
         unfolded="experts_tab=Sample+efficiency&teacher_sizes=true&all_gates=true&sample_code=true",
     ),
+    "Real_heads": Row(
+        drawing=("", "heads_head=1.3&heads_at=0.5,-0.2&heads_special=true", "heads_tab=Gate",
+                 "heads_tab=Norms", "heads_tab=Sinks+and+top-k", "heads_tab=Your+own+model"),
+        looking=("heads_frame=entropy",
+                 "heads_frame=total+against+twin&heads_text=Alice+in+Wonderland",
+                 "heads_tab=Gate&drawn_per=head&gate_layer=5&gate_head=12"),
+    ),
     "Language_models": Row(
         ("", "measure=Attention+sinks",
          "measure=Attention+sinks&lm_sinks_of=Bigram%E2%80%93Backcopy+task",

@@ -7,6 +7,7 @@ from black paper. Colour is never the only channel: contours and signs go with i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 CLASS_COLOURS = ("#2b6cb0", "#e07b1a", "#2a9d63", "#a855c7")  # blue, orange, green, purple
 POINT_COLOURS = ("#0b3c6f", "#8f4300", "#0f5132", "#581c87")  # dark enough on their own class
@@ -71,3 +72,12 @@ def steps(ends: Sequence[float], colours: Sequence[str]) -> Scale:
 
 
 CLASS_SCALE = class_scale((0, 1))
+
+
+def colour_at(scale: Scale, share: float) -> str:
+    """Return the colour of a ``scale`` at a ``share`` from 0 to 1, linear between its stops."""
+    share = min(max(share, 0.0), 1.0)
+    low, high = next(pair for pair in pairwise(scale) if share <= pair[1][0])
+    part = (share - low[0]) / (high[0] - low[0])
+    ends = [[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for _, colour in (low, high)]
+    return "#" + "".join(f"{round(a + part * (b - a)):02x}" for a, b in zip(*ends, strict=True))

@@ -1,0 +1,120 @@
+"""The wall: a window for each head of a model that reads a text; a click opens the head.
+
+All of it is drawn in the browser; Python hears of the open head and its mark when the visitor lets
+go. Scores are affine in the chart's coordinates: three numbers for each key.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ui.components import large, wire
+from ui.components.source import declare
+from ui.components.view3d import pack
+
+Head = tuple[int, int]  # layer and head, from 0
+Point = tuple[float, float]  # of the chart [-1, 1]²
+_component = declare("heads")
+
+
+@dataclass(frozen=True, eq=False)
+class Wall:
+    """The heads of one model on one text; L layers, H heads, T tokens, n of them keys."""
+
+    scores: np.ndarray  # (L, H, 3, n): at the origin of the chart, and the slopes along u and v
+    values: np.ndarray  # (L, H, n, 3): in the three principal components of the head's outputs
+    states: np.ndarray  # (L, T, 2): the tokens' own states in the chart
+    layer_names: Sequence[str]  # (L,)
+    words: Sequence[str]  # (T,)
+    glued: Sequence[bool]  # (T,): no space before the word
+    special: Sequence[bool]  # (T,)
+    ranks: Sequence[int]  # (T,): of the token by the area where it gets most of the attention
+    keys: tuple[int, int]  # the first token among the keys, and the one after the last
+    norms: np.ndarray | None = None  # (L, H, 6): see affine.js; where the model norms its queries
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The windows' frames, coloured by one quantity; of each head a colour and a text, row-wise."""
+
+    name: str
+    colours: Sequence[str]
+    texts: Sequence[str]
+
+
+_sent: WeakKeyDictionary[Wall, tuple[dict[str, Any], bytes]] = WeakKeyDictionary()
+
+
+def heads(
+    wall: Wall,
+    *,
+    key: str,
+    lines: Sequence[tuple[str, str]],
+    hint: str,
+    frames: Frames | None,
+    opened: Head | None,
+    at: Point | None,
+    on_open: Callable[[Head | None, Point | None], None],
+) -> None:
+    """Draw the ``wall``, or the head that is ``opened``, its mark ``at`` a point.
+
+    ``lines`` (L H) say of each head, row-wise, a bold finding and the rest. The ``hint`` stands
+    over the wall. When a head is opened, its mark let go, or the wall shown again, ``on_open`` gets
+    head and point, once: it must store them.
+    """
+    if wall not in _sent:
+        arrays = {"scores": wall.scores, "values": wall.values, "states": wall.states}
+        if wall.norms is not None:
+            arrays["norms"] = wall.norms
+        _sent[wall] = pack(arrays, frozenset())
+    entries, content = _sent[wall]
+    layers, count = wall.scores.shape[:2]
+
+    def receive() -> None:
+        message = wire.receive(key, "opened", lambda found: is_sound(found, layers, count))
+        if message:
+            head, point = message["open"], message["at"]
+            on_open(head and (head[0], head[1]), point and (float(point[0]), float(point[1])))
+
+    header = {
+        "source": large.address_of(content, key),
+        "arrays": entries,
+        "layers": layers,
+        "heads": count,
+        "layerNames": [*wall.layer_names],
+        "words": [*wall.words],
+        "glued": [*map(bool, wall.glued)],
+        "special": [*map(bool, wall.special)],
+        "ranks": [*map(int, wall.ranks)],
+        "keys": wall.keys,
+        "lines": lines,
+        "hint": hint,
+        "frames": frames and asdict(frames),
+        "open": opened,
+        "at": at,
+        "heard": wire.heard(key),
+    }
+    _component(key=key, data=json.dumps(header, allow_nan=False).encode(), on_opened_change=receive)
+
+
+def is_sound(message: Any, layers: int, count: int) -> bool:
+    """Whether our own script could have sent this message; see `wire.receive`."""
+    head, point = message["open"], message["at"]
+    if head is None:
+        return point is None
+    return (
+        isinstance(head, list)
+        and len(head) == 2
+        and all(type(x) is int for x in head)
+        and 0 <= head[0] < layers
+        and 0 <= head[1] < count
+        and isinstance(point, list)
+        and len(point) == 2
+        and all(type(x) in (int, float) and abs(x) <= 1 for x in point)
+    )

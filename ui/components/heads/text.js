@@ -1,0 +1,83 @@
+// The text: a button for each token, underlined in its colour, shaded by the attention at the marked place.
+
+function buildText(root, state) {
+  const box = root.querySelector('.gc-heads-text');
+  const { words, glued } = state.header;
+  state.chips = words.map((word, number) => {
+    const chip = Object.assign(document.createElement('button'),
+      { type: 'button', className: `gc-token${glued[number] ? ' gc-glued' : ''}`, textContent: word, tabIndex: number ? -1 : 0 });
+    chip.style.setProperty('--gc-own', cssOf(state.colours[number]));
+    chip.dataset.number = number;
+    return chip;
+  });
+  box.replaceChildren(...state.chips);
+  state.lit = null;
+}
+
+function listenToText(root, state) {
+  const box = root.querySelector('.gc-heads-text');
+  const numberOf = event => event.target.closest?.('.gc-token')?.dataset.number;
+  const light = number => {
+    const key = number === undefined ? null : keyOf(state, Number(number));
+    if (state.lit !== key) Object.assign(state, { lit: key, relit: true });
+    change(state);
+  };
+  box.addEventListener('pointerover', event => { if (event.pointerType === 'mouse') light(numberOf(event)); });
+  box.addEventListener('pointerleave', () => light());
+  box.addEventListener('focusin', event => light(numberOf(event)));
+  box.addEventListener('focusout', () => light());
+  box.addEventListener('click', event => {
+    const number = numberOf(event);
+    if (number === undefined) return;
+    if (!state.open) light(number);
+    else if (isOnChart(stateOf(state, Number(number)))) {
+      state.at = stateOf(state, Number(number)).map(rounded);
+      settle(state);
+    }
+  });
+  box.addEventListener('keydown', event => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
+    if (!step || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    const next = Math.max(0, Math.min(state.chips.length - 1, Number(numberOf(event)) + step));
+    state.chips.forEach((chip, number) => { chip.tabIndex = number === next ? 0 : -1; });
+    state.chips[next].focus();
+  });
+}
+
+// A token's number in the text and its number among the keys; null where the heads do not see it.
+const keyOf = ({ header: { keys: [from, to] } }, number) => (number >= from && number < to ? number - from : null);
+const stateOf = ({ open, states, header: { words } }, number) => {
+  const at = 2 * (open[0] * words.length + number);
+  return [states[at], states[at + 1]];
+};
+const isOnChart = place => place.every(x => Math.abs(x) <= 1);
+
+const luminance = colour => [0.2126, 0.7152, 0.0722].reduce((sum, part, k) => {
+  const x = Math.max(0, Math.min(1, colour[k]));
+  return sum + part * (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+}, 0);
+const inkOn = colour => (luminance(colour) > 0.18 ? '#101318' : '#fff');
+
+// `weights` of the keys, or null where no place is marked.
+function drawText(root, state, weights) {
+  const paper = cssColour(getComputedStyle(root).backgroundColor);
+  const largest = weights && weights[largestOf(weights)];
+  state.chips.forEach((chip, number) => {
+    const key = keyOf(state, number);
+    const lit = state.lit !== null && state.lit === key;
+    const share = lit && !weights ? 1 : weights && key !== null ? Math.sqrt(weights[key] / largest) : 0;
+    const colour = mixed(paper, state.colours[number], share);
+    chip.style.backgroundColor = share ? cssOf(colour) : '';
+    chip.style.color = share ? inkOn(colour) : '';
+    chip.classList.toggle('gc-unseen', key === null);
+    chip.title = key === null ? 'not among the keys' : weights ? `${percentOf(weights[key])} of the attention` : '';
+  });
+}
+
+// The three tokens that get most of the attention, as one sentence.
+function attentionSentence(state, weights) {
+  const { words, keys: [from] } = state.header;
+  const order = Array.from(weights.keys()).sort((a, b) => weights[b] - weights[a]).slice(0, 3);
+  return order.map(key => `“${words[from + key]}” ${percentOf(weights[key])}`).join(', ');
+}

@@ -1,0 +1,131 @@
+"""The tab Sinks and top-k: what the bundled model's heads attend to, beside random weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from gating_core.efficient import CERTIFICATES
+from gating_core.real_heads import EPSILONS, SIZES, shipped_record
+from ui.common import charts as c
+from ui.common.lessons import section
+from ui.common.words import percent, short
+
+COLUMNS = {f"n = {SIZES[0]}": (0, "trained"), f"random weights, n = {SIZES[0]}": (0, "random"),
+           f"n = {SIZES[1]}": (1, "trained")}  # fmt: skip
+PUBLISHED = {"name": "bert-base, published (ε = 0.01)", "needed": (58.8, 107.8)}
+SINK = 0.3  # share of the attention from which a head counts as having a sink
+Arrays = dict[str, np.ndarray]
+
+
+def draw() -> None:
+    """Draw the tab."""
+    found = {name: shipped_record(f"{SIZES[i]}.{which}") for name, (i, which) in COLUMNS.items()}
+    trained, random, longer = found.values()
+    st.markdown(f"**{sink_sentence(trained, random)}** {section('real_heads', 'sink')}")
+    st.markdown(needed_sentence(trained, random))
+    charts = c.Charts("heads_keys")
+    left, right = c.chart_columns("heads_keys", [3, 2])
+    charts.draw_table("keys", left, "All 72 heads, every token a query", table(found))
+    rule = rule_sentence(trained)
+    charts.draw("rule", right, rule_chart(trained, random), rule)
+    right.markdown(rule)
+    left.caption(published_sentence(trained, longer))
+    st.page_link("pages/8_Efficient_attention.py", label="Top-k on small character models",
+                 icon=":material/arrow_forward:")  # fmt: skip
+    charts.draw_footer(section("real_heads", "keys"))
+
+
+def table(found: dict[str, Arrays]) -> dict[str, list[str]]:
+    """Return the rows of the table, with the published numbers in the last column."""
+    rows: dict[str, list[str]] = {}
+    for (_, (i, _)), arrays in zip(COLUMNS.items(), found.values(), strict=True):
+        n = SIZES[i]
+        for e, epsilon in enumerate(EPSILONS):
+            needed = arrays["needed"][e]
+            rows.setdefault(f"keys needed, ε = {epsilon:g}", []).append(
+                f"{needed.mean():.1f} ({percent(float(needed.mean()) / n)} of n)")  # fmt: skip
+            rows.setdefault(f"Gaussian approximation, ε = {epsilon:g}", []).append(
+                f"{arrays['gaussian'][e].mean():.1f}")  # fmt: skip
+            rows.setdefault(f"keys saved, ε = {epsilon:g}", []).append(
+                f"{n / needed.mean():.2f}×")  # fmt: skip
+            for name, fires in zip(CERTIFICATES.values(), arrays["fires"], strict=True):
+                rows.setdefault(f"k ≤ n/2 certified by: {name.title}, ε = {epsilon:g}", []).append(
+                    percent(float(fires[e].mean())))  # fmt: skip
+        rows.setdefault("share of [CLS]", []).append(percent(float(arrays["sink"].mean())))
+        rows.setdefault("share of [SEP]", []).append(percent(float(arrays["last"].mean())))
+        rows.setdefault(f"heads with a sink (share > {SINK:g})", []).append(
+            f"{int((arrays['sink'] > SINK).sum())} of {arrays['sink'].size}")  # fmt: skip
+        rows.setdefault("length of [CLS]’s value / others", []).append(
+            short(round(float(np.median(arrays["length"])), 3)))  # fmt: skip
+        rows.setdefault("entropy / ln n", []).append(
+            f"{float(arrays['text_entropy'].mean()) / np.log(n):.2f}")  # fmt: skip
+        rows.setdefault("σ of scores, median head", []).append(
+            short(round(float(np.median(arrays["sigma"])), 2)))  # fmt: skip
+    columns: dict[str, list[str]] = {"": [*rows]}
+    columns |= {name: [row[at] for row in rows.values()] for at, name in enumerate(found)}
+    published = dict.fromkeys(rows, "")
+    published[f"keys needed, ε = {EPSILONS[0]:g}"] = " / ".join(
+        f"{x:g} (n = {n})" for x, n in zip(PUBLISHED["needed"], SIZES, strict=True)
+    )
+    return columns | {str(PUBLISHED["name"]): [*published.values()]}
+
+
+def sink_sentence(trained: Arrays, random: Arrays) -> str:
+    """Say how much [CLS] gets and how long its value is, beside random weights."""
+    share, elsewhere = (float(x["sink"].mean()) for x in (trained, random))
+    length, other = (float(np.median(x["length"])) for x in (trained, random))
+    return (
+        f"[CLS] gets {percent(share)} of the attention and has a value {short(round(length, 3))}"
+        f" times as long as the others’; with random weights {percent(elsewhere)} and"
+        f" {short(round(other, 2))}."
+    )
+
+
+def needed_sentence(trained: Arrays, random: Arrays) -> str:
+    """Say how many keys a tail mass needs, beside random weights."""
+    n, epsilon = SIZES[0], EPSILONS[0]
+    here, there = (percent(float(x["needed"][0].mean()) / n) for x in (trained, random))
+    return (
+        f"A tail mass of at most {epsilon:g} needs {here} of {n} keys in the mean; with random"
+        f" weights {there}."
+    )
+
+
+def rule_sentence(trained: Arrays) -> str:
+    """Say how good the Gaussian approximation is, head by head."""
+    ratio = trained["needed"][0] / trained["gaussian"][0]
+    worst = np.unravel_index(int(np.abs(np.log(ratio)).argmax()), ratio.shape)
+    return (
+        f"Keys needed over the Gaussian approximation: {float(np.median(ratio)):.2f} in the median"
+        f" head, {float(ratio[worst]):.1f} in the worst (layer {worst[0] + 1}, head"
+        f" {worst[1] + 1}; σ = {short(round(float(trained['sigma'][worst]), 1))})."
+    )
+
+
+def published_sentence(trained: Arrays, longer: Arrays) -> str:
+    """Set the published numbers of another model beside those of this one."""
+    here = " and ".join(f"{x['needed'][0].mean():.0f}" for x in (trained, longer))
+    there = " and ".join(f"{x:g}" for x in PUBLISHED["needed"])
+    return (
+        f"Published for bert-base-uncased: {there} keys at ε = 0.01 for n = {SIZES[0]} and"
+        f" {SIZES[1]}; here {here}. It is another model, and other texts."
+    )
+
+
+def rule_chart(trained: Arrays, random: Arrays) -> go.Figure:
+    """Draw predicted against needed keys of all heads."""
+    traces = []
+    for name, arrays, style in (
+        ("trained", trained, c.GATED),
+        ("random weights", random, c.UNGATED),
+    ):
+        heads = [f"layer {i + 1}, head {j + 1}" for i, j in np.ndindex(arrays["sink"].shape)]
+        traces.append(c.line(name, arrays["needed"][0].ravel(), arrays["gaussian"][0].ravel(),
+                             **style, mode="markers", labels=heads))  # fmt: skip
+    n = SIZES[0]
+    traces.append(c.line("equal", [1, n], [1, n], colour=c.FAINT, width=1, mode="lines",
+                         legend=False))  # fmt: skip
+    return c.chart(f"Gaussian approximation, n = {n}", traces, f"keys needed, ε = {EPSILONS[0]:g}",
+                   "keys predicted", height=340)  # fmt: skip

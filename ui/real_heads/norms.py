@@ -1,0 +1,44 @@
+"""The tab Norms: what the residual connection and LayerNorm do to the curvature of a sublayer."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from gating_core.real_heads import NORM_LAYERS, shipped_record
+from ui.common import charts as c
+from ui.common.lessons import section
+from ui.common.words import short
+
+BARS = ("heads and projection", "+ residual", "+ LayerNorm", "LayerNorm of the state alone")
+COLOURS = (c.MAGENTA, c.ORANGE, c.BLUE, c.GREY)
+
+
+def draw() -> None:
+    """Draw the tab."""
+    totals = shipped_record("norms")["totals"]
+    text = norm_sentence(totals)
+    st.markdown(f"**{text}**")
+    charts = c.Charts("heads_norms")
+    charts.draw("norms", st, norm_chart(totals), text)
+    charts.draw_footer(section("real_heads", "norms"))
+
+
+def norm_chart(totals: np.ndarray) -> go.Figure:
+    """Draw the totals (N, P) of three layers, part by part."""
+    layers = [f"layer {number + 1}" for number in NORM_LAYERS]
+    traces = [c.bars(name, layers, column, colour=colour, hatched=name == BARS[-1])
+              for name, column, colour in zip(BARS, totals.T, COLOURS, strict=True)]  # fmt: skip
+    return c.chart("Total curvature of a sublayer", traces, "", "∫|K| dA", height=340,
+                   barmode="group")  # fmt: skip
+
+
+def norm_sentence(totals: np.ndarray) -> str:
+    """Say what is left of the heads' curvature behind the norm, in the first of the layers."""
+    heads, residual, norm, alone = (short(round(float(x), 2)) for x in totals[0])
+    return (
+        f"Layer {NORM_LAYERS[0] + 1}: heads and projection {heads}, with the residual {residual},"
+        f" behind LayerNorm {norm}. LayerNorm of the state alone, without attention, gives {alone}:"
+        f" at a layer’s output one would measure the sphere of the norm."
+    )

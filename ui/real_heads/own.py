@@ -1,0 +1,214 @@
+"""The tab Your own model: a checkpoint named on the command line, one layer at a time."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from gating_core.checkpoints import FAMILIES, Checkpoint, open_checkpoint
+from gating_core.real_heads import (
+    MOST_TOKENS,
+    STATES,
+    TEXTS,
+    Dial,
+    OwnLayer,
+    OwnRequest,
+    check_size,
+    dial_own,
+    has_states,
+    measure_own,
+)
+from ui.common import charts as c
+from ui.common.lessons import section, sections
+from ui.common.links import LINK, link_value
+from ui.common.words import short
+from ui.components.heads import Wall
+from ui.foreign import as_code
+from ui.limits import OWN_CHARACTERS
+from ui.real_heads.gates import draw_dial
+from ui.real_heads.wall import draw_wall
+from ui.real_heads.words import drawn_words, sharp_sentence
+from ui.work import jobs, pool
+from ui.work.cache import CACHE, NUMBERS_CACHE, cached
+from ui.work.cached_jobs import CachedJobs
+from ui.work.shared import shared_stream
+
+FIRST_TEXT = next(iter(TEXTS.values()))[:104]
+COMMAND = "streamlit run app.py -- --checkpoint DIR"
+
+
+def run(request: OwnRequest) -> Iterator[Any]:
+    """Measure a layer in a worker."""
+    return shared_stream(measure_own, request)
+
+
+OWN: CachedJobs[OwnRequest, OwnLayer] = CachedJobs("own_heads", run, CACHE,
+                                                    expected=(ImportError, ValueError))  # fmt: skip
+
+
+def named_folders(arguments: list[str]) -> list[Path]:
+    """Return the folders that a command line names with ``--checkpoint``."""
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
+    parser.add_argument("--checkpoint", action="append", default=[], type=Path)
+    try:
+        return parser.parse_known_args(arguments)[0].checkpoint
+    except argparse.ArgumentError:
+        return []
+
+
+@lru_cache(maxsize=8)
+def opened(folder: Path, stamp: tuple[int, ...]) -> Checkpoint | str:
+    """Open a checkpoint, or say in a sentence why it cannot be read."""
+    try:
+        checkpoint = open_checkpoint(folder)
+        check_size(checkpoint)
+    except ValueError as error:
+        return str(error)
+    return checkpoint
+
+
+def stamp_of(folder: Path) -> tuple[int, ...]:
+    """Return what changes when the files of a folder do."""
+    files = sorted(folder.iterdir()) if folder.is_dir() else [folder]
+    return tuple(file.stat().st_mtime_ns for file in files if file.exists())
+
+
+def draw() -> None:
+    """Draw the tab."""
+    folders = named_folders(sys.argv[1:])
+    families = ", ".join(sorted({family.title for family in FAMILIES.values()}))
+    if not folders:
+        st.markdown(section("real_heads", "own"))
+        st.code(COMMAND, language="bash")
+        st.markdown(section("real_heads", "own_files", families=families, states=STATES,
+                            tokens=MOST_TOKENS))  # fmt: skip
+        st.code(example("DIR"), language="python")
+        return
+    checkpoints: dict[str, Checkpoint] = {}
+    for folder in folders:
+        found = opened(folder, stamp_of(folder))
+        if isinstance(found, str):
+            st.error(f"{as_code(folder.name)}: {found}.")
+        else:
+            checkpoints[found.digest] = found
+    if checkpoints:
+        draw_checkpoint(checkpoints)
+
+
+def draw_checkpoint(checkpoints: dict[str, Checkpoint]) -> None:
+    """Draw controls, the job, and the heads of one layer."""
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    first = next(iter(checkpoints))
+    linked = link_value("own_model", lambda x: x if x in checkpoints else None, first, first)
+    digest = row.selectbox(
+        "Checkpoint", [*checkpoints], [*checkpoints].index(linked), key="own_choice", width=280,
+        format_func=lambda x: f"{checkpoints[x].folder.name} ({checkpoints[x].title})",
+        on_change=_to_link,
+    )  # fmt: skip
+    if st.query_params.get("own_model") != digest:  # results are those of one checkpoint
+        st.query_params["own_model"] = digest
+    checkpoint = checkpoints[digest]
+    layers = checkpoint.attention_layers
+    layer = row.selectbox("Layer", [n + 1 for n in layers], key="own_layer", width=110, **LINK)
+    special = row.toggle("Special tokens as keys", key="own_special", **LINK)
+    text = ""
+    if not has_states(checkpoint):
+        if not (checkpoint.has_tokenizer and checkpoint.has_forward):
+            st.info(section("real_heads", "own_states", title=checkpoint.title, states=STATES))
+            st.code(example(checkpoint.folder.name, layer - 1), language="python")
+            return
+        text = st.text_input("Text", FIRST_TEXT, max_chars=OWN_CHARACTERS,
+                             key="own_text", **LINK)  # fmt: skip
+    if not (text or has_states(checkpoint)):
+        st.info("Type a text of at least three tokens.")
+        return
+    request = OwnRequest(str(checkpoint.folder), digest, layer - 1, text, special)
+    with jobs.dock(OWN.name, (request,)):
+        result, job = OWN.fetch(request)
+        if job is not None:
+            OWN.watch(job, f"Measuring {checkpoint.heads} heads", again="Measure")
+    if result is not None:
+        draw_layer(checkpoint, request, result)
+
+
+def _to_link() -> None:
+    st.query_params["own_model"] = st.session_state["own_choice"]
+
+
+def draw_layer(checkpoint: Checkpoint, request: OwnRequest, result: OwnLayer) -> None:
+    """Draw the heads of a layer, their table, and the lines of Python that give the same."""
+    hint = f"Layer {request.layer + 1} of {checkpoint.folder.name}. Click a window to open a head."
+    shown = draw_wall(own_wall(request, result), result.measures, None, hint, "own")
+    st.markdown(sharp_sentence(result.measures["total"], result.measures["sharp"]))
+    charts = c.Charts("own_heads")
+    charts.tables["heads"] = columns(result)
+    head = 0 if shown is None else shown[1]
+    if "ungated" in result.measures:
+        st.markdown(gate_sentence(result.measures["ungated"], result.measures["total"]))
+        dial, keys = dial_of(request, head), result.keys
+        words = drawn_words(result.tokens.words)[0]
+        if dial is not None:
+            st.markdown(f"##### The gate of head {head + 1}")
+            draw_dial(charts, dial, [words[i] for i in (keys[0], keys[len(keys) // 2], keys[-1])],
+                      "its own gate")  # fmt: skip
+    with st.expander("The same from the library", key="own_code", on_change="rerun", **LINK):
+        st.code(example(checkpoint.folder.name, request.layer, head, request.special,
+                        request.text or FIRST_TEXT),
+                language="python")  # fmt: skip
+    charts.draw_footer(section("real_heads", "heads"))
+
+
+@cached()
+def own_wall(request: OwnRequest, _result: OwnLayer) -> Wall:
+    """Return what is drawn of a layer."""
+    words, glued = drawn_words(_result.tokens.words)
+    charts, keys = _result.charts, _result.keys
+    return Wall(charts.scores, charts.values, charts.states, [str(request.layer + 1)],
+                words, glued, _result.tokens.special, charts.ranks, (keys[0], keys[-1] + 1),
+                charts.norms)  # fmt: skip
+
+
+@cached("Measuring curvature …", on=NUMBERS_CACHE)
+def dial_of(request: OwnRequest, head: int) -> Dial | None:
+    """Return the totals of a head by λ of its own gate."""
+    return pool.POOL.call(dial_own, request, head)
+
+
+def gate_sentence(without: np.ndarray, gated: np.ndarray) -> str:
+    """Compare totals (1, H) without and with the heads' own gate."""
+    raised, (before, after) = int((gated > without).sum()), map(np.median, (without, gated))
+    return (
+        f"The model’s own gate raises ∫|K| dA on query planes in {raised} of {gated.size} heads and"
+        f" lowers it in {int((gated < without).sum())}; medians {short(float(before))} without it,"
+        f" {short(float(after))} with it."
+    )
+
+
+def columns(result: OwnLayer) -> dict[str, list[str]]:
+    """Return the measures of all heads as a table: columns by name."""
+    heads = [str(n + 1) for n in range(result.measures["total"].shape[1])]
+    table = {"head": heads}
+    for name, array in result.measures.items():
+        rows = [array] if array.ndim == 2 else list(array)
+        for number, row in enumerate(rows):
+            title = name if len(rows) == 1 else f"{name} twin {number}"
+            table[title] = [short(float(x)) if name != "error" else f"{x:.3g}" for x in row[0]]
+    return table
+
+
+def example(folder: str, layer: int = 0, head: int = 0, special: bool = False,
+            text: str = FIRST_TEXT) -> str:  # fmt: skip
+    """Return ten lines of Python that give the total of one head."""
+    keys = "None" if special else "[i for i, x in enumerate(tokens.special) if not x]"
+    fields = {"FOLDER": repr(folder), "LAYER": layer, "HEAD": head, "KEYS": keys,
+              "TEXT": repr(text), "MOST": MOST_TOKENS}  # fmt: skip
+    return re.sub("|".join(fields), lambda found: str(fields[found[0]]),
+                  sections("real_heads")["own_code"])  # fmt: skip
