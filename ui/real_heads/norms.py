@@ -39,6 +39,6 @@ def norm_sentence(totals: np.ndarray) -> str:
     heads, residual, norm, alone = (short(round(float(x), 2)) for x in totals[0])
     return (
         f"Layer {NORM_LAYERS[0] + 1}: heads and projection {heads}, with the residual {residual},"
-        f" behind LayerNorm {norm}. LayerNorm of the state alone, without attention, gives {alone}:"
+        f" after LayerNorm {norm}. LayerNorm of the state alone, without attention, gives {alone}:"
         f" at a layer’s output one would measure the sphere of the norm."
     )

@@ -57,7 +57,7 @@ const luminance = colour => [0.2126, 0.7152, 0.0722].reduce((sum, part, k) => {
   const x = Math.max(0, Math.min(1, colour[k]));
   return sum + part * (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
 }, 0);
-const inkOn = colour => (luminance(colour) > 0.18 ? '#101318' : '#fff');
+const inkOn = colour => (luminance(colour) > 0.179 ? '#000' : '#fff'); // 4.5 : 1 at least
 
 // `weights` of the keys, or null where no place is marked.
 function drawText(root, state, weights) {
