@@ -66,7 +66,7 @@ simplified.apply()
 
 
 class Frame(NamedTuple):
-    """What is drawn around a page: its head's places, and the links of pages that were left."""
+    """The surroundings of a page: the places of its head, and the links of pages that were left."""
 
     links: dict[str, dict[str, list[str]]]
     view: simplified.View

@@ -36,7 +36,7 @@ def qr_svg(link: str) -> str | None:
 
 
 def is_loopback(link: str) -> bool:
-    """Whether ``link`` leads every device to itself."""
+    """Return whether ``link`` leads every device to itself."""
     host = urlsplit(link).hostname or ""
     try:
         address = ip_address(host)

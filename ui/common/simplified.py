@@ -29,7 +29,7 @@ HIDDEN = "hidden-"
 
 @dataclass
 class View:
-    """Which controls of a page the link hides and locks, and which were drawn."""
+    """The controls of a page that the link hides and locks, and those that were drawn."""
 
     hidden: frozenset[str] = frozenset()
     locked: frozenset[str] = frozenset()
@@ -38,7 +38,7 @@ class View:
     foldable: set[str] = field(default_factory=set)  # of these: what can be hidden, but not locked
 
     def hides(self, name: str) -> bool:
-        """Whether the control called ``name`` is not displayed."""
+        """Return whether the control called ``name`` is not displayed."""
         return name in self.hidden or (self.presented is not None and name not in self.presented)
 
     @property
@@ -54,7 +54,7 @@ def names_in(parameter: str) -> frozenset[str]:
 
 
 def is_presenting() -> bool:
-    """Whether the link asks for present mode."""
+    """Return whether the link asks for present mode."""
     return st.query_params.get(PRESENT) == "1"
 
 
