@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from gating_core.checkpoints.families import FAMILIES, OURS, Family, check_known
-from gating_core.checkpoints.reading import TensorFile, open_tensors, parse_json, quoted, read_json
+from gating_core.checkpoints.reading import open_tensors, parse_json, quoted, read_json
 from gating_core.checks import check_integer, check_number
 
 CONFIG, TOKENIZER = "config.json", "tokenizer.json"
@@ -48,7 +48,10 @@ class Checkpoint:
         self.folder = Path(folder)
         if not self.folder.exists():
             raise ValueError(f"there is no checkpoint {quoted(self.folder.name)}")
-        self._tensors = open_tensors(self.folder)
+        tensors = open_tensors(self.folder)
+        self._files = set(tensors.values())
+        # By the name in use: the file, and the name there.
+        self._tensors = {_renamed(name): (file, name) for name, file in tensors.items()}
         whole = self._read_config()
         self.family, self.config = check_known(whole)
         width, heads, layers = self.row.sizes
@@ -115,8 +118,8 @@ class Checkpoint:
         name = self._prefix + name
         if name not in self._tensors:
             raise ValueError(f"there is no tensor {quoted(name)}")
-        file = self._tensors[name]
-        found = file.places[name].shape
+        file, stored = self._tensors[name]
+        found = file.places[stored].shape
         if len(found) != len(shape) or any(
             y not in (-1, x) for x, y in zip(found, shape, strict=True)
         ):
@@ -124,7 +127,7 @@ class Checkpoint:
                 f"tensor {quoted(name)} has shape {quoted(found)}; by {CONFIG} it must have"
                 f" {tuple(shape)}"
             )
-        return file.read(name, rows)
+        return file.read(stored, rows)
 
     def number(
         self, name: str, default: float | None, table: Mapping[str, Any] | None = None
@@ -143,7 +146,7 @@ class Checkpoint:
     def _read_config(self) -> dict[str, Any]:
         if self.folder.is_dir():
             return read_json(self.folder / CONFIG)
-        file = next(iter(self._tensors.values()), None)
+        file = next(iter(self._files), None)
         about = None if file is None else file.metadata
         text = about.get("config") if isinstance(about, dict) else None
         if not isinstance(text, str):
@@ -199,10 +202,17 @@ class Checkpoint:
 
     def _hash(self, config: Mapping[str, Any]) -> str:
         whole = hashlib.sha256(repr(sorted(config.items())).encode())
-        files: set[TensorFile] = set(self._tensors.values())
-        for file in sorted(files, key=lambda file: file.name):
+        for file in sorted(self._files, key=lambda file: file.name):
             whole.update(file.digest.encode() + file.sample())
         return whole.hexdigest()[:16]
+
+
+def _renamed(name: str) -> str:
+    """The name in use: the first files of BERT call weight and bias of a norm gamma and beta."""
+    for old, new in (("gamma", "weight"), ("beta", "bias")):
+        if name.endswith(f"LayerNorm.{old}"):
+            return name.removesuffix(old) + new
+    return name
 
 
 def open_checkpoint(folder: str | Path) -> Checkpoint:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import nn
 
 from gating_core.checkpoints import attend, open_checkpoint, read_layer, read_states
@@ -241,6 +242,19 @@ def test_states_of_a_text_are_those_of_the_class(kind, options, norm, tmp_path):
     assert len(states) == len(theirs) == 3
     for ours, exact in zip(states, theirs, strict=True):
         assert difference(ours, exact) < IN_DOUBLE
+
+
+def test_norms_of_the_first_files_of_bert_have_other_names(tmp_path):
+    folder = saved(random_model("bert", **SIZES | dict(num_hidden_layers=2)), tmp_path / "new")
+    tensors = load_file(folder / "model.safetensors")
+    old = {"bert." + name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+           "LayerNorm.bias", "LayerNorm.beta"): x for name, x in tensors.items()}  # fmt: skip
+    config = json.loads((folder / "config.json").read_text())
+    other = write(tmp_path / "old", config, old)
+    for ours, theirs in zip(read_states(other, [1, 2, 3]), read_states(folder, [1, 2, 3]),
+                            strict=True):  # fmt: skip
+        assert torch.equal(ours, theirs)
+    assert read_layer(other, 1).after is not None
 
 
 @pytest.mark.parametrize("name", ["none", "g1_channel", "g1_head", "g2"])
