@@ -24,9 +24,8 @@ from tests.served import Started, started
 # them takes longer than all other tests together.
 PARTS_OF_PAGES = ("browser/test_draw.py", "browser/test_jobs.py", "browser/test_pad.py")
 SOME_PAGES = (
-    "browser/test_decision_boundary.py", "browser/test_depth.py", "browser/test_gates.py",
-    "browser/test_language_models.py", "browser/test_efficient_attention.py",
-    "browser/test_steering.py", "browser/test_keys.py",
+    "browser/test_charts.py", "browser/test_decision_boundary.py", "browser/test_depth.py",
+    "browser/test_gates.py", "browser/test_keys.py",
 )  # fmt: skip
 SERVED = ("load/test_isolation.py", "load/test_load.py", "test_faults.py", "test_security.py")
 SAME_WORKER = (
@@ -37,9 +36,9 @@ SAME_WORKER = (
 # Folders and files that take longest after these. Short files come last, so that all workers are
 # busy to the end.
 LONG = (
-    "core/proved", "core/theory", "core/experiments", "ui/work", "test_benchmarks.py",
-    "test_boundaries.py", "core/claims", "core/training", "core/jets", "core/export",
-    "test_packaging.py",
+    "ui/test_states.py", "core/proved", "core/theory", "core/experiments", "ui/work",
+    "test_benchmarks.py", "test_boundaries.py", "core/claims", "core/training", "core/jets",
+    "core/export", "test_packaging.py",
 )  # fmt: skip
 ORDER = (*SAME_WORKER, *LONG)
 # Which of how many processes this is.

@@ -1,4 +1,4 @@
-"""Two pages for the tests of `ui.work.jobs`: one counts slowly, the other one does nothing.
+"""A page for the tests of `ui.work.jobs`, which counts slowly.
 
 The count writes the time into a file of its own at each step, so that a test sees from outside
 when it stopped. The script is started with the folder for these files.
@@ -32,16 +32,11 @@ def steps(folder: str, last: int | None, whose: str = "") -> Iterator[int]:
             return
 
 
-def failing(folder: str) -> Iterator[int]:
-    yield from steps(folder, 3)
-    raise ZeroDivisionError("the count went astray")
-
-
 def draw(items: list[int]) -> None:
     st.text(f"counted {items[-1] if items else 0}")
 
 
-def counting() -> None:
+def page() -> None:
     jobs.arrive("counting")
     folder = sys.argv[1]
     st.session_state["runs"] = st.session_state.get("runs", 0) + 1
@@ -51,18 +46,7 @@ def counting() -> None:
         jobs.start("count", lambda: POOL.stream(steps, folder, None, whose))
     if st.button("Count to the end"):
         jobs.start("count", lambda: POOL.stream(steps, folder, STEPS))
-    if st.button("Fail"):
-        jobs.start("count", lambda: POOL.stream(failing, folder), expected=(ZeroDivisionError,))
     job = jobs.current("count")
     if job is not None:
         jobs.watch(job, draw, what="Counting", share=lambda items: items[-1] / STEPS)
         jobs.draw_end(job, "Counting", job.items)
-
-
-def idle() -> None:
-    jobs.arrive("idle")
-    st.text("nothing happens here")
-
-
-def page() -> None:
-    st.navigation([st.Page(counting, title="Counting"), st.Page(idle, title="Idle")]).run()

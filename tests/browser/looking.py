@@ -10,8 +10,6 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page
 
-from .visiting import await_charts, resize
-
 COLOURS_AT_LEAST = 200  # a lit surface has thousands, bare axes a few dozen
 DRAWN_AT_LEAST = 0.03  # of a scene's pixels
 EDGE_SHADES = 8  # of 255: less is not seen
@@ -90,20 +88,6 @@ def assert_on_the_first_screen(page: Page, *selectors: str) -> None:
             assert min(left, top) > -PIXEL, where
             assert right < size["width"] + PIXEL, where
             assert bottom < size["height"] + PIXEL, where
-
-
-def assert_told_on_the_first_screen(page: Page, text: str, *selectors: str, count: int = 2) -> None:
-    """The title, ``selectors``, ``count`` charts and the sentence with ``text``, on two desks."""
-    sentence = page.get_by_text(text).first
-    sentence.wait_for()
-    await_charts(page, count)
-    sizes = ((1400, 900), (1366, 768))
-    # The window's own size first: to draw charts in another one takes as long as axe.
-    for width, height in sorted(sizes, key=lambda size: size[0] != page.viewport_size["width"]):
-        resize(page, width, height)
-        assert_on_the_first_screen(page, "h1", "[data-testid=stPlotlyChart]", *selectors)
-        box = sentence.bounding_box()
-        assert box["y"] + box["height"] < height, text
 
 
 def assert_charts_on_a_phone(page: Page) -> None:

@@ -11,12 +11,10 @@ from .looking import (
     assert_scrolls_only_down,
 )
 from .visiting import (
-    DESK,
     PHONE,
     await_view,
     become_phone,
     follow_link,
-    open_page,
     resize,
     scroll_to_top,
     settle,
@@ -30,8 +28,6 @@ ALIGNED = "/Depth?stacked=aligned+gates"
 COMPARISON = "/Depth?tab_depth=Comparison"  # takes some seconds to measure
 SENTENCE = "text=/^It is inconclusive whether the gate/"
 STRIP = ".gc-wide .gc-plane"
-DOCK = "[class*=st-key-dock-]"
-FRAME = "document.querySelector('.gc-view').dataset.frame"
 CHARTS = "[data-testid=stPlotlyChart]"
 CHART_DRAWN = f"document.querySelector('{CHARTS} .main-svg') !== null"
 AWAIT_FRAME = "frame => document.querySelector('.gc-view').dataset.frame === frame"
@@ -65,6 +61,9 @@ def test_the_first_screen_holds_replay_strip_sentence_and_chart(desk):
     assert_accessible(desk)
     assert_drawn(desk.locator(".gc-scene").first)
     assert_nothing_is_cropped(desk)
+    resize(desk, 1366, 768)
+    assert_on_the_first_screen(desk, ".gc-scene", STRIP)
+    resize(desk, 1400, 900)
 
 
 def test_a_click_on_a_small_map_goes_to_its_layer_and_into_the_link(desk):
@@ -85,16 +84,7 @@ def test_a_click_on_a_small_map_goes_to_its_layer_and_into_the_link(desk):
         assert f"After layer {layer} of 8" in desk.locator(".gc-reading").inner_text()
 
 
-@pytest.mark.parametrize("state", [FIRST, pytest.param(ALIGNED, marks=pytest.mark.soak)])
-def test_a_low_screen_holds_the_strip_of_maps(desk, state):
-    resize(desk, 1366, 768)
-    follow_link(desk, state)
-    await_view(desk)
-    assert_on_the_first_screen(desk, ".gc-scene", STRIP)
-
-
 def test_three_charts_in_a_row_stand_on_the_first_screen_and_lead_to_their_stacks(desk):
-    resize(desk, 1400, 900)
     follow_link(desk, COMPARISON)
     await_charts(desk)
     boxes = [chart.bounding_box() for chart in desk.locator(CHARTS).all()]
@@ -123,20 +113,6 @@ def assert_texts_are_whole(page):
 
 
 @pytest.mark.soak  # long
-@pytest.mark.parametrize("width", [900, 390])
-def test_narrow_screens_crop_nothing(desk, width):
-    resize(desk, width, 900)
-    follow_link(desk, COMPARISON)
-    await_charts(desk)
-    assert_texts_are_whole(desk)
-    assert_scrolls_only_down(desk)
-    follow_link(desk, ALIGNED)
-    await_view(desk)
-    desk.wait_for_function(CHART_DRAWN)
-    assert_texts_are_whole(desk)
-
-
-@pytest.mark.soak  # long
 def test_a_phone_scrolls_only_down_and_shows_the_surface_at_once(desk):
     become_phone(desk)
     follow_link(desk, ALIGNED)
@@ -149,28 +125,8 @@ def test_a_phone_scrolls_only_down_and_shows_the_surface_at_once(desk):
     scene = desk.locator(".gc-scene").first.bounding_box()
     seen = PHONE["viewport"]["height"] - scene["y"]
     assert seen > scene["height"] / 2  # most of it, without scrolling
-
-
-@pytest.mark.soak  # long
-def test_a_job_and_its_end_move_no_chart(browser, served, watch):
-    with open_page(browser, watch, **DESK) as page:
-
-        def assert_dock_moves_nothing():
-            await_charts(page)
-            boxes = [chart.bounding_box() for chart in page.locator(CHARTS).all()]
-            assert boxes == [pytest.approx(box, abs=1) for box in before or boxes]
-            dock = page.locator(DOCK).bounding_box()
-            assert dock["y"] + dock["height"] < DESK["viewport"]["height"]
-            return boxes
-
-        before = []
-        visit(page, watch, served.url + COMPARISON, lambda page: page.wait_for_selector(DOCK))
-        before = assert_dock_moves_nothing()
-        page.get_by_role("button", name="Cancel").click()
-        page.get_by_text("Measuring all stacks was cancelled").wait_for()
-        settle(page)
-        assert_dock_moves_nothing()
-        page.get_by_role("button", name="Measure").click()
-        page.get_by_text("Measuring all stacks was cancelled").wait_for(state="detached")
-        page.wait_for_selector(DOCK, state="detached")
-        settle(page)
+    assert_texts_are_whole(desk)
+    follow_link(desk, COMPARISON)
+    await_charts(desk)
+    assert_texts_are_whole(desk)
+    assert_scrolls_only_down(desk)

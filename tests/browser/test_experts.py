@@ -8,11 +8,7 @@ from gating_core.experts import entry_tree
 from ui.experts.shared import Model
 
 from .accessibility import assert_accessible
-from .looking import (
-    assert_dark,
-    assert_on_the_first_screen,
-    assert_scrolls_only_down,
-)
+from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down
 from .visiting import await_charts, become_phone, follow_link, resize, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
@@ -90,7 +86,7 @@ def test_the_first_screens_hold_both_pictures_and_their_sentences(desk):
         assert sentence["y"] + sentence["height"] < height
 
 
-def test_the_browsers_numbers_are_the_cores(desk):
+def test_the_browsers_numbers_are_the_cores_and_no_branch_runs_through_one(desk):
     for place, per, kind, strength, point in CASES:
         follow_link(
             desk, f"{DECOMPOSITION}&gate_at={place}&gate_per={per}&gate_kind={kind}"
@@ -109,20 +105,14 @@ def test_the_browsers_numbers_are_the_cores(desk):
         np.testing.assert_allclose(found["terms"], tree.terms, rtol=1e-12, err_msg=place)
         assert found["outside"] == pytest.approx(tree.outside, rel=1e-12)
         assert found["value"] == pytest.approx(tree.value, abs=1e-14 * tree.size)
-
-
-@pytest.mark.parametrize("query", ["", "gate_at=G2&channels=8&head_count=4&tokens=6", "gate_at=G5"])
-def test_no_branch_runs_through_a_number(desk, query):
-    follow_link(desk, f"{DECOMPOSITION}&{query}")
-    await_tree(desk)
-    settle(desk)
-    assert desk.evaluate(STRUCK) == []
+        assert desk.evaluate(STRUCK) == []
 
 
 def test_the_tree_follows_hand_and_slider_without_a_run(desk):
     follow_link(desk, f"{DECOMPOSITION}&channels=8&head_count=4&tokens=6")  # the largest
     desk.wait_for_function("document.querySelectorAll('.gc-expert').length === 8")
     settle(desk)
+    assert desk.evaluate(STRUCK) == []
     assert desk.evaluate(FOLLOWS) == [1, 0]
     assert desk.evaluate(AT_POINT, [0.25, -0.75, 1.0])
     runs = desk.evaluate("window.testScript.runs")

@@ -15,7 +15,7 @@ from .looking import (
     assert_scrolls_only_down,
 )
 from .pointing import place
-from .visiting import PHONE, await_charts, become_phone, open_page, resize, settle, visit
+from .visiting import PHONE, await_charts, become_phone, resize, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -64,15 +64,6 @@ def test_the_first_screen_holds_all_tiles_and_the_open_gate(desk):
     assert said in desk.locator(SENTENCE).inner_text()
 
 
-def test_a_tile_opens_its_gate_and_stands_in_the_link(desk):
-    desk.get_by_role("button", name="projective", exact=True).click()
-    desk.wait_for_url(lambda url: "case=projective" in url)
-    desk.wait_for_function(f"{STATE}.header.scene === 'projective'")
-    settle(desk)
-    assert "the surface is flat" in desk.locator(SENTENCE).inner_text()
-    assert_drawn(desk.locator(".gc-scene").first)
-
-
 @pytest.mark.soak  # long
 def test_the_numbers_of_the_formula_follow_the_pointer(desk, served, watch):
     """Of g = u exp(v), a gate where u > 0: det Hess(1/g) = exp(-2v) / u⁴."""
@@ -103,17 +94,6 @@ def test_the_numbers_of_the_formula_follow_the_pointer(desk, served, watch):
     assert said.inner_text().startswith(marked)
 
 
-def test_the_sentence_follows_the_strength(desk, served, watch):
-    visit(desk, watch, f"{served.url}{ADDRESS}?level=0.5")
-    assert "At λ = 0.50 the surface is mixed" in desk.locator(SENTENCE).inner_text()
-    desk.locator(".gc-scrub").focus()
-    desk.keyboard.press("Home")
-    desk.wait_for_selector(".gc-view[data-frame='0']")
-    assert "At λ = 0.00 the surface is flat" in desk.locator(SENTENCE).inner_text()
-    desk.wait_for_url(lambda url: "level=0" in url)
-    settle(desk)
-
-
 @pytest.mark.soak  # long
 def test_numbers_and_names_of_axes_are_whole(desk, served, watch):
     """Where each strength has a box of its own, so that axes are drawn; after one without axes."""
@@ -133,6 +113,14 @@ def test_a_phone_shows_a_picture_first_and_scrolls_only_down(desk, served, watch
     become_phone(desk)
     visit(desk, watch, f"{served.url}{ADDRESS}?case=ruled")
     assert_scrolls_only_down(desk)
+    visit(desk, watch, f"{served.url}{ADDRESS}?maps=true")
+    await_charts(desk, 3)
+    assert_scrolls_only_down(desk)
+    visit(desk, watch, f"{served.url}{ADDRESS}?tab_gates=Gate+design&target=saddle")
+    desk.get_by_text("K, fitted − exact").wait_for()
+    await_charts(desk, 2)
+    assert_scrolls_only_down(desk)
+    visit(desk, watch, f"{served.url}{ADDRESS}?case=ruled")
     links = desk.locator(".st-key-pages a").all()
     first = min(links, key=lambda link: link.bounding_box()["x"])
     assert first.inner_text().strip() == "Which gates curve?"  # the page one is on
@@ -144,20 +132,3 @@ def test_a_phone_shows_a_picture_first_and_scrolls_only_down(desk, served, watch
     assert box["y"] + box["height"] < PHONE["viewport"]["height"]
     assert box["y"] < desk.locator(".st-key-tiles_case").bounding_box()["y"]
     assert_drawn(scene)
-
-
-@pytest.mark.soak  # long
-def test_maps_and_a_designed_gate_fit_a_phone(browser, served, watch):
-    with open_page(browser, watch, **PHONE) as page:
-        visit(page, watch, f"{served.url}{ADDRESS}?maps=true")
-        await_charts(page, 3)
-        assert_scrolls_only_down(page)
-        law, gate = (page.locator(each).first.bounding_box()["y"]
-                     for each in (".st-key-gates_formula", ".gc-scene"))  # fmt: skip
-        assert law > gate
-        visit(page, watch, f"{served.url}{ADDRESS}?tab_gates=Gate+design&target=saddle")
-        page.get_by_text("K, fitted − exact").wait_for()
-        await_charts(page, 2)
-        settle(page)
-        assert_scrolls_only_down(page)
-        assert_drawn(page.locator(".st-key-gates_shape .gc-scene"))

@@ -1,0 +1,162 @@
+"""Pages of charts in a real browser: first screens, phones, clicks on points, *Cancel*, *Back*."""
+
+import re
+
+import pytest
+
+from .accessibility import assert_accessible
+from .looking import assert_charts_on_a_phone, assert_on_the_first_screen
+from .visiting import await_charts, become_desk, become_phone, follow_link, settle, visit
+
+pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
+
+CHART = "[data-testid=stPlotlyChart]"
+POINTS = f"{CHART} .scatterlayer .point"
+CLAIM = "[class*=st-key-claim] [role=radiogroup]"
+CONTROLS = ".st-key-control-row"
+LEARNED, CURVES = (f"/Mixture_of_experts?experts_tab={tab}" for tab in
+                   ("Sample+efficiency", "Learning+curves"))  # fmt: skip
+EFFICIENT, MODELS, STEERING = "/Efficient_attention", "/Language_models", "/Steering"
+
+
+def charts(*names: str) -> tuple[str, ...]:
+    return tuple(f".st-key-chart_{name}" for name in names)
+
+
+# What opens a screen, how it begins to say what was found, how many charts there are until nothing
+# more is drawn, and what is seen without scrolling. The others are looked at in `make soak`.
+SCREENS = (
+    ("/Claims", "✓ supported: Adding instead", 1, CLAIM, CHART),
+    (LEARNED, "Experts are learned with", 2, CONTROLS, CHART),
+    (EFFICIENT, "A gate reduces the Δ loss", 6, ".st-key-input-row",
+     *charts("top_k_losses", "top_k_weights")),
+    (MODELS, "Test loss against", 0, "table"),
+    (STEERING, "With the steering vector", 1, *charts("steer_probability"), ".gc-key"),
+)  # fmt: skip
+OTHER_SCREENS = (
+    (CURVES, "No significant difference", 2, CONTROLS, CHART),
+    (f"{EFFICIENT}?method=KV-cache+eviction", "Δ loss of keeping 16 of 96 keys", 6,
+     *charts("eviction_gate", "eviction_policies")),
+    (f"{EFFICIENT}?method=Delta+correction", "At a window of 16", 6,
+     *charts("delta_losses", "delta_change")),
+    (f"{EFFICIENT}?method=Linear+and+hybrid", "With a window of 16", 6,
+     *charts("linear_conversions", "linear_state")),
+    (f"{MODELS}?measure=Attention+sinks", "The gate reduces the first", 4),
+    (f"{MODELS}?measure=Attention+sinks&lm_sinks_of=Bigram%E2%80%93Backcopy+task", "is a sink", 4),
+    (f"{MODELS}?measure=Effective+rank", "The gate increases the effective rank", 3),
+    (f"{MODELS}?measure=Gate+sparsity", "The gates are", 3),
+    (f"{MODELS}?measure=Calibration", "on the calibration error is", 3),
+    (f"{MODELS}?measure=Block+topology", "A1 reduces the loss", 8),
+    (f"{MODELS}?measure=Generate", "Test loss", 2),
+    (f"{STEERING}?steering_tab=Features", "the languages", 3, CHART, ".gc-examples"),
+    (f"{STEERING}?steering_tab=Results", "Applied to", 5,
+     *charts("results_released", "results_held")),
+)  # fmt: skip
+
+
+@pytest.fixture
+def desk(visitor):
+    """The visitor, at a desk again."""
+    become_desk(visitor)
+    return visitor
+
+
+def open_charts(page, watch, url, count):
+    visit(page, watch, url, lambda page: await_charts(page, count))
+
+
+@pytest.mark.parametrize("screen", [
+    *SCREENS, *(pytest.param(screen, marks=pytest.mark.soak) for screen in OTHER_SCREENS)
+], ids=lambda screen: screen[0])  # fmt: skip
+def test_the_first_screen_holds_the_finding_and_its_picture(desk, served, watch, screen):
+    address, text, count, *selectors = screen
+    open_charts(desk, watch, served.url + address, count)
+    assert_on_the_first_screen(desk, "h1", *selectors)
+    finding, *picture = [desk.get_by_text(text).first, desk.locator(CHART).first][: 1 + bool(count)]
+    for part in (finding, *picture):
+        part.wait_for()
+        box = part.bounding_box()
+        assert box["y"] + box["height"] < desk.viewport_size["height"]
+    assert_accessible(desk)
+
+
+def test_another_claim_is_one_click_away_and_a_click_on_a_point_opens_its_model(
+    desk, served, watch
+):
+    open_charts(desk, watch, f"{served.url}/Claims", 1)
+    desk.locator(f"{CLAIM} label", has_text="C5").first.click()
+    desk.wait_for_url("**/Claims?*claim=C5*")
+    rule = desk.get_by_text(re.compile("The rule of C5, criteria v1, preregistered"))
+    rule.wait_for(state="attached")
+    await_charts(desk, 1)
+    click(desk, POINTS)
+    link = desk.get_by_role("link", name="This model on Decision boundary")
+    link.wait_for()
+    assert "picked_seed=" in link.get_attribute("href")
+    assert "data=linear" in link.get_attribute("href")
+
+
+def test_a_click_chooses_a_feature(desk, served, watch):
+    open_charts(desk, watch, f"{served.url}{STEERING}?steering_tab=Features", 3)
+    desk.get_by_text("Feature 2 separates").wait_for()
+    click(desk, ".st-key-chart_features_order .scatterlayer .point")
+    desk.get_by_text("Feature 2 separates").wait_for(state="detached")
+    settle(desk)
+    assert "steering_feature=" in desk.url
+
+
+def click(page, selector):
+    """Move to the middle of the first one, and click."""
+    box = page.locator(selector).first.bounding_box()
+    place = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(*place)
+    page.mouse.click(*place)
+
+
+def test_a_text_is_written_letter_by_letter_and_can_be_stopped(desk, served, watch):
+    open_charts(desk, watch, served.url + STEERING, 1)
+    follow_link(desk, f"{STEERING}?steering_text=The+king+&steering_draw=5&steering_strength=5")
+    desk.get_by_role("button", name="Cancel").click()
+    desk.get_by_text("Generating was cancelled after").wait_for()
+    desk.get_by_text("of 60 characters").first.wait_for()  # the run before may still show it, too
+    desk.get_by_role("button", name="Generate again").click()
+    desk.get_by_text("With the steering vector").wait_for()
+    assert desk.locator(".gc-text").nth(1).inner_text().startswith("The king")
+
+
+def test_back_undoes_one_change_of_a_control(desk, served, watch):
+    open_charts(desk, watch, f"{served.url}{EFFICIENT}?top_k=5", 6)
+    desk.get_by_text("k = 5 of 81").first.wait_for()
+    keys = desk.locator(".st-key-top_k input[type=range]")
+    for k in (6, 7):
+        keys.press("ArrowRight")
+        desk.get_by_text(f"k = {k} of 81").first.wait_for()
+        assert f"top_k={k}" in desk.url
+    desk.get_by_role("tab", name="KV-cache eviction").click()
+    desk.get_by_text("Δ loss of keeping 16 of 96 keys").first.wait_for()
+    settle(desk)  # the link has lost what the other tab's controls held
+    steps = desk.evaluate("history.length")
+    for k in (7, 6, 5):
+        desk.go_back()
+        desk.get_by_text(f"k = {k} of 81").first.wait_for()
+        assert keys.input_value() == str(k)
+    desk.go_forward()
+    desk.get_by_text("k = 6 of 81").first.wait_for()
+    assert desk.evaluate("history.length") == steps
+
+
+@pytest.mark.parametrize(("address", "count"), [("/Claims?claim=C3", 1), *(
+    pytest.param(address, count, marks=pytest.mark.soak) for address, count in (
+        (LEARNED, 2), (CURVES, 2), (EFFICIENT, 6), (f"{EFFICIENT}?method=KV-cache+eviction", 6),
+        (f"{MODELS}?measure=Attention+sinks", 4), (f"{MODELS}?measure=Gate+sparsity", 3),
+        (f"{MODELS}?measure=Block+topology", 8), (STEERING, 1),
+        (f"{STEERING}?steering_tab=Features", 3), (f"{STEERING}?steering_tab=Results", 5),
+    )
+)])  # fmt: skip
+def test_a_dark_phone_has_charts_below_each_other_and_scrolls_only_down(
+    visitor, served, watch, address, count
+):
+    become_phone(visitor)
+    open_charts(visitor, watch, served.url + address, count)
+    assert_charts_on_a_phone(visitor)
+    assert_accessible(visitor)
