@@ -92,7 +92,7 @@ def test_every_address_is_said_to_stay():
     assert set(STABLE) == set(ADDRESSES)
 
 
-@fuzz(3 * len(OPENED), soak=50)  # seconds each
+@fuzz(2 * len(OPENED), soak=100)  # seconds each
 @given(st.data())
 def test_a_page_opens_whatever_its_widgets_are_sent(data):
     address = data.draw(st.sampled_from(sorted(OPENED)))

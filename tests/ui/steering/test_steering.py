@@ -59,7 +59,7 @@ def html(app):
     return [node.proto.body for node in app.get("html") if node.proto.body.startswith("<")]
 
 
-@pytest.mark.parametrize(("tab", "gate"), zip(cycle(TABS), shared.GATES, strict=False))
+@pytest.mark.parametrize(("tab", "gate"), [*zip(cycle(TABS), shared.GATES, strict=False)])
 def test_tabs_draw_their_charts_of_every_gate(tab, gate):
     app = page(tab, steering_gate=gate, steering_seed="1")
     assert not app.exception
