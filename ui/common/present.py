@@ -23,7 +23,7 @@ Links = Mapping[str, dict[str, list[str]]]
 
 
 class Steps(NamedTuple):
-    """The links to the previous and the next step of a page; ``None`` at its ends."""
+    """The callbacks that lead to the previous and the next step of a page; ``None`` at its ends."""
 
     previous: Callable[[], Any] | None = None
     next: Callable[[], Any] | None = None
