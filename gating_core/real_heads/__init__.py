@@ -1,4 +1,4 @@
-"""Which tokens do the heads of a real model attend to, and how does each head's surface curve?"""
+"""Heads of a real model: the tokens that they attend to, and the surface of each head."""
 
 from gating_core.real_heads.charts import HeadCharts, chart_heads
 from gating_core.real_heads.measured import (

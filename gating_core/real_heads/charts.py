@@ -23,7 +23,7 @@ GRID_SIZE = 31  # points along each side, from which principal components are ta
 
 @dataclass(frozen=True, eq=False)
 class HeadCharts:
-    """What is drawn of all heads of some layers that read one text."""
+    """The drawn quantities of all heads of some layers that read one text."""
 
     scores: np.ndarray  # (L, H, 3, n): at the origin of the chart, and the slopes along u and v
     values: np.ndarray  # (L, H, n, 3): in the principal components of the head's outputs

@@ -73,7 +73,7 @@ class OwnLayer:
 
 
 def has_states(checkpoint: Checkpoint) -> bool:
-    """Whether the folder holds states, so that no text is read."""
+    """Return whether the folder holds states, so that no text is read."""
     return checkpoint.folder.is_dir() and (checkpoint.folder / STATES).is_file()
 
 

@@ -104,7 +104,7 @@ def heads(
 
 
 def is_sound(message: Any, layers: int, count: int) -> bool:
-    """Whether our own script could have sent this message; see `wire.receive`."""
+    """Return whether our own script could have sent this message; see `wire.receive`."""
     head, point = message["open"], message["at"]
     if head is None:
         return point is None
