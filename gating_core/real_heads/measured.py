@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -65,7 +66,7 @@ def measure_one(
     """
     plane, grid = principal_plane(states), square_grid(size)
     found = measure_head(head_map(layer, states, head, plane, keys=keys), grid)
-    values = (found.total.value, found.total.error, found.span, found.entropy,
+    values: tuple[Any, ...] = (found.total.value, found.total.error, found.span, found.entropy,
               found.negative_share, found.proved_share)  # fmt: skip
     twins = [sharp_twin(layer, states, head, plane, seed, points=grid.points, keys=keys)
              for seed in seeds]  # fmt: skip
@@ -172,8 +173,9 @@ def dial_head(
                      for each in maps)  # fmt: skip
     columns = [tuple(float(getattr(x.total, part)) for x in found)
                for found in (query, weight) for part in ("value", "error")]  # fmt: skip
+    of_query, query_errors, of_weight, weight_errors = columns
     flat = measure_head(maps[1].with_strength(0.0), grid).proved_share == 0
-    return Dial(tuple(strengths), *columns, flat)
+    return Dial(tuple(strengths), of_query, query_errors, of_weight, weight_errors, flat)
 
 
 def measure_norms(layers: Sequence[Layer], states: Sequence[Tensor]) -> Arrays:

@@ -82,8 +82,8 @@ def shipped_text(title: str, folder: Path = FOLDER) -> ShippedText:
 def shipped_charts(title: str, special: bool, folder: Path = FOLDER) -> HeadCharts:
     """Return what is drawn of all heads; ``special`` tokens may be among the keys or not."""
     with tensors_of(folder / CHARTS, f"lacks the charts of {title!r}") as (tensors, _):
-        parts = (tensors[f"{title}.{MODES[special]}.{name}"] for name in ("scores", "values"))
-        return HeadCharts(*parts, tensors[f"{title}.states"], tensors[f"{title}.ranks"])
+        scores, values = (tensors[f"{title}.{MODES[special]}.{x}"] for x in ("scores", "values"))
+        return HeadCharts(scores, values, tensors[f"{title}.states"], tensors[f"{title}.ranks"])
 
 
 @cache
@@ -136,7 +136,8 @@ def make_extract(source: Path, folder: Path = FOLDER) -> Iterator[str]:
     shipped_text.cache_clear()
     layers = shipped_layers(folder)
     yield "texts"
-    charts, found = {}, {}
+    charts: measured.Arrays = {}
+    found: measured.Arrays = {}
     for title, tokens in texts.items():
         read = shipped_text(title, folder).states
         for special, mode in MODES.items():

@@ -41,7 +41,7 @@ from ui.work.cache import CACHE, NUMBERS_CACHE, cached
 from ui.work.cached_jobs import CachedJobs
 from ui.work.shared import shared_stream
 
-FIRST_TEXT = next(iter(TEXTS.values()))[:104]
+FIRST_TEXT = next(iter(TEXTS.values()))[:226]  # two sentences
 COMMAND = "streamlit run app.py -- --checkpoint DIR"
 
 

@@ -34,7 +34,7 @@ class Wall:
     words: Sequence[str]  # (T,)
     glued: Sequence[bool]  # (T,): no space before the word
     special: Sequence[bool]  # (T,)
-    ranks: Sequence[int]  # (T,): of the token by the area where it gets most of the attention
+    ranks: np.ndarray  # (T,): of the token by the area where it gets most of the attention
     keys: tuple[int, int]  # the first token among the keys, and the one after the last
     norms: np.ndarray | None = None  # (L, H, 6): see affine.js; where the model norms its queries
 
