@@ -70,7 +70,7 @@ def charts(models: Models, t: Thresholds) -> Charts:
 
 
 def _others_text(evidence: Charts, variants: Sequence[str], words: Sequence[str]) -> str:
-    """Say how many models are one of ``words``, if any; a space first."""
+    """Say how many models are one of ``words``, if any, after a space."""
     counts = {word: evidence.count(variants, word) for word in words}
     found = [f"{OTHER_TEXTS[word]} {count:,}" for word, count in counts.items() if count]
     return f" Of the others {listed(found)}." if found else ""

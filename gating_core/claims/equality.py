@@ -17,7 +17,8 @@ from gating_core.claims.statistics import Equivalence, equivalence, seeds_for_po
 class LinearTask:
     """One variant less the ungated model on a linear task; ``measured`` is ``None`` without a pair.
 
-    ``worst_cases`` are those of failed pairs as far below and above as any, at least some margins.
+    ``worst_cases`` are the tests in which every failed pair differs as much as any pair does, and
+    by at least `lost_margins` margins, below or above.
     """
 
     pairs: Pairs
@@ -73,7 +74,7 @@ def equal_on_linear_tasks(evidence: Equivalences, t: Thresholds) -> Word:
 
 
 def _worst_words(evidence: Equivalences, t: Thresholds) -> list[Word]:
-    """The verdicts if the failed pairs lay far below, and far above."""
+    """The verdict if all failed pairs lay far below, and the one if all lay far above."""
     cases = zip(*(one.worst_cases for one, _ in evidence.done), strict=True)
     return [_both([equality_word(one, t) for one in case]) for case in cases]
 

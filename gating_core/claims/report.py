@@ -1,6 +1,6 @@
 """The report of a study, to send to somebody else: one HTML file, and the same as Markdown.
 
-The core draws nothing: `Illustrations` bring the pictures, if there shall be any. Whatever a text
+The core draws nothing: `Illustrations` supply the pictures, if any. Whatever a text
 contains, it becomes no tag or mark.
 """
 

@@ -1,8 +1,8 @@
 """The claims and their verdicts, each with its evidence.
 
 The rules are preregistered: written down before the models of the seeds that they decide on were
-trained. Those of C3, C4 and C6 are criteria v2. Their verdicts by criteria v1 are data, with the
-commit that decided them: the page *Claims* shows these.
+trained. Those of C3, C4 and C6 are criteria v2. Their verdicts by criteria v1 are
+stored with the commit that decided them, and shown on the page *Claims*.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def verdicts(
 ) -> dict[str, ClaimVerdict]:
     """Return the verdicts of all claims by name, each from the seeds of its criteria.
 
-    What the ``refined`` totals would change is said beside; they do not decide.
+    What the ``refined`` totals would change is reported separately; they do not decide.
     """
     rows, stacks, refined = list(rows), list(stacks), tuple(refined)
     models = {

@@ -76,7 +76,7 @@ def save_tensors(
 def tensors_of(path: Path, lacks: str) -> Iterator[tuple[dict[str, np.ndarray], dict[str, Any]]]:
     """Read what `save_tensors` has written.
 
-    If that fails, or anything within the context, ``ValueError`` says that the file ``lacks`` it.
+    If that fails, or the body of the ``with``, ``ValueError`` says what the file ``lacks``.
     """
     try:
         yield tensors_and_metadata(read_asset(path))

@@ -6,8 +6,8 @@ in the coordinates, ``first`` while it is constant: then nothing is computed for
 are plain tensors, or `Bounded` ones that carry rounding errors; the rules do not know which.
 
 A rule is found by the operation's name (``exp`` serves ``torch.exp`` and ``Tensor.exp``). An
-operation in place (``exp_``, ``+=``, assignment to a slice) is that rule, and then an update of the
-jet by `in_place`.
+operation in place (``exp_``, ``+=``, assignment to a slice) uses the same rule, and `in_place`
+then updates the jet.
 Source: Griewank & Walther, *Evaluating Derivatives*, 2nd ed., chapter 13 (Taylor arithmetic).
 """
 
@@ -58,7 +58,7 @@ class Jet(Carrier):
     layout = torch.strided
     grad = grad_fn = None
 
-    views: list | None = None  # weak references to the jets of which a change is one of this jet
+    views: list | None = None  # weak references to its views: changing one changes this jet
     origin: tuple | None = None  # the jet of which this is a part, and the index of that part
 
     def __init__(
@@ -192,7 +192,7 @@ COMPOSED: dict[str, Callable] = {}
 
 
 def composed(*names: str, for_tensors: bool = True) -> Callable[[Callable], Callable]:
-    """Enter a composition of other operations into the table, where its tensors become jets.
+    """Enter a composition of other operations; its floating-point tensors become jets first.
 
     A function that takes tensors as well also serves `torch.func`, in place of a fused operation
     that torch cannot differentiate twice, or not correctly.

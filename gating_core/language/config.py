@@ -26,7 +26,7 @@ class Topology:
     block l after its projection, and every norm has gains of its own.
     """
 
-    reads_own: bool  # A_l: then the MLP has to wait for the attention of its block
+    reads_own: bool  # A_l; then the MLP must wait for the attention of its block
     reads_first: bool  # A_1
 
 

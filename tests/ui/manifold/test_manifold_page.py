@@ -561,6 +561,7 @@ def explanations(app):
     return {
         label.removeprefix("Explain this plot: "): popover.markdown[0].value
         for label, popover in found.items()
+        if label.startswith("Explain")
     }
 
 
