@@ -130,6 +130,21 @@ def test_tables_of_the_core_stand_in_the_files_that_are_named():
             assert re.search(rf"^{table}\b.* = ", code, re.M), f"no file of {row[:40]} has {table}"
 
 
+def test_the_block_of_nginx_names_the_same_processes_everywhere():
+    (block,) = re.findall(r"^```nginx\n(.*?)^```", DOCUMENTS["serving.md"], re.M | re.S)
+    servers = re.findall(r"^upstream (\w) +\{ server ([\d.]+(:\d+)); \}", block, re.M)
+    names = {name for name, _, _ in servers}
+    assert len(names) == len(servers) > 1
+    assert set(re.findall(r"[%*] (\w);", block)) == names  # shares of newcomers
+    assert {frozenset(found) for found in re.findall(r"letter>\[(\w+)\]", block)} == {
+        frozenset(names)
+    }
+    for name, address, port in servers:
+        assert f"~{port}$ {name};" in block
+        assert re.search(rf"^upstream any .*server {address};", block, re.M)
+    assert block.count("{") == block.count("}")
+
+
 def test_formulas_name_every_gate():
     (row,) = re.findall(r"^\| gate \|.*$", METHOD, re.M)
     for name in GATE_NAMES:
