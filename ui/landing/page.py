@@ -97,7 +97,7 @@ def _draw_front() -> tuple[str, str, str, str]:
     first, second, third, fourth = front_columns(widths, "bottom", alone=2)
     task = first.radio("Task", TASKS, key="task", horizontal=True, **LINK)
     shown = second.radio("Show", SHOWN, key="picture", horizontal=True, **LINK)
-    left, colouring = next(iter(LEFT_MODELS)), COLOURINGS[0]
+    left, colouring = "gate ablated", COLOURINGS[0]  # of one surface: its own λ = 0
     if shown == SHOWN[1]:
         left = third.radio("Compare with", [*LEFT_MODELS], key="beside", horizontal=True, **LINK,
                            help=section("landing", "beside"))  # fmt: skip
