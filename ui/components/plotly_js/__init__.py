@@ -14,6 +14,9 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from threading import get_ident
+from typing import Any
+
+from _plotly_utils import basevalidators
 
 from ui.components.source import declare
 
@@ -24,6 +27,20 @@ assert _spec.origin is not None
 PLOTLY_SOURCE = Path(_spec.origin).parent / "package_data" / "plotly.min.js"
 _version = version("plotly")  # from a file of the package: not at every run of a page
 _component = declare("plotly_js")
+_get_module = basevalidators.get_module
+
+
+def _get_whole_module(name: str, should_load: bool = True) -> Any:
+    """Return what plotly asks for, but no module that another visitor's run is still importing.
+
+    plotly looks for pandas in ``sys.modules`` at each array. While pandas is being imported it has
+    no ``Series`` yet, and every chart of that half second ended in an error.
+    """
+    module = _get_module(name, should_load)
+    return None if getattr(getattr(module, "__spec__", None), "_initializing", False) else module
+
+
+basevalidators.get_module = _get_whole_module
 
 
 def plotly_url() -> str:
