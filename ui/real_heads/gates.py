@@ -95,7 +95,8 @@ def dial_chart(
 def weight_sentence(dial: Dial, words: list[str], gate: str) -> str:
     """Say what the gate does where the weights of three tokens are the chart."""
     named = ", ".join(f"“{word}”" for word in words)
-    flat = "flat, K = 0 within rounding at all points" if dial.flat else "not flat"
+    proved = "flat (proved: its outputs are averages of three values)"
+    flat = proved if dial.flat else "curved"
     return (
         f"**Weights of {named} as the chart: without a gate {flat}; with {gate} ∫|K| dA ="
         f" {plus_minus(dial.weight[-1], dial.weight_errors[-1])}.**"

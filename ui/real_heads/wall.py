@@ -49,7 +49,7 @@ def draw() -> None:
     title = first.selectbox("Text", [*TEXTS], key="heads_text", **LINK)
     shown = second.selectbox("Colour frames by", [NO_FRAMES, *FRAMES], key="heads_frame", **LINK,
                              help=section("real_heads", "frames"))  # fmt: skip
-    special = third.toggle("Special tokens as keys", key="heads_special", **LINK,
+    special = third.toggle("With [CLS], [SEP]", key="heads_special", **LINK,
                            help=section("real_heads", "special"))  # fmt: skip
     wall = wall_of(title, special)
     found = shipped_measures(title, special)

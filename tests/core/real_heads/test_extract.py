@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import load, save_file
 
 from gating_core.checkpoints import head_map, measure_head, principal_plane
 from gating_core.geometry import square_grid
@@ -25,7 +26,14 @@ from gating_core.real_heads import (
     shipped_text,
 )
 from gating_core.real_heads.charts import affine_scores
-from gating_core.real_heads.shipped import COMPARED_SIZE, FOLDER, MODES
+from gating_core.real_heads.shipped import (
+    COMPARED_SIZE,
+    FOLDER,
+    MODES,
+    PARTS,
+    WEIGHTS,
+    extract_weights,
+)
 
 HEADS = [(0, 2), (1, 8), (3, 6), (5, 11)]  # layer and head, from 0
 CLOSE = 0.002  # of a total: what half precision may change
@@ -121,8 +129,6 @@ def test_a_norm_of_queries_divides_affine_scores_by_the_root_of_a_polynomial(nor
 @pytest.fixture(scope="module")
 def normed_layer(tmp_path_factory):
     """A layer of a small random Qwen3, which norms queries and keys."""
-    from safetensors.numpy import save_file
-
     from gating_core.checkpoints import open_checkpoint, read_layer
 
     folder = tmp_path_factory.mktemp("qwen3")
@@ -177,6 +183,16 @@ def test_the_record_holds_what_was_found():
     assert 2.5 < np.median(ratio) < 5
     assert (found["total"] > found["sharp"].mean(0)).mean() < 0.15
     assert (found["proved"] == 1).all()
+
+
+def test_weights_are_stored_as_they_are_made():
+    """In half precision, under the names of a checkpoint, from what is read of the file again."""
+    made = extract_weights([*shipped_layers()])
+    stored = load((FOLDER / WEIGHTS).read_bytes())
+    assert len(stored) == 6 * 2 * len(PARTS)
+    for name, array in stored.items():
+        assert made[name].dtype == np.float16
+        np.testing.assert_array_equal(made[name], array)
 
 
 def test_the_folder_says_whose_work_it_is():
