@@ -58,7 +58,22 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room m
     "common": {"components", "drawing", "work", "limits", "foreign"},
     "language": {"common", "components", "drawing", "work", "limits", "foreign"},
     "proved": {"common", "components", "drawing", "work", "limits", "foreign"},
-    "learn": {"common"},
+    # A lesson has the picture of another page.
+    "learn": {
+        "common",
+        "components",
+        "drawing",
+        "work",
+        "limits",
+        "foreign",
+        "claims",
+        "depth",
+        "gates",
+        "keys",
+        "landing",
+        "manifold",
+        "proved",
+    },
 }
 PURE = ("chart.py", "picture.py", "replay.py", "request.py", "words.py")  # without Streamlit
 FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),

@@ -66,7 +66,13 @@ class SurfaceResult:
 
     def frame(self, index: int) -> SurfaceResult:
         """Return one frame alone, as a surface of one."""
-        here = slice(index, index + 1)
+        return self._frames(slice(index, index + 1))
+
+    def first(self, count: int) -> SurfaceResult:
+        """Return the first ``count`` frames."""
+        return self._frames(slice(count))
+
+    def _frames(self, here: slice) -> SurfaceResult:
         parts = {name: getattr(self, name)[here] for name in FRAMED}
         parts["verification"] = self.verification and self.verification.frame(here)
         return replace(self, **parts)

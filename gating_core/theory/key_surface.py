@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
 from gating_core.checks import check_integer
 from gating_core.geometry.curvature import curvature
-from gating_core.geometry.flatness import exact_dimension
+from gating_core.geometry.flatness import Span, exact_dimension
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.keys import four_key_curvature, key_sign
 from gating_core.geometry.surface import SurfaceResult, measure_surface
@@ -31,7 +32,18 @@ class KeySurface:
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """Map points (N, 2) to outputs (N, D)."""
-        return torch.softmax(x @ self.keys.mT + self.biases, -1) @ self.values
+        return self.weights(x) @ self.values
+
+    def weights(self, x: object) -> torch.Tensor:
+        """Return the attention weights p (N, n) at points (N, 2)."""
+        x = torch.as_tensor(x, dtype=torch.float64)
+        return torch.softmax(x @ self.keys.mT + self.biases, -1)
+
+    spanned_by = "fixed values"
+
+    def spans(self) -> Sequence[Span]:
+        """Return the vectors that outputs are averages of, for proofs of flatness."""
+        return [(self.values,)]
 
 
 @dataclass(frozen=True)
@@ -63,7 +75,7 @@ def keys_at(keys: object, biases: object, values: object, point: object) -> Keys
     """
     surface = KeySurface(keys, biases, values)
     where = torch.as_tensor(point, dtype=torch.float64)[None]
-    p = torch.softmax(where @ surface.keys.mT + surface.biases, -1)[0]
+    p = surface.weights(where)[0]
     corners = torch.cat([surface.keys[:3].mT, torch.ones(1, 3, dtype=torch.float64)])
     edges = surface.values[:3] - surface.values[3]
     gram = edges @ edges.mT

@@ -22,6 +22,13 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
                  "picture=two+models&beside=gate+ablated", "task=linear&pick=20.30"),
         unfolded="explore=true&proof=true",
     ),
+    "Learn": Row(
+        ("", "lesson=multiply&guess=multiply-3&plane=0.6,0,0.8,-0.25&strength=0.5",
+         "lesson=bent&guess=bent-1&formula=1/(2%2Bu)", "lesson=layers&guess=layers-2&after=8",
+         "lesson=loops&guess=loops-3&task=moons",
+         "lesson=misleading&guess=misleading-3&fooled=step+too+small",
+         "lesson=keys&guess=multiply-3.keys-1&done=multiply&at=0.3,-0.2"),
+    ),
     "Manifold": Row(
         ("", "tab=Inspect&gallery=true&metric=turned&handles=true",
          "tab=Error+analysis&metric=diagonal&dim=4"),

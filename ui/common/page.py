@@ -47,6 +47,7 @@ CURVATURE, AT_WORK = "Curvature", "Attention at work"
 # a new page needs stands in docs/extending.md.
 PAGES = {
     "Flat or curved?": Page("app.py", ":material/landscape:", CURVATURE),
+    "Learn": Page("pages/12_Learn.py", ":material/school:", ""),
     "Manifold": Page("pages/1_Manifold.py", ":material/blur_on:", CURVATURE),
     "Decision boundary": Page("pages/2_Decision_boundary.py", ":material/gesture:", CURVATURE),
     "Which gates curve?": Page("pages/3_Which_gates_curve.py", ":material/water:", CURVATURE),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 import streamlit as st
@@ -34,6 +35,7 @@ SPARE, STRIP_PIXELS = 640, 80  # of the window: all but the pictures; the strip 
 CLEAR = 0.5  # of the points: a surface of which less is resolved is not shown first
 AROUND = {arrangement.words: name for name, arrangement in core.ARRANGEMENTS.items()}
 SEEDS = UNTRAINED.seed_count  # also of trained stacks
+T = TypeVar("T", int, None)
 COMMAND = "python -m gating_core.experiments.depth"
 
 
@@ -175,23 +177,29 @@ def replayed(stack: Stack, _trained: TrainedDepths | None) -> SurfaceResult:
 
 
 @cached()
-def view_of(stack: Stack, _surface: SurfaceResult) -> Replay:
-    """Return the pictures of a replayed stack."""
-    return replay_view(_surface, sheet=stack.kind in (ALIGNED, RANDOM))
+def view_of(stack: Stack, layers: int, _surface: SurfaceResult) -> Replay:
+    """Return the pictures of the first ``layers`` of a replayed stack."""
+    return replay_view(_surface.first(layers), sheet=stack.kind in (ALIGNED, RANDOM))
 
 
-def draw_replay(stack: Stack, surface: SurfaceResult) -> int:
+def draw_replay(
+    stack: Stack,
+    surface: SurfaceResult,
+    key: str = VIEW,
+    layers: int = UNTRAINED.depth,
+    **more: Any,
+) -> int:
     """Draw the surface, its map, and the maps of all layers; return the frame that is shown.
 
-    That is the layer of the link, or the last at which K is resolved at enough points.
+    That is the layer of the link, or the last at which K is resolved at enough points. Only the
+    first ``layers`` are shown; ``more`` is for `view3d`.
     """
-    replay = view_of(stack, surface)
     depth = len(surface.total)
+    replay, surface = view_of(stack, layers, surface), surface.first(layers)
+    layers = len(surface.total)
     clear = np.flatnonzero(np.isfinite(surface.known).mean((1, 2)) >= CLEAR)
     last = int(clear[-1]) + 1 if clear.size else 1
-    frame = (
-        min(link_value("after", parse_layer, last, "the last layer that is resolved"), depth) - 1
-    )
+    frame = min(linked_layer(last), layers) - 1
     low, high = [f"{replay.symbol} = {common.rough(end)}" for end in replay.view.colour_range]
     size = "every surface drawn at the same size (diameter d)"
     note = (
@@ -200,7 +208,7 @@ def draw_replay(stack: Stack, surface: SurfaceResult) -> int:
     )
     view3d(
         replay.view,
-        key=VIEW,
+        key=key,
         headings=(f"One stack, {stack.regimes[stack.regime]}, seed {stack.seed}",
                   f"{replay.symbol} over its chart", ""),
         captions=(
@@ -212,19 +220,25 @@ def draw_replay(stack: Stack, surface: SurfaceResult) -> int:
         readings=[f"**After layer {layer} of {depth}** the surface is {common.verdict_text(each)}."
                   for layer, each in enumerate(surface.verdicts, 1)],
         frame=frame,
-        frame_labels=[f"layer {layer} of {depth}" for layer in range(1, depth + 1)],
-        places=list(range(1, depth + 1)),
+        frame_labels=[f"layer {layer} of {depth}" for layer in range(1, layers + 1)],
+        places=list(range(1, layers + 1)),
         scrub=True,
         legend=Legend(palette.SIGNED_SCALE, low, high, note),
         pick=link_value("stacked_point", lambda text: parse_pick(text, REPLAY_GRID), None),
-        on_pick=_link_point,
-        on_stop=_link_layer,
+        on_pick=partial(_link_point, key),
+        on_stop=partial(_link_layer, key),
         scene=f"{stack}",
         spare=SPARE,
         wide_pixels=STRIP_PIXELS,
         click_does="a click on a small map goes to that layer",
+        **more,
     )  # fmt: skip
     return frame
+
+
+def linked_layer(last: T) -> int | T:
+    """Return the layer of the link; without one the ``last`` layer that is resolved."""
+    return link_value("after", parse_layer, last, "the last layer that is resolved")
 
 
 def parse_layer(text: str) -> int | None:
@@ -233,13 +247,13 @@ def parse_layer(text: str) -> int | None:
     return number if 1 <= number <= UNTRAINED.depth else None
 
 
-def _link_point() -> None:
-    if point := clicked(VIEW):
+def _link_point(key: str) -> None:
+    if point := clicked(key):
         st.query_params["stacked_point"] = point
 
 
-def _link_layer() -> None:
-    frame = stopped(VIEW, UNTRAINED.depth)
+def _link_layer(key: str) -> None:
+    frame = stopped(key, UNTRAINED.depth)
     if frame is not None:
         st.query_params["after"] = f"{frame + 1}"
 

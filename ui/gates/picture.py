@@ -7,7 +7,7 @@ image is so much larger or smaller that nothing would be seen of it. Shapes: R x
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -62,12 +62,15 @@ def settled_by(frames: Sequence[GateFrame]) -> Scales:
 
 
 def gate_picture(
-    frames: Sequence[GateFrame], shown: str = "K", settled: Scales | None = None
+    frames: Sequence[GateFrame],
+    shown: str = "K",
+    settled: Scales | None = None,
+    name: str = NAME,
 ) -> GatePicture:
     """Draw one column: the surface coloured by what is ``shown``, that over the chart, the gate.
 
     The flat surface shows the scale; where the boxes vary and hide it, numbers along the axes do.
-    Without ``settled`` the frames are all that there is, in any order.
+    Without ``settled`` the frames are all that there is, in any order. Arrays begin with ``name``.
     """
     keys: Sequence[float] = [frame.strength for frame in frames]
     if settled is None:
@@ -82,23 +85,23 @@ def gate_picture(
     own = surfaces.vary(boxes)
     axis = frames[0].axis
     rows = [_arrays(frame, _field(frame, shown), scale) for frame in frames]
-    moving = framed(NAME, rows)
+    moving = framed(name, rows)
     fields = [_field(frame, shown) for frame in settled.frames]
     style = scale.style
     seen = [points[~np.isnan(points[..., 0])] for points in reach.values()]
     scene = surfaces.scene_panel(
-        NAME, "(u, v, 1) under its gate, with the chart's grid lines; faint: the flat surface",
+        name, "(u, v, 1) under its gate, with the chart's grid lines; faint: the flat surface",
         style, boxes, keys, AXIS_NAMES if own else (), more=[] if own else ghost("flat"),
         notes=() if own else (Note("the flat surface", "flat_edge", 0, right=8, down=18),),
         seen=seen if any(map(len, seen)) else (),
     )  # fmt: skip
     chart = surfaces.chart_panel(
-        NAME, f"{shown} over the chart, the line K = 0 dashed, what is not known hatched", axis,
+        name, f"{shown} over the chart, the line K = 0 dashed, what is not known hatched", axis,
         _titles(shown), style, shown, read=READ_OFF[shown],
         plain=not any(np.nan_to_num(field, nan=1.0).any() for field in fields),
     )  # fmt: skip
     view = View(
-        columns=[[scene, chart, _gate_panel(axis, gate_scale)]],
+        columns=[[scene, chart, _gate_panel(name, axis, gate_scale)]],
         arrays={"axis": axis, **cells(len(axis)), **_flat_surface(axis), **moving},
         framed=frozenset(moving),
         frames=len(frames),
@@ -109,6 +112,18 @@ def gate_picture(
     cut = any((np.isnan(reach[key]) & ~np.isnan(x)).any() for key, x in settled.reach.items())
     beyond = [share_beyond(_field(frame, shown), scale) for frame in frames]
     return GatePicture(view, scale, gate_scale, own, cut, beyond)
+
+
+def side_by_side(pictures: Sequence[GatePicture]) -> View:
+    """Join the surfaces of ``pictures`` with the same strengths and different names."""
+    views = [picture.view for picture in pictures]
+    arrays: Arrays = {}
+    for view in views:
+        arrays |= view.arrays
+    return replace(
+        views[0], columns=[view.columns[0][:1] for view in views], arrays=arrays,
+        framed=frozenset().union(*(view.framed for view in views)),
+    )  # fmt: skip
 
 
 def drawable(values: np.ndarray) -> np.ndarray:
@@ -140,9 +155,9 @@ def _flat_surface(axis: np.ndarray) -> Arrays:
     return in_space("flat", values) | in_space("flat_edge", edge)
 
 
-def _gate_panel(axis: np.ndarray, scale: ColourScale) -> Panel:
+def _gate_panel(name: str, axis: np.ndarray, scale: ColourScale) -> Panel:
     return surfaces.chart_panel(
-        NAME, "the gate in use over the chart, hatched where it is not positive or not finite",
+        name, "the gate in use over the chart, hatched where it is not positive or not finite",
         axis, _titles("gate"), scale.style, "gate", shade="gate", read="gate", lines=(LOST,),
     )  # fmt: skip
 

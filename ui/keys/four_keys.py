@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -27,21 +29,30 @@ def draw() -> tuple[str, FourKeys]:
     fourth = st.radio("Fourth slot", [*FOURTH], key="fourth", horizontal=True, **LINK,
                       help=section("keys", "help_fourth"))  # fmt: skip
     mode, model = FOURTH[fourth], linked_model()
-    component.keys(key=VIEW_KEY, mode=mode, model=model, first=FIRST, on_move=_to_link)
+    draw_keys(VIEW_KEY, mode, model)
     return mode, model
 
 
-def linked_model() -> FourKeys:
-    """Return the model of the link; what the link does not say is that of `FIRST`."""
-    keys, (biases,), values = (
-        link_value(name, partial(_parse, first=first, largest=largest), first, "the first ones")
-        for name, first, largest in (
-            ("keys", FIRST.keys, EXTENT), ("biases", (FIRST.biases,), LARGEST_BIAS),
-            ("values", FIRST.values, LARGEST_VALUE),
-        )
-    )  # fmt: skip
-    at = link_value("at", partial(_parse, first=((0.0, 0.0),), largest=1.0), None, "no point")
-    return FourKeys(keys, biases, values, at[0] if at else None)
+def draw_keys(key: str, mode: str, model: FourKeys, first: FourKeys = FIRST, **more: Any) -> None:
+    """Draw the picture, whose link says what is not of ``first``; ``more`` is for the component."""
+    on_move = partial(_to_link, first=first)
+    component.keys(key=key, mode=mode, model=model, first=first, on_move=on_move, **more)
+
+
+def linked_model(first: FourKeys = FIRST) -> FourKeys:
+    """Return the model of the link; what the link does not say is that of ``first``."""
+    rows = {
+        name: link_value(name, PARSERS[name], table, "the first ones" if table else "no point")
+        for name, table in _tables(first).items()
+    }
+    return _from_tables(rows)
+
+
+def model_of(texts: Mapping[str, str]) -> FourKeys:
+    """Return the model of parameters that a link might have; all of them can be used."""
+    given = {name: parse(texts[name]) for name, parse in PARSERS.items() if name in texts}
+    assert all(given.values())
+    return _from_tables(_tables(FIRST) | given)
 
 
 def _parse(text: str, first: Rows, largest: float) -> Rows | None:
@@ -52,13 +63,30 @@ def _parse(text: str, first: Rows, largest: float) -> Rows | None:
     return table if all(abs(x) <= largest for row in table for x in row) else None
 
 
-def _to_link(model: FourKeys) -> None:
-    """Put a model into the link, without what is that of `FIRST`; a callback."""
-    tables = {"keys": model.keys, "biases": (model.biases,), "values": model.values,
-              "at": (model.at,) if model.at else ()}  # fmt: skip
-    first = {"keys": FIRST.keys, "biases": (FIRST.biases,), "values": FIRST.values, "at": ()}
-    for name, table in tables.items():
-        if table == first[name]:
+PARSERS = {
+    "keys": partial(_parse, first=FIRST.keys, largest=EXTENT),
+    "biases": partial(_parse, first=(FIRST.biases,), largest=LARGEST_BIAS),
+    "values": partial(_parse, first=FIRST.values, largest=LARGEST_VALUE),
+    "at": partial(_parse, first=((0.0, 0.0),), largest=1.0),
+}
+
+
+def _tables(model: FourKeys) -> dict[str, Rows]:
+    """Return ``model`` as parameters of the link; no rows where no point is marked."""
+    return {"keys": model.keys, "biases": (model.biases,), "values": model.values,
+            "at": (model.at,) if model.at else ()}  # fmt: skip
+
+
+def _from_tables(tables: Mapping[str, Any]) -> FourKeys:
+    (biases,) = tables["biases"]
+    return FourKeys(tables["keys"], biases, tables["values"], *tables["at"])
+
+
+def _to_link(model: FourKeys, first: FourKeys) -> None:
+    """Put a model into the link, without what is that of ``first``; a callback."""
+    before = _tables(first)
+    for name, table in _tables(model).items():
+        if table == before[name] or not table:
             st.query_params.pop(name, None)
         else:
             st.query_params[name] = ";".join(",".join(f"{x!r}" for x in row) for row in table)

@@ -170,9 +170,22 @@ def fetch(setting: Setting, left: str, colouring: str) -> Result:
     assert shown.sweep is not None
     st.session_state[LAST_SHOWN] = shown
     pair = measured_pair(shown.run.setting, left, shown.run, shown.sweep)
-    frame = link_value("strength", _parse_frame, len(STRENGTHS) - 1, "1")
     point = link_value("pick", parse_pick, None, "no point")
-    return Result(shown.run, shown.sweep, pair, left, colouring, frame, point)
+    return Result(shown.run, shown.sweep, pair, left, colouring, linked_frame(), point)
+
+
+def bundled_result(task: str, frame: int = -1) -> Result:
+    """Return the bundled models of a ``task``, one of `TASKS`, and a frame of their strengths."""
+    shown, left = runs.cached_run(PRESETS[task]), LEFT_MODELS["gate ablated"]
+    assert shown is not None
+    assert shown.sweep is not None
+    pair = measured_pair(shown.run.setting, left, shown.run, shown.sweep)
+    return Result(shown.run, shown.sweep, pair, left, COLOURINGS[0], frame, None)
+
+
+def linked_frame(first: float = 1.0) -> int:
+    """Return the index of the link's strength, or of the ``first`` one."""
+    return link_value("strength", _parse_frame, STRENGTHS.index(first), f"{first:g}")
 
 
 @cached("Measuring curvature …")

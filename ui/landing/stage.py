@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from gating_core.experiments.comparison import (
     FIRST_SETTING,
     STRENGTHS,
     Setting,
+    Stage,
     StrengthSweep,
     TrainedRun,
     measure_stage,
@@ -25,9 +28,15 @@ GRID_SIZE = 41  # points along each side: a frame of a drag takes half as long a
 
 
 @cached("Sampling the surface …")
-def scene_of(setting: Setting, flat: bool, _run: TrainedRun, _sweep: StrengthSweep) -> Scene:
+def stage_of(setting: Setting, _run: TrainedRun, _sweep: StrengthSweep) -> Stage:
     """Sample the gated model at both ends of its gate, with its test points."""
-    found = measure_stage(_run, _sweep, square_grid(GRID_SIZE))
+    return measure_stage(_run, _sweep, square_grid(GRID_SIZE))
+
+
+@cached()
+def scene_of(setting: Setting, flat: bool, _run: TrainedRun, _sweep: StrengthSweep) -> Scene:
+    """Return what the stage draws of them; ``flat`` says that the surface at strength 0 is."""
+    found = stage_of(setting, _run, _sweep)
     return Scene(found.strengths.tolist(), found.surfaces, found.test_values, found.test_points,
                  found.test_labels, found.planes, found.corners, flat)  # fmt: skip
 
@@ -35,19 +44,30 @@ def scene_of(setting: Setting, flat: bool, _run: TrainedRun, _sweep: StrengthSwe
 def draw_stage(result: Result, requested: Setting) -> None:
     """Draw the stage, dimmed if it is of another setting than the one ``requested``."""
     setting = result.run.setting
-    plane = link_value("plane", parse_plane, None, "the fitted plane")
-    untouched = plane is None and "strength" not in st.query_params
-    stage(
-        scene_of(setting, bool(result.pair.right.surface.proof[0]), result.run, result.sweep),
-        key=STAGE_KEY,
-        strength=STRENGTHS[result.frame],
-        plane=plane,
-        ask=untouched and setting == FIRST_SETTING,
-        arrive=untouched,
+    untouched = not {"plane", "strength"} & set(st.query_params)
+    draw_surface(
+        result, STAGE_KEY, ask=untouched and setting == FIRST_SETTING, arrive=untouched,
         stale=stale_text(setting, requested),
-        on_leave=_on_leave,
-    )
+    )  # fmt: skip
     st.markdown(numbers_text(result))
+
+
+def draw_surface(result: Result, key: str, **more: Any) -> None:
+    """Draw the surface with the plane of the link; for ``more`` see `ui.components.stage.stage`."""
+    flat = bool(result.pair.right.surface.proof[0])
+    stage(
+        scene_of(result.run.setting, flat, result.run, result.sweep),
+        key=key,
+        strength=STRENGTHS[result.frame],
+        plane=linked_plane(),
+        on_leave=_on_leave,
+        **more,
+    )
+
+
+def linked_plane() -> Plane | None:
+    """Return the visitor's plane, ``None`` for the fitted one."""
+    return link_value("plane", parse_plane, None, "the fitted plane")
 
 
 def parse_plane(text: str) -> Plane | None:

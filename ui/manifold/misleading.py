@@ -65,11 +65,14 @@ class MisleadingPicture:
     """A picture and a number with its doubt, and the texts of a section of the lesson, in order.
 
     ``lie`` is a short clause that goes on after "The picture says:". ``drawn``, ``formula`` and
-    ``look_for`` explain the picture; ``reasons`` are two sentences.
+    ``look_for`` explain the picture; ``reasons`` are two sentences. ``fields`` are the numbers in
+    the texts; ``flat`` says that the surface of the model is.
     """
 
     figure: go.Figure
     number: str
+    fields: Fields
+    flat: bool
     reasons: tuple[str, ...]
     title: str
     lie: str
@@ -95,7 +98,8 @@ def misleading_picture(name: str) -> MisleadingPicture:
     models = [] if case.request is None else [resolve(case.request).variants[0]]
     figure, number, fields = case.make(*models)
     texts = section("manifold", case.text, **fields).split("\n\n")
-    return MisleadingPicture(figure, number, tuple(texts[7:]), *texts[:7])
+    flat = any(measure_instance(model, SIZE).surface.flat[0] for model in models)
+    return MisleadingPicture(figure, number, fields, flat, tuple(texts[7:]), *texts[:7])
 
 
 # --- Figures --------------------------------------------------------------------------------------
@@ -322,31 +326,47 @@ CASES: dict[str, Case] = {
 
 
 @cached("Computing the picture and the number …")
-def _picture(name: str) -> MisleadingPicture:
+def picture(name: str) -> MisleadingPicture:
+    """Compute the case called ``name`` once."""
     return pool.POOL.call(misleading_picture, name)
 
 
 def draw() -> None:
     """Draw one case, and the choice among all."""
-    name = st.radio("Which one?", [*CASES], key="fooled", horizontal=True, **LINK)
-    case = _picture(name)
+    name = choose()
+    case = picture(name)
     st.subheader(case.title, anchor=False)
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown(f"**The picture says:** {case.lie}.")
-        alt = f"{case.title}. The picture says: {case.lie}. The number says: {case.number_name}"
-        st.plotly_chart(case.figure, alt=f"{alt} {case.number}.", key=f"misleading_{name}",
-                        config={"displayModeBar": False})  # fmt: skip
+        draw_lie(name, case)
         misread = f"It seems to say: {case.lie}. {' '.join(case.reasons)}"
         explain("the misleading picture", beats(case.drawn, case.formula, case.look_for, misread))
     with right:
-        st.markdown("**The number says:**")
-        st.metric(case.number_name, case.number)
-        st.caption(case.doubt)
-        for reason in case.reasons:
-            st.markdown(reason)
+        draw_number(case)
         if (request := CASES[name].request) is not None:
             st.button(
                 "Show this model on the page", icon=":material/visibility:",
                 key=f"misleading_show_{name}", on_click=show_model, args=(request,),
             )  # fmt: skip
+
+
+def choose() -> str:
+    """Draw the choice among all cases."""
+    return st.radio("Which one?", [*CASES], key="fooled", horizontal=True, **LINK)
+
+
+def draw_lie(name: str, case: MisleadingPicture) -> None:
+    """Draw the picture and what it seems to say."""
+    st.markdown(f"**The picture says:** {case.lie}.")
+    alt = f"{case.title}. The picture says: {case.lie}. The number says: {case.number_name}"
+    st.plotly_chart(case.figure, alt=f"{alt} {case.number}.", key=f"misleading_{name}",
+                    config={"displayModeBar": False})  # fmt: skip
+
+
+def draw_number(case: MisleadingPicture) -> None:
+    """Draw the number that corrects the picture, and why."""
+    st.markdown("**The number says:**")
+    st.metric(case.number_name, case.number)
+    st.caption(case.doubt)
+    for reason in case.reasons:
+        st.markdown(reason)

@@ -1,6 +1,6 @@
 """Several kinds of attention that learn the same task, and their curvature while they learn."""
 
-from gating_core.experiments.comparison.coverage import covered_shares
+from gating_core.experiments.comparison.coverage import covered_share, covered_shares
 from gating_core.experiments.comparison.frames import (
     DRAWN_POINTS,
     FRAME_GRID,
@@ -98,6 +98,7 @@ __all__ = [
     "TooLarge",
     "TrainedRun",
     "along_cost",
+    "covered_share",
     "covered_shares",
     "cut_of",
     "drawn_data",

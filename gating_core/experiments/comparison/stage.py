@@ -5,12 +5,13 @@ The flat surface at strength 0 lies in the plane z = 0, the triangle of the valu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from gating_core.experiments.comparison.frames import strengths_model
+from gating_core.experiments.comparison.frames import Cut, cut_of, strengths_model
 from gating_core.experiments.comparison.run import TrainedRun
 from gating_core.experiments.comparison.sweep import STRENGTHS, StrengthSweep
 from gating_core.geometry.grid import Grid
@@ -34,6 +35,21 @@ class Stage:
     planes: np.ndarray  # (T, 4): the fitted linear classifier at each of `STRENGTHS`
     corners: np.ndarray  # (n, 3): the value vectors
     seed: int
+    axis: np.ndarray  # (R,): rows and columns of the grid
+
+    def plane(self, strength: float) -> np.ndarray:
+        """Return the plane (4,) fitted at the nearest of `STRENGTHS`."""
+        return self.planes[np.abs(np.array(STRENGTHS) - strength).argmin()]
+
+    def cut(self, strength: float, plane: Sequence[float] | np.ndarray) -> Cut:
+        """Trace how a ``plane`` (4,) cuts the surface at a gate ``strength``."""
+        surface = _between(self.strengths, self.surfaces, strength)
+        return cut_of(surface @ plane[:3] + plane[3], self.axis)
+
+    def accuracy(self, strength: float, plane: Sequence[float] | np.ndarray) -> float:
+        """Return the share of test points on the side of their label."""
+        values = _between(self.strengths, self.test_values, strength)
+        return float(((values @ plane[:3] + plane[3] > 0) == self.test_labels).mean())
 
 
 def measure_stage(run: TrainedRun, sweep: StrengthSweep, grid: Grid) -> Stage:
@@ -70,7 +86,16 @@ def measure_stage(run: TrainedRun, sweep: StrengthSweep, grid: Grid) -> Stage:
         planes=planes,
         corners=(corners - origin) @ basis / size,
         seed=run.setting.seeds[member],
+        axis=grid.axis.numpy(),
     )
+
+
+def _between(strengths: np.ndarray, arrays: np.ndarray, strength: float) -> np.ndarray:
+    """Interpolate ``arrays`` (F, ...) linearly between two of the ``strengths`` (F,)."""
+    index = int(np.clip(np.searchsorted(strengths, strength), 1, len(strengths) - 1))
+    low, high = strengths[index - 1], strengths[index]
+    share = (strength - low) / (high - low)
+    return (1 - share) * arrays[index - 1] + share * arrays[index]
 
 
 def _frame(corners: np.ndarray, surface: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:

@@ -32,13 +32,24 @@ class FourKeys:
 
 
 def keys(
-    *, key: str, mode: str, model: FourKeys, first: FourKeys, on_move: Callable[[FourKeys], None]
+    *,
+    key: str,
+    mode: str,
+    model: FourKeys,
+    first: FourKeys,
+    on_move: Callable[[FourKeys], None],
+    hold: bool = False,
+    elevations: tuple[float, float] | None = None,
 ) -> None:
     """Draw the plane of the keys and the surface of ``model``; ``mode`` is one of `MODES`.
 
     In the mode "none" the fourth slot is left out. In "sink" its key and value are the origin, and
     its bias is the sink logit. A button goes back to ``first``. When the visitor lets go,
     ``on_move`` gets the new model, once: it must store what it needs.
+
+    With ``hold`` the picture is shown and says nothing; the first call without it moves keys,
+    biases and values to those of its ``model``. ``elevations`` are those of the camera, in radians,
+    before and after.
     """
 
     def receive() -> None:
@@ -52,6 +63,8 @@ def keys(
             "mode": mode,
             "model": asdict(model),
             "first": asdict(first),
+            "hold": hold,
+            "elevations": elevations,
             "heard": wire.heard(key),
         },
         on_moved_change=receive,

@@ -1,6 +1,6 @@
 // Which keys curve? Four keys to drag; the surface is computed and painted here while they move.
 //
-// Python sends { mode: none | key | sink, model: { keys, biases, values, at }, first: a model, heard } and receives "moved" with
+// Python sends { mode: none | key | sink, model: { keys, biases, values, at }, first: a model, hold, elevations, heard } and receives "moved" with
 // { keys, biases, values, at, serial } when the visitor lets go.
 
 const MODES = { none: 3, key: 4, sink: 4 };
@@ -12,17 +12,20 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   state.report = setTriggerValue;
   state.root = root;
   hear(state, data.heard);
-  const isOurs = isUnheard(state, state.flying) || state.waiting || state.handling;
+  const isReleased = state.held && !data.hold;
+  const isOurs = isUnheard(state, state.flying) || state.waiting || state.handling || state.playing || isReleased;
   if (!isOurs) adopt(state, data.model);
   state.first = data.first;
   const others = state.mode !== data.mode;
   state.mode = data.mode;
-  if (!state.view) build(root, state);
+  if (!state.view) build(root, state, data.elevations?.[0] ?? CAMERA.elevation);
   if (others) {
     forgetTiles(root);
     aim(state);
   }
+  if (data.hold !== Boolean(state.held)) hold(root, state, data.hold);
   drawAll(root, state);
+  if (isReleased) reveal(state, data.model, data.elevations);
   post(root, state);
 }
 
@@ -44,9 +47,9 @@ const power = x => x.toExponential(1).replace(/e\+?(-?\d+)/, (_, n) => ` × 10${
 
 // ---- building -----------------------------------------------------------------------------------
 
-function build(root, state) {
+function build(root, state, elevation) {
   const canvas = root.querySelector('.gc-keys-space');
-  state.view = makeView(canvas, CAMERA);
+  state.view = makeView(canvas, { ...CAMERA, elevation });
   buildPlane(root, state);
   buildValues(root, state);
   listenToTurning(state.view, {
@@ -112,7 +115,7 @@ function settle(state) {
   post(state.root, state);
 }
 
-const nextMessage = state => state.waiting && !state.handling && { name: 'moved', take: () => takeModel(state) };
+const nextMessage = state => state.waiting && !state.handling && !state.playing && { name: 'moved', take: () => takeModel(state) };
 
 function takeModel(state) {
   state.waiting = false;

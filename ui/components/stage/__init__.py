@@ -48,14 +48,16 @@ def stage(
     key: str,
     strength: float,
     plane: Plane | None,
-    ask: bool,
-    arrive: bool,
-    stale: str,
     on_leave: Callable[[float, Plane | None], None],
+    ask: bool = False,
+    hold: bool = False,
+    arrive: bool = False,
+    stale: str = "",
 ) -> None:
     """Draw ``scene`` at a gate ``strength``, cut by ``plane``, or by the fitted one.
 
-    With ``ask`` a visitor who comes for the first time is asked before anything is shown; with
+    With ``ask`` a visitor who comes for the first time is asked before anything is shown. With
+    ``hold`` nothing but the flat surface is shown, until a call without it opens the gate. With
     ``arrive`` the gate opens once when the page is opened. The text ``stale`` lies over a dimmed
     picture of the previous request. When the visitor lets go, ``on_leave``
     gets strength and plane, once: it must store them.
@@ -83,6 +85,7 @@ def stage(
         "pointColours": palette.POINT_COLOURS[:2],
         "flat": scene.flat,
         "ask": ask,
+        "hold": hold,
         "arrive": arrive,
         "stale": stale,
         "heard": wire.heard(key),

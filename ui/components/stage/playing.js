@@ -1,10 +1,8 @@
-// The gate opens and closes: play, speed, and the question on arrival.
+// The gate opens and closes: play, speed, the question on arrival, and the wait for an answer elsewhere.
 
 const SECONDS = [14, 10, 7, 5, 3]; // from no gate to the full one
 const FIRST_SPEED = 2;
 const ASKED = 'gc-stage-asked'; // in the browser's storage: this visitor has been asked
-const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
-const eased = share => share * share * (3 - 2 * share);
 
 function listenToPlaying(root, state) {
   const find = name => root.querySelector(`.gc-stage-${name}`);
@@ -91,6 +89,15 @@ function ask(root, state) {
   for (const [name, text] of [['yes', `Not this one: ${why}`], ['no', `Right: ${why}`], ['show', '']]) {
     root.querySelector(`.gc-stage-${name}`).onclick = () => answer(text);
   }
+}
+
+// Held, the stage shows the flat surface and waits; released, the gate opens.
+function hold(root, state, isHeld) {
+  const isReleased = state.held && !isHeld;
+  Object.assign(state, { held: isHeld, asking: isHeld });
+  for (const name of ['asking', 'held']) root.classList.toggle(`gc-stage-${name}`, isHeld);
+  if (isHeld || isReleased) state.strength = 0;
+  if (isReleased) play(state);
 }
 
 function isAsked() {

@@ -1,7 +1,7 @@
 // The stage: one surface that lifts off its flat triangle while the gate opens, and a plane to cut it with.
 //
-// Python sends a header { source, arrays, strengths, strength, plane, colours, pointColours, flat, ask, arrive,
-// stale, heard }
+// Python sends a header { source, arrays, strengths, strength, plane, colours, pointColours, flat, ask, hold,
+// arrive, stale, heard }
 // and receives "left" with { strength, plane: [a, b, c, d] or null, serial } when the visitor lets go.
 
 const CELLS = 10;
@@ -46,6 +46,7 @@ function adopt(root, state, header, buffer, address) {
   if (others) aim(state);
   if (first) restoreCamera(state.view);
   else if (others) putCamera(); // it was of another surface
+  if (header.hold !== Boolean(state.held)) hold(root, state, header.hold);
   const isOurs = isUnheard(state, state.flying) || state.waiting || state.handling || state.playing || state.asking;
   if (!isOurs) {
     Object.assign(state, { strength: header.strength, own: Boolean(header.plane) });

@@ -1,0 +1,108 @@
+"""A lesson of *Learn* in a browser: from the question to what is ticked off, by hand or keys."""
+
+import pytest
+
+from ui.learn.lessons import lessons
+
+from .accessibility import assert_accessible
+from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down
+from .visiting import PHONE, open_page, settle, visit
+
+pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
+
+KEYS = "document.querySelector('.gc-keys').__gc"
+STAGE = "document.querySelector('.gc-stage').__gc"
+
+
+def await_stage(page):
+    page.wait_for_selector(".gc-stage-space[data-n]")
+    settle(page)
+
+
+def await_keys(page):
+    page.wait_for_selector(".gc-keys[data-n]")
+    settle(page)
+
+
+def commit(page, choice):
+    page.get_by_text(choice, exact=True).click()
+    page.locator(".st-key-learn_commit button:enabled").click()
+
+
+def test_from_the_question_to_what_is_ticked_off_at_a_desk(visitor, served, watch):
+    lesson = lessons()["keys"]
+    visit(visitor, watch, f"{served.url}/Learn?lesson=keys", await_keys)
+    assert_on_the_first_screen(visitor, "h1", ".gc-keys-row", ".st-key-learn_question",
+                               ".st-key-learn_commit")  # fmt: skip
+    assert not visitor.locator(".gc-keys-sentence").is_visible()
+    assert_accessible(visitor)
+    commit(visitor, lesson.choices[3])
+    visitor.wait_for_function(f"!{KEYS}.held && !{KEYS}.playing")
+    settle(visitor)
+    assert "guess=keys-4" in visitor.url
+    assert visitor.locator(".gc-keys").get_attribute("data-sign") == "1"
+    side = visitor.locator(".st-key-learn_side")
+    assert lesson.choices[3] in side.inner_text()
+    assert side.get_by_role("radio").count() == 0
+    assert_accessible(visitor)
+    visitor.locator(".gc-key[data-key='3']").focus()
+    visitor.keyboard.down("ArrowUp")  # from inside through key 1, beyond its corner
+    for _ in range(40):
+        visitor.keyboard.down("ArrowUp")
+    visitor.keyboard.up("ArrowUp")
+    visitor.wait_for_url(lambda url: "done=keys" in url)
+    settle(visitor)
+    assert "Done." in side.inner_text()
+    visitor.reload()
+    await_keys(visitor)
+    assert "Your guess" in side.inner_text()
+    assert "Done." in side.inner_text()
+    assert side.get_by_role("radio").count() == 0
+
+
+def test_the_gate_opens_once_the_guess_is_committed_on_a_dark_phone(browser, served, watch):
+    with open_page(browser, watch, **PHONE | {"reduced_motion": "no-preference"}) as page:
+        visit(page, watch, f"{served.url}/Learn?lesson=multiply", await_stage)
+        assert_dark(page)
+        assert_scrolls_only_down(page)
+        assert not page.locator(".gc-stage-square").is_visible()
+        assert page.locator(".gc-stage-play").is_disabled()
+        assert_accessible(page)
+        commit(page, lessons()["multiply"].choices[2])
+        page.wait_for_function(f"{STAGE}.playing && {STAGE}.strength > 0.1")
+        page.wait_for_function(f"{STAGE}.strength === 1 && !{STAGE}.playing")
+        settle(page)
+        assert page.locator(".gc-stage-sentence").inner_text().startswith("The plane cuts a closed")
+        page.locator(".st-key-learn_answer_new, .st-key-learn_answer").scroll_into_view_if_needed()
+        assert_accessible(page)
+
+
+def test_a_class_goes_by_keys_from_the_first_lesson_to_the_last(browser, served, watch):
+    with open_page(browser, watch, viewport={"width": 1400, "height": 900}) as page:
+        visit(page, watch, f"{served.url}/Learn", settle)
+        for name, lesson in lessons().items():
+            page.wait_for_function("t => document.querySelector('h1')?.textContent === t",
+                                   arg=lesson.title)  # fmt: skip
+            settle(page)
+            page.locator("body").press("Tab")
+            tab_to(page, ".st-key-learn_question input")
+            page.keyboard.press("Space")
+            settle(page)
+            tab_to(page, ".st-key-learn_commit button")
+            page.keyboard.press("Enter")
+            page.wait_for_url(lambda url, name=name: f"{name}-1" in url)
+            settle(page)
+            if name != [*lessons()][-1]:
+                tab_to(page, ".st-key-learn_next button")
+                page.keyboard.press("Enter")
+        assert page.url.count("-1") == len(lessons())
+
+
+def tab_to(page, selector):
+    """Press Tab until the focus is there."""
+    there = "selector => document.activeElement?.matches(selector)"
+    for _ in range(80):
+        if page.evaluate(there, selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not reach {selector}")

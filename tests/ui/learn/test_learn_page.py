@@ -1,0 +1,190 @@
+"""A lesson asks, locks the guess, answers with the models' numbers, and ticks off what is tried."""
+
+import numpy as np
+import pytest
+
+from gating_core.experiments.comparison import load_preset, load_sweep, measure_stage
+from gating_core.geometry import square_grid
+from gating_core.theory import key_sign
+from tests.each import each
+from tests.ui.opening import component, data_of, mistakes, open_page
+from tests.ui.payload import unpack
+from ui.learn import facts
+from ui.learn.checks import CHECKS
+from ui.learn.course import parse_done, parse_guesses
+from ui.learn.facts import FACTS, after_text, facts_of, try_text
+from ui.learn.lessons import lessons
+from ui.learn.pictures import PICTURES
+
+PAGE = "pages/12_Learn.py"
+RING = "0.005,-0.072,0.9974,-0.0572"  # a plane nearly parallel to the triangle
+# For each lesson a state that is what is asked for, and one that is not.
+TRIED = {
+    "hull": ({"biases": "4,-1,-1,0.6"}, {"biases": "1,0,0,0.6"}),
+    "flat": ({"keys": "0,3;1,1;2,-1;0,0"}, {"keys": "0,3;1,1;2,0;0,0"}),
+    "multiply": ({"strength": "0.1", "plane": RING}, {"strength": "0.1"}),
+    "bent": ({"formula": "1/(2+u)**2"}, {"formula": "1/(3+u**2+v**2)"}),
+    "plane": ({"strength": "0"}, {"strength": "0.05"}),
+    "loops": ({"task": "moons", "strength": "1"}, {"task": "xor", "strength": "1"}),
+    "layers": ({"after": "8"}, {"after": "9"}),
+    "misleading": ({"fooled": "step too small"}, {"fooled": "saturated softmax"}),
+    "keys": ({"keys": "0,3;-2.75,-2;2.75,-2;0,4"}, {"keys": "0,3;-2.75,-2;2.75,-2;0,-0.5"}),
+}
+
+
+def texts(app):
+    return " ".join(x.value for x in (*app.markdown, *app.success, *app.info))
+
+
+def param(app, name):
+    """The last value of a parameter of the link; "" where there is none."""
+    values = app.query_params.get(name, [""])
+    return values if isinstance(values, str) else values[-1]
+
+
+def answered(name, **more):
+    return open_page(PAGE, lesson=name, guess=f"{name}-1", **more)
+
+
+@each(lessons())
+def test_every_lesson_has_its_parts(name):
+    lesson = lessons()[name]
+    assert name in FACTS
+    assert lesson.check in CHECKS
+    assert lesson.page in PICTURES
+    assert name in TRIED
+
+
+def test_no_part_is_left_over():
+    assert set(FACTS) == set(lessons()) == set(TRIED)
+    assert set(CHECKS) == {lesson.check for lesson in lessons().values()}
+    assert set(PICTURES) == {lesson.page for lesson in lessons().values()}
+
+
+@pytest.mark.parametrize("name", lessons())
+def test_the_correct_choice_is_what_the_models_say(name):
+    assert facts_of(name).answer == lessons()[name].correct
+    assert "[[" not in after_text(name) + try_text(name)
+    assert len(after_text(name).split()) < 110
+
+
+# --- The answers once more, said differently ------------------------------------------------------
+
+
+def test_keys_make_a_dome_only_where_the_fourth_lies_inside():
+    """By areas: a point lies inside if it sees the three edges on one side."""
+    a, b, c = np.array([[0, 3], [-2.75, -2], [2.75, -2]])
+
+    def side(p, q, r):
+        return np.sign((q - p)[0] * (r - p)[1] - (q - p)[1] * (r - p)[0])
+
+    for place in facts.FOURTH_KEYS:
+        point = np.array(place)
+        sides = {side(a, b, point), side(b, c, point), side(c, a, point)}
+        expected = 0 if 0 in sides else 1 if len(sides) == 1 else -1
+        assert key_sign([a, b, c, point]).sign == expected
+
+
+def test_the_numbers_of_the_ring_are_those_on_the_screen():
+    stage = measure_stage(load_preset("circle"), load_sweep("circle"), square_grid(41))
+    side = stage.surfaces[-1] @ stage.planes[-1, :3] + stage.planes[-1, 3] > 0
+    rim = np.concatenate([side[0], side[-1], side[:, 0], side[:, -1]])
+    assert side.any()
+    assert len({*rim}) == 1  # the cut does not reach the edge: it is closed
+    right = stage.test_values[-1] @ stage.planes[-1, :3] + stage.planes[-1, 3] > 0
+    share = 100 * (right == stage.test_labels).mean()
+    assert f"{share:.0f}\u00a0%" in after_text("multiply")
+
+
+def test_a_ring_can_be_cut_at_a_nearly_closed_gate_but_not_by_the_fitted_plane():
+    stage = measure_stage(load_preset("circle"), load_sweep("circle"), square_grid(41))
+    assert stage.cut(0.1, [*map(float, RING.split(","))]).loops == 1
+    assert stage.cut(0.1, stage.plane(0.1)).loops == 0
+    assert stage.cut(0.0, [0, 0.6, 0.8, 0.01]).loops == 0
+
+
+# --- The course -----------------------------------------------------------------------------------
+
+
+def test_a_lesson_holds_its_picture_until_a_guess_is_committed_and_then_locks_it():
+    app = open_page(PAGE, lesson="multiply")
+    assert not app.exception
+    header, _ = unpack(component(app, "learn_multiply").proto.bytes)
+    assert (header["hold"], header["strength"]) == (True, 0)
+    commit = app.button("learn_commit")
+    assert commit.disabled
+    app.radio("learn_choice_multiply").set_value(0).run()
+    app.button("learn_commit").click().run()
+    assert not app.exception
+    assert param(app, "guess") == "multiply-1"
+    header, _ = unpack(component(app, "learn_multiply").proto.bytes)
+    assert (header["hold"], header["strength"]) == (False, 1)
+    assert not app.radio
+    said = texts(app)
+    lesson = lessons()["multiply"]
+    assert lesson.choices[0] in said
+    assert lesson.choices[lesson.correct] in said
+    assert after_text("multiply") in said
+    app.query_params["guess"] = "multiply-3"  # somebody edits the link
+    app.run()
+    assert param(app, "guess") == "multiply-1"
+
+
+def test_a_guess_is_there_after_a_reload_and_goes_with_start_over():
+    app = answered("keys", done="keys", keys="0,3;-2.75,-2;2.75,-2;1,0")
+    assert not app.exception
+    assert not mistakes(app)
+    assert data_of(app, "learn_keys")["hold"] is False
+    assert data_of(app, "learn_keys")["model"]["keys"][3] == [1, 0]
+    assert "Done" in texts(app)
+    app.button("learn_start_over").click().run()
+    assert not {"guess", "done", "keys"} & set(app.query_params)
+    assert app.radio
+
+
+def test_next_leads_through_all_lessons():
+    app = open_page(PAGE)
+    for name, lesson in lessons().items():
+        assert app.title[0].value == lesson.title
+        app.radio(f"learn_choice_{name}").set_value(lesson.correct).run()
+        app.button("learn_commit").click().run()
+        assert not app.exception
+        if name != [*lessons()][-1]:
+            app.button("learn_next").click().run()
+    assert param(app, "guess").count(".") == len(lessons()) - 1
+
+
+@pytest.mark.parametrize("name", lessons())
+def test_what_is_tried_is_ticked_off_and_what_is_not_is_not(name):
+    done, not_done = TRIED[name]
+    for link, ticked in ((not_done, False), (done, True)):
+        app = answered(name, **link)
+        assert not app.exception
+        assert not mistakes(app)
+        assert ("Done" in texts(app)) == ticked, link
+        assert param(app, "done") == (name if ticked else "")
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("lesson", "sums"), ("guess", "multiply-4"), ("guess", "multiply-0"), ("guess", "sums-1"),
+    ("guess", "multiply"), ("done", "sums"), ("guess", ""),
+])  # fmt: skip
+def test_what_a_link_cannot_say_is_named_and_the_page_is_usable(name, text):
+    app = open_page(PAGE, **{name: text})
+    assert not app.exception
+    if text:
+        (note,) = mistakes(app)
+        assert f"`{name}`" in note
+    assert app.radio
+
+
+def test_guesses_in_links():
+    assert parse_guesses("multiply-3.keys-1") == {"multiply": 2, "keys": 0}
+    assert parse_guesses("multiply-03") is None
+    assert parse_guesses("multiply-٣") is None
+    assert parse_done("keys.multiply") == {"keys", "multiply"}
+
+
+def test_a_trial_counts_only_after_a_guess():
+    app = open_page(PAGE, lesson="keys", done="keys")
+    assert not param(app, "done")

@@ -1,0 +1,220 @@
+"""Facts of lessons, computed from the models: the numbers in a text, and the correct answer.
+
+A lesson is a row of `FACTS`. The files of lessons say which answer is correct; a test compares.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gating_core.experiments.comparison import covered_share, strengths_model
+from gating_core.geometry import CURVED, affine_hull, measure_surface, square_grid
+from gating_core.theory import BENT, KeySurface, key_sign, measure_keys
+from gating_core.training import mean_interval
+from ui.claims.shared import Source, judged
+from ui.common import words
+from ui.common.lessons import fill
+from ui.common.words import percent, points_text, short
+from ui.depth import layers
+from ui.depth.shared import bundled, exponent_text
+from ui.gates.shared import range_text
+from ui.keys import four_keys
+from ui.landing.page import bundled_result
+from ui.landing.pair import Result
+from ui.landing.stage import stage_of
+from ui.learn.lessons import Lesson, lessons
+from ui.learn.pictures import ALIGNED_STACK, SHAPES, full_gate
+from ui.manifold import misleading
+from ui.work import pool
+from ui.work.cache import cached
+
+GRID = square_grid(41)  # as the component draws the surface of keys
+WHOLE_WEIGHT = 0.95  # of one value, in a corner
+COARSE = 5  # points along a side
+# Of the choices of *keys*: inside, farther out, on the edge.
+FOURTH_KEYS = ((0.0, -0.25), (0.5, -4.0), (0.0, -2.0))
+LAYERS = (4, 8, 16)
+WHERE = {2: 1, 3: 0}  # dimension of the outputs' hull: the choice of *hull*, if some lie outside
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The index of the correct answer, and the numbers in the text by field."""
+
+    answer: int
+    fields: dict[str, str]
+
+
+@cached("Computing the numbers …")
+def facts_of(name: str) -> Facts:
+    """Return what the models say of the lesson called ``name``."""
+    return FACTS[name](lessons()[name])
+
+
+def after_text(name: str) -> str:
+    """Return the explanation of a lesson with its numbers."""
+    return fill(lessons()[name].after, f"*after* of {name}", facts_of(name).fields)
+
+
+def try_text(name: str) -> str:
+    """Return what a lesson asks to try."""
+    fields = {"wanted": percent(WHOLE_WEIGHT)} if name == "hull" else {}
+    return fill(lessons()[name].try_it, f"*try* of {name}", fields)
+
+
+# --- Keys and values ------------------------------------------------------------------------------
+
+
+def surface_of(model: four_keys.FourKeys) -> KeySurface:
+    """Return the surface over the first three keys of ``model``."""
+    model = four_keys.with_mode("none", model)
+    return KeySurface(model.keys, model.biases, model.values)
+
+
+def _hull(lesson: Lesson) -> Facts:
+    fields: dict[str, str] = {}
+    outside, dimension = False, 0
+    for prefix, texts in (("near_", lesson.state), ("", lesson.reveal)):
+        surface = surface_of(four_keys.model_of(texts))
+        weights, outputs = surface.weights(GRID.points), surface(GRID.points)
+        outside |= bool((weights <= 0).any())
+        dimension = max(dimension, affine_hull(outputs).dimension)
+        mesh = outputs.reshape(*GRID.weights.shape, 3).numpy()
+        fields |= {
+            f"{prefix}least": _fine_percent(float(weights.min())),
+            f"{prefix}most": _fine_percent(float(weights.max())),
+            f"{prefix}share": percent(covered_share(mesh, surface.values.numpy())),
+        }
+    return Facts(WHERE[dimension] if outside else 2, fields)
+
+
+def _fine_percent(share: float) -> str:
+    return f"{short(100 * share)}\u00a0%"
+
+
+def _flat(lesson: Lesson) -> Facts:
+    surface = surface_of(four_keys.model_of(lesson.reveal))
+    measured = pool.POOL.call(measure_surface, surface, GRID)
+    spreads = affine_hull(surface(GRID.points)).spreads
+    proof = measured.proof[0]
+    return Facts(0 if proof is None else 2, {
+        "off": short(float(spreads[2] / spreads[0])), "proof": str(proof),
+    })  # fmt: skip
+
+
+def _keys(lesson: Lesson) -> Facts:
+    before, after = (four_keys.model_of(texts) for texts in (lesson.state, lesson.reveal))
+    fields: dict[str, str] = {}
+    for name, model in (("saddle", before), ("dome", after)):
+        surface = pool.POOL.call(measure_keys, model.keys, model.biases, model.values, GRID)
+        known = surface.known[0]
+        fields |= {f"{name}_least": short(float(np.nanmin(known))),
+                   f"{name}_most": short(float(np.nanmax(known)))}  # fmt: skip
+    signs = [key_sign([*before.keys[:3], place]).sign for place in FOURTH_KEYS]
+    return Facts(signs.index(1) if 1 in signs else len(signs), fields)
+
+
+# --- Trained models -------------------------------------------------------------------------------
+
+
+def _multiply(lesson: Lesson) -> Facts:
+    result = bundled_result(lesson.state["task"])
+    stage = stage_of(result.run.setting, result.run, result.sweep)
+    surface = result.pair.right.surface
+    closed, opened = (stage.cut(strength, stage.plane(strength)) for strength in (0.0, 1.0))
+    known, is_curved = surface.known[-1], surface.verdicts[-1].word == CURVED
+    return Facts(1 + (opened.loops > closed.loops) if is_curved else 0, {
+        "flat": percent(stage.accuracy(0.0, stage.plane(0.0))),
+        "open": percent(stage.accuracy(1.0, stage.plane(1.0))),
+        "least": short(float(np.nanmin(known))), "most": short(float(np.nanmax(known))),
+        "cut": opened.text,
+    })  # fmt: skip
+
+
+def gains(result: Result) -> np.ndarray:
+    """Return what a gate gains in test accuracy, seed by seed (S,)."""
+    without, gated = result.test_accuracies.values()
+    return gated - without
+
+
+def _plane(lesson: Lesson) -> Facts:
+    result = bundled_result(lesson.state["task"])
+    difference = mean_interval(gains(result))
+    inside = abs(difference.mean) <= difference.half_width
+    without, gated = (
+        words.accuracy_text(mean_interval(x)) for x in result.test_accuracies.values()
+    )
+    return Facts(1 if inside else 0 if difference.mean > 0 else 2, {
+        "without": without, "with_gate": gated, "count": str(result.run.setting.seed_count),
+        "difference": points_text(difference), "contains": "contains" if inside else "excludes",
+        "study": judged(Source()).claims["C5"].evidence,
+    })  # fmt: skip
+
+
+def _loops(lesson: Lesson) -> Facts:
+    result, study = bundled_result(lesson.state["task"]), judged(Source()).claims["C4"]
+    most, tasks = map(int, re.findall(r"most of the gain on (\d+) of (\d+)", study.sentences)[0])
+    answer = 0 if most == 0 else 1 if most <= 2 else 3 if most == tasks else 2
+    return Facts(answer, {
+        "gain": points_text(mean_interval(gains(result))),
+        "count": str(result.run.setting.seed_count),
+        "adding": study.sentences.partition("; on")[0],
+    })  # fmt: skip
+
+
+# --- Gates, layers, maps --------------------------------------------------------------------------
+
+
+def _bent(lesson: Lesson) -> Facts:
+    frames = {name: full_gate(name) for name in SHAPES}
+    unrolled = [name for name, frame in frames.items() if frame.whole.word == BENT]
+    answers = [["tube"], ["tube", "saddle"], [*SHAPES]]
+    return Facts(answers.index(unrolled), {
+        "tube_bend": short(frames["tube"].largest_bend),
+        **{name: range_text(frame.range) for name, frame in frames.items()},
+    })  # fmt: skip
+
+
+def at_origin() -> np.ndarray:
+    """Return K at the origin after every layer of equal small gates, (L,)."""
+    surface = layers.replayed(ALIGNED_STACK, None)
+    middle = len(surface.axis) // 2
+    return surface.known[:, middle, middle]
+
+
+def _layers(lesson: Lesson) -> Facts:
+    k = at_origin()
+    four, eight, sixteen = (float(k[layer - 1]) for layer in LAYERS)
+    ratio = sixteen / eight
+    trained = bundled().results["gated"].curves["centre"].course.whole
+    return Facts([2, 4, 1].index(round(ratio)), {
+        "four": short(four), "eight": short(eight), "sixteen": short(sixteen),
+        "ratio": short(ratio), "trained": exponent_text(trained),
+    })  # fmt: skip
+
+
+def _misleading(lesson: Lesson) -> Facts:
+    lie = misleading.picture(lesson.state["fooled"])
+    circle, linear = bundled_result("circle"), bundled_result("linear")
+    ensemble = circle.run.variants[circle.run.setting.compared[1]].ensemble
+    model = strengths_model(ensemble, circle.sweep.member, [1.0]).attention
+    coarse = pool.POOL.call(measure_surface, model, square_grid(COARSE))
+    fine = circle.pair.right.surface
+    gain = gains(linear)
+    return Facts(2 if lie.flat else 0, {
+        "end": str(lie.fields["end"]), "coarse": str(COARSE), "fine": str(len(fine.axis)),
+        "coarse_total": short(float(coarse.total[0])), "fine_total": short(float(fine.total[-1])),
+        "seed": str(linear.run.setting.seeds[int(gain.argmax())]),
+        "lucky": f"{100 * gain.max():+.1f}", "count": str(len(gain)),
+        "mean": points_text(mean_interval(gain)),
+    })  # fmt: skip
+
+
+FACTS: dict[str, Callable[[Lesson], Facts]] = {
+    "hull": _hull, "flat": _flat, "multiply": _multiply, "bent": _bent, "plane": _plane,
+    "loops": _loops, "layers": _layers, "misleading": _misleading, "keys": _keys,
+}  # fmt: skip

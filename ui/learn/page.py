@@ -1,0 +1,119 @@
+"""The page *Learn*: a picture, a guess, the reveal, the answer in numbers, something to try."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from ui.learn.checks import CHECKS
+from ui.learn.course import COURSE, Course, current, put_in_link
+from ui.learn.facts import after_text, try_text
+from ui.learn.lessons import Lesson, lessons
+from ui.learn.pictures import PICTURES, State, draw_picture
+
+STYLE = Path(__file__).with_name("learn.css")
+NOW = "learn_revealed"  # the lesson whose guess has just been committed
+WIDTHS = (7, 4)  # of picture and course
+OF_PICTURES = ("camera", *{name for row in PICTURES.values() for name in row.parameters})
+
+
+def draw() -> None:
+    """Draw the page below its title."""
+    st.html(STYLE)
+    lesson, course = current()
+    _draw_steps(lesson, course)
+    picture, side = st.columns(WIDTHS, gap="large")
+    committed = lesson.name in course.guesses
+    if not committed:  # at once: a picture may take seconds
+        with side.container(key="learn_side"):
+            _draw_question(lesson)
+    with picture.container(key="learn_picture"):
+        draw_picture(lesson, committed)
+    if committed:
+        with side.container(key="learn_side"):
+            _draw_answer(lesson, course)
+
+
+# --- The row of lessons ---------------------------------------------------------------------------
+
+
+def _draw_steps(lesson: Lesson, course: Course) -> None:
+    with st.container(horizontal=True, key="learn_steps", gap="xsmall"):
+        for each in lessons().values():
+            icon = ":material/check:" if each.name in course.done else None
+            st.button(
+                f"{each.number}", key=f"learn_step_{each.name}", icon=icon, help=each.title,
+                type="primary" if each is lesson else "secondary", on_click=go, args=(each.name,),
+            )  # fmt: skip
+        st.button("Start over", key="learn_start_over", type="tertiary", on_click=_start_over,
+                  disabled=not course.guesses, help="Clears all guesses.")  # fmt: skip
+
+
+def go(name: str) -> None:
+    """Open the lesson called ``name`` with its own picture; a callback."""
+    for parameter in OF_PICTURES:
+        st.query_params.pop(parameter, None)
+    st.query_params["lesson"] = name
+
+
+def _start_over() -> None:
+    st.session_state[COURSE] = Course()
+    put_in_link(Course())
+    go(next(iter(lessons())))
+
+
+# --- Before the guess -----------------------------------------------------------------------------
+
+
+def _draw_question(lesson: Lesson) -> None:
+    st.markdown(lesson.before)
+    key = f"learn_choice_{lesson.name}"
+    with st.container(key="learn_question"):
+        choice = st.radio(lesson.question, range(len(lesson.choices)), None, key=key,
+                          format_func=lesson.choices.__getitem__)  # fmt: skip
+    st.button("Commit to this guess", key="learn_commit", type="primary", width="stretch",
+              disabled=choice is None, on_click=_commit, args=(lesson, key))  # fmt: skip
+
+
+def _commit(lesson: Lesson, key: str) -> None:
+    """Lock the choice, unless there is a guess already; a callback."""
+    choice = st.session_state.get(key)
+    course: Course = st.session_state[COURSE]
+    if choice is not None and lesson.name not in course.guesses:
+        course.guesses[lesson.name] = choice
+        st.session_state[NOW] = lesson.name
+        put_in_link(course)
+
+
+# --- After it -------------------------------------------------------------------------------------
+
+
+def _draw_answer(lesson: Lesson, course: Course) -> None:
+    guess = course.guesses[lesson.name]
+    new = st.session_state.pop(NOW, None) == lesson.name
+    with st.container(key="learn_answer_new" if new else "learn_answer"):
+        left, right = st.columns(2)
+        is_right = guess == lesson.correct
+        icon, colour = ("check_circle", "green") if is_right else ("cancel", "orange")
+        left.markdown(f"**Your guess** :{colour}[:material/{icon}:]  \n{lesson.choices[guess]}")
+        right.markdown(f"**The answer**  \n{lesson.choices[lesson.correct]}")
+        st.markdown(after_text(lesson.name))
+    st.divider()
+    st.markdown(f"**Try it.** {try_text(lesson.name)}")
+    if lesson.name not in course.done and CHECKS[lesson.check](State(lesson, True)):
+        course.done.add(lesson.name)
+        put_in_link(course)
+    is_done = lesson.name in course.done
+    with st.container(key="learn_done"):
+        if is_done:
+            st.success("Done. The page has checked it.", icon=":material/check_circle:")
+        else:
+            st.info("Not there yet: the page ticks this off by itself.",
+                    icon=":material/radio_button_unchecked:")  # fmt: skip
+    names = [*lessons()]
+    following = names[names.index(lesson.name) + 1 :]
+    if following:
+        st.button(f"Next: {lessons()[following[0]].title}", key="learn_next", width="stretch",
+                  type="primary", icon=":material/arrow_forward:", icon_position="right",
+                  on_click=go, args=(following[0],))  # fmt: skip

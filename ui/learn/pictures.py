@@ -1,0 +1,191 @@
+"""The picture of a lesson, drawn by the page that it is from, and what is tried with it.
+
+Parameters of that page stand in the link of *Learn* as they stand in its own, so what a visitor
+does to the picture is in the link. A page is a row of `PICTURES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from ui.common.links import LINK
+from ui.components.strip import strip
+from ui.components.view3d import Legend, view3d
+from ui.depth import layers
+from ui.depth.shared import ALIGNED
+from ui.drawing import palette
+from ui.gates.frames import OWN, SETTLING, GateFrame, GateRequest, resolve
+from ui.gates.gallery import at_strengths
+from ui.gates.picture import gate_picture, settled_by, side_by_side
+from ui.gates.shared import caption
+from ui.keys import four_keys
+from ui.landing.page import TASKS, bundled_result, linked_frame
+from ui.landing.stage import draw_surface
+from ui.learn.lessons import Lesson
+from ui.limits import FORMULA_CHARACTERS
+from ui.manifold import misleading
+from ui.work.cache import cached
+
+ALIGNED_STACK = layers.Stack(ALIGNED, second=False)  # weak gates
+SHAPES = {"tube": "one direction", "dome": "sphere", "saddle": "saddle"}  # cases of the gallery
+BENDING = (0.0, 0.25, 0.5, 0.75, 1.0)  # strengths of the gates that are drawn
+SPARE = 420  # pixels of the window's height that all but the pictures takes
+LOOPS = tuple(name for name in TASKS if name != "linear")
+# Of the camera before and after, in radians: a flat triangle from above, then along its plane.
+ELEVATIONS = {"hull": (0.9, 0.9), "flat": (0.9, 0.02)}
+
+
+@dataclass(frozen=True)
+class State:
+    """A lesson and where its picture stands: what its link does not say is that of ``base``."""
+
+    lesson: Lesson
+    committed: bool
+
+    @property
+    def base(self) -> Mapping[str, str]:
+        """Parameters of the page that the picture is from."""
+        lesson = self.lesson
+        return {**lesson.state, **lesson.reveal} if self.committed else lesson.state
+
+    @property
+    def key(self) -> str:
+        """The key of the picture's component."""
+        return f"learn_{self.lesson.name}"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A function that draws it, and the ``parameters`` of the link that it reads and writes."""
+
+    draw: Callable[[State], None]
+    parameters: tuple[str, ...]
+
+
+def draw_picture(lesson: Lesson, committed: bool) -> None:
+    """Draw the picture of ``lesson``: held before a guess, then as the reveal leaves it.
+
+    The reveal plays when it is first drawn ``committed``, after it was held.
+    """
+    PICTURES[lesson.page].draw(State(lesson, committed))
+
+
+# --- Surfaces of trained models -------------------------------------------------------------------
+
+
+def _draw_stage(state: State) -> None:
+    task = state.base["task"]
+    if state.committed and state.lesson.name == "loops":
+        task = st.radio("Task", LOOPS, LOOPS.index(task), key="task", horizontal=True, **LINK)
+    result = bundled_result(task, linked_frame(float(state.base["strength"])))
+    draw_surface(result, state.key, hold=not state.committed)
+    if state.committed and state.lesson.name in ("plane", "loops"):
+        strip(
+            key=f"{state.key}_seeds",
+            label="Test accuracy, one dot per seed, without and with a gate.",
+            title="test accuracy, %, one dot per seed",
+            accuracies=result.test_accuracies,
+            colours=[*palette.SIDE_COLOURS.values()],
+            seeds=result.run.setting.seeds,
+        )
+
+
+# --- Keys and values ------------------------------------------------------------------------------
+
+
+def _draw_keys(state: State) -> None:
+    first = four_keys.model_of(state.base)
+    mode = four_keys.FOURTH[state.base.get("fourth", "key")]
+    model = four_keys.linked_model(first) if state.committed else first
+    four_keys.draw_keys(state.key, mode, model, first, hold=not state.committed,
+                        elevations=ELEVATIONS.get(state.lesson.name))  # fmt: skip
+
+
+# --- Gates ----------------------------------------------------------------------------------------
+
+
+def full_gate(name: str) -> GateFrame:
+    """Return one of `SHAPES` under its full gate."""
+    return at_strengths(GateRequest(SHAPES[name]), SETTLING)[-1]
+
+
+def own_gate(formula: str) -> GateFrame:
+    """Return the surface under the gate of a visitor's formula."""
+    request, _ = resolve(GateRequest(OWN, formula=formula))
+    return at_strengths(request, SETTLING)[-1]
+
+
+@cached("Measuring the surfaces …")
+def _shapes(shown: str, formula: str) -> tuple:
+    requests = {name: GateRequest(case) for name, case in SHAPES.items()}
+    if formula:
+        requests["yours"], _ = resolve(GateRequest(OWN, formula=formula))
+    frames = {name: at_strengths(each, BENDING) for name, each in requests.items()}
+    pictures = [gate_picture(each, shown, settled_by(each), name) for name, each in frames.items()]
+    return frames, side_by_side(pictures), pictures[0].scale
+
+
+def _draw_shapes(state: State) -> None:
+    shown, formula = state.base["tint"], ""
+    if state.committed:
+        formula = st.text_input("Your gate g(u, v)", "", FORMULA_CHARACTERS, key="formula",
+                                placeholder="1 / (1 + exp(2*u))", **LINK)  # fmt: skip
+        if formula and (note := resolve(GateRequest(OWN, formula=formula))[1]):
+            st.error(note)
+            formula = ""
+    frames, view, scale = _shapes(shown, formula)
+    last = len(BENDING) - 1
+    ends = ("K < 0: saddle", "K > 0: dome") if shown == "K" else ("|H| = 0", "large |H|")
+    view3d(
+        view,
+        key=state.key,
+        headings=[*frames],
+        captions=[[caption(frame, shown) for frame in each] for each in frames.values()]
+        if state.committed else [[""]] * len(frames),
+        readouts=[()] * len(frames),
+        frame=last,
+        frame_labels=[f"λ = {strength:.2f}" for strength in BENDING],
+        playable=state.committed,
+        ends=("flat surface", "full gate"),
+        scrub=True,
+        scene=formula,
+        family=state.key if state.committed else "",
+        follow=state.committed,
+        spare=SPARE,
+        legend=Legend(scale.colours, *ends, "each surface on its own scale"),
+    )  # fmt: skip
+
+
+# --- Layers ---------------------------------------------------------------------------------------
+
+
+def _draw_layers(state: State) -> None:
+    surface = layers.replayed(ALIGNED_STACK, None)
+    more = {"follow": True, "family": state.key} if state.committed else {"playable": False}
+    layers.draw_replay(ALIGNED_STACK, surface, state.key, int(state.base["after"]), **more)
+
+
+# --- Misleading pictures --------------------------------------------------------------------------
+
+
+def _draw_misleading(state: State) -> None:
+    name = state.base["fooled"]
+    if state.committed:
+        names = [*misleading.CASES]
+        name = st.selectbox("Picture", names, names.index(name), key="fooled", **LINK)
+    case = misleading.picture(name)
+    misleading.draw_lie(name, case)
+    if state.committed:
+        misleading.draw_number(case)
+
+
+PICTURES = {
+    "Flat or curved?": Picture(_draw_stage, ("task", "strength", "plane")),
+    "Which keys curve?": Picture(_draw_keys, ("keys", "biases", "values", "at")),
+    "Which gates curve?": Picture(_draw_shapes, ("formula",)),
+    "Depth": Picture(_draw_layers, ("after", "stacked_point")),
+    "Manifold": Picture(_draw_misleading, ("fooled",)),
+}
