@@ -23,7 +23,7 @@ def draw_share(title: str) -> None:
     In no fragment: a click outside closes the popover, and Streamlit would run what is clicked as a
     part of that fragment.
     """
-    with st.popover("Share", icon=":material/share:", type="tertiary", key="share",
+    with st.popover("Share", icon=":material/share:", type="tertiary", key="share_view",
                     on_change="rerun") as popover:  # fmt: skip
         if not popover.open:
             return
