@@ -68,6 +68,7 @@ from gating_core.theory.gallery import (
 from gating_core.theory.key_surface import (
     KeysAtPoint,
     KeySurface,
+    barycentric_coordinates,
     keys_at,
     measure_keys,
     random_keys,
@@ -133,6 +134,7 @@ __all__ = [
     "SignShares",
     "TermsAtPoint",
     "WithError",
+    "barycentric_coordinates",
     "curvature_terms",
     "curvature_terms_at",
     "design",

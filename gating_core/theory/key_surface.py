@@ -76,14 +76,10 @@ def keys_at(keys: object, biases: object, values: object, point: object) -> Keys
     surface = KeySurface(keys, biases, values)
     where = torch.as_tensor(point, dtype=torch.float64)[None]
     p = surface.weights(where)[0]
-    corners = torch.cat([surface.keys[:3].mT, torch.ones(1, 3, dtype=torch.float64)])
     edges = surface.values[:3] - surface.values[3]
     gram = edges @ edges.mT
-    nothing = torch.full((3,), torch.nan, dtype=torch.float64)
-    w, solved = nothing, nothing
-    if torch.linalg.det(corners) != 0:
-        fourth = torch.cat([surface.keys[3], torch.ones(1, dtype=torch.float64)])
-        w = torch.linalg.solve(corners, fourth)
+    w = barycentric_coordinates(surface.keys)
+    solved = torch.full((3,), torch.nan, dtype=torch.float64)
     m = 1 + p[3] * w / p[:3]
     if torch.linalg.det(gram) != 0:
         solved = torch.linalg.solve(gram, m)
@@ -96,6 +92,19 @@ def keys_at(keys: object, biases: object, values: object, point: object) -> Keys
     determinant, quadratic = float(torch.linalg.det(gram)), float(m @ solved)
     weights, barycentric, ratios = (tuple(x.tolist()) for x in (p, w, m))
     return KeysAtPoint(weights, barycentric, ratios, determinant, quadratic, sign, *gaussian)
+
+
+def barycentric_coordinates(keys: object) -> torch.Tensor:
+    """Return coordinates (3,) of key 4 in the triangle of keys 1 to 3; NaN if it is a line.
+
+    Args:
+        keys: (4, 2).
+    """
+    rows = torch.as_tensor(keys, dtype=torch.float64)
+    raised = torch.cat([rows, torch.ones(4, 1, dtype=torch.float64)], 1)
+    if torch.linalg.det(raised[:3]) == 0:
+        return torch.full((3,), torch.nan, dtype=torch.float64)
+    return torch.linalg.solve(raised[:3].mT, raised[3])
 
 
 def measure_keys(keys: object, biases: object, values: object, grid: Grid) -> SurfaceResult:

@@ -9,10 +9,10 @@ import streamlit as st
 
 from gating_core.experiments.comparison import STRENGTHS
 from gating_core.geometry import affine_hull
-from gating_core.theory import BENT, KeySurface, keys_at
+from gating_core.theory import BENT, KeySurface, barycentric_coordinates, key_sign
 from gating_core.training import mean_interval
 from ui.depth.layers import linked_layer
-from ui.keys import at_point, four_keys
+from ui.keys import four_keys
 from ui.landing.page import bundled_result, linked_frame
 from ui.landing.stage import linked_plane, stage_of
 from ui.learn.facts import WHOLE_WEIGHT, at_origin, gains, surface_of
@@ -71,8 +71,9 @@ def curve(state: State) -> bool:
 def dome_outside(state: State) -> bool:
     """Return whether the surface is a dome though key 4 lies outside the triangle of the others."""
     model = _model(state)
-    found = keys_at(model.keys, model.biases, model.values, at_point.MIDDLE)
-    return found.sign == 1 and min(found.barycentric) < 0
+    values = KeySurface(model.keys, model.biases, model.values).values
+    is_dome = key_sign(model.keys).sign == 1 and affine_hull(values).dimension == 3
+    return is_dome and bool(barycentric_coordinates(model.keys).min() < 0)
 
 
 def bends(state: State) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gating_core.experiments.comparison import covered_share, strengths_model
 from gating_core.geometry import CURVED, affine_hull, measure_surface, square_grid
-from gating_core.theory import BENT, KeySurface, key_sign, measure_keys
+from gating_core.theory import BENT, KeySurface, four_key_curvature, key_sign
 from gating_core.training import mean_interval
 from ui.claims.shared import Source, judged
 from ui.common import words
@@ -110,10 +110,8 @@ def _keys(lesson: Lesson) -> Facts:
     before, after = (four_keys.model_of(texts) for texts in (lesson.state, lesson.reveal))
     fields: dict[str, str] = {}
     for name, model in (("saddle", before), ("dome", after)):
-        surface = pool.POOL.call(measure_keys, model.keys, model.biases, model.values, GRID)
-        known = surface.known[0]
-        fields |= {f"{name}_least": short(float(np.nanmin(known))),
-                   f"{name}_most": short(float(np.nanmax(known)))}  # fmt: skip
+        k = four_key_curvature(model.keys, model.biases, model.values, GRID.points).gaussian
+        fields |= {f"{name}_least": short(float(k.min())), f"{name}_most": short(float(k.max()))}
     signs = [key_sign([*before.keys[:3], place]).sign for place in FOURTH_KEYS]
     return Facts(signs.index(1) if 1 in signs else len(signs), fields)
 
