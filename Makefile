@@ -21,7 +21,7 @@ test: $(DEV_READY)
 
 soak: $(DEV_READY)
 	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest
-	$(BIN)/python -m tests.load --sessions 30 --minutes 15
+	$(BIN)/python -m tests.load --sessions 30 --minutes 15 --students 300
 
 lint: $(DEV_READY)
 	$(BIN)/ruff check .

@@ -25,4 +25,6 @@ if __name__ == "__main__":
         with checked_link(TITLE):
             draw()
 else:
-    app = st.App(__file__, lifespan=lifespan)
+    from ui.classroom.routes import routes
+
+    app = st.App(__file__, lifespan=lifespan, routes=routes())

@@ -58,8 +58,10 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room m
     "common": {"components", "drawing", "work", "limits", "foreign"},
     "language": {"common", "components", "drawing", "work", "limits", "foreign"},
     "proved": {"common", "components", "drawing", "work", "limits", "foreign"},
+    "classroom": {"common", "components", "limits", "foreign"},
     # A lesson has the picture of another page.
     "learn": {
+        "classroom",
         "common",
         "components",
         "drawing",

@@ -105,6 +105,22 @@ def test_settings_say_all_that_on_purpose():
     assert CONFIG["client"]["showErrorDetails"] == "none"
 
 
+def test_a_class_is_not_moved_without_its_teachers_cookie(server):
+    """Nor does a page of another site take part, or a forged link give the teacher's rights."""
+    for path in ("/teach/forged", "/c/nobody/state"):
+        status, body, headers = ask(server.url, "GET", path)
+        assert status == 410
+        assert "class_teacher" not in str(headers)
+    for origin in ("http://far.test", "null"):
+        status, _, _ = ask(server.url, "POST", "/c/nobody/join", headers={"Origin": origin})
+        assert status == 403
+    status, body, headers = ask(server.url, "GET", "/c/nobody")
+    assert status == 200
+    policies = [text for name, text in headers.items() if name.lower() == "content-security-policy"]
+    assert "frame-ancestors 'none'" in "".join(policies)
+    assert b"<h1" in body
+
+
 # --- The code -------------------------------------------------------------------------------------
 
 RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
@@ -199,6 +215,10 @@ def test_a_study_is_one_command_without_a_choice(tmp_path, monkeypatch):
 )  # fmt: skip
 def test_dangerous_calls_are_found(source):
     assert problems(source)
+
+
+def test_harmless_calls_are_not():
+    assert not problems("st.html(STYLE); re.compile(x); torch.load(f, weights_only=True)")
 
 
 def test_one_file_unpickles_and_only_for_our_own_workers():

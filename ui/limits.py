@@ -96,3 +96,14 @@ WORKER_BYTES = 2_000_000_000  # of memory for each worker: the largest model nee
 JOB_ITEMS = 1000  # of one job: newer items replace the oldest
 ADDRESS_SECONDS = 20.0  # in which a slow browser can load arrays
 RETURN_SECONDS = 2.0  # in which a lost connection usually comes back
+
+# --- Classes --------------------------------------------------------------------------------------
+
+CLASSES_AT_ONCE = 50
+CLASS_STUDENTS = 300  # of one class: at 300 phones, polls take a tenth of a core
+CLASS_SECONDS = 2 * 3600.0  # then a class ends by itself
+CLASS_TOKEN_SECONDS = 300.0  # in which a link that gives the teacher's rights can be used, once
+CLASS_HERE_SECONDS = 40.0  # who has asked within this time is in the room: a phone sleeps less
+CLASS_REQUESTS_PER_SECOND = 500.0  # of one class: 300 phones that poll make 200
+WRONG_CODES_PER_SECOND = 20.0  # of everybody: a code is one of 900 million
+CLASS_BODY_BYTES = 1000  # of a vote

@@ -8,8 +8,11 @@ import os
 import sys
 
 from tests.browser.serving import serve
+from tests.load.classroom import Class, hold_class
 from tests.load.figures import goals, slope, table
-from tests.load.run import hold
+from tests.load.run import Load, hold
+
+CLASS_BEGINS = 0.3  # of the time, when visitors are everywhere
 
 NOTES = """\
 Seconds from a step to the end of the page's run. Visitors pause for 1 to 4 s between two steps; one
@@ -21,9 +24,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.load", description=__doc__)
     parser.add_argument("--sessions", type=int, default=30)
     parser.add_argument("--minutes", type=float, default=15.0)
+    parser.add_argument("--students", type=int, default=30, help="of a class beside them, or 0")
     options = parser.parse_args()
+    seconds = 60 * options.minutes
     with serve() as served:
-        load = asyncio.run(hold(served.url, served.pid, options.sessions, 60 * options.minutes))
+
+        async def everybody() -> tuple[Load, Class | None]:
+            visits = asyncio.create_task(hold(served.url, served.pid, options.sessions, seconds))
+            await asyncio.sleep(CLASS_BEGINS * seconds)
+            room = await hold_class(served.url, options.students) if options.students else None
+            return await visits, room
+
+        load, room = asyncio.run(everybody())
         if "Traceback" in (output := served.output()):
             load.crowd.errors[f"in the server's log: {output[output.index('Traceback') :]}"] += 1
     averages = " ".join(f"{x:.1f}" for x in os.getloadavg())
@@ -33,6 +45,9 @@ def main() -> None:
     print(table(load.crowd, load.alone))
     print(growth or "memory: the run is too short to tell")
     reached = goals(load.crowd, growth)
+    if room is not None:
+        print(room, *room.errors, sep="\n")
+        reached |= room.goals
     lines = (f"{'reached' if ok else 'MISSED':<10}{text}" for text, ok in reached.items())
     print("", *lines, "", NOTES, sep="\n")
     sys.exit(not all(reached.values()))

@@ -48,9 +48,10 @@ class Session:
         name: str = "",
         link: dict[str, list[str]] | None = None,
         origin: str | None = None,
+        cookie: str = "",
     ) -> None:
         self.url, self.name, self.link = url, name, dict(link or {})
-        self.origin = origin or url
+        self.origin, self.cookie = origin or url, cookie
         self.page = Page()
         self.values: dict[str, tuple[Node, Value]] = {}  # of widgets, by id
         self.session_id = ""
@@ -72,7 +73,7 @@ class Session:
             f"{self.url.replace('http', 'ws', 1)}/_stcore/stream", origin=self.origin,
             subprotocols=[websockets.Subprotocol("streamlit")], compression=None, proxy=None,
             max_size=None, max_queue=None,  # a full queue would keep it from closing
-            open_timeout=SECONDS, ping_interval=None,
+            open_timeout=SECONDS, ping_interval=None, additional_headers={"Cookie": self.cookie},
         )  # fmt: skip
         self._listener = asyncio.create_task(self._listen())
         return self

@@ -1,12 +1,15 @@
-"""Six visitors at once: no errors, nobody sees another's numbers, and every training ends."""
+"""Six visitors at once, and a class: no errors, nobody sees another's numbers, all votes count."""
 
 import pytest
 
+from tests.load.classroom import hold_class
 from tests.load.figures import FIRST_PAINT, TRAINING, table
 from tests.load.run import QUICK, hold
 from tests.load.session import in_a_thread
+from tests.profiles import SOAK
 
 VISITORS, SECONDS, STAYS = 6, 60.0, (2, 3)
+STUDENTS, QUESTIONS = (300, 100) if SOAK else (30, 2)  # of a class
 EVERYTHING = frozenset({
     FIRST_PAINT, TRAINING, "landing: λ", "landing: left side", "landing: colour", "landing: task",
     "landing: explore", "to Manifold", "Manifold: λ", "Manifold: own model", "Manifold: layers",
@@ -35,3 +38,8 @@ def test_six_visitors_meet_no_error_and_no_numbers_of_others(server):
     assert not crowd.crossed, text
     assert crowd.trainings, text
     assert all(x.seconds is not None or x.queued for x in crowd.trainings), text
+
+
+def test_a_class_follows_its_teacher_and_every_vote_counts_once(server):
+    room = in_a_thread(hold_class(server.url, STUDENTS, QUESTIONS))
+    assert all(room.goals.values()), "\n".join([str(room), str(room.goals), *room.errors])

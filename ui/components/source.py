@@ -69,6 +69,7 @@ SCRIPTS = {
     "history": ("history/history.js",),
     "camera": ("camera/camera.js",),
     "turn": ("turn/turn.js",),
+    "leave": ("leave/leave.js",),
     "plotly_js": ("load_plotly.js", "plotly_js/plotly_js.js"),
     "view3d": (
         "load_plotly.js",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
+from ui.classroom.classes import Question, plain
+from ui.classroom.room import Room, draw_ended, draw_room, draw_start, find_room
+from ui.common.present import offer_steps
 from ui.learn.checks import CHECKS
 from ui.learn.course import COURSE, Course, current, put_in_link
 from ui.learn.facts import after_text, try_text
@@ -14,6 +18,7 @@ from ui.learn.pictures import PICTURES, State, draw_picture
 
 STYLE = Path(__file__).with_name("learn.css")
 NOW = "learn_revealed"  # the lesson whose guess has just been committed
+SHOWN = "learn_shown"  # the lesson that a class saw last
 WIDTHS = (7, 4)  # of picture and course
 OF_PICTURES = ("camera", *{name for row in PICTURES.values() for name in row.parameters})
 
@@ -21,6 +26,10 @@ OF_PICTURES = ("camera", *{name for row in PICTURES.values() for name in row.par
 def draw() -> None:
     """Draw the page below its title."""
     st.html(STYLE)
+    if room := find_room():
+        _draw_class(room)
+        return
+    draw_ended()
     lesson, course = current()
     _draw_steps(lesson, course)
     picture, side = st.columns(WIDTHS, gap="large")
@@ -33,6 +42,29 @@ def draw() -> None:
     if committed:
         with side.container(key="learn_side"):
             _draw_answer(lesson, course)
+
+
+# --- A class --------------------------------------------------------------------------------------
+
+
+def questions() -> tuple[Question, ...]:
+    """Return the questions of all lessons as phones show them."""
+    return tuple(Question(plain(lesson.question), tuple(map(plain, lesson.choices)), lesson.correct)
+                 for lesson in lessons().values())  # fmt: skip
+
+
+def _draw_class(room: Room) -> None:
+    """Draw the lesson to which the teacher has led the class."""
+    lesson = [*lessons().values()][room.index]
+    if st.session_state.get(SHOWN) != lesson.name:
+        st.session_state[SHOWN] = lesson.name
+        _clear_picture()
+    picture, side = st.columns(WIDTHS, gap="large")
+    with picture.container(key="learn_picture"):
+        draw_picture(lesson, room.revealed)
+    with side.container(key="learn_side"):
+        draw_room(room)
+        st.markdown(after_text(lesson.name) if room.revealed else lesson.before)
 
 
 # --- The row of lessons ---------------------------------------------------------------------------
@@ -48,13 +80,23 @@ def _draw_steps(lesson: Lesson, course: Course) -> None:
             )  # fmt: skip
         st.button("Start over", key="learn_start_over", type="tertiary", on_click=_start_over,
                   disabled=not course.guesses, help="Clears all guesses.")  # fmt: skip
+        names = [*lessons()]
+        here = names.index(lesson.name)
+        draw_start(questions(), here)
+    beside = ([None, *names, None][place] for place in (here, here + 2))
+    offer_steps(*(name and partial(go, name) for name in beside))
 
 
 def go(name: str) -> None:
     """Open the lesson called ``name`` with its own picture; a callback."""
+    _clear_picture()
+    st.query_params["lesson"] = name
+
+
+def _clear_picture() -> None:
+    """Let the next picture begin with its own state."""
     for parameter in OF_PICTURES:
         st.query_params.pop(parameter, None)
-    st.query_params["lesson"] = name
 
 
 def _start_over() -> None:

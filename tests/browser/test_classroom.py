@@ -1,0 +1,99 @@
+"""A class in five browsers: a teacher, three students and a projector, through two questions."""
+
+import re
+
+import pytest
+
+from .accessibility import assert_accessible
+from .visiting import DESK, PHONE, WAIT_MS
+
+COMMITTED, ENDED = "Committed. Wait for the reveal.", "This class has ended"
+VOTE_AGAIN = """async code => {
+  const body = JSON.stringify({ question: 0, choice: 1 });
+  return (await fetch(`/c/${code}/vote`, { method: 'POST', body })).json();
+}"""
+GO = ".st-key-class_go button"
+
+
+@pytest.fixture
+def enter(browser):
+    """Open a page in a browser of its own, which has cookies of its own."""
+    contexts = []
+
+    def enter(address, **options):
+        contexts.append(browser.new_context(**options))
+        contexts[-1].set_default_timeout(WAIT_MS)
+        page = contexts[-1].new_page()
+        page.goto(address)
+        return page
+
+    yield enter
+    for context in contexts:
+        context.close()
+
+
+def commit(phone, choice):
+    phone.locator("label").nth(choice).click()
+    phone.get_by_role("button", name="Commit").click()
+    phone.get_by_text(COMMITTED).wait_for()
+
+
+def test_a_class_guesses_and_sees_two_answers(served, enter):
+    screen = enter(f"{served.url}/Learn", **DESK)
+    screen.get_by_role("button", name="Start a class").click()
+    screen.wait_for_url(re.compile("class="))
+    screen.locator(GO).wait_for()
+    code = re.search(r"class=(\w+)", screen.url)[1]
+    phones = [enter(f"{served.url}/c/{code}", **PHONE) for _ in range(3)]
+    for number, phone in enumerate(phones):
+        phone.get_by_text("Question 1 of").wait_for()
+        commit(phone, min(number, 1))
+    first = phones[0]
+    assert first.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert_accessible(first)
+    first.reload()
+    first.get_by_text(COMMITTED).wait_for()
+    second_tab = first.context.new_page()
+    second_tab.goto(first.url)
+    second_tab.get_by_text(COMMITTED).wait_for()
+    for page in (first, second_tab):
+        assert page.get_by_role("radio").first.is_checked()
+        assert page.get_by_role("radio").nth(1).is_disabled()
+    assert second_tab.evaluate(VOTE_AGAIN, code)["mine"] == 0
+    screen.get_by_text("3 of 3 have answered").wait_for()
+    wall = enter(f"{served.url}/Learn?class={code}", **DESK)
+    wall.get_by_text("3 of 3 have answered").wait_for()
+    assert wall.locator(GO).count() == 0
+    screen.locator(GO).click()
+    for phone in phones:
+        phone.get_by_text(re.compile("Your answer (is correct|was another one)")).wait_for()
+    screen.locator(GO).get_by_text("Next").wait_for()
+    assert screen.evaluate(f"document.activeElement.matches('{GO}')")
+    screen.get_by_text(re.compile(r"1 \(33\s%\)")).wait_for()
+    screen.get_by_text(re.compile(r"2 \(67\s%\)")).wait_for()
+    screen.reload()  # the rights are a cookie
+    screen.locator(GO).get_by_text("Next").click()
+    for phone in phones:
+        phone.get_by_text("Question 2 of").wait_for()
+        commit(phone, 1)
+    screen.locator(GO).get_by_text("Reveal").click()
+    for phone in phones:
+        phone.get_by_text("3 (100 %)").wait_for()
+    screen.get_by_text(re.compile(r"3 \(100\s%\)")).wait_for()
+    screen.get_by_role("button", name="Class", exact=True).click()
+    screen.get_by_role("button", name="End the class").click()
+    for phone in phones:
+        phone.get_by_text(ENDED).wait_for()
+    screen.get_by_text(ENDED).wait_for()
+
+
+def test_a_forged_link_and_an_unknown_code_get_a_sentence(served, enter):
+    phone = enter("about:blank", **PHONE)
+    answer = phone.goto(f"{served.url}/teach/forged")
+    assert answer.status == 410
+    assert "has been used, or is too old" in phone.inner_text("body")
+    phone.goto(f"{served.url}/c/zzzzzz")
+    phone.get_by_text(f"{ENDED}, or the code is mistyped.").wait_for()
+    phone.goto(f"{served.url}/Learn?class=zzzzzz")
+    phone.get_by_text(ENDED).wait_for()
+    phone.get_by_role("button", name="Start a class").wait_for()

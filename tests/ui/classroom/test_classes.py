@@ -1,0 +1,262 @@
+"""A class counts each participant's first vote once, lets in whom it may, and ends."""
+
+import json
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ui.classroom.classes import (
+    ALPHABET,
+    CODE_LETTERS,
+    DOOR,
+    END,
+    NEXT,
+    REVEAL,
+    Bucket,
+    Classes,
+    Question,
+    Refused,
+    plain,
+)
+from ui.limits import (
+    CLASS_HERE_SECONDS,
+    CLASS_SECONDS,
+    CLASS_STUDENTS,
+    CLASS_TOKEN_SECONDS,
+    CLASSES_AT_ONCE,
+)
+
+QUESTIONS = (Question("Flat?", ("yes", "no"), 0), Question("Curved?", ("a", "b", "c"), 2),
+             Question("Bent?", ("a", "b"), 1))  # fmt: skip
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("join"), st.integers(0, 5)),
+        st.tuples(st.just("vote"), st.integers(0, 5), st.integers(-1, 3), st.integers(-1, 3)),
+        st.tuples(st.just("act"), st.sampled_from((REVEAL, NEXT, DOOR)), st.integers(-1, 1)),
+        st.tuples(st.just("wait"), st.floats(0, 1000)),
+    ),
+    max_size=60,
+)
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def classes(clock):
+    return Classes(clock)
+
+
+def refused(call, *args):
+    with pytest.raises(Refused) as caught:
+        call(*args)
+    return caught.value.status
+
+
+@given(STEPS)
+def test_each_first_vote_counts_once_and_the_teacher_alone_moves_the_class(steps):
+    """Against a second, naive account of what happened."""
+    clock = Clock()
+    classes = Classes(clock)
+    code, secret = classes.start(QUESTIONS)
+    names, votes = {}, [{} for _ in QUESTIONS]
+    index, revealed, door = 0, False, True
+    for name, *rest in steps:
+        if name == "wait":
+            clock.now += rest[0]
+        if clock.now - 1000 > CLASS_SECONDS:
+            assert refused(classes.overview, code) == 410
+            return
+        if name == "join":
+            person = rest[0]
+            if person in names or door:
+                who = classes.join(code, names.get(person, ""))
+                assert names.setdefault(person, who) == who
+            else:
+                assert refused(classes.join, code) == 403
+        elif name == "vote":
+            person, question, choice = rest
+            here, there = person in names, question == index and not revealed
+            if not here:
+                assert refused(classes.vote, code, "nobody", question, choice) == 401
+            elif not there:
+                assert refused(classes.vote, code, names[person], question, choice) == 409
+            elif not 0 <= choice < len(QUESTIONS[index].choices):
+                assert refused(classes.vote, code, names[person], question, choice) == 400
+            else:
+                classes.vote(code, names[person], question, choice)
+                votes[index].setdefault(person, choice)
+        elif name == "act":
+            action, off = rest
+            assert refused(classes.act, code, "guess", action, index) == 403
+            classes.act(code, secret, action, index + off)
+            if off == 0:
+                if action == DOOR:
+                    door = not door
+                elif action == REVEAL:
+                    revealed = True
+                elif revealed and index + 1 < len(QUESTIONS):
+                    index, revealed = index + 1, False
+        now = classes.overview(code)
+        assert (now.index, now.revealed, now.door_open) == (index, revealed, door)
+        assert now.joined == len(names) == len({*names.values()})
+        assert now.answered == len(votes[index]) == sum(now.distribution)
+        for i, count in enumerate(now.distribution):
+            assert count == sum(choice == i for choice in votes[index].values())
+        for person, who in names.items():
+            state = json.loads(classes.view(code, who))
+            assert state["mine"] == votes[index].get(person)
+            assert (state["answer"] is None) == (state["distribution"] is None) == (not revealed)
+
+
+def test_codes_can_be_read_aloud_and_differ(classes, clock):
+    codes = set()
+    for _ in range(CLASSES_AT_ONCE):
+        clock.now += 10
+        codes.add(classes.start(QUESTIONS)[0])
+    assert len(codes) == CLASSES_AT_ONCE
+    assert all(len(code) == CODE_LETTERS and {*code} <= {*ALPHABET} for code in codes)
+    assert not {*ALPHABET} & {*"01ilo"}
+
+
+def test_there_are_so_many_classes_and_so_many_students_and_no_more(classes, clock):
+    for _ in range(CLASSES_AT_ONCE):
+        clock.now += 10
+        code, _secret = classes.start(QUESTIONS)
+    clock.now += 10
+    assert refused(classes.start, QUESTIONS) == 503
+    first = classes.join(code)
+    for _ in range(CLASS_STUDENTS - 1):
+        classes.join(code)
+        clock.now += 1
+    assert refused(classes.join, code) == 403
+    assert classes.join(code, first) == first  # who is in stays in
+    assert classes.overview(code).joined == CLASS_STUDENTS
+    clock.now += CLASS_HERE_SECONDS + 1
+    assert classes.overview(code).here == 0
+    clock.now += CLASS_SECONDS
+    classes.start(QUESTIONS)  # others have ended
+    assert refused(classes.view, code, first) == 410
+
+
+def test_an_ended_class_and_a_wrong_code_are_told_apart_from_a_flood_of_them(classes, clock):
+    code, secret = classes.start(QUESTIONS)
+    who = classes.join(code)
+    classes.act(code, secret, END, 0)
+    for call in ((classes.view, code, who), (classes.vote, code, who, 0, 0), (classes.join, code),
+                 (classes.overview, code), (classes.act, code, secret, NEXT, 0)):  # fmt: skip
+        assert refused(*call) == 410
+    assert not classes.is_teacher(code, secret)
+    statuses = [refused(classes.join, f"wrong{i}") for i in range(1000)]
+    assert {*statuses} == {410, 429}
+    clock.now += 1
+    assert refused(classes.join, "wrong") == 410
+
+
+def test_a_flood_on_one_class_leaves_another_alone(classes, clock):
+    (code, _), (other, _) = classes.start(QUESTIONS), classes.start(QUESTIONS)
+    who, neighbour = classes.join(code), classes.join(other)
+    statuses = []
+    for _ in range(1000):
+        try:
+            classes.view(code, who)
+        except Refused as refusal:
+            statuses.append(refusal.status)
+    assert {*statuses} == {429}
+    assert classes.view(other, neighbour)
+    clock.now += 1
+    assert classes.view(code, who)
+
+
+def test_a_token_gives_the_rights_once_and_for_a_while(classes, clock):
+    code, secret = classes.start(QUESTIONS)
+    assert refused(classes.token, code, "guess") == 403
+    assert not classes.is_teacher(code, "guess\udc80")
+    token = classes.token(code, secret)
+    assert refused(classes.redeem, "forged") == 410
+    assert classes.redeem(token) == (code, secret)
+    assert refused(classes.redeem, token) == 410
+    token = classes.token(code, secret)
+    clock.now += CLASS_TOKEN_SECONDS + 1
+    assert refused(classes.redeem, token) == 410
+    tokens = [classes.token(code, secret) for _ in range(CLASSES_AT_ONCE + 1)]
+    assert refused(classes.redeem, tokens[0]) == 410  # the oldest gave way
+    assert classes.redeem(tokens[-1]) == (code, secret)
+
+
+@pytest.mark.parametrize(("question", "choice"), [
+    ("0", 0), (0, "0"), (0.0, 0), (0, None), (True, 0), (0, True), ([0], 0), (0, {}), (0, 10**30),
+])  # fmt: skip
+def test_what_is_no_vote_is_refused(classes, question, choice):
+    code, _ = classes.start(QUESTIONS)
+    who = classes.join(code)
+    assert refused(classes.vote, code, who, question, choice) == 400
+    assert classes.overview(code).answered == 0
+
+
+def test_a_picture_is_shown_when_its_question_is_and_the_answer_not_before(classes, tmp_path):
+    paths = tmp_path / "before.webp", tmp_path / "after.webp"
+    question = Question("?", ("a", "b"), 0, paths, ("flat", "curved"))
+    code, secret = classes.start([question, question])
+    who = classes.join(code)
+    assert classes.picture(code, "0.0") == paths[0]
+    for name in ("0.1", "1.0", "2.0", "0", "../0.0", ""):
+        assert refused(classes.picture, code, name) == 404
+    assert json.loads(classes.view(code, who))["alt"] == "flat"
+    classes.act(code, secret, REVEAL, 0)
+    assert classes.picture(code, "0.1") == paths[1]
+    shown = json.loads(classes.view(code, who))
+    assert (shown["picture"], shown["alt"]) == ("0.1", "curved")
+
+
+def test_a_poll_is_empty_while_nothing_changes(classes):
+    code, secret = classes.start(QUESTIONS)
+    who = classes.join(code)
+    version = json.loads(classes.view(code, who))["version"]
+    classes.vote(code, who, 0, 1)
+    assert classes.view(code, who, str(version)) == ""
+    classes.act(code, secret, REVEAL, 0)
+    assert json.loads(classes.view(code, who, str(version)))["distribution"] == [0, 1]
+
+
+def test_votes_of_many_threads_are_all_counted():
+    classes = Classes()
+    code, _ = classes.start(QUESTIONS)
+    people = [classes.join(code) for _ in range(60)]
+
+    def vote(start):
+        for who in people[start::3]:
+            for choice in (start % 2, 1):
+                classes.vote(code, who, 0, choice)
+
+    threads = [threading.Thread(target=vote, args=(start,)) for start in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert classes.overview(code).distribution == (40, 20)
+
+
+@given(st.lists(st.floats(0, 100), max_size=50), st.integers(1, 20), st.floats(0.1, 10))
+def test_a_bucket_lets_no_more_through_than_its_size_and_rate(pauses, size, rate):
+    bucket, now, let = Bucket(size, rate), 0.0, 0
+    for pause in pauses:
+        now += pause
+        let += bucket.take(now)
+    assert let <= size + rate * now + 1e-6
+
+
+def test_emphasis_is_left_out_on_phones():
+    assert plain("the task *circle* and **K** of `x`") == "the task circle and K of x"

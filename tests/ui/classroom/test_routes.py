@@ -1,0 +1,197 @@
+"""Students' pages over HTTP: cookies, origins, sizes, and a path that they are served under."""
+
+import asyncio
+import json
+import re
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+import pytest
+from starlette.applications import Starlette
+from streamlit import config
+
+from ui.classroom import routes as served
+from ui.classroom.classes import CLASSES, NEXT, REVEAL, Question
+from ui.limits import CLASS_BODY_BYTES
+
+QUESTIONS = (Question("Flat?", ("yes", "no"), 0), Question("Curved?", ("yes", "no"), 1))
+FILES = sorted(path.name for path in served.FILES.iterdir())
+WHOLE_BYTES = 8000  # of all files of a student's page
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+
+@dataclass
+class Client:
+    """A browser's part of HTTP, without a socket: it keeps cookies."""
+
+    scheme: str = "http"
+    cookies: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.app = Starlette(routes=served.routes())
+
+    def ask(self, method, address, body=b"", chunked=False, **headers):
+        path, _, query = address.partition("?")
+        cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        headers = {"host": "class.test", "cookie": cookie} | headers
+        if not chunked:
+            headers["content-length"] = str(len(body))
+        scope = {
+            "type": "http", "method": method, "path": unquote(path), "raw_path": path.encode(),
+            "query_string": query.encode(), "scheme": self.scheme, "root_path": "",
+            "server": ("class.test", 80), "client": ("10.0.0.1", 1), "http_version": "1.1",
+            "headers": [(name.encode(), text.encode()) for name, text in headers.items()],
+        }  # fmt: skip
+        sent = []
+
+        async def receive():
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message):
+            sent.append(message)
+
+        asyncio.run(self.app(scope, receive, send))
+        found = {name.decode(): text.decode() for name, text in sent[0]["headers"]}
+        if "set-cookie" in found:
+            name, _, value = found["set-cookie"].partition(";")[0].partition("=")
+            self.cookies[name] = value
+        content = b"".join(message.get("body", b"") for message in sent[1:])
+        return Answer(sent[0]["status"], found, content)
+
+    def get(self, address):
+        return self.ask("GET", address)
+
+    def join(self, code, **headers):
+        return self.ask("POST", f"/c/{code}/join", **headers)
+
+    def vote(self, code, question, choice, **headers):
+        body = json.dumps({"question": question, "choice": choice}).encode()
+        return self.ask("POST", f"/c/{code}/vote", body, **headers)
+
+
+@pytest.fixture
+def room(monkeypatch):
+    monkeypatch.setattr(CLASSES._starts, "level", 10.0)
+    return CLASSES.start(QUESTIONS)
+
+
+@pytest.fixture
+def client():
+    return Client()
+
+
+def test_a_page_is_small_and_the_same_for_everybody(client, room):
+    page = client.get(f"/c/{room[0]}")
+    assert page.status == 200
+    assert page.body == client.get("/c/nobody").body
+    assert "set-cookie" not in page.headers
+    assert CLASSES.overview(room[0]).joined == 0
+    assert sum(len(client.get(f"/c/file/{name}").body) for name in FILES) < WHOLE_BYTES
+    assert client.get("/c/file/classes.py").status == 404
+    assert client.get("/c/file/..%2fclasses.py").status == 404
+
+
+def test_all_that_the_page_needs_is_on_this_server():
+    texts = [(served.FILES / name).read_text(encoding="utf-8") for name in FILES]
+    assert not [text for text in texts if re.search(r"https?://|innerHTML|<style|<script>", text)]
+
+
+def test_a_participant_is_a_cookie_that_scripts_and_other_sites_do_not_get(client, room):
+    code, _ = room
+    cookie = client.join(code).headers["set-cookie"]
+    assert f"Path=/c/{code}" in cookie
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    assert "Max-Age=7200" in cookie
+    assert "Secure" not in cookie
+    assert "Secure" in Client("https").join(code).headers["set-cookie"]
+
+
+def test_a_reload_and_a_second_tab_keep_the_first_vote(client, room):
+    code, _ = room
+    client.join(code)
+    assert client.vote(code, 0, 1).json["mine"] == 1
+    assert client.join(code).json["mine"] == 1
+    assert client.vote(code, 0, 0).json["mine"] == 1
+    assert CLASSES.overview(code).distribution == (0, 1)
+
+
+def test_another_site_takes_no_part(client, room):
+    code, _ = room
+    for origin in ("http://far.test", "null", "http://class.test.far.test", ""):
+        assert client.join(code, origin=origin).status == 403
+        assert client.vote(code, 0, 0, origin=origin).status == 403
+    assert client.join(code, origin="http://class.test").status == 200
+
+
+@pytest.mark.parametrize("body", [
+    b"", b"[]", b"{", b"[" * 900, b'{"question": 0}', b"null", b"\xff", b'"0"',
+    b'{"question": 0, "choice": 9}', b'{"question": 0, "choice": "0"}',
+])  # fmt: skip
+def test_what_is_no_vote_gets_a_sentence(client, room, body):
+    code, _ = room
+    client.join(code)
+    answer = client.ask("POST", f"/c/{code}/vote", body)
+    assert answer.status == 400
+    assert answer.json["error"].endswith(".")
+    assert CLASSES.overview(code).answered == 0
+
+
+def test_what_is_long_is_not_read(client, room):
+    code, _ = room
+    client.join(code)
+    for body, chunked in ((b"x" * (CLASS_BODY_BYTES + 1), False), (b"{}", True)):
+        assert client.ask("POST", f"/c/{code}/vote", body, chunked).status == 413
+
+
+def test_a_poll_says_when_nothing_has_changed_and_when_the_class_has_ended(client, room):
+    code, secret = room
+    version = client.join(code).json["version"]
+    assert client.get(f"/c/{code}/state?since={version}").status == 204
+    CLASSES.act(code, secret, REVEAL, 0)
+    CLASSES.act(code, secret, NEXT, 0)
+    assert client.get(f"/c/{code}/state?since={version}").json["text"] == "Curved?"
+    CLASSES.act(code, secret, "end", 1)
+    gone = client.get(f"/c/{code}/state?since={version}")
+    assert (gone.status, gone.json["error"]) == (410, "This class has ended.")
+
+
+def test_a_link_gives_the_teachers_cookie_once(client, room):
+    code, secret = room
+    token = CLASSES.token(code, secret)
+    answer = client.get(f"/teach/{token}")
+    assert (answer.status, answer.headers["location"]) == (303, f"/Learn?class={code}")
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith(f"class_teacher_{code}={secret};")
+    assert "HttpOnly" in cookie
+    assert token not in answer.headers["location"]
+    for again in (token, "forged"):
+        gone = client.get(f"/teach/{again}")
+        assert gone.status == 410
+        assert "set-cookie" not in gone.headers
+
+
+def test_under_a_path_all_addresses_stand_below_it(room):
+    code, secret = room
+    before = config.get_option("server.baseUrlPath")
+    config.set_option("server.baseUrlPath", "gating/app")
+    try:
+        client = Client()
+        assert client.get(f"/c/{code}").status == 404
+        assert client.get(f"/gating/app/c/{code}").status == 200
+        cookie = client.ask("POST", f"/gating/app/c/{code}/join").headers["set-cookie"]
+        assert f"Path=/gating/app/c/{code}" in cookie
+        answer = client.get(f"/gating/app/teach/{CLASSES.token(code, secret)}")
+        assert answer.headers["location"] == f"/gating/app/Learn?class={code}"
+    finally:
+        config.set_option("server.baseUrlPath", before)

@@ -1,0 +1,1 @@
+"""A class session: a teacher's screen asks, students' phones answer, everybody sees the reveal."""

@@ -1,0 +1,165 @@
+"""A class on *Learn*: what starts it, and what the teacher's and the projector's screen show.
+
+    room = find_room()
+    if room:
+        draw_room(room)  # instead of the lesson's own question
+    else:
+        draw_ended()
+        draw_start(questions, index)
+
+The teacher's rights are a cookie, set by a route (`ui.classroom.routes`): they outlive a reload,
+and whoever copies the address gets the projector's view, without buttons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from ui.classroom.classes import (
+    CLASSES,
+    DOOR,
+    END,
+    ENDED,
+    NEXT,
+    REVEAL,
+    Overview,
+    Question,
+    Refused,
+)
+from ui.classroom.routes import TEACHER, base_path
+from ui.common.qr import draw_qr
+from ui.components.leave import leave_for
+from ui.foreign import as_words
+
+CLASS = "class"  # parameter of the link
+EVERY_SECONDS = 1.0  # between two counts on the teacher's screen
+PROBLEM, LEAVING = "_class_problem", "_class_leaving"
+
+
+@dataclass(frozen=True)
+class Room:
+    """A class as this page was drawn: the question shown, and whether its answer is revealed."""
+
+    code: str
+    secret: str  # the teacher's, "" on another screen
+    index: int
+    revealed: bool
+
+
+def find_room() -> Room | None:
+    """Return the class that the link names; ``None`` without one, or if it has ended."""
+    code = st.query_params.get(CLASS, "")
+    try:
+        found = CLASSES.overview(code) if code else None
+    except Refused:
+        found = None
+    if found is None:
+        return None
+    secret = st.context.cookies.get(f"{TEACHER}_{code}", "")
+    secret = secret if CLASSES.is_teacher(code, secret) else ""
+    return Room(code, secret, found.index, found.revealed)
+
+
+def draw_ended() -> None:
+    """Say, where the link names a class that is not there, that it has ended."""
+    if CLASS in st.query_params:
+        st.info(ENDED, icon=":material/school:")
+
+
+def draw_start(questions: Sequence[Question], index: int = 0) -> None:
+    """Draw the button that starts a class with these questions, the first at ``index``."""
+    st.button("Start a class", key="class_start", icon=":material/school:", on_click=_start,
+              args=(tuple(questions), index),
+              help="Students answer on their phones; you reveal the answer to all.")  # fmt: skip
+    if problem := st.session_state.pop(PROBLEM, ""):
+        st.warning(problem)
+    if path := st.session_state.pop(LEAVING, ""):
+        leave_for(path)
+
+
+def _start(questions: tuple[Question, ...], index: int) -> None:
+    try:
+        code, secret = CLASSES.start(questions, index)
+        st.session_state[LEAVING] = f"{base_path()}/teach/{CLASSES.token(code, secret)}"
+    except Refused as refused:
+        st.session_state[PROBLEM] = str(refused)
+
+
+def draw_room(room: Room) -> None:
+    """Draw the question with its choices, who has answered, and the teacher's buttons."""
+    _draw_screen(room)
+
+
+@st.fragment(run_every=EVERY_SECONDS)
+def _draw_screen(room: Room) -> None:
+    try:
+        now = CLASSES.overview(room.code)
+    except Refused:
+        st.rerun()  # the page says that it has ended
+    if (now.index, now.revealed) != (room.index, room.revealed):
+        st.rerun()  # the picture follows
+    st.markdown(f"**{as_words(now.question.text)}**")
+    for i in range(len(now.question.choices)):
+        _draw_choice(now, i)
+    # Also after the reveal: a button that stands at another place would lose the focus.
+    st.progress(now.answered / max(1, now.here, now.answered), answered_text(now))
+    if room.secret:
+        _draw_buttons(room, now)
+    link = student_link(room.code)
+    st.markdown(f"Join: **{as_words(link.partition('//')[2])}** · {joined_text(now)}")
+    if room.secret and (problem := st.session_state.pop(PROBLEM, "")):
+        st.warning(problem)
+
+
+def _draw_choice(now: Overview, i: int) -> None:
+    text = f"{'ABCD'[i]}. {as_words(now.question.choices[i])}"
+    if not now.revealed:
+        st.markdown(text)
+        return
+    votes, total = now.distribution[i], max(1, sum(now.distribution))
+    share = f"{votes} ({round(100 * votes / total)}\u00a0%)"
+    correct = i == now.question.answer
+    st.progress(votes / total, f"**✓ {text}** — {share}" if correct else f"{text} — {share}")
+
+
+def _draw_buttons(room: Room, now: Overview) -> None:
+    """Draw the one button whose key stays, so that focus does, and what is needed seldom."""
+    last = now.revealed and now.index + 1 == now.count
+    with st.container(horizontal=True):
+        st.button("Next" if now.revealed else "Reveal", key="class_go", type="primary",
+                  disabled=last, on_click=_act,
+                  args=(room, NEXT if now.revealed else REVEAL))  # fmt: skip
+        with st.popover("QR code", key="class_qr"):
+            draw_qr(student_link(room.code), 320)
+        with st.popover("Class", key="class_more"):
+            st.button("Close the door" if now.door_open else "Open the door", key="class_door",
+                      on_click=_act, args=(room, DOOR),
+                      help="With the door closed nobody else can join.")  # fmt: skip
+            st.button("End the class", key="class_end", on_click=_act, args=(room, END))
+
+
+def _act(room: Room, action: str) -> None:
+    try:
+        CLASSES.act(room.code, room.secret, action, room.index)
+    except Refused as refused:
+        st.session_state[PROBLEM] = str(refused)
+
+
+def answered_text(now: Overview) -> str:
+    """Say how many have answered, of those whose phone shows the question."""
+    here = max(now.here, now.answered)
+    return f"{now.answered} of {here} have answered"
+
+
+def joined_text(now: Overview) -> str:
+    """Say how many have joined, and whether anybody else can."""
+    return f"{now.joined} have joined" + ("" if now.door_open else ", the door is closed")
+
+
+def student_link(code: str) -> str:
+    """Return the address for students, on the host by which this screen came."""
+    place = (st.context.url or "").split("/", 3)
+    return f"{'/'.join(place[:3])}{base_path()}/c/{code}"

@@ -1,0 +1,148 @@
+"""What students' phones ask for: a page of a few kilobytes, and the state of their class.
+
+    app = st.App(__file__, routes=routes())
+
+Streamlit puts these before its own routes and checks their paths. It does not put them under
+``server.baseUrlPath``, which is done here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import cache
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+from streamlit import config
+
+from ui.classroom.classes import CLASSES, Refused
+from ui.limits import CLASS_BODY_BYTES, CLASS_SECONDS
+
+FILES = Path(__file__).with_name("student")
+KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css",
+         ".svg": "image/svg+xml", ".webp": "image/webp", ".png": "image/png"}  # fmt: skip
+STUDENT, TEACHER = "class_student", "class_teacher"  # cookies; the teacher's ends with the code
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'",
+}
+MINUTES = HEADERS | {"Cache-Control": "max-age=300"}
+Answer = Callable[[Request], Awaitable[Response]]
+
+
+def base_path() -> str:
+    """Return the path under which the app is served: "" or "/gating"."""
+    path = str(config.get_option("server.baseUrlPath") or "").strip("/")
+    return f"/{path}" if path else ""
+
+
+def routes() -> list[Route]:
+    """Return the routes of students and of links that give a teacher's rights."""
+    base = base_path()
+    return [
+        Route(f"{base}/c/file/{{name}}", _answered(_file)),
+        Route(f"{base}/c/{{code}}", _answered(_page)),
+        Route(f"{base}/c/{{code}}/join", _answered(_join), methods=["POST"]),
+        Route(f"{base}/c/{{code}}/vote", _answered(_vote), methods=["POST"]),
+        Route(f"{base}/c/{{code}}/state", _answered(_state)),
+        Route(f"{base}/c/{{code}}/picture/{{name}}", _answered(_picture)),
+        Route(f"{base}/teach/{{token}}", _answered(_teach)),
+    ]
+
+
+def _answered(answer: Answer) -> Answer:
+    """Let ``answer`` refuse: the sentence goes to the visitor, as JSON."""
+
+    async def answered(request: Request) -> Response:
+        try:
+            return await answer(request)
+        except Refused as refused:
+            return JSONResponse({"error": str(refused)}, refused.status, headers=HEADERS)
+
+    return answered
+
+
+@cache
+def _bytes(path: Path) -> bytes:
+    return path.read_bytes()  # of a file that is shipped: there are a few dozen
+
+
+def _shipped(path: Path) -> Response:
+    return Response(_bytes(path), media_type=KINDS[path.suffix], headers=MINUTES)
+
+
+async def _page(_: Request) -> Response:
+    """Return the same page for every code: a preview of the link joins nothing."""
+    return Response(_bytes(FILES / "student.html"), media_type="text/html", headers=HEADERS)
+
+
+async def _file(request: Request) -> Response:
+    names = {path.name: path for path in FILES.iterdir()}
+    if (name := request.path_params["name"]) not in names:
+        raise Refused(404, "There is no such file.")
+    return _shipped(names[name])
+
+
+async def _picture(request: Request) -> Response:
+    return _shipped(CLASSES.picture(request.path_params["code"], request.path_params["name"]))
+
+
+async def _join(request: Request) -> Response:
+    _refuse_other_sites(request)
+    code = request.path_params["code"]
+    who = CLASSES.join(code, request.cookies.get(STUDENT, ""))
+    answer = _json(CLASSES.view(code, who))
+    _set_cookie(request, answer, STUDENT, who, f"{base_path()}/c/{code}")
+    return answer
+
+
+async def _vote(request: Request) -> Response:
+    _refuse_other_sites(request)
+    length = request.headers.get("content-length", "")
+    if not length.isdecimal() or int(length) > CLASS_BODY_BYTES:
+        raise Refused(413, "That is too long for a vote.")
+    code, who = request.path_params["code"], request.cookies.get(STUDENT, "")
+    try:
+        vote = await request.json()
+        question, choice = vote["question"], vote["choice"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise Refused(400, "That is no vote.") from None
+    CLASSES.vote(code, who, question, choice)
+    return _json(CLASSES.view(code, who))
+
+
+async def _state(request: Request) -> Response:
+    """Answer a poll: 204 while nothing has changed."""
+    code, who = request.path_params["code"], request.cookies.get(STUDENT, "")
+    text = CLASSES.view(code, who, request.query_params.get("since", ""))
+    return _json(text) if text else Response(status_code=204, headers=HEADERS)
+
+
+async def _teach(request: Request) -> Response:
+    """Give this browser the teacher's cookie, and lead it to the class without the token."""
+    code, secret = CLASSES.redeem(request.path_params["token"])
+    address = f"{base_path()}/Learn?class={code}"
+    answer = RedirectResponse(address, 303, headers=HEADERS)
+    _set_cookie(request, answer, f"{TEACHER}_{code}", secret, f"{base_path()}/")
+    return answer
+
+
+def _json(text: str) -> Response:
+    return Response(text, media_type="application/json", headers=HEADERS)
+
+
+def _set_cookie(request: Request, answer: Response, name: str, value: str, path: str) -> None:
+    # The scheme is the proxy's where one on this machine names it (X-Forwarded-Proto).
+    answer.set_cookie(name, value, max_age=int(CLASS_SECONDS), path=path, httponly=True,
+                      samesite="lax", secure=request.url.scheme == "https")  # fmt: skip
+
+
+def _refuse_other_sites(request: Request) -> None:
+    origin = request.headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+        raise Refused(403, "Another site may not take part for you.")
