@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import os
 import re
 import secrets
 import threading
@@ -122,10 +123,14 @@ class Overview:
 
 
 class Classes:
-    """All classes of a server; ``clock`` returns seconds."""
+    """All classes of a server; ``clock`` returns seconds.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    Codes and tokens begin with the letter of the ``process``, so that a proxy before several finds
+    the one that remembers them (docs/serving.md).
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, process: str = "") -> None:
+        self._clock, self._process = clock, process
         self._lock = threading.Lock()
         self._classes: dict[str, _Class] = {}
         self._tokens: dict[str, tuple[str, float]] = {}  # one-time token: code, when it expires
@@ -141,7 +146,7 @@ class Classes:
             self._sweep(now)
             if len(self._classes) >= CLASSES_AT_ONCE or not self._starts.take(now):
                 raise Refused(503, "Too many classes run on this server. Try again in a minute.")
-            while (code := _random_code()) in self._classes:
+            while (code := self._process + _random_code()) in self._classes:
                 pass
             room = _Class(secrets.token_urlsafe(24), tuple(questions), now, index)
             room.votes = [{} for _ in questions]
@@ -160,7 +165,7 @@ class Classes:
         with self._lock:
             self._taught(code, secret, now)
             self._sweep(now)
-            token = secrets.token_urlsafe(24)
+            token = self._process + secrets.token_urlsafe(24)
             self._tokens[token] = code, now + CLASS_TOKEN_SECONDS
             while len(self._tokens) > CLASSES_AT_ONCE:
                 del self._tokens[next(iter(self._tokens))]  # the oldest
@@ -332,4 +337,4 @@ def _shown(room: _Class) -> dict[str, Any]:
     }
 
 
-CLASSES = Classes()
+CLASSES = Classes(process=os.environ.get("GATING_PROCESS", "")[:1])

@@ -260,3 +260,10 @@ def test_a_bucket_lets_no_more_through_than_its_size_and_rate(pauses, size, rate
 
 def test_emphasis_is_left_out_on_phones():
     assert plain("the task *circle* and **K** of `x`") == "the task circle and K of x"
+
+
+def test_codes_and_tokens_name_the_process_that_remembers_them():
+    classes = Classes(process="b")
+    code, secret = classes.start(QUESTIONS)
+    assert code[0] == classes.token(code, secret)[0] == "b"
+    assert len(code) == CODE_LETTERS + 1
