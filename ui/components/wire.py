@@ -17,8 +17,8 @@ def receive(key: str, trigger: str, is_sound: Callable[[Any], bool]) -> Any:
     time with the newest. ``None``, too, if our own script cannot have sent it: it has no serial,
     ``is_sound`` refuses it, or fails with a ``TypeError`` or ``KeyError``.
     """
-    message = st.session_state[key][trigger]
     try:
+        message = st.session_state[key][trigger]  # not there: the component has left the page
         serial = message["serial"]
         if not (type(serial) is int and 0 < serial <= LARGEST_SERIAL and is_sound(message)):
             return None
