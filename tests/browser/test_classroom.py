@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from ui.learn.lessons import lessons
+
 from .accessibility import assert_accessible
 from .visiting import DESK, PHONE, WAIT_MS
 
@@ -12,6 +14,7 @@ VOTE_AGAIN = """async code => {
   const body = JSON.stringify({ question: 0, choice: 1 });
   return (await fetch(`/c/${code}/vote`, { method: 'POST', body })).json();
 }"""
+STILL = "[data-testid=stApp][data-test-script-state=notRunning]"
 GO = ".st-key-class_go button"
 
 
@@ -80,6 +83,9 @@ def test_a_class_guesses_and_sees_two_answers(served, enter):
     for phone in phones:
         phone.get_by_text("3 (100 %)").wait_for()
     screen.get_by_text(re.compile(r"3 \(100\s%\)")).wait_for()
+    second = [*lessons().values()][1]
+    screen.get_by_text(second.before[:40]).wait_for(state="hidden")  # the page is drawn again
+    screen.locator(STILL).wait_for()
     screen.get_by_role("button", name="Class", exact=True).click()
     screen.get_by_role("button", name="End the class").click()
     for phone in phones:
