@@ -136,6 +136,7 @@ async def hold_class(url: str, students: int, most: int = 100) -> Class:
             if not isinstance(error, asyncio.CancelledError):
                 record.errors.append(repr(error))
         await teacher.press(teacher.page.widget("class_end"), lambda s: "")
+        await teacher.until(lambda: "" if teacher.page.has("class_start") else "the class goes on")
     return record
 
 
