@@ -1,4 +1,4 @@
-"""A lesson of *Learn* in a browser: from the question to what is ticked off."""
+"""A lesson of *Learn* in a browser: from the question to what is ticked off, by hand or keys."""
 
 import pytest
 
@@ -76,3 +76,34 @@ def test_the_gate_opens_once_the_guess_is_committed_on_a_dark_phone(browser, ser
         assert page.locator(".gc-stage-sentence").inner_text().startswith("The plane cuts a closed")
         page.locator(".st-key-learn_answer_new, .st-key-learn_answer").scroll_into_view_if_needed()
         assert_accessible(page)
+
+
+def test_a_class_goes_by_keys_from_the_first_lesson_to_the_last(browser, served, watch):
+    with open_page(browser, watch, viewport={"width": 1400, "height": 900}) as page:
+        visit(page, watch, f"{served.url}/Learn", settle)
+        for name, lesson in lessons().items():
+            page.wait_for_function("t => document.querySelector('h1')?.textContent === t",
+                                   arg=lesson.title)  # fmt: skip
+            settle(page)
+            page.locator("body").press("Tab")
+            tab_to(page, ".st-key-learn_question input")
+            page.keyboard.press("Space")
+            settle(page)
+            tab_to(page, ".st-key-learn_commit button")
+            page.keyboard.press("Enter")
+            page.wait_for_url(lambda url, name=name: f"{name}-1" in url)
+            settle(page)
+            if name != [*lessons()][-1]:
+                tab_to(page, ".st-key-learn_next button")
+                page.keyboard.press("Enter")
+        assert page.url.count("-1") == len(lessons())
+
+
+def tab_to(page, selector):
+    """Press Tab until the focus is there."""
+    there = "selector => document.activeElement?.matches(selector)"
+    for _ in range(80):
+        if page.evaluate(there, selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not reach {selector}")
