@@ -77,6 +77,7 @@ VARIANTS_BESIDE = 4  # in the table of results, beside the two that are drawn
 
 CACHED_RESOLVED = 256  # models of Manifold, as requested: kilobytes
 CACHED_FIGURES = 96  # of Plotly, some three for each model: 0.1 to 0.3 MB
+OPENED_CHECKPOINTS = 8  # named on the command line: headers alone, kilobytes each
 LOADED_MODELS = 24  # language models: 2 MB each
 CACHED_DRAWINGS = 32  # tables of points from links
 CACHED_ADDRESSES = 48  # of arrays sent recently, 1 MB each; two workers send two a second

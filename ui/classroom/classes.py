@@ -42,7 +42,7 @@ ENDED = "This class has ended."
 
 
 class Refused(Exception):
-    """What is not granted: a sentence for the visitor, and a ``status`` of HTTP."""
+    """A request that is not granted: a sentence for the visitor, and a ``status`` of HTTP."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -73,7 +73,7 @@ class Bucket:
     at: float = 0.0
 
     def take(self, now: float) -> bool:
-        """Whether one more is allowed at the time ``now``, in seconds."""
+        """Return whether one more is allowed at the time ``now``, in seconds."""
         refilled = self.level + (now - self.at) * self.per_second
         self.level, self.at = self.size if self.level < 0 else min(self.size, refilled), now
         if self.level < 1:
@@ -109,7 +109,7 @@ class _Class:
 
 @dataclass(frozen=True)
 class Overview:
-    """What the teacher's and the projector's screen show."""
+    """The state that the teacher's and the projector's screen show."""
 
     index: int
     count: int
@@ -154,7 +154,7 @@ class Classes:
         return code, room.secret
 
     def is_teacher(self, code: str, secret: str) -> bool:
-        """Whether ``secret`` is that of the teacher."""
+        """Return whether ``secret`` is that of the teacher."""
         with self._lock:
             room = self._classes.get(code)
             return room is not None and _same(room.secret, secret)

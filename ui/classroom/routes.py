@@ -1,4 +1,4 @@
-"""What students' phones ask for: a page of a few kilobytes, and the state of their class.
+"""The routes of phones: a page of a few kilobytes, and the state of their class.
 
     app = st.App(__file__, routes=routes())
 

@@ -32,7 +32,7 @@ from ui.common.links import LINK, link_value
 from ui.common.words import short
 from ui.components.heads import Wall
 from ui.foreign import as_code
-from ui.limits import OWN_CHARACTERS
+from ui.limits import OPENED_CHECKPOINTS, OWN_CHARACTERS
 from ui.real_heads.gates import draw_dial
 from ui.real_heads.wall import draw_wall
 from ui.real_heads.words import drawn_words, sharp_sentence
@@ -64,7 +64,7 @@ def named_folders(arguments: list[str]) -> list[Path]:
         return []
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=OPENED_CHECKPOINTS)
 def opened(folder: Path, stamp: tuple[int, ...]) -> Checkpoint | str:
     """Open a checkpoint, or say in a sentence why it cannot be read."""
     try:

@@ -74,7 +74,7 @@ def test_manifold_shows_what_is_proved_beside_the_estimate():
     assert [trace["name"] for trace in drawn["data"] if trace["showlegend"]] == [
         "K > 0", "K < 0", "undetermined",
     ]  # fmt: skip
-    labels = [popover.proto.popover.label for popover in app.get("popover")]
+    _, *labels = [popover.proto.popover.label for popover in app.get("popover")]
     assert labels[0] == "How to read this map"
     assert "surface = chart_of(ModelInstance(config=AttentionConfig(" in app.code[0].value
 
