@@ -83,8 +83,9 @@ def _draw_steps(lesson: Lesson, course: Course) -> None:
         names = [*lessons()]
         here = names.index(lesson.name)
         draw_start(questions(), here)
-    beside = ([None, *names, None][place] for place in (here, here + 2))
-    offer_steps(*(name and partial(go, name) for name in beside))
+    before, after = names[here - 1 : here], names[here + 1 :]
+    offer_steps(partial(go, before[0]) if before else None,
+                partial(go, after[0]) if after else None)  # fmt: skip
 
 
 def go(name: str) -> None:
