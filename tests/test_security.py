@@ -12,7 +12,7 @@ from websockets.exceptions import InvalidStatus
 from tests.browser.serving import HOST
 from tests.each import each
 from tests.load.session import nothing_wrong, visited
-from tests.served import ROOT, ask, send_file, token
+from tests.served import ROOT, XSRF, ask, send_file, token
 from tests.test_boundaries import SOURCES
 from ui.claims import running
 
@@ -59,7 +59,7 @@ def test_an_upload_needs_the_token_of_its_session_and_has_a_limit(server):
     def statuses(session):
         def upload(content, header, cookie, session_id=session.session_id):
             path = f"/_stcore/upload_file/{session_id}/f1"
-            return send_file(server.url, path, content, header, cookie)
+            return send_file(server.url, path, content, header, {XSRF: cookie} if cookie else {})
 
         for header, cookie in (("", ""), ("", mine), (mine, ""), ("2|a|b|1", mine)):
             assert upload(b"x,y,label\n", header, cookie) == 403

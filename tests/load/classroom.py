@@ -121,7 +121,7 @@ async def hold_class(url: str, students: int, most: int = 100) -> Class:
     cookie = next(iter(SimpleCookie(headers["set-cookie"]).values()))
     code = parse_qs(urlsplit(headers["location"]).query)["class"][0]
     link = {"class": [code]}
-    async with Session(url, "Learn", link, cookie=f"{cookie.key}={cookie.value}") as teacher:
+    async with Session(url, "Learn", link, cookies={cookie.key: cookie.value}) as teacher:
         await teacher.open(lambda s: "")
         phones = [Phone(host, code, record) for _ in range(students)]
         following = [asyncio.create_task(phone.follow()) for phone in phones]

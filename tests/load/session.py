@@ -25,7 +25,7 @@ from streamlit.proto.NewSession_pb2 import NewSession
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from tests.load.page import Node, Page, Value, state_of, texts_of, value_of, was_set
-from tests.served import ask, send_file, token
+from tests.served import XSRF, ask, cookie_header, send_file, set_cookies
 
 LOADS = 4  # that a browser holds, as in payload.js
 TRIES, PAUSE_SECONDS = 6, 0.2
@@ -48,10 +48,11 @@ class Session:
         name: str = "",
         link: dict[str, list[str]] | None = None,
         origin: str | None = None,
-        cookie: str = "",
+        cookies: dict[str, str] | None = None,
     ) -> None:
         self.url, self.name, self.link = url, name, dict(link or {})
-        self.origin, self.cookie = origin or url, cookie
+        self.origin = origin or "{0.scheme}://{0.netloc}".format(urllib.parse.urlsplit(url))
+        self.cookies = {} if cookies is None else cookies  # of all tabs of a browser
         self.page = Page()
         self.values: dict[str, tuple[Node, Value]] = {}  # of widgets, by id
         self.session_id = ""
@@ -68,18 +69,47 @@ class Session:
         self._urls: asyncio.Future[FileURLs] | None = None
 
     async def __aenter__(self) -> Session:
-        """Connect; nothing runs yet."""
-        self._socket = await websockets.connect(
-            f"{self.url.replace('http', 'ws', 1)}/_stcore/stream", origin=self.origin,
-            subprotocols=[websockets.Subprotocol("streamlit")], compression=None, proxy=None,
-            max_size=None, max_queue=None,  # a full queue would keep it from closing
-            open_timeout=SECONDS, ping_interval=None, additional_headers={"Cookie": self.cookie},
-        )  # fmt: skip
-        self._listener = asyncio.create_task(self._listen())
+        """Load the page and connect; nothing runs yet."""
+        query = urllib.parse.urlencode(self.link, doseq=True)
+        await self._get(f"/{self.name}?{query}", Accept="text/html")
+        await self._connect()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Close the tab."""
+        await self._disconnect()
+
+    async def reconnect(self, expect: Expect | None = None) -> float:
+        """Connect again once the server answers, with the tab's link and controls."""
+        began = time.perf_counter()
+        await self._disconnect()
+        self._failure = ""
+        await self._connect()
+        await self._whole([], expect)
+        return time.perf_counter() - began
+
+    async def _connect(self) -> None:
+        async with asyncio.timeout(SECONDS):
+            while await self._get("/_stcore/health") != 200:
+                await asyncio.sleep(PAUSE_SECONDS)
+        names = ("streamlit", self.cookies[XSRF], *filter(None, [self.session_id]))
+        self._socket = await websockets.connect(
+            f"{self.url.replace('http', 'ws', 1)}/_stcore/stream", origin=self.origin,
+            subprotocols=[*map(websockets.Subprotocol, names)], compression=None, proxy=None,
+            max_size=None, max_queue=None,  # a full queue would keep it from closing
+            open_timeout=SECONDS, ping_interval=None,
+            additional_headers={"Cookie": cookie_header(self.cookies)},
+        )  # fmt: skip
+        self._listener = asyncio.create_task(self._listen())
+
+    async def _get(self, path: str, **headers: str) -> int:
+        """Get a file with this browser's cookies, keep those that it sets; return the status."""
+        headers["Cookie"] = cookie_header(self.cookies)
+        status, _, answered = await asyncio.to_thread(ask, self.url, "GET", path, b"", headers)
+        self.cookies |= set_cookies(answered)
+        return status
+
+    async def _disconnect(self) -> None:
         self._stop_timers()
         for task in filter(None, (self._listener, self._loading)):
             task.cancel()
@@ -137,9 +167,9 @@ class Session:
         self._urls = asyncio.get_running_loop().create_future()
         await self._socket.send(message.SerializeToString())
         urls = await asyncio.wait_for(self._urls, SECONDS)
-        mine = await asyncio.to_thread(token, self.url)
+        mine, cookies = self.cookies[XSRF], self.cookies
         status = await asyncio.to_thread(
-            send_file, self.url, urls.upload_url, content, mine, mine, name
+            send_file, self.url, urls.upload_url, content, mine, cookies, name
         )
         if status >= 300:
             raise Wrong(f"the upload was refused: {status}")
@@ -221,7 +251,7 @@ class Session:
         """Get all arrays, each once; an address may be gone for a moment."""
         tries = 0
         while missing := self.missing:
-            status, _, _ = await asyncio.to_thread(ask, self.url, "GET", f"/{missing[0]}")
+            status = await self._get(f"/{missing[0]}")
             if status == 200:
                 self._loads = [*self._loads[1 - LOADS :], missing[0]]
                 self.loaded_at = time.perf_counter()
