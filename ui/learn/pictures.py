@@ -119,11 +119,11 @@ def own_gate(formula: str) -> GateFrame:
 
 
 @cached("Measuring the surfaces …")
-def _shapes(shown: str, formula: str) -> tuple:
+def _shapes(shown: str, formula: str, strengths: tuple[float, ...]) -> tuple:
     requests = {name: GateRequest(case) for name, case in SHAPES.items()}
     if formula:
         requests["yours"], _ = resolve(GateRequest(OWN, formula=formula))
-    frames = {name: at_strengths(each, BENDING) for name, each in requests.items()}
+    frames = {name: at_strengths(each, strengths) for name, each in requests.items()}
     pictures = [gate_picture(each, shown, settled_by(each), name) for name, each in frames.items()]
     return frames, side_by_side(pictures), pictures[0].scale
 
@@ -136,8 +136,8 @@ def _draw_shapes(state: State) -> None:
         if formula and (note := resolve(GateRequest(OWN, formula=formula))[1]):
             st.error(note)
             formula = ""
-    frames, view, scale = _shapes(shown, formula)
-    last = len(BENDING) - 1
+    strengths = BENDING if state.committed else BENDING[-1:]  # before, the full gate alone
+    frames, view, scale = _shapes(shown, formula, strengths)
     ends = ("K < 0: saddle", "K > 0: dome") if shown == "K" else ("|H| = 0", "large |H|")
     view3d(
         view,
@@ -146,8 +146,8 @@ def _draw_shapes(state: State) -> None:
         captions=[[caption(frame, shown) for frame in each] for each in frames.values()]
         if state.committed else [[""]] * len(frames),
         readouts=[()] * len(frames),
-        frame=last,
-        frame_labels=[f"λ = {strength:.2f}" for strength in BENDING],
+        frame=len(strengths) - 1,
+        frame_labels=[f"λ = {strength:.2f}" for strength in strengths],
         playable=state.committed,
         ends=("flat surface", "full gate"),
         scrub=True,
