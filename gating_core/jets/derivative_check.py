@@ -17,6 +17,7 @@ from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
+from gating_core.forward_mode import one_at_a_time
 from gating_core.jets.bounded import LAYOUT
 from gating_core.jets.jet import rule_name
 from gating_core.jets.map_check import FEW, evaluate
@@ -136,6 +137,7 @@ def disagree(
 # --- Each operation alone -------------------------------------------------------------------------
 
 
+@one_at_a_time
 def check_operations(function: Function, points: torch.Tensor, mode: Callable) -> tuple[str, ...]:
     """Notes on operations that are not smooth everywhere.
 

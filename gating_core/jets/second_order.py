@@ -22,6 +22,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from gating_core.checks import check_choice, check_points, check_weights
+from gating_core.forward_mode import one_at_a_time
 from gating_core.jets import attention as attention  # these enter their rules into the table
 from gating_core.jets import isolated as isolated
 from gating_core.jets import layout as layout
@@ -254,6 +255,7 @@ def _as_jet(out: Any, points: torch.Tensor | Jet) -> Jet:
     return jet
 
 
+@one_at_a_time
 def nested_jet(function: Function, points: torch.Tensor, check: bool = True) -> SecondOrderJet:
     """Compute the same as `second_order_jet` by nested forward mode of ``torch.func``, slowly.
 

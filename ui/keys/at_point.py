@@ -11,7 +11,6 @@ from ui.common.lessons import section
 from ui.common.words import plus_minus, short
 from ui.components.keys import FourKeys
 from ui.keys.four_keys import with_mode
-from ui.work import pool
 from ui.work.cache import cached
 
 MIDDLE = (0.0, 0.0)  # of the chart
@@ -20,8 +19,7 @@ MIDDLE = (0.0, 0.0)  # of the chart
 @cached()
 def numbers(model: FourKeys) -> KeysAtPoint:
     """Evaluate the closed form and the jets at the marked point, or in the middle of the chart."""
-    # In a worker: torch's forward mode has one level for all threads of a process.
-    return pool.POOL.call(keys_at, model.keys, model.biases, model.values, model.at or MIDDLE)
+    return keys_at(model.keys, model.biases, model.values, model.at or MIDDLE)
 
 
 def draw(mode: str, model: FourKeys) -> None:

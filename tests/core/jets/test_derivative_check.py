@@ -1,5 +1,6 @@
 """Derivatives that torch gets wrong are refused or replaced; right ones never are."""
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
@@ -232,3 +233,16 @@ def test_an_operation_whose_first_derivative_is_wrong_is_named():
 def test_what_torch_cannot_differentiate_is_named_with_the_remedy():
     with pytest.raises(ValueError, match=r"floor_divide .*; write it out of elementary operations"):
         second_order_jet(lambda x: nine(x) // 1 + nine(x) ** 2, POINTS)
+
+
+@pytest.mark.parametrize("jet", [nested_jet, second_order_jet])
+def test_several_threads_differentiate_at_once(jet):
+    """Torch's forward mode has one level for all threads of a process."""
+
+    def function(points):
+        return torch.cat([points, torch.special.erfcx(points).prod(-1, keepdim=True)], -1)
+
+    expected = jet(function, POINTS).second
+    with ThreadPoolExecutor(4) as threads:
+        jets = list(threads.map(lambda _: jet(function, POINTS), range(12)))
+    assert all(torch.equal(each.second, expected) for each in jets)
