@@ -445,7 +445,7 @@ def not_yet(answer: object, inside: bool = True) -> bool:
 
 
 def is_queued(session: Session) -> bool:
-    """Whether the page says that a job waits for a worker."""
+    """Return whether the page says that a job waits for a worker."""
     return any(QUEUE.search(text) for text in session.page.progress)
 
 

@@ -1,4 +1,4 @@
-"""Which checkpoints are read, and which are refused by name."""
+"""The checkpoints that are read, and those that are refused by name."""
 
 import pytest
 import torch
@@ -56,7 +56,7 @@ def test_every_family_is_named_in_the_refusal(tmp_path):
 
 
 def test_other_prefixes_and_entries_are_read(tmp_path):
-    """As in files of several modalities, and as configurations were and are written."""
+    """Forms of files of several modalities, and of older and newer configurations."""
     plain = read_layer(write(tmp_path / "plain", LLAMA, llama_tensors()), 1)
     inner = {name: value for name, value in LLAMA.items() if name != "rope_theta"}
     inner |= {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4}}

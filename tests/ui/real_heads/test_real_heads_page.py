@@ -22,7 +22,7 @@ MOBY = next(iter(TEXTS))
 
 
 def header(app, key="heads_wall"):
-    """What the wall was sent."""
+    """The message that the wall was sent."""
     return json.loads(component(app, key).proto.bytes)
 
 

@@ -195,7 +195,7 @@ class Dispatching(RuleBasedStateMachine):
         await_true(lambda: not self.disorder())
 
     def disorder(self):
-        """What is not, or not yet, as it ought to be."""
+        """Say what is not, or not yet, as it ought to be."""
         tasks = {each.number: each for each in self.system.computations}
         found = []
         for reader in self.readers:
@@ -230,7 +230,7 @@ class Dispatching(RuleBasedStateMachine):
         return found
 
     def ended_well(self, reader, task):
-        """Whether a reader met the end of a computation of what it has requested."""
+        """Return whether a reader met the end of a computation of what it has requested."""
         name, error = reader.name, reader.error
         ends = {each.end for each in self.system.computations if each.name == name}
         if error is None:
