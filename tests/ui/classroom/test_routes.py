@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
@@ -60,7 +61,9 @@ class Client:
         async def send(message):
             sent.append(message)
 
-        asyncio.run(self.app(scope, receive, send))
+        # In a thread of its own: a browser's tests before may have left a loop running in this one.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, self.app(scope, receive, send)).result()
         found = {name.decode(): text.decode() for name, text in sent[0]["headers"]}
         if "set-cookie" in found:
             name, _, value = found["set-cookie"].partition(";")[0].partition("=")

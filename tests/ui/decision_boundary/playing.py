@@ -91,13 +91,15 @@ class Halted:
     """`train_setting` and `train_further`, but they wait after so many items until let go."""
 
     def __init__(self, monkeypatch, items):
-        self.items, self.release = items, threading.Event()
+        self.items, self.reached, self.release = items, threading.Event(), threading.Event()
         for name in ("train_setting", "train_further"):
             monkeypatch.setattr(runs, name, partial(self.run, getattr(runs, name)))
 
     def run(self, original, *arguments):
         for count, item in enumerate(original(*arguments)):
             yield item
+            if count == self.items:
+                self.reached.set()
             while count == self.items and not self.release.wait(0.01):
                 yield 0.5
 

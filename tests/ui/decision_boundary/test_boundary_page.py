@@ -138,9 +138,11 @@ def test_a_fold_is_filled_once_it_is_wanted_and_stays():
 @quick
 def test_a_new_run_is_followed_from_its_first_steps(monkeypatch):
     app = open_boundary()
+    monkeypatch.setattr(runs, "REDRAWN_SECONDS", 0)  # all parts of the page show the same run
     halt = Halted(monkeypatch, 20)
     app.slider(key="steps").set_value(100)
     app.button(key="new_seeds").click().run()
+    assert halt.reached.wait(TIMEOUT_SECONDS)
     at_a_halt(app, 3)
     app.run()
     header, _ = picture(app)
