@@ -1,6 +1,18 @@
-"""Files to keep: weights, points, training histories, and a script in plain PyTorch."""
+"""Files to keep: weights, histories, a script, a notebook, and surfaces for other programs."""
 
+from gating_core.export.notebook import notebook_text
 from gating_core.export.script import script_problem, script_text
+from gating_core.export.surface import Colours, Surface, no_solid, surface_file
 from gating_core.export.weights import log_csv, weights_file
 
-__all__ = ["log_csv", "script_problem", "script_text", "weights_file"]
+__all__ = [
+    "Colours",
+    "Surface",
+    "log_csv",
+    "no_solid",
+    "notebook_text",
+    "script_problem",
+    "script_text",
+    "surface_file",
+    "weights_file",
+]

@@ -237,20 +237,20 @@ def test_a_click_on_the_strip_picks_a_seed(wide):
     assert wide.locator(".gc-heading").first.inner_text() == f"no gate · seed {seed}"
 
 
-def test_weights_and_figure_can_be_taken(wide, tmp_path):
-    for name, file in {"Weights": "model.safetensors", "Figure": "figure.html",
-                       "Data of this page": "decision_boundary.zip",
-                       "Script": "rerun.py"}.items():  # fmt: skip
+def test_weights_and_data_can_be_taken(wide, tmp_path):
+    name = "circle_sigmoid_seeds0-1_step50"
+    wide.get_by_role("button", name="Take along").click()
+    for label, file in {"Weights": f"{name}.safetensors", "Script": f"{name}_seed1.py",
+                        "Data": "decision_boundary"}.items():  # fmt: skip
         with wide.expect_download() as download:
-            wide.get_by_role("button", name=name).click()
-        assert download.value.suggested_filename == file
-        download.value.save_as(tmp_path / file)
-    ensemble = load_weights((tmp_path / "model.safetensors").read_bytes())
-    assert ensemble.seeds == (0, 1)
-    assert "mesh3d" in (tmp_path / "figure.html").read_text(encoding="utf-8")
-    with zipfile.ZipFile(tmp_path / "decision_boundary.zip") as archive:
+            wide.get_by_role("button", name=label).click()
+        assert download.value.suggested_filename.startswith(file)
+        download.value.save_as(tmp_path / label)
+    wide.keyboard.press("Escape")
+    assert load_weights((tmp_path / "Weights").read_bytes()).seeds == (0, 1)
+    with zipfile.ZipFile(tmp_path / "Data") as archive:
         assert archive.read("log.csv").startswith(b"variant,step,seed")
-    compile((tmp_path / "rerun.py").read_text(encoding="utf-8"), "rerun.py", "exec")
+    compile((tmp_path / "Script").read_text(encoding="utf-8"), "rerun.py", "exec")
 
 
 def await_lesson(page):

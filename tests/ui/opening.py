@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from ui.common.charts import csv_text
 from ui.common.links import LINE_BREAK
+from ui.common.take_along import OFFER, Offer
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_SECONDS = 60
@@ -45,6 +46,11 @@ def jobs_of(app: AppTest) -> list:
     if "_jobs" not in app.session_state:
         return []
     return [job for job, *_ in app.session_state["_jobs"].values()]
+
+
+def offered(app: AppTest) -> Offer:
+    """What the page offers in *Take along*."""
+    return app.session_state[OFFER]
 
 
 def parameters(message: Message) -> Iterator[str]:

@@ -16,6 +16,7 @@ from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import ROOT, component, open_page
 from tests.ui.payload import unpack
 from ui.common.language_models import unknown_characters
+from ui.common.trained import about
 from ui.decision_boundary import results
 from ui.decision_boundary.model import BoundaryView
 from ui.foreign import as_code, as_words, in_plot, printable
@@ -132,7 +133,7 @@ def test_downloads_run_no_foreign_text(shown):
     for text in (script, log_csv({"sigmoid": ensemble})):
         assert "far.test" not in text
         assert "onerror" not in text
-    assert b"far.test" not in weights_file(ensemble, run.task, results.about(run, "sigmoid"))
+    assert b"far.test" not in weights_file(ensemble, run.task, about(run, "sigmoid"))
 
 
 def test_a_downloaded_figure_has_no_foreign_mark_up(shown, monkeypatch):

@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ import streamlit as st
 from numpy.typing import ArrayLike
 from streamlit.delta_generator import DeltaGenerator
 
+from ui.common.take_along import offered
 from ui.drawing import palette
 
 GREY, MAGENTA = palette.SIDE_COLOURS["left"], palette.SIDE_COLOURS["right"]
@@ -168,30 +168,23 @@ class Charts:
         self.tables[name] = columns
 
     def draw_footer(self, explanation: str) -> None:
-        """Draw the button that unfolds the ``explanation``, and the one that saves all data."""
-        with st.container(horizontal=True):
-            with st.popover("How to read these charts", icon=":material/help:",
-                            key=f"explain_{self.tab}"):  # fmt: skip
-                st.markdown(explanation)
-            self.draw_data()
+        """Draw the button that unfolds the ``explanation``; offer all data in *Take along*."""
+        with st.popover("How to read these charts", icon=":material/help:",
+                        key=f"explain_{self.tab}"):  # fmt: skip
+            st.markdown(explanation)
+        self.offer()
 
-    def draw_data(self) -> None:
-        """Draw the button that saves all data."""
-        st.download_button(
-            "Data of this page (CSV)", self.zipped, f"{self.tab}.zip", "application/zip",
-            icon=":material/table:", key=f"data_{self.tab}", on_click="ignore",
-        )  # fmt: skip
+    def offer(self) -> None:
+        """Offer all data in *Take along*."""
+        offered().charts[self.tab] = self
 
-    def zipped(self) -> bytes:
-        """Return a zip file with a CSV for each table and figure."""
-        out = io.BytesIO()
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, columns in self.tables.items():
-                rows = [tuple(columns), *zip(*columns.values(), strict=True)]
-                archive.writestr(f"{name}.csv", csv_text(rows))
-            for name, figure in self.figures.items():
-                archive.writestr(f"{name}.csv", csv_text(figure_rows(figure)))
-        return out.getvalue()
+    def csv_files(self) -> dict[str, str]:
+        """Return a CSV by the name of each table and figure."""
+        tables = {
+            name: csv_text([tuple(columns), *zip(*columns.values(), strict=True)])
+            for name, columns in self.tables.items()
+        }
+        return tables | {name: csv_text(figure_rows(each)) for name, each in self.figures.items()}
 
 
 def csv_text(rows: Iterable[Sequence[Any]]) -> str:

@@ -19,7 +19,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from ui.common import present, simplified
+from ui.common import present, simplified, take_along
 from ui.common.links import change_link, current_link
 from ui.common.present import STYLE as PRESENT_STYLE
 from ui.common.share import draw_share
@@ -71,7 +71,7 @@ class Frame(NamedTuple):
 
     links: dict[str, dict[str, list[str]]]
     view: simplified.View
-    tail: DeltaGenerator  # beside the question: Share, or the steps of present mode
+    tail: DeltaGenerator  # beside the question: Take along and Share, or the steps of present mode
     note: DeltaGenerator
 
 
@@ -118,6 +118,7 @@ def _head(
     )
     _return(title, path)
     view = simplified.begin(presented)
+    take_along.begin(title)
     st.html(STYLE)
     if view.presented is not None:
         st.html(PRESENT_STYLE)
@@ -144,6 +145,7 @@ def _foot(title: str, frame: Frame, steps: bool) -> None:
     """Draw what is known once the page is drawn: its controls, and the steps that it offers."""
     with frame.tail:
         if frame.view.presented is None:
+            take_along.draw_take_along(title)
             draw_share(title)
         elif steps:
             present.draw_steps()

@@ -16,6 +16,7 @@ SURFACE = (
     "surface/shaders.js",
     "surface/webgl.js",
     "surface/painter.js",
+    "surface/traces.js",
     "surface/view.js",
     "surface/turning.js",
 )
@@ -69,6 +70,7 @@ SCRIPTS = {
     "history": ("history/history.js",),
     "camera": ("camera/camera.js",),
     "turn": ("turn/turn.js",),
+    "figures": ("load_plotly.js", "figures/collect.js", "figures/files.js", "figures/figures.js"),
     "leave": ("leave/leave.js",),
     "plotly_js": ("load_plotly.js", "plotly_js/plotly_js.js"),
     "view3d": (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,13 @@ from gating_core.experiments.comparison import (
     TrainedRun,
     drawn_frames,
 )
-from gating_core.export import log_csv, script_problem, script_text, weights_file
+from gating_core.export import log_csv
 from gating_core.language.measurements import BINS, ResampledReliability
 from gating_core.training import mean_interval
 from ui.common.charts import Charts
 from ui.common.links import LINK
+from ui.common.take_along import File, offered
+from ui.common.trained import offer_model
 from ui.common.words import layers_text, points_text, short
 from ui.components.strip import strip
 from ui.decision_boundary import film
@@ -62,7 +63,6 @@ MORE_STEPS = 400
 DIAGRAM_PIXELS = 420
 TAILS = (2.5, 97.5)  # percent: the ends of a 95 % interval
 SCENE_FROM, PLANE_TO, GAP = 0.42, 0.36, 0.02  # of a still's height, and of its width
-QUIET: Any = {"on_click": "ignore"}
 
 
 def draw(job: Job, shown: Shown, measurement: MeasurementRequest, charts: Charts) -> None:
@@ -261,27 +261,13 @@ def draw_files(
     shown: Shown, view: BoundaryView, measurement: MeasurementRequest, charts: Charts,
     calibrated: bool,
 ) -> None:  # fmt: skip
-    """Draw what saves weights, script, figure and data, and the explanation of the charts."""
+    """Offer weights, script, figure and data, and draw the explanation of the charts."""
     run = shown.run
-    member, name = measurement.member(run), run.setting.compared[-1]
-    ensemble = run.variants[name].ensemble
-    problem = script_problem(ensemble.config)
-    st.subheader("Downloads", anchor=False)
-    with st.container(horizontal=True):
-        st.download_button(
-            "Weights (safetensors)",
-            lambda: weights_file(ensemble, run.task, about(run, name)), "model.safetensors",
-            icon=":material/download:", key="take_weights", **QUIET,
-        )  # fmt: skip
-        st.download_button(
-            "Script (PyTorch)", "" if problem else script_text(ensemble, ensemble.seeds[member]),
-            "rerun.py", icon=":material/code:", key="take_script", disabled=bool(problem),
-            help=problem or text("script_help"), **QUIET,
-        )  # fmt: skip
-        st.download_button(
-            "Figure (HTML)", lambda: figure_page(shown, view, member), "figure.html",
-            icon=":material/image:", key="take_figure", **QUIET,
-        )  # fmt: skip
+    member = measurement.member(run)
+    offer_model(run, run.setting.compared[-1], member)
+    offered().files["Figure"] = File(
+        "figure.html", lambda line: figure_page(shown, view, member), ":material/image:"
+    )
     charts.tables |= _logs((serial(run), len(shown.along), len(shown.final)), shown)
     explanation = text("charts", grid=FRAME_GRID)
     if calibrated:
@@ -317,15 +303,6 @@ def logs(shown: Shown) -> dict[str, dict[str, list[Any]]]:
     titles = ["variant", "step", "seed", "total curvature", "error", "complete"]
     curvature = dict(zip(titles, map(list, zip(*rows, strict=True)), strict=True))
     return {"log": history, "total curvature": curvature}
-
-
-def about(run: TrainedRun, name: str) -> dict[str, object]:
-    """Say in a file of weights of which run they are."""
-    setting = run.setting
-    return {field.name: getattr(setting, field.name) for field in fields(setting)} | {
-        "variant": name, "task": run.task.name, "own": setting.own is not None,
-        "steps": int(run.steps[-1]),
-    }  # fmt: skip
 
 
 def figure_page(shown: Shown, view: BoundaryView, member: int) -> str:

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.experiments.comparison import PRESETS, STRENGTHS, Setting, strengths_model
+from gating_core.experiments.comparison import (
+    PRESETS,
+    STRENGTHS,
+    MeasuredModel,
+    Setting,
+    strengths_model,
+)
+from gating_core.export import Surface
 from gating_core.geometry import CURVED, SurfaceResult
 from gating_core.training import TrainedEnsemble, mean_interval
 from ui.common import charts as c
 from ui.common import words as common
 from ui.common.lessons import section
+from ui.common.take_along import OfferedSurface, offered
 from ui.drawing import palette
+from ui.drawing.classified import class_colours
 from ui.drawing.colours import ColourScale
+from ui.drawing.exported import exported
 from ui.drawing.lines import zero_curve
 from ui.drawing.panels import subplot, subplot_title
 from ui.landing.pair import MODEL_NAMES, Result, curvature_colours
@@ -135,7 +146,31 @@ def learning_curves(ensembles: dict[str, TrainedEnsemble], colours: dict[str, st
     return c.chart("Training loss", traces, "step", "training loss", height=300)
 
 
-# --- Data of this page ----------------------------------------------------------------------------
+# --- What can be taken along ----------------------------------------------------------------------
+
+
+def offer_surfaces(result: Result, both: bool) -> None:
+    """Offer the gated surface, and that of ``both`` models the one without a gate, as files."""
+    scale, setting = curvature_colours(result.pair.right.surface), result.run.setting
+    offer = offered()
+    for name, model, frame in result.models:
+        gated = model is result.pair.right
+        stem = f"{setting.task}_{setting.compared[gated or result.left == 'same']}_seed{model.seed}"
+        if gated or result.left == "same":
+            stem = f"{stem}_lambda{STRENGTHS[frame] if gated else 0:.2f}"
+        if gated:
+            offer.name = stem
+        if gated or both:
+            shown = f"{name}, λ = {STRENGTHS[frame]:.2f}" if gated else name
+            offer.surfaces[shown] = OfferedSurface(stem, partial(_exported, model, frame, scale))
+    offer.settings["lambda"] = STRENGTHS[result.frame]
+
+
+def _exported(model: MeasuredModel, frame: int, scale: ColourScale, line: str) -> Surface:
+    shown = model.frame(frame)
+    class_one = class_colours(shown.frames.logits)[0]
+    return exported(shown.surface, shown.frames.values[0], scale, ("x1", "x2"), line,
+                    {"probability of class 1": class_one})  # fmt: skip
 
 
 def data_tables(result: Result) -> dict[str, dict[str, list[Any]]]:

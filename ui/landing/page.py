@@ -34,14 +34,16 @@ from ui.common.charts import Charts
 from ui.common.front import front_columns
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_number, parse_pick
+from ui.common.take_along import offered
+from ui.common.trained import offer_model
 from ui.components.strip import strip
 from ui.drawing import palette
 from ui.drawing.panels import CHART_NAMES
-from ui.landing.details import compared, data_tables, draw_details
+from ui.landing.details import compared, data_tables, draw_details, offer_surfaces
 from ui.landing.pair import Result, draw_pair
 from ui.landing.stage import draw_stage
 from ui.limits import LANDING_LAYERS
-from ui.proved.section import draw_proofs
+from ui.proved.section import draw_proofs, offer_notebook
 from ui.work import jobs, pool, runs
 from ui.work.cache import cached
 from ui.work.shared import shared_stream
@@ -83,6 +85,12 @@ def draw() -> None:
             draw_details(result, charts)
     draw_proofs(lambda: compared(result), CHART_NAMES["inputs"], charts)
     charts.draw_footer(section("landing", "explanation"))
+    if result.pair.seen:
+        offer_surfaces(result, shown == SHOWN[1])
+        (gated,), code = compared(result)
+        offer_notebook(gated.name, offered().name, gated.surface, code,
+                       gated.estimates.get("absolute"), 3)  # fmt: skip
+    offer_model(result.run, result.run.setting.compared[1], result.sweep.member)
 
 
 # --- Controls -------------------------------------------------------------------------------------

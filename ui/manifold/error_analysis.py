@@ -253,7 +253,12 @@ def _compared(variants: Sequence[MeasuredInstance]) -> tuple[list[Compared], Cod
         Compared(name, surface_of(each.instance), estimates(each), each.surface)
         for name, each in zip(VARIANT_NAMES, variants, strict=False)
     ]
-    return compared, (IMPORTS, f"surface = chart_of({short_code(variants[-1].instance)})")
+    return compared, code_of(variants[-1].instance)
+
+
+def code_of(instance: ModelInstance) -> Code:
+    """Return Python that makes the surface of an instance."""
+    return IMPORTS, f"surface = chart_of({short_code(instance)})"
 
 
 def surface_of(instance: ModelInstance) -> ProvableSurface:

@@ -22,6 +22,7 @@ from gating_core.experiments.instance import (
     chosen_config,
     elongation,
 )
+from gating_core.export import Surface
 from gating_core.geometry import (
     CURVED,
     FLAT,
@@ -36,10 +37,14 @@ from gating_core.geometry import (
 from ui.common import words as common
 from ui.common.explanations import draw_explanation
 from ui.common.lessons import section
+from ui.common.take_along import OfferedSurface, offered
 from ui.components.view3d import Legend, clicked, stopped, view3d
 from ui.drawing.axes import Axes
+from ui.drawing.colours import ColourScale, scale_of
+from ui.drawing.exported import exported
 from ui.drawing.panels import View
 from ui.manifold import shared
+from ui.manifold.error_analysis import code_of, surface_of
 from ui.manifold.model import DISTANT, ManifoldRequest, Metric, Resolved, at_strength
 from ui.manifold.picture import ManifoldPicture, ManifoldView, manifold_picture
 from ui.manifold.shared import VARIANT_NAMES, Result, Totals, best_total, degenerate
@@ -50,7 +55,9 @@ from ui.manifold.variants import (
     draws_plane,
     draws_simplex,
     settled_by,
+    strength_of,
 )
+from ui.proved.section import offer_notebook
 from ui.work.cache import cached
 
 VIEW_KEY = "manifold_view"
@@ -106,6 +113,7 @@ def draw_view(result: Result) -> None:
     model = replace(request, strength=ManifoldRequest().strength)  # it has a frame of each
     drawn = picture((model, *there), frames, found.axes, view, every)
     totals = request, *there, tuple(each in refined for each in result.instances), view
+    _offer(result, every)
     symbol, scale = COLOURINGS[view.colouring].symbol, drawn.scale
     notes = [scale_note(drawn, view, frame) for frame in range(drawn.view.frames)]
     ends = [f"{symbol} = {common.rough(end)}" for end in scale.ends]
@@ -143,6 +151,43 @@ def draw_view(result: Result) -> None:
     ):
         if line:
             st.caption(line)
+
+
+def _offer(result: Result, settled: Sequence[Settled]) -> None:
+    """Offer the shown surfaces as files, coloured by K as in the picture."""
+    request, view = result.request, result.view
+    ends = [each.full.surface.known[0] for each in settled]
+    scale = scale_of("curvature", ends, view.asinh)
+    offer = offered()
+    for variant in result.variants:
+        name = f"{request.source}_layers{request.depth}_seed{request.own_seed}"
+        shown, strength = VARIANT_NAMES[0], strength_of(variant)
+        if variant.instance.config.gate is not None:
+            name = f"{name}_{request.kind}_lambda{strength:.2f}"
+            shown = f"{VARIANT_NAMES[1]}, λ = {strength:.2f}"
+        offer.name = name
+        offer.surfaces[shown] = OfferedSurface(
+            name, partial(_exported, variant, result.resolved.axes, scale)
+        )
+    variant = result.variants[-1]
+    refined = shared.TOTALS.cached((variant.instance,)).get(variant.instance)
+    total = None if degenerate(variant) else best_total(variant, refined)
+    offer_notebook(heading(variant), offer.name, surface_of(variant.instance),
+                   code_of(variant.instance), total, request.model_dim)  # fmt: skip
+    offer.settings |= {"seed of the weights": request.own_seed, "lambda": request.strength}
+
+
+def _exported(variant: MeasuredInstance, axes: Axes, scale: ColourScale, line: str) -> Surface:
+    """Return a variant with its gates and attention weights in the last layer."""
+    more = {"|H|": np.where(variant.surface.resolved[0], variant.mean_norm, np.nan)}
+    if variant.gates:
+        more |= {f"gate {i + 1}": gate for i, gate in enumerate(variant.gates[-1])}
+    for head, weights in enumerate(variant.weights[-1]):
+        more |= {f"weight {i + 1} of head {head + 1}": weights[..., i]
+                 for i in range(weights.shape[-1])}  # fmt: skip
+    names = ("x1", "x2") if variant.instance.chart == "inputs" else ("u", "v")
+    points = axes.project(variant.surface.values[0])
+    return exported(variant.surface, points, scale, names, line, more)
 
 
 def _settled(result: Result) -> list[Settled]:

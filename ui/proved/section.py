@@ -16,11 +16,13 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from gating_core.export import notebook_text
 from gating_core.geometry import Integral, Matrix, SurfaceResult
 from gating_core.proved import Budget, MissingRule, ProvedCurvature, proof_steps
 from ui.common.charts import Charts
 from ui.common.lessons import section
 from ui.common.links import LINK
+from ui.common.take_along import File, offered
 from ui.limits import PROOF_SECONDS
 from ui.proved import statements
 from ui.work.cache import CACHE, cached
@@ -125,8 +127,8 @@ def draw_proofs(
     Args:
         make: Returns the surfaces, one or two, and code that makes the last one.
         axes: The names of the chart's axes.
-        charts: Those of the page: its button saves the tables of cells. Without them the section
-            has a button of its own.
+        charts: Those of the page, to which the tables of cells are added. Without them the section
+            offers its own.
     """
     with st.expander("Proved curvature: the sign of K on every cell of the chart", key="proof",
                      on_change="rerun", **LINK) as fold:  # fmt: skip
@@ -153,15 +155,44 @@ def draw_proofs(
             if isinstance(proof, ProvedCurvature) and not proof.proof:
                 name = f"proved cells, {each.name[:1].lower()}{each.name[1:]}"
                 own.tables[name] = statements.cells_table(proof)
-        with st.container(horizontal=True):
-            with st.popover("How to read this map", icon=":material/help:", key="explain_proved"):
-                st.markdown(section("proved", "explain"))
-                st.plotly_chart(statements.enclosure_figure(), key="enclosure",
-                                alt=section("proved", "alt_enclosure"),
-                                config={"displayModeBar": False})  # fmt: skip
-            if charts is None and own.tables:
-                own.draw_data()
+        with st.popover("How to read this map", icon=":material/help:", key="explain_proved"):
+            st.markdown(section("proved", "explain"))
+            st.plotly_chart(statements.enclosure_figure(), key="enclosure",
+                            alt=section("proved", "alt_enclosure"),
+                            config={"displayModeBar": False})  # fmt: skip
+        if charts is None and own.tables:
+            own.offer()
         st.code(code_text(*code, requests[-1]), language="python")
+
+
+def offer_notebook(
+    title: str, name: str, surface: ProvableSurface, code: Code, total: Integral | None, dim: int
+) -> None:
+    """Offer a notebook that measures a surface again, as *Take along* calls it: ``name``.
+
+    Args:
+        title: Of the notebook.
+        name: Of its file, without the ending.
+        surface: The surface.
+        code: Python that makes it.
+        total: Its total curvature as the page has it, which the notebook compares with.
+        dim: Dimensions of its outputs.
+    """
+    problem = None
+    if total is None or not bool(total.complete):
+        problem = "There is no total curvature yet that a notebook could compare with."
+    elif surface.covariance is not None:
+        problem = "A notebook measures with the covariance Σ = 1."
+    offered().files["Notebook"] = File(
+        f"{name}.ipynb",
+        lambda line: notebook_text(title, line, *code, dim, _numbers(total)),
+        ":material/menu_book:", problem,
+    )  # fmt: skip
+
+
+def _numbers(total: Integral | None) -> tuple[float, float]:
+    assert total is not None
+    return float(total.value), float(total.error)
 
 
 def _draw_all(

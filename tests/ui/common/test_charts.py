@@ -2,20 +2,17 @@
 
 import csv
 import io
-import zipfile
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.opening import TIMEOUT_SECONDS, figure
+from tests.ui.opening import TIMEOUT_SECONDS, figure, offered
 from ui.common.charts import Charts, bars, chart, heatmap, line, log_axis, mark_x, mark_y
 
 
 def saved(charts):
-    with zipfile.ZipFile(io.BytesIO(charts.zipped())) as archive:
-        return {name: [*csv.reader(io.StringIO(archive.read(name).decode()))]
-                for name in archive.namelist()}  # fmt: skip
+    return {name: [*csv.reader(io.StringIO(text))] for name, text in charts.csv_files().items()}
 
 
 def test_the_data_of_a_page_are_those_of_its_charts_and_tables_with_units():
@@ -26,16 +23,16 @@ def test_the_data_of_a_page_are_those_of_its_charts_and_tables_with_units():
     charts.figures["map"] = chart("Map", [heatmap(np.array([[1, 2]]), 0, 1, "Greys", name="d")])
     charts.tables["table"] = {"k": ["1"], "scores read": ["2"]}
     rows = saved(charts)
-    assert rows["lines.csv"] == [
+    assert rows["lines"] == [
         ["series", "budget, keys", "nats per character", "value", "minus", "plus"],
         ["a", "1", "3.0", "", "0.5", "0.5"], ["a", "2", "4.0", "", "0.25", "0.25"],
         ["b", "x", "5.0", "", "1.0", "2.0"], ["c", "1", "7.0", "", "", ""],
     ]  # fmt: skip
-    assert rows["map.csv"] == [
+    assert rows["map"] == [
         ["series", "x", "y", "value", "minus", "plus"],
         ["d", "0", "0", "1", "", ""], ["d", "1", "0", "2", "", ""],
     ]  # fmt: skip
-    assert rows["table.csv"] == [["k", "scores read"], ["1", "2"]]
+    assert rows["table"] == [["k", "scores read"], ["1", "2"]]
 
 
 def test_an_interval_along_x_is_saved_too():
@@ -43,7 +40,7 @@ def test_an_interval_along_x_is_saved_too():
     trace["error_x"] = trace.pop("error_y")
     charts = Charts("tab")
     charts.figures["across"] = chart("Across", [trace], "loss", "")
-    assert saved(charts)["across.csv"][1] == ["a", "2.0", "0.0", "", "0.5", "0.5"]
+    assert saved(charts)["across"][1] == ["a", "2.0", "0.0", "", "0.5", "0.5"]
 
 
 @pytest.mark.parametrize("axis", [{}, log_axis(1, 100)])
@@ -65,11 +62,11 @@ def draws_a_chart():
     charts.draw_footer("**Charts.** One point.")
 
 
-def test_a_tab_has_alt_texts_an_explanation_and_one_download():
+def test_a_tab_has_alt_texts_an_explanation_and_offers_its_data():
     app = AppTest.from_function(draws_a_chart, default_timeout=TIMEOUT_SECONDS).run()
     assert not app.exception
     (picture,) = app.get("plotly_chart")
     assert picture.proto.alt == "The loss is 2."
     assert figure(app, "tab_loss")["layout"]["title"]["text"] == "<b>Loss</b>"
-    assert len(app.get("download_button")) == 1
+    assert [*offered(app).charts["tab"].csv_files()] == ["bounds", "loss"]
     assert "**Charts.** One point." in [text.value for text in app.markdown]

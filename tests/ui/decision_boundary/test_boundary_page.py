@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-import zipfile
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -49,7 +48,7 @@ from tests.ui.decision_boundary.playing import (
     texts_of,
     totals,
 )
-from tests.ui.opening import ROOT, TIMEOUT_SECONDS, data_of, mistakes, notes, open_page
+from tests.ui.opening import ROOT, TIMEOUT_SECONDS, data_of, mistakes, notes, offered, open_page
 from ui.common.words import final_total_text
 from ui.decision_boundary import film, results, shared
 from ui.decision_boundary.inside import inside_figure
@@ -470,16 +469,14 @@ def test_calibration_and_files_to_take_away():
         accuracy = run.variants[name].ensemble.test_accuracy[-1].mean()
         assert np.average(of.whole.frequency, weights=of.whole.counts) == pytest.approx(accuracy)
     assert results.calibration_text(found, 2) in texts_of(app)
-    buttons = {button.key: button for button in app.get("download_button")}
-    kept = {"take_weights", "take_script", "take_figure", "data_decision_boundary"}
-    assert set(buttons) == kept
+    offer = offered(app)
+    assert [*offer.files] == ["Weights", "Script", "Figure"]
     charts = results.Charts("decision_boundary")
     charts.tables |= results.logs(shown_of(app))
-    with zipfile.ZipFile(io.BytesIO(charts.zipped())) as archive:
-        log, curvature = (
-            list(csv.DictReader(io.StringIO(archive.read(f"{name}.csv").decode())))
-            for name in ("log", "total curvature")
-        )
+    log, curvature = (
+        list(csv.DictReader(io.StringIO(charts.csv_files()[name])))
+        for name in ("log", "total curvature")
+    )
     for row in log[:: len(log) // 5]:
         ensemble = run.variants[row["variant"]].ensemble
         at = run.steps.tolist().index(int(row["step"])), int(row["seed"])

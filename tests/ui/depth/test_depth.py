@@ -24,6 +24,7 @@ from tests.ui.opening import (
     figure,
     mistakes,
     numbers,
+    offered,
     open_page,
     open_settled,
     report,
@@ -90,7 +91,7 @@ def test_every_tab_draws_every_stack_with_alt_texts_and_one_download(tab, kind):
     charts = app.get("plotly_chart")
     assert len(charts) == TABS[tab]
     assert all(len(chart.proto.alt) > 40 for chart in charts)
-    assert len(app.get("download_button")) == (tab != "Theory")
+    assert len(offered(app).charts) == (tab != "Theory")
     assert (component(app, VIEW) is not None) == (tab == "Layer by layer")
 
 

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -70,11 +69,9 @@ def tree_of(app):
 def saved(tab, monkeypatch, **link):
     """Tables and charts in the download of a tab."""
     files = []
-    monkeypatch.setattr(Charts, "draw_footer", lambda self, text: files.append(self.zipped()))
+    monkeypatch.setattr(Charts, "draw_footer", lambda self, text: files.append(self.csv_files()))
     page(tab, **link)
-    with zipfile.ZipFile(io.BytesIO(files[0])) as archive:
-        return {name: [*csv.DictReader(io.StringIO(archive.read(name).decode()))]
-                for name in archive.namelist()}  # fmt: skip
+    return {name: [*csv.DictReader(io.StringIO(text))] for name, text in files[0].items()}
 
 
 # --- Identifiability ----------------------------------------------------------------------------
@@ -146,10 +143,10 @@ def test_the_followed_expert_is_moved_and_a_single_one_is_scaled():
 
 def test_counts_and_moves_are_in_the_download(monkeypatch):
     files = saved("Identifiability", monkeypatch)
-    rows = files["counts.csv"]
+    rows = files["counts"]
     assert [row["counted"] for row in rows] == [row["theory"] for row in rows]
     assert len(rows) == 11
-    assert len(files["moves.csv"]) == 2 * identifiability.STEPS
+    assert len(files["moves"]) == 2 * identifiability.STEPS
 
 
 # --- Decomposition ------------------------------------------------------------------------------
@@ -230,7 +227,7 @@ def test_a_link_names_what_it_cannot_use_and_what_does_not_fit_together_is_said(
 
 def test_terms_in_the_download_multiply_and_add_up(monkeypatch):
     link = {"gate_at": "G2", "gate_per": "head", "gate_lambda": "0.4"}
-    rows = saved("Decomposition", monkeypatch, **link)["terms.csv"]
+    rows = saved("Decomposition", monkeypatch, **link)["terms"]
     factors = [name for name in rows[0] if name not in ("head", "expert", "token", "term")]
     for row in rows:
         product = np.prod([float(row[name]) for name in factors])
@@ -389,7 +386,7 @@ def test_what_takes_too_long_has_fewer_repeats_and_no_gates_are_one_sentence():
 
 
 def test_every_fit_is_in_the_download(monkeypatch):
-    rows = saved("Sample efficiency", monkeypatch)["fits.csv"]
+    rows = saved("Sample efficiency", monkeypatch)["fits"]
     assert len(rows) == 3 * 12 * 5
     last = rows[2 * 12 * 5 - 1]
     assert (last["gate"], last["seed"], last["n"]) == ("G1, per channel", "11", "10000000")
@@ -450,7 +447,7 @@ def test_only_possible_curves_are_trained_and_every_model_is_in_the_download(mon
     link = {"curves_source": "static slots", "curves_gate": "value"}
     assert "needs tokens" in " ".join(notes(page("Learning curves", **link)))
     assert asked == [CurvesRequest(source="memory")]
-    rows = saved("Learning curves", monkeypatch)["accuracies.csv"]
+    rows = saved("Learning curves", monkeypatch)["accuracies"]
     assert len(rows) == 2 * 16 * 9
     assert float(rows[-1]["test accuracy"]) == pytest.approx(load_curves().accuracy[1, 15, 8])
 

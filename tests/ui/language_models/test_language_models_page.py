@@ -1,7 +1,5 @@
 """Language models: every tab draws what is shipped, with the core's numbers and true verdicts."""
 
-import io
-import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -444,6 +442,6 @@ def test_the_data_of_a_tab_are_a_table_for_each_chart():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rank.c.Charts, "draw_footer", lambda self, text: charts.append(self))
         open_page(PAGE, **RANK)
-    archive = zipfile.ZipFile(io.BytesIO(charts[0].zipped()))
-    assert archive.namelist() == ["by_layer.csv", "heads.csv", "singular_values.csv"]
-    assert archive.read("heads.csv").decode().splitlines()[1].startswith("before gate,1.1,16.")
+    files = charts[0].csv_files()
+    assert [*files] == ["by_layer", "heads", "singular_values"]
+    assert files["heads"].splitlines()[1].startswith("before gate,1.1,16.")

@@ -7,6 +7,7 @@
 //   view.project(place)    [x, y, depth] on the screen, in pixels
 //   view.unproject(x, y, depth)   the place there
 //   view.hit(x, y)         { row, column } of the surface as shares of one, or null
+//   view.picture(times), view.figure()   what is shown as a PNG so many times as large, and for Plotly
 //   view.onPaint           called after each painting
 //
 // A scene: size, places and normals (3 size²), `cells` between grid lines, and a colour for every vertex
@@ -43,6 +44,15 @@ function makeView(canvas, camera) {
   view.unproject = (x, y, depth) => plus(view.lens.eye, view.lens.ray(x, y), depth);
   view.hit = (x, y) => view.scene && view.lens
     && hitOf(view.scene.places, view.scene.size, view.lens.eye, view.lens.ray(x, y));
+  // A data URL of the picture, so many `times` as large as on the screen.
+  view.picture = times => {
+    paintView(view, times);
+    const url = canvas.toDataURL();
+    paintView(view);
+    return url;
+  };
+  view.figure = () => plotlyOf(view);
+  canvas.gcView = view;
   canvas.addEventListener('webglcontextrestored', view.invalidate);
   new ResizeObserver(view.invalidate).observe(canvas);
   views.add(view);
@@ -64,11 +74,10 @@ function frameAll({ canvas, camera, home }, places, share) {
   Object.assign(home, camera);
 }
 
-function paintView(view) {
+function paintView(view, ratio = Math.min(devicePixelRatio || 1, LARGEST_RATIO)) {
   const { canvas, scene } = view;
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   if (!scene || !width || !height) return; // in a hidden tab; painted when that opens
-  const ratio = Math.min(devicePixelRatio || 1, LARGEST_RATIO);
   const sizes = [width, height].map(length => Math.round(ratio * length));
   if (canvas.width !== sizes[0] || canvas.height !== sizes[1]) [canvas.width, canvas.height] = sizes;
   view.lens = lensOf(view.camera, width, height, ratio);

@@ -1,0 +1,136 @@
+"""What can be taken along from a page is what it shows, and says where it comes from."""
+
+import csv
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+from gating_core.experiments.comparison import STRENGTHS
+from gating_core.export.surface import ply_file, solid_of
+from gating_core.export.weights import load_weights
+from tests.ui.opening import offered, open_page
+from ui.common import take_along
+from ui.common.take_along import default_name, file_name
+
+MANIFOLD = "pages/1_Manifold.py"
+
+
+@pytest.fixture
+def taken(monkeypatch):
+    """Opens a page and its popover; returns the page, and the files by the labels of buttons."""
+
+    def take(page="app.py", without="", **link):
+        files = {}
+
+        def button(label, data, name, **more):
+            if not more["disabled"]:
+                files[label] = name, data
+
+        monkeypatch.setattr(take_along.st, "download_button", button)
+        app = open_page(page, **link)
+        assert not files  # nothing is made before somebody asks
+        app.session_state["take_along"] = True
+        if without:
+            app.session_state["take_surface"] = "Without gate"
+        app.run()
+        assert not app.exception
+        return app, files
+
+    return take
+
+
+def unzipped(file):
+    with zipfile.ZipFile(io.BytesIO(file())) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
+def rows(text):
+    return [*csv.DictReader(io.StringIO(text))]
+
+
+def test_the_data_of_the_landing_page_are_those_of_its_charts_and_of_its_surface(taken):
+    app, files = taken(strength="0.5", picture="two models")
+    name, make = files["Data (CSV)"]
+    assert name == "circle_sigmoid_seed47_lambda0.50.zip"
+    data = unzipped(make)
+    about = json.loads(data["about.json"])
+    assert about["page"] == "Flat or curved?"
+    assert about["settings"]["task"] == "circle"
+    assert about["settings"]["lambda"] == 0.5
+    assert about["seeds"] == {"seed": 32, "seeds": [*range(32, 48)]}
+    assert about["link"].endswith("?strength=0.5&picture=two%20models")
+    assert about["versions"]["torch"].startswith("2.")
+    assert about["date"].endswith("Z")
+    strengths = rows(data["strengths.csv"])
+    result = offered(app).surfaces["With gate, λ = 0.50"].make("a line")
+    grid = rows(data["circle_sigmoid_seed47_lambda0.50.csv"])
+    np.testing.assert_array_equal(
+        [float(row["K (1 / length^2)"]) for row in grid], result.fields["K"].ravel()
+    )
+    np.testing.assert_array_equal(
+        [[float(row[f"y{i}"]) for i in (1, 2, 3)] for row in grid], result.points.reshape(-1, 3)
+    )
+    assert len(strengths) == 1 + len(STRENGTHS)
+    assert any(name.startswith("circle_ungated_seed") for name in data)
+
+
+def test_all_files_of_one_state_have_one_digest_and_other_states_another(taken):
+    _, files = taken(strength="0.5")
+    digest = json.loads(unzipped(files["Data (CSV)"][1])["about.json"])["digest"]
+    weights = files["Weights"][1]()
+    assert digest.encode() in weights
+    assert load_weights(weights).seeds[0] == 32
+    assert f"digest {digest}" in files["Script"][1]()
+    surface = files["PLY"][1].func.__closure__  # the surface that a worker is sent
+    assert surface is not None
+    (sent,) = (cell.cell_contents for cell in surface if hasattr(cell.cell_contents, "about"))
+    assert f"digest {digest}" in sent.about
+
+    def digest_of(**link):
+        data = unzipped(taken(**link)[1]["Data (CSV)"][1])
+        return json.loads(data["about.json"])["digest"]
+
+    assert digest_of(strength="0.5", hide="task", camera="1,2,3") == digest
+    assert digest_of(strength="0.55") != digest
+    assert digest_of(strength="0.5", task="xor") != digest
+
+
+def test_manifold_gives_its_surfaces_with_all_fields(taken):
+    app, files = taken(MANIFOLD, grid="31", **{"lambda": "0.5"})
+    assert files["STL, solid"][0] == "memory_layers1_seed614_sigmoid_lambda0.50.stl"
+    surfaces = offered(app).surfaces
+    assert [*surfaces] == ["Without gate", "With gate, λ = 0.50"]
+    flat, gated = (surfaces[name].make("digest 1") for name in surfaces)
+    assert set(gated.fields) > {"K", "error of K", "|H|", "gate 1", "weight 1 of head 1"}
+    assert np.all(flat.fields["K"] == 0)
+    assert np.abs(gated.fields["K"]).max() > 0
+    np.testing.assert_allclose(sum(gated.fields[f"weight {i} of head 1"] for i in (1, 2, 3)), 1)
+    for each in (flat, gated):
+        vertices, _ = solid_of(each)
+        assert np.ptp(vertices, 0).max() == pytest.approx(100, abs=1e-4)
+        assert ply_file(each).startswith(b"ply\n")
+
+
+def test_a_line_has_no_solid_but_its_points(taken):
+    _, files = taken(MANIFOLD, n="2", grid="31", without="gate")
+    assert "STL, solid" not in files
+    assert "PLY" in files
+
+
+@pytest.mark.parametrize(("text", "name"), [
+    ("top_k_top_keys8", "top_k_top_keys8"), ("../../etc/passwd", "etc-passwd"), ("λ∫", "page"),
+    ("a" * 300, "a" * 80), ("x/y\\z:*?", "x-y-z"),
+])  # fmt: skip
+def test_names_of_files_are_plain(text, name):
+    assert file_name(text) == name
+
+
+def test_a_name_says_the_tab_and_what_was_chosen():
+    offer = take_along.Offer("Efficient attention")
+    offer.charts["top_k"] = None
+    link = {"top_k": ["8"], "camera": ["1,2,3"], "sample_seed": ["3"], "hide": ["top_k"]}
+    assert default_name(offer, link) == "top_k_sample_seed3_top_k8"

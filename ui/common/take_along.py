@@ -1,0 +1,247 @@
+"""The popover *Take along*: what a page shows, as files that say where they come from.
+
+    offered().charts[tab] = charts  # `Charts.draw_footer` does this for every chart and table
+
+What it makes of an offer is made when a file is asked for: every page draws this.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import streamlit as st
+
+from ui.common.lessons import section
+from ui.common.links import CAMERA, current_link
+from ui.common.share import shared_link
+from ui.common.simplified import HIDE, LOCK, PRESENT, VIEW, View
+from ui.components.figures import figures
+
+if TYPE_CHECKING:  # torch comes with it, and every page draws this before torch is there
+    from gating_core.export import Surface
+
+OFFER = "_offer"
+LOOKS = {HIDE, LOCK, PRESENT, CAMERA}  # parameters that change how a page is seen, not its numbers
+DIGEST_LETTERS = 12
+NAME_LETTERS = 80
+UNITS = {"K": "1 / length^2", "error of K": "1 / length^2", "|H|": "1 / length"}
+PACKAGES = ("torch", "numpy", "scipy", "streamlit", "plotly")
+
+
+class Tables(Protocol):
+    """What has tables: `Charts`."""
+
+    def csv_files(self) -> dict[str, str]:
+        """Return a CSV by the name of each chart and table."""
+
+
+class File(NamedTuple):
+    """A file, made when it is asked for from the line that it prints; or why there is none."""
+
+    name: str
+    make: Callable[[str], bytes | str]
+    icon: str = ":material/download:"
+    problem: str | None = None
+
+
+class OfferedSurface(NamedTuple):
+    """A surface, given the line that its files print; ``name`` is what their names begin with."""
+
+    name: str
+    make: Callable[[str], Surface]
+
+
+@dataclass(eq=False)
+class Offer:
+    """What the page that is being drawn can give away.
+
+    Attributes:
+        page: The title of the page.
+        name: What the names of files begin with; by default the tab and the link.
+        settings: Whatever else describes the state: its seeds among it.
+        charts: The charts and tables by tab.
+        surfaces: By their names.
+        files: Whatever else can be taken, by the label of its button.
+    """
+
+    page: str = ""
+    name: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    charts: dict[str, Tables] = field(default_factory=dict)
+    surfaces: dict[str, OfferedSurface] = field(default_factory=dict)
+    files: dict[str, File] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Where files come from; all those of one state of a page have one ``digest``."""
+
+    page: str
+    link: str
+    digest: str
+    version: str
+    commit: str
+
+    @property
+    def line(self) -> str:
+        """One line of ASCII to be printed in a file."""
+        text = f"digest {self.digest}; {self.page}; {self.link}; commit {self.commit[:12]}"
+        return text.encode("ascii", "replace").decode()
+
+
+def begin(page: str) -> None:
+    """Forget what the page before, or this one in another state, has offered."""
+    st.session_state[OFFER] = Offer(page)
+
+
+def offered() -> Offer:
+    """Return what the page that is being drawn offers, to be added to."""
+    offer: Offer = st.session_state.setdefault(OFFER, Offer())
+    return offer
+
+
+def draw_take_along(title: str) -> None:
+    """Draw the popover of the page called ``title``, after all that it shows; in no fragment."""
+    with st.popover("Take along", icon=":material/download:", type="tertiary", key="take_along",
+                    on_change="rerun") as popover:  # fmt: skip
+        if not popover.open:
+            return
+        offer, stamp = offered(), stamp_of(title)
+        name = offer.name or default_name(offer, current_link())
+        if not (offer.charts or offer.surfaces or offer.files):
+            st.markdown("This page shows no chart, table or surface in this state.")
+            return
+        about = about_text(stamp, offer, drawn_settings())
+        data = File(f"{name}.zip", partial(data_zip, offer, about), ":material/table:")
+        with st.container(horizontal=True, key="take_files"):
+            _draw_files({"Data (CSV)": data} | offer.files, stamp.line)
+        figures("take_figures", name, stamp.line)
+        if offer.surfaces:
+            _draw_surfaces(offer.surfaces, stamp.line)
+        st.caption(f"All files of this state carry the digest `{stamp.digest}`.")
+
+
+def _draw_files(files: Mapping[str, File], line: str) -> None:
+    for label, file in files.items():
+        st.download_button(
+            label, "" if file.problem else partial(file.make, line), file.name, icon=file.icon,
+            key=f"take_{label}", on_click="ignore", disabled=bool(file.problem), help=file.problem,
+        )  # fmt: skip
+
+
+def _draw_surfaces(offer: Mapping[str, OfferedSurface], line: str) -> None:
+    """Draw the choice of a surface and a button for each of its files, made by a worker."""
+    from gating_core.export import no_solid, surface_file
+    from ui.work import pool
+
+    names = [*offer]
+    shown = st.selectbox("Surface", names, len(names) - 1, key="take_surface")
+    name, surface = offer[shown].name, offer[shown].make(line)
+
+    def file(ending: str, icon: str, problem: str | None = None) -> File:
+        return File(
+            f"{file_name(name)}.{ending}",
+            lambda line: pool.POOL.call(surface_file, surface, ending),
+            f":material/{icon}:", problem,
+        )  # fmt: skip
+
+    reason = no_solid(surface)
+    with st.container(horizontal=True, key="take_solids"):
+        _draw_files({
+            "STL, solid": file("stl", "print", reason and f"No solid: {reason}."),
+            "PLY": file("ply", "palette"), "GLB": file("glb", "view_in_ar"),
+            "VTP, all fields": file("vtp", "science"), "Picture": file("png", "image"),
+        }, line)  # fmt: skip
+    st.caption(section("take", "surface"))
+
+
+def stamp_of(page: str) -> Stamp:
+    """Return where files of ``page`` in its state come from."""
+    from ui.common.citing import citation, commit  # what they need is imported when it is used
+
+    state = {name: texts for name, texts in sorted(current_link().items()) if name not in LOOKS}
+    code = str(citation()["version"]), commit()
+    digest = sha256(json.dumps([page, state, *code]).encode()).hexdigest()[:DIGEST_LETTERS]
+    link = shared_link({name: [] for name in LOOKS})
+    return Stamp(page, link, digest, *code)
+
+
+def drawn_settings() -> dict[str, Any]:
+    """Return the values of all controls that were drawn, by their parameters of the link."""
+    view: View = st.session_state[VIEW]
+    return {name: st.session_state[name] for name in view.labels if name in st.session_state}
+
+
+def default_name(offer: Offer, link: Mapping[str, list[str]]) -> str:
+    """Return a file's name that says which tab was shown, and what its ``link`` asks for."""
+    tabs = [*offer.charts] or [offer.page]
+    parts = [tabs[0], *("".join([name, *texts]) for name, texts in sorted(link.items())
+                        if name not in LOOKS)]  # fmt: skip
+    return file_name("_".join(parts))
+
+
+def file_name(text: str) -> str:
+    """Return ``text`` as the name of a file, without its ending."""
+    plain = re.sub(r"[^\w.,=-]+", "-", text, flags=re.ASCII).strip("-_.")
+    return plain[:NAME_LETTERS].rstrip("-_.,") or "page"
+
+
+def about_text(stamp: Stamp, offer: Offer, drawn: Mapping[str, Any]) -> str:
+    """Return `about.json`: page, link, settings, seeds, versions, commit, date and digest."""
+    settings = {**drawn, **offer.settings}
+    seeds = {name: value for name, value in settings.items() if "seed" in name}
+    about = asdict(stamp) | {
+        "settings": settings,
+        "seeds": seeds,
+        "versions": {name: _version(name) for name in PACKAGES},
+        "date": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+    }
+    return json.dumps(about, indent=2, default=str, ensure_ascii=False)
+
+
+def data_zip(offer: Offer, about: str, line: str) -> bytes:
+    """Return a ZIP file with ``about``, and a CSV for each chart, table and surface.
+
+    Those of several tabs are in folders.
+    """
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("about.json", about)
+        for tab, charts in offer.charts.items():
+            folder = f"{tab}/" if len(offer.charts) > 1 else ""
+            for name, text in charts.csv_files().items():
+                archive.writestr(f"{folder}{name}.csv", text)
+        for surface in offer.surfaces.values():
+            archive.writestr(f"{file_name(surface.name)}.csv", surface_csv(surface.make(line)))
+    return out.getvalue()
+
+
+def surface_csv(surface: Surface) -> str:
+    """Return a line for every point of the grid: its place, and all fields with their units."""
+    columns = {f"y{i + 1}": column for i, column in enumerate(surface.points.reshape(-1, 3).T)}
+    columns |= {f"{name} ({UNITS[name]})" if name in UNITS else name: field.ravel()
+                for name, field in surface.fields.items()}  # fmt: skip
+    columns["resolved"] = surface.resolved.ravel().astype(int)
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(columns)
+    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+    return out.getvalue()
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
