@@ -1,27 +1,29 @@
-"""The files that come with the app's repository: trained models, texts and results.
+"""The files that come with the library: trained models, texts and results.
 
-An installed library has none of them: `read_asset` and `check_assets` say so in a sentence.
+In the repository they are the folder ``assets``; an installed library has most of them inside its
+own package. The weights of most language models would make it too large: `read_asset` says where
+those are.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-ASSETS = Path(__file__).resolve().parents[1] / "assets"
+BUNDLED = Path(__file__).resolve().parent / "bundled"  # of an installed library
+ASSETS = BUNDLED if BUNDLED.is_dir() else BUNDLED.parents[1] / "assets"
 
 
-def check_assets(folder: Path) -> None:
-    """Raise ``FileNotFoundError`` if a ``folder`` of shipped files is not there."""
-    if not folder.is_dir():
-        raise FileNotFoundError(
-            f"there is no folder {folder}: its files come with the repository of gating-curvature,"
-            " not with the installed library; clone the repository and install it from there with"
-            " pip install -e ."
-        )
+def is_left_out(path: Path) -> bool:
+    """Return whether ``path`` is a file that the repository has and the installed library lacks."""
+    return BUNDLED in path.parents and not path.exists()
 
 
 def read_asset(path: Path) -> bytes:
     """Return the bytes of a file, shipped or not; ``OSError`` if it cannot be read."""
-    if ASSETS in path.parents:
-        check_assets(path.parent)
+    if is_left_out(path):
+        raise FileNotFoundError(
+            f"assets/{path.relative_to(BUNDLED).as_posix()} comes with the repository of"
+            " gating-curvature, not with the installed library; clone the repository and install it"
+            " from there with pip install -e ."
+        )
     return path.read_bytes()

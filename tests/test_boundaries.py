@@ -207,7 +207,7 @@ def test_few_files_of_the_core_know_what_only_the_study_needs(path):
 def test_every_room_of_the_core_has_a_row():
     """A new package must be entered in the table before it can be imported."""
     found = {parts(path)[1] for path in core_sources() if len(parts(path)) > 1}
-    assert found == {*MAY_IMPORT, "examples"}
+    assert found == set(MAY_IMPORT)
 
 
 @each(core_sources())
@@ -217,9 +217,6 @@ def test_the_core_imports_downwards(path):
     if len(place) == 1:
         return  # the public face, which shows all rooms
     room = place[1]
-    if room == "examples":  # written as by a stranger
-        assert not rooms(path, "gating_core")
-        return
     assert rooms(path, "gating_core") <= MAY_IMPORT[room] | {room}
     assert "gating_core" not in modules(path), "the public face is for others"
 

@@ -1,15 +1,18 @@
 """The core can be installed as a library, whole and with what it depends on."""
 
 import ast
+import json
 import os
 import shutil
 import subprocess
 import sys
+import sysconfig
+import tarfile
 import tomllib
+import venv
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 from packaging.requirements import Requirement
@@ -17,8 +20,9 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parent.parent
 CORE = "gating_core"
 SOURCES = sorted((ROOT / CORE).rglob("*.py"))
-NEEDED_TO_BUILD = ("pyproject.toml", "README.md", "LICENSE", CORE, "ui", "assets")
-BUILD = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
+CLEAN = ("pyproject.toml", "setup.py", "README.md", "LICENSE", CORE, "ui", "assets")
+BUILD = "import sys; from setuptools import build_meta; build_meta.{}(sys.argv[1])"
+MOST_BYTES = 20_000_000  # of the wheel
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
@@ -52,74 +56,185 @@ def requirements(lines):
     return {found.name: found for found in map(Requirement, lines)}
 
 
+def build(what, source, folder):
+    """Make what setuptools makes of a folder of sources; return the one file that it writes."""
+    command = [sys.executable, "-c", BUILD.format(f"build_{what}"), str(folder)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    (made,) = (path for path in folder.iterdir() if path.is_file())
+    return made
+
+
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """A folder with what `pip install .` would put beside the other packages."""
-    source, wheels, site = (tmp_path_factory.mktemp(name) for name in ("source", "wheels", "site"))
-    for name in NEEDED_TO_BUILD:
+def wheel(tmp_path_factory):
+    """The wheel of the source distribution of a clean checkout, as pip and `build` make it."""
+    checkout, sdists, sources, wheels = (
+        tmp_path_factory.mktemp(name) for name in ("checkout", "sdists", "sources", "wheels")
+    )
+    for name in CLEAN:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile
-        copy(ROOT / name, source / name)
-    subprocess.run([sys.executable, "-c", BUILD, str(wheels)], cwd=source, check=True,
-                   capture_output=True)  # fmt: skip
-    (wheel,) = wheels.glob("*.whl")
-    with ZipFile(wheel) as archive:
-        archive.extractall(site)
-    return site
+        copy(ROOT / name, checkout / name)
+    with tarfile.open(build("sdist", checkout, sdists)) as archive:
+        archive.extractall(sources, filter="data")
+    (source,) = sources.iterdir()
+    return build("wheel", source, wheels)
 
 
-def test_every_module_of_the_core_is_installed_and_nothing_else(installed):
-    found = {path.relative_to(installed).as_posix() for path in installed.rglob("*.py")}
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory, wheel):
+    """Python and packages of a fresh environment: the wheel, beside what is installed here."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, symlinks=True)
+    python = folder / "bin" / "python"
+    (site,) = folder.glob("lib/python*/site-packages")
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
+    subprocess.run([*pip, "--no-deps", "--no-index", "--no-compile", str(wheel)], check=True)
+    (site / "beside.pth").write_text(sysconfig.get_path("purelib"))
+    return python, site
+
+
+@pytest.fixture
+def run(environment, tmp_path):
+    """Runs code in an empty folder, with the library from the wheel; returns what it prints."""
+    others = {name: x for name, x in os.environ.items() if name != "PYTHONPATH"}
+
+    def run(code, python=environment[0], **more):
+        place = {"cwd": tmp_path, "env": others | more, "text": True, "stdout": subprocess.PIPE}
+        return subprocess.run([str(python), "-c", code], check=True, **place).stdout
+
+    return run
+
+
+def test_every_module_of_the_core_is_installed_and_nothing_else(environment):
+    _, site = environment
+    found = {path.relative_to(site).as_posix() for path in site.rglob("*.py")}
     assert found == {path.relative_to(ROOT).as_posix() for path in SOURCES}
-    assert {path.name.split("-")[0] for path in installed.iterdir()} == {
-        CORE,
-        PROJECT["name"].replace("-", "_"),
-    }
+    assert {path.name.split("-")[0] for path in site.iterdir()} == {
+        CORE, PROJECT["name"].replace("-", "_"), "beside.pth",
+    }  # fmt: skip
 
 
-def test_the_core_works_from_any_folder_without_the_extras(installed, tmp_path):
+def test_the_core_works_from_any_folder_without_the_extras(run, environment):
     """It is imported, trains and measures; what needs an extra names it in one sentence."""
     extras = sorted(import_name(x) for names in EXTRAS.values() for x in requirements(names))
     code = f"EXTRAS, HEAVY = {[*extras, 'dask', 'vtk']!r}, {HEAVY!r}\n{WITHOUT_EXTRAS}"
-    place = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": str(installed)}}
-    answer = subprocess.run([sys.executable, "-c", code], **place, check=True, text=True,
-                            stdout=subprocess.PIPE)  # fmt: skip
-    assert answer.stdout.splitlines() == [
-        str(installed / CORE / "__init__.py"),
+    assert run(code).splitlines() == [
+        str(environment[1] / CORE / "__init__.py"),
         "[]",  # of what is slow to import nothing is loaded
         "flat",
         'a triangle mesh needs PyVista: pip install "gating-curvature[opinion]"',
     ]
 
 
-WITHOUT_ASSETS = """
-from gating_core.language.measurements.stored import load_measured
-from gating_core.experiments.comparison.presets import load_preset, load_sweep
-from gating_core.experiments.depth.shipped import load_shipped
+# --- What is shipped ------------------------------------------------------------------------------
+
+# Every result and run, each by some numbers of it.
+LOADED = """
+import numpy as np
+from gating_core.experiments import comparison, depth
 from gating_core.experts.shipped import load_curves, load_samples
-from gating_core.language.corpus import EXCERPT, read_verses
-from gating_core.language.shipped import digest, load_model, shipped
+from gating_core.geometry import square_grid
+from gating_core.language import efficient, excerpt_texts, load_model
+from gating_core.language.conversions import load_converted
+from gating_core.language.efficient.attention_time import load_attention_times
+from gating_core.language.measurements.backcopy import load_toy
+from gating_core.language.measurements.step_time import load_times
+from gating_core.language.measurements.stored import load_measured
+from gating_core.language.measurements.token_time import load_token_times
+from gating_core.real_heads import (TEXTS, shipped_charts, shipped_layers, shipped_measures,
+                                    shipped_record, shipped_text)
+from gating_core.steering import load_opening, load_steering
+from gating_core.steering.judge import vocabulary
+
+def say(name, *arrays):
+    print(name, *(f"{np.nansum(np.asarray(x, dtype=float)):.9g}" for x in arrays))
+
+def say_all(name, measured):
+    for model, arrays in measured.items():
+        say(f"{name} {model}", *(arrays[part] for part in sorted(arrays)))
+
+for name in comparison.PRESETS:
+    run, sweep = comparison.load_preset(name), comparison.load_sweep(name)
+    say(name, *(variant.ensemble.test_accuracy for variant in run.variants.values()))
+    say(name, sweep.total.value, comparison.load_reference("tokens", name))
+pair = comparison.measure_pair("same", comparison.load_preset("circle"),
+                               comparison.load_sweep("circle"), "circle")
+say("pair", pair.right.surface.gaussian, pair.right.test_accuracy)
+say("comparison", len(repr(comparison.load_measured("comparison"))))
+say("depth", depth.load_shipped().accuracy("gated"), len(depth.load_gates()))
+say("experts", *(x.excess for x in load_samples().values()), load_curves().accuracy)
+say_all("measured", load_measured())
+say_all("efficient", efficient.load_measured())
+converted, counts = load_converted()
+say_all("converted", {row: x.losses for row, x in converted.items()})
+say("times", len(repr(load_attention_times())), len(repr(load_times())))
+say("times", *load_token_times().values())
+say("toy", len(repr(load_toy())))
+say("verses", len(excerpt_texts()), *(words.total() for words in vocabulary().values()))
+say_all("steering", load_steering())
+say("opening", load_opening().judged)
+for text in TEXTS:
+    charts = shipped_charts(text, special=False)
+    say(text, *shipped_text(text).states, charts.scores, len(shipped_measures(text, True)))
+say("heads", *(layer.query for layer in shipped_layers()), len(shipped_record("gates")))
+for name in ("none", "g1_channel", "g1_head"):
+    model, card = load_model(name, 0)
+    say(name, *model.parameters(), card.losses["both"])
+"""
+
+
+def test_an_installed_library_loads_what_the_repository_loads(run, wheel):
+    assert wheel.stat().st_size < MOST_BYTES
+    here = run(LOADED, sys.executable, PYTHONPATH=str(ROOT))
+    assert run(LOADED) == here
+    assert len(here.splitlines()) > 100
+
+
+LEFT_OUT = """
+from gating_core.language import load_model, shipped
+from gating_core.language.conversions import load_conversion
 from gating_core.steering.shipped import load_dictionaries, shipped_dictionaries
 
-for load in (shipped, shipped_dictionaries, lambda: digest("none", 0), load_measured,
-             lambda: load_model("none", 0), lambda: load_dictionaries("none", 0),
-             lambda: load_preset("circle"), lambda: load_sweep("circle"), load_shipped,
-             load_samples, load_curves, lambda: read_verses(EXCERPT)):
+print(shipped(), shipped_dictionaries())
+for load in (lambda: load_model("none", 1), lambda: load_conversion("linear"),
+             lambda: load_dictionaries("none", 0)):
     try:
         print("silent:", load())
-    except (FileNotFoundError, ValueError) as error:
+    except ValueError as error:
         print(error)
 """
 
 
-def test_a_library_without_shipped_files_says_where_they_are(installed, tmp_path):
-    place = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": str(installed)}}
-    answer = subprocess.run([sys.executable, "-c", WITHOUT_ASSETS], **place, check=True, text=True,
-                            stdout=subprocess.PIPE)  # fmt: skip
-    lines = answer.stdout.splitlines()
-    assert len(lines) == 12
-    for line in lines:
-        assert f"there is no folder {installed / 'assets'}" in line
+def test_of_what_is_left_out_an_installed_library_says_where_it_is(run):
+    there, *lines = run(LEFT_OUT).splitlines()
+    assert there == "[('none', 0), ('g1_channel', 0), ('g1_head', 0)] []"
+    names = ("none-1", "conversions/linear-0", "dictionary-none-0")
+    for name, line in zip(names, lines, strict=True):
+        assert f"assets/models/{name}.safetensors comes with the repository" in line
         assert line.endswith("clone the repository and install it from there with pip install -e .")
+
+
+# --- Examples -------------------------------------------------------------------------------------
+
+NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_from_top_to_bottom_and_ends_with_a_check(run, path):
+    """Its code cells in one fresh process: a kernel would need fifteen more packages."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    assert notebook["nbformat"] == 4
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert not any(cell["outputs"] or cell["execution_count"] for cell in cells)
+    codes = ["".join(cell["source"]) for cell in cells]
+    assert "assert " in codes[-1]
+    run("\n\n".join(codes))
+
+
+def test_there_are_notebooks_of_three_subjects():
+    assert [path.stem for path in NOTEBOOKS] == ["any_module", "attention_head", "trained_pair"]
+
+
+# --- What it depends on ---------------------------------------------------------------------------
 
 
 def test_it_depends_on_what_it_imports_in_versions_that_the_app_pins():

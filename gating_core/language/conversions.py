@@ -18,7 +18,7 @@ from gating_core.assets import read_asset
 from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language.config import ModelConfig
 from gating_core.language.model import LanguageModel
-from gating_core.language.shipped import FOLDER, MODELS, SEEDS, digest, model_of, recipe_of
+from gating_core.language.shipped import FOLDER, MODELS, SEEDS, is_current, model_of, recipe_of
 from gating_core.language.training import LanguageRecipe
 
 CONVERTED = FOLDER / "conversions.safetensors"  # losses
@@ -104,7 +104,7 @@ def load_converted(path: Path = CONVERTED) -> tuple[dict[Row, Converted], np.nda
     for name, seed in product(CONVERSIONS, SEEDS):
         key = f"{name}-{seed}"
         card = about["cards"].get(key)
-        if card is None or card["base"] != digest(CONVERSIONS[name].base, seed):
+        if card is None or not is_current(CONVERSIONS[name].base, seed, card["base"]):
             continue
         losses = {part.removeprefix(f"{key}/"): array for part, array in tensors.items()
                   if part.startswith(f"{key}/")}  # fmt: skip

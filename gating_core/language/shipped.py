@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from gating_core.assets import ASSETS, check_assets, read_asset
+from gating_core.assets import ASSETS, is_left_out, read_asset
 from gating_core.attention import GateConfig
 from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language.config import ModelConfig
@@ -59,12 +59,17 @@ def digest(name: str, seed: int) -> str:
     return hashlib.sha256(read_asset(model_path(name, seed))).hexdigest()[:16]
 
 
-def shipped() -> list[tuple[str, int]]:
-    """Name and seed of the models whose files there are, in the table's order.
+def is_current(name: str, seed: int, stored: str) -> bool:
+    """Return whether what was measured belongs to a model, by the ``stored`` digest of its file.
 
-    ``FileNotFoundError`` where no files are shipped.
+    Weights that an installed library leaves out are taken for those that were measured.
     """
-    check_assets(FOLDER)
+    path = model_path(name, seed)
+    return is_left_out(path) or (path.exists() and digest(name, seed) == stored)
+
+
+def shipped() -> list[tuple[str, int]]:
+    """Name and seed of the models whose files there are, in the table's order."""
     return [model for model in product(MODELS, SEEDS) if model_path(*model).exists()]
 
 

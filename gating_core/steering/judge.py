@@ -9,6 +9,7 @@ words are those of the verses that models were trained on.
 from __future__ import annotations
 
 import csv
+import io
 import math
 import re
 from collections import Counter
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gating_core.assets import check_assets
+from gating_core.assets import read_asset
 from gating_core.language import LANGUAGES, Verse, read_excerpt
 from gating_core.language.shipped import FOLDER
 
@@ -130,9 +131,8 @@ def count_words(texts: Sequence[str]) -> Counter[str]:
 @cache
 def vocabulary() -> dict[str, Counter[str]]:
     """Return the counts of the words of the verses that models were trained on, by language."""
-    check_assets(WORDS.parent)
-    with WORDS.open(encoding="utf-8", newline="") as lines:
-        rows = [*csv.reader(lines, delimiter="\t")]
+    lines = io.StringIO(read_asset(WORDS).decode(), newline="")
+    rows = [*csv.reader(lines, delimiter="\t")]
     return {
         language: Counter({row[0]: int(row[column]) for row in rows if int(row[column])})
         for column, language in enumerate(LANGUAGES, 1)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from gating_core.assets import check_assets, read_asset
+from gating_core.assets import read_asset
 from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language import (
     SEEDS,
@@ -162,11 +162,7 @@ def model_and_dictionaries(name: str, seed: int) -> tuple[LanguageModel, Diction
 
 
 def shipped_dictionaries() -> list[tuple[str, int]]:
-    """Name and seed of the models whose dictionaries there are.
-
-    ``FileNotFoundError`` where no files are shipped.
-    """
-    check_assets(FOLDER)
+    """Name and seed of the models whose dictionaries there are."""
     return [
         (name, seed) for name in STEERED for seed in SEEDS if dictionaries_path(name, seed).exists()
     ]

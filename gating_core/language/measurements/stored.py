@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from gating_core.language.measurements.gate_sparsity import gates
 from gating_core.language.measurements.rank import ranks
 from gating_core.language.measurements.sinks import sinks
 from gating_core.language.measurements.topology import topology
-from gating_core.language.shipped import FOLDER, digest
+from gating_core.language.shipped import FOLDER, MODELS, SEEDS, digest, is_current
 
 MEASURED = FOLDER / "measured.safetensors"
 STRENGTHS = tuple(round(0.1 * k, 1) for k in range(11))  # λ at which losses are measured
@@ -114,9 +115,11 @@ def load_measured(
     path: Path = MEASURED, measurements: Measurements = MEASUREMENTS
 ) -> dict[Model, Arrays]:
     """The measurements of all shipped models that have every one, in the table's order."""
-    measured = read_measured(path)
-    return {model: measured[model].arrays for model in shipped()
-            if model in measured and set(measurements) <= set(measured[model].rows)}  # fmt: skip
+    return {
+        model: result.arrays
+        for model, result in read_measured(path).items()
+        if set(measurements) <= set(result.rows)
+    }
 
 
 def read_measured(path: Path = MEASURED) -> dict[Model, Measured]:
@@ -125,9 +128,9 @@ def read_measured(path: Path = MEASURED) -> dict[Model, Measured]:
         return {}
     tensors, about = tensors_and_metadata(read_asset(path))
     measured = {}
-    for model in shipped():
+    for model in product(MODELS, SEEDS):
         key = _key(model)
-        if about["digests"].get(key) == digest(*model):
+        if key in about["digests"] and is_current(*model, about["digests"][key]):
             arrays = {name.removeprefix(f"{key}/"): array for name, array in tensors.items()
                       if name.startswith(f"{key}/")}  # fmt: skip
             measured[model] = Measured(about["digests"][key], tuple(about["rows"][key]), arrays)

@@ -1,1 +1,0 @@
-"""Scripts to read and run: each measures something with the core, cell by cell."""
