@@ -34,7 +34,6 @@ from gating_core.geometry.integrals import grid_integral, unseen_curvature
 from gating_core.geometry.surface import SurfaceResult, surface_result
 from gating_core.jets.second_order import SecondOrderJet, jet_by_parts
 from gating_core.memory import keep_at_hand
-from gating_core.pauses import drained
 from gating_core.training.ensemble import batches_of
 
 GRID = 31  # points along each side
@@ -152,7 +151,7 @@ def _row(unit: ModelUnit, setting: Setting, member: Member, numbers: Numbers) ->
 
 def _stack_rows(unit: StackUnit) -> list[Row]:
     request, begin = unit.request, time.perf_counter()
-    result = drained(measure_regime(request, REGIME))
+    result = measure_regime(request, REGIME)
     assert result.eps is not None
     seconds = (time.perf_counter() - begin) / len(unit.keys)
     total, centre, proxy = (result.curves[name] for name in ("total", "centre", "proxy"))
@@ -251,7 +250,7 @@ def _surface(
     function: Callable[[torch.Tensor], torch.Tensor], config: AttentionConfig, grid: Grid
 ) -> tuple[SecondOrderJet, CurvatureField, SurfaceResult]:
     part = max(int(PART_COST / cost(config)), 1)
-    jet = drained(jet_by_parts(function, grid.points, "rigorous", part))
+    jet = jet_by_parts(function, grid.points, "rigorous", part)
     field = curvature(jet)
     return jet, field, surface_result(function, jet, field, grid)
 

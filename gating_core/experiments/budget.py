@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 
 import torch
 
 from gating_core.attention.config import AttentionConfig
-from gating_core.geometry.adaptive import LARGEST_SAMPLE, PART_POINTS, adaptive_steps
+from gating_core.geometry.adaptive import LARGEST_SAMPLE, PART_POINTS, adaptive_integrals
 from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import SurfaceIntegrals, grid_integrals
 from gating_core.geometry.metric import Matrix
 from gating_core.jets.second_order import jet_by_parts
+from gating_core.progress import Progress, silent
 
 AFFORDABLE_COST = 1e8  # of `cost` times points: some five seconds of one core, bounds included
-PART_COST = 4e6  # of `cost` times points, between two yields: a fifth of a second
+PART_COST = 4e6  # of `cost` times points, between two reports of progress: a fifth of a second
 FEWEST_REFINED = 24_000  # points: twice what the first cells and their quarters take
 COARSEST_GRID = 19  # points along each side, where a model is too large for more
 TOLERANCE = 0.02  # relative, of the total curvature
@@ -27,25 +28,25 @@ def cost(config: AttentionConfig) -> float:
     return config.depth * (config.layer.cost(config) + config.model_dim**2)
 
 
-def affordable_steps(
+def affordable_integrals(
     chart: Chart,
     config: AttentionConfig,
     covariance: Matrix | None = None,
     points: int = LARGEST_SAMPLE,
-) -> Generator[None, None, SurfaceIntegrals]:
+    progress: Progress = silent,
+) -> SurfaceIntegrals:
     """Compute all integrals over a chart of a model with ``config``, within a few seconds.
 
-    From ``points`` at most; yields several times a second.
+    From ``points`` at most; ``progress`` is called with ``None``.
     """
     sample = min(int(AFFORDABLE_COST / cost(config)), points)
     part = max(int(PART_COST / cost(config)), 1)
     if sample < FEWEST_REFINED:  # not even the first cells: then a coarse grid as it is
         grid = square_grid(COARSEST_GRID)
-        jet = yield from jet_by_parts(chart, grid.points, "rigorous", part)
+        jet = jet_by_parts(chart, grid.points, "rigorous", part, lambda _: progress(None))
         integrals = grid_integrals(jet, grid.weights, covariance)
         return integrals.of_flat() if any(flatness_proofs(chart, jet.value)) else integrals
-    return (
-        yield from adaptive_steps(
-            chart, covariance, TOLERANCE, "rigorous", sample, min(part, PART_POINTS)
-        )
+    part = min(part, PART_POINTS)
+    return adaptive_integrals(
+        chart, covariance, TOLERANCE, "rigorous", sample, part=part, progress=progress
     )

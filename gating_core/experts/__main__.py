@@ -20,8 +20,7 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     request, results = SampleRequest(), {}
     for gate in GATES:
-        parts = [part for part in learn(request.seeds, request, gate) if part is not None]
-        results[gate] = learned = gathered(parts)
+        results[gate] = learned = gathered([*learn(request.seeds, request, gate)])
         for name, slope in learned.slopes.items():
             medians = ", ".join(f"{x:.4g}" for x in np.median(getattr(learned, name), 0))
             interval = f"{slope.mean.mean:.3f} ± {slope.mean.half_width:.3f}"
@@ -29,8 +28,7 @@ def main() -> None:
     save_samples(results, SAMPLES)
 
     trained = CurvesRequest()
-    each = [part for part in accuracies_at(COUNTS, trained) if part is not None]
-    curves = curves_of(trained, each)
+    curves = curves_of(trained, [*accuracies_at(COUNTS, trained)])
     save_curves(curves, CURVES)
     for difference in curves.differences():
         logging.info("%d points: %s", difference.count, difference.word)

@@ -7,7 +7,7 @@ Shapes: V = 2 variants, the ungated one first, S seeds, L numbers of training po
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from gating_core.claims.claim import THRESHOLDS, Thresholds, Word
 from gating_core.claims.equality import equality_word
 from gating_core.claims.statistics import Equivalence, Paired, equivalence, holm, paired
 from gating_core.experiments.comparison.setting import LIMITS, VARIANTS, Setting
+from gating_core.progress import Progress, silent
 from gating_core.tasks.task import make_task
 from gating_core.training.ensemble import batches_of
 from gating_core.training.trained import MeanInterval, mean_interval
@@ -188,9 +189,9 @@ def needed(counts: np.ndarray, accuracy: np.ndarray, level: float) -> Needed:
 
 
 def accuracies_at(
-    counts: Sequence[int], request: CurvesRequest
-) -> Generator[np.ndarray | None, None, None]:
-    """Yield test accuracies (V, S) after training on each of ``counts`` points; ``None`` at pauses.
+    counts: Sequence[int], request: CurvesRequest, progress: Progress = silent
+) -> Iterator[np.ndarray]:
+    """Yield test accuracies (V, S) after training on each of ``counts`` points.
 
     All seeds of both variants are one batch where their shapes agree. Raises `TrainingDiverged`.
     """
@@ -201,9 +202,8 @@ def accuracies_at(
         for names in batches_of(setting.configs):
             configs = [setting.configs[name] for name in names]
             trainer = Trainer(configs, task, setting.recipe(count))
-            yield from trainer.advance(request.steps)
-            snapshots = yield from trainer.snapshots()
-            for name, snapshot in zip(names, snapshots, strict=True):
+            trainer.advance(request.steps, progress)
+            for name, snapshot in zip(names, trainer.snapshots(progress), strict=True):
                 accuracy[name] = snapshot.test_accuracy
         yield np.stack([accuracy[name] for name in (UNGATED, request.gate)])
 

@@ -6,13 +6,13 @@ Shapes: B problems, K residuals, P parameters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 
 from gating_core.forward_mode import one_at_a_time
-from gating_core.pauses import Pause
+from gating_core.progress import Progress, silent
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-1, 1e-10, 1e8
 EASED, RAISED = 0.3, 4.0  # factors of the damping after an accepted and a rejected step
@@ -34,15 +34,17 @@ def least_squares(
     starts: torch.Tensor,
     inputs: Sequence[torch.Tensor] = (),
     steps: int = 150,
-) -> Generator[None, None, Fits]:
+    progress: Progress = silent,
+) -> Fits:
     """Fit ``model``, a map of one vector (P,) to (K,), to each of ``targets`` (B, K).
 
     ``model`` gets each problem's own part of ``inputs`` (B, ...) as further arguments. Each problem
     begins at its own row of ``starts`` (B, P), has a damping of its own, and takes at most
-    ``steps`` steps; it is solved when its residuals are orthogonal to its Jacobian. This is a
-    generator that pauses. Where outputs do not depend on a direction of parameters, the damping
-    keeps the vector's component along it. ``ValueError`` for arguments of other shapes. Sources:
-    Marquardt (1963), J. Soc. Indust. Appl. Math. 11, 431; the end as in MINPACK (gtol).
+    ``steps`` steps; it is solved when its residuals are orthogonal to its Jacobian. ``progress`` is
+    called with ``None`` several times a step. Where outputs do not depend on a direction of
+    parameters, the damping keeps the vector's component along it. ``ValueError`` for arguments of
+    other shapes. Sources: Marquardt (1963), J. Soc. Indust. Appl. Math. 11, 431; the end as in
+    MINPACK (gtol).
     """
     if targets.ndim != 2 or starts.ndim != 2 or len(targets) != len(starts):
         raise ValueError(
@@ -58,7 +60,6 @@ def least_squares(
     solved = torch.zeros_like(costs, dtype=torch.bool)
     identity = torch.eye(starts.shape[1], dtype=starts.dtype)
     size = max(1, CHUNK_NUMBERS // (targets.shape[1] * starts.shape[1]))
-    pause = Pause()
     for _ in range(steps):
         active = (~solved).nonzero().squeeze(-1)
         if not len(active):
@@ -80,5 +81,5 @@ def least_squares(
             damping[batch] = (damping[batch] * torch.where(better, EASED, RAISED)).clamp(
                 LEAST_DAMPING, MOST_DAMPING
             )
-            yield from pause()
+            progress(None)
     return Fits(vectors, costs)

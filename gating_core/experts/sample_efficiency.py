@@ -7,7 +7,7 @@ Shapes: R repeats, L numbers n of data, N points of the design, D model dimensio
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -24,6 +24,7 @@ from gating_core.experts.students import (
     expected,
     make_design,
 )
+from gating_core.progress import Progress, silent
 from gating_core.randomness import normal
 from gating_core.training.trained import MeanInterval, mean_interval
 
@@ -180,9 +181,9 @@ def most_excess(count: int) -> float:
 
 
 def learn(
-    seeds: Sequence[int], request: SampleRequest, gate: str
-) -> Generator[Learned | None, None, None]:
-    """Yield the results of each of the ``seeds``, one repeat after the other; ``None`` at pauses.
+    seeds: Sequence[int], request: SampleRequest, gate: str, progress: Progress = silent
+) -> Iterator[Learned]:
+    """Yield the results of each of the ``seeds``, one repeat after the other.
 
     All fits of all n are one batch. A fit starts at random; where after `FIRST_STEPS` steps its
     residuals are larger than the noise explains, it restarts, with at most `MOST_STARTS` starts.
@@ -212,16 +213,16 @@ def learn(
         if not len(retried):
             break
         begin = _drawn(student, seeds, f"start.{start}", levels).flatten(0, 1)
-        fits = yield from least_squares(
+        fits = least_squares(
             student.layer, targets[retried], begin[retried], [each[retried] for each in inputs],
-            FIRST_STEPS,
+            FIRST_STEPS, progress,
         )  # fmt: skip
         excess = fits.costs / (variance[retried] * size)
         better = excess < best[retried]
         vectors[retried] = torch.where(better[:, None], fits.vectors, vectors[retried])
         best[retried] = torch.where(better, excess, best[retried])
         starts[retried] += 1
-    fits = yield from least_squares(student.layer, targets, vectors, inputs)
+    fits = least_squares(student.layer, targets, vectors, inputs, progress=progress)
     vectors, best = fits.vectors, fits.costs / (variance * size)
 
     outputs = torch.func.vmap(student.layer)(vectors, *inputs)

@@ -6,7 +6,7 @@ large.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -24,7 +24,7 @@ from gating_core.geometry.integrals import (
 from gating_core.jets.casts import carried
 from gating_core.jets.map_check import evaluate
 from gating_core.jets.second_order import second_order_jet
-from gating_core.pauses import drained
+from gating_core.progress import Progress, silent
 
 FIRST_CELLS = 16  # cells along each side before any refinement
 DEEPEST = 14  # halvings of a first cell, to a width of about 1e-5
@@ -60,6 +60,8 @@ def adaptive_integrals(
     bound: str = "estimate",
     largest_sample: int = LARGEST_SAMPLE,
     casts: str = "refuse",
+    part: int = PART_POINTS,
+    progress: Progress = silent,
 ) -> SurfaceIntegrals:
     """Compute all integrals over [-1, 1]^2 of one surface, refined where total |K| is uncertain.
 
@@ -71,22 +73,10 @@ def adaptive_integrals(
     its sample points do not; and, where its tangent planes are too far apart for holonomy, the area
     over which they scatter. Cells whose holonomy exceeds 0.2 are always refined. This is an
     estimate, not a bound: what cancels between all points is not seen. ``casts`` as for
-    `second_order_jet`. Source: Davis & Rabinowitz, *Methods of Numerical Integration*, 2nd ed.,
-    chapter 6.
+    `second_order_jet`; ``progress`` is called with ``None`` after about every ``part`` points.
+    Source: Davis & Rabinowitz, *Methods of Numerical Integration*, 2nd ed., chapter 6.
     """
     function = carried(function, casts)
-    return drained(adaptive_steps(function, covariance, relative_tolerance, bound, largest_sample))
-
-
-def adaptive_steps(
-    function: Callable[[torch.Tensor], torch.Tensor],
-    covariance: object = None,
-    relative_tolerance: float = 0.01,
-    bound: str = "estimate",
-    largest_sample: int = LARGEST_SAMPLE,
-    part: int = PART_POINTS,
-) -> Generator[None, None, SurfaceIntegrals]:
-    """Compute `adaptive_integrals`, yielding after about every ``part`` points."""
     check_number("relative_tolerance", relative_tolerance, 1e-6, 1.0)
     flat = any(
         flatness_proofs(function, evaluate(function, torch.zeros(1, 2, dtype=torch.float64)))
@@ -96,7 +86,7 @@ def adaptive_steps(
     width = 2 / FIRST_CELLS
     ticks = torch.arange(FIRST_CELLS, dtype=torch.float64) * width - 1
     cells = torch.cartesian_prod(ticks, ticks)
-    whole = yield from _by_parts(function, covariance, bound, cells, width, part)
+    whole = _by_parts(function, covariance, bound, cells, width, part, progress)
     values, errors, rounding = (torch.zeros(5, dtype=torch.float64) for _ in range(3))
     spent, complete = whole.points, whole.complete
     before = torch.cat([whole.values, whole.holonomy[None]])
@@ -105,7 +95,7 @@ def adaptive_steps(
         steps = torch.tensor([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=torch.float64) * width
         quarters = cells[:, None] + steps
         corners = quarters.reshape(-1, 2)
-        parts = yield from _by_parts(function, covariance, bound, corners, width, part)
+        parts = _by_parts(function, covariance, bound, corners, width, part, progress)
         spent += parts.points
         complete = complete and parts.complete
         after = torch.cat([parts.values, parts.holonomy[None]]).unflatten(-1, (-1, 4))
@@ -147,12 +137,13 @@ def _by_parts(
     corners: torch.Tensor,
     width: float,
     part: int,
-) -> Generator[None, None, _Cells]:
-    """Sample all cells, yielding after about every ``part`` points."""
+    progress: Progress,
+) -> _Cells:
+    """Sample all cells, about ``part`` points at a time."""
     blocks = []
     for some in corners.split(max(part // 9, 1)):
         blocks.append(_sampled_cells(function, covariance, bound, some, width))
-        yield
+        progress(None)
     names = ("values", "rounding", "holonomy", "swept", "scatter")
     return _Cells(
         **{name: torch.cat([getattr(cells, name) for cells in blocks], -1) for name in names},

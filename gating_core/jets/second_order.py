@@ -11,7 +11,7 @@ partial derivatives, not halved Taylor coefficients.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -51,7 +51,7 @@ from gating_core.jets.jet import (
     written_by,
 )
 from gating_core.jets.map_check import check_map, check_output, precision_notes, wrong_shape
-from gating_core.pauses import Pause
+from gating_core.progress import Progress, silent
 
 BOUNDS = ("estimate", "rigorous")
 SINGLE_BLOCK = 2048  # points: fewer are not worth sharing
@@ -389,14 +389,20 @@ EXACT = frozenset(
 
 
 def jet_by_parts(
-    function: Callable[[torch.Tensor], torch.Tensor], points: torch.Tensor, bound: str, part: int
-) -> Generator[None, None, SecondOrderJet]:
-    """Compute `second_order_jet` at ``points`` (N, k), ``part`` of them at a time."""
-    jets = []
-    pause = Pause()
-    for some in points.split(max(part, 1)):
+    function: Callable[[torch.Tensor], torch.Tensor],
+    points: torch.Tensor,
+    bound: str,
+    part: int,
+    progress: Progress = silent,
+) -> SecondOrderJet:
+    """Compute `second_order_jet` at ``points`` (N, k), ``part`` of them at a time.
+
+    ``progress`` is called with the share done after each part.
+    """
+    jets, parts = [], points.split(max(part, 1))
+    for some in parts:
         jets.append(second_order_jet(function, some, bound))
-        yield from pause()
+        progress(len(jets) / len(parts))
     errors = [jet.errors for jet in jets if jet.errors is not None]
     return SecondOrderJet(
         torch.cat([jet.stack for jet in jets], -1),

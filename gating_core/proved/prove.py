@@ -15,7 +15,8 @@ values a theorem gives K one sign on the whole chart (`gating_core.geometry.keys
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -32,7 +33,6 @@ from gating_core.jets.cell_jets import taylor_jet
 from gating_core.jets.jet import Jet
 from gating_core.jets.second_order import second_order_jet
 from gating_core.jets.taylor import TaylorModel
-from gating_core.pauses import drained
 from gating_core.proved.criterion import Curving, curving, largest_total
 from gating_core.proved.signs import (
     ANY,
@@ -196,12 +196,13 @@ def prove_curvature(
     ``casts`` as for `second_order_jet`. ``ValueError`` for a function that `second_order_jet`
     refuses, or of several surfaces.
     """
-    return drained(proof_steps(carried(function, casts), covariance, budget, degree))
+    steps = proof_steps(carried(function, casts), covariance, budget, degree)
+    return deque(steps, maxlen=1).pop()
 
 
 def proof_steps(
     function: Function, covariance: object = None, budget: Budget = USUAL, degree: int = DEGREE
-) -> Generator[ProvedCurvature, None, ProvedCurvature]:
+) -> Iterator[ProvedCurvature]:
     """`prove_curvature`, yielding a result after each pass; later results are never worse."""
     start = time.perf_counter()
     cells = chart_cells(FIRST_SIDE)
@@ -244,9 +245,9 @@ def proof_steps(
         )
         room = max(budget.cells - result.count, 0) // 2  # each split adds two cells
         chosen = _next(judged, proof is not None, min(max(BATCH_NUMBERS // dim, 1), room))
-        if _enough(result, budget) or not chosen.any():
-            return result
         yield result
+        if _enough(result, budget) or not chosen.any():
+            return
         judged = judged.split(chosen, judge_cells)
         count += 2 * int(chosen.sum())
 

@@ -6,7 +6,6 @@ Shapes: L = 1 layer, H heads, S twins, T tokens, D width.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from gating_core.checkpoints import (
 )
 from gating_core.checkpoints.reading import TensorFile
 from gating_core.geometry import square_grid
+from gating_core.progress import Progress, silent
 from gating_core.real_heads.charts import HeadCharts, chart_heads
 from gating_core.real_heads.measured import (
     GRID_SIZE,
@@ -151,22 +151,22 @@ def dial_own(request: OwnRequest, head: int) -> Dial | None:
     return dial_head(layer, states, head, keys, three, None)
 
 
-def measure_own(request: OwnRequest) -> Iterator[float | OwnLayer]:
-    """Measure a layer: yields shares done, 0 to 1, and the `OwnLayer` last.
+def measure_own(request: OwnRequest, progress: Progress = silent) -> OwnLayer:
+    """Measure a layer; ``progress`` is called with the share done after every head.
 
     ``ValueError`` as in `opened_layer`.
     """
     layer, tokens, states, keys = opened_layer(request)
     charts = chart_heads([layer], [states], keys)
-    yield 0.0
+    progress(0.0)
     rows = []
     for head in range(layer.heads):
         rows.append(measure_one(layer, states, head, keys) | ungated(layer, states, head, keys))
-        yield (head + 1) / layer.heads
+        progress((head + 1) / layer.heads)
     stacked = {name: np.array([row[name] for row in rows]).T[:, None] for name in rows[0]}
     single = (*HEAD_MEASURES, "ungated")
     arrays = {name: array[0] if name in single else array for name, array in stacked.items()}
-    yield OwnLayer(tokens, keys, charts, arrays)
+    return OwnLayer(tokens, keys, charts, arrays)
 
 
 def ungated(

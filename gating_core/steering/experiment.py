@@ -11,7 +11,7 @@ Shapes: L layers, K kinds of direction, A strengths, 2 modes, 2 target languages
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -32,7 +32,7 @@ from gating_core.language import (
     text_losses,
 )
 from gating_core.language.shipped import FOLDER
-from gating_core.pauses import Pause, drained
+from gating_core.progress import Progress, silent
 from gating_core.randomness import generator
 from gating_core.steering.judge import (
     WORD,
@@ -65,7 +65,6 @@ BEYOND = 0.025  # the share of unsteered texts that lie beyond their range, in l
 MEASURED = FOLDER / "steering.safetensors"
 Model = tuple[str, int]  # name and seed
 Arrays = dict[str, np.ndarray]
-Work = Generator[None, None, "Outcomes"]  # pauses, and returns outcomes
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,9 +181,11 @@ def directions(
     return torch.nn.functional.normalize(torch.stack(parts), dim=-1)
 
 
-def judge(model: LanguageModel, written: torch.Tensor, target: int) -> Work:
+def judge(
+    model: LanguageModel, written: torch.Tensor, target: int, progress: Progress = silent
+) -> Outcomes:
     """Judge rows of ``written`` characters (B, T): texts after the N prompts, B / N times over."""
-    verses, language, pause = prompt_verses(), LANGUAGES[target], Pause()
+    verses, language = prompt_verses(), LANGUAGES[target]
     results = []
     for rows in written.split(len(verses)):
         texts = [decode(row[JUDGED_FROM:]) for row in rows]
@@ -197,7 +198,7 @@ def judge(model: LanguageModel, written: torch.Tensor, target: int) -> Work:
             [returned(decode(row), verse, language)
              for row, verse in zip(rows, verses, strict=True)],
         ))  # fmt: skip
-        yield from pause()
+        progress(None)
     return Outcomes(
         *(np.concatenate(column).astype(float) for column in zip(*results, strict=True))
     )
@@ -215,12 +216,16 @@ def returned(text: str, verse: Verse, language: str) -> float:
 
 @torch.no_grad()
 def measure_part(
-    model: LanguageModel, dictionaries: Dictionaries, part: Part, seed: int = 0
-) -> Work:
+    model: LanguageModel,
+    dictionaries: Dictionaries,
+    part: Part,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Outcomes:
     """Measure outcomes (K, A, N) for all directions and strengths; of a reference (N,).
 
-    Texts and random directions are drawn from ``seed``. A generator that pauses, see
-    `gating_core.pauses`.
+    Texts and random directions are drawn from ``seed``; ``progress`` is called with ``None`` after
+    every character.
     """
     start = prompts(part.target if part.what == "prompted" else 1 - part.target)
     steering, shape = None, start.shape[:1]
@@ -230,13 +235,13 @@ def measure_part(
         additions = unit[:, None] * steps[:, None, None]  # (K, A, N, D)
         shape = additions.shape[:-1]
         steering = Steering(part.layer, additions.flatten(0, 2)[:, None], MODES[part.what])
-    rows, pause, written = start.repeat(shape[:-1].numel(), 1), Pause(), []
+    rows, written = start.repeat(shape[:-1].numel(), 1), []
     for _, characters in zip(
         range(WRITTEN), write_steered(model, rows, steering, seed), strict=False
     ):
         written.append(characters)
-        yield from pause()
-    outcomes = yield from judge(model, torch.stack(written, 1), part.target)
+        progress(None)
+    outcomes = judge(model, torch.stack(written, 1), part.target, progress)
     return Outcomes(*(getattr(outcomes, name).reshape(shape) for name in QUANTITIES))
 
 
@@ -271,7 +276,7 @@ def run_experiment(
     depth, outcomes = model.config.depth, []
     parts = parts_of(depth)
     for part in parts:
-        outcomes.append(drained(measure_part(model, dictionaries, part)))
+        outcomes.append(measure_part(model, dictionaries, part))
         yield len(outcomes) / len(parts), assembled(depth, parts, outcomes)
 
 
@@ -288,12 +293,12 @@ class GridRequest:
 
 
 def measure_parts(
-    parts: Sequence[Part], request: GridRequest
-) -> Generator[Outcomes | None, None, None]:
-    """Yield the outcomes of each of ``parts`` of an experiment, and ``None`` at pauses."""
+    parts: Sequence[Part], request: GridRequest, progress: Progress = silent
+) -> Iterator[Outcomes]:
+    """Yield the outcomes of each of ``parts`` of an experiment."""
     for part in parts:
         model, dictionaries = model_and_dictionaries(request.name, request.model_seed)
-        yield (yield from measure_part(model, dictionaries, part, request.draw))
+        yield measure_part(model, dictionaries, part, request.draw, progress)
 
 
 def measure_steering() -> Iterator[Model]:

@@ -8,7 +8,7 @@ reaches exactly the shapes that lie between the origin and the sheet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from gating_core.checks import check_choice, check_integer, check_number
 from gating_core.geometry.grid import Grid, square_grid
 from gating_core.geometry.surface import SurfaceResult, measure_surface
 from gating_core.jets.blocks import one_thread
+from gating_core.progress import Progress, silent
 from gating_core.randomness import generator
 from gating_core.theory.curvature_formula import Gate, sheet
 from gating_core.theory.measure import MeasuredGate, measure_any_gate
@@ -168,7 +169,7 @@ def design(name: str, size: float, grid: Grid) -> GateDesign:
 
 UNITS_RANGE = (1, 64)
 FIT_STEPS_RANGE = (1, 1000)
-STEPS_AT_ONCE = 10  # between two yields
+STEPS_AT_ONCE = 10  # between two reports of progress
 FIT_GRID = 31  # points along a side that the network learns from
 FIRST_DAMPING = 1e-2
 DAMPING_RANGE = (1e-12, 1e12)
@@ -212,9 +213,8 @@ class GateNetwork:
 
 @dataclass(frozen=True, eq=False)
 class GateFit:
-    """A network after ``step`` steps, with errors of its values at the training points."""
+    """A fitted network, with errors of its values at the training points."""
 
-    step: int
     network: GateNetwork
     largest_error: float
     mean_error: float
@@ -228,15 +228,17 @@ def first_network(seed: int, units: int) -> GateNetwork:
     return GateNetwork(inner, outer, torch.zeros(1, dtype=torch.float64))
 
 
-def fit_gate(gate: Gate, seed: int = 0, units: int = 32, steps: int = 300) -> Iterator[GateFit]:
+def fit_gate(
+    gate: Gate, seed: int = 0, units: int = 32, steps: int = 300, progress: Progress = silent
+) -> GateFit:
     """Fit a network of ``units`` tanh units to a scalar ``gate``, in float64.
 
     By damped least squares on the gate's values on a grid, which with as few weights as here needs
     far fewer steps than descent. Source: Nocedal & Wright, *Numerical Optimization*, 2nd ed.,
     section 10.3 (Levenberg-Marquardt).
 
-    Yields the fit so far every ten steps; the last one is the result:
-    ``*_, fit = fit_gate(gate)``. ``ValueError`` for a gate that is not in (0, 1) everywhere.
+    ``progress`` is called with the share done every ten steps. ``ValueError`` for a gate that is
+    not in (0, 1) everywhere.
     """
     check_integer("units", units, *UNITS_RANGE)
     check_integer("steps", steps, *FIT_STEPS_RANGE)
@@ -254,8 +256,9 @@ def fit_gate(gate: Gate, seed: int = 0, units: int = 32, steps: int = 300) -> It
         with one_thread():
             for _ in range(done, until):
                 search.step()
-        gap = search.missing.abs()
-        yield GateFit(until, search.network, float(gap.max()), float(gap.mean()))
+        progress(until / steps)
+    gap = search.missing.abs()
+    return GateFit(search.network, float(gap.max()), float(gap.mean()))
 
 
 class _Search:

@@ -5,7 +5,7 @@ Shapes: T snapshots, S seeds, M members, several for each seed, N points, C clas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from gating_core.attention.config import AttentionConfig
 from gating_core.attention.stack import Classifier
-from gating_core.pauses import Pause
+from gating_core.progress import Progress, silent
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,13 +103,12 @@ class Examples:
 
 
 def scores(
-    model: Classifier, examples: Examples, loss: Loss | None = None
-) -> Generator[None, None, tuple[np.ndarray, np.ndarray]]:
-    """Mean ``loss`` (M,), cross-entropy unless given, and accuracy (M,), in float32; pauses."""
+    model: Classifier, examples: Examples, loss: Loss | None = None, progress: Progress = silent
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean ``loss`` (M,), cross-entropy unless given, and accuracy (M,), in float32."""
     members, count = examples.labels.shape
     total, hits = torch.zeros(2, members, dtype=torch.float64)
     block = block_size(model)
-    pause = Pause()
     for columns, labels in zip(
         examples.columns.split(block, -1), examples.labels.split(block, -1), strict=True
     ):
@@ -117,7 +116,7 @@ def scores(
             logits = model(columns.mT)
             total += (loss or cross_entropies)(logits, labels).sum(-1)
             hits += right(logits, labels).sum(-1)
-        yield from pause()
+        progress(None)
     return (total / count).numpy(), (hits / count).numpy()
 
 

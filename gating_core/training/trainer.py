@@ -2,13 +2,13 @@
 
 Shapes: S seeds, V variants, M = V S members (the seeds of the first variant come first), N points,
 C classes, P parameters of the whole ensemble. Everything is float32. The caller decides how far
-training goes; the trainer pauses every tenth of a second (`gating_core.pauses`).
+training goes; ``progress`` is called with ``None`` after every step and block of points.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ import torch
 from gating_core.attention.config import AttentionConfig
 from gating_core.attention.layer import LayerRecord
 from gating_core.checks import check_integer, check_seeds
-from gating_core.pauses import Pause, drained
+from gating_core.progress import Progress, silent
 from gating_core.tasks.task import Task
 from gating_core.training.ensemble import Batches, BatchOrder, BatchSource, flatten, shared_model
 from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE, Moments, Recipe, move, penalties
@@ -98,8 +98,8 @@ class Trainer:
     ``ValueError`` for configurations that differ in more, and for batches larger than the data.
 
     >>> trainer = Trainer([config], make_task("circle", seeds=(0, 1)), Recipe())
-    >>> for _ in trainer.advance(100): pass
-    >>> (snapshot,) = drained(trainer.snapshots())
+    >>> trainer.advance(100)
+    >>> (snapshot,) = trainer.snapshots()
     """
 
     def __init__(
@@ -128,16 +128,15 @@ class Trainer:
 
     # --- Learning ---
 
-    def advance(self, step: int) -> Iterator[None]:
-        """Train until ``step`` steps are done in all, pausing now and then.
+    def advance(self, step: int, progress: Progress = silent) -> None:
+        """Train until ``step`` steps are done in all.
 
         Raises `TrainingDiverged` as soon as a loss is not finite, before it moves any weights.
         """
-        pause = Pause()
         while self.step < step:
             for points, labels in self.batches.take(min(STEPS_AT_ONCE, step - self.step)):
                 self._learn(points, labels)
-                yield from pause()
+                progress(None)
 
     def _learn(self, points: torch.Tensor, labels: torch.Tensor) -> None:
         records: list[LayerRecord] | None = [] if self.recipe.has_penalties else None
@@ -180,13 +179,15 @@ class Trainer:
 
     # --- Measuring ---
 
-    def snapshots(self) -> Generator[None, None, list[Snapshot]]:
-        """One snapshot for each configuration, as its models are now; pauses in between.
+    def snapshots(self, progress: Progress = silent) -> list[Snapshot]:
+        """One snapshot for each configuration, as its models are now.
 
         Raises `TrainingDiverged` where a training loss is not finite.
         """
-        train_loss, train_accuracy = yield from scores(self.model, self.train_examples, self.loss)
-        test_loss, test_accuracy = yield from scores(self.model, self.test_examples, self.loss)
+        (train_loss, train_accuracy), (test_loss, test_accuracy) = (
+            scores(self.model, examples, self.loss, progress)
+            for examples in (self.train_examples, self.test_examples)
+        )
         self._check(torch.from_numpy(train_loss), self.step)
         return [
             Snapshot(
@@ -252,6 +253,5 @@ def train_ensemble(
 
 def _run(trainer: Trainer, marks: list[int]) -> Iterator[Snapshot]:
     for mark in marks:
-        for _ in trainer.advance(mark):
-            pass
-        yield drained(trainer.snapshots())[0]
+        trainer.advance(mark)
+        yield trainer.snapshots()[0]

@@ -3,8 +3,10 @@
 import threading
 from contextlib import contextmanager
 
+from gating_core.progress import silent
 from tests.ui.opening import TIMEOUT_SECONDS
 from ui.work import cached_jobs, job
+from ui.work.worker import items_of
 
 
 class Held:
@@ -17,8 +19,7 @@ class Held:
         self.asked.append(about)
         while not self.go.wait(0.01):
             yield None
-        if (returned := (yield from function(about, *more))) is not None:
-            yield returned
+        yield from items_of(function, (about, *more), silent)
 
 
 @contextmanager

@@ -1,12 +1,15 @@
 """A pool that computes in the calling thread; arguments and items are packed as ever."""
 
-import inspect
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 
+from gating_core.progress import Cancelled
+from ui.work import job
 from ui.work.job import WAITING
 from ui.work.messages import Receiver, Sender, packed, unpacked
 from ui.work.pool import Pool, Rank
+from ui.work.worker import items_of
 
 
 class Inline(Pool):
@@ -24,14 +27,12 @@ class Inline(Pool):
             threading.Event().wait(0.01)
             yield WAITING
         yield None
-        sender, receiver = Sender(), Receiver()
-        result = function(*unpacked(packed(arguments)))
-        if inspect.isgenerator(result):
-            returned = []
-            for item in watched(result, returned):
+        sender, receiver, shares = Sender(), Receiver(), []
+        with suppress(Cancelled):
+            for item in items_of(function, unpacked(packed(arguments)), partial(report, shares)):
+                yield from shares
+                shares.clear()
                 yield None if item is None else receiver.unpack(sender.pack(item))
-            (result,) = returned
-        yield None if result is None else receiver.unpack(sender.pack(result))
 
     @property
     def crowded(self):
@@ -47,6 +48,9 @@ class Inline(Pool):
             self._others -= 1
 
 
-def watched(generator, returned):
-    """Its items; what it returns is put into ``returned``."""
-    returned.append((yield from generator))
+def report(shares, share):
+    """Note a share, to be sent before the next item; raise in a job that was cancelled."""
+    if any(x._thread is threading.current_thread() and x.stopping for x in list(job._running)):
+        raise Cancelled
+    if share is not None:
+        shares.append(share)

@@ -49,7 +49,7 @@ SPREAD = 0.12  # of dots round their place
 
 RESULTS: CachedJobs[str, DepthResult] = CachedJobs(
     "depth_measuring",
-    lambda name: shared_stream(core.measure_regimes, UNTRAINED, (name,)),
+    lambda name: shared_stream(core.measure_regime, UNTRAINED, name),
     NUMBERS_CACHE,
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +10,7 @@ import streamlit as st
 
 import gating_core.theory as theory
 from gating_core.geometry import square_grid
+from gating_core.progress import Progress, silent
 from gating_core.theory import GateDesign
 from ui.common.charts import Charts
 from ui.common.lessons import section
@@ -71,16 +71,15 @@ def measure_design(request: ShapeRequest, size: int = GRID_SIZE) -> theory.GateD
     return theory.design(request.shape, request.size, square_grid(size))
 
 
-def fit_shape(request: ShapeRequest, steps: int = FIT_STEPS,
-              size: int = GRID_SIZE) -> Iterator[float | FittedGate]:  # fmt: skip
-    """Fit a network to the gate for the shape; shares done, then the result."""
+def fit_shape(request: ShapeRequest, steps: int = FIT_STEPS, size: int = GRID_SIZE,
+              progress: Progress = silent) -> FittedGate:  # fmt: skip
+    """Fit a network to the gate for the shape; ``progress`` is called with the share done."""
     grid = square_grid(size)
     gate = measure_design(request, size).reachable
-    for fit in theory.fit_gate(gate, request.seed, request.units, steps):
-        yield fit.step / steps
+    fit = theory.fit_gate(gate, request.seed, request.units, steps, progress)
     exact, fitted = theory.measure_any_gate(gate, grid), theory.measure_any_gate(fit.network, grid)
     error = (fitted.gate - exact.gate)[..., 0]
-    yield FittedGate(
+    return FittedGate(
         size=gate.size,
         largest_error=float(np.abs(error).max()),
         error=error,

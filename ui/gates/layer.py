@@ -6,7 +6,6 @@ or one whose exponents are set by hand. Shapes: M measured points.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +14,7 @@ import streamlit as st
 
 import gating_core.theory as theory
 from gating_core.attention import AttentionConfig, GateConfig, restore
+from gating_core.progress import Progress, silent
 from gating_core.tasks import make_task
 from gating_core.theory import ConicResult
 from gating_core.training import TrainingDiverged, train_ensemble
@@ -88,18 +88,21 @@ def measure_layer(
 
 
 def train_layer(
-    request: LayerRequest, steps: int = TRAINING_STEPS
-) -> Iterator[float | TrainedLayer]:
-    """Train sixteen seeds on a circle, from the request's on; shares done, then the best."""
+    request: LayerRequest, steps: int = TRAINING_STEPS, progress: Progress = silent
+) -> TrainedLayer:
+    """Train sixteen seeds on a circle, from the request's on, and return the best.
+
+    ``progress`` is called with the share done.
+    """
     config = AttentionConfig(model_dim=request.width, gate=GateConfig(granularity="headwise"))
     seeds = tuple(range(request.seed, request.seed + TRAINED_SEEDS))
     task = make_task(TASK, TRAINING_POINTS, seeds=seeds)
     for snapshot in train_ensemble(config, task, seeds, steps):
-        yield snapshot.step / steps
+        progress(snapshot.step / steps)
     score = [(-float(accuracy), float(loss)) for accuracy, loss in
              zip(snapshot.train_accuracy, snapshot.train_loss, strict=True)]  # fmt: skip
     best = score.index(min(score))
-    yield TrainedLayer(
+    return TrainedLayer(
         config, seeds, snapshot.state, best, float(snapshot.train_accuracy[best]),
         float(snapshot.test_accuracy[best]),
     )  # fmt: skip

@@ -24,7 +24,7 @@ from gating_core.experiments.instance import (
     MeasuredInstance,
     ModelInstance,
     instance_values,
-    integrate_steps,
+    integrate_instance,
     measure_instance,
 )
 from gating_core.geometry import FLAT, Integral, Matrix, SurfaceIntegrals
@@ -341,7 +341,7 @@ def draw_notes(result: Result, slots: Slots, folded: Slots | None) -> None:
 
 TOTALS: CachedJobs[ModelInstance, SurfaceIntegrals] = CachedJobs(
     "totals",
-    lambda instance: shared_stream(integrate_steps, instance, rank=Rank.REST),
+    lambda instance: shared_stream(integrate_instance, instance, rank=Rank.REST),
     NUMBERS_CACHE,
 )
 

@@ -18,6 +18,7 @@ import streamlit as st
 
 from gating_core.export import notebook_text
 from gating_core.geometry import Integral, Matrix, SurfaceResult
+from gating_core.progress import Progress, silent
 from gating_core.proved import Budget, MissingRule, ProvedCurvature, proof_steps
 from ui.common.charts import Charts
 from ui.common.lessons import section
@@ -80,24 +81,20 @@ class Compared:
 # --- Proving --------------------------------------------------------------------------------------
 
 
-def prove(request: ProofRequest) -> Generator[Partial | None, None, Proof]:
-    """Prove what is requested; yields partial results, and ``None`` in between."""
+def prove(request: ProofRequest, progress: Progress = silent) -> Generator[Partial, None, Proof]:
+    """Prove what is requested; yields partial results, and returns the last one."""
     surface = request.surface
-    steps = proof_steps(surface.function, surface.covariance, request.budget)
     sent, last = 0, -PARTIAL_SECONDS
-    while True:
-        try:
-            proof = next(steps)
-        except StopIteration as end:
-            return _compact(end.value)
-        except (MissingRule, ValueError) as error:
-            return NoProof(str(error))
-        now = time.monotonic()
-        if proof.count >= PARTIAL_GROWTH * sent and now - last >= PARTIAL_SECONDS:
-            sent, last = proof.count, now
-            yield Partial(_compact(proof))
-        else:
-            yield None
+    try:
+        for proof in proof_steps(surface.function, surface.covariance, request.budget):
+            progress(None)
+            now = time.monotonic()
+            if proof.count >= PARTIAL_GROWTH * sent and now - last >= PARTIAL_SECONDS:
+                sent, last = proof.count, now
+                yield Partial(_compact(proof))
+    except (MissingRule, ValueError) as error:
+        return NoProof(str(error))
+    return _compact(proof)
 
 
 def _compact(proof: ProvedCurvature) -> ProvedCurvature:

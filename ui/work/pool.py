@@ -159,6 +159,7 @@ class Pool:
     ) -> Generator[Any]:
         """Yield what ``function`` yields, and last what it returns, computed by a worker.
 
+        If it has the keyword ``progress``, the shares that it reports come in between.
         Concurrent calls with the same arguments get the same objects, a later one all items from
         the start. At first, and whenever there was nothing new for ``wait`` seconds, this yields
         ``None``, or `WAITING` while the task has no worker. Raises what the function raises, or

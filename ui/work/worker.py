@@ -6,9 +6,10 @@ Without an argument it is one worker, on its standard streams. With the descript
 the template of all workers, and is forked for each connection that comes through that socket.
 
 A message from the server is the number of a task with its function and arguments, or with ``None``,
-which stops it after the item that is being computed. What a generator yields is sent, except
-``None``, and last what it returns; any other function's value is the one item. A worker ends with
-the process that has started it.
+which stops it at its next item or report of progress. What a generator yields is sent, except
+``None``, and last what it returns; any other function's value is the one item. A function with the
+keyword ``progress`` gets a callback (`gating_core.progress`): the share done is sent, too. A worker
+ends with the process that has started it.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, suppress
 from queue import SimpleQueue
 from typing import Any, BinaryIO
@@ -28,9 +30,11 @@ from typing import Any, BinaryIO
 import psutil
 
 from gating_core.memory import keep_at_hand
+from gating_core.progress import Cancelled, Progress
 from ui.limits import WORKER_BYTES
 from ui.work.messages import GONE, Sender, packed, read, unpacked, write
 
+SHARE_SECONDS = 0.1  # a share is not sent sooner after another one
 READY, BEGUN, ITEM, END, ERROR, FULL = "ready", "begun", "item", "end", "error", "full"
 
 
@@ -54,23 +58,46 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     while True:
         number, message = inbox.get()
         write((BEGUN, None), outgoing)
-        sender, end, content = Sender(), END, None
-        try:
-            with closing(_items(message)) as items:
-                for item in items:
-                    if item is not None:
-                        write((ITEM, sender.pack(item)), outgoing)
-                    if number in stopped:
-                        break
-        except BaseException as error:
-            end, content = (FULL, None) if _is_full(error) else (ERROR, _packed_error(error))
-        write((end, content), outgoing)
+        write(_compute(message, number, stopped, outgoing), outgoing)
         stopped.discard(number)
 
 
-def _items(message: bytes) -> Generator[Any]:
-    function, arguments = unpacked(message)
-    result = function(*arguments)
+def _compute(
+    message: bytes, number: int, stopped: set[int], outgoing: BinaryIO
+) -> tuple[str, bytes | None]:
+    """Send what a task yields, returns and reports, until it is ``stopped``; return its end."""
+    sender, sent = Sender(), -SHARE_SECONDS
+
+    def progress(share: float | None) -> None:
+        nonlocal sent
+        if number in stopped:
+            raise Cancelled
+        if share is not None and (now := time.monotonic()) >= sent + SHARE_SECONDS:
+            sent = now
+            write((ITEM, sender.pack(share)), outgoing)
+
+    try:
+        with closing(items_of(*unpacked(message), progress)) as items:
+            for item in items:
+                if item is not None:
+                    write((ITEM, sender.pack(item)), outgoing)
+                progress(None)
+    except Cancelled:
+        pass
+    except BaseException as error:
+        return (FULL, None) if _is_full(error) else (ERROR, _packed_error(error))
+    return END, None
+
+
+def items_of(
+    function: Callable[..., Any], arguments: tuple[Any, ...], progress: Progress
+) -> Generator[Any]:
+    """Yield what ``function`` yields, and last what it returns."""
+    try:
+        takes_progress = "progress" in inspect.signature(function).parameters
+    except ValueError:  # of a builtin
+        takes_progress = False
+    result = function(*arguments, **({"progress": progress} if takes_progress else {}))
     if inspect.isgenerator(result):
         result = yield from result
     yield result

@@ -54,7 +54,7 @@ def main() -> None:
         if name in COMPARISONS:
             save_curvatures(measured(run), path.with_suffix(".curvature.safetensors"))
         else:
-            *_, sweep = filter(None, sweep_strengths(run))
+            *_, sweep = sweep_strengths(run)
             save_sweep(sweep, path.with_suffix(".sweep.safetensors"))
             surface = measure_surface(sweep.model(run).attention, square_grid())
             save_surface(surface, path.with_suffix(".surface.safetensors"))

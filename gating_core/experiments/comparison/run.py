@@ -5,9 +5,8 @@ Shapes: S seeds, T frames.
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from gating_core.checks import check_integer
 from gating_core.experiments.comparison.setting import LIMITS, Setting
+from gating_core.progress import Progress, silent
 from gating_core.tasks.task import Task
 from gating_core.training.ensemble import batches_of
 from gating_core.training.trained import TrainedEnsemble
@@ -123,31 +123,31 @@ class TrainedRun:
 
 MORE_SNAPSHOTS = 20  # of the added steps of a complete run, evenly spaced
 
-Event = float | TrainedRun
 
-
-def train_setting(setting: Setting, snapshots: int = SNAPSHOTS) -> Iterator[Event]:
+def train_setting(
+    setting: Setting, snapshots: int = SNAPSHOTS, progress: Progress = silent
+) -> Iterator[TrainedRun]:
     """Train ``setting`` from its initial weights, with the same result at every call.
 
-    Yields the share done, 0 to 1, about ten times a second, and the `TrainedRun` so far at each of
-    about ``snapshots`` steps, dense early; their number changes no weight. A run that diverges ends
-    with one that has its ``divergence``, and all frames so far.
+    Yields the run so far at each of about ``snapshots`` steps, dense early; their number changes no
+    weight. A run that diverges ends with one that has its ``divergence``, and all frames so far.
+    ``progress`` is called with the share done after every step, and within every snapshot.
     """
-    yield 0.0
+    progress(0.0)
     task = setting.make_task()
     batches = tuple(batches_of(setting.configs))
     checkpoints = (None,) * len(batches)
     begin = TrainedRun(setting, task, (), batches, (0.0,) * len(batches), checkpoints)
-    yield from _run(begin, snapshot_steps(setting.steps, snapshots))
+    yield from _run(begin, snapshot_steps(setting.steps, snapshots), progress)
 
 
-def train(setting: Setting, progress: Callable[[float], None] | None = None) -> TrainedRun:
+def train(setting: Setting, progress: Progress = silent) -> TrainedRun:
     """Train ``setting`` from its initial weights, with the same result at every call.
 
     Args:
         setting: Task, variants, seeds and training configuration.
-        progress: Called with the share done, 0 to 1, about ten times a second. What it raises ends
-            the training.
+        progress: Called with the share done, 0 to 1, after every step. What it raises, such as
+            `Cancelled`, ends the training.
 
     Returns:
         The run with about forty frames; one that diverged ends early and has its ``divergence``.
@@ -158,20 +158,16 @@ def train(setting: Setting, progress: Callable[[float], None] | None = None) -> 
         >>> run.complete, run.variants["sigmoid"].ensemble.test_accuracy.shape[1]
         (True, 2)
     """
-    for event in train_setting(setting):
-        if isinstance(event, TrainedRun):
-            run = event
-        elif progress is not None:
-            progress(event)
+    *_, run = train_setting(setting, progress=progress)
     return run
 
 
-def train_further(run: TrainedRun, steps: int) -> Iterator[Event]:
+def train_further(run: TrainedRun, steps: int, progress: Progress = silent) -> Iterator[TrainedRun]:
     """Train ``run`` for ``steps`` more steps, as if it had never stopped.
 
-    Yields as `train_setting` does. The runs keep the frames of ``run``, and have the setting of one
-    of that length. ``ValueError`` for a run that has diverged, or that was read from a file, which
-    holds only the weights.
+    Yields and reports as `train_setting` does. The runs keep the frames of ``run``, and have the
+    setting of one of that length. ``ValueError`` for a run that has diverged, or that was read from
+    a file, which holds only the weights.
     """
     if run.divergence is not None:
         raise ValueError(f"this run cannot go on: {run.divergence.text}")
@@ -185,7 +181,7 @@ def train_further(run: TrainedRun, steps: int) -> Iterator[Event]:
     else:
         count = min(steps, MORE_SNAPSHOTS)
         marks = (done + np.linspace(0, steps, count + 1)[1:].round().astype(int)).tolist()
-    return _run(replace(run, setting=longer), marks)
+    return _run(replace(run, setting=longer), marks, progress)
 
 
 class _Batch:
@@ -200,19 +196,17 @@ class _Batch:
             [configs[name] for name in self.names], run.task, recipe, run.checkpoints[index]
         )
 
-    def advance(self, step: int) -> Iterator[None]:
-        """Train until ``step``, and measure the time."""
-        work, going = self.trainer.advance(step), True
-        while going:
-            begin = time.perf_counter()
-            going = next(work, True) is None
-            self.seconds += time.perf_counter() - begin
-            yield
+    def advance(self, step: int, progress: Progress) -> None:
+        """Train until ``step``, and measure the time, without that of ``progress``."""
+        begin = time.perf_counter()
 
-    def add_snapshots(self, frame: Frame) -> Iterator[None]:
-        """Add this batch's snapshots to ``frame``."""
-        snapshots = yield from self.trainer.snapshots()
-        frame.snapshots.update(zip(self.names, snapshots, strict=True))
+        def report(share: float | None) -> None:
+            nonlocal begin
+            self.seconds += time.perf_counter() - begin
+            progress(share)
+            begin = time.perf_counter()
+
+        self.trainer.advance(step, report)
 
     def diverged(self, error: TrainingDiverged) -> Divergence:
         """Describe the divergence with the variants' names."""
@@ -221,19 +215,24 @@ class _Batch:
         return Divergence(error.step, members, f"{', '.join(dict.fromkeys(names))}: {error}")
 
 
-def _run(run: TrainedRun, marks: Sequence[int]) -> Iterator[Event]:
+def _run(run: TrainedRun, marks: Sequence[int], progress: Progress) -> Iterator[TrainedRun]:
     """Train all batches of ``run`` to each mark in turn."""
     batches = [_Batch(run, index) for index in range(len(run.batches))]
+    whole = len(batches) * run.setting.steps
+
+    def report(_: float | None) -> None:
+        progress(sum(batch.trainer.step for batch in batches) / whole)
+
     for mark in marks:
         frame = Frame(mark, {})
         for batch in batches:
             try:
-                for _ in itertools.chain(batch.advance(mark), batch.add_snapshots(frame)):
-                    done = sum(each.trainer.step for each in batches)
-                    yield done / (len(batches) * run.setting.steps)
+                batch.advance(mark, report)
+                snapshots = batch.trainer.snapshots(report)
             except TrainingDiverged as error:
                 yield replace(run, divergence=batch.diverged(error))
                 return
+            frame.snapshots.update(zip(batch.names, snapshots, strict=True))
         run = replace(
             run,
             frames=(*run.frames, frame),

@@ -5,7 +5,7 @@ Shapes: T frames, R x C grid points, D model dimension, S seeds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from gating_core.attention.stack import Attention, restore
-from gating_core.experiments.budget import PART_COST, affordable_steps, cost
+from gating_core.experiments.budget import PART_COST, affordable_integrals, cost
 from gating_core.experiments.comparison.frames import (
     FRAME_GRID,
     drawn_frames,
@@ -27,7 +27,7 @@ from gating_core.geometry.integrals import Integral, unseen_curvature
 from gating_core.geometry.surface import measure_surface, surface_result
 from gating_core.geometry.verdict import Verdict
 from gating_core.jets.second_order import SecondOrderJet, jet_by_parts
-from gating_core.pauses import drained
+from gating_core.progress import Progress, silent
 from gating_core.training.trained import TrainedEnsemble
 
 FINAL_GRID = 61  # points along each side
@@ -36,7 +36,7 @@ TYPICAL_COST = 1e7  # of `cost` times points: half a second
 EQUAL_DECIMALS = 12  # to which accuracies are equal
 _typical: WeakKeyDictionary[TrainedRun, int] = WeakKeyDictionary()
 Key = tuple[str, int]  # variant, member
-Measure = Callable[[TrainedRun, str, int], Generator[None, None, "CurvatureSummary"]]
+Measure = Callable[[TrainedRun, str, int], "CurvatureSummary"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,18 +128,18 @@ def along_cost(run: TrainedRun) -> float:
 
 
 def curvature_along(
-    run: TrainedRun, name: str, member: int
-) -> Generator[None, None, CurvatureSummary]:
-    """Measure one member in every drawn frame, on the frames' grid, yielding in between.
+    run: TrainedRun, name: str, member: int, progress: Progress = silent
+) -> CurvatureSummary:
+    """Measure one member in every drawn frame, on the frames' grid.
 
     The error of a total is its change under halving of the grid, or its difference from the
     holonomy sum, whichever is larger.
     """
     model, grid = steps_model(run, name, member).attention, square_grid(FRAME_GRID)
-    jet = yield from _jet(model, grid, "estimate")
+    jet = _jet(model, grid, "estimate", progress)
     field = curvature(jet)
     surface = surface_result(model, jet, field, grid)
-    yield
+    progress(None)
     unseen = np.where(surface.flat, 0.0, unseen_curvature(jet, field, grid.weights).numpy())
     parts = (surface.total, np.maximum(surface.total_error, unseen), surface.complete)
     total = Integral(*map(torch.from_numpy, parts))
@@ -149,24 +149,22 @@ def curvature_along(
 
 
 def final_curvature(
-    run: TrainedRun, name: str, member: int
-) -> Generator[None, None, CurvatureSummary]:
-    """Measure one member's total curvature after the last step, yielding in between."""
+    run: TrainedRun, name: str, member: int, progress: Progress = silent
+) -> CurvatureSummary:
+    """Measure one member's total curvature after the last step."""
     ensemble = run.variants[name].ensemble
     model = strengths_model(ensemble, member).attention
     grid = square_grid(FINAL_GRID)
-    jet = yield from _jet(model, grid, "rigorous")
+    jet = _jet(model, grid, "rigorous", progress)
     surface = surface_result(model, jet, curvature(jet), grid)
-    integrals = yield from affordable_steps(model, ensemble.config)
+    integrals = affordable_integrals(model, ensemble.config, progress=progress)
     return CurvatureSummary(name, member, integrals.absolute, surface.verdicts, at_end=True)
 
 
-def _jet(model: Attention, grid: Grid, bound: str) -> Generator[None, None, SecondOrderJet]:
+def _jet(model: Attention, grid: Grid, bound: str, progress: Progress) -> SecondOrderJet:
     """Compute the jet of all members of ``model`` on ``grid``, part by part."""
     part = int(PART_COST / (cost(model.config) * len(model.seeds)))
-    jet = yield from jet_by_parts(model, grid.points, bound, part)
-    yield
-    return jet
+    return jet_by_parts(model, grid.points, bound, part, lambda _: progress(None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +183,7 @@ def measured(run: TrainedRun) -> Curvatures:
     curvatures = Curvatures()
     typical = typical_member(run)
     for measure, name, member in pending_measurements(run, run.setting.compared, typical):
-        summary = drained(measure(run, name, member))
+        summary = measure(run, name, member)
         if measure is final_curvature:
             curvatures.final[name, member] = summary
         else:

@@ -15,13 +15,14 @@ import numpy as np
 import torch
 
 from gating_core.attention.stack import Classifier
-from gating_core.experiments.budget import affordable_steps
+from gating_core.experiments.budget import affordable_integrals
 from gating_core.experiments.comparison.coverage import covered_share, surface_visible
 from gating_core.experiments.comparison.frames import strengths_model
 from gating_core.experiments.comparison.run import TrainedRun
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import Integral
 from gating_core.geometry.surface import concentration, measure_surface
+from gating_core.progress import Progress, silent
 from gating_core.training.trained import TrainedEnsemble
 
 # --- The shown member -----------------------------------------------------------------------------
@@ -142,13 +143,13 @@ class StrengthSweep:
         return model
 
 
-def sweep_strengths(run: TrainedRun) -> Iterator[StrengthSweep | None]:
-    """Yield the sweep of the selected member of ``run`` after each total, and ``None`` in between.
+def sweep_strengths(run: TrainedRun, progress: Progress = silent) -> Iterator[StrengthSweep]:
+    """Yield the sweep of the selected member of ``run`` after each total.
 
     The strengths 1 and 0 are measured first.
     """
     member = select_member(run)
-    yield None
+    progress(None)
     ensemble = run.variants[run.setting.compared[1]].ensemble
     points, labels = run.task.train_points[member], run.task.train_labels[member]
     model = refitted(strengths_model(ensemble, member, STRENGTHS), points, labels)
@@ -163,7 +164,9 @@ def sweep_strengths(run: TrainedRun) -> Iterator[StrengthSweep | None]:
     yield sweep
     for index in (SWEEP_STEPS, 0, *range(SWEEP_STEPS - 1, 0, -1)):
         alone = strengths_model(ensemble, member, [STRENGTHS[index]]).attention
-        integrals = yield from affordable_steps(alone, ensemble.config, points=SWEEP_POINTS)
+        integrals = affordable_integrals(
+            alone, ensemble.config, points=SWEEP_POINTS, progress=progress
+        )
         sweep = _with_total(sweep, index, integrals.absolute)
         yield sweep
 

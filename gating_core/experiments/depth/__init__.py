@@ -6,7 +6,6 @@ from gating_core.experiments.depth.curves import (
     Curve,
     DepthResult,
     measure_regime,
-    measure_regimes,
     replay,
 )
 from gating_core.experiments.depth.exponents import (
@@ -75,7 +74,6 @@ __all__ = [
     "load_gates",
     "load_shipped",
     "measure_regime",
-    "measure_regimes",
     "measure_through",
     "middle",
     "replay",

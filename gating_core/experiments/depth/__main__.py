@@ -9,15 +9,14 @@ import torch
 
 from gating_core.experiments.depth.request import TrainedRequest
 from gating_core.experiments.depth.shipped import SHIPPED, save_depths, save_gates
-from gating_core.experiments.depth.trained import DEPTH_VARIANTS, TrainedDepths, train_depths
+from gating_core.experiments.depth.trained import DEPTH_VARIANTS, train_depths
 
 
 def main() -> None:
     """Train the stacks, measure the scalar gates, and write both; log medians by depth."""
     torch.set_num_threads(1)  # models this small only wait for each other on more
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    *_, trained = train_depths(TrainedRequest())
-    assert isinstance(trained, TrainedDepths)
+    trained = train_depths(TrainedRequest())
     save_depths(trained, SHIPPED)
     save_gates()
     for variant in DEPTH_VARIANTS:

@@ -5,10 +5,8 @@ Shapes: S seeds, L depths, R x R grid points, D model dimension.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 
@@ -31,10 +29,11 @@ from gating_core.experiments.depth.request import (
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import SurfaceResult, measure_surface
 from gating_core.jets.second_order import jet_by_parts
+from gating_core.progress import Progress, silent
 
 STRUCTURED_LIMIT = 0.05  # L eps max(u^2 + v^2), up to which gates are in their structured regime
 QUARTILES = (0.25, 0.75)  # of the seeds: the band around the median
-LAYERS_PART_POINTS = 250_000  # of all surfaces together, between two yields: about a second
+LAYERS_PART_POINTS = 250_000  # of all surfaces, between two reports of progress: about a second
 REPLAY_GRID = 31
 
 
@@ -129,42 +128,11 @@ class DepthResult:
     size: np.ndarray | None = None
 
 
-Event = float | DepthResult
-T = TypeVar("T")
-
-
-def measure_regimes(
-    request: DepthRequest, names: Iterable[str] = tuple(REGIMES)
-) -> Iterator[Event]:
-    """Measure the regimes ``names`` in turn: yields shares done, 0 to 1, and results.
-
-    A share comes several times a second, and after each `DepthResult`.
-    """
-    names = tuple(names)
-    for name in names:
-        check_choice("regime", name, REGIMES)
-    for index, name in enumerate(names):
-        yield index / len(names)
-        work = with_share(measure_regime(request, name), (index + 0.5) / len(names))
-        yield (yield from work)
-    yield 1.0
-
-
-def with_share(work: Generator[None, None, T], share: float) -> Generator[float, None, T]:
-    """Run ``work``, yielding ``share`` whenever it yields."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            return end.value
-        yield share
-
-
-def measure_regime(request: DepthRequest, name: str) -> Generator[None, None, DepthResult]:
-    """Measure one regime with rigorous bounds, yielding in between."""
+def measure_regime(request: DepthRequest, name: str, progress: Progress = silent) -> DepthResult:
+    """Measure one regime with rigorous bounds; ``progress`` is called with the share done."""
     check_choice("regime", name, REGIMES)
     layers = REGIMES[name].build(request)
-    quantities = yield from measure_layers(layers, request.grid)
+    quantities = measure_layers(layers, request.grid, progress)
     return regime_result(request, name, layers, quantities)
 
 
@@ -179,13 +147,12 @@ def regime_result(
     return depth_result(name, request, quantities, depths)
 
 
-def measure_layers(layers: Layers, grid_size: int) -> Generator[None, None, Quantities]:
-    """Measure every surface on the way through ``layers`` on a grid, yielding in between."""
+def measure_layers(layers: Layers, grid_size: int, progress: Progress = silent) -> Quantities:
+    """Measure every surface on the way through ``layers`` on a grid."""
     grid = square_grid(grid_size)
     surfaces = layers(grid.points[:1]).shape[:2].numel()
     part = LAYERS_PART_POINTS // surfaces
-    jet = yield from jet_by_parts(layers, grid.points, "rigorous", part)
-    yield
+    jet = jet_by_parts(layers, grid.points, "rigorous", part, progress)
     return measure_quantities(layers, jet, grid)
 
 

@@ -18,7 +18,7 @@ from gating_core.assets import ASSETS
 from gating_core.attention.config import GateConfig
 from gating_core.experiments.depth.curves import (
     DepthResult,
-    measure_regimes,
+    measure_regime,
     regime_result,
 )
 from gating_core.experiments.depth.quantities import QUANTITIES, Quantities
@@ -94,7 +94,7 @@ def load_shipped() -> TrainedDepths:
 
 def save_gates() -> None:
     """Measure the curves of `GATES` with the request's defaults, and write them."""
-    results = [x for x in measure_regimes(DepthRequest(), GATES) if isinstance(x, DepthResult)]
+    results = [measure_regime(DepthRequest(), name) for name in GATES]
     tensors: dict[str, np.ndarray] = {}
     for result in results:
         tensors |= quantity_tensors(result, f"{result.regime}.")

@@ -9,7 +9,6 @@ Shapes: S seeds, L depths, R x R grid points, D model dimension.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +20,6 @@ from gating_core.experiments.depth.curves import (
     DepthResult,
     depth_result,
     measure_layers,
-    with_share,
 )
 from gating_core.experiments.depth.quantities import (
     Quantities,
@@ -32,6 +30,7 @@ from gating_core.experiments.depth.request import TrainedRequest
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import SurfaceResult, measure_surface
 from gating_core.jets.second_order import jet_by_parts
+from gating_core.progress import Progress, silent
 from gating_core.tasks.task import make_task
 from gating_core.training.recipe import Recipe
 from gating_core.training.trained import TrainedEnsemble
@@ -39,7 +38,7 @@ from gating_core.training.trainer import Trainer, ensemble_of
 
 DEPTH_VARIANTS = {"ungated": False, "gated": True}  # whether there is a gate
 MEASURING = 0.5  # time of measuring, relative to training, in shares done
-FINAL_PART_POINTS = 60_000  # of all surfaces together, between two yields: a fifth of a second
+FINAL_PART_POINTS = 60_000  # of all surfaces, between two reports of progress: a fifth of a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,34 +69,32 @@ class TrainedDepths:
         return self.ensembles[variant][self.request.depths.index(depth)]
 
 
-Event = float | TrainedDepths
-
-
-def train_depths(request: TrainedRequest) -> Iterator[Event]:
+def train_depths(request: TrainedRequest, progress: Progress = silent) -> TrainedDepths:
     """Train and measure stacks of all depths, with the same result at every call.
 
-    Yields the share done, 0 to 1, several times a second, and at the end the `TrainedDepths`.
-    Raises `TrainingDiverged` where a loss is no longer finite.
+    ``progress`` is called with the share done. Raises `TrainingDiverged` where a loss is no longer
+    finite.
     """
     task = make_task(request.task, request.points, seeds=request.seeds)
     ensembles: dict[str, list[TrainedEnsemble]] = {variant: [] for variant in DEPTH_VARIANTS}
     quantities: dict[str, list[Quantities]] = {variant: [] for variant in DEPTH_VARIANTS}
     whole, done = (1 + MEASURING) * sum(request.depths), 0.0
+
+    def report(_: float | None) -> None:
+        progress((done + depth * trainer.step / request.steps) / whole)
+
     for depth in request.depths:
         configs = [request.stack(depth, x, request.arrangement) for x in DEPTH_VARIANTS.values()]
         trainer = Trainer(configs, task, Recipe(batch_size=min(64, request.points)))
-        for _ in trainer.advance(request.steps):
-            yield (done + depth * trainer.step / request.steps) / whole
-        share = (done + depth) / whole
-        snapshots = yield from with_share(trainer.snapshots(), share)
+        trainer.advance(request.steps, report)
+        snapshots = trainer.snapshots(report)
         for variant, config, snapshot in zip(DEPTH_VARIANTS, configs, snapshots, strict=True):
             ensemble = ensemble_of(config, task.seeds, [snapshot])
             ensembles[variant].append(ensemble)
-            work = with_share(_measure_final(ensemble, request.grid), share)
-            quantities[variant].append((yield from work))
+            quantities[variant].append(_measure_final(ensemble, request.grid, report))
         done += (1 + MEASURING) * depth
-    yield 1.0
-    yield trained_depths(
+    progress(1.0)
+    return trained_depths(
         request,
         {variant: tuple(parts) for variant, parts in ensembles.items()},
         {variant: stack_depths(parts) for variant, parts in quantities.items()},
@@ -118,12 +115,10 @@ def trained_depths(
     return TrainedDepths(request, ensembles, results)
 
 
-def measure_through(
-    trained: TrainedDepths, variant: str, depth: int
-) -> Generator[None, None, DepthResult]:
+def measure_through(trained: TrainedDepths, variant: str, depth: int) -> DepthResult:
     """Measure all seeds' surfaces after each layer of the trained stacks of ``depth`` layers."""
     layers = trained.layers(variant, depth)
-    quantities = yield from measure_layers(layers, trained.request.grid)
+    quantities = measure_layers(layers, trained.request.grid)
     depths = np.arange(1, depth + 1)
     return depth_result(f"trained_{variant}", trained.request, quantities, depths)
 
@@ -141,10 +136,9 @@ def _restored(ensemble: TrainedEnsemble) -> Attention:
     return restore(ensemble.config, ensemble.seeds, ensemble.state).attention
 
 
-def _measure_final(ensemble: TrainedEnsemble, grid_size: int) -> Generator[None, None, Quantities]:
+def _measure_final(ensemble: TrainedEnsemble, grid_size: int, progress: Progress) -> Quantities:
     """Measure the surfaces of all seeds; arrays (S,)."""
     model, grid = _restored(ensemble), square_grid(grid_size)
     part = max(FINAL_PART_POINTS // (len(ensemble.seeds) * ensemble.config.depth), 1)
-    jet = yield from jet_by_parts(model, grid.points, "rigorous", part)
-    yield
+    jet = jet_by_parts(model, grid.points, "rigorous", part, progress)
     return measure_quantities(model, jet, grid)

@@ -6,7 +6,6 @@ from gating_core.experiments.instance.measured import (
     MeasuredInstance,
     instance_values,
     integrate_instance,
-    integrate_steps,
     measure_instance,
 )
 from gating_core.experiments.instance.model import (
@@ -46,7 +45,6 @@ __all__ = [
     "gate_arrows",
     "instance_values",
     "integrate_instance",
-    "integrate_steps",
     "link_digits",
     "measure_instance",
     "moved_gate",

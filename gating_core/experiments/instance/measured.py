@@ -5,7 +5,7 @@ Shapes: R x C grid points, D model dimension, H heads, n values, W gates of a la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ import torch
 
 from gating_core.attention.charts import WeightChart
 from gating_core.checks import check_weights
-from gating_core.experiments.budget import affordable_steps
+from gating_core.experiments.budget import affordable_integrals
 from gating_core.experiments.instance.model import ModelInstance, build_instance, chart_of
 from gating_core.experiments.layers import layer_fields
 from gating_core.geometry.curvature import curvature, second_fundamental_form
@@ -23,7 +23,7 @@ from gating_core.geometry.integrals import Integral, SurfaceIntegrals, unseen_cu
 from gating_core.geometry.surface import SurfaceResult, surface_result
 from gating_core.geometry.verdict import Verdict, point_types
 from gating_core.jets.second_order import second_order_jet
-from gating_core.pauses import drained
+from gating_core.progress import Progress, silent
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,14 +73,11 @@ class MeasuredInstance:
         return sum(min(affine_hull(torch.from_numpy(part)).dimension, most) for part in heads)
 
 
-def integrate_instance(instance: ModelInstance) -> SurfaceIntegrals:
+def integrate_instance(instance: ModelInstance, progress: Progress = silent) -> SurfaceIntegrals:
     """Compute all integrals over the chart within a few seconds; errors as `chart_of`."""
-    return drained(integrate_steps(instance))
-
-
-def integrate_steps(instance: ModelInstance) -> Generator[None, None, SurfaceIntegrals]:
-    """Compute `integrate_instance`, yielding several times a second."""
-    return affordable_steps(chart_of(instance), instance.config, instance.covariance)
+    return affordable_integrals(
+        chart_of(instance), instance.config, instance.covariance, progress=progress
+    )
 
 
 def instance_values(instances: Sequence[ModelInstance], grid_size: int = 61) -> list[np.ndarray]:

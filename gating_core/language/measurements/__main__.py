@@ -23,7 +23,7 @@ def main() -> None:
     """Train the toy models if their file is missing or outdated; measure what models lack."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     if not TOY.exists() or load_toy().request != ToyRequest():
-        *_, run = filter(None, train_toy(ToyRequest()))
+        *_, run = train_toy(ToyRequest())
         save_toy(run)
     for model, rows in measure_missing():
         logging.info("%s %d: %s", *model, ", ".join(rows))

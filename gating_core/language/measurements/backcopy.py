@@ -28,6 +28,7 @@ from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language import ATTENTION_KINDS, causal_mask, row_losses
 from gating_core.language.measurements.sinks import sink_share
 from gating_core.language.shipped import FOLDER
+from gating_core.progress import Progress, silent
 from gating_core.randomness import generator, normal
 
 KINDS = ("none", "elementwise", "headwise", "relu")  # three gates of softmax; ReLU attention
@@ -275,8 +276,11 @@ class ToyRun:
         return sink_share(weights, counted).numpy()
 
 
-def train_toy(request: ToyRequest) -> Iterator[ToyRun | None]:
-    """Train the layers, and yield the run so far after every few steps, ``None`` in between."""
+def train_toy(request: ToyRequest, progress: Progress = silent) -> Iterator[ToyRun]:
+    """Train the layers, and yield the run so far after every few steps.
+
+    ``progress`` is called with ``None`` after every step.
+    """
     training, results = ToyTraining(request), list[ToyResult]()
     results.append(training.measure())
     yield _run(training, results)
@@ -284,8 +288,7 @@ def train_toy(request: ToyRequest) -> Iterator[ToyRun | None]:
         if step % STEPS_BETWEEN == 0 or step == request.steps:
             results.append(training.measure())
             yield _run(training, results)
-        else:
-            yield None
+        progress(None)
 
 
 def joined(request: ToyRequest, runs: Sequence[ToyRun]) -> ToyRun:

@@ -9,7 +9,6 @@ import torch
 
 from gating_core.experts.least_squares import least_squares
 from gating_core.experts.students import GATES, Sizes, Student, make_design
-from gating_core.pauses import drained
 from gating_core.randomness import generator
 
 SIZES = Sizes(model_dim=3, channels=2, tokens=2)
@@ -30,7 +29,7 @@ def test_scipy_finds_no_lower_cost_on_ten_cases(gate):
 
     target = model(truth) + 0.01 * normal("noise", 120)
     start = truth + 0.2 * normal("start", student.parameter_count)
-    fits = drained(least_squares(model, target[None], start[None]))
+    fits = least_squares(model, target[None], start[None])
     theirs = scipy.optimize.least_squares(
         lambda p: (model(torch.from_numpy(p)) - target).numpy(),
         start.numpy(), lambda p: torch.func.jacfwd(model)(torch.from_numpy(p)).numpy(),
@@ -44,7 +43,7 @@ def test_scipy_finds_no_lower_cost_on_ten_cases(gate):
 
 def test_linear_problems_are_solved_exactly():
     matrix, targets = normal("matrix", 12, 4), normal("targets", 5, 12)
-    fits = drained(least_squares(lambda p: matrix @ p, targets, torch.zeros(5, 4).double()))
+    fits = least_squares(lambda p: matrix @ p, targets, torch.zeros(5, 4).double())
     exact = torch.linalg.lstsq(matrix, targets.mT).solution.mT
     assert torch.allclose(fits.vectors, exact, atol=1e-7)
 
@@ -56,11 +55,11 @@ def test_a_problem_does_not_feel_its_neighbours(monkeypatch):
         return student.outputs(vector, DESIGN).flatten()
 
     targets, starts = normal("targets", 6, 120), normal("starts", 6, student.parameter_count)
-    together = drained(least_squares(model, targets, starts, steps=20))
-    alone = drained(least_squares(model, targets[4:5], starts[4:5], steps=20))
+    together = least_squares(model, targets, starts, steps=20)
+    alone = least_squares(model, targets[4:5], starts[4:5], steps=20)
     assert together.costs[4].item() == pytest.approx(alone.costs[0].item(), rel=1e-6)
     monkeypatch.setattr("gating_core.experts.least_squares.CHUNK_NUMBERS", 1)
-    in_chunks = drained(least_squares(model, targets, starts, steps=20))
+    in_chunks = least_squares(model, targets, starts, steps=20)
     assert np.allclose(together.costs, in_chunks.costs, rtol=1e-6)
 
 
@@ -69,7 +68,7 @@ def test_each_problem_has_inputs_of_its_own(chunk, monkeypatch):
     monkeypatch.setattr("gating_core.experts.least_squares.CHUNK_NUMBERS", chunk)
     matrices, targets = normal("matrices", 5, 12, 4), normal("targets", 5, 12)
     start = torch.zeros(5, 4).double()
-    fits = drained(least_squares(lambda p, matrix: matrix @ p, targets, start, (matrices,)))
+    fits = least_squares(lambda p, matrix: matrix @ p, targets, start, (matrices,))
     exact = torch.linalg.lstsq(matrices, targets[..., None]).solution[..., 0]
     assert torch.allclose(fits.vectors, exact, atol=1e-7)
 
@@ -80,8 +79,8 @@ def test_threads_do_not_disturb_each_other():
     targets, starts = normal("targets", 8, 120), normal("starts", 8, student.parameter_count)
 
     def fit():
-        return drained(least_squares(lambda p: student.outputs(p, DESIGN).flatten(), targets,
-                                     starts, steps=10)).costs  # fmt: skip
+        return least_squares(lambda p: student.outputs(p, DESIGN).flatten(), targets,
+                                     starts, steps=10).costs  # fmt: skip
 
     with ThreadPoolExecutor(4) as pool:
         each = [pool.submit(fit) for _ in range(8)]
@@ -95,8 +94,7 @@ def test_steps_never_raise_the_cost():
         return torch.sin(3 * matrix @ vector)
 
     fits = [
-        drained(least_squares(model, target, torch.ones(1, 4).double(), steps=steps))
-        for steps in range(12)
+        least_squares(model, target, torch.ones(1, 4).double(), steps=steps) for steps in range(12)
     ]
     costs = [fit.costs.item() for fit in fits]
     own = [(model(fit.vectors[0]) - target).square().sum().item() for fit in fits]
@@ -108,4 +106,4 @@ def test_steps_never_raise_the_cost():
 @pytest.mark.parametrize(("targets", "starts"), [((12,), (1, 4)), ((2, 12), (1, 4))])
 def test_other_shapes_are_refused(targets, starts):
     with pytest.raises(ValueError, match=r"they must be \(B, K\) and \(B, P\)"):
-        drained(least_squares(lambda p: p, torch.zeros(targets), torch.zeros(starts)))
+        least_squares(lambda p: p, torch.zeros(targets), torch.zeros(starts))

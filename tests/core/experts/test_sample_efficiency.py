@@ -173,7 +173,7 @@ def test_all_predict_alike_and_two_learn_their_experts(gate):
 ])  # fmt: skip
 def test_what_is_shipped_is_what_is_computed(gate, seeds):
     """Some repeats alone; others had a part in the shipped batch, which rounds differently."""
-    parts = [part for part in learn(seeds, SampleRequest(), gate) if part is not None]
+    parts = [*learn(seeds, SampleRequest(), gate)]
     again, whole = gathered(parts), shipped()[gate]
     assert again.request == whole.request
     for name in ("prediction", "expert") if gate in LEARNED else ("prediction",):
@@ -194,7 +194,7 @@ def test_fits_are_as_good_as_the_noise_allows():
 
 def test_a_student_with_one_expert_too_many_is_measured_too():
     request = SampleRequest(Sizes(3, 1, 2, 2, one_too_many=True), decades=(4, 5), repeats=2)
-    *parts, last = [x for x in learn(request.seeds, request, "none") if x is not None]
+    *parts, last = learn(request.seeds, request, "none")
     learned = gathered([*parts, last])
     assert learned.expert.shape == (2, 2)
     assert np.isnan(learned.expert_theory).all()

@@ -97,10 +97,10 @@ def test_the_verdicts_of_the_shapes():
 @pytest.mark.parametrize(("name", "largest"), [("sphere", 2e-3), ("saddle", 1e-2)])
 def test_a_small_network_learns_the_gate(name, largest):
     gate = designed(name, 1.0).reachable
-    fits = list(fit_gate(gate, seed=1))
-    *_, last = fits
-    assert [fit.step for fit in fits] == list(range(10, 301, 10))
-    assert fits[0].mean_error > 3 * last.mean_error
+    shares = []
+    first, last = fit_gate(gate, 1, steps=10), fit_gate(gate, 1, progress=shares.append)
+    assert shares == [done / 300 for done in range(10, 301, 10)]
+    assert first.mean_error > 3 * last.mean_error
     assert last.mean_error < last.largest_error < largest
     points = square_grid(31).points
     gap = (last.network(points) - gate(points)).abs()
@@ -113,19 +113,18 @@ def test_a_small_network_learns_the_gate(name, largest):
 
 def test_a_fit_is_the_same_each_time_and_depends_on_its_seed():
     gate = DesignedGate("ellipsoid", 0.5)
-    first, again, other = ([*fit_gate(gate, seed, 6, 25)][-1] for seed in (1, 1, 2))
-    assert first.step == 25
+    first, again, other = (fit_gate(gate, seed, 6, 25) for seed in (1, 1, 2))
     assert torch.equal(first.network.inner, again.network.inner)
     assert not torch.equal(first.network.inner, other.network.inner)
 
 
 def test_a_fit_leaves_the_threads_and_gradients_as_they_were():
+    def progress(share):
+        assert torch.get_num_threads() == threads
+        assert torch.is_grad_enabled()
+
     threads = torch.get_num_threads()
-    work = fit_gate(DesignedGate("sphere", 0.5), 0, 4, 30)
-    next(work)
-    assert torch.get_num_threads() == threads
-    assert torch.is_grad_enabled()
-    work.close()
+    fit_gate(DesignedGate("sphere", 0.5), 0, 4, 30, progress)
 
 
 def test_the_slopes_are_the_derivatives():
@@ -153,11 +152,11 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(ValueError, match="size is 0"):
         DesignedGate("sphere", 0)
     with pytest.raises(ValueError, match=r"values from 0\.866\S* to 1\.5; a sigmoid reaches"):
-        next(fit_gate(DesignedGate("sphere", 1.5)))
+        fit_gate(DesignedGate("sphere", 1.5))
     with pytest.raises(ValueError, match="units is 0"):
-        next(fit_gate(DesignedGate("sphere", 0.5), units=0))
+        fit_gate(DesignedGate("sphere", 0.5), units=0)
     with pytest.raises(ValueError, match="steps is 0"):
-        next(fit_gate(DesignedGate("sphere", 0.5), steps=0))
+        fit_gate(DesignedGate("sphere", 0.5), steps=0)
 
 
 def test_the_gate_network_is_followed_at_200_digits():

@@ -150,7 +150,7 @@ def test_bending_is_not_curving():
 
 def test_the_learned_gate_is_what_the_fit_finds():
     case, sphere = GALLERY["learned"], GALLERY["sphere"]
-    *_, fit = fit_gate(sphere.gate, seed=1, units=3)
+    fit = fit_gate(sphere.gate, seed=1, units=3)
     values, wanted = case.gate(GRID.points), sphere.gate(GRID.points)
     assert (values - fit.network(GRID.points)).abs().max() < 0.005  # weights of two decimals
     assert 0.02 < (values - wanted).abs().max() < 0.03

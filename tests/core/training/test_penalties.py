@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.layer import LayerRecord
 from gating_core.attention.stack import restore
-from gating_core.pauses import drained
 from gating_core.tasks.task import make_task
 from gating_core.training.recipe import NARROWEST, Recipe, entropy, log_spread, penalties
 from gating_core.training.trainer import Trainer
@@ -134,10 +133,9 @@ def test_attention_spreads_in_every_layer_where_it_is_asked_to():
 def trained(recipe, config=GATED, seeds=(1, 2, 3), steps=80):
     task = make_task("circle", points=128, seeds=seeds)
     trainer = Trainer([config], task, recipe)
-    first = drained(trainer.snapshots())[0]
-    for _ in trainer.advance(steps):
-        pass
-    return task, first, drained(trainer.snapshots())[0]
+    first = trainer.snapshots()[0]
+    trainer.advance(steps)
+    return task, first, trainer.snapshots()[0]
 
 
 def records_of(snapshot, config, task):

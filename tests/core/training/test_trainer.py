@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core import pauses
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_classifier, restore
-from gating_core.pauses import drained
 from gating_core.tasks.task import make_task
 from gating_core.training.ensemble import Batches
 from gating_core.training.recipe import GOOD_START, OPTIMISERS, Recipe
@@ -29,13 +27,8 @@ RECIPES = {
 
 def trained(configs, task, steps, recipe=RECIPES["adam"], checkpoint=None):
     trainer = Trainer(configs, task, recipe, checkpoint)
-    for _ in trainer.advance(steps):
-        pass
+    trainer.advance(steps)
     return trainer
-
-
-def snapshots(trainer):
-    return drained(trainer.snapshots())
 
 
 def assert_equal(a, b):
@@ -54,8 +47,8 @@ def assert_close(a, b, members=slice(None)):
 
 def test_sixteen_models_train_together_as_each_trains_alone():
     many, alone = (make_task("xor", seeds=seeds) for seeds in (range(16), (11,)))
-    begin = [snapshots(Trainer([GATED], task, Recipe()))[0] for task in (many, alone)]
-    end = [snapshots(trained([GATED], task, 100))[0] for task in (many, alone)]
+    begin = [Trainer([GATED], task, Recipe()).snapshots()[0] for task in (many, alone)]
+    end = [trained([GATED], task, 100).snapshots()[0] for task in (many, alone)]
     for name, value in begin[1].state.items():
         assert np.array_equal(begin[0].state[name][11], value[0]), name
     assert_close(*end, members=slice(11, 12))
@@ -69,9 +62,9 @@ def test_variants_train_in_one_batch_as_they_train_alone(kind):
     gated = replace(GATED, gate=GateConfig(kind))
     half = replace(GATED, gate=GateConfig(kind, strength=0.5))
     configs = (UNGATED, gated, half)
-    together = snapshots(trained(configs, task, 60))
+    together = trained(configs, task, 60).snapshots()
     for config, mixed in zip(configs, together, strict=True):
-        assert_close(mixed, snapshots(trained([config], task, 60))[0])
+        assert_close(mixed, trained([config], task, 60).snapshots()[0])
     # Weight decay has shrunk the gates of the ungated models; they are not part of them.
     assert not any("gate" in name for name in together[0].state)
     assert any("gate" in name for name in together[1].state)
@@ -86,10 +79,9 @@ def test_going_on_is_never_having_stopped(recipe):
     whole = trained(configs, task, 90, recipe)
     first = trained(configs, task, 37, recipe)
     checkpoint = first.checkpoint
-    for _ in first.advance(50):  # what is going on elsewhere does not reach the checkpoint
-        pass
+    first.advance(50)  # what is going on elsewhere does not reach the checkpoint
     second = trained(configs, task, 90, recipe, checkpoint)
-    for a, b in zip(snapshots(whole), snapshots(second), strict=True):
+    for a, b in zip(whole.snapshots(), second.snapshots(), strict=True):
         assert_equal(a, b)
     # Neither the order of the batches nor what the optimiser knows can be left out.
     fresh = Trainer(configs, task, recipe).checkpoint
@@ -103,7 +95,7 @@ def test_going_on_is_never_having_stopped(recipe):
 
 def test_the_same_call_gives_the_same_bits_whatever_else_runs():
     task = make_task("circle", seeds=SEEDS)
-    quiet = snapshots(trained((UNGATED, GATED), task, 60))
+    quiet = trained((UNGATED, GATED), task, 60).snapshots()
     over = threading.Event()
 
     def disturb():
@@ -114,7 +106,7 @@ def test_the_same_call_gives_the_same_bits_whatever_else_runs():
     other = threading.Thread(target=disturb)
     other.start()
     try:
-        disturbed = snapshots(trained((UNGATED, GATED), task, 60))
+        disturbed = trained((UNGATED, GATED), task, 60).snapshots()
     finally:
         over.set()
         other.join()
@@ -144,18 +136,15 @@ def test_against_steps_written_out(name):
                 move = first.mul_(recipe.momentum).add_(g)
             shrunk = p.data * (1 - recipe.learning_rate * recipe.weight_decay)
             p.data = shrunk - recipe.learning_rate * move
-    found = snapshots(trained([GATED], task, steps, recipe))[0]
+    found = trained([GATED], task, steps, recipe).snapshots()[0]
     for key, p in parameters.items():
         np.testing.assert_allclose(found.state[key], p.detach().numpy(), atol=1e-4, err_msg=key)
 
 
-def test_a_step_counts_from_the_one_before_whatever_the_pauses(monkeypatch):
-    task = make_task("xor", seeds=SEEDS)
-    whole = snapshots(trained([GATED], task, 40))[0]
-    monkeypatch.setattr(pauses, "PAUSE_SECONDS", 0.0)
-    trainer = Trainer([GATED], task, RECIPES["adam"])
-    assert sum(1 for _ in trainer.advance(40)) == 40  # it gives way after every step
-    assert_equal(snapshots(trainer)[0], whole)
+def test_progress_is_reported_after_every_step():
+    trainer, steps = Trainer([GATED], make_task("xor", seeds=SEEDS), RECIPES["adam"]), []
+    trainer.advance(40, lambda share: steps.append((share, trainer.step)))
+    assert steps == [(None, step) for step in range(1, 41)]
 
 
 def test_another_loss_and_another_source_of_batches():
@@ -168,15 +157,14 @@ def test_another_loss_and_another_source_of_batches():
     flipped.columns = (*flipped.columns[:2], 1 - flipped.columns[2])
     wrong = Trainer([GATED], task, recipe, batches=flipped)
     for trainer, steps in ((own, 20), (squares, 100), (wrong, 100)):
-        for _ in trainer.advance(steps):
-            pass
+        trainer.advance(steps)
     assert torch.equal(own.weights, plain.weights)
-    shown = snapshots(squares)[0]
+    shown = squares.snapshots()[0]
     assert (shown.train_accuracy > 0.8).all()
     logits = squares.model(torch.from_numpy(task.test_points).float())
     loss = square_loss(logits, torch.from_numpy(task.test_labels)).mean(-1)
     np.testing.assert_allclose(shown.test_loss, loss.detach(), rtol=1e-5)
-    assert (snapshots(wrong)[0].train_accuracy < 0.2).all()
+    assert (wrong.snapshots()[0].train_accuracy < 0.2).all()
 
 
 def square_loss(logits, labels):
@@ -205,7 +193,7 @@ def test_an_epoch_shows_every_point_once_and_all_variants_the_same():
 @pytest.mark.parametrize("classes", ["xor", "blobs3"])
 def test_scores_are_means_over_all_points(classes):
     task = make_task(classes, points=77, test_points=501, seeds=SEEDS, noise=0.1)
-    snapshot = snapshots(trained([GATED], task, 20))[0]
+    snapshot = trained([GATED], task, 20).snapshots()[0]
     model = restore(GATED, SEEDS, snapshot.state)
     for part in ("train", "test"):
         points, labels = getattr(task, f"{part}_points"), getattr(task, f"{part}_labels")
@@ -223,7 +211,7 @@ def test_scores_know_whose_points_are_whose():
     trainer = trained((UNGATED, GATED), task, 150)
     turned = np.roll(task.train_labels, 1, axis=0)
     right, wrong = (
-        drained(scores(trainer.model, Examples.of(task.train_points, labels, 2)))[1]
+        scores(trainer.model, Examples.of(task.train_points, labels, 2))[1]
         for labels in (task.train_labels, turned)
     )
     assert right.shape == (6,)
@@ -233,12 +221,12 @@ def test_scores_know_whose_points_are_whose():
 def test_divergence_names_step_seed_and_variant_and_moves_nothing():
     task = make_task("xor", seeds=SEEDS)
     trainer = Trainer((UNGATED, GATED), task, Recipe())
-    list(trainer.advance(3))
+    trainer.advance(3)
     before = trainer.weights.clone()
     trainer.model.weight.data[4] = float("nan")  # seed 1 of the second variant
     broken = trainer.weights.clone()
     with pytest.raises(TrainingDiverged, match="diverged at step 4 for seed 1:") as caught:
-        list(trainer.advance(10))
+        trainer.advance(10)
     assert (caught.value.step, caught.value.seeds, caught.value.indices) == (4, (1,), (1,))
     assert trainer.step == 3
     assert torch.equal(trainer.weights.nan_to_num(7.0), broken.nan_to_num(7.0))
@@ -257,7 +245,7 @@ def test_sgd_has_a_good_start():
     """Adam's is that of the table in test_training."""
     task = make_task("xor", seeds=range(8))
     recipe = Recipe("sgd", *GOOD_START["sgd"])
-    found = snapshots(trained((UNGATED, GATED), task, 400, recipe))
+    found = trained((UNGATED, GATED), task, 400, recipe).snapshots()
     # Measured .76 and .97.
     assert found[0].test_accuracy.mean() < 0.87
     assert found[1].test_accuracy.mean() > 0.93

@@ -9,7 +9,7 @@ import pytest
 
 from gating_core.attention import build_attention
 from gating_core.claims.statistics import paired
-from gating_core.experiments.comparison import FIRST_COMPARISON, TrainedRun, train_setting
+from gating_core.experiments.comparison import FIRST_COMPARISON, train_setting
 from gating_core.experts import (
     COUNTS,
     GATES,
@@ -289,7 +289,7 @@ def test_decision_boundary_links_to_the_model_that_it_trained(monkeypatch):
     assert (tree_of(app)["gate"]["place"], app.session_state["model_seed"]) == ("G1", 20)
     assert app.session_state["weights"] == run.task
     short_run = replace(run, steps=40)
-    *_, found = (item for item in train_setting(short_run) if isinstance(item, TrainedRun))
+    *_, found = train_setting(short_run)
     state = found.variants["sigmoid"].ensemble.state
     for name, array in trained.trained_state(run.configs["sigmoid"], run.task, 20).items():
         np.testing.assert_allclose(array[0], state[name][1], atol=1e-5, err_msg=name)

@@ -110,8 +110,7 @@ def test_a_layer_is_trained_in_a_job_and_then_shown():
 
 @pytest.fixture(scope="module")
 def fitted():
-    *_, found = fit_shape(ShapeRequest(units=8), steps=60, size=21)
-    return found
+    return fit_shape(ShapeRequest(units=8), steps=60, size=21)
 
 
 def test_what_is_said_of_a_fit_comes_from_its_numbers(fitted):

@@ -41,15 +41,14 @@ def quick(monkeypatch):
         grid = None if run.setting in PRESETS.values() else square_grid(31)
         return measure(model, run, *more, grid=grid, **shipped)
 
-    def total(model, config, points):
-        yield None
+    def total(model, config, points, progress):
         parts = torch.tensor([7.0]), torch.tensor([3.0]), torch.tensor([True])
         return SimpleNamespace(absolute=Integral(*parts))
 
     setting, measure = page.landing_setting, core_pair.measure_model
     monkeypatch.setattr(page, "landing_setting", landing_setting)
     monkeypatch.setattr(core_pair, "measure_model", measure_model)
-    monkeypatch.setattr(sweep, "affordable_steps", total)
+    monkeypatch.setattr(sweep, "affordable_integrals", total)
 
 
 @pytest.fixture(scope="module")
@@ -278,7 +277,6 @@ def test_diverged_training_keeps_what_was_there(monkeypatch):
     before = captions(app)
 
     def diverge(setting):
-        yield 0.5
         text = "sigmoid: training diverged at step 31 for seed 4"
         run = replace(runs.cached_run(FIRST_SETTING).run, setting=setting)
         yield replace(run, divergence=Divergence(31, (("sigmoid", 4),), text))

@@ -160,7 +160,7 @@ def test_partial_results_thin_out_and_grow(monkeypatch):
         except StopIteration as end:
             last = end.value
             break
-    grown = [item.item for item in items if item is not None]
+    grown = [item.item for item in items]
     counts = [proof.count for proof in grown]
     assert len(grown) > 2
     assert all(b >= section.PARTIAL_GROWTH * a for a, b in itertools.pairwise(counts))

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from gating_core.language.measurements import PairedDifference
-from gating_core.pauses import drained
 from gating_core.steering import (
     DIRECTIONS,
     MODES,
@@ -382,6 +381,6 @@ def test_workers_measure_the_parts_that_make_up_the_experiment(monkeypatch):
     share, arrays = results.GRID.make(GridRequest("g1_channel", 1, 3))
     assert share == 0.5
     model, dictionaries = model_and_dictionaries("g1_channel", 1)
-    want = drained(experiment.measure_part(model, dictionaries, parts[0], 3))
+    want = experiment.measure_part(model, dictionaries, parts[0], 3)
     np.testing.assert_allclose(arrays["nats"][1, :, :, 1, 1], want.nats, rtol=1e-5)
     assert np.isnan(arrays["nats"]).sum() == arrays["nats"].size * 15 / 16

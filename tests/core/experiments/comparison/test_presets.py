@@ -30,7 +30,6 @@ from gating_core.experiments.comparison.run_curvature import (
 from gating_core.experiments.comparison.setting import FIRST_SETTING, Setting
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
-from gating_core.pauses import drained
 from gating_core.tasks.own import EXAMPLE_CSV, parse_csv
 from gating_core.tasks.task import make_task
 
@@ -96,14 +95,14 @@ def test_what_is_shipped_of_a_run_is_what_is_measured_of_it(name):
     assert set(shipped.final) == {(variant, typical) for variant in pair}
     for member in (typical, seeds[-1]):
         for variant in pair:
-            found = drained(curvature_along(run, variant, member))
+            found = curvature_along(run, variant, member)
             own = shipped.along[variant, member]
             assert_same(own, found)
             assert (own.known is None) == (member != typical)
             if own.known is not None:
                 np.testing.assert_allclose(own.known, found.known, rtol=1e-5)
     for variant in pair:
-        found = drained(final_curvature(run, variant, typical))
+        found = final_curvature(run, variant, typical)
         assert_same(shipped.final[variant, typical], found)
         assert shipped.final[variant, typical].known is None
 

@@ -1,13 +1,13 @@
 """A run follows its setting, and can be stopped, continued and begun anew."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from gating_core import pauses
 from gating_core.attention.stack import parameter_count
-from gating_core.experiments.comparison.run import TrainedRun, train_further, train_setting
+from gating_core.experiments.comparison.run import train_further, train_setting
 from gating_core.experiments.comparison.setting import Setting
 from gating_core.tasks.own import EXAMPLE_CSV, parse_csv
 from gating_core.training import trained
@@ -18,9 +18,8 @@ EVERY_KIND = replace(SMALL, variants=("silu", "ungated", "matched", "sigmoid", "
 OWN = parse_csv(EXAMPLE_CSV)
 
 
-def finished(events):
-    *_, run = events
-    assert isinstance(run, TrainedRun)
+def finished(runs):
+    *_, run = runs
     return run
 
 
@@ -33,9 +32,8 @@ def assert_same_weights(a, b, frame=-1):
 
 
 def test_a_run_shows_its_way_from_the_first_step_to_the_last():
-    events = list(train_setting(EVERY_KIND))
-    runs = [event for event in events if isinstance(event, TrainedRun)]
-    shares = [event for event in events if isinstance(event, float)]
+    shares = []
+    runs = list(train_setting(EVERY_KIND, progress=shares.append))
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0.0, 1.0)
     assert [run.frames[-1].step for run in runs] == snapshot_steps(60)
@@ -90,12 +88,7 @@ def test_a_run_that_goes_on_is_one_that_never_stopped(optimiser):
 
 
 def test_a_run_stopped_anywhere_goes_on_from_its_last_frame():
-    seen = []
-    for event in train_setting(SMALL):
-        seen.append(event)
-        if isinstance(event, TrainedRun) and event.frames[-1].step > 20:
-            break
-    run = seen[-1]
+    run = next(run for run in train_setting(SMALL) if run.frames[-1].step > 20)
     assert not run.complete
     rest = finished(train_further(run, 60 - run.frames[-1].step))
     assert_same_weights(rest, finished(train_setting(SMALL)))
@@ -113,20 +106,26 @@ def test_rewinding_begins_with_the_same_weights_and_new_seeds_with_others():
     assert not np.array_equal(*weights)
 
 
-def test_a_run_gives_way_within_a_frame_and_learns_the_same(monkeypatch):
-    whole = finished(train_setting(SMALL))
-    monkeypatch.setattr(pauses, "PAUSE_SECONDS", 0.0)
+def test_progress_is_reported_within_a_frame_and_what_a_callback_takes_is_no_training(monkeypatch):
     monkeypatch.setattr(trained, "BLOCK_NUMBERS", 1)
-    events = list(train_setting(SMALL))
+    shares = []
+
+    def progress(share):
+        shares.append(share)
+        time.sleep(0.001)
+
+    begin = time.perf_counter()
+    run = finished(train_setting(SMALL, progress=progress))
+    seconds = time.perf_counter() - begin
     # After every step, and after every sixteen points of every frame.
     looks = len(snapshot_steps(60)) * 2 * (128 // 16)
-    assert sum(isinstance(event, float) for event in events) >= 60 + looks
-    assert_same_weights(events[-1], whole)
+    assert len(shares) >= 60 + looks
+    assert sum(run.seconds) <= seconds - 0.001 * len(shares)
 
 
 def test_divergence_names_step_seed_and_variant_and_keeps_what_was_there():
     wild = replace(EVERY_KIND, optimiser="sgd", learning_rate=1e12)
-    runs = [event for event in train_setting(wild) if isinstance(event, TrainedRun)]
+    runs = list(train_setting(wild))
     run = runs[-1]
     assert run.divergence is not None
     assert run.divergence.step > run.frames[-1].step

@@ -1,14 +1,13 @@
 """Curvature along a run equals that of each seed and snapshot, measured alone."""
 
 from dataclasses import replace
-from itertools import chain, islice
 
 import numpy as np
 import pytest
 
 from gating_core.attention.stack import restore
 from gating_core.experiments import budget
-from gating_core.experiments.budget import affordable_steps
+from gating_core.experiments.budget import affordable_integrals
 from gating_core.experiments.comparison import run_curvature
 from gating_core.experiments.comparison.frames import drawn_frames
 from gating_core.experiments.comparison.run_curvature import (
@@ -25,7 +24,6 @@ from gating_core.geometry.integrals import unseen_curvature
 from gating_core.geometry.surface import measure_surface
 from gating_core.geometry.verdict import CURVED, FLAT
 from gating_core.jets.second_order import second_order_jet
-from gating_core.pauses import drained
 from tests.core.experiments.comparison.runs import SMALL, run_of
 
 
@@ -44,7 +42,7 @@ def test_the_typical_member_is_far_from_no_median(quantities, member):
 
 def measured(run, first=0, **known):
     pieces = pending_measurements(run, run.setting.compared, first, **known)
-    found = [drained(function(run, name, member)) for function, name, member in pieces]
+    found = [function(run, name, member) for function, name, member in pieces]
     assert all(isinstance(x, CurvatureSummary) for x in found)
     paths = {(x.variant, x.member): x for x in found if not x.at_end}
     finals = {(x.variant, x.member): x for x in found if x.at_end}
@@ -86,7 +84,7 @@ def test_every_seed_and_frame_is_measured_as_if_alone(run, monkeypatch):
         assert_same(final.verdicts[0], wanted.verdicts[0])
         ensemble = run.variants[name].ensemble
         model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention.member(member)
-        refined = drained(affordable_steps(model, ensemble.config)).absolute
+        refined = affordable_integrals(model, ensemble.config).absolute
         for part in ("value", "error", "complete"):
             assert getattr(final.total, part) == getattr(refined, part)
 
@@ -114,7 +112,7 @@ def test_noise_on_a_flat_surface_is_not_painted():
     """A saturated ungated layer is flat; its K is rounding noise of any size."""
     run = run_of(replace(SMALL, task="xor", steps=300, learning_rate=0.1, seed_count=2))
     for member in range(2):
-        assert not np.nan_to_num(drained(curvature_along(run, "ungated", member)).known).any()
+        assert not np.nan_to_num(curvature_along(run, "ungated", member).known).any()
 
 
 def test_the_final_total_says_how_sure_it_is(circle):
@@ -140,7 +138,7 @@ def test_errors_along_a_run_cover_what_refinement_finds(circle):
     model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
     for member in range(3):
         along_run = paths["sigmoid", member].total
-        refined = drained(affordable_steps(model.member(member), ensemble.config)).absolute
+        refined = affordable_integrals(model.member(member), ensemble.config).absolute
         gap = abs(float(along_run.value[-1]) - float(refined.value))
         assert gap <= float(along_run.error[-1]) + float(refined.error)
         grid = square_grid(run_curvature.FRAME_GRID)
@@ -166,15 +164,16 @@ def test_the_seed_that_is_looked_at_comes_first_and_alone_to_its_end(circle):
     assert kinds(circle, 1, known=known, final={("sigmoid", 2)}) == [(end, 1)]
 
 
-def test_it_gives_way_often_enough_to_be_cancelled():
-    """Half a second is allowed; the smallest part that never gives way must be far below."""
+@pytest.mark.parametrize("measure", [curvature_along, final_curvature])
+def test_progress_is_reported_often_enough_to_cancel(measure):
+    """Half a second is allowed; the smallest part without a report must be far below."""
     heavy = replace(
         SMALL, source="tokens", model_dim=8, value_count=6, depth=3, seed_count=2, steps=20,
         points=64, batch_size=16, variants=("silu", "tanh"),
     )  # fmt: skip
-    work = chain(curvature_along(heavy_run := run_of(heavy), "silu", 0),
-                 final_curvature(heavy_run, "silu", 0))  # fmt: skip
-    assert list(islice(work, 6)) == [None] * 6
+    reports = iter(range(6))
+    with pytest.raises(StopIteration):
+        measure(run_of(heavy), "silu", 0, lambda share: next(reports))
 
 
 def test_parts_change_no_number(circle, monkeypatch):

@@ -141,7 +141,7 @@ def test_test_points_do_not_choose(monkeypatch):
 def sweeps():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sweep, "SWEEP_POINTS", 400)
-        return [found for found in sweep_strengths(small()) if found is not None]
+        return [*sweep_strengths(small())]
 
 
 def test_the_ends_of_the_dial_come_first_and_nothing_else_changes(sweeps):
@@ -174,7 +174,7 @@ def test_a_shipped_sweep_belongs_to_its_run(name, monkeypatch):
     run, shipped = load_preset(name), load_sweep(name)
     assert shipped.measured.all()
     monkeypatch.setattr(sweep, "SWEEP_POINTS", 400)
-    fresh = next(found for found in sweep_strengths(run) if found is not None)
+    fresh = next(sweep_strengths(run))
     assert shipped.member == fresh.member
     np.testing.assert_allclose(shipped.weight, fresh.weight, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(shipped.bias, fresh.bias, rtol=1e-4, atol=1e-4)

@@ -14,16 +14,14 @@ from gating_core.experiments.depth import (
     SHRINKS,
     ZERO,
     DepthRequest,
-    DepthResult,
     TrainedRequest,
+    curves,
     load_gates,
     measure_regime,
-    measure_regimes,
     replay,
 )
 from gating_core.geometry import measure_surface, paper_proxy, square_grid
 from gating_core.jets import second_order_jet
-from gating_core.pauses import drained
 from tests.core import exact
 
 REQUEST = DepthRequest(depth=4, seed=3, seed_count=3, grid=9)
@@ -39,7 +37,7 @@ def model_of(request, name, member, depth):
 @pytest.mark.parametrize("name", ["ungated_plain", "gated_both", "gated_residual"])
 def test_every_quantity_is_what_one_model_alone_shows(name):
     """A stack of three layers, built and measured by itself: not among seeds, not among layers."""
-    found = drained(measure_regime(REQUEST, name))
+    found = measure_regime(REQUEST, name)
     model, grid = model_of(REQUEST, name, 1, 3), square_grid(REQUEST.grid)
     alone = measure_surface(model, grid)
     area = (alone.area_element * alone.quadrature).sum()
@@ -65,7 +63,7 @@ def test_every_quantity_is_what_one_model_alone_shows(name):
 def test_proxy_and_diameter_are_within_their_bounds_at_two_hundred_digits():
     """In plain numbers, point by point; the bounds hold those of the derivatives."""
     request = DepthRequest(depth=5, seed_count=1, grid=5)
-    found = drained(measure_regime(request, "gated_plain"))
+    found = measure_regime(request, "gated_plain")
     model, points = model_of(request, "gated_plain", 0, 5), square_grid(5).points
     jets = [
         exact.jet(lambda m, u, v: exact.attention(m, model, [u, v])[0], *point)
@@ -97,16 +95,16 @@ def test_proxy_and_diameter_are_within_their_bounds_at_two_hundred_digits():
 
 
 def test_a_seed_is_the_same_whoever_else_is_there():
-    found = drained(measure_regime(REQUEST, "gated_plain"))
-    alone = drained(measure_regime(replace(REQUEST, seed=4, seed_count=1), "gated_plain"))
+    found = measure_regime(REQUEST, "gated_plain")
+    alone = measure_regime(replace(REQUEST, seed=4, seed_count=1), "gated_plain")
     for name in QUANTITIES:
         here, there = found.curves[name], alone.curves[name]
         assert np.allclose(here.values[1], there.values[0], rtol=1e-9)
 
 
 def test_grids_twice_as_fine_stay_within_the_errors():
-    coarse = drained(measure_regime(replace(REQUEST, grid=15), "gated_residual"))
-    fine = drained(measure_regime(replace(REQUEST, grid=29), "gated_residual"))
+    coarse = measure_regime(replace(REQUEST, grid=15), "gated_residual")
+    fine = measure_regime(replace(REQUEST, grid=29), "gated_residual")
     for name in ("total", "mean"):
         here, there = coarse.curves[name], fine.curves[name]
         assert (np.abs(here.values - there.values) <= here.errors).all()
@@ -114,7 +112,7 @@ def test_grids_twice_as_fine_stay_within_the_errors():
 
 def test_an_ungated_stack_of_three_values_stays_zero():
     request = replace(REQUEST, value_count=3, depth=16)
-    found = drained(measure_regime(request, "ungated_plain"))
+    found = measure_regime(request, "ungated_plain")
     assert found.proved.all()
     for name in ("total", "mean", "centre"):
         curve = found.curves[name]
@@ -122,7 +120,7 @@ def test_an_ungated_stack_of_three_values_stays_zero():
         assert (curve.values == 0).all()
         assert curve.course.word == ZERO
         assert curve.exponent.depths is None
-    gated = drained(measure_regime(request, "gated_plain"))
+    gated = measure_regime(request, "gated_plain")
     assert not gated.proved.any()
     assert gated.curves["total"].course.word != ZERO
 
@@ -130,7 +128,7 @@ def test_an_ungated_stack_of_three_values_stays_zero():
 def test_ordinary_gated_stacks_collapse():
     """Size and curvature are lost, by orders of magnitude; what is too small is not known."""
     request = DepthRequest(grid=9)
-    found = drained(measure_regime(request, "gated_plain"))
+    found = measure_regime(request, "gated_plain")
     size, total = found.curves["diameter"], found.curves["total"]
     assert size.course.word == SHRINKS
     assert size.median[7] < 1e-4 * size.median[0]
@@ -142,12 +140,12 @@ def test_ordinary_gated_stacks_collapse():
     assert np.isnan(total.median[-1])
     assert np.isnan(total.band[:, -1]).all()
     assert size.count[-1] == 16
-    with_residual = drained(measure_regime(request, "gated_residual")).curves["diameter"]
+    with_residual = measure_regime(request, "gated_residual").curves["diameter"]
     assert with_residual.course.word != SHRINKS
 
 
 def test_medians_are_of_what_is_known():
-    found = drained(measure_regime(REQUEST, "gated_residual"))
+    found = measure_regime(REQUEST, "gated_residual")
     curve = found.curves["total"]
     assert np.allclose(curve.median, np.median(curve.values, 0))
     assert (curve.band[0] <= curve.median).all()
@@ -174,7 +172,7 @@ def test_the_fitted_line_has_the_exponent_as_its_slope_and_as_many_points_above_
 
 def test_bundled_gates_are_those_that_are_measured():
     for name, bundled in load_gates().items():
-        found = drained(measure_regime(DepthRequest(), name))
+        found = measure_regime(DepthRequest(), name)
         for quantity, curve in found.curves.items():
             np.testing.assert_allclose(bundled.curves[quantity].values, curve.values, rtol=1e-9)
             np.testing.assert_array_equal(bundled.curves[quantity].small, curve.small)
@@ -188,17 +186,16 @@ def test_twice_the_layers_of_aligned_gates_have_four_times_the_curvature():
     np.testing.assert_array_equal(ratios[:, 2], curve.values[:, 5] / curve.values[:, 2])
 
 
-def test_regimes_come_with_their_progress():
-    names = ("strong", "gated_norm")
-    events = list(measure_regimes(REQUEST, names))
-    shares = [event for event in events if isinstance(event, float)]
-    found = [event for event in events if isinstance(event, DepthResult)]
-    assert shares == sorted(shares)
-    assert shares[0] == 0
-    assert shares[-1] == 1
-    assert [each.regime for each in found] == list(names)
-    assert all(each.request == REQUEST for each in found)
-    assert (found[0].size is None, found[1].size is None) == (False, True)
+def test_regimes_come_with_their_progress(monkeypatch):
+    monkeypatch.setattr(curves, "LAYERS_PART_POINTS", 250)
+    for name, sheets in (("strong", True), ("gated_norm", False)):
+        shares = []
+        found = measure_regime(REQUEST, name, shares.append)
+        assert shares == sorted(shares)
+        assert 0 < shares[0] < 0.5
+        assert shares[-1] == 1
+        assert (found.regime, found.request) == (name, REQUEST)
+        assert (found.size is not None) == sheets
 
 
 def test_a_replay_is_one_model_layer_by_layer():
@@ -238,7 +235,7 @@ def test_requests_that_cannot_be(wrong, match):
 
 def test_names_that_do_not_exist():
     with pytest.raises(ValueError, match="regime is 'deep'"):
-        list(measure_regimes(REQUEST, ["deep"]))
+        measure_regime(REQUEST, "deep")
     with pytest.raises(ValueError, match="member is 3"):
         replay(REQUEST, "aligned", 3)
     with pytest.raises(ValueError, match="depths is"):

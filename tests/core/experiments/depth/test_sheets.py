@@ -24,7 +24,6 @@ from gating_core.experiments.depth.request import (
 )
 from gating_core.geometry import curvature
 from gating_core.jets import second_order_jet
-from gating_core.pauses import drained
 from tests.core import exact
 
 REQUEST = DepthRequest()  # 16 seeds, 16 layers
@@ -34,17 +33,17 @@ CENTRE = torch.zeros(1, 2, dtype=torch.float64)
 
 @pytest.fixture(scope="module")
 def aligned():
-    return drained(measure_regime(REQUEST, "aligned"))
+    return measure_regime(REQUEST, "aligned")
 
 
 @pytest.fixture(scope="module")
 def strong():
-    return drained(measure_regime(REQUEST, "strong"))
+    return measure_regime(REQUEST, "strong")
 
 
 @pytest.fixture(scope="module")
 def random():
-    return drained(measure_regime(REQUEST, "random"))
+    return measure_regime(REQUEST, "random")
 
 
 # --- Aligned gates --------------------------------------------------------------------------------

@@ -21,7 +21,6 @@ from gating_core.experiments.depth import (
 from gating_core.experiments.depth.quantities import measure_quantities
 from gating_core.geometry import square_grid
 from gating_core.jets import second_order_jet
-from gating_core.pauses import drained
 from gating_core.tasks import make_task
 from gating_core.training import train_ensemble
 
@@ -30,8 +29,8 @@ REQUEST = TrainedRequest(depths=(1, 3), seed_count=3, steps=8, points=64, grid=9
 
 @cache
 def small() -> tuple[list[float], TrainedDepths]:
-    *shares, trained = train_depths(REQUEST)
-    return shares, trained
+    shares: list[float] = []
+    return shares, train_depths(REQUEST, shares.append)
 
 
 def test_they_are_trained_as_any_ensemble_is():
@@ -62,7 +61,7 @@ def test_the_final_surface_is_that_after_the_last_layer():
     _, trained = small()
     for variant in DEPTH_VARIANTS:
         final = trained.results[variant]
-        through = drained(measure_through(trained, variant, 3))
+        through = measure_through(trained, variant, 3)
         for name in QUANTITIES:
             across, along = final.curves[name], through.curves[name]
             assert across.values.shape == (3, 2)
@@ -109,14 +108,6 @@ def test_what_is_no_such_file_is_refused(tmp_path):
         path.write_bytes(data)
         with pytest.raises(ValueError, match="holds no trained stacks"):
             load_depths(path)
-
-
-def test_it_can_be_stopped():
-    work = train_depths(TrainedRequest())
-    assert next(work) < 1 / 12  # the first of twelve stacks is not over
-    work.close()
-    with pytest.raises(StopIteration):
-        next(work)
 
 
 def test_what_is_shipped_is_what_the_command_makes():

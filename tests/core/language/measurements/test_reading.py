@@ -64,7 +64,7 @@ def test_what_is_written_is_what_the_model_generates(monkeypatch):
 
 
 def test_a_toy_run_is_what_the_training_measures_and_survives_its_file(tmp_path):
-    runs = [*filter(None, train_toy(SMALL))]
+    runs = [*train_toy(SMALL)]
     assert [run.steps[-1] for run in runs] == [0, 25, 50, 60]
     assert [run.share for run in runs] == [0, 25 / 60, 50 / 60, 1]
     training = ToyTraining(SMALL)
