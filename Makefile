@@ -11,7 +11,7 @@ DEV_READY := $(VENV)/.dev-ready
 # The tests start dozens of processes: each would compile every file of the app anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app test soak lint format bench screenshots presets corpus models minilm clean
+.PHONY: app test soak lint format bench screenshots presets corpus models minilm static preview clean
 
 app: $(APP_READY)
 	$(BIN)/streamlit run app.py
@@ -37,6 +37,14 @@ bench: $(DEV_READY)
 
 screenshots: $(DEV_READY)
 	$(BIN)/python -m tests.browser.screenshots
+
+# The landing page as one file: dist/flat_or_curved.html needs no server and no network.
+static: $(APP_READY)
+	$(BIN)/python -m ui.landing
+
+# Pictures of that file, for README.md and previews of links, in assets/.
+preview: $(DEV_READY)
+	$(BIN)/python -m tests.browser.preview
 
 presets: $(APP_READY)
 	$(BIN)/python -m gating_core.experiments.comparison

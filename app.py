@@ -6,6 +6,7 @@ every visitor of the page.
 
 import streamlit as st
 
+from ui.common.lessons import section
 from ui.common.page import page
 from ui.work.server import lifespan
 
@@ -14,10 +15,8 @@ TITLE = "Flat or curved?"
 if __name__ == "__main__":
     with page(
         TITLE,
-        question="Does this attention layer curve space?",
-        lead="Attention that averages **fixed** values fills a **flat** surface, a sheet. A gate"
-        " that multiplies its outputs can **curve** the sheet. A flat cut through a curved sheet"
-        " can be a loop.",
+        question=section("landing", "question"),
+        lead=section("landing", "lead"),
     ):
         from ui.common.links import checked_link
         from ui.landing.page import draw

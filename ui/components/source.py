@@ -90,11 +90,12 @@ SCRIPTS = {
         "view3d/view3d.js",
     ),
 }
+SCRIPTS["one_file"] = (*SCRIPTS["view3d"], "one_file/one_file.js")
 
 
 def script(name: str) -> str:
     """Return the JavaScript module of the component ``name``."""
-    return "\n".join(_text(path) for path in SCRIPTS[name])
+    return "\n".join(read(path) for path in SCRIPTS[name])
 
 
 def declare(name: str, first: str = "") -> Any:
@@ -105,8 +106,8 @@ def declare(name: str, first: str = "") -> Any:
     """
     mount = st.components.v2.component(
         f"gating_{name}",
-        html=_text(f"{name}/{name}.html", instead=""),
-        css=_text(f"{name}/{name}.css", instead=""),
+        html=read(f"{name}/{name}.html", instead=""),
+        css=read(f"{name}/{name}.css", instead=""),
         js=first + script(name),
         isolate_styles=False,  # isolated styles break the pictures of plotly.js
     )
@@ -117,8 +118,8 @@ def declare(name: str, first: str = "") -> Any:
     return draw
 
 
-def _text(path: str, instead: str | None = None) -> str:
-    """Return the text of a file, or ``instead`` where there is none."""
+def read(path: str, instead: str | None = None) -> str:
+    """Return the text of a file beside this one, or ``instead`` where there is none."""
     file = HERE / path
     if instead is not None and not file.exists():
         return instead

@@ -40,7 +40,7 @@ from ui.components.strip import strip
 from ui.drawing import palette
 from ui.drawing.panels import CHART_NAMES
 from ui.landing.details import compared, data_tables, draw_details, offer_surfaces
-from ui.landing.pair import Result, draw_pair
+from ui.landing.pair import Result, chosen_text, draw_pair
 from ui.landing.stage import draw_stage
 from ui.limits import LANDING_LAYERS
 from ui.proved.section import draw_proofs, offer_notebook
@@ -84,7 +84,8 @@ def draw() -> None:
         with details:
             draw_details(result, charts)
     draw_proofs(lambda: compared(result), CHART_NAMES["inputs"], charts)
-    charts.draw_footer(section("landing", "explanation"))
+    explanation = (section("landing", name) for name in ("one_surface", "two_models", "colours"))
+    charts.draw_footer("\n\n".join(explanation))
     if result.pair.seen:
         offer_surfaces(result, shown == SHOWN[1])
         (gated,), code = compared(result)
@@ -268,10 +269,9 @@ def nearest_with_surface(setting: Setting) -> int | None:
 
 def _draw_seeds(result: Result) -> None:
     """Draw how the shown seed was chosen, what every seed reached, and the marked point."""
-    setting, pair, count = result.run.setting, result.pair, result.run.setting.seed_count
+    setting, pair = result.run.setting, result.pair
     text, dots = st.columns([3, 2], vertical_alignment="center")
-    chosen = section("landing", "chosen", seed=pair.right.seed, better=(count + 1) // 2,
-                     count=count)  # fmt: skip
+    chosen = chosen_text(result)
     there = load_reference("boundary", setting.task)
     elsewhere = section(
         "landing", "elsewhere", task=setting.task, steps=setting.steps, seed=setting.seed,

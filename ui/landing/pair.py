@@ -26,6 +26,7 @@ from gating_core.experiments.comparison import (
 from gating_core.geometry import MOST_CURVED, UNKNOWN, SurfaceResult
 from gating_core.training import mean_interval
 from ui.common import words as common
+from ui.common.lessons import section
 from ui.components.view3d import Legend, clicked, stopped, view3d
 from ui.drawing import classified, palette
 from ui.drawing.axes import coordinate_axes
@@ -74,29 +75,37 @@ class Result:
 
 def draw_pair(result: Result, requested: Setting) -> None:
     """Draw the linked view; pictures of another setting than the one ``requested`` are dimmed."""
-    pair, setting = result.pair, result.run.setting
-    drawn = pair_picture(setting, result.left, result.colouring, pair)
-    first, second = fair_lines(setting, result.test_accuracies)
+    setting = result.run.setting
+    drawn = pair_picture(setting, result.left, result.colouring, result.pair)
     view3d(
         drawn,
         key=VIEW_KEY,
-        headings=(LEFT[result.left], "With a gate"),
-        captions=[captions(pair.left, None, pair.seen, first),
-                  captions(pair.right, result.sweep, pair.seen, second)],
-        readings=readings(setting, result.left, pair),
-        frame=result.frame,
-        frame_labels=[f"λ = {strength:.2f}" for strength in STRENGTHS],
-        ends=("no gate", "full gate"),
-        legend=_legend(drawn, result.colouring == "class" or not pair.seen),
+        **shown_with(result, drawn),
         pick=result.point,
-        scrub=True,
         arrive="strength" not in st.query_params,  # nobody has chosen one yet
         spare=OTHER_PIXELS,
         scene=f"{setting} {result.left}",
         stale=stale_text(setting, requested),
         on_pick=_on_pick,
         on_stop=_on_stop,
-    )  # fmt: skip
+    )
+
+
+def shown_with(result: Result, drawn: View) -> dict[str, Any]:
+    """Return the timeline and the texts round the picture ``drawn`` of a ``result``."""
+    pair, setting = result.pair, result.run.setting
+    first, second = fair_lines(setting, result.test_accuracies)
+    return {
+        "headings": (LEFT[result.left], "With a gate"),
+        "captions": [captions(pair.left, None, pair.seen, first),
+                     captions(pair.right, result.sweep, pair.seen, second)],
+        "readings": readings(setting, result.left, pair),
+        "frame": result.frame,
+        "frame_labels": [f"λ = {strength:.2f}" for strength in STRENGTHS],
+        "ends": ("no gate", "full gate"),
+        "legend": _legend(drawn, result.colouring == "class" or not pair.seen),
+        "scrub": True,
+    }  # fmt: skip
 
 
 def _on_pick() -> None:
@@ -281,6 +290,13 @@ def _total_text(model: MeasuredModel, frame: int, sweep: StrengthSweep | None) -
         return f"total curvature: {text}, the surface folds too sharply"
     share, area = map(common.percent, (model.concentration[frame], MOST_CURVED))
     return f"total curvature **{text}**, {share} of it on {area} of the area"
+
+
+def chosen_text(result: Result) -> str:
+    """Say how the shown seed was chosen."""
+    count = result.run.setting.seed_count
+    return section("landing", "chosen", seed=result.pair.right.seed, better=(count + 1) // 2,
+                   count=count)  # fmt: skip
 
 
 def stale_text(shown: Setting, requested: Setting) -> str:

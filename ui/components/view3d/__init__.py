@@ -87,6 +87,39 @@ def view3d(
     view: View,
     *,
     key: str,
+    on_pick: Callable[[], None] = lambda: None,
+    on_stop: Callable[[], None] = lambda: None,
+    **shown: Any,
+) -> None:
+    """Draw ``view``; for what is ``shown`` with it see `header_of`.
+
+    A click calls ``on_pick`` with ``st.session_state[key]["pick"]`` = {row, column}; the end of a
+    Play calls ``on_stop`` with ``["stop"]`` = {frame}.
+    """
+    try:
+        plotly = plotly_url()
+    except OSError as error:
+        st.error(NOT_WRITTEN.format(as_words(error.strerror or "no reason is given")))
+        return
+    header = header_of(view, key=key, **shown)
+    header |= {"plotly": plotly, "source": large.address_of(_sent_of(view).arrays, key)}
+    _component(
+        key=key,
+        data=json.dumps(header, allow_nan=False).encode(),
+        on_pick_change=on_pick,
+        on_stop_change=on_stop,
+    )
+
+
+def arrays_of(view: View) -> bytes:
+    """Return the bytes of all arrays of ``view``, whose places its header lists."""
+    return _sent_of(view).arrays
+
+
+def header_of(
+    view: View,
+    *,
+    key: str,
     headings: Sequence[str],
     captions: Sequence[Sequence[str]],
     frame: int,
@@ -96,8 +129,6 @@ def view3d(
     pick: tuple[int, int] | None = None,
     rest: tuple[int, int] | None = None,
     playable: bool = True,
-    on_pick: Callable[[], None] = lambda: None,
-    on_stop: Callable[[], None] = lambda: None,
     scrub: bool = False,
     serial: str = "",
     family: str = "",
@@ -114,17 +145,15 @@ def view3d(
     reveal: int = 0,
     wide_pixels: int = 420,
     click_does: str = "a click on a curve goes to that step",
-) -> None:
-    """Draw ``view``.
+) -> dict[str, Any]:
+    """Return what view3d.js is told of ``view``: all but where plotly.js and the arrays are.
 
     ``captions`` holds one line per frame for every column (or a single line); ``readouts`` the
     numbers at the point under the pointer, else at the marked one or at ``rest``: "label = number",
-    or a label in which each {} becomes a number. Without ``frame_labels`` nothing plays. A click
-    calls ``on_pick`` with ``st.session_state[key]["pick"]`` =
-    {row, column}; the end of a Play calls ``on_stop`` with ``["stop"]`` = {frame}. With ``scrub``
-    there is a timeline of its own to drag and step along. A new ``serial`` makes the view adopt
-    ``frame`` and ``pick`` again; of one ``family``, as of a run that grows, only where the visitor
-    looked at the last frame.
+    or a label in which each {} becomes a number. Without ``frame_labels`` nothing plays. With
+    ``scrub`` there is a timeline of its own to drag and step along. A new ``serial`` makes the view
+    adopt ``frame`` and ``pick`` again; of one ``family``, as of a run that grows, only where the
+    visitor looked at the last frame.
 
     The camera is that of ``view``, as near as everything fits, until the visitor turns it; a new
     ``scene`` begins with it again. The text ``stale`` lies over dimmed pictures of the previous
@@ -139,11 +168,6 @@ def view3d(
     into the window once for every new number ``reveal`` except 0. Panels of full width are
     ``wide_pixels`` high; ``click_does`` is the hint's text on clicks there.
     """
-    try:
-        plotly = plotly_url()
-    except OSError as error:
-        st.error(NOT_WRITTEN.format(as_words(error.strerror or "no reason is given")))
-        return
     sent = _sent_of(view)
     columns = [
         {
@@ -157,9 +181,8 @@ def view3d(
             headings, captions, sent.columns, readouts, strict=True
         )
     ]
-    header = {
+    return {
         "key": key,
-        "plotly": plotly,
         "columns": columns,
         "camera": view.camera,
         "edge_on": [asdict(each) for each in view.edge_on],
@@ -186,14 +209,7 @@ def view3d(
         "pick": pick,
         "rest": rest,
         "arrays": sent.entries,
-        "source": large.address_of(sent.arrays, key),
     }
-    _component(
-        key=key,
-        data=json.dumps(header, allow_nan=False).encode(),
-        on_pick_change=on_pick,
-        on_stop_change=on_stop,
-    )
 
 
 def clicked(key: str) -> str | None:

@@ -1,0 +1,31 @@
+// A page in one file: arrays and plotly.js stand in the file itself, compressed. `mount` is the component.
+
+async function unpacked(id) {
+  const text = document.getElementById(id).textContent;
+  const bytes = Uint8Array.from(atob(text), character => character.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip')));
+}
+
+async function runPlotly() {
+  const code = await (await unpacked('plotly')).text();
+  document.head.append(Object.assign(document.createElement('script'), { textContent: code }));
+  return window.Plotly;
+}
+
+const told = document.getElementById('header').textContent;
+window.__gcPlotly = runPlotly();
+loads.set(new URL(JSON.parse(told).source, document.baseURI).href, unpacked('arrays').then(file => file.arrayBuffer()));
+
+const wanted = matchMedia('(prefers-color-scheme: dark)');
+const schemeButton = document.querySelector('.gc-file-scheme');
+
+// In the colours that are chosen now, of which the pictures hold a copy.
+function drawIn(scheme) {
+  document.documentElement.dataset.scheme = scheme;
+  schemeButton.textContent = scheme === 'dark' ? 'Light colours' : 'Dark colours';
+  mount({ data: new TextEncoder().encode(told), parentElement: document.body, setTriggerValue: () => {} });
+}
+
+schemeButton.onclick = () => drawIn(document.documentElement.dataset.scheme === 'dark' ? 'light' : 'dark');
+wanted.onchange = () => drawIn(wanted.matches ? 'dark' : 'light');
+drawIn(wanted.matches ? 'dark' : 'light');
