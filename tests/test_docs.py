@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 import gating_core
@@ -110,6 +111,16 @@ def test_every_link_and_file_that_is_named_exists(file):
     paths = [file.parent / link for link in links]
     paths += [ROOT / path for path in re.findall(r"`((?:[a-z_]+/)+[a-z_0-9]+\.\w+)`", text)]
     assert not [str(path) for path in paths if not path.exists()]
+
+
+def test_the_readme_plays_a_small_picture_and_links_have_one_of_the_usual_size():
+    animation = ROOT / "assets" / "preview.webp"
+    assert f"({animation.relative_to(ROOT)})" in README
+    assert animation.stat().st_size <= 2_000_000
+    with Image.open(animation) as picture:
+        assert (picture.is_animated, picture.info["loop"]) == (True, 0)  # for ever
+    with Image.open(ROOT / "assets" / "preview.png") as picture:
+        assert picture.size == (1200, 630)
 
 
 def test_tables_of_the_core_stand_in_the_files_that_are_named():

@@ -2,8 +2,8 @@
 
     python -m tests.browser.preview
 
-Writes ``assets/preview.webp``, which plays the gate forth and back, and ``assets/preview.png``,
-1200 x 630 pixels. Both are photographs of the page that `make static` writes.
+Writes ``assets/preview.webp``, which opens and closes the gate in a loop, and
+``assets/preview.png``, 1200 x 630 pixels. Both are photographs of the page of `make static`.
 """
 
 import io
@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 from ui.landing.__main__ import write
 
@@ -20,30 +20,53 @@ from .serving import REPOSITORY, find_chromium, launch
 from .visiting import open_page
 
 PICTURES = REPOSITORY / "assets"
-LINK_SIZE = 1200, 630  # pixels: what most sites show of a link
+WINDOW: ViewportSize = {"width": 1200, "height": 630}  # what most sites show of a link
 WIDTH, QUALITY = 960, 80  # pixels, of 100
+MARGIN = 24  # pixels
 FRAME_MS, HELD_MS = 70, 1400
 MOST_BYTES = 2_000_000
-WINDOW = {"width": 1400, "height": 900}
-FEW = """.gc-caption, .gc-step, .gc-reading, .gc-hint, section, button { display: none !important; }
+# Only what is seen at a glance; the surfaces as large as the window allows.
+GLANCE = """
+section, .gc-caption, .gc-play, .gc-step, .gc-edge, .gc-file-scheme, .gc-reading, .gc-hint,
+.gc-legend { display: none !important; }
+.gc-scrub { outline: none !important; }
+main { padding-top: 2.5rem; }
+.gc-view { --gc-height: 400px !important; margin-top: 2.5rem; }
+.gc-heading { font-size: 1.25rem; }
+h1 { font-size: 2.4rem; }
 """
 
 
-def photographs(page: Page) -> list[Image.Image]:
-    """Return the bar and the pictures at every strength."""
-    count = page.evaluate("document.querySelector('.gc-view').__gc.header.frames")
-    scrub, found = page.locator(".gc-scrub"), []
-    for frame in range(count):
-        scrub.fill(str(frame))
-        page.wait_for_selector(f".gc-view[data-frame='{frame}']")
-        found.append(photograph(page))
-    return found
+def open_glance(page: Page, file: Path) -> None:
+    page.goto(file.as_uri())
+    page.wait_for_selector(".gc-view[data-n]")
+    page.add_style_tag(content=GLANCE)
+
+
+def show(page: Page, frame: int) -> None:
+    page.locator(".gc-scrub").fill(str(frame))
+    page.wait_for_selector(f".gc-view[data-frame='{frame}']")
 
 
 def photograph(page: Page) -> Image.Image:
+    """Return the timeline and the pictures below it."""
     bar, columns = (page.locator(part).bounding_box() for part in (".gc-bar", ".gc-columns"))
-    clip = {**columns, "y": bar["y"], "height": columns["y"] + columns["height"] - bar["y"]}
-    return Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
+    height = columns["y"] + columns["height"] - bar["y"] + 2 * MARGIN
+    clip = {"x": columns["x"] - MARGIN, "y": bar["y"] - MARGIN,
+            "width": columns["width"] + 2 * MARGIN, "height": height}  # fmt: skip
+    picture = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
+    size = WIDTH, round(picture.height * WIDTH / picture.width)
+    return picture.resize(size, Image.Resampling.LANCZOS)
+
+
+def save_animation(opening: list[Image.Image], file: Path) -> None:
+    """Save frames of an opening gate, and the same backwards, held at both ends."""
+    frames = [*opening, *opening[-2:0:-1]]
+    durations = [FRAME_MS] * len(frames)
+    durations[0] = durations[len(opening) - 1] = HELD_MS
+    frames[0].save(file, save_all=True, append_images=frames[1:], duration=durations, loop=0,
+                   quality=QUALITY, method=6)  # fmt: skip
+    assert file.stat().st_size <= MOST_BYTES
 
 
 def main() -> None:
@@ -54,20 +77,14 @@ def main() -> None:
         file = Path(folder) / "page.html"
         write(file)
         with launch(playwright, chromium) as browser, open_page(browser, viewport=WINDOW) as page:
-            page.goto(file.as_uri())
-            page.wait_for_selector(".gc-view[data-n]")
-            page.add_style_tag(content=FEW)
-            first, *others = photographs(page)
-    size = WIDTH, round(first.height * WIDTH / first.width)
-    forth = [image.resize(size, Image.Resampling.LANCZOS) for image in (first, *others)]
-    frames = [*forth, *forth[-2:0:-1]]
-    durations = [FRAME_MS] * len(frames)
-    durations[0] = durations[len(forth) - 1] = HELD_MS
-    animation = PICTURES / "preview.webp"
-    frames[0].save(animation, save_all=True, append_images=frames[1:], duration=durations, loop=0,
-                   quality=QUALITY, method=6)  # fmt: skip
-    assert animation.stat().st_size <= MOST_BYTES
-    print(animation, animation.stat().st_size)
+            open_glance(page, file)
+            count = page.evaluate("document.querySelector('.gc-view').__gc.header.frames")
+            opening = []
+            for frame in range(count):
+                show(page, frame)
+                opening.append(photograph(page))
+            page.screenshot(path=PICTURES / "preview.png")
+    save_animation(opening, PICTURES / "preview.webp")
 
 
 if __name__ == "__main__":
