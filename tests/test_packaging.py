@@ -244,7 +244,7 @@ def test_it_depends_on_what_it_imports_in_versions_that_the_app_pins():
     pinned = requirements(line.split("#")[0] for line in lines if line.split("#")[0])
     study = {path for path in SOURCES if path.is_relative_to(ROOT / CORE / "claims")}
     core, claims = distributions(set(SOURCES) - study), distributions(study)
-    extras = {"pyvista", "tokenizers"}
+    extras = {"pillow", "pyvista", "tokenizers"}
     assert set(asked["opinion"]) | set(asked["checkpoints"]) == extras < core
     assert set(asked[""]) == core - extras
     assert set(asked["claims"]) == claims - core
