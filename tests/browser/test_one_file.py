@@ -13,6 +13,7 @@ from gating_core.experiments.comparison import (
 from ui.common import words as common
 from ui.landing import __main__ as writer
 
+from .accessibility import assert_accessible
 from .looking import (
     CAMERAS,
     TURNED,
@@ -108,7 +109,9 @@ def test_on_a_phone_it_is_dark_and_its_button_makes_it_light(browser, file):
         width = PHONE["viewport"]["width"]
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert_stacked(page)
+        assert_accessible(page)
         drawn = page.locator(".gc-view").get_attribute("data-n")
         page.get_by_role("button", name="Light colours").click()
         page.wait_for_function("n => document.querySelector('.gc-view').dataset.n > n", arg=drawn)
         assert page.evaluate(background) == "rgb(255, 255, 255)"
+        assert_accessible(page)

@@ -410,7 +410,7 @@ def test_the_data_of_the_page_are_the_numbers_of_the_core():
     saved = {}
 
     class Kept(page.Charts):
-        def draw_data(self):
+        def offer(self):
             saved.update(self.tables)
 
     with pytest.MonkeyPatch.context() as patch:
