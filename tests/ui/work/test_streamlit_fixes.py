@@ -1,5 +1,6 @@
 """Streamlit's order of script runs and messages, as corrected."""
 
+import inspect
 import threading
 from collections import deque
 from dataclasses import replace
@@ -14,7 +15,11 @@ from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.exceptions import StopException
-from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
+from streamlit.runtime.scriptrunner_utils.script_requests import (
+    RerunData,
+    ScriptRequests,
+    ScriptRequestType,
+)
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.runtime.state import SafeSessionState, SessionState
 
@@ -190,7 +195,7 @@ class Session(AppSession):
     def __init__(self):
         self._state, self._scriptrunner = None, Runner()
         self._event_loop, self.later, self.started = self, deque(), []
-        self._browser_queue = ForwardMsgQueue()
+        self._browser_queue, self._session_state = ForwardMsgQueue(), SessionState()
 
     def __del__(self):
         """There is nothing to shut down."""
@@ -253,6 +258,46 @@ def test_a_waiting_click_is_handled_before_later_requests(session):
     assert len(session.started) == 3
 
 
+CLICK = "$$ID-end-class_end"
+
+
+def clicked():
+    return WidgetStates(widgets=[WidgetState(id=CLICK, trigger_value=True)])
+
+
+def clicks_of(data):
+    return [each.id for each in data.widget_states.widgets if each.trigger_value]
+
+
+@pytest.mark.parametrize("fragment", ["f", ""])
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("written", [False, True])
+def test_a_click_whose_run_the_whole_page_stops_is_handled_once(session, fragment, begun, written):
+    states = clicked()
+    runner = session._scriptrunner
+    runner._requests = ScriptRequests()
+    runner.request_rerun(RerunData(fragment_id=fragment, widget_states=states))
+    if begun or written:
+        runner._requests.on_scriptrunner_ready()
+    if written:
+        SafeSessionState(session._session_state, lambda: None).on_script_will_rerun(states)
+    session.request_rerun(request(query_string="a picture has played"))
+    assert runner._requests._state == ScriptRequestType.STOP
+    (data,) = session.started
+    assert clicks_of(data) == ([] if written else [CLICK])
+
+
+def test_uncorrected_streamlit_forgets_the_click():
+    """If this fails, Streamlit has corrected it and the correction can go."""
+    session = Session()
+    session._scriptrunner._requests = ScriptRequests()
+    plain = inspect.unwrap(AppSession.request_rerun)
+    plain(session, request(fragment_id="f", widget_states=clicked()))
+    plain(session, request())
+    (data,) = session.started
+    assert clicks_of(data) == []
+
+
 def test_a_running_script_takes_the_fragment_next(session):
     session._scriptrunner._requests = ScriptRequests()
     session.request_rerun(request(fragment_id="f"))
@@ -271,7 +316,7 @@ def test_the_wait_for_last_events_is_bounded(session):
 def test_uncorrected_streamlit_starts_the_fragment_at_once():
     """If this fails, Streamlit has corrected it and the correction can go."""
     session = Session()
-    plain = getattr(AppSession.request_rerun, "__wrapped__", AppSession.request_rerun)
+    plain = inspect.unwrap(AppSession.request_rerun)
     plain(session, request(fragment_id="f"))
     assert [type(data) for data in session.started] == [RerunData]
 
