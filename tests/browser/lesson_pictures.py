@@ -8,8 +8,10 @@ Saved where the page looks for them, in light and in dark colours.
 import io
 import sys
 from itertools import product
+from pathlib import Path
+from typing import Any
 
-from PIL import Image
+from PIL import Image, ImageChops, ImageOps
 from playwright.sync_api import Browser, sync_playwright
 
 from ui.guide.topics import PICTURES, SHADES, TOPICS
@@ -19,6 +21,7 @@ from .visiting import open_page, settle
 
 WINDOW = {"width": 1000, "height": 900}  # narrow, so that its words can be read
 WIDTH, QUALITY = 560, 70  # pixels, of 100
+MARGIN = 12  # pixels of the screen
 JOB_MS = 120_000  # until the page's job has ended
 FIRST = ".gc-columns, [data-testid=stPlotlyChart]"  # the linked view's pictures, or a chart
 PARTS = {  # what is taken where that is something else
@@ -28,18 +31,24 @@ PARTS = {  # what is taken where that is something else
 }  # fmt: skip
 
 
-def photograph(browser: Browser, url: str, topic: str, shade: str) -> None:
-    """Save the picture of one topic."""
-    with open_page(browser, viewport=WINDOW, color_scheme=shade) as page:
-        page.goto(f"{url}/{TOPICS[topic].address.removeprefix('.')}")
-        part = page.locator(PARTS.get(topic, FIRST)).first
+def photograph(
+    browser: Browser, address: str, selector: str, file: Path, style: str = "", **window: Any
+) -> None:
+    """Save a part of a page under one more ``style``; ``window`` is for `open_page`."""
+    with open_page(browser, **window) as page:
+        page.goto(address)
+        part = page.locator(selector).first
         part.wait_for(timeout=JOB_MS)
         page.locator("[class*=st-key-dock-]").wait_for(state="detached", timeout=JOB_MS)
         page.wait_for_load_state("networkidle")
+        if style:
+            page.add_style_tag(content=style)
         settle(page)
         picture = Image.open(io.BytesIO(part.screenshot())).convert("RGB")
+    if style:  # what is left out leaves margins
+        box = ImageChops.difference(picture, Image.new("RGB", picture.size, "white")).getbbox()
+        picture = ImageOps.expand(picture.crop(box), MARGIN, "white")
     height = round(picture.height * WIDTH / picture.width)
-    file = PICTURES / f"{topic}_{shade}.webp"
     picture.resize((WIDTH, height), Image.Resampling.LANCZOS).save(file, quality=QUALITY, method=6)
     print(file, file.stat().st_size, flush=True)
 
@@ -52,7 +61,11 @@ def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     with sync_playwright() as playwright, launch(playwright, chromium) as browser, serve() as app:
         for topic, shade in product(topics, SHADES):
-            photograph(browser, app.url, topic, shade)
+            photograph(
+                browser, f"{app.url}/{TOPICS[topic].address.removeprefix('.')}",
+                PARTS.get(topic, FIRST), PICTURES / f"{topic}_{shade}.webp",
+                viewport=WINDOW, color_scheme=shade,
+            )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """A lesson of *Learn* in a browser: from the question to what is ticked off, by hand or keys."""
 
+import re
+
 import pytest
 
 from ui.learn.lessons import lessons
@@ -11,6 +13,7 @@ from .visiting import PHONE, open_page, settle, visit
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 KEYS = "document.querySelector('.gc-keys').__gc"
+SEEN = "[...document.images].filter(x => x.naturalWidth > 99 && x.alt.length > 20).length"
 STAGE = "document.querySelector('.gc-stage').__gc"
 
 
@@ -78,6 +81,30 @@ def test_the_gate_opens_once_the_guess_is_committed_on_a_dark_phone(browser, ser
         assert_accessible(page)
 
 
+def test_the_handout_is_printed_without_a_network_and_has_the_answers_on_its_last_page(
+    browser, visitor, served, watch, tmp_path
+):
+    visit(visitor, watch, f"{served.url}/Learn", settle)
+    with visitor.expect_download() as download:
+        visitor.get_by_role("button", name="Handout").click()
+    file = tmp_path / "lessons.html"
+    download.value.save_as(file)
+    requested = []
+    with open_page(browser, offline=True) as page:
+        page.on("request", lambda request: requested.append(request.url))
+        page.goto(file.as_uri())
+        assert page.evaluate(SEEN) == 2 * len(lessons())
+        assert [url for url in requested if not url.startswith("data:")] == [file.as_uri()]
+        count = pages_of(page.pdf(prefer_css_page_size=True))
+        page.evaluate("document.querySelector('.key').remove()")
+        assert pages_of(page.pdf(prefer_css_page_size=True)) == count - 1
+
+
+def pages_of(pdf):
+    return len(re.findall(rb"/Type */Page\b", pdf))
+
+
+@pytest.mark.soak  # long
 def test_a_class_goes_by_keys_from_the_first_lesson_to_the_last(browser, served, watch):
     with open_page(browser, watch, viewport={"width": 1400, "height": 900}) as page:
         visit(page, watch, f"{served.url}/Learn", settle)

@@ -36,6 +36,7 @@ from ui.limits import (
 
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"  # nothing that looks like something else
 CODE_LETTERS = 6
+LETTERS = "ABCD"  # of choices
 REVEAL, NEXT, DOOR, END = ACTIONS = ("reveal", "next", "door", "end")
 EMPHASIS = re.compile(r"[*`]")
 ENDED = "This class has ended."
@@ -170,6 +171,11 @@ class Classes:
             while len(self._tokens) > CLASSES_AT_ONCE:
                 del self._tokens[next(iter(self._tokens))]  # the oldest
         return token
+
+    def is_unused(self, token: str) -> bool:
+        """Return whether a token can still be redeemed."""
+        with self._lock:
+            return self._clock() <= self._tokens.get(token, ("", -1.0))[1]
 
     def redeem(self, token: str) -> tuple[str, str]:
         """Return code and secret for a token, once."""

@@ -23,6 +23,7 @@ from ui.classroom.classes import (
     DOOR,
     END,
     ENDED,
+    LETTERS,
     NEXT,
     REVEAL,
     Overview,
@@ -33,10 +34,11 @@ from ui.classroom.routes import TEACHER, base_path
 from ui.common.qr import draw_qr
 from ui.components.leave import leave_for
 from ui.foreign import as_words
+from ui.limits import CLASS_TOKEN_SECONDS
 
 CLASS = "class"  # parameter of the link
 EVERY_SECONDS = 1.0  # between two counts on the teacher's screen
-PROBLEM, LEAVING = "_class_problem", "_class_leaving"
+PROBLEM, LEAVING, TOKEN = "_class_problem", "_class_leaving", "_class_token"
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ def _draw_screen(room: Room) -> None:
 
 
 def _draw_choice(now: Overview, i: int) -> None:
-    text = f"{'ABCD'[i]}. {as_words(now.question.choices[i])}"
+    text = f"{LETTERS[i]}. {as_words(now.question.choices[i])}"
     if not now.revealed:
         st.markdown(text)
         return
@@ -139,11 +141,28 @@ def _draw_buttons(room: Room, now: Overview) -> None:
                       on_click=_act, args=(room, DOOR),
                       help="With the door closed nobody else can join.")  # fmt: skip
             st.button("End the class", key="class_end", on_click=_act, args=(room, END))
+            st.button("Control on another device", key="class_control", on_click=_offer,
+                      args=(room,), help="A link that lets it reveal, too.")  # fmt: skip
+            if CLASSES.is_unused(token := st.session_state.get(TOKEN, "")):
+                link = _address(f"/teach/{token}")
+                st.markdown(
+                    f"Whoever opens this link first controls the class, too: do not project it. It"
+                    f" works once, within {CLASS_TOKEN_SECONDS / 60:.0f} minutes."
+                )
+                draw_qr(link)
+                st.code(link, language=None, wrap_lines=True)
 
 
 def _act(room: Room, action: str) -> None:
     try:
         CLASSES.act(room.code, room.secret, action, room.index)
+    except Refused as refused:
+        st.session_state[PROBLEM] = str(refused)
+
+
+def _offer(room: Room) -> None:
+    try:
+        st.session_state[TOKEN] = CLASSES.token(room.code, room.secret)
     except Refused as refused:
         st.session_state[PROBLEM] = str(refused)
 
@@ -160,6 +179,11 @@ def joined_text(now: Overview) -> str:
 
 
 def student_link(code: str) -> str:
-    """Return the address for students, on the host by which this screen came."""
+    """Return the address for students."""
+    return _address(f"/c/{code}")
+
+
+def _address(path: str) -> str:
+    """Return the address of ``path``, on the host by which this screen came."""
     place = (st.context.url or "").split("/", 3)
-    return f"{'/'.join(place[:3])}{base_path()}/c/{code}"
+    return f"{'/'.join(place[:3])}{base_path()}{path}"

@@ -20,6 +20,8 @@ import yaml
 from ui.common.lessons import LESSONS, parse_sections
 
 FOLDER = LESSONS / "learn"
+PICTURES = LESSONS.parent / "learn"
+WHEN = ("before", "after")  # the reveal
 FILE = re.compile(r"(\d+)_([a-z]+)")
 FRONT = re.compile(r"---\n(.*?\n)---\n(.*)", re.DOTALL)
 SECTIONS = ("before", "after", "try")
@@ -51,7 +53,7 @@ class Lesson:
     correct: int
     reveal: Mapping[str, str]
     check: str
-    alt: Mapping[str, str]  # "before" and "after"
+    alt: Mapping[str, str]  # by `WHEN`
     before: str
     after: str
     try_it: str
@@ -65,6 +67,14 @@ def lessons() -> dict[str, Lesson]:
     """Return all lessons by name, in their order."""
     found = sorted(map(read_lesson, FOLDER.glob("*.md")), key=lambda lesson: lesson.number)
     return {lesson.name: lesson for lesson in found}
+
+
+def picture(lesson: Lesson, when: str) -> Path:
+    """Return the file of its picture, ``when`` of `WHEN`, for paper and phones.
+
+    ``python -m tests.browser.learn_pictures`` makes them.
+    """
+    return PICTURES / f"{lesson.name}_{when}.webp"
 
 
 def read_lesson(path: Path) -> Lesson:
@@ -99,7 +109,7 @@ def read_lesson(path: Path) -> Lesson:
         check(field, isinstance(front[field], str), "a text")
     for field in ("state", "reveal", "alt"):
         check(field, _are_texts(front[field]), "a mapping to texts (numbers in quotes)")
-    check("alt", set(front["alt"]) == {"before", "after"}, "two texts: before and after")
+    check("alt", set(front["alt"]) == {*WHEN}, "two texts: before and after")
     choices, correct, (least, most) = front["choices"], front["correct"], CHOICES
     few = isinstance(choices, list) and least <= len(choices) <= most
     texts = few and all(isinstance(choice, str) for choice in choices)

@@ -13,7 +13,8 @@ from ui.common.present import offer_steps
 from ui.learn.checks import CHECKS
 from ui.learn.course import COURSE, Course, current, put_in_link
 from ui.learn.facts import after_text, try_text
-from ui.learn.lessons import Lesson, lessons
+from ui.learn.handout import handout
+from ui.learn.lessons import WHEN, Lesson, lessons, picture
 from ui.learn.pictures import PICTURES, State, draw_picture
 
 STYLE = Path(__file__).with_name("learn.css")
@@ -49,8 +50,14 @@ def draw() -> None:
 
 def questions() -> tuple[Question, ...]:
     """Return the questions of all lessons as phones show them."""
-    return tuple(Question(plain(lesson.question), tuple(map(plain, lesson.choices)), lesson.correct)
-                 for lesson in lessons().values())  # fmt: skip
+    return tuple(
+        Question(
+            plain(lesson.question), tuple(map(plain, lesson.choices)), lesson.correct,
+            tuple(picture(lesson, when) for when in WHEN),
+            tuple(lesson.alt[when] for when in WHEN),
+        )
+        for lesson in lessons().values()
+    )  # fmt: skip
 
 
 def _draw_class(room: Room) -> None:
@@ -80,6 +87,12 @@ def _draw_steps(lesson: Lesson, course: Course) -> None:
             )  # fmt: skip
         st.button("Start over", key="learn_start_over", type="tertiary", on_click=_start_over,
                   disabled=not course.guesses, help="Clears all guesses.")  # fmt: skip
+        st.download_button(
+            "Handout", handout, "lessons.html", "text/html", key="learn_handout",
+            type="tertiary", icon=":material/print:", on_click="ignore",
+            help="All questions with their pictures, to print on A4; the answers are on the last"
+            " page.",
+        )  # fmt: skip
         names = [*lessons()]
         here = names.index(lesson.name)
         draw_start(questions(), here)
@@ -124,6 +137,7 @@ def _commit(lesson: Lesson, key: str) -> None:
     choice = st.session_state.get(key)
     course: Course = st.session_state[COURSE]
     if choice is not None and lesson.name not in course.guesses:
+        _clear_picture()
         course.guesses[lesson.name] = choice
         st.session_state[NOW] = lesson.name
         put_in_link(course)

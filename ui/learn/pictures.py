@@ -32,6 +32,7 @@ from ui.work.cache import cached
 ALIGNED_STACK = layers.Stack(ALIGNED, second=False)  # weak gates
 SHAPES = {"tube": "one direction", "dome": "sphere", "saddle": "saddle"}  # cases of the gallery
 BENDING = (0.0, 0.25, 0.5, 0.75, 1.0)  # strengths of the gates that are drawn
+MAP_PIXELS = 360  # the height of a misleading map
 SPARE = 420  # pixels of the window's height that all but the pictures takes
 LOOPS = tuple(name for name in TASKS if name != "linear")
 # Of the camera before and after, in radians: a flat triangle from above, then along its plane.
@@ -164,7 +165,7 @@ def _draw_shapes(state: State) -> None:
 
 def _draw_layers(state: State) -> None:
     surface = layers.replayed(ALIGNED_STACK, None)
-    more = {"follow": True, "family": state.key} if state.committed else {"playable": False}
+    more = {"follow": True, "family": state.key} if state.committed else {}
     layers.draw_replay(ALIGNED_STACK, surface, state.key, int(state.base["after"]), **more)
 
 
@@ -177,7 +178,8 @@ def _draw_misleading(state: State) -> None:
         names = [*misleading.CASES]
         name = st.selectbox("Picture", names, names.index(name), key="fooled", **LINK)
     case = misleading.picture(name)
-    misleading.draw_lie(name, case)
+    alt = "" if state.committed else state.lesson.alt["before"]
+    misleading.draw_lie(name, case, alt, MAP_PIXELS)
     if state.committed:
         misleading.draw_number(case)
 

@@ -355,12 +355,17 @@ def choose() -> str:
     return st.radio("Which one?", [*CASES], key="fooled", horizontal=True, **LINK)
 
 
-def draw_lie(name: str, case: MisleadingPicture) -> None:
-    """Draw the picture and what it seems to say."""
+def draw_lie(
+    name: str, case: MisleadingPicture, alt: str = "", height: int = HEIGHT_PIXELS
+) -> None:
+    """Draw the picture and what it seems to say; ``alt``: a text that does not say the number."""
     st.markdown(f"**The picture says:** {case.lie}.")
-    alt = f"{case.title}. The picture says: {case.lie}. The number says: {case.number_name}"
-    st.plotly_chart(case.figure, alt=f"{alt} {case.number}.", key=f"misleading_{name}",
-                    config={"displayModeBar": False})  # fmt: skip
+    alt = alt or (
+        f"{case.title}. The picture says: {case.lie}. The number says: {case.number_name}"
+        f" {case.number}."
+    )
+    figure = go.Figure(case.figure).update_layout(height=height)
+    st.plotly_chart(figure, alt=alt, key=f"misleading_{name}", config={"displayModeBar": False})
 
 
 def draw_number(case: MisleadingPicture) -> None:

@@ -13,6 +13,8 @@ from streamlit import config
 
 from ui.classroom import routes as served
 from ui.classroom.classes import CLASSES, NEXT, REVEAL, Question
+from ui.learn.lessons import lessons, picture
+from ui.learn.page import questions
 from ui.limits import CLASS_BODY_BYTES
 
 QUESTIONS = (Question("Flat?", ("yes", "no"), 0), Question("Curved?", ("yes", "no"), 1))
@@ -157,6 +159,22 @@ def test_what_is_long_is_not_read(client, room):
         assert client.ask("POST", f"/c/{code}/vote", body, chunked).status == 413
 
 
+def test_a_phone_gets_the_picture_of_a_lesson_and_after_the_reveal_the_other(client, monkeypatch):
+    monkeypatch.setattr(CLASSES._starts, "level", 10.0)
+    code, secret = CLASSES.start(questions())
+    lesson, address = next(iter(lessons().values())), f"/c/{code}/picture"
+    state = client.join(code).json
+    assert (state["picture"], state["alt"]) == ("0.0", lesson.alt["before"])
+    assert client.get(f"{address}/0.0").body == picture(lesson, "before").read_bytes()
+    assert client.get(f"{address}/0.1").status == 404
+    CLASSES.act(code, secret, REVEAL, 0)
+    state = client.get(f"/c/{code}/state").json
+    assert (state["picture"], state["alt"]) == ("0.1", lesson.alt["after"])
+    shown = client.get(f"{address}/0.1")
+    assert shown.body == picture(lesson, "after").read_bytes()
+    assert shown.headers["content-type"] == "image/webp"
+
+
 def test_a_poll_says_when_nothing_has_changed_and_when_the_class_has_ended(client, room):
     code, secret = room
     version = client.join(code).json["version"]
@@ -172,7 +190,9 @@ def test_a_poll_says_when_nothing_has_changed_and_when_the_class_has_ended(clien
 def test_a_link_gives_the_teachers_cookie_once(client, room):
     code, secret = room
     token = CLASSES.token(code, secret)
+    assert CLASSES.is_unused(token)
     answer = client.get(f"/teach/{token}")
+    assert not CLASSES.is_unused(token)
     assert (answer.status, answer.headers["location"]) == (303, f"/Learn?class={code}")
     cookie = answer.headers["set-cookie"]
     assert cookie.startswith(f"class_teacher_{code}={secret};")

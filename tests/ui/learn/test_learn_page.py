@@ -130,6 +130,18 @@ def test_a_lesson_holds_its_picture_until_a_guess_is_committed_and_then_locks_it
     assert param(app, "guess") == "multiply-1"
 
 
+def test_before_the_guess_the_surface_of_the_question_is_shown_and_its_answer_not_told():
+    """A picture of fewer frames stands at its last, the surface after four layers."""
+    header, _ = unpack(component(open_page(PAGE, lesson="layers"), "learn_layers").proto.bytes)
+    assert (header["frames"], header["frame"]) == (4, 3)
+    app = open_page(PAGE, lesson="layers", after="2")
+    app.radio("learn_choice_layers").set_value(1).run()
+    app.button("learn_commit").click().run()
+    assert not param(app, "after")  # the reveal goes to its end
+    (chart,) = open_page(PAGE, lesson="misleading").get("plotly_chart")
+    assert chart.proto.alt == lessons()["misleading"].alt["before"]
+
+
 def test_a_guess_is_there_after_a_reload_and_goes_with_start_over():
     app = answered("keys", done="keys", keys="0,3;-2.75,-2;2.75,-2;1,0")
     assert not app.exception

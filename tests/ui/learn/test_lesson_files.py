@@ -7,8 +7,20 @@ import yaml
 
 from tests.each import each
 from ui.common.page import PAGES
-from ui.learn.lessons import FIELDS, FOLDER, FRONT, SECTIONS, LessonError, lessons, read_lesson
+from ui.learn.lessons import (
+    FIELDS,
+    FOLDER,
+    FRONT,
+    PICTURES,
+    SECTIONS,
+    WHEN,
+    LessonError,
+    lessons,
+    picture,
+    read_lesson,
+)
 
+PICTURES_BYTES = 600_000  # of all of them
 FIRST = min(FOLDER.glob("*.md"))
 
 
@@ -77,6 +89,12 @@ def test_lessons_have_places_names_and_pages_of_their_own():
         assert lesson.page in PAGES, f"{lesson.name}: page"
         assert len({*lesson.choices}) == len(lesson.choices), f"{lesson.name}: choices"
         assert lesson.state != lesson.reveal, f"{lesson.name}: nothing to reveal"
+
+
+def test_every_lesson_has_two_small_pictures_for_paper_and_phones():
+    files = {picture(lesson, when) for lesson in lessons().values() for when in WHEN}
+    assert {*PICTURES.iterdir()} == files, "python -m tests.browser.learn_pictures"
+    assert sum(file.stat().st_size for file in files) < PICTURES_BYTES
 
 
 @each(lessons())

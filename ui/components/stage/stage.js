@@ -43,10 +43,10 @@ function adopt(root, state, header, buffer, address) {
   }
   const first = !state.view;
   if (first) build(root, state);
+  if (header.hold !== Boolean(state.held)) hold(root, state, header.hold); // before the aim: its picture is wider
   if (others) aim(state);
   if (first) restoreCamera(state.view);
   else if (others) putCamera(); // it was of another surface
-  if (header.hold !== Boolean(state.held)) hold(root, state, header.hold);
   const isOurs = isUnheard(state, state.flying) || state.waiting || state.handling || state.playing || state.asking;
   if (!isOurs) {
     Object.assign(state, { strength: header.strength, own: Boolean(header.plane) });

@@ -1,0 +1,53 @@
+"""The pictures of lessons for the handout and for phones: before the reveal and after it.
+
+    python -m tests.browser.learn_pictures [LESSON ...]
+
+Saved where `ui.learn.lessons.picture` looks for them, in light colours.
+"""
+
+import sys
+
+from playwright.sync_api import sync_playwright
+
+from ui.learn.lessons import PICTURES, WHEN, Lesson, lessons, picture
+
+from .lesson_pictures import photograph
+from .serving import find_chromium, launch, serve
+from .visiting import DESK
+
+PARTS = {  # by the page that draws
+    "Flat or curved?": ".gc-stage-row",
+    "Which keys curve?": ".gc-keys-row",
+    "Which gates curve?": ".gc-columns",
+    "Depth": ".gc-view",
+    "Manifold": ".st-key-learn_picture",
+}
+# What is for the hand, or said elsewhere.
+WITHOUT = """.gc-bar, .gc-legend, .gc-reading, .gc-hint, .gc-keys-hint, .gc-keys-point,
+  .gc-stage-bar, .gc-stage-scores, .gc-stage-knob, [data-testid=stSelectbox],
+  [data-testid=stElementContainer]:has([data-testid=stMetric]) ~ * { display: none !important; }"""
+
+
+def address(lesson: Lesson, when: str) -> str:
+    """Return the address of a lesson before the reveal or after it."""
+    guess = f"&guess={lesson.name}-{lesson.correct + 1}" if when == "after" else ""
+    return f"/Learn?lesson={lesson.name}{guess}&present=1"  # in larger type
+
+
+def main() -> None:
+    chromium = find_chromium()
+    if chromium is None:
+        sys.exit("Pictures need `chromium` on the PATH.")
+    PICTURES.mkdir(exist_ok=True)
+    with sync_playwright() as playwright, launch(playwright, chromium) as browser, serve() as app:
+        for name in sys.argv[1:] or lessons():
+            for when in WHEN:
+                lesson = lessons()[name]
+                photograph(
+                    browser, f"{app.url}{address(lesson, when)}", PARTS[lesson.page],
+                    picture(lesson, when), WITHOUT, color_scheme="light", **DESK,
+                )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
