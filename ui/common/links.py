@@ -113,6 +113,17 @@ def change_link(instead: Mapping[str, list[str]]) -> None:
         link._send_query_param_msg()
 
 
+def open_link(link: Link) -> None:
+    """Show the page in the state of ``link``, as the browser's *Back* would; for callbacks only.
+
+    What the link does not say is as at first: also what a visitor has changed.
+    """
+    change_link({name: [] for name in st.query_params} | link)
+    context = get_script_run_ctx()
+    assert context is not None
+    context.is_history_navigation = True
+
+
 def _control_notes(pending: Link) -> list[str]:
     """Return a sentence for every value that its control did not take; keep what is still pending.
 

@@ -22,6 +22,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from ui.common import present, simplified, take_along
 from ui.common.links import change_link, current_link
 from ui.common.present import STYLE as PRESENT_STYLE
+from ui.common.presets import draw_presets, steps_of
 from ui.common.share import draw_share
 from ui.components.history import keep_steps
 from ui.components.plotly_js import preload
@@ -85,13 +86,14 @@ def page(
     Draws the links to all pages, ``question`` and ``lead``, and ends jobs of other pages. With
     ``pictures`` the browser begins to load plotly.js. A visitor who returns finds the page as they
     left it. In present mode no controls are displayed but those called ``presented``, and one steps
-    from page to page, or, with ``steps``, through those that `present.offer_steps` has been told.
+    through the page's presets and on to the next page, or, with ``steps``, through those that
+    `present.offer_steps` has been told.
     """
     with SCRIPTS.acquired():
         frame = _head(title, question, lead, pictures, presented)
         if frame.view.presented is not None and not steps:
             with frame.tail:
-                present.draw_pages(_beside(title), frame.links)
+                present.draw_turns(steps_of(title), _beside(title), frame.links)
         with reported(title):
             import_core()
             from ui.work import jobs, pool  # not above: they import torch
@@ -132,6 +134,7 @@ def _head(
     with st.container(horizontal=True, vertical_alignment="center", key="head"):
         if question:
             st.title(question, anchor=False)
+        draw_presets(title)
         present.draw_button()
         tail = st.container(horizontal=True, width="content",
                             key="sharing" if view.presented is None else "turns")  # fmt: skip
@@ -148,7 +151,7 @@ def _foot(title: str, frame: Frame, steps: bool) -> None:
             take_along.draw_take_along(title)
             draw_share(title)
         elif steps:
-            present.draw_steps()
+            present.draw_turns()
     if frame.view.hidden or frame.view.locked:
         with frame.note:
             simplified.draw_note(frame.view)

@@ -1,13 +1,13 @@
 """Present mode, ``?present=1``: a page as it can be read from the last row of a classroom.
 
 The row of pages, the lead, controls and what is folded are not displayed; type is larger. Buttons,
-Page Up and Page Down lead to the previous and next step: those that a page offers, such as its
-lessons, or else the pages beside it.
+Page Up and Page Down lead to the previous and next step: a lesson, or a preset of the page, and
+then the page beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,23 +55,24 @@ def _end() -> None:
     st.query_params.pop(PRESENT, None)
 
 
-def draw_steps() -> None:
-    """Draw the buttons of the steps that the page has offered; called after it."""
+def draw_turns(
+    steps: Steps | None = None,
+    beside: Sequence[tuple[str, str] | None] = (None, None),
+    links: Links | None = None,
+) -> None:
+    """Draw what leads to the previous and the next step; called after a page that offers steps.
+
+    Where there is no step, it leads to the page ``beside`` this one: path and title, ``None`` at an
+    end.
+    """
     hear_turns()
-    offered = st.session_state.pop(STEPS, Steps())
-    for name, icon in ICONS.items():
-        act = getattr(offered, name)
+    steps = steps or st.session_state.pop(STEPS, Steps())
+    for (name, icon), act, page in zip(ICONS.items(), steps, beside, strict=True):
         with st.container(key=f"turn-{name}", width="content"):
-            st.button(name.capitalize(), key=f"turn_{name}", icon=icon, type="tertiary",
-                      on_click=act, disabled=act is None)  # fmt: skip
-
-
-def draw_pages(beside: list[tuple[str, str] | None], links: Links) -> None:
-    """Draw links to the pages ``beside`` this one: path and title, ``None`` at an end."""
-    hear_turns()
-    for (name, icon), page in zip(ICONS.items(), beside, strict=True):
-        if page is not None:
-            path, title = page
-            with st.container(key=f"turn-{name}", width="content"):
-                st.page_link(path, label=title, icon=icon,
-                             query_params=links.get(title, {}) | {PRESENT: ["1"]})  # fmt: skip
+            if act is None and page is not None:
+                path, title = page
+                link = (links or {}).get(title, {}) | {PRESENT: ["1"]}
+                st.page_link(path, label=title, icon=icon, query_params=link)
+            else:
+                st.button(name.capitalize(), key=f"turn_{name}", icon=icon, type="tertiary",
+                          on_click=act, disabled=act is None)  # fmt: skip

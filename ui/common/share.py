@@ -39,7 +39,10 @@ def draw_share(title: str) -> None:
         lockable = [name for name in names if name not in view.foldable and name not in hidden]
         locked = st.multiselect("Lock controls", lockable, sorted(view.locked & {*lockable}),
                                 format_func=_label, key=CHOOSE_LOCKED)  # fmt: skip
-        st.caption("Whoever opens a link with hidden or locked controls can show all of them.")
+        st.caption(
+            "Whoever opens a link with hidden or locked controls can show all of them. Tabs, and"
+            " what is dragged in a picture, can be neither hidden nor locked."
+        )
         camera = camera_now()
         address = shared_link({HIDE: hidden, LOCK: locked, CAMERA: [camera] if camera else []})
         with link:
