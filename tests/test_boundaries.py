@@ -40,7 +40,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "measurement": GROUND | {"jets", "geometry"},
     "export": GROUND | {"attention", "tasks", "training"},
     "efficient": GROUND | {"attention"},
-    "checkpoints": GROUND | {"attention", "efficient", "jets", "geometry"},
+    "checkpoints": GROUND | {"attention", "efficient", "jets", "geometry", "language"},
     # With intervals over seeds, and the curvature of a block's output: there models are measured.
     "language": GROUND | {"attention", "efficient", "export", "training", "jets", "geometry"},
     "real_heads": GROUND | {"checkpoints", "efficient", "export", "jets", "geometry"},

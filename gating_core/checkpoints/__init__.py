@@ -23,7 +23,13 @@ from gating_core.checkpoints.measures import (
     measure_text,
 )
 from gating_core.checkpoints.planes import Plane, principal_plane, token_plane, weight_plane
-from gating_core.checkpoints.states import Tokens, read_states, read_tokens, shuffled
+from gating_core.checkpoints.states import (
+    Tokens,
+    read_states,
+    read_tokens,
+    shuffled,
+    shuffled_order,
+)
 from gating_core.checkpoints.twins import dealt_twin, sharp_twin
 
 __all__ = [
@@ -52,6 +58,7 @@ __all__ = [
     "read_tokens",
     "sharp_twin",
     "shuffled",
+    "shuffled_order",
     "sublayer_map",
     "token_plane",
     "weight_plane",

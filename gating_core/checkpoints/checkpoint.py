@@ -18,7 +18,11 @@ CONFIG, TOKENIZER = "config.json", "tokenizer.json"
 PREFIXES = ("", "model.", "transformer.", "bert.", "model.language_model.", "language_model.model.")
 LARGEST = {"width": 65_536, "heads": 4096, "channels": 4096, "layers": 1024}
 FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
-WITH_FORWARD = ("bert", "gpt2")
+WORD_EMBEDDINGS = {  # of the families whose forward pass is known
+    "bert": "embeddings.word_embeddings.weight",
+    "gpt2": "wte.weight",
+    OURS: "embed.weight",
+}
 
 
 class Checkpoint:
@@ -93,14 +97,13 @@ class Checkpoint:
 
     @property
     def has_tokenizer(self) -> bool:
-        """True if ``tokenizer.json`` lies beside the weights."""
-        return self.folder.is_dir() and (self.folder / TOKENIZER).is_file()
+        """True if ``tokenizer.json`` lies beside the weights; our own models need none."""
+        return self.family == OURS or (self.folder / TOKENIZER).is_file()
 
     @property
     def has_forward(self) -> bool:
         """True if `read_states` can compute the states of a text."""
-        embedding = {"bert": "embeddings.word_embeddings.weight", "gpt2": "wte.weight"}
-        return self.family in WITH_FORWARD and embedding[self.family] in self
+        return WORD_EMBEDDINGS.get(self.family, "") in self
 
     def name(self, layer: int, part: str) -> str:
         """Return the full name of a ``part`` of a layer's attention."""

@@ -96,8 +96,10 @@ def _three(
     for token in (a, b, c):
         check_integer("token", token, 0, len(states) - 1)
     three = states[[a, b, c]]
+    if len({a, b, c}) < 3:
+        raise ValueError("a token is named twice, and two states span no plane; name a third one")
     if torch.linalg.matrix_rank(three[1:] - three[0]) < 2:
-        raise ValueError(f"the states of tokens {a}, {b} and {c} span no plane")
+        raise ValueError("the three states lie on one line and span no plane; name other tokens")
     return three, (a, b, c)
 
 

@@ -1,4 +1,4 @@
-"""The states that each layer reads from a text: our own forward pass of BERT and of GPT-2.
+"""The states that each layer reads from a text: our own forward pass of BERT, GPT-2 and our models.
 
 Shapes: T tokens, D width.
 """
@@ -8,17 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.nn import functional
 
 from gating_core.checkpoints.checkpoint import CONFIG, TOKENIZER, Checkpoint, open_checkpoint
+from gating_core.checkpoints.families import FAMILIES, OURS
 from gating_core.checkpoints.layer import Norm, attend, read_layer
 from gating_core.checkpoints.reading import quoted, read_bytes
 from gating_core.checks import check_integer
 from gating_core.randomness import generator
 
 MOST_TOKENS = 4096
+TOPOLOGY = "wiring"  # the entry of our models' topology
 TOKENIZER_BYTES = 100_000_000
 INSTALL = 'pip install "gating-curvature[checkpoints]"'
 
@@ -45,10 +48,13 @@ class Tokens:
 def read_tokens(checkpoint: Checkpoint | str | Path, text: str, most: int = 64) -> Tokens:
     """Split a text into at most ``most`` tokens, special ones included, by ``tokenizer.json``.
 
-    ``ValueError`` where there is none beside the weights, or none that can be used; ``ImportError``
-    without the package tokenizers, which is an extra.
+    Our own language models read characters, after a line break. ``ValueError`` where there is no
+    tokeniser beside the weights, or none that can be used; ``ImportError`` without the package
+    tokenizers, which is an extra.
     """
     check_integer("most", most, 3, MOST_TOKENS)
+    if isinstance(checkpoint, Checkpoint) and checkpoint.family == OURS:
+        return _characters(checkpoint, text, most)
     folder = checkpoint.folder if isinstance(checkpoint, Checkpoint) else Path(checkpoint)
     data = read_bytes(folder / TOKENIZER, TOKENIZER_BYTES)
     try:
@@ -66,18 +72,36 @@ def read_tokens(checkpoint: Checkpoint | str | Path, text: str, most: int = 64) 
     return Tokens(tuple(encoded.ids), tuple(encoded.tokens), special)
 
 
+def _characters(checkpoint: Checkpoint, text: str, most: int) -> Tokens:
+    from gating_core.language.characters import BREAK, CHARACTERS, encode, read_typed  # seldom used
+
+    check_integer(f"characters in {CONFIG}", checkpoint.config.get("characters"),
+                  len(CHARACTERS), len(CHARACTERS))  # fmt: skip
+    context: Any = checkpoint.config.get("context")
+    check_integer(f"context in {CONFIG}", context, 1, MOST_TOKENS)
+    read = BREAK + read_typed(text)[0][: min(most, context) - 1]
+    words = tuple({BREAK: "Ċ", " ": "Ġ"}.get(x, x) for x in read)  # as GPT-2 writes them
+    return Tokens(tuple(encode(read[1:]).tolist()), words, (True, *[False] * (len(read) - 1)))
+
+
 def shuffled(tokens: Tokens, seed: int = 0) -> Tokens:
     """Return the same tokens in random order; special ones stay where they are."""
-    places = [i for i, special in enumerate(tokens.special) if not special]
-    order = torch.randperm(len(places), generator=generator(seed, "shuffled text")).tolist()
-    chosen = list(range(len(tokens)))
-    for place, other in zip(places, order, strict=True):
-        chosen[place] = places[other]
+    order = shuffled_order(tokens, seed)
     return replace(
         tokens,
-        ids=tuple(tokens.ids[i] for i in chosen),
-        words=tuple(tokens.words[i] for i in chosen),
+        ids=tuple(tokens.ids[i] for i in order),
+        words=tuple(tokens.words[i] for i in order),
     )
+
+
+def shuffled_order(tokens: Tokens, seed: int = 0) -> tuple[int, ...]:
+    """Return for each place of the `shuffled` text the token that stands there, from 0."""
+    places = [i for i, special in enumerate(tokens.special) if not special]
+    draw = torch.randperm(len(places), generator=generator(seed, "shuffled text")).tolist()
+    order = list(range(len(tokens)))
+    for place, other in zip(places, draw, strict=True):
+        order[place] = places[other]
+    return tuple(order)
 
 
 @torch.no_grad()
@@ -87,7 +111,7 @@ def read_states(
     """Return the states (T, D) that the attention of every layer reads, first to last.
 
     Args:
-        checkpoint: Of the families BERT and GPT-2, with all its weights.
+        checkpoint: Of the families BERT and GPT-2, or ours, with all its weights.
         tokens: Of the text, or their ids.
 
     Raises:
@@ -98,7 +122,7 @@ def read_states(
         checkpoint = open_checkpoint(checkpoint)
     ids = tokens.ids if isinstance(tokens, Tokens) else tuple(tokens)
     if checkpoint.family not in FORWARD:
-        titles = " and ".join(("BERT", "GPT-2"))
+        titles = ", ".join(FAMILIES[family].title for family in FORWARD)
         raise ValueError(
             f"states of {checkpoint.title} are not computed here, only those of {titles};"
             " give them as (T, D)"
@@ -150,7 +174,35 @@ def _gpt2(c: Checkpoint, ids: tuple[int, ...]) -> tuple[torch.Tensor, ...]:
     return tuple(states)
 
 
-FORWARD = {"bert": _bert, "gpt2": _gpt2}
+def _ours(c: Checkpoint, ids: tuple[int, ...]) -> tuple[torch.Tensor, ...]:
+    name = c.config.get(TOPOLOGY, "usual")
+    if name not in [*READ_BY_MLP]:
+        known = ", ".join(READ_BY_MLP)
+        raise ValueError(f"{CONFIG} says {TOPOLOGY} {quoted(name)}; known are {known}")
+    reads_own, reads_first = READ_BY_MLP[name]
+    stream = c.tensor("embed.weight", -1, c.width, rows=ids)
+    stream = stream + c.tensor("embed_position.weight", -1, c.width, rows=range(len(ids)))
+    states: list[torch.Tensor] = []
+    first = None
+    for i in range(c.layers):
+        layer, block = read_layer(c, i), f"blocks.{i}."
+        states.append(layer.read(stream))
+        own = attend(layer, states[-1]).output
+        if own is None:
+            raise ValueError(f"layer {i} has no projection after attention in the files")
+        read = _root_norm(c, f"{block}norm_mlp")(stream + own if reads_own or not i else stream)
+        if reads_first and first is not None:
+            read = read + _root_norm(c, f"{block}norm_first")(first)
+        first = own if first is None else first
+        wide = functional.gelu(_linear(c, read, f"{block}up"), approximate="tanh")
+        stream = stream + own + _linear(c, wide, f"{block}down", c.width)
+    return tuple(states)
+
+
+# Whether the MLP of our models reads the attention of its own block, and of the first; by topology.
+READ_BY_MLP = {"usual": (True, False), "fal": (False, True), "fal_plus": (True, True),
+               "parallel": (False, False)}  # fmt: skip
+FORWARD = {"bert": _bert, "gpt2": _gpt2, OURS: _ours}
 
 
 def _check_activation(c: Checkpoint, entry: str, known: str) -> None:
@@ -164,6 +216,11 @@ def _check_activation(c: Checkpoint, entry: str, known: str) -> None:
 def _norm(c: Checkpoint, name: str) -> Norm:
     weight, bias = (c.tensor(f"{name}.{part}", c.width) for part in ("weight", "bias"))
     return Norm(weight, bias, c.number(*c.row.epsilon), mean_removed=True)
+
+
+def _root_norm(c: Checkpoint, name: str) -> Norm:
+    weight = c.tensor(f"{name}.weight", c.width)
+    return Norm(weight, None, c.number(*c.row.epsilon), mean_removed=False)
 
 
 def _linear(c: Checkpoint, x: torch.Tensor, name: str, rows: int = -1) -> torch.Tensor:

@@ -8,7 +8,13 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from gating_core.checkpoints import attend, open_checkpoint, read_layer, read_states
+from gating_core.checkpoints import (
+    attend,
+    open_checkpoint,
+    read_layer,
+    read_states,
+    read_tokens,
+)
 from gating_core.checkpoints.layer import Rotary
 from gating_core.language import MODELS, LanguageModel, encode, load_model
 from gating_core.language.shipped import model_path
@@ -255,6 +261,19 @@ def test_norms_of_the_first_files_of_bert_have_other_names(tmp_path):
                             strict=True):  # fmt: skip
         assert torch.equal(ours, theirs)
     assert read_layer(other, 1).after is not None
+
+
+@pytest.mark.parametrize("name", ["g1_head", "g2", "fal", "fal_plus", "parallel"])
+def test_states_of_a_text_are_those_of_our_own_language_models(name):
+    checkpoint, records = open_checkpoint(model_path(name, 0)), []
+    tokens = read_tokens(checkpoint, "In the beginning №")
+    assert "".join(tokens.words) == "ĊInĠtheĠbeginningĠ"  # as GPT-2 writes breaks and spaces
+    assert tokens.special == (True, *[False] * 17)
+    model, _ = load_model(name, 0)
+    model.double()(encode("In the beginning ")[None], records=records)
+    for ours, record in zip(read_states(checkpoint, tokens), records, strict=True):
+        assert difference(ours, record.attention.states[0]) < IN_DOUBLE
+    assert len(read_tokens(checkpoint, "word " * 100, 4096)) == model.config.context
 
 
 @pytest.mark.parametrize("name", ["none", "g1_channel", "g1_head", "g2"])
