@@ -7,14 +7,14 @@ Shapes: L layers, H heads, T tokens, n keys, d channels.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from gating_core.checkpoints import HeadMap, Layer, head_map, principal_plane
+from gating_core.checkpoints import HeadMap, Layer, Plane, head_map, principal_plane
 from gating_core.geometry import square_grid
 
 COMPONENTS = 3  # of the outputs: what can be seen
@@ -32,6 +32,23 @@ class HeadCharts:
     norms: np.ndarray | None = None  # (L, H, 6): see `query_norm`
 
 
+@dataclass(frozen=True, eq=False)
+class HeadChart:
+    """The drawn quantities of one head on one plane, as in `HeadCharts`.
+
+    On an attention-weight chart weights are ``prescribed``: ``scores`` are the weights themselves.
+    ``flat``: K = 0 is proved, for outputs are averages of three values.
+    """
+
+    tokens: tuple[int, ...]  # (n,) of the keys
+    scores: np.ndarray  # (3, n)
+    values: np.ndarray  # (n, 3)
+    states: np.ndarray  # (T, 2)
+    norm: np.ndarray | None  # (6,)
+    prescribed: bool
+    flat: bool
+
+
 def chart_heads(
     layers: Sequence[Layer], states: Sequence[Tensor], keys: Sequence[int]
 ) -> HeadCharts:
@@ -45,28 +62,45 @@ def chart_heads(
     planes = [principal_plane(read) for read in states]
     maps = [[head_map(layer, read, head, plane, keys=keys) for head in range(layer.heads)]
             for layer, read, plane in zip(layers, states, planes, strict=True)]  # fmt: skip
-    normed = [[affine_scores(each) for each in row] for row in maps]
-    values = [[principal_values(each) for each in row] for row in maps]
-    own = [plane.project(read) for plane, read in zip(planes, states, strict=True)]
-    norms = None if maps[0][0].query_norm is None else _stacked([[x[1] for x in r] for r in normed])
+    charts = [[chart_head(each, plane, read) for each in row]
+              for row, plane, read in zip(maps, planes, states, strict=True)]  # fmt: skip
     points = square_grid(GRID_SIZE).points
     top = torch.cat([x.tokens[x.weights(points).argmax(-1)] for row in maps for x in row])
     areas = torch.bincount(top, minlength=len(states[0]))
     ranks = areas.argsort(descending=True, stable=True).argsort()
-    return HeadCharts(_stacked([[scores for scores, _ in row] for row in normed]),
-                      _stacked(values), torch.stack(own).float().numpy(), ranks.numpy(),
-                      norms)  # fmt: skip
+    scores, values = (np.array([[getattr(x, part) for x in row] for row in charts])
+                      for part in ("scores", "values"))  # fmt: skip
+    norms = [[x.norm for x in row] for row in charts]
+    return HeadCharts(scores, values, np.array([row[0].states for row in charts]), ranks.numpy(),
+                      None if norms[0][0] is None else np.array(norms))  # fmt: skip
+
+
+def chart_head(head: HeadMap, plane: Plane, states: Tensor) -> HeadChart:
+    """Return what is drawn of a ``head`` on a ``plane``; ``states`` (T, D): of the text."""
+    scores, norm = affine_scores(head)
+    return HeadChart(
+        tokens=tuple(head.tokens.tolist()),
+        scores=scores.float().numpy(),
+        values=principal_values(head).float().numpy(),
+        states=plane.project(states).float().numpy(),
+        norm=None if head.query_norm is None else norm.float().numpy(),
+        prescribed=head.prescribed is not None,
+        flat=head.prescribed is not None and not head.gated,
+    )
 
 
 def affine_scores(map: HeadMap) -> tuple[Tensor, Tensor]:
     """Return the scores (3, n) that are affine in the chart, and what divides them.
 
+    On an attention-weight chart the weights, which are prescribed, stand for the scores.
+
     A model that norms its queries divides all scores at a point by one number: the root of a
     polynomial with the coefficients (6,) of 1, u, v, u², u v, v². Without a norm it is 1.
     """
-    if map.query_norm is None:
-        assert map.logits is not None
-        return map.logits, torch.tensor([1.0, 0, 0, 0, 0, 0], dtype=torch.float64)
+    if map.prescribed is not None or map.query_norm is None:
+        affine = map.logits if map.prescribed is None else map.prescribed
+        assert affine is not None
+        return affine, torch.tensor([1.0, 0, 0, 0, 0, 0], dtype=torch.float64)
     corners = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
     square = query_norm(map)
     u, v = corners.T
@@ -95,7 +129,3 @@ def principal_values(map: HeadMap) -> Tensor:
     _, _, axes = torch.linalg.svd(outputs - mean, full_matrices=False)
     found = (map.values - mean) @ axes[:COMPONENTS].T
     return torch.nn.functional.pad(found, (0, COMPONENTS - found.shape[1]))
-
-
-def _stacked(rows: Iterable[Iterable[Tensor]]) -> np.ndarray:
-    return torch.stack([torch.stack([*row]) for row in rows]).float().numpy()

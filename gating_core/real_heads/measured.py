@@ -17,19 +17,25 @@ from gating_core.checkpoints import (
     DrawnGate,
     HeadMap,
     Layer,
+    Plane,
     Tokens,
     attend,
+    dealt_twin,
     head_map,
     measure_head,
     measure_text,
     principal_plane,
     sharp_twin,
+    shuffled_order,
     sublayer_map,
+    token_plane,
     weight_plane,
 )
+from gating_core.checks import check_choice
 from gating_core.efficient import CERTIFICATES, smallest_k
 from gating_core.geometry import Grid, curvature, square_grid, total_absolute_curvature
 from gating_core.jets import second_order_jet
+from gating_core.real_heads.charts import HeadChart, chart_head
 
 GRID_SIZE = 31  # points along each side, of a head and of its twins
 TWIN_SEEDS = (0, 1, 2)
@@ -45,6 +51,24 @@ SMALL_SIZE = 21  # points along each side, where many heads are measured at once
 SUBLAYER_SIZE = 15  # where all channels of a layer are
 Arrays = dict[str, np.ndarray]
 HEAD_MEASURES = ("total", "error", "span", "entropy", "negative", "proved")
+TWINS = ("sharp", "dealt", "shuffled")  # see `measure_one`
+PLANES = PRINCIPAL, THREE_TOKENS, WEIGHTS = ("principal plane", "three tokens", "attention weights")
+Three = tuple[int, int, int]  # tokens
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A layer that reads a text.
+
+    ``states`` (T, D) are what its attention reads, ``shuffled`` (T, D) the same of the tokens in
+    their `shuffled_order`, ``None`` where that is not known. Only ``keys`` are attended to.
+    """
+
+    layer: Layer
+    tokens: Tokens
+    states: Tensor
+    keys: tuple[int, ...]
+    shuffled: Tensor | None = None
 
 
 def keys_of(tokens: Tokens, special: bool) -> tuple[int, ...]:
@@ -52,35 +76,82 @@ def keys_of(tokens: Tokens, special: bool) -> tuple[int, ...]:
     return tuple(i for i, is_special in enumerate(tokens.special) if special or not is_special)
 
 
+def plane_of(states: Tensor, kind: str, three: Three | None) -> Plane:
+    """Return one of `PLANES` of ``states`` (T, D); all but the principal plane need ``three``.
+
+    ``ValueError`` for states that span no plane.
+    """
+    check_choice("kind", kind, PLANES)
+    if kind == PRINCIPAL:
+        return principal_plane(states)
+    if three is None:
+        raise ValueError("three tokens must be named")
+    return (token_plane if kind == THREE_TOKENS else weight_plane)(states, *three)
+
+
 def measure_one(
-    layer: Layer,
-    states: Tensor,
+    reading: Reading,
     head: int,
-    keys: Sequence[int],
+    kind: str = PRINCIPAL,
+    three: Three | None = None,
     seeds: Sequence[int] = TWIN_SEEDS,
     size: int = GRID_SIZE,
 ) -> dict[str, list[float]]:
-    """Measure a head on its principal plane: `HEAD_MEASURES`, and the totals of twins, ``sharp``.
+    """Measure a head on a plane: `HEAD_MEASURES`, and the totals and spans of its `TWINS`.
 
-    These have random queries and keys, and attend as sharply as the head.
+    ``sharp`` have random queries and keys and attend as sharply as the head; on an attention-weight
+    chart there are none. ``dealt`` have the head's values dealt to other tokens. ``shuffled`` is
+    the head on the text in another order, if that is known; its plane is that of the same tokens.
     """
-    plane, grid = principal_plane(states), square_grid(size)
-    found = measure_head(head_map(layer, states, head, plane, keys=keys), grid)
+    layer, states, keys, grid = reading.layer, reading.states, reading.keys, square_grid(size)
+    plane = plane_of(states, kind, three)
+    own = head_map(layer, states, head, plane, keys=keys)
+    found = measure_head(own, grid)
     values: tuple[Any, ...] = (found.total.value, found.total.error, found.span, found.entropy,
               found.negative_share, found.proved_share)  # fmt: skip
-    twins = [sharp_twin(layer, states, head, plane, seed, points=grid.points, keys=keys)
-             for seed in seeds]  # fmt: skip
     result = {name: [float(x)] for name, x in zip(HEAD_MEASURES, values, strict=True)}
-    return result | {"sharp": [float(measure_head(twin, grid).total.value) for twin in twins]}
+    twins = {"dealt": [dealt_twin(own, seed) for seed in seeds]}
+    if plane.weights is None:
+        twins["sharp"] = [sharp_twin(layer, states, head, plane, seed, points=grid.points,
+                                     keys=keys) for seed in seeds]  # fmt: skip
+    if reading.shuffled is not None:
+        order = shuffled_order(reading.tokens)
+        moved = three and (order.index(three[0]), order.index(three[1]), order.index(three[2]))
+        other = plane_of(reading.shuffled, kind, moved)
+        twins["shuffled"] = [head_map(layer, reading.shuffled, head, other, keys=keys)]
+    for name, maps in twins.items():
+        measures = [measure_head(each, grid) for each in maps]
+        result[name] = [float(each.total.value) for each in measures]
+        result[f"{name}_span"] = [each.span for each in measures]
+    return result
 
 
-def measure_heads(layers: Sequence[Layer], states: Sequence[Tensor], keys: Sequence[int]) -> Arrays:
-    """Measure all heads: `HEAD_MEASURES` (L, H), and ``sharp`` (S, L, H)."""
-    rows = [[measure_one(layer, read, head, keys) for head in range(layer.heads)]
-            for layer, read in zip(layers, states, strict=True)]  # fmt: skip
-    stacked = {name: np.moveaxis(np.array([[x[name] for x in row] for row in rows]), -1, 0)
-               for name in rows[0][0]}  # fmt: skip
-    return {name: array[0] if name in HEAD_MEASURES else array for name, array in stacked.items()}
+def open_head(
+    reading: Reading, head: int, kind: str, three: Three | None
+) -> tuple[HeadChart, Arrays]:
+    """Return what is drawn of a head on one of `PLANES`, and its measures as `measure_heads`.
+
+    ``ValueError`` for tokens whose states span no plane, and for the weights of a head with a sink.
+    """
+    plane = plane_of(reading.states, kind, three)
+    own = head_map(reading.layer, reading.states, head, plane, keys=reading.keys)
+    return (chart_head(own, plane, reading.states),
+            stacked([[measure_one(reading, head, kind, three)]]))  # fmt: skip
+
+
+def measure_heads(readings: Sequence[Reading]) -> Arrays:
+    """Measure all heads as `measure_one` does: `HEAD_MEASURES` (L, H), those of twins (S, L, H)."""
+    rows = [[measure_one(reading, head) for head in range(reading.layer.heads)]
+            for reading in readings]  # fmt: skip
+    return stacked(rows)
+
+
+def stacked(rows: Sequence[Sequence[dict[str, list[float]]]]) -> Arrays:
+    """Return the measures of heads, row by row, as arrays: (L, H), of twins (S, L, H)."""
+    arrays = {name: np.moveaxis(np.array([[x[name] for x in row] for row in rows]), -1, 0)
+              for name in rows[0][0]}  # fmt: skip
+    of_twins = {*TWINS, *(f"{name}_span" for name in TWINS)}
+    return {name: array if name in of_twins else array[0] for name, array in arrays.items()}
 
 
 def measure_keys(layers: Sequence[Layer], states: Sequence[Tensor]) -> Arrays:

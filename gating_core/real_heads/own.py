@@ -9,12 +9,10 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from torch import Tensor
 
 from gating_core.checkpoints import (
     Checkpoint,
-    Layer,
     Tokens,
     head_map,
     measure_head,
@@ -23,19 +21,23 @@ from gating_core.checkpoints import (
     read_layer,
     read_states,
     read_tokens,
+    shuffled,
 )
 from gating_core.checkpoints.reading import TensorFile
 from gating_core.geometry import square_grid
 from gating_core.progress import Progress, silent
-from gating_core.real_heads.charts import HeadCharts, chart_heads
+from gating_core.real_heads.charts import HeadChart, HeadCharts, chart_heads
 from gating_core.real_heads.measured import (
     GRID_SIZE,
-    HEAD_MEASURES,
     Arrays,
     Dial,
+    Reading,
+    Three,
     dial_head,
     keys_of,
     measure_one,
+    open_head,
+    stacked,
 )
 
 STATES = "states.safetensors"  # beside the weights: tensors "layer.N" (T, D), what attention reads
@@ -48,8 +50,9 @@ LARGEST_CHANNELS = 256
 class OwnRequest:
     """A ``layer``, from 0, of the checkpoint in a ``folder``, on a ``text``.
 
-    ``digest`` tells the checkpoint from another in the same folder. Where the folder holds the
-    states, the text is not read.
+    ``digest`` tells the checkpoint from another in the same folder, and ``stamp`` its other files,
+    such as states or a tokeniser, from those of before. Where the folder holds the states, the text
+    is not read.
     """
 
     folder: str
@@ -57,6 +60,7 @@ class OwnRequest:
     layer: int
     text: str = ""
     special: bool = False
+    stamp: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +82,12 @@ def has_states(checkpoint: Checkpoint) -> bool:
 
 
 def own_states(
-    checkpoint: Checkpoint, layer: int, text: str, most: int = MOST_TOKENS
-) -> tuple[Tokens, Tensor]:
-    """Return tokens, and the states (T, D) that the attention of a layer reads.
+    checkpoint: Checkpoint, layer: int, text: str, shuffle: bool = False, most: int = MOST_TOKENS
+) -> tuple[Tokens, Tensor, Tensor | None]:
+    """Return tokens, the states (T, D) that the attention of a layer reads, and those shuffled.
+
+    The last are of the tokens in another order; ``None`` where the folder holds the states, or
+    nothing is to ``shuffle``.
 
     ``ValueError`` if there are neither states in the folder nor a tokeniser and a forward pass.
     """
@@ -95,9 +102,10 @@ def own_states(
                 f"tensor {name!r} in {STATES} has shape {tuple(states.shape)}; it must be"
                 f" (T, {checkpoint.width}) with at most {most} tokens"
             )
-        return _words_of(file, len(states)), states
+        return _words_of(file, len(states)), states, None
     tokens = read_tokens(checkpoint, text, most)
-    return tokens, read_states(checkpoint, tokens)[layer]
+    states = read_states(checkpoint, tokens)[layer]
+    return tokens, states, read_states(checkpoint, shuffled(tokens))[layer] if shuffle else None
 
 
 def _words_of(file: TensorFile, count: int) -> Tokens:
@@ -123,8 +131,8 @@ def check_size(checkpoint: Checkpoint) -> None:
             raise ValueError(f"the model has {value:,} {name}; at most {most:,} are measured here")
 
 
-def opened_layer(request: OwnRequest) -> tuple[Layer, Tokens, Tensor, tuple[int, ...]]:
-    """Return the layer of a request, its tokens and states, and the tokens among the keys.
+def opened_layer(request: OwnRequest, shuffle: bool = True) -> Reading:
+    """Return the layer of a request, and the text that it reads, where asked for also shuffled.
 
     ``ValueError`` in one sentence for whatever is wrong with the checkpoint or the text.
     """
@@ -133,10 +141,10 @@ def opened_layer(request: OwnRequest) -> tuple[Layer, Tokens, Tensor, tuple[int,
         raise ValueError("the checkpoint has changed since the page was drawn")
     check_size(checkpoint)
     layer = read_layer(checkpoint, request.layer)
-    tokens, states = own_states(checkpoint, request.layer, request.text)
+    tokens, states, other = own_states(checkpoint, request.layer, request.text, shuffle)
     seen = layer.visible(len(tokens) - 1, len(tokens))
     keys = keys_of(tokens, request.special or all(tokens.special))
-    return layer, tokens, states, tuple(key for key in keys if seen[key])
+    return Reading(layer, tokens, states, tuple(key for key in keys if seen[key]), other)
 
 
 def dial_own(request: OwnRequest, head: int) -> Dial | None:
@@ -144,11 +152,17 @@ def dial_own(request: OwnRequest, head: int) -> Dial | None:
 
     The attention-weight chart is that of the first, the middle and the last key.
     """
-    layer, _, states, keys = opened_layer(request)
-    if layer.gate is None or len(keys) < 3:
+    reading = opened_layer(request, shuffle=False)
+    keys = reading.keys
+    if reading.layer.gate is None or len(keys) < 3:
         return None
     three = keys[0], keys[len(keys) // 2], keys[-1]
-    return dial_head(layer, states, head, keys, three, None)
+    return dial_head(reading.layer, reading.states, head, keys, three, None)
+
+
+def open_own(request: OwnRequest, head: int, kind: str, three: Three) -> tuple[HeadChart, Arrays]:
+    """Return `open_head` of a request; ``ValueError`` as in `opened_layer`, too."""
+    return open_head(opened_layer(request), head, kind, three)
 
 
 def measure_own(request: OwnRequest, progress: Progress = silent) -> OwnLayer:
@@ -156,24 +170,20 @@ def measure_own(request: OwnRequest, progress: Progress = silent) -> OwnLayer:
 
     ``ValueError`` as in `opened_layer`.
     """
-    layer, tokens, states, keys = opened_layer(request)
-    charts = chart_heads([layer], [states], keys)
+    reading = opened_layer(request)
+    charts = chart_heads([reading.layer], [reading.states], reading.keys)
     progress(0.0)
-    rows = []
-    for head in range(layer.heads):
-        rows.append(measure_one(layer, states, head, keys) | ungated(layer, states, head, keys))
-        progress((head + 1) / layer.heads)
-    stacked = {name: np.array([row[name] for row in rows]).T[:, None] for name in rows[0]}
-    single = (*HEAD_MEASURES, "ungated")
-    arrays = {name: array[0] if name in single else array for name, array in stacked.items()}
-    return OwnLayer(tokens, keys, charts, arrays)
+    row = []
+    for head in range(reading.layer.heads):
+        row.append(measure_one(reading, head) | ungated(reading, head))
+        progress((head + 1) / reading.layer.heads)
+    return OwnLayer(reading.tokens, reading.keys, charts, stacked([row]))
 
 
-def ungated(
-    layer: Layer, states: Tensor, head: int, keys: tuple[int, ...]
-) -> dict[str, list[float]]:
+def ungated(reading: Reading, head: int) -> dict[str, list[float]]:
     """Return the total of a head at λ = 0 as ``ungated``; nothing for a layer without a gate."""
-    if layer.gate is None and layer.sinks is None:
+    if not reading.layer.gated:
         return {}
-    own = head_map(layer, states, head, principal_plane(states), keys=keys, strength=0.0)
+    own = head_map(reading.layer, reading.states, head, principal_plane(reading.states),
+                   keys=reading.keys, strength=0.0)  # fmt: skip
     return {"ungated": [float(measure_head(own, square_grid(GRID_SIZE)).total.value)]}

@@ -32,11 +32,13 @@ from gating_core.checkpoints import (
     read_layer,
     read_states,
     read_tokens,
+    shuffled,
 )
 from gating_core.export.weights import save_tensors, tensors_of
 from gating_core.geometry import square_grid
 from gating_core.real_heads import measured
 from gating_core.real_heads.charts import HeadCharts, chart_heads
+from gating_core.real_heads.measured import Reading, keys_of
 from gating_core.real_heads.texts import TEXTS, TOKENS
 
 FOLDER = ASSETS / "models" / "minilm"
@@ -59,6 +61,7 @@ class ShippedText:
     title: str
     tokens: Tokens
     states: tuple[Tensor, ...]  # of each layer the (T, D) that its attention reads
+    shuffled: tuple[Tensor, ...]  # the same of the tokens in their `shuffled_order`
 
 
 @cache
@@ -74,8 +77,16 @@ def shipped_text(title: str, folder: Path = FOLDER) -> ShippedText:
     with tensors_of(folder / TEXTS_FILE, f"lacks the text {title!r}") as (tensors, about):
         each = about["tokens"][title]
         tokens = Tokens(tuple(each["ids"]), tuple(each["words"]), tuple(each["special"]))
-        states = torch.from_numpy(tensors[title]).double()
-    return ShippedText(title, tokens, tuple(states))
+        states, other = (torch.from_numpy(tensors[name]).double()
+                         for name in (title, f"{title}.shuffled"))  # fmt: skip
+    return ShippedText(title, tokens, tuple(states), tuple(other))
+
+
+def shipped_reading(title: str, special: bool, layer: int, folder: Path = FOLDER) -> Reading:
+    """Return a layer, from 0, that reads one of `TEXTS`; ``special`` as in `shipped_charts`."""
+    text = shipped_text(title, folder)
+    return Reading(shipped_layers(folder)[layer], text.tokens, text.states[layer],
+                   keys_of(text.tokens, special), text.shuffled[layer])  # fmt: skip
 
 
 @cache
@@ -126,9 +137,11 @@ def make_extract(source: Path, folder: Path = FOLDER) -> Iterator[str]:
     yield "weights"
     texts = {title: read_tokens(checkpoint, text, TOKENS) for title, text in TEXTS.items()}
     states = {title: read_states(checkpoint, tokens) for title, tokens in texts.items()}
+    others = {f"{title}.shuffled": read_states(checkpoint, shuffled(tokens))
+              for title, tokens in texts.items()}  # fmt: skip
     save_tensors(
         folder / TEXTS_FILE,
-        {title: torch.stack(read).half().numpy() for title, read in states.items()},
+        {name: torch.stack(read).half().numpy() for name, read in (states | others).items()},
         {"tokens": {title: {"ids": tokens.ids, "words": tokens.words, "special": tokens.special}
                     for title, tokens in texts.items()}},
     )  # fmt: skip
@@ -141,14 +154,14 @@ def make_extract(source: Path, folder: Path = FOLDER) -> Iterator[str]:
     for title, tokens in texts.items():
         read = shipped_text(title, folder).states
         for special, mode in MODES.items():
-            keys = measured.keys_of(tokens, special)
-            drawn = chart_heads(layers, read, keys)
+            drawn = chart_heads(layers, read, keys_of(tokens, special))
             charts[f"{title}.states"] = drawn.states
             if not special:  # a token keeps its colour
                 charts[f"{title}.ranks"] = drawn.ranks.astype(np.int32)
             charts |= {f"{title}.{mode}.scores": drawn.scores,
                        f"{title}.{mode}.values": drawn.values}  # fmt: skip
-            heads = measured.measure_heads(layers, read, keys)
+            heads = measured.measure_heads([shipped_reading(title, special, i, folder)
+                                            for i in range(len(layers))])  # fmt: skip
             found |= {f"{title}.{mode}.{name}": array for name, array in heads.items()}
             yield f"{title}, {mode}"
         by_token = measured.measure_keys(layers, read)
@@ -203,7 +216,7 @@ def compared_totals(
 ) -> list[list[float]]:
     """Return the totals (L, H) of all heads, special tokens among the keys."""
     grid = square_grid(COMPARED_SIZE)
-    keys = measured.keys_of(tokens, True)
+    keys = keys_of(tokens, True)
     planes = map(principal_plane, states)
     return [[float(measure_head(head_map(layer, read, head, plane, keys=keys), grid).total.value)
              for head in range(layer.heads)]
@@ -215,7 +228,8 @@ def random_model(checkpoint: Checkpoint, folder: Path, seed: int = 1) -> Checkpo
     draw = np.random.default_rng(seed)
     source = Path(checkpoint.folder)
     tensors = load(read_asset(source / WEIGHTS))
-    save_tensors(folder / WEIGHTS, {k: _redrawn(x, draw) for k, x in tensors.items()}, {})
+    drawn = {name: _redrawn(tensors[name], draw) for name in sorted(tensors)}  # in one order
+    save_tensors(folder / WEIGHTS, drawn, {})
     (folder / "config.json").write_text(json.dumps(checkpoint.config), encoding="utf-8")
     return open_checkpoint(folder)
 

@@ -28,9 +28,9 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 ADDRESS = "/Real_heads"
 MOBY = next(iter(TEXTS))
 WINDOW, OPENED, MARK = ".gc-window", ".gc-heads-opened", ".gc-mark"
-WEIGHTS = """heads => heads.map(({ scores, norm, points }) => {
+WEIGHTS = """heads => heads.map(({ scores, norm, prescribed, points }) => {
   const n = scores.length / 3;
-  return points.map(([u, v]) => Array.from(weightsAt({ n, scores, norm }, u, v)));
+  return points.map(([u, v]) => Array.from(weightsAt({ n, scores, norm, prescribed }, u, v)));
 })"""
 SHARES = """heads => heads.map(({ scores }) => {
   const shares = new Array(scores.length / 3).fill(0);
@@ -91,6 +91,8 @@ def test_a_norm_of_queries_divides_the_scores(desk):
     logits = (scores[0] + points @ scores[1:]) / np.sqrt(square)[:, None]
     exact = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
     np.testing.assert_allclose(in_browser(desk, "heads", WEIGHTS, asked)[0], exact, atol=1e-12)
+    as_weights = in_browser(desk, "heads", WEIGHTS, [asked[0] | {"norm": None, "prescribed": True}])
+    np.testing.assert_allclose(as_weights[0], scores[0] + points @ scores[1:], atol=1e-12)
 
 
 def test_cells_cover_the_chart_as_the_largest_weights_do(desk):
@@ -136,8 +138,8 @@ def test_a_click_opens_a_head_whose_mark_shades_the_text_without_the_server(desk
     desk.wait_for_url(lambda url: "heads_head=1.3" in url)
     settle(desk)
     assert_on_the_first_screen(desk, ".gc-heads-text", ".gc-heads-chart", ".gc-heads-space",
-                               ".gc-heads-line")  # fmt: skip
-    assert "an equally sharp head" in desk.locator(".gc-heads-line").inner_text()
+                               ".gc-heads-numbers", ".gc-heads-hint")  # fmt: skip
+    assert desk.locator(".gc-heads-numbers tbody tr").count() == 4
     assert_accessible(desk)
     desk.evaluate(COUNT_SENT)
     box = desk.locator(".gc-heads-chart").bounding_box()
@@ -163,6 +165,30 @@ def test_a_click_opens_a_head_whose_mark_shades_the_text_without_the_server(desk
         ".gc-heads-reading").inner_text()  # fmt: skip
     visit(desk, watch, desk.url, await_heads)
     assert desk.locator(OPENED).count() == 1
+
+
+def test_the_open_head_is_shown_on_a_plane_through_three_words_that_are_chosen(desk, served, watch):
+    visit(desk, watch, f"{served.url}{ADDRESS}?heads_head=1.3&heads_plane=three+tokens",
+          await_heads)  # fmt: skip
+    large = desk.locator(".gc-heads-over circle[r='5']")
+    desk.wait_for_function(
+        "document.querySelectorAll('.gc-heads-over circle[r=\"5\"]').length == 3"
+    )
+    box = desk.locator(".gc-heads-chart").bounding_box()
+    dot = large.first.bounding_box()
+    at = (dot["x"] + dot["width"] / 2 - box["x"]) / box["width"]
+    assert at == pytest.approx((1 - 0.75) / 2, abs=0.01)
+    before = desk.locator(".gc-heads-hint").inner_text()
+    desk.get_by_label("Its three tokens").click()
+    desk.keyboard.press("Backspace")
+    desk.get_by_text("Choose three tokens").wait_for()
+    desk.keyboard.type("sail")
+    desk.keyboard.press("Enter")
+    desk.wait_for_url(lambda url: "heads_three=" in url)
+    settle(desk)
+    assert "“sail”" in desk.locator(".gc-heads-hint").inner_text() != before
+    assert_on_the_first_screen(desk, ".gc-heads-text", ".gc-heads-chart", ".gc-heads-numbers")
+    assert_accessible(desk)
 
 
 def test_keys_move_over_the_wall_open_a_head_and_go_back(desk, served, watch):

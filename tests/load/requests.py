@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from gating_core.experiments.comparison import FIRST_SETTING, STRENGTHS
 from gating_core.language import BREAK
+from gating_core.real_heads import PRINCIPAL, TEXTS, shipped_text
 from gating_core.steering import BEGINNING
 from tests.load.session import Session, Wrong, nothing_wrong
 from ui.decision_boundary.model import FIRST, TITLES, TYPICAL
@@ -30,8 +31,10 @@ from ui.landing.pair import VIEW_KEY as LANDING_VIEW
 from ui.language.selection import text_of
 from ui.manifold.model import ManifoldRequest
 from ui.manifold.surface import VIEW_KEY as MANIFOLD_VIEW
+from ui.real_heads.shared import drawn_words
 
 STEP = re.compile(r"\bstep (\d+)\b")
+HEADS_VIEW = "heads_wall"
 CLAIM = "C4"  # as the page opens
 CLAIM_HEADING = re.compile(r"\*\*C\d: ")
 TOTAL = re.compile(r"total curvature \*\*([-+.\de]+)(?: ± ([-+.\de]+))?\*\*")
@@ -248,6 +251,30 @@ class LanguageModels(Request):
     def numbers(self, session: Session) -> object:
         figures = [node.message.spec for node in session.page.all("plotly_chart")]
         return session.page.texts, figures
+
+
+@dataclass(frozen=True)
+class Heads(Request):
+    text: str = next(iter(TEXTS))
+    head: tuple[int, int] | None = None  # layer and head, from 0
+    plane: str = PRINCIPAL
+    address: ClassVar[str] = "Real_heads"
+
+    def parameters(self) -> dict[str, Any]:
+        head = self.head and f"{self.head[0] + 1}.{self.head[1] + 1}"
+        return {"heads_text": self.text, "heads_head": head, "heads_plane": self.plane}
+
+    def shown_instead(self, session: Session) -> str:
+        header = session.page.header(HEADS_VIEW)
+        words = drawn_words(shipped_text(self.text).tokens.words)[0]
+        own_plane = self.head is not None and self.plane != PRINCIPAL
+        right = header["words"] == words and header["open"] == (self.head and [*self.head])
+        right = right and (header["chart"] is not None) == own_plane
+        return "" if right else f"{header['words'][:9]}, {header['open']}, {header['chart']}"
+
+    def numbers(self, session: Session) -> object:
+        header = session.page.header(HEADS_VIEW)
+        return header["numbers"], header["chart"], session.page.texts
 
 
 @dataclass(frozen=True)

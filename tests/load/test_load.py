@@ -18,6 +18,7 @@ EVERYTHING = frozenset({
     "to the gates", "gates: colour", "to Depth", "depth: quantity", "depth: layer",
     "to the claims", "claims: claim",
     "to Mixture of experts", "Experts: gate", "Experts: Decomposition", "Experts: λ",
+    "to Real heads", "Real heads: head", "Real heads: text", "Real heads: plane",
     "to Language models", "Language models: text", "Language models: Attention sinks",
     "Language models: Gate sparsity",
     "to Efficient attention", "Efficient attention: k", "Efficient attention: KV-cache eviction",

@@ -12,12 +12,14 @@ from functools import partial
 
 from gating_core.claims import CLAIMS
 from gating_core.experiments.comparison import LIMITS, STRENGTHS
+from gating_core.real_heads import TEXTS, THREE_TOKENS
 from gating_core.tasks import TASK_NAME
 from tests.load.figures import FIRST_PAINT, TRAINING, Record, Trained
 from tests.load.page import Node
 from tests.load.requests import (
     DELTA,
     EVICTION,
+    HEADS_VIEW,
     LINEAR,
     Boundary,
     Claims,
@@ -26,6 +28,7 @@ from tests.load.requests import (
     Efficient,
     Experts,
     Gates,
+    Heads,
     Landing,
     LanguageModels,
     Ledger,
@@ -169,6 +172,10 @@ class Looker(Visitor):
             await self.step("to Mixture of experts", session.open(experts.wrong))
             self.ledger.compare(experts, session)
             await self._at_experts(session, experts)
+        heads = Heads()
+        async with Session(self.url, heads.address, heads.link) as session:
+            await self.view("to Real heads", session.open(heads.wrong), heads, session)
+            await self._at_heads(session, heads)
         models = LanguageModels()
         async with Session(self.url, models.address, models.link) as session:
             await self.view("to Language models", session.open(models.wrong), models, session)
@@ -252,6 +259,20 @@ class Looker(Visitor):
         let_go = {"strength": 0.5, "serial": 1}
         moved = session.send(TREE, "moved", let_go, request.wrong)
         await self.view("Experts: λ", moved)
+
+    async def _at_heads(self, session: Session, request: Heads) -> None:
+        for serial in range(1, FEW + 1):
+            head = self.random.randrange(6), self.random.randrange(12)
+            request = replace(request, head=head)
+            opened = {"open": head, "at": (0.3, 0.2), "serial": serial}
+            done = session.send(HEADS_VIEW, "opened", opened, request.wrong)
+            await self.view("Real heads: head", done, request, session)
+        request = replace(request, text=self.random.choice([*TEXTS][1:]))
+        done = session.change(request.wrong, heads_text=request.text)
+        await self.view("Real heads: text", done, request, session)
+        request = replace(request, plane=THREE_TOKENS)
+        done = session.change(request.wrong, heads_plane=request.plane)
+        await self.view("Real heads: plane", done, request, session)
 
     async def _at_language_models(self, session: Session, request: LanguageModels) -> None:
         for tab in ("Gate sparsity", "Attention sinks"):

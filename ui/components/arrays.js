@@ -42,6 +42,20 @@ async function fetchAgain(address, isNewest) {
   }
 }
 
+// Takes the data of one run: `adopt(root, state, header, buffer, address)` draws them once their arrays are there,
+// then a message may be sent. `loaded` names them in the sentence of an error, which stands in `error`.
+function takeData(root, state, data, error, loaded, adopt) {
+  const header = headerIn(data);
+  hear(state, header.heard);
+  const address = new URL(header.source, document.baseURI).href;
+  newest(state, address).then(buffer => {
+    if (!buffer || !root.isConnected) return;
+    error.textContent = '';
+    adopt(root, state, header, buffer, address);
+    post(root, state);
+  }).catch(({ message }) => { error.textContent = `${loaded} could not be loaded: ${message}`; });
+}
+
 const headerIn = bytes => JSON.parse(new TextDecoder().decode(bytes));
 
 const KINDS = { 1: Uint8Array, 2: Uint16Array, 4: Float32Array };

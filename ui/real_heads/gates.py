@@ -23,12 +23,11 @@ from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.common.words import plus_minus, short
 from ui.limits import DRAWN_GATE_SEEDS, DRAWN_GATE_SPREAD
-from ui.real_heads.words import drawn_words
+from ui.real_heads.shared import FIRST_THREE, drawn_words
 from ui.work import pool
 from ui.work.cache import NUMBERS_CACHE, cached
 
 PER = ("channel", "head")
-FIRST_THREE = (14, 36, 45)  # tokens of the first text with a word of their own
 
 
 @cached("Measuring curvature …", on=NUMBERS_CACHE)
@@ -61,11 +60,10 @@ def draw() -> None:
                             **LINK)  # fmt: skip
     spread = row.slider("Spread of its logits", *DRAWN_GATE_SPREAD, 1.0, 0.5, key="drawn_spread",
                         width=200, **LINK)  # fmt: skip
-    three = FIRST_THREE
-    dial = dial_of(title, layer - 1, head - 1, three, DrawnGate(per, seed, spread))
+    dial = dial_of(title, layer - 1, head - 1, FIRST_THREE, DrawnGate(per, seed, spread))
     words = drawn_words(shipped_text(title).tokens.words)[0]
     charts = c.Charts("heads_gate")
-    draw_dial(charts, dial, [words[i] for i in three], "this drawn gate")
+    draw_dial(charts, dial, [words[i] for i in FIRST_THREE], "this drawn gate")
     gates = shipped_record("gates")
     st.markdown(f"{flat_sentence(gates['flat'], gates['weight'])} {everywhere_sentence(title)}")
     st.markdown(medians_sentence(gates["query"]))

@@ -6,12 +6,13 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.checkpoints import FAMILIES, Checkpoint, open_checkpoint
 from gating_core.real_heads import (
@@ -19,23 +20,32 @@ from gating_core.real_heads import (
     STATES,
     TEXTS,
     Dial,
+    HeadChart,
     OwnLayer,
     OwnRequest,
     check_size,
     dial_own,
     has_states,
     measure_own,
+    open_own,
 )
 from ui.common import charts as c
 from ui.common.lessons import section, sections
 from ui.common.links import LINK, link_value
 from ui.common.words import short
-from ui.components.heads import Wall
-from ui.foreign import as_code
+from ui.components.heads import Head, Wall
+from ui.foreign import as_code, as_words
 from ui.limits import OPENED_CHECKPOINTS, OWN_CHARACTERS
 from ui.real_heads.gates import draw_dial
-from ui.real_heads.wall import draw_wall
-from ui.real_heads.words import drawn_words, sharp_sentence
+from ui.real_heads.shared import (
+    Arrays,
+    Three,
+    choose_chart,
+    draw_wall,
+    drawn_words,
+    linked_head,
+    sharp_sentence,
+)
 from ui.work import jobs, pool
 from ui.work.cache import CACHE, NUMBERS_CACHE, cached
 from ui.work.cached_jobs import CachedJobs
@@ -77,8 +87,11 @@ def opened(folder: Path, stamp: tuple[int, ...]) -> Checkpoint | str:
 
 def stamp_of(folder: Path) -> tuple[int, ...]:
     """Return what changes when the files of a folder do."""
-    files = sorted(folder.iterdir()) if folder.is_dir() else [folder]
-    return tuple(file.stat().st_mtime_ns for file in files if file.exists())
+    try:
+        files = sorted(folder.iterdir()) if folder.is_dir() else [folder]
+        return tuple(file.stat().st_mtime_ns for file in files if file.exists())
+    except OSError:  # it goes while it is looked at
+        return ()
 
 
 def draw() -> None:
@@ -123,45 +136,51 @@ def draw_checkpoint(checkpoints: dict[str, Checkpoint]) -> None:
     if not has_states(checkpoint):
         if not (checkpoint.has_tokenizer and checkpoint.has_forward):
             st.info(section("real_heads", "own_states", title=checkpoint.title, states=STATES))
-            st.code(example(checkpoint.folder.name, layer - 1), language="python")
+            st.code(example(checkpoint.folder.name, layer - 1, text=None), language="python")
             return
         text = st.text_input("Text", FIRST_TEXT, max_chars=OWN_CHARACTERS,
                              key="own_text", **LINK)  # fmt: skip
     if not (text or has_states(checkpoint)):
         st.info("Type a text of at least three tokens.")
         return
-    request = OwnRequest(str(checkpoint.folder), digest, layer - 1, text, special)
+    request = OwnRequest(str(checkpoint.folder), digest, layer - 1, text, special,
+                         stamp_of(checkpoint.folder))  # fmt: skip
     with jobs.dock(OWN.name, (request,)):
         result, job = OWN.fetch(request)
         if job is not None:
             OWN.watch(job, f"Measuring {checkpoint.heads} heads", again="Measure")
     if result is not None:
-        draw_layer(checkpoint, request, result)
+        draw_layer(row, checkpoint, request, result)
 
 
 def _to_link() -> None:
     st.query_params["own_model"] = st.session_state["own_choice"]
 
 
-def draw_layer(checkpoint: Checkpoint, request: OwnRequest, result: OwnLayer) -> None:
-    """Draw the heads of a layer, their table, and the lines of Python that give the same."""
+def draw_layer(
+    row: DeltaGenerator, checkpoint: Checkpoint, request: OwnRequest, result: OwnLayer
+) -> None:
+    """Draw the heads of a layer, their table, and the lines of Python that give the same.
+
+    The controls of an open head are drawn in the ``row``.
+    """
     hint = f"Layer {request.layer + 1} of {checkpoint.folder.name}. Click a window to open a head."
-    shown = draw_wall(own_wall(request, result), result.measures, None, hint, "own")
-    st.markdown(sharp_sentence(result.measures["total"], result.measures["sharp"]))
+    wall, found, keys = own_wall(request, result), result.measures, result.keys
+    opened = linked_head("own", (1, checkpoint.heads))
+    three, chart = (keys[0], keys[len(keys) // 2], keys[-1]), None
+    if opened and len(keys) >= 3:
+        chart = choose_chart([row, row], "own", opened, wall, three, partial(open_on, request))
+    draw_wall(wall, found, None, hint, opened, chart, "own")
+    st.markdown(sharp_sentence(found, keys_text(request, result)))
     charts = c.Charts("own_heads")
     charts.tables["heads"] = columns(result)
-    head = 0 if shown is None else shown[1]
-    if "ungated" in result.measures:
-        st.markdown(gate_sentence(result.measures["ungated"], result.measures["total"]))
-        dial, keys = dial_of(request, head), result.keys
-        words = drawn_words(result.tokens.words)[0]
-        if dial is not None:
-            st.markdown(f"##### The gate of head {head + 1}")
-            draw_dial(charts, dial, [words[i] for i in (keys[0], keys[len(keys) // 2], keys[-1])],
-                      "its own gate")  # fmt: skip
+    head = opened[1] if opened else 0
+    if "ungated" in found:
+        st.markdown(gate_sentence(found["ungated"], found["total"]))
+        draw_gate(charts, request, head, [wall.words[token] for token in three])
     with st.expander("The same from the library", key="own_code", on_change="rerun", **LINK):
-        st.code(example(checkpoint.folder.name, request.layer, head, request.special,
-                        request.text or FIRST_TEXT),
+        text = None if has_states(checkpoint) else request.text
+        st.code(example(checkpoint.folder.name, request.layer, head, request.special, text),
                 language="python")  # fmt: skip
     charts.draw_footer(section("real_heads", "heads"))
 
@@ -170,10 +189,34 @@ def draw_layer(checkpoint: Checkpoint, request: OwnRequest, result: OwnLayer) ->
 def own_wall(request: OwnRequest, _result: OwnLayer) -> Wall:
     """Return what is drawn of a layer."""
     words, glued = drawn_words(_result.tokens.words)
-    charts, keys = _result.charts, _result.keys
-    return Wall(charts.scores, charts.values, charts.states, [str(request.layer + 1)],
-                words, glued, _result.tokens.special, charts.ranks, (keys[0], keys[-1] + 1),
-                charts.norms)  # fmt: skip
+    charts = _result.charts
+    return Wall(charts.scores, charts.values, charts.states, [str(request.layer + 1)], words, glued,
+                _result.tokens.special, charts.ranks, _result.keys, charts.norms)  # fmt: skip
+
+
+def draw_gate(charts: c.Charts, request: OwnRequest, head: int, three: list[str]) -> None:
+    """Draw totals by λ of a head's own gate, if it has one; ``three`` words span a chart."""
+    try:
+        dial = dial_of(request, head)
+    except ValueError as error:
+        st.info(f"The gate of head {head + 1} is not drawn: {as_words(str(error))}.")
+        return
+    if dial is not None:
+        st.markdown(f"##### The gate of head {head + 1}")
+        draw_dial(charts, dial, three, "its own gate")
+
+
+def keys_text(request: OwnRequest, result: OwnLayer) -> str:
+    """Say which tokens are attended to, for a text with special tokens."""
+    if not any(result.tokens.special):
+        return ""
+    return f"{'With' if request.special else 'Without'} special tokens among the keys"
+
+
+@cached("Measuring curvature …", on=NUMBERS_CACHE)
+def open_on(request: OwnRequest, opened: Head, kind: str, three: Three) -> tuple[HeadChart, Arrays]:
+    """Return a head on a plane through three tokens."""
+    return pool.POOL.call(open_own, request, opened[1], kind, three)
 
 
 @cached("Measuring curvature …", on=NUMBERS_CACHE)
@@ -188,7 +231,7 @@ def gate_sentence(without: np.ndarray, gated: np.ndarray) -> str:
     return (
         f"The model’s own gate raises ∫|K| dA on query planes in {raised} of {gated.size} heads and"
         f" lowers it in {int((gated < without).sum())}; medians {short(float(before))} without it,"
-        f" {short(float(after))} with it."
+        f" {short(float(after))} with it. Surfaces are drawn without it, numbers are with it."
     )
 
 
@@ -199,16 +242,18 @@ def columns(result: OwnLayer) -> dict[str, list[str]]:
     for name, array in result.measures.items():
         rows = [array] if array.ndim == 2 else list(array)
         for number, row in enumerate(rows):
-            title = name if len(rows) == 1 else f"{name} twin {number}"
+            title = name if array.ndim == 2 else f"{name.replace('_', ' ')} of twin {number}"
             table[title] = [short(float(x)) if name != "error" else f"{x:.3g}" for x in row[0]]
     return table
 
 
 def example(folder: str, layer: int = 0, head: int = 0, special: bool = False,
-            text: str = FIRST_TEXT) -> str:  # fmt: skip
-    """Return ten lines of Python that give the total of one head."""
+            text: str | None = FIRST_TEXT) -> str:  # fmt: skip
+    """Return ten lines of Python that give the total of one head; no ``text``: of given states."""
+    lines = sections("real_heads")
     keys = "None" if special else "[i for i, x in enumerate(tokens.special) if not x]"
     fields = {"FOLDER": repr(folder), "LAYER": layer, "HEAD": head, "KEYS": keys,
-              "TEXT": repr(text), "MOST": MOST_TOKENS}  # fmt: skip
+              "TEXT": repr(text), "MOST": MOST_TOKENS, "FILE": STATES}  # fmt: skip
+    read = lines["own_code_states" if text is None else "own_code_text"]
     return re.sub("|".join(fields), lambda found: str(fields[found[0]]),
-                  sections("real_heads")["own_code"])  # fmt: skip
+                  lines["own_code"].replace("READ", read))  # fmt: skip

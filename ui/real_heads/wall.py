@@ -9,27 +9,42 @@ import streamlit as st
 
 from gating_core.real_heads import (
     EPSILONS,
-    GRID_SIZE,
     SIZES,
     TEXTS,
     TOKENS,
+    HeadChart,
     keys_of,
+    open_head,
     shipped_charts,
     shipped_measures,
+    shipped_reading,
     shipped_record,
     shipped_text,
 )
 from ui.common.front import front_columns
 from ui.common.lessons import section
-from ui.common.links import LINK, link_value, parse_numbers
+from ui.common.links import LINK
 from ui.common.words import percent, short
-from ui.components.heads import Frames, Head, Point, Wall, heads
+from ui.components.heads import Frames, Head, Wall
 from ui.drawing.palette import SEQUENTIAL_SCALE, SIGNED_SCALE, colour_at
-from ui.real_heads.words import drawn_words, head_line, sharp_sentence, times_text
-from ui.work.cache import cached
+from ui.real_heads.shared import (
+    FIRST_THREE,
+    Arrays,
+    Three,
+    choose_chart,
+    draw_wall,
+    drawn_words,
+    linked_head,
+    ratio_text,
+    sharp_sentence,
+    times_text,
+)
+from ui.work import pool
+from ui.work.cache import NUMBERS_CACHE, cached
 
-Arrays = dict[str, np.ndarray]
 NEEDED = 0  # of `EPSILONS`
+CASES = (("With [CLS] and [SEP] among the keys", "with them"),
+         ("Without [CLS] and [SEP] among the keys", "without them"))  # fmt: skip
 
 
 @cached()
@@ -37,53 +52,47 @@ def wall_of(title: str, special: bool) -> Wall:
     """Return what is drawn of the bundled model on one of its texts."""
     text, charts = shipped_text(title), shipped_charts(title, special)
     words, glued = drawn_words(text.tokens.words)
-    keys = keys_of(text.tokens, special)
     return Wall(charts.scores, charts.values, charts.states,
                 [str(n + 1) for n in range(charts.scores.shape[0])], words, glued,
-                text.tokens.special, charts.ranks, (keys[0], keys[-1] + 1))  # fmt: skip
+                text.tokens.special, charts.ranks, keys_of(text.tokens, special))  # fmt: skip
+
+
+@cached("Measuring curvature …", on=NUMBERS_CACHE)
+def open_shipped(
+    title: str, special: bool, opened: Head, kind: str, three: Three
+) -> tuple[HeadChart, Arrays]:
+    """Return a head on a plane through three tokens: a second at most."""
+    return pool.POOL.call(open_here, title, special, opened, kind, three)
+
+
+def open_here(
+    title: str, special: bool, opened: Head, kind: str, three: Three
+) -> tuple[HeadChart, Arrays]:
+    """Measure it in this process."""
+    layer, head = opened
+    return open_head(shipped_reading(title, special, layer), head, kind, three)
 
 
 def draw() -> None:
     """Draw the tab."""
-    first, second, third = front_columns((2, 2, 3), "bottom")
+    opened = linked_head("heads", shipped_measures(next(iter(TEXTS)), False)["total"].shape)
+    widths = (2, 2, 2, 3, 2) if opened else (2, 2, 3)
+    first, second, *planes, last = front_columns(widths, "bottom")
     title = first.selectbox("Text", [*TEXTS], key="heads_text", **LINK)
     shown = second.selectbox("Colour frames by", [NO_FRAMES, *FRAMES], key="heads_frame", **LINK,
                              help=section("real_heads", "frames"))  # fmt: skip
-    special = third.toggle("With [CLS], [SEP]", key="heads_special", **LINK,
-                           help=section("real_heads", "special"))  # fmt: skip
+    special = last.toggle("With [CLS], [SEP]", key="heads_special", **LINK,
+                          help=section("real_heads", "special"))  # fmt: skip
     wall = wall_of(title, special)
+    chart = opened and choose_chart(planes, "heads", opened, wall, FIRST_THREE,
+                                    partial(open_shipped, title, special))  # fmt: skip
     found = shipped_measures(title, special)
     frames, hint = frames_of(shown, found)
-    draw_wall(wall, found, frames, hint or section("real_heads", "hint"))
-    st.markdown(
-        f"{sharp_sentence(found['total'], found['sharp'])} {section('real_heads', 'sharp')}"
-    )
-
-
-def draw_wall(
-    wall: Wall, found: Arrays, frames: Frames | None, hint: str, prefix: str = "heads"
-) -> Head | None:
-    """Draw the wall with the head of the link opened, and return that head.
-
-    ``prefix``: of its parameters in the link.
-    """
-    size = wall.scores.shape[:2]
-    opened = link_value(f"{prefix}_head", partial(parse_head, size=size), None, "the wall")
-    at = link_value(f"{prefix}_at", parse_point, None, "the first place") if opened else None
-    heads(wall, key=f"{prefix}_wall", lines=lines_of(found), hint=hint, frames=frames,
-          opened=opened, at=at, on_open=partial(_to_link, prefix))  # fmt: skip
-    return opened
-
-
-def lines_of(found: Arrays) -> list[tuple[str, str]]:
-    """Return the line of every head, row-wise."""
-    twins = found["sharp"]
-    return [
-        head_line(float(found["total"][head]), float(found["error"][head]),
-                  float(found["span"][head]), float(found["proved"][head]), GRID_SIZE**2,
-                  twins[(slice(None), *head)].tolist())
-        for head in np.ndindex(*found["total"].shape)
-    ]  # fmt: skip
+    draw_wall(wall, found, frames, hint or section("real_heads", "hint"), opened, chart)
+    ratio = ratio_text(shipped_measures(title, not special))
+    keys, others = CASES if special else CASES[::-1]
+    st.markdown(f"{sharp_sentence(found, keys[0], f'; {others[1]} {ratio}')}"
+                f" {section('real_heads', 'sharp')}")  # fmt: skip
 
 
 def frames_of(shown: str, found: Arrays) -> tuple[Frames | None, str]:
@@ -140,32 +149,3 @@ def random_record() -> Arrays:
 NO_FRAMES, AGAINST_TWIN = "none", "total against twin"
 FRAMES = {"entropy": _entropy, "sink share": _sink, "keys needed": _needed,
           AGAINST_TWIN: _against_twin}  # fmt: skip
-
-
-def parse_head(text: str, size: tuple[int, int]) -> Head | None:
-    """Return the head of "layer.head", counted from 1; ``None`` if there is none."""
-    layer, _, head = text.partition(".")
-    if not all(x.isascii() and x.isdigit() and len(x) < 5 for x in (layer, head)):
-        return None
-    found = int(layer) - 1, int(head) - 1
-    return found if 0 <= found[0] < size[0] and 0 <= found[1] < size[1] else None
-
-
-def parse_point(text: str) -> Point | None:
-    """Return the point of "u,v" in the chart."""
-    numbers = parse_numbers(text)
-    if numbers is None or len(numbers) != 2 or max(map(abs, numbers)) > 1:
-        return None
-    return numbers[0], numbers[1]
-
-
-def _to_link(prefix: str, head: Head | None, at: Point | None) -> None:
-    """Put the open head and its mark into the link; a callback."""
-    for name, text in (
-        ("head", head and f"{head[0] + 1}.{head[1] + 1}"),
-        ("at", at and ",".join(f"{x:g}" for x in at)),
-    ):
-        if text:
-            st.query_params[f"{prefix}_{name}"] = text
-        else:
-            st.query_params.pop(f"{prefix}_{name}", None)

@@ -1,30 +1,48 @@
 """The bundled extract of a public model against the whole of it and against the code."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from safetensors.numpy import load, save_file
 
-from gating_core.checkpoints import head_map, measure_head, principal_plane
+from gating_core.checkpoints import (
+    attend,
+    head_map,
+    measure_head,
+    open_checkpoint,
+    principal_plane,
+    read_layer,
+    shuffled_order,
+)
+from gating_core.checkpoints.planes import TRIANGLE
 from gating_core.geometry import square_grid
 from gating_core.real_heads import (
     EPSILONS,
+    PRINCIPAL,
     TEXTS,
+    THREE_TOKENS,
     TOKENS,
     TWIN_SEEDS,
+    TWINS,
+    Reading,
     chart_heads,
     dial_head,
     keys_of,
     measure_keys,
     measure_one,
+    open_head,
+    shipped,
     shipped_charts,
     shipped_layers,
     shipped_measures,
+    shipped_reading,
     shipped_record,
     shipped_text,
 )
+from gating_core.real_heads import WEIGHTS as WEIGHT_CHART
 from gating_core.real_heads.charts import affine_scores
 from gating_core.real_heads.shipped import (
     COMPARED_SIZE,
@@ -64,11 +82,10 @@ def test_totals_of_the_extract_are_those_of_the_checkpoint():
 
 @pytest.mark.parametrize("special", MODES)
 def test_bundled_numbers_of_heads_and_twins_are_those_of_the_extract(special):
-    text, found = shipped_text(MOBY), shipped_measures(MOBY, special)
-    keys = keys_of(text.tokens, special)
+    found = shipped_measures(MOBY, special)
     layer, head = HEADS[special]
-    again = measure_one(shipped_layers()[layer], text.states[layer], head, keys,
-                        seeds=TWIN_SEEDS[:2])  # fmt: skip
+    again = measure_one(shipped_reading(MOBY, special, layer), head, seeds=TWIN_SEEDS[:2])
+    assert {*TWINS, *(f"{name}_span" for name in TWINS)} < again.keys()
     for name, values in again.items():
         bundled = found[name][..., layer, head]
         np.testing.assert_allclose(values, np.atleast_1d(bundled)[: len(values)], rtol=1e-5,
@@ -126,11 +143,52 @@ def test_a_norm_of_queries_divides_affine_scores_by_the_root_of_a_polynomial(nor
     assert drawn.norms.shape == (1, normed_layer.heads, 6)
 
 
+@pytest.mark.parametrize("layer", [0, 5])
+def test_a_head_is_opened_on_the_plane_of_three_tokens_and_on_their_weights(layer):
+    reading, three = shipped_reading(MOBY, False, layer), (14, 36, 45)
+    drawn, found = open_head(reading, 2, THREE_TOKENS, three)
+    np.testing.assert_allclose(drawn.states[[*three]], TRIANGLE, atol=1e-6)
+    assert drawn.tokens == reading.keys
+    u, v = TRIANGLE[1]  # there the query is that of the second token itself
+    scores = torch.from_numpy(np.array([1, u, v]) @ drawn.scores)
+    own = attend(reading.layer, reading.states).scores[2, 36, [*reading.keys]]
+    torch.testing.assert_close(scores, own, rtol=1e-5, atol=1e-5)
+    assert found["sharp"].shape == found["dealt"].shape == (3, 1, 1)
+    assert found["shuffled"].shape == (1, 1, 1)
+    flat, none = open_head(reading, 2, WEIGHT_CHART, three)
+    assert (flat.prescribed, flat.flat, flat.tokens) == (True, True, three)
+    np.testing.assert_allclose(flat.scores.sum(1), [1, 0, 0], atol=1e-6)
+    assert "sharp" not in none
+    for name in ("total", "dealt", "shuffled"):
+        assert none[name].max() < 1e-9
+    assert none["proved"] == 0
+
+
+def test_a_shuffled_text_moves_the_plane_with_its_tokens():
+    reading, three = shipped_reading(MOBY, False, 3), (14, 36, 45)
+    order = shuffled_order(reading.tokens)
+    moved = tuple(order.index(token) for token in three)
+    other = Reading(reading.layer, reading.tokens, reading.shuffled, reading.keys)
+    there = measure_one(other, 6, THREE_TOKENS, moved, seeds=())
+    here = measure_one(reading, 6, THREE_TOKENS, three, seeds=())
+    assert here["shuffled"] == there["total"] != here["total"]
+    assert measure_one(reading, 6, PRINCIPAL, three, seeds=())["shuffled"] == measure_one(
+        other, 6, seeds=())["total"]  # fmt: skip
+
+
+def test_a_plane_needs_three_tokens_that_differ():
+    reading = shipped_reading(MOBY, False, 0)
+    for three, said in (((3, 3, 5), "named twice"), (None, "three tokens must be named")):
+        with pytest.raises(ValueError, match=said):
+            open_head(reading, 0, THREE_TOKENS, three)
+    line = torch.arange(64.0).double()[:, None] * torch.ones(384).double()
+    with pytest.raises(ValueError, match="lie on one line"):
+        open_head(replace(reading, states=line), 0, WEIGHT_CHART, (3, 4, 5))
+
+
 @pytest.fixture(scope="module")
 def normed_layer(tmp_path_factory):
     """A layer of a small random Qwen3, which norms queries and keys."""
-    from gating_core.checkpoints import open_checkpoint, read_layer
-
     folder = tmp_path_factory.mktemp("qwen3")
     draw = np.random.default_rng(0)
     start = "model.layers.0."
@@ -182,6 +240,11 @@ def test_the_record_holds_what_was_found():
     ratio = found["sharp"].mean(0) / found["total"]
     assert 2.5 < np.median(ratio) < 5
     assert (found["total"] > found["sharp"].mean(0)).mean() < 0.15
+    dealt, shuffled = (found["total"] / found[name].mean(0) for name in ("dealt", "shuffled"))
+    assert np.median(dealt) == pytest.approx(1.11, abs=0.2)
+    assert np.median(shuffled) == pytest.approx(1.27, abs=0.2)
+    assert 0.45 < (dealt > 1).mean() < 0.75
+    assert 0.5 < (shuffled > 1).mean() < 0.8
     assert (found["proved"] == 1).all()
 
 
@@ -193,6 +256,20 @@ def test_weights_are_stored_as_they_are_made():
     for name, array in stored.items():
         assert made[name].dtype == np.float16
         np.testing.assert_array_equal(made[name], array)
+
+
+def test_random_weights_are_the_same_whatever_order_a_file_is_read_in(tmp_path, monkeypatch):
+    checkpoint = open_checkpoint(FOLDER)
+    drawn = []
+    for order in (iter, reversed):
+        monkeypatch.setattr(
+            shipped, "load", lambda data, order=order: dict(order(list(load(data).items())))
+        )
+        folder = tmp_path / order.__name__
+        folder.mkdir()
+        drawn.append(read_layer(shipped.random_model(checkpoint, folder), 3).query)
+    assert torch.equal(*drawn)
+    assert not torch.allclose(drawn[0], read_layer(checkpoint, 3).query)
 
 
 def test_the_folder_says_whose_work_it_is():

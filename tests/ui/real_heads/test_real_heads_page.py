@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 
 import numpy as np
@@ -9,12 +10,21 @@ import pytest
 import torch
 from safetensors.numpy import save_file
 
-from gating_core.real_heads import TEXTS, shipped_measures, shipped_record, shipped_text
+from gating_core.language.shipped import model_path
+from gating_core.real_heads import (
+    TEXTS,
+    open_head,
+    shipped_measures,
+    shipped_reading,
+    shipped_record,
+    shipped_text,
+)
 from gating_core.real_heads.shipped import FOLDER
 from tests.ui.opening import component, mistakes, open_page, open_settled, report
+from ui.common.words import plus_minus
 from ui.components.heads import is_sound
 from ui.real_heads import gates, keys, norms, own, wall
-from ui.real_heads.words import drawn_words, head_line, sharp_sentence
+from ui.real_heads.shared import drawn_words, numbers_of, sharp_sentence
 
 PAGE = "pages/12_Real_heads.py"
 TABS = ("Heads", "Gate", "Norms", "Sinks and top-k", "Your own model")
@@ -34,9 +44,10 @@ def test_the_page_opens_on_the_wall_without_special_tokens():
     app = open_page(PAGE)
     assert not app.exception
     sent = header(app)
-    assert (sent["layers"], sent["heads"], len(sent["lines"])) == (6, 12, 72)
+    assert (sent["layers"], sent["heads"], len(sent["numbers"])) == (6, 12, 72)
     assert sent["open"] is None
-    assert sent["keys"] == [1, 63]
+    assert sent["keys"] == [*range(1, 63)]
+    assert sent["chart"] is None
     assert sent["words"][0] == "[CLS]"
     assert sent["special"] == [True, *[False] * 62, True]
     assert sent["frames"] is None
@@ -47,13 +58,44 @@ def test_a_link_opens_a_head_and_a_click_goes_into_the_link():
     assert not app.exception
     assert not mistakes(app)
     sent = header(app)
-    assert (sent["open"], sent["at"], sent["keys"]) == ([0, 2], [0.5, -0.25], [0, 64])
+    assert (sent["open"], sent["at"]) == ([0, 2], [0.5, -0.25])
+    assert sent["keys"] == [*range(64)]
     message = {"open": [4, 11], "at": [0.1, 0.2], "serial": 10**12}
     app = report(app, "heads_wall", "opened", message)
     assert app.query_params["heads_head"] == "5.12"
     assert app.query_params["heads_at"] == "0.1,0.2"
     app = report(app, "heads_wall", "opened", {"open": None, "at": None, "serial": 10**12 + 1})
     assert not {"heads_head", "heads_at"} & set(app.query_params)
+
+
+@pytest.mark.parametrize("kind", ["three tokens", "attention weights"])
+def test_the_open_head_is_drawn_and_measured_on_a_plane_that_is_chosen(kind):
+    link = {"heads_head": "1.3", "heads_plane": kind, "heads_three": "15,37,46"}
+    app = open_settled(PAGE, **link)
+    assert not app.exception
+    assert not mistakes(app)
+    chart = header(app)["chart"]
+    drawn, found = open_head(shipped_reading(MOBY, False, 0), 2, kind, (14, 36, 45))
+    assert chart["head"] == [0, 2]
+    assert chart["prescribed"] == (kind == "attention weights")
+    assert chart["tokens"] == [*drawn.tokens]
+    np.testing.assert_allclose(chart["scores"], drawn.scores.ravel(), rtol=1e-6)
+    rows = chart["numbers"][1]
+    assert rows[0][1] == plus_minus(float(found["total"][0, 0]), float(found["error"][0, 0]))
+    assert len(rows) == (3 if chart["prescribed"] else 4)
+    assert "of “long”, “thought” and “the”, " in chart["about"]
+
+
+@pytest.mark.parametrize(("tokens", "said"), [
+    ("15,37", "Choose three tokens"), ("15,15,37", "`heads_three`"), ("1,15,37", "`heads_three`"),
+    ("15,37,46,50", "`heads_three`"), ("1e9,2,3", "`heads_three`"),
+])  # fmt: skip
+def test_tokens_that_span_no_plane_are_one_sentence(tokens, said):
+    app = open_settled(PAGE, heads_head="1.3", heads_plane="three tokens", heads_three=tokens)
+    assert not app.exception
+    notes = [*mistakes(app), *[each.value for each in app.info]]
+    assert len(notes) == 1
+    assert said in notes[0]
 
 
 @pytest.mark.parametrize(("name", "text"), [
@@ -100,20 +142,50 @@ def test_words_of_both_kinds_of_tokenisers_are_joined():
 # --- Sentences ------------------------------------------------------------------------------------
 
 
-def test_the_line_of_a_head_has_its_bound_its_span_and_its_twin():
-    bold, rest = head_line(6.21, 3e-4, 0.68, 1.0, 3721, [5.0, 6.0, 7.0])
-    assert bold.startswith("∫|K| dA = 6.2100 ± 0.0003")
-    assert bold.endswith("keys: 6.")
-    assert "3 seeds, 5 to 7" in rest
-    assert "at all 3,721 points" in rest
-    assert "68\u00a0%" in rest
-    assert "at no point" in head_line(0.0, 1e-9, 0.1, 0.0, 3721, [1.0])[1]
+MEASURES = {"total": [6.21], "error": [3e-4], "span": [0.68], "proved": [1.0],
+            "sharp": [15.0, 18.0, 21.0], "sharp_span": [0.5, 0.6, 0.7], "dealt": [6.0, 7.0, 8.0],
+            "dealt_span": [0.4, 0.4, 0.4], "shuffled": [5.5], "shuffled_span": [0.3]}  # fmt: skip
+
+
+def of_one_head(**changes):
+    """Measures as arrays, with some changed or, if ``None``, left out."""
+    found = {name: values for name, values in (MEASURES | changes).items() if values is not None}
+    singles = ("total", "error", "span", "proved")
+    return {name: np.array(values).reshape((1, 1) if name in singles else (-1, 1, 1))
+            for name, values in found.items()}  # fmt: skip
+
+
+def test_an_open_head_has_its_bound_its_span_and_three_kinds_of_twins():
+    numbers = numbers_of(of_one_head(), (0, 0))
+    assert numbers.finding.endswith("curves 2.9× as much.")
+    assert numbers.rows == [
+        ("This head", "6.2100 ± 0.0003", "68\u00a0%"),
+        ("Random queries and keys, as sharp", "18 (15 to 21)", "60\u00a0%"),
+        ("Values dealt to other tokens", "7 (6 to 8)", "40\u00a0%"),
+        ("Text shuffled", "5.5", "30\u00a0%"),
+    ]
+    assert "at all 961 points" in numbers.rest
+
+
+def test_what_has_no_twin_says_why():
+    given = numbers_of(of_one_head(shuffled=None), (0, 0))
+    assert len(given.rows) == 3
+    assert "cannot be shuffled" in given.rest
+    weights = of_one_head(sharp=None, proved=[0.0])
+    assert numbers_of(weights, (0, 0), flat=True).finding.startswith("Flat: K = 0 is proved")
+    assert "at no point" in numbers_of(weights, (0, 0), flat=True).rest
+    assert numbers_of(weights, (0, 0)).finding == "Only the gate can curve it here."
 
 
 def test_sentences_follow_their_numbers():
-    totals, twins = np.ones((2, 3)), np.full((3, 2, 3), 3.5)
-    assert "3.5 times as much" in sharp_sentence(totals, twins)
-    assert "only 0.5 times" in sharp_sentence(totals, twins / 7)
+    found = {"total": np.ones((2, 3)), "sharp": np.full((3, 2, 3), 3.5),
+             "dealt": np.full((3, 2, 3), 0.9), "shuffled": np.full((1, 2, 3), 0.8)}  # fmt: skip
+    said = sharp_sentence(found, "With all keys", "; with some 1.4×")
+    assert said.startswith("With all keys, an equally sharp head with random queries and keys")
+    assert "curves 3.5× as much (median of 6 heads" in said
+    assert "; with some 1.4×." in said
+    assert "dealt to other tokens a head curves 0.90×, on the text shuffled 0.80× as much" in said
+    assert sharp_sentence(found).startswith("An equally")
     flat = np.array([[1.0, 1.0], [0.0, 0.0]])
     assert "every one of 2 heads is flat, and curved with" in gates.flat_sentence(flat, 1 - flat)
     flat[0, 1] = 0.9
@@ -176,17 +248,75 @@ def test_without_a_named_folder_the_page_says_how_to_name_one():
 
 
 def test_a_named_folder_is_measured_and_gives_the_numbers_of_the_library(named):
-    app = open_settled(PAGE, heads_tab="Your own model", own_layer="1", own_code="true")
+    app = open_settled(PAGE, heads_tab="Your own model", own_layer="1")
     assert not app.exception
     sent = header(app, "own_wall")
     assert (sent["layers"], sent["heads"], sent["layerNames"]) == (1, 12, ["1"])
     assert sent["words"][3:6] == ["is", "hma", "el"]
     bundled = shipped_measures(MOBY, True)["total"][0]
-    shown = [float(re.search(r"= ([\d.]+)", bold)[1]) for bold, _ in sent["lines"]]
-    np.testing.assert_allclose(shown, bundled, rtol=2e-3)
+    np.testing.assert_allclose(totals(app), bundled, rtol=2e-3)
     assert str(named.parent) not in texts(app)
+
+
+def totals(app):
+    """The totals of all heads, as the page writes them."""
+    return [float(re.match(r"[-\d.e]+", rows[0][1])[0])
+            for _, rows, _ in header(app, "own_wall")["numbers"]]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["given states", "our own language model"])
+def test_lines_of_python_give_the_number_of_the_page(kind, named, monkeypatch, capsys):
+    model = model_path("g1_head", 0)
+    if kind != "given states":
+        monkeypatch.setattr(sys, "argv", ["app.py", "--checkpoint", str(model)])
+    app = open_settled(PAGE, heads_tab="Your own model", own_layer="2", own_head="1.3",
+                       own_code="true", own_text="In the beginning was the word")  # fmt: skip
+    assert not app.exception
+    assert not app.error
     (code,) = [x.value for x in app.code]
-    assert "measure_head(head, square_grid(31)).total" in code
+    monkeypatch.chdir(named.parent if kind == "given states" else model.parent)
+    exec(compile(code, "page", "exec"), {})
+    found = float(re.search(r"value=tensor\(([-\d.e]+)", capsys.readouterr().out)[1])
+    assert found == pytest.approx(totals(app)[2], rel=5e-3)  # of four digits
+
+
+def test_other_states_in_the_folder_give_other_numbers(named):
+    link = {"heads_tab": "Your own model", "own_layer": "1"}
+    before = totals(open_settled(PAGE, **link))
+    text = shipped_text("Alice in Wonderland")
+    save_file({"layer.0": text.states[0].numpy()}, named / "states.safetensors")
+    app = open_settled(PAGE, **link)
+    assert not app.exception
+    bundled = shipped_measures(text.title, True)["total"][0]
+    np.testing.assert_allclose(totals(app), bundled, rtol=2e-3)
+    assert totals(app) != before
+
+
+def test_states_that_repeat_leave_the_gate_out_with_a_sentence(tmp_path, monkeypatch):
+    """Layer 0 of a model without position embeddings reads the same state for the same word."""
+    draw = np.random.default_rng(0)
+    shapes = {"self_attn.q_proj": (32, 16), "self_attn.k_proj": (8, 16),
+              "self_attn.v_proj": (8, 16), "self_attn.o_proj": (16, 16), "self_attn.q_norm": (8,),
+              "self_attn.k_norm": (8,), "input_layernorm": (16,)}  # fmt: skip
+    save_file({f"model.layers.0.{name}.weight": draw.normal(size=shape).astype(np.float32)
+               for name, shape in shapes.items()}, tmp_path / "model.safetensors")  # fmt: skip
+    config = {"model_type": "qwen3_next", "hidden_size": 16, "num_attention_heads": 2,
+              "head_dim": 8, "num_key_value_heads": 1, "num_hidden_layers": 1,
+              "rms_norm_eps": 1e-6, "layer_types": ["full_attention"],
+              "partial_rotary_factor": 0.25}  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    states = draw.normal(size=(9, 16))
+    states[8] = states[0]
+    save_file({"layer.0": states}, tmp_path / "states.safetensors")
+    monkeypatch.setattr(sys, "argv", ["app.py", "--checkpoint", str(tmp_path)])
+    app = open_settled(PAGE, heads_tab="Your own model", own_head="1.1",
+                       own_plane="three tokens")  # fmt: skip
+    assert not app.exception
+    assert header(app, "own_wall")["chart"] is None
+    said = [each.value for each in app.info]
+    assert len(said) == 2
+    assert all("lie on one line and span no plane" in each for each in said)
+    assert "numbers are with it" in texts(app)
 
 
 def test_a_folder_that_cannot_be_read_is_named_in_a_sentence(named):
@@ -198,6 +328,10 @@ def test_a_folder_that_cannot_be_read_is_named_in_a_sentence(named):
     assert str(named.parent) not in said
     (named / "config.json").unlink()
     assert not open_page(PAGE, heads_tab="Your own model").exception
+    shutil.rmtree(named)
+    app = open_page(PAGE, heads_tab="Your own model")
+    assert not app.exception
+    assert ["there is no checkpoint 'mine'" in each.value for each in app.error] == [True]
 
 
 def test_only_folders_of_the_command_line_are_opened(named, tmp_path):

@@ -35,7 +35,7 @@ class Wall:
     glued: Sequence[bool]  # (T,): no space before the word
     special: Sequence[bool]  # (T,)
     ranks: np.ndarray  # (T,): of the token by the area where it gets most of the attention
-    keys: tuple[int, int]  # the first token among the keys, and the one after the last
+    keys: Sequence[int]  # (n,): the tokens among the keys
     norms: np.ndarray | None = None  # (L, H, 6): see affine.js; where the model norms its queries
 
 
@@ -48,6 +48,31 @@ class Frames:
     texts: Sequence[str]
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """A finding about one head, the rows (name, total, span) of it and its twins, and the rest."""
+
+    finding: str
+    rows: Sequence[tuple[str, str, str]]
+    rest: str
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """The open ``head`` on a plane of its own; arrays as those of the wall, for one head."""
+
+    head: Head
+    tokens: Sequence[int]  # (n,) of the keys
+    scores: np.ndarray  # (3, n): the weights themselves where they are ``prescribed``
+    values: np.ndarray  # (n, 3)
+    states: np.ndarray  # (T, 2)
+    norm: np.ndarray | None  # (6,)
+    prescribed: bool
+    three: Sequence[int]  # tokens whose states are marked on the chart
+    numbers: Numbers
+    about: str
+
+
 _sent: WeakKeyDictionary[Wall, tuple[dict[str, Any], bytes]] = WeakKeyDictionary()
 
 
@@ -55,18 +80,21 @@ def heads(
     wall: Wall,
     *,
     key: str,
-    lines: Sequence[tuple[str, str]],
+    numbers: Sequence[Numbers],
     hint: str,
+    about: str,
     frames: Frames | None,
     opened: Head | None,
+    chart: Chart | None,
     at: Point | None,
     on_open: Callable[[Head | None, Point | None], None],
 ) -> None:
     """Draw the ``wall``, or the head that is ``opened``, its mark ``at`` a point.
 
-    ``lines`` (L H) say of each head, row-wise, a bold finding and the rest. The ``hint`` stands
-    over the wall. When a head is opened, its mark let go, or the wall shown again, ``on_open`` gets
-    head and point, once: it must store them.
+    ``numbers`` (L H) are those of the heads, row-wise. The ``hint`` stands over the wall, and
+    ``about`` under an open head; its own ``chart``, if given, takes the place of the wall's. When a
+    head is opened, its mark let go, or the wall shown again, ``on_open`` gets head and point, once:
+    it must store them.
     """
     if wall not in _sent:
         arrays = {"scores": wall.scores, "values": wall.values, "states": wall.states}
@@ -92,15 +120,32 @@ def heads(
         "glued": [*map(bool, wall.glued)],
         "special": [*map(bool, wall.special)],
         "ranks": [*map(int, wall.ranks)],
-        "keys": wall.keys,
-        "lines": lines,
+        "keys": [*wall.keys],
+        "numbers": [[x.finding, x.rows, x.rest] for x in numbers],
         "hint": hint,
+        "about": about,
         "frames": frames and asdict(frames),
         "open": opened,
+        "chart": chart and _as_json(chart),
         "at": at,
         "heard": wire.heard(key),
     }
     _component(key=key, data=json.dumps(header, allow_nan=False).encode(), on_opened_change=receive)
+
+
+def _as_json(chart: Chart) -> dict[str, Any]:
+    numbers = chart.numbers
+    flat = {name: np.asarray(getattr(chart, name), float).ravel().tolist()
+            for name in ("scores", "values", "states")}  # fmt: skip
+    return flat | {
+        "head": chart.head,
+        "tokens": [*map(int, chart.tokens)],
+        "norm": None if chart.norm is None else chart.norm.astype(float).tolist(),
+        "prescribed": chart.prescribed,
+        "three": [*chart.three],
+        "numbers": [numbers.finding, numbers.rows, numbers.rest],
+        "about": chart.about,
+    }
 
 
 def is_sound(message: Any, layers: int, count: int) -> bool:

@@ -65,7 +65,7 @@ function drawChart(root, state) {
   if (!side) return;
   const ratio = Math.min(devicePixelRatio || 1, 2);
   if (canvas.width !== Math.round(side * ratio)) canvas.width = canvas.height = Math.round(side * ratio);
-  const head = headOf(state, ...state.open);
+  const head = shownHead(state);
   const shade = head.shade;
   paintGlass(canvas, head, { lit: state.lit, lead: 1.5 * ratio, shadeSide: CHART_SHADE });
   if (shade) head.shade = shade; // that of its window
@@ -75,10 +75,10 @@ function drawChart(root, state) {
   const shown = named.map(({ x, y }) => [2 * x - 1, 1 - 2 * y]);
   const parts = [];
   state.header.words.forEach((word, number) => {
-    const place = stateOf(state, number);
+    const place = stateOf(head, number);
     if (!isOnChart(place)) return;
     const [x, y] = [(1 + place[0]) / 2 * side, (1 - place[1]) / 2 * side];
-    parts.push(make('circle', { cx: x, cy: y, r: 2.6 }));
+    parts.push(make('circle', { cx: x, cy: y, r: head.three.includes(number) ? 5 : 2.6 }));
     const alone = shown.every(other => Math.hypot(other[0] - place[0], other[1] - place[1]) > DOT_ROOM);
     if (!alone || x > side - 8 * word.length) return;
     shown.push(place);

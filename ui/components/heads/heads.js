@@ -1,9 +1,11 @@
 // Real heads: a wall of windows, one for each head of a model that reads a text; a click opens a head.
 //
 // Python sends a header { source, arrays: { scores (L, H, 3, n), values (L, H, n, 3), states (L, T, 2), norms (L, H, 6)
-// or none }, layers, heads, layerNames, words and glued and special and ranks (T), keys [from, to), lines (L H) [bold, rest], hint,
-// frames: null or { name, colours, texts }, open: null or [layer, head], at, heard } and receives "opened" with
-// { open, at, serial } when a head is opened, its mark let go, or the wall shown again. All else is drawn here.
+// or none }, layers, heads, layerNames, words and glued and special and ranks (T), keys (n), numbers (L H)
+// [finding, rows [name, total, span], rest], hint, about, frames: null or { name, colours, texts }, open: null or
+// [layer, head], chart: null or the open head on another plane { head, tokens, scores, values, states, norm,
+// prescribed, three, numbers, about }, at, heard } and receives "opened" with { open, at, serial } when a head is
+// opened, its mark let go, or the wall shown again. All else is drawn here.
 
 const HOME = [0.3, 0.18]; // where the mark of a head stands at first
 const ZOOM_MS = 260;
@@ -13,17 +15,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.gc-heads');
   const state = (root.__gc ??= { root, heard: 0, next: nextMessage, open: null, at: HOME, hover: null, lit: null });
   state.report = setTriggerValue;
-  const header = headerIn(data);
-  hear(state, header.heard);
-  const address = new URL(header.source, document.baseURI).href;
-  newest(state, address).then(buffer => {
-    if (!buffer || !root.isConnected) return;
-    root.querySelector('.gc-heads-error').textContent = '';
-    adopt(root, state, header, buffer, address);
-    post(root, state);
-  }).catch(error => {
-    root.querySelector('.gc-heads-error').textContent = `The heads could not be loaded: ${error.message}`;
-  });
+  takeData(root, state, data, root.querySelector('.gc-heads-error'), 'The heads', adopt);
 }
 
 function adopt(root, state, header, buffer, address) {
@@ -31,10 +23,13 @@ function adopt(root, state, header, buffer, address) {
   state.header = header;
   if (others) {
     const arrays = unpack(header.arrays, buffer);
-    state.states = arrays.states.values;
     state.colours = header.words.map((_, number) => tokenColour(header.ranks[number], header.special[number]));
     state.each = headsOf(header, arrays, state.colours);
     Object.assign(state, { shown: address, lit: null, pointed: null });
+  }
+  const chart = JSON.stringify(header.chart);
+  if (others || chart !== state.charted) {
+    Object.assign(state, { charted: chart, chart: header.chart && chartOf(header, state.colours), lit: null });
   }
   if (!state.view) build(root, state);
   if (others) {
@@ -47,19 +42,34 @@ function adopt(root, state, header, buffer, address) {
 }
 
 // Every head with its numbers, its words and its colours.
-function headsOf({ layers, heads, words, keys: [from, to] }, { scores, values, norms }, colours) {
-  const n = to - from;
-  return Array.from({ length: layers * heads }, (_, i) => ({
-    n,
-    scores: scores.values.subarray(3 * n * i, 3 * n * (i + 1)),
-    values: values.values.subarray(3 * n * i, 3 * n * (i + 1)),
-    norm: norms ? norms.values.subarray(6 * i, 6 * (i + 1)) : null,
-    words: words.slice(from, to),
-    colours: colours.slice(from, to),
-  }));
+function headsOf({ layers, heads, words, keys, numbers, about }, { scores, values, states, norms }, colours) {
+  const n = keys.length;
+  return Array.from({ length: layers * heads }, (_, i) => {
+    const layer = Math.floor(i / heads);
+    return {
+      n,
+      tokens: keys,
+      scores: scores.values.subarray(3 * n * i, 3 * n * (i + 1)),
+      values: values.values.subarray(3 * n * i, 3 * n * (i + 1)),
+      states: states.values.subarray(2 * words.length * layer, 2 * words.length * (layer + 1)),
+      norm: norms ? norms.values.subarray(6 * i, 6 * (i + 1)) : null,
+      words: keys.map(token => words[token]),
+      colours: keys.map(token => colours[token]),
+      three: [],
+      numbers: numbers[i],
+      about,
+    };
+  });
+}
+
+// The open head on a plane of its own.
+function chartOf({ chart, words }, colours) {
+  return { ...chart, n: chart.tokens.length, words: chart.tokens.map(token => words[token]), colours: chart.tokens.map(token => colours[token]) };
 }
 
 const headOf = (state, layer, head) => state.each[layer * state.header.heads + head];
+const isOpen = ({ open }, [layer, head]) => open[0] === layer && open[1] === head;
+const shownHead = state => (state.chart && isOpen(state, state.chart.head) ? state.chart : headOf(state, ...state.open));
 
 function build(root, state) {
   buildChart(root, state);
@@ -142,13 +152,13 @@ const nextMessage = state => state.waiting && { name: 'opened', take: () => {
 function show(root, state) {
   root.classList.toggle('gc-heads-opened', Boolean(state.open));
   if (state.open) {
-    const [layer, head] = state.open;
-    const [bold, rest] = state.header.lines[layer * state.header.heads + head];
-    root.querySelector('.gc-heads-title').textContent = headName(state, layer, head);
-    root.querySelector('.gc-heads-line').replaceChildren(Object.assign(document.createElement('strong'), { textContent: bold }), ` ${rest}`);
+    const head = shownHead(state);
+    root.querySelector('.gc-heads-title').textContent = headName(state, ...state.open);
+    drawNumbers(root, head.numbers);
+    root.querySelector('.gc-heads-hint').textContent = head.about;
     drawChart(root, state);
-    if (state.aimed !== headOf(state, layer, head)) aimSheet(root, state);
-    state.aimed = headOf(state, layer, head);
+    if (state.aimed !== head) aimSheet(root, state);
+    state.aimed = head;
     root.dataset.n = 1 + Number(root.dataset.n ?? 0);
   } else {
     drawWall(root, state);
@@ -157,13 +167,25 @@ function show(root, state) {
   drawReading(root, state);
 }
 
+// Totals and spans of the head and of its twins.
+function drawNumbers(root, [finding, rows, rest]) {
+  root.querySelector('.gc-heads-finding').textContent = finding;
+  root.querySelector('.gc-heads-numbers tbody').replaceChildren(...rows.map(([name, ...cells]) => {
+    const row = document.createElement('tr');
+    row.append(Object.assign(document.createElement('th'), { scope: 'row', textContent: name }),
+      ...cells.map(text => Object.assign(document.createElement('td'), { textContent: text })));
+    return row;
+  }));
+  root.querySelector('.gc-heads-rest').textContent = rest;
+}
+
 // What the marked place, or that under the pointer, attends to.
 function drawReading(root, state) {
   if (!state.open) {
     drawText(root, state, null);
     return;
   }
-  const weights = weightsAt(headOf(state, ...state.open), ...(state.hover ?? state.at));
+  const weights = weightsAt(shownHead(state), ...(state.hover ?? state.at));
   drawText(root, state, weights);
   drawMark(state, root.querySelector('.gc-heads-over').clientWidth);
   drawSheet(state, weights);

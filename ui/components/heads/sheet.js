@@ -51,7 +51,7 @@ function buildSheet(root, state) {
 
 // Another head: its surface, in the first view of it.
 function aimSheet(root, state) {
-  const head = headOf(state, ...state.open);
+  const head = shownHead(state);
   head.sheet ??= sheetOf(head);
   const { places } = head.sheet;
   Object.assign(state.view.camera, SHEET_CAMERA);
@@ -70,7 +70,7 @@ function aimSheet(root, state) {
 }
 
 function drawSheet(state, weights) {
-  const head = headOf(state, ...state.open);
+  const head = shownHead(state);
   const { places, normals, colours, middle, scale } = head.sheet;
   const mark = outputOf(head, weights).map((x, k) => scale * (x - middle[k]));
   state.view.show({ size: SHEET_SIZE, places, normals, colours, cells: SHEET_CELLS,
@@ -79,7 +79,7 @@ function drawSheet(state, weights) {
 
 function placeNames(root, state) {
   if (!state.open) return;
-  const { places } = headOf(state, ...state.open).sheet ?? {};
+  const { places } = shownHead(state).sheet ?? {};
   if (!places) return;
   for (const name of root.querySelector('.gc-heads-names').children) {
     const [x, y] = state.view.project(vertexOf(places, Number(name.dataset.vertex)));

@@ -30,8 +30,8 @@ function listenToText(root, state) {
     const number = numberOf(event);
     if (number === undefined) return;
     if (!state.open) light(number);
-    else if (isOnChart(stateOf(state, Number(number)))) {
-      state.at = stateOf(state, Number(number)).map(rounded);
+    else if (isOnChart(stateOf(shownHead(state), Number(number)))) {
+      state.at = stateOf(shownHead(state), Number(number)).map(rounded);
       settle(state);
     }
   });
@@ -45,12 +45,14 @@ function listenToText(root, state) {
   });
 }
 
-// A token's number in the text and its number among the keys; null where the heads do not see it.
-const keyOf = ({ header: { keys: [from, to] } }, number) => (number >= from && number < to ? number - from : null);
-const stateOf = ({ open, states, header: { words } }, number) => {
-  const at = 2 * (open[0] * words.length + number);
-  return [states[at], states[at + 1]];
-};
+// A token's number among the keys; null where it is none of them.
+function keyOf(state, number) {
+  const at = (state.open ? shownHead(state) : state.each[0]).tokens.indexOf(number);
+  return at < 0 ? null : at;
+}
+
+// Where the state of a token stands; nowhere on a chart of weights.
+const stateOf = ({ states, prescribed }, number) => (prescribed ? [Infinity, Infinity] : [states[2 * number], states[2 * number + 1]]);
 const isOnChart = place => place.every(x => Math.abs(x) <= 1);
 
 const luminance = colour => [0.2126, 0.7152, 0.0722].reduce((sum, part, k) => {
@@ -77,7 +79,7 @@ function drawText(root, state, weights) {
 
 // The three tokens that get most of the attention, as one sentence.
 function attentionSentence(state, weights) {
-  const { words, keys: [from] } = state.header;
+  const { words } = shownHead(state);
   const order = Array.from(weights.keys()).sort((a, b) => weights[b] - weights[a]).slice(0, 3);
-  return order.map(key => `“${words[from + key]}” ${percentOf(weights[key])}`).join(', ');
+  return order.map(key => `“${words[key]}” ${percentOf(weights[key])}`).join(', ');
 }

@@ -17,17 +17,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.gc-stage');
   const state = (root.__gc ??= { root, heard: 0, next: nextMessage, strength: 1, own: false });
   state.report = setTriggerValue;
-  const header = headerIn(data);
-  hear(state, header.heard);
-  const address = new URL(header.source, document.baseURI).href;
-  newest(state, address).then(buffer => {
-    if (!buffer || !root.isConnected) return;
-    root.querySelector('.gc-stage-error').textContent = '';
-    adopt(root, state, header, buffer, address);
-    post(root, state);
-  }).catch(error => {
-    root.querySelector('.gc-stage-error').textContent = `The surface could not be loaded: ${error.message}`;
-  });
+  takeData(root, state, data, root.querySelector('.gc-stage-error'), 'The surface', adopt);
 }
 
 function adopt(root, state, header, buffer, address) {
