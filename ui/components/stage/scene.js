@@ -1,6 +1,14 @@
 // What is drawn in space: surface, triangle, plane, cut and test points; and the sentence beside it.
 
 const ring = corners => corners.flatMap((corner, i) => [...corner, ...corners[(i + 1) % corners.length]]);
+// Straight lines in the triangle, parallel to its sides: whatever lies in it is seen to be flat.
+function lattice([a, b, c]) {
+  const lines = [];
+  for (let n = 1; n < LATTICE; n += 1) {
+    for (const [tip, left, right] of [[a, b, c], [b, c, a], [c, a, b]]) lines.push(...mixed(tip, left, n / LATTICE), ...mixed(tip, right, n / LATTICE));
+  }
+  return lines;
+}
 const grouped = n => n.toLocaleString('en-GB');
 
 function stageScene(state, places, testPlaces, field, plane, middle) {
@@ -10,10 +18,12 @@ function stageScene(state, places, testPlaces, field, plane, middle) {
   const dark = !isDark(ink); // light ink is on dark paper
   const triangle = [0, 1, 2].map(i => vertexOf(corners, i));
   const scene = {
-    size, places, normals, cells: CELLS, plane: [...plane.normal, offsetOf(plane)], classes: header.colours.map(hexColour),
+    size, places, normals, cells: state.strength === 0 && header.flat ? 0 : CELLS, // curved lines would make a flat surface look curved
+     plane: [...plane.normal, offsetOf(plane)], classes: header.colours.map(hexColour),
     ground: { corners: triangle, colour: [...ACCENT, dark ? 0.14 : 0.09] },
     shadow: (dark ? 0.4 : 0.17) * Math.min(1, 4 * state.strength),
-    lines: [{ segments: ring(triangle), wide: 2, colour: ACCENT, hidden: 0.5 }],
+    lines: [{ segments: ring(triangle), wide: 2, colour: ACCENT, hidden: 0.5 },
+      { segments: lattice(triangle), wide: 1, colour: ACCENT, alpha: 0.45, hidden: 0.15 }],
     sheets: [],
   };
   const drawn = Math.min(DRAWN, labels.length);
@@ -45,7 +55,7 @@ const plainColours = size => Float32Array.from({ length: 3 * size * size }, (_, 
 // [bold, rest]: what the plane cuts, and how many test points lie on their side of it.
 function stageSentence({ strength, kinds, own, right, labels, header, asking }, field) {
   const points = `${grouped(labels.length)} test points`;
-  if (asking) return [`λ = ${decimals(strength)}.`, 'The gate is closed.'];
+  if (asking) return [`λ = ${decimals(strength)}.`, 'The gate is closed: every output is an average of three fixed values, the corners.'];
   const yours = `Your plane: ${percentOf(right.plane, labels.length)} of ${points}; the fitted plane: ${percentOf(right.fitted, labels.length)}.`;
   return [cutWords(strength === 0 && header.flat, kinds, field),
     own ? yours : `The fitted plane: ${percentOf(right.fitted, labels.length)} of ${points}.`];

@@ -20,12 +20,12 @@ function plotlyOf({ scene, camera, lens }) {
     color: cssOf(colour), opacity: colour[3], lighting: { ambient: 1, diffuse: 0 } });
   const step = (size - 1) / scene.cells;
   const grid = [];
-  for (let n = 0; n <= scene.cells; n += 1) {
+  for (let n = 0; scene.cells && n <= scene.cells; n += 1) {
     for (const at of [t => n * step * size + t, t => t * size + n * step]) {
       for (let t = 0; t + 1 < size; t += 1) grid.push(...vertexOf(places, Math.round(at(t))), ...vertexOf(places, Math.round(at(t + 1))));
     }
   }
-  const drawn = [...(scene.cells ? [{ segments: grid, wide: 1, colour: GRID_INK }] : []), ...(scene.lines ?? [])];
+  const drawn = [{ segments: grid, wide: 1, colour: GRID_INK }, ...(scene.lines ?? [])];
   const lines = drawn.map(({ segments, wide, colour }) => {
     const broken = [];
     for (let n = 0; n < segments.length; n += 6) broken.push(...segments.slice(n, n + 6), NaN, NaN, NaN);

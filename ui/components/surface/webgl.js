@@ -139,8 +139,9 @@ function paintMesh(gl, parts, scene, lens, use, feed) {
   gl.drawElements(gl.TRIANGLES, triangles, gl.UNSIGNED_INT, 0);
 }
 
-// Where each vertex stands among the grid lines, which are at whole numbers.
+// Where each vertex stands among the grid lines, which are at whole numbers; without `cells`, on none.
 const gridOf = (size, cells) => Float32Array.from({ length: 2 * size * size }, (_, i) => {
+  if (!cells) return 0.5;
   const vertex = Math.floor(i / 2);
   return (i % 2 ? Math.floor(vertex / size) : vertex % size) * cells / (size - 1);
 });
