@@ -167,7 +167,7 @@ def _zero_text(frame: GateFrame, collapsed: bool) -> str:
         return f"K = 0 {where}"
     if collapsed:
         return f"grey: |K| is at most {short(largest)}{f' {where}' * missed}"
-    return "black line: K = 0"
+    return "black: K = 0"
 
 
 def map_figure(

@@ -35,8 +35,8 @@ def draw() -> None:
         return
     charts = c.Charts("overview")
     st.caption(caveat(rows()))
-    charts.draw_table("models", st, "Gates and block topologies, held-out texts", columns(rows()))
     st.markdown(finding(rows()))
+    charts.draw_table("models", st, "Gates and block topologies, held-out texts", columns(rows()))
     charts.draw_footer(section("language_models", "overview", shut=f"{SHUT:g}"))
 
 

@@ -436,7 +436,7 @@ def scale_note(picture: ManifoldPicture, view: ManifoldView, frame: int) -> str:
         return "K = 0 wherever it is known"
     beyond = max(shares[min(frame, len(shares) - 1)] for shares in picture.beyond)
     notes = {
-        "black line: K = 0": signed,
+        "black: K = 0": signed,
         "logarithmic": scale.log,
         f"asinh scale, linear within ±{common.short(scale.soft or 0.0)}": scale.soft is not None,
         common.beyond_text(beyond): beyond > 0,

@@ -162,14 +162,14 @@ def choose_source() -> tuple[Source, tuple[Arrays, ...]]:
     """Draw the controls and the button that runs the experiment; return what can be shown."""
     row = shared.control_row("results-row")
     gate = shared.choose_gate(row)
-    seed = row.selectbox("Seed", (ALL, *map(str, SEEDS)), key="results_seed", width=90, **LINK,
-        help="*all*: the means of three models with different initial weights. The experiment can"
-        " be run live on one of them.")  # fmt: skip
+    seed = row.selectbox("Model seed", (ALL, *map(str, SEEDS)), key="results_seed", width=115,
+        **LINK, help="*all*: the means of three models with different initial weights. The"
+        " experiment can be run live on one of them.")  # fmt: skip
     target = row.selectbox("Target language", [*TARGETS], key="results_target", width=140, **LINK,
         help="Every prompt is in the other language.")  # fmt: skip
     if seed == ALL:
         return Source(gate, SEEDS, target), tuple(bundled()[gate, one] for one in SEEDS)
-    draw = row.number_input("Random seed", 0, 9999, 0, key="results_draw", width=130, **LINK,
+    draw = row.number_input("Text seed", 0, 9999, 0, key="results_draw", width=130, **LINK,
         help="Of the texts and the random directions. The bundled texts have seed 0.")  # fmt: skip
     request = core.GridRequest(gate, int(seed), draw)
     live = fetch(request, row)

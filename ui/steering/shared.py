@@ -49,7 +49,7 @@ def choose_gate(row: DeltaGenerator) -> str:
 def choose_model(row: DeltaGenerator) -> Model:
     """Draw the controls of a model."""
     gate = choose_gate(row)
-    return gate, row.selectbox("Seed", SEEDS, key="steering_seed", width=80, **LINK,
+    return gate, row.selectbox("Model seed", SEEDS, key="steering_seed", width=115, **LINK,
         help="Of the initial weights and of the order of the training texts.")  # fmt: skip
 
 

@@ -98,7 +98,7 @@ def choose_request() -> SteerRequest:
         help=f"At most {STEERED_CHARACTERS} characters: letters of English and Spanish, and common"
         f" signs. The model generates {WRITTEN} more.")  # fmt: skip
     tongue = first.radio("Or one in", [*TONGUES], key="steering_prompt", horizontal=True, **LINK)
-    draw = first.number_input("Random seed", 0, 9999, 0, key="steering_draw", width=130, **LINK,
+    draw = first.number_input("Text seed", 0, 9999, 0, key="steering_draw", width=130, **LINK,
         help="Of the characters drawn, the same for both texts, and of the random"
         " direction.")  # fmt: skip
     model = shared.choose_model(first)
