@@ -220,7 +220,7 @@ NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_from_top_to_bottom_and_ends_with_a_check(run, path):
-    """Its code cells in one fresh process: a kernel would need fifteen more packages."""
+    """Its code cells in one fresh process: a kernel would need some 35 more packages."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
     assert notebook["nbformat"] == 4
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
