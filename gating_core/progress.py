@@ -17,7 +17,7 @@ Progress = Callable[[float | None], None]
 
 
 class Cancelled(Exception):
-    """What a progress callback raises to end the computation that calls it."""
+    """Raised by a progress callback to end the computation that calls it."""
 
 
 def silent(share: float | None) -> None:

@@ -40,7 +40,7 @@ PACKAGES = ("torch", "numpy", "scipy", "streamlit", "plotly")
 
 
 class Tables(Protocol):
-    """What has tables: `Charts`."""
+    """An object with tables: `Charts`."""
 
     def csv_files(self) -> dict[str, str]:
         """Return a CSV by the name of each chart and table."""
@@ -64,7 +64,7 @@ class OfferedSurface(NamedTuple):
 
 @dataclass(eq=False)
 class Offer:
-    """What the page that is being drawn can give away.
+    """Everything that the page being drawn can give away.
 
     Attributes:
         page: The title of the page.

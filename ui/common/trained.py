@@ -1,4 +1,4 @@
-"""What a page that trains models offers in *Take along*: their weights, and a script."""
+"""Weights and script that a page that trains models offers in *Take along*."""
 
 from __future__ import annotations
 
