@@ -101,18 +101,18 @@ def test_nothing_is_smaller_than_twenty_pixels_in_present_mode(visitor, served, 
     assert visitor.locator(".st-key-pages a").count() == 0
 
 
-def test_a_clicker_leads_from_page_to_page_wherever_focus_is(visitor, served, watch):
+def test_a_clicker_leads_to_pages_and_presets_wherever_focus_is(visitor, served, watch):
     visit(visitor, watch, served.url + KEYS, settle)
     visitor.keyboard.press("PageDown")  # not in present mode: it scrolls
     visitor.get_by_role("button", name="Present").click()
     visitor.wait_for_url(lambda url: "present=1" in url)
     settle(visitor)
     visitor.locator(".gc-keys-biases input").first.focus()
+    visitor.keyboard.press("PageUp")  # no preset has been opened: the page before
+    visitor.wait_for_url(lambda url: "/Which_gates_curve" in url and "present=1" in url)
+    settle(visitor)
     visitor.keyboard.press("PageDown")
-    visitor.wait_for_url(lambda url: "/Depth" in url and "present=1" in url)
-    visitor.get_by_role("link", name="Which keys curve?").wait_for()
-    visitor.keyboard.press("PageUp")
-    visitor.wait_for_url(lambda url: "/Which_keys_curve" in url and "present=1" in url)
+    visitor.wait_for_url(lambda url: "case=sphere" in url and "present=1" in url)
     settle(visitor)
     visitor.get_by_role("button", name="End").click()
     visitor.wait_for_url(lambda url: "present" not in url)
