@@ -75,6 +75,6 @@ def notebook_text(
 
 
 def _cell(number: int, kind: str, text: str) -> dict[str, object]:
-    more = {"execution_count": None, "outputs": []} if kind == "code" else {}
+    more: dict[str, object] = {"execution_count": None, "outputs": []} if kind == "code" else {}
     return {"cell_type": kind, "id": f"cell-{number}", "metadata": {},
             "source": text.strip().splitlines(keepends=True), **more}  # fmt: skip

@@ -23,6 +23,7 @@ THICKNESS_MM = 2.0  # of a sheet that is 100 mm long
 STL_HEADER = 80  # bytes
 PICTURE = (3000, 2250)  # pixels
 PICTURE_DPI = 300
+LINES = 11  # of the chart, each way, in a picture
 UNKNOWN = np.array([201, 201, 201], np.uint8)  # the colour of a point without a number
 CORNERS = np.array([[0, 1, 3], [0, 3, 2]])  # two triangles of a cell's four corners, row by row
 METRES = LONGEST_MM / 1000  # glTF is in metres, with y upwards
@@ -232,11 +233,13 @@ def glb_file(surface: Surface) -> bytes:
         "_K": surface.per_vertex(surface.fields["K"]).astype("<f4"),
         "indices": mesh.triangles.astype("<u4"),
     }
-    views, accessors, offset = [], [], 0
+    views: list[dict[str, int]] = []
+    accessors: list[dict[str, Any]] = []
+    offset = 0
     for name, array in arrays.items():
         views.append({"buffer": 0, "byteOffset": offset, "byteLength": array.nbytes,
                       "target": ELEMENTS if name == "indices" else ARRAY})  # fmt: skip
-        accessor: dict[str, Any] = {"bufferView": len(accessors), "count": array.size,
+        accessor = {"bufferView": len(accessors), "count": array.size,
                                     "componentType": FLOAT, "type": "SCALAR"}  # fmt: skip
         if array.ndim == 2 and name != "indices":
             accessor |= {"count": len(array), "type": "VEC3"}
@@ -246,7 +249,7 @@ def glb_file(surface: Surface) -> bytes:
             accessor |= {"min": array.min(0).tolist(), "max": array.max(0).tolist()}
         accessors.append(accessor)
         offset += array.nbytes
-    size = METRES / max(float(np.ptp(mesh.vertices, 0).max()), np.finfo(np.float32).tiny)
+    size = METRES / max(float(np.ptp(mesh.vertices, 0).max()), 1e-30)
     matrix = [size, 0, 0, 0, 0, 0, -size, 0, 0, size, 0, 0, 0, 0, 0, 1]  # column by column
     attributes = {name: index for index, name in enumerate(arrays) if name != "indices"}
     tree: dict[str, Any] = {
@@ -289,14 +292,19 @@ def picture_file(surface: Surface) -> bytes:
 
     poly, colours = _poly_data(surface), surface.colours
     poly.point_data["colours"] = surface.per_vertex(colours.rgb)
-    plotter = pyvista.Plotter(off_screen=True, window_size=[*PICTURE])
+    plotter: Any = pyvista.Plotter(off_screen=True, window_size=[*PICTURE])
     try:
-        plotter.add_mesh(poly, scalars="colours", rgb=True, ambient=0.35, diffuse=0.7,
+        plotter.add_mesh(poly, scalars="colours", rgb=True, ambient=0.6, diffuse=0.45,
                          smooth_shading=True, split_sharp_edges=False)  # fmt: skip
+        lines = np.insert(_grid_lines(surface), 0, 2, axis=1)
+        grid = pyvista.PolyData(surface.points.reshape(-1, 3), lines=lines.ravel())
+        drawn = plotter.add_mesh(grid, color="#5b5f66", line_width=3, lighting=False).mapper
+        drawn.SetResolveCoincidentTopologyToPolygonOffset()
+        drawn.SetRelativeCoincidentTopologyLineOffsetParameters(-2, -8)  # before the sheet
         _add_colour_bar(plotter, pyvista, colours)
         plotter.view_vector(surface.eye, viewup=(0, 0, 1))
         plotter.camera.zoom(1.15)
-        plotter.enable_anti_aliasing("ssaa")
+        plotter.enable_anti_aliasing("msaa", multi_samples=4)
         pixels = plotter.screenshot(transparent_background=True, return_img=True)
     finally:
         plotter.close()
@@ -304,6 +312,17 @@ def picture_file(surface: Surface) -> bytes:
     about.add_text("Description", surface.about)
     Image.fromarray(pixels).save(out, "PNG", pnginfo=about, dpi=(PICTURE_DPI, PICTURE_DPI))
     return out.getvalue()
+
+
+def _grid_lines(surface: Surface) -> np.ndarray:
+    """(E, 2): edges of written cells along some rows and columns, as numbers of grid points."""
+    cells, (rows, columns) = surface.cells, surface.resolved.shape
+    number, edges = np.arange(rows * columns).reshape(rows, columns), []
+    for beside, along in ((cells, number), (cells.T, number.T)):
+        edge = np.pad(beside, ((0, 1), (0, 0))) | np.pad(beside, ((1, 0), (0, 0)))
+        for at in np.linspace(0, len(along) - 1, LINES).round().astype(int):
+            edges.append(np.stack([along[at, :-1], along[at, 1:]], 1)[edge[at]])
+    return np.concatenate(edges)
 
 
 def _add_colour_bar(plotter: Any, pyvista: Any, colours: Colours) -> None:
@@ -315,7 +334,7 @@ def _add_colour_bar(plotter: Any, pyvista: Any, colours: Colours) -> None:
     actor.lookup_table = table
     plotter.add_scalar_bar(
         title=colours.title, mapper=actor, n_labels=0, color="black", title_font_size=56,
-        label_font_size=48, width=0.5, height=0.09, position_x=0.25, position_y=0.02,
+        label_font_size=48, width=0.5, height=0.09, position_x=0.25, position_y=0.05,
         unconstrained_font_size=True,
     )  # fmt: skip
 

@@ -240,7 +240,7 @@ def test_a_click_on_the_strip_picks_a_seed(wide):
 def test_weights_and_data_can_be_taken(wide, tmp_path):
     name = "circle_sigmoid_seeds0-1_step50"
     wide.get_by_role("button", name="Take along").click()
-    for label, file in {"Weights": f"{name}.safetensors", "Script": f"{name}_seed1.py",
+    for label, file in {"Weights": f"{name}.safetensors", "Script": f"{name}_seed",
                         "Data": "decision_boundary"}.items():  # fmt: skip
         with wide.expect_download() as download:
             wide.get_by_role("button", name=label).click()

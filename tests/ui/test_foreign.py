@@ -17,8 +17,6 @@ from tests.ui.opening import ROOT, component, open_page
 from tests.ui.payload import unpack
 from ui.common.language_models import unknown_characters
 from ui.common.trained import about
-from ui.decision_boundary import results
-from ui.decision_boundary.model import BoundaryView
 from ui.foreign import as_code, as_words, in_plot, printable
 
 TEXTS = st.one_of(
@@ -134,14 +132,6 @@ def test_downloads_run_no_foreign_text(shown):
         assert "far.test" not in text
         assert "onerror" not in text
     assert b"far.test" not in weights_file(ensemble, run.task, about(run, "sigmoid"))
-
-
-def test_a_downloaded_figure_has_no_foreign_mark_up(shown, monkeypatch):
-    monkeypatch.setattr(results.st, "session_state", {})  # nobody has stopped it anywhere
-    text = results.figure_page(shown.session_state["boundary_complete"], BoundaryView(), 0)
-    assert "far.test" in text
-    assert text.count("</script>") == text.count("<script")
-    assert not {"img", "a"} & set(Marks(text).tags)
 
 
 # --- Components -----------------------------------------------------------------------------------

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.experiments.comparison import (
@@ -16,18 +16,17 @@ from gating_core.experiments.comparison import (
     TrainedRun,
     drawn_frames,
 )
-from gating_core.export import log_csv
+from gating_core.export import Surface, log_csv
 from gating_core.language.measurements import BINS, ResampledReliability
 from gating_core.training import mean_interval
 from ui.common.charts import Charts
 from ui.common.links import LINK
-from ui.common.take_along import File, offered
+from ui.common.take_along import OfferedSurface, offered
 from ui.common.trained import offer_model
-from ui.common.words import layers_text, points_text, short
+from ui.common.words import points_text, short
 from ui.components.strip import strip
 from ui.decision_boundary import film
 from ui.decision_boundary.model import (
-    DATA,
     PICKED,
     TITLES,
     WHO,
@@ -35,7 +34,7 @@ from ui.decision_boundary.model import (
     experts_link,
     text,
 )
-from ui.decision_boundary.picture import calibrations, variants_of
+from ui.decision_boundary.picture import calibrations, gaussian_of, variants_of
 from ui.decision_boundary.shared import (
     FEW_SEEDS,
     JOB,
@@ -52,7 +51,7 @@ from ui.decision_boundary.shared import (
     train_on,
 )
 from ui.drawing import palette
-from ui.drawing.panels import View
+from ui.drawing.exported import sheet
 from ui.drawing.reliability import reliability_chart
 from ui.work import pool, runs
 from ui.work.cache import cached
@@ -62,7 +61,6 @@ from ui.work.runs import Shown, serial
 MORE_STEPS = 400
 DIAGRAM_PIXELS = 420
 TAILS = (2.5, 97.5)  # percent: the ends of a 95 % interval
-SCENE_FROM, PLANE_TO, GAP = 0.42, 0.36, 0.02  # of a still's height, and of its width
 
 
 def draw(job: Job, shown: Shown, measurement: MeasurementRequest, charts: Charts) -> None:
@@ -265,9 +263,13 @@ def draw_files(
     run = shown.run
     member = measurement.member(run)
     offer_model(run, run.setting.compared[-1], member)
-    offered().files["Figure"] = File(
-        "figure.html", lambda line: figure_page(shown, view, member), ":material/image:"
-    )
+    index, seed = stopped_frame(run), run.task.seeds[member]
+    step = int(run.steps[drawn_frames(run)][index])
+    for side, name in variants_of(run).items():
+        offered().surfaces[TITLES[name]] = OfferedSurface(
+            f"{run.setting.task}_{name}_seed{seed}_step{step}",
+            partial(_exported, shown, view, member, side, index),
+        )
     charts.tables |= _logs((serial(run), len(shown.along), len(shown.final)), shown)
     explanation = text("charts", grid=FRAME_GRID)
     if calibrated:
@@ -276,6 +278,21 @@ def draw_files(
                     bins=BINS)  # fmt: skip
         explanation = f"{explanation}\n\n{more}"
     charts.draw_footer(explanation)
+
+
+def _exported(
+    shown: Shown, view: BoundaryView, member: int, side: str, index: int, line: str
+) -> Surface:
+    """Return the drawn surface of a variant; of those whose K is not measured yet, without it."""
+    picture = film.frames_for(shown, view, member).picture
+    points = np.stack([picture.arrays[f"{side}_{axis}"][index] for axis in "xyz"], -1)
+    gaussian = gaussian_of(shown, member).get(side)
+    known = np.full(points.shape[:2], np.nan) if gaussian is None else gaussian[index]
+    resolved = np.full(points.shape[:2], True) if gaussian is None else ~np.isnan(known)
+    more = {}
+    if view.paint == "class" and not view.discrete and shown.run.task.test_labels.max() == 1:
+        more = {"probability of class 1": picture.arrays[f"{side}_colour"][index]}
+    return sheet(picture.arrays["axis"], points, known, resolved, line, more=more)
 
 
 @cached()
@@ -303,76 +320,3 @@ def logs(shown: Shown) -> dict[str, dict[str, list[Any]]]:
     titles = ["variant", "step", "seed", "total curvature", "error", "complete"]
     curvature = dict(zip(titles, map(list, zip(*rows, strict=True)), strict=True))
     return {"log": history, "total curvature": curvature}
-
-
-def figure_page(shown: Shown, view: BoundaryView, member: int) -> str:
-    """Return the frame that is shown as an HTML page."""
-    run, index = shown.run, stopped_frame(shown.run)
-    titles = [
-        f"{film.heading(run, name, member)}<br>"
-        + film.captions(shown, name, member, False)[index].replace("**", "")
-        for name in variants_of(run).values()
-    ]
-    picture = film.frames_for(shown, view, member).picture
-    figure = still_figure(picture, index, titles, still_text(run, index))
-    return figure.to_html(include_plotlyjs=True)
-
-
-def still_text(run: TrainedRun, index: int) -> str:
-    """Return what stands over a drawn frame in the figure to download."""
-    setting = run.setting
-    return text(
-        "still", data=DATA[setting.task].name, step=run.steps[drawn_frames(run)[index]],
-        steps=setting.steps, dim=setting.model_dim, values=setting.value_count,
-        layers=layers_text(setting.depth), source=setting.source,
-    )  # fmt: skip
-
-
-def still_figure(picture: View, frame: int, titles: list[str], caption: str) -> go.Figure:
-    """Draw one ``frame`` of both variants, surfaces over input planes, with a ``caption``."""
-    traces: list[dict[str, Any]] = []
-    layout: dict[str, Any] = {}
-    for number, (scene, plane) in enumerate(picture.columns[: len(titles)]):
-        suffix = "" if number == 0 else str(number + 1)
-        across = [number / len(titles) + GAP, (number + 1) / len(titles) - GAP]
-        at_scene = {"scene": f"scene{suffix}"}
-        at_plane = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
-        for panel, where in ((scene, at_scene), (plane, at_plane)):
-            traces += [filled(trace, picture, frame) | where for trace in panel.traces]
-        camera = {"camera": picture.camera, "domain": {"x": across, "y": [SCENE_FROM, 1.0]}}
-        layout[f"scene{suffix}"] = scene.layout | camera
-        x, y = plane.layout["xaxis"], plane.layout["yaxis"]
-        layout[f"xaxis{suffix}"] = x | {"domain": across, "anchor": f"y{suffix}"}
-        layout[f"yaxis{suffix}"] = y | {
-            "domain": [0.0, PLANE_TO], "anchor": f"x{suffix}", "scaleanchor": f"x{suffix}",
-        }  # fmt: skip
-    figure = go.Figure(traces, layout)
-    for number, title in enumerate(titles):
-        figure.add_annotation(
-            text=f"<b>{title}</b>", x=(number + 0.5) / len(titles), y=1.0, xref="paper",
-            yref="paper", yanchor="bottom", showarrow=False,
-        )  # fmt: skip
-    over = {"text": caption, "font": {"size": 13}, "x": 0.02, "y": 0.98, "yanchor": "top"}
-    figure.update_layout(
-        height=900, title=over, showlegend=False, template="plotly_white",
-        margin={"l": 50, "r": 20, "t": 120, "b": 50},
-    )  # fmt: skip
-    return figure
-
-
-def filled(tree: Any, picture: View, frame: int) -> Any:
-    """Return a trace with each reference to an array replaced by that array in ``frame``.
-
-    Ink is that of white paper.
-    """
-    if isinstance(tree, str):
-        return palette.LINE if tree == palette.INK else tree
-    if isinstance(tree, list):
-        return [filled(part, picture, frame) for part in tree]
-    if not isinstance(tree, dict):
-        return tree
-    if "array" in tree and isinstance(tree["array"], str):
-        array = picture.arrays[tree["array"]]
-        array = array[frame] if tree["array"] in picture.framed else array
-        return array.ravel() if tree.get("flat") else array
-    return {key: filled(part, picture, frame) for key, part in tree.items()}

@@ -19,11 +19,13 @@ from ui.common import charts as c
 from ui.common import words as common
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_pick
+from ui.common.take_along import OfferedSurface, offered
 from ui.components.view3d import Legend, clicked, stopped, view3d
 from ui.depth import shared
 from ui.depth.replay import REPLAY_GRID, Replay, replay_view
 from ui.depth.shared import ALIGNED, BUNDLED, QUANTITIES, RANDOM, STACKS, TRAINED, UNTRAINED, Growth
 from ui.drawing import palette
+from ui.drawing.exported import exported
 from ui.limits import MANIFOLD_LAYERS
 from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE, cached
@@ -111,6 +113,10 @@ def draw() -> None:
             label=f"This stack on *Manifold*, with {common.layers_text(int(link['layers']))},"
             " without and with its gate",
         )  # fmt: skip
+    shown = surface.frame(layer - 1)
+    offered().surfaces[f"After layer {layer}"] = OfferedSurface(
+        f"{stack.kind}_{stack.regime}_seed{stack.seed}_layer{layer}", partial(exported, shown)
+    )
     middle = len(surface.axis) // 2
     origin = common.curvature_text(surface, (layer - 1, middle, middle))
     low, high = map(common.percent, core.QUARTILES)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import streamlit as st
 
 import gating_core.theory as theory
+from gating_core.export import Surface
 from gating_core.theory import BENT, FIRST_FORMULA, FIRST_RADIUS, GALLERY, PLANE
 from ui.common.charts import Charts
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_number, parse_pick
+from ui.common.take_along import OfferedSurface, offered
 from ui.common.words import error_text, percent, plus_minus, short
 from ui.components.tiles import Tile, draw_tiles
 from ui.components.view3d import clicked, stopped, view3d
 from ui.drawing.colours import scale_of
+from ui.drawing.exported import sheet
 from ui.foreign import as_code, as_words
 from ui.gates.frames import (
     OWN,
@@ -189,8 +193,20 @@ def draw() -> None:
             "|H|": result.frame.mean, "gate": result.frame.gate,
         }.items()
     }  # fmt: skip
+    name = f"gate_{request.case}_lambda{result.frame.strength:.2f}"
+    offered().surfaces[f"The gated surface, λ = {result.frame.strength:.2f}"] = OfferedSurface(
+        name, partial(_exported, result)
+    )
     charts.draw_footer(section("gates", "surface", points=len(result.frame.axis),
                                caption=caption(result.frame, shown)))  # fmt: skip
+
+
+def _exported(result: Result, line: str) -> Surface:
+    frame = result.frame
+    resolved = np.isfinite(frame.error) | ~np.isnan(frame.known)
+    scale = scale_of("curvature", [result.frames[-1].known])
+    more = {"error of K": frame.error, "|H|": frame.mean, "gate": frame.gate}
+    return sheet(frame.axis, frame.values, frame.known, resolved, line, scale, ("u", "v"), more)
 
 
 def _draw_controls() -> tuple[GateRequest, str]:

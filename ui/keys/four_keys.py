@@ -10,9 +10,15 @@ from typing import Any
 import streamlit as st
 
 import ui.components.keys as component
+from gating_core.geometry import SurfaceResult, square_grid
+from gating_core.theory import measure_keys
 from ui.common.lessons import section
-from ui.common.links import LINK, link_value, parse_numbers
+from ui.common.links import GRID_SIZE, LINK, link_value, parse_numbers
+from ui.common.take_along import OfferedSurface, offered
 from ui.components.keys import EXTENT, LARGEST_BIAS, LARGEST_VALUE, FourKeys, Rows
+from ui.drawing.exported import exported
+from ui.work import pool
+from ui.work.cache import cached
 
 FOURTH = {"key": "key", "no fourth key": "none", "sink logit": "sink"}  # words of the link to modes
 FIRST = FourKeys(
@@ -30,7 +36,18 @@ def draw() -> tuple[str, FourKeys]:
                       help=section("keys", "help_fourth"))  # fmt: skip
     mode, model = FOURTH[fourth], linked_model()
     draw_keys(VIEW_KEY, mode, model)
+    if mode != "none":  # or it is flat, the triangle of its values
+        offered().surfaces["The surface of outputs"] = OfferedSurface(
+            f"four_keys_{fourth}", lambda line: exported(measured(with_mode(mode, model)), line)
+        )
     return mode, model
+
+
+@cached("Measuring curvature …")
+def measured(model: FourKeys) -> SurfaceResult:
+    """Measure the surface of four keys, for its files."""
+    return pool.POOL.call(measure_keys, model.keys, model.biases, model.values,
+                          square_grid(GRID_SIZE))  # fmt: skip
 
 
 def draw_keys(key: str, mode: str, model: FourKeys, first: FourKeys = FIRST, **more: Any) -> None:

@@ -169,8 +169,8 @@ def offer_surfaces(result: Result, both: bool) -> None:
 def _exported(model: MeasuredModel, frame: int, scale: ColourScale, line: str) -> Surface:
     shown = model.frame(frame)
     class_one = class_colours(shown.frames.logits)[0]
-    return exported(shown.surface, shown.frames.values[0], scale, ("x1", "x2"), line,
-                    {"probability of class 1": class_one})  # fmt: skip
+    return exported(shown.surface, line, shown.frames.values[0], scale,
+                    more={"probability of class 1": class_one})  # fmt: skip
 
 
 def data_tables(result: Result) -> dict[str, dict[str, list[Any]]]:

@@ -187,7 +187,7 @@ def _exported(variant: MeasuredInstance, axes: Axes, scale: ColourScale, line: s
                  for i in range(weights.shape[-1])}  # fmt: skip
     names = ("x1", "x2") if variant.instance.chart == "inputs" else ("u", "v")
     points = axes.project(variant.surface.values[0])
-    return exported(variant.surface, points, scale, names, line, more)
+    return exported(variant.surface, line, points, scale, names, more)
 
 
 def _settled(result: Result) -> list[Settled]:

@@ -14,6 +14,8 @@ from gating_core.export.weights import load_weights
 from tests.ui.opening import offered, open_page
 from ui.common import take_along
 from ui.common.take_along import default_name, file_name
+from ui.keys.at_point import numbers
+from ui.keys.four_keys import FIRST, with_mode
 
 MANIFOLD = "pages/1_Manifold.py"
 
@@ -119,6 +121,26 @@ def test_a_line_has_no_solid_but_its_points(taken):
     _, files = taken(MANIFOLD, n="2", grid="31", without="gate")
     assert "STL, solid" not in files
     assert "PLY" in files
+
+
+def test_the_gate_of_a_sphere_gives_a_sphere(taken):
+    app, files = taken("pages/3_Which_gates_curve.py", radius="2")
+    assert files["GLB"][0] == "gate_sphere_lambda1.00.glb"
+    (offer,) = offered(app).surfaces.values()
+    surface = offer.make("a line")
+    known = surface.fields["K"][surface.resolved]
+    np.testing.assert_allclose(known, 1 / 2**2, rtol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(surface.points[surface.resolved], axis=-1), 2)
+
+
+def test_four_keys_give_the_surface_whose_curvature_is_written_beside_it(taken):
+    app, files = taken("pages/11_Which_keys_curve.py", fourth="sink logit")
+    assert files["VTP, all fields"][0] == "four_keys_sink-logit.vtp"
+    (offer,) = offered(app).surfaces.values()
+    surface = offer.make("a line")
+    middle = numbers(with_mode("sink", FIRST))
+    assert surface.fields["K"][30, 30] == pytest.approx(middle.closed, rel=1e-9)
+    assert surface.resolved.all()
 
 
 @pytest.mark.parametrize(("text", "name"), [

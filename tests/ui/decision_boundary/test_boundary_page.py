@@ -24,6 +24,7 @@ from gating_core.experiments.comparison import (
     impossible_variants,
     layer_maps,
     train_setting,
+    training_frames,
     typical_member,
 )
 from gating_core.experiments.comparison.run_curvature import curvature_along
@@ -470,7 +471,7 @@ def test_calibration_and_files_to_take_away():
         assert np.average(of.whole.frequency, weights=of.whole.counts) == pytest.approx(accuracy)
     assert results.calibration_text(found, 2) in texts_of(app)
     offer = offered(app)
-    assert [*offer.files] == ["Weights", "Script", "Figure"]
+    assert [*offer.files] == ["Weights", "Script"]
     charts = results.Charts("decision_boundary")
     charts.tables |= results.logs(shown_of(app))
     log, curvature = (
@@ -482,9 +483,11 @@ def test_calibration_and_files_to_take_away():
         at = run.steps.tolist().index(int(row["step"])), int(row["seed"])
         assert float(row["test_accuracy"]) == pytest.approx(ensemble.test_accuracy[at])
     assert len(curvature) == 4 * len(run.frames)
-    html = results.figure_page(shown_of(app), BoundaryView(), 0)
-    assert "mesh3d" in html
-    assert "circle, step 50 of 50" in html
+    for name in run.setting.compared:
+        surface = offer.surfaces[TITLES[name]]
+        assert surface.name == f"circle_{name}_seed0_step50"
+        want = training_frames(run, name, 0).values[-1]
+        np.testing.assert_allclose(surface.make("a line").points, want, atol=1e-12)
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -1,6 +1,6 @@
 // The pictures that are on the page, and what is drawn in one of them.
 
-const LEFT_OUT = 'button, input, select, label, [role=alert], [aria-live], [class$="-hint"], [class$="-bar"], .js-plotly-plot, svg, style';
+const LEFT_OUT = 'button, input, select, [role=alert], [aria-live=polite], [class$="-hint"], [class$="-seconds"], .js-plotly-plot, svg, style';
 const DRAWN_BY = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-dasharray', 'opacity',
   'font-size', 'font-family', 'font-weight', 'text-anchor', 'dominant-baseline', 'visibility', 'display'];
 const BAR = /linear-gradient\(90deg, (.*)\)/;
@@ -19,7 +19,7 @@ function rootOf(node) {
 // { root, title } of each, from the top of the page; a chart in an open popover counts, too.
 function picturesOnPage() {
   const own = [...document.querySelectorAll('.gc-view .js-plotly-plot, canvas')].filter(isShown)
-    .filter(node => node.closest('.gc-view') || node.gcView).map(rootOf);
+    .filter(node => !(node instanceof HTMLCanvasElement) || node.gcView).map(rootOf);
   const charts = [...document.querySelectorAll('.stPlotlyChart .js-plotly-plot')].filter(isShown);
   return [...new Set([...own, ...charts])]
     .sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top)
@@ -55,7 +55,7 @@ function partsOf(root) {
   };
 }
 
-// Every line of text, with its font.
+// Every line of text, with its font, and its width without spaces at its end.
 function textsOf(root, frame) {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   const lines = [];
@@ -68,14 +68,14 @@ function textsOf(root, frame) {
     for (const word of node.data.matchAll(/\S+\s*/g)) {
       range.setStart(node, word.index);
       range.setEnd(node, word.index + word[0].trimEnd().length);
-      const { left, top, height } = range.getBoundingClientRect();
-      if (line && Math.abs(line.top - (top - frame.top)) < 2) {
-        line.text += word[0];
-      } else {
-        line = { left: left - frame.left, top: top - frame.top, height, text: word[0], colour: style.color,
+      const { left, right, top, height } = range.getBoundingClientRect();
+      if (!line || Math.abs(line.top - (top - frame.top)) > 2) {
+        line = { left: left - frame.left, top: top - frame.top, height, text: '', colour: style.color,
           font: `${style.fontWeight} ${style.fontSize} ${style.fontFamily}` };
         lines.push(line);
       }
+      line.text += word[0];
+      line.width = right - frame.left - line.left;
     }
   }
   return lines;

@@ -67,6 +67,11 @@ function packed(value, key = '') {
     for (let i = 0; i < bytes.length; i += 0x8000) letters += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
     return { dtype, bdata: btoa(letters) };
   }
+  if (Array.isArray(value) && value.length && value.every(part => ArrayBuffer.isView(part) && part.length === value[0].length)) {
+    const whole = new value[0].constructor(value.length * value[0].length);
+    value.forEach((row, i) => whole.set(row, i * row.length));
+    return { ...packed(whole), shape: `${value.length}, ${value[0].length}` };
+  }
   if (Array.isArray(value)) return value.map(part => packed(part));
   if (value && typeof value === 'object') {
     return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, packed(part, name)]));
@@ -83,8 +88,11 @@ function showParts(Plotly, figure) {
     document.getElementById('figure').append(node);
     return node;
   };
-  for (const { text, font, colour, left, top } of figure.texts) {
-    Object.assign(put('span', { left, top }, { textContent: text }).style, { font, color: colour });
+  for (const { text, font, colour, left, top, width } of figure.texts) {
+    const span = put('span', { left, top }, { textContent: text.trimEnd() });
+    Object.assign(span.style, { font, color: colour, transformOrigin: '0 0' });
+    // Where the font is another one here, it takes as much room.
+    if (width) span.style.transform = `scaleX(${width / span.getBoundingClientRect().width})`;
   }
   for (const { stops, ...place } of figure.bars) {
     put('span', place).style.background = `linear-gradient(90deg, ${stops.map(([at, colour]) => `${colour} ${100 * at}%`).join(', ')})`;

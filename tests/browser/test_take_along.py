@@ -1,0 +1,96 @@
+"""What a visitor takes along is what is on the screen, and needs no server and no network."""
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+import trimesh
+from PIL import Image
+
+from .accessibility import assert_accessible
+from .looking import assert_scrolls_only_down
+from .visiting import PHONE, open_page, settle, visit
+
+pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
+
+POPOVER = "[data-testid=stPopoverBody]"
+NAME = "circle_sigmoid_seed47_lambda0.50"
+MOST_BYTES = 6e6  # of a page that turns
+CAMERA = "document.querySelector('.js-plotly-plot')._fullLayout.scene._scene.getCamera().eye"
+
+
+def await_stage(page):
+    page.wait_for_function("document.querySelector('.gc-stage canvas')?.dataset.n > 0")
+    settle(page)
+
+
+def taken(page, label):
+    """The name and the content of the file that the button called so saves."""
+    with page.expect_download() as download:
+        page.locator(POPOVER).get_by_role("button", name=label).click()
+    return download.value.suggested_filename, download.value.path().read_bytes()
+
+
+def test_the_stage_is_taken_along_as_it_is_seen(browser, served, watch, visitor, tmp_path):
+    visit(visitor, watch, f"{served.url}/?strength=0.5&explore=true", await_stage)
+    visitor.get_by_role("button", name="Take along").click()
+    visitor.locator(f"{POPOVER} .gc-figures option").first.wait_for(state="attached")
+    settle(visitor)
+    assert_accessible(visitor, POPOVER)
+    name, data = taken(visitor, "Data")
+    assert name == f"{NAME}.zip"
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        digest = json.loads(archive.read("about.json"))["digest"]
+        assert {"strengths.csv", "training_loss.csv", f"{NAME}.csv"} < {*archive.namelist()}
+    name, data = taken(visitor, "STL")
+    assert name == f"{NAME}.stl"
+    assert trimesh.load(io.BytesIO(data), file_type="stl").is_volume
+    assert digest.encode() in data
+
+    box = visitor.locator(".gc-stage").bounding_box()
+    sizes = {}
+    for times in (2, 4):
+        name, data = taken(visitor, f"PNG, {times}×")
+        assert name.startswith(NAME)
+        picture = Image.open(io.BytesIO(data))
+        sizes[times] = picture.size
+        assert picture.size[0] == pytest.approx(times * box["width"], abs=1)
+        assert len(np.unique(np.asarray(picture)[..., :3].reshape(-1, 3), axis=0)) > 100
+    name, html = taken(visitor, "HTML")
+    assert len(html) < MOST_BYTES
+    assert digest.encode() in html
+    (tmp_path / name).write_bytes(html)
+    visitor.locator(".gc-figures-which").select_option("Training loss")
+    _, drawing = taken(visitor, "SVG")
+    assert drawing.startswith(b"<svg")
+    assert digest.encode() in drawing
+    assert b"training loss" in drawing
+    visitor.keyboard.press("Escape")
+
+    with open_page(browser, offline=True) as page:
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((tmp_path / name).as_uri())
+        page.wait_for_function(f"{CAMERA}.x")
+        before = page.evaluate(CAMERA)
+        scene = page.locator(".js-plotly-plot").bounding_box()
+        x, y = scene["x"] + scene["width"] / 2, scene["y"] + scene["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x + 90, y, steps=4)
+        page.mouse.up()
+        page.wait_for_function(f"Math.abs({CAMERA}.x - {before['x']}) > 0.1")
+        assert page.get_by_text("λ = 0.50", exact=False).first.is_visible()
+        assert len(asked) == 1  # the file itself
+
+
+def test_a_phone_has_the_popover_too(browser, served, watch):
+    with open_page(browser, watch, **PHONE) as page:
+        visit(page, watch, f"{served.url}/?strength=0.5", await_stage)
+        page.get_by_role("button", name="Take along").click()
+        page.locator(f"{POPOVER} .gc-figures").wait_for()
+        settle(page)
+        assert_accessible(page, POPOVER)
+        assert_scrolls_only_down(page)
