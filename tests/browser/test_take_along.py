@@ -82,7 +82,7 @@ def test_the_stage_is_taken_along_as_it_is_seen(browser, served, watch, visitor,
         page.mouse.move(x + 90, y, steps=4)
         page.mouse.up()
         page.wait_for_function(f"Math.abs({CAMERA}.x - {before['x']}) > 0.1")
-        assert page.get_by_text("λ = 0.50", exact=False).first.is_visible()
+        assert "gate λ = 0.50" in " ".join(page.locator("#figure span").all_inner_texts())
         assert len(asked) == 1  # the file itself
 
 
