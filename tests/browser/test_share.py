@@ -36,12 +36,15 @@ TEXTS = """() => {
     if (!text.data.trim() || width < 2 || height < 2 || bottom < 0 || top > innerHeight) continue;
     if (fontFamily.includes('Material') || clipPath !== 'none') continue;  // icons; read aloud
     if (!node.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
-    const scale = node.ownerSVGElement ? Math.abs(node.getScreenCTM().d) : 1;
+    const { c, d } = node.ownerSVGElement ? node.getScreenCTM() : { c: 0, d: 1 };
+    const scale = Math.hypot(c, d);  // also of what is turned
     found.push([scale * parseFloat(fontSize), text.data.trim().slice(0, 40)]);
   }
   for (const { _fullLayout } of document.querySelectorAll('.gc-scene')) {
     const { xaxis, yaxis, zaxis } = _fullLayout.scene;
-    for (const axis of [xaxis, yaxis, zaxis]) found.push([axis.tickfont.size, 'of a scene']);
+    for (const { tickfont } of [xaxis, yaxis, zaxis]) {
+      if (tickfont) found.push([tickfont.size, 'of a scene']);
+    }
   }
   return found.sort((a, b) => a[0] - b[0]);
 }"""
