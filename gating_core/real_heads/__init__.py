@@ -3,6 +3,7 @@
 from gating_core.real_heads.charts import HeadChart, HeadCharts, chart_head, chart_heads
 from gating_core.real_heads.measured import (
     EPSILONS,
+    FINE_SIZE,
     GRID_SIZE,
     NORM_LAYERS,
     PLANES,
@@ -17,6 +18,7 @@ from gating_core.real_heads.measured import (
     Dial,
     Reading,
     dial_head,
+    fine_totals,
     keys_of,
     measure_heads,
     measure_keys,
@@ -48,6 +50,7 @@ from gating_core.real_heads.texts import TEXTS, TOKENS
 
 __all__ = [
     "EPSILONS",
+    "FINE_SIZE",
     "GRID_SIZE",
     "MOST_TOKENS",
     "NORM_LAYERS",
@@ -76,6 +79,7 @@ __all__ = [
     "check_size",
     "dial_head",
     "dial_own",
+    "fine_totals",
     "has_states",
     "keys_of",
     "measure_heads",

@@ -38,6 +38,7 @@ from gating_core.jets import second_order_jet
 from gating_core.real_heads.charts import HeadChart, chart_head
 
 GRID_SIZE = 31  # points along each side, of a head and of its twins
+FINE_SIZE = 61  # of the grid that shows how much the first one misses
 TWIN_SEEDS = (0, 1, 2)
 EPSILONS = (0.01, 0.05)  # budgets of the tail mass
 EVERY = 3  # heads among which a gate is drawn
@@ -144,6 +145,16 @@ def measure_heads(readings: Sequence[Reading]) -> Arrays:
     rows = [[measure_one(reading, head) for head in range(reading.layer.heads)]
             for reading in readings]  # fmt: skip
     return stacked(rows)
+
+
+def fine_totals(readings: Sequence[Reading]) -> Arrays:
+    """Measure totals on a grid of `FINE_SIZE`: ``fine`` and ``fine_error`` (L, H)."""
+    grid = square_grid(FINE_SIZE)
+    totals = [[measure_head(head_map(x.layer, x.states, head, principal_plane(x.states),
+                                     keys=x.keys), grid).total for head in range(x.layer.heads)]
+              for x in readings]  # fmt: skip
+    return {name: np.array([[float(getattr(total, part)) for total in row] for row in totals])
+            for name, part in (("fine", "value"), ("fine_error", "error"))}  # fmt: skip
 
 
 def stacked(rows: Sequence[Sequence[dict[str, list[float]]]]) -> Arrays:

@@ -160,8 +160,8 @@ def make_extract(source: Path, folder: Path = FOLDER) -> Iterator[str]:
                 charts[f"{title}.ranks"] = drawn.ranks.astype(np.int32)
             charts |= {f"{title}.{mode}.scores": drawn.scores,
                        f"{title}.{mode}.values": drawn.values}  # fmt: skip
-            heads = measured.measure_heads([shipped_reading(title, special, i, folder)
-                                            for i in range(len(layers))])  # fmt: skip
+            readings = [shipped_reading(title, special, i, folder) for i in range(len(layers))]
+            heads = measured.measure_heads(readings) | measured.fine_totals(readings)
             found |= {f"{title}.{mode}.{name}": array for name, array in heads.items()}
             yield f"{title}, {mode}"
         by_token = measured.measure_keys(layers, read)

@@ -9,6 +9,8 @@ import streamlit as st
 
 from gating_core.real_heads import (
     EPSILONS,
+    FINE_SIZE,
+    GRID_SIZE,
     SIZES,
     TEXTS,
     TOKENS,
@@ -92,7 +94,19 @@ def draw() -> None:
     ratio = ratio_text(shipped_measures(title, not special))
     keys, others = CASES if special else CASES[::-1]
     st.markdown(f"{sharp_sentence(found, keys[0], f'; {others[1]} {ratio}')}"
-                f" {section('real_heads', 'sharp')}")  # fmt: skip
+                f" {section('real_heads', 'sharp')} {grid_sentence(found)}")  # fmt: skip
+
+
+def grid_sentence(found: Arrays) -> str:
+    """Say by how much totals on a finer grid differ."""
+    missed = np.abs(found["fine"] - found["total"])
+    within = int((missed <= found["error"] + found["fine_error"]).sum())
+    share = missed / found["fine"]
+    return (
+        f"Totals are of {GRID_SIZE} × {GRID_SIZE} points; those of {FINE_SIZE} × {FINE_SIZE} differ"
+        f" by {np.median(share):.2%} in the median head and {share.max():.2%} at most,"
+        f" {'all' if within == missed.size else f'{within} of {missed.size}'} within both errors."
+    ).replace("%", "\u00a0%")
 
 
 def frames_of(shown: str, found: Arrays) -> tuple[Frames | None, str]:

@@ -30,6 +30,7 @@ from gating_core.real_heads import (
     Reading,
     chart_heads,
     dial_head,
+    fine_totals,
     keys_of,
     measure_keys,
     measure_one,
@@ -86,10 +87,12 @@ def test_bundled_numbers_of_heads_and_twins_are_those_of_the_extract(special):
     layer, head = HEADS[special]
     again = measure_one(shipped_reading(MOBY, special, layer), head, seeds=TWIN_SEEDS[:2])
     assert {*TWINS, *(f"{name}_span" for name in TWINS)} < again.keys()
+    fine = fine_totals([shipped_reading(MOBY, special, layer)])
+    again |= {name: array[:, head].tolist() for name, array in fine.items()}
     for name, values in again.items():
         bundled = found[name][..., layer, head]
         np.testing.assert_allclose(values, np.atleast_1d(bundled)[: len(values)], rtol=1e-5,
-                                   atol=1e-9 if name == "error" else 0)  # fmt: skip
+                                   atol=1e-9 if "error" in name else 0)  # fmt: skip
 
 
 def test_bundled_numbers_of_keys_are_those_of_the_extract():
@@ -246,6 +249,11 @@ def test_the_record_holds_what_was_found():
     assert 0.45 < (dealt > 1).mean() < 0.75
     assert 0.5 < (shuffled > 1).mean() < 0.8
     assert (found["proved"] == 1).all()
+    for special in MODES:
+        found = shipped_measures(MOBY, special)
+        missed = np.abs(found["fine"] - found["total"])
+        assert (missed <= found["error"] + found["fine_error"]).all()
+        assert (missed < 2e-3 * found["fine"]).all()
 
 
 def test_weights_are_stored_as_they_are_made():

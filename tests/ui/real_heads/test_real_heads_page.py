@@ -200,6 +200,17 @@ def test_sentences_follow_their_numbers():
     assert keys.sink_sentence(trained, random) != keys.sink_sentence(changed, random)
 
 
+def test_the_grid_is_named_with_what_a_finer_one_changes():
+    found = {name: np.ones((2, 2)) for name in ("total", "fine")}
+    found["fine"] = np.array([[1.0, 1.002], [1.004, 1.006]])
+    found |= {"error": np.full((2, 2), 0.002), "fine_error": np.full((2, 2), 0.003)}
+    said = wall.grid_sentence(found)
+    assert "31 × 31 points; those of 61 × 61 differ by 0.30\u00a0% in the median" in said
+    assert "0.60\u00a0% at most, 3 of 4 within" in said
+    bundled = wall.grid_sentence(shipped_measures(MOBY, False))
+    assert "all within both errors" in bundled
+
+
 FORBIDDEN = ("trained heads are more curved", "between tokens", "the gate adds curvature",
              "adds curvature")  # fmt: skip
 
