@@ -26,9 +26,10 @@ SHIPPED = (".py", ".js", ".css", ".html", ".toml")
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"  # a name, which nobody fetches
 
 GROUND = {"assets", "checks", "forward_mode", "memory", "randomness", "rational", "points_last",
-          "progress", "typed"}  # fmt: skip
+          "progress", "records", "typed"}  # fmt: skip
 MAY_IMPORT = {  # rooms of the core, besides themselves
     **{name: set() for name in GROUND},
+    "records": {"assets"},
     "attention": GROUND,
     "tasks": GROUND,
     "jets": GROUND,

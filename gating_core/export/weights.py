@@ -8,19 +8,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
 
-from gating_core.assets import read_asset
 from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.records import tensor_file, tensors_and_metadata
 from gating_core.tasks.task import Task
 from gating_core.training.trained import TrainedEnsemble
 
@@ -46,42 +40,6 @@ def ensemble_from_tensors(
     state = {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}
     history = {name: tensors[prefix + name] for name in HISTORY}
     return TrainedEnsemble(config=config, seeds=seeds, state=state, **history)
-
-
-def tensor_file(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, object]) -> bytes:
-    """A safetensors file; every entry of ``metadata`` becomes JSON."""
-    whole = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
-    return save(whole, {name: json.dumps(value) for name, value in metadata.items()})
-
-
-def tensors_and_metadata(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Return the arguments of `tensor_file`; ``ValueError`` or ``KeyError`` for any other file."""
-    try:
-        tensors = load(data)
-    except SafetensorError as error:
-        raise ValueError(str(error)) from error
-    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-    return tensors, {name: json.loads(text) for name, text in header["__metadata__"].items()}
-
-
-def save_tensors(
-    path: Path, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, object]
-) -> None:
-    """Write a `tensor_file` to ``path``; folders on the way are made."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(tensor_file(tensors, metadata))
-
-
-@contextmanager
-def tensors_of(path: Path, lacks: str) -> Iterator[tuple[dict[str, np.ndarray], dict[str, Any]]]:
-    """Read what `save_tensors` has written.
-
-    If that fails, or the body of the ``with``, ``ValueError`` says what the file ``lacks``.
-    """
-    try:
-        yield tensors_and_metadata(read_asset(path))
-    except (OSError, KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
-        raise ValueError(f"{path.name} {lacks}: {error}") from error
 
 
 def weights_file(

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from gating_core.assets import read_asset
-from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language.config import ModelConfig
 from gating_core.language.model import LanguageModel
 from gating_core.language.shipped import FOLDER, MODELS, SEEDS, is_current, model_of, recipe_of
 from gating_core.language.training import LanguageRecipe
+from gating_core.records import tensor_file, tensors_and_metadata, tensors_of
 
 CONVERTED = FOLDER / "conversions.safetensors"  # losses
 WEIGHTS = FOLDER / "conversions"  # of `WEIGHTS_SEED`
@@ -141,9 +141,5 @@ def weights_path(name: str, folder: Path = WEIGHTS) -> Path:
 
 def load_conversion(name: str, folder: Path = WEIGHTS) -> LanguageModel:
     """The converted model of the first seed; ``ValueError`` where there is no such file."""
-    path = weights_path(name, folder)
-    try:
-        weights, _ = tensors_and_metadata(read_asset(path))
+    with tensors_of(weights_path(name, folder), "holds no converted model") as (weights, _):
         return model_of(weights, CONVERSIONS[name].config)
-    except (OSError, KeyError, ValueError) as error:
-        raise ValueError(f"{path.name} holds no converted model: {error}") from error

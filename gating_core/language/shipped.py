@@ -17,10 +17,10 @@ import torch
 
 from gating_core.assets import ASSETS, is_left_out, read_asset
 from gating_core.attention import GateConfig
-from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language.config import ModelConfig
 from gating_core.language.model import LanguageModel
 from gating_core.language.training import LanguageRecipe
+from gating_core.records import tensor_file, tensors_of
 
 FOLDER = ASSETS / "models"
 SEEDS = (0, 1, 2)
@@ -104,13 +104,9 @@ def model_file(weights: dict[str, np.ndarray], config: ModelConfig, card: Card) 
 
 def load_model(name: str, seed: int, folder: Path = FOLDER) -> tuple[LanguageModel, Card]:
     """A shipped model and its card; ``ValueError`` where there is no such file."""
-    path = model_path(name, seed, folder)
-    try:
-        weights, about = tensors_and_metadata(read_asset(path))
+    with tensors_of(model_path(name, seed, folder), "holds no language model") as (weights, about):
         fields, card = about["config"], about["card"]
         gate = None if fields["gate"] is None else GateConfig(**fields["gate"])
         given = {"gate": gate, "topology": fields.pop(STORED_TOPOLOGY)}
         model = model_of(weights, ModelConfig(**fields | given))
         return model, Card(**card | {"recipe": recipe_of(card["recipe"])})
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path.name} holds no language model: {error}") from error

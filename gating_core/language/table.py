@@ -12,7 +12,6 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from gating_core.export.weights import tensor_file
 from gating_core.language.conversions import (
     CONVERSIONS,
     WEIGHTS_SEED,
@@ -44,6 +43,7 @@ from gating_core.language.shipped import (
     model_path,
 )
 from gating_core.language.training import LanguageRecipe, Training, TrainingText
+from gating_core.records import tensor_file
 
 CHECKPOINTS = ROOT / "build" / "models"
 STEPS_BETWEEN = 100  # checkpoints and lines of the log

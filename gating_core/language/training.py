@@ -16,13 +16,13 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language.characters import encode
 from gating_core.language.config import ModelConfig
 from gating_core.language.corpus import Verse, texts_of
 from gating_core.language.losses import row_losses
 from gating_core.language.model import LanguageModel
 from gating_core.randomness import generator
+from gating_core.records import tensor_file, tensors_and_metadata
 
 MOMENTS = ("exp_avg", "exp_avg_sq")  # the moments in AdamW's state
 

@@ -34,12 +34,12 @@ from gating_core.checkpoints import (
     read_tokens,
     shuffled,
 )
-from gating_core.export.weights import save_tensors, tensors_of
 from gating_core.geometry import square_grid
 from gating_core.real_heads import measured
 from gating_core.real_heads.charts import HeadCharts, chart_heads
 from gating_core.real_heads.measured import Reading, keys_of
 from gating_core.real_heads.texts import TEXTS, TOKENS
+from gating_core.records import save_tensors, tensors_of
 
 FOLDER = ASSETS / "models" / "minilm"
 WEIGHTS, TEXTS_FILE, CHARTS, MEASURED = (

@@ -21,7 +21,6 @@ import torch
 
 from gating_core.assets import read_asset
 from gating_core.checks import check_integer
-from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language import (
     LANGUAGES,
     LanguageModel,
@@ -34,6 +33,7 @@ from gating_core.language import (
 from gating_core.language.shipped import FOLDER
 from gating_core.progress import Progress, silent
 from gating_core.randomness import generator
+from gating_core.records import tensor_file, tensors_and_metadata
 from gating_core.steering.judge import (
     WORD,
     bayes_probabilities,

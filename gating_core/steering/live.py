@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from gating_core.assets import read_asset
 from gating_core.checks import check_choice, check_integer, check_number
-from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language import (
     LANGUAGES,
     LanguageModel,
@@ -32,6 +30,7 @@ from gating_core.language import (
 )
 from gating_core.language.shipped import FOLDER
 from gating_core.randomness import generator
+from gating_core.records import load_record, save_record
 from gating_core.steering.experiment import JUDGED_FROM, MODES, WRITTEN, fluency_range
 from gating_core.steering.judge import (
     WINDOW,
@@ -322,28 +321,14 @@ def make_opening() -> Opening:
     steps = list(write_judged(request))
     last = steps[-1].spanish
     judged_endings = endings(first.name, first.model_seed, written_texts(steps), last)
-    return Opening(request, steps, judged_endings, np.stack(judged))
+    return Opening(request, steps, judged_endings, np.stack(judged).astype(np.float32))
 
 
 def save_opening(opening: Opening, path: Path = OPENING) -> None:
     """Write what `load_opening` reads."""
-    tensors = {
-        "spanish": np.array([step.spanish for step in opening.steps]),
-        "judged": opening.judged.astype(np.float32),
-    }
-    plain, steered = written_texts(opening.steps)
-    about = {"request": asdict(opening.request), "plain": plain, "steered": steered,
-             "endings": [asdict(ending) for ending in opening.endings]}  # fmt: skip
-    path.write_bytes(tensor_file(tensors, about))
+    save_record(path, opening)
 
 
 def load_opening(path: Path = OPENING) -> Opening:
-    """The shipped text and probabilities."""
-    tensors, about = tensors_and_metadata(read_asset(path))
-    request = about["request"]
-    steps = [Step(plain, steered, (first, second)) for plain, steered, (first, second) in
-             zip(about["plain"], about["steered"], tensors["spanish"].tolist(),
-                 strict=True)]  # fmt: skip
-    direction = DirectionRequest(**request.pop("direction"))
-    judged = [Ending(**ending) for ending in about["endings"]]
-    return Opening(SteerRequest(direction, **request), steps, judged, tensors["judged"])
+    """The shipped text and probabilities; ``ValueError`` for a file of another kind."""
+    return load_record(Opening, path, "holds no steered text")

@@ -14,8 +14,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from gating_core.assets import read_asset
-from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language import (
     SEEDS,
     LanguageModel,
@@ -26,6 +24,7 @@ from gating_core.language import (
 )
 from gating_core.language.corpus import CORPUS, read_verses
 from gating_core.language.shipped import FOLDER
+from gating_core.records import tensor_file, tensors_of
 from gating_core.steering.dictionary import (
     NESTED,
     PLAIN,
@@ -135,8 +134,7 @@ def save_dictionaries(dictionaries: Dictionaries, path: Path) -> None:
 def load_dictionaries(name: str, seed: int, folder: Path = FOLDER) -> Dictionaries:
     """The shipped dictionaries of a model; ``ValueError`` where there is no such file."""
     path = dictionaries_path(name, seed, folder)
-    try:
-        tensors, about = tensors_and_metadata(read_asset(path))
+    with tensors_of(path, "holds no dictionaries") as (tensors, about):
         kinds = {}
         for kind, cards in about["cards"].items():
             start = f"{kind}.dictionary."
@@ -151,8 +149,6 @@ def load_dictionaries(name: str, seed: int, folder: Path = FOLDER) -> Dictionari
             )
         return Dictionaries(kinds, torch.from_numpy(tensors["gap"]),
                             torch.from_numpy(tensors["length"]), about["seconds"])  # fmt: skip
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path.name} holds no dictionaries: {error}") from error
 
 
 @lru_cache(maxsize=8)

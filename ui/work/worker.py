@@ -77,7 +77,8 @@ def _compute(
             write((ITEM, sender.pack(share)), outgoing)
 
     try:
-        with closing(items_of(*unpacked(message), progress)) as items:
+        function, arguments = unpacked(message)
+        with closing(items_of(function, arguments, progress)) as items:
             for item in items:
                 if item is not None:
                     write((ITEM, sender.pack(item)), outgoing)

@@ -28,17 +28,18 @@ from gating_core.experiments.comparison.run import Frame, TrainedRun
 from gating_core.experiments.comparison.run_curvature import Curvatures, CurvatureSummary
 from gating_core.experiments.comparison.setting import FIRST_COMPARISON, FIRST_SETTING, Setting
 from gating_core.experiments.comparison.sweep import StrengthSweep
-from gating_core.export.weights import (
-    ensemble_from_tensors,
-    ensemble_tensors,
-    save_tensors,
-    tensors_and_metadata,
-    tensors_of,
-)
+from gating_core.export.weights import ensemble_from_tensors, ensemble_tensors
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.integrals import Integral
 from gating_core.geometry.surface import SurfaceResult
 from gating_core.geometry.verdict import Verdict
+from gating_core.records import (
+    load_record,
+    save_record,
+    save_tensors,
+    tensors_and_metadata,
+    tensors_of,
+)
 from gating_core.training.ensemble import batches_of
 from gating_core.training.trainer import Snapshot
 
@@ -113,12 +114,7 @@ def load_run(path: Path) -> TrainedRun:
 
 def save_sweep(sweep: StrengthSweep, path: Path) -> None:
     """Write ``sweep`` to a safetensors file."""
-    tensors = {part: getattr(sweep, part) for part in ("weight", "bias", "measured")}
-    save_tensors(path, tensors | _integral_arrays(sweep.total), {"member": sweep.member})
-
-
-def _integral_arrays(integral: Integral) -> dict[str, np.ndarray]:
-    return {part: getattr(integral, part).numpy() for part in INTEGRAL_PARTS}
+    save_record(path, sweep)
 
 
 def load_preset(name: str) -> TrainedRun:
@@ -130,9 +126,7 @@ def load_preset(name: str) -> TrainedRun:
 def load_sweep(name: str) -> StrengthSweep:
     """Load the gate sweep of the shipped run called ``name``."""
     check_choice("preset", name, PRESETS)
-    parts, about = tensors_and_metadata(read_asset(FOLDER / f"{name}.sweep.safetensors"))
-    total = Integral(*(torch.from_numpy(parts[part]) for part in INTEGRAL_PARTS))
-    return StrengthSweep(about["member"], parts["weight"], parts["bias"], total, parts["measured"])
+    return load_record(StrengthSweep, FOLDER / f"{name}.sweep.safetensors", "holds no sweep")
 
 
 def save_surface(surface: SurfaceResult, path: Path) -> None:
@@ -196,7 +190,7 @@ def save_curvatures(curvatures: Curvatures, path: Path) -> None:
                 [_index(texts, getattr(v, each)) for each in VERDICT_TEXTS] for v in verdicts
             ]
             own = {
-                **_integral_arrays(summary.total),
+                **{each: getattr(summary.total, each).numpy() for each in INTEGRAL_PARTS},
                 "numbers": np.array(numbers, dtype=np.float64),
                 "texts": np.array(indices, dtype=np.uint8),
             }

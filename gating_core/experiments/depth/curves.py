@@ -127,6 +127,15 @@ class DepthResult:
     eps: np.ndarray | None = None
     size: np.ndarray | None = None
 
+    @property
+    def quantities(self) -> Quantities:
+        """The measured numbers from which the curves were built."""
+        values, errors, known = (
+            {name: getattr(curve, part) for name, curve in self.curves.items()}
+            for part in ("values", "errors", "known")
+        )
+        return Quantities(values, errors, known, self.unresolved, self.proved, self.bound_kind)
+
 
 def measure_regime(request: DepthRequest, name: str, progress: Progress = silent) -> DepthResult:
     """Measure one regime with rigorous bounds; ``progress`` is called with the share done."""

@@ -12,24 +12,22 @@ measurements during training.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
-from gating_core.assets import read_asset
 from gating_core.attention import GATE_KINDS
 from gating_core.checks import check_choice
-from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language import ATTENTION_KINDS, causal_mask, row_losses
 from gating_core.language.measurements.sinks import sink_share
 from gating_core.language.shipped import FOLDER
 from gating_core.progress import Progress, silent
 from gating_core.randomness import generator, normal
+from gating_core.records import load_record, save_record
 
 KINDS = ("none", "elementwise", "headwise", "relu")  # three gates of softmax; ReLU attention
 FIRST = 0  # the letter that every text begins with
@@ -312,16 +310,10 @@ def _run(training: ToyTraining, results: list[ToyResult]) -> ToyRun:
 
 def save_toy(run: ToyRun, path: Path = TOY) -> None:
     """Write a run; attention weights in half precision."""
-    names = [field.name for field in fields(ToyRun) if field.name != "request"]
-    arrays = {name: getattr(run, name) for name in names}
-    arrays["weights"] = arrays["weights"].astype(np.float16)
-    path.write_bytes(tensor_file(arrays, {"request": asdict(run.request)}))
+    save_record(path, replace(run, weights=run.weights.astype(np.float16)))
 
 
 def load_toy(path: Path = TOY) -> ToyRun:
-    """The shipped run."""
-    arrays, about = tensors_and_metadata(read_asset(path))
-    request: dict[str, Any] = about["request"]
-    request |= {name: tuple(request[name]) for name in ("kinds", "seeds")}
-    arrays["weights"] = arrays["weights"].astype(np.float32)
-    return ToyRun(ToyRequest(**request), **arrays)
+    """The shipped run; ``ValueError`` for a file of another kind."""
+    run = load_record(ToyRun, path, "holds no run of the bigram-backcopy task")
+    return replace(run, weights=run.weights.astype(np.float32))

@@ -16,7 +16,6 @@ import numpy as np
 import torch
 
 from gating_core.assets import read_asset
-from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language import LanguageModel, excerpt_texts, load_model, shipped, text_losses
 from gating_core.language.measurements.batches import Arrays
 from gating_core.language.measurements.calibration import confidence
@@ -25,6 +24,7 @@ from gating_core.language.measurements.rank import ranks
 from gating_core.language.measurements.sinks import sinks
 from gating_core.language.measurements.topology import topology
 from gating_core.language.shipped import FOLDER, MODELS, SEEDS, digest, is_current
+from gating_core.records import tensor_file, tensors_and_metadata
 
 MEASURED = FOLDER / "measured.safetensors"
 STRENGTHS = tuple(round(0.1 * k, 1) for k in range(11))  # λ at which losses are measured

@@ -104,7 +104,7 @@ def test_what_is_no_such_file_is_refused(tmp_path):
     _, trained = small()
     save_depths(trained, path)
     whole = path.read_bytes()
-    for data in (b"", b"no tensors at all", whole[:-9], whole.replace(b"gated.3", b"gated.4")):
+    for data in (b"", b"no tensors at all", whole[:-9], whole.replace(b"gated.1", b"gated.2")):
         path.write_bytes(data)
         with pytest.raises(ValueError, match="holds no trained stacks"):
             load_depths(path)
