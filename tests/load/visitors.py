@@ -272,7 +272,8 @@ class Looker(Visitor):
         await self.view("Real heads: text", done, request, session)
         request = replace(request, plane=THREE_TOKENS)
         done = session.change(request.wrong, heads_plane=request.plane)
-        await self.view("Real heads: plane", done, request, session)
+        await self.step("Real heads: plane", done)  # eight surfaces are measured
+        self.ledger.compare(request, session)
 
     async def _at_language_models(self, session: Session, request: LanguageModels) -> None:
         for tab in ("Gate sparsity", "Attention sinks"):
