@@ -8,7 +8,7 @@ from ui.learn.lessons import lessons
 
 from .accessibility import assert_accessible
 from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down
-from .visiting import PHONE, open_page, settle, visit
+from .visiting import DESK, PHONE, open_page, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -98,6 +98,21 @@ def test_the_handout_is_printed_without_a_network_and_has_the_answers_on_its_las
         count = pages_of(page.pdf(prefer_css_page_size=True))
         page.evaluate("document.querySelector('.key').remove()")
         assert pages_of(page.pdf(prefer_css_page_size=True)) == count - 1
+
+
+@pytest.mark.soak  # long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_any_lesson_before_and_after_the_guess(
+    browser, served, watch, scheme
+):
+    with open_page(browser, watch, color_scheme=scheme, **DESK) as page:
+        for name in lessons():
+            for guess in ("", f"&guess={name}-1"):
+                visit(page, watch, f"{served.url}/Learn?lesson={name}{guess}", settle)
+                page.locator(
+                    ".st-key-learn_picture canvas, .st-key-learn_picture svg"
+                ).first.wait_for()
+                assert_accessible(page)
 
 
 def pages_of(pdf):
