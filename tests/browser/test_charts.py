@@ -80,6 +80,7 @@ def test_the_first_screen_holds_the_finding_and_its_picture(desk, served, watch,
     assert_accessible(desk)
 
 
+@pytest.mark.soak  # long
 def test_another_claim_is_one_click_away_and_a_click_on_a_point_opens_its_model(
     desk, served, watch
 ):
@@ -96,6 +97,7 @@ def test_another_claim_is_one_click_away_and_a_click_on_a_point_opens_its_model(
     assert "data=linear" in link.get_attribute("href")
 
 
+@pytest.mark.soak  # long
 def test_a_click_chooses_a_feature(desk, served, watch):
     open_charts(desk, watch, f"{served.url}{STEERING}?steering_tab=Features", 3)
     desk.get_by_text("Feature 2 separates").wait_for()
@@ -113,6 +115,7 @@ def click(page, selector):
     page.mouse.click(*place)
 
 
+@pytest.mark.soak  # long
 def test_a_text_is_written_letter_by_letter_and_can_be_stopped(desk, served, watch):
     open_charts(desk, watch, served.url + STEERING, 1)
     follow_link(desk, f"{STEERING}?steering_text=The+king+&steering_draw=5&steering_strength=5")

@@ -96,6 +96,7 @@ def test_a_class_guesses_and_sees_two_answers(served, enter):
     screen.get_by_text(ENDED).wait_for()
 
 
+@pytest.mark.soak  # long
 def test_a_forged_link_and_an_unknown_code_get_a_sentence(served, enter):
     phone = enter("about:blank", **PHONE)
     answer = phone.goto(f"{served.url}/teach/forged")

@@ -127,6 +127,7 @@ SIZES = """selector => [...document.querySelectorAll(`.gc-columns ${selector}`)]
 })"""
 
 
+@pytest.mark.soak  # long
 def test_one_screen_tells_it_and_a_map_is_as_large_as_its_sheet(wide):
     """Without scrolling: question, controls, Play, both surfaces and planes, and the sentence."""
     assert wide.locator(".gc-frame").inner_text() == "step 50 · epoch 50"
@@ -226,6 +227,7 @@ def test_the_timeline_is_linear_in_steps_and_a_click_on_a_curve_goes_there(wide)
     show_last(wide)
 
 
+@pytest.mark.soak  # long
 def test_a_click_on_the_strip_picks_a_seed(wide):
     before = serial(wide)
     wide.locator(".st-key-seed_strip").scroll_into_view_if_needed()
@@ -237,6 +239,7 @@ def test_a_click_on_the_strip_picks_a_seed(wide):
     assert wide.locator(".gc-heading").first.inner_text() == f"no gate · seed {seed}"
 
 
+@pytest.mark.soak  # long
 def test_weights_and_data_can_be_taken(wide, tmp_path):
     name = "circle_sigmoid_seeds0-1_step50"
     wide.get_by_role("button", name="Take along").click()
@@ -289,6 +292,7 @@ WATCH_DIMMED = """() => {
 }"""
 
 
+@pytest.mark.soak  # long
 def test_under_a_new_choice_the_old_picture_is_dimmed_until_its_own_is_there(wide):
     """Also where the new one is known already, and nothing is said of it."""
     before = serial(wide)
@@ -339,6 +343,7 @@ def test_a_small_multiple_is_enlarged_by_a_click(wide):
     settle(wide)
 
 
+@pytest.mark.soak  # long
 def test_on_a_phone_pictures_stand_below_each_other_and_the_keyboard_reaches_everything(phone):
     assert_scrolls_only_down(phone)
     sheet, plane = (phone.locator(f".gc-columns .gc-{kind}").first.bounding_box()

@@ -52,6 +52,7 @@ def assert_is_seen(page, selector):
     assert box["y"] + box["height"] <= page.viewport_size["height"]
 
 
+@pytest.mark.soak  # long
 def test_the_first_screen_holds_replay_strip_sentence_and_chart(desk):
     assert_on_the_first_screen(
         desk, "h1", ".st-key-control-row", ".gc-play", ".gc-scene", ".gc-plane", ".gc-reading",
@@ -84,6 +85,7 @@ def test_a_click_on_a_small_map_goes_to_its_layer_and_into_the_link(desk):
         assert f"After layer {layer} of 8" in desk.locator(".gc-reading").inner_text()
 
 
+@pytest.mark.soak  # long
 def test_three_charts_in_a_row_stand_on_the_first_screen_and_lead_to_their_stacks(desk):
     follow_link(desk, COMPARISON)
     await_charts(desk)

@@ -119,6 +119,7 @@ def test_a_stroke_sprays_points_and_is_reported_when_it_ends(visit):
     assert len(shapes) == 2
 
 
+@pytest.mark.soak  # long
 def test_a_tap_puts_one_point_and_nothing_outside_the_square_does(visit):
     page = visit()
     tap(page, 0.25, -0.5)
@@ -136,6 +137,7 @@ def test_a_tap_puts_one_point_and_nothing_outside_the_square_does(visit):
     assert {round(x * 2) for x, _ in top} == {0, -1}
 
 
+@pytest.mark.soak  # long
 def test_the_eraser_takes_what_lies_under_it(visit):
     page = visit()
     page.get_by_role("button", name="Reset").click()
@@ -185,6 +187,7 @@ def test_undo_goes_back_stroke_by_stroke_and_brings_back_what_was_cleared(visit)
     assert len(heard(page)) == number
 
 
+@pytest.mark.soak  # long
 def test_everything_can_be_done_with_keys(visit):
     page = visit("classes=3")
     mode(page, "blue").focus()
@@ -222,6 +225,7 @@ def test_everything_can_be_done_with_keys(visit):
     assert not page.locator(".gc-draw-cross").is_visible()
 
 
+@pytest.mark.soak  # long
 def test_when_no_more_points_fit_it_says_so(visit):
     page = visit("most=10")
     full = page.locator(".gc-draw-full")
@@ -243,6 +247,7 @@ def test_when_no_more_points_fit_it_says_so(visit):
     assert len(heard(page)[-1][0]) == 10
 
 
+@pytest.mark.soak  # long
 def test_points_from_python_are_shown_and_can_be_taken_back(visit):
     page = visit()
     tap(page, 0.0, 0.0)
@@ -255,6 +260,7 @@ def test_points_from_python_are_shown_and_can_be_taken_back(visit):
     assert heard(page)[-1] == drawn == shown(page)
 
 
+@pytest.mark.soak  # long
 @pytest.mark.parametrize("draws", [True, False])
 def test_points_from_python_wait_for_the_end_of_a_stroke(visit, draws):
     page = visit()
@@ -275,6 +281,7 @@ def test_points_from_python_wait_for_the_end_of_a_stroke(visit, draws):
         assert shown(page) == [[list(point) for point in START[0]], list(START[1])]
 
 
+@pytest.mark.soak  # long
 def test_an_answer_to_one_stroke_does_not_wipe_out_the_next(visit):
     page = visit()
     stroke(page, (-0.6, 0.5), (0.6, 0.5))

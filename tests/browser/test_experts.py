@@ -67,6 +67,7 @@ def desk(visitor, served, watch):
     return visitor
 
 
+@pytest.mark.soak  # long
 def test_the_first_screens_hold_both_pictures_and_their_sentences(desk):
     for width, height in ((1400, 900), (1366, 768)):
         resize(desk, width, height)
@@ -108,6 +109,7 @@ def test_the_browsers_numbers_are_the_cores_and_no_branch_runs_through_one(desk)
         assert desk.evaluate(STRUCK) == []
 
 
+@pytest.mark.soak  # long
 def test_the_tree_follows_hand_and_slider_without_a_run(desk):
     follow_link(desk, f"{DECOMPOSITION}&channels=8&head_count=4&tokens=6")  # the largest
     desk.wait_for_function("document.querySelectorAll('.gc-expert').length === 8")
@@ -139,6 +141,7 @@ def test_the_tree_follows_hand_and_slider_without_a_run(desk):
     assert desk.evaluate(f"{TREE}.x") == pytest.approx(linked, abs=1e-3)
 
 
+@pytest.mark.soak  # long
 def test_an_expert_is_followed_by_hover_click_and_keys_and_in_the_link(desk):
     follow_link(desk, DECOMPOSITION)
     desk.wait_for_function("document.querySelectorAll('.gc-expert').length === 4")

@@ -96,6 +96,7 @@ def test_progress_appears_and_the_end_runs_the_page_once(visit):
     assert page.evaluate("window.testPicture.isConnected")  # what is drawn is never made anew
 
 
+@pytest.mark.soak  # long
 def test_a_connection_that_breaks_and_comes_back_stops_nothing(visit, pages):
     page = visit()
     start(page)
@@ -110,6 +111,7 @@ def test_a_connection_that_breaks_and_comes_back_stops_nothing(visit, pages):
     watch.problems = [problem for problem in watch.problems if not BROKEN.search(problem)]
 
 
+@pytest.mark.soak  # long
 def test_a_second_visitor_is_told_to_wait_for_a_worker(visit, counts):
     first, second, third = visit(), visit(), visit()
     press(first, "Count")

@@ -75,6 +75,7 @@ def test_javascript_computes_what_python_does_at_a_thousand_points(desk):
     assert np.median(bound / np.abs(gaussian)) < 1e-9  # else agreement would show nothing
 
 
+@pytest.mark.soak  # long
 def test_a_key_that_is_put_on_a_line_is_on_it_exactly(desk):
     """Also on a line through a key that was put on another one: by rational arithmetic."""
     function = """seed => {
@@ -137,6 +138,7 @@ def test_a_key_dragged_over_an_edge_turns_the_dome_at_once_and_costs_the_server_
     assert sign(desk) == "-1"
 
 
+@pytest.mark.soak  # long
 def test_arrow_keys_reach_the_line_the_button_goes_back_and_draws_do_not_break_the_sign(
     desk, served, watch
 ):
@@ -161,6 +163,7 @@ def test_arrow_keys_reach_the_line_the_button_goes_back_and_draws_do_not_break_t
     assert desk.locator(".gc-keys-tiles").is_visible()
 
 
+@pytest.mark.soak  # long
 def test_a_value_and_a_bias_move_the_surface_and_not_its_sign(desk, served, watch):
     visit(desk, watch, served.url + ADDRESS, await_keys)
     start = pixels(desk.locator(".gc-keys-space"))
@@ -179,6 +182,7 @@ def test_a_value_and_a_bias_move_the_surface_and_not_its_sign(desk, served, watc
     assert (np.abs(pixels(desk.locator(".gc-keys-space")) - start).sum(-1) > 60).mean() > 0.02
 
 
+@pytest.mark.soak  # long
 def test_a_click_on_the_surface_marks_a_point_whose_numbers_stand_below(desk, served, watch):
     visit(desk, watch, served.url + ADDRESS, await_keys)
     box = desk.locator(".gc-keys-space").bounding_box()
@@ -197,6 +201,7 @@ def test_a_click_on_the_surface_marks_a_point_whose_numbers_stand_below(desk, se
     assert f"K by the closed form: {found:.4f}"[:-2] in desk.inner_text("body")
 
 
+@pytest.mark.soak  # long
 def test_a_finger_moves_a_key_and_scrolls_beside_it_on_a_dark_phone(browser, served, watch):
     with open_page(browser, watch, **PHONE) as page:
         visit(page, watch, served.url + ADDRESS, await_keys)
@@ -212,6 +217,7 @@ def test_a_finger_moves_a_key_and_scrolls_beside_it_on_a_dark_phone(browser, ser
         page.wait_for_function(f"{SCROLLED} > 50")
 
 
+@pytest.mark.soak  # long
 def test_without_webgl_a_canvas_is_painted(browser, served, watch):
     with open_page(browser, watch, viewport={"width": 1400, "height": 900}) as page:
         page.add_init_script(NO_WEBGL)

@@ -135,6 +135,7 @@ def test_play_sweeps_to_the_full_gate_and_hands_over_to_python(wide):
     assert strength_of(wide.url) == 0
 
 
+@pytest.mark.soak  # long
 def test_a_surface_that_is_turned_stays_whole(wide):
     """By keys once around and up, and by hand."""
     wide.locator(".gc-scene").first.focus()
@@ -263,6 +264,7 @@ def test_a_touch_stops_it_where_it_is(browser, served, watch):
         assert strength_of(page.url) == pytest.approx(frame / LAST_FRAME)
 
 
+@pytest.mark.soak  # long
 def test_a_dark_phone_stacks_the_panels_and_scrolls_only_down(phone):
     assert_dark(phone)
     for drawn in phone.locator(".gc-scene").all():
@@ -283,6 +285,7 @@ def test_a_dark_phone_stacks_the_panels_and_scrolls_only_down(phone):
     assert scene["y"] + scene["height"] / 2 < PHONE["viewport"]["height"]  # most of it is seen
 
 
+@pytest.mark.soak  # long
 def test_on_a_phone_play_stays_in_view_and_a_finger_scrolls_past_a_surface(phone):
     for panel in (".gc-plane", ".gc-scene"):
         first = phone.locator(panel).first

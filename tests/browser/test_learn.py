@@ -64,6 +64,7 @@ def test_from_the_question_to_what_is_ticked_off_at_a_desk(visitor, served, watc
     assert side.get_by_role("radio").count() == 0
 
 
+@pytest.mark.soak  # long
 def test_the_gate_opens_once_the_guess_is_committed_on_a_dark_phone(browser, served, watch):
     with open_page(browser, watch, **PHONE | {"reduced_motion": "no-preference"}) as page:
         visit(page, watch, f"{served.url}/Learn?lesson=multiply", await_stage)

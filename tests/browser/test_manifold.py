@@ -241,6 +241,7 @@ def test_no_model_is_cropped_at_any_width(desk):
             assert 0.5 < farthest < 1, (link, size)  # nor far away
 
 
+@pytest.mark.soak  # long
 def test_pictures_have_the_size_of_their_places_when_these_change_without_the_window(desk):
     """A page may give a view its width after it was drawn: Plotly would stay 700 pixels wide."""
     resize(desk, *SIZES["desk"])
@@ -286,6 +287,7 @@ def test_pointing_at_a_picture_that_is_being_replaced_is_no_error(desk):
 HANDLES = (".gc-pad", ".st-key-pair", ".st-key-handles_undo", ".st-key-handles_reset")
 
 
+@pytest.mark.soak  # long
 def test_handles_and_what_they_move_stand_in_one_view_or_below_each_other(desk):
     """At 1400 x 900, without scrolling: λ, both sides with chart and weights, both pads, undo."""
     resize(desk, *SIZES["desk"])
@@ -557,6 +559,7 @@ def drag(page, name, across, down):
     settle(page)
 
 
+@pytest.mark.soak  # long
 def test_a_dragged_value_moves_the_surface_and_the_link_and_undo_restores_both(wide):
     open_tab(wide, "Surface")
     wide.get_by_text("Handles", exact=True).click()
@@ -591,6 +594,7 @@ def test_a_dragged_value_moves_the_surface_and_the_link_and_undo_restores_both(w
 # --- Phone, dark, alone ---
 
 
+@pytest.mark.soak  # long
 def test_a_dark_phone_stacks_the_panels_scrolls_only_down_and_keeps_the_mark_of_the_link(phone):
     assert_dark(phone)
     assert_marked(phone, 15, 10)

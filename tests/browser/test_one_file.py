@@ -100,6 +100,7 @@ def assert_numbers(page, pair, sweep, frame):
         np.testing.assert_array_equal(vertices[: len(points)], points)  # those of cuts follow
 
 
+@pytest.mark.soak  # long
 def test_on_a_phone_it_is_dark_and_its_button_makes_it_light(browser, file):
     with open_page(browser, **PHONE) as page:
         page.goto(file.as_uri())

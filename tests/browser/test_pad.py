@@ -102,6 +102,7 @@ def test_a_drag_shows_at_once_and_is_reported_now_and_then_and_in_the_end(visit)
     assert place(page, "value 1") == pytest.approx((1.0, 0.25), abs=ONE_PIXEL)
 
 
+@pytest.mark.soak  # long
 def test_stale_positions_do_not_pull_a_handle_out_of_the_hand(visit):
     page = visit()
     page.evaluate(WATCH_PLACES, "value 2")
@@ -120,6 +121,7 @@ def test_stale_positions_do_not_pull_a_handle_out_of_the_hand(visit):
     assert place(page, "value 2") == pytest.approx((1.0, -0.5), abs=ONE_PIXEL)
 
 
+@pytest.mark.soak  # long
 def test_python_moves_a_handle_that_nobody_holds(visit):
     page = visit()
     drag(page, "query", -1.0, 1.5)
@@ -155,6 +157,7 @@ def test_arrow_keys_move_the_handle_in_focus(visit):
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "value 2"
 
 
+@pytest.mark.soak  # long
 def test_what_lies_outside_is_hollow_at_the_rim_until_it_is_moved(visit):
     page = visit()
     far = handle(page, "far")
@@ -178,6 +181,7 @@ def test_what_lies_outside_is_hollow_at_the_rim_until_it_is_moved(visit):
     assert "gc-pad-out" not in far.get_attribute("class")
 
 
+@pytest.mark.soak  # long
 def test_a_finger_moves_a_handle_and_scrolls_beside_it(visit):
     page = visit(**PHONE)
     box = page.locator(".gc-pad-plot").bounding_box()

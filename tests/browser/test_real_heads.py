@@ -111,6 +111,7 @@ def test_cells_cover_the_chart_as_the_largest_weights_do(desk):
 # --- The hand -------------------------------------------------------------------------------------
 
 
+@pytest.mark.soak  # long
 def test_the_whole_wall_is_on_the_first_screen_and_axe_finds_nothing(desk):
     assert_on_the_first_screen(desk, "h1", ".gc-heads-text", ".gc-heads-glass")
     assert desk.locator(WINDOW).count() == 72
@@ -120,6 +121,7 @@ def test_the_whole_wall_is_on_the_first_screen_and_axe_finds_nothing(desk):
     assert_accessible(desk)
 
 
+@pytest.mark.soak  # long
 def test_a_word_lights_its_panes_in_all_windows(desk):
     glass = desk.locator(".gc-heads-glass")
     before = pixels(glass)
@@ -167,6 +169,7 @@ def test_a_click_opens_a_head_whose_mark_shades_the_text_without_the_server(desk
     assert desk.locator(OPENED).count() == 1
 
 
+@pytest.mark.soak  # long
 def test_the_open_head_is_shown_on_a_plane_through_three_words_that_are_chosen(desk, served, watch):
     visit(desk, watch, f"{served.url}{ADDRESS}?heads_head=1.3&heads_plane=three+tokens",
           await_heads)  # fmt: skip
@@ -191,6 +194,7 @@ def test_the_open_head_is_shown_on_a_plane_through_three_words_that_are_chosen(d
     assert_accessible(desk)
 
 
+@pytest.mark.soak  # long
 def test_keys_move_over_the_wall_open_a_head_and_go_back(desk, served, watch):
     visit(desk, watch, served.url + ADDRESS, await_heads)
     desk.locator("[data-head='0.0']").focus()
@@ -211,6 +215,7 @@ def test_keys_move_over_the_wall_open_a_head_and_go_back(desk, served, watch):
     assert desk.evaluate("document.activeElement.dataset.head") == "1.2"
 
 
+@pytest.mark.soak  # long
 def test_on_a_dark_phone_six_windows_stand_in_a_row_and_a_finger_moves_the_mark(
     browser, served, watch
 ):

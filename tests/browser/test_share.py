@@ -104,6 +104,7 @@ def test_nothing_is_smaller_than_twenty_pixels_in_present_mode(visitor, served, 
     assert visitor.locator(".st-key-pages a").count() == 0
 
 
+@pytest.mark.soak  # long
 def test_a_clicker_leads_to_pages_and_presets_wherever_focus_is(visitor, served, watch):
     visit(visitor, watch, served.url + KEYS, settle)
     visitor.keyboard.press("PageDown")  # not in present mode: it scrolls

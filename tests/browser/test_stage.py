@@ -190,6 +190,7 @@ def test_no_plane_cuts_a_ring_from_the_flat_surface_and_python_counts_the_same_p
     assert "Your plane" in desk.locator(".gc-stage-aloud").text_content()
 
 
+@pytest.mark.soak  # long
 def test_keys_move_the_plane_turn_the_picture_and_the_button_fits_it_again(desk, served, watch):
     visit(desk, watch, f"{served.url}/?strength=1", await_stage)
     before = text(desk, ".gc-stage-own"), pixels(desk.locator(".gc-stage-space"))
@@ -210,6 +211,7 @@ def test_keys_move_the_plane_turn_the_picture_and_the_button_fits_it_again(desk,
     assert (np.abs(pixels(desk.locator(".gc-stage-space")) - before[1]).sum(-1) > 60).mean() > 0.01
 
 
+@pytest.mark.soak  # long
 def test_the_gate_opens_slower_and_faster_and_pauses_at_a_fitted_strength(browser, served, watch):
     with open_page(browser, watch, reduced_motion="no-preference") as page:
         visit(page, watch, f"{served.url}/?strength=0", await_stage)
@@ -232,6 +234,7 @@ def test_the_gate_opens_slower_and_faster_and_pauses_at_a_fitted_strength(browse
         settle(page)
 
 
+@pytest.mark.soak  # long
 def test_a_finger_moves_the_plane_and_scrolls_beside_it_on_a_dark_phone(browser, served, watch):
     with open_page(browser, watch, **PHONE) as page:
         page.add_init_script(NEW)
@@ -256,6 +259,7 @@ def test_a_finger_moves_the_plane_and_scrolls_beside_it_on_a_dark_phone(browser,
         page.wait_for_function(f"{SCROLLED} > 50")
 
 
+@pytest.mark.soak  # long
 def test_without_webgl_the_surface_is_painted(browser, served, watch):
     with open_page(browser, watch, viewport={"width": 1400, "height": 900}) as page:
         page.add_init_script(NO_WEBGL)

@@ -86,6 +86,7 @@ def test_the_stage_is_taken_along_as_it_is_seen(browser, served, watch, visitor,
         assert len(asked) == 1  # the file itself
 
 
+@pytest.mark.soak  # long
 def test_a_phone_has_the_popover_too(browser, served, watch):
     with open_page(browser, watch, **PHONE) as page:
         visit(page, watch, f"{served.url}/?strength=0.5", await_stage)

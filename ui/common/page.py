@@ -55,7 +55,7 @@ PAGES = {
     "Which keys curve?": Page("pages/11_Which_keys_curve.py", ":material/key:", CURVATURE),
     "Depth": Page("pages/4_Depth.py", ":material/layers:", CURVATURE),
     "Claims": Page("pages/5_Claims.py", ":material/fact_check:", CURVATURE),
-    "Real heads": Page("pages/12_Real_heads.py", ":material/window:", AT_WORK),
+    "Real heads": Page("pages/13_Real_heads.py", ":material/window:", AT_WORK),
     "Language models": Page("pages/7_Language_models.py", ":material/visibility:", AT_WORK),
     "Mixture of experts": Page("pages/6_Mixture_of_experts.py", ":material/account_tree:", AT_WORK),
     "Efficient attention": Page("pages/8_Efficient_attention.py", ":material/speed:", AT_WORK),

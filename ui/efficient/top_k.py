@@ -126,7 +126,7 @@ def draw() -> None:
         alt = f"At k = {k} the output moves by {figures(moved)}, at most {figures(bound)}."
         charts.draw("error", third[2], error_chart(curves, k), alt)
     st.markdown(f"{rule} {scores}")
-    st.page_link("pages/12_Real_heads.py", label="Sinks and top-k on 72 heads of a real model",
+    st.page_link("pages/13_Real_heads.py", label="Sinks and top-k on 72 heads of a real model",
                  icon=":material/arrow_forward:",
                  query_params={"heads_tab": "Sinks and top-k"})  # fmt: skip
     charts.draw_footer(section("efficient", "top_k"))

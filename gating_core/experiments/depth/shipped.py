@@ -20,7 +20,7 @@ GATES = ("aligned", "random")  # keys of REGIMES
 
 @dataclass(frozen=True, eq=False)
 class _Trained:
-    """What `trained_depths` combines."""
+    """The parts that `trained_depths` combines."""
 
     request: TrainedRequest
     ensembles: dict[str, tuple[TrainedEnsemble, ...]]

@@ -6,6 +6,7 @@ from gating_core.experiments.comparison import load_preset, load_sweep, measure_
 from gating_core.geometry import square_grid
 from gating_core.theory import BENT, NEGATIVE, PLANE, POSITIVE, key_sign
 from tests.each import each
+from tests.profiles import SOAK
 from tests.ui.opening import mistakes, open_page
 from ui.claims.shared import Source, frozen, judged
 from ui.common.lessons import sections
@@ -46,7 +47,7 @@ def test_a_cell_may_hold_a_bar():
     assert _preset(r"| a | b=%7CH%7C | good | It is \|H\|. | c |").why == (r"It is \|H\|.", "c")
 
 
-@pytest.mark.parametrize("title", TITLES)
+@pytest.mark.parametrize("title", TITLES if SOAK else ["Which keys curve?", "Claims"])
 def test_one_steps_through_presets_whose_links_are_used_and_on_to_the_next_page(title):
     app, rows = open_page(PAGES[title].path, present="1"), presets(title)
     for preset in rows:

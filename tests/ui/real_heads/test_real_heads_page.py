@@ -26,7 +26,7 @@ from ui.components.heads import is_sound
 from ui.real_heads import gates, keys, norms, own, wall
 from ui.real_heads.shared import drawn_words, numbers_of, sharp_sentence
 
-PAGE = "pages/12_Real_heads.py"
+PAGE = "pages/13_Real_heads.py"
 TABS = ("Heads", "Gate", "Norms", "Sinks and top-k", "Your own model")
 MOBY = next(iter(TEXTS))
 
