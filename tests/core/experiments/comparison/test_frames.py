@@ -21,7 +21,6 @@ from ui.components.view3d import pack
 from ui.decision_boundary.inside import inside_figure, span
 from ui.decision_boundary.model import PAINTS
 from ui.decision_boundary.picture import RunCurve, training_picture
-from ui.decision_boundary.results import still_figure
 from ui.drawing import palette
 from ui.drawing.axes import frame_axes
 from ui.drawing.colours import scale_of
@@ -597,26 +596,8 @@ def test_a_sigmoid_gate_has_a_field_for_every_channel(circle):
 # --- Figures --------------------------------------------------------------------------------------
 
 
-def test_figures_can_be_sent_and_saved(run):
+def test_a_map_of_the_inside_is_clicked_by_name(run):
     names = run.setting.variants
-    _, view = picture(run)
-    figure = still_figure(view, -1, list(names), "what it is")
-    drawn = json.loads(figure.to_json())
-    assert drawn["layout"]["title"]["text"] == "what it is"
-    titles = [note["text"] for note in drawn["layout"]["annotations"]]
-    assert titles == [f"<b>{name}</b>" for name in names]
-    for number, side in (("", "left"), ("2", "right")):
-        in_scene = [
-            trace for trace in figure.data if getattr(trace, "scene", "") == f"scene{number}"
-        ]
-        in_plane = [x for x in figure.data if getattr(x, "xaxis", "") == f"x{number}"]
-        wanted = view.columns[["left", "right"].index(side)]
-        assert [len(in_scene), len(in_plane)] == [len(panel.traces) for panel in wanted]
-        grid = view.arrays[f"{side}_x"][-1].ravel()
-        np.testing.assert_array_equal(in_scene[0].x[: len(grid)], grid)
-        np.testing.assert_array_equal(in_plane[1].x, view.arrays[f"{side}_curve_u"][-1])
-    assert "<html>" in figure.to_html(include_plotlyjs=False)
-
     fields = layer_maps(run, names[1], MEMBER)
     small = json.loads(inside_figure(fields).to_json())
     assert len([trace for trace in small["data"] if trace["type"] == "heatmap"]) == len(fields)
