@@ -97,6 +97,7 @@ def measure(
     *,
     bound: str = "rigorous",
     casts: str = "carry",
+    largest_sample: int = 20_000,
 ) -> Measurement:
     """Measure the curvature of the surface that a layer makes of a chart of two coordinates.
 
@@ -111,6 +112,8 @@ def measure(
             "estimate" does not.
         casts: "carry" computes in float64 what the layer casts to lower precision, its float32
             weights among it, and says so in ``notes``; "refuse" raises instead.
+        largest_sample: Points after which total and area are refined no further; their errors say
+            how far they got.
 
     Returns:
         K with its error at each point, total curvature and area, and the verdict.
@@ -147,7 +150,9 @@ def measure(
         (verdict,) = surface_result(function, jet, field, grid).verdicts
     else:
         verdict = _verdict_at_points(function, jet, field)
-    total = adaptive_integrals(function, bound=bound) if points is None else None
+    total = None
+    if points is None:
+        total = adaptive_integrals(function, bound=bound, largest_sample=largest_sample)
     return Measurement(
         points=where,
         values=jet.value,

@@ -39,6 +39,7 @@ LONG = (
     "ui/test_states.py", "core/proved", "core/theory", "core/experiments", "ui/work",
     "test_benchmarks.py", "test_boundaries.py", "core/claims", "core/training", "core/jets",
     "core/export", "test_packaging.py",
+    "ui/real_heads", "test_docs.py",
 )  # fmt: skip
 ORDER = (*SAME_WORKER, *LONG)
 # Which of how many processes this is.

@@ -53,6 +53,7 @@ class _Cells:
     notes: tuple[str, ...]
 
 
+@torch.no_grad()  # a graph of all points would fill the memory
 def adaptive_integrals(
     function: Callable[[torch.Tensor], torch.Tensor],
     covariance: object = None,

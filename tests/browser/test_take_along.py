@@ -33,6 +33,7 @@ def taken(page, label):
     return download.value.suggested_filename, download.value.path().read_bytes()
 
 
+@pytest.mark.soak  # long
 def test_the_stage_is_taken_along_as_it_is_seen(browser, served, watch, visitor, tmp_path):
     visit(visitor, watch, f"{served.url}/?strength=0.5&explore=true", await_stage)
     visitor.get_by_role("button", name="Take along").click()

@@ -17,6 +17,7 @@ from gating_core import (
     measure,
     train,
 )
+from gating_core.geometry import adaptive_integrals
 from gating_core.geometry.verdict import AT_POINTS, CURVED, FLAT, PROVED, SEEN, UNKNOWN, Verdict
 from gating_core.measurement import _sentence
 
@@ -169,3 +170,16 @@ def test_training_returns_a_run_reports_its_progress_and_ends_where_that_raises(
 
     with pytest.raises(KeyboardInterrupt):
         train(setting, stop)
+
+
+def test_the_totals_of_a_trainable_layer_keep_no_graph():
+    layer = torch.nn.Linear(2, 3).double()
+    assert not adaptive_integrals(layer, largest_sample=0).absolute.value.requires_grad
+
+
+def test_a_larger_sample_narrows_the_error():
+    def ridge(uv):
+        return torch.cat([uv, torch.tanh(30 * uv.prod(-1, keepdim=True))], -1)
+
+    few, many = (measure(ridge, largest_sample=n).total.error for n in (1000, 20_000))
+    assert many < few

@@ -184,7 +184,7 @@ def composed(names):
 
 
 @given(names=STEPS)
-@fuzz(200)
+@fuzz(80)
 def test_compositions_of_right_operations_are_accepted(names):
     with torch.no_grad():
         nested_jet(composed(names), POINTS)
