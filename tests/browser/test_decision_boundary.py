@@ -361,8 +361,6 @@ def test_on_a_phone_pictures_stand_below_each_other_and_the_keyboard_reaches_eve
         "Train on",
         "Back to step 0",
         "New seeds",
-        "Weights",
-        "Figure",
     }
     reached = set()
     for _ in range(120):

@@ -366,7 +366,7 @@ def test_numbers_that_do_not_come_are_said_to_be_missing_until_others_do(browser
         missing = page.get_by_text("The 3-D view could not start: its data did not load")
         missing.wait_for()
         page.unroute("**/media/*")
-        page.get_by_role("radio", name="xor").click()
+        page.get_by_text("xor", exact=True).first.click()
         await_view(page)
         assert_drawn(page)
         assert not missing.is_visible()
@@ -400,7 +400,7 @@ def test_a_request_before_the_last_answer_has_come_is_answered(browser, served, 
 
     def choose(task):
         before = len(requests)
-        page.get_by_role("radio", name=task).click()
+        page.get_by_text(task, exact=True).first.click()
         wait_until(lambda: len(requests) > before)
 
     with open_page(browser, watch, **WIDE) as page:
