@@ -58,7 +58,7 @@ def test_the_block_names_the_same_processes_everywhere(tmp_path):
 
 @dataclass
 class Met:
-    """What thirty visitors met: their processes, steps in the outage, returns, and errors."""
+    """The record of thirty visitors: their processes, steps in the outage, returns, and errors."""
 
     process: dict[int, str] = field(default_factory=dict)
     outage_steps: Counter = field(default_factory=Counter)
@@ -75,7 +75,7 @@ def first_request(number):
 
 
 def next_request(request, step):
-    """What a visitor of this page looks at next, and the controls that are moved for it."""
+    """The next view of a visitor of this page, and the controls that are moved for it."""
     match request:
         case Landing():
             task = TASKS[step % len(TASKS)]

@@ -1,4 +1,4 @@
-"""What a visitor takes along is what is on the screen, and needs no server and no network."""
+"""Figures taken along are those on the screen, and need no server and no network."""
 
 import io
 import json

@@ -13,9 +13,8 @@ from google.protobuf.message import Message
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 
-from ui.common.charts import csv_text
 from ui.common.links import LINE_BREAK
-from ui.common.take_along import OFFER, Offer
+from ui.common.take_along import OFFER, Offer, csv_text
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_SECONDS = 60
@@ -49,7 +48,7 @@ def jobs_of(app: AppTest) -> list:
 
 
 def offered(app: AppTest) -> Offer:
-    """What the page offers in *Take along*."""
+    """The offer of the page in *Take along*."""
     return app.session_state[OFFER]
 
 

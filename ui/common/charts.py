@@ -8,8 +8,6 @@ charts.draw_footer(section("efficient", "top_k"))
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +19,7 @@ import streamlit as st
 from numpy.typing import ArrayLike
 from streamlit.delta_generator import DeltaGenerator
 
-from ui.common.take_along import offered
+from ui.common.take_along import csv_text, offered
 from ui.drawing import palette
 
 GREY, MAGENTA = palette.SIDE_COLOURS["left"], palette.SIDE_COLOURS["right"]
@@ -186,13 +184,6 @@ class Charts:
             for name, columns in self.tables.items()
         }
         return tables | {name: csv_text(figure_rows(each)) for name, each in self.figures.items()}
-
-
-def csv_text(rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows, the first of them the headings, as CSV."""
-    out = io.StringIO()
-    csv.writer(out).writerows(rows)
-    return out.getvalue()
 
 
 def figure_rows(figure: go.Figure) -> Iterator[Sequence[Any]]:

@@ -12,7 +12,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -233,10 +233,14 @@ def surface_csv(surface: Surface) -> str:
     columns |= {f"{name} ({UNITS[name]})" if name in UNITS else name: field.ravel()
                 for name, field in surface.fields.items()}  # fmt: skip
     columns["resolved"] = surface.resolved.ravel().astype(int)
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return csv_text([[*columns], *rows])
+
+
+def csv_text(rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows, the first of them the headings, as CSV."""
     out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(columns)
-    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+    csv.writer(out).writerows(rows)
     return out.getvalue()
 
 

@@ -57,7 +57,7 @@ def read(name, ending, **options):
 
 
 def written(each):
-    """Which points of the grid a sheet has, row by row: those of a cell with four of them."""
+    """The points of the grid that a sheet has, row by row: those of a cell with four of them."""
     cells = np.lib.stride_tricks.sliding_window_view(each.resolved, (2, 2)).all((2, 3))
     seen = np.zeros_like(each.resolved)
     for row, column in zip(*np.nonzero(cells), strict=True):

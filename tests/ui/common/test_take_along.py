@@ -1,4 +1,4 @@
-"""What can be taken along from a page is what it shows, and says where it comes from."""
+"""Files taken along from a page hold what it shows, and say where they come from."""
 
 import csv
 import io
