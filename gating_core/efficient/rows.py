@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from gating_core.checks import check_integer
@@ -66,9 +67,9 @@ def check_mask(name: str, mask: torch.Tensor, shape: Sequence[int]) -> None:
 
 
 def _check_broadcast(name: str, shape: Sequence[int], reference: Sequence[int]) -> None:
-    try:
-        torch.broadcast_shapes(tuple(shape), tuple(reference))
-    except RuntimeError:
+    try:  # torch.broadcast_shapes imports SymPy, which costs a visitor three seconds
+        np.broadcast_shapes(tuple(shape), tuple(reference))
+    except ValueError:
         raise ValueError(
             f"{name} have {tuple(shape)} where scores have {tuple(reference)};"
             " one must broadcast to the other"

@@ -25,6 +25,8 @@ class KeySurface:
         values: (n, D).
     """
 
+    pure = True  # it changes nothing while it computes
+
     def __init__(self, keys: object, biases: object, values: object) -> None:
         self.keys, self.biases, self.values = (
             torch.as_tensor(x, dtype=torch.float64) for x in (keys, biases, values)
@@ -34,9 +36,8 @@ class KeySurface:
         """Map points (N, 2) to outputs (N, D)."""
         return self.weights(x) @ self.values
 
-    def weights(self, x: object) -> torch.Tensor:
+    def weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the attention weights p (N, n) at points (N, 2)."""
-        x = torch.as_tensor(x, dtype=torch.float64)
         return torch.softmax(x @ self.keys.mT + self.biases, -1)
 
     spanned_by = "fixed values"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import streamlit as st
+import torch
 
 from gating_core.experiments.comparison import STRENGTHS
 from gating_core.geometry import affine_hull
@@ -60,7 +61,8 @@ def least_gain(state: State) -> bool:
 
 def corner(state: State) -> bool:
     """Return whether one weight at the marked point is nearly all."""
-    return float(_three(state).weights([_model(state).at]).max()) >= WHOLE_WEIGHT
+    at = torch.tensor([_model(state).at], dtype=torch.float64)
+    return float(_three(state).weights(at).max()) >= WHOLE_WEIGHT
 
 
 def curve(state: State) -> bool:

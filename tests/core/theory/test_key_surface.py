@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from gating_core.geometry import square_grid
+from gating_core.jets import second_order_jet
 from gating_core.theory import key_sign, keys_at, measure_keys, random_keys, with_sink
 
 KEYS = [[0.0, 3.0], [-2.75, -2.0], [2.75, -2.0], [0.0, -0.25]]
@@ -23,6 +24,9 @@ def test_the_parts_make_up_the_closed_form_and_jets_agree(seed):
     below = (p[0] * p[1] * p[2]) ** 2 * found.determinant * found.quadratic**2
     assert p[3] ** 2 * math.prod(w) / below == pytest.approx(found.closed, rel=1e-9)
     assert abs(found.closed - found.jet) <= found.closed_error + found.jet_error
+    assert found.jet_error < 1e-8 * abs(found.jet)
+    jet = second_order_jet(layer, torch.tensor([[0.3, -0.2]]).double(), "rigorous")
+    assert jet.errors is not None  # by rules, with a bound of all rounding, not by torch.func
     assert math.copysign(1, found.closed) == found.sign == key_sign(layer.keys).sign
 
 

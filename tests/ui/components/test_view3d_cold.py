@@ -21,6 +21,10 @@ app = AppTest.from_file("app.py", default_timeout=120)
 app.run()
 app.switch_page("pages/2_Decision_boundary.py").run()
 assert sent == [set()] * 2, sent
+for page in ("8_Efficient_attention", "11_Which_keys_curve", "12_Learn"):
+    app.switch_page(f"pages/{page}.py").run()
+    assert not app.exception
+    assert not {"sympy", "torch._dynamo"} & {*sys.modules}, page  # five seconds
 """
 
 
