@@ -5,7 +5,10 @@ into a link or a file is `@fuzz()`: 50 times, in `make soak` 10,000 times.
 """
 
 import os
+from collections.abc import Iterable
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
@@ -22,3 +25,15 @@ def load_profile() -> None:
 def fuzz(examples: int = 50, *, soak: int = 10_000) -> settings:
     """Settings of a fuzz test: how many examples, and how many in `make soak`."""
     return settings(max_examples=soak if SOAK else examples)
+
+
+def few(cases: Iterable[Any], chosen: Iterable[Any]) -> list[Any]:
+    """Return all cases as parameters of a test; those not ``chosen`` run in `make soak` alone."""
+    chosen = list(chosen)
+    return [
+        pytest.param(
+            *(case if isinstance(case, tuple) else (case,)),
+            marks=() if case in chosen else pytest.mark.soak,
+        )
+        for case in cases
+    ]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.browser.addresses import ADDRESSES, states
-from tests.profiles import fuzz
+from tests.profiles import few, fuzz
 from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import bound_names, mistakes, offered, open_page, open_settled
 from ui.common.page import PAGES
@@ -24,6 +24,8 @@ OPENED = {
     if len(states(address := page.path.partition("_")[2].removesuffix(".py"))) > 1
 }
 STATES = [(address, query) for address in OPENED for query in states(address)]
+# These draw all controls between them; what more there is to see has tests of its page.
+DRAWING = [state for state in STATES if state[1] not in ADDRESSES[state[0]].looking]
 NUMBERS = st.one_of(
     st.floats().map(repr), st.integers().map(str), st.integers(-(10**30), 10**30).map(str),
     st.sampled_from(["1e999", "-1e999", "nan", "-nan", "Infinity", "0x10", "1_000", "١٢", "½", "²",
@@ -72,7 +74,7 @@ def connections(monkeypatch):
     return addresses
 
 
-@pytest.mark.parametrize(("address", "query"), STATES)
+@pytest.mark.parametrize(("address", "query"), few(STATES, DRAWING))
 def test_a_page_opens_in_every_state_and_uses_its_whole_link(address, query, connections):
     app = open_settled(OPENED[address], **parse_qs(query))
     assert not app.exception
@@ -83,7 +85,7 @@ def test_a_page_opens_in_every_state_and_uses_its_whole_link(address, query, con
     drawn = DRAWN[address, query] | {*parse_qs(query)}
     assert drawn <= STABLE[address], "docs/extending.md, *Addresses that stay*"
     charts = [chart.proto for chart in app.get("plotly_chart")]
-    assert [chart.id for chart in charts if len(chart.alt) < 10] == []
+    assert [chart.id for chart in charts if len(chart.alt) < 20] == []
     # A lesson's chart is that of the page it comes from, with its data.
     assert bool(offered(app).charts) >= bool(charts) or address in ("Manifold", "Learn")
 

@@ -5,8 +5,9 @@ import time
 from functools import partial
 
 from gating_core.experiments import budget
-from gating_core.experiments.comparison import frames, run_curvature
+from gating_core.experiments.comparison import frames, run, run_curvature, setting
 from gating_core.experiments.comparison.run import TrainedRun
+from gating_core.training.trainer import snapshot_steps
 from tests.ui.opening import TIMEOUT_SECONDS, component, open_page
 from tests.ui.payload import unpack
 from ui.decision_boundary.shared import JOB, VIEW_KEY
@@ -15,12 +16,21 @@ from ui.work import runs
 PAGE = "pages/2_Decision_boundary.py"
 QUICK = dict(seeds="2", steps="50", points="64")
 GRID = 15
+
+
+def few_steps(steps, count=None):
+    """A dozen snapshots, not forty: every one is measured and drawn."""
+    return snapshot_steps(steps, 12)
+
+
 # Measured on fewer points; the default experiment is measured as visitors see it.
 QUICKLY = (
     (budget, "AFFORDABLE_COST", 1e5),
     (frames, "FRAME_GRID", GRID),
     (run_curvature, "FRAME_GRID", GRID),
     (run_curvature, "FINAL_GRID", GRID),
+    (run, "snapshot_steps", few_steps),
+    (setting, "snapshot_steps", few_steps),
 )
 
 

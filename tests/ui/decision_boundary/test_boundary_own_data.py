@@ -270,7 +270,7 @@ class TestPage:
         assert "table" not in app.query_params
 
     def test_own_points_take_no_noise_and_no_balance_and_can_be_returned_to(self):
-        app = open_boundary(own="true", noise="0.2", flip="0.2", balance="0.3")
+        app = open_boundary(finished=False, own="true", noise="0.2", flip="0.2", balance="0.3")
         paste(app, table_of())
         assert "The balance of classes cannot be set for your own points" in notes(app)[0]
         assert "no noise, no label noise" in notes(app)[1]

@@ -32,6 +32,7 @@ from gating_core.geometry import CURVED, FLAT, UNKNOWN, Integral, Verdict
 from gating_core.language.measurements import Reliability, ResampledReliability
 from gating_core.tasks import TASKS
 from gating_core.training import mean_interval
+from tests.profiles import few
 from tests.ui.decision_boundary.playing import (
     PAGE,
     QUICK,
@@ -139,7 +140,7 @@ def test_a_fold_is_filled_once_it_is_wanted_and_stays():
 def test_a_new_run_is_followed_from_its_first_steps(monkeypatch):
     app = open_boundary()
     monkeypatch.setattr(runs, "REDRAWN_SECONDS", 0)  # all parts of the page show the same run
-    halt = Halted(monkeypatch, 20)
+    halt = Halted(monkeypatch, 5)
     app.slider(key="steps").set_value(100)
     app.button(key="new_seeds").click().run()
     assert halt.reached.wait(TIMEOUT_SECONDS)
@@ -150,7 +151,7 @@ def test_a_new_run_is_followed_from_its_first_steps(monkeypatch):
     assert header["follow"]
     assert header["grows"]
     assert header["frame_labels"][0] == "step 0 · epoch 0"
-    assert 1 <= header["frames"] == len(run_of(app).frames) < 24
+    assert 1 <= header["frames"] == len(run_of(app).frames) < 8
     assert "the previous run, until the new one is complete" in texts_of(app)
     halt.release.set()
     finish(app)
@@ -187,7 +188,7 @@ def test_drawing_and_other_pages_wait_for_nobodys_training(inline):
 @quick
 def test_train_on_is_what_a_long_run_would_have_been(monkeypatch):
     monkeypatch.setattr(results, "MORE_STEPS", 50)
-    app = open_boundary(seeds="3")
+    app = open_boundary()
     short = run_of(app)
     family = picture(app)[0]["family"]
     with monkeypatch.context() as patch:
@@ -229,11 +230,16 @@ def test_new_seeds_are_in_the_link_although_their_control_is_folded():
     for first in ("16", "32"):
         app.button(key="new_seeds").click().run()
         job_of(app).cancel()
+        assert job_of(app).join(TIMEOUT_SECONDS)
         assert "".join(app.query_params["first"]) == first  # a text, or a list of one
         assert app.number_input(key="first").value == int(first)
-    last = open_boundary(first="9999")
-    last.button(key="new_seeds").click().run()
-    assert run_of(finish(last)).setting.seeds == (0, 1)
+
+
+@quick
+def test_after_the_last_seed_comes_the_first():
+    app = open_boundary(first="9999")
+    finish(app.button(key="new_seeds").click().run())
+    assert run_of(app).setting.seeds == (0, 1)
 
 
 @quick
@@ -294,7 +300,7 @@ def test_a_run_that_cannot_start_keeps_the_picture(monkeypatch):
 @quick
 def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     app = open_boundary(first="58")
-    halt = Halted(monkeypatch, 20)
+    halt = Halted(monkeypatch, 5)
     app.button(key="new_seeds").click().run()
     at_a_halt(app, 3)
     job_of(app).cancel(by_visitor=True)
@@ -319,7 +325,7 @@ def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
 
 
 def test_coming_back_after_leaving_in_the_middle_it_goes_on(nothing_known, monkeypatch):
-    halt = Halted(monkeypatch, 20)
+    halt = Halted(monkeypatch, 5)
     app = open_boundary(finished=False)
     at_a_halt(app, 3)
     app.run()
@@ -360,7 +366,6 @@ def test_a_link_restores_an_experiment():
     assert_shown(app)
 
 
-@quick
 def test_each_bad_value_of_a_link_gets_one_sentence():
     query = dict(data="hypercube", left="relu", right="nothing", steps="1e9", seeds="",
                  points="nan", balance="1", rate="10", first="inf", who="me", width="2", stack="",
@@ -373,8 +378,6 @@ def test_each_bad_value_of_a_link_gets_one_sentence():
     for name in query:
         assert [f"`{name}`" in text for text in said].count(True) == 1, (name, said)
     assert all("Shown instead" in text for text in said)
-    finish(choose(app, "left", "tanh"))
-    assert not app.warning  # said once, then gone
 
 
 @quick
@@ -395,7 +398,7 @@ def test_what_would_be_too_large_keeps_the_last_run():
 
 @quick
 def test_a_tile_changes_link_and_run_and_closes_its_menu():
-    app = open_boundary(also="tanh", seeds="4")
+    app = open_boundary(also="tanh")
     app.button(key="right_menu").click().run()
     names = {b.key: b.label for b in app.button if b.key.startswith("choose_right_")}
     assert names == {f"choose_right_{word}": name for word, name in TITLES.items()}
@@ -490,7 +493,7 @@ def test_calibration_and_files_to_take_away():
         np.testing.assert_allclose(surface.make("a line").points, want, atol=1e-12)
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", few(TASKS, ("circle", "blobs3", "spiral")))
 def test_every_task(task):
     drawn(task=task)
 
@@ -498,7 +501,9 @@ def test_every_task(task):
 SLOTS_CANNOT = impossible_variants("memory")
 
 
-@pytest.mark.parametrize("right", [name for name in VARIANTS if name != "ungated"])
+@pytest.mark.parametrize("right", few(
+    [name for name in VARIANTS if name != "ungated"], ("headwise", "value", "sink")
+))  # fmt: skip
 def test_every_variant(right):
     run = drawn(variants=("ungated", right), source="tokens" if right in SLOTS_CANNOT else "memory")
     maps = layer_maps(run, right, 0, -1)

@@ -23,7 +23,6 @@ from tests.ui.opening import (
     figure,
     mistakes,
     numbers,
-    offered,
     open_page,
     open_settled,
     report,
@@ -32,14 +31,13 @@ from tests.ui.payload import names_in, unpack
 from ui.depth import comparison, layers, shared, theory
 from ui.depth.layers import VIEW, Stack
 from ui.depth.replay import GAP, REPLAY_GRID, replay_view
-from ui.depth.shared import ALIGNED, RANDOM, STACKS, TRAINED, UNTRAINED, Growth
+from ui.depth.shared import STACKS, UNTRAINED, Growth
 from ui.manifold.model import ManifoldRequest, resolve
 from ui.work.cache import CACHE, NUMBERS_CACHE
 
 PAGE = "pages/4_Depth.py"
 GRID = 7
 QUICK = DepthRequest(depth=8, seed_count=6, grid=GRID)
-TABS = {"Layer by layer": 2, "Comparison": 3, "Theory": 0}  # charts
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -79,19 +77,6 @@ def changed(growth, **parts):
 
 
 # --- The page -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("tab", TABS)
-@pytest.mark.parametrize("kind", [TRAINED, STACKS, ALIGNED, RANDOM])
-def test_every_tab_draws_every_stack_with_alt_texts_and_one_download(tab, kind):
-    app = open_settled(PAGE, tab_depth=tab, stacked=kind)
-    assert not app.exception
-    assert not app.error
-    charts = app.get("plotly_chart")
-    assert len(charts) == TABS[tab]
-    assert all(len(chart.proto.alt) > 40 for chart in charts)
-    assert len(offered(app).charts) == (tab != "Theory")
-    assert (component(app, VIEW) is not None) == (tab == "Layer by layer")
 
 
 def test_it_opens_on_a_replay_without_a_job():

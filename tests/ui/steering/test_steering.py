@@ -2,7 +2,6 @@
 
 import csv
 import io
-from itertools import cycle
 
 import numpy as np
 import pytest
@@ -40,7 +39,6 @@ from ui.common.charts import Charts
 from ui.steering import features, results, shared, steer
 
 PAGE = "pages/9_Steering.py"
-TABS = {"Steer": 1, "Features": 3, "Results": 5}  # charts
 HELD, RELEASED = MODES
 FEATURE = DIRECTIONS.index("feature")
 
@@ -55,14 +53,6 @@ def said(app):
 
 def html(app):
     return [node.proto.body for node in app.get("html") if node.proto.body.startswith("<")]
-
-
-@pytest.mark.parametrize(("tab", "gate"), [*zip(cycle(TABS), shared.GATES, strict=False)])
-def test_tabs_draw_their_charts_of_every_gate(tab, gate):
-    app = page(tab, steering_gate=gate, steering_seed="1")
-    assert not app.exception
-    assert mistakes(app) == []
-    assert len(app.get("plotly_chart")) == TABS[tab]
 
 
 # --- Steer ----------------------------------------------------------------------------------------
