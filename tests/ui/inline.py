@@ -23,7 +23,7 @@ class Inline(Pool):
         """There is nothing to start."""
 
     def stream(self, function, *arguments, rank=Rank.FIRST, wait=0.0):
-        while self._others and rank != Rank.VIEW:
+        while self._others and rank > Rank.BRIEF:
             threading.Event().wait(0.01)
             yield WAITING
         yield None

@@ -62,7 +62,7 @@ MAP_NAMES = (
 @cached("Measuring in other ways …")
 def opinion(instance: ModelInstance, grid: int, step: float) -> SecondOpinion:
     """Measure K of an instance by finite differences and by a mesh, and the paper's proxy."""
-    return pool.POOL.call(_opinion, instance, grid, step)
+    return pool.POOL.call(_opinion, instance, grid, step, rank=pool.Rank.BRIEF)
 
 
 @st.cache_resource(max_entries=CACHED_FIGURES, show_spinner=False)

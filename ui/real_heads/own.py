@@ -216,13 +216,13 @@ def keys_text(request: OwnRequest, result: OwnLayer) -> str:
 @cached("Measuring curvature …", on=NUMBERS_CACHE)
 def open_on(request: OwnRequest, opened: Head, kind: str, three: Three) -> tuple[HeadChart, Arrays]:
     """Return a head on a plane through three tokens."""
-    return pool.POOL.call(open_own, request, opened[1], kind, three)
+    return pool.POOL.call(open_own, request, opened[1], kind, three, rank=pool.Rank.BRIEF)
 
 
 @cached("Measuring curvature …", on=NUMBERS_CACHE)
 def dial_of(request: OwnRequest, head: int) -> Dial | None:
     """Return the totals of a head by λ of its own gate."""
-    return pool.POOL.call(dial_own, request, head)
+    return pool.POOL.call(dial_own, request, head, rank=pool.Rank.BRIEF)
 
 
 def gate_sentence(without: np.ndarray, gated: np.ndarray) -> str:

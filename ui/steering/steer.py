@@ -62,7 +62,9 @@ def endings(request: SteerRequest, _steps: Sequence[Step]) -> list[Ending]:
     if request == opening().request:
         return opening().endings
     model = request.direction.name, request.direction.model_seed
-    return pool.POOL.call(core.endings, *model, core.written_texts(_steps), _steps[-1].spanish)
+    texts = core.written_texts(_steps)
+    spanish = _steps[-1].spanish
+    return pool.POOL.call(core.endings, *model, texts, spanish, rank=pool.Rank.BRIEF)
 
 
 def draw() -> None:

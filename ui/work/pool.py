@@ -51,7 +51,7 @@ class Rank(IntEnum):
     """Kinds of tasks; the value is the niceness of their processes above that of the server."""
 
     VIEW = 5  # without it a page cannot be drawn
-    BRIEF = 8  # some seconds at most, so it would keep views waiting
+    BRIEF = 8  # the same, but a second or more: views do not wait for it
     FIRST = 12  # a visitor waits for it and sees its progress
     REST = 17  # nobody waits for it
 
@@ -171,12 +171,15 @@ class Pool:
         finally:
             self._leave(task)
 
-    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def call(self, function: Callable[..., Any], *arguments: Any, rank: Rank = Rank.VIEW) -> Any:
         """Return what ``function`` returns or yields last, while a page waits: see `map`."""
-        return self.map(function, [arguments])[0]
+        return self.map(function, [arguments], rank)[0]
 
     def map(
-        self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]
+        self,
+        function: Callable[..., Any],
+        calls: Iterable[tuple[Any, ...]],
+        rank: Rank = Rank.VIEW,
     ) -> tuple[Any, ...]:
         """Return what ``function`` returns, or yields last, for each of ``calls``, in their order.
 
@@ -189,7 +192,7 @@ class Pool:
             for arguments in calls:
                 if len(running) == self.size:
                     results.append(_last(running.popleft()))
-                stream = self.stream(function, *arguments, rank=Rank.VIEW)
+                stream = self.stream(function, *arguments, rank=rank)
                 stack.enter_context(closing(stream))
                 next(stream)  # it begins, or waits
                 running.append(stream)
@@ -253,7 +256,7 @@ class Pool:
             task.readers -= 1
             if task.readers:
                 return
-            if task.over or (task.waiting and task.rank is not Rank.VIEW):
+            if task.over or (task.waiting and task.rank > Rank.BRIEF):
                 self._drop(task)
                 return
         try:
@@ -262,7 +265,7 @@ class Pool:
             self._stop(task)
 
     def _stop(self, task: _Task) -> None:
-        if task.rank is Rank.VIEW:
+        if task.rank <= Rank.BRIEF:
             time.sleep(AGAIN_SECONDS)
         with self._lock:
             if task.readers or task.stopped:

@@ -342,16 +342,18 @@ def test_of_ten_quick_moves_the_last_alone_is_computed(one, visit, tmp_path):
     assert order.read_text().split() == ["9"]
 
 
-def test_what_a_stopped_run_has_begun_goes_on_for_whoever_waits_for_it(one, visit, tmp_path):
+@pytest.mark.parametrize("rank", [Rank.VIEW, Rank.BRIEF])
+def test_what_a_stopped_run_has_begun_goes_on_for_whoever_waits_for_it(one, visit, tmp_path, rank):
     """Another visitor, or the next run of the same one."""
     go, order = tmp_path / "go", tmp_path / "order"
 
     @cached(on=Cache(1e6))
     def measured(name):
-        return one.call(tasks.noting_and_holding, order, name, go)
+        return one.call(tasks.noting_and_holding, order, name, go, rank=rank)
 
     before = visit(measured, "a")
     await_true(order.exists)
+    assert one.call(tasks.counting, 3, rank=Rank(13 - rank)) == 3  # neither waits for the other
     after = visit(measured, "a")
     before.request_stop()
     await_true(lambda: before.over)
