@@ -20,7 +20,7 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
         drawing=("", "picture=two+models", "plane=0.6,0,0.8,-0.25&strength=0.5"),
         looking=("task=xor", "task=moons&colour=curvature", "strength=0",
                  "picture=two+models&beside=gate+ablated", "task=linear&pick=20.30"),
-        unfolded="explore=true&proof=true",
+        unfolded="explore=true&proof=true&proof_cells=16%2C000",
     ),
     "Learn": Row(
         ("", "lesson=multiply&guess=multiply-3&plane=0.6,0,0.8,-0.25&strength=0.5",

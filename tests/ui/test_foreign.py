@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gating_core.export import log_csv, script_text, weights_file
 from gating_core.tasks import OwnDataError, parse_csv
 from tests.each import each
+from tests.ui.decision_boundary.playing import QUICKLY
 from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import ROOT, component, open_page
 from tests.ui.payload import unpack
@@ -96,11 +97,14 @@ class Marks(HTMLParser):
 @pytest.fixture(scope="module")
 def shown():
     """The page with a pasted table whose classes have hostile names."""
-    app = open_page(PAGE, steps="50", seeds="2", own="true")
-    app.text_area(key="own_text").set_value(table_of(NAMES)).run()
-    for job, *_ in app.session_state["_jobs"].values():
-        assert job.join(120)
-    return app.run()
+    with pytest.MonkeyPatch.context() as patch:
+        for grid in QUICKLY:
+            patch.setattr(*grid)
+        app = open_page(PAGE, steps="50", seeds="2", own="true")
+        app.text_area(key="own_text").set_value(table_of(NAMES)).run()
+        for job, *_ in app.session_state["_jobs"].values():
+            assert job.join(120)
+        return app.run()
 
 
 def test_names_of_classes_reach_no_markdown(shown):

@@ -48,7 +48,7 @@ SINKS, RANK, SPARSITY, CALIBRATION, TOPOLOGY, GENERATE = (
 )  # fmt: skip
 TASK = SINKS | {"lm_sinks_of": "Bigram–Backcopy task"}
 G2 = {"lm_gate": "G2, per channel"}
-FEW = ToyRequest(seeds=(0, 1), steps=50, batch=4)
+FEW = ToyRequest(seeds=(0, 1), steps=10, batch=4)
 
 
 def said(app, part):

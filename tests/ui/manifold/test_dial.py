@@ -97,12 +97,6 @@ def test_the_first_picture_is_the_one_that_stays(held, monkeypatch, link):
         assert after[name] == each, name
 
 
-def test_error_analysis_measures_no_strength_but_the_requested_one(held):
-    app = open_page(PAGE, grid="31", tab="Error analysis")
-    assert not app.exception
-    assert not held.asked
-
-
 def test_what_is_done_while_the_page_is_drawn_is_drawn_with_it(monkeypatch):
     """The job ends after the page has looked for all strengths, before it would watch the job."""
     page.DIALS.cache.clear()

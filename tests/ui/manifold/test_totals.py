@@ -57,6 +57,7 @@ def test_pictures_wait_for_no_totals_and_others_find_them(held):
 
 def test_doubt_says_which_integrals_are_not_there_yet(held):
     app = open_page(PAGE, grid="31", tab="Error analysis")
+    assert shared.DIALS.name not in app.session_state["_jobs"]  # it shows the requested strength
     table = app.table[1].value
     assert set(table.to_numpy()[:, 1:].ravel()) == {"…"}
     held.go.set()
@@ -115,6 +116,7 @@ def test_a_total_is_refined_to_a_tenth_or_the_page_says_that_it_cannot_be():
     assert "do not help" not in total_caption(doubtful, good.absolute)
 
 
+@pytest.mark.soak  # long
 def test_refining_settles_a_ridge():
     instance = resolve(ManifoldRequest(depth=2, seed=0)).variants[1]
     variant = measure_instance(instance, 61)
