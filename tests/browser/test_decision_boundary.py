@@ -22,7 +22,15 @@ from .looking import (
     extents,
 )
 from .pointing import place, surface_spots
-from .visiting import become_phone, follow_link, open_page, resize, settle, visit
+from .visiting import (
+    become_phone,
+    follow_link,
+    open_page,
+    resize,
+    scroll_to_top,
+    settle,
+    visit,
+)
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -312,20 +320,23 @@ def test_under_a_new_choice_the_old_picture_is_dimmed_until_its_own_is_there(wid
     assert not any(dim for dim, _ in wide.evaluate("window.testDimmed"))  # another frame is known
 
 
-def test_a_new_run_is_followed_from_its_first_step(browser, served, watch):
+def test_a_new_run_is_followed_from_its_first_step(wide):
     """And the pictures come into view: the button stands far below them."""
-    with open_page(browser, watch, reduced_motion="no-preference", **WIDE) as page:
-        visit(page, watch, served.url + ADDRESS, await_run)
-        before = serial(page)
-        page.evaluate(WATCH_FRAMES)
-        page.get_by_role("button", name="New seeds").click()
-        await_another(page, before)
-        frames = page.evaluate("window.testFrames")  # the first ones of the run before
+    wide.emulate_media(reduced_motion="no-preference")
+    try:
+        before = serial(wide)
+        wide.evaluate(WATCH_FRAMES)
+        wide.get_by_role("button", name="New seeds").click()
+        await_another(wide, before)
+        frames = wide.evaluate("window.testFrames")  # the first ones of the run before
         seen = [*dict.fromkeys(frames[frames.index(0) :])]
         assert seen == sorted(seen)
-        assert seen[-1] == frame(page) == last_frame(page)
+        assert seen[-1] == frame(wide) == last_frame(wide)
         assert len(seen) > 5
-        assert page.locator(".gc-columns .gc-scene").first.bounding_box()["y"] >= 0
+        assert wide.locator(".gc-columns .gc-scene").first.bounding_box()["y"] >= 0
+    finally:
+        wide.emulate_media(reduced_motion="reduce")
+        scroll_to_top(wide)
 
 
 @pytest.mark.soak  # long

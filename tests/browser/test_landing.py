@@ -235,6 +235,7 @@ def test_a_job_and_its_end_move_nothing_and_the_picture_says_whose_it_is(browser
         assert boxes() == [pytest.approx(box, abs=1) for box in before]
 
 
+@pytest.mark.soak  # long
 def test_it_plays_once_on_arrival_unless_motion_is_not_wanted(browser, served, watch):
     with open_page(browser, watch, reduced_motion="no-preference", **WIDE) as page:
         page.add_init_script(f"addEventListener('DOMContentLoaded', () => ({AWAIT_FRAMES})())")

@@ -1,26 +1,8 @@
-"""Browser tests notice what they must: a missing browser, an error, a foreign host."""
+"""Browser tests notice what they must: an error, a foreign host."""
 
 import pytest
 
-from .serving import without_browser
 from .visiting import Watch, open_page
-
-
-@pytest.mark.parametrize(
-    ("chromium", "environment", "expected"),
-    [
-        ("/somewhere/chromium", {}, None),
-        ("/somewhere/chromium", {"REQUIRE_BROWSER": "1"}, None),
-        (None, {}, "skip"),
-        (None, {"REQUIRE_BROWSER": ""}, "skip"),
-        (None, {"REQUIRE_BROWSER": "0"}, "skip"),
-        (None, {"REQUIRE_BROWSER": "1"}, "fail"),
-    ],
-)
-def test_a_missing_browser_skips_or_fails(chromium, environment, expected):
-    instead = without_browser(chromium, environment)
-    assert (instead and instead[0]) == expected
-    assert instead is None or ("chromium" in instead[1] and "REQUIRE_BROWSER" in instead[1])
 
 
 @pytest.mark.parametrize(
