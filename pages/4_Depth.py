@@ -6,12 +6,7 @@ from ui.common.page import draw_open, page
 
 TITLE = "Depth"
 
-with page(
-    TITLE,
-    question="How does curvature grow with depth?",
-    lead="With the same small gate in every layer, twice the layers give four times the curvature"
-    " at the origin. With other gates curvature adds up more slowly, or in no simple way.",
-):
+with page(TITLE, question="How does curvature grow with depth?"):
     from ui.common.links import checked_link
     from ui.depth import comparison, layers, theory
 

@@ -156,7 +156,7 @@ def test_back_undoes_one_change_of_a_control(desk, served, watch):
         (f"{STEERING}?steering_tab=Features", 3), (f"{STEERING}?steering_tab=Results", 5),
     )
 )])  # fmt: skip
-def test_a_dark_phone_has_charts_below_each_other_and_scrolls_only_down(
+def test_a_dark_phone_has_charts_below_each_other_before_controls_and_scrolls_only_down(
     visitor, served, watch, address, count
 ):
     become_phone(visitor)

@@ -127,6 +127,7 @@ def test_a_phone_scrolls_only_down_and_shows_the_surface_at_once(desk):
     scene = desk.locator(".gc-scene").first.bounding_box()
     seen = PHONE["viewport"]["height"] - scene["y"]
     assert seen > scene["height"] / 2  # most of it, without scrolling
+    assert desk.locator(".st-key-control-row").bounding_box()["y"] > scene["y"]
     assert_texts_are_whole(desk)
     follow_link(desk, COMPARISON)
     await_charts(desk)

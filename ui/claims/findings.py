@@ -68,7 +68,7 @@ def draw(
         claim = choose_claim(judged)
         st.caption(rows_text(judged, bundled=not source.path))
     with right.container(gap="xsmall"):
-        row = st.container(horizontal=True, vertical_alignment="bottom")
+        row = st.container(horizontal=True, vertical_alignment="bottom", key="criteria-row")
         one, earlier = judged.claims[claim], shared.frozen().claims.get(claim)
         if earlier is not None:
             version = row.radio("Criteria", [V2.name, V1.name], key="criteria", horizontal=True,

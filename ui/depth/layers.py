@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -76,8 +77,9 @@ class Stack:
 
 def draw() -> None:
     """Draw the controls, the replay and the growth of the stacks of its kind."""
+    headline = st.empty()
     row = st.container(horizontal=True, vertical_alignment="bottom", key="control-row")
-    left, right = st.columns([7, 5])
+    left, right = st.container(key="first").columns([7, 5])
     training = st.container(horizontal=True, vertical_alignment="bottom")
     stack = choose(row, training)
     trained = trained_stacks(stack) if stack.kind == TRAINED else None
@@ -105,6 +107,7 @@ def draw() -> None:
         place.caption(f"{shared.courses_text(*growths) if gated else ''} {missing_seeds(growths)}")
     with left:
         surface = replayed(stack, trained)
+        headline.markdown(stack_text(surface))
         layer = draw_replay(stack, surface) + 1
     if stack.kind == STACKS:
         link = manifold_link(stack, layer)
@@ -264,10 +267,31 @@ def _link_layer(key: str) -> None:
         st.query_params["after"] = f"{frame + 1}"
 
 
+def total_of(surface: SurfaceResult, frame: int) -> Integral:
+    """Return the total curvature after one layer."""
+    return Integral(surface.total[frame], surface.total_error[frame], surface.complete[frame])
+
+
+def stack_text(surface: SurfaceResult) -> str:
+    """Say how total curvature changes over the layers of the replayed stack."""
+    first, last = total_of(surface, 0), total_of(surface, -1)
+    low = last.value - last.error - first.value - first.error
+    high = last.value + last.error - first.value + first.error
+    # What is incomplete is a lower estimate.
+    verdict = common.by_interval(
+        float(low) if first.complete else -math.inf, float(high) if last.complete else math.inf,
+        "The total curvature of this stack falls with its layers",
+        "It is inconclusive whether the total curvature of this stack grows with its layers",
+        "The total curvature of this stack grows with its layers",
+    )  # fmt: skip
+    ends = [common.final_total_text(total, bool(surface.flat[frame]))
+            for frame, total in ((0, first), (-1, last))]  # fmt: skip
+    return f"**{verdict}**: {ends[0]} after layer 1, {ends[1]} after layer {len(surface.total)}."
+
+
 def total_text(surface: SurfaceResult, frame: int, diameter: float) -> str:
     """Return the line above the surface after one layer."""
-    total = Integral(surface.total[frame], surface.total_error[frame], surface.complete[frame])
-    text = f"**{common.final_total_text(total, bool(surface.flat[frame]))}**"
+    text = f"**{common.final_total_text(total_of(surface, frame), bool(surface.flat[frame]))}**"
     if not (surface.complete[frame] or surface.total[frame] > 0) or UNKNOWN in text:
         text = UNKNOWN  # "at least 0" says nothing
     return f"total curvature {text} · diameter {common.short(float(diameter))}"

@@ -129,7 +129,7 @@ def draw() -> None:
         help="Off: linear attention by hand, with elu + 1 features and the parameters set here. On:"
         " the same head of models converted by training (no gate, seed 0), with learned features.",
     )  # fmt: skip
-    above = st.container()
+    above = st.container(key="first")
     more = st.expander("Parameters of the delta rule and of the recall task", key="linear_more",
                        on_change="rerun", **LINK).columns(4)  # fmt: skip
     memory = more[0].number_input(

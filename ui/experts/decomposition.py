@@ -42,7 +42,7 @@ def draw() -> None:
     charts = c.Charts("decomposition")
 
     st.markdown(entry_text(entry, point, channel))
-    left, right = st.columns([3, 10])
+    left, right = st.container(key="first").container().columns([3, 10])
     with left:
         pad(key=PAD, handles=[Handle("x", *point, palette.ACCENT)], extent=EXTENT,
             label="The input x", x_name="x₁", y_name="x₂", on_move=on_point)  # fmt: skip

@@ -85,7 +85,7 @@ def draw() -> None:
 
     compared, verdicts = finding(curves, level), verdicts_text(curves)
     st.markdown(f"{compared} {verdicts}")
-    left, right = c.chart_columns("curves", 2)
+    left, right = c.chart_columns("first", 2)
     charts.draw("test_error", left, curves_chart(curves, level), curves_alt(curves))
     charts.draw("differences", right, difference_chart(curves), verdicts)
     charts.tables["accuracies"] = accuracy_columns(curves)

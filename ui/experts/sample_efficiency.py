@@ -77,7 +77,7 @@ def learned_of(request: SampleRequest, gates: tuple[str, ...]) -> dict[str, Lear
 def draw() -> None:
     """Draw the tab."""
     row = st.container(horizontal=True, vertical_alignment="bottom", key="control-row")
-    above = st.container()
+    above = st.container(key="first")
     fold = st.expander("Sizes and seed of the teachers", key="teacher_sizes", on_change="rerun",
                        **LINK)  # fmt: skip
     every = st.expander("All gate positions, as a table", key="all_gates", on_change="rerun",
@@ -98,7 +98,7 @@ def draw() -> None:
                        " Shown: what comes with the app.")  # fmt: skip
             shown = {gate: bundled()[gate] for gate in FIRST}
         st.markdown(finding(shown))
-        left, right = c.chart_columns("errors", 2)
+        left, right = c.chart_columns("first", 2)
         charts.draw("expert_errors", left, error_chart(shown, "expert"),
                     errors_alt(shown, "expert"))  # fmt: skip
         charts.draw("prediction_errors", right, error_chart(shown, "prediction"),

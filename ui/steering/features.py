@@ -91,7 +91,7 @@ def draw() -> None:
     examples = top_examples(request)
     finding = feature_text(features, request.feature)
     st.markdown(finding)
-    left, right = st.columns([6, 7])
+    left, right = st.container(key="first").columns([6, 7])
     figure = order_chart(features, request.feature)
     charts.figures["order"] = figure
     left.plotly_chart(figure, key=CHART, alt=finding, config={"displayModeBar": False},

@@ -74,8 +74,9 @@ def draw() -> None:
     job, charts = generated(request), c.Charts("steer")
     with jobs.dock(JOB, request):
         jobs.draw_end(job, "Generating", job.items)
-    jobs.watch(job, lambda steps: draw_texts(charts, request, steps), what="Generating",
-               share=lambda steps: len(steps) / WRITTEN)  # fmt: skip
+    with st.container(key="first"):
+        jobs.watch(job, lambda steps: draw_texts(charts, request, steps), what="Generating",
+                   share=lambda steps: len(steps) / WRITTEN)  # fmt: skip
     with st.container(horizontal=True):
         st.button("Generate another", icon=":material/refresh:", key="steering_another",
                   on_click=take_next_seed)  # fmt: skip
@@ -94,7 +95,7 @@ def take_next_seed() -> None:
 
 def choose_request() -> SteerRequest:
     """Draw the controls; return the text to generate."""
-    first, second = shared.control_row("steer-text"), shared.control_row("steer-vector")
+    first, second = shared.control_row("text-row"), shared.control_row("vector-row")
     typed = first.text_input("Prompt", max_chars=STEERED_CHARACTERS, placeholder="Type a prompt",
         key="steering_text", width=330, **LINK,
         help=f"At most {STEERED_CHARACTERS} characters: letters of English and Spanish, and common"

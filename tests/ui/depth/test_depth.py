@@ -306,6 +306,29 @@ def test_missing_seeds_are_counted():
     assert row["With depth"] == plain.curve.course.word
 
 
+GROWS = "**The total curvature of this stack grows with its layers**"
+FALLS = "**The total curvature of this stack falls with its layers**"
+OPEN = "**It is inconclusive whether the total curvature of this stack grows with its layers**"
+
+
+@pytest.mark.parametrize(
+    ("ends", "complete", "verdict"),
+    [((1.0, 3.0), (True, True), f"{GROWS}: 1.00 ± 0.05 after layer 1, 3.00 ± 0.05"),
+     ((3.0, 1.0), (True, True), FALLS),
+     ((1.0, 1.08), (True, True), OPEN),
+     ((1.0, 3.0), (True, False), f"{GROWS}: 1.00 ± 0.05 after layer 1, at least 3.00 ± 0.05"),
+     ((1.0, 3.0), (False, True), OPEN),
+     ((3.0, 1.0), (True, False), OPEN)],
+)  # fmt: skip
+def test_a_stack_is_said_to_grow_only_beyond_the_errors(ends, complete, verdict):
+    found = surface("strong", GRID).first(2)
+    found = replace(found, total=np.array(ends), total_error=np.full(2, 0.05),
+                    complete=np.array(complete))  # fmt: skip
+    text = layers.stack_text(found)
+    assert text.startswith(verdict)
+    assert text.endswith("after layer 2.")
+
+
 def test_an_empty_lower_estimate_is_no_number():
     found = replay(UNTRAINED, "gated_plain", 0, GRID)
     lines = [layers.total_text(found, layer, 1.0) for layer in range(UNTRAINED.depth)]
