@@ -38,6 +38,13 @@ def place(panel: Locator, across: float, down: float) -> tuple[float, float]:
     return box["x"] + across * box["width"], box["y"] + down * box["height"]
 
 
+def point_at(panel: Locator, across: float, down: float) -> None:
+    """Move the pointer to these shares of a panel, once that is in view with nothing over it."""
+    box = panel.bounding_box()
+    assert box is not None
+    panel.hover(position={"x": across * box["width"], "y": down * box["height"]})
+
+
 def click_until_marked(
     page: Page,
     panel: Locator,

@@ -2,14 +2,12 @@
 
 import json
 import re
-import zipfile
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from playwright.sync_api import TimeoutError
 
-from gating_core.export.weights import load_weights
 from tests.profiles import SOAK
 
 from .accessibility import assert_accessible
@@ -21,7 +19,7 @@ from .looking import (
     assert_scrolls_only_down,
     extents,
 )
-from .pointing import place, surface_spots
+from .pointing import place, point_at, surface_spots
 from .visiting import (
     become_phone,
     follow_link,
@@ -173,7 +171,7 @@ def test_what_the_pointer_is_at_is_marked_in_all_pictures_without_the_server(wid
     try:
         runs = wide.evaluate("window.testScript.runs")
         plane = wide.locator(".gc-columns .gc-plane").nth(side)
-        wide.mouse.move(*place(plane, 0.6, 0.3), steps=3)
+        point_at(plane, 0.6, 0.3)
         wide.wait_for_function(f"{STATE}.hover !== null")
         wide.wait_for_function(f"({MARKERS})()[0].length === 2")
         assert_marked(wide, wide.evaluate(f"{STATE}.hover"))
@@ -193,7 +191,7 @@ def test_what_the_pointer_is_at_is_marked_in_all_pictures_without_the_server(wid
         wide.mouse.move(1, 1)
         wide.wait_for_function(f"({MARKERS})().slice(0, {PANELS}).every(mark => !mark.length)")
         assert wide.evaluate("window.testScript.runs") == runs
-        wide.mouse.move(*place(plane, 0.6, 0.3), steps=3)
+        point_at(plane, 0.6, 0.3)
         wide.wait_for_function(f"{STATE}.hover !== null")  # what a click marks
         wide.mouse.click(*place(plane, 0.6, 0.3))
         wide.wait_for_function(f"{STATE}.pick !== null")
@@ -245,23 +243,6 @@ def test_a_click_on_the_strip_picks_a_seed(wide):
     wide.wait_for_url(lambda url: "picked_seed=" in url and "who=picked" in url)
     seed = re.search(r"picked_seed=(\d+)", wide.url)[1]
     assert wide.locator(".gc-heading").first.inner_text() == f"no gate · seed {seed}"
-
-
-@pytest.mark.soak  # long
-def test_weights_and_data_can_be_taken(wide, tmp_path):
-    name = "circle_sigmoid_seeds0-1_step50"
-    wide.get_by_role("button", name="Take along").click()
-    for label, file in {"Weights": f"{name}.safetensors", "Script": f"{name}_seed",
-                        "Data": "decision_boundary"}.items():  # fmt: skip
-        with wide.expect_download() as download:
-            wide.get_by_role("button", name=label).click()
-        assert download.value.suggested_filename.startswith(file)
-        download.value.save_as(tmp_path / label)
-    wide.keyboard.press("Escape")
-    assert load_weights((tmp_path / "Weights").read_bytes()).seeds == (0, 1)
-    with zipfile.ZipFile(tmp_path / "Data") as archive:
-        assert archive.read("log.csv").startswith(b"variant,step,seed")
-    compile((tmp_path / "Script").read_text(encoding="utf-8"), "rerun.py", "exec")
 
 
 def await_lesson(page):

@@ -75,11 +75,6 @@ LIFTS = f"""() => {STATE}.header.columns.map(({{ panels: [{{ layout }}] }}) =>
     const [low, high] = layout[`${{axis}}axis`].range;
     return 0.02 * {STATE}.camera().eye[axis] * (high - low) / layout.aspectratio[axis];
   }}))"""
-# A handle that is out of the hand once Python has answered.
-ANSWERED = """() => [...document.querySelectorAll('.gc-pad')].every(pad => {
-  const { flying, heard, outbox } = pad.__gc;
-  return outbox.size === 0 && (flying === undefined || heard >= flying.serial);
-})"""
 
 
 @pytest.fixture(scope="module")
@@ -539,56 +534,6 @@ def test_a_click_on_any_panel_marks_the_point_in_all_of_them_and_in_the_link(wid
         text = f"({axis[column]:.3f}, {axis[row]:.3f})"
         wide.get_by_test_id("stTable").get_by_text(text).first.wait_for()
     assert len(seen) == 3
-
-
-def handle(page, name):
-    return page.get_by_role("slider", name=name, exact=True)
-
-
-def drag(page, name, across, down):
-    """Move a handle by so many pixels."""
-    hit = handle(page, name).locator(".gc-pad-hit")
-    hit.scroll_into_view_if_needed()
-    box = hit.bounding_box()
-    start = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(*start)
-    page.mouse.down()
-    page.mouse.move(start[0] + across, start[1] + down, steps=12)
-    page.mouse.up()
-    page.wait_for_function(ANSWERED)
-    settle(page)
-
-
-@pytest.mark.soak  # long
-def test_a_dragged_value_moves_the_surface_and_the_link_and_undo_restores_both(wide):
-    open_tab(wide, "Surface")
-    wide.get_by_text("Handles", exact=True).click()
-    wide.locator(".gc-pad").nth(1).wait_for()
-    settle(wide)
-    before = {name: array(wide, name) for name in ("left_x", "right_x", "left_gaussian")}
-    place = handle(wide, "U2").get_attribute("aria-valuetext")
-    drag(wide, "U2", 40, -30)
-    assert parameter(wide, "values")
-    assert handle(wide, "U2").get_attribute("aria-valuetext") != place
-    assert np.abs(array(wide, "left_x") - before["left_x"]).max() > 0.01
-    assert np.abs(array(wide, "right_x") - before["right_x"]).max() > 0.01
-    dragged = array(wide, "left_x")
-
-    drag(wide, "g1", -30, 20)
-    assert parameter(wide, "gates")
-    np.testing.assert_array_equal(array(wide, "left_x"), dragged)  # there is no gate on the left
-
-    for left in ("values", None):
-        wide.get_by_role("button", name="Undo").click()
-        wide.wait_for_function("() => !/[?&]gates=/.test(location.href)")
-        if left is None:
-            wide.wait_for_function("() => !/[?&]values=/.test(location.href)")
-        settle(wide)
-        assert bool(parameter(wide, "values")) == bool(left)
-    for name, values in before.items():
-        np.testing.assert_allclose(array(wide, name), values, atol=1e-12)
-    assert handle(wide, "U2").get_attribute("aria-valuetext") == place
-    assert wide.get_by_role("button", name="Undo").is_disabled()
 
 
 # --- Phone, dark, alone ---

@@ -58,18 +58,6 @@ def test_no_limit_is_written_elsewhere(path):
     assert not written_bounds(path.read_text(encoding="utf-8"))
 
 
-def test_every_limit_is_defined_once_and_used():
-    text = (ROOT / "ui" / "limits.py").read_text(encoding="utf-8")
-    names = [name for name in vars(limits) if name.isupper()]
-    assert len(names) > 30
-    sources = [
-        path.read_text(encoding="utf-8") for path in ui_sources() if path.name != "limits.py"
-    ]
-    for name in names:
-        assert text.count(f"\n{name} = ") == 1, name
-        assert any(name in source for source in sources) or name in MEANT_FOR_THE_SERVER, name
-
-
 def test_a_formula_may_be_as_long_as_the_core_reads_and_what_is_longer_is_explained():
     longest = "u+1.".ljust(LONGEST_FORMULA, "0")
     parse_formula(longest)

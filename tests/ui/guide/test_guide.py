@@ -52,11 +52,3 @@ def test_pictures_are_there_in_both_colours_and_are_small():
     for name in files:
         with Image.open(PICTURES / name) as picture:
             assert picture.width >= 500
-
-
-def test_what_it_says_of_the_shown_seed_is_what_is_done():
-    """`typical_member` looks at test points, best and worst at training points."""
-    text = " ".join(section("guide", "boundary").split())
-    assert "*Best* and *worst* are chosen by accuracy on the training points" in text
-    assert "*Typical*" in text
-    assert "it is chosen on test points" in text

@@ -6,7 +6,6 @@ import pytest
 from gating_core.experiments.comparison import load_preset, load_sweep, measure_stage
 from gating_core.geometry import square_grid
 from gating_core.theory import key_sign
-from tests.each import each
 from tests.ui.opening import component, data_of, mistakes, open_page
 from tests.ui.payload import unpack
 from ui.learn import facts
@@ -44,15 +43,6 @@ def param(app, name):
 
 def answered(name, **more):
     return open_page(PAGE, lesson=name, guess=f"{name}-1", **more)
-
-
-@each(lessons())
-def test_every_lesson_has_its_parts(name):
-    lesson = lessons()[name]
-    assert name in FACTS
-    assert lesson.check in CHECKS
-    assert lesson.page in PICTURES
-    assert name in TRIED
 
 
 def test_no_part_is_left_over():

@@ -5,7 +5,6 @@ import re
 import pytest
 import yaml
 
-from tests.each import each
 from ui.common.page import PAGES
 from ui.learn.lessons import (
     FIELDS,
@@ -95,12 +94,3 @@ def test_every_lesson_has_two_small_pictures_for_paper_and_phones():
     files = {picture(lesson, when) for lesson in lessons().values() for when in WHEN}
     assert {*PICTURES.iterdir()} == files, "python -m tests.browser.learn_pictures"
     assert sum(file.stat().st_size for file in files) < PICTURES_BYTES
-
-
-@each(lessons())
-def test_a_lesson_is_short(name):
-    lesson = lessons()[name]
-    assert len(lesson.question.split()) <= 50
-    assert all(len(choice.split()) <= 20 for choice in lesson.choices)
-    for text in (lesson.before, lesson.after, lesson.try_it):
-        assert len(text.split()) <= 90
