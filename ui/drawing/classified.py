@@ -106,11 +106,14 @@ def sheet_panels(sheet: Sheet, style: SheetStyle, room: Box | None = None) -> li
 def sheets_camera(sheets: list[Sheet]) -> Camera:
     """Return the camera that shows all classes of all last surfaces, and the last one's loops.
 
-    The triangle of values counts as a loop.
+    The triangle of values and the classifier's plane count as loops.
     """
     classes = [sheet.frames.logits[-1].argmax(-1) for sheet in sheets]
-    triangles = [sheet.corners[-1] for sheet in sheets if sheet.corners is not None]
-    loops = [*sheets[-1].loops(-1), *triangles]
+    outlines = [x[-1] for sheet in sheets for x in (sheet.corners, sheet.plane) if x is not None]
+    loops = [
+        *sheets[-1].loops(-1),
+        *(outline for outline in outlines if np.isfinite(outline).all()),
+    ]
     return best_camera([sheet.values[-1] for sheet in sheets], classes, loops)
 
 

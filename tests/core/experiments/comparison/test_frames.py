@@ -12,6 +12,7 @@ from scipy.special import softmax
 from gating_core.attention.stack import restore
 from gating_core.experiments.comparison import frames as film
 from gating_core.experiments.comparison.frames import layer_maps
+from gating_core.experiments.comparison.presets import load_preset
 from gating_core.experiments.comparison.setting import Setting
 from gating_core.geometry.grid import square_grid
 from gating_core.training.trained import TrainedEnsemble
@@ -23,6 +24,7 @@ from ui.decision_boundary.model import PAINTS
 from ui.decision_boundary.picture import RunCurve, training_picture
 from ui.drawing import palette
 from ui.drawing.axes import frame_axes
+from ui.drawing.camera import ENOUGH
 from ui.drawing.colours import scale_of
 from ui.drawing.lines import barycentric
 from ui.drawing.sheet import PLANE_TOLERANCE, boundaries, classifier_planes
@@ -66,6 +68,24 @@ def picture(run, member=MEMBER, **look):
         curves_of(run, member),
         gaussian=fields_of(sides), **look,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "member"),
+    [("xor", 5), *(pytest.param(*each, marks=pytest.mark.soak) for each in (
+        ("circle", 1), ("circle", 5), ("linear", 0), ("linear", 5), ("xor", 6), ("moons", 5),
+    ))],
+)  # fmt: skip
+def test_no_surface_triangle_or_plane_of_the_last_frame_is_seen_edge_on(name, member):
+    _, view = picture(load_preset(name), member)
+    eye = np.array([view.camera["eye"][axis] for axis in "xyz"])
+    eye /= np.linalg.norm(eye)
+    for part in ("left_plane", "right_plane", "left_ring"):
+        corners = np.stack([view.arrays[f"{part}_{axis}"][-1] for axis in "xyz"], -1)
+        sides = corners[:2] - corners[1:3]
+        normal = np.cross(*sides)
+        # Seen as broadly as from 65 degrees above it, times the camera's share that is enough.
+        assert abs(normal @ eye) / np.linalg.norm(normal) > ENOUGH * np.sin(np.radians(65)), part
 
 
 # --- Frames ---------------------------------------------------------------------------------------
