@@ -2,7 +2,7 @@
 
 from gating_core.export.notebook import notebook_text
 from gating_core.export.script import script_problem, script_text
-from gating_core.export.surface import Colours, Surface, no_solid, surface_file
+from gating_core.export.surface import Colours, Surface, no_solid, picture_file, surface_file
 from gating_core.export.weights import log_csv, weights_file
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "log_csv",
     "no_solid",
     "notebook_text",
+    "picture_file",
     "script_problem",
     "script_text",
     "surface_file",

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gating_core.progress import Progress, silent
+
 LONGEST_MM = 100.0  # the longest side of a solid
 THICKNESS_MM = 2.0  # of a sheet that is 100 mm long
 STL_HEADER = 80  # bytes
@@ -285,13 +287,18 @@ def vtp_file(surface: Surface) -> bytes:
         return path.read_bytes()
 
 
-def picture_file(surface: Surface) -> bytes:
-    """Return a PNG of 3,000 pixels across for print, on no background, with a colour bar."""
+def picture_file(surface: Surface, progress: Progress = silent) -> bytes:
+    """Return a PNG of 3,000 pixels across for print, on no background, with a colour bar.
+
+    It takes seconds; ``progress`` hears of them.
+    """
+    progress(0.0)
     import pyvista  # here: seconds to import, and only files need it
     from PIL import Image, PngImagePlugin
 
     poly, colours = _poly_data(surface), surface.colours
     poly.point_data["colours"] = surface.per_vertex(colours.rgb)
+    progress(0.2)
     plotter: Any = pyvista.Plotter(off_screen=True, window_size=[*PICTURE])
     try:
         plotter.add_mesh(poly, scalars="colours", rgb=True, ambient=0.6, diffuse=0.45,
@@ -305,9 +312,11 @@ def picture_file(surface: Surface) -> bytes:
         plotter.view_vector(surface.eye, viewup=(0, 0, 1))
         plotter.camera.zoom(1.15)
         plotter.enable_anti_aliasing("msaa", multi_samples=4)
+        progress(0.4)
         pixels = plotter.screenshot(transparent_background=True, return_img=True)
     finally:
         plotter.close()
+    progress(0.8)
     about, out = PngImagePlugin.PngInfo(), io.BytesIO()
     about.add_text("Description", surface.about)
     Image.fromarray(pixels).save(out, "PNG", pnginfo=about, dpi=(PICTURE_DPI, PICTURE_DPI))

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import streamlit as st
@@ -33,6 +34,7 @@ if TYPE_CHECKING:  # torch comes with it, and every page draws this before torch
 
 OFFER = "_offer"
 LOOKS = {HIDE, LOCK, PRESENT, CAMERA}  # parameters that change how a page is seen, not its numbers
+PICTURE = "picture"  # the job that draws a surface for print
 DIGEST_LETTERS = 12
 NAME_LETTERS = 80
 UNITS = {"K": "1 / length^2", "error of K": "1 / length^2", "|H|": "1 / length"}
@@ -111,6 +113,32 @@ def offered() -> Offer:
     return offer
 
 
+def offer_notebook(
+    title: str, name: str, code: tuple[str, str], dim: int, shown: tuple[float, float],
+    at: tuple[float, float] | None = None, problem: str | None = None,
+) -> None:  # fmt: skip
+    """Offer a notebook that measures a surface again.
+
+    Args:
+        title: Of the notebook.
+        name: Of its file, without the ending.
+        code: Imports, and lines of Python that make ``surface``.
+        dim: Dimensions of its outputs.
+        shown: The number on the page and its error, which the notebook compares with.
+        at: The point at which that is K; without one it is the total curvature.
+        problem: Why there is no notebook.
+    """
+
+    def make(line: str) -> str:
+        from gating_core.export import notebook_text
+
+        return notebook_text(title, line, *code, dim, shown, at)
+
+    if not all(map(isfinite, shown)):
+        problem = problem or "There is no K with an error at the marked point to compare with."
+    offered().files["Notebook"] = File(f"{name}.ipynb", make, ":material/menu_book:", problem)
+
+
 def draw_take_along(title: str) -> None:
     """Draw the popover of the page called ``title``, after all that it shows; in no fragment."""
     with st.popover("Take along", icon=":material/download:", type="tertiary", key="take_along",
@@ -156,14 +184,45 @@ def _draw_surfaces(offer: Mapping[str, OfferedSurface], line: str) -> None:
             f":material/{icon}:", problem,
         )  # fmt: skip
 
+    if not surface.cells.any():
+        st.caption("No cell of this surface has four resolved corners: there is no file of it.")
+        return
     reason = no_solid(surface)
     with st.container(horizontal=True, key="take_solids"):
         _draw_files({
             "STL, solid": file("stl", "print", reason and f"No solid: {reason}."),
             "PLY": file("ply", "palette"), "GLB": file("glb", "view_in_ar"),
-            "VTP, all fields": file("vtp", "science"), "Picture": file("png", "image"),
+            "VTP, all fields": file("vtp", "science"),
         }, line)  # fmt: skip
+        _draw_picture(file_name(name), surface, line)
     st.caption(section("take", "surface"))
+
+
+def _draw_picture(name: str, surface: Surface, line: str) -> None:
+    """Draw the button that starts the job of the large picture, its progress, then the file."""
+    from gating_core.export import picture_file, surface_file
+    from ui.work import jobs
+    from ui.work.job import State
+    from ui.work.shared import shared_stream
+
+    about = name, sha256(surface_file(surface, "ply")).digest()  # all that is drawn is in it
+    job = jobs.current(PICTURE)
+    if job is None or job.about != about:
+        job = None
+    elif job.state is State.DONE:
+        picture = File(f"{name}.png", lambda line: job.items[-1], ":material/image:")
+        _draw_files({"Save picture": picture}, line)
+        return
+
+    def start() -> None:
+        jobs.start(PICTURE, lambda: shared_stream(picture_file, surface), about=about,
+                   newest=(float,))  # fmt: skip
+
+    st.button("Picture, 3,000 px", icon=":material/image:", key="take_picture", on_click=start,
+              disabled=job is not None and not job.over)  # fmt: skip
+    if job is not None:
+        jobs.draw_end(job, "Drawing", [])
+        jobs.watch(job, lambda items: None, what="Drawing", share=jobs.share_of)
 
 
 def stamp_of(page: str) -> Stamp:

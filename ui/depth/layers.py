@@ -20,7 +20,7 @@ from ui.common import charts as c
 from ui.common import words as common
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_pick
-from ui.common.take_along import OfferedSurface, offered
+from ui.common.take_along import OfferedSurface, offer_notebook, offered
 from ui.components.view3d import Legend, clicked, stopped, view3d
 from ui.depth import shared
 from ui.depth.replay import REPLAY_GRID, Replay, replay_view
@@ -116,10 +116,7 @@ def draw() -> None:
             label=f"This stack on *Manifold*, with {common.layers_text(int(link['layers']))},"
             " without and with its gate",
         )  # fmt: skip
-    shown = surface.frame(layer - 1)
-    offered().surfaces[f"After layer {layer}"] = OfferedSurface(
-        f"{stack.kind}_{stack.regime}_seed{stack.seed}_layer{layer}", partial(exported, shown)
-    )
+    offer_layer(stack, surface, layer)
     middle = len(surface.axis) // 2
     origin = common.curvature_text(surface, (layer - 1, middle, middle))
     low, high = map(common.percent, core.QUARTILES)
@@ -127,6 +124,36 @@ def draw() -> None:
         "depth", "layers", layer=layer, origin=origin, low=low, high=high, count=SEEDS,
         symbol=core.QUANTITIES[QUANTITIES[quantity]].symbol,
     ))  # fmt: skip
+
+
+def offer_layer(stack: Stack, surface: SurfaceResult, layer: int) -> None:
+    """Offer the surface after a ``layer``, and a notebook that measures K at its marked point."""
+    name = f"{stack.kind}_{stack.regime}_seed{stack.seed}_layer{layer}"
+    shown = surface.frame(layer - 1)
+    offered().surfaces[f"After layer {layer}"] = OfferedSurface(name, partial(exported, shown))
+    middle = len(surface.axis) // 2
+    point = link_value("stacked_point", lambda text: parse_pick(text, REPLAY_GRID), None)
+    row, column = point or (middle, middle)
+    number = [float(x[0, row, column]) for x in (shown.gaussian, shown.gaussian_error)]
+    offer_notebook(
+        f"{stack.kind.capitalize()}, seed {stack.seed}, after layer {layer}", name,
+        code_text(stack, layer), shown.values.shape[-1], (number[0], number[1]),
+        (float(surface.axis[column]), float(surface.axis[row])),
+        "These stacks were trained on this server." if stack.live else None,
+    )  # fmt: skip
+
+
+def code_text(stack: Stack, layer: int) -> tuple[str, str]:
+    """Return imports and lines that make the surface after a ``layer`` from the library."""
+    package = "from gating_core.experiments.depth import"
+    last = f"surface = lambda uv: layers(uv)[{layer - 1}]"
+    if stack.kind == TRAINED:
+        layers = f"load_shipped().layers({stack.regime!r}, {stack.layers}).model"
+        return (f"{package} load_shipped\nfrom gating_core.attention import EveryLayer",
+                f"layers = EveryLayer({layers}.member({stack.member}))\n{last}")  # fmt: skip
+    request = f"DepthRequest(seed={stack.seed}, seed_count=1)"
+    return (f"{package} REGIMES, DepthRequest",
+            f"layers = REGIMES[{stack.regime!r}].build({request})\n{last}")  # fmt: skip
 
 
 def choose(row: Any, training: Any) -> Stack:

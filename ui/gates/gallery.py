@@ -14,7 +14,7 @@ from gating_core.theory import BENT, FIRST_FORMULA, FIRST_RADIUS, GALLERY, PLANE
 from ui.common.charts import Charts
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_number, parse_pick
-from ui.common.take_along import OfferedSurface, offered
+from ui.common.take_along import OfferedSurface, offer_notebook, offered
 from ui.common.words import error_text, percent, plus_minus, short
 from ui.components.tiles import Tile, draw_tiles
 from ui.components.view3d import clicked, stopped, view3d
@@ -197,8 +197,21 @@ def draw() -> None:
     offered().surfaces[f"The gated surface, λ = {result.frame.strength:.2f}"] = OfferedSurface(
         name, partial(_exported, result)
     )
+    number = float(result.frame.known[result.at]), float(result.frame.error[result.at])
+    offer_notebook("A gated surface", name, code_text(request, result.frame.strength), 3, number,
+                   result.coordinates)  # fmt: skip
     charts.draw_footer(section("gates", "surface", points=len(result.frame.axis),
                                caption=caption(result.frame, shown)))  # fmt: skip
+
+
+def code_text(request: GateRequest, strength: float) -> tuple[str, str]:
+    """Return an import and a line that make the gated surface from the library."""
+    name, case = {
+        SPHERE: ("sphere_case", f"sphere_case({request.radius!r})"),
+        OWN: ("own_case", f"own_case({request.formula!r})"),
+    }.get(request.case, ("GALLERY", f"GALLERY[{request.case!r}]"))
+    return (f"from gating_core.theory import GatedSheet, {name}",
+            f"surface = GatedSheet({case}.gate, {strength!r})")  # fmt: skip
 
 
 def _exported(result: Result, line: str) -> Surface:

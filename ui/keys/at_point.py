@@ -8,6 +8,7 @@ import streamlit as st
 
 from gating_core.theory import KeysAtPoint, keys_at
 from ui.common.lessons import section
+from ui.common.take_along import offer_notebook
 from ui.common.words import plus_minus, short
 from ui.components.keys import FourKeys
 from ui.keys.four_keys import with_mode
@@ -37,6 +38,17 @@ def draw(mode: str, model: FourKeys) -> None:
         m=row(result.m), determinant=short(result.determinant), quadratic=short(result.quadratic),
     ))  # fmt: skip
     st.markdown(f"**{comparison(result)}**")
+    offer_notebook(
+        "The surface of four keys", f"four_keys_{mode}", code_text(with_mode(mode, model)),
+        len(model.values[0]), (result.closed, result.closed_error), (u, v),
+    )  # fmt: skip
+
+
+def code_text(model: FourKeys) -> tuple[str, str]:
+    """Return an import and lines that make the surface of ``model`` from the library."""
+    keys = f"keys, biases = {model.keys}, {model.biases}\nvalues = {model.values}"
+    return ("from gating_core.theory import KeySurface",
+            f"{keys}\nsurface = KeySurface(keys, biases, values)")  # fmt: skip
 
 
 def row(numbers: Iterable[float]) -> str:

@@ -16,14 +16,13 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.export import notebook_text
 from gating_core.geometry import Integral, Matrix, SurfaceResult
 from gating_core.progress import Progress, silent
 from gating_core.proved import Budget, MissingRule, ProvedCurvature, proof_steps
+from ui.common import take_along
 from ui.common.charts import Charts
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.take_along import File, offered
 from ui.limits import PROOF_SECONDS
 from ui.proved import statements
 from ui.work.cache import CACHE, cached
@@ -180,16 +179,8 @@ def offer_notebook(
         problem = "There is no total curvature yet that a notebook could compare with."
     elif surface.covariance is not None:
         problem = "A notebook measures with the covariance Σ = 1."
-    offered().files["Notebook"] = File(
-        f"{name}.ipynb",
-        lambda line: notebook_text(title, line, *code, dim, _numbers(total)),
-        ":material/menu_book:", problem,
-    )  # fmt: skip
-
-
-def _numbers(total: Integral | None) -> tuple[float, float]:
-    assert total is not None
-    return float(total.value), float(total.error)
+    shown = (0.0, 0.0) if total is None else (float(total.value), float(total.error))
+    take_along.offer_notebook(title, name, code, dim, shown, problem=problem)
 
 
 def _draw_all(

@@ -5,10 +5,14 @@ import io
 import json
 import zipfile
 
+import nbformat
 import numpy as np
+import plotly.graph_objects as go
 import pytest
+from PIL import Image
 
 from gating_core.experiments.comparison import STRENGTHS
+from gating_core.export.notebook import LINE_LIMIT
 from gating_core.export.surface import ply_file, solid_of
 from gating_core.export.weights import load_weights
 from tests.ui.opening import offered, open_page
@@ -141,6 +145,70 @@ def test_four_keys_give_the_surface_whose_curvature_is_written_beside_it(taken):
     middle = numbers(with_mode("sink", FIRST))
     assert surface.fields["K"][30, 30] == pytest.approx(middle.closed, rel=1e-9)
     assert surface.resolved.all()
+
+
+def test_the_picture_for_print_is_a_job_that_can_be_cancelled_and_begun_again(taken, monkeypatch):
+    app, files = taken("pages/3_Which_gates_curve.py", radius="2")
+
+    def endless(surface):
+        while True:
+            yield 0.25
+
+    def draw():
+        app.button(key="take_picture").click().run()
+        job, _ = app.session_state["_jobs"]["picture"]
+        return job
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gating_core.export.picture_file", endless)
+        patch.setattr("ui.work.jobs.QUIET_SECONDS", 0.0)
+        app.run()  # buttons hold what the run before has put into them
+        job = draw()
+        assert app.button(key="take_picture").disabled
+        app.button(key="cancel Drawing").click().run()
+        assert job.join(60)
+        app.run()
+    assert any("Drawing was cancelled" in each.value for each in app.info)
+    assert "Save picture" not in files
+    app.run()
+    assert draw().join(60)
+    app.run()
+    name, make = files["Save picture"]
+    assert name == "gate_sphere_lambda1.00.png"
+    picture = Image.open(io.BytesIO(make()))
+    assert picture.size[0] == 3000
+    digest = json.loads(unzipped(files["Data (CSV)"][1])["about.json"])["digest"]
+    assert f"digest {digest}" in picture.text["Description"]
+
+
+GATES, KEYS = "pages/3_Which_gates_curve.py", "pages/11_Which_keys_curve.py"
+SOAK = pytest.mark.soak
+
+
+@pytest.mark.parametrize(("page", "link"), [
+    (KEYS, {"at": "0.3,-0.5", "fourth": "sink logit"}),
+    (GATES, {"case": "bump", "level": "0.5", "mark": "12,40"}),
+    pytest.param("pages/4_Depth.py", {"after": "5", "stacked_point": "7,20"}, marks=SOAK),
+    pytest.param(KEYS, {}, marks=SOAK), pytest.param(GATES, {}, marks=SOAK),
+    pytest.param(GATES, {"case": "own", "formula": "exp(u*v)"}, marks=SOAK),
+    pytest.param(GATES, {"case": "channelwise"}, marks=SOAK),
+    pytest.param("pages/4_Depth.py", {"stacked": "random stacks", "after": "9"}, marks=SOAK),
+    pytest.param("pages/4_Depth.py", {"stacked": "aligned gates"}, marks=SOAK),
+    pytest.param(MANIFOLD, {"grid": "31"}, marks=SOAK), pytest.param("app.py", {}, marks=SOAK),
+])  # fmt: skip
+def test_a_notebook_of_a_page_finds_the_number_that_was_shown(taken, page, link, capsys):
+    name, make = taken(page, **link)[1]["Notebook"]
+    assert name.endswith(".ipynb")
+    book = nbformat.reads(make(), as_version=4)
+    nbformat.validate(book)
+    codes = [cell.source for cell in book.cells if cell.cell_type == "code"]
+    assert sum(len(code.splitlines()) for code in codes) <= LINE_LIMIT
+    names: dict = {}
+    for code in codes:
+        exec(compile(code, name, "exec"), names)
+    assert isinstance(names["figure"], go.Figure)
+    assert "on the page" in capsys.readouterr().out
+    assert names["here"] != 0  # a number that could have been missed
 
 
 @pytest.mark.parametrize(("text", "name"), [
