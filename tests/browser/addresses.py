@@ -10,7 +10,7 @@ class Row:
     """The states of a page, as queries of its address."""
 
     drawing: tuple[str, ...] = ("",)  # they draw all controls between them
-    looking: tuple[str, ...] = ()  # more of them, for the eye
+    looking: tuple[str, ...] = ()  # more of them, for the eye and `make soak`
     small: str = ""  # with this, models are small
     unfolded: str = ""  # opens every fold
 

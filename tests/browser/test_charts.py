@@ -27,13 +27,13 @@ def charts(*names: str) -> tuple[str, ...]:
 # more is drawn, and what is seen without scrolling. The others are looked at in `make soak`.
 SCREENS = (
     ("/Claims", "✓ supported: Adding instead", 1, CLAIM, CHART),
-    (LEARNED, "Experts are learned with", 2, CONTROLS, CHART),
     (EFFICIENT, "A gate reduces the Δ loss", 6, ".st-key-input-row",
      *charts("top_k_losses", "top_k_weights")),
     (MODELS, "Test loss against", 0, "table"),
     (STEERING, "With the steering vector", 1, *charts("steer_probability"), ".gc-key"),
 )  # fmt: skip
 OTHER_SCREENS = (
+    (LEARNED, "Experts are learned with", 2, CONTROLS, CHART),
     (CURVES, "No significant difference", 2, CONTROLS, CHART),
     (f"{EFFICIENT}?method=KV-cache+eviction", "Δ loss of keeping 16 of 96 keys", 6,
      *charts("eviction_gate", "eviction_policies")),

@@ -75,11 +75,6 @@ def test_an_error_of_a_page_is_a_sentence_with_its_id(written, monkeypatch):
     assert (line["event"], line["where"]) == ("page", "Somewhere")
 
 
-def test_in_tests_an_error_of_a_page_is_raised():
-    app = AppTest.from_function(page, default_timeout=DEADLINE_SECONDS).run()
-    assert app.exception
-
-
 def test_a_line_is_json_with_the_time_first():
     handler = log.LOG.handlers[0]
     record = logging.makeLogRecord({"msg": "%s", "args": ('{"event": "job"}',), "created": 0.0})
