@@ -258,8 +258,11 @@ def test_without_a_named_folder_the_page_says_how_to_name_one():
     assert own.COMMAND in [code.value for code in app.code]
 
 
-def test_a_named_folder_is_measured_and_gives_the_numbers_of_the_library(named):
-    app = open_settled(PAGE, heads_tab="Your own model", own_layer="1", own_model=str(named.parent))
+def test_a_named_folder_is_measured_and_gives_the_numbers_of_the_library(
+    named, monkeypatch, capsys
+):
+    app = open_settled(PAGE, heads_tab="Your own model", own_layer="1", own_head="1.3",
+                       own_code="true", own_model=str(named.parent))  # fmt: skip
     assert not app.exception
     (note,) = mistakes(app)  # only folders of the command line are opened
     assert "`own_model`" in note
@@ -269,6 +272,15 @@ def test_a_named_folder_is_measured_and_gives_the_numbers_of_the_library(named):
     bundled = shipped_measures(MOBY, True)["total"][0]
     np.testing.assert_allclose(totals(app), bundled, rtol=2e-3)
     assert str(named.parent) not in texts(app)
+    assert run_beside(app, named, monkeypatch, capsys) == pytest.approx(totals(app)[2], rel=5e-3)
+
+
+def run_beside(app, folder, monkeypatch, capsys):
+    """The total that the page's lines of Python print beside the folder."""
+    (code,) = [x.value for x in app.code]
+    monkeypatch.chdir(folder.parent)
+    exec(compile(code, "page", "exec"), {})
+    return float(re.search(r"value=tensor\(([-\d.e]+)", capsys.readouterr().out)[1])
 
 
 def totals(app):
@@ -277,19 +289,14 @@ def totals(app):
             for _, rows, _ in header(app, "own_wall")["numbers"]]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["given states", "our own language model"])
-def test_lines_of_python_give_the_number_of_the_page(kind, named, monkeypatch, capsys):
+def test_lines_of_python_give_the_number_of_the_page(monkeypatch, capsys):
     model = model_path("g1_head", 0)
-    if kind != "given states":
-        monkeypatch.setattr(sys, "argv", ["app.py", "--checkpoint", str(model)])
+    monkeypatch.setattr(sys, "argv", ["app.py", "--checkpoint", str(model)])
     app = open_settled(PAGE, heads_tab="Your own model", own_layer="2", own_head="1.3",
                        own_code="true", own_text="In the beginning was the word")  # fmt: skip
     assert not app.exception
     assert not app.error
-    (code,) = [x.value for x in app.code]
-    monkeypatch.chdir(named.parent if kind == "given states" else model.parent)
-    exec(compile(code, "page", "exec"), {})
-    found = float(re.search(r"value=tensor\(([-\d.e]+)", capsys.readouterr().out)[1])
+    found = run_beside(app, model, monkeypatch, capsys)
     assert found == pytest.approx(totals(app)[2], rel=5e-3)  # of four digits
 
 
