@@ -26,6 +26,16 @@ class LayerFields:
     weights: np.ndarray
     gates: np.ndarray | None
 
+    @property
+    def by_name(self) -> dict[str, np.ndarray]:
+        """Gates, and weights of every head, each (R, C)."""
+        gates = () if self.gates is None else self.gates
+        return {f"gate {i}": gate for i, gate in enumerate(gates, 1)} | {
+            f"weight {i} of head {head}": weight
+            for head, weights in enumerate(self.weights, 1)
+            for i, weight in enumerate(np.moveaxis(weights, -1, 0), 1)
+        }
+
 
 def layer_fields(chart: Callable[..., torch.Tensor], grid: Grid) -> list[LayerFields]:
     """Compute the weights and gates of every layer at the points of ``grid``.

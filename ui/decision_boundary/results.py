@@ -15,8 +15,11 @@ from gating_core.experiments.comparison import (
     FRAME_GRID,
     TrainedRun,
     drawn_frames,
+    measure_fields,
+    steps_model,
 )
 from gating_core.export import Surface, log_csv
+from gating_core.geometry import SurfaceResult
 from gating_core.language.measurements import BINS, ResampledReliability
 from gating_core.training import mean_interval
 from ui.common.charts import Charts
@@ -34,7 +37,7 @@ from ui.decision_boundary.model import (
     experts_link,
     text,
 )
-from ui.decision_boundary.picture import calibrations, gaussian_of, variants_of
+from ui.decision_boundary.picture import calibrations, variants_of
 from ui.decision_boundary.shared import (
     FEW_SEEDS,
     JOB,
@@ -51,7 +54,7 @@ from ui.decision_boundary.shared import (
     train_on,
 )
 from ui.drawing import palette
-from ui.drawing.exported import sheet
+from ui.drawing.exported import exported
 from ui.drawing.reliability import reliability_chart
 from ui.work import pool, runs
 from ui.work.cache import cached
@@ -283,16 +286,24 @@ def draw_files(
 def _exported(
     shown: Shown, view: BoundaryView, member: int, side: str, index: int, line: str
 ) -> Surface:
-    """Return the drawn surface of a variant; of those whose K is not measured yet, without it."""
+    """Return the drawn surface of a variant."""
     picture = film.frames_for(shown, view, member).picture
     points = np.stack([picture.arrays[f"{side}_{axis}"][index] for axis in "xyz"], -1)
-    gaussian = gaussian_of(shown, member).get(side)
-    known = np.full(points.shape[:2], np.nan) if gaussian is None else gaussian[index]
-    resolved = np.full(points.shape[:2], True) if gaussian is None else ~np.isnan(known)
-    more = {}
-    if view.paint == "class" and not view.discrete and shown.run.task.test_labels.max() == 1:
-        more = {"probability of class 1": picture.arrays[f"{side}_colour"][index]}
-    return sheet(picture.arrays["axis"], points, known, resolved, line, more=more)
+    run = shown.run
+    key = serial(run), len(run.steps), variants_of(run)[side], member, index
+    surface, more = measured_step(key, run)
+    if view.paint == "class" and not view.discrete and run.task.test_labels.max() == 1:
+        more = more | {"probability of class 1": picture.arrays[f"{side}_colour"][index]}
+    return exported(surface, line, points, more=more)
+
+
+@cached("Measuring curvature …")
+def measured_step(
+    key: tuple[Any, ...], _run: TrainedRun
+) -> tuple[SurfaceResult, dict[str, np.ndarray]]:
+    """Measure a variant's surface in a drawn frame, for its files; ``key`` ends with them."""
+    name, member, frame = key[-3:]
+    return pool.POOL.call(measure_fields, steps_model(_run, name, member).attention.member(frame))
 
 
 @cached()

@@ -15,6 +15,7 @@ from gating_core.experiments.comparison import (
     STRENGTHS,
     MeasuredModel,
     Setting,
+    measure_fields,
     strengths_model,
 )
 from gating_core.export import Surface
@@ -32,6 +33,7 @@ from ui.drawing.lines import zero_curve
 from ui.drawing.panels import subplot, subplot_title
 from ui.landing.pair import MODEL_NAMES, Result, curvature_colours
 from ui.proved.section import Code, Compared, ProvableSurface, short_code
+from ui.work import pool
 
 COLOURS = dict(zip(MODEL_NAMES, palette.SIDE_COLOURS.values(), strict=True))
 SHARES = {"K > 0 (dome)": "positive", "K < 0 (saddle)": "negative", "flat": "flat",
@@ -155,22 +157,32 @@ def offer_surfaces(result: Result, both: bool) -> None:
     offer = offered()
     for name, model, frame in result.models:
         gated = model is result.pair.right
-        stem = f"{setting.task}_{setting.compared[gated or result.left == 'same']}_seed{model.seed}"
+        variant = setting.compared[gated or result.left == "same"]
+        stem = f"{setting.task}_{variant}_seed{model.seed}"
         if gated or result.left == "same":
             stem = f"{stem}_lambda{STRENGTHS[frame] if gated else 0:.2f}"
         if gated:
             offer.name = stem
         if gated or both:
             shown = f"{name}, λ = {STRENGTHS[frame]:.2f}" if gated else name
-            offer.surfaces[shown] = OfferedSurface(stem, partial(_exported, model, frame, scale))
+            ensemble = result.run.variants[variant].ensemble
+            offer.surfaces[shown] = OfferedSurface(
+                stem, partial(_exported, model, frame, scale, ensemble, gated)
+            )
     offer.settings["lambda"] = STRENGTHS[result.frame]
 
 
-def _exported(model: MeasuredModel, frame: int, scale: ColourScale, line: str) -> Surface:
+def _exported(
+    model: MeasuredModel, frame: int, scale: ColourScale, ensemble: TrainedEnsemble, gated: bool,
+    line: str,
+) -> Surface:  # fmt: skip
     shown = model.frame(frame)
+    strengths = [STRENGTHS[frame] if gated else 0.0] if ensemble.config.gate else None
+    attention = strengths_model(ensemble, ensemble.seeds.index(model.seed), strengths).attention
+    _, more = pool.POOL.call(measure_fields, attention, len(shown.surface.axis))
     class_one = class_colours(shown.frames.logits)[0]
     return exported(shown.surface, line, shown.frames.values[0], scale,
-                    more={"probability of class 1": class_one})  # fmt: skip
+                    more=more | {"probability of class 1": class_one})  # fmt: skip
 
 
 def data_tables(result: Result) -> dict[str, dict[str, list[Any]]]:

@@ -180,14 +180,9 @@ def _offer(result: Result, settled: Sequence[Settled]) -> None:
 def _exported(variant: MeasuredInstance, axes: Axes, scale: ColourScale, line: str) -> Surface:
     """Return a variant with its gates and attention weights in the last layer."""
     more = {"|H|": np.where(variant.surface.resolved[0], variant.mean_norm, np.nan)}
-    if variant.gates:
-        more |= {f"gate {i + 1}": gate for i, gate in enumerate(variant.gates[-1])}
-    for head, weights in enumerate(variant.weights[-1]):
-        more |= {f"weight {i + 1} of head {head + 1}": weights[..., i]
-                 for i in range(weights.shape[-1])}  # fmt: skip
     names = ("x1", "x2") if variant.instance.chart == "inputs" else ("u", "v")
     points = axes.project(variant.surface.values[0])
-    return exported(variant.surface, line, points, scale, names, more)
+    return exported(variant.surface, line, points, scale, names, more | variant.last_layer)
 
 
 def _settled(result: Result) -> list[Settled]:

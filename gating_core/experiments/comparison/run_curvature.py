@@ -21,10 +21,11 @@ from gating_core.experiments.comparison.frames import (
     strengths_model,
 )
 from gating_core.experiments.comparison.run import TrainedRun
+from gating_core.experiments.layers import layer_fields
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import Grid, square_grid
 from gating_core.geometry.integrals import Integral, unseen_curvature
-from gating_core.geometry.surface import measure_surface, surface_result
+from gating_core.geometry.surface import SurfaceResult, measure_surface, surface_result
 from gating_core.geometry.verdict import Verdict
 from gating_core.jets.second_order import SecondOrderJet, jet_by_parts
 from gating_core.progress import Progress, silent
@@ -159,6 +160,22 @@ def final_curvature(
     surface = surface_result(model, jet, curvature(jet), grid)
     integrals = affordable_integrals(model, ensemble.config, progress=progress)
     return CurvatureSummary(name, member, integrals.absolute, surface.verdicts, at_end=True)
+
+
+def measure_fields(
+    model: Attention, grid_size: int = FRAME_GRID
+) -> tuple[SurfaceResult, dict[str, np.ndarray]]:
+    """Measure the surface of a model, an ensemble of one, with rigorous bounds.
+
+    Returns the surface, and by name |H|, and gates and attention weights of the last layer: (R, C)
+    each.
+    """
+    grid = square_grid(grid_size)
+    jet = _jet(model, grid, "rigorous", silent)
+    field = curvature(jet)
+    surface = surface_result(model, jet, field, grid)
+    mean = np.where(surface.resolved[0], field.mean_norm.reshape(grid.weights.shape), np.nan)
+    return surface, {"|H|": mean} | layer_fields(model, grid)[-1].by_name
 
 
 def _jet(model: Attention, grid: Grid, bound: str, progress: Progress) -> SecondOrderJet:

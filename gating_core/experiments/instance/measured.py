@@ -15,7 +15,7 @@ from gating_core.attention.charts import WeightChart
 from gating_core.checks import check_weights
 from gating_core.experiments.budget import affordable_integrals
 from gating_core.experiments.instance.model import ModelInstance, build_instance, chart_of
-from gating_core.experiments.layers import layer_fields
+from gating_core.experiments.layers import LayerFields, layer_fields
 from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.flatness import affine_hull
 from gating_core.geometry.grid import square_grid
@@ -49,6 +49,11 @@ class MeasuredInstance:
     gates: list[np.ndarray]
     reach: float | None  # largest |x| behind the attention-weight chart, where that is known
     values: np.ndarray | None  # (n, D): the last layer's values in force; None with tokens
+
+    @property
+    def last_layer(self) -> dict[str, np.ndarray]:
+        """Gates and attention weights of the last layer by name, (R, C) each."""
+        return LayerFields(self.weights[-1], self.gates[-1] if self.gates else None).by_name
 
     @property
     def verdict(self) -> Verdict:

@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 from plyfile import PlyData
+from pygltflib import GLTF2
+from stl.mesh import Mesh as StlMesh
 
 from gating_core.export import Colours, Surface, no_solid, surface_file
 from gating_core.export.surface import LONGEST_MM, PICTURE, THICKNESS_MM, UNKNOWN
@@ -78,6 +80,9 @@ def test_a_solid_is_closed_with_its_outside_out_and_100_mm_long(name):
     data = surface_file(SURFACES[name], "stl")
     assert not data.startswith(b"solid")  # readers would take it for text
     assert b"mm, closed solid; digest 0123456789ab" in data[:80]
+    again = StlMesh.from_file("solid.stl", fh=io.BytesIO(data))  # by another reader
+    np.testing.assert_array_equal(again.vectors, solid.triangles.astype("f4"))
+    assert float(again.get_mass_properties()[0]) == pytest.approx(solid.volume, rel=1e-4)
 
 
 def test_a_flat_solid_has_the_volume_of_its_sheet():
@@ -164,7 +169,14 @@ def test_a_glb_has_the_same_in_metres_with_y_upwards(name):
     matrix, _ = scene.graph[next(iter(scene.graph.nodes_geometry))]
     moved = trimesh.transform_points(mesh.vertices, matrix)
     np.testing.assert_allclose(moved, np.stack([x, z, -y], 1), atol=1e-7)
-    assert ABOUT.encode() in surface_file(each, "glb")
+    data = surface_file(each, "glb")
+    assert ABOUT.encode() in data
+    again = GLTF2.load_from_bytes(data)  # by another reader
+    (primitive,) = again.meshes[0].primitives
+    accessor = again.accessors[primitive.attributes.POSITION]
+    start = again.bufferViews[accessor.bufferView].byteOffset
+    found = np.frombuffer(again.binary_blob(), "<f4", 3 * accessor.count, start)
+    np.testing.assert_array_equal(found.reshape(-1, 3), places)
 
 
 @NAMES

@@ -74,6 +74,9 @@ def test_the_data_of_the_landing_page_are_those_of_its_charts_and_of_its_surface
     strengths = rows(data["strengths.csv"])
     result = offered(app).surfaces["With gate, λ = 0.50"].make("a line")
     grid = rows(data["circle_sigmoid_seed47_lambda0.50.csv"])
+    assert {"error of K", "|H|", "gate 1", "probability of class 1"} < {*result.fields}
+    weights = [result.fields[f"weight {i} of head 1"] for i in (1, 2, 3)]
+    np.testing.assert_allclose(sum(weights), 1)
     np.testing.assert_array_equal(
         [float(row["K (1 / length^2)"]) for row in grid], result.fields["K"].ravel()
     )

@@ -13,8 +13,10 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from gating_core import measure
 from gating_core.experiments import budget
 from gating_core.experiments.comparison import (
+    FRAME_GRID,
     VARIANTS,
     CurvatureSummary,
     Setting,
@@ -23,12 +25,13 @@ from gating_core.experiments.comparison import (
     final_curvature,
     impossible_variants,
     layer_maps,
+    strengths_model,
     train_setting,
     training_frames,
     typical_member,
 )
 from gating_core.experiments.comparison.run_curvature import curvature_along
-from gating_core.geometry import CURVED, FLAT, UNKNOWN, Integral, Verdict
+from gating_core.geometry import CURVED, FLAT, UNKNOWN, Integral, Verdict, square_grid
 from gating_core.language.measurements import Reliability, ResampledReliability
 from gating_core.tasks import TASKS
 from gating_core.training import mean_interval
@@ -490,7 +493,17 @@ def test_calibration_and_files_to_take_away():
         surface = offer.surfaces[TITLES[name]]
         assert surface.name == f"circle_{name}_seed0_step50"
         want = training_frames(run, name, 0).values[-1]
-        np.testing.assert_allclose(surface.make("a line").points, want, atol=1e-12)
+        made = surface.make("a line")
+        np.testing.assert_allclose(made.points, want, atol=1e-12)
+        model = strengths_model(run.variants[name].ensemble, 0).attention
+        again = measure(model, square_grid(FRAME_GRID).points).field
+        known, error = (made.fields[part].ravel() for part in ("K", "error of K"))
+        told = ~np.isnan(known) & (known != 0)
+        off = np.abs(known - again.gaussian.numpy())
+        assert np.all(off[told] <= (error + again.gaussian_error.numpy())[told])
+        assert told.any() == (name != "ungated")
+        assert {"|H|", "weight 1 of head 1"} <= {*made.fields}
+        assert any(part.startswith("gate ") for part in made.fields) == (name != "ungated")
 
 
 @pytest.mark.parametrize("task", few(TASKS, ("circle", "blobs3", "spiral")))

@@ -108,6 +108,13 @@ function showParts(Plotly, figure) {
     const share = event => event['scene.camera'] && scenes.filter(other => other !== div)
       .forEach(other => Plotly.relayout(other, { 'scene.camera': event['scene.camera'] }));
     div.on('plotly_relayouting', share);
+    div.on('plotly_relayout', () => figure.plots[divs.indexOf(div)].data.forEach(({ meta }, n) => {
+      if (!meta?.places) return; // points that lie before the sheet, wherever it is seen from
+      const { eye } = div._fullLayout.scene._scene.getCamera();
+      const at = ['x', 'y', 'z'].map((name, i) => meta.middle[i] + eye[name] / meta.unit);
+      const axis = i => meta.places.filter((_, k) => k % 3 === i).map(x => x + meta.nearer * (at[i] - x));
+      Plotly.restyle(div, { x: [axis(0)], y: [axis(1)], z: [axis(2)] }, [n]);
+    }));
   }
 }
 

@@ -36,7 +36,7 @@ function plotlyOf({ scene, camera, lens }) {
   ...[scene.ground, ...(scene.sheets ?? [])].filter(Boolean).map(sheet), ...lines];
   if (scene.points) {
     const { places: points, colours: inks, size: wide } = scene.points;
-    traces.push({ type: 'scatter3d', mode: 'markers', ...along(points), ...quiet, marker: { size: wide / 2,
+    traces.push({ type: 'scatter3d', mode: 'markers', ...along(points), ...quiet, marker: { size: wide / 2, line: { color: '#ffffff', width: 1 },
       color: Array.from({ length: points.length / 3 }, (_, n) => cssOf(vertexOf(inks, n))) } });
   }
   const all = traces.map(({ x, y, z }) => [x, y, z]);
@@ -47,6 +47,11 @@ function plotlyOf({ scene, camera, lens }) {
   const nearer = Math.tan(FIELD / 2) / Math.tan(PLOTLY_FIELD / 2);
   const seen = mixed(camera.centre, lens.eye, nearer);
   const place = point => Object.fromEntries(['x', 'y', 'z'].map((name, n) => [name, unitOf * (point[n] - middle[n])]));
+  if (scene.points) { // as far before the sheet as it is drawn here, or they would sink into it
+    const meta = { places: [...scene.points.places], nearer: NEARER, unit: unitOf, middle };
+    const lifted = meta.places.map((x, n) => x + NEARER * (seen[n % 3] - x));
+    Object.assign(traces.at(-1), along(lifted), { meta });
+  }
   const axes = ends.map(range => ({ ...BARE, range }));
   return { data: traces, layout: { margin: { l: 0, r: 0, t: 0, b: 0 }, showlegend: false, scene: {
     xaxis: axes[0], yaxis: axes[1], zaxis: axes[2], aspectmode: 'manual',
