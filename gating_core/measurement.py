@@ -27,6 +27,7 @@ REMEDY = (
     "Hand over a function of two coordinates, as lambda uv: layer(origin + uv @ directions), or of"
     " tokens lambda uv: layer(origin + torch.einsum('nk,ktd->ntd', uv, directions))[:, 0]"
 )
+SEVERAL = 5  # points that a layer is tried at: another number than that of its outputs
 COLUMNS = ("u", "v", "K (1/length^2)", "error of K", "|H| (1/length)", "area element", "resolved")
 
 
@@ -119,8 +120,9 @@ def measure(
         K with its error at each point, total curvature and area, and the verdict.
 
     Raises:
-        ValueError: The layer cannot be called on points (N, 2), is no map of single points, or has
-            fewer than two outputs or weights that are not finite; or an argument is none of these.
+        ValueError: The layer cannot be called on points (N, 2), is no map of single points, has
+            fewer than two outputs or weights that are not finite, or gives NaN or infinite values
+            at all points; or an argument is none of these.
 
     Example:
         >>> import torch
@@ -143,8 +145,11 @@ def measure(
     if where.shape[1] != 2:
         raise ValueError(f"points has shape {tuple(where.shape)}; a surface needs (N, 2)")
     function = carried(layer, casts)
-    _check_layer(function, where[:2])
+    _check_layer(function, where[:SEVERAL])
     jet = _without_seeds(second_order_jet(function, where, bound))
+    lost = int((~jet.value.isfinite().all(-1)).sum())
+    if lost == len(where):
+        raise ValueError(f"layer gives NaN or infinite values at all {lost:,} points")
     field = curvature(jet)
     if points is None:
         (verdict,) = surface_result(function, jet, field, grid).verdicts
@@ -161,7 +166,7 @@ def measure(
         area=None if total is None else total.area,
         word=verdict.word,
         knowledge=verdict.knowledge,
-        verdict=_sentence(verdict, "area" if points is None else "points"),
+        verdict=_sentence(verdict, field, "area" if points is None else "points") + _lost(lost),
         notes=jet.notes,
     )
 
@@ -174,13 +179,16 @@ def _without_seeds(jet: SecondOrderJet) -> SecondOrderJet:
 
 
 def _check_layer(function: Callable[[torch.Tensor], Any], points: torch.Tensor) -> None:
-    """``ValueError`` unless ``function`` makes one surface of two points (2, 2)."""
+    """``ValueError`` unless ``function`` makes one surface of ``points`` (n, 2)."""
     try:
         output = evaluate(function, points)
     except (TypeError, RuntimeError, LookupError, AttributeError, AssertionError) as error:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"layer fails on points of shape (N, 2): {reason}. {REMEDY}") from error
-    check_output(output, len(points))
+    try:
+        check_output(output, len(points))
+    except ValueError as error:
+        raise ValueError(f"{error}. {REMEDY}") from error
     if output.shape[:-2].numel() != 1:
         raise ValueError(
             f"layer makes {output.shape[:-2].numel()} surfaces of a chart, of shape"
@@ -215,7 +223,7 @@ def _verdict_at_points(
     )
 
 
-def _sentence(verdict: Verdict, of: str) -> str:
+def _sentence(verdict: Verdict, field: CurvatureField, of: str) -> str:
     """Say what is known of the curvature, how, and on which share ``of`` area or points."""
     if verdict.proof is not None:
         return f"Flat: K = 0, proved, because {verdict.proof}."
@@ -223,10 +231,14 @@ def _sentence(verdict: Verdict, of: str) -> str:
         sign = ">" if verdict.positive else "<"
         return f"Curved: K {sign} 0 on the whole chart, proved, because {verdict.one_sign}."
     if verdict.knowledge is None:
-        return (
-            f"Inconclusive: at {verdict.points:,} points the errors of K, in the median"
-            f" {verdict.typical_error:.1g}, are too large to say whether the surface is curved."
+        unknown = int((~(field.flat & field.resolved)).sum())
+        reason = (
+            f"at {unknown:,} of {len(field.gaussian):,} points K or the tangent plane is unresolved"
+            if unknown
+            else f"the errors of K, in the median {verdict.typical_error:.1g}, are too large to say"
+            " that it is flat"
         )
+        return f"Inconclusive: no point is known to curve, but {reason}."
     if verdict.word == FLAT:
         known = knowledge_text(verdict.knowledge, verdict.points)
         return f"Flat within errors of K of {verdict.typical_error:.1g} in the median, {known}."
@@ -234,9 +246,16 @@ def _sentence(verdict: Verdict, of: str) -> str:
     rest = {"flat within errors": verdict.flat, "undetermined": verdict.undetermined}
     others = "".join(f", {word} on {_share(share)}" for word, share in rest.items() if share)
     known = knowledge_text(verdict.knowledge, verdict.points)
-    if not others:
+    if not others and not verdict.unresolved:
         known = known.replace("at some of the", "at all")
-    return f"Curved, {known}: {signs}{others} of the {of}."
+    resolved = " at resolved points" if verdict.unresolved and of == "area" else ""
+    return f"Curved, {known}: {signs}{others} of the {of}{resolved}."
+
+
+def _lost(count: int) -> str:
+    """Say at how many points there is no value, and so nothing is known."""
+    where = f"{count:,} points" if count > 1 else "one point"
+    return f" At {where} the layer gives NaN or infinite values." if count else ""
 
 
 def _share(share: float) -> str:

@@ -8,7 +8,7 @@ few points: of the whole function, and of each of its operations that is not kno
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,13 +156,38 @@ def check_operations(function: Function, points: torch.Tensor, mode: Callable) -
             f"function uses {' and '.join(map(_spoken, wrong))}, whose derivatives torch"
             f" computes wrongly in forward mode; {REMEDY}"
         )
-    kinked = [name for name in tape.names if name in KINKED]
+    return _kink_notes(tape.names)
+
+
+def kink_notes(function: Function, points: torch.Tensor) -> tuple[str, ...]:
+    """Return a note on the operations within ``function`` that are not smooth everywhere."""
+    some, names = points[trial_points(points)].detach(), _Names()
+    with torch.no_grad(), names:
+        function(some)
+    return _kink_notes(names.names)
+
+
+def _kink_notes(names: Iterable[str]) -> tuple[str, ...]:
+    kinked = [_spoken(name) for name in names if name in KINKED]
     if not kinked:
         return ()
     return (
-        f"{' and '.join(map(_spoken, kinked))} may have wrong derivatives at isolated points, where"
-        " an argument is 0 or two are equal",
+        f"{' and '.join(kinked)} {'is' if len(kinked) == 1 else 'are'} not smooth everywhere: at"
+        " kinks and jumps derivatives may be wrong, and curvature that is concentrated there is in"
+        " no number",
     )
+
+
+class _Names(TorchFunctionMode):
+    """A mode that records the names of operations."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: dict[str, None] = {}
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+        self.names[rule_name(getattr(func, "__name__", ""))] = None
+        return func(*args, **(kwargs or {}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,13 +229,12 @@ class _Call:
         return False
 
 
-class _Tape(TorchFunctionMode):
-    """A mode that records calls of operations whose derivatives are not known to be right."""
+class _Tape(_Names):
+    """The same, with the calls of operations whose derivatives are not known to be right."""
 
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[_Call] = []
-        self.names: dict[str, None] = {}
 
     def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
         kwargs = kwargs or {}

@@ -38,6 +38,7 @@ from gating_core.jets.derivative_check import (
     check_operations,
     check_seconds,
     check_slopes,
+    kink_notes,
 )
 from gating_core.jets.jet import (
     COMPOSED,
@@ -145,6 +146,7 @@ def second_order_jet(
         ) from error
     if own:
         check_slopes(function, points, jet.first)
+        jet = replace(jet, notes=(*jet.notes, *kink_notes(function, points)))
     if own and jet.errors is None:
         check_seconds(lambda p: _by_blocks(_block, function, p).first, points, jet.second)
     return _finished(jet, original, function, points)

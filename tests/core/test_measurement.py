@@ -97,8 +97,9 @@ def test_shares_add_up_to_all_however_small_one_is():
         " flat within errors on 33.3% of the points."
     )
     verdict = Verdict(CURVED, 0.2, 0.8, 0.0, 1e-5, 0.0, 1e-12, "rigorous", None, 3721)
-    assert "seen at 3,721 points" in _sentence(replace(verdict, bound_kind="estimate"), "area")
-    text = _sentence(verdict, "area")
+    estimate = replace(verdict, bound_kind="estimate")
+    assert "seen at 3,721 points" in _sentence(estimate, found.field, "area")
+    text = _sentence(verdict, found.field, "area")
     assert text.endswith("K < 0 on 80.0%, undetermined on less than 0.1% of the area.")
 
 
@@ -107,6 +108,37 @@ def test_where_there_is_no_tangent_plane_nothing_is_said():
     assert (line.word, line.knowledge) == (UNKNOWN, None)
     assert line.verdict.startswith("Inconclusive: ")
     assert line.to_dict()["smallest_K"] is None
+
+
+def graph(height):
+    return lambda uv: torch.cat([uv, height(uv[:, :1], uv[:, 1:])], -1)
+
+
+def test_points_without_a_value_are_counted_and_nothing_is_said_of_them():
+    half = measure(graph(lambda u, v: u.log() * v))  # a saddle where u > 0
+    assert half.verdict == (
+        "Curved, established at some of the 3,721 sample points: K > 0 on 0.0% and K < 0 on 100.0%"
+        " of the area at resolved points. At 1,891 points the layer gives NaN or infinite values."
+    )
+    assert not half.total.complete
+    at = torch.tensor([[0.5, 0.5], [-0.5, 0.5]]).double()
+    few = measure(graph(lambda u, v: u.log() * v), at)
+    assert "K < 0 on 50.0%, undetermined on 50.0% of the points. At one point" in few.verdict
+    with pytest.raises(ValueError, match="layer gives NaN or infinite values at all 3,721 points"):
+        measure(graph(lambda u, v: u * torch.nan))
+
+
+def test_a_fold_leaves_its_points_open_and_operations_with_kinks_are_named():
+    fold = measure(graph(lambda u, v: u.abs()))
+    assert fold.verdict == (
+        "Inconclusive: no point is known to curve, but at 61 of 3,721 points K or the tangent plane"
+        " is unresolved."
+    )
+    assert fold.notes[0].startswith("abs is not smooth everywhere")
+    net = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+    *_, note = measure(net.double(), POINTS).notes
+    assert note.startswith("relu is not smooth everywhere")
+    assert not measure(graph(lambda u, v: (u * v).tanh()), POINTS).notes
 
 
 def test_single_precision_is_carried_and_said_or_refused():
