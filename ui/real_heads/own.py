@@ -41,6 +41,7 @@ from ui.real_heads.shared import (
     Arrays,
     Three,
     choose_chart,
+    dealt_sentence,
     draw_wall,
     drawn_words,
     linked_head,
@@ -171,7 +172,7 @@ def draw_layer(
     if opened and len(keys) >= 3:
         chart = choose_chart([row, row], "own", opened, wall, three, partial(open_on, request))
     draw_wall(wall, found, None, hint, opened, chart, "own")
-    st.markdown(sharp_sentence(found, keys_text(request, result)))
+    st.markdown(f"{sharp_sentence(found, keys_text(request, result))} {dealt_sentence(found)}")
     charts = c.Charts("own_heads")
     charts.tables["heads"] = columns(result)
     head = opened[1] if opened else 0

@@ -173,15 +173,19 @@ def sharp_sentence(found: Arrays, keys: str = "", others: str = "") -> str:
     """
     more = float((found["total"] > found["sharp"].mean(0)).mean())
     start = f"{keys}, an" if keys else "An"
-    first = (
-        f"{start} equally sharp head with random queries and keys curves {ratio_text(found)} as"
-        f" much (median of {found['total'].size} heads; the trained one curves more in"
+    return (
+        f"**{start} equally sharp head with random queries and keys curves {ratio_text(found)} as"
+        f" much** (median of {found['total'].size} heads; the trained one curves more in"
         f" {percent(more)} of them){others}."
     )
+
+
+def dealt_sentence(found: Arrays) -> str:
+    """Compare totals of all heads with those where values, or the text, are shuffled."""
     dealt = f"With its values dealt to other tokens a head curves {ratio_text(found, 'dealt')}"
     if "shuffled" in found:
-        return f"{first} {dealt}, on the text shuffled {ratio_text(found, 'shuffled')} as much."
-    return f"{first} {dealt} as much."
+        return f"{dealt}, on the text shuffled {ratio_text(found, 'shuffled')} as much."
+    return f"{dealt} as much."
 
 
 def ratio_text(found: Arrays, twin: str = "sharp") -> str:

@@ -34,6 +34,7 @@ from ui.real_heads.shared import (
     Arrays,
     Three,
     choose_chart,
+    dealt_sentence,
     draw_wall,
     drawn_words,
     linked_head,
@@ -77,6 +78,7 @@ def open_here(
 
 def draw() -> None:
     """Draw the tab."""
+    headline = st.empty()
     opened = linked_head("heads", shipped_measures(next(iter(TEXTS)), False)["total"].shape)
     widths = (2, 2, 2, 3, 2) if opened else (2, 2, 3)
     first, second, *planes, last = front_columns(widths, "bottom")
@@ -90,11 +92,12 @@ def draw() -> None:
                                     partial(open_shipped, title, special))  # fmt: skip
     found = shipped_measures(title, special)
     frames, hint = frames_of(shown, found)
-    draw_wall(wall, found, frames, hint or section("real_heads", "hint"), opened, chart)
     ratio = ratio_text(shipped_measures(title, not special))
     keys, others = CASES if special else CASES[::-1]
-    st.markdown(f"{sharp_sentence(found, keys[0], f'; {others[1]} {ratio}')}"
-                f" {section('real_heads', 'sharp')} {grid_sentence(found)}")  # fmt: skip
+    headline.markdown(sharp_sentence(found, keys[0], f"; {others[1]} {ratio}"))
+    with st.container(key="first"):
+        draw_wall(wall, found, frames, hint or section("real_heads", "hint"), opened, chart)
+    st.markdown(f"{dealt_sentence(found)} {section('real_heads', 'sharp')} {grid_sentence(found)}")
 
 
 def grid_sentence(found: Arrays) -> str:

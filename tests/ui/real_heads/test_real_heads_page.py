@@ -24,7 +24,7 @@ from tests.ui.opening import component, mistakes, open_page, open_settled, repor
 from ui.common.words import plus_minus
 from ui.components.heads import is_sound
 from ui.real_heads import gates, keys, norms, own, wall
-from ui.real_heads.shared import drawn_words, numbers_of, sharp_sentence
+from ui.real_heads.shared import dealt_sentence, drawn_words, numbers_of, sharp_sentence
 
 PAGE = "pages/13_Real_heads.py"
 TABS = ("Heads", "Gate", "Norms", "Sinks and top-k", "Your own model")
@@ -181,11 +181,12 @@ def test_sentences_follow_their_numbers():
     found = {"total": np.ones((2, 3)), "sharp": np.full((3, 2, 3), 3.5),
              "dealt": np.full((3, 2, 3), 0.9), "shuffled": np.full((1, 2, 3), 0.8)}  # fmt: skip
     said = sharp_sentence(found, "With all keys", "; with some 1.4×")
-    assert said.startswith("With all keys, an equally sharp head with random queries and keys")
-    assert "curves 3.5× as much (median of 6 heads" in said
+    assert said.startswith("**With all keys, an equally sharp head with random queries and keys")
+    assert "curves 3.5× as much** (median of 6 heads" in said
     assert "; with some 1.4×." in said
+    assert sharp_sentence(found).startswith("**An equally")
+    said = dealt_sentence(found)
     assert "dealt to other tokens a head curves 0.90×, on the text shuffled 0.80× as much" in said
-    assert sharp_sentence(found).startswith("An equally")
     flat = np.array([[1.0, 1.0], [0.0, 0.0]])
     assert "every one of 2 heads is flat, and curved with" in gates.flat_sentence(flat, 1 - flat)
     flat[0, 1] = 0.9
