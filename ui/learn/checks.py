@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import streamlit as st
-import torch
 
 from gating_core.experiments.comparison import STRENGTHS
 from gating_core.geometry import affine_hull
@@ -61,8 +60,9 @@ def least_gain(state: State) -> bool:
 
 def corner(state: State) -> bool:
     """Return whether one weight at the marked point is nearly all."""
-    at = torch.tensor([_model(state).at], dtype=torch.float64)
-    return float(_three(state).weights(at).max()) >= WHOLE_WEIGHT
+    surface = _three(state)
+    at = surface.keys.new_tensor([_model(state).at])
+    return float(surface.weights(at).max()) >= WHOLE_WEIGHT
 
 
 def curve(state: State) -> bool:
