@@ -72,17 +72,21 @@ def swipe(
     page: Page, start: tuple[float, float], end: tuple[float, float], steps: int = 12
 ) -> None:
     """One finger put down, moved and lifted."""
+    move_fingers(page, (start, end), steps=steps)
+
+
+def move_fingers(
+    page: Page, *ways: tuple[tuple[float, float], tuple[float, float]], steps: int = 12
+) -> None:
+    """Fingers put down, each moved from its first place to its second, and lifted."""
     session = page.context.new_cdp_session(page)
 
-    def touch(kind: str, *points: tuple[float, float]) -> None:
-        session.send(
-            "Input.dispatchTouchEvent",
-            {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]},
-        )
+    def touch(kind: str, points: list[tuple[float, float]]) -> None:
+        fingers = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers})
 
-    touch("touchStart", start)
-    for step in range(1, steps + 1):
+    for step in range(steps + 1):
         share = step / steps
-        x, y = (a + share * (b - a) for a, b in zip(start, end, strict=True))
-        touch("touchMove", (x, y))
-    touch("touchEnd")
+        points = [(a + share * (c - a), b + share * (d - b)) for (a, b), (c, d) in ways]
+        touch("touchMove" if step else "touchStart", points)
+    touch("touchEnd", [])

@@ -12,6 +12,12 @@ NO_WEBGL = """(() => {
     return /webgl/.test(kind) ? null : getContext.call(this, kind, ...rest);
   };
 })()"""
+# Counts what the page sends to its server, in `window.testSent`.
+COUNT_SENT = """() => {
+  window.testSent = 0;
+  const { send } = WebSocket.prototype;
+  WebSocket.prototype.send = function (...x) { window.testSent += 1; return send.apply(this, x); };
+}"""
 
 
 def in_browser(page: Page, component: str, function: str, argument: Any) -> Any:

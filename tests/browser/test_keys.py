@@ -12,7 +12,7 @@ from ui.keys.four_keys import FIRST
 from .accessibility import assert_accessible
 from .looking import assert_on_the_first_screen, assert_scrolls_only_down, pixels
 from .pointing import SCROLLED, swipe
-from .scripts import NO_WEBGL, in_browser
+from .scripts import COUNT_SENT, NO_WEBGL, in_browser
 from .visiting import PHONE, open_page, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
@@ -112,12 +112,7 @@ def test_a_key_dragged_over_an_edge_turns_the_dome_at_once_and_costs_the_server_
     desk, served, watch
 ):
     sent = []
-    desk.evaluate("window.testSent = 0")
-    desk.evaluate(
-        "() => { const { send } = WebSocket.prototype;"
-        " WebSocket.prototype.send = function (...x) { window.testSent += 1;"
-        " return send.apply(this, x); }; }"
-    )
+    desk.evaluate(COUNT_SENT)
     (x, y), (_, edge) = centre(desk, 4), centre(desk, 3)
     desk.mouse.move(x, y)
     desk.mouse.down()

@@ -10,8 +10,8 @@ from gating_core.geometry import square_grid
 
 from .accessibility import assert_accessible
 from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down, pixels
-from .pointing import SCROLLED, swipe
-from .scripts import NO_WEBGL, in_browser
+from .pointing import SCROLLED, move_fingers, swipe
+from .scripts import COUNT_SENT, NO_WEBGL, in_browser
 from .visiting import PHONE, open_page, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
@@ -88,12 +88,39 @@ def test_cut_and_accuracy_of_random_planes_are_those_that_python_computes(visito
         rim = np.concatenate([side[0, :-1], side[:-1, -1], side[-1, :0:-1], side[:0:-1, 0]]) > 0
         arcs = (rim != np.roll(rim, 1)).sum() // 2
         parts = cells_of_one_side(side > 0)
-        assert each["kinds"] == {"arcs": arcs, "loops": parts - 1 - arcs}
+        kinds = each["kinds"]
+        assert (kinds["arcs"], kinds["loops"]) == (arcs, parts - 1 - arcs)
         if strength == 0:
             assert each["kinds"]["loops"] == 0  # a flat surface
         loops += each["kinds"]["loops"]
     assert loops > 3
-    assert found[-1]["kinds"] == {"arcs": 0, "loops": 1}  # the fitted plane's ring
+    assert found[-1]["kinds"] == {"arcs": 0, "loops": 1, "small": 0}  # the fitted plane's ring
+
+
+def test_a_ring_between_the_points_of_the_grid_is_found(visitor):
+    """Planes that a surface eight times as fine says to cut it, or to miss it, within a cell."""
+    run, sweep = load_preset("circle"), load_sweep("circle")
+    coarse, fine = (
+        measure_stage(run, sweep, square_grid(n)).surfaces for n in (SIZE, 8 * SIZE - 7)
+    )
+    random = np.random.default_rng(0)
+    planes = []
+    for normal in random.normal(size=(80, 3)):
+        normal /= np.linalg.norm(normal)
+        height = coarse[1] @ normal
+        row, column = np.unravel_index(height.argmax(), height.shape)
+        if {row, column} & {0, SIZE - 1}:
+            continue
+        gap = (fine[1] @ normal).max() - height.max()
+        planes += [[1, *normal, -height.max() - share * gap] for share in (0.5, 2)]
+    found = in_browser(visitor, "stage", CUT, {
+        "size": SIZE, "surfaces": coarse.ravel().tolist(), "planes": planes,
+        "testValues": [0] * 6, "labels": [0],
+    })  # fmt: skip
+    assert len(found) >= 10
+    assert [each["kinds"] for each in found] == [
+        {"arcs": 0, "loops": 0, "small": small} for small in (1, 0)
+    ] * (len(found) // 2)
 
 
 def test_a_plane_turned_all_the_way_round_is_itself(visitor):
@@ -175,8 +202,11 @@ def test_a_first_visitor_is_asked_before_anything_is_shown_and_a_returning_one_i
 
 
 def test_no_plane_cuts_a_ring_from_the_flat_surface_and_python_counts_the_same_points(desk, scene):
+    desk.evaluate(COUNT_SENT)
     for knob, across, down in (("move", 40, 30), ("a", -30, 50), ("b", 30, -40)):
+        before = desk.evaluate("window.testSent")
         drag(desk, knob, across, down)
+        assert desk.evaluate("window.testSent") == before  # the server is asked on release
         assert text(desk, SENTENCE).startswith(("Flat:", "The plane misses the flat"))
         desk.mouse.up()
         desk.wait_for_url(lambda url: "plane=" in url)
@@ -234,6 +264,14 @@ def test_the_gate_opens_slower_and_faster_and_pauses_at_a_fitted_strength(browse
         settle(page)
 
 
+def assert_above_the_bars(page, *selectors):
+    """On a phone whose browser's bars leave 664 pixels, these are on the first screen."""
+    for selector in selectors:
+        for box in (each.bounding_box() for each in page.locator(selector).all()):
+            assert box["y"] >= 0
+            assert box["y"] + box["height"] <= 664
+
+
 @pytest.mark.soak  # long
 def test_a_finger_moves_the_plane_and_scrolls_beside_it_on_a_dark_phone(browser, served, watch):
     with open_page(browser, watch, **PHONE) as page:
@@ -241,11 +279,11 @@ def test_a_finger_moves_the_plane_and_scrolls_beside_it_on_a_dark_phone(browser,
         visit(page, watch, served.url, await_stage)
         assert_dark(page)
         assert_scrolls_only_down(page)
-        assert_on_the_first_screen(page, ".gc-stage-question", ".gc-stage-space")
+        assert_above_the_bars(page, ".gc-stage-question button")
         page.get_by_role("button", name="Show me").click()
         page.wait_for_function(f"{STATE}.strength === 1")
         settle(page)
-        assert_on_the_first_screen(page, ".gc-stage-play", ".gc-stage-strength", ".gc-stage-square")
+        assert_above_the_bars(page, ".gc-stage-square", ".gc-stage-strength", ".gc-stage-play")
         assert_accessible(page)
         box = page.locator(".gc-stage-move").bounding_box()
         start = box["x"] + 13, box["y"] + 13
@@ -254,6 +292,11 @@ def test_a_finger_moves_the_plane_and_scrolls_beside_it_on_a_dark_phone(browser,
         assert page.evaluate(SCROLLED) == 0
         settle(page)
         box = page.locator(".gc-stage-space").bounding_box()
+        distance = f"{STATE}.view.camera.distance"
+        first, (x, y) = page.evaluate(distance), (box["x"] + 60, box["y"] + 180)
+        move_fingers(page, ((x, y), (x - 10, y + 5)), ((x + 30, y), (x + 40, y - 5)))
+        assert page.evaluate(distance) == pytest.approx(first * 30 / np.hypot(50, 10), rel=0.02)
+        assert page.evaluate(SCROLLED) == 0
         edge = box["x"] + 20, box["y"] + box["height"] - 20
         swipe(page, edge, (edge[0], edge[1] - 150))
         page.wait_for_function(f"{SCROLLED} > 50")

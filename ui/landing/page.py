@@ -60,8 +60,11 @@ JOB, LAST_SHOWN = "landing", "landing_last_shown"
 
 def draw() -> None:
     """Draw the page below its lead."""
-    task, shown, left, colouring = _draw_front()
-    status, stage = st.container(key="status"), st.container()
+    top = st.container(key="first-screen")
+    with top:
+        task, shown, left, colouring = _draw_front()
+        status, picture = st.container(key="status"), st.container()
+    below = st.container()
     explore = st.expander("Explore: other depths, gates and seeds", key="explore",
                           on_change="rerun", **LINK)  # fmt: skip
     with explore:
@@ -71,13 +74,14 @@ def draw() -> None:
         result = fetch(setting, left, colouring)
     charts = Charts("landing")
     charts.tables |= data_tables(result)
-    with stage:
+    with picture:
         if not result.pair.seen:
             _draw_unseen(result.run.setting)
         if shown == SHOWN[0] and result.pair.seen:
             draw_stage(result, setting)
         else:
             draw_pair(result, setting)
+    with below:
         _draw_tokens_link(task)
         _draw_seeds(result)
     if explore.open:

@@ -59,8 +59,8 @@ function rightOf(field, labels) {
   return count;
 }
 
-// The cut on the mesh: { loops, arcs }. An arc begins and ends at the edge of the chart; the curves divide
-// the vertices into one part more than there are curves.
+// The cut on the mesh: { loops, arcs, small }; `small` counts rings between its vertices. An arc begins and ends
+// at the edge of the chart; the curves divide the vertices into one part more than there are curves.
 function cutKinds(field, size) {
   const side = i => field[i] > 0;
   const last = size - 1;
@@ -87,5 +87,22 @@ function cutKinds(field, size) {
       }
     }
   }
-  return { arcs: changes / 2, loops: parts - 1 - changes / 2 };
+  return { arcs: changes / 2, loops: parts - 1 - changes / 2, small: ringsBetween(field, size) };
+}
+
+// Rings that hold no vertex: beside a vertex nearer to the plane than its eight neighbours, the paraboloid through
+// the nine reaches the other side.
+function ringsBetween(field, size) {
+  let count = 0;
+  for (let i = size + 1; i < field.length - size - 1; i += 1) {
+    if (i % size === 0 || i % size === size - 1) continue;
+    const side = field[i] > 0 ? 1 : -1;
+    const [[a, b, c], [d, e, f], [g, h, k]] = [-size, 0, size].map(row => [-1, 0, 1].map(step => side * field[i + row + step]));
+    if (e > Math.min(a, b, c, d, f, g, h, k)) continue;
+    const [x, y] = [(f - d) / 2, (h - b) / 2];
+    const [xx, xy, yy] = [f + d - 2 * e, (k + a - c - g) / 4, h + b - 2 * e];
+    const determinant = xx * yy - xy * xy;
+    count += determinant > 0 && e < (yy * x * x - 2 * xy * x * y + xx * y * y) / (2 * determinant);
+  }
+  return count;
 }

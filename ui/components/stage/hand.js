@@ -1,6 +1,6 @@
 // Three knobs at the sheet of the plane: one moves it along its normal, two tilt it.
 
-const HALF = 0.45; // of the sheet's side
+const HALF = 0.36; // of the sheet's side
 const SHIFT_BY_KEY = 0.02;
 const TILT_BY_KEY = Math.PI / 90;
 const FINE = 0.25; // with Shift

@@ -85,7 +85,7 @@ function ask(root, state) {
   Object.assign(state, { asking: true, strength: 0 });
   root.classList.add('gc-stage-asking');
   card.hidden = false;
-  const why = 'a plane meets a flat surface in a straight line. Now the gate opens.';
+  const why = 'a plane meets a flat surface in a straight line. Once the gate opens, it is flat no more.';
   for (const [name, text] of [['yes', `Not this one: ${why}`], ['no', `Right: ${why}`], ['show', '']]) {
     root.querySelector(`.gc-stage-${name}`).onclick = () => answer(text);
   }

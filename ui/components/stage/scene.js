@@ -61,12 +61,13 @@ function stageSentence({ strength, kinds, own, right, labels, header, asking }, 
     own ? yours : `The fitted plane: ${percentOf(right.fitted, labels.length)} of ${points}.`];
 }
 
-function cutWords(isFlat, { loops, arcs }, field) {
+function cutWords(isFlat, { loops, arcs, small }, field) {
   const name = isFlat ? 'flat surface' : 'surface';
   if (isFlat && field.every(distance => Math.abs(distance) < CONTAINS)) return 'The plane contains the flat surface.';
   if (isFlat && loops + arcs) return 'Flat: the plane cuts a straight line, never a ring.';
-  if (loops + arcs === 0) return `The plane misses the ${name}.`;
+  if (loops + arcs === 0 && (isFlat || !small)) return `The plane misses the ${name}.`;
   const rings = loops === 1 ? 'a closed ring' : `${loops} closed rings`;
   const open = arcs === 1 ? 'an open curve' : `${arcs} open curves`;
-  return `The plane cuts ${[loops && rings, arcs && open].filter(Boolean).join(' and ')}.`;
+  const tiny = `${small === 1 ? 'a closed ring' : 'closed rings'} smaller than a cell of the grid`;
+  return `The plane cuts ${[loops && rings, arcs && open, small && tiny].filter(Boolean).join(' and ')}.`;
 }
