@@ -30,6 +30,6 @@ with page(
         shown = shared.complete_run(job)
         if shown is not None:
             results.draw(job, shown, measurement, charts)
-            inside.draw(shown, measurement)
+            inside.draw(shown, measurement, charts)
             calibrated = results.draw_calibration(shown.run, charts)
             results.draw_files(shown, view, measurement, charts, calibrated)

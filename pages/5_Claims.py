@@ -24,6 +24,7 @@ with page(
         with left:
             rows = findings.choose_rows()
         source, judged, note = shared.fetch(rows)
+        models.offer_files(source)
         with tabs[0]:
             findings.draw(list_of_findings, right, source, judged, note)
         if tabs[1].open:

@@ -10,8 +10,9 @@ from gating_core.claims import ModelRow, Selection
 from gating_core.claims.selection import UNIT_SEEDS, ModelUnit
 from gating_core.claims.text import number
 from ui.claims import shared
-from ui.claims.shared import FILES, JudgedStudy, Source
+from ui.claims.shared import FILES, JudgedStudy, Source, file_bytes
 from ui.common.lessons import section
+from ui.common.take_along import File, offered
 from ui.common.words import percent
 from ui.foreign import as_words
 from ui.work import pool
@@ -44,20 +45,18 @@ def draw(source: Source, judged: JudgedStudy) -> None:
         draw_model(rows[chosen[0]])
     else:
         st.caption("Choose a row to open its model, or click a point of a chart.")
-    left, right = st.columns(2)
-    left.markdown("**Test accuracy by task and variant**")
-    left.caption(section("claims", "accuracies"))
+    st.markdown("**Test accuracy by task and variant**")
+    st.caption(section("claims", "accuracies"))
     table = judged.accuracies
-    left.dataframe([dict(zip(table.columns, row, strict=True)) for row in table.rows],
-                   hide_index=True)  # fmt: skip
-    right.markdown("**Report and rows**")
-    right.caption(section("claims", "report"))
-    with right.container(horizontal=True):
-        for name, mime in FILES.items():
-            st.download_button(
-                name, partial(pool.POOL.call, shared.file_bytes, source, name), name, mime,
-                key=f"claims_{name}", on_click="ignore", icon=":material/download:",
-            )  # fmt: skip
+    st.dataframe([dict(zip(table.columns, row, strict=True)) for row in table.rows],
+                 hide_index=True)  # fmt: skip
+    st.caption(section("claims", "report"))
+
+
+def offer_files(source: Source) -> None:
+    """Offer the report, and all rows, in *Take along*."""
+    for name in FILES:
+        offered().files[name] = File(name, partial(pool.POOL.call, file_bytes, source, name))
 
 
 def draw_model(row: ModelRow) -> None:

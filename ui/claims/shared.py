@@ -63,16 +63,7 @@ PROOFS, REFINED, SIGNS = "proofs.csv", "refined.csv", "signs.csv"  # of bundled 
 FURTHER, FURTHER_JUDGED = "further.csv.xz", "further.json"  # two questions beside the claims
 FURTHER_MEASURED = ("test_accuracy", "total_curvature", "total_error", "total_complete",
                     "resolved_share", "error")  # fmt: skip
-FILES = {  # for download: file names and types
-    "claims.html": "text/html",
-    "claims.md": "text/markdown",
-    "models.csv": "text/csv",
-    PROOFS: "text/csv",
-    REFINED: "text/csv",
-    SIGNS: "text/csv",
-    FURTHER: "application/x-xz",
-    "stacks.csv": "text/csv",
-}
+FILES = ("claims.html", "claims.md", "models.csv", PROOFS, REFINED, SIGNS, FURTHER, "stacks.csv")
 BUNDLED, LIVE = "bundled", "live"
 
 
@@ -210,8 +201,8 @@ def judge_rows(source: Source) -> JudgedStudy:
     )  # fmt: skip
 
 
-def file_bytes(source: Source, name: str) -> bytes:
-    """Return one of `FILES`."""
+def file_bytes(source: Source, name: str, line: str) -> bytes:
+    """Return one of `FILES`; in a report stands the ``line`` that says where it comes from."""
     if name in (PROOFS, REFINED, SIGNS, FURTHER):
         return (FOLDER / name).read_bytes()
     rows, stacks = rows_of(source)
@@ -219,7 +210,7 @@ def file_bytes(source: Source, name: str) -> bytes:
         return csv_text(ModelRow, rows).encode()
     if name == "stacks.csv":
         return csv_text(StackRow, stacks).encode()
-    about = {"written by": "the page of claims"}
+    about = {"written by": f"the page of claims; {line}"}
     if not source.path:
         about |= {f"{claim} by criteria v1": f"{one.word}: {one.evidence}"
                   for claim, one in load_frozen().claims.items()}  # fmt: skip

@@ -200,6 +200,9 @@ def figure_rows(figure: go.Figure) -> Iterator[Sequence[Any]]:
     for trace in figure.data:
         if trace.type == "heatmap":
             z = np.asarray(trace.z)
+            if trace.customdata is not None:  # what is read off, where a colour is on another scale
+                read = np.asarray(trace.customdata)
+                z = read if read.ndim == 2 else read[..., 0]
             xs = range(z.shape[1]) if trace.x is None else trace.x
             ys = range(z.shape[0]) if trace.y is None else trace.y
             yield from (

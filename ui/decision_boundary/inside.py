@@ -13,6 +13,7 @@ import streamlit as st
 from plotly.subplots import make_subplots
 
 from gating_core.experiments.comparison import drawn_frames, layer_maps
+from ui.common.charts import Charts
 from ui.common.links import LINK
 from ui.common.words import short
 from ui.decision_boundary.model import TITLES, text
@@ -33,15 +34,15 @@ def is_open() -> bool:
     return bool(st.session_state.get("looking"))
 
 
-def draw(shown: Shown, measurement: MeasurementRequest) -> None:
+def draw(shown: Shown, measurement: MeasurementRequest, charts: Charts) -> None:
     """Draw the fold with all maps of both models as small multiples, or with one enlarged."""
     fold = st.expander("Attention weights and gates", key="looking", on_change="rerun", **LINK)
     if fold.open:
         with fold:
-            _draw_maps(shown, measurement)
+            _draw_maps(shown, measurement, charts)
 
 
-def _draw_maps(shown: Shown, measurement: MeasurementRequest) -> None:
+def _draw_maps(shown: Shown, measurement: MeasurementRequest, charts: Charts) -> None:
     run, member = shown.run, measurement.member(shown.run)
     frame = int(drawn_frames(run)[stopped_frame(run)])
     variants = variants_of(run)
@@ -52,6 +53,10 @@ def _draw_maps(shown: Shown, measurement: MeasurementRequest) -> None:
     }  # fmt: skip
     fields = {name: field for own in maps.values() for name, field in own.items()}
     low, high = span(fields)
+    axis = np.linspace(-1, 1, len(next(iter(fields.values()))))
+    x1, x2 = np.meshgrid(axis, axis)
+    columns = {"x1": x1, "x2": x2} | fields
+    charts.tables["inside"] = {name: field.ravel().tolist() for name, field in columns.items()}
     st.caption(text("inside", seed=run.task.seeds[member], step=run.steps[frame],
                     low=_end(low, high), high=_end(high, low)))  # fmt: skip
     large = st.pills("Enlarge", tuple(fields), key="enlarged")

@@ -23,6 +23,7 @@ from gating_core.geometry import (
     second_opinion,
     square_grid,
 )
+from ui.common.charts import Charts
 from ui.common.explanations import draw_explanation
 from ui.common.lessons import section
 from ui.common.links import LINK
@@ -52,11 +53,11 @@ INTEGRALS = {
 STEPS = [f"1e-{power}" for power in range(7, 0, -1)]
 TOO_LARGE = section("manifold", "too_large")
 SIGNED = ("gaussian", "holonomy")  # integrals that may be negative
-MAP_NAMES = (
-    "Exact K over the chart.",
-    "How far finite differences are off over the chart.",
-    "How far the mesh is off over the chart.",
-)
+MAPS = {
+    "exact_K": "Exact K over the chart.",
+    "error_of_differences": "How far finite differences are off over the chart.",
+    "error_of_mesh": "How far the mesh is off over the chart.",
+}
 
 
 @cached("Measuring in other ways …")
@@ -82,25 +83,29 @@ def _opinion(instance: ModelInstance, grid: int, step: float) -> SecondOpinion:
 def draw(result: Result) -> None:
     """Draw what the tab shows below the covariance."""
     resolved, variants = result.resolved, result.variants
+    charts = Charts("error_analysis")
     draw_proofs(lambda: _compared(variants), CHART_NAMES[variants[-1].instance.chart])
     st.subheader("Bounds", anchor=False)
     columns = [_bounds(variant) for variant in variants]
     # One column for each variant: on a telephone ten columns would be cut off.
     table = {"On the grid": list(columns[0])}
-    st.table(table | {n: list(x.values()) for n, x in zip(VARIANT_NAMES, columns, strict=False)})
+    table |= {n: list(x.values()) for n, x in zip(VARIANT_NAMES, columns, strict=False)}
+    st.table(table)
+    charts.tables["bounds"] = table
     st.caption(section("manifold", "bounds", limit=f"{TANGENT_ERROR_LIMIT:g}"))
     st.subheader("Integrals", anchor=False)
     instances = tuple(variant.instance for variant in variants)
     watch_totals(
         instances,
         lambda totals: _draw_integrals(
-            [_as_in_captions(x, totals.get(x.instance)) for x in variants]
+            [_as_in_captions(x, totals.get(x.instance)) for x in variants], charts
         ),
     )
     st.subheader("Where the curvature sits", anchor=False)
-    _draw_histogram(variants, resolved.grid)
+    _draw_histogram(variants, resolved.grid, charts)
     st.subheader("Second opinion", anchor=False)
-    _draw_opinion(resolved, variants)
+    _draw_opinion(resolved, variants, charts)
+    charts.offer()
 
 
 def _as_in_captions(
@@ -112,8 +117,9 @@ def _as_in_captions(
     return replace(totals, absolute=best_total(variant, totals) or totals.absolute)
 
 
-def _draw_integrals(totals: list[SurfaceIntegrals | None]) -> None:
-    st.table(_integrals_table(totals))
+def _draw_integrals(totals: list[SurfaceIntegrals | None], charts: Charts) -> None:
+    charts.tables["integrals"] = _integrals_table(totals)
+    st.table(charts.tables["integrals"])
     if totals[-1] is not None:
         _explain_integrals(VARIANT_NAMES[len(totals) - 1], totals[-1])
 
@@ -197,10 +203,11 @@ def _difference(left: Integral, right: Integral) -> str:
     return plus_minus(float(right.value - left.value), float(left.error + right.error))
 
 
-def _draw_histogram(variants: list[MeasuredInstance], grid: int) -> None:
+def _draw_histogram(variants: list[MeasuredInstance], grid: int, charts: Charts) -> None:
     surfaces = {n: x.surface for n, x in zip(VARIANT_NAMES, variants, strict=False)}
     key = "histogram", grid, tuple(variant.instance for variant in variants)
     (figure,) = figures(key, lambda: [curvature_histogram(surfaces, COLOURS)])
+    charts.figures["histogram"] = figure
     st.plotly_chart(
         figure,
         alt="Share of each surface's area over Gaussian curvature; hatched: undetermined.",
@@ -211,7 +218,7 @@ def _draw_histogram(variants: list[MeasuredInstance], grid: int) -> None:
     draw_explanation("manifold", "the histogram", "histogram", **shares)
 
 
-def _draw_opinion(resolved: Resolved, variants: list[MeasuredInstance]) -> None:
+def _draw_opinion(resolved: Resolved, variants: list[MeasuredInstance], charts: Charts) -> None:
     left, right = st.columns(2)
     whose = ("ungated", "gated")[: len(variants)]
     chosen = left.radio(
@@ -230,9 +237,11 @@ def _draw_opinion(resolved: Resolved, variants: list[MeasuredInstance]) -> None:
         lambda: [*error_maps(second), error_curves(second.curves, step)],
     )
     with st.container(horizontal=True):
-        for n, figure in enumerate(maps):
-            st.plotly_chart(figure, alt=MAP_NAMES[n], key=f"error_map_{n}", width="content")
+        for n, (name, figure) in enumerate(zip(MAPS, maps, strict=False)):
+            charts.figures[name] = figure
+            st.plotly_chart(figure, alt=MAPS[name], key=f"error_map_{n}", width="content")
     alt = "Error against step or grid spacing, on logarithmic axes."
+    charts.figures["error_curves"] = curves
     st.plotly_chart(curves, alt=alt, key="error_curves")
     at_step, limit = f"{second.proxy_mean:.6g}", f"{second.proxy_limit:.6g}"
     st.caption(section("manifold", "proxy", at_step=at_step, limit=limit))

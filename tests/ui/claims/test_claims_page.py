@@ -192,7 +192,7 @@ def test_the_models_are_a_table_with_accuracies_and_files(rows):
     assert table.value["complete"].sum() == sum(complete) < len(complete)
     assert len(accuracies.value) == 64
     assert said(app, "Choose a row to open its model")
-    assert len(app.get("download_button")) == len(FILES)
+    assert [*offered(app).files] == [*FILES]
     assert len(offered(app).charts) == 1
 
 
@@ -294,7 +294,7 @@ def test_rows_of_a_running_study_are_judged_every_few_seconds(store, rows, monke
 
 @pytest.mark.parametrize(("name", "kind"), [("models.csv", ModelRow), ("stacks.csv", StackRow)])
 def test_files_hold_every_row(name, kind, rows):
-    assert csv_rows(kind, file_bytes(Source(), name).decode()) == rows[kind is StackRow]
+    assert csv_rows(kind, file_bytes(Source(), name, "digest 1").decode()) == rows[kind is StackRow]
 
 
 def test_the_report_is_made_of_what_is_shown(store, rows):
@@ -302,7 +302,8 @@ def test_the_report_is_made_of_what_is_shown(store, rows):
         opened.write([row for row in rows[0] if row.task == "xor" and row.seed < 9])
         opened.write(rows[1])
     source = Source(str(store), (1,))
-    report = file_bytes(source, "claims.md").decode()
+    report = file_bytes(source, "claims.md", "digest 0123456789ab").decode()
+    assert "digest 0123456789ab" in report
     assert report.startswith("# Does the paper hold here?")
     found = judge_rows(source)
     for one in found.claims.values():

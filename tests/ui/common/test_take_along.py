@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import zipfile
+from contextlib import suppress
 
 import nbformat
 import numpy as np
@@ -15,6 +16,7 @@ from gating_core.experiments.comparison import STRENGTHS
 from gating_core.export.notebook import LINE_LIMIT
 from gating_core.export.surface import ply_file, solid_of
 from gating_core.export.weights import load_weights
+from tests.ui.opening import numbers as numbers_of
 from tests.ui.opening import offered, open_page
 from ui.common import take_along
 from ui.common.take_along import default_name, file_name
@@ -186,18 +188,49 @@ def test_the_picture_for_print_is_a_job_that_can_be_cancelled_and_begun_again(ta
 
 GATES, KEYS = "pages/3_Which_gates_curve.py", "pages/11_Which_keys_curve.py"
 SOAK = pytest.mark.soak
+BOUNDARY = "pages/2_Decision_boundary.py"
+
+
+def written(text):
+    """All numbers in a CSV."""
+    for cell in (cell for row in csv.reader(io.StringIO(text)) for cell in row):
+        with suppress(ValueError):
+            yield float(cell)
+
+
+@pytest.mark.parametrize(("page", "link", "least"), [
+    (GATES, {"maps": "true"}, 3),
+    pytest.param(MANIFOLD, {"tab": "Error analysis", "grid": "31"}, 5, marks=SOAK),
+    pytest.param(BOUNDARY, {"looking": "true", "calibration": "true"}, 3, marks=SOAK),
+])  # fmt: skip
+def test_numbers_of_every_chart_are_in_the_data(taken, page, link, least):
+    app, files = taken(page, **link)
+    texts = [text for name, text in unzipped(files["Data (CSV)"][1]).items() if ".csv" in name]
+    there = np.unique([number for text in texts for number in written(text)])
+    charts = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    assert len(charts) >= least
+    for trace in (trace for chart in charts for trace in chart["data"]):
+        if trace.get("hoverinfo") == "skip" or ("z" not in trace and len(trace["y"]) == 1):
+            continue  # strokes, and points to be clicked
+        read = trace.get("customdata", trace["z"]) if "z" in trace else trace["y"]
+        values = numbers_of(read) if isinstance(read, dict) else np.asarray(read, float)
+        values = values[..., 0] if values.ndim == 3 else values
+        known = values[np.isfinite(values)]
+        near = there[np.searchsorted(there, known - 1e-9 * abs(known)).clip(max=there.size - 1)]
+        np.testing.assert_allclose(near, known, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("page", "link"), [
     (KEYS, {"at": "0.3,-0.5", "fourth": "sink logit"}),
-    (GATES, {"case": "bump", "level": "0.5", "mark": "12,40"}),
+    ("app.py", {}),
+    pytest.param(GATES, {"case": "bump", "level": "0.5", "mark": "12,40"}, marks=SOAK),
     pytest.param("pages/4_Depth.py", {"after": "5", "stacked_point": "7,20"}, marks=SOAK),
     pytest.param(KEYS, {}, marks=SOAK), pytest.param(GATES, {}, marks=SOAK),
     pytest.param(GATES, {"case": "own", "formula": "exp(u*v)"}, marks=SOAK),
-    pytest.param(GATES, {"case": "channelwise"}, marks=SOAK),
+    pytest.param(GATES, {"case": "channelwise", "mark": "12,40"}, marks=SOAK),
     pytest.param("pages/4_Depth.py", {"stacked": "random stacks", "after": "9"}, marks=SOAK),
     pytest.param("pages/4_Depth.py", {"stacked": "aligned gates"}, marks=SOAK),
-    pytest.param(MANIFOLD, {"grid": "31"}, marks=SOAK), pytest.param("app.py", {}, marks=SOAK),
+    pytest.param(MANIFOLD, {"grid": "31"}, marks=SOAK),
 ])  # fmt: skip
 def test_a_notebook_of_a_page_finds_the_number_that_was_shown(taken, page, link, capsys):
     name, make = taken(page, **link)[1]["Notebook"]
