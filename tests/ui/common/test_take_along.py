@@ -126,10 +126,13 @@ def test_manifold_gives_its_surfaces_with_all_fields(taken):
         assert ply_file(each).startswith(b"ply\n")
 
 
-def test_a_line_has_no_solid_but_its_points(taken):
-    _, files = taken(MANIFOLD, n="2", grid="31", without="gate")
-    assert "STL, solid" not in files
-    assert "PLY" in files
+def test_a_line_is_no_surface_and_says_so_in_place_of_buttons(taken):
+    app, files = taken(MANIFOLD, n="2", grid="31", without="gate")
+    (surface, *_) = offered(app).surfaces.values()
+    with pytest.raises(ValueError, match="no cell"):
+        ply_file(surface.make("a line"))
+    assert not {"STL, solid", "PLY", "GLB", "VTP, all fields"} & {*files}
+    assert any("No cell of this surface" in each.value for each in app.caption)
 
 
 def test_the_gate_of_a_sphere_gives_a_sphere(taken):
