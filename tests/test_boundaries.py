@@ -342,7 +342,7 @@ def test_every_face_keeps_its_word(name):
 @each([path for path in SOURCES if path.name == "__init__.py"])
 def test_every_package_says_in_its_first_line_what_it_is_for(path):
     text = ast.get_docstring(tree(path))
-    assert text
+    assert text, f"{path} needs a docstring"
     assert text.splitlines()[0][-1] in "?.)"
 
 

@@ -43,7 +43,7 @@ def sentences(source):
     """The texts of a module with more than one word, without docstrings."""
     tree = ast.parse(source)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    bodies = [node.body[0] for node in ast.walk(tree) if isinstance(node, documented)]
+    bodies = [node.body[0] for node in ast.walk(tree) if isinstance(node, documented) and node.body]
     docstrings = {id(first.value) for first in bodies if isinstance(first, ast.Expr)}
     return [node.value for node in ast.walk(tree)
             if isinstance(node, ast.Constant) and isinstance(node.value, str)

@@ -1,10 +1,10 @@
 """Every page opens in each state, whatever its link says, and connects to nobody outside."""
 
+import ast
 import json
 import re
 import socket
 import string
-from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.browser.addresses import ADDRESSES, states
 from tests.profiles import few, fuzz
 from tests.ui.foreign_words import HOSTILE
-from tests.ui.opening import bound_names, mistakes, offered, open_page, open_settled
+from tests.ui.opening import ROOT, bound_names, mistakes, offered, open_page, open_settled
 from ui.common.page import PAGES
 
 # A page's address is the name of its file without the number. Guide has no widgets.
@@ -53,7 +53,21 @@ TEXTS = st.one_of(
 
 
 DRAWN: dict[tuple[str, str], set[str]] = {}  # parameters of the widgets in a state
-DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "extending.md").read_text("utf-8")
+VALUES = {  # of parameters in any state of a page
+    address: {x for query in states(address) for xs in parse_qs(query).values() for x in xs}
+    for address in OPENED
+}
+SOURCES = [
+    path.relative_to(ROOT) for part in ("pages", "ui") for path in (ROOT / part).rglob("*.py")
+]
+CONTROLS = {"selectbox", "radio", "slider", "select_slider", "toggle", "checkbox", "number_input",
+            "text_input", "text_area", "segmented_control", "pills", "multiselect", "expander",
+            "tabs"}  # fmt: skip
+UNBOUND = {  # what a link should not hold: popovers of every page, texts and files, passing views
+    "None", "CHOOSE_HIDDEN", "CHOOSE_LOCKED", "'share_cite'", "'share_qr'", "'take_surface'",
+    "'enlarged'", "'own_text'", "key", "'own_choice'", "f'{prefix}_tokens'",
+}  # fmt: skip
+DOCUMENT = (ROOT / "docs" / "extending.md").read_text("utf-8")
 STABLE = {  # parameters by address
     address: {*re.findall("`(.*?)`", names)}
     for address, names in re.findall(r"^\| `/(\w*)` \|(.*)\|$", DOCUMENT, re.M)
@@ -83,7 +97,11 @@ def test_a_page_opens_in_every_state_and_uses_its_whole_link(address, query, con
     assert connections == []
     DRAWN[address, query] = bound_names(app.main)
     drawn = DRAWN[address, query] | {*parse_qs(query)}
-    assert drawn <= STABLE[address], "docs/extending.md, *Addresses that stay*"
+    stable = STABLE.get(address, set())
+    assert drawn <= stable, f"docs/extending.md, *Addresses that stay*: {drawn - stable}"
+    if not query:
+        tabs = {tab.label for tab in app.tabs[1:]} - VALUES[address]
+        assert not tabs, f"tests/browser/addresses.py: no state of /{address} opens {tabs}"
     charts = [chart.proto for chart in app.get("plotly_chart")]
     assert [chart.id for chart in charts if len(chart.alt) < 20] == []
     # A lesson's chart is that of the page it comes from, with its data.
@@ -92,6 +110,16 @@ def test_a_page_opens_in_every_state_and_uses_its_whole_link(address, query, con
 
 def test_every_address_is_said_to_stay():
     assert set(STABLE) == set(ADDRESSES)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=str)
+def test_a_control_is_bound_to_the_link_or_listed(path):
+    for call in ast.walk(ast.parse((ROOT / path).read_text("utf-8"))):
+        if isinstance(call, ast.Call) and getattr(call.func, "attr", "") in CONTROLS:
+            given = {argument.arg: ast.unparse(argument.value) for argument in call.keywords}
+            if given.get("key", "None") not in UNBOUND:
+                bound = "bind" in given or None in given  # None: **LINK
+                assert bound, f"{path}:{call.lineno}: **LINK binds a control to the link"
 
 
 @fuzz(2 * len(OPENED), soak=100)  # seconds each

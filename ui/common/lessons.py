@@ -37,7 +37,10 @@ def section(lesson: str, name: str, **fields: object) -> str:
     A line break within a paragraph becomes a space. ``KeyError`` for a section that does not exist
     or a field without a value; ``ValueError`` for a value without a field.
     """
-    return fill(sections(lesson)[name], f"section {name!r} of {lesson}.md", fields)
+    where = f"section {name!r} of {lesson}.md"
+    if name not in sections(lesson):
+        raise KeyError(f"{where} does not exist")
+    return fill(sections(lesson)[name], where, fields)
 
 
 def fill(text: str, where: str, fields: Mapping[str, object]) -> str:
