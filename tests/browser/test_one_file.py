@@ -44,7 +44,7 @@ def wait_for_frame(page, frame):
 
 def test_from_disk_it_turns_plays_and_shows_the_numbers_of_the_core(browser, file):
     run, sweep = load_preset("circle"), load_sweep("circle")
-    pair = measure_pair("same", run, sweep, "circle")
+    pair = measure_pair("own", run, sweep, "circle")
     requested, problems = [], []
     with open_page(browser, offline=True, **DESK) as page:
         page.on("request", lambda request: requested.append(request.url))

@@ -13,7 +13,7 @@ from pathlib import Path
 from gating_core.experiments.comparison import STRENGTHS
 from ui.common.lessons import section
 from ui.components.one_file import one_file
-from ui.landing.page import TASKS, bundled_result
+from ui.landing.page import LEFT_MODELS, TASKS, bundled_result
 from ui.landing.pair import VIEW_KEY, Result, chosen_text, pair_view, shown_with
 
 FILE = Path(__file__).resolve().parents[2] / "dist" / "flat_or_curved.html"
@@ -37,7 +37,7 @@ def page_file(result: Result) -> str:
 def write(file: Path = FILE) -> None:
     """Write the page of the first example as ``file``."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    result = bundled_result(TASKS[0], len(STRENGTHS) - 1)
+    result = bundled_result(TASKS[0], len(STRENGTHS) - 1, next(iter(LEFT_MODELS)))
     file.write_text(page_file(result), encoding="utf-8")
 
 

@@ -187,9 +187,9 @@ def fetch(setting: Setting, left: str, colouring: str) -> Result:
     return Result(shown.run, shown.sweep, pair, left, colouring, linked_frame(), point)
 
 
-def bundled_result(task: str, frame: int = -1) -> Result:
-    """Return the bundled models of a ``task``, one of `TASKS`, and a frame of their strengths."""
-    shown, left = runs.cached_run(PRESETS[task]), LEFT_MODELS["gate ablated"]
+def bundled_result(task: str, frame: int = -1, left: str = "gate ablated") -> Result:
+    """Return bundled models of a ``task`` of `TASKS`; ``left`` is one of `LEFT_MODELS`."""
+    shown, left = runs.cached_run(PRESETS[task]), LEFT_MODELS[left]
     assert shown is not None
     assert shown.sweep is not None
     pair = measured_pair(shown.run.setting, left, shown.run, shown.sweep)
