@@ -21,7 +21,7 @@ from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.second_order import FIRST_BLOCK, second_order_jet
 from tests.benchmarks.timing import torch_threads
 
-POINTS = square_grid(101).points
+POINTS = square_grid(51).points
 THREADS = 2
 
 

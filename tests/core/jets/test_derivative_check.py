@@ -184,14 +184,14 @@ def composed(names):
 
 
 @given(names=STEPS)
-@fuzz(80)
+@fuzz(20)
 def test_compositions_of_right_operations_are_accepted(names):
     with torch.no_grad():
         nested_jet(composed(names), POINTS)
 
 
 @given(names=STEPS, wrong=st.sampled_from(sorted(WRONG)), share=st.sampled_from([1.0, 1e-3]))
-@fuzz(25, soak=2_000)
+@fuzz(10, soak=2_000)
 def test_beside_right_operations_wrong_ones_are_refused_or_carried(names, wrong, share):
     before = composed(names)
 

@@ -116,7 +116,7 @@ def test_sums_products_and_matrices_of_models_hold_theirs(seed, degree, width):
 
     a, b, c = drawn(3, 4), drawn(3, 4), drawn(4, 2)
     ball = Bounded(b.value, width * b.value.abs())
-    points = torch.rand(9, 2, generator=rng, dtype=torch.float64) * 2 - 1
+    points = torch.rand(3, 2, generator=rng, dtype=torch.float64) * 2 - 1
     for point in points:
         p = point.expand(3, 2)
         x, y = (at(m, p) + 0.9 * m.error for m in (a, b))
