@@ -418,7 +418,7 @@ STEPS = st.tuples(
 
 
 @given(steps=st.lists(STEPS, min_size=1, max_size=5))
-@fuzz(150, soak=5000)
+@fuzz(50, soak=5000)
 def test_changes_in_place_are_seen_by_all_who_share_the_memory(steps):
     """Random programs of views and changes give torch's values, or are refused."""
 

@@ -121,7 +121,7 @@ COORDINATES = st.floats(-1, 1).filter(lambda x: x == 0 or abs(x) > 1e-6)
 
 @given(text=st.one_of(PLAIN, HARD), points=st.lists(st.tuples(COORDINATES, COORDINATES),
                                                     min_size=3, max_size=3))  # fmt: skip
-@fuzz()
+@fuzz(20)
 def test_no_formula_is_called_proved_against_a_point_of_60_digits(text, points):
     try:
         case = own_case(text)
