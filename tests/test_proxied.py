@@ -12,7 +12,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from tests.browser.serving import HOST, free_port
-from tests.load.requests import (
+from tests.load.session import Session, in_a_thread
+from tests.load.visitors import (
+    ARRIVAL_SECONDS,
     Boundary,
     Claims,
     Efficient,
@@ -22,8 +24,6 @@ from tests.load.requests import (
     Manifold,
     Table,
 )
-from tests.load.run import ARRIVAL_SECONDS
-from tests.load.session import Session, in_a_thread
 from tests.proxied import PRINTED, asked, configuration, find_nginx, printed, proxied
 from tests.served import ask, set_cookies, started
 from ui.experts.shared import POSITIONS

@@ -9,8 +9,8 @@ from gating_core.experiments.comparison import train_setting
 from gating_core.experiments.instance import integrate_instance, measure_instance
 from gating_core.tasks import TASK_NAME
 from tests.load import session as session_module
-from tests.load.requests import Boundary, Manifold, Table, is_stopped, not_yet
 from tests.load.session import Session, Wrong, in_a_thread
+from tests.load.visitors import Boundary, Manifold, Table, is_stopped, not_yet
 from ui.decision_boundary.film import findings
 from ui.decision_boundary.model import FIRST
 from ui.manifold.model import ManifoldRequest, resolve

@@ -1,46 +1,40 @@
 """Six visitors at once, and a class: no errors, nobody sees another's numbers, all votes count."""
 
+import numpy as np
 import pytest
 
-from tests.load.classroom import hold_class
-from tests.load.figures import FIRST_PAINT, TRAINING, table
-from tests.load.run import QUICK, hold
+from tests.load.report import SLIGHT, WARM_UP_SECONDS, growth
 from tests.load.session import in_a_thread
+from tests.load.visitors import EVERYTHING, QUICK, hold, hold_class
 from tests.profiles import SOAK
 
-VISITORS, SECONDS, STAYS = 6, 60.0, (2, 3)
+VISITORS, SECONDS = 6, 90.0
 STUDENTS, QUESTIONS = (300, 100) if SOAK else (30, 2)  # of a class
-EVERYTHING = frozenset({
-    FIRST_PAINT, TRAINING, "landing: λ", "landing: left side", "landing: colour", "landing: task",
-    "landing: explore", "to Manifold", "Manifold: λ", "Manifold: own model", "Manifold: layers",
-    "Manifold: Surface", "Manifold: Inspect", "Manifold: Error analysis", "own model by link",
-    "to the lesson",
-    "to the gates", "gates: colour", "to Depth", "depth: quantity", "depth: layer",
-    "to the claims", "claims: claim",
-    "to Mixture of experts", "Experts: gate", "Experts: Decomposition", "Experts: λ",
-    "to Real heads", "Real heads: head", "Real heads: text", "Real heads: plane",
-    "to Language models", "Language models: text", "Language models: Attention sinks",
-    "Language models: Gate sparsity",
-    "to Efficient attention", "Efficient attention: k", "Efficient attention: KV-cache eviction",
-    "Efficient attention: text", "Efficient attention: Delta correction",
-    "Efficient attention: γ", "Efficient attention: Linear and hybrid",
-    "Efficient attention: state",
-    "to Steering", "Steering: text", "Steering: Features", "Steering: Results",
-    "film: seed shown", "film: own seeds", "film: cancel", "film: go on", "film: own table",
-})  # fmt: skip
 
 
 @pytest.mark.soak  # a minute
 def test_six_visitors_meet_no_error_and_no_numbers_of_others(server):
-    load = in_a_thread(hold(server.url, server.pid, VISITORS, SECONDS, 0, EVERYTHING, QUICK, STAYS))
-    crowd = load.crowd
-    text = table(crowd, load.alone)
-    assert not crowd.errors, text
-    assert not crowd.crossed, text
-    assert crowd.trainings, text
-    assert all(x.seconds is not None or x.queued for x in crowd.trainings), text
+    record = in_a_thread(hold(server.url, server.pid, VISITORS, SECONDS, EVERYTHING, QUICK))
+    assert not record.errors, record
+    assert not record.crossed, record
+    assert record.seconds["trainings"], record
+    assert not record.late, record
 
 
 def test_a_class_follows_its_teacher_and_every_vote_counts_once(server):
     room = in_a_thread(hold_class(server.url, STUDENTS, QUESTIONS))
     assert all(room.goals.values()), "\n".join([str(room), str(room.goals), *room.errors])
+
+
+@pytest.mark.parametrize("true", [0.0, 12.0])
+def test_growth_of_memory_is_found_behind_warm_up_and_noise(true):
+    """A server that fills its caches first, then grows by ``true`` MB a minute."""
+    seconds = np.arange(900.0)
+    noise = np.random.default_rng(5).normal(0, 4, len(seconds))
+    megabytes = 1500 * np.minimum(seconds / WARM_UP_SECONDS, 1) + true * seconds / 60 + noise
+    samples = [*zip(seconds, megabytes, strict=True)]
+    result = growth(samples)
+    assert result.low <= true <= result.high
+    assert result.high - result.low < 4
+    assert result.flat == (true < SLIGHT)
+    assert growth(samples[: int(WARM_UP_SECONDS)]) is None

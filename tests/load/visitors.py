@@ -1,73 +1,479 @@
-"""The visitors: each has a number, seeds of their own, pauses, and a record of what they met."""
+"""What visitors do, page by page, and how they see that the answer is theirs.
+
+What a page says of itself is compared with the request; its numbers, with those that all other
+visitors with the same request were shown. Last comes a class: a teacher, and students' phones.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import random
+import re
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from http.cookies import SimpleCookie
+from math import cos, sin
+from typing import Any, ClassVar
+from urllib.parse import parse_qs, urlsplit
 
 from gating_core.claims import CLAIMS
-from gating_core.experiments.comparison import LIMITS, STRENGTHS
-from gating_core.real_heads import TEXTS, THREE_TOKENS
+from gating_core.experiments.comparison import FIRST_SETTING, LIMITS, STRENGTHS
+from gating_core.language import BREAK
+from gating_core.real_heads import PRINCIPAL, TEXTS, THREE_TOKENS, shipped_text
+from gating_core.steering import BEGINNING
 from gating_core.tasks import TASK_NAME
-from tests.load.figures import FIRST_PAINT, TRAINING, Record, Trained
-from tests.load.page import Node
-from tests.load.requests import (
-    DELTA,
-    EVICTION,
-    HEADS_VIEW,
-    LINEAR,
-    Boundary,
-    Claims,
-    Crossed,
-    Depth,
-    Efficient,
-    Experts,
-    Gates,
-    Heads,
-    Landing,
-    LanguageModels,
-    Ledger,
-    Manifold,
-    Request,
-    Steering,
-    Table,
-    is_queued,
-    is_stopped,
+from tests.load.report import (
+    COMPUTED,
+    FIRST_PAINT,
+    TRAINED_SECONDS,
+    TRAINING,
+    VIEW,
+    Record,
+    late,
+    resident,
 )
-from tests.load.session import Session, Wrong
-from ui.decision_boundary.model import WHO
+from tests.load.session import Session, Wrong, nothing_wrong
+from tests.served import ask
+from ui.decision_boundary.model import FIRST, TITLES, TYPICAL, WHO
 from ui.decision_boundary.shared import SEEDS
+from ui.decision_boundary.shared import VIEW_KEY as BOUNDARY_VIEW
 from ui.depth.layers import VIEW as DEPTH_VIEW
 from ui.depth.shared import QUANTITIES
+from ui.drawing.characters import sign
 from ui.experts.decomposition import TREE
-from ui.experts.shared import POSITIONS
+from ui.experts.shared import NO_GATE, POSITIONS
 from ui.experts.shared import SEEDS as EXPERTS_SEEDS
+from ui.gates.frames import SPHERE as FIRST_CASE
 from ui.gates.frames import STRENGTHS as GATE_STRENGTHS
 from ui.gates.gallery import VIEW_KEY as GATES_VIEW
-from ui.landing import page as landing_page
+from ui.landing.page import LEFT_MODELS, TASKS
 from ui.landing.pair import VIEW_KEY as LANDING_VIEW
+from ui.language.selection import text_of
 from ui.manifold.model import ManifoldRequest
 from ui.manifold.surface import VIEW_KEY as MANIFOLD_VIEW
+from ui.real_heads.shared import drawn_words
 
-PAUSE_SECONDS = (1.0, 4.0)
-ERROR_CHARACTERS = 2000  # of an error
-KINDS = ("sigmoid", "silu", "tanh")
-DEPTHS = (1, 2, 3)
-STACKS = ("aligned gates", "random gates", "random stacks")
-TABS = ("Surface", "Inspect", "Error analysis")
-LEFT = tuple(landing_page.LEFT_MODELS)
-FEW = 3  # steps on a short page
-STAYS = (4, 8)
-
-TASKS = ("circle", "xor", "moons", "spiral")
-TRAINED_KINDS = ("sigmoid", "silu", "headwise")
+ARRIVAL_SECONDS = 5.0  # within which all open the link
+PAUSE_SECONDS, QUICK = (1.0, 4.0), (0.0, 0.2)  # between two steps
+REPEATED = 2  # requests of each page, by one visitor in the end
+FEW = 3  # steps of one sort
+TRAINING_SHARE = 3  # one visitor in three trains
 GIVE_UP_SECONDS = 90.0
-LEAST_ROWS = 40
+LEAST_ROWS = 40  # of an uploaded table
+ERROR_CHARACTERS = 2000
+
+HEADS_VIEW = "heads_wall"
+STEP = re.compile(r"\bstep (\d+)\b")
+TOTAL = re.compile(r"total curvature \*\*([-+.\de]+)(?: ± ([-+.\de]+))?\*\*")
+QUEUE = re.compile(r"waiting .*for a free worker")
+DOTS = "…"  # in place of a number that is still computed
+TOP_K, EVICTION = "Top-k", "KV-cache eviction"
+DELTA, LINEAR = "Delta correction", "Linear and hybrid"
+
+
+# --- What is requested of each page, and shown ----------------------------------------------------
+
+
+class Crossed(Wrong):
+    """The page shows what somebody else has requested."""
+
+
+@dataclass(frozen=True)
+class Total:
+    """A total curvature: first from a grid, then refined."""
+
+    value: float
+    error: float
+
+    def agrees(self, other: Total) -> bool:
+        """Whether both can be the same number."""
+        return abs(self.value - other.value) <= self.error + other.error
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request of the page at ``address``: as a link, and compared with what is shown."""
+
+    address: ClassVar[str] = ""
+    keys: ClassVar[dict[str, str]] = {}  # of the widgets and of the link, by field
+
+    @property
+    def link(self) -> dict[str, list[str]]:
+        """The parameters of the link; a field of ``None`` or of no text is left to the page."""
+        fields = ((key, getattr(self, name)) for name, key in self.keys.items())
+        return {key: [f"{x:g}" if isinstance(x, float) else f"{x}"]
+                for key, x in fields if x not in (None, "")}  # fmt: skip
+
+    def wrong(self, session: Session) -> str:
+        """What the page shows wrongly; an empty text if nothing."""
+        shown = self.shown_instead(session)
+        return f"requested: {self}; shown: {shown}" if shown else nothing_wrong(session)
+
+    def shown_instead(self, session: Session) -> str:
+        """What the page shows instead of this request; an empty text if it shows this."""
+        raise NotImplementedError
+
+    def unfinished(self, session: Session) -> str:
+        """Why something is still computed; an empty text once nothing is."""
+        return ""
+
+    def numbers(self, session: Session) -> object:
+        """All numbers on the page, with `DOTS` for those that are still computed."""
+        return session.page.texts, [x.message.spec for x in session.page.all("plotly_chart")]
+
+
+def figures_of(session: Session) -> list[dict[str, Any]]:
+    """All figures of plotly."""
+    return [json.loads(node.message.spec) for node in session.page.all("plotly_chart")]
+
+
+def signs_of(text: str) -> list[str]:
+    """The ticks of a text's characters."""
+    return [sign(x) for x in BREAK + text_of(text)]
+
+
+@dataclass(frozen=True)
+class Landing(Request):
+    task: str = "circle"
+    beside: str = next(iter(LEFT_MODELS))
+    colour: str = "class"
+    frame: int = len(STRENGTHS) - 1
+    keys = {"task": "task", "beside": "beside", "colour": "colour"}
+
+    @property
+    def link(self) -> dict[str, list[str]]:
+        picture = {"picture": ["two models"], "strength": [f"{STRENGTHS[self.frame]:g}"]}
+        return super().link | picture
+
+    def shown_instead(self, session: Session) -> str:
+        header = session.page.header(LANDING_VIEW)
+        scene = f"{replace(FIRST_SETTING, task=self.task)} {LEFT_MODELS[self.beside]}"
+        legend = header["legend"]["low"].startswith("class") == (self.colour == "class")
+        shown = header["scene"], header["stale"], header["frame"]
+        return "" if shown == (scene, "", self.frame) and legend else f"{shown}"
+
+    def numbers(self, session: Session) -> object:
+        header = session.page.header(LANDING_VIEW)
+        lines = [line for column in header["columns"] for line in column["captions"]]
+        choice = [text for text in session.page.texts if " is shown: of the " in text]
+        return header["readings"], lines, choice
+
+
+@dataclass(frozen=True)
+class Manifold(Request):
+    request: ManifoldRequest = field(default_factory=ManifoldRequest)
+    tab: str = "Surface"
+    address = "Manifold"
+    keys = {"tab": "tab"}
+
+    @property
+    def link(self) -> dict[str, list[str]]:
+        of = self.request
+        model = {"kind": of.kind, "layers": of.depth, "lambda": f"{of.strength:g}"}
+        model |= {"model": of.seed} if of.seed is not None else {}
+        return super().link | {key: [f"{x}"] for key, x in model.items()}
+
+    def shown_instead(self, session: Session) -> str:
+        if self.tab == "Error analysis":  # without pictures
+            tables = len(list(session.page.all("table")))
+            return "" if tables == 2 else f"{tables} tables"
+        header = session.page.header(MANIFOLD_VIEW)
+        shown = header["scene"], header["frame_labels"][header["frame"]]
+        expected = str(replace(self.request, strength=1.0)), f"λ = {self.request.strength:.2f}"
+        return "" if shown == expected else f"{shown}"
+
+    def numbers(self, session: Session) -> object:
+        page = session.page
+        tables = [node.message.arrow_data.data for node in page.all("table")]
+        if self.tab == "Error analysis":
+            return tables
+        header = page.header(MANIFOLD_VIEW)  # at first of one strength, then of all
+        # Of two fragments that are due one may request the whole page: that draws the other.
+        return header["readings"][header["frame"]], page.metrics or DOTS, tables
+
+
+@dataclass(frozen=True)
+class Gates(Request):
+    case: str = FIRST_CASE
+    colour: str = "K"
+    strength: float = 1.0
+    address = "Which_gates_curve"
+    keys = {"case": "case", "colour": "tint", "strength": "level"}
+
+    def shown_instead(self, session: Session) -> str:
+        header = session.page.header(GATES_VIEW)
+        shown = header["scene"], header["frame_labels"][header["frame"]]
+        return "" if shown == (self.case, f"λ = {self.strength:.2f}") else f"{shown}"
+
+    def numbers(self, session: Session) -> object:
+        header = session.page.header(GATES_VIEW)
+        texts = header["readings"], header["columns"][0]["captions"]
+        return [each[header["frame"]] for each in texts]
+
+
+@dataclass(frozen=True)
+class Depth(Request):
+    stacked: str = "aligned gates"
+    quantity: str = next(iter(QUANTITIES))
+    layer: int | None = None  # as the page chooses
+    address = "Depth"
+    keys = {"stacked": "stacked", "quantity": "quantity", "layer": "after"}
+
+    def shown_instead(self, session: Session) -> str:
+        header = session.page.header(DEPTH_VIEW)
+        label = header["frame_labels"][header["frame"]].split(" of ")[0]
+        right = not self.layer or header["stale"] or label == f"layer {self.layer}"
+        return "" if right else label
+
+    def unfinished(self, session: Session) -> str:
+        return session.page.header(DEPTH_VIEW)["stale"]
+
+    def numbers(self, session: Session) -> object:
+        header = session.page.header(DEPTH_VIEW)
+        return header["scene"], header["readings"], header["columns"][0]["captions"]
+
+
+@dataclass(frozen=True)
+class Claims(Request):
+    claim: str = "C4"  # as the page opens
+    address = "Claims"
+    keys = {"claim": "claim"}
+
+    def shown_instead(self, session: Session) -> str:
+        headings = [text for text in session.page.texts if re.match(r"\*\*C\d: ", text)]
+        right = len(headings) == 1 and headings[0].startswith(f"**{self.claim}: ")
+        return "" if right else f"{headings}"
+
+
+@dataclass(frozen=True)
+class Experts(Request):
+    place: str = "G1"  # of the page's POSITIONS
+    seed: int = 19
+    tab: str = "Identifiability"
+    address = "Mixture_of_experts"
+    keys = {"place": "gate_at", "seed": "model_seed", "tab": "experts_tab"}
+
+    def shown_instead(self, session: Session) -> str:
+        if self.tab == "Decomposition":
+            gate = json.loads(session.page.widget(TREE).message.json)[0]["gate"]
+            shown = NO_GATE if gate is None else gate["place"]
+            return "" if shown == self.place else shown
+        name = "**Without a gate" if self.place == NO_GATE else f"**The gate ({self.place},"
+        (sentence,) = [text for text in session.page.texts if "no output changes, what" in text]
+        return "" if sentence.startswith(name) else sentence
+
+
+@dataclass(frozen=True)
+class LanguageModels(Request):
+    text: str = ""  # empty: a verse
+    tab: str = "Attention sinks"
+    address = "Language_models"
+    keys = {"tab": "measure", "text": "lm_text"}
+
+    def shown_instead(self, session: Session) -> str:
+        if self.tab != "Gate sparsity":
+            return ""
+        signs = figures_of(session)[0]["layout"]["xaxis"]["ticktext"]
+        return "" if signs == signs_of(self.text) else f"{signs}"
+
+
+@dataclass(frozen=True)
+class Heads(Request):
+    text: str = next(iter(TEXTS))
+    head: tuple[int, int] | None = None  # layer and head, from 0
+    plane: str = PRINCIPAL
+    address = "Real_heads"
+    keys = {"text": "heads_text", "plane": "heads_plane"}
+
+    def shown_instead(self, session: Session) -> str:
+        header = session.page.header(HEADS_VIEW)
+        words = drawn_words(shipped_text(self.text).tokens.words)[0]
+        own_plane = self.head is not None and self.plane != PRINCIPAL
+        right = header["words"] == words and header["open"] == (self.head and [*self.head])
+        right = right and (header["chart"] is not None) == own_plane
+        return "" if right else f"{header['words'][:9]}, {header['open']}, {header['chart']}"
+
+    def numbers(self, session: Session) -> object:
+        header = session.page.header(HEADS_VIEW)
+        return header["numbers"], header["chart"], session.page.texts
+
+
+@dataclass(frozen=True)
+class Steering(Request):
+    beginning: str = ""  # empty: the page's own
+    tab: str = "Steer"
+    address = "Steering"
+    keys = {"tab": "steering_tab", "beginning": "steering_text"}
+
+    def shown_instead(self, session: Session) -> str:
+        if self.tab != "Steer":
+            return ""
+        bold = f"<b>{self.beginning or BEGINNING}</b>"
+        bodies = [node.message.body for node in session.page.all("html")]
+        texts = [text for text in bodies if 'class="gc-text"' in text]
+        return "" if len(texts) == 2 and all(bold in text for text in texts) else f"{texts}"
+
+    def unfinished(self, session: Session) -> str:
+        whole = any("With the steering vector" in text for text in session.page.texts)
+        return "" if whole or self.tab != "Steer" else "the texts are being written"
+
+    def numbers(self, session: Session) -> object:
+        return [node.message.spec for node in session.page.all("plotly_chart")]
+
+
+@dataclass(frozen=True)
+class Efficient(Request):
+    text: str = ""  # empty: a verse
+    tab: str = TOP_K
+    k: int = 8
+    gamma: int = 8
+    at: int = 64  # the token after which the state is shown
+    address = "Efficient_attention"
+    keys = {"text": "sample_text", "tab": "method", "k": "top_k", "gamma": "delta_gamma",
+            "at": "linear_at"}  # fmt: skip
+
+    @property
+    def link(self) -> dict[str, list[str]]:
+        names = (name for name in self.keys if getattr(self, name) != getattr(Efficient, name))
+        return {key: x for key, x in super().link.items() if key in map(self.keys.get, names)}
+
+    def shown_instead(self, session: Session) -> str:
+        figures = figures_of(session)
+        if self.tab == EVICTION:
+            signs = next((figure["layout"]["xaxis"]["ticktext"] for figure in figures
+                          if figure["data"][0]["type"] == "heatmap"), [])  # fmt: skip
+            return "" if signs and signs == signs_of(self.text)[: len(signs)] else f"{signs}"
+        if self.tab == DELTA:
+            notes = [x for figure in figures for x in figure["layout"].get("annotations", [])]
+            lines = [note.get("text") for note in notes]
+            return "" if f"γ = {self.gamma}" in lines else f"{lines}"
+        if self.tab == LINEAR:
+            titles = [figure["layout"]["title"]["text"] for figure in figures]
+            shown = min(self.at, len(signs_of(self.text)) - 1)
+            return "" if f"<b>Delta-rule state after token {shown}</b>" in titles else f"{titles}"
+        said = " ".join(session.page.texts)
+        return "" if f"k = {self.k} of" in said else said
+
+
+@dataclass(frozen=True)
+class Table:
+    """An uploaded table: ``count`` points of two classes whose names nobody else uses."""
+
+    owner: int
+    count: int
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return f"a{self.owner}", f"b{self.owner}"
+
+    @property
+    def text(self) -> str:
+        """The file: a spiral whose points change class."""
+        rows = ["x,y,label"]
+        for i in range(self.count):
+            angle, radius = 2.4 * i, (i + 0.5) / self.count
+            name = self.names[i % 2]
+            rows.append(f"{radius * cos(angle):.4f},{radius * sin(angle):.4f},{name}")
+        return "\n".join(rows)
+
+    @property
+    def used(self) -> str:
+        """How the page says that it trains on this table."""
+        return f"In use: {self.count} points, classes {', '.join(self.names)}."
+
+
+@dataclass(frozen=True)
+class Boundary(Request):
+    task: str = FIRST.task
+    right: str = FIRST.variants[1]
+    first: int = FIRST.seed
+    count: int = FIRST.seed_count
+    steps: int = FIRST.steps
+    who: str = TYPICAL
+    table: Table | None = None  # not in the link
+    address = "Decision_boundary"
+    keys = {"task": "data", "right": "right", "first": "first", "count": "seeds",
+            "steps": "steps", "who": "who"}  # fmt: skip
+
+    def shown_instead(self, session: Session) -> str:
+        """What another run shows; nothing while there is no picture, or a stale one."""
+        page = session.page
+        if self.table and not any(x.startswith(self.table.used) for x in page.texts):
+            return f"{page.texts}"
+        header = page.header(BOUNDARY_VIEW) if page.has(BOUNDARY_VIEW) else {"stale": "all"}
+        if header["stale"]:
+            return ""
+        headings = [column["heading"] for column in header["columns"][:2]]
+        title, _, seed = headings[1].rpartition(" · seed ")
+        own = title == TITLES[self.right] and 0 <= int(seed) - self.first < self.count
+        return "" if own else f"{headings}, {header['readings'][-1]}"
+
+    def unfinished(self, session: Session) -> str:
+        """Why its last step is not shown yet; an empty text once it is."""
+        if problem := self.wrong(session):
+            raise Crossed(problem)
+        if not session.page.has(BOUNDARY_VIEW):
+            return "no picture yet"
+        header = session.page.header(BOUNDARY_VIEW)
+        step = STEP.search(header["readings"][-1])
+        if header["stale"] or step is None or int(step[1]) != self.steps:
+            return f"{header['stale']} {header['readings'][-1][:20]}; {session.page.progress}"
+        return ""
+
+    def numbers(self, session: Session) -> object:
+        """Those of the last step: the accuracies, and the total curvatures that are numbers."""
+        header, captions = session.page.header(BOUNDARY_VIEW), []
+        for text in (column["captions"][-1] for column in header["columns"][:2]):
+            total = (match := TOTAL.search(text)) and Total(float(match[1]), float(match[2] or 0))
+            captions.append((text.split(" · ")[0], total or DOTS))
+        return header["readings"][-1], captions
+
+
+@dataclass
+class Ledger:
+    """The numbers that were shown, by request."""
+
+    numbers: dict[Request, object] = field(default_factory=dict)
+
+    def compare(self, request: Request, session: Session) -> None:
+        """Raise `Crossed` unless all visitors with this request are shown the same numbers."""
+        if request.unfinished(session):
+            return
+        shown = request.numbers(session)
+        if not agree(before := self.numbers.setdefault(request, shown), shown):
+            raise Crossed(f"{request}: {before!r} to one, {shown!r} to another visitor")
+        if not_yet(before):
+            self.numbers[request] = shown
+
+
+def agree(one: object, other: object) -> bool:
+    """Whether two answers are the same wherever neither is still computed."""
+    if not_yet(one, inside=False) or not_yet(other, inside=False):
+        return True
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(agree, one, other))
+    if isinstance(one, Total) and isinstance(other, Total):
+        return one.agrees(other)
+    return one == other
+
+
+def not_yet(answer: object, inside: bool = True) -> bool:
+    """Whether an answer, or one ``inside`` it, is still computed: it contains `DOTS`."""
+    if isinstance(answer, list | tuple):
+        return inside and any(map(not_yet, answer))
+    return answer == DOTS or (isinstance(answer, bytes) and DOTS.encode() in answer)
+
+
+def is_stopped(session: Session) -> bool:
+    """Whether the page says that a job was cancelled."""
+    return any("was cancelled" in text for text in session.page.texts)
+
+
+# --- What a visitor does --------------------------------------------------------------------------
 
 
 class Over(Exception):
@@ -75,7 +481,7 @@ class Over(Exception):
 
 
 @dataclass
-class Visitor(ABC):
+class Visitor:
     """Visitor ``number`` of ``count``, who goes on until ``end`` (`time.monotonic`)."""
 
     url: str
@@ -85,49 +491,65 @@ class Visitor(ABC):
     record: Record
     ledger: Ledger
     pause: tuple[float, float] = PAUSE_SECONDS  # between two steps
-    stays: tuple[int, int] = STAYS  # steps on a long page
-    steps: int = 0
+    visits: int = 0
     blocks: int = 0
-    random: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.number)
+        self.request: Request = Landing()
 
     @property
     def is_over(self) -> bool:
-        """Whether the time is up, or every action was done by somebody."""
-        return time.monotonic() > self.end or self.record.complete
-
-    @abstractmethod
-    async def visit(self) -> None:
-        """Do once everything that this visitor does."""
+        """Whether the time is up, or everything that is required was done by somebody."""
+        done = self.record.required and self.record.required <= self.record.done
+        return time.monotonic() > self.end or bool(done)
 
     async def stay(self) -> None:
-        """Visit again and again; whatever goes wrong is noted, and a new tab opened."""
+        """Visit one page after the other, each in a new tab."""
+        trains = self.number % TRAINING_SHARE == TRAINING_SHARE - 1
         while not self.is_over:
-            try:
-                await self.visit()
-            except Over:
-                return
-            except Crossed as error:
-                self.record.crossed.append(f"visitor {self.number}: {error}")
-            except (Wrong, OSError, LookupError, StopIteration) as error:
-                self.record.errors[f"{type(error).__name__}: {error}"[:ERROR_CHARACTERS]] += 1
+            page = PAGES[(self.number + self.visits) % len(PAGES)]
+            with suppress(Over):
+                await self.tried(Visitor.decision_boundary if trains else page)
 
-    async def step(self, action: str, done: Awaitable[float], view: bool = False) -> None:
-        """Pause, do something and note how long the page took; `Over` once time is up."""
+    async def tried(self, page: Callable[[Visitor], Awaitable[None]]) -> None:
+        """Visit a page; whatever goes wrong is noted."""
+        try:
+            await page(self)
+        except Crossed as error:
+            self.record.crossed.append(f"visitor {self.number}: {error}")
+        except (Wrong, OSError, LookupError, StopIteration) as error:
+            self.record.errors[f"{type(error).__name__}: {error}"[:ERROR_CHARACTERS]] += 1
+        self.visits += 1
+
+    @asynccontextmanager
+    async def tab(self, request: Request, row: str = VIEW) -> AsyncIterator[Session]:
+        """Open a page in a new tab, and note in the end that this was done."""
+        async with Session(self.url, request.address, request.link) as self.session:
+            self.request = request
+            await self.step(self.session.open(request.wrong), row)
+            yield self.session
+        self.record.done.add(request.address)
+
+    async def step(self, done: Awaitable[float], row: str = VIEW, compared: bool = True) -> None:
+        """Pause, do something, note how long the page took and compare; `Over` once time is up."""
         await asyncio.sleep(self.random.uniform(*self.pause))
-        self.record.add(action, await done, view)
-        self.steps += 1
+        self.record.seconds[row].append(await done)
+        if compared:
+            self.ledger.compare(self.request, self.session)
         if self.is_over:
             raise Over
 
-    async def view(self, action: str, done: Awaitable[float], request: Request | None = None,
-                   session: Session | None = None) -> None:  # fmt: skip
-        """Do a step that shows what is cached or costs one surface; compare its numbers."""
-        await self.step(action, done, view=True)
-        if request is not None and session is not None:
-            self.ledger.compare(request, session)
+    async def set(self, row: str = VIEW, **fields: Any) -> None:
+        """Move controls: ``fields`` of the request."""
+        self.request = replace(self.request, **fields)
+        values = {self.request.keys[name]: value for name, value in fields.items()}
+        await self.step(self.session.change(self.request.wrong, **values), row)
+
+    async def send(self, key: str, event: str, value: object, **fields: Any) -> None:
+        """Do something in a linked view, which changes ``fields`` of the request."""
+        self.request = replace(self.request, **fields)
+        await self.step(self.session.send(key, event, value, self.request.wrong))
 
     def own(self, largest: int, block: int = 1) -> int:
         """Return the next number, at most ``largest``, of a ``block`` that no other visitor has."""
@@ -135,338 +557,428 @@ class Visitor(ABC):
         count = largest // (block * self.count) * self.count
         return block * ((self.number + self.count * self.blocks) % count)
 
-
-class Looker(Visitor):
-    """A visitor who looks at one page after the other, a few steps each."""
-
-    async def visit(self) -> None:
-        pick, landing, manifold = self.random.choice, Landing(), Manifold()
-        async with Session(self.url, landing.address, landing.link) as session:
-            self.record.add(FIRST_PAINT, await session.open(landing.wrong))
-            for _ in self._some():
-                landing = await self._at_landing(session, landing)
-            await self.view("to Manifold", session.go("Manifold", manifold.wrong))
-            for _ in self._some():
-                manifold = await self._at_manifold(session, manifold)
-            if self.random.random() < 0.3:
-                await self.view("to the lesson", session.go("Guide"))
-            back = session.go("Flat or curved?", landing.wrong)
-            await self.view("back to the landing page", back)
-        gates = Gates()
-        async with Session(self.url, gates.address, gates.link) as session:
-            await self.view("to the gates", session.open(gates.wrong), gates, session)
-            await self._at_gates(session, gates)
-        depth = Depth(stacked=pick(STACKS))
-        async with Session(self.url, depth.address, depth.link) as session:
-            await self.step("to Depth", session.open(depth.wrong))
-            await self._at_depth(session, depth)
-        claims = Claims(pick(list(CLAIMS)))
-        async with Session(self.url, claims.address, claims.link) as session:
-            await self.view("to the claims", session.open(claims.wrong), claims, session)
-            for _ in range(FEW):
-                claims = Claims(pick([x for x in CLAIMS if x != claims.claim]))
-                done = session.change(claims.wrong, claim=claims.claim)
-                await self.view("claims: claim", done, claims, session)
-        experts = Experts(pick(list(POSITIONS)), self.own(EXPERTS_SEEDS[1]))
-        async with Session(self.url, experts.address, experts.link) as session:
-            await self.step("to Mixture of experts", session.open(experts.wrong))
-            self.ledger.compare(experts, session)
-            await self._at_experts(session, experts)
-        heads = Heads()
-        async with Session(self.url, heads.address, heads.link) as session:
-            await self.view("to Real heads", session.open(heads.wrong), heads, session)
-            await self._at_heads(session, heads)
-        models = LanguageModels()
-        async with Session(self.url, models.address, models.link) as session:
-            await self.view("to Language models", session.open(models.wrong), models, session)
-            await self._at_language_models(session, models)
-        steering = Steering()
-        async with Session(self.url, steering.address, steering.link) as session:
-            await self.view("to Steering", session.open(steering.wrong), steering, session)
-            await self._at_steering(session, steering)
-        efficient = Efficient()
-        async with Session(self.url, efficient.address, efficient.link) as session:
-            await self.view(
-                "to Efficient attention", session.open(efficient.wrong), efficient, session
-            )
-            await self._at_efficient(session, efficient)
-        manifold = Manifold(self._another(manifold.request))
-        async with Session(self.url, manifold.address, manifold.link) as session:
-            await self.step("own model by link", session.open(manifold.wrong))
-            self.ledger.compare(manifold, session)
-            for _ in self._some():
-                manifold = await self._at_manifold(session, manifold)
-
-    def _some(self) -> range:
-        return range(self.random.randint(*self.stays))
-
-    def _next(self, actions: tuple[str, ...]) -> str:
-        return actions[(self.number + self.steps) % len(actions)]
-
-    async def _at_landing(self, session: Session, request: Landing) -> Landing:
-        pick = self.random.choice
-        action = self._next(("λ", "left side", "λ", "colour", "task", "explore"))
-        if action == "λ":
-            new = replace(request, frame=pick(range(len(STRENGTHS))))
-            done = session.send(LANDING_VIEW, "stop", {"frame": new.frame}, new.wrong)
-        elif action == "left side":
-            new = replace(request, beside=LEFT[1 - LEFT.index(request.beside)])
-            done = session.change(new.wrong, beside=new.beside)
-        elif action == "colour":
-            new = replace(request, colour="class" if request.colour != "class" else "curvature")
-            done = session.change(new.wrong, colour=new.colour)
-        elif action == "task":
-            new = replace(request, task=pick(landing_page.TASKS))
-            done = session.change(new.wrong, task=new.task)
-        else:
-            new = request
-            done = session.change(new.wrong, explore=session.link.get("explore") != ["true"])
-        await self.view(f"landing: {action}", done, new, session)
-        return new
-
-    async def _at_gates(self, session: Session, request: Gates) -> None:
-        for _ in range(FEW):
-            if len(session.page.header(GATES_VIEW)["frame_labels"]) == 1:
-                continue  # the other strengths are still measured
-            frame = self.random.randrange(len(GATE_STRENGTHS))
-            request = replace(request, strength=GATE_STRENGTHS[frame])
-            done = session.send(GATES_VIEW, "stop", {"frame": frame}, request.wrong)
-            await self.view("gates: λ", done, request, session)
-        request = replace(request, colour="|H|")
-        done = session.change(request.wrong, tint="|H|")
-        await self.view("gates: colour", done, request, session)
-
-    async def _at_depth(self, session: Session, request: Depth) -> None:
-        await session.until(lambda: request.unfinished(session))
-        self.ledger.compare(request, session)
-        for _ in range(FEW):
-            request = replace(request, quantity=self.random.choice(list(QUANTITIES)))
-            done = session.change(request.wrong, quantity=request.quantity)
-            await self.view("depth: quantity", done, request, session)
-        request = replace(request, layer=self.random.randint(1, 3))
-        frame = {"frame": request.layer - 1}
-        done = session.send(DEPTH_VIEW, "stop", frame, request.wrong)
-        await self.view("depth: layer", done, request, session)
-
-    async def _at_experts(self, session: Session, request: Experts) -> None:
-        for _ in range(FEW):
-            request = replace(request, place=self.random.choice(list(POSITIONS)))
-            done = session.change(request.wrong, gate_at=request.place)
-            await self.view("Experts: gate", done, request, session)
-        request = replace(request, tab="Decomposition")
-        done = session.change(request.wrong, experts_tab=request.tab)
-        await self.view("Experts: Decomposition", done, request, session)
-        let_go = {"strength": 0.5, "serial": 1}
-        moved = session.send(TREE, "moved", let_go, request.wrong)
-        await self.view("Experts: λ", moved)
-
-    async def _at_heads(self, session: Session, request: Heads) -> None:
-        for serial in range(1, FEW + 1):
-            head = self.random.randrange(6), self.random.randrange(12)
-            request = replace(request, head=head)
-            opened = {"open": head, "at": (0.3, 0.2), "serial": serial}
-            done = session.send(HEADS_VIEW, "opened", opened, request.wrong)
-            await self.view("Real heads: head", done, request, session)
-        request = replace(request, text=self.random.choice([*TEXTS][1:]))
-        done = session.change(request.wrong, heads_text=request.text)
-        await self.view("Real heads: text", done, request, session)
-        request = replace(request, plane=THREE_TOKENS)
-        done = session.change(request.wrong, heads_plane=request.plane)
-        await self.step("Real heads: plane", done)  # eight surfaces are measured
-        self.ledger.compare(request, session)
-
-    async def _at_language_models(self, session: Session, request: LanguageModels) -> None:
-        for tab in ("Gate sparsity", "Attention sinks"):
-            request = replace(request, tab=tab)
-            done = session.change(request.wrong, measure=tab)
-            await self.view(f"Language models: {tab}", done, request, session)
-            for _ in range(FEW):
-                request = replace(request, text=f"Visitor {self._word()}")
-                done = session.change(request.wrong, lm_text=request.text)
-                await self.view("Language models: text", done, request, session)
-
-    async def _at_steering(self, session: Session, request: Steering) -> None:
-        for _ in range(FEW):
-            request = replace(request, beginning=f"Visitor {self._word()}")
-            done = session.change(request.wrong, steering_text=request.beginning)
-            await self.step("Steering: text", done)
-            wait = partial(request.unfinished, session)
-            await session.until(wait, GIVE_UP_SECONDS)
-            self.ledger.compare(request, session)
-        for tab in ("Features", "Results"):
-            request = replace(request, tab=tab)
-            done = session.change(request.wrong, steering_tab=tab)
-            await self.step(f"Steering: {tab}", done)
-            self.ledger.compare(replace(request, beginning=""), session)
-
-    async def _at_efficient(self, session: Session, request: Efficient) -> None:
-        for _ in range(FEW):
-            request = replace(request, k=self.random.randint(1, 40))
-            done = session.change(request.wrong, top_k=request.k)
-            await self.view("Efficient attention: k", done, request, session)
-        request = replace(request, tab=EVICTION)
-        done = session.change(request.wrong, method=request.tab)
-        await self.view("Efficient attention: KV-cache eviction", done, request, session)
-        for _ in range(FEW):
-            request = replace(request, text=f"Visitor {self._word()} has come to read and to look")
-            done = session.change(request.wrong, sample_text=request.text)
-            await self.view("Efficient attention: text", done, request, session)
-        request = replace(request, tab=DELTA)
-        done = session.change(request.wrong, method=request.tab)
-        await self.view("Efficient attention: Delta correction", done, request, session)
-        request = replace(request, gamma=self.random.choice([2, 4, 16, 32]))
-        done = session.change(request.wrong, delta_gamma=[f"{request.gamma}"])
-        await self.view("Efficient attention: γ", done, request, session)
-        request = replace(request, tab=LINEAR)
-        done = session.change(request.wrong, method=request.tab)
-        await self.view("Efficient attention: Linear and hybrid", done, request, session)
-        for _ in range(FEW):
-            request = replace(request, at=self.random.randint(1, 127))
-            done = session.change(request.wrong, linear_at=request.at)
-            await self.view("Efficient attention: state", done, request, session)
-
-    def _word(self) -> str:
+    def word(self) -> str:
         """A word that hardly another visitor types."""
         return "".join(self.random.choices("abcdefghij", k=8))
 
-    async def _at_manifold(self, session: Session, request: Manifold) -> Manifold:
-        # One label alone while the other strengths are measured.
-        labels = (
-            []
-            if request.tab == "Error analysis"
-            else session.page.header(MANIFOLD_VIEW)["frame_labels"]
-        )
-        pick, of, view = self.random.choice, request.request, False
-        name = self._next(("λ", "tab", "layers", "λ", "tab", "own model"))
-        match "tab" if name == "λ" and len(labels) < 2 else name:
-            case "layers":
-                of = replace(of, depth=pick([d for d in DEPTHS if d != of.depth]))
-                new = replace(request, request=of)
-                done = session.change(new.wrong, layers=float(of.depth))
-            case "own model":
-                new = replace(request, request=self._another(of))
-                values = {"kind": new.request.kind, "model": float(new.request.seed or 0)}
-                done = session.change(new.wrong, **values)
-            case "tab":
-                new = replace(request, tab=pick([tab for tab in TABS if tab != request.tab]))
-                name, view = new.tab, new.tab != "Error analysis"
-                done = session.change(new.wrong, tab=new.tab)
-            case _:
-                frame, view = self.random.randrange(len(labels)), True
-                of = replace(of, strength=float(labels[frame].removeprefix("λ = ")))
-                new = replace(request, request=of)
-                done = session.send(MANIFOLD_VIEW, "stop", {"frame": frame}, new.wrong)
-        await self.step(f"Manifold: {name}", done, view)
-        self.ledger.compare(new, session)
-        return new
+    async def landing(self) -> None:
+        pick = self.random.choice
+        async with self.tab(Landing(), FIRST_PAINT) as session:
+            for _ in range(FEW):
+                frame = pick(range(len(STRENGTHS)))
+                await self.send(LANDING_VIEW, "stop", {"frame": frame}, frame=frame)
+            await self.set(beside=[*LEFT_MODELS][1])
+            await self.set(colour="curvature")
+            await self.set(task=pick(TASKS))
+            left = self.request
+            await self.step(session.change(left.wrong, explore=True))
+            self.request = Manifold()
+            await self.step(session.go("Manifold", self.request.wrong))
+            await self.step(session.go("Guide"), compared=False)
+            self.request = left
+            await self.step(session.go("Flat or curved?", self.request.wrong))
 
-    def _another(self, request: ManifoldRequest) -> ManifoldRequest:
-        """A model that nobody else looks at."""
-        kind = self.random.choice(KINDS)
-        return replace(request, kind=kind, seed=self.own(LIMITS["seed"][1]))
+    async def manifold(self) -> None:
+        """A model by link that nobody else looks at, then others."""
+        pick = self.random.choice
 
+        def another() -> dict[str, Any]:
+            return {"kind": pick(("sigmoid", "silu", "tanh")), "seed": self.own(LIMITS["seed"][1])}
 
-class Trainer(Visitor):
-    """A visitor of *Decision boundary*: first the default, then seeds of their own."""
+        async def set_model(values: dict[str, Any], row: str = COMPUTED, **fields: Any) -> None:
+            self.request = replace(self.request, request=replace(self.request.request, **fields))
+            await self.step(session.change(self.request.wrong, **values), row)
 
-    visits: int = 0
+        async with self.tab(Manifold(ManifoldRequest(**another())), COMPUTED) as session:
+            for tab in ("Inspect", "Error analysis", "Surface"):
+                await self.set(COMPUTED if tab == "Error analysis" else VIEW, tab=tab)
+            depth = pick([d for d in (1, 2, 3) if d != self.request.request.depth])
+            await set_model({"layers": depth}, depth=depth)
+            model = another()
+            await set_model({"kind": model["kind"], "model": model["seed"]}, **model)
+            for _ in range(FEW):
+                labels = session.page.header(MANIFOLD_VIEW)["frame_labels"]
+                if len(labels) > 1:  # else the other strengths are still measured
+                    frame = self.random.randrange(len(labels))
+                    of = float(labels[frame].removeprefix("λ = "))
+                    model = replace(self.request.request, strength=of)
+                    await self.send(MANIFOLD_VIEW, "stop", {"frame": frame}, request=model)
 
-    async def visit(self) -> None:
-        """Open a tab, train, look at other seeds, train again in one of four ways."""
-        request = Boundary() if not self.visits else self._another()
-        actions: tuple[Callable[[Session, Boundary], Awaitable[None]], ...] = (
-            self._cancel, self._upload, self._leave, self._watch_own_seeds,
-        )  # fmt: skip
-        act = actions[(self.number // TRAINING_SHARE + self.visits) % len(actions)]
-        self.visits += 1
-        async with Session(self.url, request.address, request.link) as session:
-            self.record.add(FIRST_PAINT, await session.open(request.wrong))
-            await self._watch(session, request)
+    async def gates(self) -> None:
+        async with self.tab(Gates()) as session:
+            for _ in range(FEW):
+                if len(session.page.header(GATES_VIEW)["frame_labels"]) > 1:  # else measured still
+                    frame = self.random.randrange(len(GATE_STRENGTHS))
+                    of = GATE_STRENGTHS[frame]
+                    await self.send(GATES_VIEW, "stop", {"frame": frame}, strength=of)
+            await self.set(colour="|H|")
+
+    async def depth(self) -> None:
+        stacks = ("aligned gates", "random gates", "random stacks")
+        async with self.tab(Depth(stacked=self.random.choice(stacks)), COMPUTED) as session:
+            await session.until(lambda: self.request.unfinished(session))
+            for _ in range(FEW):
+                await self.set(quantity=self.random.choice(list(QUANTITIES)))
+            layer = self.random.randint(1, 3)
+            await self.send(DEPTH_VIEW, "stop", {"frame": layer - 1}, layer=layer)
+
+    async def claims(self) -> None:
+        first, *others = self.random.sample(list(CLAIMS), FEW + 1)
+        async with self.tab(Claims(first)):
+            for claim in others:
+                await self.set(claim=claim)
+
+    async def experts(self) -> None:
+        pick = self.random.choice
+        places = list(POSITIONS)
+        async with self.tab(Experts(pick(places), self.own(EXPERTS_SEEDS[1])), COMPUTED) as session:
+            for _ in range(FEW):
+                await self.set(place=pick(places))
+            await self.set(tab="Decomposition")
+            let_go = {"strength": 0.5, "serial": 1}
+            moved = session.send(TREE, "moved", let_go, self.request.wrong)
+            await self.step(moved, compared=False)
+
+    async def real_heads(self) -> None:
+        async with self.tab(Heads()):
+            for serial in range(1, FEW + 1):
+                head = self.random.randrange(6), self.random.randrange(12)
+                opened = {"open": head, "at": (0.3, 0.2), "serial": serial}
+                await self.send(HEADS_VIEW, "opened", opened, head=head)
+            await self.set(text=self.random.choice([*TEXTS][1:]))
+            await self.set(COMPUTED, plane=THREE_TOKENS)  # eight surfaces are measured
+
+    async def language_models(self) -> None:
+        async with self.tab(LanguageModels()):
+            for tab in ("Gate sparsity", "Attention sinks"):
+                await self.set(tab=tab)
+                for _ in range(FEW):
+                    await self.set(text=f"Visitor {self.word()}")
+
+    async def steering(self) -> None:
+        async with self.tab(Steering()) as session:
+            for _ in range(FEW):
+                await self.set(COMPUTED, beginning=f"Visitor {self.word()}")
+                await session.until(lambda: self.request.unfinished(session), GIVE_UP_SECONDS)
+                self.ledger.compare(self.request, session)
+            self.request = Steering()  # the text changes nothing of the other tabs
+            for tab in ("Features", "Results"):
+                await self.set(tab=tab)
+
+    async def efficient(self) -> None:
+        whole = self.random.randint
+        async with self.tab(Efficient()):
+            for _ in range(FEW):
+                await self.set(k=whole(1, 40))
+            await self.set(tab=EVICTION)
+            for _ in range(FEW):
+                await self.set(text=f"Visitor {self.word()} has come to read and to look")
+            await self.set(tab=DELTA)
+            await self.set(gamma=self.random.choice([2, 4, 16, 32]))
+            await self.set(tab=LINEAR)
+            for _ in range(FEW):
+                await self.set(at=whole(1, 127))
+
+    async def decision_boundary(self) -> None:
+        """Train the default or own seeds, look at them, and train again in one of four ways."""
+        pick, request = self.random.choice, Boundary()
+        if self.visits:
+            request = Boundary(pick(("circle", "xor", "moons", "spiral")),
+                               pick(("sigmoid", "silu", "headwise")),
+                               self.own(SEEDS[1], request.count))  # fmt: skip
+        action = FILMS[(self.number // TRAINING_SHARE + self.visits) % len(FILMS)]
+        async with self.tab(request, FIRST_PAINT) as session:
+            await self.trained()
             for who in self.random.sample(sorted(WHO), 2):
-                if who != request.who:
-                    request = replace(request, who=who)
-                    done = session.change(request.wrong, who=who)
-                    await self.view("film: seed shown", done, request, session)
-            await act(session, request)
-            if self.is_over:
-                raise Over
+                await self.set(who=who)
+            if action == "own table":
+                await session.change(own=True)  # unfolds it
+                table = Table(self.number, LEAST_ROWS + 2 * self.number)
+                self.request = replace(self.request, task=TASK_NAME, table=table)
+                content, wrong = table.text.encode(), self.request.wrong
+                sent = session.upload("own_file", "points.csv", content, wrong)
+                await self.step(sent, COMPUTED)
+            else:
+                await self.set(COMPUTED, first=self.own(SEEDS[1], request.count))
+            if action == "go away":
+                await self.step(session.go("Guide"), compared=False)
+                await self.step(session.go("Decision boundary", self.request.wrong))
+            if action != "cancel" or await self.cancelled():
+                await self.trained()
+        self.record.done.add(action)
 
-    def _another(self) -> Boundary:
-        request = Boundary(self.random.choice(TASKS), self.random.choice(TRAINED_KINDS))
-        return replace(request, first=self.own(SEEDS[1], request.count))
-
-    async def _watch(self, session: Session, request: Boundary) -> None:
+    async def trained(self) -> None:
         """Wait for the last step."""
-        began, queued = time.perf_counter(), False
+        began, queued, session = time.perf_counter(), False, self.session
 
         def wrong() -> str:
             nonlocal queued
-            queued = queued or is_queued(session)
-            return request.unfinished(session)
+            queued = queued or any(QUEUE.search(text) for text in session.page.progress)
+            return self.request.unfinished(session)
 
+        seconds = float("inf")
         try:
             await session.until(wrong, GIVE_UP_SECONDS)
+            seconds = time.perf_counter() - began
+            self.record.seconds[TRAINING].append(seconds)
+            self.ledger.compare(self.request, session)
         except Crossed:
             raise
         except Wrong:
-            self.record.trainings.append(Trained(None, queued or is_queued(session)))
-            return
-        self.record.trainings.append(Trained(time.perf_counter() - began, queued))
-        self.record.add(TRAINING, time.perf_counter() - began)
-        self.ledger.compare(request, session)
+            pass
+        self.record.queued += queued
+        self.record.late += not queued and seconds > TRAINED_SECONDS
 
-    async def _own_seeds(self, session: Session, request: Boundary) -> Boundary:
-        request = replace(request, first=self.own(SEEDS[1], request.count))
-        done = session.change(request.wrong, first=float(request.first))
-        await self.step("film: own seeds", done)
-        return request
+    async def cancelled(self) -> bool:
+        """Cancel and go on; return whether there was something to cancel."""
+        request, session = self.request, self.session
+        await session.until(
+            lambda: "" if session.page.button("Cancel") or not request.unfinished(session)
+            else "nothing to cancel", GIVE_UP_SECONDS,
+        )  # fmt: skip
+        if (cancel := session.page.button("Cancel")) is None:
+            return False
 
-    async def _watch_own_seeds(self, session: Session, request: Boundary) -> None:
-        await self._watch(session, await self._own_seeds(session, request))
+        def still_runs(session: Session) -> str:  # not if it had just come to its end
+            left = session.page.button("Stopping …") or session.page.button("Cancel")
+            runs = left and left.id == cancel.id and not is_stopped(session)
+            return f"{session.page.progress}" if runs else ""
 
-    async def _cancel(self, session: Session, request: Boundary) -> None:
-        """Begin, cancel, go on."""
-        request = await self._own_seeds(session, request)
-        page = session.page
-        await session.until(lambda: "" if page.button("Cancel") or not request.unfinished(session)
-                            else "nothing to cancel", GIVE_UP_SECONDS)  # fmt: skip
-        if (cancel := page.button("Cancel")) is None:
-            return
-        done = session.press(cancel, lambda s: _still_runs(s, cancel))
-        await self.step("film: cancel", done)
-        if go_on := page.button("Go on"):
-            await self.step("film: go on", session.press(go_on, request.wrong))
-            await self._watch(session, request)
-
-    async def _leave(self, session: Session, request: Boundary) -> None:
-        """Begin, look at the lesson meanwhile, come back: the page is as it was left."""
-        request = await self._own_seeds(session, request)
-        await asyncio.sleep(self.random.uniform(*self.pause))
-        await self.view("to the lesson", session.go("Guide"))
-        await self.view("back to the film", session.go("Decision boundary", request.wrong))
-        await self._watch(session, request)
-
-    async def _upload(self, session: Session, request: Boundary) -> None:
-        """Upload a table, and train on that."""
-        table = Table(self.number, LEAST_ROWS + 2 * self.number)
-        request = replace(request, task=TASK_NAME, table=table)
-        await session.change(own=True)  # unfolds it
-        done = session.upload("own_file", "points.csv", table.text.encode(), request.wrong)
-        await self.step("film: own table", done)
-        await self._watch(session, request)
+        await self.step(session.press(cancel, still_runs), COMPUTED, compared=False)
+        if go_on := session.page.button("Go on"):
+            await self.step(session.press(go_on, request.wrong), COMPUTED)
+        return go_on is not None
 
 
-TRAINING_SHARE = 3  # one visitor in three trains
+PAGES = (Visitor.landing, Visitor.manifold, Visitor.gates, Visitor.depth, Visitor.claims,
+         Visitor.experts, Visitor.real_heads, Visitor.language_models, Visitor.steering,
+         Visitor.efficient)  # fmt: skip
+FILMS = ("cancel", "own table", "go away", "stay")
+REQUESTS = (Landing, Manifold, Gates, Depth, Claims, Experts, Heads, LanguageModels, Steering,
+            Efficient, Boundary)  # fmt: skip
+EVERYTHING = frozenset({*(kind.address for kind in REQUESTS), *FILMS})
 
 
-def kind_of(number: int) -> type[Visitor]:
-    """Return the kind of a visitor: one in `TRAINING_SHARE` trains."""
-    return Trainer if number % TRAINING_SHARE == TRAINING_SHARE - 1 else Looker
+async def hold(
+    url: str,
+    process: int,
+    count: int,
+    seconds: float,
+    required: frozenset[str] = frozenset(),
+    pause: tuple[float, float] = PAUSE_SECONDS,
+) -> Record:
+    """Let one visitor see every page, then ``count`` come at once.
+
+    These go on for so many ``seconds``, or until everything ``required`` was done. In the end some
+    of their requests are repeated by one visitor: the numbers must be the same.
+    """
+    record, ledger = Record(required=required), Ledger()
+    if not required:  # the server imports what pages need
+        first = Visitor(url, count, count + 1, float("inf"), Record(), ledger, QUICK)
+        for page in (*PAGES, Visitor.decision_boundary):
+            await first.tried(page)
+        record.errors, record.crossed = first.record.errors, first.record.crossed
+
+    async def watch() -> None:
+        while True:
+            record.memory.append((time.monotonic(), resident(process)))
+            await asyncio.sleep(1.0)
+
+    async def come(visitor: Visitor) -> None:
+        await asyncio.sleep(ARRIVAL_SECONDS * visitor.number / count)
+        await visitor.stay()
+
+    watching, end = asyncio.create_task(watch()), time.monotonic() + seconds
+    await asyncio.gather(
+        *(come(Visitor(url, n, count + 1, end, record, ledger, pause)) for n in range(count))
+    )
+    watching.cancel()
+    for kind in (Landing, Manifold, Boundary):
+        of_kind = [x for x in ledger.numbers if isinstance(x, kind)]
+        for request in [x for x in of_kind if not getattr(x, "table", None)][-REPEATED:]:
+            try:
+                async with Session(url, request.address, request.link) as session:
+                    await session.open(request.wrong)
+                    if kind is Boundary:
+                        await session.until(lambda s=session, r=request: r.unfinished(s))
+                    ledger.compare(request, session)
+            except (Wrong, LookupError) as error:
+                record.crossed.append(f"repeated alone: {error}")
+    return record
 
 
-def _still_runs(session: Session, cancel: Node) -> str:
-    """Why a job counts as not cancelled; it does, too, if it had just come to its end."""
-    if is_stopped(session):
-        return ""
-    left = session.page.button("Stopping …") or session.page.button("Cancel")
-    return f"{session.page.progress}" if left and left.id == cancel.id else ""
+# --- A class --------------------------------------------------------------------------------------
+
+POLL_SECONDS = 1.5  # of student.js, a tenth more or less
+KEPT_SECONDS = 4.0  # uvicorn closes what was quiet for five
+CLASS_SECONDS = 2.0  # the goal, from a click to the screens, and from a vote to the count
+THINKING_SECONDS = 3.0  # within which all vote
+SCREENS_SECONDS = 30.0  # then a phone is lost
+COUNT = re.compile(r"(\d+) of \d+ have answered")
+
+
+@dataclass
+class Class:
+    """What a class met: seconds from a click to each screen, and from each vote to the count."""
+
+    students: int
+    questions: int = 0
+    to_screens: list[float] = field(default_factory=list)
+    to_count: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        seconds = {"click to screens": self.to_screens, "vote to count": self.to_count}
+        return f"a class of {self.students}, {self.questions} questions: " + "; ".join(
+            f"{name} p95 {late(values):.2f} s, at most {max(values):.2f} s ({len(values):,})"
+            for name, values in seconds.items()
+            if values
+        )
+
+    @property
+    def goals(self) -> dict[str, bool]:
+        """Return each goal, and whether it is reached."""
+        clicks, votes = 2 * self.questions - 1, self.questions
+        whole = len(self.to_screens) == clicks * self.students
+        return {
+            "class: nothing lost, every vote counted once": not self.errors
+            and whole
+            and len(self.to_count) == votes * self.students,
+            f"class: click to screens, 95 % below {CLASS_SECONDS:g} s": bool(self.to_screens)
+            and late(self.to_screens) < CLASS_SECONDS,
+            f"class: vote to count, 95 % below {CLASS_SECONDS:g} s": bool(self.to_count)
+            and late(self.to_count) < CLASS_SECONDS,
+        }
+
+
+@dataclass(eq=False)
+class Phone:
+    """A student's phone, whose connection is kept as a browser keeps it."""
+
+    host: str
+    code: str
+    record: Class
+    state: dict[str, Any] = field(default_factory=dict)
+    seen: dict[int, float] = field(default_factory=dict)  # version: when it was on the screen
+    cookie: str = ""
+    quiet: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._turn = asyncio.Lock()
+
+    async def ask(self, path: str, body: object = None) -> int:
+        """Send a request, take what is to be shown, and return the status."""
+        async with self._turn:
+            if time.perf_counter() - self.quiet > KEPT_SECONDS:
+                self._back, self._to = await asyncio.open_connection(*self.host.split(":"))
+            text = b"" if body is None else json.dumps(body).encode()
+            head = (
+                f"{'GET' if body is None else 'POST'} /c/{self.code}{path} HTTP/1.1\r\n"
+                f"Host: {self.host}\r\nCookie: {self.cookie}\r\nContent-Length: {len(text)}\r\n\r\n"
+            )
+            self._to.write(head.encode() + text)
+            answer = (await self._back.readuntil(b"\r\n\r\n")).decode()
+            length = re.search(r"(?i)content-length: (\d+)", answer)
+            content = await self._back.readexactly(int(length[1])) if length else b""
+            self.quiet = time.perf_counter()
+        if cookie := re.search(r"(?i)set-cookie: ([^;]+)", answer):
+            self.cookie = cookie[1]
+        status = int(answer.split(" ", 2)[1])
+        if status == 200 and content.startswith(b"{"):
+            self.state = json.loads(content)
+            self.seen.setdefault(self.state["version"], time.perf_counter())
+        elif status >= 400:
+            self.record.errors.append(f"{status} {content[:60]!r} at {path}")
+        return status
+
+    async def follow(self) -> None:
+        """Join, and poll until cancelled."""
+        await self.ask("")
+        await self.ask("/join", {})
+        while True:
+            await asyncio.sleep(POLL_SECONDS * random.uniform(0.9, 1.1))
+            await self.ask(f"/state?since={self.state['version']}")
+
+
+async def hold_class(url: str, students: int, most: int = 100) -> Class:
+    """Let a class answer all lessons, ``most`` at most, from the first one on."""
+    record, host = Class(students), urlsplit(url).netloc
+    async with Session(url, "Learn") as session:
+        await session.open()
+        await session.press(session.page.widget("class_start"), lambda s: "")
+        await session.until(lambda: "" if session.page.has("leave") else "no class was started")
+        (leave,) = json.loads(session.page.widget("leave").message.json)
+    status, _, headers = await asyncio.to_thread(ask, url, "GET", leave["path"])
+    assert status == 303
+    cookie = next(iter(SimpleCookie(headers["set-cookie"]).values()))
+    code = parse_qs(urlsplit(headers["location"]).query)["class"][0]
+    link = {"class": [code]}
+    async with Session(url, "Learn", link, cookies={cookie.key: cookie.value}) as teacher:
+        await teacher.open(lambda s: "")
+        phones = [Phone(host, code, record) for _ in range(students)]
+        following = [asyncio.create_task(phone.follow()) for phone in phones]
+        await _until(lambda: all(phone.state for phone in phones))
+        count = phones[0].state["count"]
+        record.questions = min(most, count)
+        for index in range(record.questions):
+            await _ask(teacher, phones, index, record, index + 1 == record.questions)
+        for task in following:
+            task.cancel()
+        for error in await asyncio.gather(*following, return_exceptions=True):
+            if not isinstance(error, asyncio.CancelledError):
+                record.errors.append(repr(error))
+        await teacher.press(teacher.page.widget("class_end"), lambda s: "")
+        await teacher.until(lambda: "" if teacher.page.has("class_start") else "the class goes on")
+    return record
+
+
+async def _ask(
+    teacher: Session, phones: list[Phone], index: int, record: Class, last: bool
+) -> None:
+    """Let all vote, some of them twice; reveal; go on unless this is the ``last`` question."""
+    sent, counts = list[float](), list[tuple[int, float]]()
+    votes = dict[Phone, int]()
+
+    async def vote(phone: Phone) -> None:
+        await asyncio.sleep(random.uniform(0, THINKING_SECONDS))
+        choices = len(phone.state["choices"])
+        votes[phone] = random.randrange(choices)
+        sent.append(time.perf_counter())
+        await phone.ask("/vote", {"question": index, "choice": votes[phone]})
+        if random.random() < 0.2:
+            await phone.ask("/vote", {"question": index, "choice": (votes[phone] + 1) % choices})
+
+    def counted() -> str:
+        found = [int(match[1]) for text in teacher.page.progress if (match := COUNT.match(text))]
+        counts.extend((number, time.perf_counter()) for number in found)
+        return "" if found and found[0] == len(phones) else f"{found} have answered"
+
+    await asyncio.gather(teacher.until(counted), *map(vote, phones))
+    for place, at in enumerate(sorted(sent)):  # on the screen when the count is above its place
+        record.to_count.append(next(when for number, when in counts if number > place) - at)
+    await _click(teacher, phones, record)
+    expected = Counter(votes.values())
+    for phone, choice in votes.items():
+        if phone.state["mine"] != choice:
+            record.errors.append(f"a vote for {choice} became {phone.state['mine']}")
+    found = phones[0].state["distribution"]
+    if found != [expected[i] for i in range(len(found))]:
+        record.errors.append(f"question {index}: {found} instead of {dict(expected)}")
+    if not last:
+        await _click(teacher, phones, record)
+
+
+async def _click(teacher: Session, phones: list[Phone], record: Class) -> None:
+    """Press the one button, and wait until all phones show what it does."""
+    version = max(phone.state["version"] for phone in phones) + 1
+    began = time.perf_counter()
+    await teacher.press(teacher.page.widget("class_go"), lambda s: "")
+    await _until(lambda: all(version in phone.seen for phone in phones))
+    record.to_screens += [phone.seen[version] - began for phone in phones if version in phone.seen]
+    await teacher.until(lambda: "" if teacher.page.has("class_go") else "the picture follows")
+
+
+async def _until(holds: Any) -> None:
+    end = time.perf_counter() + SCREENS_SECONDS
+    while not holds() and time.perf_counter() < end:
+        await asyncio.sleep(0.05)
