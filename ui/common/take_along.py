@@ -195,7 +195,8 @@ def _draw_surfaces(offer: Mapping[str, OfferedSurface], line: str) -> None:
             "VTP, all fields": file("vtp", "science"),
         }, line)  # fmt: skip
         _draw_picture(file_name(name), surface, line)
-    st.caption(section("take", "surface"))
+    fields = dict.fromkeys(re.sub("^(gate|weight) .*", r"\1s", name) for name in surface.fields)
+    st.caption(section("take", "surface", fields=", ".join(fields)))
 
 
 def _draw_picture(name: str, surface: Surface, line: str) -> None:

@@ -120,6 +120,7 @@ def test_manifold_gives_its_surfaces_with_all_fields(taken):
     assert np.all(flat.fields["K"] == 0)
     assert np.abs(gated.fields["K"]).max() > 0
     np.testing.assert_allclose(sum(gated.fields[f"weight {i} of head 1"] for i in (1, 2, 3)), 1)
+    assert any("x1, x2, K, error of K, |H|, gates, weights." in x.value for x in app.caption)
     for each in (flat, gated):
         vertices, _ = solid_of(each)
         assert np.ptp(vertices, 0).max() == pytest.approx(100, abs=1e-4)
