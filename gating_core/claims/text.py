@@ -70,7 +70,7 @@ def _between(low: str, high: str) -> str:
 
 
 def probability(p: float) -> str:
-    """A p-value: below one in ten thousand it is only said to be so."""
+    """Format a p-value; below 1e-4 as "< 0.0001"."""
     if np.isnan(p):
         return MISSING
     return "< 0.0001" if p < 1e-4 else f"{p:.2g}"
@@ -82,13 +82,13 @@ def share(value: float) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """One, two and three."""
+    """Return names as in "one, two and three"."""
     *first, last = list(names) or [""]
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def counted(count: int, noun: str) -> str:
-    """1 model, 2 models."""
+    """Return a count with its noun, as in "1 model", "2 models"."""
     return f"{count:,} {noun}" + "s" * (count != 1)
 
 

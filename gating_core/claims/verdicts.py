@@ -1,7 +1,7 @@
 """The claims and their verdicts, each with its evidence.
 
 The rules are preregistered: written down before the models of the seeds that they decide on were
-trained. Those of C3, C4 and C6 are criteria v2. Their verdicts by criteria v1 are
+trained. The rules of C3, C4 and C6 are criteria v2; the verdicts of these claims by criteria v1 are
 stored with the commit that decided them, and shown on the page *Claims*.
 """
 

@@ -102,7 +102,11 @@ class Retrieval:
     answers: torch.Tensor  # (Q,) int64: the positions of the tokens whose values they should return
 
     def accuracy(self, outputs: torch.Tensor) -> float:
-        """The share of these queries whose output, of ``outputs`` (T, d), is nearest its value."""
+        """Return the share of these queries whose output is nearest to the value of their pair.
+
+        Args:
+            outputs: (T, d), of all tokens.
+        """
         pairs = self.answers.unique()
         candidates = self.sample.values[pairs]
         distances = torch.cdist(outputs[self.asking], candidates)

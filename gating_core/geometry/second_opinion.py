@@ -103,9 +103,9 @@ def difference_errors(
 ) -> ErrorCurve | None:
     """Measure the error of `difference_curvature` over ascending ``steps``.
 
-    ``exact`` (N,) is K, NaN at points that are left out. In float32 a copy of the module is
-    evaluated, its weights rounded as well, which is part of the error; None where the function is
-    no ``nn.Module``, and so cannot be cast.
+    ``exact`` (N,) is K, NaN at points that are left out. With ``dtype`` float32 a copy of the
+    module is evaluated, and the rounding of its weights is part of the error; None where the
+    function is no ``nn.Module``, and so cannot be cast.
     """
     run = function
     if dtype != torch.float64:
@@ -129,7 +129,8 @@ def mesh_errors(
 ) -> ErrorCurve | None:
     """Measure the error of `mesh_curvature` against exact K, on square grids of odd ``sizes``.
 
-    Over resolved interior points. With a covariance the mesh is that of the whitened surface. None
+    Errors are those at resolved interior points. With a covariance the mesh is that of the whitened
+    surface. None
     unless D = 3 and all values are finite. Raises ``ValueError`` without sizes.
     """
     if not sizes:
@@ -180,7 +181,7 @@ def _curve(
     rows = np.full((len(gaps), len(levels)), np.nan)
     for row, gap in zip(rows, gaps, strict=True):
         if gap.size:
-            # A missing value is the largest error; sample values keep infinity out of the others.
+            # Missing values count as infinite; inverted_cdf picks samples and averages no infinity.
             gap = np.where(np.isnan(gap), np.inf, gap)
             row[:] = np.quantile(gap, levels, method="inverted_cdf") / scale.value
     return ErrorCurve(name, x, x_name, rows[:, 0], rows[:, 1], scale)
@@ -198,7 +199,7 @@ def one_surface(x: torch.Tensor, count: int) -> np.ndarray:
 
 SAMPLE_SIDE = 31  # at most so many points along each side go into the curves over steps
 STENCIL = 9  # evaluations for the differences at one point
-JET_WORTH = 13  # evaluations that take as long as one point's derivatives with bounds
+JET_EVALUATIONS = 13  # evaluations that take as long as one point's derivatives with bounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +244,7 @@ def opinion_evaluations(side: int, dim: int) -> int:
     meshes = sum(size**2 for size in MESH_SIZES) if dim == 3 else 0
     # K twice and the proxy, at every step
     differences = 2 * grid + 3 * len(DIFFERENCE_STEPS) * sampled
-    return STENCIL * differences + JET_WORTH * (grid + sampled + meshes)
+    return STENCIL * differences + JET_EVALUATIONS * (grid + sampled + meshes)
 
 
 def second_opinion(

@@ -140,6 +140,6 @@ def glu(x: Any, dim: int = -1) -> Any:
 
 
 @rule("_nested_tensor_from_mask_left_aligned")
-def _left_aligned(*args: Any) -> bool:
-    """Return that padding is not dropped, as `torch.nn.TransformerEncoder` would for speed."""
+def _never_left_aligned(*args: Any) -> bool:
+    """Return False: padding is kept, which `torch.nn.TransformerEncoder` drops for speed."""
     return False

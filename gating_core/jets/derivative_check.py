@@ -24,7 +24,7 @@ from gating_core.jets.map_check import FEW, evaluate
 
 STEP = 1e-4  # of difference quotients
 STEPS = (0.0, STEP, -STEP, STEP / 2, -STEP / 2)
-DIRECTION = 0.6, 0.8, 0.48  # in the chart: the first coordinates of it
+DIRECTION = 0.6, 0.8, 0.48  # in the chart: its first k numbers
 CONVERGED = 0.02  # of the quotient: quotients that differ by more, as at a kink, say nothing
 WRONG = 0.05  # of the slope: a converged quotient that is farther off belongs to another function
 
@@ -58,8 +58,8 @@ KINKED = frozenset(
 Function = Callable[[torch.Tensor], Any]
 
 
-def trial_points(points: torch.Tensor) -> torch.Tensor:
-    """The indices of a few of ``points`` (N, k): a step or more within the others' box, if any."""
+def trial_indices(points: torch.Tensor) -> torch.Tensor:
+    """Return indices of a few of ``points`` (N, k), a step or more inside their bounding box."""
     low, high = points.amin(0) + STEP, points.amax(0) - STEP  # it may be defined nowhere else
     inside = ((points >= low) & (points <= high)).all(-1).nonzero().squeeze(-1)
     if not len(inside):  # one point, or points on a line
@@ -74,10 +74,10 @@ def direction_of(k: int) -> torch.Tensor:
 
 def check_slopes(function: Function, points: torch.Tensor, first: torch.Tensor) -> None:
     """``ValueError`` if ``first`` (..., N, D, k) are not the derivatives of its values."""
-    at = trial_points(points)
+    at = trial_indices(points)
     direction = direction_of(points.shape[1])
     with torch.no_grad():
-        values = along(lambda p: evaluate(function, p), points[at], -2)
+        values = samples_along(lambda p: evaluate(function, p), points[at], -2)
     if values and bool(disagree(values, (first[..., at, :, :] * direction).sum(-1), (-1,)).any()):
         raise ValueError(
             "function's derivatives are not those of its values; values that are taken out with"
@@ -90,15 +90,15 @@ def check_seconds(slopes: Function, points: torch.Tensor, second: torch.Tensor) 
 
     ``slopes`` computes first derivatives (..., n, D, k) at any points.
     """
-    at = trial_points(points)
+    at = trial_indices(points)
     direction = direction_of(points.shape[1])
     with torch.no_grad():
-        firsts = along(slopes, points[at], -3)
+        firsts = samples_along(slopes, points[at], -3)
     if firsts and bool(disagree(firsts, second[..., at, :, :, :] @ direction, (-2, -1)).any()):
         raise ValueError(f"function's second derivatives are not those of its first; {REMEDY}")
 
 
-def along(function: Function, points: torch.Tensor, axis: int) -> list[torch.Tensor]:
+def samples_along(function: Function, points: torch.Tensor, axis: int) -> list[torch.Tensor]:
     """The function's outputs at ``points`` moved by each of `STEPS`; ``axis`` counts points.
 
     Empty where it has no numbers, or refuses points beyond those it was given.
@@ -121,7 +121,9 @@ def disagree(
     """
     middle, *ends = samples
     wide, narrow = (ends[0] - ends[1]) / (2 * STEP), (ends[2] - ends[3]) / STEP
-    bend = ((ends[2] - middle) - (middle - ends[3])) / (STEP / 2)  # between both sides
+    bend = ((ends[2] - middle) - (middle - ends[3])) / (
+        STEP / 2
+    )  # change of slope across the point
 
     def largest(x: torch.Tensor) -> torch.Tensor:
         return x.abs().max() if axes is None else x.abs().amax(axes, keepdim=True)
@@ -144,7 +146,7 @@ def check_operations(function: Function, points: torch.Tensor, mode: Callable) -
     ``ValueError`` naming the operations within ``function`` that torch differentiates wrongly.
     Those that are called while ``mode()`` is active are tried, each along its own derivatives.
     """
-    some = points[trial_points(points)].detach()
+    some = points[trial_indices(points)].detach()
     tape = _Tape()
     with torch.no_grad(), forward_ad.dual_level(), mode(), tape:
         tangent = direction_of(points.shape[1]).expand_as(some)
@@ -161,7 +163,7 @@ def check_operations(function: Function, points: torch.Tensor, mode: Callable) -
 
 def kink_notes(function: Function, points: torch.Tensor) -> tuple[str, ...]:
     """Return a note on the operations within ``function`` that are not smooth everywhere."""
-    some, names = points[trial_points(points)].detach(), _Names()
+    some, names = points[trial_indices(points)].detach(), _Names()
     with torch.no_grad(), names:
         function(some)
     return _kink_notes(names.names)
@@ -211,18 +213,18 @@ class _Call:
             return torch.func.jvp(line, (t,), (one,))
 
         try:
-            claims = torch.func.jvp(slope, (zero,), (one,))[1]
+            claimed = torch.func.jvp(slope, (zero,), (one,))[1]
             samples = [slope(zero + step) for step in STEPS]
         except RuntimeError:  # not differentiable along these alone, or defined nowhere near
             return False
-        for i, (slopes, bends) in enumerate(zip(*claims, strict=True)):
+        for i, (slopes, bends) in enumerate(zip(*claimed, strict=True)):
             if not slopes.numel():
                 continue
             values, firsts = ([sample[order][i] for sample in samples] for order in (0, 1))
             first_wrong = bool(disagree(values, slopes, None).any())
             # Of several results one may be unique up to a phase only, or have no derivative; where
             # it is used, the whole function shows it.
-            if first_wrong and len(claims[0]) > 1:
+            if first_wrong and len(claimed[0]) > 1:
                 continue
             if first_wrong or bool(disagree(firsts, bends, None).any()):
                 return True

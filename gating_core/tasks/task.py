@@ -163,7 +163,7 @@ class TaskKind:
     ``boundary`` is one of `BOUNDARIES`. "straight": one straight line parts the two classes.
     "pieces": pieces of straight lines part more than two classes, and one line parts any two of
     them. "curved": no straight line parts the classes; the boundary is curved, bent or crosses
-    itself. It decides which claims a task counts for.
+    itself.
     """
 
     rule: Rule

@@ -16,9 +16,9 @@ from gating_core.experiments.comparison import (
     ClassifierFrames,
     DrawnData,
     TrainedRun,
+    confidence_and_correctness,
     covered_shares,
     drawn_frames,
-    sure_and_right,
     training_data,
     training_frames,
 )
@@ -364,7 +364,7 @@ def calibrations(run: TrainedRun) -> dict[str, ResampledReliability]:
     """
     results = {}
     for name in run.setting.compared:
-        sure, right = sure_and_right(run.variants[name].ensemble, run.task)
+        sure, right = confidence_and_correctness(run.variants[name].ensemble, run.task)
         seeds = np.repeat(np.arange(len(sure)), sure.shape[1])
         results[name] = bootstrap_reliability(sure.ravel(), right.ravel(), seeds)
     return results

@@ -60,17 +60,17 @@ class ClassifierFrames:
 
     @property
     def margin(self) -> np.ndarray:
-        """The difference of the logits (T, R, C) of the second class and the first."""
+        """The difference of the logits (T, R, C) of the second class and the first, for K = 2."""
         return self.logits[..., 1] - self.logits[..., 0]
 
     @property
     def normal(self) -> np.ndarray:
-        """(T, D)."""
+        """The normal (T, D) of the classifier's plane, for two classes."""
         return self.weight[..., 1] - self.weight[..., 0]
 
     @property
     def offset(self) -> np.ndarray:
-        """(T,)."""
+        """The offset (T,) of the classifier's plane, for two classes."""
         return self.bias[:, 1] - self.bias[:, 0]
 
 
@@ -124,7 +124,9 @@ def frame_accuracies(model: Classifier, run: TrainedRun, member: int) -> np.ndar
     return accuracy(model(points), torch.from_numpy(run.task.test_labels[member]))
 
 
-def sure_and_right(ensemble: TrainedEnsemble, task: Task) -> tuple[np.ndarray, np.ndarray]:
+def confidence_and_correctness(
+    ensemble: TrainedEnsemble, task: Task
+) -> tuple[np.ndarray, np.ndarray]:
     """(S, P): the probability of each test point's likeliest class; (S, P): whether it is right.
 
     Of the final weights, in float64.
@@ -140,9 +142,9 @@ def sure_and_right(ensemble: TrainedEnsemble, task: Task) -> tuple[np.ndarray, n
 
 
 def shown_member(ensemble: TrainedEnsemble, which: str) -> int:
-    """Select the member with the best, median or worst training accuracy; test points do not count.
+    """Select the member with the best, median or worst training accuracy, among equals by the loss.
 
-    Among equals the training loss decides.
+    Test points are not used.
     """
     order = ensemble.ranking
     rank = {"best": 0, "median": (len(order) - 1) // 2, "worst": len(order) - 1}[which]
@@ -154,8 +156,8 @@ def drawn_frames(run: TrainedRun) -> np.ndarray:
 
     All frames, unless these are too many to send or, for a large model, to compute at once.
     """
-    dearest = max(cost(variant.ensemble.config) for variant in run.variants.values())
-    most = min(MOST_FRAMES, max(FEWEST_FRAMES, int(FRAMES_COST / (dearest * FRAME_GRID**2))))
+    highest_cost = max(cost(variant.ensemble.config) for variant in run.variants.values())
+    most = min(MOST_FRAMES, max(FEWEST_FRAMES, int(FRAMES_COST / (highest_cost * FRAME_GRID**2))))
     count = len(run.frames)
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
 
@@ -199,11 +201,13 @@ def drawn_data(
 
 def training_data(run: TrainedRun, member: int) -> DrawnData:
     """Select the training and test points of seed ``member`` that are drawn."""
-    train, test = (_some(x.shape[1]) for x in (run.task.train_points, run.task.test_points))
+    train, test = (
+        _drawn_indices(x.shape[1]) for x in (run.task.train_points, run.task.test_points)
+    )
     return drawn_data(run, member, square_grid(FRAME_GRID), train, test)
 
 
-def _some(count: int) -> np.ndarray:
+def _drawn_indices(count: int) -> np.ndarray:
     """Indices of the drawn ones among ``count`` points, evenly spread because tables are sorted."""
     return np.linspace(0, count - 1, min(count, DRAWN_POINTS)).round().astype(int)
 
@@ -212,9 +216,9 @@ def training_frames(run: TrainedRun, name: str, member: int) -> ClassifierFrames
     """Sample variant ``name`` of seed ``member`` in the drawn frames of the run."""
     model = steps_model(run, name, member)
     frames = sample(model, square_grid(FRAME_GRID), training_data(run, member).points)
-    dear = cost(model.attention.config) * len(model.attention.seeds)
+    cost_of_point = cost(model.attention.config) * len(model.attention.seeds)
     sizes = (times * (FRAME_GRID - 1) + 1 for times in FINER)
-    size = next((size for size in sizes if dear * size**2 <= FRAMES_COST), None)
+    size = next((size for size in sizes if cost_of_point * size**2 <= FRAMES_COST), None)
     if size is None:
         return frames
     finer = square_grid(size)

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from gating_core.experiments.comparison import sure_and_right
+from gating_core.experiments.comparison import confidence_and_correctness
 
 
-def test_sure_and_right_give_the_accuracy_and_with_two_classes_the_loss(run):
+def test_confidence_and_correctness_give_the_accuracy_and_with_two_classes_the_loss(run):
     classes = run.task.class_count
     for variant in run.variants.values():
-        sure, right = sure_and_right(variant.ensemble, run.task)
+        sure, right = confidence_and_correctness(variant.ensemble, run.task)
         assert sure.shape == right.shape == run.task.test_labels.shape
         assert 1 / classes <= sure.min() <= sure.max() <= 1
         np.testing.assert_allclose(right.mean(-1), variant.ensemble.test_accuracy[-1], atol=0.01)
