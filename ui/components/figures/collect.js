@@ -30,7 +30,7 @@ function titleOf(root) {
   const title = root.layout?.title?.text;
   if (title) return plain(title);
   const headings = [...root.querySelectorAll('.gc-heading')].map(node => node.textContent).filter(Boolean);
-  return headings.join(' · ') || root.querySelector('canvas')?.getAttribute('aria-label').split('. ')[0];
+  return headings.join(' · ') || root.querySelector('canvas')?.getAttribute('aria-label')?.split('. ')[0];
 }
 
 // What is drawn in a picture, with its place in it in pixels.
