@@ -52,6 +52,10 @@ if "PYTEST_XDIST_WORKER" in os.environ and hasattr(os, "setsid"):
     with suppress(PermissionError):  # it leads a session
         os.setsid()
 
+# As in the Makefile: each of dozens of processes would compile every file of the app anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # No test sees the user's study, nor does an app that one starts.
 _folder = tempfile.TemporaryDirectory(prefix="claims")
 os.environ["GATING_CLAIMS_STORE"] = str(Path(_folder.name) / "claims.sqlite")
