@@ -122,8 +122,8 @@ def draw() -> None:
     charts = c.Charts("results")
     st.markdown(finding_text(released, held))
     most = max(float(of.means[NATS].max()) for of in both.values()) + 0.5
-    columns = st.container(key="first").columns(2)
-    for column, (tokens, of) in zip(columns, both.items(), strict=True):
+    first = st.container(key="first")
+    for column, (tokens, of) in zip(first.columns(2), both.items(), strict=True):
         sentence = best_text(of, tokens)
         figure = outcome_chart(f"Applied to {tokens}", of, most)
         column.plotly_chart(figure, key=f"chart_results_{MODES[tokens]}", alt=sentence,
