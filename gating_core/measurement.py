@@ -79,8 +79,14 @@ class Measurement:
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return a row for each point, with units in the header; write it to ``path``, if given."""
         field = self.field
-        columns = [*self.points.T, field.gaussian, field.gaussian_error, field.mean_norm,
-                   field.area_element, field.resolved]  # fmt: skip
+        columns = [
+            *self.points.T,
+            field.gaussian,
+            field.gaussian_error,
+            field.mean_norm,
+            field.area_element,
+            field.resolved,
+        ]
         text = io.StringIO(newline="")
         table = csv.writer(text, lineterminator="\n")
         table.writerow(COLUMNS)

@@ -78,17 +78,22 @@ def _unpacked(kind: Any, tree: Any, name: str, tensors: Mapping[str, np.ndarray]
         return array if kind is np.ndarray else torch.from_numpy(array)
     if is_dataclass(kind) and isinstance(kind, type):
         hints = get_type_hints(kind)
-        given = {key: _unpacked(hints[key], part, _below(name, key), tensors)
-                 for key, part in tree.items()}  # fmt: skip
+        given = {
+            key: _unpacked(hints[key], part, _below(name, key), tensors)
+            for key, part in tree.items()
+        }
         return kind(**given)
     if get_origin(kind) in (dict, Mapping):
-        return {key: _unpacked(parts[1], part, _below(name, key), tensors)
-                for key, part in tree.items()}  # fmt: skip
+        return {
+            key: _unpacked(parts[1], part, _below(name, key), tensors) for key, part in tree.items()
+        }
     if get_origin(kind) in (list, tuple):
         if len(parts) == 1 or parts[1] is ...:
             parts = parts[:1] * len(tree)
-        values = (_unpacked(part, branch, _below(name, i), tensors)
-                  for i, (part, branch) in enumerate(zip(parts, tree, strict=True)))  # fmt: skip
+        values = (
+            _unpacked(part, branch, _below(name, i), tensors)
+            for i, (part, branch) in enumerate(zip(parts, tree, strict=True))
+        )
         return get_origin(kind)(values)
     if type(tree) is not kind and (kind, type(tree)) != (float, int):
         raise TypeError(f"{name} is {tree!r}; it must be of {kind}")

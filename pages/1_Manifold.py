@@ -31,8 +31,12 @@ with page(
             dials=not errors and not handles.is_dragging(),
         )
         shared.draw_notes(result, slots, folded)
-        gallery = st.expander("Seven misleading pictures, and the numbers that correct them",
-                              key="gallery", on_change="rerun", **LINK)  # fmt: skip
+        gallery = st.expander(
+            "Seven misleading pictures, and the numbers that correct them",
+            key="gallery",
+            on_change="rerun",
+            **LINK,
+        )
         if not errors:
             with stage:
                 if drag:

@@ -17,8 +17,9 @@ with page(
     from ui.common.links import LINK, checked_link
 
     with checked_link(TITLE):
-        tabs = st.tabs(("Findings", "Trained models", "Run the study"), key="tab",
-                       on_change="rerun", **LINK)  # fmt: skip
+        tabs = st.tabs(
+            ("Findings", "Trained models", "Run the study"), key="tab", on_change="rerun", **LINK
+        )
         left, right = tabs[0].columns([6, 7])
         list_of_findings = left.container()
         with left:

@@ -25,8 +25,11 @@ def verdict(report: dict[str, Any]) -> str:
     """
     packages = report["dependencies"]
     skipped = [package["name"] for package in packages if "skip_reason" in package]
-    found = [f"{package['name']} {package['version']}: {flaw['id']}"
-             for package in packages for flaw in package.get("vulns", ())]  # fmt: skip
+    found = [
+        f"{package['name']} {package['version']}: {flaw['id']}"
+        for package in packages
+        for flaw in package.get("vulns", ())
+    ]
     audited = len(packages) - len(skipped)
     if not audited:
         return "not audited: every package was skipped"

@@ -28,8 +28,13 @@ def wait_until(true: Callable[[], object]) -> None:
 def process(*arguments: str, folder: Path) -> Iterator[subprocess.Popen]:
     """A process that knows nothing of our package."""
     env = {name: x for name, x in os.environ.items() if name != "PYTHONPATH"}
-    started = subprocess.Popen([sys.executable, "-m", *arguments], cwd=folder, env=env,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    started = subprocess.Popen(
+        [sys.executable, "-m", *arguments],
+        cwd=folder,
+        env=env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         yield started
     finally:
@@ -52,8 +57,17 @@ def cluster_of(workers: int, folder: Path) -> Iterator[str]:
     address = f"tcp://{HOST}:{free_port()}"
     port = address.split(":")[-1]
     with ExitStack() as parts:
-        parts.enter_context(process("distributed.cli.dask_scheduler", "--host", HOST,
-                                    "--port", port, "--no-dashboard", folder=folder))  # fmt: skip
+        parts.enter_context(
+            process(
+                "distributed.cli.dask_scheduler",
+                "--host",
+                HOST,
+                "--port",
+                port,
+                "--no-dashboard",
+                folder=folder,
+            )
+        )
         wait_until(lambda: listens(int(port)))
         for _ in range(workers):
             parts.enter_context(worker_of(address, folder))
@@ -62,5 +76,13 @@ def cluster_of(workers: int, folder: Path) -> Iterator[str]:
 
 def worker_of(address: str, folder: Path) -> AbstractContextManager[subprocess.Popen]:
     """One more worker of the scheduler at ``address``."""
-    return process("distributed.cli.dask_worker", address, "--host", HOST, "--nthreads", "1",
-                   "--no-dashboard", folder=folder)  # fmt: skip
+    return process(
+        "distributed.cli.dask_worker",
+        address,
+        "--host",
+        HOST,
+        "--nthreads",
+        "1",
+        "--no-dashboard",
+        folder=folder,
+    )

@@ -24,9 +24,12 @@ from tests.served import Started, started
 # them takes longer than all other tests together.
 PARTS_OF_PAGES = ("browser/test_draw.py", "browser/test_jobs.py", "browser/test_pad.py")
 SOME_PAGES = (
-    "browser/test_charts.py", "browser/test_decision_boundary.py", "browser/test_depth.py",
-    "browser/test_gates.py", "browser/test_keys.py",
-)  # fmt: skip
+    "browser/test_charts.py",
+    "browser/test_decision_boundary.py",
+    "browser/test_depth.py",
+    "browser/test_gates.py",
+    "browser/test_keys.py",
+)
 SERVED = ("load/test_isolation.py", "load/test_load.py", "test_faults.py", "test_security.py")
 SAME_WORKER = (
     "browser", SOME_PAGES, "ui/decision_boundary", PARTS_OF_PAGES, "ui/claims", SERVED,

@@ -55,9 +55,12 @@ def started(
         with log.open("w", encoding="utf-8") as out:
             process = subprocess.Popen(
                 [*command(folder, port), "--server.baseUrlPath", path],
-                cwd=folder, stdout=out, stderr=out,
-                env=os.environ | NO_NETWORK | dict(environment or {}), start_new_session=True,
-            )  # fmt: skip
+                cwd=folder,
+                stdout=out,
+                stderr=out,
+                env=os.environ | NO_NETWORK | dict(environment or {}),
+                start_new_session=True,
+            )
         url = f"http://{HOST}:{port}{path}"
         server = Started(url, log, process.pid, process=process, port=port)
         try:

@@ -37,7 +37,8 @@ def test_what_is_said_of_a_report(packages, said):
 def test_what_could_not_be_audited_is_not_called_safe(monkeypatch, codes, output, said):
     answers = iter(codes)
     monkeypatch.setattr(
-        audit.subprocess, "run",
+        audit.subprocess,
+        "run",
         lambda command, **_: subprocess.CompletedProcess(command, next(answers), output, ""),
-    )  # fmt: skip
+    )
     assert audit.audit() == said

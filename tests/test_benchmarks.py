@@ -34,9 +34,12 @@ ARRAYS = 200  # some of which fit into holes
 class Counts(ctypes.Structure):
     """What the GNU allocator says of itself, as in malloc.h."""
 
-    _fields_ = [(name, ctypes.c_size_t) for name in
-                "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
-                .split()]  # fmt: skip
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
+        )
+    ]
 
 
 def ratio(median: float, half: float = 0.05) -> Spread:

@@ -20,8 +20,9 @@ from ui.components import view3d  # noqa: F401  (components are made at import)
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("gating_core", "ui", "pages")
-SOURCES = sorted([*(path for name in FOLDERS for path in (ROOT / name).rglob("*.py")),
-                  ROOT / "app.py"])  # fmt: skip
+SOURCES = sorted(
+    [*(path for name in FOLDERS for path in (ROOT / name).rglob("*.py")), ROOT / "app.py"]
+)
 SHIPPED = (".py", ".js", ".css", ".html", ".toml")
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"  # a name, which nobody fetches
 
@@ -154,20 +155,22 @@ def named(path: Path) -> str:
 
 @pytest.mark.soak  # long
 def test_the_core_runs_without_an_interface_and_says_in_one_sentence_what_an_extra_lacks():
-    code = "import sys, gating_core, gating_core.experiments.comparison\n" \
-           "import gating_core.experiments.depth, gating_core.experiments.instance\n" \
-           "import gating_core.claims\n" \
-           "assert not {'streamlit', 'plotly', 'ui'} & set(sys.modules)\n" \
-           f"assert not {set(ALONE)} & set(sys.modules)\n" \
-           f"sys.modules.update(dict.fromkeys({sorted(ALONE)}))  # as if not installed\n" \
-           "import pathlib, tempfile\n" \
-           "claims = gating_core.claims\n" \
-           "assert len(claims.verdicts([], [])) == 7\n" \
-           "store = claims.Store(pathlib.Path(tempfile.mkdtemp()) / 'claims.sqlite')\n" \
-           "try: list(claims.run_study(claims.SELECTIONS['quick'], store))\n" \
-           "except ImportError as error: text = str(error)\n" \
-           "assert text.startswith('the study needs the package distributed, which is not')\n" \
-           "assert text.endswith('pip install \"gating-curvature[claims]\"')\n"  # fmt: skip
+    code = (
+        "import sys, gating_core, gating_core.experiments.comparison\n"
+        "import gating_core.experiments.depth, gating_core.experiments.instance\n"
+        "import gating_core.claims\n"
+        "assert not {'streamlit', 'plotly', 'ui'} & set(sys.modules)\n"
+        f"assert not {set(ALONE)} & set(sys.modules)\n"
+        f"sys.modules.update(dict.fromkeys({sorted(ALONE)}))  # as if not installed\n"
+        "import pathlib, tempfile\n"
+        "claims = gating_core.claims\n"
+        "assert len(claims.verdicts([], [])) == 7\n"
+        "store = claims.Store(pathlib.Path(tempfile.mkdtemp()) / 'claims.sqlite')\n"
+        "try: list(claims.run_study(claims.SELECTIONS['quick'], store))\n"
+        "except ImportError as error: text = str(error)\n"
+        "assert text.startswith('the study needs the package distributed, which is not')\n"
+        "assert text.endswith('pip install \"gating-curvature[claims]\"')\n"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
@@ -183,13 +186,17 @@ def drawings(path: Path) -> Iterator[str]:
     for node in ast.walk(tree(path)):
         pairs: list[tuple[object, ast.expr]] = []
         if isinstance(node, ast.Dict):
-            pairs = [(key.value, value) for key, value in zip(node.keys, node.values, strict=True)
-                     if isinstance(key, ast.Constant)]  # fmt: skip
+            pairs = [
+                (key.value, value)
+                for key, value in zip(node.keys, node.values, strict=True)
+                if isinstance(key, ast.Constant)
+            ]
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "dict":
             pairs = [(keyword.arg, keyword.value) for keyword in node.keywords]
         keys = {key for key, _ in pairs}
-        kinds = {value.value for key, value in pairs
-                 if key == "type" and isinstance(value, ast.Constant)}  # fmt: skip
+        kinds = {
+            value.value for key, value in pairs if key == "type" and isinstance(value, ast.Constant)
+        }
         if {"data", "layout"} <= keys or keys & FIGURE_KEYS or kinds & TRACES:
             yield ast.unparse(node)
 
@@ -228,8 +235,9 @@ def test_experiments_do_not_know_each_other(path):
     if place[1:2] != ("experiments",) or len(place) < 3:
         return
     folders = {x.name for x in (ROOT / "gating_core" / "experiments").iterdir() if x.is_dir()}
-    found = {name.split(".")[2] for name in modules(path)
-             if name.startswith("gating_core.experiments.")}  # fmt: skip
+    found = {
+        name.split(".")[2] for name in modules(path) if name.startswith("gating_core.experiments.")
+    }
     assert found & folders <= {place[2]}, "what two experiments share stands beside them"
 
 
@@ -238,15 +246,18 @@ def test_experiments_do_not_know_each_other(path):
 
 def test_every_room_of_the_interface_has_a_row():
     found = {parts(path)[1] for path in ui_sources() if len(parts(path)) > 1}
-    of_pages = set().union(*(rooms(path, "ui") for path in SOURCES
-                             if parts(path)[0] in ("pages", "app")))  # fmt: skip
+    of_pages = set().union(
+        *(rooms(path, "ui") for path in SOURCES if parts(path)[0] in ("pages", "app"))
+    )
     assert found == of_pages | set(UI_MAY_IMPORT), "a room is a page's own, or has a row"
 
 
 def test_a_process_that_computes_is_settled_and_starts_no_streamlit():
-    code = "import gc, sys, torch, ui.work.worker, ui.drawing.panels\n" \
-           "assert torch.get_num_threads() == 1 and gc.get_freeze_count() > 10_000\n" \
-           "assert 'streamlit' not in sys.modules\n"  # fmt: skip
+    code = (
+        "import gc, sys, torch, ui.work.worker, ui.drawing.panels\n"
+        "assert torch.get_num_threads() == 1 and gc.get_freeze_count() > 10_000\n"
+        "assert 'streamlit' not in sys.modules\n"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
@@ -307,8 +318,11 @@ def test_a_page_checks_its_link(title):
     path = PAGES[title].path
     assert Path(path).stem.partition("_")[2] in ADDRESSES, f"{path} needs a row of ADDRESSES"
     files = (ROOT / "ui" / area_of(path)).rglob("*.py")
-    bound = any("query-params" in file.read_text(encoding="utf-8")
-                or "LINK" in file.read_text(encoding="utf-8") for file in files)  # fmt: skip
+    bound = any(
+        "query-params" in file.read_text(encoding="utf-8")
+        or "LINK" in file.read_text(encoding="utf-8")
+        for file in files
+    )
     assert not bound or "checked_link(" in (ROOT / path).read_text(encoding="utf-8")
 
 
@@ -351,8 +365,9 @@ def test_every_package_says_in_its_first_line_what_it_is_for(path):
 
 def test_nothing_shipped_names_a_host():
     """Nothing is fetched from elsewhere, in whichever language it is written."""
-    files = [path for name in FOLDERS for path in (ROOT / name).rglob("*")
-             if path.suffix in SHIPPED]  # fmt: skip
+    files = [
+        path for name in FOLDERS for path in (ROOT / name).rglob("*") if path.suffix in SHIPPED
+    ]
     assert {".py", ".js", ".css", ".html"} <= {path.suffix for path in files}
     for path in [*files, ROOT / "app.py", ROOT / ".streamlit" / "config.toml"]:
         text = path.read_text(encoding="utf-8").replace(SVG_NAMESPACE, "")

@@ -23,8 +23,10 @@ ROOT = Path(__file__).resolve().parent.parent
 FILES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 DOCUMENTS = {path.name: path.read_text(encoding="utf-8") for path in FILES}
 README, METHOD = DOCUMENTS["README.md"], DOCUMENTS["method.md"]
-NUMBERS = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-           " fifteen sixteen seventeen eighteen nineteen twenty").split()  # fmt: skip
+NUMBERS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+    " fifteen sixteen seventeen eighteen nineteen twenty"
+).split()
 README_LINES = 150
 
 

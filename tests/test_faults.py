@@ -54,8 +54,9 @@ def test_a_port_in_use_is_reported_and_nothing_starts():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        done = subprocess.run(command(ROOT, port), cwd=ROOT, capture_output=True, text=True,
-                              timeout=EXIT_SECONDS)  # fmt: skip
+        done = subprocess.run(
+            command(ROOT, port), cwd=ROOT, capture_output=True, text=True, timeout=EXIT_SECONDS
+        )
     assert done.returncode == 1
     assert f"Port {port} is not available" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
@@ -140,8 +141,15 @@ def test_on_a_full_disk_the_app_starts_and_says_so(copied):
 
 # --- The clock and the network --------------------------------------------------------------------
 
-CLOCKS = {"time.time", "time.localtime", "time.gmtime", "datetime.now", "datetime.datetime.now",
-          "datetime.utcnow", "date.today"}  # fmt: skip
+CLOCKS = {
+    "time.time",
+    "time.localtime",
+    "time.gmtime",
+    "datetime.now",
+    "datetime.datetime.now",
+    "datetime.utcnow",
+    "date.today",
+}
 
 
 def clocks_read(source: str) -> set[str]:

@@ -109,8 +109,10 @@ def test_every_module_of_the_core_is_installed_and_nothing_else(environment):
     found = {path.relative_to(site).as_posix() for path in site.rglob("*.py")}
     assert found == {path.relative_to(ROOT).as_posix() for path in SOURCES}
     assert {path.name.split("-")[0] for path in site.iterdir()} == {
-        CORE, PROJECT["name"].replace("-", "_"), "beside.pth",
-    }  # fmt: skip
+        CORE,
+        PROJECT["name"].replace("-", "_"),
+        "beside.pth",
+    }
 
 
 def test_the_core_works_from_any_folder_without_the_extras(run, environment):
@@ -218,10 +220,14 @@ def test_of_what_is_left_out_an_installed_library_says_where_it_is(run):
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 
 
-@pytest.mark.parametrize("path", [
-    pytest.param(path, marks=[] if path.stem == "attention_head" else pytest.mark.soak)
-    for path in NOTEBOOKS
-], ids=lambda path: path.stem)  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=[] if path.stem == "attention_head" else pytest.mark.soak)
+        for path in NOTEBOOKS
+    ],
+    ids=lambda path: path.stem,
+)
 def test_a_notebook_runs_from_top_to_bottom_and_ends_with_a_check(run, path):
     """Its code cells in one fresh process: a kernel would need some 35 more packages."""
     notebook = nbformat.read(path, as_version=4)

@@ -75,7 +75,7 @@ def test_an_upload_needs_the_token_of_its_session_and_has_a_limit(server):
 @pytest.mark.parametrize("path", ["app.py", "README.md", ".streamlit/config.toml", ".git/HEAD"])
 @pytest.mark.parametrize(
     "way", ["../", "..%2f", "%2e%2e/", "%2e%2e%2f", "..\\", "..%5c", "%252e%252e/", "./../", "//"]
-)  # fmt: skip
+)
 def test_of_files_only_those_in_static_are_served(server, way, path):
     content = (ROOT / path).read_bytes() if (ROOT / path).is_file() else b"ref: refs/heads"
     for start in ("/app/static/", "/app/static/x/../", "/"):
@@ -137,8 +137,11 @@ STARTS = (  # processes of ours, by commands whose first words are constant
 
 def calls(source: str) -> list[tuple[str, ast.Call]]:
     """All calls, each with the dotted name of its function."""
-    return [(ast.unparse(node.func), node) for node in ast.walk(ast.parse(source))
-            if isinstance(node, ast.Call)]  # fmt: skip
+    return [
+        (ast.unparse(node.func), node)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+    ]
 
 
 def imported(source: str) -> set[str]:
@@ -222,9 +225,15 @@ def test_harmless_calls_are_not():
 
 
 def test_one_file_unpickles_and_only_for_our_own_workers():
-    found = [path.relative_to(ROOT) for path in SOURCES
-             if imported(path.read_text(encoding="utf-8")) & RUNS_DATA]  # fmt: skip
+    found = [
+        path.relative_to(ROOT)
+        for path in SOURCES
+        if imported(path.read_text(encoding="utf-8")) & RUNS_DATA
+    ]
     assert found == [PICKLES]
-    using = {path.relative_to(ROOT) for path in SOURCES
-             if "ui.work.messages" in path.read_text(encoding="utf-8")}  # fmt: skip
+    using = {
+        path.relative_to(ROOT)
+        for path in SOURCES
+        if "ui.work.messages" in path.read_text(encoding="utf-8")
+    }
     assert using == {Path(f"ui/work/{name}.py") for name in ("pool", "processes", "worker")}

@@ -157,8 +157,10 @@ class Checkpoint:
                 f"{self.folder.name} does not say what model it is; name the folder that holds it"
                 f" and {CONFIG}"
             )
-        return {**parse_json(text.encode(), f"the configuration in {self.folder.name}"),
-                "model_type": OURS}  # fmt: skip
+        return {
+            **parse_json(text.encode(), f"the configuration in {self.folder.name}"),
+            "model_type": OURS,
+        }
 
     def _size(self, entry: str, what: str) -> int:
         value = self.config.get(entry)

@@ -83,8 +83,14 @@ class Family:
 
 LLAMA = Family("Llama")
 QWEN3 = Family("Qwen3", qk_norm=True)
-QWEN3_NEXT = replace(QWEN3, title="Qwen3-Next", one_plus=True, gate=PER_HEAD, turned=0.25,
-                     expected={"attn_output_gate": True})  # fmt: skip
+QWEN3_NEXT = replace(
+    QWEN3,
+    title="Qwen3-Next",
+    one_plus=True,
+    gate=PER_HEAD,
+    turned=0.25,
+    expected={"attn_output_gate": True},
+)
 OURS, QWEN3_GATED = "gating_curvature", "qwen3_gated"  # rows that no model_type names
 
 FAMILIES = {  # by the ``model_type`` of config.json; a further family is one more row

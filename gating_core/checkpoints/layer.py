@@ -296,8 +296,11 @@ class _Reader:
                 return {}
             config = _gate_config(gate)
             wide = 1 if config.granularity == "headwise" else wide
-            about = {"sigma": config.record.sigma, "gate_strength": config.strength,
-                     "gates_values": config.position == "G2"}  # fmt: skip
+            about = {
+                "sigma": config.record.sigma,
+                "gate_strength": config.strength,
+                "gates_values": config.position == "G2",
+            }
         weight, bias = self._linear(str(row.gate), c.heads * wide, row.gate_bias)
         parts = {"gate": weight.reshape(c.heads, wide, c.width)}
         if bias is not None:
@@ -308,8 +311,9 @@ class _Reader:
         c, row = self.checkpoint, self.row
         weight = c.tensor(f"{name}.weight", size)
         bias = c.tensor(f"{name}.bias", size) if row.mean_removed else None
-        return Norm(weight + 1 if row.one_plus else weight, bias, c.number(*row.epsilon),
-                    row.mean_removed)  # fmt: skip
+        return Norm(
+            weight + 1 if row.one_plus else weight, bias, c.number(*row.epsilon), row.mean_removed
+        )
 
     def _before(self) -> Norm | None:
         if self.row.norm is None:
@@ -390,8 +394,9 @@ def _rotary_table(config: Mapping[str, Any], kind: str) -> dict[str, Any]:
 def _yarn(c: Checkpoint, table: Mapping[str, Any], theta: float, lanes: int) -> Rotary:
     """Slow rotations interpolated by a factor, fast ones as they are (Peng et al., 2309.00071)."""
     factor = c.number("factor", None, table)
-    longest = c.number("original_max_position_embeddings",
-                       c.config.get("max_position_embeddings"), table)  # fmt: skip
+    longest = c.number(
+        "original_max_position_embeddings", c.config.get("max_position_embeddings"), table
+    )
     turns = c.number("beta_fast", 32.0, table), c.number("beta_slow", 1.0, table)
     low, high = (
         lanes * math.log(longest / (x * 2 * math.pi)) / (2 * math.log(theta)) for x in turns

@@ -75,8 +75,12 @@ def read_tokens(checkpoint: Checkpoint | str | Path, text: str, most: int = 64) 
 def _characters(checkpoint: Checkpoint, text: str, most: int) -> Tokens:
     from gating_core.language.characters import BREAK, CHARACTERS, encode, read_typed  # seldom used
 
-    check_integer(f"characters in {CONFIG}", checkpoint.config.get("characters"),
-                  len(CHARACTERS), len(CHARACTERS))  # fmt: skip
+    check_integer(
+        f"characters in {CONFIG}",
+        checkpoint.config.get("characters"),
+        len(CHARACTERS),
+        len(CHARACTERS),
+    )
     context: Any = checkpoint.config.get("context")
     check_integer(f"context in {CONFIG}", context, 1, MOST_TOKENS)
     read = BREAK + read_typed(text)[0][: min(most, context) - 1]

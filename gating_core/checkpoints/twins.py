@@ -47,8 +47,12 @@ def sharp_twin(
     """
     if plane.weights is not None:
         raise ValueError("on an attention-weight chart weights are prescribed: no scores")
-    options: dict[str, Any] = {"keys": keys, "position": position, "gate": gate,
-                               "strength": strength}  # fmt: skip
+    options: dict[str, Any] = {
+        "keys": keys,
+        "position": position,
+        "gate": gate,
+        "strength": strength,
+    }
     own = head_map(layer, states, head, plane, **options)
     draw = generator(seed, f"twin {layer.number}.{head}")
     group = head * layer.key_heads // layer.heads

@@ -112,9 +112,12 @@ def _export(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace) -> int:
     """Write the report: one file of HTML that needs no network, and Markdown beside it."""
     about = {"store": options.store.name, "command": f"{COMMAND} {' '.join(sys.argv[1:])}"}
-    return _write_files(options, lambda store, folder: write_report(
-        folder, store.models(), store.stacks(), about, options.illustrations
-    ))  # fmt: skip
+    return _write_files(
+        options,
+        lambda store, folder: write_report(
+            folder, store.models(), store.stacks(), about, options.illustrations
+        ),
+    )
 
 
 def _write_files(
@@ -150,10 +153,14 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=does.__doc__, description=does.__doc__)
         command.set_defaults(does=does)
         grid = command.add_mutually_exclusive_group()
-        grid.add_argument("--grid", choices=SELECTIONS, help="by default full, of criteria v1, or"
-                          " with --only that of the claim's criteria; v2: seeds and settings of"
-                          " criteria v2; all: the complete product, without a promise of"
-                          " time")  # fmt: skip
+        grid.add_argument(
+            "--grid",
+            choices=SELECTIONS,
+            help="by default full, of criteria v1, or"
+            " with --only that of the claim's criteria; v2: seeds and settings of"
+            " criteria v2; all: the complete product, without a promise of"
+            " time",
+        )
         for each in (("--quick",), ("--full",), ("--v2", "--second")):
             grid.add_argument(*each, dest="grid", action="store_const", const=each[0].strip("-"))
         add = command.add_argument

@@ -13,8 +13,12 @@ from gating_core.claims.models import BASE, Gap, ModelRow, Models
 from gating_core.claims.text import TextTable, counted, listed, number
 
 FLAT, CURVED, INCONCLUSIVE, NO_CHART, FAILED = CHART_WORDS = (
-    "flat", "curved", "inconclusive", "no chart", "failed",
-)  # fmt: skip
+    "flat",
+    "curved",
+    "inconclusive",
+    "no chart",
+    "failed",
+)
 OTHER_TEXTS = {  # before a number of models
     FLAT: "flat within the bound:",
     INCONCLUSIVE: "inconclusive:",
@@ -82,11 +86,16 @@ def _chart_table(evidence: Charts) -> TextTable:
     for name, models in evidence.models.items():
         largest = [row.chart_largest for row in models if row.chart_largest is not None]
         bounds = [row.chart_bound for row in models if row.chart_bound is not None]
-        rows.append((
-            name, str(len(models)), *(str(evidence.count((name,), word)) for word in CHART_WORDS),
-            str(evidence.positive((name,))), number(float(np.median(largest)) if largest else None),
-            number(max(bounds, default=None)),
-        ))  # fmt: skip
+        rows.append(
+            (
+                name,
+                str(len(models)),
+                *(str(evidence.count((name,), word)) for word in CHART_WORDS),
+                str(evidence.positive((name,))),
+                number(float(np.median(largest)) if largest else None),
+                number(max(bounds, default=None)),
+            )
+        )
     return TextTable(columns, tuple(rows))
 
 

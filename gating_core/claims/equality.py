@@ -156,10 +156,15 @@ def _table(evidence: Equivalences) -> text.TextTable:
                 text.number(100 * of.paired.deviation), f"{text.signed(100 * worst)} (seed {seed})",
                 text.probability(of.p), text.share(of.power),
             ]  # fmt: skip
-        rows.append((
-            pairs.task, f"{pairs.variant} − {UNGATED}", str(pairs.count), *numbers,
-            text.spans(pairs.failed) or text.MISSING,
-        ))  # fmt: skip
+        rows.append(
+            (
+                pairs.task,
+                f"{pairs.variant} − {UNGATED}",
+                str(pairs.count),
+                *numbers,
+                text.spans(pairs.failed) or text.MISSING,
+            )
+        )
     return text.TextTable(columns, tuple(rows))
 
 

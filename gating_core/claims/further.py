@@ -59,10 +59,13 @@ def settings(question: str) -> Iterator[Setting]:
             if question == SINKS and task in LINEAR:
                 continue
             yield Setting(
-                task=task, variants=VARIANTS.get(question, (UNGATED, PRIMARY)), seed=first,
-                seed_count=UNIT_SEEDS, label_noise=LABEL_NOISE if task in LINEAR else 0.0,
+                task=task,
+                variants=VARIANTS.get(question, (UNGATED, PRIMARY)),
+                seed=first,
+                seed_count=UNIT_SEEDS,
+                label_noise=LABEL_NOISE if task in LINEAR else 0.0,
                 **{**BASE_SETTING, **VARIED.get(question, {})},
-            )  # fmt: skip
+            )
 
 
 def further_rows(question: str) -> Iterator[ModelRow]:
@@ -103,9 +106,14 @@ def sink_verdict(rows: Sequence[ModelRow]) -> SinkVerdict:
     beside = {UNGATED: UNGATED, PRIMARY: PRIMARY, SINK: ADDITIVE}
     parts = reached(verdict(C4, _models(rows, SINKS, beside)).evidence, THRESHOLDS)
     return SinkVerdict(
-        str(found.word), len(tasks), sum(one.sign(THRESHOLDS.level) > 0 for one in tasks),
-        min(means), max(means), sum(one.most for one in parts), sum(one.own for one in parts),
-    )  # fmt: skip
+        str(found.word),
+        len(tasks),
+        sum(one.sign(THRESHOLDS.level) > 0 for one in tasks),
+        min(means),
+        max(means),
+        sum(one.most for one in parts),
+        sum(one.own for one in parts),
+    )
 
 
 def reported_verdicts(

@@ -109,11 +109,14 @@ def reached(evidence: Differences, t: Thresholds) -> tuple[Reached, ...]:
     p = holm([half.p for *_, half, _ in tasks])
     every = [
         Reached(
-            task, float(POINTS * mean), float(POINTS * (mean - less)),
-            bool(each <= t.level and half.mean > 0), ahead,
+            task,
+            float(POINTS * mean),
+            float(POINTS * (mean - less)),
+            bool(each <= t.level and half.mean > 0),
+            ahead,
         )
         for (task, mean, less, half, ahead), each in zip(tasks, p, strict=True)
-    ]  # fmt: skip
+    ]
     return tuple(sorted(every, key=lambda one: -one.gain))
 
 

@@ -207,8 +207,14 @@ def table(comparisons: Sequence[Comparison], factor: float = 1.0) -> TextTable:
                 probability(one.p),
                 probability(one.worst_case_p),
             ]
-        rows.append((
-            pairs.conditions.text, pairs.task, f"{pairs.variant} − {pairs.against}",
-            str(pairs.count), *numbers, spans(pairs.failed) or MISSING,
-        ))  # fmt: skip
+        rows.append(
+            (
+                pairs.conditions.text,
+                pairs.task,
+                f"{pairs.variant} − {pairs.against}",
+                str(pairs.count),
+                *numbers,
+                spans(pairs.failed) or MISSING,
+            )
+        )
     return TextTable(columns, tuple(rows))

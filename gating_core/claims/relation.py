@@ -211,8 +211,15 @@ def _r_text(r: PooledCorrelation) -> str:
 
 def _table(evidence: Relations) -> TextTable:
     """All numbers: pooled, and of every group."""
-    columns = ("measure", "within", "r (Pearson)", "95 % interval", "r (Spearman)",
-               "95 % interval of Spearman's", "groups or models")  # fmt: skip
+    columns = (
+        "measure",
+        "within",
+        "r (Pearson)",
+        "95 % interval",
+        "r (Spearman)",
+        "95 % interval of Spearman's",
+        "groups or models",
+    )
     rows = []
     pooled = {
         title: [evidence.pooled[name, x] for x in METHODS] for name, title in MEASURES.items()
@@ -226,10 +233,17 @@ def _table(evidence: Relations) -> TextTable:
         of = (evidence.pooled[measure, method].groups for method in METHODS)
         for a, b in zip(*of, strict=True):
             r, rank_r = (MISSING if x.r is None else fixed(x.r) for x in (a, b))
-            rows.append((
-                MEASURES[measure], f"{a.task}, {a.variant}", r, MISSING, rank_r, MISSING,
-                counted(a.count, "model"),
-            ))  # fmt: skip
+            rows.append(
+                (
+                    MEASURES[measure],
+                    f"{a.task}, {a.variant}",
+                    r,
+                    MISSING,
+                    rank_r,
+                    MISSING,
+                    counted(a.count, "model"),
+                )
+            )
     return TextTable(columns, tuple(rows))
 
 

@@ -174,8 +174,17 @@ def _seeds(models: Models) -> TextTable:
     for (conditions, task, variant), members in models.cells.items():
         some = next(iter(members.values()))
         failed = [seed for seed, row in members.items() if row.error is not None]
-        rows.append((conditions.text, task, variant, str(some.model_dim), str(some.parameters),
-                     spans([*members]), spans(failed) or "–"))  # fmt: skip
+        rows.append(
+            (
+                conditions.text,
+                task,
+                variant,
+                str(some.model_dim),
+                str(some.parameters),
+                spans([*members]),
+                spans(failed) or "–",
+            )
+        )
     return TextTable(columns, tuple(rows))
 
 

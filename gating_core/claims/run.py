@@ -202,11 +202,16 @@ def _cluster(scheduler: str | None, workers: int) -> Iterator[tuple[Client, Task
             yield client, _carried(_upload(client))
             return
         try:
-            own = parts.enter_context(LocalCluster(
-                n_workers=workers, threads_per_worker=1, host=LOOPBACK,
-                dashboard_address=f"{LOOPBACK}:0", memory_limit=MEMORY_LIMIT // workers,
-                silence_logs=logging.CRITICAL,
-            ))  # fmt: skip
+            own = parts.enter_context(
+                LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    host=LOOPBACK,
+                    dashboard_address=f"{LOOPBACK}:0",
+                    memory_limit=MEMORY_LIMIT // workers,
+                    silence_logs=logging.CRITICAL,
+                )
+            )
             client = parts.enter_context(Client(own))
         except (OSError, RuntimeError) as error:
             raise Unreachable(f"no workers have started on this machine: {error}") from error

@@ -233,10 +233,18 @@ class Selection:
             names = tuple(x for x in self.variants if base or x in VARIED_VARIANTS)
             if names and (base or task in VARIED_TASKS):
                 noise = LABEL_NOISE if task in LINEAR else 0.0
-                yield part, Setting(
-                    task=task, variants=names, label_noise=noise, seed=first, seed_count=count,
-                    steps=self.steps, **(BASE_SETTING | varied),
-                )  # fmt: skip
+                yield (
+                    part,
+                    Setting(
+                        task=task,
+                        variants=names,
+                        label_noise=noise,
+                        seed=first,
+                        seed_count=count,
+                        steps=self.steps,
+                        **(BASE_SETTING | varied),
+                    ),
+                )
 
 
 @lru_cache(maxsize=SIZES_CACHED)

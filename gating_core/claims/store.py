@@ -129,8 +129,11 @@ class Store:
     def present(self) -> set[str]:
         """Return the keys of all rows."""
         with self._connected() as connection:
-            return {key for name in TABLES.values()
-                    for (key,) in connection.execute(f"SELECT key FROM {name}")}  # fmt: skip
+            return {
+                key
+                for name in TABLES.values()
+                for (key,) in connection.execute(f"SELECT key FROM {name}")
+            }
 
     def counts(self) -> dict[str, int]:
         """Return how many rows there are, by table."""

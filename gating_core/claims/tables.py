@@ -13,8 +13,11 @@ from gating_core.claims.models import ModelRow, StackRow
 
 Record = TypeVar("Record")  # a dataclass of numbers, texts and flags, annotated as such
 READ: dict[str, Callable[[str], Any]] = {
-    "str": str, "int": int, "float": float, "bool": lambda text: text == "True",
-}  # fmt: skip
+    "str": str,
+    "int": int,
+    "float": float,
+    "bool": lambda text: text == "True",
+}
 
 
 def csv_text(kind: type[Record], rows: Iterable[Record]) -> str:
@@ -32,10 +35,14 @@ def csv_rows(kind: type[Record], text: str) -> list[Record]:
     names = next(lines)
     types = {x.name: READ[str(x.type).split(" | ")[0]] for x in fields(kind)}  # type: ignore[arg-type]
     return [
-        kind(**{name: None if cell == "" else types[name](cell)
-                for name, cell in zip(names, cells, strict=True)})
+        kind(
+            **{
+                name: None if cell == "" else types[name](cell)
+                for name, cell in zip(names, cells, strict=True)
+            }
+        )
         for cells in lines
-    ]  # fmt: skip
+    ]
 
 
 def export(models: Sequence[ModelRow], stacks: Sequence[StackRow], folder: Path) -> list[Path]:

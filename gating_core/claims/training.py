@@ -141,12 +141,21 @@ def _row(unit: ModelUnit, setting: Setting, member: Member, numbers: Numbers) ->
     name, seed = member
     config = setting.configs[name]
     return ModelRow(
-        key=unit.keys[member], code=STUDY_VERSION, part=unit.part, task=setting.task, variant=name,
-        source=config.source, depth=config.depth, values=config.value_count,
-        model_dim=config.model_dim, seed=seed,
-        together=setting.seed_count * len(setting.variants), steps=setting.steps,
-        parameters=parameter_count(config, setting.class_count), **numbers,
-    )  # fmt: skip
+        key=unit.keys[member],
+        code=STUDY_VERSION,
+        part=unit.part,
+        task=setting.task,
+        variant=name,
+        source=config.source,
+        depth=config.depth,
+        values=config.value_count,
+        model_dim=config.model_dim,
+        seed=seed,
+        together=setting.seed_count * len(setting.variants),
+        steps=setting.steps,
+        parameters=parameter_count(config, setting.class_count),
+        **numbers,
+    )
 
 
 def _stack_rows(unit: StackUnit) -> list[Row]:
@@ -158,11 +167,22 @@ def _stack_rows(unit: StackUnit) -> list[Row]:
     rows: list[Row] = []
     for (seed, depth), key in unit.keys.items():
         at = seed - request.seed, depth - 1
-        rows.append(StackRow(
-            key, STUDY_VERSION, seed, depth, result.eps[at[0]].item(), total.values[at].item(),
-            total.errors[at].item(), centre.values[at].item(), centre.errors[at].item(),
-            proxy.values[at].item(), total.small[at].item(), seconds,
-        ))  # fmt: skip
+        rows.append(
+            StackRow(
+                key,
+                STUDY_VERSION,
+                seed,
+                depth,
+                result.eps[at[0]].item(),
+                total.values[at].item(),
+                total.errors[at].item(),
+                centre.values[at].item(),
+                centre.errors[at].item(),
+                proxy.values[at].item(),
+                total.small[at].item(),
+                seconds,
+            )
+        )
     return rows
 
 

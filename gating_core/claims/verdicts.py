@@ -88,17 +88,24 @@ def verdict(claim: Claim[Any], models: Models, t: Thresholds = THRESHOLDS) -> Cl
     word = claim.decide(evidence, t)
     gaps = gap_lines(getattr(evidence, "gaps", ()))
     return ClaimVerdict(
-        **vars(claim.wording(evidence, word, t)), claim=claim, word=word, gaps=gaps,
-        evidence=evidence, thresholds=t,
-    )  # fmt: skip
+        **vars(claim.wording(evidence, word, t)),
+        claim=claim,
+        word=word,
+        gaps=gaps,
+        evidence=evidence,
+        thresholds=t,
+    )
 
 
 def accuracies(models: Models) -> TextTable:
     """Return the mean test accuracies of the base, with their intervals over seeds."""
     rows = []
     for (conditions, task, variant), members in models.cells.items():
-        values = {seed: row.test_accuracy for seed, row in members.items()
-                  if row.test_accuracy is not None}  # fmt: skip
+        values = {
+            seed: row.test_accuracy
+            for seed, row in members.items()
+            if row.test_accuracy is not None
+        }
         if conditions == BASE and values:
             of = paired([*values], [*values.values()])
             ends = fixed_interval(of.low, of.high, 3)

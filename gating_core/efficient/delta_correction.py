@@ -102,10 +102,14 @@ def change_by_lag(missing: torch.Tensor, lags: int) -> torch.Tensor:
     """
     _check_outputs("missing", missing)
     check_integer("lags", lags, 1, missing.shape[-2] - 1)
-    return torch.stack([
-        _squares(missing[..., lag:, :] - missing[..., :-lag, :]) / _squares(missing[..., lag:, :])
-        for lag in range(1, lags + 1)
-    ], -1)  # fmt: skip
+    return torch.stack(
+        [
+            _squares(missing[..., lag:, :] - missing[..., :-lag, :])
+            / _squares(missing[..., lag:, :])
+            for lag in range(1, lags + 1)
+        ],
+        -1,
+    )
 
 
 def _check_outputs(name: str, x: torch.Tensor) -> None:

@@ -130,14 +130,23 @@ def delta_weights(
 
 
 def _tokens(
-    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor,
-    log_decay: torch.Tensor, step: torch.Tensor, state: torch.Tensor | None,
-) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:  # fmt: skip
+    queries: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    log_decay: torch.Tensor,
+    step: torch.Tensor,
+    state: torch.Tensor | None,
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Yield each token's output (..., e) and the state (..., e, d) after it."""
     state = _check(queries, keys, values, log_decay, step, state)
     scale = keys.shape[-1] ** -0.5
-    parts = (unit_length(queries).unbind(-2), unit_length(keys).unbind(-2), values.unbind(-2),
-             log_decay.exp().unbind(-1), step.unbind(-1))  # fmt: skip
+    parts = (
+        unit_length(queries).unbind(-2),
+        unit_length(keys).unbind(-2),
+        values.unbind(-2),
+        log_decay.exp().unbind(-1),
+        step.unbind(-1),
+    )
     for q, k, v, a, b in zip(*parts, strict=True):
         state = a[..., None, None] * state
         error = v - (state @ k[..., None]).squeeze(-1)
@@ -146,9 +155,13 @@ def _tokens(
 
 
 def _chunk(
-    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor,
-    log_decay: torch.Tensor, step: torch.Tensor, state: torch.Tensor,
-) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
+    queries: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    log_decay: torch.Tensor,
+    step: torch.Tensor,
+    state: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Outputs (..., C, e) of one chunk, and the state after it.
 
     The corrections u_i = b_i (v_i - S k_i), S decayed up to token i, solve the triangular
@@ -175,9 +188,13 @@ def _decays(log_decay: torch.Tensor) -> torch.Tensor:
 
 
 def _check(
-    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor,
-    log_decay: torch.Tensor, step: torch.Tensor, state: torch.Tensor | None,
-) -> torch.Tensor:  # fmt: skip
+    queries: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    log_decay: torch.Tensor,
+    step: torch.Tensor,
+    state: torch.Tensor | None,
+) -> torch.Tensor:
     """Return the ``state`` to begin with; ``ValueError`` as `delta_recurrent` says."""
     check_tokens(queries, keys, values, log_decay=log_decay, step=step)
     if (log_decay > 0).any():

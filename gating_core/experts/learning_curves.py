@@ -28,9 +28,13 @@ TEST_POINTS = 1000
 UNGATED = "ungated"
 LEVEL_RANGE = (0.5, 0.999)  # of accuracy
 BETTER, WORSE, EQUAL, NO_ADVANTAGE, INCONCLUSIVE, FEW = (
-    "gated better", "ungated better", "no difference", "no advantage", "inconclusive",
+    "gated better",
+    "ungated better",
+    "no difference",
+    "no advantage",
+    "inconclusive",
     "not enough data",
-)  # fmt: skip
+)
 WORDS_OF_EQUALITY = {
     Word.SUPPORTED: EQUAL,
     Word.PARTLY: NO_ADVANTAGE,
@@ -62,10 +66,16 @@ class CurvesRequest:
     def setting(self) -> Setting:
         """The comparison of both models; its number of points is not used."""
         return Setting(
-            task=self.task, source=self.source, variants=(UNGATED, self.gate),
-            model_dim=self.model_dim, value_count=self.value_count, label_noise=self.label_noise,
-            seed=self.seed, seed_count=self.seed_count, steps=self.steps,
-        )  # fmt: skip
+            task=self.task,
+            source=self.source,
+            variants=(UNGATED, self.gate),
+            model_dim=self.model_dim,
+            value_count=self.value_count,
+            label_noise=self.label_noise,
+            seed=self.seed,
+            seed_count=self.seed_count,
+            steps=self.steps,
+        )
 
 
 @dataclass(frozen=True, eq=False)

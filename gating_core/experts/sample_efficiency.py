@@ -214,9 +214,13 @@ def learn(
             break
         begin = _drawn(student, seeds, f"start.{start}", levels).flatten(0, 1)
         fits = least_squares(
-            student.layer, targets[retried], begin[retried], [each[retried] for each in inputs],
-            FIRST_STEPS, progress,
-        )  # fmt: skip
+            student.layer,
+            targets[retried],
+            begin[retried],
+            [each[retried] for each in inputs],
+            FIRST_STEPS,
+            progress,
+        )
         excess = fits.costs / (variance[retried] * size)
         better = excess < best[retried]
         vectors[retried] = torch.where(better[:, None], fits.vectors, vectors[retried])

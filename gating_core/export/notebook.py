@@ -52,9 +52,14 @@ SLACK = 1e-9  # rounding of other machines, where both errors are 0
 
 
 def notebook_text(
-    title: str, line: str, imports: str, surface: str, dimension: int, shown: tuple[float, float],
+    title: str,
+    line: str,
+    imports: str,
+    surface: str,
+    dimension: int,
+    shown: tuple[float, float],
     at: tuple[float, float] | None = None,
-) -> str:  # fmt: skip
+) -> str:
     """Return an .ipynb as text.
 
     Args:
@@ -90,11 +95,19 @@ def notebook_text(
         ),
     ]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    return json.dumps({"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4,
-                       "nbformat_minor": 5}, indent=1, ensure_ascii=False)  # fmt: skip
+    return json.dumps(
+        {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5},
+        indent=1,
+        ensure_ascii=False,
+    )
 
 
 def _cell(number: int, kind: str, text: str) -> dict[str, object]:
     more: dict[str, object] = {"execution_count": None, "outputs": []} if kind == "code" else {}
-    return {"cell_type": kind, "id": f"cell-{number}", "metadata": {},
-            "source": text.strip().splitlines(keepends=True), **more}  # fmt: skip
+    return {
+        "cell_type": kind,
+        "id": f"cell-{number}",
+        "metadata": {},
+        "source": text.strip().splitlines(keepends=True),
+        **more,
+    }

@@ -239,10 +239,20 @@ def glb_file(surface: Surface) -> bytes:
     accessors: list[dict[str, Any]] = []
     offset = 0
     for name, array in arrays.items():
-        views.append({"buffer": 0, "byteOffset": offset, "byteLength": array.nbytes,
-                      "target": ELEMENTS if name == "indices" else ARRAY})  # fmt: skip
-        accessor = {"bufferView": len(accessors), "count": array.size,
-                                    "componentType": FLOAT, "type": "SCALAR"}  # fmt: skip
+        views.append(
+            {
+                "buffer": 0,
+                "byteOffset": offset,
+                "byteLength": array.nbytes,
+                "target": ELEMENTS if name == "indices" else ARRAY,
+            }
+        )
+        accessor = {
+            "bufferView": len(accessors),
+            "count": array.size,
+            "componentType": FLOAT,
+            "type": "SCALAR",
+        }
         if array.ndim == 2 and name != "indices":
             accessor |= {"count": len(array), "type": "VEC3"}
         if name == "indices":
@@ -301,8 +311,15 @@ def picture_file(surface: Surface, progress: Progress = silent) -> bytes:
     progress(0.2)
     plotter: Any = pyvista.Plotter(off_screen=True, window_size=[*PICTURE])
     try:
-        plotter.add_mesh(poly, scalars="colours", rgb=True, ambient=0.6, diffuse=0.45,
-                         smooth_shading=True, split_sharp_edges=False)  # fmt: skip
+        plotter.add_mesh(
+            poly,
+            scalars="colours",
+            rgb=True,
+            ambient=0.6,
+            diffuse=0.45,
+            smooth_shading=True,
+            split_sharp_edges=False,
+        )
         lines = np.insert(_grid_lines(surface), 0, 2, axis=1)
         grid = pyvista.PolyData(surface.points.reshape(-1, 3), lines=lines.ravel())
         drawn = plotter.add_mesh(grid, color="#5b5f66", line_width=3, lighting=False).mapper
@@ -336,16 +353,26 @@ def _grid_lines(surface: Surface) -> np.ndarray:
 
 def _add_colour_bar(plotter: Any, pyvista: Any, colours: Colours) -> None:
     """Add a bar of the table, with its title, and texts at its ticks."""
-    table = pyvista.LookupTable(values=np.c_[colours.table, np.full(256, 255)],
-                                scalar_range=(colours.low, colours.high),
-                                annotations=dict(colours.ticks))  # fmt: skip
+    table = pyvista.LookupTable(
+        values=np.c_[colours.table, np.full(256, 255)],
+        scalar_range=(colours.low, colours.high),
+        annotations=dict(colours.ticks),
+    )
     actor = pyvista.DataSetMapper(pyvista.PolyData(np.zeros((1, 3))))
     actor.lookup_table = table
     plotter.add_scalar_bar(
-        title=colours.title, mapper=actor, n_labels=0, color="black", title_font_size=56,
-        label_font_size=48, width=0.5, height=0.09, position_x=0.25, position_y=0.05,
+        title=colours.title,
+        mapper=actor,
+        n_labels=0,
+        color="black",
+        title_font_size=56,
+        label_font_size=48,
+        width=0.5,
+        height=0.09,
+        position_x=0.25,
+        position_y=0.05,
         unconstrained_font_size=True,
-    )  # fmt: skip
+    )
 
 
 def _poly_data(surface: Surface) -> Any:
@@ -364,8 +391,12 @@ def _plain(name: str) -> str:
 
 
 FILES: dict[str, Callable[[Surface], bytes]] = {
-    "stl": stl_file, "ply": ply_file, "glb": glb_file, "vtp": vtp_file, "png": picture_file,
-}  # fmt: skip
+    "stl": stl_file,
+    "ply": ply_file,
+    "glb": glb_file,
+    "vtp": vtp_file,
+    "png": picture_file,
+}
 
 
 def no_solid(surface: Surface) -> str | None:

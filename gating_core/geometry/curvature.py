@@ -254,9 +254,13 @@ def _curvature(p: _Parts) -> tuple[torch.Tensor, ...]:
     twice.addcmul_(vv, of_vv.unsqueeze(-2))
     twice.addcmul_(uv, (s * second).unsqueeze(-2), value=-2)
     return (
-        gaussian, error * INFLATION + TINY, _norm(twice) / 2,
-        area, area_error * INFLATION + TINY, p.angle,
-    )  # fmt: skip
+        gaussian,
+        error * INFLATION + TINY,
+        _norm(twice) / 2,
+        area,
+        area_error * INFLATION + TINY,
+        p.angle,
+    )
 
 
 def _forms(p: _Parts) -> tuple[torch.Tensor, ...]:
@@ -286,9 +290,13 @@ def _forms(p: _Parts) -> tuple[torch.Tensor, ...]:
     error = torch.stack([e11 + extra, e12 + extra, e22 + extra]) * INFLATION + TINY
     sign = torch.where(wide, -1.0, 1.0)  # so that (e1, e2) turns as (y_u, y_v) does
     return (
-        torch.stack([p.e1, sign * p.e2]), p.angle, torch.stack([h11, sign * h12, h22]), error,
-        (h11 + h22) / 2, (error[0] + error[2]) / 2,
-    )  # fmt: skip
+        torch.stack([p.e1, sign * p.e2]),
+        p.angle,
+        torch.stack([h11, sign * h12, h22]),
+        error,
+        (h11 + h22) / 2,
+        (error[0] + error[2]) / 2,
+    )
 
 
 def _dot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

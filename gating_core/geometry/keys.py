@@ -54,9 +54,12 @@ from gating_core.jets.bounded import Bounded, U
 from gating_core.rational import exact_dimension
 
 INSIDE, CONVEX, COLLINEAR, LINE, UNDETERMINED = ARRANGEMENTS = (
-    "one key lies in the triangle of the other three", "the four keys are in convex position",
-    "three of the four keys are collinear", "all four keys are collinear", "undetermined",
-)  # fmt: skip
+    "one key lies in the triangle of the other three",
+    "the four keys are in convex position",
+    "three of the four keys are collinear",
+    "all four keys are collinear",
+    "undetermined",
+)
 
 
 @dataclass(frozen=True)

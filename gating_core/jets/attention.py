@@ -12,9 +12,15 @@ from gating_core.jets.jet import MissingRule, call, composed, rounded, rule
 
 @composed("scaled_dot_product_attention")
 def scaled_dot_product_attention(
-    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: Any = None, enable_gqa: bool = False,
-) -> Any:  # fmt: skip
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: Any = None,
+    enable_gqa: bool = False,
+) -> Any:
     """softmax(q k' / sqrt(d)) v; a row of which all is masked gives zeros, as in torch."""
     if dropout_p > 0:
         raise MissingRule("dropout while training")
@@ -46,14 +52,32 @@ def _minus_infinity(mask: Any) -> torch.Tensor:
 
 @composed("multi_head_attention_forward")
 def multi_head_attention_forward(
-    query: Any, key: Any, value: Any, embed_dim: int, num_heads: int, in_proj_weight: Any,
-    in_proj_bias: Any, bias_k: Any, bias_v: Any, add_zero_attn: bool, dropout_p: float,
-    out_proj_weight: Any, out_proj_bias: Any, training: bool = True, key_padding_mask: Any = None,
-    need_weights: bool = True, attn_mask: Any = None, use_separate_proj_weight: bool = False,
-    q_proj_weight: Any = None, k_proj_weight: Any = None, v_proj_weight: Any = None,
-    static_k: Any = None, static_v: Any = None, average_attn_weights: bool = True,
+    query: Any,
+    key: Any,
+    value: Any,
+    embed_dim: int,
+    num_heads: int,
+    in_proj_weight: Any,
+    in_proj_bias: Any,
+    bias_k: Any,
+    bias_v: Any,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Any,
+    out_proj_bias: Any,
+    training: bool = True,
+    key_padding_mask: Any = None,
+    need_weights: bool = True,
+    attn_mask: Any = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Any = None,
+    k_proj_weight: Any = None,
+    v_proj_weight: Any = None,
+    static_k: Any = None,
+    static_v: Any = None,
+    average_attn_weights: bool = True,
     is_causal: bool = False,
-) -> tuple[Any, Any]:  # fmt: skip
+) -> tuple[Any, Any]:
     """Attention of (length, batch, channels) or (length, channels), and its weights."""
     if training and dropout_p > 0:
         raise MissingRule("dropout while training")
@@ -62,11 +86,32 @@ def multi_head_attention_forward(
     if query.ndim == 2:
         padding = None if key_padding_mask is None else key_padding_mask[None]
         out, weights = multi_head_attention_forward(
-            query[:, None], key[:, None], value[:, None], embed_dim, num_heads, in_proj_weight,
-            in_proj_bias, bias_k, bias_v, add_zero_attn, dropout_p, out_proj_weight, out_proj_bias,
-            training, padding, need_weights, attn_mask, use_separate_proj_weight, q_proj_weight,
-            k_proj_weight, v_proj_weight, None, None, average_attn_weights, is_causal,
-        )  # fmt: skip
+            query[:, None],
+            key[:, None],
+            value[:, None],
+            embed_dim,
+            num_heads,
+            in_proj_weight,
+            in_proj_bias,
+            bias_k,
+            bias_v,
+            add_zero_attn,
+            dropout_p,
+            out_proj_weight,
+            out_proj_bias,
+            training,
+            padding,
+            need_weights,
+            attn_mask,
+            use_separate_proj_weight,
+            q_proj_weight,
+            k_proj_weight,
+            v_proj_weight,
+            None,
+            None,
+            average_attn_weights,
+            is_causal,
+        )
         return out.squeeze(1), None if weights is None else weights.squeeze(0)
     _, batch, width = query.shape
     causal = is_causal and key_padding_mask is None and not need_weights

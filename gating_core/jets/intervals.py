@@ -72,8 +72,12 @@ def reciprocal(centre: torch.Tensor, radius: torch.Tensor) -> Ball:
     return torch.copysign(value, centre), error
 
 
-def wave(f: Callable[[torch.Tensor], torch.Tensor], slope: Callable[[torch.Tensor], torch.Tensor],
-         centre: torch.Tensor, radius: torch.Tensor) -> Ball:  # fmt: skip
+def wave(
+    f: Callable[[torch.Tensor], torch.Tensor],
+    slope: Callable[[torch.Tensor], torch.Tensor],
+    centre: torch.Tensor,
+    radius: torch.Tensor,
+) -> Ball:
     """Sine or cosine: within |slope| r + r^2 / 2 of its value at the centre, and within [-1, 1]."""
     at = f(centre)
     reach = radius * (slope(centre).abs() + LIBRARY) + radius.square() / 2

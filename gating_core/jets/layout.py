@@ -189,9 +189,13 @@ def _repeat(jet: Jet, *sizes: Any) -> Jet:
 
 @rule("embedding")
 def _embedding(
-    index: torch.Tensor, weight: Jet, padding_idx: Any = None, max_norm: Any = None, *args: Any,
+    index: torch.Tensor,
+    weight: Jet,
+    padding_idx: Any = None,
+    max_norm: Any = None,
+    *args: Any,
     **options: Any,
-) -> Jet:  # fmt: skip
+) -> Jet:
     if max_norm is not None or isinstance(index, Jet):
         raise MissingRule("embedding with max_norm")
     return _getitem(weight, index)

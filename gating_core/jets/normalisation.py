@@ -16,9 +16,13 @@ from gating_core.jets.jet import Jet, MissingRule, call, composed, rounded
 
 @composed("layer_norm")
 def layer_norm(
-    x: Any, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5,
+    x: Any,
+    shape: Any,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
     cudnn_enable: bool = True,
-) -> Any:  # fmt: skip
+) -> Any:
     """Deviations from the mean over the last axes, by their standard deviation."""
     return _scaled(_standardised(x, len(shape), eps), weight, bias)
 
@@ -33,9 +37,13 @@ def rms_norm(x: Any, shape: Any, weight: Any = None, eps: float | None = None) -
 
 @composed("group_norm")
 def group_norm(
-    x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5,
+    x: Any,
+    num_groups: int,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
     cudnn_enabled: bool = True,
-) -> Any:  # fmt: skip
+) -> Any:
     """`layer_norm` over each of the groups of channels, which are on axis 1."""
     groups = x.reshape(x.shape[0], num_groups, -1)
     return _by_channel(_standardised(groups, 1, eps).reshape(*x.shape), weight, bias)
@@ -43,10 +51,16 @@ def group_norm(
 
 @composed("instance_norm")
 def instance_norm(
-    x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None,
-    bias: Any = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+    x: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
     *args: Any,
-) -> Any:  # fmt: skip
+) -> Any:
     """`layer_norm` over all axes after the first two, or with given statistics."""
     if use_input_stats:
         return _by_channel(_standardised(x, x.ndim - 2, eps), weight, bias)
@@ -55,9 +69,16 @@ def instance_norm(
 
 @composed("batch_norm")
 def batch_norm(
-    x: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None,
-    training: bool = False, momentum: float = 0.1, eps: float = 1e-5, *args: Any,
-) -> Any:  # fmt: skip
+    x: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    *args: Any,
+) -> Any:
     """Batch normalisation with the statistics of the training: an affine map of each channel."""
     if training:
         raise MissingRule("batch_norm with statistics of the batch")
@@ -88,9 +109,13 @@ def _by_channel(x: Any, weight: Any, bias: Any) -> Any:
 
 @composed("var")
 def var(
-    x: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
+    x: Any,
+    dim: Any = None,
+    unbiased: bool = True,
+    keepdim: bool = False,
+    *,
     correction: int | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The variance over an axis, or several."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
@@ -153,9 +178,13 @@ def _power_of_two(x: Any, axes: tuple[int, ...]) -> torch.Tensor:
 
 @composed("norm")
 def norm(
-    x: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None,
+    x: Any,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    out: Any = None,
     dtype: torch.dtype | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """`vector_norm`; the Frobenius norm is that of all entries."""
     return vector_norm(x, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
 

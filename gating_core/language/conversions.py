@@ -106,13 +106,19 @@ def load_converted(path: Path = CONVERTED) -> tuple[dict[Row, Converted], np.nda
         card = about["cards"].get(key)
         if card is None or not is_current(CONVERSIONS[name].base, seed, card["base"]):
             continue
-        losses = {part.removeprefix(f"{key}/"): array for part, array in tensors.items()
-                  if part.startswith(f"{key}/")}  # fmt: skip
+        losses = {
+            part.removeprefix(f"{key}/"): array
+            for part, array in tensors.items()
+            if part.startswith(f"{key}/")
+        }
         recipe = card["recipe"]
         converted[name, seed] = Converted(
-            card["base"], ConversionRecipe(**recipe | {"training": recipe_of(recipe["training"])}),
-            card["seconds"], tuple(map(tuple, card["share"])), losses,
-        )  # fmt: skip
+            card["base"],
+            ConversionRecipe(**recipe | {"training": recipe_of(recipe["training"])}),
+            card["seconds"],
+            tuple(map(tuple, card["share"])),
+            losses,
+        )
     return converted, tensors.get("counts")
 
 
@@ -125,9 +131,15 @@ def save_converted(
         for (name, seed), result in converted.items()
         for key, array in result.losses.items()
     }
-    cards = {f"{name}-{seed}": {"base": result.base, "recipe": asdict(result.recipe),
-                                "seconds": result.seconds, "share": result.share}
-             for (name, seed), result in converted.items()}  # fmt: skip
+    cards = {
+        f"{name}-{seed}": {
+            "base": result.base,
+            "recipe": asdict(result.recipe),
+            "seconds": result.seconds,
+            "share": result.share,
+        }
+        for (name, seed), result in converted.items()
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(".new")
     new.write_bytes(tensor_file(tensors | {"counts": counts}, {"cards": cards}))

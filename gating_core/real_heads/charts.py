@@ -60,19 +60,30 @@ def chart_heads(
         keys: indices of the tokens that may be attended to.
     """
     planes = [principal_plane(read) for read in states]
-    maps = [[head_map(layer, read, head, plane, keys=keys) for head in range(layer.heads)]
-            for layer, read, plane in zip(layers, states, planes, strict=True)]  # fmt: skip
-    charts = [[chart_head(each, plane, read) for each in row]
-              for row, plane, read in zip(maps, planes, states, strict=True)]  # fmt: skip
+    maps = [
+        [head_map(layer, read, head, plane, keys=keys) for head in range(layer.heads)]
+        for layer, read, plane in zip(layers, states, planes, strict=True)
+    ]
+    charts = [
+        [chart_head(each, plane, read) for each in row]
+        for row, plane, read in zip(maps, planes, states, strict=True)
+    ]
     points = square_grid(GRID_SIZE).points
     top = torch.cat([x.tokens[x.weights(points).argmax(-1)] for row in maps for x in row])
     areas = torch.bincount(top, minlength=len(states[0]))
     ranks = areas.argsort(descending=True, stable=True).argsort()
-    scores, values = (np.array([[getattr(x, part) for x in row] for row in charts])
-                      for part in ("scores", "values"))  # fmt: skip
+    scores, values = (
+        np.array([[getattr(x, part) for x in row] for row in charts])
+        for part in ("scores", "values")
+    )
     norms = [[x.norm for x in row] for row in charts]
-    return HeadCharts(scores, values, np.array([row[0].states for row in charts]), ranks.numpy(),
-                      None if norms[0][0] is None else np.array(norms))  # fmt: skip
+    return HeadCharts(
+        scores,
+        values,
+        np.array([row[0].states for row in charts]),
+        ranks.numpy(),
+        None if norms[0][0] is None else np.array(norms),
+    )
 
 
 def chart_head(head: HeadMap, plane: Plane, states: Tensor) -> HeadChart:

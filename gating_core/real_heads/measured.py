@@ -108,13 +108,21 @@ def measure_one(
     plane = plane_of(states, kind, three)
     own = head_map(layer, states, head, plane, keys=keys)
     found = measure_head(own, grid)
-    values: tuple[Any, ...] = (found.total.value, found.total.error, found.span, found.entropy,
-              found.negative_share, found.proved_share)  # fmt: skip
+    values: tuple[Any, ...] = (
+        found.total.value,
+        found.total.error,
+        found.span,
+        found.entropy,
+        found.negative_share,
+        found.proved_share,
+    )
     result = {name: [float(x)] for name, x in zip(HEAD_MEASURES, values, strict=True)}
     twins = {"dealt": [dealt_twin(own, seed) for seed in seeds]}
     if plane.weights is None:
-        twins["sharp"] = [sharp_twin(layer, states, head, plane, seed, points=grid.points,
-                                     keys=keys) for seed in seeds]  # fmt: skip
+        twins["sharp"] = [
+            sharp_twin(layer, states, head, plane, seed, points=grid.points, keys=keys)
+            for seed in seeds
+        ]
     if reading.shuffled is not None:
         order = shuffled_order(reading.tokens)
         moved = three and (order.index(three[0]), order.index(three[1]), order.index(three[2]))
@@ -136,31 +144,44 @@ def open_head(
     """
     plane = plane_of(reading.states, kind, three)
     own = head_map(reading.layer, reading.states, head, plane, keys=reading.keys)
-    return (chart_head(own, plane, reading.states),
-            stacked([[measure_one(reading, head, kind, three)]]))  # fmt: skip
+    return (
+        chart_head(own, plane, reading.states),
+        stacked([[measure_one(reading, head, kind, three)]]),
+    )
 
 
 def measure_heads(readings: Sequence[Reading]) -> Arrays:
     """Measure all heads as `measure_one` does: `HEAD_MEASURES` (L, H), those of twins (S, L, H)."""
-    rows = [[measure_one(reading, head) for head in range(reading.layer.heads)]
-            for reading in readings]  # fmt: skip
+    rows = [
+        [measure_one(reading, head) for head in range(reading.layer.heads)] for reading in readings
+    ]
     return stacked(rows)
 
 
 def fine_totals(readings: Sequence[Reading]) -> Arrays:
     """Measure totals on a grid of `FINE_SIZE`: ``fine`` and ``fine_error`` (L, H)."""
     grid = square_grid(FINE_SIZE)
-    totals = [[measure_head(head_map(x.layer, x.states, head, principal_plane(x.states),
-                                     keys=x.keys), grid).total for head in range(x.layer.heads)]
-              for x in readings]  # fmt: skip
-    return {name: np.array([[float(getattr(total, part)) for total in row] for row in totals])
-            for name, part in (("fine", "value"), ("fine_error", "error"))}  # fmt: skip
+    totals = [
+        [
+            measure_head(
+                head_map(x.layer, x.states, head, principal_plane(x.states), keys=x.keys), grid
+            ).total
+            for head in range(x.layer.heads)
+        ]
+        for x in readings
+    ]
+    return {
+        name: np.array([[float(getattr(total, part)) for total in row] for row in totals])
+        for name, part in (("fine", "value"), ("fine_error", "error"))
+    }
 
 
 def stacked(rows: Sequence[Sequence[dict[str, list[float]]]]) -> Arrays:
     """Return the measures of heads, row by row, as arrays: (L, H), of twins (S, L, H)."""
-    arrays = {name: np.moveaxis(np.array([[x[name] for x in row] for row in rows]), -1, 0)
-              for name in rows[0][0]}  # fmt: skip
+    arrays = {
+        name: np.moveaxis(np.array([[x[name] for x in row] for row in rows]), -1, 0)
+        for name in rows[0][0]
+    }
     of_twins = {*TWINS, *(f"{name}_span" for name in TWINS)}
     return {name: array if name in of_twins else array[0] for name, array in arrays.items()}
 
@@ -178,8 +199,13 @@ def measure_keys(layers: Sequence[Layer], states: Sequence[Tensor]) -> Arrays:
         text = measure_text(layer, read, epsilons=EPSILONS)
         reading = attend(layer, read)
         half = reading.scores.shape[-1] // 2
-        fires = [[(smallest_k(certificate.curve(reading.scores), epsilon) <= half).double().mean(-1)
-                  for epsilon in EPSILONS] for certificate in CERTIFICATES.values()]  # fmt: skip
+        fires = [
+            [
+                (smallest_k(certificate.curve(reading.scores), epsilon) <= half).double().mean(-1)
+                for epsilon in EPSILONS
+            ]
+            for certificate in CERTIFICATES.values()
+        ]
         rows.append({
             "text_entropy": text.entropy, "sink": text.sink_share, "length": text.value_ratio,
             "sigma": text.sigma, "last": reading.weights[..., -1].mean(-1),
@@ -204,22 +230,42 @@ def dial_gates(layers: Sequence[Layer], states: Sequence[Tensor], tokens: Tokens
         plane = principal_plane(read)
         for head in range(0, layer.heads, EVERY):
             seed = 100 * layer.number + head
-            gates = [[DrawnGate(per, seed, spread) for spread in SPREADS]
-                     for per in ("channel", "head")]  # fmt: skip
-            query.append([[[_total(head_map(layer, read, head, plane, gate=gate, strength=strength),
-                                   grid) for strength in STRENGTHS] for gate in row]
-                          for row in gates])  # fmt: skip
+            gates = [
+                [DrawnGate(per, seed, spread) for spread in SPREADS] for per in ("channel", "head")
+            ]
+            query.append(
+                [
+                    [
+                        [
+                            _total(
+                                head_map(layer, read, head, plane, gate=gate, strength=strength),
+                                grid,
+                            )
+                            for strength in STRENGTHS
+                        ]
+                        for gate in row
+                    ]
+                    for row in gates
+                ]
+            )
             draw = torch.Generator().manual_seed(seed)
             chosen = torch.randperm(len(words), generator=draw)[:3]
             a, b, c = (words[int(i)] for i in chosen)
             chart = weight_plane(read, a, b, c)
-            maps = [head_map(layer, read, head, chart, keys=(a, b, c), gate=gates[0][0],
-                             strength=strength) for strength in WEIGHT_STRENGTHS]  # fmt: skip
+            maps = [
+                head_map(
+                    layer, read, head, chart, keys=(a, b, c), gate=gates[0][0], strength=strength
+                )
+                for strength in WEIGHT_STRENGTHS
+            ]
             found = [measure_head(each, grid) for each in maps]
             weight.append([float(each.total.value) for each in found])
             flat.append([1 - each.proved_share for each in found])
-    return {"query": np.moveaxis(np.array(query), 0, -1), "weight": np.array(weight).T,
-            "flat": np.array(flat).T}  # fmt: skip
+    return {
+        "query": np.moveaxis(np.array(query), 0, -1),
+        "weight": np.array(weight).T,
+        "flat": np.array(flat).T,
+    }
 
 
 @dataclass(frozen=True)
@@ -249,12 +295,18 @@ def dial_head(
     """
     grid = square_grid(GRID_SIZE)
     planes = principal_plane(states), weight_plane(states, *three)
-    maps = [head_map(layer, states, head, plane, keys=seen, gate=gate)
-            for plane, seen in zip(planes, (keys, three), strict=True)]  # fmt: skip
-    query, weight = ([measure_head(each.with_strength(x), grid) for x in strengths]
-                     for each in maps)  # fmt: skip
-    columns = [tuple(float(getattr(x.total, part)) for x in found)
-               for found in (query, weight) for part in ("value", "error")]  # fmt: skip
+    maps = [
+        head_map(layer, states, head, plane, keys=seen, gate=gate)
+        for plane, seen in zip(planes, (keys, three), strict=True)
+    ]
+    query, weight = (
+        [measure_head(each.with_strength(x), grid) for x in strengths] for each in maps
+    )
+    columns = [
+        tuple(float(getattr(x.total, part)) for x in found)
+        for found in (query, weight)
+        for part in ("value", "error")
+    ]
     of_query, query_errors, of_weight, weight_errors = columns
     flat = measure_head(maps[1].with_strength(0.0), grid).proved_share == 0
     return Dial(tuple(strengths), of_query, query_errors, of_weight, weight_errors, flat)

@@ -115,8 +115,11 @@ def _words_of(file: TensorFile, count: int) -> Tokens:
         words = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
         words = None
-    if not (isinstance(words, list) and len(words) == count
-            and all(isinstance(word, str) for word in words)):  # fmt: skip
+    if not (
+        isinstance(words, list)
+        and len(words) == count
+        and all(isinstance(word, str) for word in words)
+    ):
         return Tokens.numbered(count)
     return Tokens(tuple(range(count)), tuple(words), (False,) * count)
 
@@ -184,6 +187,12 @@ def ungated(reading: Reading, head: int) -> dict[str, list[float]]:
     """Return the total of a head at λ = 0 as ``ungated``; nothing for a layer without a gate."""
     if not reading.layer.gated:
         return {}
-    own = head_map(reading.layer, reading.states, head, principal_plane(reading.states),
-                   keys=reading.keys, strength=0.0)  # fmt: skip
+    own = head_map(
+        reading.layer,
+        reading.states,
+        head,
+        principal_plane(reading.states),
+        keys=reading.keys,
+        strength=0.0,
+    )
     return {"ungated": [float(measure_head(own, square_grid(GRID_SIZE)).total.value)]}

@@ -50,8 +50,14 @@ SIZES = (128, 256)  # tokens of the longer texts on which keys are counted
 MODELS = ("trained", "random")
 MODES = {False: "words", True: "all"}  # whether special tokens are among the keys
 COMPARED_SIZE = 31  # points along each side: totals of extract and checkpoint are compared
-_CONFIG = ("model_type", "hidden_size", "num_attention_heads", "num_hidden_layers",
-           "layer_norm_eps", "position_embedding_type")  # fmt: skip
+_CONFIG = (
+    "model_type",
+    "hidden_size",
+    "num_attention_heads",
+    "num_hidden_layers",
+    "layer_norm_eps",
+    "position_embedding_type",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,16 +83,22 @@ def shipped_text(title: str, folder: Path = FOLDER) -> ShippedText:
     with tensors_of(folder / TEXTS_FILE, f"lacks the text {title!r}") as (tensors, about):
         each = about["tokens"][title]
         tokens = Tokens(tuple(each["ids"]), tuple(each["words"]), tuple(each["special"]))
-        states, other = (torch.from_numpy(tensors[name]).double()
-                         for name in (title, f"{title}.shuffled"))  # fmt: skip
+        states, other = (
+            torch.from_numpy(tensors[name]).double() for name in (title, f"{title}.shuffled")
+        )
     return ShippedText(title, tokens, tuple(states), tuple(other))
 
 
 def shipped_reading(title: str, special: bool, layer: int, folder: Path = FOLDER) -> Reading:
     """Return a layer, from 0, that reads one of `TEXTS`; ``special`` as in `shipped_charts`."""
     text = shipped_text(title, folder)
-    return Reading(shipped_layers(folder)[layer], text.tokens, text.states[layer],
-                   keys_of(text.tokens, special), text.shuffled[layer])  # fmt: skip
+    return Reading(
+        shipped_layers(folder)[layer],
+        text.tokens,
+        text.states[layer],
+        keys_of(text.tokens, special),
+        text.shuffled[layer],
+    )
 
 
 @cache
@@ -119,8 +131,9 @@ def shipped_record(name: str, folder: Path = FOLDER) -> measured.Arrays:
 
 
 def _below(tensors: measured.Arrays, start: str) -> measured.Arrays:
-    return {name.removeprefix(start): array for name, array in tensors.items()
-            if name.startswith(start)}  # fmt: skip
+    return {
+        name.removeprefix(start): array for name, array in tensors.items() if name.startswith(start)
+    }
 
 
 # --- Making it ------------------------------------------------------------------------------------
@@ -137,14 +150,20 @@ def make_extract(source: Path, folder: Path = FOLDER) -> Iterator[str]:
     yield "weights"
     texts = {title: read_tokens(checkpoint, text, TOKENS) for title, text in TEXTS.items()}
     states = {title: read_states(checkpoint, tokens) for title, tokens in texts.items()}
-    others = {f"{title}.shuffled": read_states(checkpoint, shuffled(tokens))
-              for title, tokens in texts.items()}  # fmt: skip
+    others = {
+        f"{title}.shuffled": read_states(checkpoint, shuffled(tokens))
+        for title, tokens in texts.items()
+    }
     save_tensors(
         folder / TEXTS_FILE,
         {name: torch.stack(read).half().numpy() for name, read in (states | others).items()},
-        {"tokens": {title: {"ids": tokens.ids, "words": tokens.words, "special": tokens.special}
-                    for title, tokens in texts.items()}},
-    )  # fmt: skip
+        {
+            "tokens": {
+                title: {"ids": tokens.ids, "words": tokens.words, "special": tokens.special}
+                for title, tokens in texts.items()
+            }
+        },
+    )
     shipped_layers.cache_clear()
     shipped_text.cache_clear()
     layers = shipped_layers(folder)
@@ -158,8 +177,10 @@ def make_extract(source: Path, folder: Path = FOLDER) -> Iterator[str]:
             charts[f"{title}.states"] = drawn.states
             if not special:  # a token keeps its colour
                 charts[f"{title}.ranks"] = drawn.ranks.astype(np.int32)
-            charts |= {f"{title}.{mode}.scores": drawn.scores,
-                       f"{title}.{mode}.values": drawn.values}  # fmt: skip
+            charts |= {
+                f"{title}.{mode}.scores": drawn.scores,
+                f"{title}.{mode}.values": drawn.values,
+            }
             readings = [shipped_reading(title, special, i, folder) for i in range(len(layers))]
             heads = measured.measure_heads(readings) | measured.fine_totals(readings)
             found |= {f"{title}.{mode}.{name}": array for name, array in heads.items()}
@@ -218,9 +239,13 @@ def compared_totals(
     grid = square_grid(COMPARED_SIZE)
     keys = keys_of(tokens, True)
     planes = map(principal_plane, states)
-    return [[float(measure_head(head_map(layer, read, head, plane, keys=keys), grid).total.value)
-             for head in range(layer.heads)]
-            for layer, read, plane in zip(layers, states, planes, strict=True)]  # fmt: skip
+    return [
+        [
+            float(measure_head(head_map(layer, read, head, plane, keys=keys), grid).total.value)
+            for head in range(layer.heads)
+        ]
+        for layer, read, plane in zip(layers, states, planes, strict=True)
+    ]
 
 
 def random_model(checkpoint: Checkpoint, folder: Path, seed: int = 1) -> Checkpoint:

@@ -74,8 +74,11 @@ class Dictionary:
     @property
     def tensors(self) -> dict[str, torch.Tensor]:
         """Its tensors by name."""
-        return {field.name: value for field in fields(self)
-                if isinstance(value := getattr(self, field.name), torch.Tensor)}  # fmt: skip
+        return {
+            field.name: value
+            for field in fields(self)
+            if isinstance(value := getattr(self, field.name), torch.Tensor)
+        }
 
     def encode(self, states: torch.Tensor) -> torch.Tensor:
         """(..., N, M): the features of ``states`` (..., N, D), at most k of them above zero.
@@ -221,12 +224,15 @@ def statistics(
         features = dictionary.layer(layer).encode(states)
         parts = [features[~language], features[language]]
         texts, positions = strongest(features, residual)
-        rows.append((
-            torch.stack([(part > 0).float().mean(0) for part in parts]).numpy(),
-            torch.stack([part.mean(0) for part in parts]).numpy(),
-            np.array([roc_auc_score(language, column) for column in features.T.numpy()]),
-            texts, positions,
-        ))  # fmt: skip
+        rows.append(
+            (
+                torch.stack([(part > 0).float().mean(0) for part in parts]).numpy(),
+                torch.stack([part.mean(0) for part in parts]).numpy(),
+                np.array([roc_auc_score(language, column) for column in features.T.numpy()]),
+                texts,
+                positions,
+            )
+        )
     return FeatureStatistics(*(np.stack(part) for part in zip(*rows, strict=True)))
 
 
@@ -236,12 +242,15 @@ def strongest(features: torch.Tensor, residual: Streams) -> tuple[np.ndarray, np
     index = residual.texts[:, None].expand_as(features)
     best = torch.zeros(count, features.shape[1]).scatter_reduce(0, index, features, "amax")
     values, texts = best.topk(min(STRONGEST, count), 0)
-    positions = torch.stack([
-        residual.positions[(residual.texts == text) & (features[:, feature] == value)][0]
-        if value > 0 else torch.tensor(-1)
-        for feature in range(features.shape[1])
-        for text, value in zip(texts[:, feature], values[:, feature], strict=True)
-    ])  # fmt: skip
+    positions = torch.stack(
+        [
+            residual.positions[(residual.texts == text) & (features[:, feature] == value)][0]
+            if value > 0
+            else torch.tensor(-1)
+            for feature in range(features.shape[1])
+            for text, value in zip(texts[:, feature], values[:, feature], strict=True)
+        ]
+    )
     texts = torch.where(values > 0, texts, -1).T
     return texts.numpy(), positions.view(texts.shape).numpy()
 

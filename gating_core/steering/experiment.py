@@ -81,8 +81,11 @@ class Outcomes:
 @cache
 def prompt_verses() -> list[Verse]:
     """The verses whose beginnings are prompts."""
-    long = [verse for verse in other_verses()
-            if min(len(verse.english), len(verse.spanish)) > 2 * PROMPT]  # fmt: skip
+    long = [
+        verse
+        for verse in other_verses()
+        if min(len(verse.english), len(verse.spanish)) > 2 * PROMPT
+    ]
     return long[:PROMPTS]
 
 
@@ -115,10 +118,15 @@ def fluency_range(name: str, language: int) -> FluencyRange:
     """
     # A verse's beginning in the target language, without steering: an unsteered text in it.
     nats, words = (
-        np.stack([arrays[f"prompted.{quantity}"][language]
-                  for (gate, _), arrays in load_steering().items() if gate == name])
+        np.stack(
+            [
+                arrays[f"prompted.{quantity}"][language]
+                for (gate, _), arrays in load_steering().items()
+                if gate == name
+            ]
+        )
         for quantity in ("nats", "words")
-    )  # fmt: skip
+    )
     return FluencyRange(float(np.quantile(nats, 1 - BEYOND)), float(np.nanquantile(words, BEYOND)))
 
 
@@ -154,8 +162,12 @@ class Part:
 
 def parts_of(depth: int) -> tuple[Part, ...]:
     """All parts of the experiment on a model of ``depth`` layers; the quick ones come last."""
-    pushed = (Part(mode, target, layer) for layer in range(depth) for mode in MODES
-              for target in range(len(LANGUAGES)))  # fmt: skip
+    pushed = (
+        Part(mode, target, layer)
+        for layer in range(depth)
+        for mode in MODES
+        for target in range(len(LANGUAGES))
+    )
     plain = (Part(what, target) for what in REFERENCES for target in range(len(LANGUAGES)))
     return *pushed, *plain
 
@@ -190,14 +202,18 @@ def judge(
     for rows in written.split(len(verses)):
         texts = [decode(row[JUDGED_FROM:]) for row in rows]
         sums, counts = text_losses(model, texts)
-        results.append((
-            (spanish_probabilities(texts) > 0.5) == bool(target),
-            (bayes_probabilities(texts) > 0.5) == bool(target),
-            sums / counts,
-            [real_words(text, language) for text in texts],
-            [returned(decode(row), verse, language)
-             for row, verse in zip(rows, verses, strict=True)],
-        ))  # fmt: skip
+        results.append(
+            (
+                (spanish_probabilities(texts) > 0.5) == bool(target),
+                (bayes_probabilities(texts) > 0.5) == bool(target),
+                sums / counts,
+                [real_words(text, language) for text in texts],
+                [
+                    returned(decode(row), verse, language)
+                    for row, verse in zip(rows, verses, strict=True)
+                ],
+            )
+        )
         progress(None)
     return Outcomes(
         *(np.concatenate(column).astype(float) for column in zip(*results, strict=True))
@@ -257,8 +273,11 @@ def assembled(
     count = len(prompt_verses())
     cells = (depth, len(DIRECTIONS), len(STRENGTHS), len(MODES), len(LANGUAGES), count)
     shapes = {"": cells} | {f"{what}.": (len(LANGUAGES), count) for what in REFERENCES}
-    arrays = {start + name: np.full(shape, np.nan, np.float32)
-              for start, shape in shapes.items() for name in QUANTITIES}  # fmt: skip
+    arrays = {
+        start + name: np.full(shape, np.nan, np.float32)
+        for start, shape in shapes.items()
+        for name in QUANTITIES
+    }
     for part, result in zip(parts, outcomes, strict=False):
         for name in QUANTITIES:
             if part.what in REFERENCES:

@@ -36,10 +36,24 @@ FOR_CLASSIFIER = 120  # shipped verses; the others test the classifiers and are 
 WORD = re.compile(r"[^\W\d_]+")
 NAME = re.compile(r"(?<=[a-zñáéíóúü,;] )[A-ZÁÉÍÓÚ][a-zñáéíóúü]{2,}")
 NUMBERS = dict(
-    one="uno", two="dos", three="tres", four="cuatro", five="cinco", six="seis", seven="siete",
-    eight="ocho", nine="nueve", ten="diez", twelve="doce", twenty="veinte", thirty="treinta",
-    forty="cuarenta", fifty="cincuenta", hundred="cien", thousand="mil",
-)  # fmt: skip
+    one="uno",
+    two="dos",
+    three="tres",
+    four="cuatro",
+    five="cinco",
+    six="seis",
+    seven="siete",
+    eight="ocho",
+    nine="nueve",
+    ten="diez",
+    twelve="doce",
+    twenty="veinte",
+    thirty="treinta",
+    forty="cuarenta",
+    fifty="cincuenta",
+    hundred="cien",
+    thousand="mil",
+)
 
 
 @cache

@@ -239,8 +239,11 @@ def letter_shares(name: str, model_seed: int, kind: str, layer: int) -> np.ndarr
     texts = excerpt_texts()
     shares = []
     for chosen, positions in zip(statistics.texts[layer], statistics.places[layer], strict=True):
-        ends = [texts[row][max(0, position - LETTERS) : position]
-                for row, position in zip(chosen, positions, strict=True) if row >= 0]  # fmt: skip
+        ends = [
+            texts[row][max(0, position - LETTERS) : position]
+            for row, position in zip(chosen, positions, strict=True)
+            if row >= 0
+        ]
         shares.append(max(map(ends.count, ends)) / len(ends) if ends else np.nan)
     return np.array(shares)
 
@@ -272,8 +275,13 @@ def written_along(request: DirectionRequest) -> WrittenAlong:
         return means[1] - means[0]
 
     rest = (parts.sum - parts.total)[rows.counted].abs().max()
-    return WrittenAlong(float(gap(parts.embedding)), gap(parts.heads).numpy(),
-                        gap(parts.mlps).numpy(), float(gap(parts.total)), float(rest))  # fmt: skip
+    return WrittenAlong(
+        float(gap(parts.embedding)),
+        gap(parts.heads).numpy(),
+        gap(parts.mlps).numpy(),
+        float(gap(parts.total)),
+        float(rest),
+    )
 
 
 @torch.no_grad()

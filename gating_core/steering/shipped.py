@@ -138,8 +138,11 @@ def load_dictionaries(name: str, seed: int, folder: Path = FOLDER) -> Dictionari
         kinds = {}
         for kind, cards in about["cards"].items():
             start = f"{kind}.dictionary."
-            parts = {key.removeprefix(start): torch.from_numpy(array).float()
-                     for key, array in tensors.items() if key.startswith(start)}  # fmt: skip
+            parts = {
+                key.removeprefix(start): torch.from_numpy(array).float()
+                for key, array in tensors.items()
+                if key.startswith(start)
+            }
             kinds[kind] = Trained(
                 Dictionary(**parts, active=about["recipes"][kind]["active"]),
                 FeatureStatistics(
@@ -147,8 +150,12 @@ def load_dictionaries(name: str, seed: int, folder: Path = FOLDER) -> Dictionari
                 ),
                 [DictionaryCard(**card) for card in cards],
             )
-        return Dictionaries(kinds, torch.from_numpy(tensors["gap"]),
-                            torch.from_numpy(tensors["length"]), about["seconds"])  # fmt: skip
+        return Dictionaries(
+            kinds,
+            torch.from_numpy(tensors["gap"]),
+            torch.from_numpy(tensors["length"]),
+            about["seconds"],
+        )
 
 
 @lru_cache(maxsize=8)
@@ -168,8 +175,12 @@ def make_dictionaries() -> None:
     """Train what is missing, a process for each core, and write the words of the corpus."""
     verses = read_verses(CORPUS)
     write_words(verses)
-    missing = [(name, seed) for seed in SEEDS for name in STEERED
-               if not dictionaries_path(name, seed).exists()]  # fmt: skip
+    missing = [
+        (name, seed)
+        for seed in SEEDS
+        for name in STEERED
+        if not dictionaries_path(name, seed).exists()
+    ]
     with ProcessPoolExecutor(os.cpu_count(), max_tasks_per_child=1) as pool:
         for name, seed in pool.map(_make, missing):
             logging.info("dictionaries of %s, seed %d", name, seed)

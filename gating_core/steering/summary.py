@@ -93,8 +93,11 @@ def summarise(tables: Sequence[Arrays], gate: str, mode: str, languages: slice) 
     """
     row, whole = [*MODES].index(mode), []
     for arrays in tables:
-        wordless = {key.replace("words", "wordless"): np.isnan(values).astype(float)
-                    for key, values in arrays.items() if key.endswith("words")}  # fmt: skip
+        wordless = {
+            key.replace("words", "wordless"): np.isnan(values).astype(float)
+            for key, values in arrays.items()
+            if key.endswith("words")
+        }
         whole.append({**arrays, **fluent_success(arrays, gate), **wordless})
     means, half_widths = {}, {}
     for name in SUMMARISED:
@@ -102,11 +105,16 @@ def summarise(tables: Sequence[Arrays], gate: str, mode: str, languages: slice) 
         cells = means_of(values.reshape(len(values), -1, *values.shape[-2:]))
         means[name], half_widths[name] = (part.reshape(values.shape[1:4]) for part in cells)
     references = {
-        what: {name: float(means_of(np.stack(
-            [table[f"{what}.{name}"][None, languages] for table in whole]))[0][0])
-            for name in SUMMARISED}
+        what: {
+            name: float(
+                means_of(np.stack([table[f"{what}.{name}"][None, languages] for table in whole]))[
+                    0
+                ][0]
+            )
+            for name in SUMMARISED
+        }
         for what in REFERENCES
-    }  # fmt: skip
+    }
     return Outcome(values[:, 0, 0, 0].size, means, half_widths, references)
 
 

@@ -169,9 +169,17 @@ def curvature_terms(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> 
     ratio = rho * rho / normal
     parts = dict(
         gate=Bounded(jet.stack[0, 0], jet.errors[0, 0]),
-        rho=rho, rho_u=rho_u, rho_v=rho_v, rho_uu=rho_uu, rho_uv=rho_uv, rho_vv=rho_vv,
-        hessian=hessian, foot=foot, normal_square=normal, gaussian=ratio * ratio * hessian,
-    )  # fmt: skip
+        rho=rho,
+        rho_u=rho_u,
+        rho_v=rho_v,
+        rho_uu=rho_uu,
+        rho_uv=rho_uv,
+        rho_vv=rho_vv,
+        hessian=hessian,
+        foot=foot,
+        normal_square=normal,
+        gaussian=ratio * ratio * hessian,
+    )
     return CurvatureTerms(
         points,
         {name: part.value for name, part in parts.items()},

@@ -39,8 +39,12 @@ PART = re.compile(
     r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[A-Za-z]+|\*\*|[-+*/^()×·−–÷]"
 )  # not \d: other scripts have digits, too
 SIGNS: dict[type, str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^",
-}  # fmt: skip
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.Pow: "^",
+}
 
 
 class FormulaError(ValueError):

@@ -159,10 +159,13 @@ def measure_any_gate(
     if terms is not None:
         parts = terms.parts
         by_formula = TermsOnGrid(
-            shaped(terms.gaussian), shaped(terms.gaussian_error), shaped(parts["rho"]),
-            shaped(parts["hessian"]), shaped(terms.errors["hessian"]),
+            shaped(terms.gaussian),
+            shaped(terms.gaussian_error),
+            shaped(parts["rho"]),
+            shaped(parts["hessian"]),
+            shaped(terms.errors["hessian"]),
             shaped(parts["normal_square"]),
-        )  # fmt: skip
+        )
     closed = None
     if exact is not None:
         k = exact(*(Bounded(x) for x in grid.points.unbind(-1)))

@@ -22,8 +22,13 @@ from gating_core.theory.expression import Constant, Coordinate, Expression, Oper
 from gating_core.theory.formula import Formula
 
 PLANE, BENT, POSITIVE, NEGATIVE, MIXED, UNDETERMINED = VERDICTS = (
-    "flat", "bent, not curved", "positively curved", "negatively curved", "mixed", "undetermined",
-)  # fmt: skip
+    "flat",
+    "bent, not curved",
+    "positively curved",
+    "negatively curved",
+    "mixed",
+    "undetermined",
+)
 LEAST_KNOWN = 0.5  # share of the area: below it, no verdict of one sign
 # Numbers, names and signs of a formula times the cells that are judged, in all and before algebra
 # is tried: half a second, and a tenth of that.

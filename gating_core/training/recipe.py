@@ -90,18 +90,36 @@ def move(weights: torch.Tensor, gradient: torch.Tensor, moments: Moments, recipe
 
 def _adam(weights: torch.Tensor, gradient: torch.Tensor, moments: Moments, recipe: Recipe) -> None:
     adam(
-        [weights], [gradient], [moments.first], [moments.second], [], [moments.steps],
-        fused=True, lr=recipe.learning_rate, beta1=BETAS[0], beta2=BETAS[1], eps=EPSILON,
-        weight_decay=0.0, amsgrad=False, maximize=False,
-    )  # fmt: skip
+        [weights],
+        [gradient],
+        [moments.first],
+        [moments.second],
+        [],
+        [moments.steps],
+        fused=True,
+        lr=recipe.learning_rate,
+        beta1=BETAS[0],
+        beta2=BETAS[1],
+        eps=EPSILON,
+        weight_decay=0.0,
+        amsgrad=False,
+        maximize=False,
+    )
 
 
 def _sgd(weights: torch.Tensor, gradient: torch.Tensor, moments: Moments, recipe: Recipe) -> None:
     sgd(
-        [weights], [gradient], [moments.first if recipe.momentum else None],
-        fused=True, lr=recipe.learning_rate, momentum=recipe.momentum, dampening=0.0,
-        weight_decay=0.0, nesterov=False, maximize=False,
-    )  # fmt: skip
+        [weights],
+        [gradient],
+        [moments.first if recipe.momentum else None],
+        fused=True,
+        lr=recipe.learning_rate,
+        momentum=recipe.momentum,
+        dampening=0.0,
+        weight_decay=0.0,
+        nesterov=False,
+        maximize=False,
+    )
 
 
 OPTIMISERS: dict[str, Callable[[torch.Tensor, torch.Tensor, Moments, Recipe], None]] = {

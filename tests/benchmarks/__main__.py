@@ -32,10 +32,12 @@ OTHER_MACHINE = (
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("name", nargs="?", choices=[*BENCHMARKS, LARGEST, PROVED],
-                        help="run this one only")  # fmt: skip
-    parser.add_argument("--keep", action="store_true",
-                        help=f"write what is measured to {LAST.name}")  # fmt: skip
+    parser.add_argument(
+        "name", nargs="?", choices=[*BENCHMARKS, LARGEST, PROVED], help="run this one only"
+    )
+    parser.add_argument(
+        "--keep", action="store_true", help=f"write what is measured to {LAST.name}"
+    )
     options = parser.parse_args()
     if options.name == LARGEST:
         print(largest())

@@ -25,8 +25,10 @@ MESH_DIM = 3  # of the surface that PyVista's mesh has, too
 ROUNDS, MESH_ROUNDS = 12, 30
 EXACT, BOUNDED = "jet + curvature", "with rigorous bounds"
 FORWARD, NESTED, MESH = (
-    "forward pass", "nested torch.func + curvature", "forward pass + PyVista mesh",
-)  # fmt: skip
+    "forward pass",
+    "nested torch.func + curvature",
+    "forward pass + PyVista mesh",
+)
 
 
 def rows(process: str) -> list[Row]:
@@ -43,8 +45,11 @@ def rows(process: str) -> list[Row]:
         return curvature(nested_jet(model, points))
 
     alternatives = {
-        FORWARD: forward_written_out(model), EXACT: exact, BOUNDED: bounded, NESTED: nested,
-    }  # fmt: skip
+        FORWARD: forward_written_out(model),
+        EXACT: exact,
+        BOUNDED: bounded,
+        NESTED: nested,
+    }
     seconds = interleaved(alternatives, grid_points, ROUNDS)
     pairs = (EXACT, FORWARD), (BOUNDED, EXACT), (EXACT, NESTED)
     sizes = f"N {POINT_COUNT}, D {MODEL_DIM}, n {VALUE_COUNT}, L 1, float64"

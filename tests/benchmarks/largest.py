@@ -23,8 +23,17 @@ ROOT = Path(__file__).resolve().parents[2]
 GOAL_SECONDS, GOAL_GB = 30.0, 2.0
 POLL_SECONDS = 0.1
 KB_PER_GB = 1e6  # as Linux counts the peak
-MODEL = dict(layers="8", dim="16", n="12", heads="4", source="tokens", norm="pre", residual="true",
-             projection="true", sharpness="60")  # fmt: skip
+MODEL = dict(
+    layers="8",
+    dim="16",
+    n="12",
+    heads="4",
+    source="tokens",
+    norm="pre",
+    residual="true",
+    projection="true",
+    sharpness="60",
+)
 RUN = {"from": "tokens", "width": "16", "slots": "8", "attention_heads": "4", "stack": "4",
        "rms": "pre", "skip": "true", "out": "true", "points": "4000", "batch": "128",
        "seeds": "32", "steps": "4000"}  # fmt: skip
@@ -52,8 +61,11 @@ def largest() -> str:
     lines = [f"{'what':34} {'seconds':>8} {'in all':>8} {'GB':>6}  message"]
     for what in LARGEST:
         command = [sys.executable, "-m", "tests.benchmarks.largest", what]
-        result = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True,
-                                          text=True).stdout.splitlines()[-1])  # fmt: skip
+        result = json.loads(
+            subprocess.run(
+                command, cwd=ROOT, check=True, capture_output=True, text=True
+            ).stdout.splitlines()[-1]
+        )
         over = " (!)" if result["seconds"] > GOAL_SECONDS or result["gb"] > GOAL_GB else ""
         message = " ".join(result["messages"]) + over
         numbers = f"{result['seconds']:8.1f} {result['all']:8.1f} {result['gb']:6.2f}"

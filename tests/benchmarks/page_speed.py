@@ -244,14 +244,18 @@ def _in_chromium(browser: Browser, ours: Served, bare: Served) -> Row:
             page.wait_for_function("window.benchmark.plots.some(plot => plot.scene && plot.drawn)")
             settle(page)
         pages = {"linked": linked, "native": native}
-        rounds = [[_press(page, SLIDERS[name]) for name, page in pages.items()]
-                  for _ in range(PRESSES + 1)][1:]  # fmt: skip
+        rounds = [
+            [_press(page, SLIDERS[name]) for name, page in pages.items()]
+            for _ in range(PRESSES + 1)
+        ][1:]
     seconds = np.array(rounds).T / 1e3  # (page, rounds)
     names = ("linked view", "native surface")
     return compare(
-        dict(zip(names, seconds, strict=True)), *names, "grid 61, software WebGL",
+        dict(zip(names, seconds, strict=True)),
+        *names,
+        "grid 61, software WebGL",
         f"{names[0]}, key to the frame after",
-    )  # fmt: skip
+    )
 
 
 def _press(page: Page, slider: str) -> float:

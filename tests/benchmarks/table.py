@@ -10,8 +10,14 @@ import numpy as np
 from tests.benchmarks.timing import Spread, spread
 
 HEAD = (
-    "process", "what", "time", "reference", "ratio (median, quartiles)", "against last", "sizes",
-)  # fmt: skip
+    "process",
+    "what",
+    "time",
+    "reference",
+    "ratio (median, quartiles)",
+    "against last",
+    "sizes",
+)
 GAP = "  "
 MARK = "(!)"  # slower than in the last table, or beyond the goal
 
@@ -79,10 +85,17 @@ def render(rows: Sequence[Row], changes: Sequence[str]) -> str:
     """The table, one line per row, with its change, under a line of column names."""
     lines: list[tuple[str, ...]] = [HEAD]
     lines += [
-        (row.process, row.what, row.time, f"{row.reference}: {row.reference_time}", _ratio(row),
-         change, f"{row.sizes}; {row.ratio.rounds} rounds")
+        (
+            row.process,
+            row.what,
+            row.time,
+            f"{row.reference}: {row.reference_time}",
+            _ratio(row),
+            change,
+            f"{row.sizes}; {row.ratio.rounds} rounds",
+        )
         for row, change in zip(rows, changes, strict=True)
-    ]  # fmt: skip
+    ]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     lines.insert(1, tuple("-" * width for width in widths))
     return "\n".join(GAP.join(map(str.ljust, line, widths)).rstrip() for line in lines)

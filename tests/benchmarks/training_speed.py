@@ -52,10 +52,17 @@ def rows(process: str) -> list[Row]:
         f" L {CONFIG.depth}, float32, {parameter_count(CONFIG)} parameters"
     )
     return [
-        Row(f"speed of training {TOGETHER} together", _rate(fast), peer, _rate(slow),
-            spread(fast / slow), sizes, speed=True)
+        Row(
+            f"speed of training {TOGETHER} together",
+            _rate(fast),
+            peer,
+            _rate(slow),
+            spread(fast / slow),
+            sizes,
+            speed=True,
+        )
         for peer, slow in peers.items()
-    ]  # fmt: skip
+    ]
 
 
 def _tasks(number: int) -> Tasks:
@@ -73,10 +80,15 @@ def _train(task: Task) -> None:
 
 def _fit_network(task: Task) -> None:
     model = MLPClassifier(
-        (UNITS,), batch_size=BATCH_SIZE, learning_rate_init=LEARNING_RATE, alpha=0.0,
-        max_iter=STEPS * BATCH_SIZE // POINTS, tol=0.0, n_iter_no_change=STEPS,
+        (UNITS,),
+        batch_size=BATCH_SIZE,
+        learning_rate_init=LEARNING_RATE,
+        alpha=0.0,
+        max_iter=STEPS * BATCH_SIZE // POINTS,
+        tol=0.0,
+        n_iter_no_change=STEPS,
         random_state=task.seeds[0],
-    )  # fmt: skip
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it is to stop where we do
         model.fit(task.train_points[0], task.train_labels[0])

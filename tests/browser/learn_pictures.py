@@ -44,9 +44,14 @@ def main() -> None:
             for when in WHEN:
                 lesson = lessons()[name]
                 photograph(
-                    browser, f"{app.url}{address(lesson, when)}", PARTS[lesson.page],
-                    picture(lesson, when), WITHOUT, color_scheme="light", **DESK,
-                )  # fmt: skip
+                    browser,
+                    f"{app.url}{address(lesson, when)}",
+                    PARTS[lesson.page],
+                    picture(lesson, when),
+                    WITHOUT,
+                    color_scheme="light",
+                    **DESK,
+                )
 
 
 if __name__ == "__main__":

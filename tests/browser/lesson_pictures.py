@@ -25,10 +25,13 @@ MARGIN = 12  # pixels of the screen
 JOB_MS = 120_000  # until the page's job has ended
 FIRST = ".gc-columns, [data-testid=stPlotlyChart]"  # the linked view's pictures, or a chart
 PARTS = {  # what is taken where that is something else
-    "bend": ".gc-scene", "keys": ".gc-keys-row", "experts": ".gc-tree-plot",
-    "efficient": ".st-key-chart_top_k_losses", "limits": ".gc-scene",
+    "bend": ".gc-scene",
+    "keys": ".gc-keys-row",
+    "experts": ".gc-tree-plot",
+    "efficient": ".st-key-chart_top_k_losses",
+    "limits": ".gc-scene",
     "proved": "[data-testid=stHorizontalBlock]:has(.st-key-proved_map_0)",
-}  # fmt: skip
+}
 
 
 def photograph(
@@ -62,10 +65,13 @@ def main() -> None:
     with sync_playwright() as playwright, launch(playwright, chromium) as browser, serve() as app:
         for topic, shade in product(topics, SHADES):
             photograph(
-                browser, f"{app.url}/{TOPICS[topic].address.removeprefix('.')}",
-                PARTS.get(topic, FIRST), PICTURES / f"{topic}_{shade}.webp",
-                viewport=WINDOW, color_scheme=shade,
-            )  # fmt: skip
+                browser,
+                f"{app.url}/{TOPICS[topic].address.removeprefix('.')}",
+                PARTS.get(topic, FIRST),
+                PICTURES / f"{topic}_{shade}.webp",
+                viewport=WINDOW,
+                color_scheme=shade,
+            )
 
 
 if __name__ == "__main__":

@@ -52,8 +52,12 @@ def photograph(page: Page) -> Image.Image:
     """Return the timeline and the pictures below it."""
     bar, columns = (page.locator(part).bounding_box() for part in (".gc-bar", ".gc-columns"))
     height = columns["y"] + columns["height"] - bar["y"] + 2 * MARGIN
-    clip = {"x": columns["x"] - MARGIN, "y": bar["y"] - MARGIN,
-            "width": columns["width"] + 2 * MARGIN, "height": height}  # fmt: skip
+    clip = {
+        "x": columns["x"] - MARGIN,
+        "y": bar["y"] - MARGIN,
+        "width": columns["width"] + 2 * MARGIN,
+        "height": height,
+    }
     picture = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
     size = WIDTH, round(picture.height * WIDTH / picture.width)
     return picture.resize(size, Image.Resampling.LANCZOS)
@@ -64,8 +68,15 @@ def save_animation(opening: list[Image.Image], file: Path) -> None:
     frames = [*opening, *opening[-2:0:-1]]
     durations = [FRAME_MS] * len(frames)
     durations[0] = durations[len(opening) - 1] = HELD_MS
-    frames[0].save(file, save_all=True, append_images=frames[1:], duration=durations, loop=0,
-                   quality=QUALITY, method=6)  # fmt: skip
+    frames[0].save(
+        file,
+        save_all=True,
+        append_images=frames[1:],
+        duration=durations,
+        loop=0,
+        quality=QUALITY,
+        method=6,
+    )
     assert file.stat().st_size <= MOST_BYTES
 
 

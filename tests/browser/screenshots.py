@@ -37,8 +37,13 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--sizes", default=",".join(map(str, HEIGHTS)), help="widths in pixels")
     schemes = parser.add_mutually_exclusive_group()
     for scheme in ("light", "dark"):
-        schemes.add_argument(f"--{scheme}", action="store_const", dest="schemes", const=(scheme,),
-                             default=("light", "dark"))  # fmt: skip
+        schemes.add_argument(
+            f"--{scheme}",
+            action="store_const",
+            dest="schemes",
+            const=(scheme,),
+            default=("light", "dark"),
+        )
     parser.add_argument("--full", action="store_true", help="the whole page as well")
     parser.add_argument("--cold", action="store_true", help="a fresh server for every picture")
     chosen = parser.parse_args(arguments)

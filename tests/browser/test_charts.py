@@ -14,8 +14,9 @@ CHART = "[data-testid=stPlotlyChart]"
 POINTS = f"{CHART} .scatterlayer .point"
 CLAIM = "[class*=st-key-claim] [role=radiogroup]"
 CONTROLS = ".st-key-control-row"
-LEARNED, CURVES = (f"/Mixture_of_experts?experts_tab={tab}" for tab in
-                   ("Sample+efficiency", "Learning+curves"))  # fmt: skip
+LEARNED, CURVES = (
+    f"/Mixture_of_experts?experts_tab={tab}" for tab in ("Sample+efficiency", "Learning+curves")
+)
 EFFICIENT, MODELS, STEERING = "/Efficient_attention", "/Language_models", "/Steering"
 
 
@@ -65,9 +66,11 @@ def open_charts(page, watch, url, count):
     visit(page, watch, url, lambda page: await_charts(page, count))
 
 
-@pytest.mark.parametrize("screen", [
-    *SCREENS, *(pytest.param(screen, marks=pytest.mark.soak) for screen in OTHER_SCREENS)
-], ids=lambda screen: screen[0])  # fmt: skip
+@pytest.mark.parametrize(
+    "screen",
+    [*SCREENS, *(pytest.param(screen, marks=pytest.mark.soak) for screen in OTHER_SCREENS)],
+    ids=lambda screen: screen[0],
+)
 def test_the_first_screen_holds_the_finding_and_its_picture(desk, served, watch, screen):
     address, text, count, *selectors = screen
     open_charts(desk, watch, served.url + address, count)

@@ -338,8 +338,9 @@ def test_a_small_multiple_is_enlarged_by_a_click(wide):
 @pytest.mark.soak  # long
 def test_on_a_phone_pictures_stand_below_each_other_and_the_keyboard_reaches_everything(phone):
     assert_scrolls_only_down(phone)
-    sheet, plane = (phone.locator(f".gc-columns .gc-{kind}").first.bounding_box()
-                    for kind in ("scene", "plane"))  # fmt: skip
+    sheet, plane = (
+        phone.locator(f".gc-columns .gc-{kind}").first.bounding_box() for kind in ("scene", "plane")
+    )
     assert plane["y"] >= sheet["y"] + sheet["height"]
     assert plane["width"] == pytest.approx(sheet["width"], abs=1)
     assert sheet["width"] >= 300

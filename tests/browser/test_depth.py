@@ -55,9 +55,16 @@ def assert_is_seen(page, selector):
 @pytest.mark.soak  # long
 def test_the_first_screen_holds_replay_strip_sentence_and_chart(desk):
     assert_on_the_first_screen(
-        desk, "h1", ".st-key-control-row", ".gc-play", ".gc-scene", ".gc-plane", ".gc-reading",
-        STRIP, ".st-key-chart_depth_growth",
-    )  # fmt: skip
+        desk,
+        "h1",
+        ".st-key-control-row",
+        ".gc-play",
+        ".gc-scene",
+        ".gc-plane",
+        ".gc-reading",
+        STRIP,
+        ".st-key-chart_depth_growth",
+    )
     assert_is_seen(desk, SENTENCE)
     assert_accessible(desk)
     assert_drawn(desk.locator(".gc-scene").first)

@@ -74,16 +74,18 @@ def test_the_first_screens_hold_both_pictures_and_their_sentences(desk):
         resize(desk, width, height)
         assert_on_the_first_screen(
             desk, "h1", ".st-key-control-row", ".gc-pad-plot", ".gc-tree-plot", ".gc-tree-formula"
-        )  # fmt: skip
+        )
     assert_accessible(desk)
     follow_link(desk, PAGE)
     await_charts(desk, 3)
     for width, height in ((1400, 900), (1366, 768)):
         resize(desk, width, height)
         assert_on_the_first_screen(
-            desk, ".st-key-control-row", "[class*=st-key-chart_identifiability_counts]",
+            desk,
+            ".st-key-control-row",
+            "[class*=st-key-chart_identifiability_counts]",
             "[class*=st-key-chart_identifiability_move]",
-        )  # fmt: skip
+        )
         sentence = desk.get_by_text("reduces the number of").first.bounding_box()
         assert sentence["y"] + sentence["height"] < height
 
@@ -91,10 +93,11 @@ def test_the_first_screens_hold_both_pictures_and_their_sentences(desk):
 def test_the_browsers_numbers_are_the_cores_and_no_branch_runs_through_one(desk):
     for place, per, kind, strength, point in CASES if SOAK else CASES[::2]:
         follow_link(
-            desk, f"{DECOMPOSITION}&gate_at={place}&gate_per={per}&gate_kind={kind}"
+            desk,
+            f"{DECOMPOSITION}&gate_at={place}&gate_per={per}&gate_kind={kind}"
             f"&gate_lambda={strength}"
             f"&input={point[0]},{point[1]}&channels=6&tokens=4&output=4",
-        )  # fmt: skip
+        )
         desk.wait_for_function(AT_POINT, arg=[*point, strength])
         settle(desk)
         found = desk.evaluate(ENTRY)

@@ -177,9 +177,18 @@ def test_question_controls_pictures_and_sentence_stand_on_one_screen(wide):
     for size in ((1400, 900), (1366, 768)):
         resize(wide, *size)
         assert_on_the_first_screen(
-            wide, "h1", ".st-key-task", ".st-key-beside", ".st-key-colour", ".gc-bar button",
-            SLIDER, ".gc-scene", ".gc-plane", ".gc-caption", ".gc-reading",
-        )  # fmt: skip
+            wide,
+            "h1",
+            ".st-key-task",
+            ".st-key-beside",
+            ".st-key-colour",
+            ".gc-bar button",
+            SLIDER,
+            ".gc-scene",
+            ".gc-plane",
+            ".gc-caption",
+            ".gc-reading",
+        )
     assert_nothing_is_cropped(wide)
     assert_accessible(wide)
 

@@ -35,8 +35,9 @@ def commit(page, choice):
 def test_from_the_question_to_what_is_ticked_off_at_a_desk(visitor, served, watch):
     lesson = lessons()["keys"]
     visit(visitor, watch, f"{served.url}/Learn?lesson=keys", await_keys)
-    assert_on_the_first_screen(visitor, "h1", ".gc-keys-row", ".st-key-learn_question",
-                               ".st-key-learn_commit")  # fmt: skip
+    assert_on_the_first_screen(
+        visitor, "h1", ".gc-keys-row", ".st-key-learn_question", ".st-key-learn_commit"
+    )
     assert not visitor.locator(".gc-keys-sentence").is_visible()
     assert_accessible(visitor)
     commit(visitor, lesson.choices[3])
@@ -125,8 +126,9 @@ def test_a_class_goes_by_keys_from_the_first_lesson_to_the_last(browser, served,
     with open_page(browser, watch, viewport={"width": 1400, "height": 900}) as page:
         visit(page, watch, f"{served.url}/Learn", settle)
         for name, lesson in lessons().items():
-            page.wait_for_function("t => document.querySelector('h1')?.textContent === t",
-                                   arg=lesson.title)  # fmt: skip
+            page.wait_for_function(
+                "t => document.querySelector('h1')?.textContent === t", arg=lesson.title
+            )
             settle(page)
             page.locator("body").press("Tab")
             tab_to(page, ".st-key-learn_question input")

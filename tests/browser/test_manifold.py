@@ -212,10 +212,21 @@ def point_at_the_surface(page, scene):
 def test_one_screen_tells_it_all(desk):
     """At 1400 x 900, without scrolling: question, controls, tabs, pictures, λ, sentence, scale."""
     assert_on_the_first_screen(
-        desk, "h1", ".st-key-kind", ".st-key-layers", ".st-key-chart", ".st-key-by",
-        "[role=tablist]", ".gc-play", SLIDER, ".gc-edge", ".gc-scene", ".gc-plane", ".gc-reading",
+        desk,
+        "h1",
+        ".st-key-kind",
+        ".st-key-layers",
+        ".st-key-chart",
+        ".st-key-by",
+        "[role=tablist]",
+        ".gc-play",
+        SLIDER,
+        ".gc-edge",
+        ".gc-scene",
+        ".gc-plane",
+        ".gc-reading",
         ".gc-legend",
-    )  # fmt: skip
+    )
     assert (desk.locator(".gc-scene").count(), desk.locator(".gc-plane").count()) == (2, 1)
     for scene in desk.locator(".gc-scene").all():
         assert scene.bounding_box()["height"] >= 340
@@ -516,8 +527,10 @@ def test_a_click_on_any_panel_marks_the_point_in_all_of_them_and_in_the_link(wid
         spots = [(0.5 + x, 0.5 + y) for x in (0, 0.07, -0.07) for y in (0, 0.06, -0.06)]
         if name == "surface":
             inside = surface_spots(panel)
-            spots = [((x - box["x"]) / box["width"], (y - box["y"]) / box["height"])
-                     for x, y in inside[len(inside) // 2 :]]  # fmt: skip
+            spots = [
+                ((x - box["x"]) / box["width"], (y - box["y"]) / box["height"])
+                for x, y in inside[len(inside) // 2 :]
+            ]
         if name == "triangle":  # on the chart's image in it, away from what is marked
             rows, columns = np.divmod(np.arange(GRID**2), GRID)
             inner = (rows == 10) & (columns == 20)

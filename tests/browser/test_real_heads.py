@@ -71,8 +71,13 @@ def test_javascript_computes_the_weights_of_python_at_a_thousand_points(desk):
         layer, head = divmod(number, 12)
         draw = torch.Generator().manual_seed(number)
         points = 2 * torch.rand(50, 2, generator=draw, dtype=torch.float64) - 1
-        asked.append({"scores": charts.scores[layer, head].ravel().tolist(), "norm": None,
-                      "points": points.tolist()})  # fmt: skip
+        asked.append(
+            {
+                "scores": charts.scores[layer, head].ravel().tolist(),
+                "norm": None,
+                "points": points.tolist(),
+            }
+        )
         plane = principal_plane(text.states[layer])
         found = head_map(shipped_layers()[layer], text.states[layer], head, plane, keys=keys)
         exact.append(found.weights(points).numpy())
@@ -139,8 +144,14 @@ def test_a_click_opens_a_head_whose_mark_shades_the_text_without_the_server(desk
     desk.locator("[data-head='0.2']").click()
     desk.wait_for_url(lambda url: "heads_head=1.3" in url)
     settle(desk)
-    assert_on_the_first_screen(desk, ".gc-heads-text", ".gc-heads-chart", ".gc-heads-space",
-                               ".gc-heads-numbers", ".gc-heads-hint")  # fmt: skip
+    assert_on_the_first_screen(
+        desk,
+        ".gc-heads-text",
+        ".gc-heads-chart",
+        ".gc-heads-space",
+        ".gc-heads-numbers",
+        ".gc-heads-hint",
+    )
     assert desk.locator(".gc-heads-numbers tbody tr").count() == 4
     assert_accessible(desk)
     desk.evaluate(COUNT_SENT)
@@ -163,16 +174,19 @@ def test_a_click_opens_a_head_whose_mark_shades_the_text_without_the_server(desk
     settle(desk)
     at = json.loads(f"[{linked(desk, 'heads_at')}]")
     assert at == pytest.approx([0.0, -0.8], abs=0.02)
-    assert desk.locator(".gc-heads-aloud").text_content() == desk.locator(
-        ".gc-heads-reading").inner_text()  # fmt: skip
+    assert (
+        desk.locator(".gc-heads-aloud").text_content()
+        == desk.locator(".gc-heads-reading").inner_text()
+    )
     visit(desk, watch, desk.url, await_heads)
     assert desk.locator(OPENED).count() == 1
 
 
 @pytest.mark.soak  # long
 def test_the_open_head_is_shown_on_a_plane_through_three_words_that_are_chosen(desk, served, watch):
-    visit(desk, watch, f"{served.url}{ADDRESS}?heads_head=1.3&heads_plane=three+tokens",
-          await_heads)  # fmt: skip
+    visit(
+        desk, watch, f"{served.url}{ADDRESS}?heads_head=1.3&heads_plane=three+tokens", await_heads
+    )
     large = desk.locator(".gc-heads-over circle[r='5']")
     desk.wait_for_function(
         "document.querySelectorAll('.gc-heads-over circle[r=\"5\"]').length == 3"

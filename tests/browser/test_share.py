@@ -48,8 +48,14 @@ TEXTS = """() => {
   }
   return found.sort((a, b) => a[0] - b[0]);
 }"""
-ADDRESSES = ["", *(row.path.partition("_")[2].removesuffix(".py") for row in PAGES.values()
-                   if row.path != "app.py")]  # fmt: skip
+ADDRESSES = [
+    "",
+    *(
+        row.path.partition("_")[2].removesuffix(".py")
+        for row in PAGES.values()
+        if row.path != "app.py"
+    ),
+]
 PRESENTED = ADDRESSES if SOAK else ["Which_keys_curve"]
 
 

@@ -72,14 +72,24 @@ def test_cut_and_accuracy_of_random_planes_are_those_that_python_computes(visito
     planes[40:, 1:] = scene.planes[-1] + random.normal(size=(20, 4)) / 30  # rings, mostly
     planes[:, 1:4] /= np.linalg.norm(planes[:, 1:4], axis=1, keepdims=True)
     planes[-1] = [1, *scene.planes[-1]]
-    found = in_browser(visitor, "stage", CUT, {
-        "size": SIZE, "surfaces": scene.surfaces.ravel().tolist(), "planes": planes.tolist(),
-        "testValues": scene.test_values.ravel().tolist(), "labels": scene.test_labels.tolist(),
-    })  # fmt: skip
+    found = in_browser(
+        visitor,
+        "stage",
+        CUT,
+        {
+            "size": SIZE,
+            "surfaces": scene.surfaces.ravel().tolist(),
+            "planes": planes.tolist(),
+            "testValues": scene.test_values.ravel().tolist(),
+            "labels": scene.test_labels.tolist(),
+        },
+    )
     loops = 0
     for (strength, *normal, offset), each in zip(planes.tolist(), found, strict=True):
-        grid, data = ((1 - strength) * ends[0] + strength * ends[1]
-                      for ends in (scene.surfaces, scene.test_values))  # fmt: skip
+        grid, data = (
+            (1 - strength) * ends[0] + strength * ends[1]
+            for ends in (scene.surfaces, scene.test_values)
+        )
         assert each["right"] == ((data @ normal + offset > 0) == scene.test_labels).sum()
         side = grid @ normal + offset
         cut = np.reshape(each["cut"], (-1, 3))
@@ -113,10 +123,18 @@ def test_a_ring_between_the_points_of_the_grid_is_found(visitor):
             continue
         gap = (fine[1] @ normal).max() - height.max()
         planes += [[1, *normal, -height.max() - share * gap] for share in (0.5, 2)]
-    found = in_browser(visitor, "stage", CUT, {
-        "size": SIZE, "surfaces": coarse.ravel().tolist(), "planes": planes,
-        "testValues": [0] * 6, "labels": [0],
-    })  # fmt: skip
+    found = in_browser(
+        visitor,
+        "stage",
+        CUT,
+        {
+            "size": SIZE,
+            "surfaces": coarse.ravel().tolist(),
+            "planes": planes,
+            "testValues": [0] * 6,
+            "labels": [0],
+        },
+    )
     assert len(found) >= 10
     assert [each["kinds"] for each in found] == [
         {"arcs": 0, "loops": 0, "small": small} for small in (1, 0)

@@ -205,8 +205,9 @@ def _context(browser: Browser, options: dict[str, Any]) -> BrowserContext:
 
 def page_states() -> list[str]:
     """Link, state of Streamlit and text of every open page, for the report of a failure."""
-    pages = [page for contexts in _contexts.values() for each in contexts.values()
-             for page in each.pages]  # fmt: skip
+    pages = [
+        page for contexts in _contexts.values() for each in contexts.values() for page in each.pages
+    ]
     told = []
     for page in pages:
         with suppress(PlaywrightError):

@@ -154,8 +154,10 @@ def _layer(m, layer, hidden: list, member: int, given: list | None) -> tuple[lis
                 m, config.source, read, head, query[part], [key[part] for key in keys]
             )
             weights.append(alpha)
-            y += [m.fsum(a * v for a, v in zip(alpha, channel, strict=True))
-                  for channel in zip(*(v[part] for v in values), strict=True)]  # fmt: skip
+            y += [
+                m.fsum(a * v for a, v in zip(alpha, channel, strict=True))
+                for channel in zip(*(v[part] for v in values), strict=True)
+            ]
         y = gated("G1", y, state)
         if config.output_projection:
             y = _affine(y, read["projection"])

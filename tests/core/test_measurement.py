@@ -62,8 +62,11 @@ def test_a_sphere_has_its_curvature_its_area_and_its_total():
 def test_a_saddle_and_a_plane_are_told_apart_at_a_few_points():
     saddle = measure(lambda uv: torch.cat([uv, uv.prod(-1, keepdim=True)], -1), POINTS)
     u, v = POINTS.double().T
-    assert bool((abs(saddle.field.gaussian + (1 + u * u + v * v) ** -2.0)
-                 <= saddle.field.gaussian_error).all())  # fmt: skip
+    assert bool(
+        (
+            abs(saddle.field.gaussian + (1 + u * u + v * v) ** -2.0) <= saddle.field.gaussian_error
+        ).all()
+    )
     assert "K < 0 on 100.0% of the points" in saddle.verdict
     assert saddle.total is saddle.area is None
     flat = measure(plane, POINTS)

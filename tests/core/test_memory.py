@@ -35,8 +35,12 @@ print(before, after, (resident() - held) / grown)
 def test_pages_are_cleared_once_and_what_is_large_goes_back():
     found = subprocess.run(
         [sys.executable, "-c", TELLS],
-        cwd=ROOT, capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
     before, after, kept = map(float, found.stdout.split())
     assert after < 0.1 < 0.5 < before
     assert kept < 0.1

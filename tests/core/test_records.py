@@ -40,9 +40,15 @@ class Tree:
 
 ARRAYS = st.sampled_from(DTYPES).flatmap(lambda dtype: arrays(dtype, SHAPES))
 LEAVES = st.builds(
-    Leaf, TEXTS, st.floats(), st.integers(), st.booleans(), ARRAYS,
-    ARRAYS.map(torch.from_numpy), st.none() | ARRAYS,
-)  # fmt: skip
+    Leaf,
+    TEXTS,
+    st.floats(),
+    st.integers(),
+    st.booleans(),
+    ARRAYS,
+    ARRAYS.map(torch.from_numpy),
+    st.none() | ARRAYS,
+)
 TREES = st.builds(
     Tree,
     LEAVES,
@@ -86,8 +92,17 @@ def test_records_come_back_with_equal_bits(path, tree):
 
 
 def leaf(**changes):
-    return Leaf(**{"text": "a", "number": 1.0, "count": 2, "flag": True, "array": np.zeros(2),
-                   "tensor": torch.ones(()), **changes})  # fmt: skip
+    return Leaf(
+        **{
+            "text": "a",
+            "number": 1.0,
+            "count": 2,
+            "flag": True,
+            "array": np.zeros(2),
+            "tensor": torch.ones(()),
+            **changes,
+        }
+    )
 
 
 @pytest.mark.parametrize(("changes", "why"), [

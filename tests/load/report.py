@@ -12,8 +12,11 @@ import numpy as np
 from scipy.stats import theilslopes
 
 FIRST_PAINT, VIEW, COMPUTED, TRAINING = ROWS = (
-    "first paint", "views", "computed for one visitor", "trainings",
-)  # fmt: skip
+    "first paint",
+    "views",
+    "computed for one visitor",
+    "trainings",
+)
 HEAD = f"{'seconds':<26}{'count':>7}{'median':>9}{'95 %':>8}{'most':>8}"
 MEDIAN_SECONDS, LATE_SECONDS = 0.5, 2.0  # the goals of a view: median, 95th percentile
 FIRST_PAINT_SECONDS = 5.0

@@ -285,12 +285,17 @@ class Session:
                 await asyncio.sleep(PAUSE_SECONDS)
         names = ("streamlit", self.cookies[XSRF], *filter(None, [self.session_id]))
         self._socket = await websockets.connect(
-            f"{self.url.replace('http', 'ws', 1)}/_stcore/stream", origin=self.origin,
-            subprotocols=[*map(websockets.Subprotocol, names)], compression=None, proxy=None,
-            max_size=None, max_queue=None,  # a full queue would keep it from closing
-            open_timeout=SECONDS, ping_interval=None,
+            f"{self.url.replace('http', 'ws', 1)}/_stcore/stream",
+            origin=self.origin,
+            subprotocols=[*map(websockets.Subprotocol, names)],
+            compression=None,
+            proxy=None,
+            max_size=None,
+            max_queue=None,  # a full queue would keep it from closing
+            open_timeout=SECONDS,
+            ping_interval=None,
             additional_headers={"Cookie": cookie_header(self.cookies)},
-        )  # fmt: skip
+        )
         self._listener = asyncio.create_task(self._listen())
 
     async def _get(self, path: str, **headers: str) -> int:

@@ -92,8 +92,10 @@ def test_a_seed_stays_with_its_visitor_and_its_numbers_are_right(server):
 
 def test_a_job_stays_with_its_visitor_and_its_numbers_are_right(server):
     """Three train at the same time: each sees their own seeds, and no training is cancelled."""
-    requests = [replace(SHORT, first=SHORT.first + SHORT.count * n, right=gate)
-             for n, gate in enumerate(("sigmoid", "silu", "tanh"))]  # fmt: skip
+    requests = [
+        replace(SHORT, first=SHORT.first + SHORT.count * n, right=gate)
+        for n, gate in enumerate(("sigmoid", "silu", "tanh"))
+    ]
 
     async def visit(request):
         async with Session(server.url, request.address, request.link) as session:
@@ -107,8 +109,13 @@ def test_a_job_stays_with_its_visitor_and_its_numbers_are_right(server):
             return request.numbers(session)[0]
 
     for request, reading in zip(requests, at_once(*map(visit, requests)), strict=True):
-        setting = replace(FIRST, seed=request.first, seed_count=request.count, steps=request.steps,
-                          variants=("ungated", request.right))  # fmt: skip
+        setting = replace(
+            FIRST,
+            seed=request.first,
+            seed_count=request.count,
+            steps=request.steps,
+            variants=("ungated", request.right),
+        )
         *_, run = train_setting(setting)
         assert reading == findings(run)[-1]
 

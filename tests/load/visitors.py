@@ -105,8 +105,11 @@ class Request:
     def link(self) -> dict[str, list[str]]:
         """The parameters of the link; a field of ``None`` or of no text is left to the page."""
         fields = ((key, getattr(self, name)) for name, key in self.keys.items())
-        return {key: [f"{x:g}" if isinstance(x, float) else f"{x}"]
-                for key, x in fields if x not in (None, "")}  # fmt: skip
+        return {
+            key: [f"{x:g}" if isinstance(x, float) else f"{x}"]
+            for key, x in fields
+            if x not in (None, "")
+        }
 
     def wrong(self, session: Session) -> str:
         """What the page shows wrongly; an empty text if nothing."""
@@ -333,8 +336,13 @@ class Efficient(Request):
     gamma: int = 8
     at: int = 64  # the token after which the state is shown
     address = "Efficient_attention"
-    keys = {"text": "sample_text", "tab": "method", "k": "top_k", "gamma": "delta_gamma",
-            "at": "linear_at"}  # fmt: skip
+    keys = {
+        "text": "sample_text",
+        "tab": "method",
+        "k": "top_k",
+        "gamma": "delta_gamma",
+        "at": "linear_at",
+    }
 
     @property
     def link(self) -> dict[str, list[str]]:
@@ -344,8 +352,14 @@ class Efficient(Request):
     def shown_instead(self, session: Session) -> str:
         figures = figures_of(session)
         if self.tab == EVICTION:
-            signs = next((figure["layout"]["xaxis"]["ticktext"] for figure in figures
-                          if figure["data"][0]["type"] == "heatmap"), [])  # fmt: skip
+            signs = next(
+                (
+                    figure["layout"]["xaxis"]["ticktext"]
+                    for figure in figures
+                    if figure["data"][0]["type"] == "heatmap"
+                ),
+                [],
+            )
             return "" if signs and signs == signs_of(self.text)[: len(signs)] else f"{signs}"
         if self.tab == DELTA:
             notes = [x for figure in figures for x in figure["layout"].get("annotations", [])]
@@ -396,8 +410,14 @@ class Boundary(Request):
     who: str = TYPICAL
     table: Table | None = None  # not in the link
     address = "Decision_boundary"
-    keys = {"task": "data", "right": "right", "first": "first", "count": "seeds",
-            "steps": "steps", "who": "who"}  # fmt: skip
+    keys = {
+        "task": "data",
+        "right": "right",
+        "first": "first",
+        "count": "seeds",
+        "steps": "steps",
+        "who": "who",
+    }
 
     def shown_instead(self, session: Session) -> str:
         """What another run shows; nothing while there is no picture, or a stale one."""
@@ -683,9 +703,11 @@ class Visitor:
         """Train the default or own seeds, look at them, and train again in one of four ways."""
         pick, request = self.random.choice, Boundary()
         if self.visits:
-            request = Boundary(pick(("circle", "xor", "moons", "spiral")),
-                               pick(("sigmoid", "silu", "headwise")),
-                               self.own(SEEDS[1], request.count))  # fmt: skip
+            request = Boundary(
+                pick(("circle", "xor", "moons", "spiral")),
+                pick(("sigmoid", "silu", "headwise")),
+                self.own(SEEDS[1], request.count),
+            )
         action = FILMS[(self.number // TRAINING_SHARE + self.visits) % len(FILMS)]
         async with self.tab(request, FIRST_PAINT) as session:
             await self.trained()
@@ -733,9 +755,13 @@ class Visitor:
         """Cancel and go on; return whether there was something to cancel."""
         request, session = self.request, self.session
         await session.until(
-            lambda: "" if session.page.button("Cancel") or not request.unfinished(session)
-            else "nothing to cancel", GIVE_UP_SECONDS,
-        )  # fmt: skip
+            lambda: (
+                ""
+                if session.page.button("Cancel") or not request.unfinished(session)
+                else "nothing to cancel"
+            ),
+            GIVE_UP_SECONDS,
+        )
         if (cancel := session.page.button("Cancel")) is None:
             return False
 

@@ -45,9 +45,14 @@ def sentences(source):
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
     bodies = [node.body[0] for node in ast.walk(tree) if isinstance(node, documented) and node.body]
     docstrings = {id(first.value) for first in bodies if isinstance(first, ast.Expr)}
-    return [node.value for node in ast.walk(tree)
-            if isinstance(node, ast.Constant) and isinstance(node.value, str)
-            and id(node) not in docstrings and " " in node.value]  # fmt: skip
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in docstrings
+        and " " in node.value
+    ]
 
 
 @each(sorted(PAGES))

@@ -77,9 +77,12 @@ def test_the_server_refuses_what_the_page_refuses(name):
 
 FEW = 9  # points along each side, instead of the most
 LARGEST = ManifoldRequest(
-    source="tokens", depth=MANIFOLD_LAYERS[1], heads=MANIFOLD_HEADS[1],
-    model_dim=MANIFOLD_CHANNELS[1], value_count=MANIFOLD_VALUES[1],
-)  # fmt: skip
+    source="tokens",
+    depth=MANIFOLD_LAYERS[1],
+    heads=MANIFOLD_HEADS[1],
+    model_dim=MANIFOLD_CHANNELS[1],
+    value_count=MANIFOLD_VALUES[1],
+)
 
 
 @pytest.mark.parametrize("source", ["memory", "tokens"])

@@ -39,17 +39,33 @@ JSON = st.recursive(
     ),
     max_leaves=5,
 ).map(json.dumps)
-HUGE = st.tuples(st.sampled_from(["A", "9", ",", "é", "<", "`", "\n", "1,", "0.", "%"]),
-                 st.sampled_from([1_000, 50_000])).map(lambda x: x[0] * x[1])  # fmt: skip
+HUGE = st.tuples(
+    st.sampled_from(["A", "9", ",", "é", "<", "`", "\n", "1,", "0.", "%"]),
+    st.sampled_from([1_000, 50_000]),
+).map(lambda x: x[0] * x[1])
 LOOK_ALIKE = str.maketrans("aeiocp", "аеіоср")  # Cyrillic
-WORDS = st.sampled_from(sorted({
-    value for address, query in STATES for values in parse_qs(query).values() for value in values
-}))  # fmt: skip
+WORDS = st.sampled_from(
+    sorted(
+        {
+            value
+            for address, query in STATES
+            for values in parse_qs(query).values()
+            for value in values
+        }
+    )
+)
 TEXTS = st.one_of(
-    WORDS, NUMBERS, JSON, HUGE, st.text(), st.sampled_from(HOSTILE), WORDS.map(str.upper),
-    WORDS.map(lambda text: text.translate(LOOK_ALIKE)), WORDS.map(lambda text: f" {text}\u200b"),
+    WORDS,
+    NUMBERS,
+    JSON,
+    HUGE,
+    st.text(),
+    st.sampled_from(HOSTILE),
+    WORDS.map(str.upper),
+    WORDS.map(lambda text: text.translate(LOOK_ALIKE)),
+    WORDS.map(lambda text: f" {text}\u200b"),
     st.text(string.digits + ".,-eE", max_size=40),
-)  # fmt: skip
+)
 
 
 DRAWN: dict[tuple[str, str], set[str]] = {}  # parameters of the widgets in a state

@@ -116,8 +116,12 @@ def answer() -> int:
 
 if __name__ == "__main__":
     commands = {
-        (): bundle, ("proofs",): prove, ("signs",): sign, ("further",): answer,
-        ("refine",): refine, ("judge",): judge,
-    }  # fmt: skip
+        (): bundle,
+        ("proofs",): prove,
+        ("signs",): sign,
+        ("further",): answer,
+        ("refine",): refine,
+        ("judge",): judge,
+    }
     own = commands.get(tuple(sys.argv[1:]))
     sys.exit(own() if own else main(illustrations=illustrations()))

@@ -37,8 +37,9 @@ SHOWN = {"what decides": False, "all variants": True}
 def choose_claim(judged: JudgedStudy) -> str:
     """Draw a line for each claim, with what was found; return the chosen one."""
     captions = [finding_text(one) for one in judged.claims.values()]
-    return st.radio("Claim", tuple(CLAIMS), tuple(CLAIMS).index("C4"), captions=captions,
-                    key="claim", **LINK)  # fmt: skip
+    return st.radio(
+        "Claim", tuple(CLAIMS), tuple(CLAIMS).index("C4"), captions=captions, key="claim", **LINK
+    )
 
 
 def finding_text(one: Judgement) -> str:
@@ -53,9 +54,15 @@ def finding_text(one: Judgement) -> str:
 
 def choose_rows() -> str:
     """Draw the choice of the rows that verdicts use."""
-    return st.radio("Rows", (BUNDLED, LIVE), key="rows", horizontal=True, **LINK,
+    return st.radio(
+        "Rows",
+        (BUNDLED, LIVE),
+        key="rows",
+        horizontal=True,
+        **LINK,
         help="A row has the results of one model. Bundled: the rows of both preregistered studies."
-        " Live: the rows of studies on this server, also while one runs.")  # fmt: skip
+        " Live: the rows of studies on this server, also while one runs.",
+    )
 
 
 def draw(
@@ -71,29 +78,55 @@ def draw(
         row = st.container(horizontal=True, vertical_alignment="bottom", key="criteria-row")
         one, earlier = judged.claims[claim], shared.frozen().claims.get(claim)
         if earlier is not None:
-            version = row.radio("Criteria", [V2.name, V1.name], key="criteria", horizontal=True,
+            version = row.radio(
+                "Criteria",
+                [V2.name, V1.name],
+                key="criteria",
+                horizontal=True,
                 help="Preregistered rules of the verdict. Three were changed after the results of"
                 " v1 had been read. v2 decides on new seeds, trained after its rules were"
-                " written.", **LINK)  # fmt: skip
+                " written.",
+                **LINK,
+            )
             if version == V1.name:  # its rows are bundled
                 one, earlier, source = earlier, one, Source()
         wide, number = False, 0
         if one.has_wide:
-            wide = SHOWN[row.radio("Show", [*SHOWN], key="show", horizontal=True, **LINK,
-                help="The sigmoid gate decides the verdict. The other gates and the controls show"
-                " what else can explain a gain.")]  # fmt: skip
+            wide = SHOWN[
+                row.radio(
+                    "Show",
+                    [*SHOWN],
+                    key="show",
+                    horizontal=True,
+                    **LINK,
+                    help="The sigmoid gate decides the verdict. The other gates and the controls"
+                    " show what else can explain a gain.",
+                )
+            ]
         elif claim == "C6":
-            number = MEASURES[row.radio("Measure", [*MEASURES], key="measure", horizontal=True,
-                help="Accuracy is compared with the total absolute curvature, or with the paper's"
-                " proxy for local nonlinearity.", **LINK)]  # fmt: skip
+            number = MEASURES[
+                row.radio(
+                    "Measure",
+                    [*MEASURES],
+                    key="measure",
+                    horizontal=True,
+                    help="Accuracy is compared with the total absolute curvature, or with the"
+                    " paper's proxy for local nonlinearity.",
+                    **LINK,
+                )
+            ]
         draw_claim(source, judged, one, earlier, wide, number)
     draw_numbers(one)
 
 
 def draw_claim(
-    source: Source, judged: JudgedStudy, one: Judgement, other: Judgement | None, wide: bool,
+    source: Source,
+    judged: JudgedStudy,
+    one: Judgement,
+    other: Judgement | None,
+    wide: bool,
     number: int,
-) -> None:  # fmt: skip
+) -> None:
     """Draw the chart that decides, the verdict with its numbers, and the clicked model.
 
     ``other`` is the verdict by the other criteria, if there is one.
@@ -113,9 +146,13 @@ def draw_claim(
         st.markdown(verdict)
     figure = chart.figure
     event = st.plotly_chart(
-        figure, key=f"claims_chart_{one.claim}_{one.criteria}_{number}_{wide}", alt=chart.alt,
-        on_select="rerun", selection_mode="points", config={"displayModeBar": False},
-    )  # fmt: skip
+        figure,
+        key=f"claims_chart_{one.claim}_{one.criteria}_{number}_{wide}",
+        alt=chart.alt,
+        on_select="rerun",
+        selection_mode="points",
+        config={"displayModeBar": False},
+    )
     if not wide:
         st.markdown(verdict)
     counts = None if source.path else shared.proof_counts_of(one.claim)
@@ -159,8 +196,12 @@ def draw_clicked(source: Source, event: PlotlyState) -> None:
 
 def draw_numbers(one: Judgement) -> None:
     """Draw the whole rule, every number, and what is missing."""
-    fold = st.expander("The rule, all numbers of the claim, and what is missing", key="numbers",
-                       on_change="rerun", **LINK)  # fmt: skip
+    fold = st.expander(
+        "The rule, all numbers of the claim, and what is missing",
+        key="numbers",
+        on_change="rerun",
+        **LINK,
+    )
     about = CRITERIA[one.criteria]
     fold.markdown(
         f"**The rule of {one.claim}, criteria {about.name}, preregistered on {about.date}.**"
@@ -183,9 +224,13 @@ def draw_numbers(one: Judgement) -> None:
 def criteria_text() -> str:
     """Say what the two criteria are, and what is a check of our code."""
     return section(
-        "claims", "criteria", v1_date=V1.date, v2_date=V2.date, v1_seeds=spans(V1.seeds),
+        "claims",
+        "criteria",
+        v1_date=V1.date,
+        v2_date=V2.date,
+        v1_seeds=spans(V1.seeds),
         v2_seeds=spans(V2.seeds),
-    )  # fmt: skip
+    )
 
 
 def frozen_text() -> str:

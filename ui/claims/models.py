@@ -48,8 +48,9 @@ def draw(source: Source, judged: JudgedStudy) -> None:
     st.markdown("**Test accuracy by task and variant**")
     st.caption(section("claims", "accuracies"))
     table = judged.accuracies
-    st.dataframe([dict(zip(table.columns, row, strict=True)) for row in table.rows],
-                 hide_index=True)  # fmt: skip
+    st.dataframe(
+        [dict(zip(table.columns, row, strict=True)) for row in table.rows], hide_index=True
+    )
     st.caption(section("claims", "report"))
 
 
@@ -63,9 +64,12 @@ def draw_model(row: ModelRow) -> None:
     """Draw one model's numbers, and the link to it."""
     st.markdown(model_text(row))
     st.page_link(
-        "pages/2_Decision_boundary.py", icon=":material/gesture:", query_params=model_link(row),
-        label="This model on *Decision boundary*", help=section("claims", "link"),
-    )  # fmt: skip
+        "pages/2_Decision_boundary.py",
+        icon=":material/gesture:",
+        query_params=model_link(row),
+        label="This model on *Decision boundary*",
+        help=section("claims", "link"),
+    )
 
 
 def model_text(row: ModelRow) -> str:

@@ -32,9 +32,12 @@ def illustrations() -> Illustrations:
 def _picture(chart: ClaimChart, number: int) -> Picture:
     axis = {"gridcolor": FAINT, "linecolor": FAINT}
     chart.figure.update_layout(
-        template="none", paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
-        font={"color": INK}, legend={"font": {"color": INK}},
-    )  # fmt: skip
+        template="none",
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"color": INK},
+        legend={"font": {"color": INK}},
+    )
     chart.figure.update_xaxes(axis).update_yaxes(axis)
     html = (
         f'<div class="figure" id="figure-{number}" role="img" aria-label="{escape(chart.alt)}"'

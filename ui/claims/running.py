@@ -63,9 +63,14 @@ def start(store: Path) -> str:
         said = tempfile.TemporaryFile()  # noqa: SIM115 (read at its end)
         try:
             child = subprocess.Popen(
-                (*COMMAND, str(store)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=said, cwd=ROOT, process_group=0, creationflags=NEW_GROUP,
-            )  # fmt: skip
+                (*COMMAND, str(store)),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                cwd=ROOT,
+                process_group=0,
+                creationflags=NEW_GROUP,
+            )
         except OSError as error:
             return f"The study cannot be started: {error.strerror}."
         _started[:] = [(child, said)]

@@ -61,8 +61,14 @@ MODELS, STACKS, JUDGED = "models.csv.xz", "stacks.csv.xz", "verdicts.json.gz"
 FROZEN = "criteria_v1.json.gz"
 PROOFS, REFINED, SIGNS = "proofs.csv", "refined.csv", "signs.csv"  # of bundled models
 FURTHER, FURTHER_JUDGED = "further.csv.xz", "further.json"  # two questions beside the claims
-FURTHER_MEASURED = ("test_accuracy", "total_curvature", "total_error", "total_complete",
-                    "resolved_share", "error")  # fmt: skip
+FURTHER_MEASURED = (
+    "test_accuracy",
+    "total_curvature",
+    "total_error",
+    "total_complete",
+    "resolved_share",
+    "error",
+)
 FILES = ("claims.html", "claims.md", "models.csv", PROOFS, REFINED, SIGNS, FURTHER, "stacks.csv")
 BUNDLED, LIVE = "bundled", "live"
 
@@ -185,20 +191,37 @@ def judge_rows(source: Source) -> JudgedStudy:
     rows, stacks = rows_of(source)
     claims = {
         name: Judgement(
-            name, one.claim.title, one.claim.kind, one.claim.criteria.name,
-            models_of(rows, one.claim.criteria).seeds, one.word, one.summary, one.sentences,
-            one.changes, one.rule, one.gaps, one.table,
-            tuple(SavedChart.of(chart, wide) for wide in (False, True)
-                  for chart in claim_charts(one, wide)
-                  if not wide or isinstance(one.evidence, Differences)),
+            name,
+            one.claim.title,
+            one.claim.kind,
+            one.claim.criteria.name,
+            models_of(rows, one.claim.criteria).seeds,
+            one.word,
+            one.summary,
+            one.sentences,
+            one.changes,
+            one.rule,
+            one.gaps,
+            one.table,
+            tuple(
+                SavedChart.of(chart, wide)
+                for wide in (False, True)
+                for chart in claim_charts(one, wide)
+                if not wide or isinstance(one.evidence, Differences)
+            ),
         )
         for name, one in verdicts(rows, stacks, refined=refined_of(source)).items()
-    }  # fmt: skip
+    }
     models = sorted_out(rows)
     return JudgedStudy(
-        claims, len(rows), len(stacks), models.code, models.seeds, models.set_aside,
+        claims,
+        len(rows),
+        len(stacks),
+        models.code,
+        models.seeds,
+        models.set_aside,
         accuracies(models_of(rows, V1)),
-    )  # fmt: skip
+    )
 
 
 def file_bytes(source: Source, name: str, line: str) -> bytes:
@@ -212,8 +235,10 @@ def file_bytes(source: Source, name: str, line: str) -> bytes:
         return csv_text(StackRow, stacks).encode()
     about = {"written by": f"the page of claims; {line}"}
     if not source.path:
-        about |= {f"{claim} by criteria v1": f"{one.word}: {one.evidence}"
-                  for claim, one in load_frozen().claims.items()}  # fmt: skip
+        about |= {
+            f"{claim} by criteria v1": f"{one.word}: {one.evidence}"
+            for claim, one in load_frozen().claims.items()
+        }
     with TemporaryDirectory() as path:
         refined = refined_of(source)
         write_report(Path(path), rows, stacks, about, illustrations(), refined=refined)
@@ -225,8 +250,9 @@ def file_bytes(source: Source, name: str, line: str) -> bytes:
 
 def load_rows(folder: Path = FOLDER) -> tuple[list[ModelRow], list[StackRow]]:
     """Return all bundled rows."""
-    models, stacks = (lzma.decompress((folder / name).read_bytes()).decode()
-                      for name in (MODELS, STACKS))  # fmt: skip
+    models, stacks = (
+        lzma.decompress((folder / name).read_bytes()).decode() for name in (MODELS, STACKS)
+    )
     return csv_rows(ModelRow, models), csv_rows(StackRow, stacks)
 
 

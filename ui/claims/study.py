@@ -27,10 +27,15 @@ def draw() -> None:
         st.error(trouble)
     button, about = st.columns([2, 8], vertical_alignment="center")
     button.button(
-        "Run quick study", key="claims_run", icon=":material/play_arrow:", width="stretch",
-        type="primary", disabled=status.runs, on_click=start,
+        "Run quick study",
+        key="claims_run",
+        icon=":material/play_arrow:",
+        width="stretch",
+        type="primary",
+        disabled=status.runs,
+        on_click=start,
         help="One study at a time runs here, for all visitors.",
-    )  # fmt: skip
+    )
     quick = SELECTIONS["quick"].size
     about.caption(
         f"{size_text(quick)} It goes on when this tab is closed. Its rows are *live* in Findings."

@@ -214,10 +214,16 @@ class Classes:
             room = self._room(code, now)
             here = sum(now - then < CLASS_HERE_SECONDS for then in room.seen.values())
             return Overview(
-                room.index, len(room.questions), room.questions[room.index], room.revealed,
-                room.door_open, len(room.votes[room.index]), here, len(room.seen),
+                room.index,
+                len(room.questions),
+                room.questions[room.index],
+                room.revealed,
+                room.door_open,
+                len(room.votes[room.index]),
+                here,
+                len(room.seen),
                 tuple(room.distribution()),
-            )  # fmt: skip
+            )
 
     # --- Students ---------------------------------------------------------------------------------
 
@@ -272,9 +278,12 @@ class Classes:
         now = self._clock()
         with self._lock:
             room = self._asked(code, now)
-            names = {_picture_name(i, after): path for i in range(room.index + 1)
-                     for after, path in enumerate(room.questions[i].pictures)
-                     if not after or room.revealed or i < room.index}  # fmt: skip
+            names = {
+                _picture_name(i, after): path
+                for i in range(room.index + 1)
+                for after, path in enumerate(room.questions[i].pictures)
+                if not after or room.revealed or i < room.index
+            }
         if name not in names:
             raise Refused(404, "There is no such picture.")
         return names[name]
@@ -304,8 +313,11 @@ class Classes:
         return room
 
     def _sweep(self, now: float) -> None:
-        self._classes = {code: room for code, room in self._classes.items()
-                         if now - room.started <= CLASS_SECONDS}  # fmt: skip
+        self._classes = {
+            code: room
+            for code, room in self._classes.items()
+            if now - room.started <= CLASS_SECONDS
+        }
         self._tokens = {token: row for token, row in self._tokens.items() if now <= row[1]}
 
 

@@ -73,9 +73,14 @@ def draw_ended() -> None:
 
 def draw_start(questions: Sequence[Question], index: int = 0) -> None:
     """Draw the button that starts a class with these questions, the first at ``index``."""
-    st.button("Start a class", key="class_start", icon=":material/school:", on_click=_start,
-              args=(tuple(questions), index),
-              help="Students answer on their phones; you reveal the answer to all.")  # fmt: skip
+    st.button(
+        "Start a class",
+        key="class_start",
+        icon=":material/school:",
+        on_click=_start,
+        args=(tuple(questions), index),
+        help="Students answer on their phones; you reveal the answer to all.",
+    )
     if problem := st.session_state.pop(PROBLEM, ""):
         st.warning(problem)
     if path := st.session_state.pop(LEAVING, ""):
@@ -131,18 +136,32 @@ def _draw_buttons(room: Room, now: Overview) -> None:
     """Draw the one button whose key stays, so that focus does, and what is needed seldom."""
     last = now.revealed and now.index + 1 == now.count
     with st.container(horizontal=True):
-        st.button("Next" if now.revealed else "Reveal", key="class_go", type="primary",
-                  disabled=last, on_click=_act,
-                  args=(room, NEXT if now.revealed else REVEAL))  # fmt: skip
+        st.button(
+            "Next" if now.revealed else "Reveal",
+            key="class_go",
+            type="primary",
+            disabled=last,
+            on_click=_act,
+            args=(room, NEXT if now.revealed else REVEAL),
+        )
         with st.popover("QR code", key="class_qr"):
             draw_qr(student_link(room.code), 320)
         with st.popover("Class", key="class_more"):
-            st.button("Close the door" if now.door_open else "Open the door", key="class_door",
-                      on_click=_act, args=(room, DOOR),
-                      help="With the door closed nobody else can join.")  # fmt: skip
+            st.button(
+                "Close the door" if now.door_open else "Open the door",
+                key="class_door",
+                on_click=_act,
+                args=(room, DOOR),
+                help="With the door closed nobody else can join.",
+            )
             st.button("End the class", key="class_end", on_click=_act, args=(room, END))
-            st.button("Control on another device", key="class_control", on_click=_offer,
-                      args=(room,), help="A link that lets it reveal, too.")  # fmt: skip
+            st.button(
+                "Control on another device",
+                key="class_control",
+                on_click=_offer,
+                args=(room,),
+                help="A link that lets it reveal, too.",
+            )
             if CLASSES.is_unused(token := st.session_state.get(TOKEN, "")):
                 link = _address(f"/teach/{token}")
                 st.markdown(

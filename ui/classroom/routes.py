@@ -22,8 +22,14 @@ from ui.classroom.classes import CLASSES, Refused
 from ui.limits import CLASS_BODY_BYTES, CLASS_SECONDS
 
 FILES = Path(__file__).with_name("student")
-KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css",
-         ".svg": "image/svg+xml", ".webp": "image/webp", ".png": "image/png"}  # fmt: skip
+KINDS = {
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+    ".webp": "image/webp",
+    ".png": "image/png",
+}
 STUDENT, TEACHER = "class_student", "class_teacher"  # cookies; the teacher's ends with the code
 HEADERS = {
     "Cache-Control": "no-store",
@@ -138,8 +144,15 @@ def _json(text: str) -> Response:
 
 def _set_cookie(request: Request, answer: Response, name: str, value: str, path: str) -> None:
     # The scheme is the proxy's where one on this machine names it (X-Forwarded-Proto).
-    answer.set_cookie(name, value, max_age=int(CLASS_SECONDS), path=path, httponly=True,
-                      samesite="lax", secure=request.url.scheme == "https")  # fmt: skip
+    answer.set_cookie(
+        name,
+        value,
+        max_age=int(CLASS_SECONDS),
+        path=path,
+        httponly=True,
+        samesite="lax",
+        secure=request.url.scheme == "https",
+    )
 
 
 def _refuse_other_sites(request: Request) -> None:

@@ -29,8 +29,13 @@ Trace = dict[str, Any]  # of Plotly
 Style = dict[str, Any]  # keyword arguments of `line`
 UNGATED: Style = {"colour": GREY, "dash": "dot", "symbol": "x"}  # a model without a gate
 GATED: Style = {"colour": MAGENTA}
-LEGEND_INSIDE = {"x": 0.01, "y": 0.01, "yanchor": "bottom", "font": {"size": 10},
-                 "bgcolor": "rgba(0,0,0,0)"}  # fmt: skip
+LEGEND_INSIDE = {
+    "x": 0.01,
+    "y": 0.01,
+    "yanchor": "bottom",
+    "font": {"size": 10},
+    "bgcolor": "rgba(0,0,0,0)",
+}
 LEGEND_RIGHT = {"orientation": "v", "x": 1.01, "y": 1, "yanchor": "top", "font": {"size": 10}}
 HEIGHT = 250  # pixels
 CSS = Path(__file__).with_suffix(".css")
@@ -59,10 +64,19 @@ def ticks(positions: Sequence[float], texts: Sequence[str]) -> dict[str, Any]:
 
 
 def line(
-    name: str, x: Iterable[Any], y: ArrayLike, half_width: ArrayLike | None = None, *,
-    colour: str = GREY, dash: str = "solid", symbol: str = "circle", width: float = 2.5,
-    mode: str = "lines+markers", legend: bool = True, labels: Sequence[str] | None = None,
-) -> Trace:  # fmt: skip
+    name: str,
+    x: Iterable[Any],
+    y: ArrayLike,
+    half_width: ArrayLike | None = None,
+    *,
+    colour: str = GREY,
+    dash: str = "solid",
+    symbol: str = "circle",
+    width: float = 2.5,
+    mode: str = "lines+markers",
+    legend: bool = True,
+    labels: Sequence[str] | None = None,
+) -> Trace:
     """Return a line with markers, ``x`` and ``y`` (n,), and error bars for its intervals.
 
     ``half_width``: of the intervals, (n,), or (2, n) for the parts below and above. ``labels``: of
@@ -76,15 +90,25 @@ def line(
     }  # fmt: skip
     if half_width is not None:
         below, above = np.broadcast_to(np.asarray(half_width, float), (2, trace["y"].size))
-        trace["error_y"] = {"type": "data", "array": above, "arrayminus": below, "thickness": 1.2,
-                            "width": 2}  # fmt: skip
+        trace["error_y"] = {
+            "type": "data",
+            "array": above,
+            "arrayminus": below,
+            "thickness": 1.2,
+            "width": 2,
+        }
     return trace
 
 
 def bars(
-    name: str, x: Iterable[Any], y: ArrayLike, *, colour: str, hatched: bool = False,
+    name: str,
+    x: Iterable[Any],
+    y: ArrayLike,
+    *,
+    colour: str,
+    hatched: bool = False,
     labels: Iterable[str] | None = None,
-) -> Trace:  # fmt: skip
+) -> Trace:
     """Return bars; ``labels``: of the bars, in their tooltips instead of x."""
     pattern = {"shape": "/", "size": 4} if hatched else {}
     label = "%{x}" if labels is None else "%{customdata}"
@@ -95,8 +119,14 @@ def bars(
 
 def heatmap(z: np.ndarray, low: float, high: float, scale: Any, **properties: Any) -> Trace:
     """Return a map of ``z`` (rows, columns) with colours from ``low`` to ``high``."""
-    return {"type": "heatmap", "z": z, "zmin": low, "zmax": high, "colorscale": scale,
-            "showscale": False} | properties  # fmt: skip
+    return {
+        "type": "heatmap",
+        "z": z,
+        "zmin": low,
+        "zmax": high,
+        "colorscale": scale,
+        "showscale": False,
+    } | properties
 
 
 def title(text: str) -> dict[str, Any]:
@@ -105,10 +135,17 @@ def title(text: str) -> dict[str, Any]:
 
 
 def chart(
-    name: str, traces: Sequence[Trace], x: str = "", y: str = "", *, height: int = HEIGHT,
-    x_axis: Mapping[str, Any] | None = None, y_axis: Mapping[str, Any] | None = None,
-    legend: Mapping[str, Any] | None = None, **layout: Any,
-) -> go.Figure:  # fmt: skip
+    name: str,
+    traces: Sequence[Trace],
+    x: str = "",
+    y: str = "",
+    *,
+    height: int = HEIGHT,
+    x_axis: Mapping[str, Any] | None = None,
+    y_axis: Mapping[str, Any] | None = None,
+    legend: Mapping[str, Any] | None = None,
+    **layout: Any,
+) -> go.Figure:
     """Return a figure with the title ``name``; ``x``, ``y``: quantity and unit of each axis.
 
     ``x_axis``, ``y_axis``, ``legend`` and ``layout`` are further properties of Plotly's.
@@ -119,22 +156,48 @@ def chart(
 
     away = 14 if (y_axis or {}).get("type") == "log" else 4  # powers are set larger than numbers
     above = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}
-    return go.Figure({"data": traces, "layout": {
-        "height": height, "margin": {"l": 58, "r": 8, "t": 48, "b": 40}, "hovermode": "closest",
-        "title": title(name), "legend": legend or above,
-        "xaxis": {"title": {"text": x, "standoff": 2}} | dict(x_axis or {}),
-        "yaxis": {"title": {"text": y, "standoff": away}, "automargin": True} | dict(y_axis or {}),
-    } | layout})  # fmt: skip
+    return go.Figure(
+        {
+            "data": traces,
+            "layout": {
+                "height": height,
+                "margin": {"l": 58, "r": 8, "t": 48, "b": 40},
+                "hovermode": "closest",
+                "title": title(name),
+                "legend": legend or above,
+                "xaxis": {"title": {"text": x, "standoff": 2}} | dict(x_axis or {}),
+                "yaxis": {"title": {"text": y, "standoff": away}, "automargin": True}
+                | dict(y_axis or {}),
+            }
+            | layout,
+        }
+    )
 
 
 def mark_x(figure: go.Figure, x: float, text: str = "") -> go.Figure:
     """Draw an upright dotted line at ``x``, with a small label at its top."""
     # Plotly wants the logarithm for an annotation, and the number itself for a shape.
     position = np.log10(x) if figure.layout.xaxis.type == "log" else x
-    figure.add_shape({"type": "line", "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1,
-                      "line": {"width": 1.5, "dash": "dot", "color": ACCENT}})  # fmt: skip
-    return figure.add_annotation(text=text, x=position, yref="paper", y=0.98, showarrow=False,
-                                 xanchor="left", font={"size": 11})  # fmt: skip
+    figure.add_shape(
+        {
+            "type": "line",
+            "x0": x,
+            "x1": x,
+            "yref": "paper",
+            "y0": 0,
+            "y1": 1,
+            "line": {"width": 1.5, "dash": "dot", "color": ACCENT},
+        }
+    )
+    return figure.add_annotation(
+        text=text,
+        x=position,
+        yref="paper",
+        y=0.98,
+        showarrow=False,
+        xanchor="left",
+        font={"size": 11},
+    )
 
 
 def mark_y(figure: go.Figure, y: float, text: str = "") -> go.Figure:
@@ -154,8 +217,9 @@ class Charts:
 
     def draw(self, name: str, where: Any, figure: go.Figure, alt: str) -> None:
         """Draw ``figure`` in the container ``where``; ``alt``: its finding, as a sentence."""
-        where.plotly_chart(figure, key=f"chart_{self.tab}_{name}", alt=alt,
-                           config={"displayModeBar": False})  # fmt: skip
+        where.plotly_chart(
+            figure, key=f"chart_{self.tab}_{name}", alt=alt, config={"displayModeBar": False}
+        )
         self.figures[name] = figure
 
     def draw_table(
@@ -168,8 +232,9 @@ class Charts:
 
     def draw_footer(self, explanation: str) -> None:
         """Draw the button that unfolds the ``explanation``; offer all data in *Take along*."""
-        with st.popover("How to read these charts", icon=":material/help:",
-                        key=f"explain_{self.tab}"):  # fmt: skip
+        with st.popover(
+            "How to read these charts", icon=":material/help:", key=f"explain_{self.tab}"
+        ):
             st.markdown(explanation)
         self.offer()
 
@@ -192,8 +257,10 @@ def figure_rows(figure: go.Figure) -> Iterator[Sequence[Any]]:
     The titles of the axes, with their units, are headings. An error bar belongs to the axis along
     which it is drawn: y, or x if there is none along y.
     """
-    axes = [MARKUP.sub(" ", axis.title.text or "") for axis in (figure.layout.xaxis,
-            figure.layout.yaxis)]  # fmt: skip
+    axes = [
+        MARKUP.sub(" ", axis.title.text or "")
+        for axis in (figure.layout.xaxis, figure.layout.yaxis)
+    ]
     x_title, y_title = (text or name for text, name in zip(axes, "xy", strict=True))
     y_title = f"{y_title} (y)" if x_title == y_title else y_title
     yield "series", x_title, y_title, "value", "minus", "plus"

@@ -44,10 +44,16 @@ def bibtex(page: str, link: str, at: datetime | None = None) -> str:
     """Return an entry that cites the ``page`` as ``link`` shows it, visited ``at`` (now)."""
     found = citation()
     at = at or datetime.now(UTC)
-    note = ", ".join(filter(None, (
-        f"page {page}", (code := commit()) and f"commit {code[:12]}",
-        f"visited {at:%Y-%m-%d}",
-    )))  # fmt: skip
+    note = ", ".join(
+        filter(
+            None,
+            (
+                f"page {page}",
+                (code := commit()) and f"commit {code[:12]}",
+                f"visited {at:%Y-%m-%d}",
+            ),
+        )
+    )
     fields = {
         "author": " and ".join(f"{{{author['name']}}}" for author in found["authors"]),
         "title": f"{{{found['title']}}}",

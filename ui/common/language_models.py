@@ -7,8 +7,12 @@ from gating_core.typed import invisible, name
 from ui.foreign import as_code
 
 UNGATED = "none"
-GATES = {"no gate": UNGATED, "G1, per channel": "g1_channel", "G1, per head": "g1_head",
-         "G2, per channel": "g2"}  # fmt: skip
+GATES = {
+    "no gate": UNGATED,
+    "G1, per channel": "g1_channel",
+    "G1, per head": "g1_head",
+    "G2, per channel": "g2",
+}
 TITLES = {name: title for title, name in GATES.items()}
 MOST_NAMES = 4  # of characters, in a sentence
 TONGUES = {language.title(): language for language in LANGUAGES}

@@ -78,9 +78,14 @@ class Frame(NamedTuple):
 
 @contextmanager
 def page(
-    title: str, question: str = "", lead: str = "", *, pictures: bool = True,
-    presented: Collection[str] = (), steps: bool = False,
-) -> Iterator[None]:  # fmt: skip
+    title: str,
+    question: str = "",
+    lead: str = "",
+    *,
+    pictures: bool = True,
+    presented: Collection[str] = (),
+    steps: bool = False,
+) -> Iterator[None]:
     """Draw the page called ``title``, a row of `PAGES`, around the parts drawn within.
 
     Draws the links to all pages, ``question`` and ``lead``, and ends jobs of other pages. With
@@ -136,8 +141,9 @@ def _head(
             st.title(question, anchor=False)
         draw_presets(title)
         present.draw_button()
-        tail = st.container(horizontal=True, width="content",
-                            key="sharing" if view.presented is None else "turns")  # fmt: skip
+        tail = st.container(
+            horizontal=True, width="content", key="sharing" if view.presented is None else "turns"
+        )
     note = st.container(key="note")
     if lead:
         st.container(key="lead").markdown(lead)
@@ -162,8 +168,10 @@ def _beside(title: str) -> list[tuple[str, str] | None]:
     group = PAGES[title].group
     titles = [name for name, row in PAGES.items() if row.group == group]
     here = titles.index(title)
-    return [(PAGES[titles[at]].path, titles[at]) if 0 <= at < len(titles) else None
-            for at in (here - 1, here + 1)]  # fmt: skip
+    return [
+        (PAGES[titles[at]].path, titles[at]) if 0 <= at < len(titles) else None
+        for at in (here - 1, here + 1)
+    ]
 
 
 def draw_links(group: str, links: dict[str, dict[str, list[str]]], current: str = "") -> None:
@@ -183,8 +191,13 @@ def draw_links(group: str, links: dict[str, dict[str, list[str]]], current: str 
                 titles = [name for name, row in PAGES.items() if row.group == page.group]
                 label, icon, beside = f"{title} →", "", f"{page.group}: {', '.join(titles)}"
             container = st.container(key="page-here", width="content") if title == current else st
-            container.page_link(page.path, label=label, icon=icon or None, help=beside,
-                                query_params=links.get(title))  # fmt: skip
+            container.page_link(
+                page.path,
+                label=label,
+                icon=icon or None,
+                help=beside,
+                query_params=links.get(title),
+            )
 
 
 def draw_open(tabs: Iterable[Any], sections: Mapping[str, Callable[[], None]]) -> None:

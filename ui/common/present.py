@@ -40,11 +40,18 @@ def offer_steps(previous: Callable[[], Any] | None, next: Callable[[], Any] | No
 def draw_button() -> None:
     """Draw the button that begins or ends present mode."""
     if is_presenting():
-        st.button("End", key="present", icon=":material/close_fullscreen:", type="tertiary",
-                  on_click=_end, help="Leave present mode")  # fmt: skip
+        st.button(
+            "End",
+            key="present",
+            icon=":material/close_fullscreen:",
+            type="tertiary",
+            on_click=_end,
+            help="Leave present mode",
+        )
     else:
-        st.button("Present", key="present", icon=":material/slideshow:", type="tertiary",
-                  on_click=_begin)  # fmt: skip
+        st.button(
+            "Present", key="present", icon=":material/slideshow:", type="tertiary", on_click=_begin
+        )
 
 
 def _begin() -> None:
@@ -74,5 +81,11 @@ def draw_turns(
                 link = (links or {}).get(title, {}) | {PRESENT: ["1"]}
                 st.page_link(path, label=title, icon=icon, query_params=link)
             else:
-                st.button(name.capitalize(), key=f"turn_{name}", icon=icon, type="tertiary",
-                          on_click=act, disabled=act is None)  # fmt: skip
+                st.button(
+                    name.capitalize(),
+                    key=f"turn_{name}",
+                    icon=icon,
+                    type="tertiary",
+                    on_click=act,
+                    disabled=act is None,
+                )

@@ -57,23 +57,27 @@ def draw_presets(title: str) -> None:
     rows = presets(title)
     if not rows:
         return
-    with st.popover("Presets", icon=":material/bookmark:", type="tertiary", key="presets",
-                    on_change="rerun") as popover:  # fmt: skip
+    with st.popover(
+        "Presets", icon=":material/bookmark:", type="tertiary", key="presets", on_change="rerun"
+    ) as popover:
         if not popover.open:
             return
         for index, preset in enumerate(rows):
             icon = ":material/warning:" if preset.is_misleading else None
             mark = "**Misleading.** " if preset.is_misleading else ""
-            st.button(preset.name, key=f"preset_{index}", icon=icon, on_click=_open,
-                      args=(title, index))  # fmt: skip
+            st.button(
+                preset.name, key=f"preset_{index}", icon=icon, on_click=_open, args=(title, index)
+            )
             st.caption(f"{mark}{preset.why[0]}  \n{preset.why[1]}")
 
 
 def steps_of(title: str) -> Steps:
     """Return the callbacks that open the previous and the next preset of a page."""
     last, here = len(presets(title)) - 1, st.session_state.get(SHOWN, {}).get(title, -1)
-    return Steps(partial(_open, title, here - 1) if here > 0 else None,
-                 partial(_open, title, here + 1) if here < last else None)  # fmt: skip
+    return Steps(
+        partial(_open, title, here - 1) if here > 0 else None,
+        partial(_open, title, here + 1) if here < last else None,
+    )
 
 
 def _open(title: str, index: int) -> None:

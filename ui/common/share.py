@@ -23,8 +23,9 @@ def draw_share(title: str) -> None:
     In no fragment: a click outside closes the popover, and Streamlit would run what is clicked as a
     part of that fragment.
     """
-    with st.popover("Share", icon=":material/share:", type="tertiary", key="share_view",
-                    on_change="rerun") as popover:  # fmt: skip
+    with st.popover(
+        "Share", icon=":material/share:", type="tertiary", key="share_view", on_change="rerun"
+    ) as popover:
         if not popover.open:
             return
         view: View = st.session_state[VIEW]
@@ -34,11 +35,21 @@ def draw_share(title: str) -> None:
         )
         link = st.container()
         names = [*view.labels]
-        hidden = st.multiselect("Hide controls", names, sorted(view.hidden & {*names}),
-                                format_func=_label, key=CHOOSE_HIDDEN)  # fmt: skip
+        hidden = st.multiselect(
+            "Hide controls",
+            names,
+            sorted(view.hidden & {*names}),
+            format_func=_label,
+            key=CHOOSE_HIDDEN,
+        )
         lockable = [name for name in names if name not in view.foldable and name not in hidden]
-        locked = st.multiselect("Lock controls", lockable, sorted(view.locked & {*lockable}),
-                                format_func=_label, key=CHOOSE_LOCKED)  # fmt: skip
+        locked = st.multiselect(
+            "Lock controls",
+            lockable,
+            sorted(view.locked & {*lockable}),
+            format_func=_label,
+            key=CHOOSE_LOCKED,
+        )
         st.caption(
             "Whoever opens a link with hidden or locked controls can show all of them. Tabs, and"
             " what is dragged in a picture, can be neither hidden nor locked."

@@ -67,12 +67,19 @@ def begin(staying: Collection[str] = ()) -> View:
 
 def draw_note(view: View) -> None:
     """Draw the line of a simplified page: nobody may be stranded. Drawn after all controls."""
-    st.button("Simplified view · show all controls", key="show_all_controls", type="tertiary",
-              icon=":material/tune:", on_click=_show_all)  # fmt: skip
+    st.button(
+        "Simplified view · show all controls",
+        key="show_all_controls",
+        type="tertiary",
+        icon=":material/tune:",
+        on_click=_show_all,
+    )
     if view.unknown:
         names = ", ".join(as_code(name[:QUOTED_CHARACTERS]) for name in view.unknown)
-        st.warning(f"The link hides or locks {names}, which no control on this page is called.",
-                   icon=":material/link_off:")  # fmt: skip
+        st.warning(
+            f"The link hides or locks {names}, which no control on this page is called.",
+            icon=":material/link_off:",
+        )
 
 
 def _show_all() -> None:

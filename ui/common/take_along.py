@@ -114,9 +114,14 @@ def offered() -> Offer:
 
 
 def offer_notebook(
-    title: str, name: str, code: tuple[str, str], dim: int, shown: tuple[float, float],
-    at: tuple[float, float] | None = None, problem: str | None = None,
-) -> None:  # fmt: skip
+    title: str,
+    name: str,
+    code: tuple[str, str],
+    dim: int,
+    shown: tuple[float, float],
+    at: tuple[float, float] | None = None,
+    problem: str | None = None,
+) -> None:
     """Offer a notebook that measures a surface again.
 
     Args:
@@ -141,8 +146,13 @@ def offer_notebook(
 
 def draw_take_along(title: str) -> None:
     """Draw the popover of the page called ``title``, after all that it shows; in no fragment."""
-    with st.popover("Take along", icon=":material/download:", type="tertiary", key="take_along",
-                    on_change="rerun") as popover:  # fmt: skip
+    with st.popover(
+        "Take along",
+        icon=":material/download:",
+        type="tertiary",
+        key="take_along",
+        on_change="rerun",
+    ) as popover:
         if not popover.open:
             return
         offer, stamp = offered(), stamp_of(title)
@@ -163,9 +173,15 @@ def draw_take_along(title: str) -> None:
 def _draw_files(files: Mapping[str, File], line: str) -> None:
     for label, file in files.items():
         st.download_button(
-            label, "" if file.problem else partial(file.make, line), file.name, icon=file.icon,
-            key=f"take_{label}", on_click="ignore", disabled=bool(file.problem), help=file.problem,
-        )  # fmt: skip
+            label,
+            "" if file.problem else partial(file.make, line),
+            file.name,
+            icon=file.icon,
+            key=f"take_{label}",
+            on_click="ignore",
+            disabled=bool(file.problem),
+            help=file.problem,
+        )
 
 
 def _draw_surfaces(offer: Mapping[str, OfferedSurface], line: str) -> None:
@@ -181,8 +197,9 @@ def _draw_surfaces(offer: Mapping[str, OfferedSurface], line: str) -> None:
         return File(
             f"{file_name(name)}.{ending}",
             lambda line: pool.POOL.call(surface_file, surface, ending),
-            f":material/{icon}:", problem,
-        )  # fmt: skip
+            f":material/{icon}:",
+            problem,
+        )
 
     if not surface.cells.any():
         st.caption("No cell of this surface has four resolved corners: there is no file of it.")
@@ -216,11 +233,17 @@ def _draw_picture(name: str, surface: Surface, line: str) -> None:
         return
 
     def start() -> None:
-        jobs.start(PICTURE, lambda: shared_stream(picture_file, surface), about=about,
-                   newest=(float,))  # fmt: skip
+        jobs.start(
+            PICTURE, lambda: shared_stream(picture_file, surface), about=about, newest=(float,)
+        )
 
-    st.button("Picture, 3,000 px", icon=":material/image:", key="take_picture", on_click=start,
-              disabled=job is not None and not job.over)  # fmt: skip
+    st.button(
+        "Picture, 3,000 px",
+        icon=":material/image:",
+        key="take_picture",
+        on_click=start,
+        disabled=job is not None and not job.over,
+    )
     if job is not None:
         jobs.draw_end(job, "Drawing", [])
         jobs.watch(job, lambda items: None, what="Drawing", share=jobs.share_of)
@@ -246,8 +269,10 @@ def drawn_settings() -> dict[str, Any]:
 def default_name(offer: Offer, link: Mapping[str, list[str]]) -> str:
     """Return a file's name that says which tab was shown, and what its ``link`` asks for."""
     tabs = [*offer.charts] or [offer.page]
-    parts = [tabs[0], *("".join([name, *texts]) for name, texts in sorted(link.items())
-                        if name not in LOOKS)]  # fmt: skip
+    parts = [
+        tabs[0],
+        *("".join([name, *texts]) for name, texts in sorted(link.items()) if name not in LOOKS),
+    ]
     return file_name("_".join(parts))
 
 
@@ -290,8 +315,10 @@ def data_zip(offer: Offer, about: str, line: str) -> bytes:
 def surface_csv(surface: Surface) -> str:
     """Return a line for every point of the grid: its place, and all fields with their units."""
     columns = {f"y{i + 1}": column for i, column in enumerate(surface.points.reshape(-1, 3).T)}
-    columns |= {f"{name} ({UNITS[name]})" if name in UNITS else name: field.ravel()
-                for name, field in surface.fields.items()}  # fmt: skip
+    columns |= {
+        f"{name} ({UNITS[name]})" if name in UNITS else name: field.ravel()
+        for name, field in surface.fields.items()
+    }
     columns["resolved"] = surface.resolved.ravel().astype(int)
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     return csv_text([[*columns], *rows])

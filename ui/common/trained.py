@@ -19,19 +19,23 @@ def offer_model(run: TrainedRun, variant: str, member: int) -> None:
     weights, problem = f"{name}.safetensors", script_problem(ensemble.config)
     offer = offered()
     offer.settings["seeds"] = [*seeds]
-    offer.files["Weights"] = File(weights, lambda line: weights_file(
-        ensemble, run.task, about(run, variant) | {"from": line}))  # fmt: skip
+    offer.files["Weights"] = File(
+        weights, lambda line: weights_file(ensemble, run.task, about(run, variant) | {"from": line})
+    )
     offer.files["Script"] = File(
         f"{name}_seed{seeds[member]}.py",
         lambda line: f"{script_text(ensemble, seeds[member], weights)}\n# {line}\n",
-        ":material/code:", problem,
-    )  # fmt: skip
+        ":material/code:",
+        problem,
+    )
 
 
 def about(run: TrainedRun, variant: str) -> dict[str, object]:
     """Say in a file of weights of which run they are."""
     setting = run.setting
     return {field.name: getattr(setting, field.name) for field in fields(setting)} | {
-        "variant": variant, "task": run.task.name, "own": setting.own is not None,
+        "variant": variant,
+        "task": run.task.name,
+        "own": setting.own is not None,
         "steps": int(run.steps[-1]),
-    }  # fmt: skip
+    }

@@ -156,11 +156,18 @@ def _draw_film(
     shown, going = runs.shown_of(JOB, job), not job.over
     if shown is None:
         if going:
-            with st.container(height=STAGE, border=True, horizontal_alignment="center",
-                              vertical_alignment="center"):  # fmt: skip
+            with st.container(
+                height=STAGE,
+                border=True,
+                horizontal_alignment="center",
+                vertical_alignment="center",
+            ):
                 models = " and ".join(TITLES[name] for name in requested.compared)
-                st.markdown(f"Training on {DATA[requested.task].name}: {models}. The picture"
-                            " appears with the first steps.", width="content")  # fmt: skip
+                st.markdown(
+                    f"Training on {DATA[requested.task].name}: {models}. The picture"
+                    " appears with the first steps.",
+                    width="content",
+                )
         return
     run = shown.run
     if not len(run.frames):
@@ -180,8 +187,10 @@ def _draw_film(
         key=VIEW_KEY,
         headings=[*(heading(run, name, member) for name in variants.values()), "Along the run"],
         captions=[
-            *(captions(shown, name, member, going, k.get(side), frames.spanned[side])
-              for side, name in variants.items()),
+            *(
+                captions(shown, name, member, going, k.get(side), frames.spanned[side])
+                for side, name in variants.items()
+            ),
             [text("curves", **{side: TITLES[name] for side, name in variants.items()})],
         ],
         readouts=((), (), ()),
@@ -201,7 +210,7 @@ def _draw_film(
         grows=going and not run.ended,
         reveal=st.session_state.get(REVEALED, 0),
         on_stop=lambda: _on_stop(run.setting, len(steps)),
-    )  # fmt: skip
+    )
     if st.session_state.pop(MOVED, False) and inside:
         st.rerun()  # the weights are drawn outside this fragment
     ends = {name: shown.final.get((name, member)) for name in variants.values()}
@@ -262,8 +271,10 @@ def finding(run: TrainedRun, frame: int) -> str:
     left, right = run.setting.compared
     before, after = (run.variants[n].ensemble.test_accuracy[frame] for n in (left, right))
     decimals = decimals_of(run, (left, right), frame)
-    means = [f"{TITLES[name]} {mean_text(shares, decimals)}"
-             for name, shares in ((left, before), (right, after))]  # fmt: skip
+    means = [
+        f"{TITLES[name]} {mean_text(shares, decimals)}"
+        for name, shares in ((left, before), (right, after))
+    ]
     base, gap, step = base_rates(run), mean_interval(after - before), run.steps[frame]
     seeds = f"{len(before)} seeds, 95 % interval, paired by seed"
     if not has_learned(before, base) and not has_learned(after, base):

@@ -47,23 +47,37 @@ def _draw_maps(shown: Shown, measurement: MeasurementRequest, charts: Charts) ->
     frame = int(drawn_frames(run)[stopped_frame(run)])
     variants = variants_of(run)
     maps = {
-        side: {f"{side}{SEPARATOR}{part}": field
-               for part, field in layer_maps(run, name, member, frame).items()}
+        side: {
+            f"{side}{SEPARATOR}{part}": field
+            for part, field in layer_maps(run, name, member, frame).items()
+        }
         for side, name in variants.items()
-    }  # fmt: skip
+    }
     fields = {name: field for own in maps.values() for name, field in own.items()}
     low, high = span(fields)
     axis = np.linspace(-1, 1, len(next(iter(fields.values()))))
     x1, x2 = np.meshgrid(axis, axis)
     columns = {"x1": x1, "x2": x2} | fields
     charts.tables["inside"] = {name: field.ravel().tolist() for name, field in columns.items()}
-    st.caption(text("inside", seed=run.task.seeds[member], step=run.steps[frame],
-                    low=_end(low, high), high=_end(high, low)))  # fmt: skip
+    st.caption(
+        text(
+            "inside",
+            seed=run.task.seeds[member],
+            step=run.steps[frame],
+            low=_end(low, high),
+            high=_end(high, low),
+        )
+    )
     large = st.pills("Enlarge", tuple(fields), key="enlarged")
     if large in fields:
         _draw({large: fields[large]}, (low, high), (large,), "inside_large")
-        st.button("Show all", icon=":material/grid_view:", on_click=_enlarge, args=(None,),
-                  key="inside_all")  # fmt: skip
+        st.button(
+            "Show all",
+            icon=":material/grid_view:",
+            on_click=_enlarge,
+            args=(None,),
+            key="inside_all",
+        )
         return
     # One order for both: the model with fewer maps has some of the other's.
     parts = [name.split(SEPARATOR, 1)[1] for name in max(maps.values(), key=len)]
@@ -78,11 +92,14 @@ def _draw(
     fields: dict[str, np.ndarray], ends: tuple[float, float], order: Sequence[str], key: str
 ) -> None:
     st.plotly_chart(
-        inside_figure(fields, ends, order), key=key, on_select=lambda: _on_field(key),
-        selection_mode="points", config={"displayModeBar": False},
+        inside_figure(fields, ends, order),
+        key=key,
+        on_select=lambda: _on_field(key),
+        selection_mode="points",
+        config={"displayModeBar": False},
         alt=f"{len(fields)} maps over the input square, from {_end(*ends)} to"
         f" {_end(*ends[::-1])}: {', '.join(fields)}.",
-    )  # fmt: skip
+    )
 
 
 def _end(number: float, other: float) -> str:
@@ -127,22 +144,39 @@ def inside_figure(
     alone = len(cells) == 1
     height = LARGE_HEIGHT if alone else (ROW_HEIGHT + TITLE_HEIGHT) * rows
     figure = make_subplots(
-        rows, columns, specs=specs, subplot_titles=titles, horizontal_spacing=0.02,
+        rows,
+        columns,
+        specs=specs,
+        subplot_titles=titles,
+        horizontal_spacing=0.02,
         vertical_spacing=TITLE_HEIGHT / height if rows > 1 else 0,
-    )  # fmt: skip
+    )
     for name, field in shown.items():
         axis, (row, column) = np.linspace(-1, 1, len(field)), cells[name]
         figure.add_heatmap(
-            x=axis, y=axis, z=field, coloraxis="coloraxis", row=row + 1, col=column + 1,
+            x=axis,
+            y=axis,
+            z=field,
+            coloraxis="coloraxis",
+            row=row + 1,
+            col=column + 1,
             hovertemplate="(%{x:.2f}, %{y:.2f}): %{z:.3g}<extra></extra>",
-        )  # fmt: skip
+        )
     for name in () if alone else shown:  # Streamlit reports clicks on points alone
         unseen, (row, column) = {"symbol": "square", "size": ROW_HEIGHT, "opacity": 0}, cells[name]
         figure.add_scatter(
-            x=[0], y=[0], customdata=[name], mode="markers", marker=unseen, showlegend=False,
-            selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}},
-            row=row + 1, col=column + 1, hovertemplate=f"{name}: click to enlarge<extra></extra>",
-        )  # fmt: skip
+            x=[0],
+            y=[0],
+            customdata=[name],
+            mode="markers",
+            marker=unseen,
+            showlegend=False,
+            selected={"marker": {"opacity": 0}},
+            unselected={"marker": {"opacity": 0}},
+            row=row + 1,
+            col=column + 1,
+            hovertemplate=f"{name}: click to enlarge<extra></extra>",
+        )
     figure.update_xaxes(range=[-1, 1], visible=False, constrain="domain")
     figure.update_yaxes(range=[-1, 1], visible=False)
     for number in range(1, len(shown) + 1):

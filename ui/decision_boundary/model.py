@@ -185,15 +185,17 @@ def _with_variants(request: BoundaryRequest) -> tuple[BoundaryRequest, list[str]
     for side, instead in enumerate(FIRST.variants):
         if pair[side] in impossible:
             needs = "needs_softmax" if pair[side] == SINK else "needs_tokens"
-            notes.append(text(needs, variant=_capital(TITLES[pair[side]]),
-                              instead=TITLES[instead]))  # fmt: skip
+            notes.append(text(needs, variant=_capital(TITLES[pair[side]]), instead=TITLES[instead]))
             pair[side] = instead
     left, right = pair
     if left == right:
         right = next(name for name in FIRST.variants if name != left)
         notes.append(text("same", variant=TITLES[right]))
-    notes += [text("not_trained", variant=_capital(TITLES[name]), source=request.source)
-              for name in request.also if name in impossible]  # fmt: skip
+    notes += [
+        text("not_trained", variant=_capital(TITLES[name]), source=request.source)
+        for name in request.also
+        if name in impossible
+    ]
     also = dict.fromkeys(x for x in request.also if x not in (*impossible, left, right))
     return replace(request, left=left, right=right, also=tuple(also)), notes
 
@@ -223,8 +225,11 @@ def _remarks(request: BoundaryRequest, own: OwnData | None) -> list[str]:
     notes = []
     names = (request.left, request.right, *request.also)
     gates = {name: gate for name in names if (gate := VARIANTS[name]) is not None}
-    alike = [name for name, gate in gates.items() if gate.record.constant
-             or (gate.granularity == "headwise" and request.heads == 1)]  # fmt: skip
+    alike = [
+        name
+        for name, gate in gates.items()
+        if gate.record.constant or (gate.granularity == "headwise" and request.heads == 1)
+    ]
     if request.norm == "post" and not request.residual and alike:
         notes.append(text("undone", names=_capital(" and ".join(TITLES[name] for name in alike))))
     if MATCHED in names[:2] and _is_wider(request, own):
@@ -268,6 +273,9 @@ def experts_link(run: Setting, variant: str, seed: int) -> dict[str, str] | None
         per = "channel" if gate.granularity == "elementwise" else "head"
         place = {"gate_at": gate.position, "gate_per": per, "gate_kind": gate.kind}
     return place | {
-        "weights": run.task, "model_seed": f"{seed}", "channels": f"{run.model_dim}",
-        "head_count": f"{run.heads}", "tokens": f"{run.value_count}",
-    }  # fmt: skip
+        "weights": run.task,
+        "model_seed": f"{seed}",
+        "channels": f"{run.model_dim}",
+        "head_count": f"{run.heads}",
+        "tokens": f"{run.value_count}",
+    }

@@ -102,20 +102,38 @@ def _draw_ways(drawing: Points) -> None:
     with by_hand:
         st.caption(text("draw"))
         points, labels = drawing
-        square.draw(key="own_draw", points=points, labels=labels, class_names=CLASSES,
-                    most=DRAWN_POINTS_IN_LINK, colours=palette.CLASS_COLOURS,
-                    on_change=_on_draw)  # fmt: skip
+        square.draw(
+            key="own_draw",
+            points=points,
+            labels=labels,
+            class_names=CLASSES,
+            most=DRAWN_POINTS_IN_LINK,
+            colours=palette.CLASS_COLOURS,
+            on_change=_on_draw,
+        )
     with upload:
         label = text(
             "upload", classes=MOST_CLASSES, rows=f"{MOST_POINTS:,}", size=f"{LARGEST_BYTES / 1e6:g}"
         )
-        st.file_uploader(label, type=None, key="own_file", on_change=_on_file,
-                         max_upload_size=UPLOAD_MB)  # fmt: skip
-        st.download_button("An example", EXAMPLE_CSV, "example.csv", on_click="ignore",
-                           icon=":material/download:", key="own_example")  # fmt: skip
+        st.file_uploader(
+            label, type=None, key="own_file", on_change=_on_file, max_upload_size=UPLOAD_MB
+        )
+        st.download_button(
+            "An example",
+            EXAMPLE_CSV,
+            "example.csv",
+            on_click="ignore",
+            icon=":material/download:",
+            key="own_example",
+        )
     with paste:
-        st.text_area("A table with columns x, y and label", key="own_text", on_change=_on_text,
-                     max_chars=PASTED_CHARACTERS, placeholder=EXAMPLE_CSV[:60])  # fmt: skip
+        st.text_area(
+            "A table with columns x, y and label",
+            key="own_text",
+            on_change=_on_text,
+            max_chars=PASTED_CHARACTERS,
+            placeholder=EXAMPLE_CSV[:60],
+        )
         st.caption(text("paste", characters=f"{PASTED_CHARACTERS:,}"))
 
 

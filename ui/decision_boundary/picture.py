@@ -93,9 +93,16 @@ def frames_of(
     variants = {s: training_frames(run, name, member) for s, name in variants_of(run).items()}
     axes = frame_axes(variants)
     picture = training_picture(
-        variants, training_data(run, member), run.steps[drawn_frames(run)], axes, curves,
-        view.paint, view.discrete, view.tested, gaussian,
-    )  # fmt: skip
+        variants,
+        training_data(run, member),
+        run.steps[drawn_frames(run)],
+        axes,
+        curves,
+        view.paint,
+        view.discrete,
+        view.tested,
+        gaussian,
+    )
     if unfinished:
         picture = replace(picture, camera=camera_from(BEGIN_FROM))
     spanned = {side: covered_shares(frames) for side, frames in variants.items()}
@@ -229,9 +236,17 @@ def training_picture(
         # Between classes 0 and 2 there is no class 1: then no colours are between two.
         parted = by_class and data.class_count > 2
         sheet = Sheet(
-            side, frames, data, axes[side], colours, parted, fine, k,
-            _convex_hull(frames, axes[side]), grounded=by_class,
-        )  # fmt: skip
+            side,
+            frames,
+            data,
+            axes[side],
+            colours,
+            parted,
+            fine,
+            k,
+            _convex_hull(frames, axes[side]),
+            grounded=by_class,
+        )
         moving, fixed = classified.sheet_arrays(sheet)
         arrays, framed = arrays | fixed, framed | moving
         sheets.append(sheet)
@@ -342,8 +357,13 @@ def _doubt_traces(
     traces = []
     if side in curve.errors:
         arrays[f"{key}_error"] = curve.errors[side]
-        bars = {"type": "data", "array": ref(f"{key}_error"), "width": 0, "thickness": 1.5,
-                "color": colour}  # fmt: skip
+        bars = {
+            "type": "data",
+            "array": ref(f"{key}_error"),
+            "width": 0,
+            "thickness": 1.5,
+            "color": colour,
+        }
         marker = {"size": 1, "color": colour}
         traces.append(_trace(axis, "markers", y=ref(f"{key}_shown"), error_y=bars, marker=marker))
     where = curve.open.get(side)

@@ -71,10 +71,21 @@ def draw(job: Job, shown: Shown, measurement: MeasurementRequest, charts: Charts
     run = shown.run
     member = measurement.member(run)
     with st.container(horizontal=True):
-        st.button(f"Train on ({MORE_STEPS} steps)", icon=":material/fast_forward:",
-                  on_click=train_on, args=(MORE_STEPS,), key="train_on")  # fmt: skip
-        st.button("Back to step 0", icon=":material/replay:", on_click=_rewind, args=(run, member),
-                  key="rewind", help=text("rewind_help"))  # fmt: skip
+        st.button(
+            f"Train on ({MORE_STEPS} steps)",
+            icon=":material/fast_forward:",
+            on_click=train_on,
+            args=(MORE_STEPS,),
+            key="train_on",
+        )
+        st.button(
+            "Back to step 0",
+            icon=":material/replay:",
+            on_click=_rewind,
+            args=(run, member),
+            key="rewind",
+            help=text("rewind_help"),
+        )
         st.button("New seeds", icon=":material/casino:", on_click=new_seeds, key="new_seeds")
         _draw_others(job)
     if run.setting != job.about:
@@ -97,9 +108,11 @@ def draw(job: Job, shown: Shown, measurement: MeasurementRequest, charts: Charts
     name = run.setting.compared[-1]
     if link := experts_link(run.setting, name, run.task.seeds[member]):
         st.page_link(
-            "pages/6_Mixture_of_experts.py", icon=":material/account_tree:", query_params=link,
+            "pages/6_Mixture_of_experts.py",
+            icon=":material/account_tree:",
+            query_params=link,
             label=f"*{TITLES[name]}*, seed {run.task.seeds[member]}: its experts",
-        )  # fmt: skip
+        )
 
 
 def _rewind(run: TrainedRun, member: int) -> None:
@@ -123,10 +136,11 @@ def _draw_others(job: Job) -> None:
     count = len(seeds) - 1
     st.button(
         f"Measure the other {count} seeds" if count > 1 else "Measure the other seed",
-        icon=":material/stacked_line_chart:", key="measure_others",
+        icon=":material/stacked_line_chart:",
+        key="measure_others",
         on_click=lambda: setattr(st.session_state[MEASUREMENT], "all_of", setting),
         help=text("others_help"),
-    )  # fmt: skip
+    )
 
 
 # --- Numbers and sentences ------------------------------------------------------------------------
@@ -142,15 +156,17 @@ def table(run: TrainedRun) -> dict[str, list[str]]:
         finals = ensemble.test_accuracy[-1]
         gap = points_text(mean_interval(finals - run.variants[left].ensemble.test_accuracy[-1]))
         together = " (together)" if len(variant.together) > 1 else ""
-        rows.append({
-            "Variant": TITLES[name],
-            "Test accuracy": mean_text(finals, decimals),
-            f"Difference to {TITLES[left]}, paired": "–" if name == left else f"{gap} points",
-            "Worst seed": f"{100 * finals.min():.0f} %",
-            "D": str(ensemble.config.model_dim),
-            "Parameters": str(ensemble.parameter_count),
-            "Training time, all seeds": f"{variant.seconds:.2f} s{together}",
-        })  # fmt: skip
+        rows.append(
+            {
+                "Variant": TITLES[name],
+                "Test accuracy": mean_text(finals, decimals),
+                f"Difference to {TITLES[left]}, paired": "–" if name == left else f"{gap} points",
+                "Worst seed": f"{100 * finals.min():.0f} %",
+                "D": str(ensemble.config.model_dim),
+                "Parameters": str(ensemble.parameter_count),
+                "Training time, all seeds": f"{variant.seconds:.2f} s{together}",
+            }
+        )
     return {title: [row[title] for row in rows] for title in rows[0]}
 
 
@@ -170,8 +186,11 @@ def table_note(run: TrainedRun) -> str:
     if count < FEW_SEEDS:
         parts.append("With so few seeds, intervals are wide.")
     parts.append(f"{rate[0].upper()}{rate[1:]}.")
-    idle = [TITLES[name] for name, variant in run.variants.items()
-            if not _above(variant.ensemble.test_accuracy[-1], base_rates(run))]  # fmt: skip
+    idle = [
+        TITLES[name]
+        for name, variant in run.variants.items()
+        if not _above(variant.ensemble.test_accuracy[-1], base_rates(run))
+    ]
     if idle:
         parts.append(f"Not significantly better than that: {', '.join(idle)}.")
     if run.setting.own is not None:
@@ -210,19 +229,24 @@ def _calibrations(key: int, _run: TrainedRun) -> dict[str, ResampledReliability]
 
 def draw_calibration(run: TrainedRun, charts: Charts) -> bool:
     """Draw the fold with the reliability diagram of both variants; return whether it is open."""
-    fold = st.expander("Calibration: reliability diagram", key="calibration", on_change="rerun",
-                       **LINK)  # fmt: skip
+    fold = st.expander(
+        "Calibration: reliability diagram", key="calibration", on_change="rerun", **LINK
+    )
     if fold.open:
         results = _calibrations(serial(run), run)
         sentence = calibration_text(results, len(run.task.seeds))
         bins = [
-            (TITLES[name], np.stack([of.whole.confidence, of.whole.frequency]),
-             np.nanpercentile(of.frequencies, TAILS, axis=0))
+            (
+                TITLES[name],
+                np.stack([of.whole.confidence, of.whole.frequency]),
+                np.nanpercentile(of.frequencies, TAILS, axis=0),
+            )
             for name, of in results.items()
-        ]  # fmt: skip
+        ]
         fold.markdown(sentence)
-        charts.draw("reliability", fold, reliability_chart(bins, DIAGRAM_PIXELS),
-                    sentence.replace("**", ""))  # fmt: skip
+        charts.draw(
+            "reliability", fold, reliability_chart(bins, DIAGRAM_PIXELS), sentence.replace("**", "")
+        )
     return bool(fold.open)
 
 
@@ -259,9 +283,12 @@ def _range(resamples: np.ndarray) -> str:
 
 
 def draw_files(
-    shown: Shown, view: BoundaryView, measurement: MeasurementRequest, charts: Charts,
+    shown: Shown,
+    view: BoundaryView,
+    measurement: MeasurementRequest,
+    charts: Charts,
     calibrated: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Offer weights, script, figure and data, and draw the explanation of the charts."""
     run = shown.run
     member = measurement.member(run)
@@ -277,8 +304,9 @@ def draw_files(
     explanation = text("charts", grid=FRAME_GRID)
     if calibrated:
         points = run.task.test_labels.size
-        more = text("reliability", points=points, seeds=len(run.task.seeds), step=run.steps[-1],
-                    bins=BINS)  # fmt: skip
+        more = text(
+            "reliability", points=points, seeds=len(run.task.seeds), step=run.steps[-1], bins=BINS
+        )
         explanation = f"{explanation}\n\n{more}"
     charts.draw_footer(explanation)
 
@@ -314,9 +342,9 @@ def _logs(key: object, _shown: Shown) -> dict[str, dict[str, list[Any]]]:
 def logs(shown: Shown) -> dict[str, dict[str, list[Any]]]:
     """Return the history of losses and accuracies, and total curvature along the run, as tables."""
     run = shown.run
-    titles, *lines = csv.reader(io.StringIO(
-        log_csv({name: variant.ensemble for name, variant in run.variants.items()})
-    ))  # fmt: skip
+    titles, *lines = csv.reader(
+        io.StringIO(log_csv({name: variant.ensemble for name, variant in run.variants.items()}))
+    )
     history = dict(zip(titles, map(list, zip(*lines, strict=True)), strict=True))
     steps, rows = run.steps[drawn_frames(run)], []
     for (name, member), summary in shown.along.items():
@@ -324,8 +352,16 @@ def logs(shown: Shown) -> dict[str, dict[str, list[Any]]]:
         for index, step in enumerate(steps):
             last = end is not None and index == len(steps) - 1
             total = end.total if last and end is not None else summary.total.at(index)
-            rows.append((name, step, run.task.seeds[member], float(total.value),
-                         float(total.error), bool(total.complete)))  # fmt: skip
+            rows.append(
+                (
+                    name,
+                    step,
+                    run.task.seeds[member],
+                    float(total.value),
+                    float(total.error),
+                    bool(total.complete),
+                )
+            )
     if not rows:  # not measured yet
         return {"log": history}
     titles = ["variant", "step", "seed", "total curvature", "error", "complete"]

@@ -94,8 +94,9 @@ def draw_more() -> tuple[dict[str, Any], BoundaryView]:
     A closed fold that nobody has used stays empty: a first visit would load the files of all its
     controls.
     """
-    fold = st.expander("More: data, model, training, picture", key="setup", on_change="rerun",
-                       **LINK)  # fmt: skip
+    fold = st.expander(
+        "More: data, model, training, picture", key="setup", on_change="rerun", **LINK
+    )
     if not (fold.open or in_use(FOLDED[1:])):
         return {}, BoundaryView()
     data, model, training, picture = fold.columns(4)
@@ -195,8 +196,13 @@ def _draw_menu(key: str, label: str, names: Mapping[str, Named], word: str, defa
 
     with st.container(key=f"menu_{key}", gap="xxsmall"):
         st.markdown(f":small[{label}]")
-        if st.button(names[word].name, key=f"{key}_menu", width="stretch",
-                     icon=":material/expand_more:", icon_position="right"):  # fmt: skip
+        if st.button(
+            names[word].name,
+            key=f"{key}_menu",
+            width="stretch",
+            icon=":material/expand_more:",
+            icon_position="right",
+        ):
             st.dialog(label, width="large")(draw)()
 
 
@@ -335,9 +341,10 @@ class MeasurementRequest:
         """
         run, seed = shown.run, self.member(shown.run)
         enough = along | {
-            key for key, summary in shown.along.items()
+            key
+            for key, summary in shown.along.items()
             if key[1] != seed or summary.known is not None
-        }  # fmt: skip
+        }
         settled = final | set(shown.final)
         work = next(
             comparison.pending_measurements(run, run.setting.compared, seed, enough, settled), None

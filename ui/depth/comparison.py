@@ -34,12 +34,15 @@ def draw() -> None:
     for column, (name, growths) in zip(c.chart_columns("depth", 3), rows.items(), strict=True):
         key = name.split()[0]
         column.markdown(section("depth", f"side_{key}"))
-        charts.draw(key, column, shared.growth_chart(growths),
-                    shared.alt_text(growths))  # fmt: skip
+        charts.draw(key, column, shared.growth_chart(growths), shared.alt_text(growths))
         column.markdown(doubling_text(*growths) if name != TRAINED else shared.gate_text(*growths))
-        column.button("Layer by layer", key=f"open_{key}", icon=":material/layers:",
+        column.button(
+            "Layer by layer",
+            key=f"open_{key}",
+            icon=":material/layers:",
             on_click=st.session_state.update,
-            args=({"tab_depth": "Layer by layer", "stacked": name},))  # fmt: skip
+            args=({"tab_depth": "Layer by layer", "stacked": name},),
+        )
 
     quantity = st.selectbox("Quantity", [*QUANTITIES], key="compared", width=220, **LINK)
     results = shared.measured(tuple(core.REGIMES), "Measuring all stacks")

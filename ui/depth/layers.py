@@ -90,20 +90,32 @@ def draw() -> None:
             return
     charts = c.Charts("depth")
     with right:
-        quantity = st.selectbox("Quantity", [*QUANTITIES], key="quantity", width=220, **LINK,
-            help="; ".join(f"{q.symbol}: {q.title}" for q in core.QUANTITIES.values()))  # fmt: skip
+        quantity = st.selectbox(
+            "Quantity",
+            [*QUANTITIES],
+            key="quantity",
+            width=220,
+            **LINK,
+            help="; ".join(f"{q.symbol}: {q.title}" for q in core.QUANTITIES.values()),
+        )
         names, place = tuple(stack.regimes), st.container()
         results = trained.results if trained else shared.measured(names, f"Measuring {SEEDS} seeds")
     if set(names) <= set(results):
         growths = shared.pair(results, stack.regimes, QUANTITIES[quantity])
         gated = stack.kind in (TRAINED, STACKS)
-        place.markdown(shared.gate_text(*growths) if gated
-                       else " ".join(map(shared.course_text, growths)))  # fmt: skip
-        charts.draw("growth", place, shared.growth_chart(growths, stack.member),
-                    shared.alt_text(growths))  # fmt: skip
+        place.markdown(
+            shared.gate_text(*growths) if gated else " ".join(map(shared.course_text, growths))
+        )
+        charts.draw(
+            "growth", place, shared.growth_chart(growths, stack.member), shared.alt_text(growths)
+        )
         exponents = [f"{x.title} {shared.exponent_text(x.exponent)}" for x in growths]
-        charts.draw("exponents", place, shared.exponent_chart(growths),
-                    f"Exponents, median over seeds: {'; '.join(exponents)}.")  # fmt: skip
+        charts.draw(
+            "exponents",
+            place,
+            shared.exponent_chart(growths),
+            f"Exponents, median over seeds: {'; '.join(exponents)}.",
+        )
         place.caption(f"{shared.courses_text(*growths) if gated else ''} {missing_seeds(growths)}")
     with left:
         surface = replayed(stack, trained)
@@ -112,18 +124,28 @@ def draw() -> None:
     if stack.kind == STACKS:
         link = manifold_link(stack, layer)
         st.page_link(
-            "pages/1_Manifold.py", icon=":material/blur_on:", query_params=link,
+            "pages/1_Manifold.py",
+            icon=":material/blur_on:",
+            query_params=link,
             label=f"This stack on *Manifold*, with {common.layers_text(int(link['layers']))},"
             " without and with its gate",
-        )  # fmt: skip
+        )
     offer_layer(stack, surface, layer)
     middle = len(surface.axis) // 2
     origin = common.curvature_text(surface, (layer - 1, middle, middle))
     low, high = map(common.percent, core.QUARTILES)
-    charts.draw_footer(section(
-        "depth", "layers", layer=layer, origin=origin, low=low, high=high, count=SEEDS,
-        symbol=core.QUANTITIES[QUANTITIES[quantity]].symbol,
-    ))  # fmt: skip
+    charts.draw_footer(
+        section(
+            "depth",
+            "layers",
+            layer=layer,
+            origin=origin,
+            low=low,
+            high=high,
+            count=SEEDS,
+            symbol=core.QUANTITIES[QUANTITIES[quantity]].symbol,
+        )
+    )
 
 
 def offer_layer(stack: Stack, surface: SurfaceResult, layer: int) -> None:
@@ -136,11 +158,14 @@ def offer_layer(stack: Stack, surface: SurfaceResult, layer: int) -> None:
     row, column = point or (middle, middle)
     number = [float(x[0, row, column]) for x in (shown.gaussian, shown.gaussian_error)]
     offer_notebook(
-        f"{stack.kind.capitalize()}, seed {stack.seed}, after layer {layer}", name,
-        code_text(stack, layer), shown.values.shape[-1], (number[0], number[1]),
+        f"{stack.kind.capitalize()}, seed {stack.seed}, after layer {layer}",
+        name,
+        code_text(stack, layer),
+        shown.values.shape[-1],
+        (number[0], number[1]),
         (float(surface.axis[column]), float(surface.axis[row])),
         "These stacks were trained on this server." if stack.live else None,
-    )  # fmt: skip
+    )
 
 
 def code_text(stack: Stack, layer: int) -> tuple[str, str]:
@@ -149,40 +174,88 @@ def code_text(stack: Stack, layer: int) -> tuple[str, str]:
     last = f"surface = lambda uv: layers(uv)[{layer - 1}]"
     if stack.kind == TRAINED:
         layers = f"load_shipped().layers({stack.regime!r}, {stack.layers}).model"
-        return (f"{package} load_shipped\nfrom gating_core.attention import EveryLayer",
-                f"layers = EveryLayer({layers}.member({stack.member}))\n{last}")  # fmt: skip
+        return (
+            f"{package} load_shipped\nfrom gating_core.attention import EveryLayer",
+            f"layers = EveryLayer({layers}.member({stack.member}))\n{last}",
+        )
     request = f"DepthRequest(seed={stack.seed}, seed_count=1)"
-    return (f"{package} REGIMES, DepthRequest",
-            f"layers = REGIMES[{stack.regime!r}].build({request})\n{last}")  # fmt: skip
+    return (
+        f"{package} REGIMES, DepthRequest",
+        f"layers = REGIMES[{stack.regime!r}].build({request})\n{last}",
+    )
 
 
 def choose(row: Any, training: Any) -> Stack:
     """Draw the controls in two rows; return the stack that they name."""
-    kind = row.selectbox("Stack", (TRAINED, STACKS, ALIGNED, RANDOM), key="stacked", width=170,
-                         help=section("depth", "stacked"), **LINK)  # fmt: skip
+    kind = row.selectbox(
+        "Stack",
+        (TRAINED, STACKS, ALIGNED, RANDOM),
+        key="stacked",
+        width=170,
+        help=section("depth", "stacked"),
+        **LINK,
+    )
     fields: dict[str, Any] = {}
     if kind == TRAINED:
-        fields["layers"] = row.selectbox("Layers", BUNDLED.depths, len(BUNDLED.depths) - 1,
-            key="stacked_layers", width=90, help="Each depth is trained separately.",
-            **LINK)  # fmt: skip
+        fields["layers"] = row.selectbox(
+            "Layers",
+            BUNDLED.depths,
+            len(BUNDLED.depths) - 1,
+            key="stacked_layers",
+            width=90,
+            help="Each depth is trained separately.",
+            **LINK,
+        )
     if kind == STACKS:
-        around = row.selectbox("Around attention", [*AROUND], [*AROUND.values()].index("residual"),
-            key="around", width=210, **LINK,
-            help="What each random layer has besides attention and its gate.")  # fmt: skip
+        around = row.selectbox(
+            "Around attention",
+            [*AROUND],
+            [*AROUND.values()].index("residual"),
+            key="around",
+            width=210,
+            **LINK,
+            help="What each random layer has besides attention and its gate.",
+        )
         fields["around"] = AROUND[around]
     if kind == ALIGNED:
-        fields["second"] = row.radio("Gate", ("weak", "strong"), 1, key="strong", horizontal=True,
-            help=section("depth", "strong"), **LINK) == "strong"  # fmt: skip
+        fields["second"] = (
+            row.radio(
+                "Gate",
+                ("weak", "strong"),
+                1,
+                key="strong",
+                horizontal=True,
+                help=section("depth", "strong"),
+                **LINK,
+            )
+            == "strong"
+        )
     elif kind != RANDOM:
-        fields["second"] = row.radio("Gate", ("ungated", "gated"), 1, key="gated", horizontal=True,
-            **LINK) == "gated"  # fmt: skip
-    fields["member"] = row.number_input("Seed", 0, SEEDS - 1, 0,
-        key="stacked_seed", width=120, **LINK, help=f"The one of {SEEDS} seeds that"
-        " is replayed, and drawn as a thin line. Seeds are counted from 0.")  # fmt: skip
+        fields["second"] = (
+            row.radio("Gate", ("ungated", "gated"), 1, key="gated", horizontal=True, **LINK)
+            == "gated"
+        )
+    fields["member"] = row.number_input(
+        "Seed",
+        0,
+        SEEDS - 1,
+        0,
+        key="stacked_seed",
+        width=120,
+        **LINK,
+        help=f"The one of {SEEDS} seeds that"
+        " is replayed, and drawn as a thin line. Seeds are counted from 0.",
+    )
     if kind == TRAINED:
-        first = training.number_input("First seed of the training", *LIMITS["seed"], BUNDLED.seed,
-            key="stacked_first", width=210, help=section("depth", "first_seed", count=SEEDS),
-            **LINK)  # fmt: skip
+        first = training.number_input(
+            "First seed of the training",
+            *LIMITS["seed"],
+            BUNDLED.seed,
+            key="stacked_first",
+            width=210,
+            help=section("depth", "first_seed", count=SEEDS),
+            **LINK,
+        )
         live = live_stacks(TrainedRequest(seed=first)) is not None
         fields |= {"first_seed": first, "live": live}
     return Stack(kind, **fields)
@@ -208,8 +281,9 @@ def replayed(stack: Stack, _trained: TrainedDepths | None) -> SurfaceResult:
     """Measure one stack's surface after every layer."""
     if _trained is None:
         return pool.POOL.call(core.replay, UNTRAINED, stack.regime, stack.member, REPLAY_GRID)
-    return pool.POOL.call(core.replay_trained, _trained, stack.regime, stack.layers, stack.member,
-                          REPLAY_GRID)  # fmt: skip
+    return pool.POOL.call(
+        core.replay_trained, _trained, stack.regime, stack.layers, stack.member, REPLAY_GRID
+    )
 
 
 @cached()
@@ -306,13 +380,16 @@ def stack_text(surface: SurfaceResult) -> str:
     high = last.value + last.error - first.value + first.error
     # What is incomplete is a lower estimate.
     verdict = common.by_interval(
-        float(low) if first.complete else -math.inf, float(high) if last.complete else math.inf,
+        float(low) if first.complete else -math.inf,
+        float(high) if last.complete else math.inf,
         "The total curvature of this stack falls with its layers",
         "It is inconclusive whether the total curvature of this stack grows with its layers",
         "The total curvature of this stack grows with its layers",
-    )  # fmt: skip
-    ends = [common.final_total_text(total, bool(surface.flat[frame]))
-            for frame, total in ((0, first), (-1, last))]  # fmt: skip
+    )
+    ends = [
+        common.final_total_text(total, bool(surface.flat[frame]))
+        for frame, total in ((0, first), (-1, last))
+    ]
     return f"**{verdict}**: {ends[0]} after layer 1, {ends[1]} after layer {len(surface.total)}."
 
 
@@ -356,8 +433,13 @@ def trained_stacks(stack: Stack) -> TrainedDepths | None:
 
 def train(request: TrainedRequest) -> None:
     """Train the stacks of ``request`` in a job; a callback."""
-    jobs.start(TRAINING, lambda: _train(request), about=request,
-               expected=(TrainingDiverged,), newest=(float,))  # fmt: skip
+    jobs.start(
+        TRAINING,
+        lambda: _train(request),
+        about=request,
+        expected=(TrainingDiverged,),
+        newest=(float,),
+    )
 
 
 def _train(request: TrainedRequest) -> Iterator[Any]:
@@ -372,10 +454,14 @@ def draw_training(stack: Stack, trained: TrainedDepths | None, row: Any) -> None
     """Draw the button that trains, where trained stacks come from, and their accuracy."""
     job, request = jobs.current(TRAINING), TrainedRequest(seed=stack.first_seed)
     row.button(
-        "Train again" if trained else "Train", icon=":material/model_training:",
-        key="train_depths", disabled=job is not None and not job.over, on_click=train,
-        args=(request,), help=section("depth", "train"),
-    )  # fmt: skip
+        "Train again" if trained else "Train",
+        icon=":material/model_training:",
+        key="train_depths",
+        disabled=job is not None and not job.over,
+        on_click=train,
+        args=(request,),
+        help=section("depth", "train"),
+    )
     if job:
         if job.over:
             jobs.draw_end(job, "Training", [])

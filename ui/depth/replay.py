@@ -60,19 +60,30 @@ def replay_view(surface: SurfaceResult, sheet: bool) -> Replay:
         for drawn, shown, decided in zip(values, field, signed, strict=True)
     ]
     arrays = framed("sheet", layers) | on_chart(now=_frames(len(values)))
-    arrays |= {"sheet_field": field, "sheet_gaussian": surface.known,
-               "sheet_error": surface.known_error}  # fmt: skip
+    arrays |= {
+        "sheet_field": field,
+        "sheet_gaussian": surface.known,
+        "sheet_error": surface.known_error,
+    }
     strip, still = _strip(arrays["sheet_shade"], field, scale.style, symbol)
     scene = scene_panel(
-        "sheet", "the surface after the shown layer, with the chart's grid lines",
-        scale.style | LOOK, {0: (values.min((0, 1, 2)), values.max((0, 1, 2)))}, [0], (),
+        "sheet",
+        "the surface after the shown layer, with the chart's grid lines",
+        scale.style | LOOK,
+        {0: (values.min((0, 1, 2)), values.max((0, 1, 2)))},
+        [0],
+        (),
         seen=[values.reshape(-1, 3)],
-    )  # fmt: skip
+    )
     chart = chart_panel(
-        "sheet", f"{symbol} of the shown layer over the chart, the line K = 0 dashed, what is not"
-        " known hatched", surface.axis, CHART_NAMES["weights" if sheet else "inputs"], scale.style,
+        "sheet",
+        f"{symbol} of the shown layer over the chart, the line K = 0 dashed, what is not"
+        " known hatched",
+        surface.axis,
+        CHART_NAMES["weights" if sheet else "inputs"],
+        scale.style,
         symbol,
-    )  # fmt: skip
+    )
     view = View(
         columns=[[scene], [chart], [strip]],
         arrays={"axis": surface.axis, **cells(len(surface.axis)), **arrays, **still},

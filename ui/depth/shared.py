@@ -23,8 +23,11 @@ from ui.work.shared import shared_stream
 UNTRAINED = core.DepthRequest()  # of all regimes that need no training
 BUNDLED = core.TrainedRequest()  # of the stacks that come with the app
 ALIGNED, RANDOM, STACKS, TRAINED = (
-    "aligned gates", "random gates", "random stacks", "trained stacks",
-)  # fmt: skip
+    "aligned gates",
+    "random gates",
+    "random stacks",
+    "trained stacks",
+)
 QUANTITIES = {
     "total ∫|K| dA": "total",
     "mean |K|": "mean",
@@ -183,8 +186,11 @@ def courses_text(without: Growth, with_gate: Growth) -> str:
 
 def alt_text(growths: list[Growth]) -> str:
     """Return what a growth chart shows."""
-    courses = [f"{growth.title} {growth.curve.course.word}, exponent"
-               f" {exponent_text(growth.curve.course.whole)}" for growth in growths]  # fmt: skip
+    courses = [
+        f"{growth.title} {growth.curve.course.word}, exponent"
+        f" {exponent_text(growth.curve.course.whole)}"
+        for growth in growths
+    ]
     return f"{name_of(growths[0])} against layers: {'; '.join(courses)}."
 
 
@@ -215,37 +221,74 @@ def growth_chart(growths: list[Growth], member: int | None = None) -> go.Figure:
         ends, fitted = curve.fitted_line()
         both = np.isfinite(seen(curve.band[0])) & np.isfinite(seen(curve.band[1]))
         depths, low, high = curve.depths[both], curve.band[0][both], curve.band[1][both]
-        band = c.line(f"{growth.title}, middle half", [*depths, *depths[::-1]], [*low, *high[::-1]],
-                      **line, width=0, legend=False)  # fmt: skip
+        band = c.line(
+            f"{growth.title}, middle half",
+            [*depths, *depths[::-1]],
+            [*low, *high[::-1]],
+            **line,
+            width=0,
+            legend=False,
+        )
         traces.append(band | {"fill": "toself", "fillcolor": f"{growth.colour}33"})
         if member is not None:
             one = np.where(curve.known[member], curve.values[member], np.nan)
-            traces.append(c.line(f"{growth.title}, seed {member}", curve.depths, seen(one), **line,
-                                 width=1, legend=False))  # fmt: skip
+            traces.append(
+                c.line(
+                    f"{growth.title}, seed {member}",
+                    curve.depths,
+                    seen(one),
+                    **line,
+                    width=1,
+                    legend=False,
+                )
+            )
         whole = curve.count == len(curve.values)
-        median = c.line(growth.title, curve.depths, seen(curve.median), colour=growth.colour,
-                        dash=dash)  # fmt: skip
+        median = c.line(
+            growth.title, curve.depths, seen(curve.median), colour=growth.colour, dash=dash
+        )
         median["marker"]["symbol"] = np.where(whole, "circle", "circle-open").tolist()
         traces.append(median)
-        traces.append(c.line(f"{growth.title}, fitted", ends, fitted, **line, dash="dash",
-                             width=1.5, legend=False))  # fmt: skip
+        traces.append(
+            c.line(
+                f"{growth.title}, fitted",
+                ends,
+                fitted,
+                **line,
+                dash="dash",
+                width=1.5,
+                legend=False,
+            )
+        )
         if growth.theory is not None and len(ends):
             # Parallel to the slope of theory, above the curve, to be seen.
             level = np.exp(0.35 * max(growth.theory, 0.5)) * np.sqrt(fitted.prod())
             slope = level * (ends / np.sqrt(ends.prod())) ** growth.theory
-            traces.append(c.line(f"slope {growth.theory:g} (theory)", ends, slope, colour=c.TEAL,
-                                 dash="dashdot", width=1.5, mode="lines"))  # fmt: skip
+            traces.append(
+                c.line(
+                    f"slope {growth.theory:g} (theory)",
+                    ends,
+                    slope,
+                    colour=c.TEAL,
+                    dash="dashdot",
+                    width=1.5,
+                    mode="lines",
+                )
+            )
         if growth.result.regime == "strong" and growth.quantity == "total":
             traces += _limits(growth)
     quantity = core.QUANTITIES[growths[0].quantity]
     depths = curves[0].depths
     return c.chart(
-        name_of(growths[0]), traces, "layers L", quantity.symbol, height=300,
+        name_of(growths[0]),
+        traces,
+        "layers L",
+        quantity.symbol,
+        height=300,
         x_axis={"type": "log", "range": np.log10([0.93, depths[-1] * 1.08])}
         | c.ticks((1, 2, 4, 8, 16), "1 2 4 8 16".split()),
         y_axis=c.log_axis() | {"dtick": int(decades / 6) + 1 if decades > 1.5 else "D2"},
         margin={"l": 62, "r": 8, "t": 68 if growths[0].theory and growths[1:] else 48, "b": 40},
-    )  # fmt: skip
+    )
 
 
 def _limits(growth: Growth) -> list[c.Trace]:
@@ -267,18 +310,42 @@ def exponent_chart(growths: list[Growth]) -> go.Figure:
         exponent = growth.exponent
         slopes = np.sort(exponent.slopes[np.isfinite(exponent.slopes)])
         across = x - 0.2 + SPREAD * np.resize([-1, 0, 1], len(slopes))
-        dots = c.line(f"{growth.title}, seeds", across, slopes, colour=growth.colour,
-                      mode="markers", legend=False)  # fmt: skip
+        dots = c.line(
+            f"{growth.title}, seeds",
+            across,
+            slopes,
+            colour=growth.colour,
+            mode="markers",
+            legend=False,
+        )
         traces.append(dots | {"opacity": 0.6})
         over = exponent.over_seeds
         if over.known:
             around = [[over.value - over.low], [over.high - over.value]]
-            traces.append(c.line(f"{growth.title}, median", [x + 0.2], [over.value], around,
-                                 colour=growth.colour, symbol="diamond", legend=False))  # fmt: skip
+            traces.append(
+                c.line(
+                    f"{growth.title}, median",
+                    [x + 0.2],
+                    [over.value],
+                    around,
+                    colour=growth.colour,
+                    symbol="diamond",
+                    legend=False,
+                )
+            )
         if growth.theory is not None:
-            traces.append(c.line(f"{growth.title}, theory", [x - 0.4, x + 0.4],
-                                 [growth.theory] * 2, colour=c.TEAL, dash="dashdot", width=1.5,
-                                 mode="lines", legend=False))  # fmt: skip
+            traces.append(
+                c.line(
+                    f"{growth.title}, theory",
+                    [x - 0.4, x + 0.4],
+                    [growth.theory] * 2,
+                    colour=c.TEAL,
+                    dash="dashdot",
+                    width=1.5,
+                    mode="lines",
+                    legend=False,
+                )
+            )
     titles = [growth.title for growth in growths]
     axis = {"range": [-0.6, len(growths) - 0.4]} | c.ticks(range(len(growths)), titles)
     return c.chart("Exponent, one dot per seed", traces, "", "exponent", height=170, x_axis=axis)

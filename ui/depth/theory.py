@@ -44,7 +44,12 @@ def theory_text(results: dict[str, DepthResult]) -> str:
         if core.REGIMES[name].arrangement is not None
     ]
     return section(
-        "depth", "theory", small=f"{core.STRUCTURED_LIMIT:g}", measured=measured,
-        most=f"{core.MOST_CURVATURE:.2f}", cap=cap, dimension=shared.UNTRAINED.model_dim,
+        "depth",
+        "theory",
+        small=f"{core.STRUCTURED_LIMIT:g}",
+        measured=measured,
+        most=f"{core.MOST_CURVATURE:.2f}",
+        cap=cap,
+        dimension=shared.UNTRAINED.model_dim,
         stacks=f"Measured: {'; '.join(stacks)}." if stacks else "",
-    )  # fmt: skip
+    )

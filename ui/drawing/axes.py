@@ -54,8 +54,9 @@ def principal_axes(clouds: Sequence[np.ndarray]) -> Axes:
     """
     origin = np.concatenate(clouds).mean(0)
     centred = [cloud - cloud.mean(0) for cloud in clouds]
-    scaled = [c / max(float(np.sqrt((c**2).sum())), np.finfo(float).tiny)
-              for c in map(_near_one, centred)]  # fmt: skip
+    scaled = [
+        c / max(float(np.sqrt((c**2).sum())), np.finfo(float).tiny) for c in map(_near_one, centred)
+    ]
     basis = np.linalg.svd(np.concatenate(scaled), full_matrices=False)[2][:DRAWN].T
     signs = np.sign(basis[np.abs(basis).argmax(0), np.arange(basis.shape[1])])
     return Axes(basis * signs, origin, tuple(f"PC {i + 1}" for i in range(basis.shape[1])))

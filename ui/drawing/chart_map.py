@@ -22,10 +22,18 @@ MIXED = "more than one kind"
 
 
 def chart_map(
-    field: np.ndarray, axis: np.ndarray, scale: ColourScale, symbol: str, names: tuple[str, str],
-    bar: dict[str, Any], layout: dict[str, Any], *, signed: np.ndarray | None = None,
-    error: np.ndarray | None = None, hatched: bool = False,
-) -> go.Figure:  # fmt: skip
+    field: np.ndarray,
+    axis: np.ndarray,
+    scale: ColourScale,
+    symbol: str,
+    names: tuple[str, str],
+    bar: dict[str, Any],
+    layout: dict[str, Any],
+    *,
+    signed: np.ndarray | None = None,
+    error: np.ndarray | None = None,
+    hatched: bool = False,
+) -> go.Figure:
     """``field`` (R, C) over the chart ``axis`` x ``axis``; NaN is left open, or ``hatched``.
 
     Drawn is the place on the ``scale``, from 0 to 1: browsers lose ends that differ in the last
@@ -67,8 +75,17 @@ def plane_line(points: np.ndarray, line: dict[str, Any], name: str = "") -> list
     """A trace of ``points`` (M, 2); none where none of them is finite."""
     if not np.isfinite(points).any():
         return []
-    return [{"type": "scatter", "x": points[:, 0], "y": points[:, 1], "mode": "lines",
-             "name": name, "line": line, "hoverinfo": "skip"}]  # fmt: skip
+    return [
+        {
+            "type": "scatter",
+            "x": points[:, 0],
+            "y": points[:, 1],
+            "mode": "lines",
+            "name": name,
+            "line": line,
+            "hoverinfo": "skip",
+        }
+    ]
 
 
 # --- Cells ----------------------------------------------------------------------------------------
@@ -102,9 +119,13 @@ def kinds_of_pixels(
 
 
 def cell_map(
-    centres: np.ndarray, radius: np.ndarray, labels: np.ndarray, kinds: Sequence[CellKind],
-    names: tuple[str, str], size: int,
-) -> go.Figure:  # fmt: skip
+    centres: np.ndarray,
+    radius: np.ndarray,
+    labels: np.ndarray,
+    kinds: Sequence[CellKind],
+    names: tuple[str, str],
+    size: int,
+) -> go.Figure:
     """Draw cells of the chart [-1, 1]^2 in the colours of their ``kinds``, ``size`` pixels wide.
 
     Cells are boxes with sides of 2^-k, see `kinds_of_pixels`. ``names`` are those of the axes. The

@@ -76,11 +76,13 @@ def sheet_arrays(sheet: Sheet) -> tuple[Arrays, Arrays]:
     for part, points in spatial.items():
         framed |= in_space(f"{name}{part}", points)
     framed |= on_chart(**{f"{name}_{line}": points for line, points in charted.items()})
-    fixed = on_chart(**{
-        f"{name}_{part}{label}": data.points[(data.labels == label) & where]
-        for part, where in _parts(data)
-        for label in range(data.class_count)
-    })  # fmt: skip
+    fixed = on_chart(
+        **{
+            f"{name}_{part}{label}": data.points[(data.labels == label) & where]
+            for part, where in _parts(data)
+            for label in range(data.class_count)
+        }
+    )
     if sheet.fine is not None:
         framed[f"{name}_fine"] = sheet.fine
         fixed["fine_axis"] = np.linspace(data.axis[0], data.axis[-1], sheet.fine.shape[1])

@@ -67,7 +67,10 @@ def colours_of(known: np.ndarray, scale: ColourScale) -> Colours:
     low, high = (f"{end:.2g}" for end in scale.ends)
     kind = "asinh scale" if scale.soft is not None else "linear scale"
     return Colours(
-        scale.apply(known), scale.low, scale.high, np.array(table, np.uint8),
+        scale.apply(known),
+        scale.low,
+        scale.high,
+        np.array(table, np.uint8),
         f"Gaussian curvature K from {low} to {high}, {kind}",
         {scale.low: low, 0.0: "0", scale.high: high},
-    )  # fmt: skip
+    )

@@ -21,9 +21,14 @@ RESOLUTION = 1e-5  # of the largest coordinate: a hundred steps of single precis
 BOX_MARGIN = 0.03  # of the largest extent, around a surface
 # One light from the side, far away: a plane has one tone, whatever bends has a gradient.
 LIGHTING = {
-    "ambient": 0.5, "diffuse": 0.8, "specular": 0.0, "roughness": 0.7, "fresnel": 0.0,
-    "vertexnormalsepsilon": 0, "facenormalsepsilon": 0,
-}  # fmt: skip
+    "ambient": 0.5,
+    "diffuse": 0.8,
+    "specular": 0.0,
+    "roughness": 0.7,
+    "fresnel": 0.0,
+    "vertexnormalsepsilon": 0,
+    "facenormalsepsilon": 0,
+}
 MILD = {"ambient": 0.5, "diffuse": 0.55}  # what faces away from the light has a colour, too
 UNSHADED = {"ambient": 1.0, "diffuse": 0.0}  # as on a map
 LIGHT_PLACE = {"x": 1e5, "y": 1e5, "z": 1e5}
@@ -135,8 +140,9 @@ def mesh(side: str, style: dict[str, Any]) -> dict[str, Any]:
 def by_class(prefix: str) -> dict[str, Any]:
     """Return a mesh's entries for arrays PREFIX_x to PREFIX_k, coloured by PREFIX_class."""
     return {name: ref(f"{prefix}_{name}") for name in "xyzijk"} | {
-        "intensity": ref(f"{prefix}_class"), "intensitymode": "cell",
-    }  # fmt: skip
+        "intensity": ref(f"{prefix}_class"),
+        "intensitymode": "cell",
+    }
 
 
 def ground(prefix: str, style: dict[str, Any]) -> dict[str, Any]:

@@ -38,9 +38,12 @@ HATCH: ChartLine = ("hatch", palette.GRID_LINE, 1.0, {})
 
 
 def surface_arrays(
-    values: np.ndarray, axis: np.ndarray, field: np.ndarray, signed: np.ndarray,
+    values: np.ndarray,
+    axis: np.ndarray,
+    field: np.ndarray,
+    signed: np.ndarray,
     lines: np.ndarray | None = None,
-) -> Arrays:  # fmt: skip
+) -> Arrays:
     """A surface ``values`` (R, C, 2 or 3) and the lines on it and over its chart.
 
     These are its edge; the chart's grid, or ``lines`` (M, 2) in its place; the zeros of ``signed``
@@ -130,11 +133,18 @@ def _all_seen(boxes: Sequence[Box], around: Box, smallest: float) -> bool:
 
 
 def scene_panel(
-    name: str, label: str, style: dict[str, Any], boxes: Mapping[float, Box],
-    frames: Sequence[float], names: tuple[str, ...], *, factors: np.ndarray = TRUE_SIZE,
-    more: Sequence[dict[str, Any]] = (), notes: tuple[Note, ...] = (),
+    name: str,
+    label: str,
+    style: dict[str, Any],
+    boxes: Mapping[float, Box],
+    frames: Sequence[float],
+    names: tuple[str, ...],
+    *,
+    factors: np.ndarray = TRUE_SIZE,
+    more: Sequence[dict[str, Any]] = (),
+    notes: tuple[Note, ...] = (),
     seen: Sequence[np.ndarray] = (),
-) -> Panel:  # fmt: skip
+) -> Panel:
     """The surface called ``name`` in axes called ``names``, each of its ``frames`` in its box.
 
     ``more`` traces are drawn beside it. Everything is drawn ``factors`` (3,) times its true size.
@@ -177,10 +187,18 @@ def _corners(layout: dict[str, Any]) -> np.ndarray:
 
 
 def chart_panel(
-    name: str, label: str, axis: np.ndarray, titles: tuple[str, str], style: dict[str, Any],
-    symbol: str, *, shade: str = "shade", read: str = "field",
-    lines: Sequence[ChartLine] = (ZERO_DASHED, HATCH), plain: bool = False,
-) -> Panel:  # fmt: skip
+    name: str,
+    label: str,
+    axis: np.ndarray,
+    titles: tuple[str, str],
+    style: dict[str, Any],
+    symbol: str,
+    *,
+    shade: str = "shade",
+    read: str = "field",
+    lines: Sequence[ChartLine] = (ZERO_DASHED, HATCH),
+    plain: bool = False,
+) -> Panel:
     """The array NAME_SHADE over the chart in colour, ``lines`` on it, and NAME_READ to read off.
 
     ``plain``: it is zero everywhere, which a phone says in one line.

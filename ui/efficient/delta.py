@@ -67,14 +67,23 @@ def draw() -> None:
     sample, row = shared.choose_sample(MOST_TOKENS)
     window = row.select_slider("Window, keys", core.WINDOW_STEPS, 16, key="delta_window", **LINK)
     sinks = row.number_input(
-        "Attention sinks, keys", *LEFT_OUT_SINKS, 4, key="delta_sinks", width=165, **LINK,
+        "Attention sinks, keys",
+        *LEFT_OUT_SINKS,
+        4,
+        key="delta_sinks",
+        width=165,
+        **LINK,
         help="The first keys, which every query sees.",
-    )  # fmt: skip
+    )
     gamma = row.select_slider(
-        "Full query every γ", core.GAMMA_STEPS[1:], 8, key="delta_gamma", **LINK,
+        "Full query every γ",
+        core.GAMMA_STEPS[1:],
+        8,
+        key="delta_gamma",
+        **LINK,
         help="Every γ-th query, the anchor, attends to all keys. Its residual (full minus window)"
         " is added to its own output and to the γ − 1 that follow.",
-    )  # fmt: skip
+    )
     n, memory, seed = 512, 128, 0
     if sample.kind == AR1:  # beside them: the first head
         n, memory, seed = min(sample.n, MOST_TOKENS), sample.memory, sample.draw
@@ -107,20 +116,30 @@ def draw() -> None:
             f"The mean output of the window lies {short(results[0].shift[0])} standard deviations"
             f" from that of full attention, the corrected one {short(results[0].shift[1])}."
         )
-        charts.draw(f"outputs_{'ar1' if title == AR1 else 'sample'}", column,
-                    plane_chart(f"Outputs, {title}", results[0]), shift)  # fmt: skip
+        charts.draw(
+            f"outputs_{'ar1' if title == AR1 else 'sample'}",
+            column,
+            plane_chart(f"Outputs, {title}", results[0]),
+            shift,
+        )
     accuracy = retrieved(request)
     intervals = [mean_interval(100 * rows[-1]) for rows in accuracy]
-    found = ", ".join(f"{way} {plus_minus(interval.mean, interval.half_width)} %"
-                      for way, interval in zip(WAYS, intervals, strict=True))  # fmt: skip
+    found = ", ".join(
+        f"{way} {plus_minus(interval.mean, interval.half_width)} %"
+        for way, interval in zip(WAYS, intervals, strict=True)
+    )
     chance = percent(1 / core.PAIRS)
     retrieval = f"Retrieval accuracy over {core.GAPS[-1]} tokens: {found} (chance {chance})."
     charts.draw("retrieval", second[2], retrieval_chart(accuracy), retrieval)
     third = c.chart_columns("curves", 2)
     charts.draw("gamma", third[0], gamma_chart(samples), text)
     charts.draw("window", third[1], window_chart(samples), text)
-    effect = shared.gate_effect(f"a window of {near_window} keys", sample.with_gate, "correction",
-                                (core.WINDOWS.index(near_window), 0))  # fmt: skip
+    effect = shared.gate_effect(
+        f"a window of {near_window} keys",
+        sample.with_gate,
+        "correction",
+        (core.WINDOWS.index(near_window), 0),
+    )
     st.markdown(f"{retrieval} {effect}")
     charts.draw_footer(section("efficient", "delta"))
 
@@ -172,10 +191,12 @@ def models_text(sample: Sample, window: int, gamma: int) -> str:
     effects, heads = [], []
     for gate, _ in shared.gate_styles(sample.with_gate):
         effect = shared.between(gate, "correction", (row, 1 + column), (row, 0))
-        verdict = by_interval(effect.low, effect.high, "reduces", "inconclusively changes",
-                              "increases")  # fmt: skip
-        effects.append(f"{verdict} the loss ({gate}) by"
-                       f" {plus_minus(effect.mean, effect.half_width)}")  # fmt: skip
+        verdict = by_interval(
+            effect.low, effect.high, "reduces", "inconclusively changes", "increases"
+        )
+        effects.append(
+            f"{verdict} the loss ({gate}) by {plus_minus(effect.mean, effect.half_width)}"
+        )
         ratios = shared.measured(gate, "correction.ratios")[:, row, column]
         heads.append(f"{int((ratios < 1).sum())} of {ratios.size} heads ({gate})")
     return (
@@ -190,8 +211,9 @@ def mean_line(name: str, x: Iterable[object], values: np.ndarray, **style: Any) 
     if values.shape[1] == 1:
         return c.line(name, x, values[:, 0], **style)
     means = [mean_interval(row) for row in values]
-    return c.line(name, x, [mean.mean for mean in means], [mean.half_width for mean in means],
-                  **style)  # fmt: skip
+    return c.line(
+        name, x, [mean.mean for mean in means], [mean.half_width for mean in means], **style
+    )
 
 
 def plane_chart(title: str, result: core.Correction) -> go.Figure:
@@ -214,8 +236,13 @@ def change_chart(samples: Samples, gamma: int) -> go.Figure:
     for (name, results), style in zip(samples.items(), STYLES, strict=True):
         change = np.stack([result.change for result in results], -1)
         lines.append(mean_line(name, range(1, len(change) + 1), change, **style))
-    figure = c.chart("Change of the residual", lines, "lag, queries", "relative squared change",
-                     y_axis={"rangemode": "tozero"})  # fmt: skip
+    figure = c.chart(
+        "Change of the residual",
+        lines,
+        "lag, queries",
+        "relative squared change",
+        y_axis={"rangemode": "tozero"},
+    )
     return c.mark_x(c.mark_y(figure, 1.0, "no gain"), gamma, f"γ = {gamma}")
 
 
@@ -254,14 +281,21 @@ def losses_chart(with_gate: str, window: int) -> go.Figure:
             shared.delta_loss(gate, "correction", (row, i)) for i in (*range(1, len(GAMMAS)), 0)
         ]
         lines.append(shared.loss_line(gate, GAMMAS, losses, **style))
-    figure = c.chart(f"Δ loss of whole models, window {window}", lines, "γ", shared.DELTA_LOSS,
-                     x_axis={"type": "category"})  # fmt: skip
+    figure = c.chart(
+        f"Δ loss of whole models, window {window}",
+        lines,
+        "γ",
+        shared.DELTA_LOSS,
+        x_axis={"type": "category"},
+    )
     return c.mark_y(figure, 0.0)
 
 
 def retrieval_chart(accuracy: np.ndarray) -> go.Figure:
     """Draw accuracies (3, G, S) in the retrieval task over the gap."""
-    lines = [mean_line(way, map(str, core.GAPS), rows, **style)
-             for (way, style), rows in zip(WAYS.items(), accuracy, strict=True)]  # fmt: skip
+    lines = [
+        mean_line(way, map(str, core.GAPS), rows, **style)
+        for (way, style), rows in zip(WAYS.items(), accuracy, strict=True)
+    ]
     figure = c.chart("Retrieval accuracy", lines, "gap, tokens", "accuracy", **COSINES)
     return c.mark_y(figure, 1 / core.PAIRS, "chance")

@@ -57,20 +57,31 @@ def draw() -> None:
     """Draw the tab."""
     sample, row = shared.choose_sample(core.LONGEST)
     name = row.selectbox(
-        "Eviction policy", [*STYLES], 1, key="evict_by", **LINK,
+        "Eviction policy",
+        [*STYLES],
+        1,
+        key="evict_by",
+        **LINK,
         help="The score by which keys are ranked. *recency*: position. *accumulated attention*: the"
         " sum of the weights (H2O). *value*, *key*, *joint error*: the squared change of the output"
         " to first order if the value, the key, or both are set to 0. *exact error*: the squared"
         " change without this key.",
-    )  # fmt: skip
+    )
     budget = row.slider(
-        "Budget, keys", *LEFT_OUT_BUDGETS, 16, key="evict_budget", **LINK,
+        "Budget, keys",
+        *LEFT_OUT_BUDGETS,
+        16,
+        key="evict_budget",
+        **LINK,
         help="The number of keys that stay in the cache of each head.",
-    )  # fmt: skip
+    )
     window = row.toggle(
-        "Recent window", True, key="evict_window", **LINK,
+        "Recent window",
+        True,
+        key="evict_window",
+        **LINK,
         help="Half of the budget is reserved for the most recent keys.",
-    )  # fmt: skip
+    )
     if len(shared.head_sample(sample).values) < core.SHORTEST_CACHE:
         st.info(f"Eviction needs at least {core.SHORTEST_CACHE} tokens. Type a longer text.")
         return
@@ -122,10 +133,12 @@ def draw() -> None:
         greedy += ": **without a recent window a new key has no score and is evicted first**"
     greedy += f" (relative squared error {figures(evicted.reading_error)})."
     charts.draw("steps", third[0], steps_chart(evicted), greedy)
-    difference = shared.between(gate, "eviction", setting("mass_unprotected", near),
-                            setting("mass", near))  # fmt: skip
-    verdict = by_interval(difference.low, difference.high, "is lower", "differs inconclusively",
-                          "is higher")  # fmt: skip
+    difference = shared.between(
+        gate, "eviction", setting("mass_unprotected", near), setting("mass", near)
+    )
+    verdict = by_interval(
+        difference.low, difference.high, "is lower", "differs inconclusively", "is higher"
+    )
     without = (
         f"Without a recent window, the loss by accumulated attention (budget {near}, {gate})"
         f" {verdict}: {plus_minus(difference.mean, difference.half_width)} nats per character."
@@ -156,11 +169,24 @@ def kept_chart(evicted: core.Evicted, window: bool, text: str | None) -> go.Figu
     signs = [*map(sign, text or "")][: evicted.prefill]
     axis = c.ticks(range(len(signs)), signs) | {"tickangle": 0, "tickfont": {"size": 10}}
     mask = evicted.kept[0 if window else 1].astype(np.uint8)
-    kept = c.heatmap(mask, 0, 1, KEPT, y=[*STYLES], xgap=1, ygap=2,
-                     hovertemplate="%{y}, key %{x}: %{z}<extra></extra>")  # fmt: skip
-    return c.chart("Keys kept after the prefill, by policy", [kept], height=180,
-                   x_axis=PLAIN | (axis if signs else {}), y_axis=PLAIN | {"autorange": "reversed"},
-                   margin={"l": 145, "r": 8, "t": 26, "b": 24})  # fmt: skip
+    kept = c.heatmap(
+        mask,
+        0,
+        1,
+        KEPT,
+        y=[*STYLES],
+        xgap=1,
+        ygap=2,
+        hovertemplate="%{y}, key %{x}: %{z}<extra></extra>",
+    )
+    return c.chart(
+        "Keys kept after the prefill, by policy",
+        [kept],
+        height=180,
+        x_axis=PLAIN | (axis if signs else {}),
+        y_axis=PLAIN | {"autorange": "reversed"},
+        margin={"l": 145, "r": 8, "t": 26, "b": 24},
+    )
 
 
 def steps_chart(evicted: core.Evicted) -> go.Figure:
@@ -168,9 +194,15 @@ def steps_chart(evicted: core.Evicted) -> go.Figure:
     seen = evicted.reading.astype(np.uint8) + np.tri(evicted.length, dtype=np.uint8)
     text = "query %{y}, key %{x}: %{z} (2: seen, 1: evicted)<extra></extra>"
     keys = c.heatmap(seen, 0, 2, SEEN, hovertemplate=text)
-    return c.chart("Evicting at every step: keys seen", [keys],
-                   "key", "query", height=280, x_axis=PLAIN,
-                   y_axis=PLAIN | {"autorange": "reversed"})  # fmt: skip
+    return c.chart(
+        "Evicting at every step: keys seen",
+        [keys],
+        "key",
+        "query",
+        height=280,
+        x_axis=PLAIN,
+        y_axis=PLAIN | {"autorange": "reversed"},
+    )
 
 
 def losses_chart(
@@ -193,11 +225,20 @@ def over_verses(sample: Sample, policy: str, near: int, name: str) -> tuple[list
         return [], ""
     row, column = setting(policy, near)
     index = sample.seed, row, slice(None), *head_of(sample.head)
-    errors, half = (shared.measured(sample.gate, f"eviction.{part}")[index]
-                    for part in ("errors", "error_half_widths"))  # fmt: skip
+    errors, half = (
+        shared.measured(sample.gate, f"eviction.{part}")[index]
+        for part in ("errors", "error_half_widths")
+    )
     verses = shared.measured(sample.gate, "eviction.counts").shape[1]
-    line = c.line(f"{verses} verses", core.BUDGETS, errors, half, colour=c.ACCENT, dash="dot",
-                  symbol="circle-open")  # fmt: skip
+    line = c.line(
+        f"{verses} verses",
+        core.BUDGETS,
+        errors,
+        half,
+        colour=c.ACCENT,
+        dash="dot",
+        symbol="circle-open",
+    )
     return [line], (
         f"Over {verses} held-out verses, {near} of {core.PREFILL} keys by {name} give this head an"
         f" error of {plus_minus(errors[column], half[column])}."
@@ -210,12 +251,20 @@ def errors_chart(evicted: core.Evicted, over: list[c.Trace]) -> go.Figure:
     budgets, lines = [*map(int, evicted.budgets[some])], []
     for window, rows in zip((True, False), evicted.errors, strict=True):
         how = {"width": 2} if window else {"width": 1.5, "dash": "dash", "legend": False}
-        lines += [c.line(name, budgets, row[some], **style | how)
-                  for (name, style), row in zip(STYLES.items(), rows, strict=True)]  # fmt: skip
-    return c.chart("Output error (dashed: no recent window)", lines + over, BUDGET,
-                   "relative squared error", height=280, legend=c.LEGEND_RIGHT,
-                   y_axis=c.log_axis(decades=2),
-                   x_axis=c.log_axis() | budgets_axis(budgets, evicted.length))  # fmt: skip
+        lines += [
+            c.line(name, budgets, row[some], **style | how)
+            for (name, style), row in zip(STYLES.items(), rows, strict=True)
+        ]
+    return c.chart(
+        "Output error (dashed: no recent window)",
+        lines + over,
+        BUDGET,
+        "relative squared error",
+        height=280,
+        legend=c.LEGEND_RIGHT,
+        y_axis=c.log_axis(decades=2),
+        x_axis=c.log_axis() | budgets_axis(budgets, evicted.length),
+    )
 
 
 def search_chart(few: core.Searched) -> go.Figure:
@@ -226,7 +275,16 @@ def search_chart(few: core.Searched) -> go.Figure:
             "optimal subset", budgets, few.best, colour=c.FAINT, dash="dash", width=4, mode="lines"
         )
     ]
-    lines += [c.line(name, budgets, row, **style, legend=False)
-              for (name, style), row in zip(STYLES.items(), few.errors, strict=True)]  # fmt: skip
-    return c.chart("Exhaustive search, first 12 keys", lines, "budget", "relative squared error",
-                   height=280, x_axis={"dtick": 2}, y_axis=c.log_axis(decades=2))  # fmt: skip
+    lines += [
+        c.line(name, budgets, row, **style, legend=False)
+        for (name, style), row in zip(STYLES.items(), few.errors, strict=True)
+    ]
+    return c.chart(
+        "Exhaustive search, first 12 keys",
+        lines,
+        "budget",
+        "relative squared error",
+        height=280,
+        x_axis={"dtick": 2},
+        y_axis=c.log_axis(decades=2),
+    )

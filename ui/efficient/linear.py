@@ -43,8 +43,10 @@ RULE_NAMES: dict[
     "softmax": ("softmax", WAYS["softmax"]),
 }
 # By the square root of the weight: most weights are small.
-SCALE = [[(1 + np.sign(2 * at - 1) * (2 * at - 1) ** 2) / 2, colour]
-         for at, colour in palette.SIGNED_SCALE]  # fmt: skip
+SCALE = [
+    [(1 + np.sign(2 * at - 1) * (2 * at - 1) ** 2) / 2, colour]
+    for at, colour in palette.SIGNED_SCALE
+]
 CONVERSIONS = {  # the core's name, and a part of its measurements
     "window 16": ("window_16", ""), "hybrid 16": ("hybrid_16", ""),
     "hybrid 16, dropout": ("dropped_16", ""), "hybrid 16, elu + 1": ("elu_16", ""),
@@ -107,8 +109,9 @@ def window_effect() -> str:
     effect = loss_difference(gated - gated_full, plain - plain_full, counts)
     without = against("window_16", "whole", "softmax").mean
     with_gate = against("gated_window_16", "whole", "gated_softmax").mean
-    return shared.gate_text("training with a window of 16 keys", "G1, per channel", effect,
-                            without, with_gate)  # fmt: skip
+    return shared.gate_text(
+        "training with a window of 16 keys", "G1, per channel", effect, without, with_gate
+    )
 
 
 def draw() -> None:
@@ -118,27 +121,41 @@ def draw() -> None:
         "Window, keys", (4, 8, 16, 32), 2, key="linear_window", horizontal=True, **LINK
     )
     weight = row.slider(
-        "Window weight w", 0.0, 1.0, 0.5, 0.1, key="linear_share", width=200, **LINK,
+        "Window weight w",
+        0.0,
+        1.0,
+        0.5,
+        0.1,
+        key="linear_share",
+        width=200,
+        **LINK,
         help="Hybrid output: w · window + (1 − w) · linear.",
-    )  # fmt: skip
+    )
     token = row.slider(
         "State after token", 1, READ_CHARACTERS, 64, 1, key="linear_at", width=200, **LINK
     )
     learned = sample.kind == HEAD and row.toggle(
-        "Converted model", key="linear_learned", **LINK,
+        "Converted model",
+        key="linear_learned",
+        **LINK,
         help="Off: linear attention by hand, with elu + 1 features and the parameters set here. On:"
         " the same head of models converted by training (no gate, seed 0), with learned features.",
-    )  # fmt: skip
+    )
     above = st.container(key="first")
-    more = st.expander("Parameters of the delta rule and of the recall task", key="linear_more",
-                       on_change="rerun", **LINK).columns(4)  # fmt: skip
+    more = st.expander(
+        "Parameters of the delta rule and of the recall task",
+        key="linear_more",
+        on_change="rerun",
+        **LINK,
+    ).columns(4)
     memory = more[0].number_input(
         "Decay time, tokens", *LEFT_OUT_MEMORY, 32.0, 1.0, key="linear_memory", **LINK
     )
     step = more[1].slider("Step size β", 0.0, 1.0, 0.5, 0.1, key="linear_step", **LINK)
     d = more[2].radio("Recall: d", (8, 16, 32), 1, key="linear_channels", horizontal=True, **LINK)
-    overlap = more[3].slider("Recall: mean q·k of two keys", *LEFT_OUT_OVERLAP, 0.0, 0.1,
-                             key="linear_overlap", **LINK)  # fmt: skip
+    overlap = more[3].slider(
+        "Recall: mean q·k of two keys", *LEFT_OUT_OVERLAP, 0.0, 0.1, key="linear_overlap", **LINK
+    )
     if learned:
         window = min(core.CONVERTED_WINDOWS, key=lambda size: abs(size - window))
         head = converted(sample, window)
@@ -167,8 +184,9 @@ def draw() -> None:
     st.markdown("##### Recall and cost")
     below = c.chart_columns("below", 3)
     curves, channels = recalled(d, overlap, memory, step), head.states.shape[-1]
-    capacities = ", ".join(f"{capacity(shares)} ({RULES[rule].title})"
-                           for rule, shares in curves.recognised.items())  # fmt: skip
+    capacities = ", ".join(
+        f"{capacity(shares)} ({RULES[rule].title})" for rule, shares in curves.recognised.items()
+    )
     recall = f"A state of {d} × {d} numbers recalls 90 % of up to this many pairs: {capacities}."
     charts.draw("recall", below[0], recall_chart(curves, d), recall)
     linear, softmax = (COSTS[kind](LENGTHS[-1], channels) for kind in ("linear", "full"))
@@ -198,8 +216,13 @@ def branch_text(window: int) -> str:
 
 def contribution_text(window: int, gain: PairedDifference, ablated: PairedDifference) -> str:
     """Say what the intervals allow: ``gain`` is window alone minus hybrid."""
-    verdict = ("contributes" if gain.low > SMALL else "contributes nothing" if gain.high < SMALL
-               else "contributes inconclusively")  # fmt: skip
+    verdict = (
+        "contributes"
+        if gain.low > SMALL
+        else "contributes nothing"
+        if gain.high < SMALL
+        else "contributes inconclusively"
+    )
     text = (
         f"**With a window of {window}, the linear branch {verdict}**: it lowers the loss by"
         f" {plus_minus(gain.mean, gain.half_width)} nats per character against the window alone,"
@@ -214,8 +237,9 @@ def margin(name: str) -> float:
     """Return by how much the linear branch alone lowers the loss of attention with zero output."""
     losses, counts = conversions()
     control = losses[name]["zero_both"]
-    return float((control - losses[name]["without_window"][: len(control)]).mean(0).sum()
-                 / counts.sum())  # fmt: skip
+    return float(
+        (control - losses[name]["without_window"][: len(control)]).mean(0).sum() / counts.sum()
+    )
 
 
 def margin_text(window: int) -> str:
@@ -252,23 +276,44 @@ def maps_chart(head: core.HeadByKind, text: str | None) -> go.Figure:
     for column, (way, weights) in enumerate(zip(WAYS, head.weights, strict=True), 1):
         z = np.where(hidden, np.nan, weights).astype(np.float32)
         said = f"{way}, %{{y}} reads %{{x}}: %{{z:.3f}}<extra></extra>"
-        trace = c.heatmap(z, -1, 1, SCALE, name=way, x=names, y=names, hovertemplate=said,
-                          showscale=column == len(WAYS), colorbar={"thickness": 8})  # fmt: skip
+        trace = c.heatmap(
+            z,
+            -1,
+            1,
+            SCALE,
+            name=way,
+            x=names,
+            y=names,
+            hovertemplate=said,
+            showscale=column == len(WAYS),
+            colorbar={"thickness": 8},
+        )
         figure.add_trace(trace, row=1, col=column)
     figure.update_xaxes(visible=False).update_yaxes(visible=False, autorange="reversed")
     figure.update_annotations(font_size=11)
-    return figure.update_layout(height=220, margin={"l": 4, "r": 4, "t": 58, "b": 2},
-                                title=c.title("Attention weights; cosine to softmax"))  # fmt: skip
+    return figure.update_layout(
+        height=220,
+        margin={"l": 4, "r": 4, "t": 58, "b": 2},
+        title=c.title("Attention weights; cosine to softmax"),
+    )
 
 
 def state_chart(head: core.HeadByKind, at: int) -> go.Figure:
     """Draw the state of the delta rule after the token ``at``, on one scale for all tokens."""
     low, high = palette.symmetric_range(float(np.abs(head.states).max()))
-    z = c.heatmap(head.states[at], low, high, palette.SIGNED_SCALE, showscale=True,
-                  colorbar={"thickness": 8})  # fmt: skip
+    z = c.heatmap(
+        head.states[at], low, high, palette.SIGNED_SCALE, showscale=True, colorbar={"thickness": 8}
+    )
     square = {"constrain": "domain"}
-    return c.chart(f"Delta-rule state after token {at}", [z], "key channel", "value channel",
-                   height=330, x_axis=square, y_axis=square | {"scaleanchor": "x"})  # fmt: skip
+    return c.chart(
+        f"Delta-rule state after token {at}",
+        [z],
+        "key channel",
+        "value channel",
+        height=330,
+        x_axis=square,
+        y_axis=square | {"scaleanchor": "x"},
+    )
 
 
 @cached()
@@ -276,18 +321,23 @@ def conversions_chart() -> go.Figure:
     """Draw the losses of converted models above softmax; dotted: the windows alone."""
     traces = []
     for part, (label, style) in ABLATIONS.items():
-        rows = {title: against(name, prefix + part, "softmax")
-                for title, (name, prefix) in CONVERSIONS.items()
-                if prefix + part in conversions()[0][name]}  # fmt: skip
+        rows = {
+            title: against(name, prefix + part, "softmax")
+            for title, (name, prefix) in CONVERSIONS.items()
+            if prefix + part in conversions()[0][name]
+        }
         x, half = [row.mean for row in rows.values()], [row.half_width for row in rows.values()]
         trace = c.line(label, x, np.zeros(len(x)), half, **style, mode="markers")
         traces.append(trace | {"y": [*rows], "error_x": trace.pop("error_y")})
     figure = c.chart(
-        "Δ loss of converted models", traces, shared.DELTA_LOSS, height=350,
+        "Δ loss of converted models",
+        traces,
+        shared.DELTA_LOSS,
+        height=350,
         x_axis=c.log_axis(0.003, 3) | c.ticks((0.01, 0.1, 1), ("0.01", "0.1", "1")),
         y_axis={"autorange": "reversed", "dtick": 1, "tickfont": {"size": 10}},
         margin={"l": 130, "r": 6, "t": 84, "b": 36},
-    )  # fmt: skip
+    )
     for window in (16, 4):
         alone = against(f"window_{window}", "whole", "softmax").mean
         c.mark_x(figure, max(alone, 1e-9))
@@ -300,10 +350,24 @@ def recall_chart(curves: core.RecallCurves, d: int) -> go.Figure:
     for rule, row in curves.recognised.items():
         name, style = RULE_NAMES[rule]
         means = [mean_interval(shares) for shares in row]
-        lines.append(c.line(name, map(str, core.RECALL_PAIRS), [mean.mean for mean in means],
-                            [mean.half_width for mean in means], **style))  # fmt: skip
-    return c.chart(f"Recall from a {d} × {d} state", lines, "pairs", "recalled", **BELOW,
-                   x_axis={"type": "category"}, y_axis={"range": [0, 1.04]})  # fmt: skip
+        lines.append(
+            c.line(
+                name,
+                map(str, core.RECALL_PAIRS),
+                [mean.mean for mean in means],
+                [mean.half_width for mean in means],
+                **style,
+            )
+        )
+    return c.chart(
+        f"Recall from a {d} × {d} state",
+        lines,
+        "pairs",
+        "recalled",
+        **BELOW,
+        x_axis={"type": "category"},
+        y_axis={"range": [0, 1.04]},
+    )
 
 
 def cost_chart(channels: int, window: int) -> go.Figure:
@@ -317,8 +381,14 @@ def cost_chart(channels: int, window: int) -> go.Figure:
         lines += [c.line(way, LENGTHS, [float(cost.scores) for cost in costs], **solid),
                   c.line(f"{way}, stored", LENGTHS, [float(cost.stored) for cost in costs],
                          **dotted)]  # fmt: skip
-    return c.chart("Products (dotted: stored numbers)", lines, "tokens", **BELOW,
-                   x_axis=c.log_axis(decades=3), y_axis=c.log_axis(decades=3))  # fmt: skip
+    return c.chart(
+        "Products (dotted: stored numbers)",
+        lines,
+        "tokens",
+        **BELOW,
+        x_axis=c.log_axis(decades=3),
+        y_axis=c.log_axis(decades=3),
+    )
 
 
 def time_chart(times: core.AttentionTimes) -> go.Figure:
@@ -328,6 +398,13 @@ def time_chart(times: core.AttentionTimes) -> go.Figure:
     for way in ("window", "linear"):
         low, middle, high = times.ratios(way).T
         lines.append(c.line(way, names, middle, [middle - low, high - middle], **WAYS[way]))
-    figure = c.chart("Time over softmax, one core", lines, "tokens", "ratio", **BELOW,
-                     x_axis={"type": "category"}, y_axis=c.log_axis())  # fmt: skip
+    figure = c.chart(
+        "Time over softmax, one core",
+        lines,
+        "tokens",
+        "ratio",
+        **BELOW,
+        x_axis={"type": "category"},
+        y_axis=c.log_axis(),
+    )
     return c.mark_y(figure, 1.0)

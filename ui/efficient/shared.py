@@ -72,28 +72,56 @@ def choose_sample(most: int = 0) -> tuple[Sample, DeltaGenerator]:
     """
     row = st.container(horizontal=True, vertical_alignment="bottom", key="input-row")
     below = st.container(horizontal=True, vertical_alignment="bottom", key="control-row")
-    kind = row.selectbox("Input", (HEAD, GAUSSIAN, AR1), key="sample", width=165, **LINK,
+    kind = row.selectbox(
+        "Input",
+        (HEAD, GAUSSIAN, AR1),
+        key="sample",
+        width=165,
+        **LINK,
         help="*Trained head*: queries, keys and values of one attention head over a text."
         " *Gaussian scores*: i.i.d. scores. *AR(1) tokens*: queries, keys and values that follow an"
-        " autoregressive process.")  # fmt: skip
-    gate = row.selectbox("Gate", [*GATES], 1, key="sample_gate", width=165, **LINK,
+        " autoregressive process.",
+    )
+    gate = row.selectbox(
+        "Gate",
+        [*GATES],
+        1,
+        key="sample_gate",
+        width=165,
+        **LINK,
         help="Where the model has a multiplicative gate. G1: on the attention output. G2: on the"
-        " values.")  # fmt: skip
+        " values.",
+    )
     if kind != HEAD:
         gaussian = kind == GAUSSIAN
-        n = row.number_input("Keys n" if gaussian else "Tokens n", LEFT_OUT_KEYS,
-            LONGEST_ROW if gaussian else LONGEST_TEXT, 20_000 if gaussian else 512,
-            key="sample_keys" if gaussian else "sample_tokens", width=165, **LINK)  # fmt: skip
+        n = row.number_input(
+            "Keys n" if gaussian else "Tokens n",
+            LEFT_OUT_KEYS,
+            LONGEST_ROW if gaussian else LONGEST_TEXT,
+            20_000 if gaussian else 512,
+            key="sample_keys" if gaussian else "sample_tokens",
+            width=165,
+            **LINK,
+        )
         if gaussian:
             sigma = row.number_input(
                 "σ of the scores", 0.0, 10.0, 2.0, 0.5, width=165, key="sample_sigma", **LINK
             )
             more: Any = {"sigma": sigma}
         else:
-            more = {"memory": row.number_input("Correlation time, tokens", 0, LONGEST_TEXT, 128,
-                key="sample_memory", width=190, **LINK,
-                help="The number of tokens after which the autocorrelation of a channel is 1/e. 0:"
-                " independent tokens.")}  # fmt: skip
+            more = {
+                "memory": row.number_input(
+                    "Correlation time, tokens",
+                    0,
+                    LONGEST_TEXT,
+                    128,
+                    key="sample_memory",
+                    width=190,
+                    **LINK,
+                    help="The number of tokens after which the autocorrelation of a channel is"
+                    " 1/e. 0: independent tokens.",
+                )
+            }
         draw = row.number_input(
             "Random seed", *LEFT_OUT_SEEDS, 0, key="sample_draw", width=150, **LINK
         )
@@ -102,16 +130,37 @@ def choose_sample(most: int = 0) -> tuple[Sample, DeltaGenerator]:
             what = "tokens with independent Gaussian scores" if gaussian else "tokens"
             st.caption(f":material/info: This tab uses {used} {what}.")
         return Sample(kind, gate, n=n, draw=draw, **more), below
-    seed = row.selectbox("Seed", SEEDS, key="sample_seed", width=80, **LINK,
-        help="Of the initialisation and of the order of the training texts.")  # fmt: skip
-    head = row.selectbox("Head", HEADS, HEADS.index("2.2"), key="sample_head", width=90, **LINK,
-        help="Layer and head, counted from 1.")  # fmt: skip
+    seed = row.selectbox(
+        "Seed",
+        SEEDS,
+        key="sample_seed",
+        width=80,
+        **LINK,
+        help="Of the initialisation and of the order of the training texts.",
+    )
+    head = row.selectbox(
+        "Head",
+        HEADS,
+        HEADS.index("2.2"),
+        key="sample_head",
+        width=90,
+        **LINK,
+        help="Layer and head, counted from 1.",
+    )
     text = choose_text(row, "sample")
     strength = 1.0
     if gate != NO_GATE:
-        strength = below.slider("Gate interpolation λ", 0.0, 1.0, 1.0, 0.1, key="sample_strength",
-            **LINK, help="Each gate factor is (1 − λ) + λ g: as trained at λ = 1, ablated at"
-            " λ = 0. The losses of whole models are those at λ = 1.")  # fmt: skip
+        strength = below.slider(
+            "Gate interpolation λ",
+            0.0,
+            1.0,
+            1.0,
+            0.1,
+            key="sample_strength",
+            **LINK,
+            help="Each gate factor is (1 − λ) + λ g: as trained at λ = 1, ablated at"
+            " λ = 0. The losses of whole models are those at λ = 1.",
+        )
     return Sample(kind, gate, seed, head, text, strength), below
 
 
@@ -188,9 +237,13 @@ def gate_text(
     what: str, gate: str, difference: PairedDifference, without: float, with_gate: float
 ) -> str:
     """Say what the 95 % interval of a ``difference`` allows to say of a gate."""
-    verdict = by_interval(difference.low, difference.high, f"A gate reduces the Δ loss of {what}",
-                          f"The effect of a gate on the Δ loss of {what} is inconclusive",
-                          f"A gate increases the Δ loss of {what}")  # fmt: skip
+    verdict = by_interval(
+        difference.low,
+        difference.high,
+        f"A gate reduces the Δ loss of {what}",
+        f"The effect of a gate on the Δ loss of {what} is inconclusive",
+        f"A gate increases the Δ loss of {what}",
+    )
     return (
         f"**{verdict}**: {signed(without)} nats per character without, {signed(with_gate)} with"
         f" {gate}, difference {plus_minus(difference.mean, difference.half_width)}"
@@ -207,8 +260,9 @@ def loss_line(
     name: str, x: Iterable[object], losses: list[PairedDifference], **style: Any
 ) -> Trace:
     """Return a line of losses with 95 % intervals over seeds and texts."""
-    return line(name, x, [loss.mean for loss in losses], [loss.half_width for loss in losses],
-                **style)  # fmt: skip
+    return line(
+        name, x, [loss.mean for loss in losses], [loss.half_width for loss in losses], **style
+    )
 
 
 def gate_styles(with_gate: str) -> Iterator[tuple[str, Style]]:

@@ -59,16 +59,25 @@ def draw() -> None:
     sample, row = shared.choose_sample()
     if sample.kind == HEAD:
         k = row.slider(
-            "Keys kept, k", 1, READ_CHARACTERS + 1, 8, key="top_k", **LINK,
+            "Keys kept, k",
+            1,
+            READ_CHARACTERS + 1,
+            8,
+            key="top_k",
+            **LINK,
             help="The k largest weights are kept and renormalised, the others set to 0.",
-        )  # fmt: skip
+        )
     else:
         share = row.select_slider("Share of keys kept, %", SHARES, 10, key="top_share", **LINK)
         k = max(1, round(share / 100 * sample.n))
     budget = row.select_slider(
-        "Tail-mass budget ε", [*EPSILONS], "5 %", key="top_epsilon", **LINK,
+        "Tail-mass budget ε",
+        [*EPSILONS],
+        "5 %",
+        key="top_epsilon",
+        **LINK,
         help="Certificates give the smallest k that keeps the tail mass τ below this.",
-    )  # fmt: skip
+    )
     curves = row_of(sample, EPSILONS[budget])
     k = min(k, curves.n)
     at_k = truncated_row(sample, k)
@@ -76,8 +85,9 @@ def draw() -> None:
     charts = c.Charts("top_k")
 
     size = min(SIZES, key=lambda size: abs(np.log2(size / (k if sample.kind == HEAD else 4))))
-    effect = shared.gate_effect(f"top-{size} attention in every head", sample.with_gate,
-                                "truncation", (SIZES.index(size),))  # fmt: skip
+    effect = shared.gate_effect(
+        f"top-{size} attention in every head", sample.with_gate, "truncation", (SIZES.index(size),)
+    )
     st.markdown(effect)
     first = c.chart_columns("first", [3, 2])
     charts.draw("losses", first[0], losses_chart(sample.with_gate, k), effect)
@@ -99,14 +109,20 @@ def draw() -> None:
     alt = f"For a tail mass of at most {budget} this row needs k = {needed:,}."
     charts.draw("bounds", second[0], bounds_chart(curves, k, EPSILONS[budget]), alt)
     rows = [*curves.certified.values()]
-    charts.draw_table("certificates", second[1], f"Smallest k certified for τ ≤ {budget}", {
-        "scores known": [row.title for row in rows],
-        "k": [f"{row.k:,}" for row in rows],
-        "scores read": [f"{row.scored:,}" for row in rows],
-        "saved": [percent(1 - row.scored / curves.n) for row in rows],
-    })  # fmt: skip
-    rates = {gate: fire_rates(gate, EPSILONS[budget])
-             for gate, _ in shared.gate_styles(sample.with_gate)}  # fmt: skip
+    charts.draw_table(
+        "certificates",
+        second[1],
+        f"Smallest k certified for τ ≤ {budget}",
+        {
+            "scores known": [row.title for row in rows],
+            "k": [f"{row.k:,}" for row in rows],
+            "scores read": [f"{row.scored:,}" for row in rows],
+            "saved": [percent(1 - row.scored / curves.n) for row in rows],
+        },
+    )
+    rates = {
+        gate: fire_rates(gate, EPSILONS[budget]) for gate, _ in shared.gate_styles(sample.with_gate)
+    }
     fired = fire_text(rates, budget)
     charts.draw("fire_rates", second[2], fire_chart(rates, budget), fired)
     st.markdown(fired)
@@ -126,9 +142,12 @@ def draw() -> None:
         alt = f"At k = {k} the output moves by {figures(moved)}, at most {figures(bound)}."
         charts.draw("error", third[2], error_chart(curves, k), alt)
     st.markdown(f"{rule} {scores}")
-    st.page_link("pages/13_Real_heads.py", label="Sinks and top-k on 72 heads of a real model",
-                 icon=":material/arrow_forward:",
-                 query_params={"heads_tab": "Sinks and top-k"})  # fmt: skip
+    st.page_link(
+        "pages/13_Real_heads.py",
+        label="Sinks and top-k on 72 heads of a real model",
+        icon=":material/arrow_forward:",
+        query_params={"heads_tab": "Sinks and top-k"},
+    )
     charts.draw_footer(section("efficient", "top_k"))
 
 
@@ -148,8 +167,11 @@ def fire_text(rates: dict[str, np.ndarray], budget: str) -> str:
             f"{percent(exact)} of rows ({gate}), and “{titles()[1:][best]}” certifies it in"
             f" {percent(certified[best])}"
         )
-    never = [title for title, *shares in zip(titles(), *(rows.T for rows in rates.values()),
-                                             strict=True) if not np.any(shares)]  # fmt: skip
+    never = [
+        title
+        for title, *shares in zip(titles(), *(rows.T for rows in rates.values()), strict=True)
+        if not np.any(shares)
+    ]
     text = f"Fewer than half of the keys suffice for τ ≤ {budget} in {'; in '.join(texts)}."
     return f"{text} Never certified by: {', '.join(never)}." if never else text
 
@@ -175,13 +197,22 @@ def weights_chart(curves: RowCurves, k: int, text: str | None) -> go.Figure:
         if curves.n > LONG:
             traces.append(c.line(name, ks, weights, colour=colour, mode="lines"))
             continue
-        labels = [f"{rank}" + (f", “{sign(text[key])}”" if text else "")
-                      for rank, key in zip(ks, curves.keys[chosen], strict=True)]  # fmt: skip
+        labels = [
+            f"{rank}" + (f", “{sign(text[key])}”" if text else "")
+            for rank, key in zip(ks, curves.keys[chosen], strict=True)
+        ]
         shown = np.maximum(weights, LEAST * 1.05)
         traces.append(c.bars(name, ks, shown, colour=colour, labels=labels, hatched=name == "tail"))
     low = LEAST if curves.n <= LONG else max(1e-12, float(curves.weights.min()) / 2)
-    figure = c.chart("Sorted attention weights, last query", traces, "rank k", "weight",
-                     x_axis=k_axis(curves), y_axis=c.log_axis(low, 1.1), bargap=0)  # fmt: skip
+    figure = c.chart(
+        "Sorted attention weights, last query",
+        traces,
+        "rank k",
+        "weight",
+        x_axis=k_axis(curves),
+        y_axis=c.log_axis(low, 1.1),
+        bargap=0,
+    )
     return c.mark_x(figure, k + 0.5, f"k = {k:,}")
 
 
@@ -192,10 +223,19 @@ def bounds_chart(curves: RowCurves, k: int, epsilon: float) -> go.Figure:
     lines += [
         (curves.certified[name].title, curves.bounds[name], BOUNDS[name]) for name in curves.bounds
     ]
-    traces = [c.line(name, curves.ks, np.where(y >= LEAST, y, np.nan), **style, mode="lines")
-              for name, y, style in lines]  # fmt: skip
-    figure = c.chart("Tail mass τ and its upper bounds", traces, "k", "τ", legend=c.LEGEND_INSIDE,
-                     x_axis=k_axis(curves), y_axis=c.log_axis(LEAST, 1.1))  # fmt: skip
+    traces = [
+        c.line(name, curves.ks, np.where(y >= LEAST, y, np.nan), **style, mode="lines")
+        for name, y, style in lines
+    ]
+    figure = c.chart(
+        "Tail mass τ and its upper bounds",
+        traces,
+        "k",
+        "τ",
+        legend=c.LEGEND_INSIDE,
+        x_axis=k_axis(curves),
+        y_axis=c.log_axis(LEAST, 1.1),
+    )
     return c.mark_y(c.mark_x(figure, k + 0.5, f"k = {k:,}"), epsilon, f"ε = {epsilon:g}")
 
 
@@ -204,16 +244,28 @@ def fire_chart(rates: dict[str, np.ndarray], budget: str) -> go.Figure:
     traces = []
     for (gate, shares), colour in zip(rates.items(), (c.GREY, c.MAGENTA), strict=True):
         means = [mean_interval(column) for column in shares.T]
-        trace = c.bars(gate, [mean.mean for mean in means], range(len(means)), colour=colour,
-                       hatched=colour == c.MAGENTA)  # fmt: skip
+        trace = c.bars(
+            gate,
+            [mean.mean for mean in means],
+            range(len(means)),
+            colour=colour,
+            hatched=colour == c.MAGENTA,
+        )
         error = {"type": "data", "array": [mean.half_width for mean in means], "thickness": 1.2}
         said = f"%{{y}}: %{{x:.3f}}<extra>{gate}</extra>"
-        traces.append(trace | {"y": titles(), "orientation": "h", "error_x": error,
-                               "hovertemplate": said})  # fmt: skip
-    return c.chart(f"Fire rate: k < n/2 certified, ε = {budget}", traces, "share of rows",
-                   height=300, margin={"l": 150, "r": 8, "t": 68, "b": 40}, barmode="group",
-                   x_axis={"range": [0, 1]},
-                   y_axis={"autorange": "reversed", "tickfont": {"size": 10}})  # fmt: skip
+        traces.append(
+            trace | {"y": titles(), "orientation": "h", "error_x": error, "hovertemplate": said}
+        )
+    return c.chart(
+        f"Fire rate: k < n/2 certified, ε = {budget}",
+        traces,
+        "share of rows",
+        height=300,
+        margin={"l": 150, "r": 8, "t": 68, "b": 40},
+        barmode="group",
+        x_axis={"range": [0, 1]},
+        y_axis={"autorange": "reversed", "tickfont": {"size": 10}},
+    )
 
 
 def losses_chart(with_gate: str, k: int) -> go.Figure:
@@ -225,9 +277,14 @@ def losses_chart(with_gate: str, k: int) -> go.Figure:
     n = READ_CHARACTERS + 1
     read = [COSTS["top_k"](n, 1, size).mixed / COSTS["full"](n, 1).mixed for size in SIZES]
     texts = [f"{size}<br>{share:.0%}" for size, share in zip(SIZES, read, strict=True)]
-    figure = c.chart("Δ loss of whole models", lines, "k, and share of values read",
-                     shared.DELTA_LOSS, y_axis=c.log_axis(1e-4, 3),
-                     x_axis=c.log_axis() | c.ticks(SIZES, texts))  # fmt: skip
+    figure = c.chart(
+        "Δ loss of whole models",
+        lines,
+        "k, and share of values read",
+        shared.DELTA_LOSS,
+        y_axis=c.log_axis(1e-4, 3),
+        x_axis=c.log_axis() | c.ticks(SIZES, texts),
+    )
     return c.mark_x(figure, k) if k <= SIZES[-1] else figure
 
 
@@ -245,9 +302,14 @@ def approximation_chart(with_gate: str) -> tuple[go.Figure, str]:
         c.line("equal", [1, 128], [1, 128], colour=c.FAINT, width=1, mode="lines", legend=False)
     )
     axis = c.log_axis(0.9, 140) | c.ticks((1, 3, 10, 30, 100), ("1", "3", "10", "30", "100"))
-    figure = c.chart("Gaussian approximation, all heads", traces,
-                     f"k needed for τ ≤ {percent(EPSILON)}", "k predicted",
-                     x_axis=axis, y_axis=axis)  # fmt: skip
+    figure = c.chart(
+        "Gaussian approximation, all heads",
+        traces,
+        f"k needed for τ ≤ {percent(EPSILON)}",
+        "k predicted",
+        x_axis=axis,
+        y_axis=axis,
+    )
     return figure, (
         f"The Gaussian approximation gives less than half of the keys needed in"
         f" {' and '.join(failures)}."
@@ -276,8 +338,15 @@ def scores_chart(curves: RowCurves) -> go.Figure:
             c.line(f"{name}, if normal", middles, 100 * normal, colour=colour, dash="dash",
                    mode="lines", legend=False),
         ]  # fmt: skip
-    return c.chart("Where scores and weight lie", traces, "standardised score", "%",
-                   barmode="overlay", bargap=0, x_axis={"range": [-4, 6]})  # fmt: skip
+    return c.chart(
+        "Where scores and weight lie",
+        traces,
+        "standardised score",
+        "%",
+        barmode="overlay",
+        bargap=0,
+        x_axis={"range": [-4, 6]},
+    )
 
 
 def error_chart(curves: RowCurves, k: int) -> go.Figure:
@@ -288,6 +357,12 @@ def error_chart(curves: RowCurves, k: int) -> go.Figure:
         c.line("|o − ô|", curves.ks, output, colour=c.TEAL, mode="lines"),
         c.line("τ · diameter", curves.ks, bound, colour=c.ORANGE, dash="dot", mode="lines"),
     ]
-    figure = c.chart("Output error and its bound", traces, "k", "norm", x_axis=k_axis(curves),
-                     y_axis={"rangemode": "tozero"})  # fmt: skip
+    figure = c.chart(
+        "Output error and its bound",
+        traces,
+        "k",
+        "norm",
+        x_axis=k_axis(curves),
+        y_axis={"rangemode": "tozero"},
+    )
     return c.mark_x(figure, k + 0.5)

@@ -30,8 +30,16 @@ MULTIPLIES = ("G1", "G2", "G5")  # where a gate is a factor of each term; elsewh
 def draw() -> None:
     """Draw the tree of one entry, the input that can be dragged, and the formula."""
     model, row = shared.choose_model()
-    channel = row.number_input("Output j", 1, EXPERTS_CHANNELS[1], 1, key="output", width=80,
-        help="The channel of the output that is decomposed, counted from 1.", **LINK)  # fmt: skip
+    channel = row.number_input(
+        "Output j",
+        1,
+        EXPERTS_CHANNELS[1],
+        1,
+        key="output",
+        width=80,
+        help="The channel of the output that is decomposed, counted from 1.",
+        **LINK,
+    )
     if channel > model.model_dim:
         st.caption(f":material/info: There is no output {channel}. Shown: {model.model_dim}.")
         channel = model.model_dim
@@ -44,8 +52,15 @@ def draw() -> None:
     st.markdown(entry_text(entry, point, channel))
     left, right = st.container(key="first").container().columns([3, 10])
     with left:
-        pad(key=PAD, handles=[Handle("x", *point, palette.ACCENT)], extent=EXTENT,
-            label="The input x", x_name="x₁", y_name="x₂", on_move=on_point)  # fmt: skip
+        pad(
+            key=PAD,
+            handles=[Handle("x", *point, palette.ACCENT)],
+            extent=EXTENT,
+            label="The input x",
+            x_name="x₁",
+            y_name="x₂",
+            on_move=on_point,
+        )
         place = model.position
         if model.granularity == "headwise" and place in MULTIPLIES:
             place += "_head"
@@ -66,7 +81,7 @@ def draw() -> None:
             spare=SPARE,
             on_strength=lambda x: shared.put_into_link("gate_lambda", "" if x == 1 else f"{x:g}"),
             on_expert=lambda name: shared.put_into_link("expert", name),
-        )  # fmt: skip
+        )
     charts.tables["terms"] = term_columns(entry)
     charts.draw_footer(section("experts", "decomposition", **explained(model, entry, channel)))
     code = st.expander("The same from the library", key="code", on_change="rerun", **LINK)
@@ -100,8 +115,12 @@ def browser_numbers(model: Model, channel: int) -> dict[str, Any]:
     maps = core.entry_maps(shared.attention_of(model))
     gate = None
     if maps.gate_logits is not None:
-        gate = {"place": model.position, "kind": model.kind, "title": f"gate {model.position}",
-                "logits": maps.gate_logits.tolist()}  # fmt: skip
+        gate = {
+            "place": model.position,
+            "kind": model.kind,
+            "title": f"gate {model.position}",
+            "logits": maps.gate_logits.tolist(),
+        }
     names = ("values", "queries", "keys", "tokens", "projection")
     lists: dict[str, Any] = {name: getattr(maps, name).tolist() for name in names}
     return {**lists, "valueMap": maps.value_map.tolist(), "gate": gate, "channel": channel - 1}
@@ -140,9 +159,13 @@ def explained(model: Model, entry: EntryTree, channel: int) -> dict[str, object]
     product = " · ".join(map(short, factors))
     return {
         "first": f"{product} = {short(entry.terms[0, 0, 0])}{named}",
-        "heads": heads, "size": size, "tokens": tokens, "count": entry.terms.size,
-        "channel": channel, "value": short(entry.value),
-    }  # fmt: skip
+        "heads": heads,
+        "size": size,
+        "tokens": tokens,
+        "count": entry.terms.size,
+        "channel": channel,
+        "value": short(entry.value),
+    }
 
 
 def term_columns(entry: EntryTree) -> dict[str, list[Any]]:

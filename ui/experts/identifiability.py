@@ -73,22 +73,40 @@ def draw() -> None:
     place = st.empty()
     left, right = c.chart_columns("first", [6, 5])
     row = right.container(horizontal=True, vertical_alignment="bottom")
-    direction = row.radio("Direction", (MIXING, SCALING), key="direction", horizontal=True, **LINK,
+    direction = row.radio(
+        "Direction",
+        (MIXING, SCALING),
+        key="direction",
+        horizontal=True,
+        **LINK,
         help="*mix two experts* rotates two channels of a head into each other: W_V e^(tA) and"
         " e^(−tA) W_O. *scale one expert* makes its W_V larger and its W_O smaller by the same"
-        " factor. Moved is the expert that you follow in *Decomposition*, else 1.1.")  # fmt: skip
-    distance = round(row.slider("Distance t", -FARTHEST, FARTHEST, 1.0, 0.1, key="distance",
-        width=160, **LINK,
-        help="The move is finite: at t = 1.57 the two mixed experts have changed places."),
-        1)  # fmt: skip
+        " factor. Moved is the expert that you follow in *Decomposition*, else 1.1.",
+    )
+    distance = round(
+        row.slider(
+            "Distance t",
+            -FARTHEST,
+            FARTHEST,
+            1.0,
+            0.1,
+            key="distance",
+            width=160,
+            **LINK,
+            help="The move is finite: at t = 1.57 the two mixed experts have changed places.",
+        ),
+        1,
+    )
     match = EXPERT.fullmatch(expert or "1.1")
     assert match is not None
     head, first = (int(number) - 1 for number in match.groups())
     size = model.model_dim // model.heads
     mixes = direction == MIXING and size > 1
     if direction == MIXING and not mixes:
-        right.caption(":material/info: A head of one channel has no second expert to mix with."
-                      " Shown: scale one expert.")  # fmt: skip
+        right.caption(
+            ":material/info: A head of one channel has no second expert to mix with."
+            " Shown: scale one expert."
+        )
     moved = head, first, (first + 1) % size
     moves = {name: moves_of(each, *moved, mixes) for name, each in model.pair.items()}
     charts = c.Charts("identifiability")
@@ -109,11 +127,21 @@ def draw() -> None:
     charts.tables["counts"] = count_columns(counts)
     charts.tables["moves"] = move_columns(moves)
     smallest, null = map(short, shown.ends)
-    charts.draw_footer(section(
-        "experts", "identifiability", count=shown.count, parameters=len(shown.singular_values),
-        theory=shown.theory, smallest=smallest, null=null, dim=model.model_dim, heads=model.heads,
-        size=size, distance=short(distance),
-    ))  # fmt: skip
+    charts.draw_footer(
+        section(
+            "experts",
+            "identifiability",
+            count=shown.count,
+            parameters=len(shown.singular_values),
+            theory=shown.theory,
+            smallest=smallest,
+            null=null,
+            dim=model.model_dim,
+            heads=model.heads,
+            size=size,
+            distance=short(distance),
+        )
+    )
 
 
 # --- Sentences ----------------------------------------------------------------------------------
@@ -251,8 +279,10 @@ def move_columns(moves: Mapping[str, Moves]) -> dict[str, list[Any]]:
 
 def count_chart(counts: Counts, shown: GateSetting) -> go.Figure:
     """Draw the number of non-identifiable directions by gate position, and that of theory."""
-    names = [f"<b>{setting_text(setting)} ▸</b>" if setting == shown else setting_text(setting)
-             for setting in counts]  # fmt: skip
+    names = [
+        f"<b>{setting_text(setting)} ▸</b>" if setting == shown else setting_text(setting)
+        for setting in counts
+    ]
     numbers = [x.count for x in counts.values()]
     few = [number == min(numbers) < max(numbers) for number in numbers]
     bars = c.bars("counted", numbers, numbers, colour=c.GREY) | {
@@ -265,16 +295,24 @@ def count_chart(counts: Counts, shown: GateSetting) -> go.Figure:
         " %{customdata[0]}, largest below %{customdata[1]}<extra></extra>",
     }  # fmt: skip
     theory = {
-        "type": "scatter", "mode": "markers", "y": names, "name": "theory", "hoverinfo": "skip",
+        "type": "scatter",
+        "mode": "markers",
+        "y": names,
+        "name": "theory",
+        "hoverinfo": "skip",
         "x": [x.theory for x in counts.values()],
         "marker": {"symbol": "line-ns", "size": 17, "line": {"width": 3, "color": c.TEAL}},
-    }  # fmt: skip
+    }
     return c.chart(
-        "Non-identifiable directions by gate", [bars, theory], "directions of W_V and W_O",
-        height=385, margin={"l": 112, "r": 24, "t": 52, "b": 40}, bargap=0.3,
+        "Non-identifiable directions by gate",
+        [bars, theory],
+        "directions of W_V and W_O",
+        height=385,
+        margin={"l": 112, "r": 24, "t": 52, "b": 40},
+        bargap=0.3,
         y_axis={"autorange": "reversed", "ticks": ""},
         x_axis={"range": [0, 1.1 * max(numbers) or 1]},
-    )  # fmt: skip
+    )
 
 
 def powers(high: float) -> dict[str, Any]:
@@ -291,10 +329,17 @@ def spectrum_chart(directions: NonIdentifiable) -> go.Figure:
         "identifiable": (~null, {"colour": c.BLUE}),
         "non-identifiable": (null, {"symbol": "diamond-open"}),
     }
-    dots = [c.line(name, order[chosen], values[chosen], **style, mode="markers")
-            for name, (chosen, style) in styles.items()]  # fmt: skip
-    figure = c.chart("Singular values of the Jacobian", dots, "index, from large to small",
-                     "share of the largest", y_axis=powers(3.0))  # fmt: skip
+    dots = [
+        c.line(name, order[chosen], values[chosen], **style, mode="markers")
+        for name, (chosen, style) in styles.items()
+    ]
+    figure = c.chart(
+        "Singular values of the Jacobian",
+        dots,
+        "index, from large to small",
+        "share of the largest",
+        y_axis=powers(3.0),
+    )
     return c.mark_y(figure, NULL_SHARE)
 
 
@@ -317,8 +362,13 @@ def move_chart(moves: Mapping[str, Moves], distance: float) -> go.Figure:
         trace["marker"]["size"] = 4
         lines.append(trace)
     figure = c.chart(
-        "Change along the direction", lines, "distance t", "relative change", height=310,
-        x_axis={"range": [-FARTHEST * 1.03, FARTHEST * 1.03]}, y_axis=powers(10.0),
+        "Change along the direction",
+        lines,
+        "distance t",
+        "relative change",
+        height=310,
+        x_axis={"range": [-FARTHEST * 1.03, FARTHEST * 1.03]},
+        y_axis=powers(10.0),
         margin={"l": 58, "r": 8, "t": 70, "b": 40},
-    )  # fmt: skip
+    )
     return c.mark_x(figure, distance)

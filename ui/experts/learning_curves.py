@@ -31,8 +31,12 @@ SOURCES = {"tokens": "tokens", "static slots": "memory"}
 GATES = tuple(name for name in VARIANTS if name != "ungated")
 BOTH = ("ungated", "gated")
 REMAINS = ("gated better", "ungated better")  # with the most data
-MARKS = {"gated better": "triangle-up", "ungated better": "triangle-down",
-         "no difference": "circle", "no advantage": "circle-open"}  # fmt: skip
+MARKS = {
+    "gated better": "triangle-up",
+    "ungated better": "triangle-down",
+    "no difference": "circle",
+    "no advantage": "circle-open",
+}
 INCONCLUSIVE_MARK = "x"
 
 
@@ -56,29 +60,73 @@ CURVES: CachedJobs[CurvesRequest, LearningCurves] = CachedJobs(
 def draw() -> None:
     """Draw the tab."""
     row = st.container(horizontal=True, vertical_alignment="bottom", key="control-row")
-    task = row.selectbox("Task", [*TASKS], [*TASKS].index(CurvesRequest.task), key="curves_task",
-                         width=130, **LINK)  # fmt: skip
-    source = SOURCES[row.radio("Attention over", [*SOURCES], key="curves_source", horizontal=True,
-        **LINK, help="*tokens*: keys and values are computed from the input, as in transformers."
-        " *static slots*: keys and values are learned vectors, the same for all inputs. Without a"
-        " gate the outputs are flat there, and a model may not reach the accuracy at any n."
-    )]  # fmt: skip
-    gate = row.selectbox("Gate", GATES, key="curves_gate", width=130, **LINK,
+    task = row.selectbox(
+        "Task", [*TASKS], [*TASKS].index(CurvesRequest.task), key="curves_task", width=130, **LINK
+    )
+    source = SOURCES[
+        row.radio(
+            "Attention over",
+            [*SOURCES],
+            key="curves_source",
+            horizontal=True,
+            **LINK,
+            help="*tokens*: keys and values are computed from the input, as in transformers."
+            " *static slots*: keys and values are learned vectors, the same for all inputs. Without"
+            " a gate the outputs are flat there, and a model may not reach the accuracy at any n.",
+        )
+    ]
+    gate = row.selectbox(
+        "Gate",
+        GATES,
+        key="curves_gate",
+        width=130,
+        **LINK,
         help="The gate of the gated model, or a control. Both models share all other weights, the"
-        " data and the order of the data.")  # fmt: skip
-    dim = row.number_input("Channels D", *limits.CURVES_CHANNELS, CurvesRequest.model_dim,
-                           key="curves_channels", width=90, **LINK)  # fmt: skip
-    values = row.number_input("Tokens or slots n", *limits.CURVES_VALUES,
-        CurvesRequest.value_count, key="curves_tokens", width=125, **LINK)  # fmt: skip
-    label_noise = row.number_input("Label noise", 0.0, 0.4, 0.0, 0.05, key="label_noise", width=120,
+        " data and the order of the data.",
+    )
+    dim = row.number_input(
+        "Channels D",
+        *limits.CURVES_CHANNELS,
+        CurvesRequest.model_dim,
+        key="curves_channels",
+        width=90,
+        **LINK,
+    )
+    values = row.number_input(
+        "Tokens or slots n",
+        *limits.CURVES_VALUES,
+        CurvesRequest.value_count,
+        key="curves_tokens",
+        width=125,
+        **LINK,
+    )
+    label_noise = row.number_input(
+        "Label noise",
+        0.0,
+        0.4,
+        0.0,
+        0.05,
+        key="label_noise",
+        width=120,
         help="The share of training labels that are wrong. Test labels are right.",
-        **LINK)  # fmt: skip
+        **LINK,
+    )
     seed = row.number_input("First seed", *FIRST_SEEDS, 0, key="curves_seed", width=90, **LINK)
-    level = row.slider("Target accuracy", 0.6, 0.99, 0.9, 0.01, key="target_accuracy", width=160,
-        help="The test accuracy that both models are to reach.", **LINK)  # fmt: skip
+    level = row.slider(
+        "Target accuracy",
+        0.6,
+        0.99,
+        0.9,
+        0.01,
+        key="target_accuracy",
+        width=160,
+        help="The test accuracy that both models are to reach.",
+        **LINK,
+    )
     if gate in impossible_variants(source):
-        st.caption(f":material/info: The gate “{gate}” needs tokens: a slot has no state. Shown:"
-                   " sigmoid.")  # fmt: skip
+        st.caption(
+            f":material/info: The gate “{gate}” needs tokens: a slot has no state. Shown: sigmoid."
+        )
         gate = "sigmoid"
     curves = curves_of(CurvesRequest(task, source, gate, dim, values, label_noise, seed))
     charts, request = c.Charts("learning_curves"), curves.request
@@ -89,10 +137,16 @@ def draw() -> None:
     charts.draw("test_error", left, curves_chart(curves, level), curves_alt(curves))
     charts.draw("differences", right, difference_chart(curves), verdicts)
     charts.tables["accuracies"] = accuracy_columns(curves)
-    charts.draw_footer(section(
-        "experts", "learning_curves", steps=request.steps, count=request.seed_count,
-        gate=request.gate, power=percent(THRESHOLDS.power),
-    ))  # fmt: skip
+    charts.draw_footer(
+        section(
+            "experts",
+            "learning_curves",
+            steps=request.steps,
+            count=request.seed_count,
+            gate=request.gate,
+            power=percent(THRESHOLDS.power),
+        )
+    )
 
 
 def curves_of(request: CurvesRequest) -> LearningCurves:
@@ -104,8 +158,10 @@ def curves_of(request: CurvesRequest) -> LearningCurves:
         if job is not None:
             CURVES.watch(job, "Training on more and more points", again="Train")
     if curves is None:
-        st.caption(":material/hourglass: Nothing has been computed for this selection yet. Shown:"
-                   " what comes with the app.")  # fmt: skip
+        st.caption(
+            ":material/hourglass: Nothing has been computed for this selection yet. Shown:"
+            " what comes with the app."
+        )
         return bundled()
     return curves
 
@@ -226,24 +282,39 @@ def curves_chart(curves: LearningCurves, level: float) -> go.Figure:
     traces: list[c.Trace] = []
     styles = (c.UNGATED, c.GATED)
     for name, accuracy, needed, style in zip(
-        ("ungated", title_of(curves.request.gate)), curves.accuracy, curves.needed(level), styles,
+        ("ungated", title_of(curves.request.gate)),
+        curves.accuracy,
+        curves.needed(level),
+        styles,
         strict=True,
-    ):  # fmt: skip
+    ):
         errors = 100 * (1 - accuracy)
         traces.append(shared.thin_lines(curves.counts, errors, style))
         traces.append(c.line(name, curves.counts, errors.mean(0), **style))
         if (of := needed.log2) is not None:
             low, middle, high = (2 ** (of.mean + k * of.half_width) for k in (-1, 0, 1))
-            star = c.line(f"{name}, target reached", [middle], [100 * (1 - level)],
-                          [[middle - low], [high - middle]], colour=style["colour"], symbol="star",
-                          mode="markers", legend=False)  # fmt: skip
+            star = c.line(
+                f"{name}, target reached",
+                [middle],
+                [100 * (1 - level)],
+                [[middle - low], [high - middle]],
+                colour=style["colour"],
+                symbol="star",
+                mode="markers",
+                legend=False,
+            )
             star["marker"] |= {"size": 13, "line": {"width": 1, "color": c.FAINT}}
             traces.append(star | {"error_x": star.pop("error_y")})
     figure = c.chart(
-        f"Test error on {curves.request.task}", traces, "training points", "test error, %",
-        height=370, x_axis=points_axis(curves), y_axis={"rangemode": "tozero"},
+        f"Test error on {curves.request.task}",
+        traces,
+        "training points",
+        "test error, %",
+        height=370,
+        x_axis=points_axis(curves),
+        y_axis={"rangemode": "tozero"},
         margin={"l": 56, "r": 8, "t": 56, "b": 40},
-    )  # fmt: skip
+    )
     return c.mark_y(figure, 100 * (1 - level), "★ target")
 
 
@@ -254,18 +325,31 @@ def difference_chart(curves: LearningCurves) -> go.Figure:
         100 * np.array([getattr(x.measured, name) for x in differences])
         for name in ("low", "mean", "high")
     )
-    dots = c.line("difference", curves.counts, means, [means - low, high - means],
-                  colour=c.MAGENTA, mode="markers", labels=[x.word for x in differences],
-                  legend=False)  # fmt: skip
+    dots = c.line(
+        "difference",
+        curves.counts,
+        means,
+        [means - low, high - means],
+        colour=c.MAGENTA,
+        mode="markers",
+        labels=[x.word for x in differences],
+        legend=False,
+    )
     dots["marker"] |= {
-        "size": 9, "symbol": [MARKS.get(x.word, INCONCLUSIVE_MARK) for x in differences]
-    }  # fmt: skip
+        "size": 9,
+        "symbol": [MARKS.get(x.word, INCONCLUSIVE_MARK) for x in differences],
+    }
     word = title_of(curves.request.gate).split()[0]
     figure = c.chart(
-        f"Test accuracy, {word} − ungated", [dots], "training points", "percentage points",
-        height=370, x_axis=points_axis(curves), y_axis={"zeroline": True},
+        f"Test accuracy, {word} − ungated",
+        [dots],
+        "training points",
+        "percentage points",
+        height=370,
+        x_axis=points_axis(curves),
+        y_axis={"zeroline": True},
         margin={"l": 56, "r": 8, "t": 56, "b": 40},
-    )  # fmt: skip
+    )
     margin = 100 * THRESHOLDS.margin
     return figure.add_shape({
         "type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": -margin, "y1": margin,

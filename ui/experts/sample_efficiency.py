@@ -78,10 +78,12 @@ def draw() -> None:
     """Draw the tab."""
     row = st.container(horizontal=True, vertical_alignment="bottom", key="control-row")
     above = st.container(key="first")
-    fold = st.expander("Sizes and seed of the teachers", key="teacher_sizes", on_change="rerun",
-                       **LINK)  # fmt: skip
-    every = st.expander("All gate positions, as a table", key="all_gates", on_change="rerun",
-                        **LINK)  # fmt: skip
+    fold = st.expander(
+        "Sizes and seed of the teachers", key="teacher_sizes", on_change="rerun", **LINK
+    )
+    every = st.expander(
+        "All gate positions, as a table", key="all_gates", on_change="rerun", **LINK
+    )
     with above:
         titles, request = choose(row, fold)
     gates = tuple(gate for gate in GATES if TITLES[gate] in titles)
@@ -94,22 +96,31 @@ def draw() -> None:
         learned = learned_of(request, GATES if every.open else gates)
         shown = {gate: learned[gate] for gate in gates if gate in learned}
         if not shown:
-            st.caption(":material/hourglass: Nothing has been computed for this selection yet."
-                       " Shown: what comes with the app.")  # fmt: skip
+            st.caption(
+                ":material/hourglass: Nothing has been computed for this selection yet."
+                " Shown: what comes with the app."
+            )
             shown = {gate: bundled()[gate] for gate in FIRST}
         st.markdown(finding(shown))
         left, right = c.chart_columns("first", 2)
-        charts.draw("expert_errors", left, error_chart(shown, "expert"),
-                    errors_alt(shown, "expert"))  # fmt: skip
-        charts.draw("prediction_errors", right, error_chart(shown, "prediction"),
-                    errors_alt(shown, "prediction"))  # fmt: skip
+        charts.draw(
+            "expert_errors", left, error_chart(shown, "expert"), errors_alt(shown, "expert")
+        )
+        charts.draw(
+            "prediction_errors",
+            right,
+            error_chart(shown, "prediction"),
+            errors_alt(shown, "prediction"),
+        )
         if text := caution(shown):
             st.caption(text)
     if every.open and len(learned) == len(GATES):
         charts.draw_table("all_gates", every, "Median errors of experts", gate_columns(learned))
-        every.caption("*learned*: the interval of the slope lies below −0.35. *slower*: it lies"
-                      " between −½ and −0.2. *not learned*: it lies within ±0.2. *inconclusive*:"
-                      " none of these.")  # fmt: skip
+        every.caption(
+            "*learned*: the interval of the slope lies below −0.35. *slower*: it lies"
+            " between −½ and −0.2. *not learned*: it lies within ±0.2. *inconclusive*:"
+            " none of these."
+        )
     charts.tables["fits"] = fit_columns(shown)
     charts.draw_footer(section("experts", "sample_efficiency", **explained(shown)))
     code = st.expander("The same from the library", key="sample_code", on_change="rerun", **LINK)
@@ -119,24 +130,52 @@ def draw() -> None:
 
 def choose(row: Any, fold: Any) -> tuple[list[str], SampleRequest]:
     """Draw the controls; return titles of gates, and what is learned whatever the gate."""
-    titles = row.multiselect("Gates", [*TITLES.values()], [TITLES[gate] for gate in FIRST],
-        max_selections=limits.STUDENTS_DRAWN, key="student_gates", width=430, **LINK,
+    titles = row.multiselect(
+        "Gates",
+        [*TITLES.values()],
+        [TITLES[gate] for gate in FIRST],
+        max_selections=limits.STUDENTS_DRAWN,
+        key="student_gates",
+        width=430,
+        **LINK,
         help="The gate of teacher and student. G1: on the attention output. G2: on the values. G3:"
-        " on the keys. G4: on the queries. G5: after W_O. All are in the table below."
-    )  # fmt: skip
-    routing = row.radio("Routing", ("known", "learned"), key="routing", horizontal=True, **LINK,
+        " on the keys. G4: on the queries. G5: after W_O. All are in the table below.",
+    )
+    routing = row.radio(
+        "Routing",
+        ("known", "learned"),
+        key="routing",
+        horizontal=True,
+        **LINK,
         help="*known*: the student is given the attention weights (the maps of queries and keys)."
-        " *learned*: it has to learn them, too. Gates at G3 and G4 are always learned."
-    )  # fmt: skip
-    repeats = row.number_input("Repeats", *limits.TEACHER_REPEATS, 12, key="repeats", width=120,
+        " *learned*: it has to learn them, too. Gates at G3 and G4 are always learned.",
+    )
+    repeats = row.number_input(
+        "Repeats",
+        *limits.TEACHER_REPEATS,
+        12,
+        key="repeats",
+        width=120,
         help="The number of teachers. Each has its own design, noise and random starts.",
-        **LINK)  # fmt: skip
-    noise = row.number_input("Noise σ", *limits.TEACHER_NOISE, 0.3, 0.1, key="noise_sd", width=120,
+        **LINK,
+    )
+    noise = row.number_input(
+        "Noise σ",
+        *limits.TEACHER_NOISE,
+        0.3,
+        0.1,
+        key="noise_sd",
+        width=120,
         help="The standard deviation of one measurement of one output. Outputs are about 1.",
-        **LINK)  # fmt: skip
-    extra = row.toggle("Extra expert", key="extra_expert", **LINK,
+        **LINK,
+    )
+    extra = row.toggle(
+        "Extra expert",
+        key="extra_expert",
+        **LINK,
         help="Each head of the student has one channel more than the teacher's. The expert that no"
-        " expert of the teacher is matched with does not count.")  # fmt: skip
+        " expert of the teacher is matched with does not count.",
+    )
     sizes = fold.container(horizontal=True)
     dim, heads, experts, tokens, seed = (
         sizes.number_input(label, *within, value, key=key, width=150, **LINK)
@@ -248,8 +287,10 @@ def errors_alt(learned: Mapping[str, Learned], name: str) -> str:
     parts = []
     for gate, x in learned.items():
         medians = np.median(getattr(x, name), 0)
-        parts.append(f"{TITLES[gate]} from {short(medians[0])} to {short(medians[-1])}, slope"
-                     f" {slope_text(x.slopes[name].mean)}")  # fmt: skip
+        parts.append(
+            f"{TITLES[gate]} from {short(medians[0])} to {short(medians[-1])}, slope"
+            f" {slope_text(x.slopes[name].mean)}"
+        )
     counts = next(iter(learned.values())).request.counts
     span = f"{counts[0]:,.0f} to {counts[-1]:,.0f} measurements"
     return f"Errors of {name}s from {span}: {'; '.join(parts)}"
@@ -281,12 +322,14 @@ def gate_columns(learned: Mapping[str, Learned]) -> dict[str, list[str]]:
     counts = next(iter(learned.values())).request.counts
     return {
         "Gate": [TITLES[gate] for gate in learned],
-        **{f"n = {n:,.0f}": [*map(short, column)]
-           for n, column in zip(counts, medians.T.tolist(), strict=True)},
+        **{
+            f"n = {n:,.0f}": [*map(short, column)]
+            for n, column in zip(counts, medians.T.tolist(), strict=True)
+        },
         "Slope, experts": [slope_text(x["expert"].mean) for x in slopes],
         "Slope, predictions": [slope_text(x["prediction"].mean) for x in slopes],
         "Experts": [verdict(x["expert"].mean) for x in slopes],
-    }  # fmt: skip
+    }
 
 
 def fit_columns(learned: Mapping[str, Learned]) -> dict[str, list[Any]]:
@@ -294,18 +337,24 @@ def fit_columns(learned: Mapping[str, Learned]) -> dict[str, list[Any]]:
     results = [*learned.values()]
     shape = results[0].expert.shape
     row, level = (index.ravel() for index in np.indices(shape))
-    numbers = {"expert error": "expert", "prediction error": "prediction",
-               "expert error, theory": "expert_theory",
-               "prediction error, theory": "prediction_theory",
-               "excess over the noise": "excess", "starts": "starts",
-               "residuals within the noise": "reached"}  # fmt: skip
+    numbers = {
+        "expert error": "expert",
+        "prediction error": "prediction",
+        "expert error, theory": "expert_theory",
+        "prediction error, theory": "prediction_theory",
+        "excess over the noise": "excess",
+        "starts": "starts",
+        "residuals within the noise": "reached",
+    }
     return {
         "gate": [TITLES[gate] for gate in learned for _ in row],
         "seed": [x.request.seeds[i] for x in results for i in row],
         "n": [int(x.request.counts[i]) for x in results for i in level],
-        **{heading: np.concatenate([getattr(x, name).ravel() for x in results]).tolist()
-           for heading, name in numbers.items()},
-    }  # fmt: skip
+        **{
+            heading: np.concatenate([getattr(x, name).ravel() for x in results]).tolist()
+            for heading, name in numbers.items()
+        },
+    }
 
 
 def error_chart(learned: Mapping[str, Learned], name: str) -> go.Figure:
@@ -322,8 +371,16 @@ def error_chart(learned: Mapping[str, Learned], name: str) -> go.Figure:
         errors, theory = getattr(x, name), np.median(getattr(x, f"{name}_theory"), 0)
         traces.append(shared.thin_lines(counts, errors, style))
         if np.isfinite(theory).all():
-            line = c.line("theory", counts, theory, colour=c.TEAL, dash="dot", width=2,
-                          mode="lines", legend=not theory_drawn)  # fmt: skip
+            line = c.line(
+                "theory",
+                counts,
+                theory,
+                colour=c.TEAL,
+                dash="dot",
+                width=2,
+                mode="lines",
+                legend=not theory_drawn,
+            )
             traces.append(line | {"legendgroup": "theory"})
             theory_drawn = True
         traces.append(c.line(TITLES[gate], counts, np.median(errors, 0), **style))
@@ -333,11 +390,15 @@ def error_chart(learned: Mapping[str, Learned], name: str) -> go.Figure:
     powers = 10.0 ** np.arange(np.floor(low), np.ceil(high) + 1)
     title = "Error of experts (dashed: their size)" if name == "expert" else "Error of predictions"
     figure = c.chart(
-        title, traces, "n, measurements", "norm" if name == "expert" else "root mean square",
-        height=370, x_axis=c.log_axis() | c.ticks([*counts], [*map(tick_text, counts)]),
+        title,
+        traces,
+        "n, measurements",
+        "norm" if name == "expert" else "root mean square",
+        height=370,
+        x_axis=c.log_axis() | c.ticks([*counts], [*map(tick_text, counts)]),
         y_axis=c.log_axis(*ends) | c.ticks([*powers], [*map(tick_text, powers)]),
         margin={"l": 62, "r": 8, "t": 56, "b": 40},
-    )  # fmt: skip
+    )
     if name == "expert":
         c.mark_y(figure, float(np.median(first.size)))
     return figure

@@ -64,9 +64,13 @@ class Model:
         if self.position != NO_GATE:
             gate = GateConfig(self.kind, self.granularity, self.position, self.strength)
         return AttentionConfig(
-            source="tokens", model_dim=self.model_dim, heads=self.heads,
-            value_count=self.value_count, output_projection=True, gate=gate,
-        )  # fmt: skip
+            source="tokens",
+            model_dim=self.model_dim,
+            heads=self.heads,
+            value_count=self.value_count,
+            output_projection=True,
+            gate=gate,
+        )
 
     @property
     def setting(self) -> GateSetting:
@@ -90,22 +94,48 @@ def setting_text(setting: GateSetting) -> str:
 def choose_model() -> tuple[Model, DeltaGenerator]:
     """Draw the controls of the model; return it, and the row for a control of the tab."""
     row = st.container(horizontal=True, vertical_alignment="bottom", key="control-row")
-    position = row.radio("Gate", POSITIONS, 1, key="gate_at", horizontal=True, **LINK,
+    position = row.radio(
+        "Gate",
+        POSITIONS,
+        1,
+        key="gate_at",
+        horizontal=True,
+        **LINK,
         help="G1: on the attention output. G2: on the values. G3: on the keys. G4: on the queries."
-        " G5: after the output projection W_O.")  # fmt: skip
-    per = row.radio("One gate per", [*GRANULARITIES], key="gate_per", horizontal=True, **LINK,
+        " G5: after the output projection W_O.",
+    )
+    per = row.radio(
+        "One gate per",
+        [*GRANULARITIES],
+        key="gate_per",
+        horizontal=True,
+        **LINK,
         help="One factor per channel, or one for all channels of a head. At G5, *head* is one"
-        " factor for all channels of the output.")  # fmt: skip
+        " factor for all channels of the output.",
+    )
     kind = row.selectbox("Gate kind", GATE_NAMES, key="gate_kind", width=105, **LINK)
-    task = row.selectbox("Weights", (RANDOM, *TASKS), key="weights", width=105, **LINK,
+    task = row.selectbox(
+        "Weights",
+        (RANDOM, *TASKS),
+        key="weights",
+        width=105,
+        **LINK,
         help="*random*: at initialisation. A task: trained on this task of *Decision boundary* with"
-        " its default data and training configuration (400 steps, two seconds).")  # fmt: skip
+        " its default data and training configuration (400 steps, two seconds).",
+    )
     dim = row.number_input("Channels D", *EXPERTS_CHANNELS, 4, key="channels", width=80, **LINK)
     wish = row.number_input("Heads H", *EXPERTS_HEADS, 2, key="head_count", width=75, **LINK)
     tokens = row.number_input("Tokens n", *EXPERTS_TOKENS, 3, key="tokens", width=75, **LINK)
-    seed = row.number_input("Seed", *SEEDS, 19, key="model_seed", width=80, **LINK,
+    seed = row.number_input(
+        "Seed",
+        *SEEDS,
+        19,
+        key="model_seed",
+        width=80,
+        **LINK,
         help="Of the initialisation. Models that differ in their gate alone share all other"
-        " weights.")  # fmt: skip
+        " weights.",
+    )
     heads, note = fitting_heads(wish, dim)
     if note:
         st.caption(f":material/info: {note}")

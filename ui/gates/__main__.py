@@ -42,14 +42,20 @@ def draw_tile(measured: MeasuredGate, path: Path) -> None:
     shade = np.clip(scale.apply(surface.known[0]), scale.low, scale.high)
     share = (np.nan_to_num(shade).ravel() - scale.low) / (scale.high - scale.low)
     mesh["colour"] = _colours(share, scale.colours)
-    plotter = pyvista.Plotter(off_screen=True, window_size=[OVERSAMPLED * x for x in SIZE],
-                              lighting="none")  # fmt: skip
-    plotter.add_mesh(mesh, scalars="colour", rgb=True, ambient=AMBIENT, diffuse=DIFFUSE,
-                     smooth_shading=True)  # fmt: skip
+    plotter = pyvista.Plotter(
+        off_screen=True, window_size=[OVERSAMPLED * x for x in SIZE], lighting="none"
+    )
+    plotter.add_mesh(
+        mesh, scalars="colour", rgb=True, ambient=AMBIENT, diffuse=DIFFUSE, smooth_shading=True
+    )
     for index in range(0, size, GRID_STEP):
         for line in (values[index], values[:, index]):
-            plotter.add_mesh(pyvista.lines_from_points(line), color=palette.GRID_LINE,
-                             line_width=OVERSAMPLED, lighting=False)  # fmt: skip
+            plotter.add_mesh(
+                pyvista.lines_from_points(line),
+                color=palette.GRID_LINE,
+                line_width=OVERSAMPLED,
+                lighting=False,
+            )
     plotter.add_light(pyvista.Light(position=LIGHT, light_type="scene light"))
     _aim(plotter, values.reshape(-1, 3), best_camera([values])["eye"])
     picture = np.asarray(plotter.screenshot(transparent_background=True, return_img=True))

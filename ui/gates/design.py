@@ -71,8 +71,12 @@ def measure_design(request: ShapeRequest, size: int = GRID_SIZE) -> theory.GateD
     return theory.design(request.shape, request.size, square_grid(size))
 
 
-def fit_shape(request: ShapeRequest, steps: int = FIT_STEPS, size: int = GRID_SIZE,
-              progress: Progress = silent) -> FittedGate:  # fmt: skip
+def fit_shape(
+    request: ShapeRequest,
+    steps: int = FIT_STEPS,
+    size: int = GRID_SIZE,
+    progress: Progress = silent,
+) -> FittedGate:
     """Fit a network to the gate for the shape; ``progress`` is called with the share done."""
     grid = square_grid(size)
     gate = measure_design(request, size).reachable
@@ -129,12 +133,28 @@ def draw() -> None:
     shape, size, units, seed = st.columns([3, 3, 3, 2], vertical_alignment="bottom")
     request = ShapeRequest(
         shape.selectbox("Shape", [*theory.SHAPES], key="target", **LINK),
-        size.slider("Its size", *SIZES, 0.75, 0.05, key="target_size", **LINK,
-                    help=section("gates", "help_size")),
-        int(units.radio("Units of the network", [*map(str, UNITS)], len(UNITS) - 1, key="fit_units",
-                        horizontal=True, help=section("gates", "help_units"), **LINK)),
+        size.slider(
+            "Its size",
+            *SIZES,
+            0.75,
+            0.05,
+            key="target_size",
+            **LINK,
+            help=section("gates", "help_size"),
+        ),
+        int(
+            units.radio(
+                "Units of the network",
+                [*map(str, UNITS)],
+                len(UNITS) - 1,
+                key="fit_units",
+                horizontal=True,
+                help=section("gates", "help_units"),
+                **LINK,
+            )
+        ),
         seed.number_input("Initialisation (seed)", *SEEDS, 0, 1, key="fit_seed", **LINK),
-    )  # fmt: skip
+    )
     design = designed(request.shape, request.size)
     why = theory.SHAPES[request.shape].why
     st.markdown(f"*{why[:1].upper()}{why[1:]}.* {design_text(design, design.reachable.size)}")

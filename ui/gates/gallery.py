@@ -176,8 +176,9 @@ def draw() -> None:
         _draw_tiles(tiles, request)
         with left.container(key="gates_formula"):
             _draw_formula(result)
-    why = st.expander("Why? The curvature formula and its derivation", key="why",
-                      on_change="rerun", **LINK)  # fmt: skip
+    why = st.expander(
+        "Why? The curvature formula and its derivation", key="why", on_change="rerun", **LINK
+    )
     if why.open:
         with why:
             _draw_why(result, charts)
@@ -189,19 +190,32 @@ def draw() -> None:
     charts.tables["points"] = {
         name: field.ravel().tolist()
         for name, field in {
-            "u": u, "v": v, "K": result.frame.known, "error": result.frame.error,
-            "|H|": result.frame.mean, "gate": result.frame.gate,
+            "u": u,
+            "v": v,
+            "K": result.frame.known,
+            "error": result.frame.error,
+            "|H|": result.frame.mean,
+            "gate": result.frame.gate,
         }.items()
-    }  # fmt: skip
+    }
     name = f"gate_{request.case}_lambda{result.frame.strength:.2f}"
     offered().surfaces[f"The gated surface, λ = {result.frame.strength:.2f}"] = OfferedSurface(
         name, partial(_exported, result)
     )
     number = float(result.frame.known[result.at]), float(result.frame.error[result.at])
-    offer_notebook("A gated surface", name, code_text(request, result.frame.strength), 3, number,
-                   result.coordinates)  # fmt: skip
-    charts.draw_footer(section("gates", "surface", points=len(result.frame.axis),
-                               caption=caption(result.frame, shown)))  # fmt: skip
+    offer_notebook(
+        "A gated surface",
+        name,
+        code_text(request, result.frame.strength),
+        3,
+        number,
+        result.coordinates,
+    )
+    charts.draw_footer(
+        section(
+            "gates", "surface", points=len(result.frame.axis), caption=caption(result.frame, shown)
+        )
+    )
 
 
 def code_text(request: GateRequest, strength: float) -> tuple[str, str]:
@@ -210,8 +224,10 @@ def code_text(request: GateRequest, strength: float) -> tuple[str, str]:
         SPHERE: ("sphere_case", f"sphere_case({request.radius!r})"),
         OWN: ("own_case", f"own_case({request.formula!r})"),
     }.get(request.case, ("GALLERY", f"GALLERY[{request.case!r}]"))
-    return (f"from gating_core.theory import GatedSheet, {name}",
-            f"surface = GatedSheet({case}.gate, {strength!r})")  # fmt: skip
+    return (
+        f"from gating_core.theory import GatedSheet, {name}",
+        f"surface = GatedSheet({case}.gate, {strength!r})",
+    )
 
 
 def _exported(result: Result, line: str) -> Surface:
@@ -229,13 +245,24 @@ def _draw_controls() -> tuple[GateRequest, str]:
     left, right = row.columns([3, 1], vertical_alignment="bottom")
     radius, formula = FIRST_RADIUS, FIRST_FORMULA
     if case == SPHERE:
-        radius = left.slider("Radius r", *RADII, FIRST_RADIUS, 0.05, key="radius", **LINK,
-                             help=section("gates", "help_radius"))  # fmt: skip
+        radius = left.slider(
+            "Radius r",
+            *RADII,
+            FIRST_RADIUS,
+            0.05,
+            key="radius",
+            **LINK,
+            help=section("gates", "help_radius"),
+        )
     elif case == OWN:
         formula = left.text_input(
-            "Your formula g(u, v)", FIRST_FORMULA, FORMULA_CHARACTERS, key="formula", **LINK,
+            "Your formula g(u, v)",
+            FIRST_FORMULA,
+            FORMULA_CHARACTERS,
+            key="formula",
+            **LINK,
             help=f"A formula may contain {as_words(theory.GRAMMAR)}.",
-        )  # fmt: skip
+        )
     else:
         texts = [f"${each.latex()}$" for each in GALLERY[case].formulas]
         name = "$g =$" if len(texts) == 1 else "$g_1, g_2, g_3 =$"
@@ -249,10 +276,13 @@ def _draw_controls() -> tuple[GateRequest, str]:
 
 def _draw_tiles(where: st.delta_generator.DeltaGenerator, request: GateRequest) -> None:
     tiles = {
-        name: Tile("your formula" if name == OWN else name, tile_line(numbers),
-                   picture=str(picture_file(name)))
+        name: Tile(
+            "your formula" if name == OWN else name,
+            tile_line(numbers),
+            picture=str(picture_file(name)),
+        )
         for name, numbers in shipped().items()
-    }  # fmt: skip
+    }
     if request.formula != FIRST_FORMULA:  # it has no picture
         full = at_strengths(request, SETTLING)[-1]
         rest = "…" if len(request.formula) > ON_TILE else ""
@@ -341,11 +371,16 @@ def _draw_why(result: Result, charts: Charts) -> None:
     left, right = st.columns([2, 3], gap="large")
     numbers = [getattr(terms, name) for name in POINT_ROWS.values()]
     title = f"At (u, v) = ({', '.join(map(short, result.coordinates))})"
-    charts.draw_table("formula", left, title, {
-        "Number": [*POINT_ROWS],
-        "Value": [_ten_digits(each.value) for each in numbers],
-        "Error at most": [error_text(each.error) for each in numbers],
-    })  # fmt: skip
+    charts.draw_table(
+        "formula",
+        left,
+        title,
+        {
+            "Number": [*POINT_ROWS],
+            "Value": [_ten_digits(each.value) for each in numbers],
+            "Error at most": [error_text(each.error) for each in numbers],
+        },
+    )
     with right:
         st.latex(terms_latex(terms))
         st.markdown(section("gates", "derivation"))
@@ -421,8 +456,10 @@ def reading(frame: GateFrame, exact: str) -> str:
 
 def shares_text(strength: float, shares: theory.SignShares) -> str:
     """Say on how much of the chart the sign of K is proved; what is flat has none."""
-    parts = [f"K > 0 is proved on {percent(shares.positive)} of the chart",
-             f"K < 0 on {percent(shares.negative)}"]  # fmt: skip
+    parts = [
+        f"K > 0 is proved on {percent(shares.positive)} of the chart",
+        f"K < 0 on {percent(shares.negative)}",
+    ]
     if shares.lost:
         parts.append(f"there is no smooth gate on {percent(shares.lost)}")
     if shares.open:

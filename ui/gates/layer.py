@@ -99,19 +99,27 @@ def train_layer(
     task = make_task(TASK, TRAINING_POINTS, seeds=seeds)
     for snapshot in train_ensemble(config, task, seeds, steps):
         progress(snapshot.step / steps)
-    score = [(-float(accuracy), float(loss)) for accuracy, loss in
-             zip(snapshot.train_accuracy, snapshot.train_loss, strict=True)]  # fmt: skip
+    score = [
+        (-float(accuracy), float(loss))
+        for accuracy, loss in zip(snapshot.train_accuracy, snapshot.train_loss, strict=True)
+    ]
     best = score.index(min(score))
     return TrainedLayer(
-        config, seeds, snapshot.state, best, float(snapshot.train_accuracy[best]),
+        config,
+        seeds,
+        snapshot.state,
+        best,
+        float(snapshot.train_accuracy[best]),
         float(snapshot.test_accuracy[best]),
-    )  # fmt: skip
+    )
 
 
 LAYERS: CachedJobs[LayerRequest, TrainedLayer] = CachedJobs(
-    "gate_layer", lambda request: shared_stream(train_layer, request), NUMBERS_CACHE,
+    "gate_layer",
+    lambda request: shared_stream(train_layer, request),
+    NUMBERS_CACHE,
     (TrainingDiverged,),
-)  # fmt: skip
+)
 
 
 @cached()
@@ -154,34 +162,59 @@ def draw() -> None:
         charts.draw("triangle", st, triangle_figure(conic), finding.replace("*", ""))
     weights = {f"weight {n}": column.tolist() for n, column in enumerate(conic.weights.T, 1)}
     charts.tables["points"] = weights | {
-        "K": conic.gaussian.tolist(), "error": conic.gaussian_error.tolist(),
+        "K": conic.gaussian.tolist(),
+        "error": conic.gaussian_error.tolist(),
         "formula": conic.form.tolist(),
-    }  # fmt: skip
+    }
     charts.draw_footer(section("gates", "layer"))
 
 
 def draw_controls() -> LayerRequest:
     """Draw which layer is measured; the gate's exponents if set by hand."""
     row = st.container(horizontal=True, vertical_alignment="bottom")
-    source = row.radio("Layer", ["random", "trained"], key="layer_from", horizontal=True, **LINK,
-                       help=section("gates", "help_layer"))  # fmt: skip
+    source = row.radio(
+        "Layer",
+        ["random", "trained"],
+        key="layer_from",
+        horizontal=True,
+        **LINK,
+        help=section("gates", "help_layer"),
+    )
     help_seed = section("gates", "help_seed", first=FIRST_SEED)
-    seed = row.number_input("Layer's seed", *SEEDS, FIRST_SEED, 1, key="layer_seed", width=130,
-                            help=help_seed, **LINK)  # fmt: skip
-    width = row.number_input("Channels D", *GATED_CHANNELS, 3, 1, key="layer_dim", width=130,
-                             **LINK)  # fmt: skip
-    hand = row.radio("Its gate", ["its own", "set by hand"], key="hand", horizontal=True, **LINK,
-                     help=section("gates", "help_hand"))  # fmt: skip
+    seed = row.number_input(
+        "Layer's seed", *SEEDS, FIRST_SEED, 1, key="layer_seed", width=130, help=help_seed, **LINK
+    )
+    width = row.number_input(
+        "Channels D", *GATED_CHANNELS, 3, 1, key="layer_dim", width=130, **LINK
+    )
+    hand = row.radio(
+        "Its gate",
+        ["its own", "set by hand"],
+        key="hand",
+        horizontal=True,
+        **LINK,
+        help=section("gates", "help_hand"),
+    )
     if hand == "its own":
         return LayerRequest(source, seed, width)
     first, second, third = st.columns(3)
     return LayerRequest(
-        source, seed, width, True,
+        source,
+        seed,
+        width,
+        True,
         first.slider("p, of α₁", *EXPONENTS, -0.6, 0.1, key="exp_p", **LINK),
         second.slider("q, of α₂", *EXPONENTS, -0.4, 0.1, key="exp_q", **LINK),
-        third.slider("Offset log c", *OFFSETS, 0.0, 0.1, key="exp_c", **LINK,
-                     help=section("gates", "help_offset")),
-    )  # fmt: skip
+        third.slider(
+            "Offset log c",
+            *OFFSETS,
+            0.0,
+            0.1,
+            key="exp_c",
+            **LINK,
+            help=section("gates", "help_offset"),
+        ),
+    )
 
 
 # --- Sentences ------------------------------------------------------------------------------------
@@ -256,18 +289,26 @@ def triangle_figure(conic: ConicResult) -> go.Figure:
     }  # fmt: skip
     outline = plane_line(CORNERS[[0, 1, 2, 0]], {"color": palette.GRID_LINE, "width": 1})
     hidden = {"visible": False, "fixedrange": True}
-    return go.Figure({
-        "data": [heat, *plane_line(line, {"color": palette.LINE, "width": 3}), *outline],
-        "layout": map_layout(430) | {
-            "xaxis": hidden | {"range": [-ROOM, 1 + ROOM], "constrain": "domain"},
-            "yaxis": hidden | {"range": [-ROOM, CORNERS[2, 1] + ROOM], "scaleanchor": "x"},
-            "annotations": [
-                {"x": x, "y": y, "text": f"α<sub>{number}</sub> = 1", "showarrow": False,
-                 "yshift": -12 if y == 0 else 12}
-                for number, (x, y) in enumerate(CORNERS, 1)
-            ],
-        },
-    })  # fmt: skip
+    return go.Figure(
+        {
+            "data": [heat, *plane_line(line, {"color": palette.LINE, "width": 3}), *outline],
+            "layout": map_layout(430)
+            | {
+                "xaxis": hidden | {"range": [-ROOM, 1 + ROOM], "constrain": "domain"},
+                "yaxis": hidden | {"range": [-ROOM, CORNERS[2, 1] + ROOM], "scaleanchor": "x"},
+                "annotations": [
+                    {
+                        "x": x,
+                        "y": y,
+                        "text": f"α<sub>{number}</sub> = 1",
+                        "showarrow": False,
+                        "yshift": -12 if y == 0 else 12,
+                    }
+                    for number, (x, y) in enumerate(CORNERS, 1)
+                ],
+            },
+        }
+    )
 
 
 def conic_line(exponents: tuple[float, float, float], smallest: float) -> np.ndarray:

@@ -90,16 +90,26 @@ def gate_picture(
     style = scale.style
     seen = [points[~np.isnan(points[..., 0])] for points in reach.values()]
     scene = surfaces.scene_panel(
-        name, "(u, v, 1) under its gate, with the chart's grid lines; faint: the flat surface",
-        style, boxes, keys, AXIS_NAMES if own else (), more=[] if own else ghost("flat"),
+        name,
+        "(u, v, 1) under its gate, with the chart's grid lines; faint: the flat surface",
+        style,
+        boxes,
+        keys,
+        AXIS_NAMES if own else (),
+        more=[] if own else ghost("flat"),
         notes=() if own else (Note("the flat surface", "flat_edge", 0, right=8, down=18),),
         seen=seen if any(map(len, seen)) else (),
-    )  # fmt: skip
+    )
     chart = surfaces.chart_panel(
-        name, f"{shown} over the chart, the line K = 0 dashed, what is not known hatched", axis,
-        _titles(shown), style, shown, read=READ_OFF[shown],
+        name,
+        f"{shown} over the chart, the line K = 0 dashed, what is not known hatched",
+        axis,
+        _titles(shown),
+        style,
+        shown,
+        read=READ_OFF[shown],
         plain=not any(np.nan_to_num(field, nan=1.0).any() for field in fields),
-    )  # fmt: skip
+    )
     view = View(
         columns=[[scene, chart, _gate_panel(name, axis, gate_scale)]],
         arrays={"axis": axis, **cells(len(axis)), **_flat_surface(axis), **moving},
@@ -121,9 +131,11 @@ def side_by_side(pictures: Sequence[GatePicture]) -> View:
     for view in views:
         arrays |= view.arrays
     return replace(
-        views[0], columns=[view.columns[0][:1] for view in views], arrays=arrays,
+        views[0],
+        columns=[view.columns[0][:1] for view in views],
+        arrays=arrays,
         framed=frozenset().union(*(view.framed for view in views)),
-    )  # fmt: skip
+    )
 
 
 def drawable(values: np.ndarray) -> np.ndarray:
@@ -139,9 +151,12 @@ def _field(frame: GateFrame, shown: str) -> np.ndarray:
 def _arrays(frame: GateFrame, field: np.ndarray, scale: ColourScale) -> Arrays:
     axis = frame.axis
     read_off = {
-        "gaussian": frame.known, "error": frame.error, "mean": frame.mean,
-        "gate": frame.gate, **{f"term_{name}": part for name, part in frame.terms.items()},
-    }  # fmt: skip
+        "gaussian": frame.known,
+        "error": frame.error,
+        "mean": frame.mean,
+        "gate": frame.gate,
+        **{f"term_{name}": part for name, part in frame.terms.items()},
+    }
     drawn = surfaces.surface_arrays(drawable(frame.values), axis, field, frame.signed)
     lost = on_chart(lost=hatch(np.isnan(frame.gate), axis))
     return read_off | drawn | lost | surfaces.colour_arrays(field, scale)
@@ -157,9 +172,16 @@ def _flat_surface(axis: np.ndarray) -> Arrays:
 
 def _gate_panel(name: str, axis: np.ndarray, scale: ColourScale) -> Panel:
     return surfaces.chart_panel(
-        name, "the gate in use over the chart, hatched where it is not positive or not finite",
-        axis, _titles("gate"), scale.style, "gate", shade="gate", read="gate", lines=(LOST,),
-    )  # fmt: skip
+        name,
+        "the gate in use over the chart, hatched where it is not positive or not finite",
+        axis,
+        _titles("gate"),
+        scale.style,
+        "gate",
+        shade="gate",
+        read="gate",
+        lines=(LOST,),
+    )
 
 
 def _titles(name: str) -> tuple[str, str]:

@@ -171,19 +171,36 @@ def _zero_text(frame: GateFrame, collapsed: bool) -> str:
 
 
 def map_figure(
-    field: np.ndarray, axis: np.ndarray, scale: ColourScale, symbol: str,
-    signed: np.ndarray | None = None, error: np.ndarray | None = None,
-) -> go.Figure:  # fmt: skip
+    field: np.ndarray,
+    axis: np.ndarray,
+    scale: ColourScale,
+    symbol: str,
+    signed: np.ndarray | None = None,
+    error: np.ndarray | None = None,
+) -> go.Figure:
     """Draw ``field`` (R, C) over the chart, hatched where it is NaN; see `chart_map`."""
-    return chart_map(field, axis, scale, symbol, ("u", "v"), colour_bar(scale), map_layout(280),
-                     signed=signed, error=error, hatched=True)  # fmt: skip
+    return chart_map(
+        field,
+        axis,
+        scale,
+        symbol,
+        ("u", "v"),
+        colour_bar(scale),
+        map_layout(280),
+        signed=signed,
+        error=error,
+        hatched=True,
+    )
 
 
 def map_layout(height: int) -> dict[str, Any]:
     return {
-        "height": height, "margin": {"l": 36, "r": 8, "t": 8, "b": 36}, "showlegend": False,
-        "hovermode": "closest", "dragmode": False,
-    }  # fmt: skip
+        "height": height,
+        "margin": {"l": 36, "r": 8, "t": 8, "b": 36},
+        "showlegend": False,
+        "hovermode": "closest",
+        "dragmode": False,
+    }
 
 
 def colour_bar(scale: ColourScale) -> dict[str, Any]:
@@ -194,5 +211,10 @@ def colour_bar(scale: ColourScale) -> dict[str, Any]:
         ticks = {0.5: "0"}
     elif scale.low < 0 < scale.high:
         ticks |= {-scale.low / (scale.high - scale.low): "0"}
-    return {"thickness": 8, "len": 0.9, "xpad": 2, "tickvals": list(ticks),
-            "ticktext": list(ticks.values())}  # fmt: skip
+    return {
+        "thickness": 8,
+        "len": 0.9,
+        "xpad": 2,
+        "tickvals": list(ticks),
+        "ticktext": list(ticks.values()),
+    }

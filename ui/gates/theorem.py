@@ -33,10 +33,18 @@ def draw() -> None:
     charts = Charts("theorem")
     st.markdown(section("gates", "theorem"))
     left, right, _ = st.columns([5, 3, 3], vertical_alignment="bottom")
-    chosen = left.radio("Counterexample of a curved slice", SLICES, key="slice_by", horizontal=True,
-                        **LINK)  # fmt: skip
-    seed = right.number_input("Seed of all models", *SEEDS, 0, 1, key="premise_seed", **LINK,
-                              help=section("gates", "help_premise_seed"))  # fmt: skip
+    chosen = left.radio(
+        "Counterexample of a curved slice", SLICES, key="slice_by", horizontal=True, **LINK
+    )
+    seed = right.number_input(
+        "Seed of all models",
+        *SEEDS,
+        0,
+        1,
+        key="premise_seed",
+        **LINK,
+        help=section("gates", "help_premise_seed"),
+    )
     names = (chosen, *OTHERS)
     rows = zip(st.columns(3), names, counterexamples(names, seed), strict=True)
     for number, (column, name, each) in enumerate(rows, 1):

@@ -106,6 +106,8 @@ def _draw_picture(name: str, topic: Topic) -> None:
     file = PICTURES / f"{name}_{shade}.webp"
     st.image(str(file), width="stretch", alt=f"Picture: {topic.alt}", link=topic.address)
     st.page_link(
-        PAGES[topic.page].path, label=f"Open this on *{topic.page}*", icon=":material/open_in_new:",
+        PAGES[topic.page].path,
+        label=f"Open this on *{topic.page}*",
+        icon=":material/open_in_new:",
         query_params=topic.query,
-    )  # fmt: skip
+    )

@@ -33,22 +33,36 @@ def draw(mode: str, model: FourKeys) -> None:
     result = numbers(with_mode(mode, model))
     u, v = model.at or MIDDLE
     where = f"At ({short(u)}, {short(v)})" + ("" if model.at else ", the middle of the chart")
-    st.markdown(section(
-        "keys", "numbers", where=where, weights=row(result.weights), w=row(result.barycentric),
-        m=row(result.m), determinant=short(result.determinant), quadratic=short(result.quadratic),
-    ))  # fmt: skip
+    st.markdown(
+        section(
+            "keys",
+            "numbers",
+            where=where,
+            weights=row(result.weights),
+            w=row(result.barycentric),
+            m=row(result.m),
+            determinant=short(result.determinant),
+            quadratic=short(result.quadratic),
+        )
+    )
     st.markdown(f"**{comparison(result)}**")
     offer_notebook(
-        "The surface of four keys", f"four_keys_{mode}", code_text(with_mode(mode, model)),
-        len(model.values[0]), (result.closed, result.closed_error), (u, v),
-    )  # fmt: skip
+        "The surface of four keys",
+        f"four_keys_{mode}",
+        code_text(with_mode(mode, model)),
+        len(model.values[0]),
+        (result.closed, result.closed_error),
+        (u, v),
+    )
 
 
 def code_text(model: FourKeys) -> tuple[str, str]:
     """Return an import and lines that make the surface of ``model`` from the library."""
     keys = f"keys, biases = {model.keys}, {model.biases}\nvalues = {model.values}"
-    return ("from gating_core.theory import KeySurface",
-            f"{keys}\nsurface = KeySurface(keys, biases, values)")  # fmt: skip
+    return (
+        "from gating_core.theory import KeySurface",
+        f"{keys}\nsurface = KeySurface(keys, biases, values)",
+    )
 
 
 def row(numbers: Iterable[float]) -> str:

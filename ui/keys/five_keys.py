@@ -20,8 +20,13 @@ from ui.work.cache import cached
 COUNTS = (4, 8)  # keys
 SEEDS = (0, 9999)
 GRID_SIZE = 61
-MAP: dict[str, Any] = {"height": 320, "margin": {"l": 36, "r": 8, "t": 8, "b": 36},
-                       "showlegend": False, "hovermode": "closest", "dragmode": False}  # fmt: skip
+MAP: dict[str, Any] = {
+    "height": 320,
+    "margin": {"l": 36, "r": 8, "t": 8, "b": 36},
+    "showlegend": False,
+    "hovermode": "closest",
+    "dragmode": False,
+}
 
 
 @cached("Measuring curvature …")
@@ -38,8 +43,9 @@ def measure_random(count: int, seed: int) -> SurfaceResult:
 
 def draw() -> None:
     """Draw the controls, the map of K and its sentence, where it is opened."""
-    fold = st.expander("Five keys: where the theorem ends", key="five_keys", on_change="rerun",
-                       **LINK)  # fmt: skip
+    fold = st.expander(
+        "Five keys: where the theorem ends", key="five_keys", on_change="rerun", **LINK
+    )
     if not fold.open:
         return
     with fold:

@@ -32,8 +32,14 @@ VIEW_KEY = "keys_view"
 
 def draw() -> tuple[str, FourKeys]:
     """Draw the switch and the picture; return the mode, one of `component.MODES`, and the model."""
-    fourth = st.radio("Fourth slot", [*FOURTH], key="fourth", horizontal=True, **LINK,
-                      help=section("keys", "help_fourth"))  # fmt: skip
+    fourth = st.radio(
+        "Fourth slot",
+        [*FOURTH],
+        key="fourth",
+        horizontal=True,
+        **LINK,
+        help=section("keys", "help_fourth"),
+    )
     mode, model = FOURTH[fourth], linked_model()
     draw_keys(VIEW_KEY, mode, model)
     if mode != "none":  # or it is flat, the triangle of its values
@@ -46,8 +52,9 @@ def draw() -> tuple[str, FourKeys]:
 @cached("Measuring curvature …")
 def measured(model: FourKeys) -> SurfaceResult:
     """Measure the surface of four keys, for its files."""
-    return pool.POOL.call(measure_keys, model.keys, model.biases, model.values,
-                          square_grid(GRID_SIZE))  # fmt: skip
+    return pool.POOL.call(
+        measure_keys, model.keys, model.biases, model.values, square_grid(GRID_SIZE)
+    )
 
 
 def draw_keys(key: str, mode: str, model: FourKeys, first: FourKeys = FIRST, **more: Any) -> None:
@@ -90,8 +97,12 @@ PARSERS = {
 
 def _tables(model: FourKeys) -> dict[str, Rows]:
     """Return ``model`` as parameters of the link; no rows where no point is marked."""
-    return {"keys": model.keys, "biases": (model.biases,), "values": model.values,
-            "at": (model.at,) if model.at else ()}  # fmt: skip
+    return {
+        "keys": model.keys,
+        "biases": (model.biases,),
+        "values": model.values,
+        "at": (model.at,) if model.at else (),
+    }
 
 
 def _from_tables(tables: Mapping[str, Any]) -> FourKeys:
@@ -114,6 +125,7 @@ def with_mode(mode: str, model: FourKeys) -> FourKeys:
     if mode == "none":
         return replace(model, keys=model.keys[:3], biases=model.biases[:3], values=model.values[:3])
     if mode == "sink":
-        return replace(model, keys=(*model.keys[:3], (0.0, 0.0)),
-                       values=(*model.values[:3], (0.0, 0.0, 0.0)))  # fmt: skip
+        return replace(
+            model, keys=(*model.keys[:3], (0.0, 0.0)), values=(*model.values[:3], (0.0, 0.0, 0.0))
+        )
     return model

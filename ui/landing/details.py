@@ -36,8 +36,12 @@ from ui.proved.section import Code, Compared, ProvableSurface, short_code
 from ui.work import pool
 
 COLOURS = dict(zip(MODEL_NAMES, palette.SIDE_COLOURS.values(), strict=True))
-SHARES = {"K > 0 (dome)": "positive", "K < 0 (saddle)": "negative", "flat": "flat",
-          "undetermined": "undetermined"}  # fmt: skip
+SHARES = {
+    "K > 0 (dome)": "positive",
+    "K < 0 (saddle)": "negative",
+    "flat": "flat",
+    "undetermined": "undetermined",
+}
 TITLE_SIZE = 16  # pixels
 GAP = 0.1  # between two maps, of the width
 
@@ -50,25 +54,38 @@ def draw_details(result: Result, charts: c.Charts) -> None:
     }
     counts = ", ".join(f"{name.lower()} {x.parameter_count}" for name, x in ensembles.items())
     without, gated = result.test_accuracies.values()
-    effect = common.difference_text(mean_interval(gated - without), result.run.setting.seed_count,
-                                    "the gate", "no gate")  # fmt: skip
+    effect = common.difference_text(
+        mean_interval(gated - without), result.run.setting.seed_count, "the gate", "no gate"
+    )
     st.markdown(f"{effect} Parameters: {counts}.")
     if result.pair.seen:
         surfaces = {name: model.surface.frame(frame) for name, model, frame in result.models}
         figure = curvature_maps(surfaces, curvature_colours(result.pair.right.surface))
         st.plotly_chart(
-            figure, key="curvature_maps", config={"displayModeBar": False},
+            figure,
+            key="curvature_maps",
+            config={"displayModeBar": False},
             alt="Gaussian curvature over the input plane, both models on one zero-centred scale.",
-        )  # fmt: skip
+        )
         st.caption(section("landing", "maps"))
         charts.tables["curvature"] = curvature_table(surfaces)
-        charts.draw_table("shares", st, "Share of the area", {"model": [*surfaces]} | {
-            title: [f"{100 * max(share, 0.0):.1f} %" for share in shares]
-            for title, shares in share_columns(surfaces.values()).items()
-        })  # fmt: skip
+        charts.draw_table(
+            "shares",
+            st,
+            "Share of the area",
+            {"model": [*surfaces]}
+            | {
+                title: [f"{100 * max(share, 0.0):.1f} %" for share in shares]
+                for title, shares in share_columns(surfaces.values()).items()
+            },
+        )
         st.caption(section("landing", "undetermined"))
-    charts.draw("training_loss", st, learning_curves(ensembles, COLOURS),
-                "Training loss against steps for every seed, the shown seed thick.")  # fmt: skip
+    charts.draw(
+        "training_loss",
+        st,
+        learning_curves(ensembles, COLOURS),
+        "Training loss against steps for every seed, the shown seed thick.",
+    )
 
 
 def share_columns(surfaces: Iterable[SurfaceResult]) -> dict[str, list[float]]:
@@ -114,9 +131,11 @@ def curvature_maps(surfaces: dict[str, SurfaceResult], scale: ColourScale) -> go
             "domain": [left, left + width], "anchor": y, "title": {"text": "x<sub>1</sub>"},
         }  # fmt: skip
         layout[f"yaxis{y[1:]}"] = square | {
-            "anchor": x, "scaleanchor": x, "showticklabels": not index,
+            "anchor": x,
+            "scaleanchor": x,
+            "showticklabels": not index,
             **({} if index else {"title": {"text": "x<sub>2</sub>"}}),
-        }  # fmt: skip
+        }
         layout["annotations"].append(subplot_title(name, left + width / 2, 1, TITLE_SIZE))
     layout["coloraxis"] = {
         "colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high,
@@ -138,12 +157,22 @@ def learning_curves(ensembles: dict[str, TrainedEnsemble], colours: dict[str, st
         others = np.delete(losses, ensemble.best, axis=1)
         gap = np.full((1, others.shape[1]), np.nan)
         thin = c.line(
-            f"{name}, other seeds", np.tile(np.append(steps, steps[-1]), others.shape[1]),
-            np.concatenate([others, gap]).T.ravel(), colour=colours[name], width=1, mode="lines",
+            f"{name}, other seeds",
+            np.tile(np.append(steps, steps[-1]), others.shape[1]),
+            np.concatenate([others, gap]).T.ravel(),
+            colour=colours[name],
+            width=1,
+            mode="lines",
             legend=False,
-        )  # fmt: skip
-        thick = c.line(f"{name}, shown seed", steps, losses[:, ensemble.best],
-                       colour=colours[name], width=3, mode="lines")  # fmt: skip
+        )
+        thick = c.line(
+            f"{name}, shown seed",
+            steps,
+            losses[:, ensemble.best],
+            colour=colours[name],
+            width=3,
+            mode="lines",
+        )
         traces += [thin | {"opacity": 0.35, "hoverinfo": "skip", "hovertemplate": None}, thick]
     return c.chart("Training loss", traces, "step", "training loss", height=300)
 
@@ -173,16 +202,25 @@ def offer_surfaces(result: Result, both: bool) -> None:
 
 
 def _exported(
-    model: MeasuredModel, frame: int, scale: ColourScale, ensemble: TrainedEnsemble, gated: bool,
+    model: MeasuredModel,
+    frame: int,
+    scale: ColourScale,
+    ensemble: TrainedEnsemble,
+    gated: bool,
     line: str,
-) -> Surface:  # fmt: skip
+) -> Surface:
     shown = model.frame(frame)
     strengths = [STRENGTHS[frame] if gated else 0.0] if ensemble.config.gate else None
     attention = strengths_model(ensemble, ensemble.seeds.index(model.seed), strengths).attention
     _, more = pool.POOL.call(measure_fields, attention, len(shown.surface.axis))
     class_one = class_colours(shown.frames.logits)[0]
-    return exported(shown.surface, line, shown.frames.values[0], scale,
-                    more=more | {"probability of class 1": class_one})  # fmt: skip
+    return exported(
+        shown.surface,
+        line,
+        shown.frames.values[0],
+        scale,
+        more=more | {"probability of class 1": class_one},
+    )
 
 
 def data_tables(result: Result) -> dict[str, dict[str, list[Any]]]:
@@ -192,8 +230,10 @@ def data_tables(result: Result) -> dict[str, dict[str, list[Any]]]:
     names = [name for name, model in models.items() for _ in model.test_accuracy]
     flat = [0.0 if x else "" for x in result.pair.left.surface.flat]
     no_gate = 0.0 if result.left == "same" else ""
-    values, errors = (np.where(right.surface.flat, 0.0, x).tolist()
-                      for x in (total.value.numpy(), total.error.numpy()))  # fmt: skip
+    values, errors = (
+        np.where(right.surface.flat, 0.0, x).tolist()
+        for x in (total.value.numpy(), total.error.numpy())
+    )
     return {
         "seeds": {"seed": [*result.run.setting.seeds]}
         | {f"test accuracy, {n.lower()}": x.tolist() for n, x in result.test_accuracies.items()},

@@ -53,8 +53,14 @@ TASKS, GATES = ("circle", "xor", "moons", "linear"), ("sigmoid", "headwise")
 LEFT_MODELS = {"trained without": "own", "gate ablated": "same"}  # see `measure_pair`
 COLOURINGS = ("class", "curvature")
 SHOWN = ("one surface", "two models")
-FIRST = {"task": TASKS[0], "beside": next(iter(LEFT_MODELS)), "colour": COLOURINGS[0],
-         "depth": str(LANDING_LAYERS[0]), "gate": GATES[0], "seed": FIRST_SETTING.seed}  # fmt: skip
+FIRST = {
+    "task": TASKS[0],
+    "beside": next(iter(LEFT_MODELS)),
+    "colour": COLOURINGS[0],
+    "depth": str(LANDING_LAYERS[0]),
+    "gate": GATES[0],
+    "seed": FIRST_SETTING.seed,
+}
 JOB, LAST_SHOWN = "landing", "landing_last_shown"
 
 
@@ -65,8 +71,9 @@ def draw() -> None:
         task, shown, left, colouring = _draw_front()
         status, picture = st.container(key="status"), st.container()
     below = st.container()
-    explore = st.expander("Explore: other depths, gates and seeds", key="explore",
-                          on_change="rerun", **LINK)  # fmt: skip
+    explore = st.expander(
+        "Explore: other depths, gates and seeds", key="explore", on_change="rerun", **LINK
+    )
     with explore:
         setting = _draw_explore(task)
         details = st.container()
@@ -93,8 +100,9 @@ def draw() -> None:
     if result.pair.seen:
         offer_surfaces(result, shown == SHOWN[1])
         (gated,), code = compared(result)
-        offer_notebook(gated.name, offered().name, gated.surface, code,
-                       gated.estimates.get("absolute"), 3)  # fmt: skip
+        offer_notebook(
+            gated.name, offered().name, gated.surface, code, gated.estimates.get("absolute"), 3
+        )
     offer_model(result.run, result.run.setting.compared[1], result.sweep.member)
 
 
@@ -112,8 +120,14 @@ def _draw_front() -> tuple[str, str, str, str]:
     shown = second.radio("Show", SHOWN, key="picture", horizontal=True, **LINK)
     left, colouring = "gate ablated", COLOURINGS[0]  # of one surface: its own λ = 0
     if shown == SHOWN[1]:
-        left = third.radio("Compare with", [*LEFT_MODELS], key="beside", horizontal=True, **LINK,
-                           help=section("landing", "beside"))  # fmt: skip
+        left = third.radio(
+            "Compare with",
+            [*LEFT_MODELS],
+            key="beside",
+            horizontal=True,
+            **LINK,
+            help=section("landing", "beside"),
+        )
         colouring = fourth.radio("Colour by", COLOURINGS, key="colour", horizontal=True, **LINK)
     return task, shown, LEFT_MODELS[left], colouring
 
@@ -121,10 +135,12 @@ def _draw_front() -> tuple[str, str, str, str]:
 def _draw_tokens_link(task: str) -> None:
     """Draw a link to values that depend on tokens."""
     st.page_link(
-        "pages/2_Decision_boundary.py", label=tokens_text(load_reference("tokens", task)),
-        icon=":material/arrow_forward:", query_params={"from": "tokens", "data": task},
+        "pages/2_Decision_boundary.py",
+        label=tokens_text(load_reference("tokens", task)),
+        icon=":material/arrow_forward:",
+        query_params={"from": "tokens", "data": task},
         help=section("landing", "break_it"),
-    )  # fmt: skip
+    )
 
 
 def tokens_text(accuracies: np.ndarray) -> str:
@@ -143,8 +159,15 @@ def _draw_explore(task: str) -> Setting:
     depth = first.radio("Layers", [*map(str, LANDING_LAYERS)], key="depth", horizontal=True, **LINK)
     gate = second.radio("Gate kind", GATES, key="gate", horizontal=True, **LINK)
     count = FIRST_SETTING.seed_count
-    seed = third.number_input("First seed", *LIMITS["seed"], FIRST_SETTING.seed, count, key="seed",
-                              help=section("landing", "seed", count=count), **LINK)  # fmt: skip
+    seed = third.number_input(
+        "First seed",
+        *LIMITS["seed"],
+        FIRST_SETTING.seed,
+        count,
+        key="seed",
+        help=section("landing", "seed", count=count),
+        **LINK,
+    )
     fourth.button("Back to the first example", on_click=_go_back, width="stretch")
     one_layer = replace(FIRST_SETTING, task=task, variants=("ungated", gate), seed=seed)
     return landing_setting(one_layer, int(depth))
@@ -258,8 +281,12 @@ def _draw_unseen(setting: Setting) -> None:
     near = nearest_with_surface(setting)
     depth = near or LANDING_LAYERS[0]
     if depth != setting.depth:
-        way.button(f"{'See' if near else 'Try'} {common.layers_text(depth)}", width="stretch",
-                   on_click=st.session_state.update, args=({"depth": str(depth)},))  # fmt: skip
+        way.button(
+            f"{'See' if near else 'Try'} {common.layers_text(depth)}",
+            width="stretch",
+            on_click=st.session_state.update,
+            args=({"depth": str(depth)},),
+        )
 
 
 def nearest_with_surface(setting: Setting) -> int | None:
@@ -278,11 +305,17 @@ def _draw_seeds(result: Result) -> None:
     chosen = chosen_text(result)
     there = load_reference("boundary", setting.task)
     elsewhere = section(
-        "landing", "elsewhere", task=setting.task, steps=setting.steps, seed=setting.seed,
-        last=setting.seeds[-1], gain=common.points_text(mean_interval(there[1] - there[0])),
-        there=FIRST_COMPARISON.seed, there_last=FIRST_COMPARISON.seeds[-1],
+        "landing",
+        "elsewhere",
+        task=setting.task,
+        steps=setting.steps,
+        seed=setting.seed,
+        last=setting.seeds[-1],
+        gain=common.points_text(mean_interval(there[1] - there[0])),
+        there=FIRST_COMPARISON.seed,
+        there_last=FIRST_COMPARISON.seeds[-1],
         there_steps=FIRST_COMPARISON.steps,
-    )  # fmt: skip
+    )
     text.caption(f"{chosen} {elsewhere}")
     with dots:
         strip(

@@ -184,13 +184,15 @@ def pair_view(pair: MeasuredPair, colouring: str = "class") -> View:
         frames=len(right.frames.values),
         camera=classified.sheets_camera(sheets),
         edge_on=tuple(
-            EdgeOn(edge_on_camera(model.value_vectors, sheet.values[-1]),
-                   tuple(model.value_vectors[0].tolist()))
+            EdgeOn(
+                edge_on_camera(model.value_vectors, sheet.values[-1]),
+                tuple(model.value_vectors[0].tolist()),
+            )
             for model, sheet in edges
         ),
         colour_range=scale.ends,
         beyond=scale.beyond,
-    )  # fmt: skip
+    )
     return view if pair.seen else _maps_alone(view)
 
 
@@ -254,8 +256,11 @@ def fair_lines(setting: Setting, accuracies: dict[str, np.ndarray]) -> tuple[str
 
 def training_terms(setting: Setting) -> str:
     """Name what is added to the loss of a ``setting``."""
-    terms = {"entropy": setting.entropy_bonus, "spread": setting.spread_bonus,
-             "gate-logit": setting.gate_penalty}  # fmt: skip
+    terms = {
+        "entropy": setting.entropy_bonus,
+        "spread": setting.spread_bonus,
+        "gate-logit": setting.gate_penalty,
+    }
     used = [name for name, weight in terms.items() if weight]
     text = " and ".join(filter(None, (", ".join(used[:-1]), *used[-1:])))
     return f"{text} {'term' if len(used) == 1 else 'terms'}" if used else ""
@@ -295,8 +300,9 @@ def _total_text(model: MeasuredModel, frame: int, sweep: StrengthSweep | None) -
 def chosen_text(result: Result) -> str:
     """Say how the shown seed was chosen."""
     count = result.run.setting.seed_count
-    return section("landing", "chosen", seed=result.pair.right.seed, better=(count + 1) // 2,
-                   count=count)  # fmt: skip
+    return section(
+        "landing", "chosen", seed=result.pair.right.seed, better=(count + 1) // 2, count=count
+    )
 
 
 def stale_text(shown: Setting, requested: Setting) -> str:

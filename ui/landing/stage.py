@@ -37,8 +37,16 @@ def stage_of(setting: Setting, _run: TrainedRun, _sweep: StrengthSweep) -> Stage
 def scene_of(setting: Setting, flat: bool, _run: TrainedRun, _sweep: StrengthSweep) -> Scene:
     """Return what the stage draws of them; ``flat`` says that the surface at strength 0 is."""
     found = stage_of(setting, _run, _sweep)
-    return Scene(found.strengths.tolist(), found.surfaces, found.test_values, found.test_points,
-                 found.test_labels, found.planes, found.corners, flat)  # fmt: skip
+    return Scene(
+        found.strengths.tolist(),
+        found.surfaces,
+        found.test_values,
+        found.test_points,
+        found.test_labels,
+        found.planes,
+        found.corners,
+        flat,
+    )
 
 
 def draw_stage(result: Result, requested: Setting) -> None:
@@ -46,9 +54,12 @@ def draw_stage(result: Result, requested: Setting) -> None:
     setting = result.run.setting
     untouched = not {"plane", "strength"} & set(st.query_params)
     draw_surface(
-        result, STAGE_KEY, ask=untouched and setting == FIRST_SETTING, arrive=untouched,
+        result,
+        STAGE_KEY,
+        ask=untouched and setting == FIRST_SETTING,
+        arrive=untouched,
         stale=stale_text(setting, requested),
-    )  # fmt: skip
+    )
     st.markdown(numbers_text(result))
 
 

@@ -40,8 +40,12 @@ HEADS = head_names(MODELS["none"].depth, MODELS["none"].heads)  # of every shipp
 @cache
 def verses() -> dict[str, dict[str, str]]:
     """The shipped verses by reference, in each language, as far as a model reads."""
-    return {verse.reference: {language: getattr(verse, language)[:READ_CHARACTERS].rstrip()
-                              for language in LANGUAGES} for verse in read_excerpt()}  # fmt: skip
+    return {
+        verse.reference: {
+            language: getattr(verse, language)[:READ_CHARACTERS].rstrip() for language in LANGUAGES
+        }
+        for verse in read_excerpt()
+    }
 
 
 def text_of(typed: str, verse: str = FIRST_VERSE, language: str = LANGUAGES[0]) -> str:
@@ -52,12 +56,24 @@ def text_of(typed: str, verse: str = FIRST_VERSE, language: str = LANGUAGES[0]) 
 def choose_text(row: DeltaGenerator, prefix: str) -> str:
     """Draw the controls of a text in ``row``; return it. ``prefix``: of their keys, in the link."""
     link: Any = {"bind": "query-params"}
-    typed = row.text_input("Text", max_chars=READ_CHARACTERS, placeholder="Type here",
-        key=f"{prefix}_text", width=225, **link,
+    typed = row.text_input(
+        "Text",
+        max_chars=READ_CHARACTERS,
+        placeholder="Type here",
+        key=f"{prefix}_text",
+        width=225,
+        **link,
         help=f"At most {READ_CHARACTERS} characters: letters of English and Spanish, and common"
-        " signs.")  # fmt: skip
-    verse = row.selectbox("Or a held-out verse", [*verses()], [*verses()].index(FIRST_VERSE),
-        key=f"{prefix}_verse", width=165, **link)  # fmt: skip
+        " signs.",
+    )
+    verse = row.selectbox(
+        "Or a held-out verse",
+        [*verses()],
+        [*verses()].index(FIRST_VERSE),
+        key=f"{prefix}_verse",
+        width=165,
+        **link,
+    )
     tongue = row.radio("Language", [*TONGUES], key=f"{prefix}_language", horizontal=True, **link)
     for note in unknown_characters(typed):
         st.caption(f":material/info: {note}")

@@ -34,8 +34,12 @@ JOB, WHAT = "toy_training", "Training 32 layers"
 SEEDS = 8
 TALL, LOW = 400, 190  # pixels
 LETTERS = (BREAK_SIGN, *"abcdefghijklmnopqrstuvwxyzαβγδεζ")
-TITLES = {"none": "no gate", "elementwise": "per channel", "headwise": "per head",
-          "relu": "ReLU attention"}  # fmt: skip
+TITLES = {
+    "none": "no gate",
+    "elementwise": "per channel",
+    "headwise": "per head",
+    "relu": "ReLU attention",
+}
 STYLES: Mapping[str, c.Style] = {
     "none": c.UNGATED, "elementwise": c.GATED,
     "headwise": {"colour": c.BLUE, "dash": "dash", "symbol": "square"},
@@ -51,19 +55,31 @@ def shipped() -> ToyRun:
 
 def draw(row: DeltaGenerator) -> None:
     """Draw the sink while it is learned, attention maps, gates and values; controls in ``row``."""
-    first = row.number_input("First seed", *TOY_SEEDS, 0, key="lm_task_seed", width=140, **LINK,
+    first = row.number_input(
+        "First seed",
+        *TOY_SEEDS,
+        0,
+        key="lm_task_seed",
+        width=140,
+        **LINK,
         help=f"The first of {SEEDS} seeds, trained as one batch. The shipped layers have seeds 0 to"
-        f" {SEEDS - 1}.")  # fmt: skip
+        f" {SEEDS - 1}.",
+    )
     request = ToyRequest(seeds=tuple(range(first, first + SEEDS)))
-    row.button("Train live", icon=":material/play_arrow:", key="lm_train", on_click=start,
-               args=(request,))  # fmt: skip
+    row.button(
+        "Train live", icon=":material/play_arrow:", key="lm_train", on_click=start, args=(request,)
+    )
     run, job = newest(request)
     charts = c.Charts("backcopy")
     if job is not None:
         with jobs.dock(JOB, request):
             jobs.draw_end(job, WHAT, job.items)
-        jobs.watch(job, lambda runs: draw_run(runs[-1], charts) if runs else None, what=WHAT,
-                   share=lambda items: items[-1].share)  # fmt: skip
+        jobs.watch(
+            job,
+            lambda runs: draw_run(runs[-1], charts) if runs else None,
+            what=WHAT,
+            share=lambda items: items[-1].share,
+        )
     elif run is not None:
         draw_run(run, charts)
     charts.draw_footer(section("language_models", "backcopy", seeds=SEEDS, steps=request.steps))
@@ -136,14 +152,28 @@ def training_chart(run: ToyRun) -> go.Figure:
         style = {key: value for key, value in STYLES[kind].items() if key != "symbol"}
         ends = np.concatenate([means[:, k] - widths[:, k], (means[:, k] + widths[:, k])[::-1]])
         steps = np.concatenate([run.steps, run.steps[::-1]])
-        band = c.line(f"{TITLES[kind]}, 95 % band", steps, np.clip(ends, 0, 100), width=0,
-                      mode="lines", legend=False)  # fmt: skip
-        traces += [band | {"fill": "toself", "fillcolor": f"{style['colour']}22",
-                           "hoverinfo": "skip"},
-                   c.line(TITLES[kind], run.steps, means[:, k], mode="lines", **style)]  # fmt: skip
-    return c.chart("Weight on the first letter", traces, "step", "%", height=TALL,
-        margin={"l": 50, "r": 8, "t": 66, "b": 40}, x_axis={"range": [0, run.request.steps]},
-        y_axis={"range": [0, 100]})  # fmt: skip
+        band = c.line(
+            f"{TITLES[kind]}, 95 % band",
+            steps,
+            np.clip(ends, 0, 100),
+            width=0,
+            mode="lines",
+            legend=False,
+        )
+        traces += [
+            band | {"fill": "toself", "fillcolor": f"{style['colour']}22", "hoverinfo": "skip"},
+            c.line(TITLES[kind], run.steps, means[:, k], mode="lines", **style),
+        ]
+    return c.chart(
+        "Weight on the first letter",
+        traces,
+        "step",
+        "%",
+        height=TALL,
+        margin={"l": 50, "r": 8, "t": 66, "b": 40},
+        x_axis={"range": [0, run.request.steps]},
+        y_axis={"range": [0, 100]},
+    )
 
 
 def example_maps(run: ToyRun) -> tuple[dict[str, np.ndarray], list[str]]:
@@ -159,22 +189,34 @@ def example_maps(run: ToyRun) -> tuple[dict[str, np.ndarray], list[str]]:
     return maps, [LETTERS[n].upper() if triggers[n] else LETTERS[n] for n in run.letters[0]]
 
 
-def by_kind(heading: str, series: Mapping[str, tuple[np.ndarray, str]], kinds: tuple[str, ...],
-            quantity: str, most: float) -> go.Figure:  # fmt: skip
+def by_kind(
+    heading: str,
+    series: Mapping[str, tuple[np.ndarray, str]],
+    kinds: tuple[str, ...],
+    quantity: str,
+    most: float,
+) -> go.Figure:
     """Draw series, values (K, S) with a symbol by name: a dot with its interval for each kind."""
     traces = []
     for name, (values, symbol) in series.items():
         means, widths = intervals(values)
-        trace = c.line(name, means, np.zeros(len(kinds)), mode="markers", symbol=symbol,
-                       legend=len(series) > 1)  # fmt: skip
+        trace = c.line(
+            name, means, np.zeros(len(kinds)), mode="markers", symbol=symbol, legend=len(series) > 1
+        )
         colours = [STYLES[kind]["colour"] for kind in kinds]
         traces.append(trace | {"y": [TITLES[kind] for kind in kinds],
             "error_x": {"type": "data", "array": widths, "thickness": 1.5},
             "marker": {"size": 10, "symbol": symbol, "color": colours},
             "hovertemplate": f"%{{y}}, {name}: %{{x:.3f}}<extra></extra>"})  # fmt: skip
-    return c.chart(heading, traces, quantity, height=LOW, x_axis={"range": [-0.03, most]},
-                   y_axis={"autorange": "reversed"},
-                   margin={"l": 96, "r": 8, "t": 48, "b": 40})  # fmt: skip
+    return c.chart(
+        heading,
+        traces,
+        quantity,
+        height=LOW,
+        x_axis={"range": [-0.03, most]},
+        y_axis={"autorange": "reversed"},
+        margin={"l": 96, "r": 8, "t": 48, "b": 40},
+    )
 
 
 def gate_chart(run: ToyRun) -> go.Figure:
@@ -190,22 +232,34 @@ def value_chart(run: ToyRun) -> go.Figure:
     """Draw the norm of the first letter's value over the others'."""
     values = run.value_ratio[-1]
     most = max(1.0, float(np.add(*intervals(values)).max())) * 1.05
-    return by_kind("Norm of the first value", {"‖v₁‖ / others": (values, "circle")},
-                   run.request.kinds, "‖v₁‖ / others", most)  # fmt: skip
+    return by_kind(
+        "Norm of the first value",
+        {"‖v₁‖ / others": (values, "circle")},
+        run.request.kinds,
+        "‖v₁‖ / others",
+        most,
+    )
 
 
 def finding(run: ToyRun) -> str:
     """Say in how many seeds the first letter is a sink, and how a gate changes its weight."""
-    weight = {kind: (float(mean), float(width)) for kind, mean, width in
-              zip(run.request.kinds, *intervals(run.sink[-1]), strict=True)}  # fmt: skip
+    weight = {
+        kind: (float(mean), float(width))
+        for kind, mean, width in zip(run.request.kinds, *intervals(run.sink[-1]), strict=True)
+    }
     seeds = len(run.request.seeds)
-    sunk = [f"{round(seeds * float(share))} ({TITLES[kind]})"
-            for kind, share in zip(run.request.kinds, run.sink_shares, strict=True)]  # fmt: skip
-    means = [f"{plus_minus(mean, width, 0.0)} ({TITLES[kind]})"
-             for kind, (mean, width) in weight.items()]  # fmt: skip
+    sunk = [
+        f"{round(seeds * float(share))} ({TITLES[kind]})"
+        for kind, share in zip(run.request.kinds, run.sink_shares, strict=True)
+    ]
+    means = [
+        f"{plus_minus(mean, width, 0.0)} ({TITLES[kind]})" for kind, (mean, width) in weight.items()
+    ]
     row = run.request.kinds.index("elementwise")
-    at, elsewhere = (short(float(x[-1, row].mean(dtype=float)))
-                     for x in (run.gate_at_triggers, run.gate_elsewhere))  # fmt: skip
+    at, elsewhere = (
+        short(float(x[-1, row].mean(dtype=float)))
+        for x in (run.gate_at_triggers, run.gate_elsewhere)
+    )
     effects = []
     mean, width = weight["none"]
     for kind in ("elementwise", "headwise"):

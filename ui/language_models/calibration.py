@@ -58,8 +58,11 @@ def draw() -> None:
     st.markdown(finding)
     left, right = st.columns([6, 7])
     reliability = reliability_chart(diagrams, HIGH).update_layout(
-        title=c.title("Reliability diagram, 15 bins"), margin_t=60,
-        xaxis_title_text="confidence", yaxis_title_text="frequency")  # fmt: skip
+        title=c.title("Reliability diagram, 15 bins"),
+        margin_t=60,
+        xaxis_title_text="confidence",
+        yaxis_title_text="frequency",
+    )
     charts.draw("reliability", left, reliability, alt)
     charts.draw("differences", right, difference_chart(paired), finding)
     charts.draw("entropy", right, entropy_chart(chosen), finding)
@@ -75,21 +78,43 @@ def difference_chart(paired: Mapping[str, PairedDifference]) -> go.Figure:
     rows = [(TABLE[name], of) for name, of in paired.items()]
     reach = max([2.0, *(1.05 * (abs(of.mean) + of.half_width) / row.margin for row, of in rows)])
     names = [row.title for row, _ in rows]
-    seeds = c.line("a seed", [x / row.margin for row, of in rows for x in of.by_seed],
-                   np.zeros(sum(len(of.by_seed) for _, of in rows)), mode="markers",
-                   colour=c.MAGENTA, symbol="circle-open")  # fmt: skip
+    seeds = c.line(
+        "a seed",
+        [x / row.margin for row, of in rows for x in of.by_seed],
+        np.zeros(sum(len(of.by_seed) for _, of in rows)),
+        mode="markers",
+        colour=c.MAGENTA,
+        symbol="circle-open",
+    )
     seeds |= {"y": [row.title for row, of in rows for _ in of.by_seed], "hoverinfo": "skip"}
-    means = c.line("mean, 95 % interval", [of.mean / row.margin for row, of in rows],
-                   np.zeros(len(rows)), mode="markers", colour=c.MAGENTA, symbol="line-ns",
-                   labels=[f"{interval_text(of)}{row.unit}" for row, of in rows])  # fmt: skip
-    means |= {"y": names, "hovertemplate": "%{y}: %{text}<extra></extra>",
-              "error_x": {"type": "data", "thickness": 2,
-                          "array": [of.half_width / row.margin for row, of in rows]}}  # fmt: skip
+    means = c.line(
+        "mean, 95 % interval",
+        [of.mean / row.margin for row, of in rows],
+        np.zeros(len(rows)),
+        mode="markers",
+        colour=c.MAGENTA,
+        symbol="line-ns",
+        labels=[f"{interval_text(of)}{row.unit}" for row, of in rows],
+    )
+    means |= {
+        "y": names,
+        "hovertemplate": "%{y}: %{text}<extra></extra>",
+        "error_x": {
+            "type": "data",
+            "thickness": 2,
+            "array": [of.half_width / row.margin for row, of in rows],
+        },
+    }
     means["marker"] |= {"size": 9, "line": {"width": 3, "color": c.MAGENTA}}
-    figure = c.chart("Gate minus no gate, in margins", [seeds, means], "difference / margin",
-        height=LOW + 15, margin={"l": 130, "r": 8, "t": 48, "b": 38},
+    figure = c.chart(
+        "Gate minus no gate, in margins",
+        [seeds, means],
+        "difference / margin",
+        height=LOW + 15,
+        margin={"l": 130, "r": 8, "t": 48, "b": 38},
         x_axis={"range": [-reach, reach], "zeroline": False},
-        y_axis={"type": "category", "autorange": "reversed"})  # fmt: skip
+        y_axis={"type": "category", "autorange": "reversed"},
+    )
     figure.add_vrect(x0=-1, x1=1, fillcolor=f"{c.FAINT}44", line_width=0, layer="below")
     return figure.add_vline(x=0, line={"width": 1, "color": c.FAINT})
 
@@ -100,12 +125,28 @@ def entropy_chart(chosen: shared.Comparison) -> go.Figure:
     for title, style in ((NO_GATE, c.UNGATED), (chosen.title, c.GATED)):
         means = chosen.over_seeds(title, "confidence.entropy").mean(-1)
         seeds, layers = means.shape
-        dots = c.line(f"{title}, a seed", np.tile(np.arange(layers) + 1.06, seeds), means.ravel(),
-                      mode="markers", legend=False, **style)  # fmt: skip
-        traces += [dots | {"opacity": 0.6}, c.line(title, np.arange(1, layers + 1), means.mean(0),
-                                                   shared.half_widths(means), **style)]  # fmt: skip
-    return c.chart("Entropy of attention, mean of heads", traces, "layer", "nats", height=LOW,
-                   x_axis=layer_axis(layers, 0.4))  # fmt: skip
+        dots = c.line(
+            f"{title}, a seed",
+            np.tile(np.arange(layers) + 1.06, seeds),
+            means.ravel(),
+            mode="markers",
+            legend=False,
+            **style,
+        )
+        traces += [
+            dots | {"opacity": 0.6},
+            c.line(
+                title, np.arange(1, layers + 1), means.mean(0), shared.half_widths(means), **style
+            ),
+        ]
+    return c.chart(
+        "Entropy of attention, mean of heads",
+        traces,
+        "layer",
+        "nats",
+        height=LOW,
+        x_axis=layer_axis(layers, 0.4),
+    )
 
 
 def differences(
@@ -115,9 +156,12 @@ def differences(
 
     Two of each, the ungated models first.
     """
-    return {name: paired_difference(values[1][:, q], values[0][:, q], resamples[1][:, q],
-                                    resamples[0][:, q])
-            for q, name in enumerate(QUANTITIES)}  # fmt: skip
+    return {
+        name: paired_difference(
+            values[1][:, q], values[0][:, q], resamples[1][:, q], resamples[0][:, q]
+        )
+        for q, name in enumerate(QUANTITIES)
+    }
 
 
 def word(difference: PairedDifference, margin: float) -> str:
@@ -148,8 +192,10 @@ def compared(paired: Mapping[str, PairedDifference], ungated: np.ndarray, gated:
         INCONCLUSIVE: "The effect of the gate on the calibration error is inconclusive",
         TOO_FEW: "Too few seeds for a verdict on the calibration error",
     }[calibration]
-    others = [f"{row.title} {word}, {phrase}" for row, word, phrase in
-              zip([*TABLE.values()][1:], words, phrases, strict=True)]  # fmt: skip
+    others = [
+        f"{row.title} {word}, {phrase}"
+        for row, word, phrase in zip([*TABLE.values()][1:], words, phrases, strict=True)
+    ]
     return f"**{verdict}**: ECE {first}, paired over {len(gated)} seeds; {'; '.join(others)}."
 
 

@@ -38,15 +38,22 @@ def draw() -> None:
     """Draw the tab."""
     st.html(CSS)
     title, request = choose()
-    now, full = (probabilities_after(shared.reading((request.name, request.model_seed),
-                                                    request.text, strength), request.temperature)
-                 for strength in (request.strength, 1.0))  # fmt: skip
+    now, full = (
+        probabilities_after(
+            shared.reading((request.name, request.model_seed), request.text, strength),
+            request.temperature,
+        )
+        for strength in (request.strength, 1.0)
+    )
     charts = c.Charts("generate")
     left, right = st.columns([7, 6])
     likely = next_text(now)
     charts.draw("next", right, next_chart(now, full, request.strength), likely)
-    both = tuple(seed for seed in SEEDS if {(GATES[NO_GATE], seed), (request.name, seed)}
-                 <= set(shared.table()))  # fmt: skip
+    both = tuple(
+        seed
+        for seed in SEEDS
+        if {(GATES[NO_GATE], seed), (request.name, seed)} <= set(shared.table())
+    )
     pair = Comparison(title if title in GATED else NO_GATE, request.model_seed, both)
     sums, counts = pair.pair("strengths.sums"), pair.pair("strengths.counts")
     ungated, gated = map(losses, sums, counts)
@@ -58,36 +65,79 @@ def draw() -> None:
     with left:
         draw_text(request)
         st.markdown(f"{loss} {likely}")
-    charts.draw_footer(section("language_models", "generate",
-                               temperature=f"{request.temperature:g}",
-                               strength=f"{request.strength:g}"))  # fmt: skip
+    charts.draw_footer(
+        section(
+            "language_models",
+            "generate",
+            temperature=f"{request.temperature:g}",
+            strength=f"{request.strength:g}",
+        )
+    )
 
 
 def choose() -> tuple[str, WriteRequest]:
     """Draw the controls; return the gate's name and the request."""
     row = st.container(horizontal=True, vertical_alignment="bottom")
-    title = row.selectbox("Gate", [*GATES], 1, key="lm_writer", width=160, **LINK,
-        help="The model's multiplicative gate. G1: on the attention output. G2: on the values."
-    )  # fmt: skip
-    seed = row.selectbox("Seed", SEEDS, key="lm_writer_seed", width=75, **LINK,
-        help="Of the initialisation and of the order of the training texts.")  # fmt: skip
-    typed = row.text_input("Prompt", max_chars=READ_CHARACTERS, placeholder="Type here",
-        key="lm_prompt", width=200, **LINK, help=f"At most {READ_CHARACTERS} characters."
-    )  # fmt: skip
+    title = row.selectbox(
+        "Gate",
+        [*GATES],
+        1,
+        key="lm_writer",
+        width=160,
+        **LINK,
+        help="The model's multiplicative gate. G1: on the attention output. G2: on the values.",
+    )
+    seed = row.selectbox(
+        "Seed",
+        SEEDS,
+        key="lm_writer_seed",
+        width=75,
+        **LINK,
+        help="Of the initialisation and of the order of the training texts.",
+    )
+    typed = row.text_input(
+        "Prompt",
+        max_chars=READ_CHARACTERS,
+        placeholder="Type here",
+        key="lm_prompt",
+        width=200,
+        **LINK,
+        help=f"At most {READ_CHARACTERS} characters.",
+    )
     tongue = row.radio("Language", [*TONGUES], key="lm_tongue", horizontal=True, **LINK)
-    temperature = row.number_input("Temperature", *WRITE_TEMPERATURE, 0.7, 0.1, width=120,
-        key="lm_temperature", **LINK,
+    temperature = row.number_input(
+        "Temperature",
+        *WRITE_TEMPERATURE,
+        0.7,
+        0.1,
+        width=120,
+        key="lm_temperature",
+        **LINK,
         help="At 1, characters are drawn with the model's own probabilities; at"
-        " 0, the most probable one is taken.")  # fmt: skip
+        " 0, the most probable one is taken.",
+    )
     strength = 1.0
     if title != NO_GATE:
-        strength = row.slider("Gate interpolation λ", 0.0, 1.0, 1.0, 0.1, width=160,
-            key="lm_lambda", **LINK,
-            help="Each gate factor is (1 − λ) + λ g: as trained at λ = 1, ablated at λ = 0."
-            )  # fmt: skip
-    draw = row.number_input("Seed of the text", *DRAWS, 0, key="lm_draw", width=145, **LINK,
-        help="The drawn characters follow from this number: the link gives the same text again."
-    )  # fmt: skip
+        strength = row.slider(
+            "Gate interpolation λ",
+            0.0,
+            1.0,
+            1.0,
+            0.1,
+            width=160,
+            key="lm_lambda",
+            **LINK,
+            help="Each gate factor is (1 − λ) + λ g: as trained at λ = 1, ablated at λ = 0.",
+        )
+    draw = row.number_input(
+        "Seed of the text",
+        *DRAWS,
+        0,
+        key="lm_draw",
+        width=145,
+        **LINK,
+        help="The drawn characters follow from this number: the link gives the same text again.",
+    )
     for note in unknown_characters(typed):
         st.caption(f":material/info: {note}")
     text = read_typed(typed)[0] or BEGINNINGS[TONGUES[tongue]]
@@ -127,8 +177,11 @@ def next_chart(probabilities: np.ndarray, full: np.ndarray, strength: float) -> 
     """Draw the most probable next characters (V,), and their probabilities at λ = 1."""
     best = np.argsort(-probabilities, kind="stable")[:MOST]
     labels, places = [named(int(number)) for number in best], [*range(len(best))]
-    traces = [c.bars(f"λ = {strength:g}", places, 100 * probabilities[best], colour=c.MAGENTA,
-                     labels=labels)]  # fmt: skip
+    traces = [
+        c.bars(
+            f"λ = {strength:g}", places, 100 * probabilities[best], colour=c.MAGENTA, labels=labels
+        )
+    ]
     if strength < 1:
         marks = c.line("λ = 1", places, 100 * full[best], mode="markers")
         marks["marker"] = {
@@ -138,19 +191,35 @@ def next_chart(probabilities: np.ndarray, full: np.ndarray, strength: float) -> 
             "color": c.GREY,
         }
         traces.append(marks)
-    return c.chart("Next character after the prompt", traces, "", "probability, %", height=HEIGHT,
+    return c.chart(
+        "Next character after the prompt",
+        traces,
+        "",
+        "probability, %",
+        height=HEIGHT,
         legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom"},
         x_axis={**c.ticks(places, labels), "tickangle": 0, "tickfont": {"family": "monospace"}},
-        y_axis={"rangemode": "tozero"})  # fmt: skip
+        y_axis={"rangemode": "tozero"},
+    )
 
 
 def loss_chart(gated: np.ndarray, ungated: np.ndarray, strength: float) -> go.Figure:
     """Draw the loss of every seed (S, n) over λ, and that of models without a gate (S, 1)."""
-    seeds = [c.line("a seed", STRENGTHS, row, colour=c.MAGENTA, width=1, mode="lines", legend=False)
-             | {"opacity": 0.35} for row in gated]  # fmt: skip
+    seeds = [
+        c.line("a seed", STRENGTHS, row, colour=c.MAGENTA, width=1, mode="lines", legend=False)
+        | {"opacity": 0.35}
+        for row in gated
+    ]
     mean = c.line("mean", STRENGTHS, gated.mean(0), shared.half_widths(gated), colour=c.MAGENTA)
-    figure = c.chart("Test loss by gate interpolation", [*seeds, mean], "λ", "nats per character",
-        height=HEIGHT, showlegend=False, x_axis={"range": [-0.03, 1.03]})  # fmt: skip
+    figure = c.chart(
+        "Test loss by gate interpolation",
+        [*seeds, mean],
+        "λ",
+        "nats per character",
+        height=HEIGHT,
+        showlegend=False,
+        x_axis={"range": [-0.03, 1.03]},
+    )
     return c.mark_x(c.mark_y(figure, float(ungated.mean()), "trained without a gate"), strength)
 
 

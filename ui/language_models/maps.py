@@ -50,10 +50,16 @@ def map_chart(
         tiles, step = tiled(weights, side)
         x, y = subplot(place).values()
         starts = [np.arange(count) * step for count in weights.shape[:2]]
-        traces.append({
-            "type": "heatmap", "z": tiles, "coloraxis": "coloraxis", "xaxis": x, "yaxis": y,
-            "hovertemplate": f"“%{{y}}” attends to “%{{x}}”<br>{share}<extra>{title}</extra>",
-        })  # fmt: skip
+        traces.append(
+            {
+                "type": "heatmap",
+                "z": tiles,
+                "coloraxis": "coloraxis",
+                "xaxis": x,
+                "yaxis": y,
+                "hovertemplate": f"“%{{y}}” attends to “%{{x}}”<br>{share}<extra>{title}</extra>",
+            }
+        )
         row, column = divmod(place, ACROSS)
         domains = _domain(column, ACROSS, 0.04), _domain(down - 1 - row, down, 0.12)
         for axis, begins, count, domain, other in (
@@ -72,25 +78,43 @@ def map_chart(
         notes.append(_text(title, f"{x} domain", f"{y} domain", 0.5, 1, 20 if several else 4, 14))
         if several:
             middle = len(signs) / 2
-            notes += [_text(_numbered("head", n), x, f"{y} domain", at + middle, 1, 3)
-                      for n, at in enumerate(starts[1])]  # fmt: skip
-            notes += [{**_text(_numbered("layer", n), f"{x} domain", y, 0, at + middle, 0),
-                       "xanchor": "right", "yanchor": "middle", "textangle": -90}
-                      for n, at in enumerate(starts[0])]  # fmt: skip
+            notes += [
+                _text(_numbered("head", n), x, f"{y} domain", at + middle, 1, 3)
+                for n, at in enumerate(starts[1])
+            ]
+            notes += [
+                {
+                    **_text(_numbered("layer", n), f"{x} domain", y, 0, at + middle, 0),
+                    "xanchor": "right",
+                    "yanchor": "middle",
+                    "textangle": -90,
+                }
+                for n, at in enumerate(starts[0])
+            ]
     measured = "weight" if side == 1 else f"weight, largest of {side} × {side}"
     bar = (
         {"orientation": "h", "y": 0, "yanchor": "top", "ypad": 6, "len": 0.8}
         if several
         else {"orientation": "v"}
     )  # letters stand below the only map
-    scale = {"colorscale": SCALE, "cmin": 0, "cmax": PER_THOUSAND, "colorbar": {
-        **bar, "thickness": 10, "tickvals": [PER_THOUSAND * x for x in TICKS],
-        "title": {"text": measured, "side": "bottom" if several else "top"},
-        "ticktext": [f"{x:.0%}" for x in TICKS],
-    }}  # fmt: skip
-    layout |= {"height": height + BAR_PIXELS * several,
-               "margin": {"l": 20, "r": 8, "t": 44, "b": 52 if several else 8},
-               "annotations": notes, "coloraxis": scale}  # fmt: skip
+    scale = {
+        "colorscale": SCALE,
+        "cmin": 0,
+        "cmax": PER_THOUSAND,
+        "colorbar": {
+            **bar,
+            "thickness": 10,
+            "tickvals": [PER_THOUSAND * x for x in TICKS],
+            "title": {"text": measured, "side": "bottom" if several else "top"},
+            "ticktext": [f"{x:.0%}" for x in TICKS],
+        },
+    }
+    layout |= {
+        "height": height + BAR_PIXELS * several,
+        "margin": {"l": 20, "r": 8, "t": 44, "b": 52 if several else 8},
+        "annotations": notes,
+        "coloraxis": scale,
+    }
     return go.Figure({"data": traces, "layout": layout})
 
 

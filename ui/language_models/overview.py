@@ -104,8 +104,11 @@ def finding(models: Sequence[OverviewRow]) -> str:
                 f"{title(row)} ({interval_text(of)})"
             )
     base = next(title(row) for row in models if row.name == BASE)
-    parts = [f"**significantly {word}** with {listed(names[word])}"
-             for word in ("lower", "higher") if names[word]]  # fmt: skip
+    parts = [
+        f"**significantly {word}** with {listed(names[word])}"
+        for word in ("lower", "higher")
+        if names[word]
+    ]
     if names["inconclusive"]:
         verdict = "inconclusive" if parts else "**inconclusive**"
         parts.append(f"the difference is {verdict} for {listed(names['inconclusive'])}")

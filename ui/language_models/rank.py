@@ -34,9 +34,15 @@ def draw() -> None:
     """Draw the tab."""
     row = st.container(horizontal=True, vertical_alignment="bottom")
     chosen = shared.choose_model(row)
-    name = row.selectbox("Head", (MOST, LEAST, *HEADS), key="lm_head", width=170, **LINK,
+    name = row.selectbox(
+        "Head",
+        (MOST, LEAST, *HEADS),
+        key="lm_head",
+        width=170,
+        **LINK,
         help="The head with the largest or the smallest quotient of effective ranks, after the gate"
-        " over before it; or one by layer and number.")  # fmt: skip
+        " over before it; or one by layer and number.",
+    )
     charts, arrays = c.Charts("rank"), shared.table()[chosen.model]
     outputs, maps = arrays["ranks.outputs"], arrays["ranks.maps"]
     head, channels, texts = (
@@ -78,14 +84,28 @@ def layers_chart(ungated: np.ndarray, gated: np.ndarray) -> go.Figure:
         for stage, where, dash, symbol in ((1, "", "solid", "circle"),
                                            (2, ", after W_O", "dash", "diamond")):  # fmt: skip
             means = ranks[:, stage].mean(-1)
-            traces.append(c.line(
-                f"{name}{where}", np.arange(1, means.shape[1] + 1), means.mean(0),
-                shared.half_widths(means), colour=style["colour"], dash=dash, symbol=symbol,
-            ))  # fmt: skip
-    return c.chart("Effective rank, mean of heads", traces, "layer", "effective rank", height=270,
-                   x_axis=layer_axis(ungated.shape[2], 0.3), y_axis={"rangemode": "tozero"},
-                   legend={"orientation": "h", "y": 1, "yanchor": "bottom", "font": {"size": 10}},
-                   margin={"l": 50, "r": 8, "t": 82, "b": 40})  # fmt: skip
+            traces.append(
+                c.line(
+                    f"{name}{where}",
+                    np.arange(1, means.shape[1] + 1),
+                    means.mean(0),
+                    shared.half_widths(means),
+                    colour=style["colour"],
+                    dash=dash,
+                    symbol=symbol,
+                )
+            )
+    return c.chart(
+        "Effective rank, mean of heads",
+        traces,
+        "layer",
+        "effective rank",
+        height=270,
+        x_axis=layer_axis(ungated.shape[2], 0.3),
+        y_axis={"rangemode": "tozero"},
+        legend={"orientation": "h", "y": 1, "yanchor": "bottom", "font": {"size": 10}},
+        margin={"l": 50, "r": 8, "t": 82, "b": 40},
+    )
 
 
 def heads_chart(outputs: np.ndarray, ends: np.ndarray, channels: int, head: Head) -> go.Figure:
@@ -102,9 +122,16 @@ def heads_chart(outputs: np.ndarray, ends: np.ndarray, channels: int, head: Head
             "marker": {"color": colour, "pattern": {"shape": pattern, "size": 4}},
             "error_y": {"type": "data", "array": high[stage] - flat,
                         "arrayminus": flat - low[stage], "thickness": 1, "width": 1}})  # fmt: skip
-    figure = c.chart("Effective rank of each head, one model", traces, "head", "effective rank",
-        height=270, bargap=0.25, x_axis={"type": "category"},
-        y_axis={"range": [0, 1.15 * channels]})  # fmt: skip
+    figure = c.chart(
+        "Effective rank of each head, one model",
+        traces,
+        "head",
+        "effective rank",
+        height=270,
+        bargap=0.25,
+        x_axis={"type": "category"},
+        y_axis={"range": [0, 1.15 * channels]},
+    )
     column = head[0] * heads + head[1]
     figure.add_shape({"type": "rect", "x0": column - 0.5, "x1": column + 0.5, "yref": "paper",
         "y0": 0, "y1": 1, "line": {"width": 0}, "fillcolor": f"{c.FAINT}33", "layer": "below"}
@@ -120,11 +147,21 @@ def values_chart(maps: np.ndarray, head: Head) -> go.Figure:
         style: dict[str, Any] = {"mode": "lines", "width": 1}
         if position == head:
             style = {"colour": c.MAGENTA}
-        trace = c.line(f"head {head_name(position)}", np.arange(1, size + 1), maps[position],
-                       legend=False, **style)  # fmt: skip
+        trace = c.line(
+            f"head {head_name(position)}",
+            np.arange(1, size + 1),
+            maps[position],
+            legend=False,
+            **style,
+        )
         traces.append(trace | subplot(position[0]))
-    axes = shared.layer_panels(layers, {"range": [0, size + 1], "tickvals": [1, size]}, "index",
-                               "singular value", float(maps.max()))  # fmt: skip
+    axes = shared.layer_panels(
+        layers,
+        {"range": [0, size + 1], "tickvals": [1, size]},
+        "index",
+        "singular value",
+        float(maps.max()),
+    )
     return c.chart("Singular values of W_V W_O, by layer", traces, height=220, **axes)
 
 
@@ -139,10 +176,12 @@ def against_ungated(gated: np.ndarray, ungated: np.ndarray) -> str:
         return f"Mean {what}: {' → '.join(means)} with the gate; too few seeds for a verdict."
     mixed, projected = (rank_ratio(gated[:, stage], ungated[:, stage]) for stage in (1, 2))
     verdict = by_interval(
-        mixed.mean - mixed.half_width - 1, mixed.mean + mixed.half_width - 1,
-        f"The gate reduces the {what}", f"The effect of the gate on the {what} is inconclusive",
+        mixed.mean - mixed.half_width - 1,
+        mixed.mean + mixed.half_width - 1,
+        f"The gate reduces the {what}",
+        f"The effect of the gate on the {what} is inconclusive",
         f"The gate increases the {what}",
-    )  # fmt: skip
+    )
     return (
         f"**{verdict}**: {interval_text(mixed)} times that of models without a gate, and"
         f" {interval_text(projected)} times after W_O (mean of heads; {seeds} seeds, paired, 95 %"
@@ -158,9 +197,10 @@ def within(
     ``gated`` and ``ungated`` (S, 3, L, H): the ranks of all seeds.
     """
     outputs, (low, high) = arrays["ranks.outputs"], arrays["ranks.lift"].reshape(2, -1)
-    counts = (f"increases in {(low > 1).sum()}, decreases in {(high < 1).sum()} and is"
-              f" inconclusive in {((low <= 1) & (high >= 1)).sum()} of {low.size} heads"
-              )  # fmt: skip
+    counts = (
+        f"increases in {(low > 1).sum()}, decreases in {(high < 1).sum()} and is"
+        f" inconclusive in {((low <= 1) & (high >= 1)).sum()} of {low.size} heads"
+    )
     examples = []
     for name in (MOST, LEAST):
         head = choose_head(name, outputs)

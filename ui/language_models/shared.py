@@ -61,14 +61,26 @@ def table() -> dict[Model, dict[str, Any]]:
 
 def choose_model(row: DeltaGenerator) -> Comparison:
     """Draw the controls of a gated model in ``row``."""
-    title = row.selectbox("Gate", GATED, key="lm_gate", width=160, **LINK,
+    title = row.selectbox(
+        "Gate",
+        GATED,
+        key="lm_gate",
+        width=160,
+        **LINK,
         help="The model's multiplicative gate. G1: on the attention output. G2: on the values. One"
-        " factor per channel, or per head. All models read the same text in the same order."
-    )  # fmt: skip
-    both = tuple(seed for name, seed in table() if name == GATES[title]
-                 and (UNGATED, seed) in table())  # fmt: skip
-    seed = row.selectbox("Seed", both, key="lm_seed", width=75, **LINK,
-        help="Of the initialisation and of the order of the training texts.")  # fmt: skip
+        " factor per channel, or per head. All models read the same text in the same order.",
+    )
+    both = tuple(
+        seed for name, seed in table() if name == GATES[title] and (UNGATED, seed) in table()
+    )
+    seed = row.selectbox(
+        "Seed",
+        both,
+        key="lm_seed",
+        width=75,
+        **LINK,
+        help="Of the initialisation and of the order of the training texts.",
+    )
     return Comparison(title, seed, both)
 
 
@@ -96,8 +108,15 @@ def layer_lines(name: str, values: np.ndarray, **style: Any) -> Iterator[c.Trace
     """Yield each seed of (S, N, L) with intervals over N, and the mean with one over seeds."""
     means, layers = values.mean(1), np.arange(1, values.shape[-1] + 1)
     for seed, (mean, texts) in enumerate(zip(means, values, strict=True)):
-        dots = c.line(f"{name}, a seed", layers + 0.06 * (seed + 1), mean, half_widths(texts),
-                      mode="markers", legend=False, **style)  # fmt: skip
+        dots = c.line(
+            f"{name}, a seed",
+            layers + 0.06 * (seed + 1),
+            mean,
+            half_widths(texts),
+            mode="markers",
+            legend=False,
+            **style,
+        )
         yield dots | {"opacity": 0.5}
     yield c.line(name, layers, means.mean(0), half_widths(means), **style)
 
@@ -124,8 +143,11 @@ def layer_panels(
         ends = layer / layers + 0.01, (layer + 1) / layers - 0.01
         x_name, y_name = subplot(layer).values()
         layout[f"xaxis{x_name[1:]}"] = {"domain": ends, "anchor": y_name, **x_axis}
-        layout[f"yaxis{y_name[1:]}"] = {"range": [0, 1.05 * highest], "anchor": x_name,
-                                        "showticklabels": not layer}  # fmt: skip
+        layout[f"yaxis{y_name[1:]}"] = {
+            "range": [0, 1.05 * highest],
+            "anchor": x_name,
+            "showticklabels": not layer,
+        }
         layout["annotations"].append(subplot_title(f"layer {layer + 1}", sum(ends) / 2, 0.88, 11))
     for axis, text in (("xaxis", x), ("yaxis", y)):
         layout[axis]["title"] = {"text": text, "standoff": 2}

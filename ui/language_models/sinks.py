@@ -33,17 +33,25 @@ LARGE_MODEL = (46.7, 4.8)  # percent on the first token, without and with a gate
 def draw() -> None:
     """Draw the tab."""
     row = st.container(horizontal=True, vertical_alignment="bottom")
-    kind = row.selectbox("Model", (MODELS, TASK), key="lm_sinks_of", width=190, **LINK,
+    kind = row.selectbox(
+        "Model",
+        (MODELS, TASK),
+        key="lm_sinks_of",
+        width=190,
+        **LINK,
         help="*Language models*: small models that read English and Spanish. *Bigram–Backcopy"
-        " task*: one attention layer that learns one task, and a sink with it.")  # fmt: skip
+        " task*: one attention layer that learns one task, and a sink with it.",
+    )
     if kind == TASK:
         backcopy.draw(row)
         return
     chosen, text = shared.choose_model(row), choose_text(row, "lm")
     head = row.selectbox("Head", (ALL_HEADS, *HEADS), key="lm_map_head", width=80, **LINK)
     charts = c.Charts("sinks")
-    readings = {title: shared.reading((GATES[title], chosen.seed), text, 1.0)
-                for title in (NO_GATE, chosen.title)}  # fmt: skip
+    readings = {
+        title: shared.reading((GATES[title], chosen.seed), text, 1.0)
+        for title in (NO_GATE, chosen.title)
+    }
     shares = chosen.pair("sinks.by_text")
     finding = change(chosen.title, *shares)
     st.markdown(finding)
@@ -55,28 +63,58 @@ def draw() -> None:
     charts.draw("maps", left, map_chart(maps, BREAK + text, TALL), in_text(readings))
     uniform = 100 * float((1 / np.arange(2, len(text) + 2)).mean())
     layers = shares[0].shape[-1]
-    traces = [*lines(chosen.title, *(100 * x for x in shares)),
-              c.line("uniform attention", [0.7, layers + 0.5], [uniform] * 2, width=1, mode="lines",
-                     colour=c.FAINT, dash="dash", legend=False)]  # fmt: skip
-    share = c.chart("First-token share", traces, "", "%", height=150,
-        margin={**PANEL["margin"], "t": 46}, x_axis=layer_axis(layers),
-        y_axis=c.log_axis(0.4, 200) | c.ticks((1, 10, 100), ("1", "10", "100")))  # fmt: skip
+    traces = [
+        *lines(chosen.title, *(100 * x for x in shares)),
+        c.line(
+            "uniform attention",
+            [0.7, layers + 0.5],
+            [uniform] * 2,
+            width=1,
+            mode="lines",
+            colour=c.FAINT,
+            dash="dash",
+            legend=False,
+        ),
+    ]
+    share = c.chart(
+        "First-token share",
+        traces,
+        "",
+        "%",
+        height=150,
+        margin={**PANEL["margin"], "t": 46},
+        x_axis=layer_axis(layers),
+        y_axis=c.log_axis(0.4, 200) | c.ticks((1, 10, 100), ("1", "10", "100")),
+    )
     for percent, name in zip(LARGE_MODEL, ("no gate", "gate"), strict=True):
         share = c.mark_y(share, percent, f"large model, {name} [Q]")
     charts.draw("share", right, share, finding)
-    sinks = [sink_text(title, chosen.over_seeds(title, "sinks.metric"),
-                       chosen.over_seeds(title, "sinks.value_ratio"),
-                       chosen.over_seeds(title, "ranks.outputs")[:, 0], chosen.seeds)
-             for title in readings]  # fmt: skip
+    sinks = [
+        sink_text(
+            title,
+            chosen.over_seeds(title, "sinks.metric"),
+            chosen.over_seeds(title, "sinks.value_ratio"),
+            chosen.over_seeds(title, "ranks.outputs")[:, 0],
+            chosen.seeds,
+        )
+        for title in readings
+    ]
     norms, ranks = chosen.pair("sinks.value_ratio"), chosen.pair("ranks.outputs")
     for name, heading, axis, values in (
         ("value_norm", "Norm of the first value", "‖v₁‖ / others", norms),
         ("output_rank", "Effective rank of outputs", "effective rank", [x[:, 0] for x in ranks]),
     ):
         by_head = [of.swapaxes(1, 2) for of in values]
-        figure = c.chart(heading, lines(chosen.title, *by_head), "layer", axis, **PANEL,
-            showlegend=False, x_axis=layer_axis(by_head[0].shape[-1]),
-            y_axis={"rangemode": "tozero"})  # fmt: skip
+        figure = c.chart(
+            heading,
+            lines(chosen.title, *by_head),
+            "layer",
+            axis,
+            **PANEL,
+            showlegend=False,
+            x_axis=layer_axis(by_head[0].shape[-1]),
+            y_axis={"rangemode": "tozero"},
+        )
         charts.draw(name, right, figure, "; ".join(sinks))
     st.markdown(
         f"Sinks (first keys with a mean weight above {EPSILON:g}, Gu et al.): {'; '.join(sinks)}."
@@ -84,14 +122,14 @@ def draw() -> None:
     )
     without, with_gate = LARGE_MODEL
     st.caption(section("language_models", "large_model", without=without, gated=with_gate))
-    charts.draw_footer(section("language_models", "sinks", texts=shares[0].shape[1],
-                               epsilon=f"{EPSILON:g}"))  # fmt: skip
+    charts.draw_footer(
+        section("language_models", "sinks", texts=shares[0].shape[1], epsilon=f"{EPSILON:g}")
+    )
 
 
 def lines(title: str, without: np.ndarray, gated: np.ndarray) -> list[c.Trace]:
     """Return lines over layers of values (S, N, L) without a gate and with the one of ``title``."""
-    return [*layer_lines(NO_GATE, without, **c.UNGATED),
-            *layer_lines(title, gated, **c.GATED)]  # fmt: skip
+    return [*layer_lines(NO_GATE, without, **c.UNGATED), *layer_lines(title, gated, **c.GATED)]
 
 
 def share_text(share: float) -> str:
@@ -108,16 +146,19 @@ def change(title: str, before: np.ndarray, after: np.ndarray) -> str:
         return f"Mean of {what}: {values}; too few seeds for a verdict."
     points = mean_interval(100 * (means[1] - means[0]))
     verdict = by_interval(
-        points.mean - points.half_width, points.mean + points.half_width,
-        f"The gate reduces {what}", f"The effect of the gate on {what} is inconclusive",
+        points.mean - points.half_width,
+        points.mean + points.half_width,
+        f"The gate reduces {what}",
+        f"The effect of the gate on {what} is inconclusive",
         f"The gate increases {what}",
-    )  # fmt: skip
+    )
     by = f"{points.mean:+.1f} ± {points.half_width:.1f} points".replace("-", "−")
     return f"**{verdict}**: {values}, difference {by} ({len(before)} seeds, paired, 95 % interval)."
 
 
-def sink_text(title: str, metric: np.ndarray, ratio: np.ndarray, rank: np.ndarray,
-              seeds: Sequence[int]) -> str:  # fmt: skip
+def sink_text(
+    title: str, metric: np.ndarray, ratio: np.ndarray, rank: np.ndarray, seeds: Sequence[int]
+) -> str:
     """Say in which share of texts heads have a sink, with what tells its kind.
 
     ``metric`` (S, L, H): the share of texts with a sink. ``ratio``: the first value's norm over the

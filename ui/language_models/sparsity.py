@@ -42,8 +42,17 @@ def draw() -> None:
     finding = sparsity(shut, chosen.seeds.index(chosen.seed), chosen.title)
     st.markdown(finding)
     here, above = in_text(opened, BREAK + text), openers(arrays)
-    figure = head_map("Gate at every character, by head", opened, BREAK + text, 0.0, 1.0,
-                      palette.SEQUENTIAL_SCALE, "gate", 230, 11)  # fmt: skip
+    figure = head_map(
+        "Gate at every character, by head",
+        opened,
+        BREAK + text,
+        0.0,
+        1.0,
+        palette.SEQUENTIAL_SCALE,
+        "gate",
+        230,
+        11,
+    )
     layers, heads, _ = opened.shape
     for y in np.arange(1, layers) * heads - 0.5:
         figure.add_hline(y, line={"width": 1, "color": palette.NEUTRAL})
@@ -53,13 +62,33 @@ def draw() -> None:
     chars = np.flatnonzero(np.isfinite(above).all((1, 2)))
     low, high = palette.symmetric_range(float(np.abs(above[chars]).max(initial=0)))
     text_above = opener_text(above)
-    charts.draw("openers", right, head_map(
-        "Gate above its mean, by character", np.moveaxis(above[chars], 0, -1),
-        "".join(CHARACTERS[number] for number in chars), low, high, palette.SIGNED_SCALE,
-        "above<br>mean", 230, 10), text_above)  # fmt: skip
+    charts.draw(
+        "openers",
+        right,
+        head_map(
+            "Gate above its mean, by character",
+            np.moveaxis(above[chars], 0, -1),
+            "".join(CHARACTERS[number] for number in chars),
+            low,
+            high,
+            palette.SIGNED_SCALE,
+            "above<br>mean",
+            230,
+            10,
+        ),
+        text_above,
+    )
     st.markdown(f"{here} {text_above}")
-    charts.draw_footer(section("language_models", "sparsity", seen=LEAST_COUNT, shut=f"{SHUT:g}",
-                               many=percent(MANY), few=percent(FEW)))  # fmt: skip
+    charts.draw_footer(
+        section(
+            "language_models",
+            "sparsity",
+            seen=LEAST_COUNT,
+            shut=f"{SHUT:g}",
+            many=percent(MANY),
+            few=percent(FEW),
+        )
+    )
 
 
 def openers(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -75,16 +104,30 @@ def openers(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 def head_map(
-    heading: str, values: np.ndarray, text: str, low: float, high: float, scale: object,
-    quantity: str, height: int, size: int,
-) -> go.Figure:  # fmt: skip
+    heading: str,
+    values: np.ndarray,
+    text: str,
+    low: float,
+    high: float,
+    scale: object,
+    quantity: str,
+    height: int,
+    size: int,
+) -> go.Figure:
     """Draw values of heads (L, H, n) at the n characters of ``text``, of ``size`` pixels."""
     layers, heads, n = values.shape
-    trace = c.heatmap(values.reshape(-1, n), low, high, scale, y=head_names(layers, heads),
-        name=quantity.replace("<br>", " "), showscale=True,
+    trace = c.heatmap(
+        values.reshape(-1, n),
+        low,
+        high,
+        scale,
+        y=head_names(layers, heads),
+        name=quantity.replace("<br>", " "),
+        showscale=True,
         text=[[*map(sign, text)]] * (layers * heads),
         colorbar={"thickness": 12, "title": {"text": quantity}},
-        hovertemplate="head %{y} at “%{text}”: %{z:.3f}<extra></extra>")  # fmt: skip
+        hovertemplate="head %{y} at “%{text}”: %{z:.3f}<extra></extra>",
+    )
     return c.chart(heading, [trace], height=height, margin={"l": 44, "r": 8, "t": 46, "b": 4},
         x_axis={**c.ticks([*range(n)], [*map(sign, text)]), "side": "top", "tickangle": 0,
                 "ticks": "", "tickfont": {"size": size, "family": "monospace"}, "showgrid": False},
@@ -99,17 +142,33 @@ def histogram_chart(counts: np.ndarray) -> go.Figure:
     closed = np.concatenate([shares, shares[..., -1:]], -1)  # to the last edge
     traces = []
     for layer, head in np.ndindex(counts.shape[:2]):
-        trace = c.line(str(head + 1), np.arange(bins + 1) / bins, closed[layer, head], width=1.5,
-                       colour=COLOURS[head % 4], dash=DASHES[head % 4], mode="lines",
-                       legend=not layer)  # fmt: skip
+        trace = c.line(
+            str(head + 1),
+            np.arange(bins + 1) / bins,
+            closed[layer, head],
+            width=1.5,
+            colour=COLOURS[head % 4],
+            dash=DASHES[head % 4],
+            mode="lines",
+            legend=not layer,
+        )
         trace["line"]["shape"] = "hv"
         hover = f"head {layer + 1}.{head + 1}: %{{y:.1f}} % from %{{x:.2f}}<extra></extra>"
         traces.append(trace | subplot(layer) | {"legendgroup": str(head), "hovertemplate": hover})
     axis = {"range": [0, 1], **c.ticks((0, 0.5), ("0", "½"))}
     panels = shared.layer_panels(layers, axis, "gate", "% of values", float(shares.max()))
-    figure = c.chart("Distribution of gate values, by layer", traces, height=230,
-        legend={"orientation": "h", "y": 1, "yanchor": "bottom",
-                "title": {"text": "head", "side": "left"}}, **panels)  # fmt: skip
+    figure = c.chart(
+        "Distribution of gate values, by layer",
+        traces,
+        height=230,
+        legend={
+            "orientation": "h",
+            "y": 1,
+            "yanchor": "bottom",
+            "title": {"text": "head", "side": "left"},
+        },
+        **panels,
+    )
     for layer in range(layers):
         figure.add_shape({"type": "rect", "xref": subplot(layer)["xaxis"], "x0": 0, "x1": SHUT,
             "yref": "paper", "y0": 0, "y1": 1, "line": {"width": 0},

@@ -33,8 +33,12 @@ from ui.language_models.shared import interval_text, layer_axis, layer_lines
 BASE, FAL, CONTROL = "usual", "fal", "parallel"
 MODEL_OF = {config.topology: name for name, config in MODELS.items() if config.gate is None}
 SHORT = {"usual": "standard", "fal": "FAL", "fal_plus": "FAL+", "parallel": "parallel"}
-LONG = {"usual": "standard", "fal": "FAL: First Attentions Last", "fal_plus": "FAL+: A and A1",
-        "parallel": "parallel attention and MLP"}  # fmt: skip
+LONG = {
+    "usual": "standard",
+    "fal": "FAL: First Attentions Last",
+    "fal_plus": "FAL+: A and A1",
+    "parallel": "parallel attention and MLP",
+}
 STYLES: dict[str, c.Style] = {
     "usual": {"colour": c.GREY, "dash": "dot", "symbol": "x"}, "fal": {"colour": c.MAGENTA},
     "fal_plus": {"colour": c.ORANGE, "dash": "dash", "symbol": "square"},
@@ -61,15 +65,19 @@ def draw() -> None:
         return
 
     def of(part: str) -> dict[str, np.ndarray]:
-        return {name: np.stack([table[MODEL_OF[name], seed][part] for seed in seeds]).astype(float)
-                for name in shown}  # fmt: skip
+        return {
+            name: np.stack([table[MODEL_OF[name], seed][part] for seed in seeds]).astype(float)
+            for name in shown
+        }
 
     sums, counts = of("strengths.sums"), of("strengths.counts")[BASE][0]
     losses = {name: x[:, -1].sum(-1) / counts.sum() for name, x in sums.items()}
     # Without a link, attention reaches the MLP of the first block alone.
     linked = {name for name in shown if TOPOLOGIES[name].reads_own or TOPOLOGIES[name].reads_first}
-    links = {name: x.swapaxes(1, 2)[..., : None if name in linked else 1]
-             for name, x in of("wiring.links").items()}  # fmt: skip
+    links = {
+        name: x.swapaxes(1, 2)[..., : None if name in linked else 1]
+        for name, x in of("wiring.links").items()
+    }
     gradients = {name: x.swapaxes(1, 2) for name, x in of("wiring.gradients").items()}
     totals, errors = of("wiring.total"), of("wiring.total_error")
 
@@ -98,13 +106,24 @@ def draw() -> None:
         ("links", "Δ loss, A ablated in one MLP", "nats per character", links),
         ("gradients", "Gradient norm at attention A", "norm", gradients),
     ), strict=False):  # fmt: skip
-        traces = [trace for key, x in values.items()
-                  for trace in layer_lines(SHORT[key], x, **STYLES[key])]  # fmt: skip
+        traces = [
+            trace
+            for key, x in values.items()
+            for trace in layer_lines(SHORT[key], x, **STYLES[key])
+        ]
         charts.draw(name, column, by_block(heading, traces, quantity), blocks)
     charts.draw("curvature", columns[3], curvature_chart(totals, errors), curvature)
     st.markdown(f"{blocks} {curvature} {time_text(load_times())}")
-    charts.draw_footer(section("language_models", "topology", before=BEFORE, margin=f"{MARGIN:g}",
-        corners=", ".join(CORNERS), texts=gradients[BASE].shape[1]))  # fmt: skip
+    charts.draw_footer(
+        section(
+            "language_models",
+            "topology",
+            before=BEFORE,
+            margin=f"{MARGIN:g}",
+            corners=", ".join(CORNERS),
+            texts=gradients[BASE].shape[1],
+        )
+    )
 
 
 def diagram(heading: str, topology: Topology, depth: int) -> go.Figure:
@@ -122,8 +141,9 @@ def diagram(heading: str, topology: Topology, depth: int) -> go.Figure:
         shapes.append(line(attention[0], 0, attention[0], attention[1] - HALF_HEIGHT))
         if in_turn:
             shapes.append(line(mlp[0], 0, mlp[0], mlp[1] - HALF_HEIGHT))
-            notes.append(arrow(attention[0] + HALF_WIDTH, attention[1], mlp[0] - HALF_WIDTH,
-                               mlp[1], OWN))  # fmt: skip
+            notes.append(
+                arrow(attention[0] + HALF_WIDTH, attention[1], mlp[0] - HALF_WIDTH, mlp[1], OWN)
+            )
         else:
             side = mlp[0] - HALF_WIDTH - 0.08
             shapes += [line(side, 0, side, mlp[1]), line(side, mlp[1], mlp[0] - HALF_WIDTH, mlp[1])]
@@ -135,9 +155,17 @@ def diagram(heading: str, topology: Topology, depth: int) -> go.Figure:
         shapes += [line(0.25, 0.85 + HALF_HEIGHT, 0.25, BUS, FIRST, 2, "dot"),
                    line(0.25, BUS, last, BUS, FIRST, 2, "dot")]  # fmt: skip
     hidden = {"visible": False, "fixedrange": True}
-    return c.chart(heading, [], height=165, margin={"l": 2, "r": 2, "t": 26, "b": 2}, shapes=shapes,
-        annotations=notes, showlegend=False, x_axis={**hidden, "range": [-0.25, depth + 0.3]},
-        y_axis={**hidden, "range": [-0.3, 2.8]})  # fmt: skip
+    return c.chart(
+        heading,
+        [],
+        height=165,
+        margin={"l": 2, "r": 2, "t": 26, "b": 2},
+        shapes=shapes,
+        annotations=notes,
+        showlegend=False,
+        x_axis={**hidden, "range": [-0.25, depth + 0.3]},
+        y_axis={**hidden, "range": [-0.3, 2.8]},
+    )
 
 
 def box(x: float, y: float, text: str) -> Trace:
@@ -148,12 +176,24 @@ def box(x: float, y: float, text: str) -> Trace:
 
 
 def line(
-    x0: float, y0: float, x1: float, y1: float, colour: str = c.FAINT, width: float = 1,
+    x0: float,
+    y0: float,
+    x1: float,
+    y1: float,
+    colour: str = c.FAINT,
+    width: float = 1,
     dash: str = "solid",
-) -> Trace:  # fmt: skip
+) -> Trace:
     """Return a straight line."""
-    return {"type": "line", "x0": x0, "y0": y0, "x1": x1, "y1": y1, "layer": "below",
-            "line": {"color": colour, "width": width, "dash": dash}}  # fmt: skip
+    return {
+        "type": "line",
+        "x0": x0,
+        "y0": y0,
+        "x1": x1,
+        "y1": y1,
+        "layer": "below",
+        "line": {"color": colour, "width": width, "dash": dash},
+    }
 
 
 def arrow(x0: float, y0: float, x1: float, y1: float, colour: str) -> Trace:
@@ -168,22 +208,48 @@ def loss_chart(losses: Mapping[str, np.ndarray]) -> go.Figure:
     traces = []
     for name, values in losses.items():
         colour, symbol = STYLES[name]["colour"], STYLES[name].get("symbol", "circle")
-        mean = c.line(f"{SHORT[name]}, mean", [SHORT[name]], [values.mean()],
-                      shared.half_widths(values[:, None]), colour=colour, mode="markers"
-                  )  # fmt: skip
-        mean["marker"] = {"size": 16, "symbol": "line-ew", "color": colour,
-                          "line": {"width": 2.5, "color": colour}}  # fmt: skip
-        traces += [c.line(SHORT[name], [SHORT[name]] * len(values), values, colour=colour,
-                          symbol=symbol, mode="markers"), mean]  # fmt: skip
-    return c.chart("Test loss", traces, "", "nats per character", showlegend=False,
-                   x_axis={"type": "category"})  # fmt: skip
+        mean = c.line(
+            f"{SHORT[name]}, mean",
+            [SHORT[name]],
+            [values.mean()],
+            shared.half_widths(values[:, None]),
+            colour=colour,
+            mode="markers",
+        )
+        mean["marker"] = {
+            "size": 16,
+            "symbol": "line-ew",
+            "color": colour,
+            "line": {"width": 2.5, "color": colour},
+        }
+        traces += [
+            c.line(
+                SHORT[name],
+                [SHORT[name]] * len(values),
+                values,
+                colour=colour,
+                symbol=symbol,
+                mode="markers",
+            ),
+            mean,
+        ]
+    return c.chart(
+        "Test loss", traces, "", "nats per character", showlegend=False, x_axis={"type": "category"}
+    )
 
 
 def by_block(heading: str, traces: list[Trace], quantity: str) -> go.Figure:
     """Draw values by block; `loss_chart` beside it is the legend."""
     depth = max(int(max(trace["x"])) for trace in traces)
-    return c.chart(heading, traces, "block", quantity, showlegend=False, x_axis=layer_axis(depth),
-                   y_axis={"rangemode": "tozero"})  # fmt: skip
+    return c.chart(
+        heading,
+        traces,
+        "block",
+        quantity,
+        showlegend=False,
+        x_axis=layer_axis(depth),
+        y_axis={"rangemode": "tozero"},
+    )
 
 
 def curvature_chart(
@@ -193,26 +259,38 @@ def curvature_chart(
     traces = []
     for name, total in totals.items():
         numbers = np.arange(1, total.shape[-1] + 1)
-        seeds = c.line(f"{SHORT[name]}, a seed", np.tile(numbers + 0.06, len(total)), total.ravel(),
-                       errors[name].ravel(), mode="markers", **STYLES[name])  # fmt: skip
-        traces += [seeds | {"opacity": 0.6},
-                   c.line(f"{SHORT[name]}, mean", numbers, total.mean(0), **STYLES[name])
-               ]  # fmt: skip
+        seeds = c.line(
+            f"{SHORT[name]}, a seed",
+            np.tile(numbers + 0.06, len(total)),
+            total.ravel(),
+            errors[name].ravel(),
+            mode="markers",
+            **STYLES[name],
+        )
+        traces += [
+            seeds | {"opacity": 0.6},
+            c.line(f"{SHORT[name]}, mean", numbers, total.mean(0), **STYLES[name]),
+        ]
     return by_block("Curvature of block outputs", traces, "∫|K| dA")
 
 
 def reads(name: str) -> str:
     """Say what the MLP of a later block reads, from the table of topologies."""
     topology = TOPOLOGIES[name]
-    read = ["x", *(["A of its block"] if topology.reads_own else []),
-            *(["A1"] if topology.reads_first else [])]  # fmt: skip
+    read = [
+        "x",
+        *(["A of its block"] if topology.reads_own else []),
+        *(["A1"] if topology.reads_first else []),
+    ]
     return f"{SHORT[name]}: from the second block on, M reads {' + '.join(read)}"
 
 
 def loss_text(losses: Mapping[str, np.ndarray], against: Mapping[str, PairedDifference]) -> str:
     """Say which topologies have another loss than `BASE`: losses (S,), differences from it."""
-    parts = [f"{SHORT[name]} **{word(of, MARGIN)}** ({interval_text(of)})"
-             for name, of in against.items()]  # fmt: skip
+    parts = [
+        f"{SHORT[name]} **{word(of, MARGIN)}** ({interval_text(of)})"
+        for name, of in against.items()
+    ]
     seeds = min(len(of.by_seed) for of in against.values())
     return (
         f"Test loss after equally many steps: {SHORT[BASE]} {losses[BASE].mean():.3f} nats per"
@@ -282,8 +360,9 @@ def time_text(times: StepTime | None) -> str:
     if times is None:
         return paper
     middle, low, high = times.ratio()
-    parallel, in_turn = (figures(1000 * float(np.median(x)))
-                         for x in (times.side_by_side, times.all_cores))  # fmt: skip
+    parallel, in_turn = (
+        figures(1000 * float(np.median(x))) for x in (times.side_by_side, times.all_cores)
+    )
     verdict = "no gain" if high >= 1 >= low else "faster" if high < 1 else "slower"
     return (
         f"On a machine with {times.cores} cores, one block takes {parallel} ms with attention and"

@@ -39,8 +39,10 @@ def current() -> tuple[Lesson, Course]:
 def put_in_link(course: Course) -> None:
     """Let the link say where the visitor stands."""
     order = [name for name in lessons() if name in course.guesses]
-    texts = {"guess": ".".join(f"{name}-{course.guesses[name] + 1}" for name in order),
-             "done": ".".join(name for name in order if name in course.done)}  # fmt: skip
+    texts = {
+        "guess": ".".join(f"{name}-{course.guesses[name] + 1}" for name in order),
+        "done": ".".join(name for name in order if name in course.done),
+    }
     for name, text in texts.items():
         if not text:
             st.query_params.pop(name, None)

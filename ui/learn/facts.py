@@ -101,9 +101,13 @@ def _flat(lesson: Lesson) -> Facts:
     measured = pool.POOL.call(measure_surface, surface, GRID)
     spreads = affine_hull(surface(GRID.points)).spreads
     proof = measured.proof[0]
-    return Facts(0 if proof is None else 2, {
-        "off": short(float(spreads[2] / spreads[0])), "proof": str(proof),
-    })  # fmt: skip
+    return Facts(
+        0 if proof is None else 2,
+        {
+            "off": short(float(spreads[2] / spreads[0])),
+            "proof": str(proof),
+        },
+    )
 
 
 def _keys(lesson: Lesson) -> Facts:
@@ -125,12 +129,16 @@ def _multiply(lesson: Lesson) -> Facts:
     surface = result.pair.right.surface
     closed, opened = (stage.cut(strength, stage.plane(strength)) for strength in (0.0, 1.0))
     known, is_curved = surface.known[-1], surface.verdicts[-1].word == CURVED
-    return Facts(1 + (opened.loops > closed.loops) if is_curved else 0, {
-        "flat": percent(stage.accuracy(0.0, stage.plane(0.0))),
-        "open": percent(stage.accuracy(1.0, stage.plane(1.0))),
-        "least": short(float(np.nanmin(known))), "most": short(float(np.nanmax(known))),
-        "cut": opened.text,
-    })  # fmt: skip
+    return Facts(
+        1 + (opened.loops > closed.loops) if is_curved else 0,
+        {
+            "flat": percent(stage.accuracy(0.0, stage.plane(0.0))),
+            "open": percent(stage.accuracy(1.0, stage.plane(1.0))),
+            "least": short(float(np.nanmin(known))),
+            "most": short(float(np.nanmax(known))),
+            "cut": opened.text,
+        },
+    )
 
 
 def gains(result: Result) -> np.ndarray:
@@ -146,22 +154,31 @@ def _plane(lesson: Lesson) -> Facts:
     without, gated = (
         words.accuracy_text(mean_interval(x)) for x in result.test_accuracies.values()
     )
-    return Facts(1 if inside else 0 if difference.mean > 0 else 2, {
-        "without": without, "with_gate": gated, "count": str(result.run.setting.seed_count),
-        "difference": points_text(difference), "contains": "contains" if inside else "excludes",
-        "study": judged(Source()).claims["C5"].evidence,
-    })  # fmt: skip
+    return Facts(
+        1 if inside else 0 if difference.mean > 0 else 2,
+        {
+            "without": without,
+            "with_gate": gated,
+            "count": str(result.run.setting.seed_count),
+            "difference": points_text(difference),
+            "contains": "contains" if inside else "excludes",
+            "study": judged(Source()).claims["C5"].evidence,
+        },
+    )
 
 
 def _loops(lesson: Lesson) -> Facts:
     result, study = bundled_result(lesson.state["task"]), judged(Source()).claims["C4"]
     most, tasks = map(int, re.findall(r"most of the gain on (\d+) of (\d+)", study.sentences)[0])
     answer = 0 if most == 0 else 1 if most <= 2 else 3 if most == tasks else 2
-    return Facts(answer, {
-        "gain": points_text(mean_interval(gains(result))),
-        "count": str(result.run.setting.seed_count),
-        "adding": study.sentences.partition("; on")[0],
-    })  # fmt: skip
+    return Facts(
+        answer,
+        {
+            "gain": points_text(mean_interval(gains(result))),
+            "count": str(result.run.setting.seed_count),
+            "adding": study.sentences.partition("; on")[0],
+        },
+    )
 
 
 # --- Gates, layers, maps --------------------------------------------------------------------------
@@ -171,10 +188,13 @@ def _bent(lesson: Lesson) -> Facts:
     frames = {name: full_gate(name) for name in SHAPES}
     unrolled = [name for name, frame in frames.items() if frame.whole.word == BENT]
     answers = [["tube"], ["tube", "saddle"], [*SHAPES]]
-    return Facts(answers.index(unrolled), {
-        "tube_bend": short(frames["tube"].largest_bend),
-        **{name: range_text(frame.range) for name, frame in frames.items()},
-    })  # fmt: skip
+    return Facts(
+        answers.index(unrolled),
+        {
+            "tube_bend": short(frames["tube"].largest_bend),
+            **{name: range_text(frame.range) for name, frame in frames.items()},
+        },
+    )
 
 
 def at_origin() -> np.ndarray:
@@ -189,10 +209,16 @@ def _layers(lesson: Lesson) -> Facts:
     four, eight, sixteen = (float(k[layer - 1]) for layer in LAYERS)
     ratio = sixteen / eight
     trained = bundled().results["gated"].curves["centre"].course.whole
-    return Facts([2, 4, 1].index(round(ratio)), {
-        "four": short(four), "eight": short(eight), "sixteen": short(sixteen),
-        "ratio": short(ratio), "trained": exponent_text(trained),
-    })  # fmt: skip
+    return Facts(
+        [2, 4, 1].index(round(ratio)),
+        {
+            "four": short(four),
+            "eight": short(eight),
+            "sixteen": short(sixteen),
+            "ratio": short(ratio),
+            "trained": exponent_text(trained),
+        },
+    )
 
 
 def _misleading(lesson: Lesson) -> Facts:

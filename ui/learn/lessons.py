@@ -117,8 +117,14 @@ def read_lesson(path: Path) -> Lesson:
     there = type(correct) is int and 1 <= correct <= len(choices)
     check("correct", there, "the number of a choice")
     front |= {"choices": tuple(choices), "correct": correct - 1}
-    return Lesson(int(name[1]), name[2], **front, before=sections["before"],
-                  after=sections["after"], try_it=sections["try"])  # fmt: skip
+    return Lesson(
+        int(name[1]),
+        name[2],
+        **front,
+        before=sections["before"],
+        after=sections["after"],
+        try_it=sections["try"],
+    )
 
 
 def _are_texts(given: Any) -> bool:

@@ -52,12 +52,14 @@ def questions() -> tuple[Question, ...]:
     """Return the questions of all lessons as phones show them."""
     return tuple(
         Question(
-            plain(lesson.question), tuple(map(plain, lesson.choices)), lesson.correct,
+            plain(lesson.question),
+            tuple(map(plain, lesson.choices)),
+            lesson.correct,
             tuple(picture(lesson, when) for when in WHEN),
             tuple(lesson.alt[when] for when in WHEN),
         )
         for lesson in lessons().values()
-    )  # fmt: skip
+    )
 
 
 def _draw_class(room: Room) -> None:
@@ -82,23 +84,41 @@ def _draw_steps(lesson: Lesson, course: Course) -> None:
         for each in lessons().values():
             icon = ":material/check:" if each.name in course.done else None
             st.button(
-                f"{each.number}", key=f"learn_step_{each.name}", icon=icon, help=each.title,
-                type="primary" if each is lesson else "secondary", on_click=go, args=(each.name,),
-            )  # fmt: skip
-        st.button("Start over", key="learn_start_over", type="tertiary", on_click=_start_over,
-                  disabled=not course.guesses, help="Clears all guesses.")  # fmt: skip
+                f"{each.number}",
+                key=f"learn_step_{each.name}",
+                icon=icon,
+                help=each.title,
+                type="primary" if each is lesson else "secondary",
+                on_click=go,
+                args=(each.name,),
+            )
+        st.button(
+            "Start over",
+            key="learn_start_over",
+            type="tertiary",
+            on_click=_start_over,
+            disabled=not course.guesses,
+            help="Clears all guesses.",
+        )
         st.download_button(
-            "Handout", handout, "lessons.html", "text/html", key="learn_handout",
-            type="tertiary", icon=":material/print:", on_click="ignore",
+            "Handout",
+            handout,
+            "lessons.html",
+            "text/html",
+            key="learn_handout",
+            type="tertiary",
+            icon=":material/print:",
+            on_click="ignore",
             help="All questions with their pictures, to print on A4; the answers are on the last"
             " page.",
-        )  # fmt: skip
+        )
         names = [*lessons()]
         here = names.index(lesson.name)
         draw_start(questions(), here)
     before, after = names[here - 1 : here], names[here + 1 :]
-    offer_steps(partial(go, before[0]) if before else None,
-                partial(go, after[0]) if after else None)  # fmt: skip
+    offer_steps(
+        partial(go, before[0]) if before else None, partial(go, after[0]) if after else None
+    )
 
 
 def go(name: str) -> None:
@@ -126,10 +146,22 @@ def _draw_question(lesson: Lesson) -> None:
     st.markdown(lesson.before)
     key = f"learn_choice_{lesson.name}"
     with st.container(key="learn_question"):
-        choice = st.radio(lesson.question, range(len(lesson.choices)), None, key=key,
-                          format_func=lesson.choices.__getitem__)  # fmt: skip
-    st.button("Commit to this guess", key="learn_commit", type="primary", width="stretch",
-              disabled=choice is None, on_click=_commit, args=(lesson, key))  # fmt: skip
+        choice = st.radio(
+            lesson.question,
+            range(len(lesson.choices)),
+            None,
+            key=key,
+            format_func=lesson.choices.__getitem__,
+        )
+    st.button(
+        "Commit to this guess",
+        key="learn_commit",
+        type="primary",
+        width="stretch",
+        disabled=choice is None,
+        on_click=_commit,
+        args=(lesson, key),
+    )
 
 
 def _commit(lesson: Lesson, key: str) -> None:
@@ -166,11 +198,20 @@ def _draw_answer(lesson: Lesson, course: Course) -> None:
         if is_done:
             st.success("Done. The page has checked it.", icon=":material/check_circle:")
         else:
-            st.info("Not there yet: the page ticks this off by itself.",
-                    icon=":material/radio_button_unchecked:")  # fmt: skip
+            st.info(
+                "Not there yet: the page ticks this off by itself.",
+                icon=":material/radio_button_unchecked:",
+            )
     names = [*lessons()]
     following = names[names.index(lesson.name) + 1 :]
     if following:
-        st.button(f"Next: {lessons()[following[0]].title}", key="learn_next", width="stretch",
-                  type="primary", icon=":material/arrow_forward:", icon_position="right",
-                  on_click=go, args=(following[0],))  # fmt: skip
+        st.button(
+            f"Next: {lessons()[following[0]].title}",
+            key="learn_next",
+            width="stretch",
+            type="primary",
+            icon=":material/arrow_forward:",
+            icon_position="right",
+            on_click=go,
+            args=(following[0],),
+        )

@@ -101,8 +101,14 @@ def _draw_keys(state: State) -> None:
     first = four_keys.model_of(state.base)
     mode = four_keys.FOURTH[state.base.get("fourth", "key")]
     model = four_keys.linked_model(first) if state.committed else first
-    four_keys.draw_keys(state.key, mode, model, first, hold=not state.committed,
-                        elevations=ELEVATIONS.get(state.lesson.name))  # fmt: skip
+    four_keys.draw_keys(
+        state.key,
+        mode,
+        model,
+        first,
+        hold=not state.committed,
+        elevations=ELEVATIONS.get(state.lesson.name),
+    )
 
 
 # --- Gates ----------------------------------------------------------------------------------------
@@ -132,8 +138,14 @@ def _shapes(shown: str, formula: str, strengths: tuple[float, ...]) -> tuple:
 def _draw_shapes(state: State) -> None:
     shown, formula = state.base["tint"], ""
     if state.committed:
-        formula = st.text_input("Your gate g(u, v)", "", FORMULA_CHARACTERS, key="formula",
-                                placeholder="1 / (1 + exp(2*u))", **LINK)  # fmt: skip
+        formula = st.text_input(
+            "Your gate g(u, v)",
+            "",
+            FORMULA_CHARACTERS,
+            key="formula",
+            placeholder="1 / (1 + exp(2*u))",
+            **LINK,
+        )
         if formula and (note := resolve(GateRequest(OWN, formula=formula))[1]):
             st.error(note)
             formula = ""
@@ -145,7 +157,8 @@ def _draw_shapes(state: State) -> None:
         key=state.key,
         headings=[*frames],
         captions=[[caption(frame, shown) for frame in each] for each in frames.values()]
-        if state.committed else [[""]] * len(frames),
+        if state.committed
+        else [[""]] * len(frames),
         readouts=[()] * len(frames),
         frame=len(strengths) - 1,
         frame_labels=[f"λ = {strength:.2f}" for strength in strengths],
@@ -157,7 +170,7 @@ def _draw_shapes(state: State) -> None:
         follow=state.committed,
         spare=SPARE,
         legend=Legend(scale.colours, *ends, "each surface on its own scale"),
-    )  # fmt: skip
+    )
 
 
 # --- Layers ---------------------------------------------------------------------------------------

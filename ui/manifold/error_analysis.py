@@ -131,10 +131,16 @@ def _explain_integrals(name: str, totals: SurfaceIntegrals) -> None:
     gap = abs(gaussian[0] - holonomy[0])
     within = gap <= gaussian[1] + holonomy[1]
     draw_explanation(
-        "manifold", "the integrals", "integrals", limit=f"{HOLONOMY_LIMIT:g}", variant=name,
-        gaussian=plus_minus(*gaussian), holonomy=plus_minus(*holonomy), gap=short(gap),
+        "manifold",
+        "the integrals",
+        "integrals",
+        limit=f"{HOLONOMY_LIMIT:g}",
+        variant=name,
+        gaussian=plus_minus(*gaussian),
+        holonomy=plus_minus(*holonomy),
+        gap=short(gap),
         agree="within their errors" if within else "more than their errors allow",
-    )  # fmt: skip
+    )
 
 
 def _bounds(variant: MeasuredInstance) -> dict[str, str]:
@@ -224,8 +230,9 @@ def _draw_opinion(resolved: Resolved, variants: list[MeasuredInstance], charts: 
     chosen = left.radio(
         "Of which model", whose, len(whose) - 1, key="whose", horizontal=True, **LINK
     )
-    step = float(right.select_slider("Step of the finite differences", STEPS, "1e-4", key="step",
-                                     **LINK))  # fmt: skip
+    step = float(
+        right.select_slider("Step of the finite differences", STEPS, "1e-4", key="step", **LINK)
+    )
     instance, grid = variants[whose.index(chosen)].instance, resolved.grid
     config = instance.config
     if cost(config) * opinion_evaluations(grid, config.model_dim) > OPINION_COST:

@@ -30,8 +30,15 @@ CURVE_STYLES = {
     "paper's proxy": (palette.PLANE, "cross"),
 }
 MAP_SIZE = (360, 430)  # pixels: three beside each other on a desk, two where it is narrow
-BAR = {"orientation": "h", "x": 0.5, "y": 1.04, "yanchor": "bottom", "thickness": 12, "len": 0.8,
-       "outlinewidth": 0}  # fmt: skip
+BAR = {
+    "orientation": "h",
+    "x": 0.5,
+    "y": 1.04,
+    "yanchor": "bottom",
+    "thickness": 12,
+    "len": 0.8,
+    "outlinewidth": 0,
+}
 GUIDE_BELOW = 30  # the guide's distance from the curve, as a factor
 
 
@@ -84,21 +91,33 @@ def _layout(titles: list[str], bins: _Bins) -> dict[str, Any]:
         x, y = subplot(row).values()
         top, last = 1 - row * (height + ROW_GAP), row == len(titles) - 1
         layout[f"xaxis{x[1:]}"] = {
-            "anchor": y, "range": [-bins.end, bins.end], "tickvals": bins.ticks[0],
-            "ticktext": bins.ticks[1], "zeroline": False,
-            **({"title": {"text": "K (1 / length²)"}} if last
-               else {"matches": subplot(len(titles) - 1)["xaxis"], "showticklabels": False}),
-        }  # fmt: skip
+            "anchor": y,
+            "range": [-bins.end, bins.end],
+            "tickvals": bins.ticks[0],
+            "ticktext": bins.ticks[1],
+            "zeroline": False,
+            **(
+                {"title": {"text": "K (1 / length²)"}}
+                if last
+                else {"matches": subplot(len(titles) - 1)["xaxis"], "showticklabels": False}
+            ),
+        }
         layout[f"yaxis{y[1:]}"] = {
-            "anchor": x, "domain": [max(top - height, 0.0), top], "tickformat": ".0%",
-            "rangemode": "tozero", "nticks": 4,
+            "anchor": x,
+            "domain": [max(top - height, 0.0), top],
+            "tickformat": ".0%",
+            "rangemode": "tozero",
+            "nticks": 4,
             **({"title": {"text": "share of area"}} if last else {}),
-        }  # fmt: skip
+        }
         layout["annotations"].append(subplot_title(title, 0.5, top, TITLE_SIZE))
     return layout | {
-        "barmode": "overlay", "bargap": 0, "height": 400 if len(titles) > 1 else 320,
-        "legend": LEGEND | {"y": 1.1}, "margin": {"l": 50, "r": 10, "t": 60, "b": 40},
-    }  # fmt: skip
+        "barmode": "overlay",
+        "bargap": 0,
+        "height": 400 if len(titles) > 1 else 320,
+        "legend": LEGEND | {"y": 1.1},
+        "margin": {"l": 50, "r": 10, "t": 60, "b": 40},
+    }
 
 
 class _Bins:
@@ -173,17 +192,31 @@ def error_maps(second: SecondOpinion) -> list[go.Figure]:
     note = f"exact K ({percent(scale.beyond)} of points beyond)" if scale.beyond else "exact K"
     text = tick_text(scale.high)
     ticks = {-scale.high: f"−{text}", 0: "0", scale.high: text}
-    exact = _error_map(second.axis, second.known, note, ticks, "K = %{z:.3g}",
-                       colorscale=scale.colours, hovertemplatefallback="not known")  # fmt: skip
+    exact = _error_map(
+        second.axis,
+        second.known,
+        note,
+        ticks,
+        "K = %{z:.3g}",
+        colorscale=scale.colours,
+        hovertemplatefallback="not known",
+    )
     low, high = _whole_decades(np.concatenate([error.ravel() for error in errors.values()]))
     ends = {"zmin": low, "zmax": high, "colorscale": "Cividis"}
     decades = range(low, high + 1, max(1, math.ceil((high - low) / 4)))
     ticks = {decade: f"10<sup>{decade}</sup>" for decade in decades}
     return [exact] + [
-        _error_map(second.axis, error, f"error of K: {name}", ticks,
-                   "off by %{customdata:.1e}", customdata=10**error, **ends)
+        _error_map(
+            second.axis,
+            error,
+            f"error of K: {name}",
+            ticks,
+            "off by %{customdata:.1e}",
+            customdata=10**error,
+            **ends,
+        )
         for name, error in errors.items()
-    ]  # fmt: skip
+    ]
 
 
 def _error_map(
@@ -195,9 +228,12 @@ def _error_map(
     """
     ends = [float(axis[0]), float(axis[-1])]
     square = {
-        "constrain": "domain", "range": ends, "zeroline": False, "automargin": False,
+        "constrain": "domain",
+        "range": ends,
+        "zeroline": False,
+        "automargin": False,
         "tickvals": [ends[0], sum(ends) / 2, ends[1]],
-    }  # fmt: skip
+    }
     width, height = MAP_SIZE
     bar = BAR | {"tickvals": [*ticks], "ticktext": [*ticks.values()]}
     bar |= {"title": {"text": title, "side": "top", "font": {"size": TITLE_SIZE}}}
@@ -254,33 +290,53 @@ def error_curves(curves: list[ErrorCurve], step: float) -> go.Figure:
         median, high = _positive(curve.median), _positive(curve.high)
         hover = f"{curve.name}<br>{curve.x_name} %{{x:.2g}}<br>error %{{y:.1e}}<extra></extra>"
         if not np.array_equal(median, high, equal_nan=True):
-            traces.append({
-                "x": curve.x, "y": high, "mode": "lines", "name": f"{curve.name}, 95 %",
-                "line": {"color": colour, "dash": "dot", "width": 1}, "showlegend": False,
-                "hovertemplate": "95 %: " + hover,
-            })  # fmt: skip
+            traces.append(
+                {
+                    "x": curve.x,
+                    "y": high,
+                    "mode": "lines",
+                    "name": f"{curve.name}, 95 %",
+                    "line": {"color": colour, "dash": "dot", "width": 1},
+                    "showlegend": False,
+                    "hovertemplate": "95 %: " + hover,
+                }
+            )
         traces.append({
             "x": curve.x, "y": median, "mode": "lines+markers", "hovertemplate": hover,
             "line": {"color": colour, "width": 2}, "marker": {"symbol": symbol, "size": 6},
             "name": curve.name if curve.median.any() else f"{curve.name}: exactly 0",
         })  # fmt: skip
         if curve.best is not None:
-            traces.append({
-                "x": curve.x[[curve.best]], "y": median[[curve.best]], "mode": "markers",
-                "marker": {"symbol": "circle-open", "size": 15, "color": colour,
-                           "line": {"width": 2.5}},
-                "name": f"{curve.name}, smallest", "showlegend": False,
-                "hovertemplate": "smallest: " + hover,
-            })  # fmt: skip
+            traces.append(
+                {
+                    "x": curve.x[[curve.best]],
+                    "y": median[[curve.best]],
+                    "mode": "markers",
+                    "marker": {
+                        "symbol": "circle-open",
+                        "size": 15,
+                        "color": colour,
+                        "line": {"width": 2.5},
+                    },
+                    "name": f"{curve.name}, smallest",
+                    "showlegend": False,
+                    "hovertemplate": "smallest: " + hover,
+                }
+            )
         drawn += [*median[np.isfinite(median)], *high[np.isfinite(high)]]
     low, top = (min(drawn), max(drawn)) if drawn else (1e-16, 1.0)
     guide = _guide(curves[0], low) if curves else None
     line = {"mode": "lines", "hoverinfo": "skip"}
     if guide is not None:
-        traces.append(line | {
-            "x": guide[0], "y": guide[1], "name": "∝ step²",
-            "line": {"color": palette.PLANE, "dash": "dash", "width": 1.5},
-        })  # fmt: skip
+        traces.append(
+            line
+            | {
+                "x": guide[0],
+                "y": guide[1],
+                "name": "∝ step²",
+                "line": {"color": palette.PLANE, "dash": "dash", "width": 1.5},
+            }
+        )
     traces.append(line | {
         "x": [step, step], "y": [low, top], "name": "current step",
         "line": {"color": palette.PLANE, "width": 2},

@@ -61,8 +61,15 @@ def draw_beside(result: Result, draw_view: Callable[[], None]) -> None:
                 with st.container(width=PAD_WIDTH, gap="xsmall"):
                     if draggable_gates(variant.instance.config):
                         arrows = gate_arrows(variant.instance)
-                        _draw_pad(GATES, "Gates of the first layer", "g", arrows, GATE_COLOURS,
-                                  ("x1", "x2"), _on_gate)  # fmt: skip
+                        _draw_pad(
+                            GATES,
+                            "Gates of the first layer",
+                            "g",
+                            arrows,
+                            GATE_COLOURS,
+                            ("x1", "x2"),
+                            _on_gate,
+                        )
                     else:
                         st.caption(section("manifold", "no_arrows"))
                     _draw_way_back()
@@ -91,38 +98,73 @@ def _explain(instance: ModelInstance) -> None:
     plain = config.weights_on_simplex and config.heads == 1
     plain = plain and not config.residual and config.norm != "post"
     stays = " and stays in their plane" if plain else ""
-    draw_explanation("manifold", "the handles", "handles", values=values, arrows=arrows,
-                     weights=weights, stays=stays)  # fmt: skip
+    draw_explanation(
+        "manifold",
+        "the handles",
+        "handles",
+        values=values,
+        arrows=arrows,
+        weights=weights,
+        stays=stays,
+    )
 
 
 def _draw_way_back() -> None:
     with st.container(horizontal=True, gap="xsmall"):
         st.button(
-            "Undo", key="handles_undo", icon=":material/undo:", on_click=_undo,
+            "Undo",
+            key="handles_undo",
+            icon=":material/undo:",
+            on_click=_undo,
             disabled=not st.session_state.get(UNDO),
-        )  # fmt: skip
+        )
         st.button(
-            "Reset", key="handles_reset", on_click=_reset, help="Back to the seed's own",
+            "Reset",
+            key="handles_reset",
+            on_click=_reset,
+            help="Back to the seed's own",
             disabled=not any(name in st.query_params for name in PARAMETERS),
-        )  # fmt: skip
+        )
 
 
 def _draw_values(variant: MeasuredInstance, axes: Axes) -> None:
     drawn = axes.basis.shape[1]
     pairs = {name: pair for name, pair in PAIRS.items() if max(pair) < drawn}
-    pair = pairs[st.radio("Values of the last layer, along axes", [*pairs], key="pair",
-                          horizontal=True, label_visibility="collapsed", **LINK)]  # fmt: skip
+    pair = pairs[
+        st.radio(
+            "Values of the last layer, along axes",
+            [*pairs],
+            key="pair",
+            horizontal=True,
+            label_visibility="collapsed",
+            **LINK,
+        )
+    ]
     own = own_values(variant.instance)  # before a gate at G2 scales them
     st.session_state[CURRENT] = (own, axes, pair, variant.instance)
     x_name, y_name = (axes.names[i].replace("<sub>", "").replace("</sub>", "") for i in pair)
-    _draw_pad(VALUES, "Values of the last layer", "U", value_positions(own, axes, pair),
-              (palette.ACCENT,), (x_name, y_name), _on_value, polygon=True)  # fmt: skip
+    _draw_pad(
+        VALUES,
+        "Values of the last layer",
+        "U",
+        value_positions(own, axes, pair),
+        (palette.ACCENT,),
+        (x_name, y_name),
+        _on_value,
+        polygon=True,
+    )
 
 
 def _draw_pad(
-    key: str, label: str, letter: str, positions: np.ndarray, colours: tuple[str, ...],
-    names: tuple[str, str], on_move: Callable[[], None], polygon: bool = False,
-) -> None:  # fmt: skip
+    key: str,
+    label: str,
+    letter: str,
+    positions: np.ndarray,
+    colours: tuple[str, ...],
+    names: tuple[str, str],
+    on_move: Callable[[], None],
+    polygon: bool = False,
+) -> None:
     """A pad with a handle at each of ``positions`` (M, 2); arrows, or the corners of a polygon."""
     # While a handle is in the hand the scale stays: at the rim it would double with every answer.
     extent = st.session_state.get(f"{key}_extent") if is_dragging() else None
@@ -136,9 +178,15 @@ def _draw_pad(
         for i, ((x, y), colour) in enumerate(zip(positions, cycle(colours), strict=False), 1)
     ]
     pad(
-        key=key, handles=handles, extent=extent, label=label, x_name=names[0], y_name=names[1],
-        polygon=polygon, on_move=on_move,
-    )  # fmt: skip
+        key=key,
+        handles=handles,
+        extent=extent,
+        label=label,
+        x_name=names[0],
+        y_name=names[1],
+        polygon=polygon,
+        on_move=on_move,
+    )
 
 
 def _on_value() -> None:

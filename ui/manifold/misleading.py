@@ -106,9 +106,13 @@ def misleading_picture(name: str) -> MisleadingPicture:
 
 
 def quantity_map(
-    axis: np.ndarray, field: np.ndarray, scale: ColourScale, symbol: str,
-    names: tuple[str, str] = CHART_NAMES["inputs"], signed: np.ndarray | None = None,
-) -> go.Figure:  # fmt: skip
+    axis: np.ndarray,
+    field: np.ndarray,
+    scale: ColourScale,
+    symbol: str,
+    names: tuple[str, str] = CHART_NAMES["inputs"],
+    signed: np.ndarray | None = None,
+) -> go.Figure:
     """``field`` (R, C) over the chart on this ``scale``, with the scale's numbers below it."""
     low, high = scale.low, scale.high
     beyond = f" ({percent(scale.beyond)} of points beyond)" if scale.beyond else ""
@@ -134,15 +138,18 @@ def side_view(surface: SurfaceResult, stretch: float) -> go.Figure:
     values = surface.values[0]
     lines, section = grid_lines(values[None])[0], values[len(values) // 2]
     square = {"zeroline": False, "dtick": 0.2, "constrain": "domain"}
-    return go.Figure({
-        "data": plane_line(lines[:, [0, 2]], {"color": palette.PLANE, "width": 1})
-        + plane_line(section[:, [0, 2]], {"color": BRIGHT, "width": 4}, "cross-section"),
-        "layout": _layout(l=50, r=10, t=20, b=45) | {
-            "xaxis": square | {"title": {"text": "y<sub>1</sub>"}},
-            "yaxis": square | {"title": {"text": "y<sub>3</sub>"}, "scaleanchor": "x",
-                               "scaleratio": stretch},
-        },
-    })  # fmt: skip
+    return go.Figure(
+        {
+            "data": plane_line(lines[:, [0, 2]], {"color": palette.PLANE, "width": 1})
+            + plane_line(section[:, [0, 2]], {"color": BRIGHT, "width": 4}, "cross-section"),
+            "layout": _layout(l=50, r=10, t=20, b=45)
+            | {
+                "xaxis": square | {"title": {"text": "y<sub>1</sub>"}},
+                "yaxis": square
+                | {"title": {"text": "y<sub>3</sub>"}, "scaleanchor": "x", "scaleratio": stretch},
+            },
+        }
+    )
 
 
 def globe(surface: SurfaceResult, radius: float) -> go.Figure:
@@ -156,14 +163,18 @@ def globe(surface: SurfaceResult, radius: float) -> go.Figure:
     outline = radius * np.stack([np.cos(turn), np.sin(turn)], -1)
     piece = plane_line(rim, {"color": BRIGHT, "width": 3})
     bare = {"visible": False, "constrain": "domain"}
-    return go.Figure({
-        "data": plane_line(outline, {"color": palette.PLANE, "width": 2})
-        + [trace | {"fill": "toself", "fillcolor": BRIGHT} for trace in piece]
-        + plane_line(grid_lines(seen[None])[0], {"color": DARK, "width": 1.2}),
-        "layout": _layout(l=10, r=10, t=20, b=20) | {
-            "xaxis": bare, "yaxis": bare | {"scaleanchor": "x"},
-        },
-    })  # fmt: skip
+    return go.Figure(
+        {
+            "data": plane_line(outline, {"color": palette.PLANE, "width": 2})
+            + [trace | {"fill": "toself", "fillcolor": BRIGHT} for trace in piece]
+            + plane_line(grid_lines(seen[None])[0], {"color": DARK, "width": 1.2}),
+            "layout": _layout(l=10, r=10, t=20, b=20)
+            | {
+                "xaxis": bare,
+                "yaxis": bare | {"scaleanchor": "x"},
+            },
+        }
+    )
 
 
 # --- What several cases need ----------------------------------------------------------------------
@@ -290,10 +301,17 @@ def _no_zero() -> Made:
     field = _resolved(surface)
     low, high, number, doubt = _constant_k(surface)
     scale = ColourScale(palette.SEQUENTIAL_SCALE, low, high)
-    return quantity_map(surface.axis, field, scale, "K", CHART_NAMES["weights"]), number, doubt | {
-        "low": repr(low), "high": repr(high), "count": len(np.unique(field)),
-        "digit": figures(np.spacing(high), 1),
-    }  # fmt: skip
+    return (
+        quantity_map(surface.axis, field, scale, "K", CHART_NAMES["weights"]),
+        number,
+        doubt
+        | {
+            "low": repr(low),
+            "high": repr(high),
+            "count": len(np.unique(field)),
+            "digit": figures(np.spacing(high), 1),
+        },
+    )
 
 
 def _normalised(instance: ModelInstance) -> Made:
@@ -345,9 +363,12 @@ def draw() -> None:
         draw_number(case)
         if (request := CASES[name].request) is not None:
             st.button(
-                "Show this model on the page", icon=":material/visibility:",
-                key=f"misleading_show_{name}", on_click=show_model, args=(request,),
-            )  # fmt: skip
+                "Show this model on the page",
+                icon=":material/visibility:",
+                key=f"misleading_show_{name}",
+                on_click=show_model,
+                args=(request,),
+            )
 
 
 def choose() -> str:

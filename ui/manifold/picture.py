@@ -152,10 +152,17 @@ def _scene(variant: DrawnVariant, style: dict[str, Any], names: tuple[str, ...])
     if variant.flat:  # shades would say nothing of a plane, and it is dark from one of its sides
         style = style | {"lighting": panels.UNSHADED}
     return surfaces.scene_panel(
-        name, f"{name}: the surface in representation space with {what}", style, boxes,
-        list(map(strength_of, variant.frames)), names, factors=variant.own.factors,
-        more=more, notes=notes, seen=() if names else seen,
-    )  # fmt: skip
+        name,
+        f"{name}: the surface in representation space with {what}",
+        style,
+        boxes,
+        list(map(strength_of, variant.frames)),
+        names,
+        factors=variant.own.factors,
+        more=more,
+        notes=notes,
+        seen=() if names else seen,
+    )
 
 
 def _warped(variant: DrawnVariant, style: dict[str, Any]) -> Panel:
@@ -222,11 +229,15 @@ def _looking_along(plane: np.ndarray, variant: DrawnVariant) -> EdgeOn:
 def _chart(variant: DrawnVariant, style: dict[str, Any], symbol: str, empty: bool) -> Panel:
     name, first = variant.name, variant.frames[0]
     return surfaces.chart_panel(
-        name, f"{name}: {symbol} over the chart, the line K = 0 dashed, what is not known hatched",
-        first.surface.axis, CHART_NAMES[first.instance.chart], style, symbol,
+        name,
+        f"{name}: {symbol} over the chart, the line K = 0 dashed, what is not known hatched",
+        first.surface.axis,
+        CHART_NAMES[first.instance.chart],
+        style,
+        symbol,
         lines=(surfaces.ZERO_DASHED, RIDGE, surfaces.HATCH),
         plain=empty,
-    )  # fmt: skip
+    )
 
 
 def _simplex(name: str) -> Panel:

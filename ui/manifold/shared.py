@@ -105,9 +105,12 @@ def draw_front() -> tuple[dict[str, Any], str, bool, Slots]:
                              help=section("manifold", "help_chart")),
     }  # fmt: skip
     colouring = colour.selectbox(
-        "Colour by", [*COLOURINGS], key="by", **LINK,
+        "Colour by",
+        [*COLOURINGS],
+        key="by",
+        **LINK,
         help="; ".join(f"*{name}*: {c.name}" for name, c in COLOURINGS.items()),
-    )  # fmt: skip
+    )
     handles = drag.toggle(
         "Handles", key="handles", help=section("manifold", "help_handles"), **LINK
     )
@@ -116,8 +119,9 @@ def draw_front() -> tuple[dict[str, Any], str, bool, Slots]:
 
 def draw_more() -> tuple[dict[str, Any], dict[str, Any], Slots | None]:
     """Draw the fold *More*; return fields of the request and of the view, and slots if unfolded."""
-    fold = st.expander("More: source, heads, normalisation, seed, scale", key="more",
-                       on_change="rerun", **LINK)  # fmt: skip
+    fold = st.expander(
+        "More: source, heads, normalisation, seed, scale", key="more", on_change="rerun", **LINK
+    )
     gate, size, layer, picture = fold.columns(4)
     fields = {
         "source": gate.radio("Keys and values from", [*MECHANISMS], key="source", help=SOURCES_HELP,
@@ -143,28 +147,62 @@ def draw_more() -> tuple[dict[str, Any], dict[str, Any], Slots | None]:
         "grid": int(picture.select_slider("Grid", [*map(str, limits.GRID_POINTS)], "61", key="grid",
                                           help="Points along each side of the chart.", **LINK)),
     }  # fmt: skip
-    scale = picture.radio("Colour scale", ["linear", "asinh"], 1, key="scale", horizontal=True,
-                          help=section("manifold", "help_scale"), **LINK)  # fmt: skip
+    scale = picture.radio(
+        "Colour scale",
+        ["linear", "asinh"],
+        1,
+        key="scale",
+        horizontal=True,
+        help=section("manifold", "help_scale"),
+        **LINK,
+    )
     left, right = picture.columns(2)
-    shown = left.number_input("Layer", 0, limits.MANIFOLD_LAYERS[1], 0, key="layer", **LINK,
-        help="The layer whose gate or entropy is shown. 0 is the last one.")  # fmt: skip
-    part = right.number_input("Channel or head", 0, limits.MANIFOLD_CHANNELS[1], 0, key="part",
-                              help="0 is the mean over all of them.", **LINK)  # fmt: skip
+    shown = left.number_input(
+        "Layer",
+        0,
+        limits.MANIFOLD_LAYERS[1],
+        0,
+        key="layer",
+        **LINK,
+        help="The layer whose gate or entropy is shown. 0 is the last one.",
+    )
+    part = right.number_input(
+        "Channel or head",
+        0,
+        limits.MANIFOLD_CHANNELS[1],
+        0,
+        key="part",
+        help="0 is the mean over all of them.",
+        **LINK,
+    )
     view = {
         "asinh": scale == "asinh",
         "layer": min(shown, st.session_state["layers"]) - 1 if shown else -1,
         "part": part - 1 if part else None,
     }
-    slots = {name: column.empty() for name, column in {
-        "value_count": size, "heads": size, "sink": layer, "grid": picture, "part": picture,
-    }.items()}  # fmt: skip
+    slots = {
+        name: column.empty()
+        for name, column in {
+            "value_count": size,
+            "heads": size,
+            "sink": layer,
+            "grid": picture,
+            "part": picture,
+        }.items()
+    }
     return fields, view, slots if fold.open else None
 
 
 def draw_metric(dim: int) -> Metric:
     """Draw the covariance that lengths are measured with, in ``dim`` dimensions."""
-    kind = st.radio("Covariance Σ of the Gaussians", METRICS, key="metric", horizontal=True, **LINK,
-                    help=section("manifold", "help_metric"))  # fmt: skip
+    kind = st.radio(
+        "Covariance Σ of the Gaussians",
+        METRICS,
+        key="metric",
+        horizontal=True,
+        **LINK,
+        help=section("manifold", "help_metric"),
+    )
     if kind == "isotropic":
         return Metric(kind, st.slider("Variance s²", 0.05, 20.0, 1.0, 0.05, key="variance", **LINK))
     if kind == "turned":
@@ -172,8 +210,12 @@ def draw_metric(dim: int) -> Metric:
         angle = left.slider("Angle to the first drawn axis (°)", 0, 180, 30, key="angle", **LINK)
         ratio = right.slider("Ratio of the variances", 0.05, 20.0, 4.0, 0.05, key="ratio", **LINK)
         return Metric(kind, angle=float(angle), ratio=ratio)
-    text = st.text_input(f"The {dim} variances, with commas between them", ", ".join(["1"] * dim),
-                         key="variances", **LINK)  # fmt: skip
+    text = st.text_input(
+        f"The {dim} variances, with commas between them",
+        ", ".join(["1"] * dim),
+        key="variances",
+        **LINK,
+    )
     numbers = parse_numbers(text)
     if numbers is None:
         return Metric(kind)  # which no model has
@@ -240,8 +282,13 @@ def show_model(request: ManifoldRequest) -> None:
 
     What was dragged of another model cannot be undone in this one.
     """
-    for key, field in {"layers": "depth", "dim": "model_dim", "n": "value_count", "model": "seed",
-                       "projection": "output_projection"}.items():  # fmt: skip
+    for key, field in {
+        "layers": "depth",
+        "dim": "model_dim",
+        "n": "value_count",
+        "model": "seed",
+        "projection": "output_projection",
+    }.items():
         st.session_state[key] = getattr(request, field)
     for key in (
         "kind",
@@ -326,8 +373,11 @@ def _part_note(variant: MeasuredInstance, view: ManifoldView) -> dict[str, str]:
         return {}
     stacks = variant.weights if inner == "head" else variant.gates
     count = len(stacks[min(view.layer, len(stacks) - 1)]) if stacks else 0
-    return {} if view.part < count else {
-        "part": f"The layer has {count} to choose from. Shown: the mean."}  # fmt: skip
+    return (
+        {}
+        if view.part < count
+        else {"part": f"The layer has {count} to choose from. Shown: the mean."}
+    )
 
 
 def draw_notes(result: Result, slots: Slots, folded: Slots | None) -> None:
@@ -352,8 +402,13 @@ def watch_totals(instances: tuple[ModelInstance, ...], draw: Callable[[Totals], 
     if job is None:
         draw(totals)
     else:
-        TOTALS.watch(job, "Refining totals", again="Refine", beside=False,
-                     draw=lambda: draw(TOTALS.cached(instances)))  # fmt: skip
+        TOTALS.watch(
+            job,
+            "Refining totals",
+            again="Refine",
+            beside=False,
+            draw=lambda: draw(TOTALS.cached(instances)),
+        )
 
 
 def degenerate(variant: MeasuredInstance) -> bool:

@@ -69,18 +69,25 @@ _explain = partial(draw_explanation, "manifold")
 
 @cached()
 def picture(
-    key: Hashable, _variants: Variants, _axes: Axes, view: ManifoldView,
+    key: Hashable,
+    _variants: Variants,
+    _axes: Axes,
+    view: ManifoldView,
     _settled: Sequence[Settled],
-) -> ManifoldPicture:  # fmt: skip
+) -> ManifoldPicture:
     """Return the linked view; ``key`` says of which request, at which strengths."""
     return manifold_picture(_variants, _axes, view, _settled)
 
 
 @cached()
 def captions(
-    key: Hashable, _variants: Variants, _refined: Totals, _picture: ManifoldPicture, _model: str,
+    key: Hashable,
+    _variants: Variants,
+    _refined: Totals,
+    _picture: ManifoldPicture,
+    _model: str,
     unrefined: str,
-) -> list[list[str]]:  # fmt: skip
+) -> list[list[str]]:
     """Return what stands over a picture in every frame; ``key`` names the refined totals, too.
 
     ``_model`` stands over the first variant alone.
@@ -96,8 +103,12 @@ def draw(result: Result) -> None:
     """Draw what the tab shows below its picture: totals, the chart, the axes, explanations."""
     request = result.request
     if result.resolved.axes.principal and request.drawn_depth != request.depth:
-        st.button("Fit the axes to this depth", key="fit_axes",
-                  on_click=shared.put_in_link, args=({"axes": None},))  # fmt: skip
+        st.button(
+            "Fit the axes to this depth",
+            key="fit_axes",
+            on_click=shared.put_in_link,
+            args=({"axes": None},),
+        )
     draw_explanations(result)
     doubtful = tuple(x.instance for x in result.variants if best_total(x, None) is None)
     shared.watch_totals(doubtful, lambda totals: _draw_totals(result, totals))
@@ -123,8 +134,14 @@ def draw_view(result: Result) -> None:
         drawn.view,
         key=VIEW_KEY,
         headings=[heading(variant) for variant in result.variants],
-        captions=captions(totals, frames, refined, drawn, model_text(found),
-                          REFINED_ELSEWHERE if view.inspect else BEING_REFINED),
+        captions=captions(
+            totals,
+            frames,
+            refined,
+            drawn,
+            model_text(found),
+            REFINED_ELSEWHERE if view.inspect else BEING_REFINED,
+        ),
         readings=readings(result.variants[0], result.dial),
         readouts=drawn.readouts,
         frame=result.strengths.index(request.strength) if result.dial else 0,
@@ -138,11 +155,15 @@ def draw_view(result: Result) -> None:
         pick=result.point,
         on_pick=_on_pick,
         on_stop=_on_stop,
-    )  # fmt: skip
+    )
     with st.container(key="progress"):
         if result.job is not None:
-            shared.DIALS.watch(result.job, "Measuring every strength of the gate",
-                               again="Measure every strength", beside=False)  # fmt: skip
+            shared.DIALS.watch(
+                result.job,
+                "Measuring every strength of the gate",
+                again="Measure every strength",
+                beside=False,
+            )
     axes = found.axes
     for line in (
         slice_warning(result.variants[0]),
@@ -172,8 +193,14 @@ def _offer(result: Result, settled: Sequence[Settled]) -> None:
     variant = result.variants[-1]
     refined = shared.TOTALS.cached((variant.instance,)).get(variant.instance)
     total = None if degenerate(variant) else best_total(variant, refined)
-    offer_notebook(heading(variant), offer.name, surface_of(variant.instance),
-                   code_of(variant.instance), total, request.model_dim)  # fmt: skip
+    offer_notebook(
+        heading(variant),
+        offer.name,
+        surface_of(variant.instance),
+        code_of(variant.instance),
+        total,
+        request.model_dim,
+    )
     offer.settings |= {"seed of the weights": request.own_seed, "lambda": request.strength}
 
 
@@ -199,9 +226,13 @@ def scene_of(request: ManifoldRequest) -> ManifoldRequest:
     """Return what the camera is chosen for: the model, whatever is dragged or measured of it."""
     plain = ManifoldRequest()
     return replace(
-        request, strength=plain.strength, grid=plain.grid, metric=Metric(), values=None,
+        request,
+        strength=plain.strength,
+        grid=plain.grid,
+        metric=Metric(),
+        values=None,
         gate_weight=None,
-    )  # fmt: skip
+    )
 
 
 def _on_pick() -> None:
@@ -225,10 +256,14 @@ def _draw_totals(result: Result, totals: Totals) -> None:
             name = variant_name(variant)
             left.metric(
                 f"Total curvature, {name[:1].lower()}{name[1:]}",
-                "…" if total is None else total_of(variant, total), help=_total_help(variant),
-            )  # fmt: skip
-            right.metric("Undetermined area", common.percent(variant.verdict.undetermined),
-                         help=section("manifold", "help_undetermined"))  # fmt: skip
+                "…" if total is None else total_of(variant, total),
+                help=_total_help(variant),
+            )
+            right.metric(
+                "Undetermined area",
+                common.percent(variant.verdict.undetermined),
+                help=section("manifold", "help_undetermined"),
+            )
             if total is not None:
                 st.caption(total_caption(variant, total))
 
@@ -404,10 +439,13 @@ def axes_text(axes: Axes, shares: list[float], depth: int) -> str:
     shown = " and ".join(common.percent(share) for share in shares)
     both = len(shares) > 1
     return section(
-        "manifold", "axes", shown=shown, layers=common.layers_text(depth),
+        "manifold",
+        "axes",
+        shown=shown,
+        layers=common.layers_text(depth),
         names=" (without gate, with gate)" if both else "",
         whose="the points of both models together" if both else "the points",
-    )  # fmt: skip
+    )
 
 
 def metric_text(metric: Metric) -> str:
@@ -471,24 +509,41 @@ def draw_explanations(result: Result) -> None:
     formula, look_for, misread = section("manifold", f"quantity_{view.colouring}").split("\n\n")
     with st.container(horizontal=True):
         _explain(
-            "the surfaces", "surfaces", dim=config.model_dim, lines=section("manifold", lines),
-            source=config.layer.come_from, point=point,
+            "the surfaces",
+            "surfaces",
+            dim=config.model_dim,
+            lines=section("manifold", lines),
+            source=config.layer.come_from,
+            point=point,
             weights=common.vector_text(variant.weights[-1][0, *at]),
             gate=f", the gate is {gates[0]}" if gates else "",
-            y=common.vector_text(variant.surface.values[0, *at]), ungated=_without_gate(config),
-        )  # fmt: skip
+            y=common.vector_text(variant.surface.values[0, *at]),
+            ungated=_without_gate(config),
+        )
         _explain(
-            "the heatmaps", "heatmap", quantity=colouring.name, limit=f"{TANGENT_ERROR_LIMIT:g}",
-            formula=formula, point=point, symbol=colouring.symbol, shown=shown, look_for=look_for,
+            "the heatmaps",
+            "heatmap",
+            quantity=colouring.name,
+            limit=f"{TANGENT_ERROR_LIMIT:g}",
+            formula=formula,
+            point=point,
+            symbol=colouring.symbol,
+            shown=shown,
+            look_for=look_for,
             misread=misread,
-        )  # fmt: skip
+        )
         if view.inspect and draws_simplex(variants[0].instance.config):
             heads = variant.weights[view.layer]
             chosen = view.part if view.colouring == "entropy" and view.part is not None else 0
             head = chosen if chosen < len(heads) else 0
             weights = heads[head, *at]
-            _explain("the triangles", "triangles", head=head + 1, sum=f"{weights.sum():.3g}",
-                     weights=common.vector_text(weights))  # fmt: skip
+            _explain(
+                "the triangles",
+                "triangles",
+                head=head + 1,
+                sum=f"{weights.sum():.3g}",
+                weights=common.vector_text(weights),
+            )
 
 
 def _without_gate(config: AttentionConfig) -> str:

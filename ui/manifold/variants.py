@@ -214,10 +214,18 @@ def drawn_variants(
     drawn = []
     for index, name in enumerate(("left", "right")[: len(variants)]):
         own, triangles = own_axes(settled[index], axes), corners[index]
-        drawn.append(DrawnVariant(
-            name, variants[index], fields[index], axes, settled[index], own, lines,
-            None if triangles is None else own.to_own(triangles),
-        ))  # fmt: skip
+        drawn.append(
+            DrawnVariant(
+                name,
+                variants[index],
+                fields[index],
+                axes,
+                settled[index],
+                own,
+                lines,
+                None if triangles is None else own.to_own(triangles),
+            )
+        )
     return drawn
 
 

@@ -115,9 +115,10 @@ PROOFS: CachedJobs[ProofRequest, Proof] = CachedJobs("proof", _prove, CACHE)
 
 
 def draw_proofs(
-    make: Callable[[], tuple[Sequence[Compared], Code]], axes: tuple[str, str],
+    make: Callable[[], tuple[Sequence[Compared], Code]],
+    axes: tuple[str, str],
     charts: Charts | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Draw the section, in a fold: computing begins when it is unfolded.
 
     Args:
@@ -126,11 +127,23 @@ def draw_proofs(
         charts: Those of the page, to which the tables of cells are added. Without them the section
             offers its own.
     """
-    with st.expander("Proved curvature: the sign of K on every cell of the chart", key="proof",
-                     on_change="rerun", **LINK) as fold:  # fmt: skip
-        cells = CELLS[st.radio("Cells to judge at most", [*CELLS], 1, key="proof_cells",
-                               horizontal=True, help=section("proved", "help_cells"),
-                               **LINK)]  # fmt: skip
+    with st.expander(
+        "Proved curvature: the sign of K on every cell of the chart",
+        key="proof",
+        on_change="rerun",
+        **LINK,
+    ) as fold:
+        cells = CELLS[
+            st.radio(
+                "Cells to judge at most",
+                [*CELLS],
+                1,
+                key="proof_cells",
+                horizontal=True,
+                help=section("proved", "help_cells"),
+                **LINK,
+            )
+        ]
         if not fold.open:
             return
         import pandas  # noqa: F401  (before Plotly draws, see `ui.common.charts.chart`)
@@ -143,9 +156,12 @@ def draw_proofs(
             _draw_all(compared, requests, proofs, axes)
         else:
             PROOFS.watch(
-                job, "Proving the sign of K", again="Prove it", bar=True,
+                job,
+                "Proving the sign of K",
+                again="Prove it",
+                bar=True,
                 draw=lambda: _draw_all(compared, requests, PROOFS.so_far(requests), axes),
-            )  # fmt: skip
+            )
         for each, request in zip(compared, requests, strict=True):
             proof = proofs.get(request)
             if isinstance(proof, ProvedCurvature) and not proof.proof:
@@ -153,9 +169,12 @@ def draw_proofs(
                 own.tables[name] = statements.cells_table(proof)
         with st.popover("How to read this map", icon=":material/help:", key="explain_proved"):
             st.markdown(section("proved", "explain"))
-            st.plotly_chart(statements.enclosure_figure(), key="enclosure",
-                            alt=section("proved", "alt_enclosure"),
-                            config={"displayModeBar": False})  # fmt: skip
+            st.plotly_chart(
+                statements.enclosure_figure(),
+                key="enclosure",
+                alt=section("proved", "alt_enclosure"),
+                config={"displayModeBar": False},
+            )
         if charts is None and own.tables:
             own.offer()
         st.code(code_text(*code, requests[-1]), language="python")
@@ -184,9 +203,11 @@ def offer_notebook(
 
 
 def _draw_all(
-    compared: Sequence[Compared], requests: Sequence[ProofRequest],
-    proofs: Mapping[ProofRequest, Proof], axes: tuple[str, str],
-) -> None:  # fmt: skip
+    compared: Sequence[Compared],
+    requests: Sequence[ProofRequest],
+    proofs: Mapping[ProofRequest, Proof],
+    axes: tuple[str, str],
+) -> None:
     """Draw the proofs so far: one sentence for a flat surface, else a map and sentences."""
     if not proofs:
         st.caption(":material/hourglass: The first cells are being judged.")
@@ -209,9 +230,13 @@ def _draw_all(
         picture, text = columns[index]
         whole = request in PROOFS.cached((request,))
         figure = map_of(request, axes, proof) if whole else statements.proof_map(proof, axes)
-        picture.plotly_chart(figure, key=f"proved_map_{index}", width="content",
-                             alt=statements.alt(each.name, proof),
-                             config={"displayModeBar": False})  # fmt: skip
+        picture.plotly_chart(
+            figure,
+            key=f"proved_map_{index}",
+            width="content",
+            alt=statements.alt(each.name, proof),
+            config={"displayModeBar": False},
+        )
         with text:
             _draw_text(each, proof)
             limit = ""
@@ -260,8 +285,10 @@ def short_code(item: Any) -> str:
     """Return Python that makes ``item``: a dataclass, with the fields that differ from defaults."""
     if not is_dataclass(item) or isinstance(item, type):
         return repr(item)
-    plain = {each.name: each.default_factory() if callable(each.default_factory) else each.default
-             for each in fields(item)}  # fmt: skip
+    plain = {
+        each.name: each.default_factory() if callable(each.default_factory) else each.default
+        for each in fields(item)
+    }
     values = {name: getattr(item, name) for name in plain}
     own = (f"{name}={short_code(value)}" for name, value in values.items() if value != plain[name])
     return f"{type(item).__name__}({', '.join(own)})"

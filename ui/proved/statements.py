@@ -76,15 +76,28 @@ def enclosure_figure() -> go.Figure:
             low, high = enclosure(float(centre), half)
             sign = POSITIVE if low > 0 else NEGATIVE if high < 0 else OPEN
             figure.add_shape(
-                type="rect", x0=centre - half, x1=centre + half, y0=low, y1=high, row=1, col=column,
+                type="rect",
+                x0=centre - half,
+                x1=centre + half,
+                y0=low,
+                y1=high,
+                row=1,
+                col=column,
                 fillcolor=KINDS[sign].colour or palette.PLANE,
                 opacity=0.3 if sign == OPEN else 0.55,
-                line={"width": 1, "color": palette.GRID_LINE}, layer="below",
-            )  # fmt: skip
+                line={"width": 1, "color": palette.GRID_LINE},
+                layer="below",
+            )
         figure.add_scatter(
-            x=x, y=example(x), mode="lines", hoverinfo="skip", showlegend=False, row=1, col=column,
+            x=x,
+            y=example(x),
+            mode="lines",
+            hoverinfo="skip",
+            showlegend=False,
+            row=1,
+            col=column,
             line={"width": 2, "color": palette.ACCENT},
-        )  # fmt: skip
+        )
         figure.update_xaxes(title_text=f"{count} cell{'s' if count > 1 else ''}", col=column)
         figure.update_yaxes(showticklabels=column == 1, col=column)
     figure.update_xaxes(tickvals=[-1, 0, 1], showgrid=False, zeroline=False)
@@ -189,9 +202,12 @@ def contradictions(
         interval = getattr(proof, name)
         if contradiction(name, interval, estimate):
             yield section(
-                "proved", "contradiction", what=INTEGRALS[name], proved=between_text(*interval),
+                "proved",
+                "contradiction",
+                what=INTEGRALS[name],
+                proved=between_text(*interval),
                 estimate=plus_minus(float(estimate.value), float(estimate.error)),
-            )  # fmt: skip
+            )
     if points:
         yield section("proved", "contradicted_points", count=f"{points:,}")
 
@@ -205,5 +221,11 @@ def cells_table(proof: ProvedCurvature) -> dict[str, list[Any]]:
     """Return the columns of the table of cells by name."""
     (u, v), (half_u, half_v) = (x.T.tolist() for x in (proof.cells.centres, proof.cells.radius))
     signs = [KINDS[LABELS[label]].words for label in proof.labels.tolist()]
-    return {"u": u, "v": v, "half_width_u": half_u, "half_width_v": half_v, "sign_of_K": signs,
-            "immersed": proof.immersed.tolist()}  # fmt: skip
+    return {
+        "u": u,
+        "v": v,
+        "half_width_u": half_u,
+        "half_width_v": half_v,
+        "sign_of_K": signs,
+        "immersed": proof.immersed.tolist(),
+    }

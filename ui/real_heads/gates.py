@@ -43,8 +43,9 @@ def dial_here(
 ) -> Dial:
     """Measure it in this process."""
     text = shipped_text(title)
-    return dial_head(shipped_layers()[layer], text.states[layer], head,
-                     keys_of(text.tokens, False), three, gate)  # fmt: skip
+    return dial_head(
+        shipped_layers()[layer], text.states[layer], head, keys_of(text.tokens, False), three, gate
+    )
 
 
 def draw() -> None:
@@ -56,10 +57,12 @@ def draw() -> None:
     layer = row.number_input("Layer", 1, layers, 1, key="gate_layer", width=110, **LINK)
     head = row.number_input("Head", 1, count, 3, key="gate_head", width=110, **LINK)
     per = row.radio("Gate per", PER, key="drawn_per", horizontal=True, **LINK)
-    seed = row.number_input("Seed of the gate", *DRAWN_GATE_SEEDS, 0, key="drawn_seed", width=140,
-                            **LINK)  # fmt: skip
-    spread = row.slider("Spread of its logits", *DRAWN_GATE_SPREAD, 1.0, 0.5, key="drawn_spread",
-                        width=200, **LINK)  # fmt: skip
+    seed = row.number_input(
+        "Seed of the gate", *DRAWN_GATE_SEEDS, 0, key="drawn_seed", width=140, **LINK
+    )
+    spread = row.slider(
+        "Spread of its logits", *DRAWN_GATE_SPREAD, 1.0, 0.5, key="drawn_spread", width=200, **LINK
+    )
     dial = dial_of(title, layer - 1, head - 1, FIRST_THREE, DrawnGate(per, seed, spread))
     words = drawn_words(shipped_text(title).tokens.words)[0]
     charts = c.Charts("heads_gate")
@@ -74,11 +77,19 @@ def draw_dial(charts: c.Charts, dial: Dial, three: list[str], gate: str) -> None
     """Draw totals by λ on both charts; ``three`` words span the first, ``gate`` is its name."""
     left, right = c.chart_columns("heads_gate", 2)
     weight, query = weight_sentence(dial, three, gate), query_sentence(dial, gate)
-    charts.draw("weight", left, dial_chart("Attention-weight chart", dial.strengths, dial.weight,
-                                           dial.weight_errors), weight)  # fmt: skip
+    charts.draw(
+        "weight",
+        left,
+        dial_chart("Attention-weight chart", dial.strengths, dial.weight, dial.weight_errors),
+        weight,
+    )
     left.markdown(weight)
-    charts.draw("query", right, dial_chart("Query plane", dial.strengths, dial.query,
-                                           dial.query_errors), query)  # fmt: skip
+    charts.draw(
+        "query",
+        right,
+        dial_chart("Query plane", dial.strengths, dial.query, dial.query_errors),
+        query,
+    )
     right.markdown(query)
 
 
@@ -140,8 +151,9 @@ def medians_sentence(totals: np.ndarray) -> str:
     for per, rows in zip(PER, np.median(totals, -1), strict=True):
         changes = ", ".join(
             f"{short(round(float(row[0]), 2))} → {short(round(float(row[-1]), 2))}"
-            f" (spread {spread:g})" for spread, row in zip(SPREADS, rows, strict=True)
-        )  # fmt: skip
+            f" (spread {spread:g})"
+            for spread, row in zip(SPREADS, rows, strict=True)
+        )
         parts.append(f"a gate per {per} {changes}")
     return (
         f"On query planes a gate may raise or lower the total, in the median of"

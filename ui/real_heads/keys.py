@@ -32,10 +32,14 @@ def draw() -> None:
     rule = rule_sentence(trained)
     charts.draw("rule", right, rule_chart(trained, random), rule)
     right.markdown(rule)
-    charts.draw_table("certified", st, "Share of queries for which k ≤ n/2 is certified",
-                      certified_table(found))  # fmt: skip
-    st.page_link("pages/8_Efficient_attention.py", label="Top-k on small character models",
-                 icon=":material/arrow_forward:")  # fmt: skip
+    charts.draw_table(
+        "certified", st, "Share of queries for which k ≤ n/2 is certified", certified_table(found)
+    )
+    st.page_link(
+        "pages/8_Efficient_attention.py",
+        label="Top-k on small character models",
+        icon=":material/arrow_forward:",
+    )
     charts.draw_footer(section("real_heads", "keys"))
 
 
@@ -47,21 +51,26 @@ def table(found: dict[str, Arrays]) -> dict[str, list[str]]:
         for e, epsilon in enumerate(EPSILONS):
             needed = arrays["needed"][e]
             rows.setdefault(f"keys needed, ε = {epsilon:g}", []).append(
-                f"{needed.mean():.1f} ({percent(float(needed.mean()) / n)})")  # fmt: skip
+                f"{needed.mean():.1f} ({percent(float(needed.mean()) / n)})"
+            )
             rows.setdefault(f"Gaussian approximation, ε = {epsilon:g}", []).append(
-                f"{arrays['gaussian'][e].mean():.1f}")  # fmt: skip
-            rows.setdefault(f"keys saved, ε = {epsilon:g}", []).append(
-                f"{n / needed.mean():.2f}×")  # fmt: skip
+                f"{arrays['gaussian'][e].mean():.1f}"
+            )
+            rows.setdefault(f"keys saved, ε = {epsilon:g}", []).append(f"{n / needed.mean():.2f}×")
         rows.setdefault("share of [CLS]", []).append(percent(float(arrays["sink"].mean())))
         rows.setdefault("share of [SEP]", []).append(percent(float(arrays["last"].mean())))
         rows.setdefault(f"heads with a sink (share > {SINK:g})", []).append(
-            f"{int((arrays['sink'] > SINK).sum())} of {arrays['sink'].size}")  # fmt: skip
+            f"{int((arrays['sink'] > SINK).sum())} of {arrays['sink'].size}"
+        )
         rows.setdefault("length of [CLS]’s value / others", []).append(
-            short(round(float(np.median(arrays["length"])), 3)))  # fmt: skip
+            short(round(float(np.median(arrays["length"])), 3))
+        )
         rows.setdefault("entropy / ln n", []).append(
-            f"{float(arrays['text_entropy'].mean()) / np.log(n):.2f}")  # fmt: skip
+            f"{float(arrays['text_entropy'].mean()) / np.log(n):.2f}"
+        )
         rows.setdefault("σ of scores, median head", []).append(
-            short(round(float(np.median(arrays["sigma"])), 2)))  # fmt: skip
+            short(round(float(np.median(arrays["sigma"])), 2))
+        )
     columns: dict[str, list[str]] = {"": [*rows]}
     columns |= {name: [row[at] for row in rows.values()] for at, name in enumerate(found)}
     published = dict.fromkeys(rows, "")
@@ -131,10 +140,24 @@ def rule_chart(trained: Arrays, random: Arrays) -> go.Figure:
         ("random weights", random, c.UNGATED),
     ):
         heads = [f"layer {i + 1}, head {j + 1}" for i, j in np.ndindex(arrays["sink"].shape)]
-        traces.append(c.line(name, arrays["needed"][0].ravel(), arrays["gaussian"][0].ravel(),
-                             **style, mode="markers", labels=heads))  # fmt: skip
+        traces.append(
+            c.line(
+                name,
+                arrays["needed"][0].ravel(),
+                arrays["gaussian"][0].ravel(),
+                **style,
+                mode="markers",
+                labels=heads,
+            )
+        )
     n = SIZES[0]
-    traces.append(c.line("equal", [1, n], [1, n], colour=c.FAINT, width=1, mode="lines",
-                         legend=False))  # fmt: skip
-    return c.chart(f"Gaussian approximation, n = {n}", traces, f"keys needed, ε = {EPSILONS[0]:g}",
-                   "keys predicted", height=340)  # fmt: skip
+    traces.append(
+        c.line("equal", [1, n], [1, n], colour=c.FAINT, width=1, mode="lines", legend=False)
+    )
+    return c.chart(
+        f"Gaussian approximation, n = {n}",
+        traces,
+        f"keys needed, ε = {EPSILONS[0]:g}",
+        "keys predicted",
+        height=340,
+    )

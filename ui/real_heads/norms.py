@@ -28,10 +28,13 @@ def draw() -> None:
 def norm_chart(totals: np.ndarray) -> go.Figure:
     """Draw the totals (N, P) of three layers, part by part."""
     layers = [f"layer {number + 1}" for number in NORM_LAYERS]
-    traces = [c.bars(name, layers, column, colour=colour, hatched=name == BARS[-1])
-              for name, column, colour in zip(BARS, totals.T, COLOURS, strict=True)]  # fmt: skip
-    return c.chart("Total curvature of a sublayer", traces, "", "∫|K| dA", height=340,
-                   barmode="group")  # fmt: skip
+    traces = [
+        c.bars(name, layers, column, colour=colour, hatched=name == BARS[-1])
+        for name, column, colour in zip(BARS, totals.T, COLOURS, strict=True)
+    ]
+    return c.chart(
+        "Total curvature of a sublayer", traces, "", "∫|K| dA", height=340, barmode="group"
+    )
 
 
 def norm_sentence(totals: np.ndarray) -> str:

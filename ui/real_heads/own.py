@@ -61,8 +61,9 @@ def run(request: OwnRequest) -> Iterator[Any]:
     return shared_stream(measure_own, request)
 
 
-OWN: CachedJobs[OwnRequest, OwnLayer] = CachedJobs("own_heads", run, CACHE,
-                                                    expected=(ImportError, ValueError))  # fmt: skip
+OWN: CachedJobs[OwnRequest, OwnLayer] = CachedJobs(
+    "own_heads", run, CACHE, expected=(ImportError, ValueError)
+)
 
 
 def named_folders(arguments: list[str]) -> list[Path]:
@@ -102,8 +103,9 @@ def draw() -> None:
     if not folders:
         st.markdown(section("real_heads", "own"))
         st.code(COMMAND, language="bash")
-        st.markdown(section("real_heads", "own_files", families=families, states=STATES,
-                            tokens=MOST_TOKENS))  # fmt: skip
+        st.markdown(
+            section("real_heads", "own_files", families=families, states=STATES, tokens=MOST_TOKENS)
+        )
         st.code(example("DIR"), language="python")
         return
     checkpoints: dict[str, Checkpoint] = {}
@@ -123,10 +125,14 @@ def draw_checkpoint(checkpoints: dict[str, Checkpoint]) -> None:
     first = next(iter(checkpoints))
     linked = link_value("own_model", lambda x: x if x in checkpoints else None, first, first)
     digest = row.selectbox(
-        "Checkpoint", [*checkpoints], [*checkpoints].index(linked), key="own_choice", width=280,
+        "Checkpoint",
+        [*checkpoints],
+        [*checkpoints].index(linked),
+        key="own_choice",
+        width=280,
         format_func=lambda x: f"{checkpoints[x].folder.name} ({checkpoints[x].title})",
         on_change=_to_link,
-    )  # fmt: skip
+    )
     if st.query_params.get("own_model") != digest:  # results are those of one checkpoint
         st.query_params["own_model"] = digest
     checkpoint = checkpoints[digest]
@@ -139,13 +145,13 @@ def draw_checkpoint(checkpoints: dict[str, Checkpoint]) -> None:
             st.info(section("real_heads", "own_states", title=checkpoint.title, states=STATES))
             st.code(example(checkpoint.folder.name, layer - 1, text=None), language="python")
             return
-        text = st.text_input("Text", FIRST_TEXT, max_chars=OWN_CHARACTERS,
-                             key="own_text", **LINK)  # fmt: skip
+        text = st.text_input("Text", FIRST_TEXT, max_chars=OWN_CHARACTERS, key="own_text", **LINK)
     if not (text or has_states(checkpoint)):
         st.info("Type a text of at least three tokens.")
         return
-    request = OwnRequest(str(checkpoint.folder), digest, layer - 1, text, special,
-                         stamp_of(checkpoint.folder))  # fmt: skip
+    request = OwnRequest(
+        str(checkpoint.folder), digest, layer - 1, text, special, stamp_of(checkpoint.folder)
+    )
     with jobs.dock(OWN.name, (request,)):
         result, job = OWN.fetch(request)
         if job is not None:
@@ -181,8 +187,10 @@ def draw_layer(
         draw_gate(charts, request, head, [wall.words[token] for token in three])
     with st.expander("The same from the library", key="own_code", on_change="rerun", **LINK):
         text = None if has_states(checkpoint) else request.text
-        st.code(example(checkpoint.folder.name, request.layer, head, request.special, text),
-                language="python")  # fmt: skip
+        st.code(
+            example(checkpoint.folder.name, request.layer, head, request.special, text),
+            language="python",
+        )
     charts.draw_footer(section("real_heads", "heads"))
 
 
@@ -191,8 +199,18 @@ def own_wall(request: OwnRequest, _result: OwnLayer) -> Wall:
     """Return what is drawn of a layer."""
     words, glued = drawn_words(_result.tokens.words)
     charts = _result.charts
-    return Wall(charts.scores, charts.values, charts.states, [str(request.layer + 1)], words, glued,
-                _result.tokens.special, charts.ranks, _result.keys, charts.norms)  # fmt: skip
+    return Wall(
+        charts.scores,
+        charts.values,
+        charts.states,
+        [str(request.layer + 1)],
+        words,
+        glued,
+        _result.tokens.special,
+        charts.ranks,
+        _result.keys,
+        charts.norms,
+    )
 
 
 def draw_gate(charts: c.Charts, request: OwnRequest, head: int, three: list[str]) -> None:
@@ -248,13 +266,24 @@ def columns(result: OwnLayer) -> dict[str, list[str]]:
     return table
 
 
-def example(folder: str, layer: int = 0, head: int = 0, special: bool = False,
-            text: str | None = FIRST_TEXT) -> str:  # fmt: skip
+def example(
+    folder: str, layer: int = 0, head: int = 0, special: bool = False, text: str | None = FIRST_TEXT
+) -> str:
     """Return ten lines of Python that give the total of one head; no ``text``: of given states."""
     lines = sections("real_heads")
     keys = "None" if special else "[i for i, x in enumerate(tokens.special) if not x]"
-    fields = {"FOLDER": repr(folder), "LAYER": layer, "HEAD": head, "KEYS": keys,
-              "TEXT": repr(text), "MOST": MOST_TOKENS, "FILE": STATES}  # fmt: skip
+    fields = {
+        "FOLDER": repr(folder),
+        "LAYER": layer,
+        "HEAD": head,
+        "KEYS": keys,
+        "TEXT": repr(text),
+        "MOST": MOST_TOKENS,
+        "FILE": STATES,
+    }
     read = lines["own_code_states" if text is None else "own_code_text"]
-    return re.sub("|".join(fields), lambda found: str(fields[found[0]]),
-                  lines["own_code"].replace("READ", read))  # fmt: skip
+    return re.sub(
+        "|".join(fields),
+        lambda found: str(fields[found[0]]),
+        lines["own_code"].replace("READ", read),
+    )

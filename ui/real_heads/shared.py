@@ -32,8 +32,13 @@ Measure = Callable[[Head, str, Three], tuple[HeadChart, Arrays]]
 FIRST_THREE = (14, 36, 45)  # tokens of the first text with a word of their own
 WORD_START, PIECE = "Ġ", "##"  # of tokens: of GPT-2's family, and of BERT's
 CLOSING = set(".,;:!?’'”)]-")
-TWIN_NAMES = dict(zip(TWINS, ("Random queries and keys, as sharp", "Values dealt to other tokens",
-                              "Text shuffled"), strict=True))  # fmt: skip
+TWIN_NAMES = dict(
+    zip(
+        TWINS,
+        ("Random queries and keys, as sharp", "Values dealt to other tokens", "Text shuffled"),
+        strict=True,
+    )
+)
 ABOUT = dict(zip(PLANES, ("principal", "three", "weights"), strict=True))  # sections
 
 
@@ -71,10 +76,18 @@ def draw_wall(
     ``prefix``: of its parameters in the link.
     """
     at = link_value(f"{prefix}_at", parse_point, None, "the first place") if opened else None
-    heads(wall, key=f"{prefix}_wall", numbers=[numbers_of(found, head) for head in
-                                               np.ndindex(*wall.scores.shape[:2])],
-          hint=hint, about=section("real_heads", "chart_principal"), frames=frames, opened=opened,
-          chart=chart, at=at, on_open=partial(_to_link, prefix))  # fmt: skip
+    heads(
+        wall,
+        key=f"{prefix}_wall",
+        numbers=[numbers_of(found, head) for head in np.ndindex(*wall.scores.shape[:2])],
+        hint=hint,
+        about=section("real_heads", "chart_principal"),
+        frames=frames,
+        opened=opened,
+        chart=chart,
+        at=at,
+        on_open=partial(_to_link, prefix),
+    )
 
 
 def choose_chart(
@@ -90,17 +103,28 @@ def choose_chart(
     ``None`` on the principal plane, where the wall has it, and where tokens span no plane: that is
     said. ``first``: the tokens that are chosen at first.
     """
-    kind = places[0].selectbox("Plane of the query", PLANES, key=f"{prefix}_plane", **LINK,
-                               help=section("real_heads", "planes"))  # fmt: skip
+    kind = places[0].selectbox(
+        "Plane of the query",
+        PLANES,
+        key=f"{prefix}_plane",
+        **LINK,
+        help=section("real_heads", "planes"),
+    )
     if kind == PRINCIPAL:
         return None
     chosen: tuple[int, ...] = link_value(
-        f"{prefix}_three", partial(parse_tokens, keys=wall.keys), first,
-                        _token_text(first))  # fmt: skip
+        f"{prefix}_three", partial(parse_tokens, keys=wall.keys), first, _token_text(first)
+    )
     st.session_state[f"{prefix}_tokens"] = [*chosen]
-    places[1].multiselect("Its three tokens", wall.keys, key=f"{prefix}_tokens", max_selections=3,
-                          format_func=lambda token: f"{printable(wall.words[token])} {token + 1}",
-                          on_change=_tokens_to_link, args=(prefix,))  # fmt: skip
+    places[1].multiselect(
+        "Its three tokens",
+        wall.keys,
+        key=f"{prefix}_tokens",
+        max_selections=3,
+        format_func=lambda token: f"{printable(wall.words[token])} {token + 1}",
+        on_change=_tokens_to_link,
+        args=(prefix,),
+    )
     if len(chosen) < 3:
         st.info("Choose three tokens; until then the chart is that of the principal plane.")
         return None
@@ -108,13 +132,24 @@ def choose_chart(
     try:
         drawn, found = measure(opened, kind, three)
     except ValueError as error:
-        st.info(f"{named(wall.words, three)}: {as_words(str(error))}. Until then the chart is that"
-                " of the principal plane.")  # fmt: skip
+        st.info(
+            f"{named(wall.words, three)}: {as_words(str(error))}. Until then the chart is that"
+            " of the principal plane."
+        )
         return None
     about = section("real_heads", f"chart_{ABOUT[kind]}", tokens=named(wall.words, three))
-    return Chart(opened, drawn.tokens, drawn.scores, drawn.values, drawn.states, drawn.norm,
-                 drawn.prescribed, three if kind == THREE_TOKENS else (),
-                 numbers_of(found, (0, 0), drawn.flat), about)  # fmt: skip
+    return Chart(
+        opened,
+        drawn.tokens,
+        drawn.scores,
+        drawn.values,
+        drawn.states,
+        drawn.norm,
+        drawn.prescribed,
+        three if kind == THREE_TOKENS else (),
+        numbers_of(found, (0, 0), drawn.flat),
+        about,
+    )
 
 
 def named(words: Sequence[str], three: Three) -> str:

@@ -55,9 +55,17 @@ def wall_of(title: str, special: bool) -> Wall:
     """Return what is drawn of the bundled model on one of its texts."""
     text, charts = shipped_text(title), shipped_charts(title, special)
     words, glued = drawn_words(text.tokens.words)
-    return Wall(charts.scores, charts.values, charts.states,
-                [str(n + 1) for n in range(charts.scores.shape[0])], words, glued,
-                text.tokens.special, charts.ranks, keys_of(text.tokens, special))  # fmt: skip
+    return Wall(
+        charts.scores,
+        charts.values,
+        charts.states,
+        [str(n + 1) for n in range(charts.scores.shape[0])],
+        words,
+        glued,
+        text.tokens.special,
+        charts.ranks,
+        keys_of(text.tokens, special),
+    )
 
 
 @cached("Measuring curvature …", on=NUMBERS_CACHE)
@@ -83,13 +91,20 @@ def draw() -> None:
     widths = (2, 2, 2, 3, 2) if opened else (2, 2, 3)
     first, second, *planes, last = front_columns(widths, "bottom")
     title = first.selectbox("Text", [*TEXTS], key="heads_text", **LINK)
-    shown = second.selectbox("Colour frames by", [NO_FRAMES, *FRAMES], key="heads_frame", **LINK,
-                             help=section("real_heads", "frames"))  # fmt: skip
-    special = last.toggle("With [CLS], [SEP]", key="heads_special", **LINK,
-                          help=section("real_heads", "special"))  # fmt: skip
+    shown = second.selectbox(
+        "Colour frames by",
+        [NO_FRAMES, *FRAMES],
+        key="heads_frame",
+        **LINK,
+        help=section("real_heads", "frames"),
+    )
+    special = last.toggle(
+        "With [CLS], [SEP]", key="heads_special", **LINK, help=section("real_heads", "special")
+    )
     wall = wall_of(title, special)
-    chart = opened and choose_chart(planes, "heads", opened, wall, FIRST_THREE,
-                                    partial(open_shipped, title, special))  # fmt: skip
+    chart = opened and choose_chart(
+        planes, "heads", opened, wall, FIRST_THREE, partial(open_shipped, title, special)
+    )
     found = shipped_measures(title, special)
     frames, hint = frames_of(shown, found)
     ratio = ratio_text(shipped_measures(title, not special))
@@ -134,28 +149,38 @@ def _entropy(found: Arrays) -> tuple[np.ndarray, list[str], str]:
 def _sink(found: Arrays) -> tuple[np.ndarray, list[str], str]:
     mean, random = (percent(float(x["sink"].mean())) for x in (found, random_record()))
     texts = [percent(float(x)) for x in found["sink"].flat]
-    return found["sink"], texts, (
-        f"Share of the attention that the text’s tokens give to [CLS]: {mean} in the mean, in a"
-        f" model with random weights {random}"
-    )  # fmt: skip
+    return (
+        found["sink"],
+        texts,
+        (
+            f"Share of the attention that the text’s tokens give to [CLS]: {mean} in the mean, in a"
+            f" model with random weights {random}"
+        ),
+    )
 
 
 def _needed(found: Arrays) -> tuple[np.ndarray, list[str], str]:
     needed, random = found["needed"][NEEDED], random_record()["needed"][NEEDED]
     texts, here = [f"{x:.0f}" for x in needed.flat], percent(float(needed.mean()) / TOKENS)
-    return needed, texts, (
-        f"Keys needed for a tail mass of at most {EPSILONS[NEEDED]:g}:"
-        f" {here} of {TOKENS} in the mean, in a model with random weights"
-        f" {percent(random.mean() / SIZES[0])} of {SIZES[0]}"
-    )  # fmt: skip
+    return (
+        needed,
+        texts,
+        (
+            f"Keys needed for a tail mass of at most {EPSILONS[NEEDED]:g}:"
+            f" {here} of {TOKENS} in the mean, in a model with random weights"
+            f" {percent(random.mean() / SIZES[0])} of {SIZES[0]}"
+        ),
+    )
 
 
 def _against_twin(found: Arrays) -> tuple[np.ndarray, list[str], str]:
     ratio = found["total"] / found["sharp"].mean(0)
     texts = [times_text(float(x)) for x in ratio.flat]
-    return np.log2(ratio), texts, (
-        "∫|K| dA over that of an equally sharp head with random queries and keys"
-    )  # fmt: skip
+    return (
+        np.log2(ratio),
+        texts,
+        ("∫|K| dA over that of an equally sharp head with random queries and keys"),
+    )
 
 
 def random_record() -> Arrays:
@@ -164,5 +189,9 @@ def random_record() -> Arrays:
 
 
 NO_FRAMES, AGAINST_TWIN = "none", "total against twin"
-FRAMES = {"entropy": _entropy, "sink share": _sink, "keys needed": _needed,
-          AGAINST_TWIN: _against_twin}  # fmt: skip
+FRAMES = {
+    "entropy": _entropy,
+    "sink share": _sink,
+    "keys needed": _needed,
+    AGAINST_TWIN: _against_twin,
+}

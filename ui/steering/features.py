@@ -94,8 +94,14 @@ def draw() -> None:
     left, right = st.container(key="first").columns([6, 7])
     figure = order_chart(features, request.feature)
     charts.figures["order"] = figure
-    left.plotly_chart(figure, key=CHART, alt=finding, config={"displayModeBar": False},
-                      on_select=select_feature, selection_mode="points")  # fmt: skip
+    left.plotly_chart(
+        figure,
+        key=CHART,
+        alt=finding,
+        config={"displayModeBar": False},
+        on_select=select_feature,
+        selection_mode="points",
+    )
     shared.draw_text(right, "Top-activating examples, held-out verses", examples_html(examples))
     left, right = st.columns([6, 7])
     parts, change = attribution(request), next_change(request, strength)
@@ -110,10 +116,16 @@ def draw() -> None:
     with st.container(horizontal=True):
         for name, feature in (("Most Spanish", features.difference.argmax()),
                             ("Most English", features.difference.argmin())):  # fmt: skip
-            st.button(name, icon=":material/target:", key=f"steering_{name[5:].lower()}",
-                      on_click=take_feature, args=(int(feature),))  # fmt: skip
-        charts.draw_footer(section("steering", "features", letters=core.LETTERS,
-                                   pattern=percent(PATTERN)))  # fmt: skip
+            st.button(
+                name,
+                icon=":material/target:",
+                key=f"steering_{name[5:].lower()}",
+                on_click=take_feature,
+                args=(int(feature),),
+            )
+        charts.draw_footer(
+            section("steering", "features", letters=core.LETTERS, pattern=percent(PATTERN))
+        )
 
 
 def take_feature(feature: int) -> None:
@@ -151,8 +163,10 @@ def feature_text(features: Statistics, feature: int) -> str:
 
 def kinds_text(kinds: Mapping[str, Statistics]) -> str:
     """Return whether the dictionaries have a feature that separates the languages."""
-    parts = [f"that of *{TITLES[kind]}* {separation(features.auc.max())}"
-             for kind, features in kinds.items()]  # fmt: skip
+    parts = [
+        f"that of *{TITLES[kind]}* {separation(features.auc.max())}"
+        for kind, features in kinds.items()
+    ]
     return f"The best of the {SIZE} features by AUC: {', '.join(parts)}."
 
 
@@ -238,25 +252,43 @@ def order_chart(features: Statistics, feature: int) -> go.Figure:
     for side, (name, colour, symbol) in enumerate(shared.LANGUAGES):
         mine = np.flatnonzero((features.difference > 0) == bool(side))
         columns = mine + 1, *(100 * features.active[:, mine]), features.auc[mine]
-        traces.append(c.line(
-            f"more in {name}", ranks[mine], features.difference[mine], colour=colour,
-            symbol=symbol, mode="markers",
-        ) | {
-            "customdata": np.stack(columns, -1).tolist(),  # a click brings no row of a packed array
-            "hovertemplate": "feature %{customdata[0]:.0f}: active at %{customdata[1]:.1f} % of"
-            " English, %{customdata[2]:.1f} % of Spanish; AUC %{customdata[3]:.3f}<extra></extra>",
-        })  # fmt: skip
+        traces.append(
+            c.line(
+                f"more in {name}",
+                ranks[mine],
+                features.difference[mine],
+                colour=colour,
+                symbol=symbol,
+                mode="markers",
+            )
+            | {
+                # A click brings no row of a packed array.
+                "customdata": np.stack(columns, -1).tolist(),
+                "hovertemplate": "feature %{customdata[0]:.0f}: active at %{customdata[1]:.1f} % of"
+                " English, %{customdata[2]:.1f} % of Spanish;"
+                " AUC %{customdata[3]:.3f}<extra></extra>",
+            }
+        )
     x, y = int(ranks[feature]), float(features.difference[feature])
     figure = c.chart(
-        "All features: click one", traces, "features, in this order", "mean, Spanish − English",
-        legend={"x": 0.02, "y": 1, "yanchor": "top"}, x_axis={"range": [-3, SIZE + 4]},
-    )  # fmt: skip
+        "All features: click one",
+        traces,
+        "features, in this order",
+        "mean, Spanish − English",
+        legend={"x": 0.02, "y": 1, "yanchor": "top"},
+        x_axis={"range": [-3, SIZE + 4]},
+    )
     right = x <= SIZE / 2
     figure.add_scatter(
-        x=[x], y=[y], mode="markers+text", text=[f"<b>feature {feature + 1}</b>"],
-        textposition=f"middle {'right' if right else 'left'}", showlegend=False, hoverinfo="skip",
+        x=[x],
+        y=[y],
+        mode="markers+text",
+        text=[f"<b>feature {feature + 1}</b>"],
+        textposition=f"middle {'right' if right else 'left'}",
+        showlegend=False,
+        hoverinfo="skip",
         marker={"size": 16, "symbol": "circle-open", "color": c.ACCENT, "line": {"width": 3}},
-    )  # fmt: skip
+    )
     return figure
 
 
@@ -270,15 +302,28 @@ def attribution_chart(parts: core.WrittenAlong) -> go.Figure:
     texts = [["" if np.isnan(x) else f"{x:.2f}" for x in row] for row in z]
     names = ["embedding", *(f"head {head + 1}" for head in range(heads)), "MLP"]
     parts_map = c.heatmap(
-        z, low, high, palette.SIGNED_SCALE, x=names, text=texts, texttemplate="%{text}",
-        y=[f"layer {layer + 1}" for layer in range(layers)], hoverongaps=False, xgap=2, ygap=2,
+        z,
+        low,
+        high,
+        palette.SIGNED_SCALE,
+        x=names,
+        text=texts,
+        texttemplate="%{text}",
+        y=[f"layer {layer + 1}" for layer in range(layers)],
+        hoverongaps=False,
+        xgap=2,
+        ygap=2,
         hovertemplate="%{y}, %{x}: %{z:.3f}<extra></extra>",
-    )  # fmt: skip
+    )
     plain = {"showgrid": False, "ticks": ""}
-    return c.chart("Residual-stream attribution", [parts_map], height=190,
-                   margin={"l": 56, "r": 8, "t": 32, "b": 28},
-                   x_axis=plain | {"tickangle": 0, "tickfont": {"size": 10}},
-                   y_axis=plain | {"autorange": "reversed", "type": "category"})  # fmt: skip
+    return c.chart(
+        "Residual-stream attribution",
+        [parts_map],
+        height=190,
+        margin={"l": 56, "r": 8, "t": 32, "b": 28},
+        x_axis=plain | {"tickangle": 0, "tickfont": {"size": 10}},
+        y_axis=plain | {"autorange": "reversed", "type": "category"},
+    )
 
 
 def next_chart(change: np.ndarray) -> go.Figure:
@@ -290,8 +335,22 @@ def next_chart(change: np.ndarray) -> go.Figure:
     for name, colour, chosen in (("more probable", c.MAGENTA, change > 0),
                                  ("less probable", c.GREY, change <= 0)):  # fmt: skip
         at = [place for place, number in enumerate(shown) if chosen[number]]
-        traces.append(c.bars(name, at, 100 * change[[shown[place] for place in at]], colour=colour,
-                             labels=[labels[place] for place in at]))  # fmt: skip
-    return c.chart("Change of the next character", traces, "", "points", height=190,
-                   margin={"l": 50, "r": 8, "t": 48, "b": 28}, showlegend=False,
-                   x_axis=c.ticks(range(len(shown)), labels) | {"tickangle": 0})  # fmt: skip
+        traces.append(
+            c.bars(
+                name,
+                at,
+                100 * change[[shown[place] for place in at]],
+                colour=colour,
+                labels=[labels[place] for place in at],
+            )
+        )
+    return c.chart(
+        "Change of the next character",
+        traces,
+        "",
+        "points",
+        height=190,
+        margin={"l": 50, "r": 8, "t": 48, "b": 28},
+        showlegend=False,
+        x_axis=c.ticks(range(len(shown)), labels) | {"tickangle": 0},
+    )

@@ -126,8 +126,12 @@ def draw() -> None:
     for column, (tokens, of) in zip(first.columns(2), both.items(), strict=True):
         sentence = best_text(of, tokens)
         figure = outcome_chart(f"Applied to {tokens}", of, most)
-        column.plotly_chart(figure, key=f"chart_results_{MODES[tokens]}", alt=sentence,
-                            config={"displayModeBar": False})  # fmt: skip
+        column.plotly_chart(
+            figure,
+            key=f"chart_results_{MODES[tokens]}",
+            alt=sentence,
+            config={"displayModeBar": False},
+        )
         column.markdown(sentence)
         charts.tables[MODES[tokens]] = outcome_table(of)
     st.markdown(
@@ -140,46 +144,83 @@ def draw() -> None:
         difference_text("AUC × 100 of the best feature, with a gate minus without", auc),
         calibration_text(judged),
     )
-    charts.draw("gate", columns[0], difference_chart("Success, gate minus none", success, "points"),
-                texts[0])  # fmt: skip
-    charts.draw("auc", columns[1], difference_chart("AUC, gate minus none", auc, "AUC × 100"),
-                texts[1])  # fmt: skip
+    charts.draw(
+        "gate",
+        columns[0],
+        difference_chart("Success, gate minus none", success, "points"),
+        texts[0],
+    )
+    charts.draw(
+        "auc", columns[1], difference_chart("AUC, gate minus none", auc, "AUC × 100"), texts[1]
+    )
     diagrams = [(f"{of.characters} characters", of.bins, of.ends) for of in judged]
     figure = reliability_chart(diagrams, HEIGHT, 0.5)
-    figure.update_layout(title=c.title("Reliability of the classifier"), margin_t=48,
-                         xaxis_title_text="confidence", yaxis_title_text="accuracy")  # fmt: skip
+    figure.update_layout(
+        title=c.title("Reliability of the classifier"),
+        margin_t=48,
+        xaxis_title_text="confidence",
+        yaxis_title_text="accuracy",
+    )
     charts.draw("reliability", columns[2], figure, texts[2])
     for column, text in zip(columns, texts, strict=True):
         column.markdown(text)
     st.markdown(back_text(released))
-    charts.draw_footer(section(
-        "steering", "results", works=percent(WORKS), fooled=percent(FOOLED),
-        beyond=f"{100 * core.BEYOND:g}\u00a0%", prompts=len(core.prompt_verses()),
-        hidden=percent(3 / len(core.prompt_verses())),
-    ))  # fmt: skip
+    charts.draw_footer(
+        section(
+            "steering",
+            "results",
+            works=percent(WORKS),
+            fooled=percent(FOOLED),
+            beyond=f"{100 * core.BEYOND:g}\u00a0%",
+            prompts=len(core.prompt_verses()),
+            hidden=percent(3 / len(core.prompt_verses())),
+        )
+    )
 
 
 def choose_source() -> tuple[Source, tuple[Arrays, ...]]:
     """Draw the controls and the button that runs the experiment; return what can be shown."""
     row = shared.control_row("results-row")
     gate = shared.choose_gate(row)
-    seed = row.selectbox("Model seed", (ALL, *map(str, SEEDS)), key="results_seed", width=115,
-        **LINK, help="*all*: the means of three models with different initial weights. The"
-        " experiment can be run live on one of them.")  # fmt: skip
-    target = row.selectbox("Target language", [*TARGETS], key="results_target", width=140, **LINK,
-        help="Every prompt is in the other language.")  # fmt: skip
+    seed = row.selectbox(
+        "Model seed",
+        (ALL, *map(str, SEEDS)),
+        key="results_seed",
+        width=115,
+        **LINK,
+        help="*all*: the means of three models with different initial weights. The"
+        " experiment can be run live on one of them.",
+    )
+    target = row.selectbox(
+        "Target language",
+        [*TARGETS],
+        key="results_target",
+        width=140,
+        **LINK,
+        help="Every prompt is in the other language.",
+    )
     if seed == ALL:
         return Source(gate, SEEDS, target), tuple(bundled()[gate, one] for one in SEEDS)
-    draw = row.number_input("Text seed", 0, 9999, 0, key="results_draw", width=130, **LINK,
-        help="Of the texts and the random directions. The bundled texts have seed 0.")  # fmt: skip
+    draw = row.number_input(
+        "Text seed",
+        0,
+        9999,
+        0,
+        key="results_draw",
+        width=130,
+        **LINK,
+        help="Of the texts and the random directions. The bundled texts have seed 0.",
+    )
     request = core.GridRequest(gate, int(seed), draw)
     live = fetch(request, row)
     if live is not None:
         st.caption(":material/check: Live. For one model, intervals are over prompts alone.")
         return Source(gate, (int(seed),), target, draw, True), (live,)
     if draw:
-        st.caption(f":material/info: Texts of seed {draw} have not been generated yet. Shown: the"
-                   " bundled texts, of seed 0.")  # fmt: skip
+        st.caption(
+            f":material/info: Texts of seed {draw} have not been generated yet. Shown: the"
+            " bundled texts, of seed 0."
+        )
     return Source(gate, (int(seed),), target), (bundled()[gate, int(seed)],)
 
 
@@ -213,8 +254,9 @@ def fetch(request: core.GridRequest, row: Any) -> Arrays | None:
 
 def verdict(outcome: Outcome) -> str:
     """Return what the feature does where it succeeds most often."""
-    success, bayes, fluent = (outcome.means[name][outcome.best] for name in
-                              (SUCCESS, BAYES, FLUENT))  # fmt: skip
+    success, bayes, fluent = (
+        outcome.means[name][outcome.best] for name in (SUCCESS, BAYES, FLUENT)
+    )
     half_width = outcome.half_widths[FLUENT][outcome.best]
     if success < WORKS:
         return "one feature does not change the language reliably"
@@ -255,12 +297,16 @@ def around(mean: float, half_width: float) -> str:
 def best_text(outcome: Outcome, tokens: str) -> str:
     """Return where the feature succeeds most often, and what the texts are like there."""
     at = outcome.best
-    means, widths = ({name: float(of[name][at]) for name in core.SUMMARISED}
-                     for of in (outcome.means, outcome.half_widths))  # fmt: skip
+    means, widths = (
+        {name: float(of[name][at]) for name in core.SUMMARISED}
+        for of in (outcome.means, outcome.half_widths)
+    )
     plain, prompted = (outcome.references[name] for name in REFERENCES)
     others = ", ".join(
         f"{name} {percent(float(outcome.means[SUCCESS][at[0], kind, at[2]]))}"
-        for kind, name in enumerate(DIRECTIONS) if kind != FEATURE)  # fmt: skip
+        for kind, name in enumerate(DIRECTIONS)
+        if kind != FEATURE
+    )
     return (
         f"Applied to {tokens}, the feature succeeds most often after layer {at[0] + 1} at strength"
         f" {STRENGTHS[at[2]]:g}: {share_of_texts(outcome, SUCCESS, at)} by logistic regression,"
@@ -296,10 +342,12 @@ def classifiers_text(released: Outcome, held: Outcome) -> str:
 def layers_text(first: int, second: int, difference: PairedDifference) -> str:
     """Compare the best layers of both halves with the paper's."""
     says = (
-        "here, too, late layers succeed more" if difference.high < 0
-        else "here early layers succeed more" if difference.low > 0
+        "here, too, late layers succeed more"
+        if difference.high < 0
+        else "here early layers succeed more"
+        if difference.low > 0
         else "here it is inconclusive"
-    )  # fmt: skip
+    )
     return (
         f"Chou et al. steer a large model in mid-to-late layers; **{says}** (applied to"
         f" {FIRST_TOKENS}, layer {first + 1} minus layer {second + 1}: {interval(difference)}"
@@ -317,8 +365,13 @@ def difference_text(what: str, differences: Sequence[PairedDifference]) -> str:
     few = min(len(of.by_seed) for of in differences) < FEWEST_SEEDS
     parts = []
     for layer, of in enumerate(differences, 1):
-        says = ("inconclusive" if few or of.low <= 0 <= of.high
-                else "**higher**" if of.mean > 0 else "**lower**")  # fmt: skip
+        says = (
+            "inconclusive"
+            if few or of.low <= 0 <= of.high
+            else "**higher**"
+            if of.mean > 0
+            else "**lower**"
+        )
         parts.append(f"layer {layer} {says} ({interval(of)})")
     return f"{what}: {', '.join(parts)}."
 
@@ -329,7 +382,7 @@ def calibration_text(judged: Sequence[core.Calibration]) -> str:
         f"with {of.characters} characters accuracy {100 * of.accuracy:.1f}\u00a0%, mean confidence"
         f" {100 * abs(of.gap):.1f} points {'lower' if of.gap > 0 else 'higher'}"
         for of in judged
-    ]  # fmt: skip
+    ]
     return (
         f"The logistic regression on {judged[0].bins[2].sum():.0f} windows of held-out verses:"
         f" {'; '.join(parts)}."
@@ -412,27 +465,46 @@ def outcome_chart(name: str, outcome: Outcome, most_nats: float) -> go.Figure:
                           "yanchor": "top"},
             })  # fmt: skip
         for kind, (direction, style) in enumerate(zip(DIRECTIONS, STYLES, strict=True)):
-            traces.append(axis | {"legendgroup": direction} | c.line(
-                direction, STRENGTHS, outcome.means[quantity][layer, kind],
-                outcome.half_widths[quantity][layer, kind], **style, width=1.8, legend=not number,
-            ))  # fmt: skip
+            traces.append(
+                axis
+                | {"legendgroup": direction}
+                | c.line(
+                    direction,
+                    STRENGTHS,
+                    outcome.means[quantity][layer, kind],
+                    outcome.half_widths[quantity][layer, kind],
+                    **style,
+                    width=1.8,
+                    legend=not number,
+                )
+            )
         if quantity == SUCCESS:
             means = outcome.means[BAYES][layer, FEATURE]
-            bayes = c.line("feature, by naive Bayes", STRENGTHS, means, mode="markers",
-                           legend=not number)  # fmt: skip
+            bayes = c.line(
+                "feature, by naive Bayes", STRENGTHS, means, mode="markers", legend=not number
+            )
             marker = {"size": 10, "symbol": "circle-open", "color": c.MAGENTA}
             traces.append(axis | bayes | {"legendgroup": BAYES, "marker": marker})
-    return c.chart(name, traces, height=PANELS_PIXELS, annotations=notes, shapes=shapes,
-                   margin={"l": 52, "r": 8, "t": 76, "b": 36}, legend={
-                       "orientation": "h", "x": 0, "y": 1.06, "yanchor": "bottom",
-                       "font": {"size": 11}}, **axes)  # fmt: skip
+    return c.chart(
+        name,
+        traces,
+        height=PANELS_PIXELS,
+        annotations=notes,
+        shapes=shapes,
+        margin={"l": 52, "r": 8, "t": 76, "b": 36},
+        legend={"orientation": "h", "x": 0, "y": 1.06, "yanchor": "bottom", "font": {"size": 11}},
+        **axes,
+    )
 
 
 def difference_chart(name: str, differences: Sequence[PairedDifference], unit: str) -> go.Figure:
     """Draw differences by layer, in hundredths: seeds, and means with intervals."""
     layers = [*range(1, len(differences) + 1)]
-    seeds = [(layer + 0.08, 100 * value) for layer, of in zip(layers, differences, strict=True)
-             for value in of.by_seed]  # fmt: skip
+    seeds = [
+        (layer + 0.08, 100 * value)
+        for layer, of in zip(layers, differences, strict=True)
+        for value in of.by_seed
+    ]
     traces = [
         c.line("seed", *zip(*seeds, strict=True), colour=c.MAGENTA, symbol="circle-open",
                mode="markers"),

@@ -42,37 +42,74 @@ def control_row(key: str) -> DeltaGenerator:
 
 def choose_gate(row: DeltaGenerator) -> str:
     """Draw the control of the gate; return its name in the core."""
-    return GATES[row.selectbox("Gate", [*GATES], key="steering_gate", width=165, **LINK,
-        help="The multiplicative gate with which the model was trained.")]  # fmt: skip
+    return GATES[
+        row.selectbox(
+            "Gate",
+            [*GATES],
+            key="steering_gate",
+            width=165,
+            **LINK,
+            help="The multiplicative gate with which the model was trained.",
+        )
+    ]
 
 
 def choose_model(row: DeltaGenerator) -> Model:
     """Draw the controls of a model."""
     gate = choose_gate(row)
-    return gate, row.selectbox("Model seed", SEEDS, key="steering_seed", width=115, **LINK,
-        help="Of the initial weights and of the order of the training texts.")  # fmt: skip
+    return gate, row.selectbox(
+        "Model seed",
+        SEEDS,
+        key="steering_seed",
+        width=115,
+        **LINK,
+        help="Of the initial weights and of the order of the training texts.",
+    )
 
 
 def choose_strength(row: DeltaGenerator) -> float:
     """Draw the control of the strength of the steering vector."""
-    return row.slider("Strength (below 0: to English)", -STRONGEST_PUSH, STRONGEST_PUSH, 4.0, 0.5,
-        key="steering_strength", width=260, **LINK,
+    return row.slider(
+        "Strength (below 0: to English)",
+        -STRONGEST_PUSH,
+        STRONGEST_PUSH,
+        4.0,
+        0.5,
+        key="steering_strength",
+        width=260,
+        **LINK,
         help="In lengths of the difference of means. A chosen feature or a random direction is"
-        " added if above 0, subtracted if below.")  # fmt: skip
+        " added if above 0, subtracted if below.",
+    )
 
 
 def choose_layer(row: DeltaGenerator) -> int:
     """Draw the control of the layer; return its index."""
-    return row.radio("After layer", range(1, DEPTH + 1), key="steering_layer", horizontal=True,
-        **LINK, help="The residual stream after this layer.") - 1  # fmt: skip
+    return (
+        row.radio(
+            "After layer",
+            range(1, DEPTH + 1),
+            key="steering_layer",
+            horizontal=True,
+            **LINK,
+            help="The residual stream after this layer.",
+        )
+        - 1
+    )
 
 
 def choose_feature(row: DeltaGenerator, model: Model, layer: int) -> DirectionRequest:
     """Draw the controls of a feature; say if this model has no such dictionary."""
-    title = row.selectbox("Dictionary", [*DICTIONARIES], key="steering_dictionary", width=150,
-        **LINK, help="What the sparse autoencoder reads. *means of 16*: means of the residual"
+    title = row.selectbox(
+        "Dictionary",
+        [*DICTIONARIES],
+        key="steering_dictionary",
+        width=150,
+        **LINK,
+        help="What the sparse autoencoder reads. *means of 16*: means of the residual"
         " stream over 16 characters. *characters*: single positions. Both are Matryoshka (nested)"
-        " autoencoders. *plain top-k*: single positions, not nested, seed 0 only.")  # fmt: skip
+        " autoencoders. *plain top-k*: single positions, not nested, seed 0 only.",
+    )
     feature = row.number_input("Feature", 1, SIZE, 2, key="steering_feature", width=120, **LINK)
     kind, kinds = DICTIONARIES[title], model_and_dictionaries(*model)[1].kinds
     if kind not in kinds:

@@ -27,8 +27,11 @@ from ui.work.job import Job
 JOB = "steering"
 BEGINNINGS = {"english": core.BEGINNING, "spanish": "Y dijo Dios á "}
 LANGUAGE, CHOSEN, MEANS, RANDOM = (
-    "language feature", "chosen feature", "difference of means", "random direction"
-)  # fmt: skip
+    "language feature",
+    "chosen feature",
+    "difference of means",
+    "random direction",
+)
 SHADES = 5  # of each language
 LINES: dict[str, c.Style] = {
     "unsteered": {"colour": c.GREY, "dash": "dash", "symbol": "x"},
@@ -75,17 +78,31 @@ def draw() -> None:
     with jobs.dock(JOB, request):
         jobs.draw_end(job, "Generating", job.items)
     with st.container(key="first"):
-        jobs.watch(job, lambda steps: draw_texts(charts, request, steps), what="Generating",
-                   share=lambda steps: len(steps) / WRITTEN)  # fmt: skip
+        jobs.watch(
+            job,
+            lambda steps: draw_texts(charts, request, steps),
+            what="Generating",
+            share=lambda steps: len(steps) / WRITTEN,
+        )
     with st.container(horizontal=True):
-        st.button("Generate another", icon=":material/refresh:", key="steering_another",
-                  on_click=take_next_seed)  # fmt: skip
+        st.button(
+            "Generate another",
+            icon=":material/refresh:",
+            key="steering_another",
+            on_click=take_next_seed,
+        )
         if job.needs_click:
             jobs.draw_again(JOB, "Generate again", "play_arrow", "steering_again")
-        charts.draw_footer(section(
-            "steering", "steer", window=WINDOW, first=RELEASED_AFTER,
-            strength=f"{request.push:g}".replace("-", "−"), beyond=f"{100 * core.BEYOND:g}\u00a0%",
-        ))  # fmt: skip
+        charts.draw_footer(
+            section(
+                "steering",
+                "steer",
+                window=WINDOW,
+                first=RELEASED_AFTER,
+                strength=f"{request.push:g}".replace("-", "−"),
+                beyond=f"{100 * core.BEYOND:g}\u00a0%",
+            )
+        )
 
 
 def take_next_seed() -> None:
@@ -96,25 +113,49 @@ def take_next_seed() -> None:
 def choose_request() -> SteerRequest:
     """Draw the controls; return the text to generate."""
     first, second = shared.control_row("text-row"), shared.control_row("vector-row")
-    typed = first.text_input("Prompt", max_chars=STEERED_CHARACTERS, placeholder="Type a prompt",
-        key="steering_text", width=330, **LINK,
+    typed = first.text_input(
+        "Prompt",
+        max_chars=STEERED_CHARACTERS,
+        placeholder="Type a prompt",
+        key="steering_text",
+        width=330,
+        **LINK,
         help=f"At most {STEERED_CHARACTERS} characters: letters of English and Spanish, and common"
-        f" signs. The model generates {WRITTEN} more.")  # fmt: skip
+        f" signs. The model generates {WRITTEN} more.",
+    )
     tongue = first.radio("Or one in", [*TONGUES], key="steering_prompt", horizontal=True, **LINK)
-    draw = first.number_input("Text seed", 0, 9999, 0, key="steering_draw", width=130, **LINK,
-        help="Of the characters drawn, the same for both texts, and of the random"
-        " direction.")  # fmt: skip
+    draw = first.number_input(
+        "Text seed",
+        0,
+        9999,
+        0,
+        key="steering_draw",
+        width=130,
+        **LINK,
+        help="Of the characters drawn, the same for both texts, and of the random direction.",
+    )
     model = shared.choose_model(first)
     strength = shared.choose_strength(second)
-    tokens = second.radio("Applied to", [*MODES], key="steering_tokens", horizontal=True, **LINK,
+    tokens = second.radio(
+        "Applied to",
+        [*MODES],
+        key="steering_tokens",
+        horizontal=True,
+        **LINK,
         help=f"The steering vector is added at every token of the prompt and of the text, or only"
-        f" up to the first {RELEASED_AFTER} generated ones. A token is a character.")  # fmt: skip
+        f" up to the first {RELEASED_AFTER} generated ones. A token is a character.",
+    )
     layer = shared.choose_layer(second)
-    vector = second.selectbox("Steering vector", (LANGUAGE, CHOSEN, MEANS, RANDOM),
-        key="steering_vector", width=180, **LINK,
+    vector = second.selectbox(
+        "Steering vector",
+        (LANGUAGE, CHOSEN, MEANS, RANDOM),
+        key="steering_vector",
+        width=180,
+        **LINK,
         help="*language feature*: the feature of the dictionary *means of 16* whose mean is larger"
         " in the target language by the most. *difference of means*: mean residual stream of"
-        " Spanish minus that of English.")  # fmt: skip
+        " Spanish minus that of English.",
+    )
     if vector == CHOSEN:
         direction = shared.choose_feature(second, model, layer)
     elif vector == LANGUAGE:  # of the target language, so that it is always added
@@ -148,10 +189,11 @@ def draw_texts(charts: c.Charts, request: SteerRequest, steps: Sequence[Step]) -
     st.html(LEGEND)
     charts.tables["characters"] = {
         "character": range(1, len(steps) + 1),
-        "unsteered": [step.plain for step in steps], "steered": [step.steered for step in steps],
+        "unsteered": [step.plain for step in steps],
+        "steered": [step.steered for step in steps],
         "P(Spanish), unsteered": [step.spanish[0] for step in steps],
         "P(Spanish), steered": [step.spanish[1] for step in steps],
-    }  # fmt: skip
+    }
 
 
 def finding_text(first: bool, plain: Ending, steered: Ending) -> str:
@@ -185,20 +227,33 @@ def shade(spanish: float) -> str:
     return f"gc-{language}-{min(int(2 * abs(spanish - 0.5) * SHADES), SHADES - 1)}"
 
 
-LEGEND = '<p class="gc-key">Classifier, last {} characters: {}</p>'.format(WINDOW, " ".join(
-    f'<span class="{shade(spanish)}">{text}</span>'
-    for spanish, text in ((0.0, "English"), (0.35, "perhaps"), (0.65, "perhaps"), (1.0, "Spanish"))
-))  # fmt: skip
+LEGEND = '<p class="gc-key">Classifier, last {} characters: {}</p>'.format(
+    WINDOW,
+    " ".join(
+        f'<span class="{shade(spanish)}">{text}</span>'
+        for spanish, text in (
+            (0.0, "English"),
+            (0.35, "perhaps"),
+            (0.65, "perhaps"),
+            (1.0, "Spanish"),
+        )
+    ),
+)
 
 
 def probability_chart(steps: Sequence[Step], first: bool) -> go.Figure:
     """Draw the probability of Spanish after each character."""
     numbers = range(1, len(steps) + 1)
     traces = [
-        c.line(name, numbers, [step.spanish[side] for step in steps], **style,
-               labels=[sign(step.steered if side else step.plain) for step in steps])
+        c.line(
+            name,
+            numbers,
+            [step.spanish[side] for step in steps],
+            **style,
+            labels=[sign(step.steered if side else step.plain) for step in steps],
+        )
         for side, (name, style) in enumerate(LINES.items())
-    ]  # fmt: skip
+    ]
     figure = c.chart("Probability of Spanish", traces, "characters generated", height=190,
                      x_axis={"range": [0.5, WRITTEN + 0.5]},
                      y_axis={"range": [-0.04, 1.04], "tickformat": ".0%",

@@ -93,8 +93,13 @@ class CachedJobs(Generic[K, T]):
         if len(results) < whole and (
             job is None or job.about != requests or jobs.starts_again(job, again)
         ):
-            job = jobs.start(self.name, lambda: self._work(requests), about=requests,
-                             expected=self.expected, newest=(float, Partial))  # fmt: skip
+            job = jobs.start(
+                self.name,
+                lambda: self._work(requests),
+                about=requests,
+                expected=self.expected,
+                newest=(float, Partial),
+            )
             if not pool.POOL.crowded:
                 with SCRIPTS.released():
                     job.join(AT_ONCE_SECONDS)
@@ -129,8 +134,12 @@ class CachedJobs(Generic[K, T]):
                 if beside:
                     jobs.draw_end(job, what, results)
                 jobs.draw_again(self.name, again, "play_arrow", f"{self.name}_again_button")
-        jobs.watch(job, lambda items: draw() if draw else None, what=what,
-                   share=None if draw and not bar else jobs.share_of)  # fmt: skip
+        jobs.watch(
+            job,
+            lambda items: draw() if draw else None,
+            what=what,
+            share=None if draw and not bar else jobs.share_of,
+        )
         if job.over and not beside:
             jobs.draw_end(job, what, results)
 

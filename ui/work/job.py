@@ -215,6 +215,11 @@ class Job(Generic[T]):
             waited = (self._began or self._ended) - self._joined
         unexpected = None if isinstance(self.error, self._expected) else self.error
         log.write(
-            "job", self.id, unexpected, kind=self._kind, outcome=self._state.value,
-            waited_seconds=round(waited, 3), seconds=round(self.elapsed, 3),
-        )  # fmt: skip
+            "job",
+            self.id,
+            unexpected,
+            kind=self._kind,
+            outcome=self._state.value,
+            waited_seconds=round(waited, 3),
+            seconds=round(self.elapsed, 3),
+        )

@@ -80,8 +80,17 @@ def start(
     newest: tuple[type, ...] = (),
 ) -> Job[T]:
     """Start a job in place of the one called ``key``, if any. Arguments: see `Job`."""
-    return _put(key, Job(make, kind=key, about=about, expected=(WorkerLost, *expected),
-                         wanted=_presence(), newest=newest)).start()  # fmt: skip
+    return _put(
+        key,
+        Job(
+            make,
+            kind=key,
+            about=about,
+            expected=(WorkerLost, *expected),
+            wanted=_presence(),
+            newest=newest,
+        ),
+    ).start()
 
 
 def have(key: str, items: list[T], about: object = None) -> Job[T]:
@@ -201,8 +210,14 @@ def dock(key: str, about: object) -> AbstractContextManager[object]:
 
 def draw_again(key: str, label: str, icon: str, button: str, hint: str | None = None) -> None:
     """Draw the button, with the key ``button``, that starts the job ``key`` again."""
-    st.button(label, icon=f":material/{icon}:", key=button, help=hint,
-              on_click=st.session_state.update, args=({_again(key): True},))  # fmt: skip
+    st.button(
+        label,
+        icon=f":material/{icon}:",
+        key=button,
+        help=hint,
+        on_click=st.session_state.update,
+        args=({_again(key): True},),
+    )
 
 
 def clicked_again(key: str) -> bool:

@@ -106,8 +106,9 @@ class Starter:
             ours, theirs = socket.socketpair()
             with theirs:
                 command = (*COMMAND, str(theirs.fileno()))
-                popen = _opened(command, self._niceness, pass_fds=[theirs.fileno()],
-                                stdin=subprocess.DEVNULL)  # fmt: skip
+                popen = _opened(
+                    command, self._niceness, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
+                )
             self._template = popen, ours
         more = bytes([niceness - self._niceness])
         socket.send_fds(self._template[1], [more], [connection.fileno()])

@@ -139,9 +139,12 @@ def fetch(
             if before.run.setting == setting and before.run.ended and not lacks(before):
                 return jobs.have(key, [before.run], about=setting)
         job = jobs.start(
-            key, lambda: _work(setting, before, measure), about=setting,
-            expected=(TrainingDiverged,), newest=(float, TrainedRun, StrengthSweep),
-        )  # fmt: skip
+            key,
+            lambda: _work(setting, before, measure),
+            about=setting,
+            expected=(TrainingDiverged,),
+            newest=(float, TrainedRun, StrengthSweep),
+        )
     return job
 
 

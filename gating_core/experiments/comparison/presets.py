@@ -137,10 +137,14 @@ def save_surface(surface: SurfaceResult, path: Path) -> None:
     error = surface.gaussian_error.astype(np.float32)
     error = np.where(error < surface.gaussian_error, np.nextafter(error, np.inf), error)
     tensors = {
-        "gaussian": surface.gaussian, "gaussian_error": error.astype(np.float32),
-        "area_element": surface.area_element.astype(np.float32), "resolved": surface.resolved,
-        "total": surface.total, "total_error": surface.total_error, "complete": surface.complete,
-    }  # fmt: skip
+        "gaussian": surface.gaussian,
+        "gaussian_error": error.astype(np.float32),
+        "area_element": surface.area_element.astype(np.float32),
+        "resolved": surface.resolved,
+        "total": surface.total,
+        "total_error": surface.total_error,
+        "complete": surface.complete,
+    }
     save_tensors(path, tensors, {"bound_kind": surface.bound_kind, "proof": surface.proof})
 
 
@@ -159,9 +163,13 @@ def load_surface(name: str, values: np.ndarray, grid: Grid) -> SurfaceResult:
         for part, array in parts.items()
     }
     return SurfaceResult(
-        axis=grid.axis.numpy(), values=values, quadrature=grid.weights.numpy(),
-        bound_kind=about["bound_kind"], proof=tuple(about["proof"]), **precise,
-    )  # fmt: skip
+        axis=grid.axis.numpy(),
+        values=values,
+        quadrature=grid.weights.numpy(),
+        bound_kind=about["bound_kind"],
+        proof=tuple(about["proof"]),
+        **precise,
+    )
 
 
 def load_measured(name: str) -> Curvatures:
@@ -210,8 +218,11 @@ def load_curvatures(path: Path) -> Curvatures:
             own = [tensors[f"{prefix}.{x}"] for x in INTEGRAL_PARTS]
             shape = (-1,) if part == "along" else ()  # a file has no numbers without an axis
             total = Integral(*(torch.from_numpy(x.reshape(shape)) for x in own))
-            rows = zip(tensors[f"{prefix}.numbers"].tolist(), tensors[f"{prefix}.texts"].tolist(),
-                       strict=True)  # fmt: skip
+            rows = zip(
+                tensors[f"{prefix}.numbers"].tolist(),
+                tensors[f"{prefix}.texts"].tolist(),
+                strict=True,
+            )
             verdicts = tuple(_verdict(*row, about["texts"]) for row in rows)
             getattr(curvatures, part)[name, int(member)] = CurvatureSummary(
                 name, int(member), total, verdicts, tensors.get(f"{prefix}.known"), part == "final"

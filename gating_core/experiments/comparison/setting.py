@@ -251,9 +251,16 @@ class Setting:
         """Build the training recipe for ``train_count`` training points of each seed."""
         batch_size = min(self.batch_size, train_count)
         return Recipe(
-            self.optimiser, self.learning_rate, self.momentum, batch_size, self.weight_decay,
-            self.entropy_bonus, self.gate_penalty, self.spread_bonus, self.every_layer,
-        )  # fmt: skip
+            self.optimiser,
+            self.learning_rate,
+            self.momentum,
+            batch_size,
+            self.weight_decay,
+            self.entropy_bonus,
+            self.gate_penalty,
+            self.spread_bonus,
+            self.every_layer,
+        )
 
     def make_task(self) -> Task:
         """Draw training and test data of every seed."""
@@ -268,9 +275,14 @@ class Setting:
 # What a visitor sees first: 512 training and 1,000 test points of each seed. The bonus and penalty
 # and some weight decay keep surfaces broad and free of high-curvature ridges.
 FIRST_SETTING = Setting(
-    points=1512, train_share=512 / 1512, seed=32, steps=800, weight_decay=0.02,
-    entropy_bonus=0.03, gate_penalty=0.003,
-)  # fmt: skip
+    points=1512,
+    train_share=512 / 1512,
+    seed=32,
+    steps=800,
+    weight_decay=0.02,
+    entropy_bonus=0.03,
+    gate_penalty=0.003,
+)
 
 # What *Decision boundary* begins with. The weight decay keeps surfaces from collapsing.
 FIRST_COMPARISON = Setting(weight_decay=0.06)

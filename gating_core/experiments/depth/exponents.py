@@ -21,8 +21,13 @@ ENDED = 0.5  # late slope relative to the early one: below it growth has ended
 LEVEL = 0.05  # absolute slopes below it count as none: 15 % over 16 layers
 
 GROWS, SATURATES, SHRINKS, STEADY, ZERO, INCONCLUSIVE = COURSES = (
-    "grows like a power", "saturates", "shrinks", "hardly changes", "stays zero", "inconclusive",
-)  # fmt: skip
+    "grows like a power",
+    "saturates",
+    "shrinks",
+    "hardly changes",
+    "stays zero",
+    "inconclusive",
+)
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,13 @@ def middle(values: np.ndarray) -> Middle:
     if len(known) < max(2, FEWEST_SEEDS * len(values)):
         return Middle(count=len(known))
     interval = stats.bootstrap(
-        (known,), np.median, n_resamples=RESAMPLES, confidence_level=CONFIDENCE,
-        method="percentile", rng=np.random.default_rng(0),
-    ).confidence_interval  # fmt: skip
+        (known,),
+        np.median,
+        n_resamples=RESAMPLES,
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        rng=np.random.default_rng(0),
+    ).confidence_interval
     return Middle(float(np.median(known)), float(interval.low), float(interval.high), len(known))
 
 

@@ -54,17 +54,29 @@ def correction(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     before the `dense_tail`.
     """
     full, counts = late_losses(model, texts)
-    sums = torch.stack([torch.stack([
-        late_losses(windowed(model, window, SINKS, gamma), texts)[0] for gamma in (None, *GAMMAS)
-    ]) for window in WINDOWS])  # fmt: skip
+    sums = torch.stack(
+        [
+            torch.stack(
+                [
+                    late_losses(windowed(model, window, SINKS, gamma), texts)[0]
+                    for gamma in (None, *GAMMAS)
+                ]
+            )
+            for window in WINDOWS
+        ]
+    )
     parts: dict[str, list[torch.Tensor]] = {"cosines": [], "ratios": [], "changes": []}
     for batch in batches(model, texts):
         layers = [_outputs(efficient.causal(x.scores), x.values) for x in batch.layers]
         for name, columns in parts.items():
             columns.append(torch.stack([layer[name] for layer in layers], -3))
     means = {name: torch.cat(columns, -2).nanmean(-2).numpy() for name, columns in parts.items()}
-    return {"sums": sums.float().numpy(), "full": full.float().numpy(),
-            "counts": counts.float().numpy(), **means}  # fmt: skip
+    return {
+        "sums": sums.float().numpy(),
+        "full": full.float().numpy(),
+        "counts": counts.float().numpy(),
+        **means,
+    }
 
 
 def _in_window(scores: torch.Tensor, values: torch.Tensor, window: int, sinks: int) -> torch.Tensor:
@@ -86,17 +98,32 @@ def _outputs(scores: torch.Tensor, values: torch.Tensor) -> dict[str, torch.Tens
     cosines, ratios, changes = [], [], []
     for window in WINDOWS:
         sparse = _in_window(scores, values, window, SINKS)
-        cosines.append(torch.stack([late_cosine(sparse, full), *(
-            late_cosine(_repaired(sparse, full, gamma, tail), full, tail)
-            for gamma, tail in tails.items())]))  # fmt: skip
+        cosines.append(
+            torch.stack(
+                [
+                    late_cosine(sparse, full),
+                    *(
+                        late_cosine(_repaired(sparse, full, gamma, tail), full, tail)
+                        for gamma, tail in tails.items()
+                    ),
+                ]
+            )
+        )
         missing = full - sparse
-        ratios.append(torch.stack([
-            efficient.error_ratio(missing[..., FIRST : length - tail, :], gamma)
-            for gamma, tail in tails.items()
-        ]))  # fmt: skip
+        ratios.append(
+            torch.stack(
+                [
+                    efficient.error_ratio(missing[..., FIRST : length - tail, :], gamma)
+                    for gamma, tail in tails.items()
+                ]
+            )
+        )
         changes.append(efficient.change_by_lag(missing[..., FIRST:, :], LAGS).movedim(-1, 0))
-    return {"cosines": torch.stack(cosines), "ratios": torch.stack(ratios),
-            "changes": torch.stack(changes)}  # fmt: skip
+    return {
+        "cosines": torch.stack(cosines),
+        "ratios": torch.stack(ratios),
+        "changes": torch.stack(changes),
+    }
 
 
 @dataclass(frozen=True)
@@ -187,21 +214,27 @@ def correct(outputs: Outputs, window: int, gamma: int) -> Correction:
         explained=explained,
         shift=((means[1:] - means[0]).norm(dim=-1) / spread).numpy(),
         cosine=np.array([cosine(result) for result in shown[1:]]),
-        by_gamma=np.array([
-            [cosine(repaired(window, each), efficient.dense_tail(length, each))
-             for each in GAMMA_STEPS],
-            [share(window, each) for each in GAMMA_STEPS],
-        ]),
-        by_window=np.array([
-            [cosine(outputs.sparse[each]) for each in WINDOW_STEPS],
-            [cosine(repaired(each, gamma)) for each in WINDOW_STEPS],
-            [share(each) for each in WINDOW_STEPS],
-            [share(each, gamma) for each in WINDOW_STEPS],
-        ]),
+        by_gamma=np.array(
+            [
+                [
+                    cosine(repaired(window, each), efficient.dense_tail(length, each))
+                    for each in GAMMA_STEPS
+                ],
+                [share(window, each) for each in GAMMA_STEPS],
+            ]
+        ),
+        by_window=np.array(
+            [
+                [cosine(outputs.sparse[each]) for each in WINDOW_STEPS],
+                [cosine(repaired(each, gamma)) for each in WINDOW_STEPS],
+                [share(each) for each in WINDOW_STEPS],
+                [share(each, gamma) for each in WINDOW_STEPS],
+            ]
+        ),
         share=np.array([share(window), share(window, gamma)]),
         ratio=float(errors[1] / errors[0]),
         change=efficient.change_by_lag(missing, min(SHOWN_LAGS, len(missing) - 1)).numpy(),
-    )  # fmt: skip
+    )
 
 
 @lru_cache(maxsize=4)

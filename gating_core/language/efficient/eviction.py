@@ -83,17 +83,44 @@ def eviction(model: LanguageModel, texts: Sequence[str]) -> Arrays:
         cache = _prefilled(model, batch)
         fulls.append(_losses(model, batch, cache))
         counts.append(batch.rows.counted[:, PREFILL:].sum(-1))
-        kept = [[[policy.kept(by_score[policy.score], budget) for by_score in worth]
-                  for budget in BUDGETS]
-                for policy in POLICIES.values()]  # fmt: skip
-        sums.append(torch.stack([torch.stack([
-            _losses(with_kept_keys(model, layers), batch, cache) for layers in budgets
-        ]) for budgets in kept]))  # fmt: skip
+        kept = [
+            [
+                [policy.kept(by_score[policy.score], budget) for by_score in worth]
+                for budget in BUDGETS
+            ]
+            for policy in POLICIES.values()
+        ]
+        sums.append(
+            torch.stack(
+                [
+                    torch.stack(
+                        [_losses(with_kept_keys(model, layers), batch, cache) for layers in budgets]
+                    )
+                    for budgets in kept
+                ]
+            )
+        )
         outputs = [_late_outputs(record) for record in batch.layers]
-        changes.append(torch.stack([torch.stack([torch.stack([
-            (_late_outputs(record, mask) - output).square().sum((2, 3))
-            for record, mask, output in zip(batch.layers, layers, outputs, strict=True)
-        ]) for layers in budgets]) for budgets in kept]))  # fmt: skip
+        changes.append(
+            torch.stack(
+                [
+                    torch.stack(
+                        [
+                            torch.stack(
+                                [
+                                    (_late_outputs(record, mask) - output).square().sum((2, 3))
+                                    for record, mask, output in zip(
+                                        batch.layers, layers, outputs, strict=True
+                                    )
+                                ]
+                            )
+                            for layers in budgets
+                        ]
+                    )
+                    for budgets in kept
+                ]
+            )
+        )
         sizes.append(torch.stack([output.square().sum((2, 3)) for output in outputs]))
     errors, half_widths = ratios(torch.cat(changes, -2), torch.cat(sizes, -2), -2)
     return {
@@ -127,10 +154,16 @@ def key_worth(layers: Sequence[AttentionRecord]) -> list[dict[str, torch.Tensor]
     """The worth (B, H, n) of the prefill's keys to its own queries: by layer, then by score."""
     names = {policy.score for policy in POLICIES.values()}
     return [
-        {name: efficient.key_scores(efficient.causal(record.scores[..., :PREFILL, :PREFILL]),
-                          record.values[..., :PREFILL, :], name) for name in names}
+        {
+            name: efficient.key_scores(
+                efficient.causal(record.scores[..., :PREFILL, :PREFILL]),
+                record.values[..., :PREFILL, :],
+                name,
+            )
+            for name in names
+        }
         for record in layers
-    ]  # fmt: skip
+    ]
 
 
 def _prefilled(model: LanguageModel, batch: Batch) -> KeyValueCache:
@@ -226,16 +259,25 @@ def evict(
     return Evicted(
         prefill=prefill,
         length=length,
-        kept=np.stack([torch.stack([kept(worth, request.budget, protects)
-                                    for worth in worths]).numpy() for protects in (True, False)]),
+        kept=np.stack(
+            [
+                torch.stack([kept(worth, request.budget, protects) for worth in worths]).numpy()
+                for protects in (True, False)
+            ]
+        ),
         reading=reading.numpy(),
         seen_newest=float(reading.diagonal().double().mean()),
-        reading_error=_error(efficient.mixed(scores, values, reading),
-                             efficient.mixed(scores, values)),
+        reading_error=_error(
+            efficient.mixed(scores, values, reading), efficient.mixed(scores, values)
+        ),
         budgets=np.array(budgets),
-        errors=np.array([[[error(worth, budget, protects) for budget in budgets]
-                          for worth in worths] for protects in (True, False)]),
-    )  # fmt: skip
+        errors=np.array(
+            [
+                [[error(worth, budget, protects) for budget in budgets] for worth in worths]
+                for protects in (True, False)
+            ]
+        ),
+    )
 
 
 def search(sample: efficient.HeadSample) -> Searched:
@@ -256,10 +298,14 @@ def search(sample: efficient.HeadSample) -> Searched:
         return _error(efficient.mixed(late, values[first], mask), output)
 
     return Searched(
-        best=np.array([float(efficient.best_subset(late, values[first], budget)[1] / size)
-                       for budget in budgets]),
+        best=np.array(
+            [
+                float(efficient.best_subset(late, values[first], budget)[1] / size)
+                for budget in budgets
+            ]
+        ),
         errors=np.array([[error(worth, budget) for budget in budgets] for worth in worths]),
-    )  # fmt: skip
+    )
 
 
 def check_identity(sample: efficient.HeadSample) -> Identity:

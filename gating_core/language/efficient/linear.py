@@ -102,8 +102,14 @@ def converted_head(text: str, layer: int, head: int, window: int) -> HeadByKind:
     in_window = efficient.kept_weights(
         efficient.causal(record.scores), efficient.window_mask(length, window)
     )
-    weights = torch.stack([in_window[0, head], linear[0, head], record.weights[0, head],
-                           delta_record.weights[0, head]])  # fmt: skip
+    weights = torch.stack(
+        [
+            in_window[0, head],
+            linear[0, head],
+            record.weights[0, head],
+            delta_record.weights[0, head],
+        ]
+    )
     values = torch.stack([*3 * [record.values[0, head]], delta_record.values[0, head]])
     softmax = base.scores.softmax(-1).float()
     cosine = late_cosine(weights @ values, softmax @ base.values.float())
@@ -111,8 +117,11 @@ def converted_head(text: str, layer: int, head: int, window: int) -> HeadByKind:
     states = efficient.delta_states(
         delta_record.keys[0, head], delta_record.values[0, head], log_decay, step
     )
-    return HeadByKind(torch.cat([softmax[None], weights]).numpy(),
-                   np.array([1.0, *cosine.tolist()]), states.numpy())  # fmt: skip
+    return HeadByKind(
+        torch.cat([softmax[None], weights]).numpy(),
+        np.array([1.0, *cosine.tolist()]),
+        states.numpy(),
+    )
 
 
 def _record(name: str, text: str, layer: int) -> tuple[LearnedAttention, AttentionRecord]:

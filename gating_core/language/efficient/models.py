@@ -95,8 +95,11 @@ def with_later(kept: torch.Tensor, length: int) -> torch.Tensor:
 
 def _choosing(choice: Choice) -> AttentionKind:
     """Softmax attention to the keys of a ``choice``."""
-    return _kind(lambda queries, keys, values, mask: _mixed(
-        queries, keys, values, choice(queries, keys, mask)))  # fmt: skip
+    return _kind(
+        lambda queries, keys, values, mask: _mixed(
+            queries, keys, values, choice(queries, keys, mask)
+        )
+    )
 
 
 def _kind(mix: Callable[..., torch.Tensor]) -> AttentionKind:

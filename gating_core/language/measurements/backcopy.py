@@ -35,8 +35,15 @@ TEST_TEXTS = 64
 SCALE = 0.02  # standard deviation of all initial matrices
 TOY = FOLDER / "toy.safetensors"
 STEPS_BETWEEN = 25  # two measurements
-SERIES = ("sink", "sink_at_triggers", "value_ratio", "gate_at_triggers", "gate_elsewhere",
-          "copied", "loss_elsewhere")  # fmt: skip
+SERIES = (
+    "sink",
+    "sink_at_triggers",
+    "value_ratio",
+    "gate_at_triggers",
+    "gate_elsewhere",
+    "copied",
+    "loss_elsewhere",
+)
 
 
 @dataclass(frozen=True)
@@ -303,9 +310,14 @@ def _run(training: ToyTraining, results: list[ToyResult]) -> ToyRun:
         name: np.stack([getattr(result, name).numpy() for result in results]) for name in SERIES
     }
     last = results[-1]
-    return ToyRun(training.request, np.array([result.step for result in results]), **series,
-                  letters=last.letters.numpy(), triggers=training.test.triggers.numpy(),
-                  weights=last.weights.numpy())  # fmt: skip
+    return ToyRun(
+        training.request,
+        np.array([result.step for result in results]),
+        **series,
+        letters=last.letters.numpy(),
+        triggers=training.test.triggers.numpy(),
+        weights=last.weights.numpy(),
+    )
 
 
 def save_toy(run: ToyRun, path: Path = TOY) -> None:

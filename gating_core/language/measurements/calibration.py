@@ -62,15 +62,21 @@ def confidence(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     # Loss and entropies: (N, 3), the last the mean over heads.
     summed = np.stack([totals[:, 0], totals[:, 1], totals[:, 2:].mean(1)], -1)
     means = resampled_means(summed, lengths, text_draws(len(texts))).T
-    values = [top.whole.error, classwise_error(probabilities, labels),
-              *summed.sum(0) / lengths.sum()]  # fmt: skip
-    return {name: np.asarray(array, np.float32) for name, array in {
-        "bins": np.stack([top.whole.confidence, top.whole.frequency, top.whole.counts]),
-        "range": top.frequency_ends,
-        "values": values,
-        "resamples": np.stack([top.errors, np.mean(classes, 0), *means]),
-        "entropy": (totals[:, 2:].sum(0) / lengths.sum()).reshape(depth, heads),
-    }.items()}  # fmt: skip
+    values = [
+        top.whole.error,
+        classwise_error(probabilities, labels),
+        *summed.sum(0) / lengths.sum(),
+    ]
+    return {
+        name: np.asarray(array, np.float32)
+        for name, array in {
+            "bins": np.stack([top.whole.confidence, top.whole.frequency, top.whole.counts]),
+            "range": top.frequency_ends,
+            "values": values,
+            "resamples": np.stack([top.errors, np.mean(classes, 0), *means]),
+            "entropy": (totals[:, 2:].sum(0) / lengths.sum()).reshape(depth, heads),
+        }.items()
+    }
 
 
 def attention_entropies(weights: torch.Tensor) -> torch.Tensor:

@@ -66,17 +66,22 @@ def overview(
             difference = loss_difference(losses, base, counts[0])
         shut = stacked(name, "gates.shut", own).mean((1, 2)) if config.gate else None
         seconds, base_seconds = times.get(name), times.get(BASE)
-        rows.append(OverviewRow(
-            name, config, own,
-            sum(weight.numel() for weight in LanguageModel(config).parameters()),
-            loss=mean_interval(sums[:, -1].sum(-1) / counts.sum(-1)),
-            delta_loss=difference,
-            first_share=mean_interval(stacked(name, "sinks.by_text", own).mean((1, 2))),
-            rank=mean_interval(stacked(name, "ranks.outputs", own)[:, 1].mean((1, 2))),
-            shut=None if shut is None else mean_interval(shut),
-            calibration=mean_interval(stacked(name, "confidence.values", own)[:, 0]),
-            seconds=None if seconds is None else np.percentile(seconds, QUARTILES),
-            time_ratio=None if seconds is None or base_seconds is None
-            else np.percentile(seconds / base_seconds, QUARTILES),
-        ))  # fmt: skip
+        rows.append(
+            OverviewRow(
+                name,
+                config,
+                own,
+                sum(weight.numel() for weight in LanguageModel(config).parameters()),
+                loss=mean_interval(sums[:, -1].sum(-1) / counts.sum(-1)),
+                delta_loss=difference,
+                first_share=mean_interval(stacked(name, "sinks.by_text", own).mean((1, 2))),
+                rank=mean_interval(stacked(name, "ranks.outputs", own)[:, 1].mean((1, 2))),
+                shut=None if shut is None else mean_interval(shut),
+                calibration=mean_interval(stacked(name, "confidence.values", own)[:, 0]),
+                seconds=None if seconds is None else np.percentile(seconds, QUARTILES),
+                time_ratio=None
+                if seconds is None or base_seconds is None
+                else np.percentile(seconds / base_seconds, QUARTILES),
+            )
+        )
     return rows

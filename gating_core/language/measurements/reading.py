@@ -60,12 +60,15 @@ def read_text(model: LanguageModel, text: str, strength: float = 1.0) -> Reading
     heads = model.config.heads
     return Reading(
         text=decode(numbers),
-        gates=np.stack([gate[0].unflatten(-1, (heads, -1)).transpose(0, 1).numpy()
-                        for gate in gates]) if gates else None,
+        gates=np.stack(
+            [gate[0].unflatten(-1, (heads, -1)).transpose(0, 1).numpy() for gate in gates]
+        )
+        if gates
+        else None,
         outputs=stacked("output"),
         logits=logits[0].numpy(),
         **{name: stacked(name) for name in ("weights", "values", "ungated", "mixed")},
-    )  # fmt: skip
+    )
 
 
 def probabilities_after(reading: Reading, temperature: float) -> np.ndarray:

@@ -32,8 +32,12 @@ def sinks(model: LanguageModel, texts: Sequence[str]) -> Arrays:
         metric = _layers(sink_share(x.weights, counted)[None] for x in batch.layers)
         metrics.append(metric.expand(len(counted), -1, -1))
     share, ratio, sunk = map(torch.cat, (shares, ratios, metrics))
-    return {"by_text": share.mean(-1).numpy(), "by_head": share.mean(0).numpy(),
-            "metric": sunk.mean(0).numpy(), "value_ratio": ratio.mean(0).numpy()}  # fmt: skip
+    return {
+        "by_text": share.mean(-1).numpy(),
+        "by_head": share.mean(0).numpy(),
+        "metric": sunk.mean(0).numpy(),
+        "value_ratio": ratio.mean(0).numpy(),
+    }
 
 
 def _layers(parts: Iterator[torch.Tensor]) -> torch.Tensor:

@@ -63,8 +63,11 @@ def measure(
     loaded, _ = load_model(*model)
     texts = excerpt_texts() if texts is None else texts
     rows = tuple(measurements) if rows is None else rows
-    return {f"{row}.{name}": array for row in rows
-            for name, array in measurements[row](loaded, texts).items()}  # fmt: skip
+    return {
+        f"{row}.{name}": array
+        for row in rows
+        for name, array in measurements[row](loaded, texts).items()
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +100,11 @@ def measure_missing(
     with ProcessPoolExecutor(os.cpu_count(), max_tasks_per_child=1) as pool:
         for (model, rows, *_), new in zip(tasks, pool.map(_measure, tasks), strict=True):
             if model in measured and measured[model].digest == new.digest:
-                new = replace(new, arrays=measured[model].arrays | new.arrays,
-                              rows=(*measured[model].rows, *new.rows))  # fmt: skip
+                new = replace(
+                    new,
+                    arrays=measured[model].arrays | new.arrays,
+                    rows=(*measured[model].rows, *new.rows),
+                )
             measured[model] = new
             save_measured(measured, path)
             yield model, rows
@@ -131,8 +137,11 @@ def read_measured(path: Path = MEASURED) -> dict[Model, Measured]:
     for model in product(MODELS, SEEDS):
         key = _key(model)
         if key in about["digests"] and is_current(*model, about["digests"][key]):
-            arrays = {name.removeprefix(f"{key}/"): array for name, array in tensors.items()
-                      if name.startswith(f"{key}/")}  # fmt: skip
+            arrays = {
+                name.removeprefix(f"{key}/"): array
+                for name, array in tensors.items()
+                if name.startswith(f"{key}/")
+            }
             measured[model] = Measured(about["digests"][key], tuple(about["rows"][key]), arrays)
     return measured
 

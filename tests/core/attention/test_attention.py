@@ -30,11 +30,18 @@ def combinations(source: str, position: str) -> list[AttentionConfig]:
     parts = itertools.product(gates, NORMS, (1, 2), (1, 2, 3), (False, True), (False, True))
     return [
         AttentionConfig(
-            source=source, model_dim=4, value_count=3, gate=gate, norm=norm, heads=heads,
-            depth=depth, residual=residual, output_projection=projection,
+            source=source,
+            model_dim=4,
+            value_count=3,
+            gate=gate,
+            norm=norm,
+            heads=heads,
+            depth=depth,
+            residual=residual,
+            output_projection=projection,
         )
         for gate, norm, heads, depth, residual, projection in parts
-    ]  # fmt: skip
+    ]
 
 
 def assert_plain(config: AttentionConfig, points: torch.Tensor, seeds: tuple = (3, 7)) -> None:

@@ -15,9 +15,12 @@ from tests.core.flat import GRID, assert_flat, curved, field_of, through_logs, w
 
 
 @given(
-    n=st.integers(3, 16), heads=st.integers(1, 4), width=st.integers(1, 8),
-    seed=st.integers(0, 10**6), projection=st.booleans(),
-)  # fmt: skip
+    n=st.integers(3, 16),
+    heads=st.integers(1, 4),
+    width=st.integers(1, 8),
+    seed=st.integers(0, 10**6),
+    projection=st.booleans(),
+)
 def test_the_flatness_theorem(n, heads, width, seed, projection):
     """One layer, fixed values, no residual, no norm: flat on the attention-weight chart."""
     dim = max(3, heads * width)
@@ -189,9 +192,11 @@ def test_the_formula_for_the_real_model(seed):
     p, q, r = (solution - solution.mean()).tolist()
     conic = q * r * a[:, 0] ** 2 + p * r * a[:, 1] ** 2 + p * q * a[:, 2] ** 2 + p * q * r
     scale = (
-        (q * r * a[:, 0] ** 2).abs() + (p * r * a[:, 1] ** 2).abs()
-        + (p * q * a[:, 2] ** 2).abs() + abs(p * q * r)
-    )  # fmt: skip
+        (q * r * a[:, 0] ** 2).abs()
+        + (p * r * a[:, 1] ** 2).abs()
+        + (p * q * a[:, 2] ** 2).abs()
+        + abs(p * q * r)
+    )
     decided = field.resolved[0] & ~field.flat[0] & (conic.abs() > 1e-9 * scale)
     assert (field.gaussian[0].sign() == conic.sign())[decided].all()
 

@@ -122,8 +122,10 @@ def test_a_head_of_d_channels_mixes_d_vectors_at_most(count):
     assert len(mixed) == min(count, 3)
     for head in range(2):
         part = slice(3 * head, 3 * head + 3)
-        vectors, out = (torch.nn.functional.pad(x[:, part], (0, 1), value=1.0)
-                        for x in (mixed, model(GRID.points)[0]))  # fmt: skip
+        vectors, out = (
+            torch.nn.functional.pad(x[:, part], (0, 1), value=1.0)
+            for x in (mixed, model(GRID.points)[0])
+        )
         weights = out @ torch.linalg.pinv(vectors)
         torch.testing.assert_close(weights @ vectors, out)
         assert (weights > -1e-12).all()

@@ -13,8 +13,15 @@ from gating_core.jets import second_order_jet
 from gating_core.randomness import generator
 
 POINTS = torch.rand(9, 2, generator=generator(3, "test"), dtype=torch.float64) * 2 - 1
-TOKENS = AttentionConfig("tokens", model_dim=6, value_count=4, heads=2, depth=2, residual=True,
-                         gate=GateConfig("silu", position="G2"))  # fmt: skip
+TOKENS = AttentionConfig(
+    "tokens",
+    model_dim=6,
+    value_count=4,
+    heads=2,
+    depth=2,
+    residual=True,
+    gate=GateConfig("silu", position="G2"),
+)
 
 
 def test_all_tokens_are_read_out_and_the_first_is_the_model():

@@ -74,8 +74,12 @@ def test_a_new_mechanism_computes_what_it_says(uniform):
         torch.testing.assert_close(records[0].gate[s], z / (1 + (-z).exp()))
     assert (records[0].weights == 1 / 3).all()
     assert set(model.state_dict()) == {
-        "input_map", "input_bias", "layers.0.values", "layers.0.gate.weight", "layers.0.gate.bias"
-    }  # fmt: skip
+        "input_map",
+        "input_bias",
+        "layers.0.values",
+        "layers.0.gate.weight",
+        "layers.0.gate.bias",
+    }
 
 
 @pytest.mark.parametrize("parts", [

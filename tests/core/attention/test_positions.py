@@ -187,32 +187,46 @@ def test_the_state_behind_the_weights_produces_them(name):
 # --- Flat or not ---
 
 HARMLESS = st.builds(
-    GateConfig, kind=st.sampled_from(GATE_NAMES), position=st.sampled_from(["G2", "G3", "G4"]),
-    granularity=st.sampled_from(GATE_GRANULARITIES), strength=st.floats(0.1, 1),
-)  # fmt: skip
+    GateConfig,
+    kind=st.sampled_from(GATE_NAMES),
+    position=st.sampled_from(["G2", "G3", "G4"]),
+    granularity=st.sampled_from(GATE_GRANULARITIES),
+    strength=st.floats(0.1, 1),
+)
 
 
 @given(
-    gate=HARMLESS, n=st.integers(3, 8), heads=st.integers(1, 3), width=st.integers(1, 4),
-    seed=st.integers(0, 10**6), projection=st.booleans(),
-)  # fmt: skip
+    gate=HARMLESS,
+    n=st.integers(3, 8),
+    heads=st.integers(1, 3),
+    width=st.integers(1, 4),
+    seed=st.integers(0, 10**6),
+    projection=st.booleans(),
+)
 def test_gates_of_values_keys_and_queries_leave_the_weight_chart_flat(
     gate, n, heads, width, seed, projection
 ):
     """One layer: G2 and G3 only move fixed vectors, G4 only the weights, and those are given."""
     config = AttentionConfig(
-        model_dim=max(width, 3) * heads, value_count=n, heads=heads, output_projection=projection,
+        model_dim=max(width, 3) * heads,
+        value_count=n,
+        heads=heads,
+        output_projection=projection,
         gate=gate,
-    )  # fmt: skip
+    )
     chart = weight_chart(build_attention(config, (seed,)))
     assert_flat(lambda p: chart(warp(p)), "rigorous")
     assert_flat(through_logs(chart), "rigorous")
 
 
 @given(
-    gate=HARMLESS, depth=st.integers(1, 6), dim=st.integers(3, 8), seed=st.integers(0, 10**6),
-    norm=st.sampled_from(["none", "pre"]), projection=st.booleans(),
-)  # fmt: skip
+    gate=HARMLESS,
+    depth=st.integers(1, 6),
+    dim=st.integers(3, 8),
+    seed=st.integers(0, 10**6),
+    norm=st.sampled_from(["none", "pre"]),
+    projection=st.booleans(),
+)
 def test_they_leave_one_head_and_three_values_flat_on_the_query_chart_at_every_depth(
     gate, depth, dim, seed, norm, projection
 ):

@@ -133,10 +133,14 @@ CONFIGS = st.builds(
     lambda source, heads, sink, **parts: AttentionConfig(
         source, model_dim=3 * heads, heads=heads, sink=sink, **parts
     ),
-    st.sampled_from(SOFTMAX), st.integers(1, 2), st.sampled_from(SINKS),
-    depth=st.integers(1, 2), value_count=st.integers(2, 4), residual=st.booleans(),
+    st.sampled_from(SOFTMAX),
+    st.integers(1, 2),
+    st.sampled_from(SINKS),
+    depth=st.integers(1, 2),
+    value_count=st.integers(2, 4),
+    residual=st.booleans(),
     gate=st.none() | st.builds(GateConfig, position=st.sampled_from(["G1", "G3", "G4"])),
-)  # fmt: skip
+)
 
 
 @given(config=CONFIGS, seed=st.integers(0, 1000))
@@ -179,15 +183,18 @@ def test_with_three_slots_k_has_the_sign_of_four_keys(sink):
 
 
 def test_with_two_slots_it_is_flat_and_with_four_both_signs_occur():
-    flat = measure_surface(build_attention(AttentionConfig(value_count=2, sink="learned"), (1,)),
-                           square_grid(9))  # fmt: skip
+    flat = measure_surface(
+        build_attention(AttentionConfig(value_count=2, sink="learned"), (1,)), square_grid(9)
+    )
     assert flat.proof == ("it lies in the plane of three fixed values, one of them the sink's 0",)
     assert (flat.within | ~flat.resolved).all()
     found = [
-        measure_surface(build_attention(AttentionConfig(value_count=4, sink="learned"), (seed,)),
-                        square_grid(15))
+        measure_surface(
+            build_attention(AttentionConfig(value_count=4, sink="learned"), (seed,)),
+            square_grid(15),
+        )
         for seed in range(20)
-    ]  # fmt: skip
+    ]
     assert {1.0, -1.0} in [set(np.sign(one.gaussian[one.decided])) for one in found]
 
 

@@ -7,16 +7,28 @@ from unittest import mock
 import torch
 
 TOKENS = 7
-SIZES = dict(hidden_size=32, num_attention_heads=4, num_hidden_layers=1, intermediate_size=24,
-             vocab_size=11)  # fmt: skip
+SIZES = dict(
+    hidden_size=32, num_attention_heads=4, num_hidden_layers=1, intermediate_size=24, vocab_size=11
+)
 GROUPED = SIZES | dict(num_key_value_heads=2, head_dim=8)
 GPT2 = dict(n_embd=32, n_head=4, n_layer=1, n_positions=32, vocab_size=11)
 EXPERTS = dict(num_experts=2, num_experts_per_tok=1, moe_intermediate_size=8)
 NEXT = GROUPED | EXPERTS | dict(layer_types=["full_attention"], shared_expert_intermediate_size=8)
-OSS = GROUPED | dict(num_local_experts=2, num_experts_per_tok=1, sliding_window=4,
-                     rope_parameters={"rope_type": "default", "rope_theta": 1e4})  # fmt: skip
-YARN = {"rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "beta_fast": 8.0, "beta_slow": 1.0,
-        "truncate": False, "original_max_position_embeddings": 64}  # fmt: skip
+OSS = GROUPED | dict(
+    num_local_experts=2,
+    num_experts_per_tok=1,
+    sliding_window=4,
+    rope_parameters={"rope_type": "default", "rope_theta": 1e4},
+)
+YARN = {
+    "rope_type": "yarn",
+    "rope_theta": 1e4,
+    "factor": 4.0,
+    "beta_fast": 8.0,
+    "beta_slow": 1.0,
+    "truncate": False,
+    "original_max_position_embeddings": 64,
+}
 AFMOE = GROUPED | EXPERTS | dict(num_dense_layers=1, sliding_window=4)
 QWEN35 = GROUPED | dict(layer_types=["full_attention"])
 
@@ -104,8 +116,10 @@ def computed(model, seed=1):
         seen["output"] = output[0]
         raise _Enough
 
-    hooks = [attention.register_forward_pre_hook(reads, with_kwargs=True),
-             projection.register_forward_hook(writes)]  # fmt: skip
+    hooks = [
+        attention.register_forward_pre_hook(reads, with_kwargs=True),
+        projection.register_forward_hook(writes),
+    ]
     if norm is not None:
         hooks.append(norm.register_forward_pre_hook(lambda _, args: seen.update(stream=args[0][0])))
     draw = torch.Generator().manual_seed(seed)

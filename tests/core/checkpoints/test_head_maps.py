@@ -81,9 +81,11 @@ def test_a_head_on_a_plane_is_the_layer_point_by_point(case, tmp_path):
         kept = [2, 7, 8]
         ours = head_map(layer, states, head, plane, keys=kept)
         torch.testing.assert_close(
-            ours(POINTS), outputs_on(layer, states, head, plane, POINTS, kept),
-            rtol=1e-12, atol=1e-12,
-        )  # fmt: skip
+            ours(POINTS),
+            outputs_on(layer, states, head, plane, POINTS, kept),
+            rtol=1e-12,
+            atol=1e-12,
+        )
         window = layer.window or 9
         assert ours.tokens.tolist() == [token for token in kept if token > 8 - window]
         mask = [token in kept for token in range(9)]
@@ -114,9 +116,9 @@ def test_a_drawn_gate_has_the_mean_and_the_spread_that_it_says():
         gate = DrawnGate(per, seed=3, spread=2.0, mean=-0.5)
         slopes = gate.logits(layer, states, 0, plane)
         assert slopes.shape == (3, channels)
-        on_states = torch.stack([
-            gate.logits(layer, states, 0, Plane(torch.stack([x] * 3)))[0] for x in states
-        ])  # fmt: skip
+        on_states = torch.stack(
+            [gate.logits(layer, states, 0, Plane(torch.stack([x] * 3)))[0] for x in states]
+        )
         torch.testing.assert_close(on_states.mean(0), torch.full((channels,), -0.5).double())
         deviations = (on_states - on_states.mean(0)).square().mean().sqrt()
         torch.testing.assert_close(float(deviations), 2.0)
@@ -167,9 +169,12 @@ def test_tokens_stand_at_the_corners_that_a_plane_says():
 
 def test_states_that_span_no_plane_are_refused():
     line = torch.arange(5.0).double()[:, None] * torch.ones(4).double()
-    for refused in (lambda: principal_plane(line), lambda: principal_plane(line[:2]),
-                    lambda: token_plane(line, 0, 1, 2),
-                    lambda: weight_plane(line, 0, 0, 2)):  # fmt: skip
+    for refused in (
+        lambda: principal_plane(line),
+        lambda: principal_plane(line[:2]),
+        lambda: token_plane(line, 0, 1, 2),
+        lambda: weight_plane(line, 0, 0, 2),
+    ):
         with pytest.raises(ValueError, match="span no plane"):
             refused()
 
@@ -243,8 +248,9 @@ def test_a_rebuilt_head_of_qwen3_next_curves_as_the_class_does(tmp_path):
         query = plane.state[0] + points @ plane.state[1:]
         text = torch.cat([states[:-1].expand(n, -1, -1), query[:, None]], 1)
         turned = tuple(part.expand(n, -1, -1) for part in rotations)
-        return attention(text, position_embeddings=turned,
-                         attention_mask=mask.expand(n, 1, -1, -1))[0][:, -1]  # fmt: skip
+        return attention(
+            text, position_embeddings=turned, attention_mask=mask.expand(n, 1, -1, -1)
+        )[0][:, -1]
 
     heads = [head_map(layer, states, h, plane, keys=range(8)) for h in range(4)]
 
@@ -252,8 +258,10 @@ def test_a_rebuilt_head_of_qwen3_next_curves_as_the_class_does(tmp_path):
         return sum(head(points) @ layer.output[h].mT for h, head in enumerate(heads))
 
     points = square_grid(15 if SOAK else 3).points
-    fields = [curvature(second_order_jet(function, points, "rigorous", casts="carry"))
-              for function in (theirs, ours)]  # fmt: skip
+    fields = [
+        curvature(second_order_jet(function, points, "rigorous", casts="carry"))
+        for function in (theirs, ours)
+    ]
     assert [field.bound_kind for field in fields] == ["rigorous", "rigorous"]
     difference = (fields[0].gaussian - fields[1].gaussian).abs()
     assert (difference <= fields[0].gaussian_error + fields[1].gaussian_error).all()
@@ -267,9 +275,12 @@ def test_the_sublayer_of_bert_and_the_sphere_of_its_norm(tmp_path):
     plane = Plane(torch.cat([states[-1:], drawn_states(2, 32, seed=7)]))
     branch = attend(layer, states).output[-1]
     middle = torch.zeros(1, 2, dtype=torch.float64)
-    expected = {"heads": branch, "residual": states[-1] + branch,
-                "norm": layer.after(states[-1] + branch),
-                "norm alone": layer.after(states[-1])}  # fmt: skip
+    expected = {
+        "heads": branch,
+        "residual": states[-1] + branch,
+        "norm": layer.after(states[-1] + branch),
+        "norm alone": layer.after(states[-1]),
+    }
     for part, value in expected.items():
         torch.testing.assert_close(sublayer_map(layer, states, plane, part)(middle)[0], value)
     sphere = Norm(torch.full((32,), 2.0).double(), torch.zeros(32).double(), 0.0, True)
@@ -295,8 +306,7 @@ def test_what_is_measured_of_a_head():
     torch.testing.assert_close(found.negative_share, negative)
     assert found.proved_share == float(field.decided.double().mean())
     outputs, attention = head(grid.points), head.weights(grid.points)
-    torch.testing.assert_close(found.entropy,
-                               -float((attention * attention.log()).sum(-1).mean()))  # fmt: skip
+    torch.testing.assert_close(found.entropy, -float((attention * attention.log()).sum(-1).mean()))
     assert torch.equal(found.top, head.tokens[attention.argmax(-1)])
     radius = max((outputs - outputs.mean(0)).norm(dim=1)) / max(
         (head.values - head.values.mean(0)).norm(dim=1)
@@ -313,8 +323,10 @@ def test_what_is_measured_of_a_text(tmp_path):
     found, computed_ = measure_text(layer, states, special, (0.1,)), attend(layer, states)
     for head in range(4):
         weights = computed_.weights[head]
-        needed = [next(k for k in range(1, 10) if float(row.sort().values[: 9 - k].sum()) <= 0.1)
-                  for row in weights]  # fmt: skip
+        needed = [
+            next(k for k in range(1, 10) if float(row.sort().values[: 9 - k].sum()) <= 0.1)
+            for row in weights
+        ]
         assert float(found.needed[0.1][head]) == sum(needed) / 9
         torch.testing.assert_close(found.sink_share[head], weights[:, 0].mean())
         lengths = computed_.values[head].norm(dim=1)

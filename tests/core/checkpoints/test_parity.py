@@ -76,8 +76,11 @@ def per_head(layer, weight):
 
 def norms_as_stored(layer, _):
     query, key = layer.query_norm, layer.key_norm
-    return replace(layer, query_norm=replace(query, weight=query.weight - 1),
-                   key_norm=replace(key, weight=key.weight - 1))  # fmt: skip
+    return replace(
+        layer,
+        query_norm=replace(query, weight=query.weight - 1),
+        key_norm=replace(key, weight=key.weight - 1),
+    )
 
 
 def turned_on_all_channels(layer, _):
@@ -139,8 +142,10 @@ def test_the_layout_by_key_value_groups(way, gates, tmp_path):
     model = random_model("qwen3", **CASES["Qwen3"][1])
     attention = attention_of(model)[0]
     attention.q_proj = Split(2, 2, gates).requires_grad_(False)
-    tensors = {name.replace("q_proj.linear", "q_proj"): weight
-               for name, weight in model.state_dict().items()}  # fmt: skip
+    tensors = {
+        name.replace("q_proj.linear", "q_proj"): weight
+        for name, weight in model.state_dict().items()
+    }
     attention.o_proj = Gated(attention.q_proj, attention.o_proj)
     config = model.config.to_dict() | {f"{way}_attn_output_gate": True, "qkv_bias": False}
     config = {name: value for name, value in config.items() if name != "dtype"}
@@ -243,8 +248,10 @@ def test_states_of_a_text_are_those_of_the_class(kind, options, norm, tmp_path):
     states = read_states(saved(model, tmp_path), ids)
     with in_double():
         theirs = model(torch.tensor([ids]), output_hidden_states=True).hidden_states
-        theirs = [stream[0] if norm is None else norm(model, i)(stream[0])
-                  for i, stream in enumerate(theirs[:-1])]  # fmt: skip
+        theirs = [
+            stream[0] if norm is None else norm(model, i)(stream[0])
+            for i, stream in enumerate(theirs[:-1])
+        ]
     assert len(states) == len(theirs) == 3
     for ours, exact in zip(states, theirs, strict=True):
         assert difference(ours, exact) < IN_DOUBLE
@@ -253,12 +260,18 @@ def test_states_of_a_text_are_those_of_the_class(kind, options, norm, tmp_path):
 def test_norms_of_the_first_files_of_bert_have_other_names(tmp_path):
     folder = saved(random_model("bert", **SIZES | dict(num_hidden_layers=2)), tmp_path / "new")
     tensors = load_file(folder / "model.safetensors")
-    old = {"bert." + name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
-           "LayerNorm.bias", "LayerNorm.beta"): x for name, x in tensors.items()}  # fmt: skip
+    old = {
+        "bert."
+        + name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+            "LayerNorm.bias", "LayerNorm.beta"
+        ): x
+        for name, x in tensors.items()
+    }
     config = json.loads((folder / "config.json").read_text())
     other = write(tmp_path / "old", config, old)
-    for ours, theirs in zip(read_states(other, [1, 2, 3]), read_states(folder, [1, 2, 3]),
-                            strict=True):  # fmt: skip
+    for ours, theirs in zip(
+        read_states(other, [1, 2, 3]), read_states(folder, [1, 2, 3]), strict=True
+    ):
         assert torch.equal(ours, theirs)
     assert read_layer(other, 1).after is not None
 

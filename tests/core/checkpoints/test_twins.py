@@ -32,8 +32,10 @@ def test_a_random_twin_is_as_sharp_and_has_the_same_values(case, tmp_path):
     plane = principal_plane(states)
     for head in (0, 3):
         own = head_map(layer, states, head, plane, keys=range(1, 9))
-        twins = [sharp_twin(layer, states, head, plane, seed, points=POINTS, keys=range(1, 9))
-                 for seed in (0, 1)]  # fmt: skip
+        twins = [
+            sharp_twin(layer, states, head, plane, seed, points=POINTS, keys=range(1, 9))
+            for seed in (0, 1)
+        ]
         for twin in twins:
             assert sharpness(twin) == pytest.approx(sharpness(own), abs=1e-9)
             assert torch.equal(twin.values, own.values)

@@ -49,10 +49,13 @@ def archive(path):
 
 
 WHOLE = raw(entries())
-EMPTY_TENSORS = {f"t{i}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
-                 for i in range(20_001)}  # fmt: skip
-TWICE = b'{"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},' \
-        b'"a":{"dtype":"F32","shape":[4],"data_offsets":[24,40]}}'  # fmt: skip
+EMPTY_TENSORS = {
+    f"t{i}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for i in range(20_001)
+}
+TWICE = (
+    b'{"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},'
+    b'"a":{"dtype":"F32","shape":[4],"data_offsets":[24,40]}}'
+)
 NO_FILE = "is no safetensors file, or it is truncated"
 MALFORMED = {  # what is written, or what writes it; and what is said
     "empty": (b"", NO_FILE),
@@ -248,8 +251,11 @@ def test_a_missing_shard_a_missing_tensor_and_one_in_two_shards(tmp_path):
     write_index(folder, index | {name: SECOND})
     assert "does not hold" in message_of(lambda: open_tensors(folder))
     write_index(folder, index)
-    save_file({name: llama_tensors()[name] for name in index if index[name] == SECOND}
-              | {name: torch.ones(2)}, folder / SECOND)  # fmt: skip
+    save_file(
+        {name: llama_tensors()[name] for name in index if index[name] == SECOND}
+        | {name: torch.ones(2)},
+        folder / SECOND,
+    )
     assert f"is in two shards, {FIRST} and {SECOND}" in message_of(lambda: open_tensors(folder))
     (folder / SECOND).unlink()
     assert f"{SECOND} cannot be opened: No such file" in message_of(lambda: open_tensors(folder))

@@ -6,9 +6,14 @@ import torch
 from safetensors.torch import save_file
 
 LLAMA = {
-    "model_type": "llama", "hidden_size": 32, "num_attention_heads": 4, "num_key_value_heads": 2,
-    "num_hidden_layers": 2, "rms_norm_eps": 1e-6, "rope_theta": 1e4,
-}  # fmt: skip
+    "model_type": "llama",
+    "hidden_size": 32,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "num_hidden_layers": 2,
+    "rms_norm_eps": 1e-6,
+    "rope_theta": 1e4,
+}
 
 
 def llama_tensors(seed=0, dtype=torch.float32):

@@ -8,8 +8,13 @@ from distributed import LocalCluster
 from gating_core.claims import Selection, Store
 from gating_core.claims.training import received, work_on
 
-TINY = Selection(tasks=("xor", "linear"), variants=("ungated", "sigmoid", "half"),
-                 parts=("base", "stacks"), seed_count=2, steps=3)  # fmt: skip
+TINY = Selection(
+    tasks=("xor", "linear"),
+    variants=("ungated", "sigmoid", "half"),
+    parts=("base", "stacks"),
+    seed_count=2,
+    steps=3,
+)
 
 
 @pytest.fixture
@@ -33,7 +38,10 @@ def tiny_rows():
 def scheduler():
     """The address of two workers, which are at hand for every test."""
     with LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",
+        n_workers=2,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
         silence_logs=logging.CRITICAL,
-    ) as cluster:  # fmt: skip
+    ) as cluster:
         yield cluster.scheduler_address

@@ -11,18 +11,56 @@ TASKS = ("linear", "offset", "xor", "circle", "spiral")
 VARIANTS = ("ungated", "sigmoid", "matched", "additive")
 SEEDS = range(16)
 BLANK = ModelRow(
-    key="", code="c0de", part="base", task="", variant="", source="memory", depth=1, values=3,
-    model_dim=8, seed=0, together=64, steps=400, parameters=100, train_accuracy=0.8,
-    test_accuracy=0.8, train_loss=0.4, test_loss=0.4, total_curvature=1.0, total_error=0.0,
-    total_complete=True, positive_curvature=0.5, flat=False, positive_share=0.5, negative_share=0.5,
-    undecided_share=0.0, resolved_share=1.0, largest_curvature=1.0, largest_bound=1e-9,
-    chart_flat=False, chart_largest=1.0, chart_bound=1e-9, chart_positive_share=0.5, proxy=1.0,
-    normalised_proxy=1.0, seconds=0.01,
-)  # fmt: skip
-FLAT = dict(flat=True, total_curvature=0.0, positive_curvature=0.0, chart_flat=True,
-            chart_largest=1e-30, chart_bound=1e-20, chart_positive_share=0.0)  # fmt: skip
-MEASURED = [name for name in ModelRow.__annotations__ if "None" in ModelRow.__annotations__[name]
-            and name != "error"]  # fmt: skip
+    key="",
+    code="c0de",
+    part="base",
+    task="",
+    variant="",
+    source="memory",
+    depth=1,
+    values=3,
+    model_dim=8,
+    seed=0,
+    together=64,
+    steps=400,
+    parameters=100,
+    train_accuracy=0.8,
+    test_accuracy=0.8,
+    train_loss=0.4,
+    test_loss=0.4,
+    total_curvature=1.0,
+    total_error=0.0,
+    total_complete=True,
+    positive_curvature=0.5,
+    flat=False,
+    positive_share=0.5,
+    negative_share=0.5,
+    undecided_share=0.0,
+    resolved_share=1.0,
+    largest_curvature=1.0,
+    largest_bound=1e-9,
+    chart_flat=False,
+    chart_largest=1.0,
+    chart_bound=1e-9,
+    chart_positive_share=0.5,
+    proxy=1.0,
+    normalised_proxy=1.0,
+    seconds=0.01,
+)
+FLAT = dict(
+    flat=True,
+    total_curvature=0.0,
+    positive_curvature=0.0,
+    chart_flat=True,
+    chart_largest=1e-30,
+    chart_bound=1e-20,
+    chart_positive_share=0.0,
+)
+MEASURED = [
+    name
+    for name in ModelRow.__annotations__
+    if "None" in ModelRow.__annotations__[name] and name != "error"
+]
 Change = Callable[[str, str, int, np.random.Generator], dict]
 
 
@@ -56,8 +94,16 @@ def made(
                 if variant in ("ungated", "matched"):
                     numbers |= FLAT
                 numbers |= change(task, variant, each, rng)
-                rows.append(replace(BLANK, key=f"{task}/{variant}/{each}", task=task,
-                                    variant=variant, seed=each, **numbers))  # fmt: skip
+                rows.append(
+                    replace(
+                        BLANK,
+                        key=f"{task}/{variant}/{each}",
+                        task=task,
+                        variant=variant,
+                        seed=each,
+                        **numbers,
+                    )
+                )
     return rows
 
 
@@ -73,8 +119,20 @@ def stacks(slope: float = 2.0, proxy_slope: float = 1.0, seeds: Iterable[int] = 
         eps = 0.001 * (1 + seed / 16)
         for depth in range(1, 17):
             centre = (2 * eps) ** 2 * depth**slope
-            rows.append(StackRow(
-                f"stack/{seed}/{depth}", "c0de", seed, depth, eps, 4 * centre, 1e-6 * centre,
-                centre, 1e-12 * centre, eps * depth**proxy_slope, depth * eps * 2 <= 0.05, 0.01,
-            ))  # fmt: skip
+            rows.append(
+                StackRow(
+                    f"stack/{seed}/{depth}",
+                    "c0de",
+                    seed,
+                    depth,
+                    eps,
+                    4 * centre,
+                    1e-6 * centre,
+                    centre,
+                    1e-12 * centre,
+                    eps * depth**proxy_slope,
+                    depth * eps * 2 <= 0.05,
+                    0.01,
+                )
+            )
     return rows

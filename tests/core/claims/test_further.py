@@ -81,8 +81,9 @@ def test_the_reported_settings_are_judged_by_the_rules_of_the_claims(question, o
     )
     found = reported_verdicts([*truth, *rows({"ungated": 9.0, "sigmoid": 0.0}, other)], question)
     assert {name: one.word for name, one in found.items()} == {
-        "C4": Word.SUPPORTED, "C5": Word.SUPPORTED,
-    }  # fmt: skip
+        "C4": Word.SUPPORTED,
+        "C5": Word.SUPPORTED,
+    }
     assert found["C4"].claim is CLAIMS["C4"]
     assert found["C5"].claim is CLAIMS["C5"]
 

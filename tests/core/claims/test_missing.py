@@ -19,8 +19,9 @@ LOWER = dict(total_complete=False, resolved_share=0.9)
 
 def unresolved(rows, chosen):
     """The same rows, where tangent planes of some ungated models are unresolved."""
-    return [replace(row, **LOWER) if row.variant == "ungated" and chosen(row) else row
-            for row in rows]  # fmt: skip
+    return [
+        replace(row, **LOWER) if row.variant == "ungated" and chosen(row) else row for row in rows
+    ]
 
 
 # --- C3 -----------------------------------------------------------------------------------------
@@ -30,8 +31,11 @@ AHEAD = study(curved(total_curvature=40.0))  # by curvature in all of 24, by the
 
 def in_cells(count):
     """Whether a row is one of the first eight seeds in the first so many settings and tasks."""
-    cells = [(at.value_count, at.source, at.depth, at.residual, task)
-             for at in SETTINGS for task in TASKS][:count]  # fmt: skip
+    cells = [
+        (at.value_count, at.source, at.depth, at.residual, task)
+        for at in SETTINGS
+        for task in TASKS
+    ][:count]
 
     def chosen(row):
         residual = row.part == "residual"
@@ -66,8 +70,10 @@ def test_c3_says_that_nothing_is_missing_by_saying_nothing():
 
 
 def test_errors_above_their_totals_count_in_the_worst_case_alone():
-    rows = [replace(row, total_error=1e9) if row.variant == "ungated" and in_cells(13)(row) else row
-            for row in AHEAD]  # fmt: skip
+    rows = [
+        replace(row, total_error=1e9) if row.variant == "ungated" and in_cells(13)(row) else row
+        for row in AHEAD
+    ]
     found = judged("C3", rows)
     assert not any(row.total_complete for row in rows if row.total_error > 1)
     assert found.summary.startswith("ahead in 24 (at worst 11)")
@@ -75,8 +81,10 @@ def test_errors_above_their_totals_count_in_the_worst_case_alone():
 
 
 def test_c3_says_of_what_models_failed_and_of_what_is_not_tested():
-    rows = [failed(row) if row.seed < 75 and row.task == "xor" and row.values == 4 else row
-            for row in unresolved(AHEAD, in_cells(2))]  # fmt: skip
+    rows = [
+        failed(row) if row.seed < 75 and row.task == "xor" and row.values == 4 else row
+        for row in unresolved(AHEAD, in_cells(2))
+    ]
     sentences = judged("C3", rows).sentences
     reasons = "in 8 the ungated total leaves out unresolved points and in 11 a model failed"
     assert f"19 of 384 pairs are missing on 2 of 24 settings and tasks: {reasons}." in sentences
@@ -102,12 +110,19 @@ def test_totals_in_closed_form_are_told_beside_and_decide_nothing():
 
 
 def test_c1_and_c2_account_for_every_model():
-    rows = [replace(row, chart_bound=1.0) if (row.variant, row.seed) == ("ungated", 3) else row
-            for row in lost(GOOD, "matched", (0, 1))]  # fmt: skip
+    rows = [
+        replace(row, chart_bound=1.0) if (row.variant, row.seed) == ("ungated", 3) else row
+        for row in lost(GOOD, "matched", (0, 1))
+    ]
     assert "Of the others inconclusive: 5 and failed: 10." in of_any_seeds("C1", rows).sentences
-    rows = [replace(row, **FLAT) if (row.variant, row.seed) == ("sigmoid", 2) else
-            replace(row, chart_flat=None) if (row.variant, row.seed) == ("sigmoid", 4) else row
-            for row in GOOD]  # fmt: skip
+    rows = [
+        replace(row, **FLAT)
+        if (row.variant, row.seed) == ("sigmoid", 2)
+        else replace(row, chart_flat=None)
+        if (row.variant, row.seed) == ("sigmoid", 4)
+        else row
+        for row in GOOD
+    ]
     found = of_any_seeds("C2", rows).sentences
     assert "Of the others flat within the bound: 5 and without such a chart: 5." in found
     assert (
@@ -126,8 +141,7 @@ def test_c4_names_pairs_and_tasks():
 
 
 def test_c4_names_tasks_without_the_additive_control():
-    rows = [row for row in gaining(0.2, 0.15)
-            if (row.task, row.variant) != ("xor", "additive")]  # fmt: skip
+    rows = [row for row in gaining(0.2, 0.15) if (row.task, row.variant) != ("xor", "additive")]
     said = "Not compared with adding, because fewer than 8 seeds have all three models: xor."
     assert said in judged("C4", rows).sentences
     assert "Not compared" not in judged("C4", gaining(0.2, 0.15)).sentences
@@ -143,9 +157,12 @@ def test_c5_says_what_failed_pairs_would_make_of_the_verdict():
 
 def tied(rows, tasks):
     """The same rows, where all accuracies of sigmoid-gated models are equal but one."""
-    return [replace(row, test_accuracy=1.0)
-            if (row.variant, row.task in tasks) == ("sigmoid", True) and row.seed % 16 else row
-            for row in rows]  # fmt: skip
+    return [
+        replace(row, test_accuracy=1.0)
+        if (row.variant, row.task in tasks) == ("sigmoid", True) and row.seed % 16
+        else row
+        for row in rows
+    ]
 
 
 def test_c6_names_groups_without_a_jackknife_error_and_r_with_them():
@@ -167,8 +184,10 @@ def test_c6_names_groups_without_a_jackknife_error_and_r_with_them():
 
 
 def test_c6_counts_totals_that_are_not_complete():
-    rows = [replace(row, **LOWER) if row.variant == "sigmoid" and row.seed < 70 else row
-            for row in kin(1.5, 1.5)]  # fmt: skip
+    rows = [
+        replace(row, **LOWER) if row.variant == "sigmoid" and row.seed < 70 else row
+        for row in kin(1.5, 1.5)
+    ]
     sentences = judged("C6", rows).sentences
     known = judged("C6", [row for row in rows if row.total_complete])
     r = known.evidence.pooled("nonlinear", "total_curvature").r
@@ -178,8 +197,10 @@ def test_c6_counts_totals_that_are_not_complete():
 
 
 def test_c7_names_values_that_are_not_fitted():
-    rows = [replace(row, centre_bound=1.0) if row.seed == 3 and row.depth > 8 else row
-            for row in stacks()]  # fmt: skip
+    rows = [
+        replace(row, centre_bound=1.0) if row.seed == 3 and row.depth > 8 else row
+        for row in stacks()
+    ]
     lost_values = sum(row.small for row in stacks() if row.seed == 3 and row.depth > 8)
     said = f"{lost_values} values of |K(0)| in the regime are not fitted, because of errors above"
     assert said in of_any_seeds("C7", [], rows).sentences

@@ -43,17 +43,26 @@ def gate(**numbers):
 
 def lost(rows, variant, seeds, tasks=TASKS):
     """The same rows, where some models failed."""
-    return [failed(row) if row.variant == variant and row.seed in seeds and row.task in tasks
-            else row for row in rows]  # fmt: skip
+    return [
+        failed(row) if row.variant == variant and row.seed in seeds and row.task in tasks else row
+        for row in rows
+    ]
 
 
-GOOD = made(gate(
-    test_accuracy=lambda task, seed, rng: (0.8 if task in ("linear", "offset") else 0.95)
-    + 0.004 * rng.normal(),
-    total_curvature=lambda task, seed, rng: 10 + rng.normal(),
-))  # fmt: skip
-EVEN = [replace(row, test_accuracy=0.8 + 0.003 * np.sin(31 * row.seed + ord(row.variant[0])))
-        if row.task in ("linear", "offset") else row for row in GOOD]  # fmt: skip
+GOOD = made(
+    gate(
+        test_accuracy=lambda task, seed, rng: (
+            (0.8 if task in ("linear", "offset") else 0.95) + 0.004 * rng.normal()
+        ),
+        total_curvature=lambda task, seed, rng: 10 + rng.normal(),
+    )
+)
+EVEN = [
+    replace(row, test_accuracy=0.8 + 0.003 * np.sin(31 * row.seed + ord(row.variant[0])))
+    if row.task in ("linear", "offset")
+    else row
+    for row in GOOD
+]
 
 
 RUNS = settings().max_examples
@@ -123,8 +132,12 @@ def test_the_code_compares_with_the_same_numbers(claim, change, rows, depths):
 
 
 def changed(rows, variant, seeds, **numbers):
-    return [replace(row, **numbers) if row.variant == variant and row.seed in seeds
-            and row.task == "xor" else row for row in rows]  # fmt: skip
+    return [
+        replace(row, **numbers)
+        if row.variant == variant and row.seed in seeds and row.task == "xor"
+        else row
+        for row in rows
+    ]
 
 
 @pytest.mark.parametrize(("rows", "expected"), [
@@ -193,8 +206,12 @@ def test_one_seed_says_nothing():
 
 
 def test_one_failing_seed_in_sixteen_is_named_and_does_not_hide_an_effect():
-    rows = [replace(row, test_accuracy=0.5) if (row.variant, row.seed, row.task) ==
-            ("sigmoid", 11, "circle") else row for row in EVEN]  # fmt: skip
+    rows = [
+        replace(row, test_accuracy=0.5)
+        if (row.variant, row.seed, row.task) == ("sigmoid", 11, "circle")
+        else row
+        for row in EVEN
+    ]
     found = judged("C4", rows)
     assert found.word == SUPPORTED
     assert any("circle" in row and "(seed 11)" in str(row) for row in found.table.rows)
@@ -214,17 +231,22 @@ def test_failures_do_not_raise_a_verdict(claim, variant, count):
     """However many of the worst models fail, what is left does not do better than all together."""
     order = (SUPPORTED, PARTLY, NOT_ENOUGH, NOT_SUPPORTED)
     for seed in range(2):
-        weak = made(gate(
-            test_accuracy=lambda t, s, r: 0.79 + 0.05 * r.normal() + 0.02,
-            total_curvature=lambda t, s, r: 0.5 + 2 * r.normal(),
-        ), seed)  # fmt: skip
+        weak = made(
+            gate(
+                test_accuracy=lambda t, s, r: 0.79 + 0.05 * r.normal() + 0.02,
+                total_curvature=lambda t, s, r: 0.5 + 2 * r.normal(),
+            ),
+            seed,
+        )
         by = {(row.task, row.seed): row for row in weak if row.variant == "sigmoid"}
         bad = set()
         for task in TASKS:
             ranked = sorted(SEEDS, key=lambda s, t=task: by[t, s].test_accuracy)
             bad |= {(task, s) for s in ranked[:count]}
-        after = [failed(row) if row.variant == variant and (row.task, row.seed) in bad else row
-                 for row in weak]  # fmt: skip
+        after = [
+            failed(row) if row.variant == variant and (row.task, row.seed) in bad else row
+            for row in weak
+        ]
         before, then = word(claim, weak), word(claim, after)
         assert before == then or order.index(then) >= order.index(before) or then == NOT_ENOUGH
 
@@ -264,9 +286,14 @@ def test_seeds_that_are_not_done_are_named_and_left_out():
 
 
 def linear_rows(mean: float, deviation: float, seed: int = 0):
-    return made(lambda t, v, s, r: {
-        "test_accuracy": 0.8 + (mean + deviation * r.normal() if v == "sigmoid" else 0.0)
-    }, seed, ("linear", "offset"), ("ungated", "sigmoid"))  # fmt: skip
+    return made(
+        lambda t, v, s, r: {
+            "test_accuracy": 0.8 + (mean + deviation * r.normal() if v == "sigmoid" else 0.0)
+        },
+        seed,
+        ("linear", "offset"),
+        ("ungated", "sigmoid"),
+    )
 
 
 @pytest.mark.parametrize(("mean", "deviation", "expected"), [
@@ -285,8 +312,10 @@ def test_equivalence_needs_both_tasks():
 
 
 def test_a_difference_beyond_the_margin_is_rarely_called_equal():
-    found = [word("C5", [r for r in linear_rows(0.01, 0.005, s) if r.task in ("linear", "offset")])
-             for s in range(RUNS)]  # fmt: skip
+    found = [
+        word("C5", [r for r in linear_rows(0.01, 0.005, s) if r.task in ("linear", "offset")])
+        for s in range(RUNS)
+    ]
     assert sum(each == SUPPORTED for each in found) <= slack(RUNS)
 
 
@@ -307,8 +336,10 @@ def test_exponents_decide(slope, proxy_slope, expected):
     ((1.97, 2.01), (1.0, 1.06), NOT_SUPPORTED),
 ])  # fmt: skip
 def test_the_whole_interval_of_an_exponent_decides(centre, proxy, expected):
-    exponents = {name: SimpleNamespace(low=low, high=high)
-                 for name, (low, high) in ((CENTRE, centre), (growth.PROXY, proxy))}  # fmt: skip
+    exponents = {
+        name: SimpleNamespace(low=low, high=high)
+        for name, (low, high) in ((CENTRE, centre), (growth.PROXY, proxy))
+    }
     found = SimpleNamespace(fewest_slopes=len(SEEDS), exponents=exponents)
     assert CLAIMS["C7"].decide(found, THRESHOLDS) == expected
 
@@ -361,8 +392,11 @@ def test_the_tasks_of_claims_are_fixed_and_are_what_they_are_called():
 
 
 def test_a_task_that_is_not_listed_changes_no_claim():
-    new = [replace(row, task="new", key=f"new{row.key}", test_accuracy=0.1, chart_flat=False)
-           for row in EVEN if row.task == "xor"]  # fmt: skip
+    new = [
+        replace(row, task="new", key=f"new{row.key}", test_accuracy=0.1, chart_flat=False)
+        for row in EVEN
+        if row.task == "xor"
+    ]
     for name in CLAIMS:
         one, other = (judged(name, rows, stacks()) for rows in (EVEN, [*EVEN, *new]))
         assert one.sentences == other.sentences
@@ -390,9 +424,12 @@ def test_the_order_of_rows_changes_no_verdict():
 
 
 def test_what_is_varied_stands_beside_and_does_not_decide():
-    deep = [replace(row, depth=2, part="depth", key=f"d{row.key}", test_accuracy=0.1)
-            if row.variant == "sigmoid" else replace(row, depth=2, key=f"d{row.key}")
-            for row in EVEN]  # fmt: skip
+    deep = [
+        replace(row, depth=2, part="depth", key=f"d{row.key}", test_accuracy=0.1)
+        if row.variant == "sigmoid"
+        else replace(row, depth=2, key=f"d{row.key}")
+        for row in EVEN
+    ]
     found = judged("C4", EVEN + deep)
     assert found.word == SUPPORTED
     assert any(row[0] == "depth 2" for row in found.table.rows)

@@ -101,8 +101,11 @@ def test_a_claim_gets_all_that_it_needs_and_units_without_it_are_left_out(claim)
             wanted = claim == "C7"
         else:
             x = unit.setting
-            wanted = (unit.part in needed.parts and x.task in needed.tasks
-                      and any(name in needed.variants for name in x.variants))  # fmt: skip
+            wanted = (
+                unit.part in needed.parts
+                and x.task in needed.tasks
+                and any(name in needed.variants for name in x.variants)
+            )
         assert (unit.key in keys) == wanted
 
 

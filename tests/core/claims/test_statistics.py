@@ -82,11 +82,14 @@ def test_what_is_no_list_of_differences_is_refused(seeds, values):
         paired(seeds, values)
 
 
-@pytest.mark.parametrize("draw", [
-    lambda r: r.normal(0, 1, 16),
-    lambda r: r.uniform(-1, 1, 16),
-    lambda r: r.integers(-3, 4, 16) / 1000,  # accuracies of a thousand points, with ties
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda r: r.normal(0, 1, 16),
+        lambda r: r.uniform(-1, 1, 16),
+        lambda r: r.integers(-3, 4, 16) / 1000,  # accuracies of a thousand points, with ties
+    ],
+)
 def test_without_an_effect_alarms_are_rare(draw):
     runs = 400
     found = [paired(SEEDS, draw(rng(seed))) for seed in range(runs)]
@@ -219,8 +222,11 @@ def groups(seed: int, slope: float, count: int = 16, shared: float = 0.5) -> lis
     for place in range(6):
         x = shared * common_x + np.sqrt(1 - shared**2) * r.normal(0, 1, count)
         noise = shared * common_y + np.sqrt(1 - shared**2) * r.normal(0, 1, count)
-        made.append(Group(f"task {place % 3}", f"variant {place // 3}", np.arange(count), x,
-                          slope * x + noise))  # fmt: skip
+        made.append(
+            Group(
+                f"task {place % 3}", f"variant {place // 3}", np.arange(count), x, slope * x + noise
+            )
+        )
     return made
 
 
@@ -279,8 +285,10 @@ def test_without_a_relation_alarms_are_rare_though_groups_share_seeds(method, sh
 def test_a_relation_within_is_seen_and_one_between_is_not():
     r = rng(4)
     levels = [(0.0, 0.6), (0.0, 0.62), (5.0, 0.9), (5.0, 0.92)]
-    between = [Group(f"t{i}", f"v{i}", np.arange(16), x + r.normal(0, 1, 16),
-                     y + r.normal(0, 0.03, 16)) for i, (x, y) in enumerate(levels)]  # fmt: skip
+    between = [
+        Group(f"t{i}", f"v{i}", np.arange(16), x + r.normal(0, 1, 16), y + r.normal(0, 0.03, 16))
+        for i, (x, y) in enumerate(levels)
+    ]
     x, y = (np.concatenate([getattr(group, name) for group in between]) for name in "xy")
     assert np.corrcoef(x, y)[0, 1] > 0.8
     found = pooled_correlation(between)

@@ -32,14 +32,42 @@ from gating_core.claims.store import APPLICATION_ID, VERSION
 
 ROOT = Path(__file__).resolve().parents[3]
 ROW = ModelRow(
-    key="0", code="c", part="base", task="xor", variant="ungated", source="memory", depth=1,
-    values=3, model_dim=8, seed=0, together=32, steps=400, parameters=100, train_accuracy=0.5,
-    test_accuracy=0.5, train_loss=0.7, test_loss=0.7, total_curvature=1.0, total_error=0.1,
-    total_complete=True, positive_curvature=0.5, flat=False, positive_share=0.5,
-    negative_share=0.25, undecided_share=0.25, resolved_share=1.0, largest_curvature=3.0,
-    largest_bound=1e-9, chart_flat=None, chart_largest=None, chart_bound=None,
-    chart_positive_share=None, proxy=2.0, normalised_proxy=1.0, seconds=0.1,
-)  # fmt: skip
+    key="0",
+    code="c",
+    part="base",
+    task="xor",
+    variant="ungated",
+    source="memory",
+    depth=1,
+    values=3,
+    model_dim=8,
+    seed=0,
+    together=32,
+    steps=400,
+    parameters=100,
+    train_accuracy=0.5,
+    test_accuracy=0.5,
+    train_loss=0.7,
+    test_loss=0.7,
+    total_curvature=1.0,
+    total_error=0.1,
+    total_complete=True,
+    positive_curvature=0.5,
+    flat=False,
+    positive_share=0.5,
+    negative_share=0.25,
+    undecided_share=0.25,
+    resolved_share=1.0,
+    largest_curvature=3.0,
+    largest_bound=1e-9,
+    chart_flat=None,
+    chart_largest=None,
+    chart_bound=None,
+    chart_positive_share=None,
+    proxy=2.0,
+    normalised_proxy=1.0,
+    seconds=0.1,
+)
 STACK = StackRow("s", "c", 0, 1, 1e-3, 0.1, 1e-6, 4e-6, 1e-20, 0.01, True, 0.1)
 
 
@@ -50,12 +78,23 @@ def rows(first, count):
 numbers = st.none() | st.floats(allow_nan=False)
 
 
-@given(numbers, numbers, st.none() | st.booleans(), st.none() | st.text(min_size=1),
-       st.integers(0, 2**40))  # fmt: skip
+@given(
+    numbers,
+    numbers,
+    st.none() | st.booleans(),
+    st.none() | st.text(min_size=1),
+    st.integers(0, 2**40),
+)
 def test_what_is_written_is_read_to_the_bit(first, second, flag, text, whole):
     """From the store, and from CSV."""
-    row = replace(ROW, total_curvature=first, proxy=second, flat=flag, seed=whole,
-                  error=text if text is None else text.replace("\0", "") or None)  # fmt: skip
+    row = replace(
+        ROW,
+        total_curvature=first,
+        proxy=second,
+        flat=flag,
+        seed=whole,
+        error=text if text is None else text.replace("\0", "") or None,
+    )
     place = Path(os.devnull).parent / "shm" / f"claims-{os.getpid()}.sqlite"
     try:
         with Store(place) as store:
@@ -306,14 +345,21 @@ def test_in_a_read_only_folder_a_store_is_read_and_not_written(whole, tmp_path):
             folder.chmod(folder.stat().st_mode | 0o055)
     tmp_path.chmod(0o555)
     try:
-        out = subprocess.run([sys.executable, "-c", READER, str(whole)], cwd=ROOT, check=True,
-                             stdout=subprocess.PIPE, text=True).stdout  # fmt: skip
+        out = subprocess.run(
+            [sys.executable, "-c", READER, str(whole)],
+            cwd=ROOT,
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        ).stdout
     finally:
         tmp_path.chmod(0o755)
     count, why, other = out.splitlines()
     assert count == "400"
-    assert why in [f"{whole} cannot be written to: {what} is read-only; name another file"
-                   for what in ("it", "its folder")]  # fmt: skip
+    assert why in [
+        f"{whole} cannot be written to: {what} is read-only; name another file"
+        for what in ("it", "its folder")
+    ]
     assert other.startswith(f"{whole.with_name('other.sqlite')} cannot be made")
     assert whole.read_bytes() == before
     assert sorted(tmp_path.iterdir()) == beside

@@ -150,9 +150,14 @@ def test_a_lost_workers_units_are_done_again(store, scheduler, tiny_rows):
 
 
 def command(*arguments, **options):
-    return subprocess.Popen([sys.executable, "-m", "gating_core.claims", *map(str, arguments)],
-                            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                            **options)  # fmt: skip
+    return subprocess.Popen(
+        [sys.executable, "-m", "gating_core.claims", *map(str, arguments)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        **options,
+    )
 
 
 # `TINY`, with other tasks between its two: seconds to do, so that there is time to kill it.

@@ -16,8 +16,16 @@ from gating_core.experiments.comparison import Setting, train_setting
 from gating_core.experiments.depth import DepthRequest
 from gating_core.geometry import measure_surface, paper_proxy, square_grid
 
-SETTING = Setting(task="xor", points=100, train_share=0.4, model_dim=8, seed=3, seed_count=3,
-                  steps=60, batch_size=16)  # fmt: skip
+SETTING = Setting(
+    task="xor",
+    points=100,
+    train_share=0.4,
+    model_dim=8,
+    seed=3,
+    seed_count=3,
+    steps=60,
+    batch_size=16,
+)
 UNIT = ModelUnit("base", SETTING)
 
 
@@ -112,8 +120,9 @@ def test_gated_charts_are_those_of_the_model(rows, run):
             assert row.chart_bound == pytest.approx(surface.largest_error[0], rel=1e-2)
 
 
-@pytest.mark.parametrize("varied", [dict(depth=2), dict(source="tokens"), dict(residual=True,
-                                                                            heads=2)])  # fmt: skip
+@pytest.mark.parametrize(
+    "varied", [dict(depth=2), dict(source="tokens"), dict(residual=True, heads=2)]
+)
 def test_a_model_without_an_attention_weight_chart_says_nothing_of_one(varied):
     setting = replace(SETTING, seed_count=1, steps=1, variants=("sigmoid",), **varied)
     (row,) = unit_rows(ModelUnit("base", setting))
@@ -174,8 +183,9 @@ def test_seeds_that_diverge_are_left_out_and_their_neighbours_stay_together():
         (("ungated",), (4,)),
         (("ungated", "sigmoid"), (5,)),
     }
-    assert not list(training._without(SETTING, {(n, s) for n in SETTING.variants
-                                                for s in SETTING.seeds}))  # fmt: skip
+    assert not list(
+        training._without(SETTING, {(n, s) for n in SETTING.variants for s in SETTING.seeds})
+    )
 
 
 def test_what_cannot_be_measured_is_one_row(monkeypatch):

@@ -35,8 +35,12 @@ def study(change, seed=0, places=SETTINGS):
     """Rows of every setting in which an ungated model can curve."""
     rows = []
     for number, at in enumerate(places):
-        where = dict(source=at.source, depth=at.depth, values=at.value_count,
-                     part="residual" if at.residual else "values")  # fmt: skip
+        where = dict(
+            source=at.source,
+            depth=at.depth,
+            values=at.value_count,
+            part="residual" if at.residual else "values",
+        )
         some = made(change, 100 * seed + number, TASKS, VARIANTS, SEEDS)
         rows += [replace(row, key=f"{at.text}/{row.key}", **where) for row in some]
     return rows
@@ -70,8 +74,9 @@ def test_what_cannot_fail_is_called_a_check():
 def test_criteria_v2_say_why_and_decide_on_seeds_of_their_own():
     second = [name for name, one in CLAIMS.items() if one.criteria is V2]
     assert second == ["C3", "C4", "C6"]
-    assert all(bool(one.rule().get("Why criteria v2")) == (one.criteria is V2)
-               for one in CLAIMS.values())  # fmt: skip
+    assert all(
+        bool(one.rule().get("Why criteria v2")) == (one.criteria is V2) for one in CLAIMS.values()
+    )
     chosen = SELECTIONS["v2"]
     seeds = {seed for unit in chosen.units() for *_, seed in unit.keys}
     assert seeds == set(V2.seeds) == set(range(64, 96))
@@ -129,8 +134,10 @@ def test_c3_needs_settings_and_pairs():
 
 
 def test_failures_do_not_support_c3():
-    rows = [failed(row) if row.variant == "sigmoid" and row.seed < 71 else row
-            for row in study(curved(**dict.fromkeys(NAMES, 3.0)))]  # fmt: skip
+    rows = [
+        failed(row) if row.variant == "sigmoid" and row.seed < 71 else row
+        for row in study(curved(**dict.fromkeys(NAMES, 3.0)))
+    ]
     found = judged("C3", rows)
     assert found.word in (NOT_ENOUGH, NOT_SUPPORTED)
     assert any("failed: xor, sigmoid" in line for line in found.gaps)
@@ -142,12 +149,21 @@ signs = st.lists(st.sampled_from((-1, 0, 1)), min_size=6, max_size=6)
 def family(of):
     """Cells whose differences are known to be above, below, or not known to differ from zero."""
     return tuple(
-        Comparison(Pairs(SETTINGS[number % 3], TASKS[number // 3], "sigmoid", "ungated",
-                         dict.fromkeys(SEEDS, (0.0, 0.0, 0.0)), (), ()),
-                   *[paired(SEEDS, sign + 0.01 * np.arange(16))] * 2,
-                   *[0.001 if sign else 0.9] * 2)
+        Comparison(
+            Pairs(
+                SETTINGS[number % 3],
+                TASKS[number // 3],
+                "sigmoid",
+                "ungated",
+                dict.fromkeys(SEEDS, (0.0, 0.0, 0.0)),
+                (),
+                (),
+            ),
+            *[paired(SEEDS, sign + 0.01 * np.arange(16))] * 2,
+            *[0.001 if sign else 0.9] * 2,
+        )
         for number, sign in enumerate(of)
-    )  # fmt: skip
+    )
 
 
 @given(st.tuples(signs, signs, signs))
@@ -237,10 +253,10 @@ def related(within: float, between: float, names=("proxy", "total_curvature")):
     def change(task, variant, seed, rng):
         x, gated = rng.normal(), variant == "sigmoid"
         accuracy = 0.7 + 0.2 * between * gated + 0.02 * (within * x + rng.normal())
-        numbers = {"test_accuracy": accuracy,
-                   "flat": False}  # fmt: skip
-        values = {name: 5 + 10 * between * gated + rng.normal() for name in ("proxy",
-                  "total_curvature")}  # fmt: skip
+        numbers = {"test_accuracy": accuracy, "flat": False}
+        values = {
+            name: 5 + 10 * between * gated + rng.normal() for name in ("proxy", "total_curvature")
+        }
         return numbers | values | dict.fromkeys(names, 5 + 10 * between * gated + x)
 
     return change

@@ -94,8 +94,9 @@ def test_every_row_is_on_its_own_in_any_shape_and_precision():
         curves = certificate.curve(scores)
         assert curves.dtype == torch.float32
         seen = scores[1, 2, 7, :8].double()
-        torch.testing.assert_close(curves[1, 2, 7, :8].double(), certificate.curve(seen),
-                                   rtol=1e-4, atol=1e-7)  # fmt: skip
+        torch.testing.assert_close(
+            curves[1, 2, 7, :8].double(), certificate.curve(seen), rtol=1e-4, atol=1e-7
+        )
         assert not curves[1, 2, 7, 7:].any()
     assert smallest_k(masses(scores), 0.05).shape == (2, 3, 20)
 

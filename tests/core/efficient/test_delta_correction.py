@@ -94,8 +94,9 @@ def test_slow_tokens_are_repaired_and_quick_ones_are_not():
         full = mixed(sample.scores, sample.values)
         sparse = mixed(sample.scores, sample.values, window_mask(512, 32, 4))
         repaired = corrected(sparse, full[anchors(512, gamma)], gamma)
-        alike = [float(functional.cosine_similarity(x, full, dim=-1).mean())
-                 for x in (sparse, repaired)]  # fmt: skip
+        alike = [
+            float(functional.cosine_similarity(x, full, dim=-1).mean()) for x in (sparse, repaired)
+        ]
         return *alike, float(error_ratio(full - sparse, gamma))
 
     sparse, repaired, ratio = cosines_and_ratio(ar1_tokens(512), 8)

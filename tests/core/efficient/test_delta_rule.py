@@ -23,8 +23,10 @@ READERS = [delta_recurrent, delta_chunked]
 def tokens(seed, batch, length, channels, forgetting=0.5, scale=1.0):
     """Queries, keys, values of three channels, log decays and steps."""
     draw = torch.Generator().manual_seed(seed)
-    q, k, v, a, b = (torch.randn(*batch, length, n, generator=draw, dtype=torch.float64) * scale
-                     for n in (channels, channels, 3, 1, 1))  # fmt: skip
+    q, k, v, a, b = (
+        torch.randn(*batch, length, n, generator=draw, dtype=torch.float64) * scale
+        for n in (channels, channels, 3, 1, 1)
+    )
     return q, k, v, -forgetting * a[..., 0].abs(), b[..., 0].sigmoid()
 
 
@@ -47,8 +49,9 @@ def loops(q, k, v, log_decay, step):
             for i, row in enumerate(state)
         ]
         states.append(state)
-        outputs.append([sum(c * x for c, x in zip(row, query, strict=True)) / math.sqrt(d)
-                        for row in state])  # fmt: skip
+        outputs.append(
+            [sum(c * x for c, x in zip(row, query, strict=True)) / math.sqrt(d) for row in state]
+        )
     return (torch.tensor(x, dtype=torch.float64) for x in (outputs, states))
 
 
@@ -141,8 +144,9 @@ def test_the_parts_of_a_layer_are_those_of_their_formulas():
     want = x / (x.square().mean(-1, keepdim=True) + 1e-6).sqrt() * gain * gates
     torch.testing.assert_close(gated_output(x, z, gain), want)
     torch.testing.assert_close(log_decays(logits, rate), -rate.exp() * (1 + logits.exp()).log())
-    torch.testing.assert_close(unit_length(x).norm(dim=-1), torch.ones(4).double(), atol=1e-5,
-                               rtol=0)  # fmt: skip
+    torch.testing.assert_close(
+        unit_length(x).norm(dim=-1), torch.ones(4).double(), atol=1e-5, rtol=0
+    )
     assert not unit_length(torch.zeros(2)).any()
 
 

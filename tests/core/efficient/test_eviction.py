@@ -82,7 +82,8 @@ def test_first_order_scores_are_derivatives():
 
     def outputs(key_sizes, value_sizes):
         return (queries @ (keys * key_sizes[:, None]).mT / 2).softmax(-1) @ (
-            values * value_sizes[:, None])  # fmt: skip
+            values * value_sizes[:, None]
+        )
 
     one = torch.ones(7).double()
     by_key, by_value = torch.autograd.functional.jacobian(outputs, (one, one))  # (T, d, n)
@@ -106,8 +107,14 @@ def test_a_budget_keeps_what_is_protected_and_then_the_largest(n, budget, recent
         assert {*kept.nonzero()[:, 0].tolist()} == want
 
 
-@given(st.integers(2, 9), st.integers(1, 9), st.integers(0, 2), st.integers(0, 2),
-       st.sampled_from(POLICIES), SEEDS)  # fmt: skip
+@given(
+    st.integers(2, 9),
+    st.integers(1, 9),
+    st.integers(0, 2),
+    st.integers(0, 2),
+    st.sampled_from(POLICIES),
+    SEEDS,
+)
 def test_keys_leave_one_by_one_as_in_a_loop(length, budget, recent, first, policy, seed):
     scores, values = causal(drawn(seed, length, length)), drawn(seed + 1, length, 3)
     if recent + first > budget:
@@ -147,8 +154,10 @@ def test_no_policy_beats_the_best_subset(n, budget, queries, seed):
 
     assert int(best.sum()) == budget
     torch.testing.assert_close(error(best.expand(queries, -1)), least)
-    errors = {name: float(error(kept_keys(key_scores(scores, values, name), budget).expand(
-        queries, -1))) for name in POLICIES}  # fmt: skip
+    errors = {
+        name: float(error(kept_keys(key_scores(scores, values, name), budget).expand(queries, -1)))
+        for name in POLICIES
+    }
     assert min(errors.values()) >= float(least) - 1e-12
     if budget == n - 1:  # of a single key the exact score knows everything
         assert errors["exact"] == pytest.approx(float(least))

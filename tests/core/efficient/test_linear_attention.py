@@ -25,8 +25,10 @@ def drawn(seed, *shape, scale=1.0, dtype=torch.float64):
 
 def tokens(seed, batch, length, channels, scale=1.0, dtype=torch.float64):
     """Features of queries and keys, and values of three channels."""
-    q, k = (elu_features(drawn(seed + n, *batch, length, channels, scale=scale, dtype=dtype))
-            for n in range(2))  # fmt: skip
+    q, k = (
+        elu_features(drawn(seed + n, *batch, length, channels, scale=scale, dtype=dtype))
+        for n in range(2)
+    )
     return q, k, drawn(seed + 2, *batch, length, 3, dtype=dtype)
 
 
@@ -35,8 +37,12 @@ def loops(q, k, v):
     q, k, v, outputs = q.tolist(), k.tolist(), v.tolist(), []
     for i in range(len(q)):
         shares = [math.fsum(a * b for a, b in zip(q[i], k[j], strict=True)) for j in range(i + 1)]
-        outputs.append([math.fsum(s * v[j][c] for j, s in enumerate(shares)) / math.fsum(shares)
-                        for c in range(len(v[0]))])  # fmt: skip
+        outputs.append(
+            [
+                math.fsum(s * v[j][c] for j, s in enumerate(shares)) / math.fsum(shares)
+                for c in range(len(v[0]))
+            ]
+        )
     return torch.tensor(outputs, dtype=torch.float64)
 
 
@@ -75,8 +81,11 @@ def test_reading_goes_on_from_a_state(read):
 
 def test_single_precision_stays_single():
     parts = tokens(0, (2,), 9, 4, dtype=torch.float32)
-    for result in (linear_attention(*parts), linear_recurrent(*parts)[0],
-                   linear_chunked(*parts, chunk=2)[0]):  # fmt: skip
+    for result in (
+        linear_attention(*parts),
+        linear_recurrent(*parts)[0],
+        linear_chunked(*parts, chunk=2)[0],
+    ):
         assert result.dtype == torch.float32
         want = linear_attention(*(part.double() for part in parts))
         torch.testing.assert_close(result.double(), want, rtol=1e-5, atol=1e-5)

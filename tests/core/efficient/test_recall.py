@@ -46,8 +46,11 @@ def test_the_best_state_holds_as_many_pairs_as_it_has_channels():
     for pairs in (4, 16, 40):  # nothing that is linear in the key is better, by squared error
         request = replace(MANY, pairs=pairs)
         keys, values = draw_pairs(request)
-        errors = {name: (rule.answers(keys, values, request) - values).square().sum((1, 2))
-                  for name, rule in RULES.items() if rule.state}  # fmt: skip
+        errors = {
+            name: (rule.answers(keys, values, request) - values).square().sum((1, 2))
+            for name, rule in RULES.items()
+            if rule.state
+        }
         assert all((errors["best"] <= other + 1e-9).all() for other in errors.values())
 
 
@@ -78,8 +81,11 @@ def test_a_decay_forgets_the_first_and_none_is_the_delta_rule():
 def test_softmax_recognises_what_no_state_can_hold():
     result = recall(RecallRequest(channels=16, pairs=128))
     assert float(result["softmax"].recognised.double().mean()) > 0.99
-    assert all(float(result[name].recognised.double().mean()) < 0.2
-               for name, rule in RULES.items() if rule.state)  # fmt: skip
+    assert all(
+        float(result[name].recognised.double().mean()) < 0.2
+        for name, rule in RULES.items()
+        if rule.state
+    )
 
 
 def test_one_pair_of_one_channel_is_recalled_by_all():

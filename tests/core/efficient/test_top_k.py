@@ -75,8 +75,12 @@ def test_the_diameter_is_that_of_a_loop():
     result = diameter(values, head, tail)
     for batch in range(2):
         for row in range(5):
-            pairs = [(values[batch, i] - values[batch, j]).norm() for i in range(6)
-                     for j in range(6) if head[batch, row, i] and tail[batch, row, j]]  # fmt: skip
+            pairs = [
+                (values[batch, i] - values[batch, j]).norm()
+                for i in range(6)
+                for j in range(6)
+                if head[batch, row, i] and tail[batch, row, j]
+            ]
             assert float(result[batch, row]) == pytest.approx(float(max(pairs, default=0.0)))
 
 

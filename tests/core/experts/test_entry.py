@@ -73,9 +73,7 @@ def test_the_terms_add_up_to_the_forward_pass_of_any_model(config, seed, point, 
     shown = every[layer][member, 0, channel].item()
     assert tree.value == pytest.approx(shown, rel=1e-12, abs=1e-12)
     assert abs(tree.rounding) <= ROUNDING * tree.size
-    assert tree.terms.shape == (
-        config.heads, config.model_dim // config.heads, config.value_count
-    )  # fmt: skip
+    assert tree.terms.shape == (config.heads, config.model_dim // config.heads, config.value_count)
 
 
 def test_the_entry_of_a_single_member_is_the_forward_pass_bit_for_bit():
@@ -109,20 +107,27 @@ def test_terms_are_those_of_plain_loops(place, per):
     for h in range(2):
         scores = [
             sum(
-                (tokens[0] @ query)[3 * h + c] * opened("G4", 0, h, c)
-                * (tokens[t] @ keys)[3 * h + c] * opened("G3", t, h, c)
+                (tokens[0] @ query)[3 * h + c]
+                * opened("G4", 0, h, c)
+                * (tokens[t] @ keys)[3 * h + c]
+                * opened("G3", t, h, c)
                 for c in range(3)
-            ) / np.sqrt(3)
+            )
+            / np.sqrt(3)
             for t in range(3)
-        ]  # fmt: skip
+        ]
         shares = np.exp(scores) / np.exp(scores).sum()
         for c in range(3):
             for t in range(3):
                 gives = tokens[t] @ values[:, 3 * h + c]
                 term = (
-                    opened("G5", 0, outer_head, outer_channel) * out[3 * h + c, j]
-                    * opened("G1", 0, h, c) * shares[t] * opened("G2", t, h, c) * gives
-                )  # fmt: skip
+                    opened("G5", 0, outer_head, outer_channel)
+                    * out[3 * h + c, j]
+                    * opened("G1", 0, h, c)
+                    * shares[t]
+                    * opened("G2", t, h, c)
+                    * gives
+                )
                 assert tree.terms[h, c, t] == pytest.approx(term, rel=1e-12)
                 assert tree.experts[h, t, c] == pytest.approx(gives, rel=1e-12)
             assert tree.gates[h, c] == pytest.approx(opened("G1", 0, h, c))

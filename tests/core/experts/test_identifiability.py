@@ -54,9 +54,13 @@ def test_the_prototypes_table(dim, heads):
 
 
 @given(
-    st.sampled_from(SIZES), st.integers(2, 6), st.integers(0, 9999),
-    st.sampled_from(GATE_NAMES), st.sampled_from(GATE_POSITIONS), st.sampled_from(PER),
-)  # fmt: skip
+    st.sampled_from(SIZES),
+    st.integers(2, 6),
+    st.integers(0, 9999),
+    st.sampled_from(GATE_NAMES),
+    st.sampled_from(GATE_POSITIONS),
+    st.sampled_from(PER),
+)
 def test_every_model_that_a_visitor_can_make_agrees_with_theory(sizes, n, seed, kind, place, per):
     dim, heads = sizes
     gate = GateConfig(kind, per, place)

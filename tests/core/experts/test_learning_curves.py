@@ -144,8 +144,9 @@ def test_p_is_adjusted_and_intervals_are_the_studys():
     curves = simulated(3, gain=0.002)
     plain = scipy.stats.ttest_rel(curves.accuracy[1], curves.accuracy[0]).pvalue
     found = curves.differences()
-    assert max(found, key=lambda one: one.p).p == pytest.approx(max(np.sort(plain)[-1], min(
-        1, np.max(np.sort(plain) * np.arange(9, 0, -1)))))  # fmt: skip
+    assert max(found, key=lambda one: one.p).p == pytest.approx(
+        max(np.sort(plain)[-1], min(1, np.max(np.sort(plain) * np.arange(9, 0, -1))))
+    )
     assert min(one.p for one in found) == pytest.approx(min(1, 9 * plain.min()))
     of = paired(range(16), curves.accuracy[1, :, 4] - curves.accuracy[0, :, 4])
     assert (found[4].measured.low, found[4].measured.high) == (of.low, of.high)

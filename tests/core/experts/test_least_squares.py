@@ -32,9 +32,13 @@ def test_scipy_finds_no_lower_cost_on_ten_cases(gate):
     fits = least_squares(model, target[None], start[None])
     theirs = scipy.optimize.least_squares(
         lambda p: (model(torch.from_numpy(p)) - target).numpy(),
-        start.numpy(), lambda p: torch.func.jacfwd(model)(torch.from_numpy(p)).numpy(),
-        method="lm", ftol=1e-15, xtol=1e-15, gtol=1e-12,
-    )  # fmt: skip
+        start.numpy(),
+        lambda p: torch.func.jacfwd(model)(torch.from_numpy(p)).numpy(),
+        method="lm",
+        ftol=1e-15,
+        xtol=1e-15,
+        gtol=1e-12,
+    )
     assert fits.costs[0].item() == pytest.approx(2 * theirs.cost, rel=1e-8)
     ours = model(fits.vectors[0])
     assert ours.numpy() == pytest.approx(model(torch.from_numpy(theirs.x)).numpy(), abs=1e-6)
@@ -79,8 +83,9 @@ def test_threads_do_not_disturb_each_other():
     targets, starts = normal("targets", 8, 120), normal("starts", 8, student.parameter_count)
 
     def fit():
-        return least_squares(lambda p: student.outputs(p, DESIGN).flatten(), targets,
-                                     starts, steps=10).costs  # fmt: skip
+        return least_squares(
+            lambda p: student.outputs(p, DESIGN).flatten(), targets, starts, steps=10
+        ).costs
 
     with ThreadPoolExecutor(4) as pool:
         each = [pool.submit(fit) for _ in range(8)]

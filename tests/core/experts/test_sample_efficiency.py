@@ -42,8 +42,10 @@ def shipped():
 
 
 def some_maps(seed, *axes, count=3):
-    value, projection = (normal((seed,), name, (*axes, 1, *shape), 1.0)[0]
-                         for name, shape in (("v", (4, count)), ("o", (count, 4))))  # fmt: skip
+    value, projection = (
+        normal((seed,), name, (*axes, 1, *shape), 1.0)[0]
+        for name, shape in (("v", (4, count)), ("o", (count, 4)))
+    )
     return value, projection
 
 
@@ -68,8 +70,10 @@ def test_matching_is_the_best_of_all(seed, extra):
     found = expert_maps(*some_maps(seed, count=3 + extra))
     truth = expert_maps(*some_maps(seed + 100))
     costs = (truth[:, None] - found[None]).flatten(2).norm(dim=-1)
-    best = min(sum(costs[i, j] for i, j in enumerate(chosen))
-               for chosen in itertools.permutations(range(3 + extra), 3))  # fmt: skip
+    best = min(
+        sum(costs[i, j] for i, j in enumerate(chosen))
+        for chosen in itertools.permutations(range(3 + extra), 3)
+    )
     assert expert_errors(found, truth).sum() == pytest.approx(float(best), rel=1e-12)
 
 
@@ -84,8 +88,13 @@ def test_matching_goes_over_leading_axes():
 # --- What theory expects --------------------------------------------------------------------------
 
 
-@each([(gate, sizes) for gate in GATES
-       for sizes in (SMALL, Sizes(heads=2, channels=2), Sizes(learned_routing=True))])  # fmt: skip
+@each(
+    [
+        (gate, sizes)
+        for gate in GATES
+        for sizes in (SMALL, Sizes(heads=2, channels=2), Sizes(learned_routing=True))
+    ]
+)
 def test_only_two_gates_make_experts_identifiable(gate, sizes):
     """And outputs are learned with any: the slope is -1/2 for those, 0 for all other experts."""
     teacher = Student(sizes, gate, teaches=True)
@@ -126,8 +135,11 @@ def test_the_slope_of_a_power_is_its_exponent():
     assert found.values == pytest.approx([-0.5, -0.5], abs=1e-12)
     assert found.mean.half_width < 1e-12
     wavy = slope(counts, np.exp(normal((0,), "w", (4, 5), 1.0)[0].numpy()) * counts**-0.25)
-    fits = np.polyfit(np.log(counts), np.log(np.exp(normal((0,), "w", (4, 5), 1.0)[0].numpy())
-                                             * counts**-0.25).T, 1)[0]  # fmt: skip
+    fits = np.polyfit(
+        np.log(counts),
+        np.log(np.exp(normal((0,), "w", (4, 5), 1.0)[0].numpy()) * counts**-0.25).T,
+        1,
+    )[0]
     assert wavy.values == pytest.approx(fits, rel=1e-9)
 
 

@@ -26,15 +26,29 @@ def of_model(gate):
     config = None
     if gate != NO_GATE:
         config = GateConfig("sigmoid", gate.split()[0], student.position)
-    model = build_attention(AttentionConfig(
-        source="tokens", model_dim=4, heads=2, value_count=3, output_projection=True, gate=config,
-    ), (5,))  # fmt: skip
+    model = build_attention(
+        AttentionConfig(
+            source="tokens",
+            model_dim=4,
+            heads=2,
+            value_count=3,
+            output_projection=True,
+            gate=config,
+        ),
+        (5,),
+    )
     layer = model.blocks[0]
     tokens = model.embed(POINTS)[0].transpose(0, 1)  # (N, n, D)
-    by_head = {name: getattr(layer, name)[0].unflatten(-1, (2, 2)).transpose(0, 1)
-               for name in ("query", "key_map", "value_map")}  # fmt: skip
-    parts = [by_head["value_map"], layer.projection[0].unflatten(0, (2, 2)), by_head["query"],
-             by_head["key_map"]]  # fmt: skip
+    by_head = {
+        name: getattr(layer, name)[0].unflatten(-1, (2, 2)).transpose(0, 1)
+        for name in ("query", "key_map", "value_map")
+    }
+    parts = [
+        by_head["value_map"],
+        layer.projection[0].unflatten(0, (2, 2)),
+        by_head["query"],
+        by_head["key_map"],
+    ]
     if layer.gate is not None:
         parts += [layer.gate.weight[0], layer.gate.bias[0]]
     vector = torch.cat([part.flatten() for part in parts])
@@ -91,8 +105,9 @@ def test_known_routing_is_the_designs():
 
 
 def test_experts_do_not_feel_the_scale_of_a_channel():
-    value, projection = (normal((0,), name, shape, 1.0)[0]
-                         for name, shape in (("v", (2, 4, 3)), ("o", (2, 3, 4))))  # fmt: skip
+    value, projection = (
+        normal((0,), name, shape, 1.0)[0] for name, shape in (("v", (2, 4, 3)), ("o", (2, 3, 4)))
+    )
     scale = torch.tensor([2.0, -0.5, 1e3], dtype=torch.float64)
     maps = expert_maps(value, projection)
     assert maps.shape == (6, 4, 4)

@@ -86,9 +86,16 @@ def check_printed(text, trained, seed):
 
 
 def test_the_script_runs_elsewhere_and_finds_the_same_accuracy(tmp_path):
-    config = AttentionConfig("tokens", model_dim=8, heads=2, depth=2, norm="pre", residual=True,
-                             output_projection=True,
-                             gate=GateConfig("silu", "headwise", "G3", 0.7))  # fmt: skip
+    config = AttentionConfig(
+        "tokens",
+        model_dim=8,
+        heads=2,
+        depth=2,
+        norm="pre",
+        residual=True,
+        output_projection=True,
+        gate=GateConfig("silu", "headwise", "G3", 0.7),
+    )
     trained = train(config, own_task(parse_csv(EXAMPLE_CSV), SEEDS), steps=100)
     path = write(trained, 8, tmp_path)
     # -I: neither the project's folder nor the environment's paths are searched.
@@ -168,10 +175,20 @@ def many_configs():
     found = []
     for turn, source in enumerate(MECHANISMS):
         for gate in (None, GateConfig(strength=0.0), *gates[turn % 3 :: 3], *gates[-3:]):
-            found.append(AttentionConfig(
-                source, rng.choice((2, 3)), 4, 3, rng.choice((1, 2)), rng.choice((1, 2, 3)),
-                rng.choice((False, True)), rng.choice(NORMS), rng.choice((False, True)), gate,
-            ))  # fmt: skip
+            found.append(
+                AttentionConfig(
+                    source,
+                    rng.choice((2, 3)),
+                    4,
+                    3,
+                    rng.choice((1, 2)),
+                    rng.choice((1, 2, 3)),
+                    rng.choice((False, True)),
+                    rng.choice(NORMS),
+                    rng.choice((False, True)),
+                    gate,
+                )
+            )
     return found
 
 
@@ -282,10 +299,17 @@ def any_config(draw):
     if draw(st.booleans()):
         gate = GateConfig(*draw(st.sampled_from(PLACES)), draw(st.floats(0, 1)))
     return AttentionConfig(
-        draw(st.sampled_from(tuple(MECHANISMS))), draw(st.integers(2, 3)),
-        heads * draw(st.integers(1, 3)), draw(st.integers(2, 5)), heads, draw(st.integers(1, 4)),
-        draw(st.booleans()), draw(st.sampled_from(NORMS)), draw(st.booleans()), gate,
-    )  # fmt: skip
+        draw(st.sampled_from(tuple(MECHANISMS))),
+        draw(st.integers(2, 3)),
+        heads * draw(st.integers(1, 3)),
+        draw(st.integers(2, 5)),
+        heads,
+        draw(st.integers(1, 4)),
+        draw(st.booleans()),
+        draw(st.sampled_from(NORMS)),
+        draw(st.booleans()),
+        gate,
+    )
 
 
 @st.composite

@@ -139,8 +139,9 @@ def test_a_point_of_unknown_curvature_is_grey_and_has_no_number():
     each = SURFACES["dome"]
     gaussian = each.fields["K"].copy()
     gaussian[2, 3] = np.nan
-    each = replace(each, fields=each.fields | {"K": gaussian},
-                   colours=replace(each.colours, drawn=gaussian))  # fmt: skip
+    each = replace(
+        each, fields=each.fields | {"K": gaussian}, colours=replace(each.colours, drawn=gaussian)
+    )
     ply = PlyData.read(io.BytesIO(surface_file(each, "ply")))["vertex"]
     point = 2 * SIZE + 3
     assert np.isnan(ply["K"][point])

@@ -42,14 +42,17 @@ def exact_density(surface, point):
     def at(a, b):
         u, v = point[0] + a * step, point[1] + b * step
         terms = [mpmath.exp(u * slopes[0, i] + v * slopes[1, i] + offsets[i]) for i in range(count)]
-        return [sum(t * vectors[i, k] for i, t in enumerate(terms)) / sum(terms)
-                for k in range(dim)]  # fmt: skip
+        return [
+            sum(t * vectors[i, k] for i, t in enumerate(terms)) / sum(terms) for k in range(dim)
+        ]
 
     grid = {(a, b): at(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)}
 
     def combined(weights, order):
-        return [sum(w * grid[place][k] for place, w in weights.items()) / step**order
-                for k in range(dim)]  # fmt: skip
+        return [
+            sum(w * grid[place][k] for place, w in weights.items()) / step**order
+            for k in range(dim)
+        ]
 
     half, quarter = mpmath.mpf(1) / 2, mpmath.mpf(1) / 4
     u = combined({(1, 0): half, (-1, 0): -half}, 1)
@@ -63,9 +66,9 @@ def exact_density(surface, point):
 
     def bordered(a, b):
         """det of the inner products of (u, v, a) with (u, v, b)."""
-        return mpmath.det(mpmath.matrix([
-            [mpmath.fdot(x, y) for y in (u, v, b)] for x in (u, v, a)
-        ]))  # fmt: skip
+        return mpmath.det(
+            mpmath.matrix([[mpmath.fdot(x, y) for y in (u, v, b)] for x in (u, v, a)])
+        )
 
     area = mpmath.det(mpmath.matrix(gram(u, v)))
     return (bordered(uu, vv) - bordered(uv, uv)) / area ** (mpmath.mpf(3) / 2)
@@ -89,8 +92,9 @@ def test_totals_are_those_of_adaptive_cells(count):
     total = surface.total_absolute_curvature()
     other = adaptive_integrals(surface, None, 1e-3).absolute
     assert bool(other.complete)
-    assert float(total.value) == pytest.approx(float(other.value), abs=float(
-        total.error + other.error))  # fmt: skip
+    assert float(total.value) == pytest.approx(
+        float(other.value), abs=float(total.error + other.error)
+    )
     assert float(total.error) <= 1e-3 * float(total.value)
 
 

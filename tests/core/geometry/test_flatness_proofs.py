@@ -39,20 +39,34 @@ def proof_of(function):
 @st.composite
 def configs(draw):
     heads = draw(st.integers(1, 3))
-    gate = draw(st.none() | st.builds(
-        GateConfig, st.sampled_from(GATE_NAMES), st.sampled_from(GATE_GRANULARITIES),
-        st.sampled_from(GATE_POSITIONS), st.sampled_from([0.0, 0.3, 1.0]),
-    ) | st.builds(
-        GateConfig, st.sampled_from(CONTROL_NAMES), strength=st.floats(0, 1),
-    ))  # fmt: skip
+    gate = draw(
+        st.none()
+        | st.builds(
+            GateConfig,
+            st.sampled_from(GATE_NAMES),
+            st.sampled_from(GATE_GRANULARITIES),
+            st.sampled_from(GATE_POSITIONS),
+            st.sampled_from([0.0, 0.3, 1.0]),
+        )
+        | st.builds(
+            GateConfig,
+            st.sampled_from(CONTROL_NAMES),
+            strength=st.floats(0, 1),
+        )
+    )
     source = draw(st.sampled_from(tuple(MECHANISMS)))
     return AttentionConfig(
-        source=source, model_dim=heads * draw(st.integers(2, 4)),
-        value_count=draw(st.integers(2, 5)), heads=heads, depth=draw(st.integers(1, 8)),
-        residual=draw(st.booleans()), norm=draw(st.sampled_from(NORMS)),
-        output_projection=draw(st.booleans()), gate=gate,
+        source=source,
+        model_dim=heads * draw(st.integers(2, 4)),
+        value_count=draw(st.integers(2, 5)),
+        heads=heads,
+        depth=draw(st.integers(1, 8)),
+        residual=draw(st.booleans()),
+        norm=draw(st.sampled_from(NORMS)),
+        output_projection=draw(st.booleans()),
+        gate=gate,
         sink=draw(st.sampled_from(SINKS)) if MECHANISMS[source].has_softmax else "none",
-    )  # fmt: skip
+    )
 
 
 @given(config=configs(), seed=st.integers(0, 10**6), slices=st.booleans())

@@ -101,8 +101,9 @@ def test_holonomy_has_the_sign_of_the_curvature_and_no_gauge():
 
     def loop(chart, turns):
         first = torch.linalg.qr(second_order_jet(chart, points).first).Q
-        flip = torch.sign(torch.linalg.qr(second_order_jet(chart, points).first).R.diagonal(
-            dim1=-2, dim2=-1))  # fmt: skip
+        flip = torch.sign(
+            torch.linalg.qr(second_order_jet(chart, points).first).R.diagonal(dim1=-2, dim2=-1)
+        )
         first = first * flip.unsqueeze(-2)
         c, s = torch.cos(turns), torch.sin(turns)
         spin = torch.stack([torch.stack([c, -s], -1), torch.stack([s, c], -1)], -2)

@@ -318,8 +318,10 @@ def test_every_way_finds_the_curvature_of_the_ellipsoid():
     np.testing.assert_array_equal(second.axis, grid.axis.numpy())
     np.testing.assert_allclose(second.mesh_curve.x[-1], 1 / 20)  # its grids are on this chart
     assert [curve.name for curve in second.curves] == [
-        "differences, float64", "triangle mesh", "paper's proxy",
-    ]  # fmt: skip
+        "differences, float64",
+        "triangle mesh",
+        "paper's proxy",
+    ]
 
 
 @pytest.mark.parametrize("covariance", [[4.0, 1.0, 0.25], torch.diag(torch.tensor([4.0, 1, 0.25]))])

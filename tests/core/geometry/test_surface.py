@@ -27,8 +27,12 @@ def with_errors(surface, error):
 def half_gone(surface):
     gone = np.zeros_like(surface.resolved)
     gone[0, :5] = True
-    return replace(surface, resolved=~gone, gaussian=np.where(gone, np.nan, surface.gaussian),
-                   gaussian_error=np.where(gone, np.inf, surface.gaussian_error))  # fmt: skip
+    return replace(
+        surface,
+        resolved=~gone,
+        gaussian=np.where(gone, np.nan, surface.gaussian),
+        gaussian_error=np.where(gone, np.inf, surface.gaussian_error),
+    )
 
 
 CASES = {
@@ -66,8 +70,10 @@ def test_what_is_known_point_by_point(name):
 
 
 def test_the_cases_differ():
-    seen = {name: (bool(s.decided.any()), bool(s.zero.any()), bool(np.isnan(s.known).any()))
-            for name, s in CASES.items()}  # fmt: skip
+    seen = {
+        name: (bool(s.decided.any()), bool(s.zero.any()), bool(np.isnan(s.known).any()))
+        for name, s in CASES.items()
+    }
     assert list(seen.values()) == [
         (True, False, False), (False, True, False), (True, False, True), (False, False, True),
         (True, False, True), (False, True, True),

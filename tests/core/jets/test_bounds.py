@@ -31,8 +31,14 @@ class Torch:
     """The mathematics of `exact`, on torch tensors."""
 
     sin, cos, exp, sqrt, cosh, sinh, tanh = (
-        torch.sin, torch.cos, torch.exp, torch.sqrt, torch.cosh, torch.sinh, torch.tanh,
-    )  # fmt: skip
+        torch.sin,
+        torch.cos,
+        torch.exp,
+        torch.sqrt,
+        torch.cosh,
+        torch.sinh,
+        torch.tanh,
+    )
 
 
 def sphere(m, u, v):
@@ -148,34 +154,59 @@ def check_model(function, at_200_digits, points: torch.Tensor) -> None:
 
 
 GATES = st.builds(
-    GateConfig, kind=st.sampled_from(GATE_NAMES), position=st.sampled_from(GATE_POSITIONS),
-    granularity=st.sampled_from(GATE_GRANULARITIES), strength=st.floats(0, 1),
-)  # fmt: skip
+    GateConfig,
+    kind=st.sampled_from(GATE_NAMES),
+    position=st.sampled_from(GATE_POSITIONS),
+    granularity=st.sampled_from(GATE_GRANULARITIES),
+    strength=st.floats(0, 1),
+)
 
 
 @given(
-    seed=st.integers(0, 10**6), scale=st.floats(1, 40), collapse=st.sampled_from([0.0, 20.0, 30.0]),
-    steep=st.floats(1, 40), source=st.sampled_from(tuple(MECHANISMS)), heads=st.integers(1, 3),
-    width=st.integers(1, 3), n=st.integers(2, 5), depth=st.integers(1, 2), residual=st.booleans(),
-    norm=st.sampled_from(NORMS), projection=st.booleans(), gate=st.none() | GATES,
-)  # fmt: skip
+    seed=st.integers(0, 10**6),
+    scale=st.floats(1, 40),
+    collapse=st.sampled_from([0.0, 20.0, 30.0]),
+    steep=st.floats(1, 40),
+    source=st.sampled_from(tuple(MECHANISMS)),
+    heads=st.integers(1, 3),
+    width=st.integers(1, 3),
+    n=st.integers(2, 5),
+    depth=st.integers(1, 2),
+    residual=st.booleans(),
+    norm=st.sampled_from(NORMS),
+    projection=st.booleans(),
+    gate=st.none() | GATES,
+)
 def test_no_violation_on_random_models(
     seed, scale, collapse, steep, source, heads, width, n, depth, residual, norm, projection, gate
 ):
     config = AttentionConfig(
-        source=source, model_dim=max(2, heads * width) // heads * heads, value_count=n,
-        heads=heads, depth=depth, residual=residual, norm=norm, output_projection=projection,
+        source=source,
+        model_dim=max(2, heads * width) // heads * heads,
+        value_count=n,
+        heads=heads,
+        depth=depth,
+        residual=residual,
+        norm=norm,
+        output_projection=projection,
         gate=gate,
-    )  # fmt: skip
+    )
     model = saturated(config, seed, scale, collapse, steep)
     check_model(model, exact.attention, sample(1, seed))
 
 
 @given(
-    seed=st.integers(0, 10**6), scale=st.floats(1, 10), steep=st.floats(1, 10),
-    heads=st.integers(1, 3), n=st.integers(3, 5), depth=st.integers(1, 2), residual=st.booleans(),
-    norm=st.sampled_from(["none", "post"]), projection=st.booleans(), gate=st.none() | GATES,
-)  # fmt: skip
+    seed=st.integers(0, 10**6),
+    scale=st.floats(1, 10),
+    steep=st.floats(1, 10),
+    heads=st.integers(1, 3),
+    n=st.integers(3, 5),
+    depth=st.integers(1, 2),
+    residual=st.booleans(),
+    norm=st.sampled_from(["none", "post"]),
+    projection=st.booleans(),
+    gate=st.none() | GATES,
+)
 def test_no_violation_on_weight_charts(
     seed, scale, steep, heads, n, depth, residual, norm, projection, gate
 ):
@@ -183,9 +214,15 @@ def test_no_violation_on_weight_charts(
     residual &= position != "G4"
     heads = 1 if residual or position in ("G1", "G5") else heads
     config = AttentionConfig(
-        model_dim=6, value_count=n, heads=heads, depth=depth, residual=residual, norm=norm,
-        output_projection=projection, gate=gate,
-    )  # fmt: skip
+        model_dim=6,
+        value_count=n,
+        heads=heads,
+        depth=depth,
+        residual=residual,
+        norm=norm,
+        output_projection=projection,
+        gate=gate,
+    )
     chart = weight_chart(saturated(config, seed, scale, 0.0, steep))
     check_model(chart, exact.on_weight_chart, sample(1, seed))
 
@@ -357,8 +394,9 @@ def test_at_a_kink_and_at_a_pole_nothing_is_known():
 
 
 def test_a_function_without_error_rules_gets_the_estimate_and_says_so():
-    field = curvature(second_order_jet(lambda p: torch.cat([p, torch.erf(p)], -1), sample(5, 0),
-                                       "rigorous"))  # fmt: skip
+    field = curvature(
+        second_order_jet(lambda p: torch.cat([p, torch.erf(p)], -1), sample(5, 0), "rigorous")
+    )
     assert field.bound_kind == "estimate"
 
 
@@ -381,8 +419,13 @@ def test_weights_computed_inside_the_function_are_followed_too():
 
 def test_a_broken_rule_would_be_seen(monkeypatch):
     """The check has teeth: without the error of a product, a bound is violated."""
-    monkeypatch.setattr(Bounded, "__mul__", lambda self, other: Bounded(
-        self.value * (other.value if isinstance(other, Bounded) else other)))  # fmt: skip
+    monkeypatch.setattr(
+        Bounded,
+        "__mul__",
+        lambda self, other: Bounded(
+            self.value * (other.value if isinstance(other, Bounded) else other)
+        ),
+    )
     monkeypatch.setattr(Bounded, "__rmul__", Bounded.__mul__)
     points = sample(6, 1)
     jet = second_order_jet(as_torch(SURFACES["torus"]), points, "rigorous")
@@ -422,8 +465,9 @@ def test_bounds_hold_in_the_metric_of_any_gaussian(covariance):
 
 
 def test_jets_of_constants_and_blocks_carry_bounds():
-    constant = second_order_jet(lambda p: torch.ones(len(p), 3, dtype=torch.float64),
-                                sample(4, 0), "rigorous")  # fmt: skip
+    constant = second_order_jet(
+        lambda p: torch.ones(len(p), 3, dtype=torch.float64), sample(4, 0), "rigorous"
+    )
     assert constant.bound_kind == "rigorous"
     assert not curvature(constant).resolved.any()
     model = build_attention(AttentionConfig(gate=GateConfig()), (0, 1))

@@ -47,8 +47,11 @@ def test_every_function_of_one_variable_against_torch_func(name, k):
         if hasattr(torch, name):
             return getattr(torch, name)(inner)
         # torch's own silu has no second forward derivative without gradients: written out.
-        return inner * torch.sigmoid(inner) if isinstance(inner, torch.Tensor) and name == "silu" \
-            else getattr(torch.nn.functional, name)(inner)  # fmt: skip
+        return (
+            inner * torch.sigmoid(inner)
+            if isinstance(inner, torch.Tensor) and name == "silu"
+            else getattr(torch.nn.functional, name)(inner)
+        )
 
     a, b = second_order_jet(function, points(k=k)), nested_jet(function, points(k=k))
     assert relative(a.stack, b.stack) < 1e-13
@@ -115,9 +118,15 @@ def test_an_operation_without_a_rule_falls_back_with_the_same_numbers():
 
 def test_a_model_has_rules_for_all_its_operations():
     config = AttentionConfig(
-        model_dim=4, value_count=5, heads=2, depth=2, residual=True, norm="pre",
-        output_projection=True, gate=GateConfig(granularity="headwise", strength=0.3),
-    )  # fmt: skip
+        model_dim=4,
+        value_count=5,
+        heads=2,
+        depth=2,
+        residual=True,
+        norm="pre",
+        output_projection=True,
+        gate=GateConfig(granularity="headwise", strength=0.3),
+    )
     model = build_attention(config, (0, 1))
     assert isinstance(model(Jet.coordinates(points())), Jet)
     a, b = second_order_jet(model, points()), nested_jet(model, points())

@@ -326,9 +326,11 @@ def test_a_row_that_is_masked_altogether():
 def test_an_overflow_is_no_mask():
     """-inf by overflow is not exact: nothing is known of its weight."""
     jet = second_order_jet(
-        lambda p: torch.softmax(torch.cat([p * -1e200 * 1e200, p], -1), -1), POINTS[:2], "rigorous",
+        lambda p: torch.softmax(torch.cat([p * -1e200 * 1e200, p], -1), -1),
+        POINTS[:2],
+        "rigorous",
         check=False,
-    )  # fmt: skip
+    )
     assert jet.errors[0, 0].isinf().all()
 
 
@@ -466,15 +468,24 @@ def states(p):
 
 def states_(u, v):
     fixed = [[y + u for y in line] for line in mp.rows(STATES[:-1])]
-    moved = [s + u * a + v * b for s, (a, b) in zip(mp.row(STATES[-1]), mp.rows(DIRECTIONS.T),
-                                                     strict=True)]  # fmt: skip
+    moved = [
+        s + u * a + v * b
+        for s, (a, b) in zip(mp.row(STATES[-1]), mp.rows(DIRECTIONS.T), strict=True)
+    ]
     return [*fixed, moved]
 
 
 def encoder(norm_first: bool, activation: str):
     torch.manual_seed(7)
-    layer = nn.TransformerEncoderLayer(WIDTH, 2, 5, norm_first=norm_first, activation=activation,
-                                       batch_first=True, dtype=torch.float64)  # fmt: skip
+    layer = nn.TransformerEncoderLayer(
+        WIDTH,
+        2,
+        5,
+        norm_first=norm_first,
+        activation=activation,
+        batch_first=True,
+        dtype=torch.float64,
+    )
     return layer.eval()
 
 
@@ -529,8 +540,10 @@ def spelled_out(layer, q, k, v, hidden=None):
     biases = (0, 0, 0) if layer.in_proj_bias is None else layer.in_proj_bias.chunk(3)
     q, k, v = (x @ w.T + b for x, w, b in zip((q, k, v), weights, biases, strict=True))
     if layer.bias_k is not None:
-        k, v = (torch.cat([x, b.expand(len(x), 1, width)], 1)
-                for x, b in ((k, layer.bias_k), (v, layer.bias_v)))  # fmt: skip
+        k, v = (
+            torch.cat([x, b.expand(len(x), 1, width)], 1)
+            for x, b in ((k, layer.bias_k), (v, layer.bias_v))
+        )
     if layer.add_zero_attn:
         k, v = (torch.cat([x, torch.zeros(len(x), 1, width).double()], 1) for x in (k, v))
     parts = []
@@ -542,8 +555,9 @@ def spelled_out(layer, q, k, v, hidden=None):
             all_hidden = torch.cat([hidden, torch.zeros(*hidden.shape[:-1], more).bool()], -1)
             z = torch.where(all_hidden, -700.0, z)  # exp(-700) is nothing against the others
         parts.append(torch.softmax(z, -1))
-    out = torch.cat([p @ v[..., h * width // heads : (h + 1) * width // heads]
-                     for h, p in enumerate(parts)], -1)  # fmt: skip
+    out = torch.cat(
+        [p @ v[..., h * width // heads : (h + 1) * width // heads] for h, p in enumerate(parts)], -1
+    )
     out = out @ layer.out_proj.weight.T
     return (out if layer.out_proj.bias is None else out + layer.out_proj.bias), sum(parts) / heads
 
@@ -583,10 +597,12 @@ def test_multi_head_attention_is_the_same_spelled_out(kind, mask, padded):
                 given_padding = torch.zeros(len(p), T).double().masked_fill(PADDING, NEGATIVE)
             turned = (x if first else x.transpose(0, 1) for x in parts(p))
             out, weights = layer(
-                *turned, need_weights=needed, attn_mask=given_mask,
+                *turned,
+                need_weights=needed,
+                attn_mask=given_mask,
                 is_causal=mask == "causal" and kind != "more keys",  # which torch then hides
                 key_padding_mask=given_padding,
-            )  # fmt: skip
+            )
             out = (out if first else out.transpose(0, 1)).flatten(1)
             return torch.cat([out, weights.flatten(1)], -1) if needed else out
 
@@ -607,8 +623,11 @@ def modules():
     stack = nn.TransformerEncoder(encoder(False, "gelu"), 2).eval()
     decoder = nn.TransformerDecoderLayer(WIDTH, 2, 5, batch_first=True, **options).eval()
     table = nn.Embedding(T, WIDTH, **options)
-    norms = nn.Sequential(nn.LayerNorm(WIDTH, **options), nn.RMSNorm(WIDTH, **options),
-                          nn.GroupNorm(2, WIDTH, **options))  # fmt: skip
+    norms = nn.Sequential(
+        nn.LayerNorm(WIDTH, **options),
+        nn.RMSNorm(WIDTH, **options),
+        nn.GroupNorm(2, WIDTH, **options),
+    )
     cell = nn.GRUCell(2, WIDTH, **options)
     padding = PADDING[None]
     return {

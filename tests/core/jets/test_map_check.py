@@ -157,8 +157,10 @@ def test_a_function_that_maps_each_point_by_itself_is_measured_as_it_is():
     torch.testing.assert_close(torch.tensor(each.gaussian), torch.tensor(whole.gaussian))
 
 
-@pytest.mark.parametrize("activation", [torch.nn.ReLU, torch.nn.Tanh, torch.nn.Softplus,
-                                        torch.nn.GELU, torch.nn.Hardtanh])  # fmt: skip
+@pytest.mark.parametrize(
+    "activation",
+    [torch.nn.ReLU, torch.nn.Tanh, torch.nn.Softplus, torch.nn.GELU, torch.nn.Hardtanh],
+)
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 300.0])
 def test_networks_are_maps_however_steep_or_kinked(activation, scale):
     function = net(16, activation)

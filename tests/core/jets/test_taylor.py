@@ -36,8 +36,17 @@ FUNCTIONS = {  # of a model, at points, where its steepest points are, where it 
     "absolute value": (lambda m: m.absolute(), torch.abs),
 }
 # Ends, inflections and extremes of the functions and of their derivatives.
-CRITICAL = st.sampled_from([-1.3169578969248166, -0.6584789484624084, 0.0, 0.5773502691896257,
-                            0.7071067811865476, 1.0, 1.5707963267948966])  # fmt: skip
+CRITICAL = st.sampled_from(
+    [
+        -1.3169578969248166,
+        -0.6584789484624084,
+        0.0,
+        0.5773502691896257,
+        0.7071067811865476,
+        1.0,
+        1.5707963267948966,
+    ]
+)
 CENTRES = st.floats(-6, 6) | CRITICAL | st.floats(-500, 500)
 RADII = st.floats(1e-12, 4) | st.floats(1e-12, 1e-3)
 
@@ -62,8 +71,14 @@ def at(x: Bounded, points: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@given(centre=CENTRES, u=RADII, v=RADII, error=st.sampled_from([0.0, 1e-9, 0.1]),
-       share=st.floats(-1, 1), degree=st.integers(1, 4))  # fmt: skip
+@given(
+    centre=CENTRES,
+    u=RADII,
+    v=RADII,
+    error=st.sampled_from([0.0, 1e-9, 0.1]),
+    share=st.floats(-1, 1),
+    degree=st.integers(1, 4),
+)
 def test_a_model_holds_every_value(name, centre, u, v, error, share, degree):
     of_model, of_points = FUNCTIONS[name]
     x = model(centre, u, v, degree=degree, error=error)

@@ -277,10 +277,10 @@ class Pool:
 
 def test_the_table_is_made_seed_by_seed_and_written_row_by_row(monkeypatch):
     pool, saved = Pool(), []
-    monkeypatch.setattr(table, "load_converted",
-                        lambda: ({("window_16", 0): converted(0)}, None))  # fmt: skip
-    monkeypatch.setattr(table, "save_converted",
-                        lambda rows, counts: saved.append((list(rows), counts)))  # fmt: skip
+    monkeypatch.setattr(table, "load_converted", lambda: ({("window_16", 0): converted(0)}, None))
+    monkeypatch.setattr(
+        table, "save_converted", lambda rows, counts: saved.append((list(rows), counts))
+    )
     monkeypatch.setattr(table, "ProcessPoolExecutor", lambda *_, **__: pool)
     monkeypatch.setattr(table, "as_completed", iter)
     with pytest.raises(KeyboardInterrupt):

@@ -61,8 +61,9 @@ def test_a_killed_training_goes_on_with_the_same_bits(text, tmp_path):
     assert first + list(resumed.advance(12)) == losses
     assert losses[-1] < losses[0]
     assert resumed.seconds > 0
-    assert all(torch.equal(weight, weights(whole)[name])
-               for name, weight in weights(resumed).items())  # fmt: skip
+    assert all(
+        torch.equal(weight, weights(whole)[name]) for name, weight in weights(resumed).items()
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["stop.safetensors"]
 
 
@@ -205,8 +206,9 @@ def test_rows_are_trained_seed_by_seed_and_those_with_files_are_left_alone(monke
     (tmp_path / "g2-1").touch()
     pool = Recorder()
     table.train_table()
-    assert pool.rows == [(name, seed) for seed in (0, 1, 2) for name in MODELS
-                         if (name, seed) != ("g2", 1)]  # fmt: skip
+    assert pool.rows == [
+        (name, seed) for seed in (0, 1, 2) for name in MODELS if (name, seed) != ("g2", 1)
+    ]
 
 
 @pytest.mark.parametrize(

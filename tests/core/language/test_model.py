@@ -19,8 +19,13 @@ from gating_core.language import (
 )
 
 TINY = ModelConfig(depth=3, width=12, heads=3, context=10)
-GATES = (None, GateConfig(), GateConfig(granularity="headwise"), GateConfig(position="G2"),
-         GateConfig(granularity="headwise", position="G2"))  # fmt: skip
+GATES = (
+    None,
+    GateConfig(),
+    GateConfig(granularity="headwise"),
+    GateConfig(position="G2"),
+    GateConfig(granularity="headwise", position="G2"),
+)
 TEXT = encode("In the be")[None]
 
 

@@ -32,9 +32,14 @@ def check_cells(function, cells: Cells, degree: int, seed: int) -> int:
     field = curvature(second_order_jet(function, points.flatten(0, 1), "rigorous"))
     k, error, decided, area, area_error = (
         x.reshape(len(cells), -1)
-        for x in (field.gaussian, field.gaussian_error, field.decided, field.area_element,
-                  field.area_error)
-    )  # fmt: skip
+        for x in (
+            field.gaussian,
+            field.gaussian_error,
+            field.decided,
+            field.area_element,
+            field.area_error,
+        )
+    )
     for code, sign in SIGNS.items():
         wrong = decided & (k * sign < 0) & (judged.labels == code).unsqueeze(-1)
         assert not wrong.any(), (cells[wrong.any(-1)], k[wrong], error[wrong])
@@ -63,29 +68,61 @@ def cells_of(seed: int, width: float, count: int = 6) -> Cells:
 
 
 GATES = st.builds(
-    GateConfig, kind=st.sampled_from(GATE_NAMES), position=st.sampled_from(GATE_POSITIONS),
-    granularity=st.sampled_from(GATE_GRANULARITIES), strength=st.floats(0, 1),
-)  # fmt: skip
+    GateConfig,
+    kind=st.sampled_from(GATE_NAMES),
+    position=st.sampled_from(GATE_POSITIONS),
+    granularity=st.sampled_from(GATE_GRANULARITIES),
+    strength=st.floats(0, 1),
+)
 
 
 @fuzz(25)
 @given(
-    seed=st.integers(0, 10**6), scale=st.floats(1, 40), collapse=st.sampled_from([0.0, 20.0, 30.0]),
-    steep=st.floats(1, 40), source=st.sampled_from(tuple(MECHANISMS)), heads=st.integers(1, 2),
-    width=st.integers(1, 3), n=st.integers(2, 5), depth=st.integers(1, 2), residual=st.booleans(),
-    norm=st.sampled_from(NORMS), projection=st.booleans(), gate=st.none() | GATES,
-    size=st.integers(1, 20), degree=st.integers(1, 4),
-)  # fmt: skip
+    seed=st.integers(0, 10**6),
+    scale=st.floats(1, 40),
+    collapse=st.sampled_from([0.0, 20.0, 30.0]),
+    steep=st.floats(1, 40),
+    source=st.sampled_from(tuple(MECHANISMS)),
+    heads=st.integers(1, 2),
+    width=st.integers(1, 3),
+    n=st.integers(2, 5),
+    depth=st.integers(1, 2),
+    residual=st.booleans(),
+    norm=st.sampled_from(NORMS),
+    projection=st.booleans(),
+    gate=st.none() | GATES,
+    size=st.integers(1, 20),
+    degree=st.integers(1, 4),
+)
 def test_no_cell_of_a_random_model_is_proved_wrong(
-    seed, scale, collapse, steep, source, heads, width, n, depth, residual, norm, projection, gate,
-    size, degree,
-):  # fmt: skip
+    seed,
+    scale,
+    collapse,
+    steep,
+    source,
+    heads,
+    width,
+    n,
+    depth,
+    residual,
+    norm,
+    projection,
+    gate,
+    size,
+    degree,
+):
     """Saturated softmax, a slot that takes all, steep gates, D from 2 to 6."""
     config = AttentionConfig(
-        source=source, model_dim=max(2, heads * width) // heads * heads, value_count=n,
-        heads=heads, depth=depth, residual=residual, norm=norm, output_projection=projection,
+        source=source,
+        model_dim=max(2, heads * width) // heads * heads,
+        value_count=n,
+        heads=heads,
+        depth=depth,
+        residual=residual,
+        norm=norm,
+        output_projection=projection,
         gate=gate,
-    )  # fmt: skip
+    )
     model = build_attention(config, (seed,))
     for layer in model.blocks:
         layer.sharpen(scale)
@@ -133,8 +170,12 @@ ADVERSARIAL = {
 
 @pytest.mark.parametrize("name", ADVERSARIAL)
 @fuzz(8, soak=1000)
-@given(seed=st.integers(0, 10**6), size=st.integers(1, 24), degree=st.integers(1, 4),
-       on_axis=st.booleans())  # fmt: skip
+@given(
+    seed=st.integers(0, 10**6),
+    size=st.integers(1, 24),
+    degree=st.integers(1, 4),
+    on_axis=st.booleans(),
+)
 def test_no_cell_of_an_adversarial_surface_is_proved_wrong(name, seed, size, degree, on_axis):
     cells = cells_of(seed, 2.0**-size, 12)
     if on_axis:  # within a cell's width of where K vanishes

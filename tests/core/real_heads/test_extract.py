@@ -91,8 +91,12 @@ def test_bundled_numbers_of_heads_and_twins_are_those_of_the_extract(special):
     again |= {name: array[:, head].tolist() for name, array in fine.items()}
     for name, values in again.items():
         bundled = found[name][..., layer, head]
-        np.testing.assert_allclose(values, np.atleast_1d(bundled)[: len(values)], rtol=1e-5,
-                                   atol=1e-9 if "error" in name else 0)  # fmt: skip
+        np.testing.assert_allclose(
+            values,
+            np.atleast_1d(bundled)[: len(values)],
+            rtol=1e-5,
+            atol=1e-9 if "error" in name else 0,
+        )
 
 
 def test_bundled_numbers_of_keys_are_those_of_the_extract():
@@ -100,8 +104,9 @@ def test_bundled_numbers_of_keys_are_those_of_the_extract():
     bundled = shipped_measures(MOBY, False)
     assert again["needed"].shape == (len(EPSILONS), 1, 12)
     for name, array in again.items():
-        np.testing.assert_allclose(array[..., 0, :], bundled[name][..., 0, :], rtol=1e-6,
-                                   err_msg=name)  # fmt: skip
+        np.testing.assert_allclose(
+            array[..., 0, :], bundled[name][..., 0, :], rtol=1e-6, err_msg=name
+        )
 
 
 @pytest.mark.parametrize("special", MODES)
@@ -175,8 +180,10 @@ def test_a_shuffled_text_moves_the_plane_with_its_tokens():
     there = measure_one(other, 6, THREE_TOKENS, moved, seeds=())
     here = measure_one(reading, 6, THREE_TOKENS, three, seeds=())
     assert here["shuffled"] == there["total"] != here["total"]
-    assert measure_one(reading, 6, PRINCIPAL, three, seeds=())["shuffled"] == measure_one(
-        other, 6, seeds=())["total"]  # fmt: skip
+    assert (
+        measure_one(reading, 6, PRINCIPAL, three, seeds=())["shuffled"]
+        == measure_one(other, 6, seeds=())["total"]
+    )
 
 
 def test_a_plane_needs_three_tokens_that_differ():
@@ -199,10 +206,22 @@ def normed_layer(tmp_path_factory):
               "self_attn.v_proj": (16, 16), "self_attn.o_proj": (16, 32),
               "self_attn.q_norm": (8,), "self_attn.k_norm": (8,),
               "input_layernorm": (16,)}  # fmt: skip
-    save_file({f"{start}{name}.weight": draw.normal(size=shape).astype(np.float32)
-               for name, shape in shapes.items()}, folder / "model.safetensors")  # fmt: skip
-    config = {"model_type": "qwen3", "hidden_size": 16, "num_attention_heads": 4, "head_dim": 8,
-              "num_key_value_heads": 2, "num_hidden_layers": 1, "rms_norm_eps": 1e-6}  # fmt: skip
+    save_file(
+        {
+            f"{start}{name}.weight": draw.normal(size=shape).astype(np.float32)
+            for name, shape in shapes.items()
+        },
+        folder / "model.safetensors",
+    )
+    config = {
+        "model_type": "qwen3",
+        "hidden_size": 16,
+        "num_attention_heads": 4,
+        "head_dim": 8,
+        "num_key_value_heads": 2,
+        "num_hidden_layers": 1,
+        "rms_norm_eps": 1e-6,
+    }
     (folder / "config.json").write_text(json.dumps(config))
     return read_layer(open_checkpoint(folder), 0)
 
@@ -211,8 +230,15 @@ def test_a_drawn_gate_curves_the_flat_attention_weight_chart():
     from gating_core.checkpoints import DrawnGate
 
     text = shipped_text(MOBY)
-    dial = dial_head(shipped_layers()[0], text.states[0], 2, keys_of(text.tokens, False),
-                     (14, 36, 45), DrawnGate(), strengths=(0.0, 1.0))  # fmt: skip
+    dial = dial_head(
+        shipped_layers()[0],
+        text.states[0],
+        2,
+        keys_of(text.tokens, False),
+        (14, 36, 45),
+        DrawnGate(),
+        strengths=(0.0, 1.0),
+    )
     assert dial.flat
     assert dial.weight[0] <= dial.weight_errors[0] < 1e-6
     assert dial.weight[1] > 10 * dial.weight_errors[1]

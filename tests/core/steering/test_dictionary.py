@@ -33,8 +33,10 @@ def test_features_and_reconstruction_are_those_of_plain_loops():
     back = dictionary.decode(features)
     for row, state in enumerate(states.numpy()):
         centred = (state - dictionary.mean.numpy()) / float(dictionary.scale)
-        values = [max(0.0, float(dictionary.encoder[j].numpy() @ centred + dictionary.bias[j]))
-                  for j in range(6)]  # fmt: skip
+        values = [
+            max(0.0, float(dictionary.encoder[j].numpy() @ centred + dictionary.bias[j]))
+            for j in range(6)
+        ]
         largest = sorted(range(6), key=lambda j: -values[j])[:2]
         want = [values[j] if j in largest else 0.0 for j in range(6)]
         np.testing.assert_allclose(features[row], want, atol=1e-5)
@@ -86,8 +88,14 @@ def test_a_seed_gives_the_same_bits():
 
 
 def test_a_dead_feature_and_equal_values():
-    dictionary = Dictionary(torch.eye(3), torch.tensor([0.0, 0.0, -1e9]), torch.eye(3),
-                            torch.zeros(3), torch.tensor(1.0), active=3)  # fmt: skip
+    dictionary = Dictionary(
+        torch.eye(3),
+        torch.tensor([0.0, 0.0, -1e9]),
+        torch.eye(3),
+        torch.zeros(3),
+        torch.tensor(1.0),
+        active=3,
+    )
     assert describe(dictionary, torch.eye(3)).dead == 1
     assert (sparse(torch.ones(4), 2) > 0).sum() == 2
     assert not sparse(-torch.ones(4), 2).any()

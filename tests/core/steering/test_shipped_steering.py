@@ -75,8 +75,9 @@ def test_all_are_shipped(outcomes):
     for arrays in outcomes.values():
         assert arrays["success"].shape == shape
         assert not np.isnan(arrays["success"]).any()
-        assert set(arrays) == {f"{part}{name}" for part in ("", "unsteered.", "prompted.")
-                               for name in QUANTITIES}  # fmt: skip
+        assert set(arrays) == {
+            f"{part}{name}" for part in ("", "unsteered.", "prompted.") for name in QUANTITIES
+        }
 
 
 def test_a_released_feature_changes_the_language_where_random_directions_do_not(outcomes):
@@ -172,7 +173,10 @@ def test_words_names_and_numbers():
     assert count_words(["The the", "LUZ"]) == {"the": 2, "luz": 1}
     assert vocabulary()["spanish"]["dijo"] > 100
     assert names_and_numbers("Now Moses and Aaron, the two, went. He", "english") == {
-        "Moses", "Aaron", "two"}  # fmt: skip
+        "Moses",
+        "Aaron",
+        "two",
+    }
     assert names_and_numbers("Y el dos de Moisés", "spanish") == {"Moisés", "dos"}
     verse = Verse("Nowhere 1:1", "So Moses and Aaron", "Y fué Moisés con Aarón")
     assert module.returned("dijo Moisés", verse, "spanish") == 0.5
@@ -189,8 +193,9 @@ def test_the_fluency_range_is_that_of_unsteered_texts(outcomes):
             nats = sorted(
                 x for seed in SEEDS for x in outcomes[name, seed]["prompted.nats"][language]
             )
-            words = sorted(x for seed in SEEDS
-                           for x in outcomes[name, seed]["prompted.words"][language])  # fmt: skip
+            words = sorted(
+                x for seed in SEEDS for x in outcomes[name, seed]["prompted.words"][language]
+            )
             beyond = int(BEYOND * len(nats))
             assert nats[-beyond - 1] <= within.nats <= nats[-beyond]
             assert words[beyond - 1] <= within.words <= words[beyond]
@@ -205,26 +210,34 @@ def test_fluent_texts_succeed_by_both_classifiers_within_the_range(outcomes):
     assert set(fluent) == {"fluent", "unsteered.fluent", "prompted.fluent"}
     draw = np.random.default_rng(0)
     for at in zip(*(draw.integers(0, n, 300) for n in fluent["fluent"].shape), strict=True):
-        first, second, nats, words = (arrays[key][at] for key in
-                                      ("success", "success_bayes", "nats", "words"))  # fmt: skip
+        first, second, nats, words = (
+            arrays[key][at] for key in ("success", "success_bayes", "nats", "words")
+        )
         within = fluency_range("g1_channel", int(at[-2]))
         want = first and second and nats <= within.nats and words >= within.words
         assert fluent["fluent"][at] == want
     assert not fluent["unsteered.fluent"].any()
     # Texts that lie beyond in loss, others in words, of all seeds, all in their own language.
-    unsteered = [fluent_success(outcomes["g1_channel", seed], "g1_channel")["prompted.fluent"]
-                 for seed in SEEDS]  # fmt: skip
+    unsteered = [
+        fluent_success(outcomes["g1_channel", seed], "g1_channel")["prompted.fluent"]
+        for seed in SEEDS
+    ]
     assert np.mean(unsteered) >= 1 - 2 * BEYOND - 1 / 120
 
 
 def test_a_held_push_fools_both_classifiers_and_a_released_one_does_not(outcomes):
     by_mode = {}
     for mode, layer, strength in ((HELD, 3, 3), (RELEASED, 0, 4)):
-        cells = [(arrays | fluent_success(arrays, name)) for (name, _), arrays in outcomes.items()
-                 if name == "none"]  # fmt: skip
+        cells = [
+            (arrays | fluent_success(arrays, name))
+            for (name, _), arrays in outcomes.items()
+            if name == "none"
+        ]
         at = layer, FEATURE, strength, mode
-        by_mode[mode] = {key: np.mean([cell[key][at] for cell in cells])
-                         for key in ("success", "success_bayes", "fluent")}  # fmt: skip
+        by_mode[mode] = {
+            key: np.mean([cell[key][at] for cell in cells])
+            for key in ("success", "success_bayes", "fluent")
+        }
     for shares in by_mode.values():
         assert min(shares["success"], shares["success_bayes"]) > 0.95
     assert by_mode[HELD]["fluent"] < 0.02
@@ -324,8 +337,9 @@ def test_the_shipped_outcomes_are_made_again(outcomes):
     result = module.measure_part(model, dictionaries, module.Part("released", 1))
     shipped = outcomes["none", 0]
     assert np.abs(result.success - shipped["success"][0, :, :, RELEASED, 1]).mean() < 0.02
-    np.testing.assert_allclose(result.nats.mean(), shipped["nats"][0, :, :, RELEASED, 1].mean(),
-                               rtol=2e-2)  # fmt: skip
+    np.testing.assert_allclose(
+        result.nats.mean(), shipped["nats"][0, :, :, RELEASED, 1].mean(), rtol=2e-2
+    )
 
 
 def spanish_feature(name="none", seed=0, layer=0):

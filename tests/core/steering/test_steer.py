@@ -27,8 +27,9 @@ def made(gate=None, topology="usual"):
 
 
 @pytest.mark.parametrize("topology", ["usual", "fal_plus"])
-@pytest.mark.parametrize("gate", [None, GateConfig(), GateConfig(granularity="headwise"),
-                                  GateConfig(position="G2")])  # fmt: skip
+@pytest.mark.parametrize(
+    "gate", [None, GateConfig(), GateConfig(granularity="headwise"), GateConfig(position="G2")]
+)
 def test_the_parts_add_up_to_the_stream(gate, topology):
     model, numbers = made(gate, topology), encode("In the beginning")[None]
     direction = torch.randn(12, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -47,8 +48,10 @@ def test_a_head_is_its_values_mixed_and_projected():
     record, weight = records[1].attention, model.layers[1].attention.project.weight
     for head in range(3):
         for place in range(8):
-            mixed = sum(record.weights[0, head, place, seen] * record.values[0, head, seen]
-                        for seen in range(place + 1))  # fmt: skip
+            mixed = sum(
+                record.weights[0, head, place, seen] * record.values[0, head, seen]
+                for seen in range(place + 1)
+            )
             gated = mixed * record.gate[0, place].unflatten(-1, (3, -1))[head]
             columns = weight[:, 4 * head : 4 * head + 4]
             want = float(direction @ (columns @ gated))
@@ -128,8 +131,11 @@ def test_trailing_means_stay_within_a_text():
     means = trailing_means(of, over=4)
     assert len(means.texts) == sum(max(0, len(text) - 3) for text in TEXTS)
     for column, (text, place) in enumerate(zip(means.texts, means.positions, strict=True)):
-        rows = [n for n in range(len(of.texts)) if of.texts[n] == text
-                and place - 4 < of.positions[n] <= place]  # fmt: skip
+        rows = [
+            n
+            for n in range(len(of.texts))
+            if of.texts[n] == text and place - 4 < of.positions[n] <= place
+        ]
         assert len(rows) == 4
         want = np.mean([of.states[:, n].numpy() for n in rows], axis=0)
         np.testing.assert_allclose(means.states[:, column], want, atol=1e-12)

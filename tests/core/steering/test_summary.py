@@ -89,18 +89,26 @@ def test_both_halves_are_compared_at_their_best(tables):
 def test_the_effect_of_a_gate_is_paired_by_seed():
     outcomes, result = load_steering(), module.gate_difference(SPANISH)
     for layer in range(LAYERS):
-        gated, plain = (np.array([outcomes[name, seed]["success"][layer, FEATURE, :, 1, 1].mean()
-                                  for seed in range(3)])
-                        for name in ("g1_channel", "none"))  # fmt: skip
+        gated, plain = (
+            np.array(
+                [
+                    outcomes[name, seed]["success"][layer, FEATURE, :, 1, 1].mean()
+                    for seed in range(3)
+                ]
+            )
+            for name in ("g1_channel", "none")
+        )
         np.testing.assert_allclose(result[layer].by_seed, gated - plain, atol=1e-6)
 
 
 def test_the_effect_of_a_gate_on_auc_is_that_of_the_best_features():
     best = {
-        name: np.array([load_dictionaries(name, seed).kinds["means"].statistics.auc
-                        for seed in range(3)], float)
+        name: np.array(
+            [load_dictionaries(name, seed).kinds["means"].statistics.auc for seed in range(3)],
+            float,
+        )
         for name in ("g1_channel", "none")
-    }  # fmt: skip
+    }
     for layer, result in enumerate(module.auc_difference()):
         gated, plain = (np.maximum(auc, 1 - auc)[:, layer].max(-1) for auc in best.values())
         np.testing.assert_allclose(result.by_seed, gated - plain, atol=1e-6)

@@ -99,21 +99,25 @@ LOCALES = [  # delimiter, decimal mark
 ]  # fmt: skip
 LABELS = st.text(
     st.characters(codec="utf-8", exclude_categories=("C", "Z"), exclude_characters="\ufeff"),
-    min_size=1, max_size=8,
-).map(normalise)  # fmt: skip
+    min_size=1,
+    max_size=8,
+).map(normalise)
 WHOLE = st.integers(-999, 999).map(float)
 
 
 @given(
-    st.lists(st.tuples(WHOLE | st.floats(-1e9, 1e9), st.floats(-1e-3, 1e-3), st.integers(0, 3)),
-             min_size=8, max_size=12),
+    st.lists(
+        st.tuples(WHOLE | st.floats(-1e9, 1e9), st.floats(-1e-3, 1e-3), st.integers(0, 3)),
+        min_size=8,
+        max_size=12,
+    ),
     st.lists(LABELS, min_size=4, max_size=4),
     st.sampled_from(LOCALES),
     st.sampled_from(["\n", "\r\n", "\r"]),
     st.sampled_from("-−–"),
     st.sampled_from(["NFC", "NFD"]),
     st.booleans(),
-)  # fmt: skip
+)
 def test_every_way_to_write_a_table_is_read_as_the_same_numbers(
     rows, names, locale, end, minus, form, says_delimiter
 ):
@@ -129,8 +133,9 @@ def test_every_way_to_write_a_table_is_read_as_the_same_numbers(
     for source in (text, text.encode("utf-8-sig")):
         table = read_table(source)
         assert table.points.tolist() == [[x, y] for x, y, _ in rows]
-        plain = read_table(to_csv(SimpleNamespace(
-            originals=table.points, labels=table.labels, names=table.names)))  # fmt: skip
+        plain = read_table(
+            to_csv(SimpleNamespace(originals=table.points, labels=table.labels, names=table.names))
+        )
         assert plain.names == table.names
         assert plain.labels.tolist() == table.labels.tolist()
 

@@ -43,11 +43,17 @@ def damaged(draw):
 
 
 QUOTED = st.lists(
-    st.lists(st.sampled_from([*HOSTILE, "x", "y", "label", "1", "2.5", 'a"b', "a\nb", '""']),
-             min_size=1, max_size=5),
+    st.lists(
+        st.sampled_from([*HOSTILE, "x", "y", "label", "1", "2.5", 'a"b', "a\nb", '""']),
+        min_size=1,
+        max_size=5,
+    ),
     max_size=12,
-).map(lambda rows: "\n".join(",".join('"' + cell.replace('"', '""') + '"' for cell in row)
-                             for row in rows))  # fmt: skip
+).map(
+    lambda rows: "\n".join(
+        ",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows
+    )
+)
 
 
 @fuzz()

@@ -79,10 +79,11 @@ def test_every_number_of_the_formula_is_within_its_bound(text):
     gate = parse_formula(text)
     known = {
         "1/(3+u^2-v*u)": lambda m, u, v: [3 + u**2 - u * v],
-        "0.4+0.5*exp(-3*(u^2+v^2))":
-            lambda m, u, v: [1 / (m.mpf(0.4) + m.exp(-3 * (u * u + v * v)) / 2)],
+        "0.4+0.5*exp(-3*(u^2+v^2))": lambda m, u, v: [
+            1 / (m.mpf(0.4) + m.exp(-3 * (u * u + v * v)) / 2)
+        ],
         "sigmoid(u*v+u)": lambda m, u, v: [1 + m.exp(-u * v - u)],
-    }[text]  # fmt: skip
+    }[text]
     u, v = 0.31, -0.47
     found = curvature_terms_at(gate, u, v)
     with mpmath.workdps(exact.DIGITS):
@@ -90,16 +91,25 @@ def test_every_number_of_the_formula_is_within_its_bound(text):
         x, y = mpmath.mpf(u), mpmath.mpf(v)
         foot = rho - x * a - y * b
         true = dict(
-            gate=1 / rho, rho=rho, rho_u=a, rho_v=b, rho_uu=aa, rho_uv=ab, rho_vv=bb,
-            hessian=aa * bb - ab**2, foot=foot, normal_square=a**2 + b**2 + foot**2,
+            gate=1 / rho,
+            rho=rho,
+            rho_u=a,
+            rho_v=b,
+            rho_uu=aa,
+            rho_uv=ab,
+            rho_vv=bb,
+            hessian=aa * bb - ab**2,
+            foot=foot,
+            normal_square=a**2 + b**2 + foot**2,
             gaussian=rho**4 * (aa * bb - ab**2) / (a**2 + b**2 + foot**2) ** 2,
-        )  # fmt: skip
+        )
         for name, number in true.items():
             own = getattr(found, name)
             assert abs(mpmath.mpf(own.value) - number) <= own.error + exact.OWN_ERROR, name
             assert own.error < 1e-11, name
-        image = exact.geometry(exact.jet(
-            lambda m, u, v: [x / known(m, u, v)[0] for x in (u, v, m.mpf(1))], u, v))  # fmt: skip
+        image = exact.geometry(
+            exact.jet(lambda m, u, v: [x / known(m, u, v)[0] for x in (u, v, m.mpf(1))], u, v)
+        )
         gap = abs(mpmath.mpf(found.gaussian.value) - image["gaussian"])
         assert gap <= found.gaussian.error + exact.OWN_ERROR
     assert (found.u, found.v) == (u, v)
@@ -124,9 +134,11 @@ def test_a_projective_gate_does_not_curve(a, b, d):
 
 
 @given(
-    a=st.lists(numbers, min_size=3, max_size=3), b=st.lists(numbers, min_size=3, max_size=3),
-    along=st.lists(numbers, min_size=2, max_size=2), s=strengths,
-)  # fmt: skip
+    a=st.lists(numbers, min_size=3, max_size=3),
+    b=st.lists(numbers, min_size=3, max_size=3),
+    along=st.lists(numbers, min_size=2, max_size=2),
+    s=strengths,
+)
 def test_an_elementwise_gate_of_one_coordinate_never_curves_to_the_positive_side(a, b, along, s):
     coordinate = f"({along[0]}*u+{along[1]}*v)"
     gates = [parse_formula(f"sigmoid({x}*{coordinate}+{y})") for x, y in zip(a, b, strict=True)]
@@ -134,8 +146,11 @@ def test_an_elementwise_gate_of_one_coordinate_never_curves_to_the_positive_side
     assert (field.gaussian <= field.gaussian_error)[field.resolved].all()
 
 
-@given(a=st.lists(numbers, min_size=3, max_size=3), b=st.lists(numbers, min_size=3, max_size=3),
-       name=st.sampled_from("uv"))  # fmt: skip
+@given(
+    a=st.lists(numbers, min_size=3, max_size=3),
+    b=st.lists(numbers, min_size=3, max_size=3),
+    name=st.sampled_from("uv"),
+)
 def test_along_the_axes_of_the_sheet_it_does_not_curve_at_all(a, b, name):
     """There the straight lines are parallel: (u a(u), v b(u), c(u)) is a cylinder."""
     gates = [parse_formula(f"sigmoid({x}*{name}+{y})") for x, y in zip(a, b, strict=True)]
@@ -149,8 +164,10 @@ def test_the_spherical_gate_gives_its_radius_in_any_chart(radius, turn, shift):
 
     def chart(p):
         u, v = warp(p).unbind(-1)
-        c, s = (torch.tensor(turn, dtype=torch.float64).cos(),
-                torch.tensor(turn, dtype=torch.float64).sin())  # fmt: skip
+        c, s = (
+            torch.tensor(turn, dtype=torch.float64).cos(),
+            torch.tensor(turn, dtype=torch.float64).sin(),
+        )
         return torch.stack([c * u - s * v + shift, s * u + c * v + shift * u * v * v], -1)
 
     for function in (image, lambda p: image(chart(p))):

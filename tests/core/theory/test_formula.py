@@ -133,15 +133,23 @@ def test_random_formulas_are_read_as_python_would_and_written_without_loss(text,
     for node in ast.walk(tree):  # so that Python computes in tensors as well, and never overflows
         if isinstance(node, ast.Constant):
             node.value = float(node.value)
-    spelt = eval(  # our own text, of the strategy above
-        compile(tree, "test", "eval"), {"__builtins__": {}},
-        {**own, "u": u, "v": v, "pi": math.pi},
-    ) if not _overflows(tree) else None  # fmt: skip
+    spelt = (
+        eval(  # our own text, of the strategy above
+            compile(tree, "test", "eval"),
+            {"__builtins__": {}},
+            {**own, "u": u, "v": v, "pi": math.pi},
+        )
+        if not _overflows(tree)
+        else None
+    )
     if spelt is not None:
         torch.testing.assert_close(
-            formula.at(u, v), torch.as_tensor(spelt, dtype=torch.float64).real,
-            rtol=1e-9, atol=1e-12, equal_nan=True,
-        )  # fmt: skip
+            formula.at(u, v),
+            torch.as_tensor(spelt, dtype=torch.float64).real,
+            rtol=1e-9,
+            atol=1e-12,
+            equal_nan=True,
+        )
 
 
 def _overflows(tree):
@@ -152,18 +160,25 @@ def _overflows(tree):
         for n in ast.walk(tree)
     ]
     varying = [
-        isinstance(n, ast.BinOp) and isinstance(n.op, ast.Pow) and any(
-            isinstance(x, ast.Name) and x.id in "uv" for x in ast.walk(n.right))
+        isinstance(n, ast.BinOp)
+        and isinstance(n.op, ast.Pow)
+        and any(isinstance(x, ast.Name) and x.id in "uv" for x in ast.walk(n.right))
         for n in ast.walk(tree)
-    ]  # fmt: skip
+    ]
     return any(plain) or any(varying) or isinstance(tree.body, ast.Constant | ast.Name)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["1/(3+u^2+v)", "sigmoid(3*sin(2*u)*v)/7", "0.1*tan(u)+abs(v-2)^1.3", "tanh(u*v)+2^u",
-     "exp(-u^2)*log(2.2+v)", "sqrt(1/3+u^2)*cos(pi*v)"],
-)  # fmt: skip
+    [
+        "1/(3+u^2+v)",
+        "sigmoid(3*sin(2*u)*v)/7",
+        "0.1*tan(u)+abs(v-2)^1.3",
+        "tanh(u*v)+2^u",
+        "exp(-u^2)*log(2.2+v)",
+        "sqrt(1/3+u^2)*cos(pi*v)",
+    ],
+)
 def test_jets_of_a_formula_hold_their_bounds_at_200_digits(text):
     formula = parse_formula(text)
     points = torch.tensor([[0.3, -0.2], [-0.71, 0.44]], dtype=torch.float64)
@@ -300,8 +315,15 @@ def test_what_is_no_text_is_refused(value):
         parse_formula(value)
 
 
-HUGE = ["9^64^0.5", "((((9^64)^64)^64)^64)", "exp(exp(exp(9)))", "u^64^(1)*9^64", "(u^64)^64",
-        "exp(9^64*u)", "9^-64/u"]  # fmt: skip
+HUGE = [
+    "9^64^0.5",
+    "((((9^64)^64)^64)^64)",
+    "exp(exp(exp(9)))",
+    "u^64^(1)*9^64",
+    "(u^64)^64",
+    "exp(9^64*u)",
+    "9^-64/u",
+]
 
 
 @pytest.mark.parametrize("text", HUGE)

@@ -131,9 +131,14 @@ def test_five_keys_have_both_signs():
         keys, biases, values, points = random_layer(seed)
         more = random_layer(seed + 100)
         field = measured(
-            surface(*(torch.cat([x, y[:1]]) for x, y in zip((keys, biases, values), more[:3],
-                                                            strict=True))), 3 * points,
-        )  # fmt: skip
+            surface(
+                *(
+                    torch.cat([x, y[:1]])
+                    for x, y in zip((keys, biases, values), more[:3], strict=True)
+                )
+            ),
+            3 * points,
+        )
         both += bool(
             (field.decided & (field.gaussian > 0)).any()
             and (field.decided & (field.gaussian < 0)).any()
@@ -293,8 +298,9 @@ def test_unusable_keys_are_refused(keys):
 def test_a_sink_is_a_scalar_gate_and_a_slot(seed, count, logit):
     keys, biases, values, points = random_layer(seed, 4)
     more = random_layer(seed + 1, 4)
-    a, b, v = (torch.cat([x, y])[:count] for x, y in zip((keys, biases, values), more[:3],
-                                                         strict=True))  # fmt: skip
+    a, b, v = (
+        torch.cat([x, y])[:count] for x, y in zip((keys, biases, values), more[:3], strict=True)
+    )
     exponentials = (points @ a.mT + b).exp()
     total = exponentials.sum(-1, keepdim=True)
     sunk = exponentials @ v / (total + math.exp(logit))

@@ -135,9 +135,7 @@ def test_the_sphere_has_the_radius_that_was_asked_for(radius):
     found = measure_gate(sphere_case(radius), 1.0, GRID)
     assert found.agrees(found.exact)
     np.testing.assert_allclose(found.exact.gaussian, radius**-2, rtol=1e-15)
-    np.testing.assert_allclose(
-        np.linalg.norm(found.surface.values[0], axis=-1), radius, rtol=1e-14
-    )  # fmt: skip
+    np.testing.assert_allclose(np.linalg.norm(found.surface.values[0], axis=-1), radius, rtol=1e-14)
     assert found.surface.flat[0] == np.False_
 
 

@@ -52,8 +52,10 @@ def exact_rows(formula, u, v):
     """Value, u, v, uu, uv, vv at 200 digits; ``None`` where the formula is not real or finite."""
     try:
         with mpmath.workdps(exact.DIGITS):
-            values = [part.at(Exact, mpmath.mpf(u), mpmath.mpf(v))
-                      for part in parts_of(formula.expression)]  # fmt: skip
+            values = [
+                part.at(Exact, mpmath.mpf(u), mpmath.mpf(v))
+                for part in parts_of(formula.expression)
+            ]
         if any(isinstance(x, mpmath.mpc) for x in values):  # the absolute value of one is real
             return None
         rows = exact.jet(lambda m, u, v: [formula.expression.at(Exact, u, v)], u, v)
@@ -101,26 +103,39 @@ PLAIN = st.recursive(
     lambda inner: st.one_of(
         st.builds("({}{}{})".format, inner, st.sampled_from("+-*/+*"), inner),
         st.builds("({})^{}".format, inner, st.sampled_from(["2", "3", "4", "0.5", "1.5", "-1"])),
-        st.builds("{}({})".format, st.sampled_from(
-            ["sin", "cos", "tan", "exp", "log", "sqrt", "sigmoid", "tanh", "abs"]), inner),
+        st.builds(
+            "{}({})".format,
+            st.sampled_from(["sin", "cos", "tan", "exp", "log", "sqrt", "sigmoid", "tanh", "abs"]),
+            inner,
+        ),
     ),
     max_leaves=6,
-)  # fmt: skip
+)
 HARD = st.one_of(  # kinks, tears, peaks, and what repeats with a grid's step
     st.builds("1/(2+abs({0}-{1})+abs({2})*{3})".format, PLAIN, NUMBERS, PLAIN, NUMBERS),
     st.builds("2+abs({0}-0.01)/({0}-0.01)/2".format, PLAIN),
-    st.builds("{2}+exp(-1e{3}*((u-0.{0})^2+(v-0.{1})^2))".format,
-              st.integers(1, 99), st.integers(1, 99), NUMBERS, st.integers(1, 6)),
-    st.builds("1/(2+(sin({0}*pi*u)*sin({0}*pi*v))^{1})".format,
-              st.sampled_from([15, 30, 60]), st.sampled_from([1, 2, 4])),
+    st.builds(
+        "{2}+exp(-1e{3}*((u-0.{0})^2+(v-0.{1})^2))".format,
+        st.integers(1, 99),
+        st.integers(1, 99),
+        NUMBERS,
+        st.integers(1, 6),
+    ),
+    st.builds(
+        "1/(2+(sin({0}*pi*u)*sin({0}*pi*v))^{1})".format,
+        st.sampled_from([15, 30, 60]),
+        st.sampled_from([1, 2, 4]),
+    ),
     st.builds("1/({0}+({1})^2)".format, NUMBERS, PLAIN),
     st.builds("sigmoid({0})".format, PLAIN),
-)  # fmt: skip
+)
 COORDINATES = st.floats(-1, 1).filter(lambda x: x == 0 or abs(x) > 1e-6)
 
 
-@given(text=st.one_of(PLAIN, HARD), points=st.lists(st.tuples(COORDINATES, COORDINATES),
-                                                    min_size=3, max_size=3))  # fmt: skip
+@given(
+    text=st.one_of(PLAIN, HARD),
+    points=st.lists(st.tuples(COORDINATES, COORDINATES), min_size=3, max_size=3),
+)
 @fuzz(20)
 def test_no_formula_is_called_proved_against_a_point_of_60_digits(text, points):
     try:
@@ -245,9 +260,12 @@ def test_nine_of_ten_gates_are_decided_for_the_whole_chart_within_a_second_each(
 
 
 @given(
-    text=PLAIN, u=COORDINATES, v=COORDINATES, width=st.floats(1e-6, 0.5),
+    text=PLAIN,
+    u=COORDINATES,
+    v=COORDINATES,
+    width=st.floats(1e-6, 0.5),
     inner=st.tuples(st.floats(-1, 1), st.floats(-1, 1)),
-)  # fmt: skip
+)
 @fuzz(60)
 def test_balls_over_a_cell_hold_what_is_true_in_it(text, u, v, width, inner):
     try:
@@ -417,8 +435,10 @@ def test_one_gate_for_all_channels_is_judged_as_three(name):
     cells = chart_cells(32)
     one = GateJudge(formula, 1.0, (formula,))(cells).labels
     three = GateJudge(lambda p: formula(p).expand(-1, 3), 1.0, (formula,) * 3)(cells).labels
-    pairs = [(WORDS.get(a, 0), WORDS.get(b, 0)) for a, b in zip(one.tolist(), three.tolist(),
-                                                                strict=True)]  # fmt: skip
+    pairs = [
+        (WORDS.get(a, 0), WORDS.get(b, 0))
+        for a, b in zip(one.tolist(), three.tolist(), strict=True)
+    ]
     assert all(a * b >= 0 for a, b in pairs)
     flat = GALLERY[name].exact is not None and algebra_of((formula.expression,), 1.0).flat
     assert flat or sum(a * b for a, b in pairs) > 10

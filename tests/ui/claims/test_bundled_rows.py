@@ -101,8 +101,9 @@ def is_chaotic(unit):
 
 
 def test_bundled_rows_are_the_studies_of_both_criteria_and_of_this_version():
-    wanted = {key for name in BUNDLED for unit in SELECTIONS[name].units()
-              for key in unit.keys.values()}  # fmt: skip
+    wanted = {
+        key for name in BUNDLED for unit in SELECTIONS[name].units() for key in unit.keys.values()
+    }
     assert set(by_key()) == wanted
     assert len(by_key()) == sum(map(len, bundled_rows()))
     assert {row.code for row in by_key().values()} == {STUDY_VERSION}
@@ -144,8 +145,14 @@ def _decoded(judged):
     for of in judged["claims"].values():
         for chart in of["charts"]:
             data = json.loads(chart["text"])["data"]
-            chart["text"] = str([[*map(float, numbers(trace[axis]))] for trace in data
-                                 for axis in "xy" if isinstance(trace[axis], dict)])  # fmt: skip
+            chart["text"] = str(
+                [
+                    [*map(float, numbers(trace[axis]))]
+                    for trace in data
+                    for axis in "xy"
+                    if isinstance(trace[axis], dict)
+                ]
+            )
     return judged
 
 
@@ -161,8 +168,11 @@ def test_verdicts_by_criteria_v1_are_kept_as_their_rows_decided_them(claim, name
         if row["setting"] != "base" or not row["difference"].endswith("− ungated"):
             continue
         variant = row["difference"].removesuffix(" − ungated")
-        by = {(x.variant, x.seed): getattr(x, name) for x in bundled_rows()[0]
-              if (x.part, x.task) == ("base", row["task"]) and x.seed in one.seeds}  # fmt: skip
+        by = {
+            (x.variant, x.seed): getattr(x, name)
+            for x in bundled_rows()[0]
+            if (x.part, x.task) == ("base", row["task"]) and x.seed in one.seeds
+        }
         pairs = [by[variant, seed] - by["ungated", seed] for seed in one.seeds]
         assert row["mean"] == signed(factor * np.mean(pairs)), (row["task"], variant)
         means.append(np.mean(pairs))
@@ -173,8 +183,12 @@ def test_verdicts_by_criteria_v1_are_of_bundled_models_of_their_seeds():
     for one in load_frozen().claims.values():
         assert (one.criteria, one.seeds) == ("v1", tuple(range(32)))
         assert one.word in WORDS
-        drawn = {key for chart in one.charts for trace in json.loads(chart.text)["data"]
-                 for key in trace.get("customdata") or ()}  # fmt: skip
+        drawn = {
+            key
+            for chart in one.charts
+            for trace in json.loads(chart.text)["data"]
+            for key in trace.get("customdata") or ()
+        }
         assert drawn
         assert all(by_key()[key].seed in one.seeds for key in drawn)
 
@@ -227,8 +241,11 @@ def test_proofs_are_of_bundled_models_and_contradict_no_row():
 def test_signs_are_of_all_ungated_models_with_four_values_and_contradict_no_row():
     """The rows are measured at points, the signs proved from the keys alone."""
     models = load_csv(SignedModel, SIGNS)
-    four = {row.key for row in bundled_rows()[0]
-            if (row.part, row.variant, row.values) == ("values", "ungated", 4)}  # fmt: skip
+    four = {
+        row.key
+        for row in bundled_rows()[0]
+        if (row.part, row.variant, row.values) == ("values", "ungated", 4)
+    }
     assert {one.key for one in models} == four
     assert len(models) == len(four) == 256
     for one in models:
@@ -266,8 +283,11 @@ def test_answers_to_the_further_questions_are_those_of_their_rows():
 def test_rows_of_the_sink_computed_anew_are_the_bundled_ones():
     setting = next(one for one in settings("sink") if one.task == "circle")
     unit = ModelUnit("sink", replace(setting, variants=("sink",)))
-    bundled = {row.seed: row for row in load_further() if
-               (row.part, row.task, row.variant) == ("sink", "circle", "sink")}  # fmt: skip
+    bundled = {
+        row.seed: row
+        for row in load_further()
+        if (row.part, row.task, row.variant) == ("sink", "circle", "sink")
+    }
     for row in unit_rows(unit):
         assert row.test_accuracy == pytest.approx(bundled[row.seed].test_accuracy, abs=0.02)
         assert row.total_curvature == pytest.approx(bundled[row.seed].total_curvature, rel=0.05)

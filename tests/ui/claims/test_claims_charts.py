@@ -74,12 +74,18 @@ def test_bounds_are_those_of_the_rows():
     (1e100, 1e150, "ne"), (1e-200, 1e-180, "sw"), (1e-12, 1e90, "up"), (1e70, 1.0, "right"),
 ])  # fmt: skip
 def test_models_beyond_the_frame_point_to_where_they_lie(bound, largest, arrow):
-    rows = [replace(row, chart_largest=largest, chart_bound=bound, chart_flat=False)
-            if row.key == "xor/sigmoid/3" else row for row in ROWS]  # fmt: skip
+    rows = [
+        replace(row, chart_largest=largest, chart_bound=bound, chart_flat=False)
+        if row.key == "xor/sigmoid/3"
+        else row
+        for row in ROWS
+    ]
     (chart,) = claim_charts(verdicts(rows, [])["C2"])
-    marks = {key: (trace.marker.symbol[index], trace.text[index], x, y)
-             for trace in chart.figure.data
-             for index, (key, x, y) in enumerate(models_of(trace))}  # fmt: skip
+    marks = {
+        key: (trace.marker.symbol[index], trace.text[index], x, y)
+        for trace in chart.figure.data
+        for index, (key, x, y) in enumerate(models_of(trace))
+    }
     symbol, text, x, y = marks["xor/sigmoid/3"]
     assert symbol == f"triangle-{arrow}"
     assert f"|K| {largest:.3g}, bound {bound:.3g}" in text
@@ -138,8 +144,9 @@ def test_open_marks_are_outside_the_regime():
 def test_effects_are_means_over_deviations_and_filled_where_significant():
     found = {}
     for trace in traces(judged()["C3"]):
-        for x, reach, text, symbol in zip(trace.x, trace.error_x.array, trace.text,
-                                          trace.marker.symbol, strict=True):  # fmt: skip
+        for x, reach, text, symbol in zip(
+            trace.x, trace.error_x.array, trace.text, trace.marker.symbol, strict=True
+        ):
             found[trace.xaxis, text.split(":")[0]] = x, reach, symbol
     cells = judged()["C3"].evidence.cells.values()
     assert len(found) == sum(map(len, cells)) == 3 * 6 * 4
@@ -161,9 +168,9 @@ def test_groups_have_their_own_r_with_fishers_interval():
             ends = trace.error_x.array, trace.error_x.arrayminus
             found += [(x, x - down, x + up) for x, up, down in zip(trace.x, *ends, strict=True)]
     wanted = [stats.pearsonr(group.x, group.y) for group in groups]
-    np.testing.assert_allclose(sorted(found), sorted(
-        (one.statistic, *one.confidence_interval(0.95)) for one in wanted
-    ))  # fmt: skip
+    np.testing.assert_allclose(
+        sorted(found), sorted((one.statistic, *one.confidence_interval(0.95)) for one in wanted)
+    )
 
 
 def test_a_report_with_charts_fetches_nothing_and_has_those_of_the_verdicts(tmp_path):

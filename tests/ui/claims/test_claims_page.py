@@ -269,8 +269,11 @@ def test_the_end_of_a_study_is_said(monkeypatch, about, told):
     status(monkeypatch, *about)
     app = open_page(PAGE, tab="Run the study")
     assert not app.button(key="claims_run").disabled
-    ends = [text for text in (*texts(app), *(x.value for x in app.error))
-            if text.startswith(("The last one", "The study has"))]  # fmt: skip
+    ends = [
+        text
+        for text in (*texts(app), *(x.value for x in app.error))
+        if text.startswith(("The last one", "The study has"))
+    ]
     assert bool(ends) == bool(told)
     assert told is None or told in ends[0]
 

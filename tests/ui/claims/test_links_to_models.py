@@ -63,9 +63,18 @@ def units():
 def as_row(bundled, unit, name):
     """A row of the unit."""
     own, config = unit.setting, unit.setting.configs[name]
-    return replace(bundled[0][0], task=own.task, variant=name, source=own.source, depth=own.depth,
-                   values=own.value_count, model_dim=config.model_dim, seed=13,
-                   steps=own.steps, part=unit.part)  # fmt: skip
+    return replace(
+        bundled[0][0],
+        task=own.task,
+        variant=name,
+        source=own.source,
+        depth=own.depth,
+        values=own.value_count,
+        model_dim=config.model_dim,
+        seed=13,
+        steps=own.steps,
+        part=unit.part,
+    )
 
 
 def test_a_link_is_the_studys_setting_but_for_what_is_said_of_it(bundled):
@@ -109,9 +118,22 @@ def test_the_seed_is_among_those_that_are_trained(bundled, seed):
 
 
 def test_a_model_is_said_with_its_errors(bundled):
-    row = replace(bundled[0][0], task="xor", variant="silu", seed=3, source="memory", depth=1,
-                  values=3, error=None, test_accuracy=0.975, total_curvature=12.5, total_error=0.25,
-                  total_complete=False, resolved_share=0.9, positive_share=0.4)  # fmt: skip
+    row = replace(
+        bundled[0][0],
+        task="xor",
+        variant="silu",
+        seed=3,
+        source="memory",
+        depth=1,
+        values=3,
+        error=None,
+        test_accuracy=0.975,
+        total_curvature=12.5,
+        total_error=0.25,
+        total_complete=False,
+        resolved_share=0.9,
+        positive_share=0.4,
+    )
     said = model_text(row)
     assert "**xor, silu, seed 3**: test accuracy" in said
     assert "12.5 ± 0.25 (without its unresolved points)" in said

@@ -12,8 +12,14 @@ with checked_link("a page"):
         st.slider("Stepped", 0.0, 1.0, 0.5, 0.1, key="stepped", bind="query-params")
         st.select_slider("Named", [0.01, 1, 10], 10, key="named", bind="query-params")
         st.multiselect("Several", ["a", "b", "c"], ["a"], key="several", bind="query-params")
-        st.selectbox("Formatted", [1, 2, 3], 0, lambda seed: f"seed {seed}", key="formatted",
-                     bind="query-params")  # fmt: skip
+        st.selectbox(
+            "Formatted",
+            [1, 2, 3],
+            0,
+            lambda seed: f"seed {seed}",
+            key="formatted",
+            bind="query-params",
+        )
         st.toggle("Switch", key="switch", bind="query-params")
         st.text_input("Text", key="text", bind="query-params")
     if second.open:

@@ -49,10 +49,14 @@ def test_a_link_leads_to_what_was_left_there(links):
 
 @pytest.mark.parametrize("path", ["app.py", "pages/7_Language_models.py"])  # of both groups
 def test_a_link_named_after_a_page_opens_that_page(path):
-    titles = {page.path.removesuffix(".py").partition("_")[2]: title
-              for title, page in PAGES.items()}  # fmt: skip
+    titles = {
+        page.path.removesuffix(".py").partition("_")[2]: title for title, page in PAGES.items()
+    }
     links = [link.proto for link in open_page(path).get("page_link")]
-    named = {link.label.removesuffix(" →"): titles[link.page] for link in links
-             if link.label.endswith("→") or link.label in PAGES}  # fmt: skip
+    named = {
+        link.label.removesuffix(" →"): titles[link.page]
+        for link in links
+        if link.label.endswith("→") or link.label in PAGES
+    }
     assert len(named) >= 5
     assert named == {title: title for title in named}

@@ -34,10 +34,15 @@ def test_every_preset_belongs_to_a_page():
     assert not presets("Guide")
 
 
-@pytest.mark.parametrize("row", [
-    "| name | a=1 | good | one line |", "| name | a=1 | nice | a line | and another |",
-    "| name | a | good | a line | and another |", "| | a=1 | good | a line | and another |",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "row",
+    [
+        "| name | a=1 | good | one line |",
+        "| name | a=1 | nice | a line | and another |",
+        "| name | a | good | a line | and another |",
+        "| | a=1 | good | a line | and another |",
+    ],
+)
 def test_a_row_with_something_else_is_refused(row):
     with pytest.raises(ValueError, match=r"has not name|bad query field"):
         _preset(row)
@@ -55,8 +60,10 @@ def test_one_steps_through_presets_whose_links_are_used_and_on_to_the_next_page(
         assert not app.exception
         assert not app.error
         assert mistakes(app) == []
-        link = {name: [texts] if isinstance(texts, str) else texts
-                for name, texts in app.query_params.items()}  # fmt: skip
+        link = {
+            name: [texts] if isinstance(texts, str) else texts
+            for name, texts in app.query_params.items()
+        }
         assert link == preset.link | {"present": ["1"]}, preset.name
     assert all(button.disabled for button in app.button if button.key == "turn_next")
     app.button("turn_previous").click().run()

@@ -45,13 +45,21 @@ def containers(node, within=()):
 
 def hidden(app):
     """Names of the bound controls that stand in a container that is not displayed."""
-    return {name for node, within in containers(app.main) for name in bound_names(node)
-            if any(key.endswith(f"{HIDDEN}{name}") for key in within)}  # fmt: skip
+    return {
+        name
+        for node, within in containers(app.main)
+        for name in bound_names(node)
+        if any(key.endswith(f"{HIDDEN}{name}") for key in within)
+    }
 
 
 def disabled(app):
-    return {name for node, _ in containers(app.main) for name in bound_names(node)
-            if node.proto.disabled}  # fmt: skip
+    return {
+        name
+        for node, _ in containers(app.main)
+        for name in bound_names(node)
+        if node.proto.disabled
+    }
 
 
 def kept(app):

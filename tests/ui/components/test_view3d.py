@@ -38,8 +38,10 @@ def test_large_files_that_differ_anywhere_have_different_addresses():
     content = bytes(1_000_000)
     other = content[:300_000] + b"1" + content[300_001:]
     store = MemoryMediaFileStorage("/media")
-    names = [store.load_and_get_id(large.with_head(x), "", MediaFileKind.MEDIA)
-             for x in (content, other, content)]  # fmt: skip
+    names = [
+        store.load_and_get_id(large.with_head(x), "", MediaFileKind.MEDIA)
+        for x in (content, other, content)
+    ]
     assert names[0] != names[1]
     assert names[0] == names[2]
     assert large.with_head(content)[large.HEAD :] == content
@@ -92,6 +94,13 @@ def test_nan_in_the_header_is_refused():
     view = View([], axes, frozenset(), 1, {}, (0.0, 1.0))
     with pytest.raises(ValueError, match="JSON"):
         module.view3d(
-            view, key="key", headings=(), captions=(), readouts=(), frame=0, frame_labels=(),
-            legend=Legend((), "", ""), places=[float("nan")],
-        )  # fmt: skip
+            view,
+            key="key",
+            headings=(),
+            captions=(),
+            readouts=(),
+            frame=0,
+            frame_labels=(),
+            legend=Legend((), "", ""),
+            places=[float("nan")],
+        )

@@ -109,8 +109,9 @@ def test_the_default_is_shown_without_any_job(monkeypatch):
     mean, half = re.match(
         r"\*\*At step 400 sigmoid gate increases test accuracy by ([\d.]+) ± ([\d.]+) points"
         r" against no gate\*\*: no gate 73.45 ± 2.31\u00a0%, sigmoid gate 85.77 ± 4.76\u00a0%"
-        r" \(16 seeds, 95 % interval, paired by seed\)\.$", header["readings"][-1],
-    ).groups()  # fmt: skip
+        r" \(16 seeds, 95 % interval, paired by seed\)\.$",
+        header["readings"][-1],
+    ).groups()
     assert abs(float(mean) - 100 * gap.mean) <= 0.051
     assert 0 <= float(half) - 100 * gap.half_width < 0.1
     for column, name in zip(header["columns"], run.setting.compared, strict=False):
@@ -119,8 +120,9 @@ def test_the_default_is_shown_without_any_job(monkeypatch):
         total = shown_of(app).final[name, member].total
         text = "0**: flat" if name == "ungated" else f"{final_total_text(total, False)}**"
         assert f"total curvature **{text}" in column["captions"][-1]
-    assert re.search(r"outputs span \d\u00a0% of the convex hull$",
-                     header["columns"][0]["captions"][-1])  # fmt: skip
+    assert re.search(
+        r"outputs span \d\u00a0% of the convex hull$", header["columns"][0]["captions"][-1]
+    )
 
 
 def test_a_fold_is_filled_once_it_is_wanted_and_stays():
@@ -350,31 +352,88 @@ def test_coming_back_after_leaving_in_the_middle_it_goes_on(nothing_known, monke
 
 @quick
 def test_a_link_restores_an_experiment():
-    query = dict(data="blobs3", left="silu", right="tanh", who="worst right", paint="curvature",
-                 noise="0.1", flip="0.04", share="0.5", width="4", slots="3", attention_heads="2",
-                 stack="2", skip="true", rms="pre", out="true", optimiser="sgd", rate="0.05",
-                 batch="16", decay="0.1", soft="0.05", first="7", discrete="true",
-                 **{"from": "tokens"}, also=["value"])  # fmt: skip
+    query = dict(
+        data="blobs3",
+        left="silu",
+        right="tanh",
+        who="worst right",
+        paint="curvature",
+        noise="0.1",
+        flip="0.04",
+        share="0.5",
+        width="4",
+        slots="3",
+        attention_heads="2",
+        stack="2",
+        skip="true",
+        rms="pre",
+        out="true",
+        optimiser="sgd",
+        rate="0.05",
+        batch="16",
+        decay="0.1",
+        soft="0.05",
+        first="7",
+        discrete="true",
+        **{"from": "tokens"},
+        also=["value"],
+    )
     app = open_boundary(**query)
     assert not app.warning
     (note,) = notes(app)
     assert "by 0.05 × the entropy" in note
     assert run_of(app).setting == Setting(
-        task="blobs3", points=64, train_share=0.5, noise=0.1, label_noise=0.04,
-        variants=("silu", "tanh", "value"), source="tokens", model_dim=4, value_count=3, heads=2,
-        depth=2, residual=True, norm="pre", output_projection=True, seed=7, seed_count=2, steps=50,
-        optimiser="sgd", learning_rate=0.05, momentum=0.9, batch_size=16, weight_decay=0.1,
+        task="blobs3",
+        points=64,
+        train_share=0.5,
+        noise=0.1,
+        label_noise=0.04,
+        variants=("silu", "tanh", "value"),
+        source="tokens",
+        model_dim=4,
+        value_count=3,
+        heads=2,
+        depth=2,
+        residual=True,
+        norm="pre",
+        output_projection=True,
+        seed=7,
+        seed_count=2,
+        steps=50,
+        optimiser="sgd",
+        learning_rate=0.05,
+        momentum=0.9,
+        batch_size=16,
+        weight_decay=0.1,
         entropy_bonus=0.05,
-    )  # fmt: skip
+    )
     assert_shown(app)
 
 
 def test_each_bad_value_of_a_link_gets_one_sentence():
-    query = dict(data="hypercube", left="relu", right="nothing", steps="1e9", seeds="",
-                 points="nan", balance="1", rate="10", first="inf", who="me", width="2", stack="",
-                 paint="\x00", picked_seed="9" * 5000, batch="1,2", attention_heads="0.5",
-                 skip="perhaps", optimiser="<b>", also="relu", share="-0.1",
-                 **{"from": "nowhere"})  # fmt: skip
+    query = dict(
+        data="hypercube",
+        left="relu",
+        right="nothing",
+        steps="1e9",
+        seeds="",
+        points="nan",
+        balance="1",
+        rate="10",
+        first="inf",
+        who="me",
+        width="2",
+        stack="",
+        paint="\x00",
+        picked_seed="9" * 5000,
+        batch="1,2",
+        attention_heads="0.5",
+        skip="perhaps",
+        optimiser="<b>",
+        also="relu",
+        share="-0.1",
+        **{"from": "nowhere"},
+    )
     app = open_boundary(finished=False, **query)
     assert not app.exception
     said = mistakes(app)
@@ -514,9 +573,9 @@ def test_every_task(task):
 SLOTS_CANNOT = impossible_variants("memory")
 
 
-@pytest.mark.parametrize("right", few(
-    [name for name in VARIANTS if name != "ungated"], ("headwise", "value", "sink")
-))  # fmt: skip
+@pytest.mark.parametrize(
+    "right", few([name for name in VARIANTS if name != "ungated"], ("headwise", "value", "sink"))
+)
 def test_every_variant(right):
     run = drawn(variants=("ungated", right), source="tokens" if right in SLOTS_CANNOT else "memory")
     maps = layer_maps(run, right, 0, -1)
@@ -614,8 +673,11 @@ def test_a_total_has_its_error_in_its_own_frame(word, total, text):
         torch.full((count,), 0.1, dtype=torch.float64),
         torch.ones(count) > 0,
     )
-    shown = runs.Shown(run, {key: CurvatureSummary(*key, along, (verdict,) * count)},
-                       {key: CurvatureSummary(*key, end, (verdict,))})  # fmt: skip
+    shown = runs.Shown(
+        run,
+        {key: CurvatureSummary(*key, along, (verdict,) * count)},
+        {key: CurvatureSummary(*key, end, (verdict,))},
+    )
     lines = film.captions(shown, "sigmoid", 0, False)
     assert lines[-1].endswith(f" · {text}")
     assert (word == FLAT) or lines[1].endswith(" · total curvature **3.0 ± 0.1**")

@@ -122,9 +122,14 @@ def test_layer_and_point_of_the_link_are_shown_and_those_of_the_view_are_linked(
 
 def test_a_link_restores_controls_and_names_what_it_cannot_use():
     app = open_page(
-        PAGE, stacked="turtles", stacked_seed="99", after="17", stacked_layers="5",
-        quantity="diameter", stacked_point="31.0",
-    )  # fmt: skip
+        PAGE,
+        stacked="turtles",
+        stacked_seed="99",
+        after="17",
+        stacked_layers="5",
+        quantity="diameter",
+        stacked_point="31.0",
+    )
     assert not app.exception
     assert app.selectbox("quantity").value == "diameter"
     wrong = ("stacked", "stacked_seed", "after", "stacked_layers", "stacked_point")
@@ -169,10 +174,17 @@ def test_manifold_is_sent_the_same_stack(around):
         stack = Stack(STACKS, around=around, second=gated, member=5)
         link = layers.manifold_link(stack, 3)
         depth, dim, count, seed = (int(link[name]) for name in ("layers", "dim", "n", "model"))
-        side = resolve(ManifoldRequest(
-            depth=depth, model_dim=dim, value_count=count, seed=seed, norm=link["norm"], grid=31,
-            residual=link["residual"] == "true",
-        )).variants[gated]  # fmt: skip
+        side = resolve(
+            ManifoldRequest(
+                depth=depth,
+                model_dim=dim,
+                value_count=count,
+                seed=seed,
+                norm=link["norm"],
+                grid=31,
+                residual=link["residual"] == "true",
+            )
+        ).variants[gated]
         found = measure_instance(side, GRID).surface.values[0]
         wanted = replay(UNTRAINED, stack.regime, stack.member, GRID).values[2]
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
@@ -265,8 +277,9 @@ def test_a_gate_is_said_to_change_growth_only_beyond_the_interval(power, verdict
     ungated, gated = bundled()
     if power:
         curve, factor = ungated.curve, gated.curve.depths**power
-        gated = changed(gated, values=curve.values * factor, errors=curve.errors * factor,
-                        known=curve.known)  # fmt: skip
+        gated = changed(
+            gated, values=curve.values * factor, errors=curve.errors * factor, known=curve.known
+        )
     assert shared.gate_text(ungated, gated).startswith(verdict)
     # Alone one grows and the other saturates; what no paired test tells apart is not told apart.
     assert bool(shared.courses_text(ungated, gated)) == bool(power)
@@ -322,8 +335,9 @@ OPEN = "**It is inconclusive whether the total curvature of this stack grows wit
 )  # fmt: skip
 def test_a_stack_is_said_to_grow_only_beyond_the_errors(ends, complete, verdict):
     found = surface("strong", GRID).first(2)
-    found = replace(found, total=np.array(ends), total_error=np.full(2, 0.05),
-                    complete=np.array(complete))  # fmt: skip
+    found = replace(
+        found, total=np.array(ends), total_error=np.full(2, 0.05), complete=np.array(complete)
+    )
     text = layers.stack_text(found)
     assert text.startswith(verdict)
     assert text.endswith("after layer 2.")

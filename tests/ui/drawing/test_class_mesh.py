@@ -48,8 +48,12 @@ def test_two_frames_of_different_counts_repeat_what_is_there():
     for vertices, corners in zip(mesh.vertices, mesh.corners, strict=True):
         once = np.unique(corners, axis=0)
         assert corners.max() < len(vertices)
-        assert areas(vertices, once).sum() == pytest.approx(areas(surface.reshape(-1, 3), np.unique(
-            class_mesh(surface[None], still[None]).corners[0], axis=0)).sum())  # fmt: skip
+        assert areas(vertices, once).sum() == pytest.approx(
+            areas(
+                surface.reshape(-1, 3),
+                np.unique(class_mesh(surface[None], still[None]).corners[0], axis=0),
+            ).sum()
+        )
 
 
 NUMBERS = st.floats(-4, 4, allow_subnormal=False)

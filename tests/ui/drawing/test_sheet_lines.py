@@ -63,8 +63,9 @@ def test_a_plane_that_misses_its_surface_is_not_drawn(pair):
     frames = pair[2].frames
     far = replace(frames, bias=frames.bias + np.array([0.0, 1e3]))
     cuts = boundaries(far.logits, AXIS, far.values)
-    np.testing.assert_array_equal(drawn_planes(far, coordinate_axes(3), cuts[..., 2:] * np.nan),
-                                  np.full((3, 4, 3), np.nan))  # fmt: skip
+    np.testing.assert_array_equal(
+        drawn_planes(far, coordinate_axes(3), cuts[..., 2:] * np.nan), np.full((3, 4, 3), np.nan)
+    )
 
 
 def test_lines_of_the_plane_are_straight_where_the_gate_is_out_and_bend_where_it_is_not(pair):

@@ -95,8 +95,10 @@ def test_a_text_that_is_too_short_is_said_in_one_sentence(tab, text, sentence):
 
 
 def test_fire_rates_are_those_of_the_core_and_the_best_certificate_is_named():
-    rates = {"no gate": np.array([[0.5, 0.0, 0.2, 0.1, 0.4, 0.0]] * 3),
-             "G2": np.array([[0.8, 0.0, 0.6, 0.7, 0.5, 0.0]] * 3)}  # fmt: skip
+    rates = {
+        "no gate": np.array([[0.5, 0.0, 0.2, 0.1, 0.4, 0.0]] * 3),
+        "G2": np.array([[0.8, 0.0, 0.6, 0.7, 0.5, 0.0]] * 3),
+    }
     text = top_k.fire_text(rates, "5 %").replace("\u00a0", " ")
     assert text == (
         "Fewer than half of the keys suffice for τ ≤ 5 % in 50 % of rows (no gate), and “multi-gap"
@@ -115,8 +117,10 @@ def test_the_dense_tail_is_said_with_its_rule():
     assert "the last 136 of 600 tokens" in text
     text = said(page(DELTA))
     assert "the last 128 of 512 tokens and the last 9 of 81 tokens" in text
-    ratios = [shared.measured(gate, "correction.ratios")[:, 1, 1] for gate in
-              ("no gate", "G1, per channel")]  # fmt: skip
+    ratios = [
+        shared.measured(gate, "correction.ratios")[:, 1, 1]
+        for gate in ("no gate", "G1, per channel")
+    ]
     helped = [int((of < 1).sum()) for of in ratios]
     assert (
         f"{helped[0]} of 48 heads (no gate) and {helped[1]} of 48 heads (G1, per channel)" in text
@@ -134,8 +138,10 @@ def test_a_branch_alone_is_compared_with_zero_output():
 
 def test_losses_are_those_above_the_same_models_with_full_attention():
     of = [load_measured()["g2", seed] for seed in range(3)]
-    above = [(one["eviction.sums"][2, 1] - one["eviction.full"]).sum()
-             / one["eviction.counts"].sum() for one in of]  # fmt: skip
+    above = [
+        (one["eviction.sums"][2, 1] - one["eviction.full"]).sum() / one["eviction.counts"].sum()
+        for one in of
+    ]
     loss = shared.delta_loss("G2, per channel", "eviction", (2, BUDGETS.index(16)))
     np.testing.assert_allclose(loss.by_seed, above, atol=1e-5)
 
@@ -161,8 +167,9 @@ def test_a_capacity_is_where_nine_in_ten_are_recalled():
 
 
 def test_the_link_restores_controls_and_says_what_it_cannot_use():
-    app = page(EVICTION, evict_budget="9", evict_by="exact error", sample_head="9.9",
-               sample_strength="abc")  # fmt: skip
+    app = page(
+        EVICTION, evict_budget="9", evict_by="exact error", sample_head="9.9", sample_strength="abc"
+    )
     assert app.slider("evict_budget").value == 9
     assert app.selectbox("evict_by").value == "exact error"
     head, strength = mistakes(app)
@@ -183,13 +190,18 @@ def test_a_branch_contributes_only_beyond_the_interval(gain, ablated, verdict, a
 
 
 def test_the_median_need_is_that_of_all_heads_and_of_those_that_fail():
-    text = top_k.failure_text("no gate", np.array([1.0, 2.0, 60.0, 70.0]),
-                              np.array([8.0, 9.0, 66.0, 72.0]))  # fmt: skip
+    text = top_k.failure_text(
+        "no gate", np.array([1.0, 2.0, 60.0, 70.0]), np.array([8.0, 9.0, 66.0, 72.0])
+    )
     assert text == ("2 of 4 heads (no gate; median k needed: 37.5 in all heads, 8.5 in these)")
     assert "in these" not in top_k.failure_text("G2", np.ones(3), np.ones(3))
-    measured = [top_k.failure_text(gate, *(shared.measured(gate, f"truncation.{name}").ravel()
-                                           for name in ("rule", "needed")))
-                for gate in ("no gate", "G1, per channel")]  # fmt: skip
+    measured = [
+        top_k.failure_text(
+            gate,
+            *(shared.measured(gate, f"truncation.{name}").ravel() for name in ("rule", "needed")),
+        )
+        for gate in ("no gate", "G1, per channel")
+    ]
     assert measured == [
         "3 of 48 heads (no gate; median k needed: 66 in all heads, 8 in these)",
         "4 of 48 heads (G1, per channel; median k needed: 28.5 in all heads, 7.5 in these)",

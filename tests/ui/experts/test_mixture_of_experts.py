@@ -49,8 +49,13 @@ from ui.limits import LEARNING_COST
 
 PAGE = "pages/6_Mixture_of_experts.py"
 FIRST, POINT = Model(), decomposition.POINT
-FEW = {"repeats": "4", "teacher_channels": "2", "teacher_experts": "1", "teacher_tokens": "2",
-       "student_gates": "no gate"}  # fmt: skip
+FEW = {
+    "repeats": "4",
+    "teacher_channels": "2",
+    "teacher_experts": "1",
+    "teacher_tokens": "2",
+    "student_gates": "no gate",
+}
 OWN = parse_csv(EXAMPLE_CSV)
 
 
@@ -111,8 +116,10 @@ def test_the_move_is_the_cores():
 
 def test_a_verdict_has_three_wordings_and_disagreement_is_said():
     counts = identifiability.counts_of(FIRST)
-    texts = {place: identifiability.finding(replace(FIRST, position=place), counts)
-             for place in ("G1", "G3", "no gate")}  # fmt: skip
+    texts = {
+        place: identifiability.finding(replace(FIRST, position=place), counts)
+        for place in ("G1", "G3", "no gate")
+    }
     assert texts["G1"].startswith("**The gate (G1, per channel) reduces")
     assert texts["G3"].startswith("**The gate (G3, per channel) does not change")
     assert texts["no gate"].startswith("**Without a gate, 8 of 32 directions")
@@ -212,8 +219,9 @@ def test_a_share_is_a_number_from_0_to_1(value, sound):
 
 
 def test_a_link_names_what_it_cannot_use_and_what_does_not_fit_together_is_said():
-    app = page("Decomposition", gate_at="G7", input="0.5", gate_lambda="2", expert="first",
-               channels="99")  # fmt: skip
+    app = page(
+        "Decomposition", gate_at="G7", input="0.5", gate_lambda="2", expert="first", channels="99"
+    )
     assert not app.exception
     assert len(mistakes(app)) == 5
     assert tree_of(app)["point"] == list(POINT)
@@ -279,9 +287,15 @@ def test_where_a_training_diverges_random_weights_are_shown(pair, monkeypatch):
 def test_decision_boundary_links_to_the_model_that_it_trained(monkeypatch):
     """Its member starts from the same weights and data, and goes the same way up to rounding."""
     run = replace(
-        FIRST_COMPARISON, source="tokens", output_projection=True, model_dim=4, heads=2,
-        variants=("sigmoid",), seed=19, seed_count=2,
-    )  # fmt: skip
+        FIRST_COMPARISON,
+        source="tokens",
+        output_projection=True,
+        model_dim=4,
+        heads=2,
+        variants=("sigmoid",),
+        seed=19,
+        seed_count=2,
+    )
     monkeypatch.setattr(trained, "STEPS", 40)
     app = page("Decomposition", **experts_link(run, "sigmoid", 20))
     assert not app.exception
@@ -442,8 +456,11 @@ def test_a_target_that_nobody_reaches_and_a_difference_that_remains_are_said():
 
 def test_only_possible_curves_are_trained_and_every_model_is_in_the_download(monkeypatch):
     asked = []
-    monkeypatch.setattr(learning_curves.CURVES, "fetch",
-                        lambda request: asked.append(request) or (load_curves(), None))  # fmt: skip
+    monkeypatch.setattr(
+        learning_curves.CURVES,
+        "fetch",
+        lambda request: asked.append(request) or (load_curves(), None),
+    )
     link = {"curves_source": "static slots", "curves_gate": "value"}
     assert "needs tokens" in " ".join(notes(page("Learning curves", **link)))
     assert asked == [CurvesRequest(source="memory")]
@@ -455,10 +472,14 @@ def test_only_possible_curves_are_trained_and_every_model_is_in_the_download(mon
 @pytest.mark.soak  # long
 def test_other_curves_are_trained_in_a_job(monkeypatch):
     monkeypatch.setattr(learning_curves.core, "COUNTS", (25, 50))
-    monkeypatch.setattr(learning_curves.core, "curves_of", lambda request, parts: LearningCurves(
-        request, np.array([25.0, 50.0]), np.stack(parts, -1)))  # fmt: skip
-    app = open_settled(PAGE, experts_tab="Learning curves", curves_task="linear",
-                       curves_channels="2")  # fmt: skip
+    monkeypatch.setattr(
+        learning_curves.core,
+        "curves_of",
+        lambda request, parts: LearningCurves(request, np.array([25.0, 50.0]), np.stack(parts, -1)),
+    )
+    app = open_settled(
+        PAGE, experts_tab="Learning curves", curves_task="linear", curves_channels="2"
+    )
     assert not app.exception
     title = figure(app, "learning_curves_test_error")["layout"]["title"]["text"]
     assert title == "<b>Test error on linear</b>"

@@ -57,8 +57,9 @@ def test_every_coloured_point_has_the_colour_of_the_nearest_measured_one(layer):
     inside = place >= 0
     assert 0.4 < inside.mean() < 0.5  # a triangle in its box
     apart = np.hypot(*(corners[place[inside]] - np.stack([x, y], -1)[inside]).T)
-    least = np.array([np.hypot(*(corners - point).T).min()
-                      for point in np.stack([x, y], -1)[inside]])  # fmt: skip
+    least = np.array(
+        [np.hypot(*(corners - point).T).min() for point in np.stack([x, y], -1)[inside]]
+    )
     cell = np.hypot(*(corners[1] - corners[0]))
     np.testing.assert_array_less(apart, least + 0.2 * cell)  # ties and edges aside, that one
 

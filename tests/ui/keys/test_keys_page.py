@@ -31,8 +31,14 @@ def test_the_page_opens_with_a_dome_and_both_ways_agree():
 
 @pytest.mark.parametrize(("fourth", "mode"), FOURTH.items())
 def test_a_link_says_all_of_the_model(fourth, mode):
-    app = open_page(PAGE, fourth=fourth, keys=ON_A_LINE, biases="0,0.5,-1,2", at="0.25,-0.5",
-                    values="1,0,0;0,1,0;0,0,1;1,1,1")  # fmt: skip
+    app = open_page(
+        PAGE,
+        fourth=fourth,
+        keys=ON_A_LINE,
+        biases="0,0.5,-1,2",
+        at="0.25,-0.5",
+        values="1,0,0;0,1,0;0,0,1;1,1,1",
+    )
     assert not app.exception
     assert not mistakes(app)
     sent = data_of(app, VIEW_KEY)

@@ -240,8 +240,17 @@ def test_a_link_restores_an_experiment_and_what_one_visitor_trained_another_sees
 
 
 def test_a_bad_link_does_no_harm():
-    query = dict(strength="7", depth="0", task="<script>alert(1)</script>", gate="ungated",
-                 seed="-3", colour="", pick="99.99", beside="perhaps", explore="\x00")  # fmt: skip
+    query = dict(
+        strength="7",
+        depth="0",
+        task="<script>alert(1)</script>",
+        gate="ungated",
+        seed="-3",
+        colour="",
+        pick="99.99",
+        beside="perhaps",
+        explore="\x00",
+    )
     app = open_pair(**query)
     assert not app.exception
     texts = mistakes(app)

@@ -34,8 +34,10 @@ def test_the_triangle_of_values_says_what_the_classifier_says_where_the_sheet_li
         (flat, *_), (curved, *_) = view.columns
         grounds = [[t for t in panel.traces if t.get("meta") == UNDER] for panel in (flat, curved)]
         assert list(map(len, grounds)) == [colouring == "class", 0]
-        faint = [[t for t in panel.traces if t.get("opacity") == FAINT["opacity"]]
-                 for panel in (flat, curved)]  # fmt: skip
+        faint = [
+            [t for t in panel.traces if t.get("opacity") == FAINT["opacity"]]
+            for panel in (flat, curved)
+        ]
         assert list(map(len, faint)) == [colouring != "class", 1]
     alone = pair_view(MeasuredPair(right.frame(0), right, True))  # as the page has it
     assert "left_ground_class" in alone.arrays

@@ -43,9 +43,16 @@ PAGE = "pages/7_Language_models.py"
 MODEL = ("g1_channel", 0)
 TEXT = verses()["Genesis 21:31"]["english"]
 SINKS, RANK, SPARSITY, CALIBRATION, TOPOLOGY, GENERATE = (
-    {"measure": tab} for tab in ("Attention sinks", "Effective rank", "Gate sparsity",
-                                 "Calibration", "Block topology", "Generate")
-)  # fmt: skip
+    {"measure": tab}
+    for tab in (
+        "Attention sinks",
+        "Effective rank",
+        "Gate sparsity",
+        "Calibration",
+        "Block topology",
+        "Generate",
+    )
+)
 TASK = SINKS | {"lm_sinks_of": "Bigram–Backcopy task"}
 G2 = {"lm_gate": "G2, per channel"}
 FEW = ToyRequest(seeds=(0, 1), steps=10, batch=4)
@@ -81,8 +88,9 @@ def test_the_table_has_the_cores_numbers():
     assert [row.name for row in rows] == [*MODELS]
     assert cells["gate position"] == ["–", "G1", "G1", "G2", "–", "–", "–"]
     losses = [load_model(row.name, seed)[1].losses["both"] for row in rows for seed in row.seeds]
-    np.testing.assert_allclose([row.loss.mean for row in rows],
-                               np.reshape(losses, (7, 3)).mean(1), rtol=1e-6)  # fmt: skip
+    np.testing.assert_allclose(
+        [row.loss.mean for row in rows], np.reshape(losses, (7, 3)).mean(1), rtol=1e-6
+    )
     assert cells["Δ loss, paired"][0] == "–"
     assert cells["Δ loss, paired"][4].replace("\u00a0", " ") == "**−0.030 ± 0.020**"
     app = open_page(PAGE)
@@ -112,8 +120,10 @@ def test_maps_of_both_models_are_drawn_in_cells():
         np.testing.assert_array_equal(numbers(trace["z"]), picture)
         size = (len(TEXT) + 2) // 2
         tile = picture[step : step + size, 2 * step : 2 * step + size]
-        largest = [[weights[1, 2, 2 * i : 2 * i + 2, 2 * j : 2 * j + 2].max() for j in range(size)]
-                   for i in range(size)]  # fmt: skip
+        largest = [
+            [weights[1, 2, 2 * i : 2 * i + 2, 2 * j : 2 * j + 2].max() for j in range(size)]
+            for i in range(size)
+        ]
         seen = np.tri(size) > 0
         np.testing.assert_allclose(tile[seen] / 1000, np.array(largest)[seen], atol=1e-3)
         assert not tile[~seen].any()
@@ -222,10 +232,13 @@ def test_the_page_gives_the_shipped_ratios_of_gated_to_ungated_models(gate, befo
     assert figure(app, "rank_heads")["layout"]["shapes"][0]["x0"] == 4 + 2 - 0.5
     lines = {x["name"]: x for x in figure(app, "rank_by_layer")["data"]}
     name = shared.GATES[gate]
-    outputs = [np.stack([shared.table()[model, seed]["ranks.outputs"] for seed in range(3)])
-               for model in (name, "none")]  # fmt: skip
-    np.testing.assert_allclose(numbers(lines["gate, after W_O"]["y"]),
-                               outputs[0][:, 2].mean((0, 2)), rtol=1e-6)  # fmt: skip
+    outputs = [
+        np.stack([shared.table()[model, seed]["ranks.outputs"] for seed in range(3)])
+        for model in (name, "none")
+    ]
+    np.testing.assert_allclose(
+        numbers(lines["gate, after W_O"]["y"]), outputs[0][:, 2].mean((0, 2)), rtol=1e-6
+    )
     assert f"{rank_ratio(*(x[:, 1] for x in outputs)).mean:.2f}" == f"{float(before[:5]):.2f}"
 
 
@@ -309,8 +322,10 @@ def test_verdicts_follow_interval_and_margin(by_seed, half, word, says):
 
 def test_differences_are_the_cores_and_drawn_in_margins():
     app = open_page(PAGE, **CALIBRATION)
-    values = [np.stack([shared.table()[name, seed]["confidence.values"] for seed in range(3)])
-              for name in ("g1_channel", "none")]  # fmt: skip
+    values = [
+        np.stack([shared.table()[name, seed]["confidence.values"] for seed in range(3)])
+        for name in ("g1_channel", "none")
+    ]
     drawn = figure(app, "calibration_differences")["data"][1]["x"]
     margins = [row.margin for row in calibration.TABLE.values()]
     np.testing.assert_allclose(drawn, (values[0] - values[1]).mean(0) / margins, rtol=1e-4)
@@ -371,8 +386,9 @@ def test_a1_is_credited_only_where_the_control_does_not_reduce_the_loss():
 
 def test_blocks_are_compared_with_the_standard_topology():
     links, gradients = np.broadcast_to([0.1, 0.5, 0.2], (2, 5, 3)), np.ones((2, 5, 3))
-    text = topology.blocks_text({"usual": links, "fal": links[..., ::-1] / 10},
-                                {"usual": gradients, "fal": 2 * gradients})  # fmt: skip
+    text = topology.blocks_text(
+        {"usual": links, "fal": links[..., ::-1] / 10}, {"usual": gradients, "fal": 2 * gradients}
+    )
     assert "standard 0.5 (block 2), FAL 0.05 (block 2)" in text
     assert "over that of standard: FAL 2" in text
     totals = {"usual": np.array([[1.0, 3.0]]), "fal": np.array([[1.0, 2.0], [1.0, 2.2]])}
@@ -407,8 +423,10 @@ def test_a_model_generates_what_the_link_says():
     model, _ = load_model(*MODEL)
     want = "".join(one.character for one in generate(model, prompt, 3, 0.9, 0.5))
     assert said(app, f"**{prompt.strip()}**") == generating.continued(prompt, want)
-    losses = [x["strengths.sums"][5].sum() / x["strengths.counts"].sum()
-              for x in (shared.table()["g1_channel", seed] for seed in range(3))]  # fmt: skip
+    losses = [
+        x["strengths.sums"][5].sum() / x["strengths.counts"].sum()
+        for x in (shared.table()["g1_channel", seed] for seed in range(3))
+    ]
     assert f"λ = 0.5: **{np.mean(losses):.3f} nats per character**" in said(app, "Test loss at")
     first, second = figure(app, "generate_next")["data"]
     assert first["name"] == "λ = 0.5"

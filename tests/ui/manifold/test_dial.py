@@ -112,8 +112,11 @@ def test_what_is_done_while_the_page_is_drawn_is_drawn_with_it(monkeypatch):
 
 
 def changed(old, new):
-    return {field.name for field in fields(old)
-            if getattr(old, field.name) is not getattr(new, field.name)}  # fmt: skip
+    return {
+        field.name
+        for field in fields(old)
+        if getattr(old, field.name) is not getattr(new, field.name)
+    }
 
 
 @pytest.mark.parametrize("layers", [1, 2])

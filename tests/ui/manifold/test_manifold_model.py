@@ -299,9 +299,14 @@ def test_the_axes_stay_put_while_strength_depth_and_what_is_dragged_move(chart):
     assert axes.principal
     rows = ((1.0, -2.0, 0.5, 0.0, 3.0, 1.0),) * 3
     for change in (
-        dict(strength=0.0), dict(strength=0.45), dict(depth=5, axes_depth=2), dict(grid=31),
-        dict(values=rows), dict(gate_weight=((0.5,) * 6,) * 6), dict(metric=Metric("turned")),
-    ):  # fmt: skip
+        dict(strength=0.0),
+        dict(strength=0.45),
+        dict(depth=5, axes_depth=2),
+        dict(grid=31),
+        dict(values=rows),
+        dict(gate_weight=((0.5,) * 6,) * 6),
+        dict(metric=Metric("turned")),
+    ):
         again = resolve(replace(first, **change)).axes
         np.testing.assert_array_equal(again.basis, axes.basis)
         np.testing.assert_array_equal(again.origin, axes.origin)
@@ -407,9 +412,10 @@ def test_a_dragged_gate_opens_where_it_was_told_and_no_other_changes(position, g
     logits = (model.embed(points) @ model.blocks[0].gate.weight)[0, :, index].numpy()
     offset = model.input_bias[0] @ model.blocks[0].gate.weight[0]
     np.testing.assert_allclose(logits, points.numpy() @ after[index] + float(offset[index]))
-    change = np.array(dragged)[:, index] - build_instance(instance).blocks[0].gate.weight[
-        0, :, index
-    ].numpy()  # fmt: skip
+    change = (
+        np.array(dragged)[:, index]
+        - build_instance(instance).blocks[0].gate.weight[0, :, index].numpy()
+    )
     reachable = model.input_map[0].T.numpy()  # of least norm: within the span of the input map
     fitted = reachable @ np.linalg.lstsq(reachable, change, rcond=None)[0]
     np.testing.assert_allclose(fitted, change, atol=10 * ROUNDED)

@@ -270,17 +270,23 @@ def assert_notes(app, said):
         (note,) = (text for text in shown if words in text)
         assert any(
             any(getattr(element, "key", None) == key for element in column)
-            for column in app.columns if any(c.value == note for c in column.caption)
-        )  # fmt: skip
+            for column in app.columns
+            if any(c.value == note for c in column.caption)
+        )
 
 
 def test_a_sentence_stands_beside_each_control_that_cannot_be_followed(monkeypatch):
     link = dict(heads="4", position="G2", values=DRAGGED, n="4", by="gate", part="9")
     app = open_manifold(**link, more="true")
-    assert_notes(app, {
-        "heads": "4 heads do not divide D = 3. Shown: 1.", "part": "Shown: the mean.",
-        "kind": "reads only the slot's own vector", "n": "Shown: none.",
-    })  # fmt: skip
+    assert_notes(
+        app,
+        {
+            "heads": "4 heads do not divide D = 3. Shown: 1.",
+            "part": "Shown: the mean.",
+            "kind": "reads only the slot's own vector",
+            "n": "Shown: none.",
+        },
+    )
     monkeypatch.setattr(model, "AFFORDABLE_COST", model.AFFORDABLE_COST / 100)
     heavy = dict(source="tokens", layers="4", dim="8", n="6", grid="61")
     assert_notes(open_manifold(**heavy, more="true"), {"grid": "measured on a grid of"})
@@ -413,10 +419,13 @@ def test_the_point_in_the_link_is_marked_and_its_table_has_the_right_numbers(lin
     table = app.table[0].value
     wanted = resolve(
         ManifoldRequest(
-            chart=link.get("chart", "inputs"), model_dim=int(link.get("dim", 3)),
-            value_count=int(link.get("n", 3)), grid=31, seed=72,
+            chart=link.get("chart", "inputs"),
+            model_dim=int(link.get("dim", 3)),
+            value_count=int(link.get("n", 3)),
+            grid=31,
+            seed=72,
         )
-    )  # fmt: skip
+    )
     named = list(table.iloc[:, 0])
     for number, instance in enumerate(wanted.variants):
         variant = measure_instance(instance, 31)

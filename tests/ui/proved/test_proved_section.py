@@ -72,8 +72,10 @@ def test_manifold_shows_what_is_proved_beside_the_estimate():
     drawn = figure(app, "proved_map_0")
     assert drawn["layout"]["yaxis"]["scaleanchor"] == "x"
     assert [trace["name"] for trace in drawn["data"] if trace["showlegend"]] == [
-        "K > 0", "K < 0", "undetermined",
-    ]  # fmt: skip
+        "K > 0",
+        "K < 0",
+        "undetermined",
+    ]
     labels = [popover.proto.popover.label for popover in app.get("popover")]
     assert labels.count("How to read this map") == 1
     assert "surface = chart_of(ModelInstance(config=AttentionConfig(" in app.code[0].value

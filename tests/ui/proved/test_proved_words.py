@@ -54,8 +54,10 @@ def test_no_share_is_said_larger_than_it_is_and_no_open_one_smaller(first, secon
     low, high = sorted((first, second))
     shares = Shares(low / 2**24, (high - low) / 2**24)
     text = shares_text(shares).replace("less than 0.1", "0.1")
-    said = {name: (Fraction(area) / 100, Fraction(number) / 100) for name, area, number in
-            re.findall(r"(K . 0) on at least ([\d.]+)[^(]*\(([\d.]+)", text)}  # fmt: skip
+    said = {
+        name: (Fraction(area) / 100, Fraction(number) / 100)
+        for name, area, number in re.findall(r"(K . 0) on at least ([\d.]+)[^(]*\(([\d.]+)", text)
+    }
     for name, *both in (
         ("K > 0", shares.positive_area, shares.positive),
         ("K < 0", shares.negative_area, shares.negative),

@@ -151,8 +151,10 @@ def of_one_head(**changes):
     """Measures as arrays, with some changed or, if ``None``, left out."""
     found = {name: values for name, values in (MEASURES | changes).items() if values is not None}
     singles = ("total", "error", "span", "proved")
-    return {name: np.array(values).reshape((1, 1) if name in singles else (-1, 1, 1))
-            for name, values in found.items()}  # fmt: skip
+    return {
+        name: np.array(values).reshape((1, 1) if name in singles else (-1, 1, 1))
+        for name, values in found.items()
+    }
 
 
 def test_an_open_head_has_its_bound_its_span_and_three_kinds_of_twins():
@@ -212,8 +214,12 @@ def test_the_grid_is_named_with_what_a_finer_one_changes():
     assert "all within both errors" in bundled
 
 
-FORBIDDEN = ("trained heads are more curved", "between tokens", "the gate adds curvature",
-             "adds curvature")  # fmt: skip
+FORBIDDEN = (
+    "trained heads are more curved",
+    "between tokens",
+    "the gate adds curvature",
+    "adds curvature",
+)
 
 
 @pytest.mark.parametrize("tab", TABS)
@@ -262,8 +268,14 @@ def test_without_a_named_folder_the_page_says_how_to_name_one():
 def test_a_named_folder_is_measured_and_gives_the_numbers_of_the_library(
     named, monkeypatch, capsys
 ):
-    app = open_settled(PAGE, heads_tab="Your own model", own_layer="1", own_head="1.3",
-                       own_code="true", own_model=str(named.parent))  # fmt: skip
+    app = open_settled(
+        PAGE,
+        heads_tab="Your own model",
+        own_layer="1",
+        own_head="1.3",
+        own_code="true",
+        own_model=str(named.parent),
+    )
     assert not app.exception
     (note,) = mistakes(app)  # only folders of the command line are opened
     assert "`own_model`" in note
@@ -286,15 +298,23 @@ def run_beside(app, folder, monkeypatch, capsys):
 
 def totals(app):
     """The totals of all heads, as the page writes them."""
-    return [float(re.match(r"[-\d.e]+", rows[0][1])[0])
-            for _, rows, _ in header(app, "own_wall")["numbers"]]  # fmt: skip
+    return [
+        float(re.match(r"[-\d.e]+", rows[0][1])[0])
+        for _, rows, _ in header(app, "own_wall")["numbers"]
+    ]
 
 
 def test_lines_of_python_give_the_number_of_the_page(monkeypatch, capsys):
     model = model_path("g1_head", 0)
     monkeypatch.setattr(sys, "argv", ["app.py", "--checkpoint", str(model)])
-    app = open_settled(PAGE, heads_tab="Your own model", own_layer="2", own_head="1.3",
-                       own_code="true", own_text="In the beginning was the word")  # fmt: skip
+    app = open_settled(
+        PAGE,
+        heads_tab="Your own model",
+        own_layer="2",
+        own_head="1.3",
+        own_code="true",
+        own_text="In the beginning was the word",
+    )
     assert not app.exception
     assert not app.error
     found = run_beside(app, model, monkeypatch, capsys)
@@ -317,8 +337,13 @@ def test_states_that_repeat_leave_the_gate_out_with_a_sentence(tmp_path, monkeyp
     shapes = {"self_attn.q_proj": (32, 16), "self_attn.k_proj": (8, 16),
               "self_attn.v_proj": (8, 16), "self_attn.o_proj": (16, 16), "self_attn.q_norm": (8,),
               "self_attn.k_norm": (8,), "input_layernorm": (16,)}  # fmt: skip
-    save_file({f"model.layers.0.{name}.weight": draw.normal(size=shape).astype(np.float32)
-               for name, shape in shapes.items()}, tmp_path / "model.safetensors")  # fmt: skip
+    save_file(
+        {
+            f"model.layers.0.{name}.weight": draw.normal(size=shape).astype(np.float32)
+            for name, shape in shapes.items()
+        },
+        tmp_path / "model.safetensors",
+    )
     config = {"model_type": "qwen3_next", "hidden_size": 16, "num_attention_heads": 2,
               "head_dim": 8, "num_key_value_heads": 1, "num_hidden_layers": 1,
               "rms_norm_eps": 1e-6, "layer_types": ["full_attention"],
@@ -328,8 +353,7 @@ def test_states_that_repeat_leave_the_gate_out_with_a_sentence(tmp_path, monkeyp
     states[8] = states[0]
     save_file({"layer.0": states}, tmp_path / "states.safetensors")
     monkeypatch.setattr(sys, "argv", ["app.py", "--checkpoint", str(tmp_path)])
-    app = open_settled(PAGE, heads_tab="Your own model", own_head="1.1",
-                       own_plane="three tokens")  # fmt: skip
+    app = open_settled(PAGE, heads_tab="Your own model", own_head="1.1", own_plane="three tokens")
     assert not app.exception
     assert header(app, "own_wall")["chart"] is None
     said = [each.value for each in app.info]

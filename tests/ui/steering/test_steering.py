@@ -75,10 +75,17 @@ def test_it_opens_with_the_bundled_text_and_starts_no_job():
 
 
 def test_a_link_is_restored_and_names_what_cannot_be_used():
-    app = page(steering_text="And <b>€", steering_strength="-3", steering_tokens="all tokens",
-               steering_vector="difference of means", steering_layer="4", steering_seed="1",
-               steering_gate="G1, per channel", steering_draw="5",
-               steering_prompt="Latin")  # fmt: skip
+    app = page(
+        steering_text="And <b>€",
+        steering_strength="-3",
+        steering_tokens="all tokens",
+        steering_vector="difference of means",
+        steering_layer="4",
+        steering_seed="1",
+        steering_gate="G1, per channel",
+        steering_draw="5",
+        steering_prompt="Latin",
+    )
     assert not app.exception
     (note,) = notes(app)
     assert "`<>€`" in note
@@ -104,8 +111,9 @@ def test_each_language_has_a_feature_that_is_added(strength, spanish):
     ("chosen feature", "feature", 6), ("random direction", "random", 3),
 ])  # fmt: skip
 def test_other_vectors_keep_their_sign(vector, along, number):
-    app = page(steering_vector=vector, steering_strength="-2", steering_feature="7",
-               steering_draw="3")  # fmt: skip
+    app = page(
+        steering_vector=vector, steering_strength="-2", steering_feature="7", steering_draw="3"
+    )
     ((job, _),) = app.session_state["_jobs"].values()
     assert job.about.direction == DirectionRequest("none", 0, 0, along, "means", number)
     assert job.about.push == -2.0
@@ -139,8 +147,10 @@ def test_the_finding_follows_from_the_numbers(plain, steered, says):
     text = steer.finding_text(True, plain, steered).replace("\u00a0", " ")
     assert says in text
     words = "no whole word" if np.isnan(steered.words) else "90 % real words"
-    assert (f"Last 40 characters: {steered.nats:.2f} nats per character, {words} (unsteered 1.50"
-            " nats per character, 90 % real words).") in text  # fmt: skip
+    assert (
+        f"Last 40 characters: {steered.nats:.2f} nats per character, {words} (unsteered 1.50"
+        " nats per character, 90 % real words)."
+    ) in text
 
 
 @pytest.mark.parametrize(("spanish", "name"), [
@@ -152,8 +162,10 @@ def test_a_shade_is_a_language_and_its_probability(spanish, name):
 
 def test_coloured_text_is_escaped_and_marked():
     text = shared.coloured("a<b>&", ["x", "x", "y", "y", "y"], 3, '"<i>\n')
-    assert text == ('<p class="gc-text"><b>&quot;&lt;i&gt; </b><span class="x">a&lt;</span>'
-                    '<span class="y">b<i class="gc-mark"></i>&gt;&amp;</span></p>')  # fmt: skip
+    assert text == (
+        '<p class="gc-text"><b>&quot;&lt;i&gt; </b><span class="x">a&lt;</span>'
+        '<span class="y">b<i class="gc-mark"></i>&gt;&amp;</span></p>'
+    )
 
 
 def test_the_vector_is_marked_where_it_is_removed():
@@ -196,10 +208,13 @@ def test_a_dictionary_that_a_seed_lacks_is_replaced_and_named():
 def three():
     """Three features: of English, of nothing, of Spanish."""
     return features.Statistics(
-        np.array([[0.9, 0.5, 0.1], [0.2, 0.5, 0.8]]), np.array([-1.0, 0.0, 2.0]),
-        np.array([0.8, 0.5, 0.95]), np.array([-0.9, 0.0, 0.97]), np.array([0.2, 1.0, np.nan]),
+        np.array([[0.9, 0.5, 0.1], [0.2, 0.5, 0.8]]),
+        np.array([-1.0, 0.0, 2.0]),
+        np.array([0.8, 0.5, 0.95]),
+        np.array([-0.9, 0.0, 0.97]),
+        np.array([0.2, 1.0, np.nan]),
         DictionaryCard(0.8, 8.0, 3),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(("feature", "says"), [
@@ -240,13 +255,22 @@ def test_the_largest_contributions_and_changes_are_named():
 def made(success=0.9, bayes=0.85, fluent=0.8, back=0.01, prompted_back=0.3, half_width=0.02):
     """Outcomes that are best after layer 2 at the third strength."""
     means = {name: np.full((4, len(DIRECTIONS), len(STRENGTHS)), 0.05) for name in SUMMARISED}
-    best = dict(success=success, success_bayes=bayes, nats=1.8, words=0.8, back=back,
-                fluent=fluent, wordless=0.0)  # fmt: skip
+    best = dict(
+        success=success,
+        success_bayes=bayes,
+        nats=1.8,
+        words=0.8,
+        back=back,
+        fluent=fluent,
+        wordless=0.0,
+    )
     for name, value in best.items():
         means[name][1, FEATURE, 2] = value
     half_widths = {name: np.full_like(values, half_width) for name, values in means.items()}
-    references = {"unsteered": dict.fromkeys(SUMMARISED, 0.0) | {"nats": 1.7},
-                  "prompted": dict.fromkeys(SUMMARISED, 0.9) | {"back": prompted_back}}  # fmt: skip
+    references = {
+        "unsteered": dict.fromkeys(SUMMARISED, 0.0) | {"nats": 1.7},
+        "prompted": dict.fromkeys(SUMMARISED, 0.9) | {"back": prompted_back},
+    }
     return Outcome(240, means, half_widths, references)
 
 
@@ -260,8 +284,10 @@ def test_the_outcomes_are_those_of_the_bundled_models():
     for tokens, mode in shared.MODES.items():
         want = summarise(tables, "g1_channel", mode, slice(0, 1))
         lines = figure(app, f"results_{mode}")["data"]
-        feature, bayes = (next(line for line in lines if line["name"] == name)
-                          for name in ("feature", "feature, by naive Bayes"))  # fmt: skip
+        feature, bayes = (
+            next(line for line in lines if line["name"] == name)
+            for name in ("feature", "feature, by naive Bayes")
+        )
         np.testing.assert_allclose(numbers(feature["y"]), want.means["success"][0, FEATURE])
         np.testing.assert_allclose(numbers(bayes["y"]), want.means["success_bayes"][0, FEATURE])
         assert results.best_text(want, tokens) in " ".join(m.value for m in app.markdown)
@@ -351,8 +377,9 @@ def test_an_experiment_is_run_in_a_job_and_kept_for_all_visitors(monkeypatch):
     assert "Texts of seed 7 have not been generated" in notes(app)[0]
     app.button(key=results.BUTTON).click().run()
     assert not app.exception
-    want = results.best_text(summarise([outcomes], "none", RELEASED, slice(None)),
-                             shared.FIRST_TOKENS)  # fmt: skip
+    want = results.best_text(
+        summarise([outcomes], "none", RELEASED, slice(None)), shared.FIRST_TOKENS
+    )
     for other in (app, open_page(PAGE, **link)):  # the second is another visitor's
         assert not notes(other)
         assert any("Live." in caption.value for caption in other.caption)
@@ -361,8 +388,13 @@ def test_an_experiment_is_run_in_a_job_and_kept_for_all_visitors(monkeypatch):
 
 
 def test_workers_measure_the_parts_that_make_up_the_experiment(monkeypatch):
-    monkeypatch.setattr(results, "split_over_workers", lambda function, parts, request: iter(
-        [0.5, tuple(one for one in function(parts, request) if one is not None)]))  # fmt: skip
+    monkeypatch.setattr(
+        results,
+        "split_over_workers",
+        lambda function, parts, request: iter(
+            [0.5, tuple(one for one in function(parts, request) if one is not None)]
+        ),
+    )
     parts = Part("released", 1, 1), Part("unsteered", 1)
     monkeypatch.setattr(results.core, "parts_of", lambda depth: parts)
     monkeypatch.setattr(experiment, "WRITTEN", 22)

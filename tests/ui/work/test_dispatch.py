@@ -224,8 +224,10 @@ class Dispatching(RuleBasedStateMachine):
             waiting = {task.work[1][0] for task in self.pool._waiting[rank]}
             if wanted - waiting != set(names) & wanted or waiting - wanted:
                 found.append(f"{rank}: {waiting} wait, {names} are computed, {wanted} are wanted")
-            if any(reader.status != ("waiting" if reader.name in waiting else "computed")
-                   for reader in staying):  # fmt: skip
+            if any(
+                reader.status != ("waiting" if reader.name in waiting else "computed")
+                for reader in staying
+            ):
                 found.append(f"{rank}: a visitor is told the wrong thing")
         return found
 
@@ -333,8 +335,9 @@ def test_whoever_stays_gets_all_items_or_a_sentence_and_nothing_is_left():
         assert not visitor.is_alive()
     assert {"all", LOST} <= set(outcomes) <= {"all", LOST, NOT_STARTED}
     await_true(lambda: not dispatcher._tasks and not any(dispatcher._waiting.values()))
-    await_true(lambda: all(len(dispatcher._idle[rank]) == dispatcher._threads[rank] > 0
-                           for rank in Rank))  # fmt: skip
+    await_true(
+        lambda: all(len(dispatcher._idle[rank]) == dispatcher._threads[rank] > 0 for rank in Rank)
+    )
     dispatcher.close()
     await_true(lambda: not dispatcher._processes)
 

@@ -181,9 +181,12 @@ time.sleep(0.2)
 def test_the_end_of_the_process_stops_a_job_first():
     """A thread torn out of a computation by the end of the interpreter can crash the process."""
     ended = subprocess.run(
-        [sys.executable, "-c", LEFT_RUNNING], capture_output=True, text=True, cwd=ROOT,
+        [sys.executable, "-c", LEFT_RUNNING],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
         timeout=DEADLINE_SECONDS,
-    )  # fmt: skip
+    )
     assert ended.stdout == "stopped\n"
     assert ended.returncode == 0
 

@@ -29,8 +29,12 @@ def page():
         jobs.start("work", st.session_state["make"], expected=(ZeroDivisionError,))
     job = jobs.current("work")
     if job is not None:
-        jobs.watch(job, lambda items: st.text(f"drawn {items}"), what="Work",
-                   share=lambda items: len(items) / 10)  # fmt: skip
+        jobs.watch(
+            job,
+            lambda items: st.text(f"drawn {items}"),
+            what="Work",
+            share=lambda items: len(items) / 10,
+        )
         jobs.draw_end(job, "Work", job.items)
 
 
@@ -198,8 +202,9 @@ def test_a_session_that_ends_takes_its_job_along_unless_it_is_back_soon(
 ):
     active = [True]
     server = SimpleNamespace(is_active_session=lambda session: active[0])
-    monkeypatch.setattr(jobs, "runtime", SimpleNamespace(exists=lambda: True,
-                                                         get_instance=lambda: server))  # fmt: skip
+    monkeypatch.setattr(
+        jobs, "runtime", SimpleNamespace(exists=lambda: True, get_instance=lambda: server)
+    )
     monkeypatch.setattr(jobs, "time", clock)
     _, job = visit(Work())
 

@@ -265,8 +265,9 @@ except KeyboardInterrupt:
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="process groups are of POSIX")
 @pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGKILL])
 def test_ctrl_c_reaches_the_server_alone_and_all_processes_end_with_it(ended_by):
-    server = subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, cwd=ROOT,
-                              process_group=0)  # fmt: skip
+    server = subprocess.Popen(
+        [sys.executable, "-c", SERVER], stdout=subprocess.PIPE, cwd=ROOT, process_group=0
+    )
     with suppress(ProcessLookupError), server:
         workers = [psutil.Process(int(pid)) for pid in server.stdout.readline().split()]
         os.killpg(server.pid, signal.SIGINT)

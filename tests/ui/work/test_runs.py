@@ -62,8 +62,10 @@ def test_measurements_that_one_visitor_reads_are_not_changed_by_another(visitor)
 
 def test_measurements_of_two_visitors_are_there_for_a_third(visitor):
     run, sweep = runs.cached_run(FIRST_SETTING).run, runs.cached_run(FIRST_SETTING).sweep
-    jobs = {name: Done([run, measured(member), measured(member, along=True)])
-            for member, name in enumerate(("first", "second"))}  # fmt: skip
+    jobs = {
+        name: Done([run, measured(member), measured(member, along=True)])
+        for member, name in enumerate(("first", "second"))
+    }
     for name in jobs:
         visitor(name)
         runs.st.session_state[runs.last_key("page")] = runs.cached_run(FIRST_SETTING)

@@ -31,9 +31,14 @@ print((resident() - before) / (full - before))
 def shares_held(*seconds):
     """The shares of memory that processes hold, of which a quarter is in use, by pause."""
     processes = [
-        subprocess.Popen([sys.executable, "-c", FREES.format(seconds=each)], cwd=ROOT,
-                         stdout=subprocess.PIPE, text=True) for each in seconds
-    ]  # fmt: skip
+        subprocess.Popen(
+            [sys.executable, "-c", FREES.format(seconds=each)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for each in seconds
+    ]
     return [float(process.communicate(timeout=120)[0]) for process in processes]
 
 

@@ -23,9 +23,13 @@ def test_imports_begin_with_the_server_a_browser_opens_and_workers_end_with_it(
     monkeypatch, headless, shown, opened
 ):
     options = {
-        "server.headless": headless, "server.address": "127.0.0.1", "server.baseUrlPath": "",
-        "server.sslCertFile": None, "browser.serverPort": 8765, "browser.serverAddress": shown,
-    }  # fmt: skip
+        "server.headless": headless,
+        "server.address": "127.0.0.1",
+        "server.baseUrlPath": "",
+        "server.sslCertFile": None,
+        "browser.serverPort": 8765,
+        "browser.serverAddress": shown,
+    }
     urls, ended, begun = [], [], threading.Event()
     monkeypatch.setattr(config, "get_option", options.get)
     monkeypatch.setattr(config, "is_manually_set", lambda name: bool(options[name]))

@@ -68,11 +68,17 @@ def test_a_stopped_run_writes_no_controls():
 def run_of(state):
     """A run of a page."""
     return ScriptRunContext(
-        session_id="session", _enqueue=lambda message: None, query_string="",
-        session_state=SafeSessionState(state, lambda: None), uploaded_file_mgr=None,
-        main_script_path="app.py", user_info={}, fragment_storage=MemoryFragmentStorage(),
-        pages_manager=PagesManager(""), script_requests=ScriptRequests(),
-    )  # fmt: skip
+        session_id="session",
+        _enqueue=lambda message: None,
+        query_string="",
+        session_state=SafeSessionState(state, lambda: None),
+        uploaded_file_mgr=None,
+        main_script_path="app.py",
+        user_info={},
+        fragment_storage=MemoryFragmentStorage(),
+        pages_manager=PagesManager(""),
+        script_requests=ScriptRequests(),
+    )
 
 
 @pytest.mark.parametrize("stopped", [False, True])
@@ -337,10 +343,11 @@ def finished(status):
 def sent(session):
     """What is to be sent: numbers, and how runs ended."""
     return [
-        x.delta.new_element.metric.body if x.HasField("delta")
+        x.delta.new_element.metric.body
+        if x.HasField("delta")
         else ForwardMsg.ScriptFinishedStatus.Name(x.script_finished)
         for x in session._browser_queue.flush()
-    ]  # fmt: skip
+    ]
 
 
 def fill(session, *messages):

@@ -135,8 +135,10 @@ def heads(
 
 def _as_json(chart: Chart) -> dict[str, Any]:
     numbers = chart.numbers
-    flat = {name: np.asarray(getattr(chart, name), float).ravel().tolist()
-            for name in ("scores", "values", "states")}  # fmt: skip
+    flat = {
+        name: np.asarray(getattr(chart, name), float).ravel().tolist()
+        for name in ("scores", "values", "states")
+    }
     return flat | {
         "head": chart.head,
         "tokens": [*map(int, chart.tokens)],

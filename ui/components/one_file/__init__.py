@@ -61,8 +61,10 @@ def theme() -> str:
     """Return both themes of the app as properties in CSS, with the names that Streamlit gives."""
     rules = []
     for scheme in ("light", "dark"):
-        colours = {re.sub("[A-Z]", lambda x: f"-{x[0].lower()}", name): colour
-                   for name, colour in THEMES[scheme].items()}  # fmt: skip
+        colours = {
+            re.sub("[A-Z]", lambda x: f"-{x[0].lower()}", name): colour
+            for name, colour in THEMES[scheme].items()
+        }
         parts = [f"--st-{name}: {text};" for name, text in (colours | SHARED_STYLE).items()]
         rules.append(f":root[data-scheme={scheme}] {{ color-scheme: {scheme}; {' '.join(parts)} }}")
     return "\n".join(rules)

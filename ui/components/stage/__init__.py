@@ -64,10 +64,16 @@ def stage(
     """
     if scene not in _sent:
         _sent[scene] = pack(
-            {"surfaces": scene.surfaces, "testValues": scene.test_values,
-             "testPoints": scene.test_points, "labels": scene.test_labels.astype(np.uint8),
-             "planes": scene.planes, "corners": scene.corners}, frozenset(),
-        )  # fmt: skip
+            {
+                "surfaces": scene.surfaces,
+                "testValues": scene.test_values,
+                "testPoints": scene.test_points,
+                "labels": scene.test_labels.astype(np.uint8),
+                "planes": scene.planes,
+                "corners": scene.corners,
+            },
+            frozenset(),
+        )
     entries, arrays = _sent[scene]
 
     def receive() -> None:

@@ -46,7 +46,11 @@ def draw_tiles(
                 if tile.formula:
                     st.markdown(f"${tile.formula}$")
                 st.button(
-                    tile.name, key=f"choose_{key}_{word}", on_click=on_choose, args=(word,),
-                    type="primary" if word == chosen else "tertiary", width="stretch",
-                )  # fmt: skip
+                    tile.name,
+                    key=f"choose_{key}_{word}",
+                    on_click=on_choose,
+                    args=(word,),
+                    type="primary" if word == chosen else "tertiary",
+                    width="stretch",
+                )
                 st.caption(tile.line)

@@ -5,10 +5,13 @@ import pytest
 from tests.core.experiments.comparison.runs import SETTINGS, SMALL, run_of
 
 
-@pytest.fixture(scope="session", params=[
-    *(name for name in SETTINGS if name != "tokens"),
-    pytest.param("tokens", marks=pytest.mark.soak),  # long
-])  # fmt: skip
+@pytest.fixture(
+    scope="session",
+    params=[
+        *(name for name in SETTINGS if name != "tokens"),
+        pytest.param("tokens", marks=pytest.mark.soak),  # long
+    ],
+)
 def run(request):
     return run_of(SETTINGS[request.param])
 

@@ -64,10 +64,14 @@ def fields_of(sides):
 def picture(run, member=MEMBER, **look):
     sides = both(run, member)
     return sides, training_picture(
-        sides, film.training_data(run, member), steps_of(run), frame_axes(sides),
+        sides,
+        film.training_data(run, member),
+        steps_of(run),
+        frame_axes(sides),
         curves_of(run, member),
-        gaussian=fields_of(sides), **look,
-    )  # fmt: skip
+        gaussian=fields_of(sides),
+        **look,
+    )
 
 
 @pytest.mark.parametrize(
@@ -188,10 +192,14 @@ def of_accuracies(accuracy, loss):
     count = len(accuracy)
     history = np.zeros((1, count))
     return TrainedEnsemble(
-        config=SMALL.base, seeds=tuple(range(count)), steps=np.array([0]),
-        train_loss=np.array([loss]), train_accuracy=np.array([accuracy]), test_accuracy=history,
+        config=SMALL.base,
+        seeds=tuple(range(count)),
+        steps=np.array([0]),
+        train_loss=np.array([loss]),
+        train_accuracy=np.array([accuracy]),
+        test_accuracy=history,
         state={},
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
@@ -233,9 +241,16 @@ def test_long_runs_are_thinned(circle, count):
 
 def test_a_large_model_has_fewer_frames_the_ends_among_them(circle):
     large = replace(
-        SMALL, source="tokens", model_dim=16, value_count=8, depth=4, seed_count=2, steps=20,
-        points=64, batch_size=16,
-    )  # fmt: skip
+        SMALL,
+        source="tokens",
+        model_dim=16,
+        value_count=8,
+        depth=4,
+        seed_count=2,
+        steps=20,
+        points=64,
+        batch_size=16,
+    )
     run = run_of(large)
     frames = film.drawn_frames(run)
     assert len(frames) == film.FEWEST_FRAMES < len(run.frames)
@@ -243,9 +258,12 @@ def test_a_large_model_has_fewer_frames_the_ends_among_them(circle):
 
 
 def test_a_thinned_film_keeps_step_and_state_together(circle):
-    longer = replace(circle, frames=tuple(
-        replace(frame, step=10 * place) for place, frame in enumerate(circle.frames * 3)
-    ))  # fmt: skip
+    longer = replace(
+        circle,
+        frames=tuple(
+            replace(frame, step=10 * place) for place, frame in enumerate(circle.frames * 3)
+        ),
+    )
     frames = film.drawn_frames(longer)
     assert len(frames) < len(longer.frames)
     side = film.training_frames(longer, "sigmoid", 0)
@@ -383,8 +401,9 @@ def test_one_basis_for_both_where_they_have_as_many_dimensions():
     assert dim > 3
     assert different["right"].basis.shape == (dim, 3)
     assert different["right"].names == ("PC 1", "PC 2", "PC 3")
-    np.testing.assert_allclose(different["right"].basis.T @ different["right"].basis, np.eye(3),
-                               atol=1e-12)  # fmt: skip
+    np.testing.assert_allclose(
+        different["right"].basis.T @ different["right"].basis, np.eye(3), atol=1e-12
+    )
 
 
 # --- The view -------------------------------------------------------------------------------------
@@ -540,8 +559,7 @@ def test_a_curve_shows_its_error_and_where_it_is_a_lower_estimate(circle):
     frames = len(circle.frames)
     totals = {"left": np.ones((frames, 3)), "right": np.full((frames, 3), 2.0)}
     lower = {"left": np.zeros(frames, dtype=bool), "right": np.arange(frames) > 5}
-    curve = RunCurve("total curvature", totals, MEMBER,
-                  {"right": np.full(frames, 0.25)}, lower)  # fmt: skip
+    curve = RunCurve("total curvature", totals, MEMBER, {"right": np.full(frames, 0.25)}, lower)
     data, axes = film.training_data(circle, MEMBER), frame_axes(sides)
     view = training_picture(sides, data, circle.steps, axes, [curve])
     traces = view.columns[-1][0].traces
@@ -579,8 +597,10 @@ def test_a_look_inside_shows_every_weight_and_gate(run):
         for layer in range(1, config.depth + 1):
             for head in range(1, config.heads + 1):
                 label = f" · head {head}" if config.heads > 1 else ""
-                mine = [weights[f"layer {layer} · α{slot}{label}"]
-                        for slot in range(1, config.value_count + 1)]  # fmt: skip
+                mine = [
+                    weights[f"layer {layer} · α{slot}{label}"]
+                    for slot in range(1, config.value_count + 1)
+                ]
                 assert np.min(mine) >= 0
                 np.testing.assert_allclose(np.sum(mine, 0), 1, atol=1e-12)
         gates = len(fields) - len(weights)

@@ -57,9 +57,15 @@ def alone(run, name, member, frame, size, bound):
     return measure_surface(model.attention.member(member), square_grid(size), bound=bound)
 
 
-@pytest.mark.parametrize("run", [
-    "two classes", "deep", pytest.param("tokens", marks=pytest.mark.soak),
-], indirect=True)  # fmt: skip
+@pytest.mark.parametrize(
+    "run",
+    [
+        "two classes",
+        "deep",
+        pytest.param("tokens", marks=pytest.mark.soak),
+    ],
+    indirect=True,
+)
 def test_every_seed_and_frame_is_measured_as_if_alone(run, monkeypatch):
     # How far totals are refined, and on how many points one measures, proves nothing here.
     monkeypatch.setattr(budget, "AFFORDABLE_COST", 1e6)
@@ -168,9 +174,17 @@ def test_the_seed_that_is_looked_at_comes_first_and_alone_to_its_end(circle):
 def test_progress_is_reported_often_enough_to_cancel(measure):
     """Half a second is allowed; the smallest part without a report must be far below."""
     heavy = replace(
-        SMALL, source="tokens", model_dim=8, value_count=6, depth=3, seed_count=2, steps=20,
-        points=64, batch_size=16, variants=("silu", "tanh"),
-    )  # fmt: skip
+        SMALL,
+        source="tokens",
+        model_dim=8,
+        value_count=6,
+        depth=3,
+        seed_count=2,
+        steps=20,
+        points=64,
+        batch_size=16,
+        variants=("silu", "tanh"),
+    )
     reports = iter(range(6))
     with pytest.raises(StopIteration):
         measure(run_of(heavy), "silu", 0, lambda share: next(reports))

@@ -204,8 +204,9 @@ def test_a_replay_is_one_model_layer_by_layer():
     assert frames.gaussian.shape == frames.gaussian_error.shape == (4, 13, 13)
     assert frames.bound_kind == "rigorous"
     for depth in (1, 4):
-        alone = measure_surface(model_of(REQUEST, "gated_both", 2, depth), square_grid(13),
-                                bound="rigorous")  # fmt: skip
+        alone = measure_surface(
+            model_of(REQUEST, "gated_both", 2, depth), square_grid(13), bound="rigorous"
+        )
         assert np.array_equal(frames.values[depth - 1], alone.values[0])
         assert np.array_equal(frames.gaussian[depth - 1], alone.gaussian[0])
     sheets = replay(REQUEST, "aligned", 0)

@@ -27,8 +27,9 @@ def test_slopes_are_medians_over_pairs_of_depths_and_seeds():
     slopes = []
     for row, here in zip(values, fitted, strict=True):
         points = list(zip(np.log(DEPTHS[here]), np.log(row[here]), strict=True))
-        slopes.append(np.median([(b[1] - a[1]) / (b[0] - a[0])
-                                 for a, b in itertools.combinations(points, 2)]))  # fmt: skip
+        slopes.append(
+            np.median([(b[1] - a[1]) / (b[0] - a[0]) for a, b in itertools.combinations(points, 2)])
+        )
     assert np.allclose(found.slopes, slopes, rtol=1e-12, atol=0)
     assert found.over_seeds.value == pytest.approx(np.median(slopes))
     # The number of values below a median is binomial: its interval follows from two of them.

@@ -46,8 +46,9 @@ def test_they_are_trained_as_any_ensemble_is():
             assert set(found.state) == set(snapshot.state)
             for name, array in snapshot.state.items():
                 assert np.allclose(found.state[name], array, atol=1e-4), name
-            assert np.allclose(trained.accuracy(variant)[:, place], snapshot.test_accuracy,
-                               atol=0.01)  # fmt: skip
+            assert np.allclose(
+                trained.accuracy(variant)[:, place], snapshot.test_accuracy, atol=0.01
+            )
 
 
 def test_shares_rise_from_none_to_all():

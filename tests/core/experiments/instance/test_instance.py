@@ -42,9 +42,15 @@ FULL = ((2.0, 0.3, 0.0, 0.1), (0.3, 1.0, -0.2, 0.0), (0.0, -0.2, 0.7, 0.2), (0.1
 VALUES = ((1.0, 0.5, -0.25), (-1.5, 0.75, 0.5), (0.25, -1.0, 2.0))
 GATES = ((0.5, -1.0, 2.0), (1.5, 0.25, -0.75), (-0.5, 1.0, 1.25))
 EVERYTHING = AttentionConfig(
-    model_dim=4, value_count=3, heads=2, depth=2, residual=True, norm="post",
-    output_projection=True, gate=GateConfig("tanh", "headwise", "G5", 0.4),
-)  # fmt: skip
+    model_dim=4,
+    value_count=3,
+    heads=2,
+    depth=2,
+    residual=True,
+    norm="post",
+    output_projection=True,
+    gate=GateConfig("tanh", "headwise", "G5", 0.4),
+)
 INSTANCES = {
     "ungated": ModelInstance(AttentionConfig(), 72),
     "gated": ModelInstance(SIGMOID, 72),
@@ -359,16 +365,20 @@ def test_a_type_is_named_only_where_the_bounds_allow_it(
         return torch.tensor([x], dtype=torch.float64)
 
     field = CurvatureField(
-        one(gaussian), one(error), one(0.0), one(1.0), one(0.0), one(0.0),
-        torch.tensor([resolved]), "rigorous",
-    )  # fmt: skip
+        one(gaussian),
+        one(error),
+        one(0.0),
+        one(1.0),
+        one(0.0),
+        one(0.0),
+        torch.tensor([resolved]),
+        "rigorous",
+    )
     form = torch.zeros(1, 3, 3, dtype=torch.float64)
     form[0, 2, 0] = bending
     errors = torch.tensor([[bending_error, 0.0, 0.0]], dtype=torch.float64)
     frame = torch.eye(3, 2, dtype=torch.float64).unsqueeze(0)
-    second = FundamentalForm(
-        frame, one(0.0), form, errors, form[..., 0] / 2, one(0.0), "rigorous"
-    )  # fmt: skip
+    second = FundamentalForm(frame, one(0.0), form, errors, form[..., 0] / 2, one(0.0), "rigorous")
     (code,) = point_types(field, second).tolist()
     assert POINT_TYPES[code] == wanted
 
@@ -389,10 +399,16 @@ def test_the_undetermined_share_is_one_of_area():
 # --- Colours ---
 
 FIELDS = st.lists(
-    arrays(float, (4, 5), elements=st.one_of(
-        st.just(math.nan), st.just(0.0), st.floats(-1e300, 1e300), st.floats(-3, 3)
-    )), min_size=1, max_size=2,
-)  # fmt: skip
+    arrays(
+        float,
+        (4, 5),
+        elements=st.one_of(
+            st.just(math.nan), st.just(0.0), st.floats(-1e300, 1e300), st.floats(-3, 3)
+        ),
+    ),
+    min_size=1,
+    max_size=2,
+)
 
 
 @given(FIELDS, st.sampled_from(sorted(COLOURINGS)), st.booleans())
@@ -601,8 +617,10 @@ def test_the_triangle_follows_the_chosen_layer_and_head():
 def beside(picture):
     """What is drawn of each side beside its own surface: rings of values, other sides' edges."""
     scenes = [column[0] for column in picture.view.columns]
-    return [{x[:-2] for x in names_in(scene.traces) if x.endswith(("ring_x", "edge_x"))} - {own}
-            for scene, own in zip(scenes, ("left_edge", "right_edge"), strict=False)]  # fmt: skip
+    return [
+        {x[:-2] for x in names_in(scene.traces) if x.endswith(("ring_x", "edge_x"))} - {own}
+        for scene, own in zip(scenes, ("left_edge", "right_edge"), strict=False)
+    ]
 
 
 def test_the_values_are_joined_only_where_all_outputs_are_their_averages():

@@ -120,8 +120,9 @@ def test_a_windowed_model_sees_the_window_and_is_corrected():
     model, texts = lively(), some_texts()
     for weights, gamma in ((near, None), (repaired, 4)):
         want = excess(model, by_weights(model, weights), texts)
-        np.testing.assert_allclose(excess(model, windowed(model, 8, 2, gamma), texts), want,
-                                   rtol=2e-3)  # fmt: skip
+        np.testing.assert_allclose(
+            excess(model, windowed(model, 8, 2, gamma), texts), want, rtol=2e-3
+        )
         assert np.abs(want).min() > 0.01
 
 
@@ -209,10 +210,14 @@ def test_keys_leave_by_mass_as_in_a_loop():
         hidden.append(gone.scatter(-1, best, False))
     late = torch.arange(128)[:, None] >= PREFILL
     kinds = [
-        AttentionKind("fewer keys", lambda scores, mask, gone=gone: scores.masked_fill(
-            ~mask | (late & gone[..., None, :]), -torch.inf).softmax(-1))
+        AttentionKind(
+            "fewer keys",
+            lambda scores, mask, gone=gone: scores.masked_fill(
+                ~mask | (late & gone[..., None, :]), -torch.inf
+            ).softmax(-1),
+        )
         for gone in hidden
-    ]  # fmt: skip
+    ]
     logits = with_attention(model, kinds)(read)[:, PREFILL:].log_softmax(-1)
     targets = rows_of(texts, 128).targets[:, PREFILL:]
     want = -logits.gather(-1, targets[..., None])[..., 0].sum(-1)
@@ -291,8 +296,13 @@ def kept_by_loops(query, keys, epsilon):
 
     def stretched(k, starts):
         stops = [*starts[1:], n]
-        return share(sum((stop - start) * np.exp(ordered[start])
-                         for start, stop in zip(starts, stops, strict=True)), k)  # fmt: skip
+        return share(
+            sum(
+                (stop - start) * np.exp(ordered[start])
+                for start, stop in zip(starts, stops, strict=True)
+            ),
+            k,
+        )
 
     def single_gap(k):
         return (n - k) / (n - k + k * np.exp(ordered[k - 1] - ordered[k]))
@@ -301,17 +311,23 @@ def kept_by_loops(query, keys, epsilon):
         return stretched(k, [k * 2**i for i in range(8) if k * 2**i < n])
 
     boxes = [keys[start : start + 16] for start in range(0, n, 16)]
-    tops = np.array([np.maximum(query * box.min(0), query * box.max(0)).sum() / root
-                     for box in boxes])  # fmt: skip
+    tops = np.array(
+        [np.maximum(query * box.min(0), query * box.max(0)).sum() / root for box in boxes]
+    )
     order = np.argsort(-tops)
     for blocks in range(1, 9):
         scored = sum(np.exp(scores[16 * block : 16 * block + 16]).sum() for block in order[:blocks])
         rest = sum(16 * np.exp(tops[block]) for block in order[blocks:])
         if rest / (rest + scored) <= epsilon:
             break
-    return [first(lambda k: share(np.exp(ordered[k:]).sum(), k)), first(single_gap),
-            first(lambda k: stretched(k, [k])), first(doubled),
-            first(lambda k: stretched(k, [*range(k, n, 16)])), 16 * blocks]  # fmt: skip
+    return [
+        first(lambda k: share(np.exp(ordered[k:]).sum(), k)),
+        first(single_gap),
+        first(lambda k: stretched(k, [k])),
+        first(doubled),
+        first(lambda k: stretched(k, [*range(k, n, 16)])),
+        16 * blocks,
+    ]
 
 
 # --- The shipped file -----------------------------------------------------------------------------

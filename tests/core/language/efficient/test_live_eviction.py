@@ -73,8 +73,9 @@ def test_the_identity_for_one_key_is_exact(tokens):
     assert of.apart < 1e-13 < of.largest
     scores, values = tokens.scores[-1], tokens.values
     weights = scores.softmax(-1)
-    moves = [weights[p] / (1 - weights[p]) * (weights @ values - values[p]).norm()
-             for p in range(32)]  # fmt: skip
+    moves = [
+        weights[p] / (1 - weights[p]) * (weights @ values - values[p]).norm() for p in range(32)
+    ]
     assert of.largest == pytest.approx(float(max(moves)))
 
 

@@ -51,12 +51,15 @@ def test_weights_mix_what_each_way_puts_out(sample, result):
     linear, _ = linear_recurrent(elu_features(q), elu_features(k), v)
     delta, state = delta_recurrent(q, k, v, log_decay, step)
     full = mixed(sample.scores, v)
-    for way, expected in zip(HEAD_KINDS, (full, near, linear, 0.3 * near + 0.7 * linear, delta),
-                             strict=True):  # fmt: skip
+    for way, expected in zip(
+        HEAD_KINDS, (full, near, linear, 0.3 * near + 0.7 * linear, delta), strict=True
+    ):
         weights = torch.from_numpy(result.weights[HEAD_KINDS.index(way)]).double()
         torch.testing.assert_close(weights @ v, expected, atol=1e-5, rtol=1e-5)
-        cosine = [float(a @ b / a.norm() / b.norm())
-                  for a, b in zip(expected[T // 2 :], full[T // 2 :], strict=True)]  # fmt: skip
+        cosine = [
+            float(a @ b / a.norm() / b.norm())
+            for a, b in zip(expected[T // 2 :], full[T // 2 :], strict=True)
+        ]
         assert result.cosine[HEAD_KINDS.index(way)] == pytest.approx(np.mean(cosine), abs=1e-6)
     np.testing.assert_allclose(result.states[-1], state, atol=1e-6)
     assert result.states.shape == (T, 16, 16)
@@ -79,8 +82,9 @@ def test_a_converted_head_has_the_models_own_weights(monkeypatch):
         records = []
         models[name](encode(text)[None], records=records)
         record = records[layer].attention
-        np.testing.assert_allclose(of.weights[HEAD_KINDS.index(way)],
-                                   record.weights[0, head].detach(), atol=1e-6)  # fmt: skip
+        np.testing.assert_allclose(
+            of.weights[HEAD_KINDS.index(way)], record.weights[0, head].detach(), atol=1e-6
+        )
         mixed_values = record.weights[0, head] @ record.values[0, head]
         alike = functional.cosine_similarity(mixed_values, full, dim=-1)[len(full) // 2 :]
         assert of.cosine[HEAD_KINDS.index(way)] == pytest.approx(
@@ -118,8 +122,13 @@ def test_losses_of_conversions_are_stacked_up_to_the_first_missing_seed(monkeypa
         def __init__(self, value):
             self.losses = {"whole": np.full(3, value), "late": np.zeros(3)}
 
-    cards = {("softmax", 0): Card(1.0), ("softmax", 1): Card(2.0), ("linear", 1): Card(3.0),
-             ("delta", 0): Card(4.0), ("delta", 2): Card(5.0)}  # fmt: skip
+    cards = {
+        ("softmax", 0): Card(1.0),
+        ("softmax", 1): Card(2.0),
+        ("linear", 1): Card(3.0),
+        ("delta", 0): Card(4.0),
+        ("delta", 2): Card(5.0),
+    }
     monkeypatch.setattr(module, "load_converted", lambda: (cards, np.ones(3)))
     losses, counts = module.converted_losses()
     assert list(losses) == ["softmax", "delta"]

@@ -40,8 +40,10 @@ def test_after_a_trigger_the_letter_before_it_comes_again():
 def test_seeds_with_a_sink_are_counted_by_the_published_metric():
     run = load_toy()
     T = run.weights.shape[-1]
-    first = [[sum(map_[i][0] for i in range(T)) / T > EPSILON for map_ in kind]
-             for kind in run.weights.tolist()]  # fmt: skip
+    first = [
+        [sum(map_[i][0] for i in range(T)) / T > EPSILON for map_ in kind]
+        for kind in run.weights.tolist()
+    ]
     assert run.sink_shares.tolist() == [sum(seeds) / len(seeds) for seeds in first]
 
 

@@ -67,8 +67,9 @@ def test_sinks_of_many_texts_are_those_of_each_alone(model):
     assert 0 < found["metric"].min() < found["metric"].max() < 1
 
 
-@pytest.mark.parametrize("gate", [GateConfig(), GateConfig(granularity="headwise"),
-                                  GateConfig(position="G2")])  # fmt: skip
+@pytest.mark.parametrize(
+    "gate", [GateConfig(), GateConfig(granularity="headwise"), GateConfig(position="G2")]
+)
 def test_gates_of_many_texts_are_counted_one_by_one(gate):
     with torch.no_grad():
         model = LanguageModel(ModelConfig(**{**CONFIG.__dict__, "gate": gate}))
@@ -83,8 +84,10 @@ def test_gates_of_many_texts_are_counted_one_by_one(gate):
         read += ["\n", *text]
     every = np.concatenate(values)
     np.testing.assert_allclose(found["shut"], (every < 0.1).mean((0, 3)), atol=1e-6)
-    bins = [[np.histogram(every[:, layer, head], 20, (0, 1))[0] for head in range(2)]
-            for layer in range(2)]  # fmt: skip
+    bins = [
+        [np.histogram(every[:, layer, head], 20, (0, 1))[0] for head in range(2)]
+        for layer in range(2)
+    ]
     np.testing.assert_allclose(found["histogram"], bins, atol=1)  # one may lie on an edge
     assert found["counts"].sum() == len(read)
     for number, character in enumerate(CHARACTERS):
@@ -155,8 +158,9 @@ def test_rows_are_those_of_the_shipped_weights(name, seed):
 def test_what_is_shipped_is_measured_again(model):
     kept, texts = load_measured()[model], files.excerpt_texts()
     some = measure(model, ["sinks"], texts[:TEXTS_AT_ONCE])
-    np.testing.assert_allclose(kept["sinks.by_text"][:TEXTS_AT_ONCE], some["sinks.by_text"],
-                               rtol=1e-3)  # fmt: skip
+    np.testing.assert_allclose(
+        kept["sinks.by_text"][:TEXTS_AT_ONCE], some["sinks.by_text"], rtol=1e-3
+    )
     loaded, card = files.load_model(*model)
     sums, counts = (x.numpy() for x in text_losses(loaded, texts[-TEXTS_AT_ONCE:]))
     np.testing.assert_allclose(kept["strengths.sums"][-1, -TEXTS_AT_ONCE:], sums, rtol=1e-4)

@@ -31,8 +31,11 @@ def test_rows_hold_means_over_seeds_and_paired_differences():
         "fal": (0.9,),
         "parallel": (1.1, 1.3),
     }
-    measured = {(name, seed): measurements(loss, MODELS[name].gate) for name, of in losses.items()
-                for seed, loss in enumerate(of)}  # fmt: skip
+    measured = {
+        (name, seed): measurements(loss, MODELS[name].gate)
+        for name, of in losses.items()
+        for seed, loss in enumerate(of)
+    }
     times = {"none": np.array([2.0, 1.0, 4.0]), "g1_channel": np.array([3.0, 1.0, 8.0])}
     rows = {row.name: row for row in overview(measured, times)}
     assert [*rows] == ["none", "g1_channel", "parallel"]  # one seed makes no interval

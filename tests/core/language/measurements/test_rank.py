@@ -74,8 +74,9 @@ def test_a_heads_map_is_value_map_times_output_map(model, record):
     states = record.states[0]
     maps = value_output_maps(model, 1)
     # One query that sees one key puts all its weight there: the first character's own output.
-    torch.testing.assert_close((states[0] @ maps).sum(0), attention.project(
-        record.values[0, :, 0].flatten()))  # fmt: skip
+    torch.testing.assert_close(
+        (states[0] @ maps).sum(0), attention.project(record.values[0, :, 0].flatten())
+    )
     found = torch.linalg.svdvals(maps)
     torch.testing.assert_close(map_singular_values(model, 1), found[:, :4])
     assert float(found[:, 4:].max()) < 1e-12 * float(found.max())
@@ -123,13 +124,19 @@ def test_ranks_are_those_of_all_characters_written_out(gate):
             before.append(record.ungated[0])
             after.append(record.mixed[0])
             weights = model.layers[layer].attention.project.weight
-            projected.append(torch.stack([
-                record.mixed[0, head] @ weights[:, 4 * head : 4 * head + 4].T for head in range(3)
-            ]))  # fmt: skip
+            projected.append(
+                torch.stack(
+                    [
+                        record.mixed[0, head] @ weights[:, 4 * head : 4 * head + 4].T
+                        for head in range(3)
+                    ]
+                )
+            )
         for stage, parts in enumerate((before, after, projected)):
             values = torch.linalg.svdvals(torch.cat(parts, 1).double())
-            np.testing.assert_allclose(found["outputs"][stage, layer], effective_rank(values),
-                                       rtol=1e-4)  # fmt: skip
+            np.testing.assert_allclose(
+                found["outputs"][stage, layer], effective_rank(values), rtol=1e-4
+            )
             assert values.shape[-1] >= 4
             # No gate and no projection makes more independent outputs than channels.
             assert (found["outputs"][stage, layer] <= 4 * (1 + 1e-6)).all()

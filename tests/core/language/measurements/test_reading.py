@@ -27,17 +27,22 @@ CONFIG = ModelConfig(depth=2, width=8, heads=2, context=16)
 SMALL = ToyRequest(seeds=(0, 1), steps=60, batch=4, length=8, letters=9, width=8)
 
 
-@pytest.mark.parametrize("gate", [None, GateConfig(), GateConfig(granularity="headwise"),
-                                  GateConfig(position="G2")])  # fmt: skip
+@pytest.mark.parametrize(
+    "gate", [None, GateConfig(), GateConfig(granularity="headwise"), GateConfig(position="G2")]
+)
 def test_a_reading_is_put_together_from_its_parts(gate):
     model = LanguageModel(replace(CONFIG, gate=gate)).requires_grad_(False)
     found = read_text(model, "He said, ñ")
     assert found.text == "\nHe said, ñ"
     np.testing.assert_allclose(found.logits, model(encode("He said, ñ")[None])[0], atol=1e-6)
     np.testing.assert_allclose(found.weights.sum(-1), 1, rtol=1e-5)
-    np.testing.assert_allclose(found.mixed, found.weights @ found.values
-                               * (1 if gate is None or gate.position == "G2" else found.gates),
-                               atol=1e-6)  # fmt: skip
+    np.testing.assert_allclose(
+        found.mixed,
+        found.weights
+        @ found.values
+        * (1 if gate is None or gate.position == "G2" else found.gates),
+        atol=1e-6,
+    )
     for layer, block in enumerate(model.layers):
         joined = torch.from_numpy(found.mixed[layer]).transpose(0, 1).flatten(1)
         np.testing.assert_allclose(found.outputs[layer], block.attention.project(joined), atol=1e-6)

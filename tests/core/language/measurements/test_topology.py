@@ -84,8 +84,9 @@ def test_the_corners_of_the_plane_are_the_characters_themselves(kind):
         records = []
         model(encode("God " + character)[None], records=records)
         for layer, record in enumerate(records):
-            torch.testing.assert_close(found[layer, place].float(), record.stream[0, -1],
-                                       rtol=1e-4, atol=1e-4)  # fmt: skip
+            torch.testing.assert_close(
+                found[layer, place].float(), record.stream[0, -1], rtol=1e-4, atol=1e-4
+            )
     assert model.embed.weight.dtype == torch.float32  # it was copied, not changed
 
 
@@ -145,6 +146,8 @@ def test_a_block_is_timed_in_all_ways_and_their_quotient_is_paired():
 def test_what_was_timed_is_read_again(tmp_path):
     assert load_times(tmp_path / "none.json") is None
     path = tmp_path / "some.json"
-    path.write_text('{"cores": 2, "texts": 1, "characters": 8, "one_core": [1.0],'
-                    ' "all_cores": [0.5], "side_by_side": [0.6]}')  # fmt: skip
+    path.write_text(
+        '{"cores": 2, "texts": 1, "characters": 8, "one_core": [1.0],'
+        ' "all_cores": [0.5], "side_by_side": [0.6]}'
+    )
     assert load_times(path).ratio()[0] == pytest.approx(1.2)
