@@ -116,7 +116,7 @@ class SurfaceResult:
 
     # Of every frame, (T,).
 
-    @property
+    @cached_property
     def diagonal(self) -> np.ndarray:
         """The diagonal of the box around all finite sampled points, NaN without any.
 

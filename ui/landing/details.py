@@ -182,8 +182,7 @@ def learning_curves(ensembles: dict[str, TrainedEnsemble], colours: dict[str, st
 
 def offer_surfaces(result: Result, both: bool) -> None:
     """Offer the gated surface, and that of ``both`` models the one without a gate, as files."""
-    scale, setting = curvature_colours(result.pair.right.surface), result.run.setting
-    offer = offered()
+    setting, offer = result.run.setting, offered()
     for name, model, frame in result.models:
         gated = model is result.pair.right
         variant = setting.compared[gated or result.left == "same"]
@@ -196,20 +195,15 @@ def offer_surfaces(result: Result, both: bool) -> None:
             shown = f"{name}, λ = {STRENGTHS[frame]:.2f}" if gated else name
             ensemble = result.run.variants[variant].ensemble
             offer.surfaces[shown] = OfferedSurface(
-                stem, partial(_exported, model, frame, scale, ensemble, gated)
+                stem, partial(_exported, result, model, frame, ensemble)
             )
     offer.settings["lambda"] = STRENGTHS[result.frame]
 
 
 def _exported(
-    model: MeasuredModel,
-    frame: int,
-    scale: ColourScale,
-    ensemble: TrainedEnsemble,
-    gated: bool,
-    line: str,
+    result: Result, model: MeasuredModel, frame: int, ensemble: TrainedEnsemble, line: str
 ) -> Surface:
-    shown = model.frame(frame)
+    shown, gated = model.frame(frame), model is result.pair.right
     strengths = [STRENGTHS[frame] if gated else 0.0] if ensemble.config.gate else None
     attention = strengths_model(ensemble, ensemble.seeds.index(model.seed), strengths).attention
     _, more = pool.POOL.call(measure_fields, attention, len(shown.surface.axis))
@@ -218,7 +212,7 @@ def _exported(
         shown.surface,
         line,
         shown.frames.values[0],
-        scale,
+        curvature_colours(result.pair.right.surface),
         more=more | {"probability of class 1": class_one},
     )
 

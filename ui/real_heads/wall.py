@@ -18,6 +18,7 @@ from gating_core.real_heads import (
     keys_of,
     open_head,
     shipped_charts,
+    shipped_layers,
     shipped_measures,
     shipped_reading,
     shipped_record,
@@ -26,6 +27,7 @@ from gating_core.real_heads import (
 from ui.common.front import front_columns
 from ui.common.lessons import section
 from ui.common.links import LINK
+from ui.common.take_along import offer_notebook
 from ui.common.words import percent, short
 from ui.components.heads import Frames, Head, Wall
 from ui.drawing.palette import SEQUENTIAL_SCALE, SIGNED_SCALE, colour_at
@@ -106,6 +108,8 @@ def draw() -> None:
         planes, "heads", opened, wall, FIRST_THREE, partial(open_shipped, title, special)
     )
     found = shipped_measures(title, special)
+    if opened and chart is None:
+        offer_head(title, special, opened, found)
     frames, hint = frames_of(shown, found)
     ratio = ratio_text(shipped_measures(title, not special))
     keys, others = CASES if special else CASES[::-1]
@@ -113,6 +117,26 @@ def draw() -> None:
     with st.container(key="first"):
         draw_wall(wall, found, frames, hint or section("real_heads", "hint"), opened, chart)
     st.markdown(f"{dealt_sentence(found)} {section('real_heads', 'sharp')} {grid_sentence(found)}")
+
+
+def offer_head(title: str, special: bool, opened: Head, found: Arrays) -> None:
+    """Offer a notebook that measures a head on the principal plane."""
+    layer, head = opened
+    total, fine = float(found["total"][opened]), float(found["fine"][opened])
+    missed = abs(total - fine) + float(found["fine_error"][opened])  # by 31 x 31 points
+    offer_notebook(
+        f"Head {layer + 1}.{head + 1} of all-MiniLM-L6-v2 reading {title}",
+        f"head_{layer + 1}.{head + 1}",
+        (
+            "from gating_core.checkpoints import head_map, principal_plane\n"
+            "from gating_core.real_heads import keys_of, shipped_layers, shipped_text",
+            f"text, layer = shipped_text({title!r}), shipped_layers()[{layer}]\n"
+            f"states, keys = text.states[{layer}], keys_of(text.tokens, {special})\n"
+            f"surface = head_map(layer, states, {head}, principal_plane(states), keys=keys)",
+        ),
+        shipped_layers()[layer].channels,
+        (total, max(missed, float(found["error"][opened]))),
+    )
 
 
 def grid_sentence(found: Arrays) -> str:

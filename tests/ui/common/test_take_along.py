@@ -193,6 +193,7 @@ def test_the_picture_for_print_is_a_job_that_can_be_cancelled_and_begun_again(ta
 GATES, KEYS = "pages/3_Which_gates_curve.py", "pages/11_Which_keys_curve.py"
 SOAK = pytest.mark.soak
 BOUNDARY = "pages/2_Decision_boundary.py"
+HEADS = "pages/13_Real_heads.py"
 
 
 def written(text):
@@ -235,6 +236,8 @@ def test_numbers_of_every_chart_are_in_the_data(taken, page, link, least):
     pytest.param("pages/4_Depth.py", {"stacked": "random stacks", "after": "9"}, marks=SOAK),
     pytest.param("pages/4_Depth.py", {"stacked": "aligned gates"}, marks=SOAK),
     pytest.param(MANIFOLD, {"grid": "31"}, marks=SOAK),
+    pytest.param(HEADS, {"heads_head": "4.5"}, marks=SOAK),
+    pytest.param(HEADS, {"heads_head": "1.3", "heads_special": "true"}, marks=SOAK),
 ])  # fmt: skip
 def test_a_notebook_of_a_page_finds_the_number_that_was_shown(taken, page, link, capsys):
     name, make = taken(page, **link)[1]["Notebook"]
