@@ -33,6 +33,7 @@ from gating_core.geometry import (
     square_grid,
     stretched_sphere,
 )
+from ui.common.charts import Charts
 from ui.common.explanations import beats, explain
 from ui.common.lessons import section
 from ui.common.links import LINK
@@ -357,6 +358,9 @@ def draw() -> None:
     left, right = st.columns(2, gap="large")
     with left:
         draw_lie(name, case)
+        saved = Charts("misleading")
+        saved.figures[name] = go.Figure(case.figure)
+        saved.offer()
         misread = f"It seems to say: {case.lie}. {' '.join(case.reasons)}"
         explain("the misleading picture", beats(case.drawn, case.formula, case.look_for, misread))
     with right:

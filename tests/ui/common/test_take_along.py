@@ -206,6 +206,7 @@ def written(text):
 @pytest.mark.parametrize(("page", "link", "least"), [
     (GATES, {"maps": "true"}, 3),
     pytest.param(MANIFOLD, {"tab": "Error analysis", "grid": "31"}, 5, marks=SOAK),
+    pytest.param(MANIFOLD, {"gallery": "true", "fooled": "normalisation"}, 1, marks=SOAK),
     pytest.param(BOUNDARY, {"looking": "true", "calibration": "true"}, 3, marks=SOAK),
 ])  # fmt: skip
 def test_numbers_of_every_chart_are_in_the_data(taken, page, link, least):

@@ -238,13 +238,11 @@ class Dispatching(RuleBasedStateMachine):
         if error is None:
             return END in ends and (task is None or task.end == END)
         if isinstance(error, ZeroDivisionError):
-            return self.computation(int(str(error))).end == ERROR
+            number = int(str(error))  # of a task, which is computed again where its process died
+            return any(x.number == number and x.end == ERROR for x in self.system.computations)
         return str(error) in ((LOST, NOT_STARTED) if "killed" in ends else ()) or (
             str(error) == REFUSED and FULL in ends
         )
-
-    def computation(self, number):
-        return next(each for each in self.system.computations if each.number == number)
 
     def teardown(self):
         for reader in self.readers:
