@@ -323,7 +323,7 @@ class Session:
         """Move widgets, by their keys, all at once."""
         for key, value in values.items():
             node = self.page.widget(key)
-            if node.kind == "button_group":
+            if node.kind == "button_group" or (node.kind == "slider" and node.message.options):
                 value = [f"{value}"]
             self.values[node.id] = node, value
             if name := getattr(node.message, "query_param_key", ""):
