@@ -1,4 +1,4 @@
-"""What a load test measures: seconds of steps, trainings, errors, memory; and its goals."""
+"""Figures of a load test: seconds of steps, trainings, errors, memory; and its goals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SLIGHT = 2.0  # MB a minute: in an hour less than one visitor takes
 
 @dataclass
 class Record:
-    """What visitors met: seconds by row, trainings, errors, numbers of others, memory."""
+    """Record of what visitors met: seconds by row, trainings, errors, numbers of others, memory."""
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     done: set[str] = field(default_factory=set)  # pages, and what was done with a training
@@ -105,7 +105,7 @@ class Growth:
 
     @property
     def flat(self) -> bool:
-        """Whether memory does not grow, or so slowly that it does not matter."""
+        """Return whether memory does not grow, or so slowly that it does not matter."""
         return self.low <= 0 or self.value < SLIGHT
 
     def __str__(self) -> str:

@@ -144,7 +144,7 @@ def value_of(node: Node) -> Value:
 
 
 def was_set(node: Node) -> bool:
-    """Whether the server has set the value."""
+    """Return whether the server has set the value."""
     return bool(getattr(node.message, "set_value", False))
 
 

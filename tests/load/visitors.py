@@ -1,4 +1,4 @@
-"""What visitors do, page by page, and how they see that the answer is theirs.
+"""Visitors, page by page, and the checks by which they see that the answer is theirs.
 
 What a page says of itself is compared with the request; its numbers, with those that all other
 visitors with the same request were shown. Last comes a class: a teacher, and students' phones.
@@ -90,7 +90,7 @@ class Total:
     error: float
 
     def agrees(self, other: Total) -> bool:
-        """Whether both can be the same number."""
+        """Return whether both can be the same number."""
         return abs(self.value - other.value) <= self.error + other.error
 
 
@@ -112,12 +112,12 @@ class Request:
         }
 
     def wrong(self, session: Session) -> str:
-        """What the page shows wrongly; an empty text if nothing."""
+        """Return what the page shows wrongly; an empty text if nothing."""
         shown = self.shown_instead(session)
         return f"requested: {self}; shown: {shown}" if shown else nothing_wrong(session)
 
     def shown_instead(self, session: Session) -> str:
-        """What the page shows instead of this request; an empty text if it shows this."""
+        """Return what the page shows instead of this request; an empty text if it shows this."""
         raise NotImplementedError
 
     def unfinished(self, session: Session) -> str:
@@ -396,7 +396,7 @@ class Table:
 
     @property
     def used(self) -> str:
-        """How the page says that it trains on this table."""
+        """Return the text by which the page says that it trains on this table."""
         return f"In use: {self.count} points, classes {', '.join(self.names)}."
 
 
@@ -420,7 +420,7 @@ class Boundary(Request):
     }
 
     def shown_instead(self, session: Session) -> str:
-        """What another run shows; nothing while there is no picture, or a stale one."""
+        """Return what another run shows; nothing while there is no picture, or a stale one."""
         page = session.page
         if self.table and not any(x.startswith(self.table.used) for x in page.texts):
             return f"{page.texts}"
@@ -471,7 +471,7 @@ class Ledger:
 
 
 def agree(one: object, other: object) -> bool:
-    """Whether two answers are the same wherever neither is still computed."""
+    """Return whether two answers are the same wherever neither is still computed."""
     if not_yet(one, inside=False) or not_yet(other, inside=False):
         return True
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
@@ -482,14 +482,14 @@ def agree(one: object, other: object) -> bool:
 
 
 def not_yet(answer: object, inside: bool = True) -> bool:
-    """Whether an answer, or one ``inside`` it, is still computed: it contains `DOTS`."""
+    """Return whether an answer, or one ``inside`` it, is still computed: it contains `DOTS`."""
     if isinstance(answer, list | tuple):
         return inside and any(map(not_yet, answer))
     return answer == DOTS or (isinstance(answer, bytes) and DOTS.encode() in answer)
 
 
 def is_stopped(session: Session) -> bool:
-    """Whether the page says that a job was cancelled."""
+    """Return whether the page says that a job was cancelled."""
     return any("was cancelled" in text for text in session.page.texts)
 
 
@@ -520,7 +520,7 @@ class Visitor:
 
     @property
     def is_over(self) -> bool:
-        """Whether the time is up, or everything that is required was done by somebody."""
+        """Return whether the time is up, or everything that is required was done by somebody."""
         done = self.record.required and self.record.required <= self.record.done
         return time.monotonic() > self.end or bool(done)
 
@@ -845,7 +845,7 @@ COUNT = re.compile(r"(\d+) of \d+ have answered")
 
 @dataclass
 class Class:
-    """What a class met: seconds from a click to each screen, and from each vote to the count."""
+    """Record of a class: seconds from a click to each screen, and from each vote to the count."""
 
     students: int
     questions: int = 0

@@ -357,9 +357,8 @@ def draw() -> None:
     st.subheader(case.title, anchor=False)
     left, right = st.columns(2, gap="large")
     with left:
-        draw_lie(name, case)
         saved = Charts("misleading")
-        saved.figures[name] = go.Figure(case.figure)
+        saved.figures[name] = draw_lie(name, case)
         saved.offer()
         misread = f"It seems to say: {case.lie}. {' '.join(case.reasons)}"
         explain("the misleading picture", beats(case.drawn, case.formula, case.look_for, misread))
@@ -382,8 +381,11 @@ def choose() -> str:
 
 def draw_lie(
     name: str, case: MisleadingPicture, alt: str = "", height: int = HEIGHT_PIXELS
-) -> None:
-    """Draw the picture and what it seems to say; ``alt``: a text that does not say the number."""
+) -> go.Figure:
+    """Draw and return the picture, and what it seems to say.
+
+    ``alt``: a text that does not say the number.
+    """
     st.markdown(f"**The picture says:** {case.lie}.")
     alt = alt or (
         f"{case.title}. The picture says: {case.lie}. The number says: {case.number_name}"
@@ -391,6 +393,7 @@ def draw_lie(
     )
     figure = go.Figure(case.figure).update_layout(height=height)
     st.plotly_chart(figure, alt=alt, key=f"misleading_{name}", config={"displayModeBar": False})
+    return figure
 
 
 def draw_number(case: MisleadingPicture) -> None:
