@@ -10,7 +10,7 @@ from gating_core.experiments.comparison import (
     load_sweep,
     measure_pair,
 )
-from ui.common import words as common
+from ui.common import formatting as common
 from ui.landing import __main__ as writer
 
 from .accessibility import assert_accessible

@@ -24,9 +24,9 @@ from ui.claims.shared import (
     Source,
 )
 from ui.common import charts as c
+from ui.common.formatting import percent
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import percent
 from ui.foreign import as_words
 
 SIGNS: dict[str, str] = dict(zip(WORDS, "✓◐✗?", strict=True))

@@ -11,9 +11,9 @@ from gating_core.claims.selection import UNIT_SEEDS, ModelUnit
 from gating_core.claims.text import number
 from ui.claims import shared
 from ui.claims.shared import FILES, JudgedStudy, Source, file_bytes
+from ui.common.formatting import percent
 from ui.common.lessons import section
 from ui.common.take_along import File, offered
-from ui.common.words import percent
 from ui.foreign import as_words
 from ui.work import pool
 

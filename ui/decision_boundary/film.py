@@ -24,8 +24,8 @@ from gating_core.experiments.comparison import (
 )
 from gating_core.geometry import CURVED, FLAT, UNKNOWN, Integral, Verdict
 from gating_core.training import mean_interval
-from ui.common import words
-from ui.common.words import percent, short
+from ui.common import formatting
+from ui.common.formatting import percent, short
 from ui.components.view3d import Legend, stopped, view3d
 from ui.decision_boundary.model import DATA, TITLES, BoundaryView, text
 from ui.decision_boundary.picture import (
@@ -239,7 +239,7 @@ def _legend(view: BoundaryView, data: DrawnData, frames: TrainingFrames, drawn: 
         if not frames.measured:
             return Legend(palette.SIGNED_SCALE, "", "", "K is not measured yet")
         low, high = (f"K = {short(end)}" for end in picture.colour_range)
-        beyond = f"at the last step {words.beyond_text(picture.beyond)}"
+        beyond = f"at the last step {formatting.beyond_text(picture.beyond)}"
         note = f"saddle-like to dome-like, asinh scale · {beyond} · hatched: not known"
         return Legend(palette.SIGNED_SCALE, low, high, note)
     note = f"filled: training points{', open: test points' if view.tested else ''}{drawn}"
@@ -281,12 +281,12 @@ def finding(run: TrainedRun, frame: int) -> str:
         yet = "" if run.complete and step == run.steps[-1] else " yet"
         return (
             f"**Neither model has learned much{yet} at step {step}**: {' and '.join(means)} test"
-            f" accuracy, where {base_text(run)}. Difference {words.points_text(gap)} points"
+            f" accuracy, where {base_text(run)}. Difference {formatting.points_text(gap)} points"
             f" ({seeds})."
         )
     if base.mean() >= LOPSIDED / run.task.class_count:
         means.append(base_text(run))
-    change = words.accuracy_change(gap, TITLES[right], TITLES[left])
+    change = formatting.accuracy_change(gap, TITLES[right], TITLES[left])
     return f"**At step {step} {change}**: {', '.join(means)} ({seeds})."
 
 
@@ -347,8 +347,8 @@ def total_text(total: Integral, verdict: Verdict, refined: bool = False) -> str:
     A ``refined`` total is final: where it is doubtful still, the line says so.
     """
     if verdict.word == FLAT:
-        return f"total curvature **0**: {words.flat_text(verdict)}"
-    said = (words.final_total_text if refined else words.total_text)(total, flat=False)
+        return f"total curvature **0**: {formatting.flat_text(verdict)}"
+    said = (formatting.final_total_text if refined else formatting.total_text)(total, flat=False)
     if said == UNKNOWN:
         return f"total curvature: {said}, the surface folds too sharply"
     return f"total curvature **{said}**"
@@ -360,8 +360,8 @@ def ends_text(ends: dict[str, CurvatureSummary | None]) -> str:
     for name, summary in ends.items():
         if summary is not None:
             verdict = summary.verdicts[-1]
-            doubt = words.doubt_text(summary.total, verdict)
-            curved = f"{words.verdict_text(verdict)}; " if verdict.word == CURVED else ""
+            doubt = formatting.doubt_text(summary.total, verdict)
+            curved = f"{formatting.verdict_text(verdict)}; " if verdict.word == CURVED else ""
             lines.append(f"At the last step, {TITLES[name]}: {curved}{doubt}.")
     return " ".join(lines)
 

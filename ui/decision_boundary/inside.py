@@ -14,8 +14,8 @@ from plotly.subplots import make_subplots
 
 from gating_core.experiments.comparison import drawn_frames, layer_maps
 from ui.common.charts import Charts
+from ui.common.formatting import short
 from ui.common.links import LINK
-from ui.common.words import short
 from ui.decision_boundary.model import TITLES, text
 from ui.decision_boundary.picture import variants_of
 from ui.decision_boundary.shared import MeasurementRequest, stopped_frame

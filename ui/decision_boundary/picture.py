@@ -23,7 +23,7 @@ from gating_core.experiments.comparison import (
     training_frames,
 )
 from gating_core.language.measurements import ResampledReliability, bootstrap_reliability
-from ui.common.words import percent
+from ui.common.formatting import percent
 from ui.decision_boundary.model import BoundaryView
 from ui.drawing import classified, palette
 from ui.drawing.axes import Axes, frame_axes

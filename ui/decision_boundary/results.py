@@ -23,10 +23,10 @@ from gating_core.geometry import SurfaceResult
 from gating_core.language.measurements import BINS, ResampledReliability
 from gating_core.training import mean_interval
 from ui.common.charts import Charts
+from ui.common.formatting import points_text, short
 from ui.common.links import LINK
 from ui.common.take_along import OfferedSurface, offered
 from ui.common.trained import offer_model
-from ui.common.words import points_text, short
 from ui.components.strip import strip
 from ui.decision_boundary import film
 from ui.decision_boundary.model import (

@@ -20,10 +20,10 @@ from gating_core.experiments.comparison import LIMITS, VARIANTS, Setting, TooLar
 from gating_core.tasks import TASK_NAME, TASKS, OwnData, make_task
 from gating_core.training import GOOD_START, OPTIMISERS, mean_interval
 from ui import limits
+from ui.common.formatting import accuracy_text, percent
 from ui.common.front import front_columns
 from ui.common.links import LINK, change_link, link_value
 from ui.common.possible import SOURCES_HELP
-from ui.common.words import accuracy_text, percent
 from ui.components.tiles import STYLE, Tile, draw_tiles
 from ui.decision_boundary.model import (
     DATA,

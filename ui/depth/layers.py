@@ -17,7 +17,7 @@ from gating_core.experiments.depth import TrainedDepths, TrainedRequest
 from gating_core.geometry import UNKNOWN, Integral, SurfaceResult
 from gating_core.training import TrainingDiverged
 from ui.common import charts as c
-from ui.common import words as common
+from ui.common import formatting as common
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_pick
 from ui.common.take_along import OfferedSurface, offer_notebook, offered

@@ -14,7 +14,7 @@ import streamlit as st
 import gating_core.experiments.depth as core
 from gating_core.experiments.depth import Curve, DepthResult, Exponent, Middle, TrainedDepths
 from ui.common import charts as c
-from ui.common.words import short
+from ui.common.formatting import short
 from ui.work import jobs
 from ui.work.cache import NUMBERS_CACHE
 from ui.work.cached_jobs import CachedJobs

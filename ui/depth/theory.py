@@ -7,8 +7,8 @@ import streamlit as st
 
 import gating_core.experiments.depth as core
 from gating_core.experiments.depth import DepthResult
+from ui.common.formatting import short
 from ui.common.lessons import section
-from ui.common.words import short
 from ui.depth import shared
 
 

@@ -13,9 +13,9 @@ import gating_core.language.efficient as core
 from gating_core.language import SEEDS
 from gating_core.training import mean_interval
 from ui.common import charts as c
+from ui.common.formatting import by_interval, percent, plus_minus, short
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import by_interval, percent, plus_minus, short
 from ui.efficient import shared
 from ui.efficient.shared import AR1, HEAD, Sample
 from ui.language.selection import verses

@@ -12,9 +12,9 @@ import gating_core.language.efficient as core
 from gating_core.efficient import COSTS
 from gating_core.efficient import POLICIES as SCORES
 from ui.common import charts as c
+from ui.common.formatting import by_interval, figures, percent, plus_minus
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import by_interval, figures, percent, plus_minus
 from ui.drawing import palette
 from ui.drawing.characters import sign
 from ui.efficient import shared

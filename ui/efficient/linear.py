@@ -14,9 +14,9 @@ from gating_core.efficient import COSTS, RULES
 from gating_core.language.measurements import PairedDifference, loss_difference
 from gating_core.training import mean_interval
 from ui.common import charts as c
+from ui.common.formatting import figures, percent, plus_minus, short
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import figures, percent, plus_minus, short
 from ui.drawing import palette
 from ui.drawing.characters import sign
 from ui.efficient import shared

@@ -20,9 +20,9 @@ from gating_core.language.efficient import (
 from gating_core.language.efficient import EPSILONS as MEASURED_EPSILONS
 from gating_core.training import mean_interval
 from ui.common import charts as c
+from ui.common.formatting import figures, percent, short
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import figures, percent, short
 from ui.drawing.characters import sign
 from ui.efficient import shared
 from ui.efficient.shared import HEAD, Sample

@@ -10,9 +10,9 @@ import streamlit as st
 import gating_core.experts as core
 from gating_core.experts import EntryTree
 from ui.common import charts as c
+from ui.common.formatting import short, vector_text
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_numbers
-from ui.common.words import short, vector_text
 from ui.components.pad import Handle, pad
 from ui.components.tree import tree
 from ui.drawing import palette

@@ -17,9 +17,9 @@ import gating_core.experts as core
 from gating_core.attention import AttentionConfig
 from gating_core.experts import NULL_SHARE, Moves, NonIdentifiable
 from ui.common import charts as c
+from ui.common.formatting import percent, short, tick_text
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import percent, short, tick_text
 from ui.experts import shared
 from ui.experts.shared import EXPERT, NO_GATE, RANDOM, GateSetting, Model, setting_text
 from ui.work import pool

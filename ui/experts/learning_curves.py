@@ -17,9 +17,9 @@ from gating_core.tasks import TASKS
 from gating_core.training import TrainingDiverged
 from ui import limits
 from ui.common import charts as c
+from ui.common.formatting import percent
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import percent
 from ui.experts import shared
 from ui.experts.shared import FIRST_SEEDS
 from ui.work import jobs

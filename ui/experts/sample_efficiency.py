@@ -18,9 +18,9 @@ from gating_core.experts import GATES, Learned, SampleRequest, Sizes
 from gating_core.training import MeanInterval
 from ui import limits
 from ui.common import charts as c
+from ui.common.formatting import short, tick_text
 from ui.common.lessons import section, sections
 from ui.common.links import LINK
-from ui.common.words import short, tick_text
 from ui.experts import shared
 from ui.experts.shared import FIRST_SEEDS, setting_text
 from ui.work import jobs

@@ -13,9 +13,9 @@ from gating_core.geometry import square_grid
 from gating_core.progress import Progress, silent
 from gating_core.theory import GateDesign
 from ui.common.charts import Charts
+from ui.common.formatting import error_text, short
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import error_text, short
 from ui.components.view3d import view3d
 from ui.drawing.colours import scale_of
 from ui.gates.frames import GRID_SIZE, GateFrame, frame_of

@@ -12,10 +12,10 @@ import gating_core.theory as theory
 from gating_core.export import Surface
 from gating_core.theory import BENT, FIRST_FORMULA, FIRST_RADIUS, GALLERY, PLANE
 from ui.common.charts import Charts
+from ui.common.formatting import error_text, percent, plus_minus, short
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_number, parse_pick
 from ui.common.take_along import OfferedSurface, offer_notebook, offered
-from ui.common.words import error_text, percent, plus_minus, short
 from ui.components.tiles import Tile, draw_tiles
 from ui.components.view3d import clicked, stopped, view3d
 from ui.drawing.colours import scale_of

@@ -19,9 +19,9 @@ from gating_core.tasks import make_task
 from gating_core.theory import ConicResult
 from gating_core.training import TrainingDiverged, train_ensemble
 from ui.common.charts import Charts
+from ui.common.formatting import percent, rounded_error, short
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import percent, rounded_error, short
 from ui.drawing import palette
 from ui.drawing.chart_map import plane_line
 from ui.drawing.colours import scale_of

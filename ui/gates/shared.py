@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from gating_core.geometry import SEEN, SurfaceResult, knowledge_text
 from gating_core.theory import ALGEBRA, BENT, CAUSES, MIXED, NEGATIVE, PLANE, POSITIVE, GateVerdict
-from ui.common.words import beyond_text, error_text, percent, rough, short
+from ui.common.formatting import beyond_text, error_text, percent, rough, short
 from ui.components.view3d import Legend
 from ui.drawing.chart_map import chart_map
 from ui.drawing.colours import ColourScale

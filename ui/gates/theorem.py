@@ -8,9 +8,9 @@ import streamlit as st
 import gating_core.theory as theory
 from gating_core.geometry import SurfaceResult, square_grid
 from ui.common.charts import Charts
+from ui.common.formatting import verdict_text
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import verdict_text
 from ui.drawing.colours import scale_of
 from ui.gates.frames import GRID_SIZE
 from ui.gates.shared import SEEDS, map_figure, range_with_doubt

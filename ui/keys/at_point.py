@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import streamlit as st
 
 from gating_core.theory import KeysAtPoint, keys_at
+from ui.common.formatting import plus_minus, short
 from ui.common.lessons import section
 from ui.common.take_along import offer_notebook
-from ui.common.words import plus_minus, short
 from ui.components.keys import FourKeys
 from ui.keys.four_keys import with_mode
 from ui.work.cache import cached

@@ -9,9 +9,9 @@ import streamlit as st
 from gating_core.geometry import SurfaceResult, square_grid
 from gating_core.theory import measure_keys, random_keys
 from ui.common.charts import Charts
+from ui.common.formatting import percent
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import percent
 from ui.drawing.chart_map import chart_map
 from ui.drawing.colours import scale_of
 from ui.work import pool

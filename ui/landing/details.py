@@ -22,7 +22,7 @@ from gating_core.export import Surface
 from gating_core.geometry import CURVED, SurfaceResult
 from gating_core.training import TrainedEnsemble, mean_interval
 from ui.common import charts as c
-from ui.common import words as common
+from ui.common import formatting as common
 from ui.common.lessons import section
 from ui.common.take_along import OfferedSurface, offered
 from ui.drawing import palette

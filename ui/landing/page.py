@@ -29,7 +29,7 @@ from gating_core.experiments.comparison import (
     sweep_strengths,
 )
 from gating_core.training import mean_interval
-from ui.common import words as common
+from ui.common import formatting as common
 from ui.common.charts import Charts
 from ui.common.front import front_columns
 from ui.common.lessons import section

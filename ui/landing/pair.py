@@ -25,7 +25,7 @@ from gating_core.experiments.comparison import (
 )
 from gating_core.geometry import MOST_CURVED, UNKNOWN, SurfaceResult
 from gating_core.training import mean_interval
-from ui.common import words as common
+from ui.common import formatting as common
 from ui.common.lessons import section
 from ui.components.view3d import Legend, clicked, stopped, view3d
 from ui.drawing import classified, palette

@@ -17,7 +17,7 @@ from gating_core.experiments.comparison import (
 )
 from gating_core.geometry import square_grid
 from gating_core.training import mean_interval
-from ui.common import words as common
+from ui.common import formatting as common
 from ui.common.links import link_value, parse_numbers
 from ui.components.stage import Plane, Scene, is_plane, stage
 from ui.landing.pair import Result, stale_text, training_terms

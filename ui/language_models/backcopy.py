@@ -19,9 +19,9 @@ import gating_core.language.measurements as core
 from gating_core.language.measurements import EPSILON, ToyRequest, ToyRun
 from gating_core.training import mean_interval
 from ui.common import charts as c
+from ui.common.formatting import plus_minus, short
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import plus_minus, short
 from ui.drawing.characters import BREAK_SIGN
 from ui.language_models.maps import map_chart
 from ui.limits import TOY_SEEDS

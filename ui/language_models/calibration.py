@@ -14,9 +14,9 @@ import streamlit as st
 
 from gating_core.language.measurements import QUANTITIES, PairedDifference, paired_difference
 from ui.common import charts as c
+from ui.common.formatting import figures, short
 from ui.common.language_models import GATES
 from ui.common.lessons import section
-from ui.common.words import figures, short
 from ui.drawing.reliability import reliability_chart
 from ui.language_models import shared
 from ui.language_models.shared import LEAST_SEEDS, NO_GATE, interval_text, layer_axis

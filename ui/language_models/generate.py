@@ -14,10 +14,10 @@ import streamlit as st
 from gating_core.language import SEEDS, read_typed
 from gating_core.language.measurements import STRENGTHS, WriteRequest, probabilities_after, write_on
 from ui.common import charts as c
+from ui.common.formatting import percent
 from ui.common.language_models import GATES, TONGUES, unknown_characters
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import percent
 from ui.drawing.characters import named
 from ui.foreign import as_code, as_words
 from ui.language_models import shared

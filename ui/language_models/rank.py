@@ -16,10 +16,10 @@ from gating_core.language import MODELS
 from gating_core.language.measurements import rank_ratio
 from gating_core.training import mean_interval
 from ui.common import charts as c
+from ui.common.formatting import by_interval, figures
 from ui.common.language_models import GATES
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import by_interval, figures
 from ui.drawing.panels import subplot
 from ui.language.selection import HEADS, head_name, head_names, head_of
 from ui.language_models import shared

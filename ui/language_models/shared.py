@@ -16,9 +16,9 @@ from streamlit.delta_generator import DeltaGenerator
 import gating_core.language.measurements as core
 from gating_core.training import MeanInterval, mean_interval
 from ui.common import charts as c
+from ui.common.formatting import plus_minus
 from ui.common.language_models import GATES, UNGATED
 from ui.common.links import LINK
-from ui.common.words import plus_minus
 from ui.drawing.panels import subplot, subplot_title
 from ui.language.loaded import loaded
 from ui.language.selection import Model

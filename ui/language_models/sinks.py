@@ -14,10 +14,10 @@ from gating_core.language import BREAK
 from gating_core.language.measurements import EPSILON, Reading
 from gating_core.training import mean_interval
 from ui.common import charts as c
+from ui.common.formatting import by_interval, rough
 from ui.common.language_models import GATES
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import by_interval, rough
 from ui.language.selection import HEADS, choose_text, head_name, head_of
 from ui.language_models import backcopy, shared
 from ui.language_models.maps import map_chart

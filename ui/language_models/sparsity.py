@@ -15,8 +15,8 @@ from gating_core.language import BREAK, CHARACTERS
 from gating_core.language.measurements import SHUT
 from gating_core.training import mean_interval
 from ui.common import charts as c
+from ui.common.formatting import percent
 from ui.common.lessons import section
-from ui.common.words import percent
 from ui.drawing import palette
 from ui.drawing.characters import sign
 from ui.drawing.panels import subplot

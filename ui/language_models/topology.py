@@ -24,8 +24,8 @@ from gating_core.language.measurements import (
 from gating_core.training import MeanInterval, mean_interval
 from ui.common import charts as c
 from ui.common.charts import chart_columns
+from ui.common.formatting import figures, plus_minus
 from ui.common.lessons import section
-from ui.common.words import figures, plus_minus
 from ui.language_models import shared
 from ui.language_models.calibration import EQUIVALENT, HIGHER, LOWER, TABLE, TOO_FEW, word
 from ui.language_models.shared import interval_text, layer_axis, layer_lines

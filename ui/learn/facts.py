@@ -16,9 +16,9 @@ from gating_core.geometry import CURVED, affine_hull, measure_surface, square_gr
 from gating_core.theory import BENT, KeySurface, four_key_curvature, key_sign
 from gating_core.training import mean_interval
 from ui.claims.shared import Source, judged
-from ui.common import words
+from ui.common import formatting
+from ui.common.formatting import percent, points_text, short
 from ui.common.lessons import fill
-from ui.common.words import percent, points_text, short
 from ui.depth import layers
 from ui.depth.shared import bundled, exponent_text
 from ui.gates.shared import range_text
@@ -152,7 +152,7 @@ def _plane(lesson: Lesson) -> Facts:
     difference = mean_interval(gains(result))
     inside = abs(difference.mean) <= difference.half_width
     without, gated = (
-        words.accuracy_text(mean_interval(x)) for x in result.test_accuracies.values()
+        formatting.accuracy_text(mean_interval(x)) for x in result.test_accuracies.values()
     )
     return Facts(
         1 if inside else 0 if difference.mean > 0 else 2,

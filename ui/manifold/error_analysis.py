@@ -25,9 +25,9 @@ from gating_core.geometry import (
 )
 from ui.common.charts import Charts
 from ui.common.explanations import draw_explanation
+from ui.common.formatting import error_text, percent, plus_minus, short
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import error_text, percent, plus_minus, short
 from ui.drawing import palette
 from ui.drawing.panels import CHART_NAMES
 from ui.limits import CACHED_FIGURES, OPINION_COST

@@ -12,7 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from gating_core.geometry import ErrorCurve, SecondOpinion, SurfaceResult
-from ui.common.words import percent, tick_text
+from ui.common.formatting import percent, tick_text
 from ui.drawing import palette
 from ui.drawing.colours import scale_of
 from ui.drawing.panels import subplot, subplot_title

@@ -23,9 +23,9 @@ from gating_core.experiments.instance import (
 )
 from gating_core.geometry import Matrix
 from ui.common.explanations import draw_explanation
+from ui.common.formatting import vector_text
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import vector_text
 from ui.components.pad import Handle, pad
 from ui.drawing import palette
 from ui.drawing.axes import Axes

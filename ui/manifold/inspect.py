@@ -6,7 +6,7 @@ import streamlit as st
 
 from gating_core.experiments.instance import MeasuredInstance
 from gating_core.geometry import POINT_TYPES
-from ui.common.words import curvature_text, plus_minus, short, vector_text
+from ui.common.formatting import curvature_text, plus_minus, short, vector_text
 from ui.manifold.picture import ManifoldView
 from ui.manifold.shared import Result
 from ui.manifold.surface import draw_explanations, variant_name

@@ -35,9 +35,9 @@ from gating_core.geometry import (
 )
 from ui.common.charts import Charts
 from ui.common.explanations import beats, explain
+from ui.common.formatting import error_text, figures, percent, plus_minus
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import error_text, figures, percent, plus_minus
 from ui.drawing import palette
 from ui.drawing.chart_map import chart_map, plane_line
 from ui.drawing.colours import QUANTILE, ColourScale, scale_of

@@ -34,7 +34,7 @@ from gating_core.geometry import (
     SurfaceIntegrals,
     concentration,
 )
-from ui.common import words as common
+from ui.common import formatting as common
 from ui.common.explanations import draw_explanation
 from ui.common.lessons import section
 from ui.common.take_along import OfferedSurface, offered

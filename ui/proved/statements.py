@@ -16,8 +16,8 @@ from plotly.subplots import make_subplots
 
 from gating_core.geometry import Integral
 from gating_core.proved import FLAT, LABELS, NEGATIVE, OPEN, POSITIVE, Interval, ProvedCurvature
+from ui.common.formatting import between_text, plus_minus, total_text
 from ui.common.lessons import section
-from ui.common.words import between_text, plus_minus, total_text
 from ui.drawing import palette
 from ui.drawing.chart_map import CellKind, cell_map, kinds_of_pixels
 

@@ -19,9 +19,9 @@ from gating_core.real_heads import (
     shipped_text,
 )
 from ui.common import charts as c
+from ui.common.formatting import plus_minus, short
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import plus_minus, short
 from ui.limits import DRAWN_GATE_SEEDS, DRAWN_GATE_SPREAD
 from ui.real_heads.shared import FIRST_THREE, drawn_words
 from ui.work import pool

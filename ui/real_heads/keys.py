@@ -9,8 +9,8 @@ import streamlit as st
 from gating_core.efficient import CERTIFICATES
 from gating_core.real_heads import EPSILONS, SIZES, shipped_record
 from ui.common import charts as c
+from ui.common.formatting import percent, short
 from ui.common.lessons import section
-from ui.common.words import percent, short
 
 COLUMNS = {f"n = {SIZES[0]}": (0, "trained"), f"random weights, n = {SIZES[0]}": (0, "random"),
            f"n = {SIZES[1]}": (1, "trained")}  # fmt: skip

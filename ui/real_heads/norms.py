@@ -8,8 +8,8 @@ import streamlit as st
 
 from gating_core.real_heads import NORM_LAYERS, shipped_record
 from ui.common import charts as c
+from ui.common.formatting import short
 from ui.common.lessons import section
-from ui.common.words import short
 
 BARS = ("heads and projection", "+ residual", "+ LayerNorm", "LayerNorm of the state alone")
 COLOURS = (c.MAGENTA, c.ORANGE, c.BLUE, c.GREY)

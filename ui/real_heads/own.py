@@ -30,9 +30,9 @@ from gating_core.real_heads import (
     open_own,
 )
 from ui.common import charts as c
+from ui.common.formatting import short
 from ui.common.lessons import section, sections
 from ui.common.links import LINK, link_value
-from ui.common.words import short
 from ui.components.heads import Head, Wall
 from ui.foreign import as_code, as_words
 from ui.limits import OPENED_CHECKPOINTS, OWN_CHARACTERS

@@ -18,9 +18,9 @@ from gating_core.real_heads import (
     TWINS,
     HeadChart,
 )
+from ui.common.formatting import percent, plus_minus, short
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_numbers
-from ui.common.words import percent, plus_minus, short
 from ui.components.heads import Chart, Frames, Head, Numbers, Point, Wall, heads
 from ui.foreign import as_words, printable
 

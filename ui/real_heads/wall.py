@@ -24,11 +24,11 @@ from gating_core.real_heads import (
     shipped_record,
     shipped_text,
 )
+from ui.common.formatting import percent, short
 from ui.common.front import front_columns
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.common.take_along import offer_notebook
-from ui.common.words import percent, short
 from ui.components.heads import Frames, Head, Wall
 from ui.drawing.palette import SEQUENTIAL_SCALE, SIGNED_SCALE, colour_at
 from ui.real_heads.shared import (

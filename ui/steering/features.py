@@ -11,8 +11,8 @@ import streamlit as st
 
 import gating_core.steering as core
 from ui.common import charts as c
+from ui.common.formatting import percent, short
 from ui.common.lessons import section
-from ui.common.words import percent, short
 from ui.drawing import palette
 from ui.drawing.characters import named
 from ui.foreign import as_code

@@ -18,10 +18,10 @@ from gating_core.language import SEEDS
 from gating_core.language.measurements import PairedDifference
 from gating_core.steering import DIRECTIONS, STRENGTHS, Outcome
 from ui.common import charts as c
+from ui.common.formatting import figures, percent
 from ui.common.language_models import TONGUES
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import figures, percent
 from ui.drawing.panels import subplot, subplot_title
 from ui.drawing.reliability import reliability_chart
 from ui.steering import shared

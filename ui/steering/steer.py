@@ -12,10 +12,10 @@ import gating_core.steering as core
 from gating_core.language import LANGUAGES, read_typed
 from gating_core.steering import RELEASED_AFTER, WINDOW, WRITTEN, Ending, SteerRequest, Step
 from ui.common import charts as c
+from ui.common.formatting import figures, percent
 from ui.common.language_models import TONGUES, unknown_characters
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.words import figures, percent
 from ui.drawing.characters import sign
 from ui.limits import STEERED_CHARACTERS
 from ui.steering import shared

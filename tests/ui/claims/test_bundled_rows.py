@@ -45,7 +45,7 @@ from ui.claims.shared import (
     refined_of,
     save_rows,
 )
-from ui.common.words import percent
+from ui.common.formatting import percent
 
 # One seed is computed alone, and the study's in a batch of 16: sums are rounded in another order,
 # and after 400 steps numbers differ by a millionth. Anything else changes them by far more.

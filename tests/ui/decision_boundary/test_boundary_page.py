@@ -54,7 +54,7 @@ from tests.ui.decision_boundary.playing import (
     totals,
 )
 from tests.ui.opening import ROOT, TIMEOUT_SECONDS, data_of, mistakes, notes, offered, open_page
-from ui.common.words import final_total_text
+from ui.common.formatting import final_total_text
 from ui.decision_boundary import film, results, shared
 from ui.decision_boundary.inside import inside_figure
 from ui.decision_boundary.model import FIRST, TITLES, WHO, BoundaryView

@@ -17,7 +17,7 @@ from gating_core.language.efficient import (
 )
 from gating_core.language.measurements import PairedDifference
 from tests.ui.opening import figure, mistakes, numbers, offered, open_page
-from ui.common.words import figures
+from ui.common.formatting import figures
 from ui.efficient import linear, shared, top_k
 
 PAGE = "pages/8_Efficient_attention.py"

@@ -39,8 +39,8 @@ from tests.ui.opening import (
     report,
 )
 from ui.common.charts import Charts
+from ui.common.formatting import percent, short
 from ui.common.lessons import sections
-from ui.common.words import percent, short
 from ui.components.tree import is_share
 from ui.decision_boundary.model import experts_link
 from ui.experts import decomposition, identifiability, learning_curves, sample_efficiency, shared

@@ -16,7 +16,7 @@ from gating_core.theory import (
     with_exponents,
 )
 from tests.ui.opening import offered, open_page
-from ui.common.words import short
+from ui.common.formatting import short
 from ui.gates import design
 from ui.gates.design import (
     ShapeRequest,

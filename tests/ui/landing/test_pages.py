@@ -18,7 +18,7 @@ from gating_core.geometry import Integral, square_grid
 from gating_core.training import mean_interval
 from tests.ui.opening import TIMEOUT_SECONDS, component, mistakes, open_page, report
 from tests.ui.payload import unpack
-from ui.common.words import accuracy_text
+from ui.common.formatting import accuracy_text
 from ui.landing import page
 from ui.landing.page import JOB, LAST_SHOWN, tokens_text
 from ui.landing.pair import VIEW_KEY, stale_text

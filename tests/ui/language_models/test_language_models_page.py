@@ -21,7 +21,7 @@ from gating_core.language.measurements import (
 )
 from gating_core.training import mean_interval
 from tests.ui.opening import figure, mistakes, notes, numbers, open_page
-from ui.common.words import rough
+from ui.common.formatting import rough
 from ui.language.selection import verses
 from ui.language_models import (
     backcopy,

@@ -14,7 +14,7 @@ from tests.profiles import few
 from tests.ui.opening import TIMEOUT_SECONDS, component, data_of, mistakes, notes, open_page, report
 from tests.ui.payload import unpack
 from ui import limits
-from ui.common.words import plus_minus, vector_text
+from ui.common.formatting import plus_minus, vector_text
 from ui.manifold import model, shared
 from ui.manifold.misleading import CASES
 from ui.manifold.model import ManifoldRequest, Metric, resolve

@@ -10,7 +10,7 @@ from gating_core.experiments.instance.measured import measure_instance
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
-from ui.common.words import figures
+from ui.common.formatting import figures
 from ui.manifold.misleading import CASES, SMALL_STEP, STRETCH, largest_text, misleading_picture
 from ui.manifold.model import resolve
 

@@ -21,7 +21,7 @@ from gating_core.real_heads import (
 )
 from gating_core.real_heads.shipped import FOLDER
 from tests.ui.opening import component, mistakes, open_page, open_settled, report
-from ui.common.words import plus_minus
+from ui.common.formatting import plus_minus
 from ui.components.heads import is_sound
 from ui.real_heads import gates, keys, norms, own, wall
 from ui.real_heads.shared import dealt_sentence, drawn_words, numbers_of, sharp_sentence

@@ -20,7 +20,7 @@ from gating_core.geometry.integrals import Integral
 from gating_core.geometry.surface import measure_surface
 from gating_core.training.trained import MeanInterval
 from tests.each import each
-from ui.common import words
+from ui.common import formatting
 
 
 @pytest.mark.parametrize(
@@ -39,13 +39,13 @@ from ui.common import words
     ],
 )
 def test_errors_are_rounded_up_to_what_adds_little(value, error, text):
-    assert words.plus_minus(value, error) == text
+    assert formatting.plus_minus(value, error) == text
 
 
 def test_what_cannot_be_negative_is_at_most_so_much():
-    assert words.plus_minus(399.0, 20000.0, least=0.0) == "at most 21000"
-    assert words.plus_minus(0.0, 4e9, least=0.0) == "at most 4.0e9"
-    assert words.plus_minus(4.21, 0.02, least=0.0) == "4.21 ± 0.02"
+    assert formatting.plus_minus(399.0, 20000.0, least=0.0) == "at most 21000"
+    assert formatting.plus_minus(0.0, 4e9, least=0.0) == "at most 4.0e9"
+    assert formatting.plus_minus(4.21, 0.02, least=0.0) == "4.21 ± 0.02"
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_what_cannot_be_negative_is_at_most_so_much():
     ],
 )
 def test_an_accuracy_and_its_interval_stay_within_what_can_be(mean, half, text):
-    assert words.accuracy_text(MeanInterval(mean, half)) == text
+    assert formatting.accuracy_text(MeanInterval(mean, half)) == text
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_an_accuracy_and_its_interval_stay_within_what_can_be(mean, half, text):
     ],
 )
 def test_a_paired_difference_says_that_it_is_paired(mean, half, text):
-    assert words.paired_text(MeanInterval(mean, half), 16, "the gate") == text
+    assert formatting.paired_text(MeanInterval(mean, half), 16, "the gate") == text
 
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -92,7 +92,7 @@ def assert_readable(text, length):
     for number in re.findall(NUMBER, text):
         digits, _, power = number.partition("e")
         figures = digits.removeprefix("−").removeprefix("0")  # the zero before a point is none
-        assert sum(map(str.isdigit, figures)) <= words.FIGURES
+        assert sum(map(str.isdigit, figures)) <= formatting.FIGURES
         assert Fraction(digits.replace("−", "-")) or "−" not in digits, "a minus before a zero"
         assert not power or Fraction(digits.replace("−", "-"))
 
@@ -106,7 +106,7 @@ def assert_readable(text, length):
 @example(value=1.7976931348623157e308, error=1.7976931348623157e308, positive=False)
 def test_every_number_with_its_error_can_be_read_and_reads_back(value, error, positive):
     value = abs(value) if positive else value
-    text = words.plus_minus(value, error, 0.0 if positive else -math.inf)
+    text = formatting.plus_minus(value, error, 0.0 if positive else -math.inf)
     assert_readable(text, 36)
     exact, doubt = Fraction(repr(value)), Fraction(repr(error))
     found = read(text)
@@ -135,15 +135,15 @@ def test_every_number_with_its_error_can_be_read_and_reads_back(value, error, po
 @example(-1e-300)
 @example(99999.7)
 def test_every_short_number_can_be_read_and_reads_back(x):
-    text = words.short(x)
+    text = formatting.short(x)
     assert_readable(text, 11)
     assert abs(read(text)[0] - Fraction(repr(x))) <= abs(Fraction(repr(x))) / 200
 
 
 @given(SIZES)
 def test_every_error_is_rounded_up_to_one_figure(x):
-    assert words.error_text(math.inf) == "no bound"
-    text = words.error_text(x)
+    assert formatting.error_text(math.inf) == "no bound"
+    text = formatting.error_text(x)
     assert_readable(text, 8)
     (found,) = read(text)
     assert Fraction(repr(x)) <= found <= 2 * Fraction(repr(x))
@@ -154,7 +154,7 @@ def test_every_error_is_rounded_up_to_one_figure(x):
 @example(1e-17)
 @example(1 - 1e-16)
 def test_every_share_is_the_nearest_percent_and_never_none_or_all_of_what_is_not(share):
-    text = words.percent(share)
+    text = formatting.percent(share)
     (found,) = read(text.replace("\u00a0%", ""))
     assert_readable(text, 16)
     if text.startswith("less"):
@@ -171,19 +171,19 @@ def test_every_share_is_the_nearest_percent_and_never_none_or_all_of_what_is_not
     [(-1e-17, "0\u00a0%"), (-0.0, "0\u00a0%"), (math.nan, "undetermined"), (0.271, "27\u00a0%")],
 )
 def test_shares_that_rounding_has_moved(share, text):
-    assert words.percent(share) == text
+    assert formatting.percent(share) == text
 
 
 @pytest.mark.parametrize(("number", "text"), [(3.2e-13, "1e-12"), (1e-12, "1e-12"), (0.02, "1e-1")])
 def test_powers_of_ten_are_rounded_up(number, text):
-    assert words.power_of_ten(number) == text
+    assert formatting.power_of_ten(number) == text
 
 
 @pytest.mark.parametrize(
     ("x", "text"), [(4.1e40, "4.1e40"), (7976.2, "7976"), (1.5, "1.50"), (-2e-7, "-2e-7"), (0, "0")]
 )
 def test_numbers_with_all_their_figures(x, text):
-    assert words.figures(x) == text
+    assert formatting.figures(x) == text
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_numbers_with_all_their_figures(x, text):
     ],
 )
 def test_numbers_on_an_axis(x, text):
-    assert words.tick_text(x) == text
+    assert formatting.tick_text(x) == text
 
 
 def integral(value, error, complete=True):
@@ -214,7 +214,7 @@ def integral(value, error, complete=True):
     ],
 )
 def test_totals_carry_their_doubt(total, flat, text):
-    assert words.total_text(total, flat) == text
+    assert formatting.total_text(total, flat) == text
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_totals_carry_their_doubt(total, flat, text):
     ],
 )
 def test_a_settled_total_that_is_not_sure_says_so(total, flat, text):
-    assert words.final_total_text(total, flat) == text
+    assert formatting.final_total_text(total, flat) == text
 
 
 FLAT, TORUS = (
@@ -239,7 +239,7 @@ LOST = replace(FLAT, gaussian_error=np.full_like(FLAT.gaussian_error, 1e6))
 
 
 def test_doubt_is_written_from_the_field():
-    doubt = words.doubt_text
+    doubt = formatting.doubt_text
     assert doubt(integral(0.0, 1e-9), FLAT.verdicts[0]) == (
         "no curvature beyond rounding error, seen at 882 points, not proved"
     )
@@ -249,8 +249,8 @@ def test_doubt_is_written_from_the_field():
     assert "flat" not in doubt(integral(4.0, 0.1), TORUS.verdicts[0])
     assert "lower estimate" in doubt(integral(4.0, 0.1, False), TORUS.verdicts[0])
     assert "folds too sharply" in doubt(integral(4.0, 3.0), TORUS.verdicts[0])
-    assert "nowhere above its rounding bound" in words.bound_text(FLAT.verdicts[0])
-    assert "exactly flat (K = 0)" in words.bound_text(PROVED.verdicts[0])
+    assert "nowhere above its rounding bound" in formatting.bound_text(FLAT.verdicts[0])
+    assert "exactly flat (K = 0)" in formatting.bound_text(PROVED.verdicts[0])
 
 
 def test_one_verdict_for_sentence_point_and_shares():
@@ -264,18 +264,18 @@ def test_one_verdict_for_sentence_point_and_shares():
     ):  # fmt: skip
         (verdict,) = surface.verdicts
         assert verdict.word == word
-        assert words.verdict_text(verdict).startswith(start)
+        assert formatting.verdict_text(verdict).startswith(start)
         shares = verdict.positive, verdict.negative, verdict.flat, verdict.undetermined
         assert sum(shares) == pytest.approx(1, abs=1e-12)
         assert (verdict.flat == 1) == (word == "flat")
         assert (verdict.undetermined == 1) == (word == "undetermined")
         assert np.isnan(surface.known).all() == (word == "undetermined")
-    assert words.curvature_text(FLAT, (0, 3, 4)) == "0"
-    assert words.curvature_text(PROVED, (0, 3, 4)) == "0 (proved)"
-    assert words.curvature_text(LOST, (0, 3, 4)).startswith("undetermined: |K| at most 1")
-    assert "±" in words.curvature_text(TORUS, (0, 3, 4)) or "error" in words.curvature_text(
+    assert formatting.curvature_text(FLAT, (0, 3, 4)) == "0"
+    assert formatting.curvature_text(PROVED, (0, 3, 4)) == "0 (proved)"
+    assert formatting.curvature_text(LOST, (0, 3, 4)).startswith("undetermined: |K| at most 1")
+    assert "±" in formatting.curvature_text(
         TORUS, (0, 3, 4)
-    )
+    ) or "error" in formatting.curvature_text(TORUS, (0, 3, 4))
 
 
 @pytest.mark.parametrize(
@@ -287,13 +287,13 @@ def test_one_verdict_for_sentence_point_and_shares():
     ],
 )
 def test_differences_are_read_with_their_interval(mean, half, start):
-    said = words.difference_text(MeanInterval(mean, half), 16, "tanh gate", "no gate")
+    said = formatting.difference_text(MeanInterval(mean, half), 16, "tanh gate", "no gate")
     assert said.startswith(start)
 
 
 @given(st.floats(-1, 1), st.floats(0, 1))
 def test_nothing_helps_or_hurts_where_the_printed_interval_touches_zero(mean, half):
-    said = words.difference_text(MeanInterval(mean, half), 16, "the gate", "no gate")
+    said = formatting.difference_text(MeanInterval(mean, half), 16, "the gate", "no gate")
     ((value, error),) = re.findall(r"([−\d.]+) ± ([\d.]+) points", said)
     size, error = abs(float(value.replace("−", "-"))), float(error)
     assert ("helps" in said or "hurts" in said) == (size > error)
@@ -324,7 +324,7 @@ def test_cuts_are_counted(margin, text):
 @example(0.0, 5e-324)
 def test_an_interval_is_rounded_outwards(low, width):
     high = low + width
-    text = words.between_text(low, high)
+    text = formatting.between_text(low, high)
     if low == high:
         return
     ends = [Fraction(end.replace("−", "-")) for end in re.findall(r"−?[\d.]+(?:e-?\d+)?", text)]
@@ -336,6 +336,6 @@ def test_an_interval_is_rounded_outwards(low, width):
 
 @each([(1.18286, 1.18289, "between 1.18286 and 1.18289"), (0.0, 0.123, "at most 0.13"),
        (1e-9, 170.3, "at most 180"), (0.4912, math.inf, "at least 0.491"),
-       (0.0, math.inf, words.UNKNOWN), (2.0, 2.0, "2")])  # fmt: skip
+       (0.0, math.inf, formatting.UNKNOWN), (2.0, 2.0, "2")])  # fmt: skip
 def test_an_interval_of_what_is_not_negative(low, high, text):
-    assert words.between_text(low, high, least=0.0) == text
+    assert formatting.between_text(low, high, least=0.0) == text
