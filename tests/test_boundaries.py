@@ -79,7 +79,7 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room m
         "proved",
     },
 }
-PURE = ("chart.py", "picture.py", "replay.py", "request.py", "words.py")  # without Streamlit
+PURE = ("chart.py", "formatting.py", "picture.py", "replay.py", "request.py")  # without Streamlit
 FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
          "gating_core.experiments.comparison", "gating_core.experiments.depth",
          "gating_core.experiments.instance", "gating_core.language.efficient",
