@@ -1,162 +1,154 @@
-"""Benchmarks run in processes like the users', and what is slower stands out."""
+"""Peers compute the same numbers as we do, and what is slower than in the last table stands out."""
 
-import ctypes
-import gc
-import importlib
+import subprocess
 import sys
-import threading
 from dataclasses import replace
-from types import ModuleType
+from io import BytesIO
 
 import numpy as np
 import pytest
+import torch
+import trimesh
 
-from tests.benchmarks import last
-from tests.benchmarks.__main__ import OTHER_MACHINE, report
-from tests.benchmarks.last import NEW, Table, change, changes, gone
-from tests.benchmarks.measuring import BENCHMARKS
-from tests.benchmarks.process import (
-    LIBRARY,
-    SERVER,
-    WORKER,
-    _run,
-    measured_in,
-    started,
-)
-from tests.benchmarks.table import MARK, Row
-from tests.benchmarks.timing import Spread
+from gating_core.geometry.curvature import curvature
+from gating_core.geometry.grid import square_grid
+from gating_core.jets.second_order import second_order_jet
+from gating_core.proved.signs import LABELS, NEGATIVE, POSITIVE
+from gating_core.tasks.task import make_task
+from gating_core.training.recipe import Recipe
+from gating_core.training.trainer import Trainer
+from tests.benchmarks import library, rows
+from tests.benchmarks.rows import SLOWER, Ratio, Row, Table, change, comparison, in_turns, row
+from tests.browser.serving import REPOSITORY
 
-# This module imports nothing of the pages: processes that a test starts import it.
-BYTES = 100_000  # of an array that has its own place in the server and nowhere else
-ARRAYS = 200  # some of which fit into holes
+MACHINE = Ratio(0.9, 1.0, 1.1)
+ROW = Row("jet", "mesh", 0.002, 0.001, MACHINE)
 
 
-class Counts(ctypes.Structure):
-    """What the GNU allocator says of itself, as in malloc.h."""
-
-    _fields_ = [
-        (name, ctypes.c_size_t)
-        for name in (
-            "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
-        )
-    ]
+def layer(dim):
+    model = library.gated_layer(dim)
+    weights = library.member_weights(model)
+    return model, lambda points: library.plain_layer(weights, points)
 
 
-def ratio(median: float, half: float = 0.05) -> Spread:
-    return Spread(median, median - half, median + half, 12)
+# --- Peers ----------------------------------------------------------------------------------------
 
 
-ROW = Row("jet", "2 ms", "mesh", "1 ms", ratio(1.0), "N 100", "library")
-SPEED = replace(ROW, what="speed of training", speed=True)
+def test_curvature_by_torch_func_is_ours():
+    model, plain = layer(16)
+    points = library.shifted(1, 11)
+    field = curvature(second_order_jet(model, points))
+    gaussian, area = library.plain_curvature(plain, points)
+    torch.testing.assert_close(gaussian, field.gaussian[0], rtol=1e-8, atol=0)
+    torch.testing.assert_close(area, field.area_element[0], rtol=1e-10, atol=0)
 
 
-def own_places(count: int) -> float:
-    """The share of arrays of so many bytes that are mappings of their own, to be given back."""
-    library = ctypes.CDLL(None)
-    library.mallinfo2.restype = Counts
-    before = library.mallinfo2().hblks
-    arrays = [np.empty(count, np.uint8) for _ in range(ARRAYS)]
-    return (library.mallinfo2().hblks - before) / len(arrays)
+def test_the_mesh_of_pyvista_has_nearly_our_curvature():
+    model, plain = layer(3)
+    points = square_grid(41).points
+    ours = curvature(second_order_jet(model, points)).gaussian.reshape(41, 41)
+    mesh = torch.from_numpy(library.mesh_curvature(plain, points)).reshape(41, 41)
+    off = (mesh - ours).abs()[2:-2, 2:-2]  # a mesh does not know its rim
+    assert off.median() < 0.02 * ours.abs().median()
 
 
-def settings() -> tuple[bool, bool, bool, bool]:
-    """Whether this process has the pages' settings, two of them, and gives arrays back."""
-    importlib.import_module("gating_core")
-    trims = any(thread.name == "trim" for thread in threading.enumerate())
-    return "ui" in sys.modules, gc.get_freeze_count() > 0, trims, own_places(BYTES) > 0.5
+def test_a_plain_loop_learns_the_weights_that_the_trainer_learns_for_its_first_seed():
+    task = make_task("circle", library.POINTS, seeds=range(3))
+    trainer = Trainer([library.TRAINED], task, Recipe())
+    trainer.advance(25)
+    state = trainer.snapshots()[0].state
+    weights = library.plain_training(task, 25)
+    assert {*state} == {*weights}
+    for name, weight in weights.items():
+        np.testing.assert_allclose(weight.detach(), state[name][0], atol=1e-4, err_msg=name)
 
 
-def library_settings(benchmarks: list[str]) -> tuple[bool, bool, bool, bool]:
-    """The same of a process that has imported the library's benchmarks."""
-    for name in benchmarks:
-        importlib.import_module(f"tests.benchmarks.{name}")
-    return settings()
+def test_a_head_has_our_total_curvature():
+    drawn, states = library.random_layer(1)
+    one = replace(drawn, **{x: getattr(drawn, x)[:1] for x in ("query", "key", "value")})
+    (head,) = library.measured_heads(one, states)
+    total = library.plain_total(library.plain_head(one, states, 0))
+    assert total == pytest.approx(float(head.total.value), rel=1e-8)
+
+
+def test_proved_signs_are_those_of_the_peer_at_the_cells_centres():
+    model, plain = layer(3)
+    proof = library.proved(model)
+    assert proof.open <= library.OPEN_SHARE
+    gaussian, _ = library.plain_curvature(plain, proof.cells.centres)
+    for label, sign in ((POSITIVE, 1), (NEGATIVE, -1)):
+        signs = gaussian[proof.labels == LABELS.index(label)].sign()
+        assert len(signs) > 0
+        assert (signs == sign).all()
+
+
+def test_both_files_hold_the_same_surface():
+    surface = library.drawn_surface(1, 31)
+    ours, theirs = (
+        next(iter(trimesh.load(BytesIO(file), file_type="glb", process=False).geometry.values()))
+        for file in (library.glb_file(surface), library.trimesh_file(surface))
+    )
+    np.testing.assert_array_equal(ours.vertices, theirs.vertices)
+    assert {*map(frozenset, ours.faces.tolist())} == {*map(frozenset, theirs.faces.tolist())}
 
 
 @pytest.mark.soak  # long
-def test_processes_are_set_up_as_their_users_are():
-    expected = {
-        WORKER: (True, True, True, False),
-        SERVER: (True, True, True, True),
-    }
-    with started(*expected) as processes:
-        results = {name: each.submit(settings) for name, each in processes.items()}
-        assert {name: result.result() for name, result in results.items()} == expected
+def test_rows_of_the_library_are_measured_in_a_process_without_pages():
+    code = (
+        "import sys, tests.benchmarks.__main__\n"
+        "assert not any(name.split('.')[0] in ('ui', 'streamlit') for name in sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=REPOSITORY)
 
 
-@pytest.mark.soak  # long
-def test_benchmarks_of_the_library_import_no_page():
-    names = [module for module, process in BENCHMARKS.values() if process == LIBRARY]
-    assert measured_in(LIBRARY, library_settings, names) == (False, False, False, False)
+# --- The table ------------------------------------------------------------------------------------
 
 
-def test_a_benchmark_of_the_library_that_sets_up_a_page_is_refused(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ui", ModuleType("ui"))
-    with pytest.raises(RuntimeError, match="process settings"):
-        _run(LIBRARY, lambda: None, ())
+def test_alternatives_take_turns_until_the_time_is_over_and_the_first_round_is_left_out():
+    calls = []
+    measured = {name: lambda n, name=name: calls.append((name, n)) or 1.0 + n for name in "ab"}
+    seconds = in_turns(measured, 9, limit_s=0)
+    assert calls == [(name, n) for n in range(4) for name in "ab"]
+    assert seconds["a"].tolist() == [2, 3, 4]
+    assert len(in_turns(measured, 9)["b"]) == 9
+
+
+def test_the_ratio_is_that_of_each_rounds_own_times():
+    seconds = {"jet": np.array([1.0, 10.0, 4.0]), "mesh": np.array([2.0, 20.0, 2.0])}
+    assert row(seconds, "jet", "mesh", (2, 1)).ratio == (0.25, 0.25, 0.625)
 
 
 @pytest.mark.parametrize(
-    ("row", "now", "text"),
+    ("now", "text"),
     [
-        (ROW, ratio(2.0), f"x 2.00 slower {MARK}"),
-        (ROW, ratio(0.5), "x 0.50 faster"),
-        (ROW, ratio(1.08), "x 1.08"),
-        (ROW, ratio(0.93), "x 0.93"),
-        (ROW, ratio(2.0, half=1.0), "x 2.00"),  # rounds that differ so much say nothing
-        (SPEED, ratio(0.5), f"x 0.50 slower {MARK}"),
-        (SPEED, ratio(2.0), "x 2.00 faster"),
+        (Ratio(1.9, 2.0, 2.1), f"x 2.00 {SLOWER}"),
+        (Ratio(0.4, 0.5, 0.6), "x 0.50 faster"),
+        (Ratio(1.0, 1.08, 1.2), "x 1.08"),
+        (Ratio(1.0, 2.0, 3.0), "x 2.00"),  # rounds that differ so much say nothing
     ],
 )
-def test_a_change_beyond_the_rounds_own_spread_is_marked(row, now, text):
-    assert change(replace(row, ratio=now), row) == text
+def test_a_change_beyond_the_rounds_own_spread_is_marked(now, text):
+    assert change(now, MACHINE) == text
+    assert replace(ROW, ratio=now).text(MACHINE).endswith(text)
 
 
-def test_rows_are_matched_by_process_names_and_sizes():
-    others = [replace(ROW, process="worker"), replace(ROW, sizes="N 200"),
-              replace(ROW, reference="loop")]  # fmt: skip
-    assert changes([ROW, *others], [ROW]) == ["x 1.00", NEW, NEW, NEW]
-    assert gone([ROW], [ROW, *others]) == [row.name for row in others]
-    slower = replace(ROW, time="4 ms", ratio=replace(ROW.ratio, rounds=3))
-    assert slower.name == ROW.name
-
-
-def test_the_table_that_was_written_is_the_last_one(tmp_path):
+def test_the_table_that_was_written_is_the_last_one_and_says_what_is_slower(tmp_path):
     path = tmp_path / "last.json"
-    assert last.load(path) == {}
-    last.save({"mesh": [ROW], "training": [SPEED]}, path)
-    slower = replace(ROW, ratio=ratio(2.0))
-    last.save({"mesh": [slower]}, path)
-    tables = last.load(path)
-    assert tables["mesh"].rows == (slower,)
-    assert tables["training"].rows == (SPEED,)
-    assert tables["mesh"].machine == last.machine()
-
-
-def test_the_report_marks_says_what_is_gone_and_when_the_last_table_was_made():
-    before = {
-        "mesh": Table("a machine", "2026-01-02", (ROW, replace(ROW, what="jet, old"))),
-        "training": Table("another", "2026-01-03", (SPEED,)),  # not run now: nothing is gone
-    }
-    slower, new = replace(ROW, ratio=ratio(2.0)), replace(ROW, what="jet, new")
-    text = report({"mesh": [slower, new]}, before)
-    lines = text.splitlines()
-    assert f"x 2.00 slower {MARK}" in lines[2]
-    assert f"  {NEW}  " in lines[3]
-    assert [line for line in lines if line.startswith("Gone")] == [
-        "Gone since the last table: library: jet, old / mesh (N 100)"
+    assert rows.load(path) is None
+    assert "--keep" in "\n".join(comparison([ROW], None))
+    quick = replace(ROW, what="λ", ratio=Ratio(0.123456, 0.2, 0.3))
+    rows.save([ROW, quick], path)
+    last = rows.load(path)
+    assert last.machine == rows.machine()
+    assert last.ratios == {ROW.name: MACHINE, quick.name: (0.1235, 0.2, 0.3)}
+    (where,) = comparison([ROW, quick], last)
+    assert last.date in where
+    slower, new = replace(ROW, ratio=Ratio(1.9, 2.0, 2.1)), replace(ROW, what="new")
+    assert comparison([slower, quick, new], last)[1:] == [
+        "Slower than in the last table: jet / mesh"
     ]
-    assert lines[-2:] == ["Last table: 2026-01-02, a machine.", OTHER_MACHINE]
-    assert "2026-01-03" not in text
+    assert new.text(last.ratios.get(new.name)).endswith("new")
 
 
-def test_a_table_of_this_machine_is_compared_without_a_warning():
-    here = Table(last.machine(), "2026-01-02", (ROW,))
-    assert report({"mesh": [ROW]}, {"mesh": here}).splitlines()[-1].startswith("Last table")
-
-
-def test_a_ratio_above_its_goal_is_marked_and_named():
-    slow, quick = (replace(ROW, ratio=ratio(median), goal=1.5) for median in (1.6, 1.4))
-    lines = report({"mesh": [slow, quick]}, {}).splitlines()
-    assert [MARK in line for line in lines[2:4]] == [True, False]
-    assert f"Above its goal of 1.5: jet: 1.60 {MARK}" in lines
+def test_a_table_of_another_machine_is_compared_with_a_warning():
+    assert "Another machine" in comparison([ROW], Table("a machine", "2026-01-02", {}))[1]

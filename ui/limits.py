@@ -1,8 +1,7 @@
 """Limits of the app: everything that a visitor could make large has its bound here.
 
 The core's own ranges are wider and stay in the core, which serves notebooks too; pages that offer
-exactly those import them from there. `make bench` runs the largest configuration of every page
-(``python -m tests.benchmarks largest``).
+exactly those import them from there.
 """
 
 from __future__ import annotations

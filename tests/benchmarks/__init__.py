@@ -1,5 +1,4 @@
-"""Ratios measured in one run: the fast way against the plain way.
+"""Ratios measured in one run: our way against a peer's. `python -m tests.benchmarks` prints them.
 
-`python -m tests.benchmarks` prints them as one table. Nothing here asserts, and pytest collects
-none of it: ratios from a noisy machine are for reading.
+Nothing here asserts, and pytest collects none of it: ratios from a noisy machine are for reading.
 """

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import wait
+from contextlib import contextmanager
 
 import pytest
 import torch
@@ -19,7 +20,6 @@ from gating_core.geometry.grid import square_grid
 from gating_core.jets import blocks, second_order
 from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.second_order import FIRST_BLOCK, second_order_jet
-from tests.benchmarks.timing import torch_threads
 
 POINTS = square_grid(51).points
 THREADS = 2
@@ -29,6 +29,17 @@ THREADS = 2
 def small_blocks(monkeypatch):
     """So that a few points already are some."""
     monkeypatch.setattr(second_order, "BLOCK_BYTES", 1)
+
+
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """Let torch compute with ``count`` threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @pytest.fixture(params=[1, THREADS])
