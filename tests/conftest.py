@@ -4,8 +4,9 @@ import gc
 import os
 import sys
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -130,11 +131,22 @@ def pytest_make_collect_report(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Longest first; tests marked ``soak`` run in `make soak` only."""
+    """Longest first. What is ``soak``, or not among the ``sampled``, runs in `make soak` only."""
     if not SOAK:
-        items[:] = [item for item in items if not item.get_closest_marker("soak")]
+        items[:] = sampled(item for item in items if not item.get_closest_marker("soak"))
     # By file as well: in the same order in all workers.
     items.sort(key=lambda item: (rank(item.nodeid), item.path.parts))
+
+
+def sampled(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Of a test marked ``sampled(n)``, return n cases evenly spread; of all others, every case."""
+    kept: list[pytest.Item] = []
+    for _, group in groupby(items, key=lambda item: item.nodeid.partition("[")[0]):
+        cases = [*group]
+        mark = cases[0].get_closest_marker("sampled")
+        count = min(mark.args[0], len(cases)) if mark else len(cases)
+        kept += [cases[len(cases) * number // count] for number in range(count)]
+    return kept
 
 
 @pytest.hookimpl(trylast=True)

@@ -252,6 +252,7 @@ def test_every_room_of_the_interface_has_a_row():
     assert found == of_pages | set(UI_MAY_IMPORT), "a room is a page's own, or has a row"
 
 
+@pytest.mark.soak
 def test_a_process_that_computes_is_settled_and_starts_no_streamlit():
     code = (
         "import gc, sys, torch, ui.work.worker, ui.drawing.panels\n"
@@ -261,6 +262,7 @@ def test_a_process_that_computes_is_settled_and_starts_no_streamlit():
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
+@pytest.mark.soak
 def test_the_head_of_a_page_takes_no_torch():
     """It is on the screen before what takes a second to import."""
     code = "import sys, ui.common.page\nassert not {'torch', 'pandas', 'scipy'} & {*sys.modules}\n"

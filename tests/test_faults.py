@@ -105,6 +105,7 @@ def cannot(code):
     return copyfile
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("page", "link"),
     [("app.py", {"picture": "two models"}),

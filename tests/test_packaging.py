@@ -104,6 +104,7 @@ def run(environment, tmp_path):
     return run
 
 
+@pytest.mark.soak
 def test_every_module_of_the_core_is_installed_and_nothing_else(environment):
     _, site = environment
     found = {path.relative_to(site).as_posix() for path in site.rglob("*.py")}
@@ -115,6 +116,7 @@ def test_every_module_of_the_core_is_installed_and_nothing_else(environment):
     }
 
 
+@pytest.mark.soak
 def test_the_core_works_from_any_folder_without_the_extras(run, environment):
     """It is imported, trains and measures; what needs an extra names it in one sentence."""
     extras = sorted(import_name(x) for names in EXTRAS.values() for x in requirements(names))
@@ -184,6 +186,7 @@ for name in ("none", "g1_channel", "g1_head"):
 """
 
 
+@pytest.mark.soak
 def test_an_installed_library_loads_what_the_repository_loads(run, wheel):
     assert wheel.stat().st_size < MOST_BYTES
     here = run(LOADED, sys.executable, PYTHONPATH=str(ROOT))
@@ -206,6 +209,7 @@ for load in (lambda: load_model("none", 1), lambda: load_conversion("linear"),
 """
 
 
+@pytest.mark.soak
 def test_of_what_is_left_out_an_installed_library_says_where_it_is(run):
     there, *lines = run(LEFT_OUT).splitlines()
     assert there == "[('none', 0), ('g1_channel', 0), ('g1_head', 0)] []"

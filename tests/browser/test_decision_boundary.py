@@ -301,6 +301,7 @@ def test_under_a_new_choice_the_old_picture_is_dimmed_until_its_own_is_there(wid
     assert not any(dim for dim, _ in wide.evaluate("window.testDimmed"))  # another frame is known
 
 
+@pytest.mark.soak
 def test_a_new_run_is_followed_from_its_first_step(wide):
     """And the pictures come into view: the button stands far below them."""
     wide.emulate_media(reduced_motion="no-preference")

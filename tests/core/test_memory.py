@@ -32,6 +32,7 @@ print(before, after, (resident() - held) / grown)
 """
 
 
+@pytest.mark.soak
 def test_pages_are_cleared_once_and_what_is_large_goes_back():
     found = subprocess.run(
         [sys.executable, "-c", TELLS],

@@ -44,6 +44,7 @@ CALLS = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("function", CALLS, ids=lambda function: function.__name__)
 def test_cancelled_at_a_report_nothing_more_is_reported(function, monkeypatch):
     monkeypatch.setattr(curves, "LAYERS_PART_POINTS", 20_000)

@@ -85,6 +85,7 @@ LARGEST = ManifoldRequest(
 )
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("source", ["memory", "tokens"])
 def test_the_largest_model_at_all_strengths_fits_into_the_cache(source):
     """Otherwise it would be measured again and again."""

@@ -58,6 +58,7 @@ def assert_plain(config: AttentionConfig, points: torch.Tensor, seeds: tuple = (
         )
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("source", "position"), PLACES)
 def test_against_the_plain_reference(source, position):
     """Each part with each other, in 1296 combinations; 97 shares no factor with that number."""
@@ -85,6 +86,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("source", MECHANISMS)
 @pytest.mark.parametrize("name", sorted(SHAPES))
 def test_odd_shapes_against_the_plain_reference(name, source):

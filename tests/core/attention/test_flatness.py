@@ -64,6 +64,7 @@ NOT_FLAT = {
 INNOCENT = [None, *(GateConfig(position=position) for position in ("G2", "G3", "G4"))]
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("gate", INNOCENT, ids=lambda gate: gate.position if gate else "ungated")
 @pytest.mark.parametrize("name", sorted(NOT_FLAT))
 def test_what_curves_without_a_gate(name, gate):

@@ -134,6 +134,7 @@ def test_dependent_values_prove_nothing_and_collinear_keys_flatness():
     assert proof_of(model) is None
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("covariance", [None, [1.0, 4.0, 0.25]])
 def test_the_whole_chart_is_proved_at_once(covariance):
     """Cells alone leave a part of these charts open, and every bound lies within theirs."""

@@ -68,6 +68,7 @@ def test_the_blend_of_one_with_one_is_one(strength):
     assert (1 - strength) + strength == 1.0
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("source", "position"), PLACES)
 def test_a_sweep_of_strengths_is_the_model_at_each_strength(source, position):
     strengths = [0.0, 0.25, 0.6, 1.0]
@@ -99,6 +100,7 @@ def assert_looks(looks, plain, s: int, at: int) -> None:
             torch.testing.assert_close(look.gate[s, at], expected, rtol=1e-11, atol=1e-13)
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("granularity", GATE_GRANULARITIES)
 @pytest.mark.parametrize(("source", "position"), PLACES)
 def test_looks_are_those_of_the_plain_reference(source, position, granularity):
@@ -241,6 +243,7 @@ def test_they_leave_one_head_and_three_values_flat_on_the_query_chart_at_every_d
         assert field.resolved.double().mean() > 0.9
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("granularity", GATE_GRANULARITIES)
 @pytest.mark.parametrize("kind", GATE_NAMES)
 @pytest.mark.parametrize("position", ["G1", "G5"])

@@ -67,6 +67,7 @@ def outputs_on(layer, states, head, plane, points, keys=slice(None)):
     return torch.stack(outputs)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", CASES)
 def test_a_head_on_a_plane_is_the_layer_point_by_point(case, tmp_path):
     kind, options = CASES[case]

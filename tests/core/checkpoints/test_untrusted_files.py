@@ -130,6 +130,7 @@ def message_of(action):
     return text
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_malformed_file_is_refused_in_one_sentence(name, tmp_path):
     content, said = MALFORMED[name]

@@ -38,6 +38,7 @@ def rows(gains, question=SINKS, tasks=NONLINEAR):
     ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("sink", "word", "most", "gate_ahead"), [
     (0.10, Word.SUPPORTED, 6, 0),
     (0.08, Word.SUPPORTED, 6, 6),

@@ -44,6 +44,7 @@ def in_cells(count):
     return chosen
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("count", "worst", "said", "word"), [
     (5, 19, "in 19 of 24 by total curvature; 12 are needed for a measure to hold: that would not"
      " change", PARTLY),

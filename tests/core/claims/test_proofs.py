@@ -45,6 +45,7 @@ def unit():
     return ModelUnit(first.part, replace(first.setting, seed_count=2, steps=150))
 
 
+@pytest.mark.soak
 def test_a_proof_and_a_row_say_the_same_and_of_another_model_nothing_is_said(unit):
     rows = {row.key: row for row in unit_rows(unit)}
     proofs = {one.key: one for one in proved_models(unit, rows)}

@@ -224,6 +224,7 @@ def test_a_failed_model_in_sixteen_is_named_and_does_not_hide_an_effect(claim):
     assert any("seed 11" in line and "diverged" in line for line in found.gaps)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("variant", ["sigmoid", "ungated"])
 @pytest.mark.parametrize("claim", ["C4", "C5", "C6"])
 @pytest.mark.parametrize("count", [4, 7])

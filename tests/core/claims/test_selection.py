@@ -89,6 +89,7 @@ def test_seeds_that_fill_no_whole_unit_make_a_smaller_one():
     assert found[-1].setting.seeds == (16, 17, 18)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_a_claim_gets_all_that_it_needs_and_units_without_it_are_left_out(claim):
     needed = CLAIMS[claim].needs

@@ -82,6 +82,7 @@ def test_what_is_no_list_of_differences_is_refused(seeds, values):
         paired(seeds, values)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "draw",
     [
@@ -269,6 +270,7 @@ def test_ranks_are_scipys_with_ties():
     assert found.r == pytest.approx(stats.spearmanr(some[0].x, some[0].y).statistic, rel=1e-12)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("method", "shared"), [("pearson", 0.0), ("pearson", 0.9), ("spearman", 0.9)]
 )

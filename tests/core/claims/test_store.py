@@ -244,6 +244,7 @@ BAD = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("readable", [False, True])
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_file_is_refused_and_left_as_it_is(whole, name, readable):
@@ -337,6 +338,7 @@ for name in ("claims.sqlite", "other.sqlite"):
 """
 
 
+@pytest.mark.soak
 def test_in_a_read_only_folder_a_store_is_read_and_not_written(whole, tmp_path):
     """As nobody where we are root, to whom nothing is read-only."""
     before, beside = whole.read_bytes(), sorted(tmp_path.iterdir())

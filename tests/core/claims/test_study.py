@@ -104,6 +104,7 @@ def failing(text):
     return []
 
 
+@pytest.mark.soak
 def test_what_fails_is_told_and_tried_again_another_time(store, scheduler, monkeypatch):
     with monkeypatch.context() as changed:
         changed.setattr(run, "_carried", lambda source: by_value(failing))
@@ -133,6 +134,7 @@ def test_a_full_disk_ends_a_study_in_a_sentence(store, scheduler, disk):  # noqa
     assert store.models() == before
 
 
+@pytest.mark.soak
 def test_a_lost_workers_units_are_done_again(store, scheduler, tiny_rows):
     with Client(scheduler, set_as_default=False) as client:
         workers = client.run(os.getpid)
@@ -228,6 +230,7 @@ def foreign(tmp_path_factory):
         yield address
 
 
+@pytest.mark.soak
 def test_the_command_line_runs_on_a_cluster_that_lacks_the_package(foreign, path, tiny_rows):
     words = ["--tasks", "linear", "--variants", "half", "--parts", "base", "--seeds", "2"]
     options = ["--steps", "3", "--scheduler", foreign, "--store", str(path), "--json"]
@@ -311,6 +314,7 @@ class Page(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.soak
 def test_an_address_where_something_else_answers_is_told_within_ten_seconds(store, waits):
     with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -105,6 +105,7 @@ def test_no_theorem_says_that_an_ungated_model_is_flat_where_c3_compares():
 # --- C3 -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("shift", "expected", "said"), [
     (dict.fromkeys(NAMES, 12.0), SUPPORTED, "holds by total curvature ∫|K| dA, the paper's proxy"),
     (dict.fromkeys(NAMES, -12.0), NOT_SUPPORTED, "holds by none of"),
@@ -272,6 +273,7 @@ def kin(nonlinear, linear, seed=0):
     return made(change, seed, KIN_TASKS, KIN, SEEDS)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("nonlinear", "linear", "expected", "said"), [
     (1.5, 1.5, SUPPORTED, "On linear tasks accuracy goes up with"),
     (1.5, -1.5, PARTLY, "The signs differ"),

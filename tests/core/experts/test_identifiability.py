@@ -44,6 +44,7 @@ def counts(config, seed=3):
     return {place: found.count for place, found in non_identifiable_by_gate(config, seed).items()}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("dim", "heads"), [(4, 1), (4, 2), (6, 2), (8, 2)])
 def test_the_prototypes_table(dim, heads):
     """H d² for no gate, headwise ones, G3, G4 and G5; D for elementwise G1 and G2."""

@@ -155,6 +155,7 @@ def test_p_is_adjusted_and_intervals_are_the_studys():
 # --- Training -------------------------------------------------------------------------------------
 
 
+@pytest.mark.soak
 @each([("memory", "sigmoid"), ("tokens", "silu"), ("memory", "matched")])
 def test_models_are_trained_as_any_ensemble_is(source, gate):
     request = CurvesRequest("xor", source, gate, seed=3, seed_count=3, steps=20)

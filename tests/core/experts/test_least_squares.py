@@ -19,6 +19,7 @@ def normal(name, *shape):
     return torch.randn(shape, generator=generator(0, name), dtype=torch.float64)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("gate", GATES[:10])
 def test_scipy_finds_no_lower_cost_on_ten_cases(gate):
     student = Student(SIZES, gate)
@@ -52,6 +53,7 @@ def test_linear_problems_are_solved_exactly():
     assert torch.allclose(fits.vectors, exact, atol=1e-7)
 
 
+@pytest.mark.soak
 def test_a_problem_does_not_feel_its_neighbours(monkeypatch):
     student = Student(SIZES, "elementwise G1")
 
@@ -77,6 +79,7 @@ def test_each_problem_has_inputs_of_its_own(chunk, monkeypatch):
     assert torch.allclose(fits.vectors, exact, atol=1e-7)
 
 
+@pytest.mark.soak
 def test_threads_do_not_disturb_each_other():
     """Torch's forward mode fails where two threads are in it at once."""
     student = Student(SIZES, "elementwise G1")

@@ -180,6 +180,7 @@ def test_all_predict_alike_and_two_learn_their_experts(gate):
         assert abs(expert.mean) < 0.1
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("gate", "seeds"), [
     ("headwise G1", (4,)), pytest.param("elementwise G1", (6, 9), marks=pytest.mark.soak),
 ])  # fmt: skip

@@ -104,6 +104,7 @@ def test_the_script_runs_elsewhere_and_finds_the_same_accuracy(tmp_path):
     check_printed(run.stdout, trained, 8)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", list(TRAINED))
 def test_scripts_rebuild_what_was_trained(name, tmp_path, capsys):
     task = make_task("xor", points=64, seeds=SEEDS, noise=0.05)

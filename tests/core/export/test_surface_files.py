@@ -67,6 +67,7 @@ def written(each):
     return seen
 
 
+@pytest.mark.sampled(3)
 @NAMES
 def test_a_solid_is_closed_with_its_outside_out_and_100_mm_long(name):
     solid = read(name, "stl")

@@ -107,6 +107,7 @@ FLAT = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", FLAT)
 def test_what_the_theorem_covers_is_proved(name):
     function = build_attention(FLAT[name], (3,))

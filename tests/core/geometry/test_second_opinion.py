@@ -210,6 +210,7 @@ def test_the_worst_vertex_of_a_mesh_gets_better_with_the_grid(name):
     assert worst[0] > 6 * worst[1]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", CURVED)
 def test_mesh_errors_fall_with_the_spacing(name):
     curve = mesh_errors(SURFACES[name].chart, UNIT)

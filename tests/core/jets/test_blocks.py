@@ -58,6 +58,7 @@ def measured(bound: str, seeds=(0, 1)) -> list[torch.Tensor]:
     return found
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("bound", ["estimate", "rigorous"])
 def test_two_threads_compute_the_same_bits_as_one(bound):
     found = []
@@ -259,6 +260,7 @@ def test_no_more_results_wait_than_are_soon_asked_for(monkeypatch):
     assert list(found) == list(range(1, 100))
 
 
+@pytest.mark.soak
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_child_makes_threads_of_its_own():
     code = """

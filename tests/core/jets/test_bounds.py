@@ -251,6 +251,7 @@ def assert_nested_agrees(function, points: torch.Tensor) -> None:
     assert ((jet.stack - nested.stack).abs() <= jet.errors + own).all()
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("source", "granularity", "position", "kind"), EVERY_GATE)
 def test_no_violation_at_any_gate(source, granularity, position, kind):
     """At 200 digits; and nested forward mode agrees, also on the other chart and in solids."""

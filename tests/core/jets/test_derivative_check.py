@@ -106,6 +106,7 @@ def right_or_refused(evaluate, function):
     return False
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("evaluate", [second_order_jet, nested_jet])
 @pytest.mark.parametrize("name", WRONG)
 def test_what_torch_differentiates_wrongly_is_refused_by_name_or_carried(name, evaluate):
@@ -135,6 +136,7 @@ def test_within_vmap_the_whole_function_is_compared():
         second_order_jet(torch.func.vmap(alone), POINTS)
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", RIGHT)
 def test_what_torch_differentiates_rightly_is_accepted(name):
     with torch.no_grad():
@@ -237,6 +239,7 @@ def test_what_torch_cannot_differentiate_is_named_with_the_remedy():
         second_order_jet(lambda x: nine(x) // 1 + nine(x) ** 2, POINTS)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("jet", [nested_jet, second_order_jet])
 def test_several_threads_differentiate_at_once(jet):
     """Torch's forward mode has one level for all threads of a process."""

@@ -36,6 +36,7 @@ def test_layout_of_derivatives_is_the_documented_one():
     torch.testing.assert_close(jet.second[:, 0, 1, 1], torch.zeros(7, dtype=torch.float64))
 
 
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_every_function_of_one_variable_against_torch_func(name, k):

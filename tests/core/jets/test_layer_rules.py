@@ -569,6 +569,7 @@ LAYERS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("mask", ["none", "float", "bool", "causal"])
 @pytest.mark.parametrize("kind", LAYERS)
@@ -649,6 +650,7 @@ def modules():
     }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", modules())
 def test_modules_are_rigorous_and_as_torch_func_has_them_written_out(name):
     function = modules()[name]
@@ -836,6 +838,7 @@ def test_a_function_that_tells_tensors_from_jets_is_differentiated_by_torch():
     torch.testing.assert_close(second_order_jet(function, points).value, function(points))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "operation",
     [torch.norm, lambda x: x.cumprod(0), lambda x: x.softmax(0), lambda x: x.logsumexp(0)],

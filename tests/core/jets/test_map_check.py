@@ -112,6 +112,7 @@ REFUSED = {  # a function that is no map, and part of the sentence
 }
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_map_is_refused_in_one_sentence(name):
     function, said = REFUSED[name]

@@ -58,6 +58,7 @@ SAME_NUMBERS = {
 }
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("bound", ["estimate", "rigorous"])
 @pytest.mark.parametrize("name", sorted(SAME_NUMBERS))
 def test_the_numbers_are_those_of_torch_func(name, bound):

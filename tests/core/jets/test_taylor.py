@@ -70,6 +70,7 @@ def at(x: Bounded, points: torch.Tensor) -> torch.Tensor:
     return total
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @given(
     centre=CENTRES,
@@ -96,6 +97,7 @@ def test_a_model_holds_every_value(name, centre, u, v, error, share, degree):
         assert ((values - ball.value).abs() <= ball.bound + reach)[defined].all()
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("degree", [1, 2, 3, 4])
 @pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - {"absolute value", "atan", "erfc"}))
 def test_what_is_lost_falls_with_the_width(name, degree):
@@ -159,6 +161,7 @@ def smooth(p: torch.Tensor) -> torch.Tensor:
     return weights * gate + rest + torch.nn.functional.gelu(p.sum(-1, keepdim=True))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("degree", [1, 2, 3, 4])
 def test_derivatives_are_held_too(degree):
     rng = torch.Generator().manual_seed(degree)

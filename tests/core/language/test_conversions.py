@@ -209,6 +209,7 @@ def tiny_models(monkeypatch):
     monkeypatch.setattr(converting, "ADDED_WINDOWS", (4, 2))
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("tiny_models")
 def test_a_conversion_is_measured_whole_and_without_each_branch(text):
     names = {
@@ -314,6 +315,7 @@ def test_every_conversion_is_measured_over_the_shipped_verses_and_its_weights_ar
         assert loss == pytest.approx(load_model(base, 0)[1].losses["both"], abs=1e-4)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [name for name, row in CONVERSIONS.items() if row.ships_weights])
 def test_a_shipped_conversion_has_the_losses_that_are_told(name):
     told, model = load_converted()[0][name, 0].losses, load_conversion(name)

@@ -211,6 +211,7 @@ def test_rows_are_trained_seed_by_seed_and_those_with_files_are_left_alone(monke
     ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "seed"),
     [

@@ -168,6 +168,7 @@ ADVERSARIAL = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", ADVERSARIAL)
 @fuzz(8, soak=1000)
 @given(
@@ -183,6 +184,7 @@ def test_no_cell_of_an_adversarial_surface_is_proved_wrong(name, seed, size, deg
     check_cells(ADVERSARIAL[name], cells, degree, seed)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "sign"),
     [("K = 0 along a line", lambda u, v: u), ("K touches zero", lambda u, v: (u * v) ** 2),

@@ -58,6 +58,7 @@ TOTALS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", TOTALS)
 def test_closed_forms_lie_between_the_bounds(name):
     surface, absolute, gaussian, area = TOTALS[name]
@@ -113,6 +114,7 @@ def at_points(proof: ProvedCurvature, points: torch.Tensor) -> torch.Tensor:
     return labels
 
 
+@pytest.mark.soak
 def test_more_budget_never_says_less():
     model = build_attention(AttentionConfig(gate=GateConfig("silu")), (3,))
     rng = torch.Generator().manual_seed(0)

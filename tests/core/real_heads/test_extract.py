@@ -81,6 +81,7 @@ def test_totals_of_the_extract_are_those_of_the_checkpoint():
         assert float(total.value) == pytest.approx(whole[layer, head], rel=CLOSE)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("special", MODES)
 def test_bundled_numbers_of_heads_and_twins_are_those_of_the_extract(special):
     found = shipped_measures(MOBY, special)
@@ -151,6 +152,7 @@ def test_a_norm_of_queries_divides_affine_scores_by_the_root_of_a_polynomial(nor
     assert drawn.norms.shape == (1, normed_layer.heads, 6)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("layer", [0, 5])
 def test_a_head_is_opened_on_the_plane_of_three_tokens_and_on_their_weights(layer):
     reading, three = shipped_reading(MOBY, False, layer), (14, 36, 45)

@@ -141,6 +141,7 @@ def test_the_strongest_passages_are_of_different_texts():
     assert (rows[2] == -1).all()
 
 
+@pytest.mark.soak
 def test_the_classifier_knows_verses_that_it_has_not_seen():
     texts, spanish = windows(other_verses())
     assert ((spanish_probabilities(texts) > 0.5) == spanish).mean() > 0.98

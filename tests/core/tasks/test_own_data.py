@@ -275,6 +275,7 @@ def test_other_tables_are_refused_in_one_sentence(name):
     assert len(text) < 250
 
 
+@pytest.mark.soak
 def test_limits_are_allowed():
     assert len(parse_csv(table(*MANY[:5_000])).points) == 5_000
     assert len(parse_csv(GOOD + "\n" * (1_000_000 - len(GOOD))).points) == 8

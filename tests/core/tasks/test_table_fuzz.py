@@ -108,6 +108,7 @@ LARGE = {  # made where they are read: some are large
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", LARGE)
 def test_large_and_wrong_files_are_refused_soon(name):
     source = LARGE[name]()

@@ -42,6 +42,7 @@ def on_shape(name, size, values):
     }[name]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ALL_SHAPES)
 @pytest.mark.parametrize("size", [0.4, 1.0])
 def test_the_image_lies_on_the_shape(name, size):
@@ -57,6 +58,7 @@ def test_the_image_lies_on_the_shape(name, size):
     )
 
 
+@pytest.mark.soak
 def test_curvature_of_a_shape_is_that_of_its_equation():
     """The rounded cube x^4 + y^4 + z^4 = 1, by Goldman's formula at 60 digits."""
     found = designed("rounded cube", 1.0).image.surface
@@ -72,6 +74,7 @@ def test_curvature_of_a_shape_is_that_of_its_equation():
             assert gap <= found.gaussian_error[0][at] + 1e-12
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ALL_SHAPES)
 def test_whether_a_sigmoid_reaches_it_is_a_question_of_size(name):
     found = designed(name, 1.0)
@@ -94,6 +97,7 @@ def test_the_verdicts_of_the_shapes():
     assert 0 < words["bumpy sphere"].negative[0] < 1
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("name", "largest"), [("sphere", 2e-3), ("saddle", 1e-2)])
 def test_a_small_network_learns_the_gate(name, largest):
     gate = designed(name, 1.0).reachable

@@ -56,6 +56,7 @@ def test_there_are_sixteen_and_the_sphere_stands_first():
     assert all(len(line) < 90 for case in GALLERY.values() for line in case.why)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", EXPECTED)
 def test_the_verdict_is_what_theory_says(name):
     assert full(name).verdict == EXPECTED[name]
@@ -100,6 +101,7 @@ def test_the_exact_value_is_exact(name):
             assert gap <= found.bound[at].item() + exact.OWN_ERROR
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", [name for name, case in GALLERY.items() if case.scalar])
 @pytest.mark.parametrize("strength", [0.25, 1.0])
 def test_formula_and_geometry_agree(name, strength):
@@ -172,6 +174,7 @@ FAILING = {  # a gate, and where it fails
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("text", FAILING)
 def test_a_gate_that_fails_says_where_and_the_rest_is_measured(text):
     found = measure_gate(own_case(text), 1.0, GRID)

@@ -178,6 +178,7 @@ CASES = {  # a formula, its verdict, how it is known, and what breaks it
 }
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("text", CASES)
 def test_a_formula_is_said_to_be_what_it_is_and_how_that_is_known(text):
     word, knowledge, causes = CASES[text]
@@ -397,6 +398,7 @@ def test_algebra_takes_the_strength_as_the_sheet_does(strength):
     assert algebra_of((parse_formula("0.3").expression,), strength).plane
 
 
+@pytest.mark.soak
 def test_sympy_is_imported_where_a_formula_needs_it_and_not_before():
     code = (
         "import sys, gating_core, gating_core.theory; assert 'sympy' not in sys.modules;"
@@ -414,6 +416,7 @@ WORDS = {LABELS.index(UP): 1, LABELS.index(DOWN): -1}
 SMOOTH_TEXTS = [text for text in ORDINARY.replace("\n", "  ").split("  ") if text]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("text", SMOOTH_TEXTS)
 def test_the_sign_of_a_cell_is_that_of_its_points(text):
     formula = parse_formula(text)
@@ -429,6 +432,7 @@ def test_the_sign_of_a_cell_is_that_of_its_points(text):
             assert sign is None or word != SMOOTH or sign == WORDS.get(label, sign)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", [n for n, case in GALLERY.items() if case.scalar])
 def test_one_gate_for_all_channels_is_judged_as_three(name):
     (formula,) = GALLERY[name].formulas
@@ -444,6 +448,7 @@ def test_one_gate_for_all_channels_is_judged_as_three(name):
     assert flat or sum(a * b for a, b in pairs) > 10
 
 
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("strength", [1.0, 0.35])
 @pytest.mark.parametrize("text", [*SMOOTH_TEXTS, *BY_ALGEBRA, *MORE])
 def test_what_algebra_proves_holds_at_points(text, strength):

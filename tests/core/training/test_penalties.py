@@ -117,6 +117,7 @@ def test_without_the_new_terms_the_penalty_is_bit_for_bit_what_it_was():
     assert torch.equal(penalties(layers, recipe), before)
 
 
+@pytest.mark.soak
 def test_attention_spreads_in_every_layer_where_it_is_asked_to():
     config = replace(GATED, depth=3)
     found = {}

@@ -56,6 +56,7 @@ def test_sixteen_models_train_together_as_each_trains_alone():
     assert moved > 0.1  # or the comparison would say nothing
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["sigmoid", "additive"])
 def test_variants_train_in_one_batch_as_they_train_alone(kind):
     task = make_task("circle", seeds=SEEDS)
@@ -72,6 +73,7 @@ def test_variants_train_in_one_batch_as_they_train_alone(kind):
     restore(UNGATED, SEEDS, together[0].state)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 def test_going_on_is_never_having_stopped(recipe):
     task = make_task("xor", points=100, seeds=SEEDS)
@@ -241,6 +243,7 @@ def test_a_rate_of_zero_leaves_everything_where_it_was():
         assert torch.equal(begin.weights, end.weights)
 
 
+@pytest.mark.soak
 def test_sgd_has_a_good_start():
     """Adam's is that of the table in test_training."""
     task = make_task("xor", seeds=range(8))

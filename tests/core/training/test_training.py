@@ -57,6 +57,7 @@ TABLE = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", list(TABLE))
 def test_gates_help_where_the_boundary_is_not_straight(name):
     seeds = tuple(range(16))

@@ -109,6 +109,7 @@ def test_bundled_rows_are_the_studies_of_both_criteria_and_of_this_version():
     assert {row.code for row in by_key().values()} == {STUDY_VERSION}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "unit", few(kinds(), kinds()[:3]), ids=lambda unit: unit.text.split(", seeds")[0]
 )
@@ -280,6 +281,7 @@ def test_answers_to_the_further_questions_are_those_of_their_rows():
     assert len(rows) == len(wanted)
 
 
+@pytest.mark.soak
 def test_rows_of_the_sink_computed_anew_are_the_bundled_ones():
     setting = next(one for one in settings("sink") if one.task == "circle")
     unit = ModelUnit("sink", replace(setting, variants=("sink",)))

@@ -42,6 +42,7 @@ def models_of(trace):
     return [(key, x, y) for key, x, y in zip(keys, trace.x, trace.y, strict=bool(len(keys))) if key]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_charts_are_drawn_of_any_rows_and_none_without(claim):
     some = [failed(row) if row.task == "xor" else row for row in made(seeds=(3,))]
@@ -70,6 +71,7 @@ def test_bounds_are_those_of_the_rows():
         assert shown[key] == pytest.approx(point)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("bound", "largest", "arrow"), [
     (1e100, 1e150, "ne"), (1e-200, 1e-180, "sw"), (1e-12, 1e90, "up"), (1e70, 1.0, "right"),
 ])  # fmt: skip

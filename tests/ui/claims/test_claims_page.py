@@ -83,6 +83,7 @@ def test_it_opens_on_a_finding_of_every_claim(first, found):
     assert said(first, ", bundled. Version")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("claim", "link", "charted"), [
     *((f"C{n}", {}, "") for n in range(1, 8)),
     ("C3", {"criteria": "v1"}, ""), ("C4", {"criteria": "v1", "show": "all variants"}, ""),
@@ -183,6 +184,7 @@ def test_the_fold_has_the_whole_rule_and_all_numbers(found):
 # --- Models ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.soak
 def test_the_models_are_a_table_with_accuracies_and_files(rows):
     app = open_page(PAGE, tab="Trained models")
     assert not app.exception
@@ -215,6 +217,7 @@ def test_a_clicked_point_opens_its_model(monkeypatch, rows):
 PROGRESS = Progress(10, 40, 75.0, (), 2)
 
 
+@pytest.mark.soak
 def test_every_command_of_the_page_is_one_of_the_command_line(store):
     app = open_page(PAGE, tab="Run the study")
     (code,) = app.code
@@ -295,6 +298,7 @@ def test_rows_of_a_running_study_are_judged_every_few_seconds(store, rows, monke
 # --- What is taken home ---------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("name", "kind"), [("models.csv", ModelRow), ("stacks.csv", StackRow)])
 def test_files_hold_every_row(name, kind, rows):
     assert csv_rows(kind, file_bytes(Source(), name, "digest 1").decode()) == rows[kind is StackRow]

@@ -97,6 +97,7 @@ def test_keys_of_presets_have_the_sign_that_they_say(name, sign):
     assert key_sign(model.keys).sign == sign
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "word"), [
     ("A sphere by gating", POSITIVE), ("A saddle", NEGATIVE), ("Rolled paper", BENT),
     ("Two directions are not enough", BENT), ("A warped grid", PLANE),

@@ -136,6 +136,7 @@ def test_a_line_is_no_surface_and_says_so_in_place_of_buttons(taken):
     assert any("No cell of this surface" in each.value for each in app.caption)
 
 
+@pytest.mark.soak
 def test_the_gate_of_a_sphere_gives_a_sphere(taken):
     app, files = taken("pages/3_Which_gates_curve.py", radius="2")
     assert files["GLB"][0] == "gate_sphere_lambda1.00.glb"
@@ -156,6 +157,7 @@ def test_four_keys_give_the_surface_whose_curvature_is_written_beside_it(taken):
     assert surface.resolved.all()
 
 
+@pytest.mark.soak
 def test_the_picture_for_print_is_a_job_that_can_be_cancelled_and_begun_again(taken, monkeypatch):
     app, files = taken("pages/3_Which_gates_curve.py", radius="2")
 

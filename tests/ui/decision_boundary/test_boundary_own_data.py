@@ -160,6 +160,7 @@ def reloaded(app):
 
 @pytest.mark.usefixtures("quick")
 class TestPage:
+    @pytest.mark.soak
     def test_how_what_could_be_thousands_was_read(self):
         app = open_boundary(own="true")
         xs = ("1.250", "950", "1.050", "875") * 2
@@ -214,6 +215,7 @@ class TestPage:
         assert "80 points, classes ripe, unripe" in texts_of(app)
         assert run_of(app).setting.task == "own"
 
+    @pytest.mark.soak
     def test_a_small_table_survives_a_reload(self):
         app = paste(open_boundary(own="true"), table_of())
         assert "The link contains these points." in texts_of(app)
@@ -224,6 +226,7 @@ class TestPage:
         paste(again, "x,y\n1,2")  # what is refused takes nothing away
         assert run_of(again).setting == run_of(app).setting
 
+    @pytest.mark.soak
     def test_of_a_table_too_large_for_the_link_that_is_said_before_and_after(self):
         app = upload(open_boundary(own="true"), large_table().encode())
         assert "too large for the link. After a reload" in texts_of(app)
@@ -239,6 +242,7 @@ class TestPage:
         assert not notes(again)
         assert run_of(again).setting.own.names == ("blue", "orange")
 
+    @pytest.mark.soak
     def test_drawn_points_are_trained_and_found_again(self):
         app = open_boundary(own="true")
         draw_points(app, [[0.1 * i, 0.0] for i in range(4)], [0] * 4)
@@ -269,6 +273,7 @@ class TestPage:
         assert note.endswith("There are no points of your own yet. Shown: circle.")
         assert "table" not in app.query_params
 
+    @pytest.mark.soak
     def test_own_points_take_no_noise_and_no_balance_and_can_be_returned_to(self):
         app = open_boundary(finished=False, own="true", noise="0.2", flip="0.2", balance="0.3")
         paste(app, table_of())

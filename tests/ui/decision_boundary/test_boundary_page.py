@@ -125,6 +125,7 @@ def test_the_default_is_shown_without_any_job(monkeypatch):
     )
 
 
+@pytest.mark.soak
 def test_a_fold_is_filled_once_it_is_wanted_and_stays():
     def drawn():
         return [len(app.get("file_uploader")), len(app.number_input)]
@@ -177,6 +178,7 @@ def test_before_a_first_run_there_is_a_place_and_no_other_picture(inline):
     assert picture(app)[0]["stale"] == ""
 
 
+@pytest.mark.soak
 @quick
 def test_drawing_and_other_pages_wait_for_nobodys_training(inline):
     app = open_boundary()
@@ -190,6 +192,7 @@ def test_drawing_and_other_pages_wait_for_nobodys_training(inline):
     finish(app)
 
 
+@pytest.mark.soak
 @quick
 def test_train_on_is_what_a_long_run_would_have_been(monkeypatch):
     monkeypatch.setattr(results, "MORE_STEPS", 50)
@@ -211,6 +214,7 @@ def test_train_on_is_what_a_long_run_would_have_been(monkeypatch):
             np.testing.assert_array_equal(array, whole.variants[name].ensemble.state[part])
 
 
+@pytest.mark.soak
 @quick
 def test_rewind_shows_the_start_until_something_else_is_looked_at():
     app = open_boundary(seeds="3")
@@ -229,6 +233,7 @@ def test_rewind_shows_the_start_until_something_else_is_looked_at():
     assert picture(app)[0]["frame"] == last
 
 
+@pytest.mark.soak
 def test_new_seeds_are_in_the_link_although_their_control_is_folded():
     app = open_page(PAGE)
     assert not app.number_input
@@ -240,6 +245,7 @@ def test_new_seeds_are_in_the_link_although_their_control_is_folded():
         assert app.number_input(key="first").value == int(first)
 
 
+@pytest.mark.soak
 @quick
 def test_after_the_last_seed_comes_the_first():
     app = open_boundary(first="9999")
@@ -259,6 +265,7 @@ def test_looking_differently_trains_nothing():
     assert picture(app)[0]["legend"]["low"].startswith("K =")
 
 
+@pytest.mark.soak
 @quick
 def test_each_optimiser_begins_at_a_rate_that_suits_it():
     app = open_boundary(setup="true")
@@ -329,6 +336,7 @@ def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     assert totals(app)[0] == "total curvature **0**: flat"
 
 
+@pytest.mark.soak
 def test_coming_back_after_leaving_in_the_middle_it_goes_on(nothing_known, monkeypatch):
     halt = Halted(monkeypatch, 5)
     app = open_boundary(finished=False)
@@ -478,6 +486,7 @@ def test_a_tile_changes_link_and_run_and_closes_its_menu():
 # --- Numbers on the screen ------------------------------------------------------------------------
 
 
+@pytest.mark.soak
 @quick
 def test_the_totals_are_those_of_the_seed_shown(nothing_known, monkeypatch):
     monkeypatch.setattr(budget, "AFFORDABLE_COST", 1e6)  # enough to refine them
@@ -514,6 +523,7 @@ def test_a_picture_is_not_sent_again_for_every_seed_that_is_measured():
     assert pictures[-1] != pictures[-2]
 
 
+@pytest.mark.soak
 @quick
 def test_a_picked_seed_and_what_is_inside_its_model():
     app = open_boundary(seeds="3", who="picked", picked_seed="1", looking="true")
@@ -565,6 +575,7 @@ def test_calibration_and_files_to_take_away():
         assert any(part.startswith("gate ") for part in made.fields) == (name != "ungated")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("task", few(TASKS, ("circle", "blobs3", "spiral")))
 def test_every_task(task):
     drawn(task=task)
@@ -573,6 +584,7 @@ def test_every_task(task):
 SLOTS_CANNOT = impossible_variants("memory")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "right", few([name for name in VARIANTS if name != "ungated"], ("headwise", "value", "sink"))
 )
@@ -750,6 +762,7 @@ def test_where_other_seeds_would_take_long_they_are_measured_on_request(asked, m
     assert {member for _, _, member, _ in asked} == {0, 1, 2}
 
 
+@pytest.mark.soak
 @quick
 def test_other_seeds_of_a_large_model_can_be_measured(monkeypatch):
     monkeypatch.setattr(shared, "OTHERS_COST", 0.0)

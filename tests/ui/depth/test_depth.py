@@ -89,6 +89,7 @@ def test_it_opens_on_a_replay_without_a_job():
     assert "made by `python -m gating_core.experiments.depth`" in said(app)
 
 
+@pytest.mark.soak
 def test_a_chart_of_the_comparison_opens_its_stack():
     app = open_settled(PAGE, tab_depth="Comparison")
     app.button("open_aligned").click().run()
@@ -167,6 +168,7 @@ def test_stacks_are_trained_on_request_and_not_made_up(monkeypatch):
     NUMBERS_CACHE.clear()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("around", ARRANGEMENTS)
 def test_manifold_is_sent_the_same_stack(around):
     """Its surface there is that of the replay, after the same layer."""

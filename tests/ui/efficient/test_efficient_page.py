@@ -38,6 +38,7 @@ def difference(mean, half_width, seeds=3):
     return PairedDifference(np.full(seeds, mean), half_width)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("tab", CHARTS)
 @pytest.mark.parametrize("kind", [shared.GAUSSIAN, shared.AR1])
 def test_every_tab_draws_every_input_with_alt_texts_and_one_download(tab, kind):

@@ -82,6 +82,7 @@ def saved(tab, monkeypatch, **link):
 # --- Identifiability ----------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("place", POSITIONS)
 def test_counts_are_those_of_the_model_on_the_screen(place):
     app = page(gate_at=place, direction="scale one expert")
@@ -245,6 +246,7 @@ def test_terms_in_the_download_multiply_and_add_up(monkeypatch):
     assert sum(float(row["term"]) for row in rows) == pytest.approx(value, rel=1e-12)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("link", [{"gate_at": "G5"}, {"weights": "circle", "tokens": "2",
                                                       "gate_lambda": "0.5"}])  # fmt: skip
 def test_the_lines_of_code_run_and_print_the_pages_numbers(link, capsys):
@@ -267,6 +269,7 @@ def test_a_trained_model_is_decomposed_and_counted():
     assert any("*no gate* and *G1, per channel* are trained" in x.value for x in app.caption)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("pair", [False, True])  # the model, or the one beside it
 def test_where_a_training_diverges_random_weights_are_shown(pair, monkeypatch):
     def diverges(config, task, seed):
@@ -340,6 +343,7 @@ def test_it_opens_with_what_is_bundled_and_draws_every_repeat_and_theory():
     assert theory.y == pytest.approx(np.median(learned["elementwise G2"].expert_theory, 0))
 
 
+@pytest.mark.soak
 def test_another_selection_is_learned_in_one_job_with_the_table_of_all(monkeypatch):
     monkeypatch.setattr(sample_efficiency, "GATES", ("none", "headwise G1"))
     app = open_settled(PAGE, experts_tab="Sample efficiency", all_gates="true", **FEW)

@@ -63,6 +63,7 @@ def test_every_case_has_a_tile_and_the_sphere_stands_first():
         assert not seen[[0, -1]].any() or not seen[:, [0, -1]].any()  # nothing is cropped
 
 
+@pytest.mark.soak
 def test_the_tile_of_ones_own_gate_follows_the_formula(held):
     app = open_page(PAGE, case="own", formula="abs(u)")
     captions = [each.value for each in app.caption]
@@ -135,6 +136,7 @@ def test_what_is_too_far_away_to_draw_is_left_open_and_said():
     assert np.nanmax(np.abs(picture.view.arrays["gated_x"])) <= 1e6
 
 
+@pytest.mark.soak
 def test_every_strength_lies_where_the_ends_of_the_dial_say():
     """Between both ends each point moves on a straight line."""
     for case in GALLERY:
@@ -162,6 +164,7 @@ def settled(app):
     }  # fmt: skip
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("link", [
     {"level": "0.35"},
     *(pytest.param(link, marks=pytest.mark.soak) for link in (
@@ -311,6 +314,7 @@ def test_what_is_missed_by_the_grid_is_not_called_zero():
     assert "K = 0 on the grid, more between its points" in paragraph
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("formula", "words", "causes"),
     [

@@ -158,6 +158,7 @@ def opened(tab, **link):
     return app, len(charts)
 
 
+@pytest.mark.soak
 def test_the_gallery_has_maps_of_the_gate_of_every_channel():
     app, charts = opened("Gallery", case="channelwise", maps="true", why="true")
     assert charts == 5

@@ -122,6 +122,7 @@ def test_the_first_paint_is_the_shipped_pair(first):
     assert "a closed loop" in header["readings"][-1]
 
 
+@pytest.mark.soak
 def test_a_link_leads_to_where_the_theorem_ends_and_says_what_a_gate_gains_there():
     app = open_pair(task="moons")
     (link,) = [x.proto for x in app.get("page_link") if "tokens" in x.proto.label]
@@ -144,6 +145,7 @@ def test_a_straight_boundary_is_called_straight_and_a_bent_one_bent():
     assert "an open line that bends by up to 0.67)" in payload(app)[0]["readings"][-1]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("task", "verdict"),
     [
@@ -299,6 +301,7 @@ def test_diverged_training_keeps_what_was_there(monkeypatch):
     assert captions(app) == before
 
 
+@pytest.mark.soak
 def test_a_long_training_waits_its_turn_beside_the_last_picture(monkeypatch, inline):
     """Nobody is kept from seeing what there is, and what is requested can be cancelled."""
     monkeypatch.setattr(runs, "CACHED_RUNS", Cache(1e9))
@@ -354,6 +357,7 @@ def unseen(monkeypatch):
     CACHE.clear()
 
 
+@pytest.mark.soak
 def test_where_there_is_no_surface_maps_stand_alone_with_a_way_to_one(monkeypatch, unseen):
     app = finish(open_pair(task="xor", depth="2", colour="curvature", explore="true", pick="9.9"))
     assert not app.exception
@@ -383,6 +387,7 @@ def test_where_there_is_no_surface_maps_stand_alone_with_a_way_to_one(monkeypatc
     assert not app.info
 
 
+@pytest.mark.soak
 def test_without_any_surface_one_layer_is_worth_a_try(monkeypatch, unseen):
     monkeypatch.setattr(page, "shows_surface", lambda run, member: False)
     app = finish(open_pair(**EXPERIMENT))

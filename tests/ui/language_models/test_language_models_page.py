@@ -66,6 +66,7 @@ def difference(by_seed, half_width):
     return PairedDifference(np.array(by_seed), half_width)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("bad", "shown"), [
     ({"lm_gate": "G7"}, "G1, per channel"), ({"lm_seed": "inf"}, "0"),
     ({"lm_map_head": "9.9"}, "all"), ({"lm_verse": "Foo 1:1"}, "Genesis 21:31"),
@@ -169,6 +170,7 @@ def test_the_shipped_layers_are_shown_at_once():
     assert [round(8 * float(share)) for share in run.sink_shares] == [8, 6, 4, 0]
 
 
+@pytest.mark.soak
 def test_other_seeds_are_trained_live(monkeypatch):
     monkeypatch.setattr(backcopy, "ToyRequest", lambda seeds: replace(FEW, seeds=(seeds[0], 9)))
     app = open_page(PAGE, **TASK, lm_task_seed="7")

@@ -144,6 +144,7 @@ def test_a_guess_is_there_after_a_reload_and_goes_with_start_over():
     assert app.radio
 
 
+@pytest.mark.soak
 def test_next_leads_through_all_lessons():
     app = open_page(PAGE)
     for name, lesson in lessons().items():
@@ -156,6 +157,7 @@ def test_next_leads_through_all_lessons():
     assert param(app, "guess").count(".") == len(lessons()) - 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", lessons())
 def test_what_is_tried_is_ticked_off_and_what_is_not_is_not(name):
     done, not_done = TRIED[name]

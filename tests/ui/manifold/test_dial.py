@@ -83,6 +83,7 @@ MODELS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("link", MODELS, ids=str)
 def test_the_first_picture_is_the_one_that_stays(held, monkeypatch, link):
     monkeypatch.setattr(limits, "DIAL_COST", 1e6)  # a few strengths
@@ -97,6 +98,7 @@ def test_the_first_picture_is_the_one_that_stays(held, monkeypatch, link):
         assert after[name] == each, name
 
 
+@pytest.mark.soak
 def test_what_is_done_while_the_page_is_drawn_is_drawn_with_it(monkeypatch):
     """The job ends after the page has looked for all strengths, before it would watch the job."""
     page.DIALS.cache.clear()

@@ -122,6 +122,7 @@ def assert_well(app):
 # --- Links ---
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", few(LINKS, SEVERAL))
 def test_every_kind_of_model_opens_with_its_pictures_tables_and_explanations(name):
     link = LINKS[name]
@@ -295,6 +296,7 @@ def test_a_sentence_stands_beside_each_control_that_cannot_be_followed(monkeypat
     assert not [c for column in app.columns for c in column.caption if "heads do not" in c.value]
 
 
+@pytest.mark.soak
 def test_a_covariance_that_cannot_be_keeps_the_last_good_picture():
     app = open_manifold(**{"lambda": "0.4", "metric": "diagonal", "variances": "1, 2, 3"})
     assert_well(app)
@@ -319,6 +321,7 @@ def test_a_deep_layer_is_not_looked_for_in_a_last_good_picture_without_it():
     assert len(payload(app)[0]["columns"]) == 2
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("tab", TABS)
 def test_dragged_numbers_that_cannot_be_keep_the_first_picture(tab):
     app = open_manifold(values="1,2", tab=tab)
@@ -350,6 +353,7 @@ def test_where_rounding_hides_every_tangent_plane_nobody_says_that_there_is_no_s
     )
 
 
+@pytest.mark.soak
 def test_a_near_degenerate_surface_is_called_one_and_its_total_has_one_source():
     """It looks as a sheet does that is seen edge-on; what stands over it stands below it, too."""
     thin, sheet = seen(layers="4", model="72").run(), seen()
@@ -364,6 +368,7 @@ def test_a_near_degenerate_surface_is_called_one_and_its_total_has_one_source():
             assert f"total curvature **{total.value}**" in column["captions"][frame]
 
 
+@pytest.mark.soak
 def test_a_plane_is_a_plane_at_every_depth():
     """Its layers shrink it until no bound is small: a theorem knows what rounding cannot."""
     app = open_manifold(layers="8", model="72")
@@ -385,6 +390,7 @@ def test_a_plane_is_a_plane_at_every_depth():
     assert np.isfinite(shown["right_hatch_u"]).sum() == 2 * unknown.sum()
 
 
+@pytest.mark.soak
 def test_in_two_dimensions_nothing_curves_and_every_number_says_so():
     link = dict(dim="2", source="tokens", residual="true")
     app = open_manifold(**link)
@@ -408,6 +414,7 @@ def numbers(text):
     return [float(x.replace("−", "-")) for x in re.findall(r"[−-]?\d[\d.]*(?:e[+-]?\d+)?", text)]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "link", [{}, dict(chart="weights", dim="5", n="4", position="G1")], ids=str
 )
@@ -499,6 +506,7 @@ def test_a_dragged_value_moves_the_surface_and_undo_takes_the_whole_drag_back():
     assert app.button(key="handles_undo").disabled
 
 
+@pytest.mark.soak
 def test_the_last_words_of_a_drag_may_come_at_once_and_are_one_step_to_undo():
     """A hurried browser puts them into one message; Streamlit then calls back for each."""
     app = open_manifold(handles="true")
@@ -521,6 +529,7 @@ def test_the_last_words_of_a_drag_may_come_at_once_and_are_one_step_to_undo():
     assert app.button(key="handles_undo").disabled
 
 
+@pytest.mark.soak
 def test_the_scale_of_a_pad_stays_while_a_handle_is_held():
     """At the rim each answer would double it, and the pointer's place would mean twice as much."""
     app = open_manifold(handles="true")
@@ -530,6 +539,7 @@ def test_the_scale_of_a_pad_stays_while_a_handle_is_held():
         assert data_of(app, VALUES_PAD)["extent"] == extent * (2 if done else 1)
 
 
+@pytest.mark.soak
 def test_steps_are_undone_one_by_one_where_the_browser_was_hurried():
     """Its next message comes with the link as it was before the one that is answered."""
     app = open_manifold(handles="true")
@@ -601,6 +611,7 @@ def test_where_there_is_nothing_to_drag_a_sentence_says_so():
 # --- Axes, gallery ---
 
 
+@pytest.mark.soak
 def test_principal_components_stay_those_of_the_first_depth_until_they_are_fitted():
     app = open_manifold(dim="4", layers="2", model="72")
     assert "components of the points of both models together, at 2 layers" in texts(app)
@@ -614,6 +625,7 @@ def test_principal_components_stay_those_of_the_first_depth_until_they_are_fitte
     assert "fit_axes" not in [button.key for button in app.button]
 
 
+@pytest.mark.soak
 def test_every_lying_picture_opens_and_shows_its_model():
     app = open_manifold(gallery="true", handles="true", point="3.4")
     report(app, VALUES_PAD, "moved", moved(1, 0.2, -0.5))
@@ -638,6 +650,7 @@ def test_every_lying_picture_opens_and_shows_its_model():
     assert payload(again)[0] == header | {"reveal": 0}
 
 
+@pytest.mark.soak
 def test_a_model_of_the_gallery_is_shown_where_there_are_pictures():
     name = next(iter(CASES))
     app = open_manifold(gallery="true", tab="Error analysis")

@@ -60,6 +60,7 @@ def test_nothing_is_computed_before_the_fold_is_open():
     assert not [chart for chart in app.get("plotly_chart") if "proved_map" in chart.proto.id]
 
 
+@pytest.mark.soak
 def test_manifold_shows_what_is_proved_beside_the_estimate():
     app = open_manifold()
     assert not app.error
@@ -81,6 +82,7 @@ def test_manifold_shows_what_is_proved_beside_the_estimate():
     assert "surface = chart_of(ModelInstance(config=AttentionConfig(" in app.code[0].value
 
 
+@pytest.mark.soak
 def test_the_metric_is_that_of_the_page():
     app = open_manifold(metric="diagonal", variances="1, 1, 0.05")
     assert not app.error
@@ -202,6 +204,7 @@ def test_the_landing_page_proves_the_gated_model_at_its_strength():
     assert not [chart for chart in flat.get("plotly_chart") if "proved_map" in chart.proto.id]
 
 
+@pytest.mark.soak
 def test_the_lines_of_python_make_the_model_of_the_page():
     setting = next(iter(details.PRESETS.values()))
     imports, lines = details.code(setting, "sigmoid", 15, 1.0)

@@ -68,6 +68,7 @@ def test_a_link_opens_a_head_and_a_click_goes_into_the_link():
     assert not {"heads_head", "heads_at"} & set(app.query_params)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["three tokens", "attention weights"])
 def test_the_open_head_is_drawn_and_measured_on_a_plane_that_is_chosen(kind):
     link = {"heads_head": "1.3", "heads_plane": kind, "heads_three": "15,37,46"}
@@ -222,6 +223,7 @@ FORBIDDEN = (
 )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("tab", TABS)
 def test_a_tab_opens_and_says_nothing_that_the_study_does_not_support(tab):
     app = open_settled(PAGE, heads_tab=tab)
@@ -265,6 +267,7 @@ def test_without_a_named_folder_the_page_says_how_to_name_one():
     assert own.COMMAND in [code.value for code in app.code]
 
 
+@pytest.mark.soak
 def test_a_named_folder_is_measured_and_gives_the_numbers_of_the_library(
     named, monkeypatch, capsys
 ):
@@ -321,6 +324,7 @@ def test_lines_of_python_give_the_number_of_the_page(monkeypatch, capsys):
     assert found == pytest.approx(totals(app)[2], rel=5e-3)  # of four digits
 
 
+@pytest.mark.soak
 def test_other_states_in_the_folder_give_other_numbers(named):
     text = shipped_text("Alice in Wonderland")
     save_file({"layer.0": text.states[0].numpy()}, named / "states.safetensors")

@@ -97,6 +97,7 @@ def test_a_link_is_restored_and_names_what_cannot_be_used():
     np.testing.assert_allclose(numbers(steered["y"]), [step.spanish[1] for step in steps])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("strength", "spanish"), [("2", True), ("-2", False)])
 def test_each_language_has_a_feature_that_is_added(strength, spanish):
     app = page(steering_strength=strength, steering_layer="2")
@@ -107,6 +108,7 @@ def test_each_language_has_a_feature_that_is_added(strength, spanish):
     assert job.about.push == 2.0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("vector", "along", "number"), [
     ("chosen feature", "feature", 6), ("random direction", "random", 3),
 ])  # fmt: skip

@@ -173,6 +173,7 @@ def test_a_worker_that_dies_ends_its_task_alone_and_is_replaced(one):
         assert first(other) > 0
 
 
+@pytest.mark.soak
 def test_a_worker_that_dies_without_a_task_is_no_error(one):
     """Nor does the template's death matter to anybody."""
     pid = one.call(tasks.process)
@@ -224,6 +225,7 @@ def test_workers_that_cannot_start_are_an_error_and_not_an_endless_loop(monkeypa
         assert not pool.crowded
 
 
+@pytest.mark.soak
 def test_without_forks_each_worker_imports_for_itself(monkeypatch):
     monkeypatch.setattr(processes, "FORKS", False)
     with closing(Pool(size=1)) as pool:
@@ -234,6 +236,7 @@ def test_without_forks_each_worker_imports_for_itself(monkeypatch):
     assert not psutil.wait_procs([psutil.Process(pid)], DEADLINE_SECONDS)[1]
 
 
+@pytest.mark.soak
 def test_the_first_worker_starts_a_moment_after_the_first_page_and_once():
     with closing(Pool(size=3)) as pool:
         pool.warm(DEADLINE_SECONDS)
@@ -262,6 +265,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="process groups are of POSIX")
 @pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGKILL])
 def test_ctrl_c_reaches_the_server_alone_and_all_processes_end_with_it(ended_by):

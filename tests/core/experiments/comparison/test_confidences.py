@@ -1,10 +1,12 @@
 """How sure classifiers are, against accuracy and loss as training measured them."""
 
 import numpy as np
+import pytest
 
 from gating_core.experiments.comparison import confidence_and_correctness
 
 
+@pytest.mark.sampled(1)
 def test_confidence_and_correctness_give_the_accuracy_and_with_two_classes_the_loss(run):
     classes = run.task.class_count
     for variant in run.variants.values():

@@ -95,6 +95,7 @@ def test_no_surface_triangle_or_plane_of_the_last_frame_is_seen_edge_on(name, me
 # --- Frames ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("frame", [0, 7, -1])
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_a_frame_is_the_model_at_its_step(run, side, frame):
@@ -288,6 +289,7 @@ def margin_at(logits, axis, spots):
     return first - second
 
 
+@pytest.mark.sampled(1)
 def test_boundaries_are_where_two_classes_are_equally_likely(run):
     sides, view = picture(run)
     axes = frame_axes(sides)
@@ -388,6 +390,7 @@ def test_an_ungated_plane_is_honest_in_any_dimension_and_a_gated_one_need_not_be
         assert (~honest).any()  # six dimensions do not fit into three
 
 
+@pytest.mark.soak
 def test_one_basis_for_both_where_they_have_as_many_dimensions():
     alike = frame_axes(both(run_of(SETTINGS["tokens"])))
     np.testing.assert_array_equal(alike["left"].basis, alike["right"].basis)
@@ -409,6 +412,7 @@ def test_one_basis_for_both_where_they_have_as_many_dimensions():
 # --- The view -------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("paint", "discrete"), [*((paint, False) for paint in PAINTS), ("class", True)]
 )
@@ -572,6 +576,7 @@ def test_a_curve_shows_its_error_and_where_it_is_a_lower_estimate(circle):
     np.testing.assert_array_equal(ringed, np.arange(frames) > 5)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("task", ["blobs4", "checkerboard"])
 def test_all_frames_are_below_eight_megabytes(task):
     """All frames that a page can request, with as many points as are ever drawn."""
@@ -636,6 +641,7 @@ def test_a_sigmoid_gate_has_a_field_for_every_channel(circle):
 # --- Figures --------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 def test_a_map_of_the_inside_is_clicked_by_name(run):
     names = run.setting.variants
     fields = layer_maps(run, names[1], MEMBER)

@@ -71,6 +71,7 @@ def test_the_best_member_is_chosen_without_the_test_points():
     assert side.train_loss[-1, best] == side.train_loss[-1, equal].min()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", SHIPPED if SOAK else ("circle", *COMPARISONS))
 def test_a_shipped_run_is_what_its_command_makes(name):
     shipped, made = load_preset(name), run_of(SHIPPED[name])
@@ -84,6 +85,7 @@ def test_a_shipped_run_is_what_its_command_makes(name):
         assert abs(a.test_accuracy[-1, a.best] - b.test_accuracy[-1, b.best]) < 0.005
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_what_is_shipped_of_a_run_is_what_is_measured_of_it(name):
     """All seeds along the run, and K and the refined end of the one that the page opens with."""
@@ -133,6 +135,7 @@ def assert_same(shipped, found):
         assert own.undetermined == pytest.approx(other.undetermined, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.soak
 def test_the_references_are_the_final_accuracies_of_their_settings():
     run = load_preset("comparison")
     circle = [x.ensemble.test_accuracy[-1] for x in run.variants.values()]

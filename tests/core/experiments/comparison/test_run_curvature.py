@@ -57,6 +57,7 @@ def alone(run, name, member, frame, size, bound):
     return measure_surface(model.attention.member(member), square_grid(size), bound=bound)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "run",
     [
@@ -114,6 +115,7 @@ def assert_known(found, wanted):
     assert np.isnan(found[~decided & ~surely_zero]).all()
 
 
+@pytest.mark.soak
 def test_noise_on_a_flat_surface_is_not_painted():
     """A saturated ungated layer is flat; its K is rounding noise of any size."""
     run = run_of(replace(SMALL, task="xor", steps=300, learning_rate=0.1, seed_count=2))
@@ -137,6 +139,7 @@ def test_the_final_total_says_how_sure_it_is(circle):
         assert finals["ungated", member].verdicts[0].proof
 
 
+@pytest.mark.soak
 def test_errors_along_a_run_cover_what_refinement_finds(circle):
     """And what holonomy sees between the points of the grid, where halving it shows less."""
     paths, _ = measured(circle, known=(), final={(n, 0) for n in circle.setting.compared})
@@ -170,6 +173,7 @@ def test_the_seed_that_is_looked_at_comes_first_and_alone_to_its_end(circle):
     assert kinds(circle, 1, known=known, final={("sigmoid", 2)}) == [(end, 1)]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("measure", [curvature_along, final_curvature])
 def test_progress_is_reported_often_enough_to_cancel(measure):
     """Half a second is allowed; the smallest part without a report must be far below."""
@@ -190,6 +194,7 @@ def test_progress_is_reported_often_enough_to_cancel(measure):
         measure(run_of(heavy), "silu", 0, lambda share: next(reports))
 
 
+@pytest.mark.soak
 def test_parts_change_no_number(circle, monkeypatch):
     monkeypatch.setattr(budget, "AFFORDABLE_COST", 1e6)
     monkeypatch.setattr(run_curvature, "FRAME_GRID", 15)

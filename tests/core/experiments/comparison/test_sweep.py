@@ -63,6 +63,7 @@ def penalised_loss(weight, bias, values, labels, scale):
     return loss + SOFTNESS / 2 * slopes.square().sum()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["two classes", "three classes"])
 def test_the_refitted_plane_is_where_the_loss_has_no_slope(name):
     run = run_of(SETTINGS[name])
@@ -144,6 +145,7 @@ def sweeps():
         return [*sweep_strengths(small())]
 
 
+@pytest.mark.soak
 def test_the_ends_of_the_dial_come_first_and_nothing_else_changes(sweeps):
     measured = [np.flatnonzero(found.measured).tolist() for found in sweeps]
     assert measured[:3] == [[], [20], [0, 20]]
@@ -169,6 +171,7 @@ def test_shipped_totals_are_those_of_another_refinement():
     assert gap <= again.error + shipped.total.error[20]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", PRESETS if SOAK else ("circle", "moons"))
 def test_a_shipped_sweep_belongs_to_its_run(name, monkeypatch):
     run, shipped = load_preset(name), load_sweep(name)
@@ -202,6 +205,7 @@ def test_strengths_are_one_model_and_the_last_is_the_trained_one(sweeps):
     assert select_member(again) == found.member
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_shipped_curvature_is_what_is_measured(name):
     """At every fifth strength: K to double precision, errors at least as large as they are."""

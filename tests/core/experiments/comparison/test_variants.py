@@ -50,6 +50,7 @@ def plain_variant(name, strength, layer, state, mixed):
     return [y * (1 - strength + strength * g) for y, g in zip(mixed, opened, strict=True)]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("strength", [0.4, 1.0])
 @pytest.mark.parametrize("name", [name for name in VARIANTS if name != "value"])
 def test_variants_of_memory_models_against_a_plain_reference(name, strength):
@@ -93,6 +94,7 @@ def test_the_value_gate_opens_each_tokens_own_value():
         torch.testing.assert_close(found, wanted, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", list(VARIANTS))
 def test_derivatives_and_bounds_go_through_every_variant(name):
     model = build_attention(replace(variant_config(name, base_of(name)), depth=2), (5,))

@@ -60,6 +60,7 @@ def test_every_quantity_is_what_one_model_alone_shows(name):
     assert found.curves["centre"].errors[1, 2] == pytest.approx(alone.gaussian_error[0, 4, 4])
 
 
+@pytest.mark.soak
 def test_proxy_and_diameter_are_within_their_bounds_at_two_hundred_digits():
     """In plain numbers, point by point; the bounds hold those of the derivatives."""
     request = DepthRequest(depth=5, seed_count=1, grid=5)

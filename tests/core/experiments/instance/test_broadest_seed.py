@@ -23,6 +23,7 @@ SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
 CANDIDATES = SEEDS if SOAK else 32  # evenly over all
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("depth", CHOSEN_SEEDS)
 def test_the_table_has_what_the_rule_selects(depth):
     chosen = CHOSEN_SEEDS[depth]
@@ -30,6 +31,7 @@ def test_the_table_has_what_the_rule_selects(depth):
     assert select_seed(chosen_config(depth), seeds) == chosen
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("depth", range(1, 7))
 def test_both_sheets_of_a_chosen_model_are_broad(depth):
     """As the page measures them, on another grid and one by one."""

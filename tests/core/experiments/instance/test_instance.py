@@ -107,6 +107,7 @@ def principal_curvatures(jet):
 # --- What is measured ---
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", INSTANCES)
 def test_everything_measured_is_what_the_definitions_say(name):
     instance = INSTANCES[name]

@@ -338,6 +338,7 @@ def test_every_model_without_and_with_a_gate_is_measured():
     assert MEASURED.stat().st_size < 1_000_000
 
 
+@pytest.mark.soak
 @each([("none", 0), ("g1_channel", 1)])
 def test_what_is_shipped_as_left_out_is_measured_again(name, seed):
     kept, texts = load_measured()[name, seed], long_texts()

@@ -146,6 +146,7 @@ def test_every_shipped_model_is_measured():
     assert {name for name, _ in shipped()} <= {*MODELS}
 
 
+@pytest.mark.soak
 @each(shipped())
 def test_rows_are_those_of_the_shipped_weights(name, seed):
     """Their losses are the card's: rows of other weights had been filed under these once."""
@@ -154,6 +155,7 @@ def test_rows_are_those_of_the_shipped_weights(name, seed):
     assert loss == pytest.approx(card.losses["both"], abs=1e-4)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("model", [model for model in load_measured() if model[1] == 0][:2])
 def test_what_is_shipped_is_measured_again(model):
     kept, texts = load_measured()[model], files.excerpt_texts()
