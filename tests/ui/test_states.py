@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.browser.addresses import ADDRESSES, states
-from tests.profiles import few, fuzz
+from tests.profiles import fuzz
 from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import ROOT, bound_names, mistakes, offered, open_page, open_settled
 from ui.common.page import PAGES
@@ -24,8 +24,6 @@ OPENED = {
     if len(states(address := page.path.partition("_")[2].removesuffix(".py"))) > 1
 }
 STATES = [(address, query) for address in OPENED for query in states(address)]
-# These draw all controls between them; what more there is to see has tests of its page.
-DRAWING = [state for state in STATES if state[1] not in ADDRESSES[state[0]].looking]
 NUMBERS = st.one_of(
     st.floats().map(repr), st.integers().map(str), st.integers(-(10**30), 10**30).map(str),
     st.sampled_from(["1e999", "-1e999", "nan", "-nan", "Infinity", "0x10", "1_000", "١٢", "½", "²",
@@ -104,7 +102,15 @@ def connections(monkeypatch):
     return addresses
 
 
-@pytest.mark.parametrize(("address", "query"), few(STATES, DRAWING))
+@pytest.mark.parametrize(
+    ("address", "query"),
+    [  # those in `make test` draw all controls between them
+        pytest.param(
+            *state, marks=[pytest.mark.soak] if state[1] in ADDRESSES[state[0]].looking else []
+        )
+        for state in STATES
+    ],
+)
 def test_a_page_opens_in_every_state_and_uses_its_whole_link(address, query, connections):
     app = open_settled(OPENED[address], **parse_qs(query))
     assert not app.exception

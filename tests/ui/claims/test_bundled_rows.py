@@ -25,7 +25,6 @@ from gating_core.claims.refined import in_doubt
 from gating_core.claims.selection import ModelUnit, StackUnit
 from gating_core.claims.text import signed
 from gating_core.claims.training import unit_rows
-from tests.profiles import few
 from tests.ui.opening import numbers
 from ui.claims.__main__ import BUNDLED
 from ui.claims.findings import further_texts, proved_text, signs_text
@@ -110,9 +109,7 @@ def test_bundled_rows_are_the_studies_of_both_criteria_and_of_this_version():
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize(
-    "unit", few(kinds(), kinds()[:3]), ids=lambda unit: unit.text.split(", seeds")[0]
-)
+@pytest.mark.parametrize("unit", kinds(), ids=lambda unit: unit.text.split(", seeds")[0])
 def test_rows_computed_anew_are_those_that_are_bundled(unit):
     """Where this fails, numbers have changed: raise `STUDY_VERSION` and make the rows again."""
     if isinstance(unit, StackUnit):

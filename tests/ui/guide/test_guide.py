@@ -3,7 +3,6 @@
 import pytest
 from PIL import Image
 
-from tests.profiles import few
 from tests.ui.opening import mistakes, open_page
 from ui.common.lessons import section, sections
 from ui.common.page import CURVATURE, PAGES
@@ -36,7 +35,8 @@ def test_topics_and_texts_are_the_same():
     assert not lacking, "a page on curvature needs a topic: TOPICS in ui/guide/topics.py"
 
 
-@pytest.mark.parametrize("name", few(WITH_PICTURE, ("surface", "keys", "language_models")))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", WITH_PICTURE)
 def test_a_picture_leads_to_a_state_that_its_page_understands(name):
     topic = TOPICS[name]
     page = open_page(PAGES[topic.page].path, **topic.query)

@@ -10,7 +10,6 @@ import pytest
 from gating_core.experiments import budget
 from gating_core.experiments.instance.measured import COLOURINGS, measure_instance
 from gating_core.geometry.verdict import POINT_TYPES
-from tests.profiles import few
 from tests.ui.opening import TIMEOUT_SECONDS, component, data_of, mistakes, notes, open_page, report
 from tests.ui.payload import unpack
 from ui import limits
@@ -48,15 +47,6 @@ LINKS = {
     "diagonal": dict(metric="diagonal", variances="1, 2, 0.5", more="true", tab="Error analysis"),
     "deep": dict(layers="4", layer="3", part="2", by="entropy", kind="tanh", tab="Surface"),
 }
-SEVERAL = (
-    "plane",
-    "components",
-    "two values",
-    "one alone",
-    "gated queries",
-    "dragged",
-    "weights, four values",
-)
 EXPLAINED = {
     "Surface": ["the surfaces", "the heatmaps"],
     "Inspect": ["the surfaces", "the heatmaps", "the triangles"],
@@ -122,8 +112,8 @@ def assert_well(app):
 # --- Links ---
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("name", few(LINKS, SEVERAL))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", LINKS)
 def test_every_kind_of_model_opens_with_its_pictures_tables_and_explanations(name):
     link = LINKS[name]
     tab, three = link.get("tab", "Surface"), link.get("n", "3") == "3"
