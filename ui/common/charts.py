@@ -232,9 +232,8 @@ class Charts:
 
     def draw_footer(self, explanation: str) -> None:
         """Draw the button that unfolds the ``explanation``; offer all data in *Take along*."""
-        with st.popover(
-            "How to read these charts", icon=":material/help:", key=f"explain_{self.tab}"
-        ):
+        shown = "these charts" if self.figures else "this"
+        with st.popover(f"How to read {shown}", icon=":material/help:", key=f"explain_{self.tab}"):
             st.markdown(explanation)
         self.offer()
 

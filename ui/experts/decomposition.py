@@ -50,8 +50,8 @@ def draw() -> None:
     charts = c.Charts("decomposition")
 
     st.markdown(entry_text(entry, point, channel))
-    left, right = st.container(key="first").container().columns([3, 10])
-    with left:
+    picture, beside = st.container(key="first").container().columns([10, 3])
+    with beside:
         pad(
             key=PAD,
             handles=[Handle("x", *point, palette.ACCENT)],
@@ -65,7 +65,7 @@ def draw() -> None:
         if model.granularity == "headwise" and place in MULTIPLIES:
             place += "_head"
         st.caption(section("experts", f"formula_{place.replace(' ', '_')}"))
-    with right:
+    with picture:
         tree(
             key=TREE,
             label=entry_alt(model, entry, channel),

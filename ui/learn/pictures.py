@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -178,7 +179,9 @@ def _draw_shapes(state: State) -> None:
 
 def _draw_layers(state: State) -> None:
     surface = layers.replayed(ALIGNED_STACK, None)
-    more = {"follow": True, "family": state.key} if state.committed else {}
+    more: dict[str, Any] = {}
+    if state.committed:  # the reveal plays, unless the link names a layer
+        more = {"follow": "after" not in st.query_params, "family": state.key}
     layers.draw_replay(ALIGNED_STACK, surface, state.key, int(state.base["after"]), **more)
 
 
@@ -191,9 +194,13 @@ def _draw_misleading(state: State) -> None:
         names = [*misleading.CASES]
         name = st.selectbox("Picture", names, names.index(name), key="fooled", **LINK)
     case = misleading.picture(name)
-    alt = "" if state.committed else state.lesson.alt["before"]
-    misleading.draw_lie(name, case, alt, MAP_PIXELS)
-    if state.committed:
+    if not state.committed:
+        misleading.draw_lie(name, case, state.lesson.alt["before"], MAP_PIXELS)
+        return
+    left, right = st.columns(2)
+    with left:
+        misleading.draw_lie(name, case, height=MAP_PIXELS)
+    with right:
         misleading.draw_number(case)
 
 

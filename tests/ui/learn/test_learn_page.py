@@ -128,6 +128,11 @@ def test_before_the_guess_the_surface_of_the_question_is_shown_and_its_answer_no
     app.radio("learn_choice_layers").set_value(1).run()
     app.button("learn_commit").click().run()
     assert not param(app, "after")  # the reveal goes to its end
+    header, _ = unpack(component(app, "learn_layers").proto.bytes)
+    assert header["follow"]
+    app = open_page(PAGE, lesson="layers", guess="layers-2", after="8")  # a link
+    header, _ = unpack(component(app, "learn_layers").proto.bytes)
+    assert (header["follow"], header["frame"]) == (False, 7)
     (chart,) = open_page(PAGE, lesson="misleading").get("plotly_chart")
     assert chart.proto.alt == lessons()["misleading"].alt["before"]
 

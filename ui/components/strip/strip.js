@@ -5,8 +5,9 @@
 // answered.
 
 const ROW = 44; // pixels high
-const FOOT = 40; // for the axis and its title
-const LETTER = 7; // pixels wide, about, in the names of rows
+// In heights of the type, which is larger in present mode:
+const FOOT = 3.1; // for the axis and its title
+const LETTER = 0.55; // about the width of one in the names of rows
 const RADIUS = { other: 5, shown: 7 };
 const SPREAD = 10; // pixels up and down, so that dots of equal accuracy do not cover each other
 
@@ -36,16 +37,18 @@ function drawStrip(svg, state) {
   const { label, title, rows, seeds, range: [low, high], ticks, picks } = state.data;
   const width = svg.clientWidth;
   if (!width) return; // not on the screen yet
-  const height = ROW * rows.length + FOOT;
-  const left = Math.min(width / 3, LETTER * Math.max(...rows.map(({ name }) => name.length)) + 16);
+  const type = parseFloat(getComputedStyle(svg).fontSize);
+  const foot = FOOT * type;
+  const height = ROW * rows.length + foot;
+  const left = Math.min(width / 3, LETTER * type * Math.max(...rows.map(({ name }) => name.length)) + 16);
   const across = value => left + (value - low) / (high - low) * (width - left - 12);
   const focus = svg.contains(document.activeElement) ? document.activeElement.dataset.place : null;
   assign(svg, { viewBox: `0 0 ${width} ${height}`, height, role: picks ? 'group' : 'img', 'aria-label': label });
   const parts = ticks.flatMap(tick => [
-    make('line', { x1: across(tick), x2: across(tick), y1: 4, y2: height - FOOT }),
-    make('text', { x: across(tick), y: height - FOOT + 16, 'text-anchor': 'middle' }, `${tick}`.replace('-', '−')),
+    make('line', { x1: across(tick), x2: across(tick), y1: 4, y2: height - foot }),
+    make('text', { x: across(tick), y: height - foot + 1.25 * type, 'text-anchor': 'middle' }, `${tick}`.replace('-', '−')),
   ]);
-  parts.push(make('text', { x: (left + width) / 2, y: height - 6, 'text-anchor': 'middle' }, title));
+  parts.push(make('text', { x: (left + width) / 2, y: height - 0.45 * type, 'text-anchor': 'middle' }, title));
   rows.forEach(({ name, colour, values }, row) => {
     const middle = ROW * (row + 0.5);
     parts.push(make('text', { x: left - 12, y: middle + 4, 'text-anchor': 'end' }, name));

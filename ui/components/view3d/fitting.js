@@ -6,6 +6,7 @@ const [AWAY, MOST_AWAY] = [1.03, 40]; // factor and number of steps away from a 
 const ROOM = 0.9; // share of half the panel, for the scene
 const NOTES_ROOM = 28; // pixels at each edge at least, with words at the corners of the scene
 const AXES_ROOM = 0.62; // with numbers and titles along the axes
+const AXES_PIXELS = 240; // of a panel's width: in a narrower one, as on a phone, they would be cut off
 
 const unit = vector => vector.map(x => x / Math.hypot(...vector));
 const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
@@ -18,6 +19,8 @@ const inUnits = (point, { layout }) => ['x', 'y', 'z'].map((axis, i) => {
   const [low, high] = layout[`${axis}axis`].range;
   return ((point[i] - low) / (high - low) - 0.5) * layout.aspectratio[axis];
 });
+
+const hasNumbers = ({ layout }, div) => layout.xaxis.showticklabels !== false && div.clientWidth >= AXES_PIXELS;
 
 // The points of a scene that must be visible: those that Python names, or the corners of its boxes.
 function mustBeSeen(panel) {
@@ -62,7 +65,7 @@ function fitted(state, camera, level = null, column = null) {
   const right = unit(cross(vector(camera.up), towards));
   const over = cross(towards, right);
   const seen = panels.flatMap(({ div, panel }) => {
-    const room = panel.layout.xaxis.showticklabels === false ? ROOM : AXES_ROOM;
+    const room = hasNumbers(panel, div) ? AXES_ROOM : ROOM;
     const notes = [Math.max(NOTES_ROOM, ...panel.notes.filter(atCorner).map(roomOf)), NOTES_ROOM];
     const [wide, tall] = [div.clientWidth, div.clientHeight].map((size, i) => Math.tan(FIELD / 2) / div.clientHeight
       * Math.min(size * room, panel.notes.length ? size - 2 * notes[i] : size));

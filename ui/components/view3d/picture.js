@@ -7,7 +7,12 @@ const TICK_PIXELS = 36; // along an axis, for one number
 // Around planes: beside a surface only three numbers stand along each axis.
 const MARGIN = { l: 48, r: 10, t: 12, b: 40 };
 const NARROW = { l: 46, r: 6, t: 8, b: 40 };
+const TYPE_PIXELS = 12; // of the numbers for which these have room
 const CLEAR = 'rgba(0,0,0,0)';
+
+// The margins in which numbers of this size have room.
+const roomFor = (size, margin) => Object.fromEntries(
+  Object.entries(margin).map(([side, pixels]) => [side, Math.round(pixels * size / TYPE_PIXELS)]));
 
 function label(root, state) {
   const { header, frame } = state;
@@ -94,21 +99,25 @@ function ticksOf(i, { layout }, div, camera) {
   return pixels > TICK_PIXELS ? tickvals.slice(tickvals.length >> 1, (tickvals.length >> 1) + 1) : [];
 }
 
+// 12 pixels, more in present mode, as all type on the page.
+const typePixels = () => 0.75 * parseFloat(getComputedStyle(document.documentElement).fontSize);
+
 function layoutOf(root, panel, state, div) {
   const style = getComputedStyle(root);
   const css = name => style.getPropertyValue(name).trim();
-  // 12 pixels, more in present mode, as all type on the page.
-  const size = 0.75 * parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const size = typePixels();
   const font = { family: css('--st-font'), color: css('--st-text-color'), size };
   const grid = mix(font.color, css('--st-background-color'), GRID_SHARE);
   const base = { font, paper_bgcolor: CLEAR, plot_bgcolor: CLEAR, showlegend: false, uirevision: state.header.key };
   if (panel.kind === 'plane') {
     const axes = Object.entries(panel.layout).map(([name, spec]) => [name, { ...spec, gridcolor: grid, linecolor: grid }]);
     // A finger or the wheel scrolls the page: nothing is zoomed here.
-    return { ...base, dragmode: false, margin: linked(panel) ? NARROW : MARGIN, ...Object.fromEntries(axes) };
+    const margin = panel.layout.margin ?? (linked(panel) ? NARROW : MARGIN);
+    return { ...base, dragmode: false, ...Object.fromEntries(axes), margin: roomFor(size, margin) };
   }
   const camera = state.camera(panel);
-  const axis = (spec, i) => ({ ...spec, tickvals: ticksOf(i, panel, div, camera), color: font.color, gridcolor: grid, zerolinecolor: grid, showbackground: false, showspikes: false });
+  const bare = hasNumbers(panel, div) ? {} : { showticklabels: false, title: { text: '' } };
+  const axis = (spec, i) => ({ ...spec, ...bare, tickvals: ticksOf(i, panel, div, camera), color: font.color, gridcolor: grid, zerolinecolor: grid, showbackground: false, showspikes: false });
   const { xaxis, yaxis, zaxis, ...rest } = panel.layout;
   const annotations = leaders(panel, state, div);
   return { ...base, margin: { l: 0, r: 0, t: 0, b: 0 },
@@ -152,6 +161,7 @@ function sayWhy({ Plotly }, plot) {
 async function draw(root, state, isDrawn) {
   const { header, arrays, frame, Plotly } = state;
   const ink = getComputedStyle(root).getPropertyValue('--st-text-color').trim();
+  state.typePixels = typePixels();
   fitBoxes(state);
   label(root, state);
   readOut(root, state);

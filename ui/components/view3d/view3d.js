@@ -173,6 +173,7 @@ function listen(root, state) {
   state.sizes = new ResizeObserver(entries => {
     entries.forEach(({ target }) => resize(state, target));
     if (!entries.filter(({ target }) => hasNewSize(target)).length) return; // the camera fits it
+    if (state.typePixels !== typePixels()) draw(root, state, () => true); // with room for larger type
     refit(state);
     if (spots(state).length) mark(root, state); // they stand a little before the surface, as it is seen
   });
