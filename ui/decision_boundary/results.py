@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import streamlit as st
 
 from gating_core.experiments.comparison import (
+    COMPARISONS,
     FRAME_GRID,
     TrainedRun,
     drawn_frames,
@@ -19,7 +21,7 @@ from gating_core.experiments.comparison import (
     steps_model,
 )
 from gating_core.export import Surface, log_csv
-from gating_core.geometry import SurfaceResult
+from gating_core.geometry import Integral, SurfaceResult
 from gating_core.language.measurements import BINS, ResampledReliability
 from gating_core.training import mean_interval
 from ui.common.charts import Charts
@@ -56,6 +58,7 @@ from ui.decision_boundary.shared import (
 from ui.drawing import palette
 from ui.drawing.exported import exported
 from ui.drawing.reliability import reliability_chart
+from ui.proved.section import offer_notebook, run_code
 from ui.work import pool, runs
 from ui.work.cache import cached
 from ui.work.job import Job, State
@@ -300,6 +303,7 @@ def draw_files(
             f"{run.setting.task}_{name}_seed{seed}_step{step}",
             partial(_exported, shown, view, member, side, index),
         )
+    _offer_notebook(shown, member, index, step)
     charts.tables |= _logs((serial(run), len(shown.along), len(shown.final)), shown)
     explanation = text("charts", grid=FRAME_GRID)
     if calibrated:
@@ -309,6 +313,37 @@ def draw_files(
         )
         explanation = f"{explanation}\n\n{more}"
     charts.draw_footer(explanation)
+
+
+def _offer_notebook(shown: Shown, member: int, index: int, step: int) -> None:
+    """Offer a notebook on the surface of the right variant in the drawn frame ``index``."""
+    run, name = shown.run, shown.run.setting.compared[-1]
+    setting = run.setting
+    if setting not in COMPARISONS.values():  # a run trained further has other frames on its way
+        setting = replace(setting, steps=max(step, 1))
+    imports, trained = run_code(setting, "drawn_frames", "steps_model")
+    lines = (
+        trained,
+        f"frame = run.steps[drawn_frames(run)].tolist().index({step})",
+        f"surface = steps_model(run, {name!r}, {member}).attention.member(frame)",
+    )
+    along = (name, member) in shown.along
+    offer_notebook(
+        f"{TITLES[name]}, seed {run.task.seeds[member]}, step {step}",
+        f"{run.setting.task}_{name}_seed{run.task.seeds[member]}_step{step}",
+        (imports, "\n".join(lines)),
+        total_at(shown, name, member, index) if along else None,
+        run.variants[name].ensemble.config.model_dim,
+        problem=None if run.setting.own is None else "A notebook does not hold points of your own.",
+    )
+
+
+def total_at(shown: Shown, name: str, member: int, index: int) -> Integral:
+    """Return the total curvature of a variant in a drawn frame; after the last step, refined."""
+    end = shown.final.get((name, member))
+    if end is not None and index == len(drawn_frames(shown.run)) - 1:
+        return end.total
+    return shown.along[name, member].total.at(index)
 
 
 def _exported(
@@ -347,11 +382,9 @@ def logs(shown: Shown) -> dict[str, dict[str, list[Any]]]:
     )
     history = dict(zip(titles, map(list, zip(*lines, strict=True)), strict=True))
     steps, rows = run.steps[drawn_frames(run)], []
-    for (name, member), summary in shown.along.items():
-        end = shown.final.get((name, member))
+    for name, member in shown.along:
         for index, step in enumerate(steps):
-            last = end is not None and index == len(steps) - 1
-            total = end.total if last and end is not None else summary.total.at(index)
+            total = total_at(shown, name, member, index)
             rows.append(
                 (
                     name,

@@ -11,7 +11,6 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.experiments.comparison import (
-    PRESETS,
     STRENGTHS,
     MeasuredModel,
     Setting,
@@ -32,7 +31,7 @@ from ui.drawing.exported import exported
 from ui.drawing.lines import zero_curve
 from ui.drawing.panels import subplot, subplot_title
 from ui.landing.pair import MODEL_NAMES, Result, curvature_colours
-from ui.proved.section import Code, Compared, ProvableSurface, short_code
+from ui.proved.section import Code, Compared, ProvableSurface, run_code
 from ui.work import pool
 
 COLOURS = dict(zip(MODEL_NAMES, palette.SIDE_COLOURS.values(), strict=True))
@@ -274,14 +273,10 @@ def compared(result: Result) -> tuple[list[Compared], Code]:
 
 def code(setting: Setting, variant: str, member: int, strength: float) -> Code:
     """Return imports and lines that make the model from the library."""
-    bundled = next((name for name, preset in PRESETS.items() if preset == setting), None)
-    names, run = "load_preset, strengths_model", f"run = load_preset({bundled!r})"
-    if bundled is None:
-        names = "Setting, strengths_model, train_setting"
-        run = f"*_, run = train_setting({short_code(setting)})"
+    imports, run = run_code(setting, "strengths_model")
     lines = (
         run,
         f"ensemble = run.variants[{variant!r}].ensemble",
         f"surface = strengths_model(ensemble, {member}, [{strength}]).attention",
     )
-    return f"from gating_core.experiments.comparison import {names}", "\n".join(lines)
+    return imports, "\n".join(lines)

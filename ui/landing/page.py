@@ -100,9 +100,7 @@ def draw() -> None:
     if result.pair.seen:
         offer_surfaces(result, shown == SHOWN[1])
         (gated,), code = compared(result)
-        offer_notebook(
-            gated.name, offered().name, gated.surface, code, gated.estimates.get("absolute"), 3
-        )
+        offer_notebook(gated.name, offered().name, code, gated.estimates.get("absolute"), 3)
     offer_model(result.run, result.run.setting.compared[1], result.sweep.member)
 
 

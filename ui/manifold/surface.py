@@ -196,10 +196,10 @@ def _offer(result: Result, settled: Sequence[Settled]) -> None:
     offer_notebook(
         heading(variant),
         offer.name,
-        surface_of(variant.instance),
         code_of(variant.instance),
         total,
         request.model_dim,
+        surface_of(variant.instance).covariance,
     )
     offer.settings |= {"seed of the weights": request.own_seed, "lambda": request.strength}
 

@@ -17,7 +17,7 @@ from gating_core.export.notebook import LINE_LIMIT
 from gating_core.export.surface import ply_file, solid_of
 from gating_core.export.weights import load_weights
 from tests.ui.opening import numbers as numbers_of
-from tests.ui.opening import offered, open_page
+from tests.ui.opening import offered, open_settled
 from ui.common import take_along
 from ui.common.take_along import default_name, file_name
 from ui.keys.at_point import numbers
@@ -38,7 +38,7 @@ def taken(monkeypatch):
                 files[label] = name, data
 
         monkeypatch.setattr(take_along.st, "download_button", button)
-        app = open_page(page, **link)
+        app = open_settled(page, **link)
         assert not files  # nothing is made before somebody asks
         app.session_state["take_along"] = True
         if without:
@@ -230,7 +230,8 @@ def test_numbers_of_every_chart_are_in_the_data(taken, page, link, least):
 
 @pytest.mark.parametrize(("page", "link"), [
     (KEYS, {"at": "0.3,-0.5", "fourth": "sink logit"}),
-    ("app.py", {}),
+    (BOUNDARY, {}),
+    pytest.param("app.py", {}, marks=SOAK),
     pytest.param(GATES, {"case": "bump", "level": "0.5", "mark": "12,40"}, marks=SOAK),
     pytest.param("pages/4_Depth.py", {"after": "5", "stacked_point": "7,20"}, marks=SOAK),
     pytest.param(KEYS, {}, marks=SOAK), pytest.param(GATES, {}, marks=SOAK),
@@ -239,6 +240,7 @@ def test_numbers_of_every_chart_are_in_the_data(taken, page, link, least):
     pytest.param("pages/4_Depth.py", {"stacked": "random stacks", "after": "9"}, marks=SOAK),
     pytest.param("pages/4_Depth.py", {"stacked": "aligned gates"}, marks=SOAK),
     pytest.param(MANIFOLD, {"grid": "31"}, marks=SOAK),
+    pytest.param(BOUNDARY, {"data": "xor", "seeds": "2", "steps": "50"}, marks=SOAK),
     pytest.param(HEADS, {"heads_head": "4.5"}, marks=SOAK),
     pytest.param(HEADS, {"heads_head": "1.3", "heads_special": "true"}, marks=SOAK),
 ])  # fmt: skip
@@ -255,6 +257,9 @@ def test_a_notebook_of_a_page_finds_the_number_that_was_shown(taken, page, link,
     assert isinstance(names["figure"], go.Figure)
     assert "on the page" in capsys.readouterr().out
     assert names["here"] != 0  # a number that could have been missed
+    wrong = codes[-1].replace("shown, error = ", "shown, error = 1e6 + ")
+    with pytest.raises(AssertionError):
+        exec(compile(wrong, name, "exec"), names)
 
 
 @pytest.mark.parametrize(("text", "name"), [

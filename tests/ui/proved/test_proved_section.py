@@ -8,6 +8,7 @@ import pytest
 
 from gating_core.attention import AttentionConfig, GateConfig
 from gating_core.experiments import budget
+from gating_core.experiments.comparison import PRESETS
 from gating_core.experiments.instance import ModelInstance
 from gating_core.proved import MissingRule
 from tests.ui.opening import TIMEOUT_SECONDS, figure, open_page
@@ -206,7 +207,7 @@ def test_the_landing_page_proves_the_gated_model_at_its_strength():
 
 @pytest.mark.soak
 def test_the_lines_of_python_make_the_model_of_the_page():
-    setting = next(iter(details.PRESETS.values()))
+    setting = next(iter(PRESETS.values()))
     imports, lines = details.code(setting, "sigmoid", 15, 1.0)
     names = {}
     exec(f"{imports}\n{lines}", names)
