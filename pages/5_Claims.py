@@ -25,7 +25,6 @@ with page(
         with left:
             rows = findings.choose_rows()
         source, judged, note = shared.fetch(rows)
-        models.offer_files(source)
         with tabs[0]:
             findings.draw(list_of_findings, right, source, judged, note)
         if tabs[1].open:
@@ -34,3 +33,4 @@ with page(
         if tabs[2].open:
             with tabs[2]:
                 study.draw()
+        models.offer_files(source)

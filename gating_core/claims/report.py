@@ -21,6 +21,7 @@ from gating_core.claims.claim import CRITERIA, THRESHOLDS, V1, Thresholds
 from gating_core.claims.models import ModelRow, Models, RefinedTotal, StackRow, sorted_out
 from gating_core.claims.text import TextTable, counted, listed, spans
 from gating_core.claims.verdicts import ClaimVerdict, accuracies, models_of, verdicts
+from gating_core.progress import Progress, silent
 
 TITLE = "Does the paper hold here?"
 PAPER = "Bathula & Joshi, Gating Enables Curvature (arXiv 2604.14702)"
@@ -58,19 +59,26 @@ def write_report(
     illustrations: Illustrations = PLAIN,
     t: Thresholds = THRESHOLDS,
     refined: Iterable[RefinedTotal] = (),
+    progress: Progress = silent,
 ) -> tuple[Path, Path]:
     """Write ``claims.html`` and ``claims.md`` into ``folder``, which is made; returns their paths.
 
     ``about`` says how the report was made: names and texts, which stand first among the settings.
-    Files of these names are replaced, each at once; ``OSError`` where that cannot be done.
+    Files of these names are replaced, each at once; ``OSError`` where that cannot be done. It takes
+    seconds; ``progress`` hears of them, and ends the work by raising.
     """
+    progress(0.0)
     rows, stacks, refined = list(rows), list(stacks), list(refined)
     judged = verdicts(rows, stacks, t, refined)
-    pictures = [[*illustrations.pictures(one)] for one in judged.values()]
+    pictures = []
+    for number, one in enumerate(judged.values()):
+        progress((1 + number) / (len(judged) + 3))
+        pictures.append([*illustrations.pictures(one)])
     folder.mkdir(parents=True, exist_ok=True)
     paths = folder / "claims.html", folder / "claims.md"
     formats: tuple[Format, Format] = Html(illustrations.head), Markdown()
-    for path, form in zip(paths, formats, strict=True):
+    for number, (path, form) in enumerate(zip(paths, formats, strict=True)):
+        progress((1 + len(judged) + number) / (len(judged) + 3))
         parts = _parts(form, rows, stacks, judged, pictures, about)
         unfinished = path.with_suffix(f"{path.suffix}.{os.getpid()}")
         unfinished.write_text(form.page(TITLE, parts), encoding="utf-8")

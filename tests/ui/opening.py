@@ -3,9 +3,10 @@
 import base64
 import csv
 import io
+import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from google.protobuf.message import Message
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 
+from ui.common.charts import Charts
 from ui.common.links import LINE_BREAK
 from ui.common.take_along import OFFER, Offer, csv_text
 
@@ -122,3 +124,63 @@ def as_read(markdown: str) -> str:
 def notes(app: AppTest) -> list[str]:
     """What is said of wishes that cannot be followed."""
     return [c.value for c in app.caption if ":material/info:" in c.value]
+
+
+def missing_from_data(app: AppTest) -> list[str]:
+    """Series of charts on the page of which a point is in no CSV of *Take along*.
+
+    Left out are strokes without a tooltip, points only to be clicked, and maps of proofs, whose
+    cells of many sizes are a table.
+    """
+    tables = [charts for charts in offered(app).charts.values() if isinstance(charts, Charts)]
+    texts = [text for charts in tables for text in charts.csv_files().values()]
+    there = {cells for text in texts for cells in _points(csv.reader(io.StringIO(text)))}
+    missing = []
+    for chart in app.get("plotly_chart"):
+        for trace in json.loads(chart.proto.spec)["data"]:
+            unseen = trace.get("hoverinfo") == "skip" or trace.get("marker", {}).get("opacity") == 0
+            if unseen or "-proved_map_" in chart.proto.id:
+                continue
+            if lacking := {*_drawn(trace)} - there:
+                missing.append(f"{chart.proto.id}, {trace.get('name')}: {[*lacking][:3]}")
+    return missing
+
+
+def _points(rows: Iterable[Sequence[str]]) -> Iterator[tuple[str, ...]]:
+    """Of every row each pair of cells, and neighbours with each cell that follows, as `_drawn`."""
+    for row in rows:
+        cells = [_short(cell) for cell in row]
+        yield from itertools.combinations(cells, 2)
+        for i, pair in enumerate(itertools.pairwise(cells)):
+            yield from ((*pair, cell) for cell in cells[i + 2 :])
+
+
+def _drawn(trace: dict) -> Iterator[tuple[str, ...]]:
+    """The points of a trace: x, y, and what a map shows there; finite numbers alone."""
+    x, y = (_values(trace.get(name, [])) for name in "xy")
+    if "z" not in trace:
+        yield from ((_short(a), _short(b)) for a, b in zip(x, y, strict=True) if _known(b))
+        return
+    z = _values(trace["z"] if trace.get("customdata") is None else trace["customdata"])
+    z = z[..., 0] if z.ndim == 3 else z
+    for row, b in zip(z, y if len(y) else range(len(z)), strict=True):
+        for value, a in zip(row, x if len(x) else range(len(row)), strict=True):
+            if _known(value):
+                yield _short(a), _short(b), _short(value)
+
+
+def _values(items) -> np.ndarray:
+    return numbers(items) if isinstance(items, dict) else np.asarray(items, dtype=object)
+
+
+def _known(value: object) -> bool:
+    return value is not None and not (isinstance(value, float) and not np.isfinite(value))
+
+
+def _short(cell: object) -> str:
+    """A number with six digits, in single precision as charts are sent; other text as it is."""
+    try:
+        with np.errstate(over="ignore"):
+            return f"{np.float32(cell):.6g}"
+    except (TypeError, ValueError):
+        return str(cell)

@@ -12,9 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.browser.addresses import ADDRESSES, states
-from tests.profiles import fuzz
+from tests.profiles import SOAK, fuzz
 from tests.ui.foreign_words import HOSTILE
-from tests.ui.opening import ROOT, bound_names, mistakes, offered, open_page, open_settled
+from tests.ui.opening import (
+    ROOT,
+    bound_names,
+    missing_from_data,
+    mistakes,
+    offered,
+    open_page,
+    open_settled,
+)
 from ui.common.page import PAGES
 
 # A page's address is the name of its file without the number. Guide has no widgets.
@@ -128,6 +136,8 @@ def test_a_page_opens_in_every_state_and_uses_its_whole_link(address, query, con
     assert [chart.id for chart in charts if len(chart.alt) < 20] == []
     # A lesson's chart is that of the page it comes from, with its data.
     assert bool(offered(app).charts) >= bool(charts) or address in ("Manifold", "Learn")
+    if address != "Learn" and (SOAK or query in ("", ADDRESSES[address].unfolded)):
+        assert missing_from_data(app) == []
 
 
 def test_every_address_is_said_to_stay():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
@@ -10,12 +11,13 @@ from gating_core.claims import ModelRow, Selection
 from gating_core.claims.selection import UNIT_SEEDS, ModelUnit
 from gating_core.claims.text import number
 from ui.claims import shared
-from ui.claims.shared import FILES, JudgedStudy, Source, file_bytes
+from ui.claims.shared import BUNDLED, LIVE, JudgedStudy, Source, report_file
 from ui.common.formatting import percent
 from ui.common.lessons import section
-from ui.common.take_along import File, offered
+from ui.common.take_along import LongFile, offered
 from ui.foreign import as_words
 from ui.work import pool
+from ui.work.shared import shared_stream
 
 HEIGHT = 400  # pixels of the table
 # The study tests on 1,000 points and the page on what is left of the train fraction, in steps of 4
@@ -54,10 +56,26 @@ def draw(source: Source, judged: JudgedStudy) -> None:
     st.caption(section("claims", "report"))
 
 
+@dataclass(frozen=True)
+class Rows:
+    """All rows of a ``source``, as tables."""
+
+    source: Source
+
+    def csv_files(self) -> dict[str, str]:
+        """Return them as CSV, by their names."""
+        texts: dict[str, str] = pool.POOL.call(shared.csv_texts, self.source)
+        return texts
+
+
 def offer_files(source: Source) -> None:
     """Offer the report, and all rows, in *Take along*."""
-    for name in FILES:
-        offered().files[name] = File(name, partial(pool.POOL.call, file_bytes, source, name))
+    offer, rows = offered(), LIVE if source.path else BUNDLED
+    offer.charts[f"{rows} rows"] = Rows(source)
+    for label, name in shared.REPORTS.items():
+        offer.long_files[label] = LongFile(
+            f"{rows}_{name}", (source, name), partial(shared_stream, report_file, source, name)
+        )
 
 
 def draw_model(row: ModelRow) -> None:

@@ -49,6 +49,7 @@ from gating_core.claims.further import REPORTED, TOKENS
 from gating_core.claims.gain import Differences
 from gating_core.claims.models import RefinedTotal, sorted_out
 from gating_core.claims.tables import Record
+from gating_core.progress import Progress, silent
 from ui.claims.charts import ClaimChart, claim_charts
 from ui.claims.report_charts import illustrations
 from ui.claims.running import store_path
@@ -69,7 +70,7 @@ FURTHER_MEASURED = (
     "resolved_share",
     "error",
 )
-FILES = ("claims.html", "claims.md", "models.csv", PROOFS, REFINED, SIGNS, FURTHER, "stacks.csv")
+REPORTS = {"Report (HTML)": "claims.html", "Report (Markdown)": "claims.md"}  # by their buttons
 BUNDLED, LIVE = "bundled", "live"
 
 
@@ -224,15 +225,19 @@ def judge_rows(source: Source) -> JudgedStudy:
     )
 
 
-def file_bytes(source: Source, name: str, line: str) -> bytes:
-    """Return one of `FILES`; in a report stands the ``line`` that says where it comes from."""
-    if name in (PROOFS, REFINED, SIGNS, FURTHER):
-        return (FOLDER / name).read_bytes()
+def csv_texts(source: Source) -> dict[str, str]:
+    """Return the rows as CSV by name; of bundled ones also what was measured of them later."""
+    if source.path:
+        models, stacks = rows_of(source)
+        return {"models": csv_text(ModelRow, models), "stacks": csv_text(StackRow, stacks)}
+    paths = [FOLDER / name for name in (MODELS, STACKS, PROOFS, REFINED, SIGNS, FURTHER)]
+    return {path.name.split(".")[0]: _text(path) for path in paths}
+
+
+def report_file(source: Source, name: str, line: str, progress: Progress = silent) -> bytes:
+    """Return one of `REPORTS`; in it stands the ``line`` that says where it comes from."""
+    progress(0.0)
     rows, stacks = rows_of(source)
-    if name == "models.csv":
-        return csv_text(ModelRow, rows).encode()
-    if name == "stacks.csv":
-        return csv_text(StackRow, stacks).encode()
     about = {"written by": f"the page of claims; {line}"}
     if not source.path:
         about |= {
@@ -241,7 +246,8 @@ def file_bytes(source: Source, name: str, line: str) -> bytes:
         }
     with TemporaryDirectory() as path:
         refined = refined_of(source)
-        write_report(Path(path), rows, stacks, about, illustrations(), refined=refined)
+        drawn = illustrations()
+        write_report(Path(path), rows, stacks, about, drawn, refined=refined, progress=progress)
         return (Path(path) / name).read_bytes()
 
 
@@ -250,10 +256,13 @@ def file_bytes(source: Source, name: str, line: str) -> bytes:
 
 def load_rows(folder: Path = FOLDER) -> tuple[list[ModelRow], list[StackRow]]:
     """Return all bundled rows."""
-    models, stacks = (
-        lzma.decompress((folder / name).read_bytes()).decode() for name in (MODELS, STACKS)
-    )
+    models, stacks = (_text(folder / name) for name in (MODELS, STACKS))
     return csv_rows(ModelRow, models), csv_rows(StackRow, stacks)
+
+
+def _text(path: Path) -> str:
+    data = path.read_bytes()
+    return (lzma.decompress(data) if path.suffix == ".xz" else data).decode()
 
 
 def save_rows(
@@ -268,7 +277,7 @@ def save_rows(
 
 def load_csv(kind: type[Record], name: str) -> list[Record]:
     """Return the rows of `PROOFS`, `REFINED` or `SIGNS`."""
-    return csv_rows(kind, (FOLDER / name).read_text(encoding="utf-8"))
+    return csv_rows(kind, _text(FOLDER / name))
 
 
 def save_csv(kind: type[Record], name: str, rows: Sequence[Record]) -> None:
@@ -278,7 +287,7 @@ def save_csv(kind: type[Record], name: str, rows: Sequence[Record]) -> None:
 
 def load_further() -> list[ModelRow]:
     """Return the rows of the further questions."""
-    return csv_rows(ModelRow, lzma.decompress((FOLDER / FURTHER).read_bytes()).decode())
+    return csv_rows(ModelRow, _text(FOLDER / FURTHER))
 
 
 def save_further(rows: Sequence[ModelRow]) -> None:

@@ -9,6 +9,7 @@ charts.draw_footer(section("efficient", "top_k"))
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -264,13 +265,14 @@ def figure_rows(figure: go.Figure) -> Iterator[Sequence[Any]]:
     y_title = f"{y_title} (y)" if x_title == y_title else y_title
     yield "series", x_title, y_title, "value", "minus", "plus"
     for trace in figure.data:
+        xs, ys, custom = map(_unpacked, (trace.x, trace.y, trace.customdata))
         if trace.type == "heatmap":
-            z = np.asarray(trace.z)
-            if trace.customdata is not None:  # what is read off, where a colour is on another scale
-                read = np.asarray(trace.customdata)
+            z = np.asarray(_unpacked(trace.z))
+            if custom is not None:  # what is read off, where a colour is on another scale
+                read = np.asarray(custom)
                 z = read if read.ndim == 2 else read[..., 0]
-            xs = range(z.shape[1]) if trace.x is None else trace.x
-            ys = range(z.shape[0]) if trace.y is None else trace.y
+            xs = range(z.shape[1]) if xs is None else xs
+            ys = range(z.shape[0]) if ys is None else ys
             yield from (
                 (trace.name, x, y, value, "", "")
                 for y, row in zip(ys, z, strict=True)
@@ -278,8 +280,16 @@ def figure_rows(figure: go.Figure) -> Iterator[Sequence[Any]]:
             )
         else:
             error = trace.error_y if trace.error_y.array is not None else trace.error_x
-            none = [""] * len(trace.x)
-            plus = none if error.array is None else error.array
-            minus = plus if error.arrayminus is None else error.arrayminus
-            points = zip(trace.x, trace.y, none, minus, plus, strict=True)
+            none = [""] * len(xs)
+            plus = none if error.array is None else _unpacked(error.array)
+            minus = plus if error.arrayminus is None else _unpacked(error.arrayminus)
+            points = zip(xs, ys, none, minus, plus, strict=True)
             yield from ((trace.name, *point) for point in points)
+
+
+def _unpacked(values: Any) -> Any:
+    """Return numbers that a figure read from JSON holds packed, other ``values`` as they are."""
+    if not isinstance(values, dict):
+        return values
+    flat = np.frombuffer(b64decode(values["bdata"]), values["dtype"])
+    return flat.reshape([int(size) for size in str(values.get("shape", flat.size)).split(",")])

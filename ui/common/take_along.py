@@ -12,7 +12,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -34,7 +34,6 @@ if TYPE_CHECKING:  # torch comes with it, and every page draws this before torch
 
 OFFER = "_offer"
 LOOKS = {HIDE, LOCK, PRESENT, CAMERA}  # parameters that change how a page is seen, not its numbers
-PICTURE = "picture"  # the job that draws a surface for print
 DIGEST_LETTERS = 12
 NAME_LETTERS = 80
 UNITS = {"K": "1 / length^2", "error of K": "1 / length^2", "|H|": "1 / length"}
@@ -57,6 +56,19 @@ class File(NamedTuple):
     problem: str | None = None
 
 
+class LongFile(NamedTuple):
+    """A file that takes seconds: a job makes it.
+
+    ``stream``, given the line that the file prints, yields shares done and last the file;
+    ``about`` says what it is made of.
+    """
+
+    name: str
+    about: Hashable
+    stream: Callable[[str], Iterator[Any]]
+    icon: str = ":material/description:"
+
+
 class OfferedSurface(NamedTuple):
     """A surface, given the line that its files print; ``name`` is what their names begin with."""
 
@@ -75,6 +87,7 @@ class Offer:
         charts: The charts and tables by tab.
         surfaces: By their names.
         files: Whatever else can be taken, by the label of its button.
+        long_files: Those of them that take seconds.
     """
 
     page: str = ""
@@ -83,6 +96,7 @@ class Offer:
     charts: dict[str, Tables] = field(default_factory=dict)
     surfaces: dict[str, OfferedSurface] = field(default_factory=dict)
     files: dict[str, File] = field(default_factory=dict)
+    long_files: dict[str, LongFile] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -157,13 +171,15 @@ def draw_take_along(title: str) -> None:
             return
         offer, stamp = offered(), stamp_of(title)
         name = offer.name or default_name(offer, current_link())
-        if not (offer.charts or offer.surfaces or offer.files):
+        if not (offer.charts or offer.surfaces or offer.files or offer.long_files):
             st.markdown("This page shows no chart, table or surface in this state.")
             return
         about = about_text(stamp, offer, drawn_settings())
         data = File(f"{name}.zip", partial(data_zip, offer, about), ":material/table:")
         with st.container(horizontal=True, key="take_files"):
             _draw_files({"Data (CSV)": data} | offer.files, stamp.line)
+            for label, long in offer.long_files.items():
+                _draw_long(label, long, stamp.line)
         figures("take_figures", name, stamp.line)
         if offer.surfaces:
             _draw_surfaces(offer.surfaces, stamp.line)
@@ -186,8 +202,9 @@ def _draw_files(files: Mapping[str, File], line: str) -> None:
 
 def _draw_surfaces(offer: Mapping[str, OfferedSurface], line: str) -> None:
     """Draw the choice of a surface and a button for each of its files, made by a worker."""
-    from gating_core.export import no_solid, surface_file
+    from gating_core.export import no_solid, picture_file, surface_file
     from ui.work import pool
+    from ui.work.shared import shared_stream
 
     names = [*offer]
     shown = st.selectbox("Surface", names, len(names) - 1, key="take_surface")
@@ -211,42 +228,45 @@ def _draw_surfaces(offer: Mapping[str, OfferedSurface], line: str) -> None:
             "PLY": file("ply", "palette"), "GLB": file("glb", "view_in_ar"),
             "VTP, all fields": file("vtp", "science"),
         }, line)  # fmt: skip
-        _draw_picture(file_name(name), surface, line)
+        about = sha256(surface_file(surface, "ply")).digest()  # all that is drawn is in it
+        picture = LongFile(
+            f"{file_name(name)}.png",
+            about,
+            lambda line: shared_stream(picture_file, surface),
+            ":material/image:",
+        )
+        _draw_long("Picture, 3,000 px", picture, line)
     fields = dict.fromkeys(re.sub("^(gate|weight) .*", r"\1s", name) for name in surface.fields)
     st.caption(section("take", "surface", fields=", ".join(fields)))
 
 
-def _draw_picture(name: str, surface: Surface, line: str) -> None:
-    """Draw the button that starts the job of the large picture, its progress, then the file."""
-    from gating_core.export import picture_file, surface_file
+def _draw_long(label: str, file: LongFile, line: str) -> None:
+    """Draw the button that starts the job of a file, its progress, then the file."""
     from ui.work import jobs
     from ui.work.job import State
-    from ui.work.shared import shared_stream
 
-    about = name, sha256(surface_file(surface, "ply")).digest()  # all that is drawn is in it
-    job = jobs.current(PICTURE)
+    what, about = f"Making {file.name}", (file.name, file.about, line)
+    job = jobs.current(label)
     if job is None or job.about != about:
         job = None
     elif job.state is State.DONE:
-        picture = File(f"{name}.png", lambda line: job.items[-1], ":material/image:")
-        _draw_files({"Save picture": picture}, line)
+        made = File(file.name, lambda line: job.items[-1], file.icon)
+        _draw_files({f"Save {label}": made}, line)
         return
 
     def start() -> None:
-        jobs.start(
-            PICTURE, lambda: shared_stream(picture_file, surface), about=about, newest=(float,)
-        )
+        jobs.start(label, lambda: file.stream(line), about=about, newest=(float,))
 
     st.button(
-        "Picture, 3,000 px",
-        icon=":material/image:",
-        key="take_picture",
+        label,
+        icon=file.icon,
+        key=f"take_{label}",
         on_click=start,
         disabled=job is not None and not job.over,
     )
     if job is not None:
-        jobs.draw_end(job, "Drawing", [])
-        jobs.watch(job, lambda items: None, what="Drawing", share=jobs.share_of)
+        jobs.draw_end(job, what, [])
+        jobs.watch(job, lambda items: None, what=what, share=jobs.share_of)
 
 
 def stamp_of(page: str) -> Stamp:

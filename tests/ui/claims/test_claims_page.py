@@ -17,10 +17,20 @@ from gating_core.claims import (
     verdicts,
 )
 from gating_core.claims.__main__ import _parser, _selection
+from gating_core.claims.models import RefinedTotal
 from tests.ui.opening import figure, mistakes, numbers, offered, open_page
 from ui.claims import running, shared
 from ui.claims.running import Status
-from ui.claims.shared import FILES, Source, file_bytes, judge_rows, load_frozen, refined_of, rows_of
+from ui.claims.shared import (
+    REPORTS,
+    Source,
+    csv_texts,
+    judge_rows,
+    load_frozen,
+    refined_of,
+    report_file,
+    rows_of,
+)
 
 PAGE = "pages/5_Claims.py"
 
@@ -103,7 +113,7 @@ def test_every_claim_has_its_verdict_chart_rule_and_download(claim, link, charte
     (chart,) = charts(app)
     assert len(chart.proto.alt) > 20
     assert charted in json.loads(chart.proto.spec)["layout"]["xaxis"]["title"]["text"]
-    assert len(offered(app).charts) == 1
+    assert [*offered(app).charts] == ["claims", "bundled rows"]
     assert not mistakes(app)
 
 
@@ -194,8 +204,8 @@ def test_the_models_are_a_table_with_accuracies_and_files(rows):
     assert table.value["complete"].sum() == sum(complete) < len(complete)
     assert len(accuracies.value) == 64
     assert said(app, "Choose a row to open its model")
-    assert [*offered(app).files] == [*FILES]
-    assert len(offered(app).charts) == 1
+    assert [*offered(app).long_files] == [*REPORTS]
+    assert [*offered(app).charts] == ["claims", "bundled rows"]
 
 
 def test_a_clicked_point_opens_its_model(monkeypatch, rows):
@@ -298,10 +308,17 @@ def test_rows_of_a_running_study_are_judged_every_few_seconds(store, rows, monke
 # --- What is taken home ---------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize(("name", "kind"), [("models.csv", ModelRow), ("stacks.csv", StackRow)])
-def test_files_hold_every_row(name, kind, rows):
-    assert csv_rows(kind, file_bytes(Source(), name, "digest 1").decode()) == rows[kind is StackRow]
+def test_files_hold_every_row(rows, store):
+    with Store(store) as opened:
+        opened.write(rows[0][:3])
+    bundled, live = csv_texts(Source()), csv_texts(Source(str(store), (1,)))
+    assert csv_rows(ModelRow, bundled["models"]) == rows[0]
+    assert csv_rows(StackRow, bundled["stacks"]) == rows[1]
+    assert [*bundled][2:] == ["proofs", "refined", "signs", "further"]
+    assert csv_rows(RefinedTotal, bundled["refined"]) == refined_of(Source())
+    assert {row.seed for row in csv_rows(ModelRow, live["models"])} == {
+        row.seed for row in rows[0][:3]
+    }
 
 
 def test_the_report_is_made_of_what_is_shown(store, rows):
@@ -309,7 +326,10 @@ def test_the_report_is_made_of_what_is_shown(store, rows):
         opened.write([row for row in rows[0] if row.task == "xor" and row.seed < 9])
         opened.write(rows[1])
     source = Source(str(store), (1,))
-    report = file_bytes(source, "claims.md", "digest 0123456789ab").decode()
+    done = []
+    report = report_file(source, "claims.md", "digest 0123456789ab", done.append).decode()
+    assert done == sorted(done)
+    assert len(done) > len(REPORTS) + len(judge_rows(source).claims)  # it can be cancelled there
     assert "digest 0123456789ab" in report
     assert report.startswith("# Does the paper hold here?")
     found = judge_rows(source)
