@@ -39,6 +39,7 @@ from gating_core.geometry.surface import (
     MOST_CURVED,
     SurfaceResult,
     concentration,
+    mean_curvature,
     measure_surface,
     ridge_levels,
 )
@@ -87,6 +88,7 @@ __all__ = [
     "difference_curvature",
     "grid_integrals",
     "knowledge_text",
+    "mean_curvature",
     "measure_surface",
     "opinion_evaluations",
     "paper_proxy",

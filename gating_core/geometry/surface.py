@@ -246,6 +246,13 @@ def measure_surface(
     return surface_result(function, jet, curvature(jet, covariance), grid, covariance)
 
 
+def mean_curvature(function: Callable[[torch.Tensor], torch.Tensor], grid: Grid) -> np.ndarray:
+    """(T, R, C): |H| (1 / length) of ``function`` on ``grid``, NaN where it is not resolved."""
+    field = curvature(second_order_jet(function, grid.points, "estimate"))
+    mean = torch.where(field.resolved, field.mean_norm, torch.nan)
+    return mean.reshape(-1, *grid.weights.shape).numpy()
+
+
 def surface_result(
     function: Callable[[torch.Tensor], torch.Tensor],
     jet: SecondOrderJet,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from gating_core.checks import check_integer
@@ -12,7 +13,7 @@ from gating_core.geometry.curvature import curvature
 from gating_core.geometry.flatness import Span, exact_dimension
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.keys import four_key_curvature, key_sign
-from gating_core.geometry.surface import SurfaceResult, measure_surface
+from gating_core.geometry.surface import SurfaceResult, mean_curvature, measure_surface
 from gating_core.jets.second_order import second_order_jet
 
 
@@ -111,6 +112,14 @@ def barycentric_coordinates(keys: object) -> torch.Tensor:
 def measure_keys(keys: object, biases: object, values: object, grid: Grid) -> SurfaceResult:
     """Measure the surface of any number of keys on ``grid``; arguments as in `KeySurface`."""
     return measure_surface(KeySurface(keys, biases, values), grid)
+
+
+def key_fields(keys: object, biases: object, values: object, grid: Grid) -> dict[str, np.ndarray]:
+    """Return |H| and the attention weights on ``grid`` by name, (R, C) each; see `measure_keys`."""
+    surface = KeySurface(keys, biases, values)
+    (mean,), weights = mean_curvature(surface, grid), surface.weights(grid.points).numpy().T
+    named = {f"weight {i}": weight.reshape(mean.shape) for i, weight in enumerate(weights, 1)}
+    return {"|H|": mean} | named
 
 
 def random_keys(count: int, seed: int) -> KeySurface:

@@ -130,7 +130,7 @@ def draw() -> None:
             label=f"This stack on *Manifold*, with {common.layers_text(int(link['layers']))},"
             " without and with its gate",
         )
-    offer_layer(stack, surface, layer)
+    offer_layer(stack, trained, surface, layer)
     middle = len(surface.axis) // 2
     origin = common.curvature_text(surface, (layer - 1, middle, middle))
     low, high = map(common.percent, core.QUARTILES)
@@ -148,11 +148,15 @@ def draw() -> None:
     )
 
 
-def offer_layer(stack: Stack, surface: SurfaceResult, layer: int) -> None:
+def offer_layer(
+    stack: Stack, trained: TrainedDepths | None, surface: SurfaceResult, layer: int
+) -> None:
     """Offer the surface after a ``layer``, and a notebook that measures K at its marked point."""
     name = f"{stack.kind}_{stack.regime}_seed{stack.seed}_layer{layer}"
     shown = surface.frame(layer - 1)
-    offered().surfaces[f"After layer {layer}"] = OfferedSurface(name, partial(exported, shown))
+    offered().surfaces[f"After layer {layer}"] = OfferedSurface(
+        name, lambda line: exported(shown, line, more=fields_after(stack, layer, trained))
+    )
     middle = len(surface.axis) // 2
     point = link_value("stacked_point", lambda text: parse_pick(text, REPLAY_GRID), None)
     row, column = point or (middle, middle)
@@ -284,6 +288,15 @@ def replayed(stack: Stack, _trained: TrainedDepths | None) -> SurfaceResult:
     return pool.POOL.call(
         core.replay_trained, _trained, stack.regime, stack.layers, stack.member, REPLAY_GRID
     )
+
+
+@cached("Measuring curvature …")
+def fields_after(stack: Stack, layer: int, _trained: TrainedDepths | None) -> dict[str, np.ndarray]:
+    """Measure |H|, gates and attention weights after a ``layer``, for its files."""
+    where = stack.member, layer, REPLAY_GRID
+    if _trained is None:
+        return pool.POOL.call(core.replay_fields, UNTRAINED, stack.regime, *where)
+    return pool.POOL.call(core.replay_trained_fields, _trained, stack.regime, stack.layers, *where)
 
 
 @cached()

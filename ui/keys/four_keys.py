@@ -7,11 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 import ui.components.keys as component
+from gating_core.export import Surface
 from gating_core.geometry import SurfaceResult, square_grid
-from gating_core.theory import measure_keys
+from gating_core.theory import key_fields, measure_keys
 from ui.common.lessons import section
 from ui.common.links import GRID_SIZE, LINK, link_value, parse_numbers
 from ui.common.take_along import OfferedSurface, offered
@@ -44,17 +46,21 @@ def draw() -> tuple[str, FourKeys]:
     draw_keys(VIEW_KEY, mode, model)
     if mode != "none":  # or it is flat, the triangle of its values
         offered().surfaces["The surface of outputs"] = OfferedSurface(
-            f"four_keys_{fourth}", lambda line: exported(measured(with_mode(mode, model)), line)
+            f"four_keys_{fourth}", partial(_exported, with_mode(mode, model))
         )
     return mode, model
 
 
+def _exported(model: FourKeys, line: str) -> Surface:
+    surface, more = measured(model)
+    return exported(surface, line, more=more)
+
+
 @cached("Measuring curvature …")
-def measured(model: FourKeys) -> SurfaceResult:
-    """Measure the surface of four keys, for its files."""
-    return pool.POOL.call(
-        measure_keys, model.keys, model.biases, model.values, square_grid(GRID_SIZE)
-    )
+def measured(model: FourKeys) -> tuple[SurfaceResult, dict[str, np.ndarray]]:
+    """Measure the surface of four keys, its |H| and its attention weights, for its files."""
+    about = model.keys, model.biases, model.values, square_grid(GRID_SIZE)
+    return pool.POOL.call(measure_keys, *about), pool.POOL.call(key_fields, *about)
 
 
 def draw_keys(key: str, mode: str, model: FourKeys, first: FourKeys = FIRST, **more: Any) -> None:

@@ -7,6 +7,7 @@ from gating_core.experiments.depth.curves import (
     DepthResult,
     measure_regime,
     replay,
+    replay_fields,
 )
 from gating_core.experiments.depth.exponents import (
     COURSES,
@@ -39,6 +40,7 @@ from gating_core.experiments.depth.trained import (
     TrainedDepths,
     measure_through,
     replay_trained,
+    replay_trained_fields,
     train_depths,
 )
 
@@ -77,7 +79,9 @@ __all__ = [
     "measure_through",
     "middle",
     "replay",
+    "replay_fields",
     "replay_trained",
+    "replay_trained_fields",
     "save_depths",
     "train_depths",
 ]

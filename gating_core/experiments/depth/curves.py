@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from gating_core.attention.stack import EveryLayer
 from gating_core.checks import check_choice, check_integer
 from gating_core.experiments.depth.exponents import (
     Course,
@@ -26,8 +27,9 @@ from gating_core.experiments.depth.request import (
     Sheets,
     StackRequest,
 )
+from gating_core.experiments.layers import layer_fields
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.surface import SurfaceResult, measure_surface
+from gating_core.geometry.surface import SurfaceResult, mean_curvature, measure_surface
 from gating_core.jets.second_order import jet_by_parts
 from gating_core.progress import Progress, silent
 
@@ -190,7 +192,28 @@ def replay(
 
     ``member`` counts the request's seeds from 0.
     """
+    layers = _layers_of(request, name, member)
+    return measure_surface(layers, square_grid(grid_size), bound="rigorous")
+
+
+def replay_fields(
+    request: DepthRequest, name: str, member: int, layer: int, grid_size: int = REPLAY_GRID
+) -> dict[str, np.ndarray]:
+    """Return `fields_after` a ``layer``, from 1, of what `replay` measures."""
+    return fields_after(_layers_of(request, name, member), layer, grid_size)
+
+
+def fields_after(layers: Layers, layer: int, grid_size: int) -> dict[str, np.ndarray]:
+    """Return |H| after a ``layer``, from 1, and its gates and attention weights, (R, C) each."""
+    grid = square_grid(grid_size)
+    (mean,) = mean_curvature(lambda points: layers(points)[layer - 1], grid)
+    if isinstance(layers, EveryLayer):
+        return {"|H|": mean} | layer_fields(layers.model, grid)[layer - 1].by_name
+    height = np.r_[[np.ones_like(mean)], layers(grid.points)[..., 2].reshape(-1, *mean.shape)]
+    return {"|H|": mean, "gate 1": height[layer] / height[layer - 1]}
+
+
+def _layers_of(request: DepthRequest, name: str, member: int) -> Layers:
     check_choice("regime", name, REGIMES)
     check_integer("member", member, 0, request.seed_count - 1)
-    alone = replace(request, seed=request.seeds[member], seed_count=1)
-    return measure_surface(REGIMES[name].build(alone), square_grid(grid_size), bound="rigorous")
+    return REGIMES[name].build(replace(request, seed=request.seeds[member], seed_count=1))

@@ -19,6 +19,7 @@ from gating_core.experiments.depth.curves import (
     REPLAY_GRID,
     DepthResult,
     depth_result,
+    fields_after,
     measure_layers,
 )
 from gating_core.experiments.depth.quantities import (
@@ -127,9 +128,25 @@ def replay_trained(
     trained: TrainedDepths, variant: str, depth: int, member: int, grid_size: int = REPLAY_GRID
 ) -> SurfaceResult:
     """Measure one trained stack's surface after every layer; the layers are its frames."""
+    layers = _layers_of(trained, variant, depth, member)
+    return measure_surface(layers, square_grid(grid_size), bound="rigorous")
+
+
+def replay_trained_fields(
+    trained: TrainedDepths,
+    variant: str,
+    depth: int,
+    member: int,
+    layer: int,
+    grid_size: int = REPLAY_GRID,
+) -> dict[str, np.ndarray]:
+    """Return `fields_after` a ``layer``, from 1, of what `replay_trained` measures."""
+    return fields_after(_layers_of(trained, variant, depth, member), layer, grid_size)
+
+
+def _layers_of(trained: TrainedDepths, variant: str, depth: int, member: int) -> EveryLayer:
     check_integer("member", member, 0, trained.request.seed_count - 1)
-    model = trained.layers(variant, depth).model.member(member)
-    return measure_surface(EveryLayer(model), square_grid(grid_size), bound="rigorous")
+    return EveryLayer(trained.layers(variant, depth).model.member(member))
 
 
 def _restored(ensemble: TrainedEnsemble) -> Attention:

@@ -2,12 +2,21 @@
 
 import math
 
+import mpmath
 import pytest
 import torch
 
 from gating_core.geometry import square_grid
 from gating_core.jets import second_order_jet
-from gating_core.theory import key_sign, keys_at, measure_keys, random_keys, with_sink
+from gating_core.theory import (
+    key_fields,
+    key_sign,
+    keys_at,
+    measure_keys,
+    random_keys,
+    with_sink,
+)
+from tests.core import exact
 
 KEYS = [[0.0, 3.0], [-2.75, -2.0], [2.75, -2.0], [0.0, -0.25]]
 VALUES = torch.eye(4, dtype=torch.float64)
@@ -62,3 +71,22 @@ def test_three_keys_are_flat_and_a_sink_curves_them():
     assert measure_keys(three.keys, three.biases, three.values, square_grid(11)).within.all()
     sunk = with_sink([[0, 3], [-3, -2], [3, -2]], three.biases, three.values, 0.0)
     assert measure_keys(*sunk, square_grid(11)).shares.positive > 0.9
+
+
+def test_fields_of_keys_are_their_softmax_and_the_mean_curvature_of_their_outputs():
+    keys, biases, values = KEYS, [0.0, 0.0, 0.0, 0.6], [[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0] * 3]
+    fields = key_fields(keys, biases, values, square_grid(5))
+    assert [*fields] == ["|H|", *(f"weight {i}" for i in (1, 2, 3, 4))]
+
+    def outputs(m, u, v):
+        powers = [m.exp(k[0] * u + k[1] * v + b) for k, b in zip(keys, biases, strict=True)]
+        return [power / sum(powers) for power in powers]
+
+    axis = square_grid(5).axis.tolist()
+    for row, column in [(2, 2), (0, 3)]:
+        parts = exact.jet(outputs, axis[column], axis[row])
+        found = [fields[f"weight {i}"][row, column] for i in (1, 2, 3, 4)]
+        assert found == pytest.approx([float(x) for x in parts[0]], rel=1e-12)
+        mean = exact.geometry([part[:3] for part in parts])["mean"]
+        wanted = float(mpmath.sqrt(exact.dot(mean, mean)))
+        assert fields["|H|"][row, column] == pytest.approx(wanted, rel=1e-9)

@@ -156,6 +156,9 @@ def test_four_keys_give_the_surface_whose_curvature_is_written_beside_it(taken):
     surface = offer.make("a line")
     middle = numbers(with_mode("sink", FIRST))
     assert surface.fields["K"][30, 30] == pytest.approx(middle.closed, rel=1e-9)
+    shares = [surface.fields[f"weight {i}"] for i in (1, 2, 3, 4)]
+    values = with_mode("sink", FIRST).values
+    np.testing.assert_allclose(np.einsum("irc,id->rcd", shares, values), surface.points, atol=1e-12)
     assert surface.resolved.all()
 
 

@@ -23,6 +23,7 @@ from tests.ui.opening import (
     figure,
     mistakes,
     numbers,
+    offered,
     open_page,
     open_settled,
     report,
@@ -87,6 +88,9 @@ def test_it_opens_on_a_replay_without_a_job():
     assert arrays["sheet_gaussian"].shape == (8, 31, 31)
     assert len(found["columns"][0]["captions"]) == len(found["readings"]) == 8
     assert "made by `python -m gating_core.experiments.depth`" in said(app)
+    (offer,) = offered(app).surfaces.values()
+    fields = offer.make("a line").fields
+    assert {"K", "error of K", "|H|", "gate 1", "weight 1 of head 1"} < {*fields}
 
 
 @pytest.mark.soak

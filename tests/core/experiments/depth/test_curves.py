@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from gating_core.attention import GateConfig, build_attention
+from gating_core.experiments.comparison import measure_fields
 from gating_core.experiments.depth import (
     QUANTITIES,
     REGIMES,
@@ -19,6 +20,7 @@ from gating_core.experiments.depth import (
     load_gates,
     measure_regime,
     replay,
+    replay_fields,
 )
 from gating_core.geometry import measure_surface, paper_proxy, square_grid
 from gating_core.jets import second_order_jet
@@ -212,6 +214,36 @@ def test_a_replay_is_one_model_layer_by_layer():
         assert np.array_equal(frames.gaussian[depth - 1], alone.gaussian[0])
     sheets = replay(REQUEST, "aligned", 0)
     assert sheets.values.shape == (4, 31, 31, 3)
+
+
+def test_fields_after_a_layer_are_those_of_a_model_that_ends_there():
+    found = replay_fields(REQUEST, "gated_both", 2, 3, 13)
+    surface, fields = measure_fields(model_of(REQUEST, "gated_both", 2, 3), 13)
+    assert surface.resolved.all()
+    assert set(found) == set(fields) > {"|H|", "gate 1", "weight 1 of head 1"}
+    for name, field in fields.items():
+        np.testing.assert_allclose(found[name], field, rtol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("layer", [1, 3])
+def test_after_gates_on_a_sheet_mean_curvature_and_gate_are_those_of_their_formula(layer):
+    found = replay_fields(REQUEST, "strong", 1, layer, 9)
+    eps = float(REGIMES["strong"].build(REQUEST).eps[1])
+
+    def sheet(m, u, v):
+        y = [u, v, 1]
+        for _ in range(layer):
+            gate = 1 - eps * (y[0] ** 2 + y[1] ** 2)
+            y = [gate * x for x in y]
+        return [*y, gate]
+
+    axis = np.linspace(-1, 1, 9)
+    for row, column in [(4, 4), (1, 6), (8, 0)]:
+        parts = exact.jet(sheet, axis[column], axis[row])
+        mean = exact.geometry([part[:3] for part in parts])["mean"]
+        wanted = float(mpmath.sqrt(exact.dot(mean, mean)))
+        assert found["|H|"][row, column] == pytest.approx(wanted, rel=1e-9)
+        assert found["gate 1"][row, column] == pytest.approx(float(parts[0][3]), rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from gating_core.experiments.comparison import measure_fields
 from gating_core.experiments.depth import (
     DEPTH_VARIANTS,
     QUANTITIES,
@@ -15,6 +16,7 @@ from gating_core.experiments.depth import (
     load_shipped,
     measure_through,
     replay_trained,
+    replay_trained_fields,
     save_depths,
     train_depths,
 )
@@ -78,6 +80,10 @@ def test_a_replay_is_of_one_trained_model():
     total = trained.results["gated"].curves["total"]
     assert film.total[-1] == pytest.approx(total.values[1, 1], rel=1e-9)
     assert film.total[-1] != pytest.approx(total.values[0, 1], rel=1e-3)
+    fields = replay_trained_fields(trained, "gated", 3, 1, 2, 9)
+    _, own = measure_fields(trained.layers("gated", 3).model.member(1), 9)
+    assert set(fields) == set(own)
+    assert np.abs(fields["|H|"] - own["|H|"]).max() > 1e-3  # of the second layer, not of the last
 
 
 def test_a_file_gives_back_what_was_saved(tmp_path):
