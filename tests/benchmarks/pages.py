@@ -116,7 +116,7 @@ PRESSES = {
     ),
     "Decision boundary: cancel a training": Press(
         "/Decision_boundary", "button:has-text('Cancel')", ("Enter", "Enter"),
-        "document.body.innerText.includes('was cancelled') || undefined",
+        "document.body.textContent.includes('was cancelled') || undefined",
         "/Decision_boundary?seeds=32&steps=4000&first=1{}",
     ),
     BARE: Press("/", slider("lambda"), SLIDE, counted("body")),
