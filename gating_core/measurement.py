@@ -59,6 +59,15 @@ class Measurement:
     verdict: str
     notes: tuple[str, ...]
 
+    def __str__(self) -> str:
+        """Return verdict, total curvature and area with their errors, and notes, one a line."""
+        lines = [self.verdict]
+        for name, integral in (("∫|K| dA", self.total), ("area", self.area)):
+            if integral is not None:
+                more = "" if integral.complete else " without the unresolved points"
+                lines.append(f"{name} = {integral.value:.6g} ± {integral.error:.1g}{more}")
+        return "\n".join([*lines, *self.notes])
+
     def to_dict(self) -> dict[str, Any]:
         """Return verdict, totals and notes as numbers, texts and lists, as JSON has them."""
         resolved = self.field.gaussian[self.field.resolved]

@@ -182,7 +182,14 @@ def test_the_table_and_the_dictionary_hold_what_was_measured(tmp_path):
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert told["points"] == told["resolved"] == 3
     assert told["total"] is None
-    assert json.loads(json.dumps(measure(plane).to_dict()))["total"]["complete"] is True
+    flat = measure(plane)
+    assert json.loads(json.dumps(flat.to_dict()))["total"]["complete"] is True
+    verdict, total, area = str(flat).splitlines()
+    assert (str(found), verdict) == (found.verdict, flat.verdict)
+    assert total.startswith("∫|K| dA = ")
+    assert float(area.removeprefix("area = ").split(" ± ")[0]) == pytest.approx(
+        float(flat.area.value)
+    )
 
 
 def test_a_model_of_one_seed_has_no_axis_of_seeds():

@@ -51,12 +51,12 @@ from ui.work.shared import shared_stream
 # Few, for a first look. The first of each is the first example's.
 TASKS, GATES = ("circle", "xor", "moons", "linear"), ("sigmoid", "headwise")
 LEFT_MODELS = {"trained without": "own", "gate ablated": "same"}  # see `measure_pair`
-COLOURINGS = ("class", "curvature")
+COLOUR_BY = ("class", "curvature")
 SHOWN = ("one surface", "two models")
 FIRST = {
     "task": TASKS[0],
     "beside": next(iter(LEFT_MODELS)),
-    "colour": COLOURINGS[0],
+    "colour": COLOUR_BY[0],
     "depth": str(LANDING_LAYERS[0]),
     "gate": GATES[0],
     "seed": FIRST_SETTING.seed,
@@ -116,7 +116,7 @@ def _draw_front() -> tuple[str, str, str, str]:
     first, second, third, fourth = front_columns(widths, "bottom", alone=2)
     task = first.radio("Task", TASKS, key="task", horizontal=True, **LINK)
     shown = second.radio("Show", SHOWN, key="picture", horizontal=True, **LINK)
-    left, colouring = "gate ablated", COLOURINGS[0]  # of one surface: its own λ = 0
+    left, colouring = "gate ablated", COLOUR_BY[0]  # of one surface: its own λ = 0
     if shown == SHOWN[1]:
         left = third.radio(
             "Compare with",
@@ -126,7 +126,7 @@ def _draw_front() -> tuple[str, str, str, str]:
             **LINK,
             help=section("landing", "beside"),
         )
-        colouring = fourth.radio("Colour by", COLOURINGS, key="colour", horizontal=True, **LINK)
+        colouring = fourth.radio("Colour by", COLOUR_BY, key="colour", horizontal=True, **LINK)
     return task, shown, LEFT_MODELS[left], colouring
 
 
@@ -214,7 +214,7 @@ def bundled_result(task: str, frame: int = -1, left: str = "gate ablated") -> Re
     assert shown is not None
     assert shown.sweep is not None
     pair = measured_pair(shown.run.setting, left, shown.run, shown.sweep)
-    return Result(shown.run, shown.sweep, pair, left, COLOURINGS[0], frame, None)
+    return Result(shown.run, shown.sweep, pair, left, COLOUR_BY[0], frame, None)
 
 
 def linked_frame(first: float = 1.0) -> int:
