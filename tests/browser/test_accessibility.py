@@ -8,6 +8,7 @@ from .visiting import settle, visit
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 
+@pytest.mark.soak
 def test_nothing_serious_is_found_and_what_is_serious_would_be(visitor, served, watch):
     visit(visitor, watch, f"{served.url}/Guide", settle)
     assert_accessible(visitor)

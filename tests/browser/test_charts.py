@@ -32,8 +32,6 @@ SCREENS = (
      *charts("top_k_losses", "top_k_weights")),
     (MODELS, "Test loss against", 0, "table"),
     (STEERING, "With the steering vector", 1, *charts("steer_probability"), ".gc-key"),
-)  # fmt: skip
-OTHER_SCREENS = (
     (LEARNED, "Experts are learned with", 2, CONTROLS, CHART),
     (CURVES, "No significant difference", 2, CONTROLS, CHART),
     (f"{EFFICIENT}?method=KV-cache+eviction", "Δ loss of keeping 16 of 96 keys", 6,
@@ -66,11 +64,8 @@ def open_charts(page, watch, url, count):
     visit(page, watch, url, lambda page: await_charts(page, count))
 
 
-@pytest.mark.parametrize(
-    "screen",
-    [*SCREENS, *(pytest.param(screen, marks=pytest.mark.soak) for screen in OTHER_SCREENS)],
-    ids=lambda screen: screen[0],
-)
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen[0])
 def test_the_first_screen_holds_the_finding_and_its_picture(desk, served, watch, screen):
     address, text, count, *selectors = screen
     open_charts(desk, watch, served.url + address, count)

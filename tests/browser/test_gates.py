@@ -51,6 +51,7 @@ def desk(visitor, served, watch):
     return visitor
 
 
+@pytest.mark.soak
 def test_the_first_screen_holds_all_tiles_and_the_open_gate(desk):
     assert_on_the_first_screen(
         desk, "h1", ".st-key-gates_desk img", ".gc-play", ".gc-scene", ".gc-plane", SENTENCE

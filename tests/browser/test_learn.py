@@ -83,6 +83,7 @@ def test_the_gate_opens_once_the_guess_is_committed_on_a_dark_phone(browser, ser
         assert_accessible(page)
 
 
+@pytest.mark.soak
 def test_the_handout_is_printed_without_a_network_and_has_the_answers_on_its_last_page(
     browser, visitor, served, watch, tmp_path
 ):
