@@ -23,7 +23,7 @@ import cachetools
 import streamlit as st
 
 from ui.limits import CACHE_BYTES, NUMBERS_BYTES, PASSING_BYTES
-from ui.work.run_stops import POLL_SECONDS, end_if_stopped
+from ui.work.run_stops import wait_for
 from ui.work.semaphore import SCRIPTS
 
 ENTRY_BYTES = 10_000  # added to the size of every entry, for its key and its Python objects
@@ -107,8 +107,7 @@ class Cache:
         with self._lock:
             making = self._making.setdefault(key, threading.Lock())
         with SCRIPTS.released():
-            while not making.acquire(timeout=POLL_SECONDS):
-                end_if_stopped()
+            wait_for(lambda seconds: making.acquire(timeout=seconds))
         try:
             if cached := self.find((key,)):
                 return cached[key]

@@ -23,6 +23,7 @@ import streamlit as st
 from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE, Cache
 from ui.work.job import WAITING, Job, State
+from ui.work.run_stops import wait_for
 from ui.work.semaphore import SCRIPTS
 from ui.work.shared import shared_stream
 
@@ -102,7 +103,7 @@ class CachedJobs(Generic[K, T]):
             )
             if not pool.POOL.crowded:
                 with SCRIPTS.released():
-                    job.join(AT_ONCE_SECONDS)
+                    wait_for(job.join, AT_ONCE_SECONDS)
             results = self._results(requests, job)
         if len(results) < whole:
             return results, job

@@ -38,6 +38,7 @@ from ui.work.run_stops import POLL_SECONDS, end_if_stopped
 from ui.work.semaphore import SCRIPTS
 from ui.work.worker import BEGUN, END, ERROR, FULL, ITEM
 
+ITEM_SECONDS = 0.1  # a stream yields at least so often
 AGAIN_SECONDS = 0.5  # for the next run of the same page to request the same view
 STOP_SECONDS = 1.0  # for a task to stop between two items; then its process is ended
 TRIES = 3  # for a task to begin: its process may have ended before, and then the template, too
@@ -155,7 +156,7 @@ class Pool:
         function: Callable[..., Any],
         *arguments: Any,
         rank: Rank = Rank.FIRST,
-        wait: float = POLL_SECONDS,
+        wait: float = ITEM_SECONDS,
     ) -> Generator[Any]:
         """Yield what ``function`` yields, and last what it returns, computed by a worker.
 
@@ -192,7 +193,7 @@ class Pool:
             for arguments in calls:
                 if len(running) == self.size:
                     results.append(_last(running.popleft()))
-                stream = self.stream(function, *arguments, rank=rank)
+                stream = self.stream(function, *arguments, rank=rank, wait=POLL_SECONDS)
                 stack.enter_context(closing(stream))
                 next(stream)  # it begins, or waits
                 running.append(stream)

@@ -1,25 +1,37 @@
-"""The end of a page run that was stopped while it waits.
+"""The end of a page run while it waits.
 
-Streamlit 1.67 stops a run, because the visitor has moved a control or has left, at its next call of
-Streamlit. A run that waits makes none: it would wait to the end, and its task would stand before
-those of visitors who still look. So whoever waits calls `end_if_stopped` again and again.
+Streamlit ends a run, because the visitor has moved a control or has left, at its next call of
+Streamlit, and only then begins the next one. A run that waits makes no such call: whoever waits
+calls `end_if_stopped` again and again.
 """
 
 from __future__ import annotations
 
-import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
+import time
+from collections.abc import Callable
+from math import inf
 
-POLL_SECONDS = 0.1  # between two checks whether the run was stopped
+from streamlit.runtime.scriptrunner_utils.script_run_context import get_run_yield_check
+
+POLL_SECONDS = 0.05  # between two checks: a visitor who moves a control waits half of it
 
 
 def end_if_stopped() -> None:
-    """End the run of a page in this thread if another run has taken its place, or nobody is there.
+    """End the run of a page in this thread if a newer one is requested, or nobody is there.
 
     Other threads, such as those of jobs, are not affected.
     """
-    context = get_script_run_ctx(suppress_warning=True)
-    requests = context.script_requests if context is not None else None
-    if requests is not None and requests._state == ScriptRequestType.STOP:
-        st.stop()
+    if (check := get_run_yield_check()) is not None:
+        check()
+
+
+def wait_for(done: Callable[[float], bool], seconds: float = inf) -> None:
+    """Wait until ``done``, which itself waits for the seconds that it is given, returns true.
+
+    Or until so many ``seconds`` are over, or the run of a page in this thread ends.
+    """
+    end = time.monotonic() + seconds
+    while not done(min(POLL_SECONDS, seconds)):
+        end_if_stopped()
+        if (seconds := end - time.monotonic()) <= 0:
+            return

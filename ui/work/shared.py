@@ -9,8 +9,7 @@ from typing import Any
 
 from ui.work import pool
 from ui.work.job import WAITING
-from ui.work.pool import Rank
-from ui.work.run_stops import POLL_SECONDS
+from ui.work.pool import ITEM_SECONDS, Rank
 
 LOOK_SECONDS = 0.02  # between two looks at several streams
 
@@ -19,7 +18,7 @@ def shared_stream(
     function: Callable[..., Any],
     *arguments: Hashable,
     rank: Rank = Rank.FIRST,
-    wait: float = POLL_SECONDS,
+    wait: float = ITEM_SECONDS,
 ) -> Generator[Any]:
     """Yield as `Pool.stream` does."""
     return pool.POOL.stream(function, *arguments, rank=rank, wait=wait)

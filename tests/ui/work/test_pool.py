@@ -15,6 +15,7 @@ import psutil
 import pytest
 from streamlit.runtime import Runtime
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.state import SafeSessionState, SessionState
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
@@ -325,25 +326,26 @@ def visit(tmp_path, monkeypatch):
 
 
 def test_of_ten_quick_moves_the_last_alone_is_computed(one, visit, tmp_path):
-    go, order = tmp_path / "go", tmp_path / "order"
+    go, order, moves = tmp_path / "go", tmp_path / "order", []
 
     @cached(on=Cache(1e6))
     def measured(seed):
         return one.call(tasks.noting, order, seed, 1)
 
+    def move():
+        moves.append(len(moves))
+        return measured(moves[-1])
+
     with closing(one.stream(tasks.holding, go, rank=Rank.VIEW)) as ahead:
         assert first(ahead) == "begun"
-        moves = []
-        for seed in range(10):
-            if moves:
-                moves[-1].request_stop()  # as a server does before it starts the next one
-            moves.append(visit(measured, seed))
-            await_true(lambda: len(one._waiting[Rank.VIEW]) > 0)
-        await_true(lambda: all(run.over for run in moves[:-1]))
+        run = visit(move)
+        for seed in range(1, 10):
+            run.request_rerun(RerunData())
+            await_true(lambda seed=seed: len(moves) > seed)
         await_true(lambda: len(one._waiting[Rank.VIEW]) == 1)
         go.touch()
-        await_true(lambda: moves[-1].over)
-    assert [run.results for run in moves] == [[]] * 9 + [[9]]
+        await_true(lambda: run.over)
+    assert run.results == [9]
     assert order.read_text().split() == ["9"]
 
 
