@@ -14,7 +14,11 @@ from .visiting import DESK, Watch, become_desk, open_page, page_states
 
 PARTS = Path(__file__).with_name("parts_app.py")
 # The script lies outside the repository's root, where our own Streamlit settings are.
-OPTIONS = ("--browser.gatherUsageStats", "false", "--client.showSidebarNavigation", "true")
+OPTIONS = (
+    *("--browser.gatherUsageStats", "false"),
+    *("--client.showSidebarNavigation", "true"),
+    *("--runner.fastReruns", "false"),
+)
 PLACES = 1  # for jobs
 
 

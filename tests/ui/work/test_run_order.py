@@ -27,6 +27,7 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
 from streamlit.runtime.state import SafeSessionState, SessionState
 
+from tests.load.session import in_a_thread
 from tests.ui.work.work import DEADLINE_SECONDS
 from ui.work import streamlit_fixes
 from ui.work.run_stops import end_if_stopped
@@ -152,7 +153,7 @@ def visit(streamlit, tmp_path, monkeypatch):
         tab.session.shutdown()
         return tab
 
-    return lambda draw, visitor: asyncio.run(with_tab(visitor, draw))
+    return lambda draw, visitor: in_a_thread(with_tab(visitor, draw))
 
 
 def counter(tab):
