@@ -1,7 +1,7 @@
 """What a visitor loses where two messages of their browser meet; as the app runs, nothing.
 
-Each test is also run on Streamlit as it is, with the setting and without the corrections of ours
-that it names: if it then loses nothing, that setting or correction can go.
+Most run on Streamlit as it is, too, with its default setting, with ours, or both: where nothing is
+lost any more, our setting or a correction can go.
 """
 
 import asyncio
@@ -73,6 +73,7 @@ class Tab:
         )
         self.session._local_sources_watcher = MagicMock(on_script_run=lambda: self.pass_by("begin"))
         self.gates, self.reached = {}, {}
+        self.threads_before = set(threading.enumerate())
 
     def shut(self, name):
         """Let the script wait when it next comes to the place called ``name``; return the gate."""
@@ -95,9 +96,14 @@ class Tab:
 
     async def rest(self):
         """Wait until no script of this tab runs and all its events are handled."""
-        threads = [x for x in threading.enumerate() if x.name == "ScriptRunner.scriptThread"]
-        await self.until(lambda: not any(thread.is_alive() for thread in threads))
-        await self.until(lambda: self.session._scriptrunner is None)
+        session = self.session
+
+        def rests():
+            later = set(threading.enumerate()) - self.threads_before
+            runs = any(thread.name == "ScriptRunner.scriptThread" for thread in later)
+            return not (runs or session._scriptrunner or streamlit_fixes._waiting(session))
+
+        await self.until(rests)
 
     def ask(self, *states, fragment="", link="", timer=False):
         """Ask for a run, as the browser does; ``states`` are those of widgets."""
