@@ -20,6 +20,7 @@ import streamlit as st
 from numpy.typing import ArrayLike
 from streamlit.delta_generator import DeltaGenerator
 
+from ui.common.simplified import is_presenting
 from ui.common.take_along import csv_text, offered
 from ui.drawing import palette
 
@@ -39,6 +40,8 @@ LEGEND_INSIDE = {
 }
 LEGEND_RIGHT = {"orientation": "v", "x": 1.01, "y": 1, "yanchor": "top", "font": {"size": 10}}
 HEIGHT = 250  # pixels
+FONT_PIXELS, PRESENT_PIXELS = 12, 20  # of words on a page, and in present mode: see present.css
+TALLER = 1.3  # times: a chart in present mode
 CSS = Path(__file__).with_suffix(".css")
 MARKUP = re.compile(r"<[^>]+>")
 
@@ -208,6 +211,26 @@ def mark_y(figure: go.Figure, y: float, text: str = "") -> go.Figure:
         "label": {"text": text, "textposition": "start", "font": {"size": 10}}})  # fmt: skip
 
 
+def in_type_of_page(figure: go.Figure) -> go.Figure:
+    """Return ``figure``, in present mode a larger copy: its words are larger there."""
+    if not is_presenting():
+        return figure
+    font, more = {"size": PRESENT_PIXELS}, PRESENT_PIXELS / FONT_PIXELS
+    margins = figure.layout.margin.to_plotly_json().items()
+    words = {"tickfont": font, "title": {"font": font}}  # Streamlit's theme has sizes of its own
+    larger = go.Figure(figure).update_layout(
+        font=font,
+        title_font=font,
+        legend_font=font,
+        height=TALLER * figure.layout.height,
+        margin={side: more * pixels for side, pixels in margins},
+    )
+    for trace in larger.update_xaxes(words).update_yaxes(words).select_traces({"type": "heatmap"}):
+        below = trace.colorbar.y
+        trace.colorbar.update(words | ({} if below is None else {"y": more * below}))
+    return larger
+
+
 class Charts:
     """The charts and tables of one tab, in the order in which they are drawn."""
 
@@ -219,7 +242,10 @@ class Charts:
     def draw(self, name: str, where: Any, figure: go.Figure, alt: str) -> None:
         """Draw ``figure`` in the container ``where``; ``alt``: its finding, as a sentence."""
         where.plotly_chart(
-            figure, key=f"chart_{self.tab}_{name}", alt=alt, config={"displayModeBar": False}
+            in_type_of_page(figure),
+            key=f"chart_{self.tab}_{name}",
+            alt=alt,
+            config={"displayModeBar": False},
         )
         self.figures[name] = figure
 

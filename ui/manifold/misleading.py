@@ -33,12 +33,11 @@ from gating_core.geometry import (
     square_grid,
     stretched_sphere,
 )
-from ui.common.charts import Charts
+from ui.common.charts import Charts, in_type_of_page
 from ui.common.explanations import beats, explain
 from ui.common.formatting import error_text, figures, percent, plus_minus
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.simplified import is_presenting
 from ui.drawing import palette
 from ui.drawing.chart_map import chart_map, plane_line
 from ui.drawing.colours import QUANTILE, ColourScale, scale_of
@@ -393,11 +392,9 @@ def draw_lie(
         f" {case.number}."
     )
     figure = go.Figure(case.figure).update_layout(height=height)
-    if is_presenting():  # in type of 20 pixels the name of the colours would lie on that of an axis
-        figure.update_layout(margin={"l": 70, "t": 20, "b": 160}).update_traces(
-            colorbar_y=-0.5, selector={"type": "heatmap"}
-        )
-    st.plotly_chart(figure, alt=alt, key=f"misleading_{name}", config={"displayModeBar": False})
+    st.plotly_chart(
+        in_type_of_page(figure), alt=alt, key=f"misleading_{name}", config={"displayModeBar": False}
+    )
     return figure
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.checkpoints import DrawnGate
 from gating_core.real_heads import (
+    GRID_SIZE,
     SPREADS,
     TEXTS,
     Dial,
@@ -19,7 +22,7 @@ from gating_core.real_heads import (
     shipped_text,
 )
 from ui.common import charts as c
-from ui.common.formatting import plus_minus, short
+from ui.common.formatting import by_interval, plus_minus, short
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.limits import DRAWN_GATE_SEEDS, DRAWN_GATE_SPREAD
@@ -68,7 +71,9 @@ def draw() -> None:
     charts = c.Charts("heads_gate")
     draw_dial(charts, dial, [words[i] for i in FIRST_THREE], "this drawn gate")
     gates = shipped_record("gates")
-    st.markdown(f"{flat_sentence(gates['flat'], gates['weight'])} {everywhere_sentence(title)}")
+    values = len(shipped_text(title).tokens.words)
+    sampled = points_sentence(shipped_measures(title, True)["proved"], values)
+    st.markdown(f"{flat_sentence(gates['flat'], gates['weight'])} {sampled}")
     st.markdown(medians_sentence(gates["query"]))
     charts.draw_footer(section("real_heads", "gate_charts"))
 
@@ -114,12 +119,18 @@ def weight_sentence(dial: Dial, words: list[str], gate: str) -> str:
 
 def query_sentence(dial: Dial, gate: str) -> str:
     """Say what the gate does where the query moves on its plane."""
-    before, after = dial.query[0], dial.query[-1]
-    verb = "raises" if after > before else "lowers"
+    (before, *_, after), (error, *_, last) = dial.query, dial.query_errors
+    curves = "curves" if before > error else "is not known to curve"
+    does = by_interval(
+        after - before - (error + last),
+        after - before + (error + last),
+        "lowers it to",
+        "changes it by less than both errors, to",
+        "raises it to",
+    )
     return (
-        f"**On the query plane the head curves without a gate, ∫|K| dA ="
-        f" {plus_minus(before, dial.query_errors[0])}; {gate} {verb} it to"
-        f" {plus_minus(after, dial.query_errors[-1])}.**"
+        f"**On the query plane the head {curves} without a gate, ∫|K| dA ="
+        f" {plus_minus(before, error)}; {gate} {does} {plus_minus(after, last)}.**"
     )
 
 
@@ -135,14 +146,14 @@ def flat_sentence(flat: np.ndarray, totals: np.ndarray) -> str:
     )
 
 
-def everywhere_sentence(title: str) -> str:
-    """Say at how many points heads curve without a gate on their query planes."""
-    found = shipped_measures(title, True)
-    count = len(shipped_text(title).tokens.words)
-    if (found["proved"] == 1).all():
-        return f"Read along its query a head of {count} values curves without any gate, everywhere."
-    share = float(found["proved"].min())
-    return f"Read along its query a head of {count} values curves without any gate on {share:.1%}."
+def points_sentence(proved: np.ndarray, count: int) -> str:
+    """Say at how many points heads (L, H) of so many values curve without a gate."""
+    least = float(proved.min())
+    share = "all" if least == 1 else f"at least {math.floor(100 * least)}\u00a0% of"
+    return (
+        f"Read along its query a head of {count} values curves without any gate: K ≠ 0 is"
+        f" established at {share} {GRID_SIZE**2:,} sample points of each of {proved.size} heads."
+    )
 
 
 def medians_sentence(totals: np.ndarray) -> str:

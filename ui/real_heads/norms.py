@@ -41,7 +41,7 @@ def norm_sentence(totals: np.ndarray) -> str:
     """Say what is left of the heads' curvature behind the norm, in the first of the layers."""
     heads, residual, norm, alone = (short(round(float(x), 2)) for x in totals[0])
     return (
-        f"Layer {NORM_LAYERS[0] + 1}: heads and projection {heads}, with the residual {residual},"
-        f" after LayerNorm {norm}. LayerNorm of the state alone, without attention, gives {alone}:"
-        f" at a layer’s output one would measure the sphere of the norm."
+        f"Total curvature in layer {NORM_LAYERS[0] + 1}: heads and projection {heads}, with the"
+        f" residual {residual}, after LayerNorm {norm}. LayerNorm of the state alone, without"
+        f" attention, gives {alone}: at a layer’s output one would measure the sphere of the norm."
     )

@@ -170,7 +170,7 @@ def numbers_of(found: Arrays, head: Head, flat: bool = False) -> Numbers:
         if name in one:
             rows.append((title, _range_text(one[name]), percent(float(one[f"{name}_span"].mean()))))
     points = f"at {_all(proved)} {GRID_SIZE**2:,} points" if proved else "at no point"
-    rest = [f"K ≠ 0 is proved {points} ({GRID_SIZE} × {GRID_SIZE})."]
+    rest = [f"K ≠ 0 is established {points} ({GRID_SIZE} × {GRID_SIZE})."]
     if "shuffled" not in one:
         rest.append("States are given, so the text cannot be shuffled.")
     if flat:

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -194,6 +195,13 @@ def test_sentences_follow_their_numbers():
     assert "every one of 2 heads is flat, and curved with" in gates.flat_sentence(flat, 1 - flat)
     flat[0, 1] = 0.9
     assert "1 of 2 heads is flat" in gates.flat_sentence(flat, 1 - flat)
+    dial = partial(gates.Dial, (0.0, 1.0), query_errors=(0.1, 0.1), weight=(0.0, 1.0),
+                   weight_errors=(0.0, 0.0), flat=True)  # fmt: skip
+    assert "a gate lowers it to" in gates.query_sentence(dial((2.0, 1.5)), "a gate")
+    assert "by less than both errors, to" in gates.query_sentence(dial((2.0, 2.15)), "a gate")
+    assert "is not known to curve without" in gates.query_sentence(dial((0.05, 2.0)), "a gate")
+    assert "at all 961 sample points of each of 6" in gates.points_sentence(np.ones((2, 3)), 9)
+    assert "at least 99\u00a0% of 961" in gates.points_sentence(np.array([[1, 0.9999]]), 9)
     medians = np.ones((2, 2, 3, 5))
     medians[0, 0, -1] = 2
     assert "per channel 1 → 2 (spread 1), 1 → 1" in gates.medians_sentence(medians)

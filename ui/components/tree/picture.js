@@ -6,7 +6,7 @@ const EXPERT_GAP = 7;
 const HEAD_GAP = 16;
 const TITLES = 34; // pixels above the first branch
 const WIDEST = 44; // pixels of the widest branch that any input of the square has
-const NARROW = 520; // below it the tree is a list
+const NARROW = 560; // below it the tree is a list
 const LINE = 21; // pixels of a row of the list
 const BOX = { half: 27, top: 20 };
 const GAP = { name: 13, small: 18, number: 21, head: 25 }; // pixels on either side of the middle of a text
@@ -85,8 +85,8 @@ function drawWide(draw, data, width, room) {
   const most = largest(data);
   const scale = Math.min(WIDEST / most.all, 1.3 * row / most.term);
   const across = share => share * (width - 150) + 92;
-  const x = { gives: across(0), g2: across(0.1), weight: across(0.21), mixed: across(0.38), g1: across(0.46),
-    out: across(0.56), head: across(0.72), all: across(0.87), g5: across(0.94), entry: across(1) };
+  const x = { gives: across(0), g2: across(0.1), weight: across(0.21), mixed: across(0.35), g1: across(0.46),
+    out: across(0.58), head: across(0.74), all: across(0.88), g5: across(0.94), entry: across(1) };
   const height = TITLES + leaves * row + gaps;
   const middle = TITLES + (height - TITLES - HEAD_GAP) / 2;
 

@@ -7,6 +7,7 @@
 // first handle is the input.
 
 const LEAST_HEIGHT = 250; // pixels
+const ROOT_PIXELS = 16; // of the page's type; in present mode it is larger, and the whole tree with it
 
 export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.gc-tree');
@@ -83,7 +84,8 @@ function redraw(root, state) {
   const width = svg.clientWidth;
   if (!width) return; // in a hidden tab; drawn when that opens
   const { data } = state;
-  if (width !== state.width) build(svg, state, width);
+  const scale = parseFloat(getComputedStyle(document.documentElement).fontSize) / ROOT_PIXELS;
+  if (width !== state.width || scale !== state.scale) build(svg, state, width, scale);
   state.entry = entryOf(data, state.x, state.strength);
   state.updates.forEach(update => update(state.entry));
   svg.setAttribute('aria-label', data.label);
@@ -102,16 +104,17 @@ function redraw(root, state) {
   root.dataset.n = Number(root.dataset.n ?? 0) + 1;
 }
 
-function build(svg, state, width) {
-  state.width = width;
+function build(svg, state, pixels, scale) {
+  Object.assign(state, { width: pixels, scale });
+  const width = pixels / scale;
   const { data } = state;
   const draw = pen(svg);
   const focus = svg.contains(document.activeElement) ? document.activeElement.dataset.expert : null;
   const box = svg.querySelector('.gc-gate-box') ?? gateBox();
   svg.replaceChildren(box);
-  const room = Math.max(LEAST_HEIGHT, window.innerHeight - data.spare);
+  const room = Math.max(LEAST_HEIGHT, (window.innerHeight - data.spare) / scale);
   const drawn = width < NARROW ? drawNarrow(draw, data, width) : drawWide(draw, data, width, room);
-  assign(svg, { viewBox: `0 0 ${width} ${drawn.height}`, height: drawn.height });
+  assign(svg, { viewBox: `0 0 ${width} ${drawn.height}`, height: drawn.height * scale });
   moveBox(box, drawn.box, data.gate?.title);
   state.updates = draw.updates;
   if (focus) svg.querySelector(`[data-expert="${focus}"]`)?.focus({ preventScroll: true });

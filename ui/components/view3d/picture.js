@@ -3,7 +3,7 @@
 const LIFT = 0.02; // of the way to the viewer
 const GRID_SHARE = 0.16; // of the text colour in the axes' grid lines
 const MARKER = { size: 7, color: '#c026d3', line: { color: '#ffffff', width: 2 } };
-const TICK_PIXELS = 36; // along an axis, for one number
+const TICK_SIZES = 3; // of its type, along an axis, for one number
 // Around planes: beside a surface only three numbers stand along each axis.
 const MARGIN = { l: 48, r: 10, t: 12, b: 40 };
 const NARROW = { l: 46, r: 6, t: 8, b: 40 };
@@ -95,8 +95,9 @@ function ticksOf(i, { layout }, div, camera) {
   const far = Math.hypot(...view);
   const long = layout.aspectratio['xyz'[i]] * Math.sqrt(1 - (view[i] / far) ** 2);
   const pixels = long / (2 * far * Math.tan(FIELD / 2)) * div.clientHeight;
-  if (pixels > TICK_PIXELS * (tickvals.length + 1)) return tickvals;
-  return pixels > TICK_PIXELS ? tickvals.slice(tickvals.length >> 1, (tickvals.length >> 1) + 1) : [];
+  const room = TICK_SIZES * typePixels();
+  if (pixels > room * (tickvals.length + 1)) return tickvals;
+  return pixels > room ? tickvals.slice(tickvals.length >> 1, (tickvals.length >> 1) + 1) : [];
 }
 
 // 12 pixels, more in present mode, as all type on the page.
