@@ -102,7 +102,7 @@ def draw() -> None:
     norms, ranks = chosen.pair("sinks.value_ratio"), chosen.pair("ranks.outputs")
     for name, heading, axis, values in (
         ("value_norm", "Norm of the first value", "‖v₁‖ / others", norms),
-        ("output_rank", "Effective rank of outputs", "effective rank", [x[:, 0] for x in ranks]),
+        ("output_rank", "Effective rank before a gate", "effective rank", [x[:, 0] for x in ranks]),
     ):
         by_head = [of.swapaxes(1, 2) for of in values]
         figure = c.chart(
@@ -173,7 +173,7 @@ def sink_text(
         f"*{title}*: in {rough(100 * float(metric.mean()))}\u00a0% of texts and heads, in {count}"
         f" of {metric.size} heads, most often in head {head_name(head)} of seed {seeds[seed]}, in"
         f" {share_text(float(metric[position]))} of texts (value norm"
-        f" {rough(float(ratio[position]))} of the others' mean, effective rank"
+        f" {rough(float(ratio[position]))} of the others' mean, effective rank before a gate"
         f" {rough(float(rank[position]))})"
     )
 

@@ -366,6 +366,7 @@ def time_text(times: StepTime | None) -> str:
     verdict = "no gain" if high >= 1 >= low else "faster" if high < 1 else "slower"
     return (
         f"On a machine with {times.cores} cores, one block takes {parallel} ms with attention and"
-        f" MLP in parallel, {in_turn} ms with one after the other on two cores (quotient"
-        f" {middle:.2f}, quartiles {low:.2f} to {high:.2f}: **{verdict}**). {paper}"
+        f" MLP in parallel, {in_turn} ms with one after the other on two cores (medians; median"
+        f" of paired quotients {middle:.2f}, quartiles {low:.2f} to {high:.2f}: **{verdict}**)."
+        f" {paper}"
     )
