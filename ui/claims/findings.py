@@ -146,7 +146,7 @@ def draw_claim(
         st.markdown(verdict)
     figure = chart.figure
     event = st.plotly_chart(
-        figure,
+        c.in_type_of_page(figure),
         key=f"claims_chart_{one.claim}_{one.criteria}_{number}_{wide}",
         alt=chart.alt,
         on_select="rerun",

@@ -41,7 +41,6 @@ LEGEND_INSIDE = {
 LEGEND_RIGHT = {"orientation": "v", "x": 1.01, "y": 1, "yanchor": "top", "font": {"size": 10}}
 HEIGHT = 250  # pixels
 FONT_PIXELS, PRESENT_PIXELS = 12, 20  # of words on a page, and in present mode: see present.css
-TALLER = 1.3  # times: a chart in present mode
 CSS = Path(__file__).with_suffix(".css")
 MARKUP = re.compile(r"<[^>]+>")
 
@@ -216,16 +215,27 @@ def in_type_of_page(figure: go.Figure) -> go.Figure:
     if not is_presenting():
         return figure
     font, more = {"size": PRESENT_PIXELS}, PRESENT_PIXELS / FONT_PIXELS
-    margins = figure.layout.margin.to_plotly_json().items()
+    margin = figure.layout.margin.to_plotly_json()
     words = {"tickfont": font, "title": {"font": font}}  # Streamlit's theme has sizes of its own
     larger = go.Figure(figure).update_layout(
         font=font,
         title_font=font,
         legend_font=font,
-        height=TALLER * figure.layout.height,
-        margin={side: more * pixels for side, pixels in margins},
+        height=figure.layout.height + (more - 1) * (margin.get("t", 0) + margin.get("b", 0)),
+        margin={side: more * pixels for side, pixels in margin.items()},
     )
-    for trace in larger.update_xaxes(words).update_yaxes(words).select_traces({"type": "heatmap"}):
+    larger.update_xaxes(words).update_yaxes(words)
+    larger.for_each_yaxis(
+        lambda axis: axis.title.update(standoff=more * (axis.title.standoff or 0))
+    )
+    if (larger.layout.legend.x or 0) > 1:  # beside the drawing it would leave too little of it
+        rows = 1.5 * PRESENT_PIXELS * len(larger.data)
+        larger.update_layout(
+            legend={"x": 0, "y": 1, "yanchor": "bottom"},
+            height=larger.layout.height + rows,
+            margin_t=larger.layout.margin.t + rows,
+        )
+    for trace in larger.select_traces({"type": "heatmap"}):
         below = trace.colorbar.y
         trace.colorbar.update(words | ({} if below is None else {"y": more * below}))
     return larger

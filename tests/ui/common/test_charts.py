@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.opening import TIMEOUT_SECONDS, figure, offered
+from ui.common import charts as c
 from ui.common.charts import Charts, bars, chart, heatmap, line, log_axis, mark_x, mark_y
 
 
@@ -70,3 +71,16 @@ def test_a_tab_has_alt_texts_an_explanation_and_offers_its_data():
     assert figure(app, "tab_loss")["layout"]["title"]["text"] == "<b>Loss</b>"
     assert [*offered(app).charts["tab"].csv_files()] == ["bounds", "loss"]
     assert "**Charts.** One point." in [text.value for text in app.markdown]
+
+
+def test_a_chart_has_room_for_the_larger_words_of_present_mode(monkeypatch):
+    figure = chart("Title", [heatmap(np.eye(2), 0, 1, "gray", colorbar={"y": -0.2})], "x", "y")
+    assert c.in_type_of_page(figure) is figure
+    monkeypatch.setattr(c, "is_presenting", lambda: True)
+    larger = c.in_type_of_page(figure)
+    assert larger.layout.xaxis.tickfont.size == c.PRESENT_PIXELS
+    room = [each.layout.height - each.layout.margin.t - each.layout.margin.b
+            for each in (figure, larger)]  # fmt: skip
+    assert larger.layout.margin.b / figure.layout.margin.b == c.PRESENT_PIXELS / c.FONT_PIXELS
+    assert room[1] > 0.9 * room[0]  # it is not the drawing that pays for it
+    assert larger.data[0].colorbar.y < figure.data[0].colorbar.y == -0.2

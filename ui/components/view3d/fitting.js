@@ -6,7 +6,7 @@ const [AWAY, MOST_AWAY] = [1.03, 40]; // factor and number of steps away from a 
 const ROOM = 0.9; // share of half the panel, for the scene
 const NOTES_ROOM = 28; // pixels at each edge at least, with words at the corners of the scene
 const AXES_ROOM = 0.62; // with numbers and titles along the axes
-const AXES_SIZES = 20; // of their type: in a panel that is narrower, as on a phone, they would be cut off
+const AXES_SIZES = 20; // of their type: in a smaller panel, as on a phone, they would be cut off
 
 const unit = vector => vector.map(x => x / Math.hypot(...vector));
 const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
@@ -20,7 +20,7 @@ const inUnits = (point, { layout }) => ['x', 'y', 'z'].map((axis, i) => {
   return ((point[i] - low) / (high - low) - 0.5) * layout.aspectratio[axis];
 });
 
-const hasNumbers = ({ layout }, div) => layout.xaxis.showticklabels !== false && div.clientWidth >= AXES_SIZES * typePixels();
+const hasNumbers = ({ layout }, div) => layout.xaxis.showticklabels !== false && Math.min(div.clientWidth, div.clientHeight) >= AXES_SIZES * typePixels();
 
 // The points of a scene that must be visible: those that Python names, or the corners of its boxes.
 function mustBeSeen(panel) {

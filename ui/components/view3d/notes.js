@@ -1,15 +1,13 @@
 // Words in a scene.
 
-const LETTERS = 12; // pixels, of words in a scene
-const LETTER = 0.55 * LETTERS; // wide, on average
-const LINE_HEIGHT = 1.5 * LETTERS;
+const [LETTER, LINE] = [0.55, 1.5]; // width of one, on average, and height of a line, in sizes of their type
 const MOST_STEPS = 12; // by which a word is moved to be free
 const PAPER = 0.7; // opaque, behind a word
 const OUTWARDS = 16; // pixels of a word's middle above or below its point
 const BESIDE = 8; // pixels of its nearer end beside it
 
 const atCorner = note => !note.right && !note.down;
-const widthOf = text => LETTER * text.replace(/<[^>]*>/g, '').length;
+const widthOf = text => LETTER * typePixels() * text.replace(/<[^>]*>/g, '').length;
 const roomOf = ({ text }) => BESIDE + widthOf(text); // pixels beside its corner
 
 // Words beside points, with lines between them and without overlaps; none for unknown points.
@@ -46,10 +44,11 @@ function leader(note, middle, placed, paper) {
   let ay = outer ? OUTWARDS * away[1] / farthest : down;
   const xanchor = outer ? 'center' : inwards > 0 ? 'left' : 'right';
   const left = across + ax - { left: 0, center: wide / 2, right: wide }[xanchor];
+  const line = LINE * typePixels();
   const isFree = () => placed.every(other => left > other.left + other.wide || other.left > left + wide
-    || Math.abs(below + ay - other.middle) > LINE_HEIGHT);
-  const step = ay < 0 ? -LINE_HEIGHT / 2 : LINE_HEIGHT / 2;
+    || Math.abs(below + ay - other.middle) > line);
+  const step = ay < 0 ? -line / 2 : line / 2;
   for (let tries = 0; tries < MOST_STEPS && !isFree(); tries += 1) ay += step;
-  const annotation = { x, y, z, text, ax, ay, xanchor, bgcolor: paper, font: { size: LETTERS }, arrowhead: 0, arrowwidth: 1, captureevents: false };
+  const annotation = { x, y, z, text, ax, ay, xanchor, bgcolor: paper, font: { size: typePixels() }, arrowhead: 0, arrowwidth: 1, captureevents: false };
   return { left, wide, middle: below + ay, annotation };
 }

@@ -8,11 +8,12 @@ const TICK_SIZES = 3; // of its type, along an axis, for one number
 const MARGIN = { l: 48, r: 10, t: 12, b: 40 };
 const NARROW = { l: 46, r: 6, t: 8, b: 40 };
 const TYPE_PIXELS = 12; // of the numbers for which these have room
+const WORDS = 0.6; // share of them that grows with the type, except above: the rest is ticks and gaps
 const CLEAR = 'rgba(0,0,0,0)';
 
 // The margins in which numbers of this size have room.
 const roomFor = (size, margin) => Object.fromEntries(
-  Object.entries(margin).map(([side, pixels]) => [side, Math.round(pixels * size / TYPE_PIXELS)]));
+  Object.entries(margin).map(([side, pixels]) => [side, Math.round(pixels * (1 + (side === 't' ? 1 : WORDS) * (size / TYPE_PIXELS - 1)))]));
 
 function label(root, state) {
   const { header, frame } = state;
