@@ -162,7 +162,8 @@ def _drawn(trace: dict) -> Iterator[tuple[str, ...]]:
         yield from ((_short(a), _short(b)) for a, b in zip(x, y, strict=True) if _known(b))
         return
     z = _values(trace["z"] if trace.get("customdata") is None else trace["customdata"])
-    z = z[..., 0] if z.ndim == 3 else z
+    if z.ndim == 3:  # the number that the tooltip calls K, or the first one
+        z = z[..., int((*re.findall(r"K = %{customdata\[(\d)", trace["hovertemplate"]), 0)[0])]
     for row, b in zip(z, y if len(y) else range(len(z)), strict=True):
         for value, a in zip(row, x if len(x) else range(len(row)), strict=True):
             if _known(value):

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from streamlit.delta_generator import DeltaGenerator
 
 from ui.common.simplified import is_presenting
-from ui.common.take_along import csv_text, offered
+from ui.common.take_along import csv_text, offered, with_unit
 from ui.drawing import palette
 
 GREY, MAGENTA = palette.SIDE_COLOURS["left"], palette.SIDE_COLOURS["right"]
@@ -290,16 +290,14 @@ class Charts:
 def figure_rows(figure: go.Figure) -> Iterator[Sequence[Any]]:
     """Yield the headings and points of a figure: series, x, y, value (of a map), minus, plus.
 
-    The titles of the axes, with their units, are headings. An error bar belongs to the axis along
-    which it is drawn: y, or x if there is none along y.
+    The titles of the axes, with their units, are headings, and so is what a map shows: the first
+    of its customdata, if it has any. An error bar belongs to the axis along which it is drawn: y,
+    or x if there is none along y.
     """
-    axes = [
-        MARKUP.sub(" ", axis.title.text or "")
-        for axis in (figure.layout.xaxis, figure.layout.yaxis)
-    ]
+    axes = [_plain(axis.title.text) for axis in (figure.layout.xaxis, figure.layout.yaxis)]
     x_title, y_title = (text or name for text, name in zip(axes, "xy", strict=True))
     y_title = f"{y_title} (y)" if x_title == y_title else y_title
-    yield "series", x_title, y_title, "value", "minus", "plus"
+    yield "series", x_title, y_title, with_unit(_quantity(figure)), "minus", "plus"
     for trace in figure.data:
         xs, ys, custom = map(_unpacked, (trace.x, trace.y, trace.customdata))
         if trace.type == "heatmap":
@@ -321,6 +319,21 @@ def figure_rows(figure: go.Figure) -> Iterator[Sequence[Any]]:
             minus = plus if error.arrayminus is None else _unpacked(error.arrayminus)
             points = zip(xs, ys, none, minus, plus, strict=True)
             yield from ((trace.name, *point) for point in points)
+
+
+def _quantity(figure: go.Figure) -> str:
+    """Return what the colours of a figure's maps show; "value" where none of them says it."""
+    maps = [trace for trace in figure.data if trace.type == "heatmap"]
+    names = {trace.name for trace in maps}
+    bars = [trace.colorbar for trace in maps] + [figure.layout.coloraxis.colorbar]
+    titles = [bar.title.text for bar in bars if bar.title.text]
+    titles += [*names] if len(names) == 1 else []
+    titles += [figure.layout.title.text] if maps else []
+    return next((_plain(text) for text in titles if text), "value")
+
+
+def _plain(text: str | None) -> str:
+    return MARKUP.sub("", (text or "").replace("<br>", " ")).strip()
 
 
 def _unpacked(values: Any) -> Any:

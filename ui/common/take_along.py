@@ -36,7 +36,12 @@ OFFER = "_offer"
 LOOKS = {HIDE, LOCK, PRESENT, CAMERA}  # parameters that change how a page is seen, not its numbers
 DIGEST_LETTERS = 12
 NAME_LETTERS = 80
-UNITS = {"K": "1 / length^2", "error of K": "1 / length^2", "|H|": "1 / length"}
+UNITS = {
+    "K": "1 / length^2",
+    "error of K": "1 / length^2",
+    "|H|": "1 / length",
+    **{f"y{i}": "length" for i in (1, 2, 3)},
+}
 PACKAGES = ("torch", "numpy", "scipy", "streamlit", "plotly")
 
 
@@ -335,13 +340,19 @@ def data_zip(offer: Offer, about: str, line: str) -> bytes:
 def surface_csv(surface: Surface) -> str:
     """Return a line for every point of the grid: its place, and all fields with their units."""
     columns = {f"y{i + 1}": column for i, column in enumerate(surface.points.reshape(-1, 3).T)}
-    columns |= {
-        f"{name} ({UNITS[name]})" if name in UNITS else name: field.ravel()
-        for name, field in surface.fields.items()
-    }
-    columns["resolved"] = surface.resolved.ravel().astype(int)
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return csv_text([[*columns], *rows])
+    columns |= {name: field.ravel() for name, field in surface.fields.items()}
+    rows = zip(
+        *(column.tolist() for column in columns.values()),
+        surface.resolved.ravel().astype(int).tolist(),
+        strict=True,
+    )
+    return csv_text([[*(with_unit(name, "1") for name in columns), "resolved"], *rows])
+
+
+def with_unit(name: str, other: str = "") -> str:
+    """Return the ``name`` of a quantity with its unit; ``other``: that of all but `UNITS`."""
+    unit = UNITS.get(name, other)
+    return f"{name} ({unit})" if unit else name
 
 
 def csv_text(rows: Iterable[Sequence[Any]]) -> str:

@@ -45,7 +45,7 @@ def chart_map(
     known = np.full_like(field, np.nan) if error is None else error
     doubt = "" if error is None else "<br>error at most %{customdata[1]:.1g}"
     traces: list[dict[str, Any]] = [{
-        "type": "heatmap", "x": axis, "y": axis, "z": position,
+        "type": "heatmap", "name": symbol, "x": axis, "y": axis, "z": position,
         "zmin": 0, "zmax": 1, "colorscale": scale.colours, "colorbar": bar, "hoverongaps": False,
         "customdata": np.stack([field, known], -1),
         "hovertemplate": "(%{x:.3g}, %{y:.3g})<br>" + symbol + " = %{customdata[0]:.4g}"

@@ -186,18 +186,6 @@ def draw() -> None:
     if maps.open:
         with maps:
             _draw_maps(result, charts)
-    u, v = np.meshgrid(result.frame.axis, result.frame.axis)
-    charts.tables["points"] = {
-        name: field.ravel().tolist()
-        for name, field in {
-            "u": u,
-            "v": v,
-            "K": result.frame.known,
-            "error": result.frame.error,
-            "|H|": result.frame.mean,
-            "gate": result.frame.gate,
-        }.items()
-    }
     name = f"gate_{request.case}_lambda{result.frame.strength:.2f}"
     offered().surfaces[f"The gated surface, λ = {result.frame.strength:.2f}"] = OfferedSurface(
         name, partial(_exported, result)

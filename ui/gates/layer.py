@@ -275,16 +275,17 @@ def triangle_figure(conic: ConicResult) -> go.Figure:
 
     e = conic.exponents
     line = conic_line((e.p, e.q, e.r), float(conic.weights.min()))
-    read_off = (*conic.weights.T, conic.gaussian, conic.gaussian_error, conic.form)
+    read_off = (conic.gaussian, conic.gaussian_error, *conic.weights.T, conic.form)
     shade = np.clip(scale.apply(conic.gaussian), scale.low, scale.high)
     bar = colour_bar(scale)
     bar["tickvals"] = [scale.low + share * (scale.high - scale.low) for share in bar["tickvals"]]
     heat = {
-        "type": "heatmap", "x": across, "y": up, "z": spread(shade), "hoverongaps": False,
-        "zmin": scale.low, "zmax": scale.high, "colorscale": scale.colours, "colorbar": bar,
+        "type": "heatmap", "name": "K", "x": across, "y": up, "z": spread(shade),
+        "hoverongaps": False, "zmin": scale.low, "zmax": scale.high,
+        "colorscale": scale.colours, "colorbar": bar,
         "customdata": np.stack([spread(values) for values in read_off], -1),
-        "hovertemplate": "weights %{customdata[0]:.2f}, %{customdata[1]:.2f}, %{customdata[2]:.2f}"
-        "<br>K = %{customdata[3]:.3g}<br>error at most %{customdata[4]:.1g}"
+        "hovertemplate": "weights %{customdata[2]:.2f}, %{customdata[3]:.2f}, %{customdata[4]:.2f}"
+        "<br>K = %{customdata[0]:.3g}<br>error at most %{customdata[1]:.1g}"
         "<br>formula %{customdata[5]:.3g}<extra></extra>",
     }  # fmt: skip
     outline = plane_line(CORNERS[[0, 1, 2, 0]], {"color": palette.GRID_LINE, "width": 1})

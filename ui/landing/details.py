@@ -23,7 +23,7 @@ from gating_core.training import TrainedEnsemble, mean_interval
 from ui.common import charts as c
 from ui.common import formatting as common
 from ui.common.lessons import section
-from ui.common.take_along import OfferedSurface, offered
+from ui.common.take_along import OfferedSurface, offered, with_unit
 from ui.drawing import palette
 from ui.drawing.classified import class_colours
 from ui.drawing.colours import ColourScale
@@ -248,7 +248,7 @@ def curvature_table(surfaces: dict[str, SurfaceResult]) -> dict[str, list[float]
     """Return K of each surface at every grid point; NaN where it is undetermined."""
     x1, x2 = np.meshgrid(*[next(iter(surfaces.values())).axis] * 2)
     return {"x1": x1.ravel().tolist(), "x2": x2.ravel().tolist()} | {
-        f"K, {name.lower()}": surface.known[0].ravel().tolist()
+        f"{with_unit('K')}, {name.lower()}": surface.known[0].ravel().tolist()
         for name, surface in surfaces.items()
     }
 

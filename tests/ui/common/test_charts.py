@@ -21,7 +21,9 @@ def test_the_data_of_a_page_are_those_of_its_charts_and_tables_with_units():
     lines = [line("a", [1, 2], [3, 4], [0.5, 0.25]), line("b", ["x"], [5], [[1], [2]]),
              bars("c", [1], [7], colour="red")]  # fmt: skip
     charts.figures["lines"] = chart("Loss", lines, "budget,<br>keys", "nats per character")
-    charts.figures["map"] = chart("Map", [heatmap(np.array([[1, 2]]), 0, 1, "Greys", name="d")])
+    charts.figures["map"] = chart(
+        "Map", [heatmap(np.array([[1, 2]]), 0, 1, "Greys", name="d", colorbar_title_text="K")]
+    )
     charts.tables["table"] = {"k": ["1"], "scores read": ["2"]}
     rows = saved(charts)
     assert rows["lines"] == [
@@ -30,7 +32,7 @@ def test_the_data_of_a_page_are_those_of_its_charts_and_tables_with_units():
         ["b", "x", "5.0", "", "1.0", "2.0"], ["c", "1", "7.0", "", "", ""],
     ]  # fmt: skip
     assert rows["map"] == [
-        ["series", "x", "y", "value", "minus", "plus"],
+        ["series", "x", "y", "K (1 / length^2)", "minus", "plus"],
         ["d", "0", "0", "1", "", ""], ["d", "1", "0", "2", "", ""],
     ]  # fmt: skip
     assert rows["table"] == [["k", "scores read"], ["1", "2"]]

@@ -440,7 +440,7 @@ def test_the_data_of_the_page_are_the_numbers_of_the_core():
     assert strengths["∫|K| dA"] == [0.0, 0.0, *totals[1:]]  # without a gate it is proved
     parts = np.array([x for name, x in strengths.items() if name.startswith("share")])
     np.testing.assert_allclose(parts.sum(0), 1, atol=1e-12)
-    with_gate = np.array(saved["curvature"]["K, with gate"]).reshape(61, 61)
+    with_gate = np.array(saved["curvature"]["K (1 / length^2), with gate"]).reshape(61, 61)
     surface = page.measured_pair(FIRST_SETTING, "own", None, None).right.surface
     np.testing.assert_array_equal(with_gate, surface.known[10])
     assert saved["shares"]["K > 0 (dome)"][1] == f"{100 * surface.shares.positive[10]:.1f} %"
