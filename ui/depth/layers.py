@@ -399,18 +399,22 @@ def stack_text(surface: SurfaceResult) -> str:
         "It is inconclusive whether the total curvature of this stack grows with its layers",
         "The total curvature of this stack grows with its layers",
     )
-    ends = [
-        common.final_total_text(total, bool(surface.flat[frame]))
-        for frame, total in ((0, first), (-1, last))
-    ]
+    ends = [known_total_text(surface, frame) for frame in (0, -1)]
     return f"**{verdict}**: {ends[0]} after layer 1, {ends[1]} after layer {len(surface.total)}."
+
+
+def known_total_text(surface: SurfaceResult, frame: int) -> str:
+    """Return the total curvature after one layer, if anything is known of it."""
+    text = common.final_total_text(total_of(surface, frame), bool(surface.flat[frame]))
+    if surface.complete[frame] or surface.total[frame] > 0:
+        return UNKNOWN if UNKNOWN in text else text
+    return UNKNOWN  # "at least 0" says nothing
 
 
 def total_text(surface: SurfaceResult, frame: int, diameter: float) -> str:
     """Return the line above the surface after one layer."""
-    text = f"**{common.final_total_text(total_of(surface, frame), bool(surface.flat[frame]))}**"
-    if not (surface.complete[frame] or surface.total[frame] > 0) or UNKNOWN in text:
-        text = UNKNOWN  # "at least 0" says nothing
+    text = known_total_text(surface, frame)
+    text = text if text == UNKNOWN else f"**{text}**"
     return f"total curvature {text} · diameter {common.short(float(diameter))}"
 
 

@@ -121,7 +121,7 @@ def middle_text(middle: Middle, seeds: int) -> str:
     if not middle.known:
         return "none"
     value, low, high = (
-        f"{x:.2f}".replace("-", "−") for x in (middle.value, middle.low, middle.high)
+        f"{x:z.2f}".replace("-", "−") for x in (middle.value, middle.low, middle.high)
     )
     few = f" ({middle.count} of {seeds} seeds)" if middle.count < seeds else ""
     return f"{value} [{low}, {high}]{few}"

@@ -213,7 +213,7 @@ def affordable(request: SampleRequest) -> tuple[SampleRequest, str]:
 
 def slope_text(mean: MeanInterval) -> str:
     """Format a slope with its interval, in two places."""
-    return f"{mean.mean:.2f} ± {mean.half_width:.2f}".replace("-", "−")
+    return f"{mean.mean:z.2f} ± {mean.half_width:.2f}".replace("-", "−")
 
 
 def verdict(mean: MeanInterval) -> str:
@@ -241,7 +241,7 @@ def finding(learned: Mapping[str, Learned]) -> str:
     last = [float(np.median(x.prediction[:, -1])) for x in learned.values()]
     slopes = [x.slopes["prediction"].mean for x in learned.values()]
     low, high = (
-        f"{end:.2f}".replace("-", "−")
+        f"{end:z.2f}".replace("-", "−")
         for end in (min(s.mean for s in slopes), max(s.mean for s in slopes))
     )
     usual = all(max(abs(s.mean - USUAL), s.half_width) <= CLEAR for s in slopes)

@@ -152,7 +152,7 @@ def change(title: str, before: np.ndarray, after: np.ndarray) -> str:
         f"The effect of the gate on {what} is inconclusive",
         f"The gate increases {what}",
     )
-    by = f"{points.mean:+.1f} ± {points.half_width:.1f} points".replace("-", "−")
+    by = f"{points.mean:+z.1f} ± {points.half_width:.1f} points".replace("-", "−")
     return f"**{verdict}**: {values}, difference {by} ({len(before)} seeds, paired, 95 % interval)."
 
 

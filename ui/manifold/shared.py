@@ -195,7 +195,8 @@ def draw_more() -> tuple[dict[str, Any], dict[str, Any], Slots | None]:
 
 def draw_metric(dim: int) -> Metric:
     """Draw the covariance that lengths are measured with, in ``dim`` dimensions."""
-    kind = st.radio(
+    kinds, lengths = st.columns([2, 3], vertical_alignment="bottom")
+    kind = kinds.radio(
         "Covariance Σ of the Gaussians",
         METRICS,
         key="metric",
@@ -204,13 +205,14 @@ def draw_metric(dim: int) -> Metric:
         help=section("manifold", "help_metric"),
     )
     if kind == "isotropic":
-        return Metric(kind, st.slider("Variance s²", 0.05, 20.0, 1.0, 0.05, key="variance", **LINK))
+        variance = lengths.slider("Variance s²", 0.05, 20.0, 1.0, 0.05, key="variance", **LINK)
+        return Metric(kind, variance)
     if kind == "turned":
-        left, right = st.columns(2)
+        left, right = lengths.columns(2)
         angle = left.slider("Angle to the first drawn axis (°)", 0, 180, 30, key="angle", **LINK)
         ratio = right.slider("Ratio of the variances", 0.05, 20.0, 4.0, 0.05, key="ratio", **LINK)
         return Metric(kind, angle=float(angle), ratio=ratio)
-    text = st.text_input(
+    text = lengths.text_input(
         f"The {dim} variances, with commas between them",
         ", ".join(["1"] * dim),
         key="variances",

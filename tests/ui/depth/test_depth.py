@@ -354,6 +354,12 @@ def test_an_empty_lower_estimate_is_no_number():
     lines = [layers.total_text(found, layer, 1.0) for layer in range(UNTRAINED.depth)]
     assert not [line for line in lines if "at least 0" in line]
     assert "undetermined" in lines[-1]
+    assert layers.stack_text(found).endswith(f"undetermined after layer {UNTRAINED.depth}.")
+
+
+def test_no_exponent_is_minus_nought():
+    middle = shared.Middle(-0.001, -0.004, 0.003, 16)
+    assert shared.middle_text(middle, 16) == "0.00 [0.00, 0.00]"
 
 
 def test_the_theory_has_the_numbers_that_are_measured():
