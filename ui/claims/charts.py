@@ -443,7 +443,7 @@ def groups_chart(evidence: RelationsByKind, measure: str, confidence: float) -> 
     labels = [
         label
         for kind, of in pooled.items()
-        for label in (*dict.fromkeys(group.task for group in of.groups), f"<b>{kind}</b>")
+        for label in (*dict.fromkeys(group.task for group in of.groups), f"<b>{kind}, pooled</b>")
     ][::-1]
     shifts = dict(zip(variants, np.linspace(BESIDE, -BESIDE, len(variants)), strict=True))
     traces = []
@@ -476,7 +476,7 @@ def groups_chart(evidence: RelationsByKind, measure: str, confidence: float) -> 
                 dots(
                     f"{kind}, pooled",
                     [of.r],
-                    [labels.index(f"<b>{kind}</b>")],
+                    [labels.index(f"<b>{kind}, pooled</b>")],
                     [f"{kind}, pooled: r = {fixed(of.r)} {fixed_interval(of.low, of.high)}"],
                     showlegend=False,
                     error_x={
