@@ -143,6 +143,7 @@ function drawAll(root, state) {
   sentence.replaceChildren(Object.assign(document.createElement('strong'), { textContent: bold }), ` ${rest}`);
   root.querySelector('.gc-keys-half').textContent = verdict.sign ? `half colour at |K| = ${number(state.half)}` : 'K = 0';
   showPoint(root, state, null);
+  root.classList.toggle('gc-keys-three', slotsOf(state) < 4); // which are flat: there are no signs
   root.dataset.sign = verdict.sign ?? 'none';
   root.dataset.n = 1 + Number(root.dataset.n ?? 0);
 }

@@ -7,7 +7,7 @@ function sentenceOf(state, { sign, key, why }) {
   if (why === 'three') return ['Three values: the surface fills part of their flat triangle, K = 0 everywhere.', 'Proved: every output is an average of the three.'];
   if (why === 'coplanar') return ['The four values lie in one plane: the surface is flat, K = 0 everywhere.', 'Proved: every output is an average of the four.'];
   const range = state.surface.K.filter(Number.isFinite);
-  const here = `Proved from the four keys. At the ${group(range.length)} points drawn, K runs from ${number(Math.min(...range))} to ${number(Math.max(...range))}.`;
+  const here = `Proved from ${sink ? 'the keys and the origin' : 'the four keys'}. At the ${group(range.length)} points drawn, K runs from ${number(Math.min(...range))} to ${number(Math.max(...range))}.`;
   if (sign > 0) return [`${placeWords(state, key, sink)}: a dome everywhere, K > 0.`, here];
   if (sign < 0) {
     const words = sink ? 'The origin lies beyond one edge of the key triangle' : 'The four keys are in convex position';
