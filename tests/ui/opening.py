@@ -88,10 +88,12 @@ def figure(app: AppTest, key: str) -> dict:
     return json.loads(spec)
 
 
-def numbers(packed: dict) -> np.ndarray:
-    """Numbers as Plotly packs them."""
-    flat = np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"])
-    return flat.reshape([int(size) for size in str(packed.get("shape", flat.size)).split(",")])
+def numbers(values: dict | list) -> np.ndarray:
+    """Numbers of a figure: a list, or an array as Plotly packs it."""
+    if isinstance(values, list):
+        return np.array(values, float)
+    flat = np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
+    return flat.reshape([int(size) for size in str(values.get("shape", flat.size)).split(",")])
 
 
 def csv_rows(rows) -> list[list[str]]:

@@ -23,6 +23,7 @@ from streamlit.delta_generator import DeltaGenerator
 from ui.common.simplified import is_presenting
 from ui.common.take_along import csv_text, offered, with_unit
 from ui.drawing import palette
+from ui.drawing.panels import plain_figure
 
 GREY, MAGENTA = palette.SIDE_COLOURS["left"], palette.SIDE_COLOURS["right"]
 BLUE, ORANGE, GREEN, PURPLE = palette.CLASS_COLOURS
@@ -85,14 +86,15 @@ def line(
     ``half_width``: of the intervals, (n,), or (2, n) for the parts below and above. ``labels``: of
     the points, in their tooltips besides x and y.
     """
+    values = np.asarray(y, float)
     trace: Trace = {
-        "type": "scatter", "mode": mode, "x": [*x], "y": np.asarray(y, float), "name": name,
+        "type": "scatter", "mode": mode, "x": [*x], "y": values.tolist(), "name": name,
         "line": {"color": colour, "dash": dash, "width": width}, "showlegend": legend,
         "marker": {"size": 6, "symbol": symbol, "color": colour},
         "hovertemplate": f"{name}, %{{x}}: %{{y:.3g}}<extra>%{{text}}</extra>", "text": labels,
     }  # fmt: skip
     if half_width is not None:
-        below, above = np.broadcast_to(np.asarray(half_width, float), (2, trace["y"].size))
+        below, above = np.broadcast_to(np.asarray(half_width, float), (2, values.size)).tolist()
         trace["error_y"] = {
             "type": "data",
             "array": above,
@@ -115,8 +117,8 @@ def bars(
     """Return bars; ``labels``: of the bars, in their tooltips instead of x."""
     pattern = {"shape": "/", "size": 4} if hatched else {}
     label = "%{x}" if labels is None else "%{customdata}"
-    return {"type": "bar", "name": name, "x": [*x], "y": np.asarray(y, float), "opacity": 0.75,
-            "marker": {"color": colour, "pattern": pattern}, "customdata": labels,
+    return {"type": "bar", "name": name, "x": [*x], "y": np.asarray(y, float).tolist(),
+            "opacity": 0.75, "marker": {"color": colour, "pattern": pattern}, "customdata": labels,
             "hovertemplate": f"{label}: %{{y:.3g}}<extra>{name}</extra>"}  # fmt: skip
 
 
@@ -159,22 +161,16 @@ def chart(
 
     away = 14 if (y_axis or {}).get("type") == "log" else 4  # powers are set larger than numbers
     above = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}
-    return go.Figure(
-        {
-            "data": traces,
-            "layout": {
-                "height": height,
-                "margin": {"l": 58, "r": 8, "t": 48, "b": 40},
-                "hovermode": "closest",
-                "title": title(name),
-                "legend": legend or above,
-                "xaxis": {"title": {"text": x, "standoff": 2}} | dict(x_axis or {}),
-                "yaxis": {"title": {"text": y, "standoff": away}, "automargin": True}
-                | dict(y_axis or {}),
-            }
-            | layout,
-        }
-    )
+    layout = {
+        "height": height,
+        "margin": {"l": 58, "r": 8, "t": 48, "b": 40},
+        "hovermode": "closest",
+        "title": title(name),
+        "legend": legend or above,
+        "xaxis": {"title": {"text": x, "standoff": 2}} | dict(x_axis or {}),
+        "yaxis": {"title": {"text": y, "standoff": away}, "automargin": True} | dict(y_axis or {}),
+    } | layout
+    return plain_figure(traces, layout)
 
 
 def mark_x(figure: go.Figure, x: float, text: str = "") -> go.Figure:

@@ -6,11 +6,11 @@ import itertools
 import math
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
-from plotly.subplots import make_subplots
 
 from gating_core.experiments.comparison import drawn_frames, layer_maps
 from ui.common.charts import Charts
@@ -20,12 +20,14 @@ from ui.decision_boundary.model import TITLES, text
 from ui.decision_boundary.picture import variants_of
 from ui.decision_boundary.shared import MeasurementRequest, stopped_frame
 from ui.drawing import palette
+from ui.drawing.panels import plain_figure, subplot, subplot_title
 from ui.work.runs import Shown
 
 SMALL_KEY = "inside_small_"
 ZERO_BELOW = 1e-6  # of the other end of a scale
 SEPARATOR = " · "  # between the parts of a map's name; the first is its side
 COLUMNS = 4  # of small multiples: what a phone can show
+GAP = 0.02  # between two columns, as a share of all
 ROW_HEIGHT, TITLE_HEIGHT, LARGE_HEIGHT = 150, 56, 460  # pixels
 
 
@@ -132,62 +134,43 @@ def inside_figure(
     """
     cells = _cells(order or tuple(fields))
     rows, columns = (1 + max(indices) for indices in zip(*cells.values(), strict=True))
-    taken = {cells[name]: name for name in fields}
-    specs: list[list[dict | None]] = [
-        [{} if (r, c) in taken else None for c in range(columns)] for r in range(rows)
-    ]
-    shown = {name: fields[name] for _, name in sorted(taken.items())}
-    titles = [
-        f"{name.split(SEPARATOR, 1)[-1]}<br>{field.min():z.2f} … {field.max():z.2f}"
-        for name, field in shown.items()
-    ]
     alone = len(cells) == 1
     height = LARGE_HEIGHT if alone else (ROW_HEIGHT + TITLE_HEIGHT) * rows
-    figure = make_subplots(
-        rows,
-        columns,
-        specs=specs,
-        subplot_titles=titles,
-        horizontal_spacing=0.02,
-        vertical_spacing=TITLE_HEIGHT / height if rows > 1 else 0,
-    )
-    for name, field in shown.items():
-        axis, (row, column) = np.linspace(-1, 1, len(field)), cells[name]
-        figure.add_heatmap(
-            x=axis,
-            y=axis,
-            z=field,
-            coloraxis="coloraxis",
-            row=row + 1,
-            col=column + 1,
-            hovertemplate="(%{x:.2f}, %{y:.2f}): %{z:.3g}<extra></extra>",
-        )
-    for name in () if alone else shown:  # Streamlit reports clicks on points alone
-        unseen, (row, column) = {"symbol": "square", "size": ROW_HEIGHT, "opacity": 0}, cells[name]
-        figure.add_scatter(
-            x=[0],
-            y=[0],
-            customdata=[name],
-            mode="markers",
-            marker=unseen,
-            showlegend=False,
-            selected={"marker": {"opacity": 0}},
-            unselected={"marker": {"opacity": 0}},
-            row=row + 1,
-            col=column + 1,
-            hovertemplate=f"{name}: click to enlarge<extra></extra>",
-        )
-    figure.update_xaxes(range=[-1, 1], visible=False, constrain="domain")
-    figure.update_yaxes(range=[-1, 1], visible=False)
-    for number in range(1, len(shown) + 1):
-        suffix = "" if number == 1 else str(number)
-        figure.layout[f"yaxis{suffix}"].update(scaleanchor=f"x{suffix}")
-    figure.update_annotations(font_size=11)
-    low, high = ends or span(fields)
-    scale = {"colorscale": palette.SEQUENTIAL_SCALE, "cmin": low, "cmax": high, "showscale": alone}
-    margin = {"l": 5, "r": 5, "t": TITLE_HEIGHT, "b": 5}
-    figure.update_layout(height=height + 5, margin=margin, coloraxis=scale)
-    return figure
+    gap = TITLE_HEIGHT / height
+    wide, high = (1 - GAP * (columns - 1)) / columns, (1 - gap * (rows - 1)) / rows
+    low, most = ends or span(fields)
+    heatmaps, points, titles = [], [], []
+    layout: dict[str, Any] = {}
+    for index, name in enumerate(sorted(fields, key=lambda name: cells[name])):
+        field, (row, column), axes = fields[name], cells[name], subplot(index)
+        axis = np.linspace(-1, 1, len(field))
+        heatmaps.append(axes | {
+            "type": "heatmap", "x": axis, "y": axis, "z": field, "coloraxis": "coloraxis",
+            "hovertemplate": "(%{x:.2f}, %{y:.2f}): %{z:.3g}<extra></extra>",
+        })  # fmt: skip
+        unseen = {"marker": {"opacity": 0}}
+        points.append(axes | {  # Streamlit reports clicks on points alone
+            "type": "scatter", "x": [0], "y": [0], "customdata": [name], "mode": "markers",
+            "marker": {"symbol": "square", "size": ROW_HEIGHT, "opacity": 0}, "showlegend": False,
+            "selected": unseen, "unselected": unseen,
+            "hovertemplate": f"{name}: click to enlarge<extra></extra>",
+        })  # fmt: skip
+        left, top = column * (wide + GAP), 1 - row * (high + gap)
+        text = f"{name.split(SEPARATOR, 1)[-1]}<br>{field.min():z.2f} … {field.max():z.2f}"
+        titles.append(subplot_title(text, left + wide / 2, top, 11))
+        plain = {"range": [-1, 1], "visible": False}
+        layout[f"xaxis{axes['xaxis'][1:]}"] = plain | {
+            "domain": [left, left + wide], "anchor": axes["yaxis"], "constrain": "domain",
+        }  # fmt: skip
+        layout[f"yaxis{axes['yaxis'][1:]}"] = plain | {
+            "domain": [max(top - high, 0.0), top], "anchor": axes["xaxis"],
+            "scaleanchor": axes["xaxis"],
+        }  # fmt: skip
+    scale = {"colorscale": palette.SEQUENTIAL_SCALE, "cmin": low, "cmax": most, "showscale": alone}
+    return plain_figure([*heatmaps, *(() if alone else points)], layout | {
+        "annotations": titles, "height": height + 5, "coloraxis": scale,
+        "margin": {"l": 5, "r": 5, "t": TITLE_HEIGHT, "b": 5},
+    })  # fmt: skip
 
 
 def _cells(names: Sequence[str]) -> dict[str, tuple[int, int]]:

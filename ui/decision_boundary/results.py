@@ -321,7 +321,8 @@ def _offer_notebook(shown: Shown, member: int, index: int, step: int) -> None:
     setting = run.setting
     if setting not in COMPARISONS.values():  # a run trained further has other frames on its way
         setting = replace(setting, steps=max(step, 1))
-    imports, trained = run_code(setting, "drawn_frames", "steps_model")
+    problem = None if setting.own is None else "A notebook does not hold points of your own."
+    imports, trained = ("", "") if problem else run_code(setting, "drawn_frames", "steps_model")
     lines = (
         trained,
         f"frame = run.steps[drawn_frames(run)].tolist().index({step})",
@@ -334,7 +335,7 @@ def _offer_notebook(shown: Shown, member: int, index: int, step: int) -> None:
         (imports, "\n".join(lines)),
         total_at(shown, name, member, index) if along else None,
         run.variants[name].ensemble.config.model_dim,
-        problem=None if run.setting.own is None else "A notebook does not hold points of your own.",
+        problem=problem,
     )
 
 

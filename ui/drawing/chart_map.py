@@ -15,6 +15,7 @@ import plotly.graph_objects as go
 from ui.drawing import palette
 from ui.drawing.colours import ColourScale
 from ui.drawing.lines import hatch, zero_curve
+from ui.drawing.panels import plain_figure
 
 PIXELS = 256  # along a side
 READ_PIXELS = 64  # along a side, of what is read off
@@ -58,7 +59,7 @@ def chart_map(
         zeros, _ = zero_curve(signed, axis, np.zeros((*signed.shape, 1)))
         traces += plane_line(zeros, {"color": palette.LINE, "width": 2, "dash": "dash"}, "K = 0")
     axes = _axes(float(axis[0]), float(axis[-1]), names, 2)
-    return go.Figure({"data": traces, "layout": {"showlegend": False, **layout, **axes}})
+    return plain_figure(traces, {"showlegend": False, **layout, **axes})
 
 
 def _axes(low: float, high: float, names: tuple[str, str], standoff: int) -> dict[str, Any]:
@@ -145,15 +146,12 @@ def cell_map(
         "hovertemplate": "(%{x:.2f}, %{y:.2f})<br>%{text}<extra></extra>",
     })  # fmt: skip
     traces += [_entry(kinds[number]) for number in np.unique(labels)]
-    return go.Figure({
-        "data": [{"showlegend": False, **trace} for trace in traces],
-        "layout": {
-            **_axes(-1, 1, names, 8),
-            "width": size, "height": size + 24, "margin": {"l": 50, "r": 10, "t": 34, "b": 50},
-            "legend": {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom",
-                       "itemclick": False, "itemdoubleclick": False},
-            "hovermode": "closest", "dragmode": False,
-        },
+    return plain_figure([{"showlegend": False, **trace} for trace in traces], {
+        **_axes(-1, 1, names, 8),
+        "width": size, "height": size + 24, "margin": {"l": 50, "r": 10, "t": 34, "b": 50},
+        "legend": {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom",
+                   "itemclick": False, "itemdoubleclick": False},
+        "hovermode": "closest", "dragmode": False,
     })  # fmt: skip
 
 

@@ -7,10 +7,12 @@ in ``framed`` has a leading frame axis.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 
 from ui.drawing import palette
 from ui.drawing.lines import triangles
@@ -327,6 +329,14 @@ def plain(tree: Any) -> Any:
     if isinstance(tree, list | tuple):
         return [plain(value) for value in tree]
     return tree.item() if isinstance(tree, np.generic) else tree
+
+
+def plain_figure(traces: Sequence[dict[str, Any]], layout: dict[str, Any]) -> go.Figure:
+    """Return a figure whose properties are not validated: that takes twice the time of the rest.
+
+    `tests/ui/test_states.py` validates the charts of all pages.
+    """
+    return go.Figure({"data": traces, "layout": layout}, _validate=False)
 
 
 def subplot(index: int) -> dict[str, str]:

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from ui.drawing import palette
+from ui.drawing.panels import plain_figure
 
 STYLES = ((palette.SIDE_COLOURS["left"], "x"), (palette.SIDE_COLOURS["right"], "circle"))
 
@@ -33,11 +34,11 @@ def reliability_chart(
             "hovertemplate": f"{name}: confidence %{{x:.1%}}, right %{{y:.1%}}<extra></extra>",
         })  # fmt: skip
     ends = {"range": [least, 1], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%"}
-    return go.Figure({"data": traces, "layout": {
+    return plain_figure(traces, {
         "height": height, "margin": {"l": 56, "r": 24, "t": 28, "b": 40},
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
         "shapes": [{"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 1, "layer": "below",
                     "line": {"dash": "dash", "width": 1, "color": palette.PLANE}}],
         "xaxis": {**ends, "title": {"text": "confidence", "standoff": 4}},
         "yaxis": {**ends, "title": {"text": "accuracy", "standoff": 4}},
-    }})  # fmt: skip
+    })  # fmt: skip

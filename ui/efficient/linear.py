@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
-from plotly.subplots import make_subplots
 
 import gating_core.language.efficient as core
 from gating_core.efficient import COSTS, RULES
@@ -19,6 +18,7 @@ from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.drawing import palette
 from ui.drawing.characters import sign
+from ui.drawing.panels import plain_figure, subplot, subplot_title
 from ui.efficient import shared
 from ui.efficient.shared import HEAD, Sample
 from ui.language.selection import head_of
@@ -26,6 +26,7 @@ from ui.limits import LEFT_OUT_MEMORY, LEFT_OUT_OVERLAP, READ_CHARACTERS
 from ui.work.cache import cached
 
 MOST_TOKENS = 128  # whose weights are drawn
+GAP = 0.012  # between two maps of them, as a share of all
 WAYS: dict[str, c.Style] = {
     "softmax": {"colour": c.GREY, "dash": "dot", "symbol": "x"},
     "window": {"colour": c.ORANGE, "dash": "dash", "symbol": "square"},
@@ -269,33 +270,29 @@ def maps_chart(head: core.HeadByKind, text: str | None) -> go.Figure:
         "softmax",
         *(f"{way}<br>{cosine:.2f}" for way, cosine in [*zip(WAYS, head.cosine, strict=True)][1:]),
     ]
-    figure = make_subplots(1, len(WAYS), horizontal_spacing=0.012, subplot_titles=titles)
     n = head.weights.shape[-1]
     names = [f"{i} {sign(letter)}" for i, letter in enumerate(text or " " * n, 1)]
     hidden = np.triu(np.ones((n, n), bool), 1)
-    for column, (way, weights) in enumerate(zip(WAYS, head.weights, strict=True), 1):
-        z = np.where(hidden, np.nan, weights).astype(np.float32)
+    wide, traces, notes = (1 + GAP) / len(WAYS), [], []
+    layout: dict[str, Any] = {}
+    for index, (way, weights) in enumerate(zip(WAYS, head.weights, strict=True)):
+        z, axes = np.where(hidden, np.nan, weights).astype(np.float32), subplot(index)
         said = f"{way}, %{{y}} reads %{{x}}: %{{z:.3f}}<extra></extra>"
-        trace = c.heatmap(
-            z,
-            -1,
-            1,
-            SCALE,
-            name=way,
-            x=names,
-            y=names,
-            hovertemplate=said,
-            showscale=column == len(WAYS),
-            colorbar={"thickness": 8},
-        )
-        figure.add_trace(trace, row=1, col=column)
-    figure.update_xaxes(visible=False).update_yaxes(visible=False, autorange="reversed")
-    figure.update_annotations(font_size=11)
-    return figure.update_layout(
-        height=220,
-        margin={"l": 4, "r": 4, "t": 58, "b": 2},
-        title=c.title("Attention weights; cosine to softmax"),
-    )
+        last = {"showscale": index == len(WAYS) - 1, "colorbar": {"thickness": 8}}
+        own = {"name": way, "x": names, "y": names, "hovertemplate": said}
+        traces.append(axes | c.heatmap(z, -1, 1, SCALE, **own, **last))
+        ends = [index * wide, (index + 1) * wide - GAP]
+        notes.append(subplot_title(titles[index], sum(ends) / 2, 1.0, 11))
+        layout[f"xaxis{axes['xaxis'][1:]}"] = {
+            "domain": ends, "anchor": axes["yaxis"], "visible": False,
+        }  # fmt: skip
+        layout[f"yaxis{axes['yaxis'][1:]}"] = {
+            "anchor": axes["xaxis"], "visible": False, "autorange": "reversed",
+        }  # fmt: skip
+    return plain_figure(traces, layout | {
+        "annotations": notes, "height": 220, "margin": {"l": 4, "r": 4, "t": 58, "b": 2},
+        "title": c.title("Attention weights; cosine to softmax"),
+    })  # fmt: skip
 
 
 def state_chart(head: core.HeadByKind, at: int) -> go.Figure:

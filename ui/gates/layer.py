@@ -26,6 +26,7 @@ from ui.drawing import palette
 from ui.drawing.chart_map import plane_line
 from ui.drawing.colours import scale_of
 from ui.drawing.lines import zero_curve
+from ui.drawing.panels import plain_figure
 from ui.gates.shared import CSS, SEEDS, colour_bar, map_layout, range_text
 from ui.limits import GATED_CHANNELS
 from ui.work import pool
@@ -290,26 +291,22 @@ def triangle_figure(conic: ConicResult) -> go.Figure:
     }  # fmt: skip
     outline = plane_line(CORNERS[[0, 1, 2, 0]], {"color": palette.GRID_LINE, "width": 1})
     hidden = {"visible": False, "fixedrange": True}
-    return go.Figure(
-        {
-            "data": [heat, *plane_line(line, {"color": palette.LINE, "width": 3}), *outline],
-            "layout": map_layout(430)
-            | {
-                "xaxis": hidden | {"range": [-ROOM, 1 + ROOM], "constrain": "domain"},
-                "yaxis": hidden | {"range": [-ROOM, CORNERS[2, 1] + ROOM], "scaleanchor": "x"},
-                "annotations": [
-                    {
-                        "x": x,
-                        "y": y,
-                        "text": f"α<sub>{number}</sub> = 1",
-                        "showarrow": False,
-                        "yshift": -12 if y == 0 else 12,
-                    }
-                    for number, (x, y) in enumerate(CORNERS, 1)
-                ],
-            },
-        }
-    )
+    layout = map_layout(430) | {
+        "xaxis": hidden | {"range": [-ROOM, 1 + ROOM], "constrain": "domain"},
+        "yaxis": hidden | {"range": [-ROOM, CORNERS[2, 1] + ROOM], "scaleanchor": "x"},
+        "annotations": [
+            {
+                "x": x,
+                "y": y,
+                "text": f"α<sub>{number}</sub> = 1",
+                "showarrow": False,
+                "yshift": -12 if y == 0 else 12,
+            }
+            for number, (x, y) in enumerate(CORNERS.tolist(), 1)
+        ],
+    }
+    nodal = plane_line(line, {"color": palette.LINE, "width": 3})
+    return plain_figure([heat, *nodal, *outline], layout)
 
 
 def conic_line(exponents: tuple[float, float, float], smallest: float) -> np.ndarray:

@@ -139,8 +139,10 @@ def curvature_maps(surfaces: dict[str, SurfaceResult], scale: ColourScale) -> go
     layout["coloraxis"] = {
         "colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high,
         "colorbar": {
-            "title": {"text": "K", "side": "right"}, "tickvals": [scale.low, 0, scale.high],
-            "ticktext": [f"{end:.2g}" for end in (scale.ends[0], 0, scale.ends[1])],
+            "tickvals": [scale.low, 0, scale.high],
+            "ticktext": [
+                f"K = {end:.2g}".replace("-", "−") for end in (scale.ends[0], 0, scale.ends[1])
+            ],
             "orientation": "h", "y": -0.45, "thickness": 12, "len": 0.6,
         },
     }  # fmt: skip

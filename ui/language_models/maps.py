@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from ui.drawing import palette
 from ui.drawing.characters import sign
-from ui.drawing.panels import subplot
+from ui.drawing.panels import plain_figure, subplot
 
 HEIGHT_PIXELS = 372
 ACROSS = 2  # maps in a row
@@ -115,7 +115,7 @@ def map_chart(
         "annotations": notes,
         "coloraxis": scale,
     }
-    return go.Figure({"data": traces, "layout": layout})
+    return plain_figure(traces, layout)
 
 
 def tiled(weights: np.ndarray, side: int = 1) -> tuple[np.ndarray, int]:

@@ -15,7 +15,7 @@ from gating_core.geometry import ErrorCurve, SecondOpinion, SurfaceResult
 from ui.common.formatting import percent, tick_text
 from ui.drawing import palette
 from ui.drawing.colours import scale_of
-from ui.drawing.panels import subplot, subplot_title
+from ui.drawing.panels import plain_figure, subplot, subplot_title
 
 BINS_PER_SIGN = 20
 TICKS_PER_SIGN = 3
@@ -80,7 +80,7 @@ def curvature_histogram(surfaces: dict[str, SurfaceResult], colours: dict[str, s
             })  # fmt: skip
         note = f" ({percent(verdict.unresolved)} of points unresolved)"
         titles.append(name + (note if verdict.unresolved else ""))
-    return go.Figure({"data": traces, "layout": _layout(titles, bins)})
+    return plain_figure(traces, _layout(titles, bins))
 
 
 def _layout(titles: list[str], bins: _Bins) -> dict[str, Any]:
@@ -240,15 +240,12 @@ def _error_map(
     hover = f"x = (%{{x:.2f}}, %{{y:.2f}})<br>{reading}<extra></extra>"
     trace = {"type": "heatmap", "x": axis, "y": axis, "z": z, "zmin": min(ticks),
              "zmax": max(ticks), "colorbar": bar, "hovertemplate": hover}  # fmt: skip
-    return go.Figure({
-        "data": [trace | heat],
-        "layout": {
-            "xaxis": square | {"title": {"text": "x<sub>1</sub>", "standoff": 4}},
-            "yaxis": square | {"title": {"text": "x<sub>2</sub>", "standoff": 4},
-                               "scaleanchor": "x", "constraintoward": "top"},
-            "width": width, "height": height,
-            "margin": {"l": 45, "r": 15, "t": 80, "b": 50, "pad": 0},
-        },
+    return plain_figure([trace | heat], {
+        "xaxis": square | {"title": {"text": "x<sub>1</sub>", "standoff": 4}},
+        "yaxis": square | {"title": {"text": "x<sub>2</sub>", "standoff": 4},
+                           "scaleanchor": "x", "constraintoward": "top"},
+        "width": width, "height": height,
+        "margin": {"l": 45, "r": 15, "t": 80, "b": 50, "pad": 0},
     })  # fmt: skip
 
 
@@ -342,15 +339,12 @@ def error_curves(curves: list[ErrorCurve], step: float) -> go.Figure:
         "line": {"color": palette.PLANE, "width": 2},
     })  # fmt: skip
     decades = {"type": "log", "exponentformat": "power"}
-    return go.Figure({
-        "data": [{"type": "scatter", **trace} for trace in traces],
-        "layout": {
-            "xaxis": decades | {"title": {"text": "step or grid spacing (chart)"}, "dtick": 1},
-            "yaxis": decades | {"title": {"text": "relative error"}, "nticks": 8,
-                                "minor": {"ticks": ""}},
-            "height": 400, "legend": LEGEND, "margin": {"l": 60, "r": 10, "t": 30, "b": 40},
-            "hovermode": "closest",
-        },
+    return plain_figure([{"type": "scatter", **trace} for trace in traces], {
+        "xaxis": decades | {"title": {"text": "step or grid spacing (chart)"}, "dtick": 1},
+        "yaxis": decades | {"title": {"text": "relative error"}, "nticks": 8,
+                            "minor": {"ticks": ""}},
+        "height": 400, "legend": LEGEND, "margin": {"l": 60, "r": 10, "t": 30, "b": 40},
+        "hovermode": "closest",
     })  # fmt: skip
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from gating_core.geometry import Integral
 from gating_core.proved import FLAT, LABELS, NEGATIVE, OPEN, POSITIVE, Interval, ProvedCurvature
@@ -20,6 +19,7 @@ from ui.common.formatting import between_text, plus_minus, total_text
 from ui.common.lessons import section
 from ui.drawing import palette
 from ui.drawing.chart_map import CellKind, cell_map, kinds_of_pixels
+from ui.drawing.panels import plain_figure, subplot
 
 SIZE = 380  # pixels
 KINDS = {
@@ -33,6 +33,7 @@ SIGNS = np.array([1, -1, 0, 0, 0])  # by label, the last for pixels of several k
 SPEAKS = np.array([True, True, True, False, False])  # whether a sign is proved there
 CURVE_POINTS = 241  # of the explanation
 HALVED = (1, 4, 16)  # cells of each of its pictures
+GAP = 0.12  # between two of them, as a share of one
 TENTHS = 1000  # of a percent, in a share of 1
 INTEGRALS = {"absolute": "∫|K| dA", "gaussian": "∫K dA", "area": "the area"}
 
@@ -69,42 +70,37 @@ def enclosure_figure() -> go.Figure:
     cell's width: a ball. Boxes are coloured by the sign of all that is in them.
     """
     x = np.linspace(-1, 1, CURVE_POINTS)
-    figure = make_subplots(1, len(HALVED), horizontal_spacing=0.06)
-    for column, count in enumerate(HALVED, 1):
-        half = 1 / count
-        for centre in (2 * np.arange(count) + 1) / count - 1:
-            low, high = enclosure(float(centre), half)
+    traces, boxes = [], []
+    layout: dict[str, Any] = {}
+    for column, count in enumerate(HALVED):
+        half, axes = 1 / count, subplot(column)
+        for centre in ((2 * np.arange(count) + 1) / count - 1).tolist():
+            low, high = enclosure(centre, half)
             sign = POSITIVE if low > 0 else NEGATIVE if high < 0 else OPEN
-            figure.add_shape(
-                type="rect",
-                x0=centre - half,
-                x1=centre + half,
-                y0=low,
-                y1=high,
-                row=1,
-                col=column,
-                fillcolor=KINDS[sign].colour or palette.PLANE,
-                opacity=0.3 if sign == OPEN else 0.55,
-                line={"width": 1, "color": palette.GRID_LINE},
-                layer="below",
-            )
-        figure.add_scatter(
-            x=x,
-            y=example(x),
-            mode="lines",
-            hoverinfo="skip",
-            showlegend=False,
-            row=1,
-            col=column,
-            line={"width": 2, "color": palette.ACCENT},
-        )
-        figure.update_xaxes(title_text=f"{count} cell{'s' if count > 1 else ''}", col=column)
-        figure.update_yaxes(showticklabels=column == 1, col=column)
-    figure.update_xaxes(tickvals=[-1, 0, 1], showgrid=False, zeroline=False)
-    figure.update_yaxes(range=[-1.3, 2.1], tickvals=[0], zeroline=False)
-    return figure.update_layout(
-        height=230, margin={"l": 24, "r": 8, "t": 8, "b": 40}, dragmode=False, hovermode=False
-    )
+            boxes.append({
+                "type": "rect", "xref": axes["xaxis"], "yref": axes["yaxis"], "layer": "below",
+                "x0": centre - half, "x1": centre + half, "y0": low, "y1": high,
+                "fillcolor": KINDS[sign].colour or palette.PLANE,
+                "opacity": 0.3 if sign == OPEN else 0.55,
+                "line": {"width": 1, "color": palette.GRID_LINE},
+            })  # fmt: skip
+        traces.append(axes | {
+            "type": "scatter", "x": x, "y": example(x), "mode": "lines", "hoverinfo": "skip",
+            "line": {"width": 2, "color": palette.ACCENT}, "showlegend": False,
+        })  # fmt: skip
+        layout[f"xaxis{axes['xaxis'][1:]}"] = {
+            "domain": [(column + GAP / 2) / len(HALVED), (column + 1 - GAP / 2) / len(HALVED)],
+            "anchor": axes["yaxis"], "title": {"text": f"{count} cell{'s' if count > 1 else ''}"},
+            "tickvals": [-1, 0, 1], "showgrid": False, "zeroline": False,
+        }  # fmt: skip
+        layout[f"yaxis{axes['yaxis'][1:]}"] = {
+            "anchor": axes["xaxis"], "range": [-1.3, 2.1], "tickvals": [0], "zeroline": False,
+            "showticklabels": not column,
+        }  # fmt: skip
+    return plain_figure(traces, layout | {
+        "shapes": boxes, "height": 230, "margin": {"l": 24, "r": 8, "t": 8, "b": 40},
+        "dragmode": False, "hovermode": False,
+    })  # fmt: skip
 
 
 def example(x: np.ndarray | float) -> np.ndarray | float:

@@ -545,7 +545,7 @@ def test_calibration_and_files_to_take_away():
         assert np.average(of.whole.frequency, weights=of.whole.counts) == pytest.approx(accuracy)
     assert results.calibration_text(found, 2) in texts_of(app)
     offer = offered(app)
-    assert [*offer.files] == ["Weights", "Script"]
+    assert [*offer.files] == ["Weights", "Script", "Notebook"]
     charts = results.Charts("decision_boundary")
     charts.tables |= results.logs(shown_of(app))
     log, curvature = (
