@@ -18,7 +18,8 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 POPOVER = "[data-testid=stPopoverBody]"
 NAME = "circle_sigmoid_seed47_lambda0.50"
 MOST_BYTES = 6e6  # of a page that turns
-CAMERA = "document.querySelector('.js-plotly-plot')._fullLayout.scene._scene.getCamera().eye"
+SCENE = "document.querySelector('.js-plotly-plot')._fullLayout.scene._scene"
+CAMERA = f"{SCENE}.getCamera().eye"
 
 
 def await_stage(page):
@@ -31,6 +32,15 @@ def taken(page, label):
     with page.expect_download() as download:
         page.locator(POPOVER).get_by_role("button", name=label).click()
     return download.value.suggested_filename, download.value.path().read_bytes()
+
+
+def class_one(locator):
+    """Where a picture is orange, in its own pixels: how often, and the middle's place."""
+    red, green, blue = np.asarray(Image.open(io.BytesIO(locator.screenshot())))[..., :3].T.astype(
+        int
+    )
+    inside = (red > 190) & (blue < 120) & (green > 90)
+    return [int(inside.sum()), *(float(where.mean()) for where in np.nonzero(inside))]
 
 
 @pytest.mark.soak  # long
@@ -51,6 +61,11 @@ def test_the_stage_is_taken_along_as_it_is_seen(browser, served, watch, visitor,
     assert digest.encode() in data
 
     box = visitor.locator(".gc-stage").bounding_box()
+    visitor.keyboard.press("Escape")
+    here = class_one(visitor.locator(".gc-stage canvas").first)
+    visitor.get_by_role("button", name="Take along").click()
+    visitor.locator(f"{POPOVER} .gc-figures option").first.wait_for(state="attached")
+    settle(visitor)
     sizes = {}
     for times in (2, 4):
         name, data = taken(visitor, f"PNG, {times}×")
@@ -75,6 +90,10 @@ def test_the_stage_is_taken_along_as_it_is_seen(browser, served, watch, visitor,
         page.on("request", lambda request: asked.append(request.url))
         page.goto((tmp_path / name).as_uri())
         page.wait_for_function(f"{CAMERA}.x")
+        page.wait_for_function(f"{SCENE}.glplot.fovy < 0.6")  # the page's field of view
+        there = class_one(page.locator(".js-plotly-plot"))
+        assert there[0] == pytest.approx(here[0], rel=0.2)  # lines are as wide as Plotly's
+        assert there[1:] == pytest.approx(here[1:], abs=5)
         before = page.evaluate(CAMERA)
         scene = page.locator(".js-plotly-plot").bounding_box()
         x, y = scene["x"] + scene["width"] / 2, scene["y"] + scene["height"] / 2

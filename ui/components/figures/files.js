@@ -98,9 +98,13 @@ function showParts(Plotly, figure) {
     put('span', place).style.background = `linear-gradient(90deg, ${stops.map(([at, colour]) => `${colour} ${100 * at}%`).join(', ')})`;
   }
   for (const { url, ...place } of figure.images) put('img', place, { src: url, alt: '' });
-  const divs = figure.plots.map(({ data, layout, ...place }) => {
+  const divs = figure.plots.map(({ data, layout, field, ...place }) => {
     const div = put('div', place);
     Plotly.newPlot(div, data, layout, { displayModeBar: false });
+    if (field) { // of view, as on the page
+      div._fullLayout.scene._scene.glplot.fovy = field;
+      Plotly.relayout(div, { 'scene.camera': layout.scene.camera }); // drawn anew, all of it
+    }
     return div;
   });
   const scenes = divs.filter((_, i) => figure.plots[i].layout.scene);
@@ -112,7 +116,7 @@ function showParts(Plotly, figure) {
       if (!meta?.places) return; // points that lie before the sheet, wherever it is seen from
       const { eye } = div._fullLayout.scene._scene.getCamera();
       const at = ['x', 'y', 'z'].map((name, i) => meta.middle[i] + eye[name] / meta.unit);
-      const axis = i => meta.places.filter((_, k) => k % 3 === i).map(x => x + meta.nearer * (at[i] - x));
+      const axis = i => meta.places.filter((_, k) => k % 3 === i).map(x => (x === null ? x : x + meta.nearer * (at[i] - x)));
       Plotly.restyle(div, { x: [axis(0)], y: [axis(1)], z: [axis(2)] }, [n]);
     }));
   }
