@@ -160,7 +160,9 @@ def offer_notebook(
 
     if not all(map(isfinite, shown)):
         problem = problem or "There is no K with an error at the marked point to compare with."
-    offered().files["Notebook"] = File(f"{name}.ipynb", make, ":material/menu_book:", problem)
+    offered().files["Notebook"] = File(
+        f"{file_name(name)}.ipynb", make, ":material/menu_book:", problem
+    )
 
 
 def draw_take_along(title: str) -> None:
@@ -175,7 +177,7 @@ def draw_take_along(title: str) -> None:
         if not popover.open:
             return
         offer, stamp = offered(), stamp_of(title)
-        name = offer.name or default_name(offer, current_link())
+        name = file_name(offer.name) if offer.name else default_name(offer, current_link())
         if not (offer.charts or offer.surfaces or offer.files or offer.long_files):
             st.markdown("This page shows no chart, table or surface in this state.")
             return

@@ -329,9 +329,10 @@ def _offer_notebook(shown: Shown, member: int, index: int, step: int) -> None:
         f"surface = steps_model(run, {name!r}, {member}).attention.member(frame)",
     )
     along = (name, member) in shown.along
+    offered().name = f"{run.setting.task}_{name}_seed{run.task.seeds[member]}_step{step}"
     offer_notebook(
         f"{TITLES[name]}, seed {run.task.seeds[member]}, step {step}",
-        f"{run.setting.task}_{name}_seed{run.task.seeds[member]}_step{step}",
+        offered().name,
         (imports, "\n".join(lines)),
         total_at(shown, name, member, index) if along else None,
         run.variants[name].ensemble.config.model_dim,

@@ -153,7 +153,7 @@ def offer_layer(
 ) -> None:
     """Offer the surface after a ``layer``, and a notebook that measures K at its marked point."""
     name = f"{stack.kind}_{stack.regime}_seed{stack.seed}_layer{layer}"
-    shown = surface.frame(layer - 1)
+    offered().name, shown = name, surface.frame(layer - 1)
     offered().surfaces[f"After layer {layer}"] = OfferedSurface(
         name, lambda line: exported(shown, line, more=fields_after(stack, layer, trained))
     )

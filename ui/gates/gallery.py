@@ -187,6 +187,7 @@ def draw() -> None:
         with maps:
             _draw_maps(result, charts)
     name = f"gate_{request.case}_lambda{result.frame.strength:.2f}"
+    offered().name = name
     offered().surfaces[f"The gated surface, λ = {result.frame.strength:.2f}"] = OfferedSurface(
         name, partial(_exported, result)
     )

@@ -45,6 +45,7 @@ def draw() -> tuple[str, FourKeys]:
     mode, model = FOURTH[fourth], linked_model()
     draw_keys(VIEW_KEY, mode, model)
     if mode != "none":  # or it is flat, the triangle of its values
+        offered().name = f"four_keys_{fourth}"
         offered().surfaces["The surface of outputs"] = OfferedSurface(
             f"four_keys_{fourth}", partial(_exported, with_mode(mode, model))
         )

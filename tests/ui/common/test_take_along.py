@@ -154,6 +154,7 @@ def test_the_gate_of_a_sphere_gives_a_sphere(taken):
 def test_four_keys_give_the_surface_whose_curvature_is_written_beside_it(taken):
     app, files = taken("pages/11_Which_keys_curve.py", fourth="sink logit")
     assert files["VTP, all fields"][0] == "four_keys_sink-logit.vtp"
+    assert files["Data (CSV)"][0] == "four_keys_sink-logit.zip"
     (offer,) = offered(app).surfaces.values()
     surface = offer.make("a line")
     middle = numbers(with_mode("sink", FIRST))
@@ -226,7 +227,7 @@ def test_a_file_that_takes_seconds_is_a_job_to_be_cancelled_and_begun_again(
 ])  # fmt: skip
 def test_a_notebook_of_a_page_finds_the_number_that_was_shown(taken, page, link, capsys):
     name, make = taken(page, **link)[1]["Notebook"]
-    assert name.endswith(".ipynb")
+    assert name == f"{file_name(name.removesuffix('.ipynb'))}.ipynb"
     book = nbformat.reads(make(), as_version=4)
     nbformat.validate(book)
     codes = [cell.source for cell in book.cells if cell.cell_type == "code"]
