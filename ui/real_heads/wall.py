@@ -24,6 +24,7 @@ from gating_core.real_heads import (
     shipped_record,
     shipped_text,
 )
+from ui.common.charts import Charts
 from ui.common.formatting import percent, short
 from ui.common.front import front_columns
 from ui.common.lessons import section
@@ -110,6 +111,9 @@ def draw() -> None:
     found = shipped_measures(title, special)
     if opened and chart is None:
         offer_head(title, special, opened, found)
+    charts = Charts("heads")
+    charts.tables["heads"] = table_of(found)
+    charts.offer()
     frames, hint = frames_of(shown, found)
     ratio = ratio_text(shipped_measures(title, not special))
     keys, others = CASES if special else CASES[::-1]
@@ -117,6 +121,21 @@ def draw() -> None:
     with st.container(key="first"):
         draw_wall(wall, found, frames, hint or section("real_heads", "hint"), opened, chart)
     st.markdown(f"{dealt_sentence(found)} {section('real_heads', 'sharp')} {grid_sentence(found)}")
+
+
+def table_of(found: Arrays) -> dict[str, list[float]]:
+    """Return the numbers of every head as the columns of a table."""
+    layer, head = np.indices(found["total"].shape) + 1
+    columns = {
+        "layer": layer,
+        "head": head,
+        "∫|K| dA": found["total"],
+        "error of ∫|K| dA": found["error"],
+        "entropy, nats": found["entropy"],
+        "sink share": found["sink"],
+        f"keys needed, ε = {EPSILONS[NEEDED]:g}": found["needed"][NEEDED],
+    }
+    return {name: column.ravel().tolist() for name, column in columns.items()}
 
 
 def offer_head(title: str, special: bool, opened: Head, found: Arrays) -> None:

@@ -1,5 +1,7 @@
 """Does the page of a real model's heads read its link, and say what its numbers say?"""
 
+import csv
+import io
 import json
 import re
 import shutil
@@ -21,7 +23,7 @@ from gating_core.real_heads import (
     shipped_text,
 )
 from gating_core.real_heads.shipped import FOLDER
-from tests.ui.opening import component, mistakes, open_page, open_settled, report
+from tests.ui.opening import component, mistakes, offered, open_page, open_settled, report
 from ui.common.formatting import plus_minus
 from ui.components.heads import is_sound
 from ui.real_heads import gates, keys, norms, own, wall
@@ -52,6 +54,13 @@ def test_the_page_opens_on_the_wall_without_special_tokens():
     assert sent["words"][0] == "[CLS]"
     assert sent["special"] == [True, *[False] * 62, True]
     assert sent["frames"] is None
+    (charts,) = offered(app).charts.values()
+    rows = [*csv.DictReader(io.StringIO(charts.csv_files()["heads"]))]
+    found = shipped_measures(MOBY, False)
+    assert len(rows) == 72
+    assert (rows[27]["layer"], rows[27]["head"]) == ("3", "4")
+    assert float(rows[27]["∫|K| dA"]) == found["total"][2, 3]
+    assert float(rows[27]["keys needed, ε = 0.01"]) == found["needed"][0, 2, 3]
 
 
 def test_a_link_opens_a_head_and_a_click_goes_into_the_link():
