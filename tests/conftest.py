@@ -6,7 +6,6 @@ import sys
 import tempfile
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
-from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -140,13 +139,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def sampled(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """Of a test marked ``sampled(n)``, return n cases evenly spread; of all others, every case."""
-    kept: list[pytest.Item] = []
-    for _, group in groupby(items, key=lambda item: item.nodeid.partition("[")[0]):
-        cases = [*group]
+    items = [*items]  # in pytest's order, which parts cases by the fixtures that they share
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    kept: set[pytest.Item] = set()
+    for cases in tests.values():
         mark = cases[0].get_closest_marker("sampled")
         count = min(mark.args[0], len(cases)) if mark else len(cases)
-        kept += [cases[len(cases) * number // count] for number in range(count)]
-    return kept
+        kept |= {cases[len(cases) * number // count] for number in range(count)}
+    return [item for item in items if item in kept]
 
 
 @pytest.hookimpl(trylast=True)

@@ -74,6 +74,7 @@ def test_the_first_screen_holds_replay_strip_sentence_and_chart(desk):
     resize(desk, 1400, 900)
 
 
+@pytest.mark.soak
 def test_a_click_on_a_small_map_goes_to_its_layer_and_into_the_link(desk):
     desk.locator(STRIP).scroll_into_view_if_needed()
     settle(desk)

@@ -66,6 +66,7 @@ def choose(page, label, option):
     settle(page)
 
 
+@pytest.mark.soak
 def test_a_link_with_a_hidden_and_a_locked_control_is_opened_by_somebody_else(
     browser, served, watch, visitor
 ):

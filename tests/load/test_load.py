@@ -21,6 +21,7 @@ def test_six_visitors_meet_no_error_and_no_numbers_of_others(server):
     assert not record.late, record
 
 
+@pytest.mark.soak
 def test_a_class_follows_its_teacher_and_every_vote_counts_once(server):
     room = in_a_thread(hold_class(server.url, STUDENTS, QUESTIONS))
     assert all(room.goals.values()), "\n".join([str(room), str(room.goals), *room.errors])

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.ui.opening import ROOT
 
 CODE = """
@@ -28,5 +30,6 @@ for page in ("8_Efficient_attention", "11_Which_keys_curve", "12_Learn"):
 """
 
 
+@pytest.mark.soak
 def test_a_first_picture_needs_no_pandas_no_sympy_and_little_of_scipy():
     subprocess.run([sys.executable, "-c", CODE], check=True, cwd=ROOT)

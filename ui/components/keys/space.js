@@ -47,9 +47,11 @@ function sceneOf(state, surface, verdict) {
   const frame = values.flatMap((a, i) => values.slice(0, i).flatMap(b => [...a, ...b]));
   const { places, normals } = surface;
   const mark = state.at && outputAt(attentionOf(state), ...state.at).y;
+  const planar = values.length === 3; // the curved lines of the chart would make it look bent
   return {
-    size: SIZE, places, normals, colours, cells: CELLS,
-    lines: [{ segments: frame, wide: 1.6, colour: state.ink, alpha: 0.6, hidden: 0.25, near: 0 }],
+    size: SIZE, places, normals, colours, cells: planar ? 0 : CELLS,
+    lines: [{ segments: frame, wide: 1.6, colour: state.ink, alpha: 0.6, hidden: 0.25, near: 0 },
+      ...(planar ? [{ segments: linesIn(values), wide: 1, colour: state.ink, alpha: 0.35, hidden: 0.15 }] : [])],
     points: mark && { places: new Float32Array(mark), colours: new Float32Array(hexColour('#c026d3')), size: 13 },
   };
 }

@@ -1,14 +1,6 @@
 // What is drawn in space: surface, triangle, plane, cut and test points; and the sentence beside it.
 
 const ring = corners => corners.flatMap((corner, i) => [...corner, ...corners[(i + 1) % corners.length]]);
-// Straight lines in the triangle, parallel to its sides: whatever lies in it is seen to be flat.
-function lattice([a, b, c]) {
-  const lines = [];
-  for (let n = 1; n < LATTICE; n += 1) {
-    for (const [tip, left, right] of [[a, b, c], [b, c, a], [c, a, b]]) lines.push(...mixed(tip, left, n / LATTICE), ...mixed(tip, right, n / LATTICE));
-  }
-  return lines;
-}
 const grouped = n => n.toLocaleString('en-GB');
 
 function stageScene(state, places, testPlaces, field, plane, middle) {
@@ -23,7 +15,7 @@ function stageScene(state, places, testPlaces, field, plane, middle) {
     ground: { corners: triangle, colour: [...ACCENT, dark ? 0.14 : 0.09] },
     shadow: (dark ? 0.4 : 0.17) * Math.min(1, 4 * state.strength),
     lines: [{ segments: ring(triangle), wide: 2, colour: ACCENT, hidden: 0.5 },
-      { segments: lattice(triangle), wide: 1, colour: ACCENT, alpha: 0.45, hidden: 0.15 }],
+      { segments: linesIn(triangle), wide: 1, colour: ACCENT, alpha: 0.45, hidden: 0.15 }],
     sheets: [],
   };
   const drawn = Math.min(DRAWN, labels.length);

@@ -5,7 +5,6 @@
 // and receives "left" with { strength, plane: [a, b, c, d] or null, serial } when the visitor lets go.
 
 const CELLS = 10;
-const LATTICE = 8; // parts of each side of the triangle
 const DRAWN = 200; // test points at most; all of them count
 const ASIDE = 0.4; // radians, from the direction in which the last plane faces
 const ELEVATION = 0.7;

@@ -16,3 +16,13 @@ function unit(a) {
 const hexColour = text => [1, 3, 5].map(i => parseInt(text.slice(i, i + 2), 16) / 255);
 const cssColour = text => text.match(/[\d.]+/g).slice(0, 3).map(part => part / 255);
 const isDark = colour => 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] < 0.5;
+
+const SIDE_PARTS = 8; // of each side of a triangle, between its lines
+// Straight lines in a triangle, parallel to its sides: whatever lies in it is seen to be flat.
+function linesIn([a, b, c]) {
+  const lines = [];
+  for (let n = 1; n < SIDE_PARTS; n += 1) {
+    for (const [tip, left, right] of [[a, b, c], [b, c, a], [c, a, b]]) lines.push(...mixed(tip, left, n / SIDE_PARTS), ...mixed(tip, right, n / SIDE_PARTS));
+  }
+  return lines;
+}
