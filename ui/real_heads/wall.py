@@ -7,6 +7,9 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from gating_core.checkpoints import head_map, principal_plane
+from gating_core.export import Surface
+from gating_core.geometry import SurfaceResult, measure_surface, square_grid
 from gating_core.real_heads import (
     EPSILONS,
     FINE_SIZE,
@@ -29,8 +32,9 @@ from ui.common.formatting import percent, short
 from ui.common.front import front_columns
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.take_along import offer_notebook
+from ui.common.take_along import OfferedSurface, offer_notebook, offered
 from ui.components.heads import Frames, Head, Wall
+from ui.drawing.exported import exported
 from ui.drawing.palette import SEQUENTIAL_SCALE, SIGNED_SCALE, colour_at
 from ui.real_heads.shared import (
     FIRST_THREE,
@@ -111,6 +115,10 @@ def draw() -> None:
     found = shipped_measures(title, special)
     if opened and chart is None:
         offer_head(title, special, opened, found)
+        name = f"head_{opened[0] + 1}.{opened[1] + 1}"
+        offered().surfaces["Its outputs, in three principal components"] = OfferedSurface(
+            name, partial(exported_head, title, special, opened)
+        )
     charts = Charts("heads")
     charts.tables["heads"] = table_of(found)
     charts.offer()
@@ -156,6 +164,23 @@ def offer_head(title: str, special: bool, opened: Head, found: Arrays) -> None:
         shipped_layers()[layer].channels,
         (total, max(missed, float(found["error"][opened]))),
     )
+
+
+def exported_head(title: str, special: bool, opened: Head, line: str) -> Surface:
+    """Return the sheet of a head as it is drawn, with K of all its channels."""
+    surface, weights = pool.POOL.call(measure_head, title, special, opened)
+    points = weights @ shipped_charts(title, special).values[opened]
+    return exported(surface, line, points, names=("u", "v"))
+
+
+def measure_head(title: str, special: bool, opened: Head) -> tuple[SurfaceResult, np.ndarray]:
+    """Measure a head on the principal plane; return its weights (R, C, n), too."""
+    layer, head = opened
+    reading, grid = shipped_reading(title, special, layer), square_grid(FINE_SIZE)
+    plane = principal_plane(reading.states)
+    heads_map = head_map(reading.layer, reading.states, head, plane, keys=reading.keys)
+    weights = heads_map.weights(grid.points).numpy()
+    return measure_surface(heads_map, grid), weights.reshape(FINE_SIZE, FINE_SIZE, -1)
 
 
 def grid_sentence(found: Arrays) -> str:

@@ -13,10 +13,17 @@ import pytest
 import torch
 from safetensors.numpy import save_file
 
+from gating_core.checkpoints import head_map, principal_plane
+from gating_core.geometry import curvature
+from gating_core.jets import second_order_jet
 from gating_core.language.shipped import model_path
 from gating_core.real_heads import (
+    FINE_SIZE,
     TEXTS,
+    keys_of,
     open_head,
+    shipped_charts,
+    shipped_layers,
     shipped_measures,
     shipped_reading,
     shipped_record,
@@ -409,3 +416,20 @@ def test_wrong_states_are_one_sentence(named):
     app = open_settled(PAGE, heads_tab="Your own model", own_layer="1")
     assert not app.exception
     assert "it must be (T, 384)" in " ".join(each.value for each in app.error)
+
+
+def test_an_open_head_gives_the_sheet_that_is_drawn_with_its_curvature():
+    app = open_page(PAGE, heads_head="2.3")
+    ((name, offer),) = offered(app).surfaces.items()
+    assert "three principal components" in name
+    made, middle = offer.make("a line"), FINE_SIZE // 2
+    text, layer = shipped_text(MOBY), shipped_layers()[1]
+    keys, plane = keys_of(text.tokens, False), principal_plane(text.states[1])
+    other = head_map(layer, text.states[1], 2, plane, keys=keys)
+    centre = torch.zeros(1, 2, dtype=torch.float64)
+    gaussian = curvature(second_order_jet(other, centre)).gaussian.item()
+    assert made.fields["K"][middle, middle] == pytest.approx(gaussian, rel=1e-6)
+    drawn = shipped_charts(MOBY, False).values[1, 2]
+    at = other.weights(centre)[0].numpy() @ drawn
+    np.testing.assert_allclose(made.points[middle, middle], at, atol=1e-6)
+    assert made.resolved.all()
