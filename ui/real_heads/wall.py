@@ -9,7 +9,8 @@ import streamlit as st
 
 from gating_core.checkpoints import head_map, principal_plane
 from gating_core.export import Surface
-from gating_core.geometry import SurfaceResult, measure_surface, square_grid
+from gating_core.geometry import SurfaceResult, curvature, measure_surface, square_grid
+from gating_core.jets import second_order_jet
 from gating_core.real_heads import (
     EPSILONS,
     FINE_SIZE,
@@ -168,19 +169,23 @@ def offer_head(title: str, special: bool, opened: Head, found: Arrays) -> None:
 
 def exported_head(title: str, special: bool, opened: Head, line: str) -> Surface:
     """Return the sheet of a head as it is drawn, with K of all its channels."""
-    surface, weights = pool.POOL.call(measure_head, title, special, opened)
+    surface, weights, bend = pool.POOL.call(measure_head, title, special, opened)
     points = weights @ shipped_charts(title, special).values[opened]
-    return exported(surface, line, points, names=("u", "v"))
+    return exported(surface, line, points, names=("u", "v"), more={"|H|": bend})
 
 
-def measure_head(title: str, special: bool, opened: Head) -> tuple[SurfaceResult, np.ndarray]:
-    """Measure a head on the principal plane; return its weights (R, C, n), too."""
+def measure_head(
+    title: str, special: bool, opened: Head
+) -> tuple[SurfaceResult, np.ndarray, np.ndarray]:
+    """Measure a head on the principal plane; return its weights (R, C, n) and |H| (R, C), too."""
     layer, head = opened
     reading, grid = shipped_reading(title, special, layer), square_grid(FINE_SIZE)
     plane = principal_plane(reading.states)
     heads_map = head_map(reading.layer, reading.states, head, plane, keys=reading.keys)
-    weights = heads_map.weights(grid.points).numpy()
-    return measure_surface(heads_map, grid), weights.reshape(FINE_SIZE, FINE_SIZE, -1)
+    square = FINE_SIZE, FINE_SIZE
+    weights = heads_map.weights(grid.points).numpy().reshape(*square, -1)
+    bend = curvature(second_order_jet(heads_map, grid.points)).mean_norm.numpy().reshape(square)
+    return measure_surface(heads_map, grid), weights, bend
 
 
 def grid_sentence(found: Arrays) -> str:

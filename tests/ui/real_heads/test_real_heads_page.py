@@ -427,8 +427,9 @@ def test_an_open_head_gives_the_sheet_that_is_drawn_with_its_curvature():
     keys, plane = keys_of(text.tokens, False), principal_plane(text.states[1])
     other = head_map(layer, text.states[1], 2, plane, keys=keys)
     centre = torch.zeros(1, 2, dtype=torch.float64)
-    gaussian = curvature(second_order_jet(other, centre)).gaussian.item()
-    assert made.fields["K"][middle, middle] == pytest.approx(gaussian, rel=1e-6)
+    known = curvature(second_order_jet(other, centre))
+    assert made.fields["K"][middle, middle] == pytest.approx(known.gaussian.item(), rel=1e-6)
+    assert made.fields["|H|"][middle, middle] == pytest.approx(known.mean_norm.item(), rel=1e-6)
     drawn = shipped_charts(MOBY, False).values[1, 2]
     at = other.weights(centre)[0].numpy() @ drawn
     np.testing.assert_allclose(made.points[middle, middle], at, atol=1e-6)
