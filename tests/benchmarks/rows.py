@@ -45,7 +45,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """What is compared with what; two rows of one name are comparable."""
+        """Return what is compared, by which rows of two tables are matched."""
         return f"{self.what} / {self.peer}"
 
     def text(self, last: Ratio | None) -> str:

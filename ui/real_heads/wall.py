@@ -9,8 +9,7 @@ import streamlit as st
 
 from gating_core.checkpoints import head_map, principal_plane
 from gating_core.export import Surface
-from gating_core.geometry import SurfaceResult, curvature, measure_surface, square_grid
-from gating_core.jets import second_order_jet
+from gating_core.geometry import SurfaceResult, mean_curvature, measure_surface, square_grid
 from gating_core.real_heads import (
     EPSILONS,
     FINE_SIZE,
@@ -182,9 +181,8 @@ def measure_head(
     reading, grid = shipped_reading(title, special, layer), square_grid(FINE_SIZE)
     plane = principal_plane(reading.states)
     heads_map = head_map(reading.layer, reading.states, head, plane, keys=reading.keys)
-    square = FINE_SIZE, FINE_SIZE
-    weights = heads_map.weights(grid.points).numpy().reshape(*square, -1)
-    bend = curvature(second_order_jet(heads_map, grid.points)).mean_norm.numpy().reshape(square)
+    weights = heads_map.weights(grid.points).numpy().reshape(FINE_SIZE, FINE_SIZE, -1)
+    (bend,) = mean_curvature(heads_map, grid)
     return measure_surface(heads_map, grid), weights, bend
 
 

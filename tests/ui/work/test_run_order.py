@@ -1,4 +1,4 @@
-"""What a visitor loses where two messages of their browser meet; as the app runs, nothing.
+"""Losses of a visitor where two messages of their browser meet; as the app runs, there are none.
 
 Most run on Streamlit as it is, too, with its default setting, with ours, or both: where nothing is
 lost any more, our setting or a correction can go.
@@ -220,7 +220,7 @@ def test_a_callback_is_not_left_half_done(visit, streamlit):
 
 @ways(UNCORRECTED)
 def test_a_click_is_not_forgotten_while_the_run_before_cleans_up(visit, streamlit):
-    """As a spinner does, which is removed."""
+    """Leave the run as a spinner does, which is removed."""
 
     @contextmanager
     def spinner(tab):
