@@ -23,7 +23,7 @@ from tests.ui.opening import open_page
 from ui.components import plotly_js, view3d
 from ui.components.plotly_js import PLOTLY_SOURCE
 from ui.foreign import as_words
-from ui.work.job import Job, State
+from ui.work.jobs import Job, State
 
 PARTS = ("app.py", "pages", "ui", "gating_core", "assets", ".streamlit")
 EXIT_SECONDS = 60
@@ -169,10 +169,12 @@ def test_no_code_reads_a_clock_that_can_be_set(path):
 def test_a_clock_that_jumps_changes_no_job(monkeypatch):
     jumps = iter([0.0, 1e10, -1e10, 5.0] * 1000)
     monkeypatch.setattr(time, "time", lambda: next(jumps))
-    job = Job(lambda: iter(range(5))).start()
-    assert job.join(EXIT_SECONDS)
+    job = Job("count", (5,), lambda last: (each for each in range(last)))
+    job.start()
+    job.join(EXIT_SECONDS)
+    assert job.over
     assert job.state is State.DONE
-    assert job.items == [0, 1, 2, 3, 4]
+    assert job.results == {5: 4}
     assert 0 <= job.elapsed < EXIT_SECONDS
 
 

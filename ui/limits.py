@@ -93,7 +93,6 @@ SCRIPTS_AT_ONCE = 3  # page scripts that run in the server's one interpreter
 SCRIPT_WAIT_SECONDS = 5.0  # of other scripts at most: then they run in any case
 WARM_SECONDS = 4.0  # after the first page was drawn: then the first worker starts
 WORKER_BYTES = 2_000_000_000  # of memory for each worker: the largest model needs half of it
-JOB_ITEMS = 1000  # of one job: newer items replace the oldest
 ADDRESS_SECONDS = 20.0  # in which a slow browser can load arrays
 RETURN_SECONDS = 2.0  # in which a lost connection usually comes back
 

@@ -14,6 +14,7 @@ from tempfile import mkstemp
 import streamlit as st
 
 from ui.work import jobs
+from ui.work.jobs import Jobs
 from ui.work.pool import POOL
 
 STEP_SECONDS = 0.05
@@ -32,8 +33,9 @@ def steps(folder: str, last: int | None, whose: str = "") -> Iterator[int]:
             return
 
 
-def draw(items: list[int]) -> None:
-    st.text(f"counted {items[-1] if items else 0}")
+COUNT: Jobs[tuple[str, int | None, str], int] = Jobs(
+    "count", lambda request: POOL.stream(steps, *request)
+)
 
 
 def page() -> None:
@@ -43,10 +45,19 @@ def page() -> None:
     st.text(f"run {st.session_state['runs']} of the page")
     if st.button("Count"):
         whose = str(st.session_state.get("visit"))
-        jobs.start("count", lambda: POOL.stream(steps, folder, None, whose))
+        COUNT.start((folder, None, whose))
     if st.button("Count to the end"):
-        jobs.start("count", lambda: POOL.stream(steps, folder, STEPS))
+        COUNT.start((folder, STEPS, ""))
     job = jobs.current("count")
     if job is not None:
-        jobs.watch(job, draw, what="Counting", share=lambda items: items[-1] / STEPS)
-        jobs.draw_end(job, "Counting", job.items)
+
+        def counted() -> int:
+            return next(iter(job.grown.values()), 0)
+
+        jobs.watch(
+            job,
+            "Counting",
+            lambda: st.text(f"counted {counted()}"),
+            share=lambda: counted() / STEPS,
+        )
+        jobs.draw_end(job, "Counting")

@@ -21,7 +21,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui import opening
 from tests.ui.inline import Inline
-from ui.work import cached_jobs, pool
+from ui.work import jobs, pool
 
 from .addresses import ADDRESSES, addresses
 from .serving import REPOSITORY
@@ -78,7 +78,7 @@ def opened(path: str, address: str) -> AppTest:
 
 def main() -> None:
     set_log_level(logging.ERROR)
-    pool.POOL, opening.TIMEOUT_SECONDS, cached_jobs.AT_ONCE_SECONDS = Inline(), WAIT, WAIT
+    pool.POOL, opening.TIMEOUT_SECONDS, jobs.AT_ONCE_SECONDS = Inline(), WAIT, WAIT
     lines: list[str] = []
     for path in ADDRESSES:
         printed: set[str] = set()

@@ -36,7 +36,9 @@ def open_settled(page: str = "app.py", **query: str | list[str]) -> AppTest:
     """The same once every job that it has begun, and those that followed, have ended."""
     app, ended = open_page(page, **query), set()
     while jobs := set(jobs_of(app)) - ended:
-        assert all(job.join(TIMEOUT_SECONDS) for job in jobs)
+        for job in jobs:
+            job.join(TIMEOUT_SECONDS)
+        assert all(job.over for job in jobs)
         ended |= jobs
         app.run()
     return app

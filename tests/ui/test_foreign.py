@@ -103,7 +103,8 @@ def shown():
         app = open_page(PAGE, steps="50", seeds="2", own="true")
         app.text_area(key="own_text").set_value(table_of(NAMES)).run()
         for job, *_ in app.session_state["_jobs"].values():
-            assert job.join(120)
+            job.join(120)
+            assert job.over
         return app.run()
 
 

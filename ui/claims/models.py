@@ -17,7 +17,6 @@ from ui.common.lessons import section
 from ui.common.take_along import LongFile, offered
 from ui.foreign import as_words
 from ui.work import pool
-from ui.work.shared import shared_stream
 
 HEIGHT = 400  # pixels of the table
 # The study tests on 1,000 points and the page on what is left of the train fraction, in steps of 4
@@ -74,7 +73,7 @@ def offer_files(source: Source) -> None:
     offer.charts[f"{rows} rows"] = Rows(source)
     for label, name in shared.REPORTS.items():
         offer.long_files[label] = LongFile(
-            f"{rows}_{name}", (source, name), partial(shared_stream, report_file, source, name)
+            f"{rows}_{name}", (source, name), partial(pool.POOL.stream, report_file, source, name)
         )
 
 

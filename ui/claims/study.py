@@ -12,7 +12,7 @@ from ui.claims import running
 from ui.claims.running import Status, store_path
 from ui.claims.shared import LIVE
 from ui.foreign import as_words
-from ui.work.semaphore import SCRIPTS
+from ui.work.scripts import SCRIPTS
 
 EVERY_SECONDS = 1.0
 TROUBLE = "claims_trouble"

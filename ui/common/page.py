@@ -27,8 +27,8 @@ from ui.common.share import draw_share
 from ui.components.history import keep_steps
 from ui.components.plotly_js import preload
 from ui.work import streamlit_fixes
-from ui.work.errors import reported
-from ui.work.semaphore import SCRIPTS
+from ui.work.log import reported
+from ui.work.scripts import SCRIPTS
 from ui.work.server import import_core
 
 STYLE = Path(__file__).with_suffix(".css")

@@ -211,7 +211,6 @@ def _draw_surfaces(offer: Mapping[str, OfferedSurface], line: str) -> None:
     """Draw the choice of a surface and a button for each of its files, made by a worker."""
     from gating_core.export import no_solid, picture_file, surface_file
     from ui.work import pool
-    from ui.work.shared import shared_stream
 
     names = [*offer]
     shown = st.selectbox("Surface", names, len(names) - 1, key="take_surface")
@@ -239,7 +238,7 @@ def _draw_surfaces(offer: Mapping[str, OfferedSurface], line: str) -> None:
         picture = LongFile(
             f"{file_name(name)}.png",
             about,
-            lambda line: shared_stream(picture_file, surface),
+            lambda line: pool.POOL.stream(picture_file, surface),
             ":material/image:",
         )
         _draw_long("Picture, 3,000 px", picture, line)
@@ -250,19 +249,20 @@ def _draw_surfaces(offer: Mapping[str, OfferedSurface], line: str) -> None:
 def _draw_long(label: str, file: LongFile, line: str) -> None:
     """Draw the button that starts the job of a file, its progress, then the file."""
     from ui.work import jobs
-    from ui.work.job import State
+    from ui.work.jobs import State
 
     what, about = f"Making {file.name}", (file.name, file.about, line)
+    making: jobs.Jobs[Hashable, bytes] = jobs.Jobs(label, lambda about: file.stream(line))
     job = jobs.current(label)
-    if job is None or job.about != about:
+    if job is None or job.requests != (about,):
         job = None
     elif job.state is State.DONE:
-        made = File(file.name, lambda line: job.items[-1], file.icon)
+        made = File(file.name, lambda line: job.results[about], file.icon)
         _draw_files({f"Save {label}": made}, line)
         return
 
     def start() -> None:
-        jobs.start(label, lambda: file.stream(line), about=about, newest=(float,))
+        making.start(about)
 
     st.button(
         label,
@@ -272,8 +272,8 @@ def _draw_long(label: str, file: LongFile, line: str) -> None:
         disabled=job is not None and not job.over,
     )
     if job is not None:
-        jobs.draw_end(job, what, [])
-        jobs.watch(job, lambda items: None, what=what, share=jobs.share_of)
+        jobs.draw_end(job, what)
+        jobs.watch(job, what)
 
 
 def stamp_of(page: str) -> Stamp:

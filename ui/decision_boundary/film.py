@@ -6,7 +6,6 @@ It follows the training from the first step. A worker makes the frames, once for
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -53,8 +52,8 @@ from ui.drawing import palette
 from ui.limits import BOUNDARY_STEPS
 from ui.work import jobs, pool, runs
 from ui.work.cache import PASSING_CACHE, cached
-from ui.work.job import Job, State
-from ui.work.runs import Shown, newest_run, serial
+from ui.work.jobs import Job, State
+from ui.work.runs import Shown, serial
 
 REWINDS, REWOUND = "boundary_rewinds", "boundary_rewound"
 MOVED = "boundary_moved"  # the visitor has stopped at another frame
@@ -109,40 +108,41 @@ def draw(
         _draw_end(job)
     jobs.watch(
         job,
-        lambda items: _draw_film(job, view, measurement, setting, inside),
-        what=work_text,
-        share=lambda items: share_done(items, measurement),
+        lambda: work_text(job),
+        lambda: _draw_film(job, view, measurement, setting, inside),
+        share=lambda: share_done(job, measurement),
     )
     return job
 
 
 def _draw_end(job: Job) -> None:
     """Draw why a run is not complete, and where it was stopped, beside the way to go on."""
-    items = job.items
-    run = newest_run(items)
-    where = ""
+    run, where = _run_of(job), ""
     if run is not None and not run.ended:
         where = f", at step {run.steps[-1]} of {run.setting.steps}"
-    said = jobs.end_text(job, work_text(items), items, where)
+    said = jobs.end_text(job, work_text(job), where)
     if job.state is State.FAILED:
         st.error(said)
     elif said:
         st.caption(f":material/stop_circle: {said}")
 
 
-def work_text(items: list[Any]) -> str:
+def _run_of(job: Job) -> TrainedRun | None:
+    return next((shown.run for shown in job.grown.values()), None)
+
+
+def work_text(job: Job) -> str:
     """Say what a job does."""
-    return "Measuring curvature" if runs.trained(items) else "Training"
+    return "Measuring curvature" if runs.trained(job) else "Training"
 
 
-def share_done(items: list[Any], measurement: MeasurementRequest) -> float:
+def share_done(job: Job, measurement: MeasurementRequest) -> float:
     """Return how much of it is done."""
-    run = newest_run(items)
-    if run is None or not run.ended:
-        return jobs.share_of(items)
-    measured = sum(isinstance(x, CurvatureSummary) and not x.at_end for x in items)
-    seeds = len(run.task.seeds) if measurement.others(run) else 1
-    return measured / (len(run.setting.compared) * seeds)
+    shown = next(iter(job.grown.values()), None)
+    if shown is None or not shown.run.ended:
+        return job.share
+    seeds = len(shown.run.task.seeds) if measurement.others(shown.run) else 1
+    return len(shown.along) / (len(shown.run.setting.compared) * seeds)
 
 
 def _draw_film(
@@ -181,7 +181,7 @@ def _draw_film(
     family = hash(replace(run.setting, steps=BOUNDARY_STEPS[0]))  # however long it trains
     rewinds = st.session_state.get(REWINDS, 0)
     rewound = st.session_state.get(REWOUND) == (run.setting, member)
-    live = any(isinstance(item, float) for item in job.items)  # trained under this visitor's eyes
+    live = job.elapsed > 0  # trained under this visitor's eyes
     view3d(
         frames.picture,
         key=VIEW_KEY,

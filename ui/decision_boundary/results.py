@@ -61,7 +61,7 @@ from ui.drawing.reliability import reliability_chart
 from ui.proved.section import offer_notebook, run_code
 from ui.work import pool, runs
 from ui.work.cache import cached
-from ui.work.job import Job, State
+from ui.work.jobs import Job, State
 from ui.work.runs import Shown, serial
 
 MORE_STEPS = 400
@@ -91,7 +91,7 @@ def draw(job: Job, shown: Shown, measurement: MeasurementRequest, charts: Charts
         )
         st.button("New seeds", icon=":material/casino:", on_click=new_seeds, key="new_seeds")
         _draw_others(job)
-    if run.setting != job.about:
+    if job.requests != (run.setting,):
         st.caption(f":material/hourglass_top: {text('not_current')}")
     columns = charts.tables["test accuracy"] = table(run)
     st.markdown(table_text(columns))  # st.table loads pandas and Arrow

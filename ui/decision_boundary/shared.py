@@ -44,10 +44,9 @@ from ui.decision_boundary.model import (
 )
 from ui.drawing import palette
 from ui.limits import OTHERS_COST
-from ui.work import runs
+from ui.work import pool, runs
 from ui.work.pool import Rank
 from ui.work.runs import Shown
-from ui.work.shared import shared_stream
 
 JOB, MEASUREMENT, COMPLETE = "boundary", "boundary_measurement", "boundary_complete"
 VIEW_KEY = "boundary_view"
@@ -330,7 +329,7 @@ class MeasurementRequest:
             (final if at_end else along).add((name, member))
             first = not at_end and member == self.member(shown.run)
             rank = Rank.FIRST if first else Rank.REST
-            yield from shared_stream(function, shown.run, name, member, rank=rank)
+            yield from pool.POOL.stream(function, shown.run, name, member, rank=rank)
 
     def _next(
         self, shown: Shown, along: set[tuple[str, int]], final: set[tuple[str, int]]
@@ -374,7 +373,7 @@ def stopped_frame(run: TrainedRun) -> int:
 
 def complete_run(job: Any) -> Shown | None:
     """Return the run for the table: a complete one, or what is left of one; else the last."""
-    if job.over or runs.trained(job.items):
+    if job.over or runs.trained(job):
         shown = runs.shown_of(JOB, job)
         if shown is not None and shown.run.frames:
             st.session_state[COMPLETE] = shown

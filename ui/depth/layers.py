@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -30,10 +29,14 @@ from ui.drawing.exported import exported
 from ui.limits import MANIFOLD_LAYERS
 from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE, cached
-from ui.work.shared import shared_stream
 
 VIEW = "depth_view"
-TRAINING = "depth_training"
+TRAINING: jobs.Jobs[TrainedRequest, TrainedDepths] = jobs.Jobs(
+    "depth_training",
+    lambda request: pool.POOL.stream(core.train_depths, request),
+    NUMBERS_CACHE,
+    (TrainingDiverged,),
+)
 SPARE, STRIP_PIXELS = 640, 80  # of the window: all but the pictures; the strip of maps
 CLEAR = 0.5  # of the points: a surface of which less is resolved is not shown first
 AROUND = {arrangement.words: name for name, arrangement in core.ARRANGEMENTS.items()}
@@ -439,7 +442,7 @@ def manifold_link(stack: Stack, layer: int) -> dict[str, str]:
 
 def live_stacks(request: TrainedRequest) -> TrainedDepths | None:
     """Return the stacks that were trained on this server, if they are cached."""
-    return NUMBERS_CACHE.find([(TRAINING, request)]).get((TRAINING, request))
+    return TRAINING.cached((request,)).get(request)
 
 
 def trained_stacks(stack: Stack) -> TrainedDepths | None:
@@ -448,41 +451,22 @@ def trained_stacks(stack: Stack) -> TrainedDepths | None:
     return live_stacks(request) or (shared.bundled() if request == BUNDLED else None)
 
 
-def train(request: TrainedRequest) -> None:
-    """Train the stacks of ``request`` in a job; a callback."""
-    jobs.start(
-        TRAINING,
-        lambda: _train(request),
-        about=request,
-        expected=(TrainingDiverged,),
-        newest=(float,),
-    )
-
-
-def _train(request: TrainedRequest) -> Iterator[Any]:
-    for item in shared_stream(core.train_depths, request):
-        if isinstance(item, TrainedDepths):
-            NUMBERS_CACHE.put((TRAINING, request), item)
-        else:
-            yield item
-
-
 def draw_training(stack: Stack, trained: TrainedDepths | None, row: Any) -> None:
     """Draw the button that trains, where trained stacks come from, and their accuracy."""
-    job, request = jobs.current(TRAINING), TrainedRequest(seed=stack.first_seed)
+    job, request = jobs.current(TRAINING.name), TrainedRequest(seed=stack.first_seed)
     row.button(
         "Train again" if trained else "Train",
         icon=":material/model_training:",
         key="train_depths",
         disabled=job is not None and not job.over,
-        on_click=train,
+        on_click=TRAINING.start,
         args=(request,),
         help=section("depth", "train"),
     )
     if job:
         if job.over:
-            jobs.draw_end(job, "Training", [])
-        jobs.watch(job, lambda items: None, what="Training", share=jobs.share_of)
+            jobs.draw_end(job, "Training")
+        jobs.watch(job, "Training")
     if trained is None:
         return
     source = "Trained on this server."

@@ -15,10 +15,9 @@ import gating_core.experiments.depth as core
 from gating_core.experiments.depth import Curve, DepthResult, Exponent, Middle, TrainedDepths
 from ui.common import charts as c
 from ui.common.formatting import short
-from ui.work import jobs
+from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE
-from ui.work.cached_jobs import CachedJobs
-from ui.work.shared import shared_stream
+from ui.work.jobs import Jobs
 
 UNTRAINED = core.DepthRequest()  # of all regimes that need no training
 BUNDLED = core.TrainedRequest()  # of the stacks that come with the app
@@ -50,9 +49,9 @@ COURSES = {
 DECADES = 1e-12  # of the largest value: what has collapsed further is cut off
 SPREAD = 0.12  # of dots round their place
 
-RESULTS: CachedJobs[str, DepthResult] = CachedJobs(
+RESULTS: Jobs[str, DepthResult] = Jobs(
     "depth_measuring",
-    lambda name: shared_stream(core.measure_regime, UNTRAINED, name),
+    lambda name: pool.POOL.stream(core.measure_regime, UNTRAINED, name),
     NUMBERS_CACHE,
 )
 

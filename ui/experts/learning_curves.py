@@ -22,10 +22,9 @@ from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.experts import shared
 from ui.experts.shared import FIRST_SEEDS
-from ui.work import jobs
+from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE
-from ui.work.cached_jobs import CachedJobs
-from ui.work.shared import split_over_workers
+from ui.work.jobs import Jobs
 
 SOURCES = {"tokens": "tokens", "static slots": "memory"}
 GATES = tuple(name for name in VARIANTS if name != "ungated")
@@ -48,11 +47,11 @@ def bundled() -> LearningCurves:
 
 def train(request: CurvesRequest) -> Iterator[Any]:
     """Train both models on more and more points, in all worker processes."""
-    for item in split_over_workers(core.accuracies_at, core.COUNTS, request):
+    for item in pool.POOL.split(core.accuracies_at, core.COUNTS, request):
         yield core.curves_of(request, item) if isinstance(item, tuple) else item
 
 
-CURVES: CachedJobs[CurvesRequest, LearningCurves] = CachedJobs(
+CURVES: Jobs[CurvesRequest, LearningCurves] = Jobs(
     "experts_curves", train, NUMBERS_CACHE, expected=(TrainingDiverged,)
 )
 

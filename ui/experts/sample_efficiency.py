@@ -23,10 +23,9 @@ from ui.common.lessons import section, sections
 from ui.common.links import LINK
 from ui.experts import shared
 from ui.experts.shared import FIRST_SEEDS, setting_text
-from ui.work import jobs
+from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE
-from ui.work.cached_jobs import CachedJobs
-from ui.work.shared import split_over_workers
+from ui.work.jobs import Jobs
 
 USUAL = -0.5  # the slope of an error that falls like 1 / sqrt(n)
 NEARLY_NONE = 0.2  # slopes nearer to 0: ten times the data change an error by at most 1.6
@@ -55,11 +54,11 @@ def bundled() -> dict[str, Learned]:
 def learn(key: Key) -> Iterator[Any]:
     """Learn all repeats for one gate, in all worker processes."""
     request, gate = key
-    for item in split_over_workers(core.learn, request.seeds, request, gate):
+    for item in pool.POOL.split(core.learn, request.seeds, request, gate):
         yield core.gathered(item) if isinstance(item, tuple) else item
 
 
-LEARNED: CachedJobs[Key, Learned] = CachedJobs("experts_learning", learn, NUMBERS_CACHE)
+LEARNED: Jobs[Key, Learned] = Jobs("experts_learning", learn, NUMBERS_CACHE)
 
 
 def learned_of(request: SampleRequest, gates: tuple[str, ...]) -> dict[str, Learned]:

@@ -34,8 +34,7 @@ from ui.gates.shared import (
 )
 from ui.work import pool
 from ui.work.cache import CACHE, cached
-from ui.work.cached_jobs import CachedJobs
-from ui.work.shared import shared_stream
+from ui.work.jobs import Jobs
 
 SIZES = (0.25, 2.0)  # of the shape, where the surface is 1 from the origin
 UNITS = (4, 8, 16, 32)
@@ -103,8 +102,8 @@ def shape_frames(designed: theory.GateDesign, fit: FittedGate | None) -> dict[st
     return {name: frame_of(image) for name, image in images.items()}
 
 
-SHAPED: CachedJobs[ShapeRequest, FittedGate] = CachedJobs(
-    "gate_fit", lambda request: shared_stream(fit_shape, request), CACHE
+SHAPED: Jobs[ShapeRequest, FittedGate] = Jobs(
+    "gate_fit", lambda request: pool.POOL.stream(fit_shape, request), CACHE
 )
 
 

@@ -52,10 +52,8 @@ from ui.gates.shipped import TileNumbers, numbers_of, picture_file, shipped
 from ui.limits import FORMULA_CHARACTERS
 from ui.work import pool
 from ui.work.cache import CACHE, cached
-from ui.work.cached_jobs import CachedJobs
-from ui.work.job import Job
+from ui.work.jobs import Job, Jobs
 from ui.work.pool import Rank
-from ui.work.shared import split_over_workers
 
 VIEW_KEY = "gates_view"
 ON_TILE = 18  # characters of a formula
@@ -77,9 +75,9 @@ def at_strengths(request: GateRequest, strengths: tuple[float, ...]) -> Frames:
     return pool.POOL.call(measured_frames, request, strengths)
 
 
-EVERY: CachedJobs[GateRequest, Frames] = CachedJobs(
+EVERY: Jobs[GateRequest, Frames] = Jobs(
     "gate_strengths",
-    lambda request: split_over_workers(measure_frames, STRENGTHS, request, rank=Rank.BRIEF),
+    lambda request: pool.POOL.split(measure_frames, STRENGTHS, request, rank=Rank.BRIEF),
     CACHE,
 )
 

@@ -31,8 +31,7 @@ from ui.gates.shared import CSS, SEEDS, colour_bar, map_layout, range_text
 from ui.limits import GATED_CHANNELS
 from ui.work import pool
 from ui.work.cache import NUMBERS_CACHE, cached
-from ui.work.cached_jobs import CachedJobs
-from ui.work.shared import shared_stream
+from ui.work.jobs import Jobs
 
 FIRST_SEED = 2  # the first whose conic crosses the triangle
 TRIANGLE_POINTS = 41  # along a side
@@ -115,9 +114,9 @@ def train_layer(
     )
 
 
-LAYERS: CachedJobs[LayerRequest, TrainedLayer] = CachedJobs(
+LAYERS: Jobs[LayerRequest, TrainedLayer] = Jobs(
     "gate_layer",
-    lambda request: shared_stream(train_layer, request),
+    lambda request: pool.POOL.stream(train_layer, request),
     NUMBERS_CACHE,
     (TrainingDiverged,),
 )

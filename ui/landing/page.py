@@ -46,7 +46,6 @@ from ui.limits import LANDING_LAYERS
 from ui.proved.section import draw_proofs, offer_notebook
 from ui.work import jobs, pool, runs
 from ui.work.cache import cached
-from ui.work.shared import shared_stream
 
 # Few, for a first look. The first of each is the first example's.
 TASKS, GATES = ("circle", "xor", "moons", "linear"), ("sigmoid", "headwise")
@@ -239,8 +238,8 @@ def _swept(setting: Setting) -> runs.Shown | None:
     if shown is None or _lacks_totals(shown):
         with jobs.dock(JOB, setting):
             job = runs.fetch(JOB, setting, _sweep, _lacks_totals)
-            jobs.draw_end(job, _what(job.items), job.items)
-        jobs.watch(job, lambda items: None, what=_what, share=_share)
+            jobs.draw_end(job, _what(job))
+        jobs.watch(job, lambda: _what(job), share=lambda: _share(job))
         shown = runs.shown_of(JOB, job)
     if shown is None or shown.run.setting != setting or not shown.run.ended:
         return None
@@ -252,21 +251,24 @@ def _swept(setting: Setting) -> runs.Shown | None:
 
 
 def _sweep(shown: runs.Shown) -> Iterator[Any]:
-    return shared_stream(sweep_strengths, shown.run)
+    return pool.POOL.stream(sweep_strengths, shown.run)
 
 
 def _lacks_totals(shown: runs.Shown) -> bool:
     return shown.sweep is None or not shown.sweep.measured.all()
 
 
-def _what(items: list[Any]) -> str:
-    swept = any(isinstance(item, StrengthSweep) for item in items)
-    return "Measuring curvature" if swept else "Training"
+def _what(job: jobs.Job) -> str:
+    return "Training" if _sweep_of(job) is None else "Measuring curvature"
 
 
-def _share(items: list[Any]) -> float:
-    sweep = next((item for item in reversed(items) if isinstance(item, StrengthSweep)), None)
-    return jobs.share_of(items) if sweep is None else float(sweep.measured.mean())
+def _share(job: jobs.Job) -> float:
+    sweep = _sweep_of(job)
+    return job.share if sweep is None else float(sweep.measured.mean())
+
+
+def _sweep_of(job: jobs.Job) -> StrengthSweep | None:
+    return next((shown.sweep for shown in job.grown.values()), None)
 
 
 # --- Around the pictures --------------------------------------------------------------------------

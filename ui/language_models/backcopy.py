@@ -6,7 +6,7 @@ Shapes: n measurements in training, K kinds of layer, S seeds, T letters of a te
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,10 +27,10 @@ from ui.language_models.maps import map_chart
 from ui.limits import TOY_SEEDS
 from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE
-from ui.work.job import WAITING, Job, State
-from ui.work.shared import stream_together
+from ui.work.jobs import Job, Jobs
+from ui.work.pool import WAITING
 
-JOB, WHAT = "toy_training", "Training 32 layers"
+WHAT = "Training 32 layers"
 SEEDS = 8
 TALL, LOW = 400, 190  # pixels
 LETTERS = (BREAK_SIGN, *"abcdefghijklmnopqrstuvwxyzαβγδεζ")
@@ -67,19 +67,18 @@ def draw(row: DeltaGenerator) -> None:
     )
     request = ToyRequest(seeds=tuple(range(first, first + SEEDS)))
     row.button(
-        "Train live", icon=":material/play_arrow:", key="lm_train", on_click=start, args=(request,)
+        "Train live",
+        icon=":material/play_arrow:",
+        key="lm_train",
+        on_click=start,
+        args=(request,),
     )
     run, job = newest(request)
     charts = c.Charts("backcopy")
     if job is not None:
-        with jobs.dock(JOB, request):
-            jobs.draw_end(job, WHAT, job.items)
-        jobs.watch(
-            job,
-            lambda runs: draw_run(runs[-1], charts) if runs else None,
-            what=WHAT,
-            share=lambda items: items[-1].share,
-        )
+        with jobs.dock(RUNS.name, request):
+            jobs.draw_end(job, WHAT)
+        jobs.watch(job, WHAT, lambda: draw_newest(job, charts))
     elif run is not None:
         draw_run(run, charts)
     charts.draw_footer(section("language_models", "backcopy", seeds=SEEDS, steps=request.steps))
@@ -90,28 +89,27 @@ def newest(request: ToyRequest) -> tuple[ToyRun | None, Job | None]:
 
     Without any, the job is started, unless the visitor has cancelled it.
     """
-    found = NUMBERS_CACHE.find([(JOB, request)]).get((JOB, request))
-    run = found or (shipped() if request == shipped().request else None)
-    job = jobs.current(JOB)
-    if run is None and (job is None or job.about != request or jobs.starts_again(job, False)):
-        start(request)
-        job = jobs.current(JOB)
-    ours = job is not None and job.about == request and job.state is not State.DONE
-    return run, job if ours else None
+    job = jobs.current(RUNS.name)
+    own = job if job and job.requests == (request,) else None
+    if request == shipped().request and not (own or RUNS.cached((request,))):
+        return shipped(), None
+    if own and not own.over:  # also one that trains again
+        return None, own
+    return RUNS.fetch(request)
 
 
 def start(request: ToyRequest) -> None:
-    """Train layers in a job; also a callback."""
-    jobs.start(JOB, lambda: train(request), about=request, newest=(ToyRun,))
+    """Train layers in a job; a callback."""
+    RUNS.start(request)
 
 
-def train(request: ToyRequest) -> Iterator[Any]:
+def train(request: ToyRequest) -> Generator[Any]:
     """Train some of the kinds on each worker, and yield the run of all, step by step."""
     size = min(pool.POOL.size, len(request.kinds))
     parts = [replace(request, kinds=request.kinds[i::size]) for i in range(size)]
     # Runs of each part that are ahead of the part that is furthest behind.
     ahead: list[deque[ToyRun]] = [deque() for _ in parts]
-    for event in stream_together(core.train_toy, [(part,) for part in parts]):
+    for event in pool.POOL.together(core.train_toy, [(part,) for part in parts]):
         if event is None or event is WAITING:
             yield event
             continue
@@ -119,9 +117,17 @@ def train(request: ToyRequest) -> Iterator[Any]:
         ahead[number].append(run)
         if all(ahead):
             run = core.joined(request, [runs.popleft() for runs in ahead])
-            if run.share == 1:
-                NUMBERS_CACHE.put((JOB, request), run)
+            yield float(run.share)
             yield run
+
+
+RUNS: Jobs[ToyRequest, ToyRun] = Jobs("toy_training", train, NUMBERS_CACHE)
+
+
+def draw_newest(job: Job, charts: c.Charts) -> None:
+    """Draw the run of a job as far as it got."""
+    for run in job.grown.values():
+        draw_run(run, charts)
 
 
 def draw_run(run: ToyRun, charts: c.Charts) -> None:

@@ -5,6 +5,7 @@ Shapes: V characters of the alphabet, n values of λ, S seeds.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,10 +25,13 @@ from ui.language_models import shared
 from ui.language_models.shared import GATED, NO_GATE, Comparison
 from ui.limits import READ_CHARACTERS, WRITE_TEMPERATURE
 from ui.work import jobs
-from ui.work.cached_jobs import written
+from ui.work.cache import NUMBERS_CACHE
 
 CSS = Path(__file__).with_name("language_models.css")
-JOB, WHAT = "writing", "Generating"
+WHAT = "Generating"
+TEXTS: jobs.Jobs[WriteRequest, tuple[str, ...]] = jobs.Jobs(
+    "writing", partial(jobs.text_steps, write_on), NUMBERS_CACHE
+)
 BEGINNINGS = {"english": "In the beginning ", "spanish": "En el principio "}
 DRAWS = (0, 9999)  # seeds of the text
 HEIGHT = 215  # pixels
@@ -152,20 +156,23 @@ def another() -> None:
 def draw_text(request: WriteRequest) -> None:
     """Draw the text so far, while a job writes it."""
     st.markdown("**Generated text**, after the prompt")
-    job = written(JOB, write_on, request)
-    with jobs.dock(JOB, request):
-        jobs.draw_end(job, WHAT, job.items)
+    steps, job = TEXTS.fetch(request)
+    with jobs.dock(TEXTS.name, request):
+        jobs.draw_end(job, WHAT)
     room = READ_CHARACTERS + 1 - len(request.text)
 
-    def draw_items(items: list[str]) -> None:
-        with st.container(key="written"):
-            st.markdown(continued(request.text, "".join(items)))
+    def so_far() -> tuple[str, ...]:
+        return steps or TEXTS.so_far((request,)).get(request, ())
 
-    jobs.watch(job, draw_items, what=WHAT, share=lambda items: len(items) / room)
+    def draw_steps() -> None:
+        with st.container(key="written"):
+            st.markdown(continued(request.text, "".join(so_far())))
+
+    jobs.watch(job, WHAT, draw_steps, share=lambda: len(so_far()) / room)
     with st.container(horizontal=True):
         st.button("Generate another", icon=":material/refresh:", key="lm_another", on_click=another)
-        if job.needs_click:
-            jobs.draw_again(JOB, "Generate again", "play_arrow", "write_again")
+        if job and job.needs_click:
+            jobs.draw_again(TEXTS.name, "Generate again", "play_arrow", "write_again")
 
 
 def losses(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:

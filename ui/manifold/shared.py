@@ -38,10 +38,8 @@ from ui.manifold.picture import ManifoldView
 from ui.manifold.variants import Settled, strength_of
 from ui.work import pool
 from ui.work.cache import CACHE, NUMBERS_CACHE, cached
-from ui.work.cached_jobs import CachedJobs
-from ui.work.job import Job
+from ui.work.jobs import Job, Jobs
 from ui.work.pool import Rank
-from ui.work.shared import shared_stream, split_over_workers
 
 PER = {"channel": "elementwise", "head": "headwise"}
 VARIANT_NAMES = ("Without gate", "With gate")
@@ -391,9 +389,9 @@ def draw_notes(result: Result, slots: Slots, folded: Slots | None) -> None:
 
 # --- Totals ---------------------------------------------------------------------------------------
 
-TOTALS: CachedJobs[ModelInstance, SurfaceIntegrals] = CachedJobs(
+TOTALS: Jobs[ModelInstance, SurfaceIntegrals] = Jobs(
     "totals",
-    lambda instance: shared_stream(integrate_instance, instance, rank=Rank.REST),
+    lambda instance: pool.POOL.stream(integrate_instance, instance, rank=Rank.REST),
     NUMBERS_CACHE,
 )
 
@@ -407,9 +405,9 @@ def watch_totals(instances: tuple[ModelInstance, ...], draw: Callable[[Totals], 
         TOTALS.watch(
             job,
             "Refining totals",
+            lambda: draw(job.results | TOTALS.cached(instances)),
             again="Refine",
             beside=False,
-            draw=lambda: draw(TOTALS.cached(instances)),
         )
 
 
@@ -463,7 +461,7 @@ def settled(instance: ModelInstance, grid: int, strengths: tuple[float, ...]) ->
 
 def _dial_steps(request: DialRequest) -> Iterator[Any]:
     each = tuple(at_strength(request.instance, strength) for strength in request.strengths)
-    for item in split_over_workers(_measure_all, each, request.grid):
+    for item in pool.POOL.split(_measure_all, each, request.grid):
         yield without_copies(item) if isinstance(item, tuple) else item
 
 
@@ -486,4 +484,4 @@ def _measure_all(instances: tuple[ModelInstance, ...], grid: int) -> Iterator[Me
         yield measure_instance(instance, grid)
 
 
-DIALS: CachedJobs[DialRequest, Dial] = CachedJobs("strengths", _dial_steps, CACHE)
+DIALS: Jobs[DialRequest, Dial] = Jobs("strengths", _dial_steps, CACHE)

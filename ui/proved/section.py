@@ -26,9 +26,9 @@ from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.limits import PROOF_SECONDS
 from ui.proved import statements
+from ui.work import pool
 from ui.work.cache import CACHE, cached
-from ui.work.cached_jobs import CachedJobs, Partial
-from ui.work.shared import shared_stream
+from ui.work.jobs import Jobs
 
 PARTIAL_SECONDS = 0.5  # at least, between two partial results
 PARTIAL_GROWTH = 1.15  # factor of the cells between them, at least: later messages are larger
@@ -81,7 +81,7 @@ class Compared:
 # --- Proving --------------------------------------------------------------------------------------
 
 
-def prove(request: ProofRequest, progress: Progress = silent) -> Generator[Partial, None, Proof]:
+def prove(request: ProofRequest, progress: Progress = silent) -> Generator[Proof, None, Proof]:
     """Prove what is requested; yields partial results, and returns the last one."""
     surface = request.surface
     sent, last = 0, -PARTIAL_SECONDS
@@ -91,7 +91,7 @@ def prove(request: ProofRequest, progress: Progress = silent) -> Generator[Parti
             now = time.monotonic()
             if proof.count >= PARTIAL_GROWTH * sent and now - last >= PARTIAL_SECONDS:
                 sent, last = proof.count, now
-                yield Partial(_compact(proof))
+                yield _compact(proof)
     except (MissingRule, ValueError) as error:
         return NoProof(str(error))
     return _compact(proof)
@@ -103,13 +103,13 @@ def _compact(proof: ProvedCurvature) -> ProvedCurvature:
 
 
 def _prove(request: ProofRequest) -> Iterator[Any]:
-    for item in shared_stream(prove, request):
-        if isinstance(item, Partial):
-            yield min(item.item.count / request.cells, 1.0)
+    for item in pool.POOL.stream(prove, request):
+        if isinstance(item, ProvedCurvature):
+            yield min(item.count / request.cells, 1.0)
         yield item
 
 
-PROOFS: CachedJobs[ProofRequest, Proof] = CachedJobs("proof", _prove, CACHE)
+PROOFS: Jobs[ProofRequest, Proof] = Jobs("proof", _prove, CACHE)
 
 
 # --- The section ----------------------------------------------------------------------------------
@@ -160,7 +160,6 @@ def draw_proofs(
                 job,
                 "Proving the sign of K",
                 again="Prove it",
-                bar=True,
                 draw=lambda: _draw_all(compared, requests, PROOFS.so_far(requests), axes),
             )
         for each, request in zip(compared, requests, strict=True):

@@ -49,8 +49,7 @@ from ui.real_heads.shared import (
 )
 from ui.work import jobs, pool
 from ui.work.cache import CACHE, NUMBERS_CACHE, cached
-from ui.work.cached_jobs import CachedJobs
-from ui.work.shared import shared_stream
+from ui.work.jobs import Jobs
 
 FIRST_TEXT = next(iter(TEXTS.values()))[:226]  # two sentences
 COMMAND = "streamlit run app.py -- --checkpoint DIR"
@@ -58,12 +57,10 @@ COMMAND = "streamlit run app.py -- --checkpoint DIR"
 
 def run(request: OwnRequest) -> Iterator[Any]:
     """Measure a layer in a worker."""
-    return shared_stream(measure_own, request)
+    return pool.POOL.stream(measure_own, request)
 
 
-OWN: CachedJobs[OwnRequest, OwnLayer] = CachedJobs(
-    "own_heads", run, CACHE, expected=(ImportError, ValueError)
-)
+OWN: Jobs[OwnRequest, OwnLayer] = Jobs("own_heads", run, CACHE, expected=(ImportError, ValueError))
 
 
 def named_folders(arguments: list[str]) -> list[Path]:

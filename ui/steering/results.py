@@ -28,8 +28,7 @@ from ui.steering import shared
 from ui.steering.shared import DEPTH, FIRST_TOKENS, MODES, STYLE, Model, signed
 from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE, cached
-from ui.work.cached_jobs import CachedJobs
-from ui.work.shared import split_over_workers
+from ui.work.jobs import Jobs
 
 Arrays = dict[str, np.ndarray]  # outcomes of a model, by name
 SUCCESS, BAYES, NATS, WORDS, BACK, FLUENT, WORDLESS = core.SUMMARISED
@@ -77,11 +76,11 @@ def bundled() -> dict[Model, dict[str, np.ndarray]]:
 def run(request: core.GridRequest) -> Iterator[Any]:
     """Run the experiment; yield the share done, and the outcomes last."""
     parts = core.parts_of(DEPTH)
-    for item in split_over_workers(core.measure_parts, parts, request):
+    for item in pool.POOL.split(core.measure_parts, parts, request):
         yield core.assembled(DEPTH, parts, item) if isinstance(item, tuple) else item
 
 
-GRID: CachedJobs[core.GridRequest, Arrays] = CachedJobs("steering_grid", run, NUMBERS_CACHE)
+GRID: Jobs[core.GridRequest, Arrays] = Jobs("steering_grid", run, NUMBERS_CACHE)
 
 
 @cached("Adding up …", on=NUMBERS_CACHE)
@@ -230,18 +229,17 @@ def fetch(request: core.GridRequest, row: Any) -> Arrays | None:
     A job about another request ends.
     """
     job, clicked = jobs.current(GRID.name), jobs.clicked_again(GRID.name)
-    if not clicked and (job is None or job.about != (request,)):
-        if job is not None:
-            job.cancel()
-        live = GRID.cached((request,)).get(request)
-    else:
-        if clicked and job is not None:
-            job.forget()
+    live = GRID.cached((request,)).get(request)
+    if live is None and clicked:
+        GRID.start(request)
+    if clicked or (job is not None and job.requests == (request,)):
         live, job = GRID.fetch(request)
         if job is not None:
-            with jobs.dock(GRID.name, job.about):
+            with jobs.dock(GRID.name, request):
                 GRID.watch(job, "Running the experiment", again=START)
             return live
+    elif job is not None:
+        job.cancel()
     if live is None:
         minutes = max(1, round(CORE_SECONDS / 60 / pool.POOL.size))
         with row:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import isnan
 
 import plotly.graph_objects as go
@@ -20,11 +21,10 @@ from ui.drawing.characters import sign
 from ui.limits import STEERED_CHARACTERS
 from ui.steering import shared
 from ui.steering.shared import ALL_TOKENS, MODES, STYLE
-from ui.work import cached_jobs, jobs, pool
+from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE, cached
-from ui.work.job import Job
+from ui.work.jobs import Job
 
-JOB = "steering"
 BEGINNINGS = {"english": core.BEGINNING, "spanish": "Y dijo Dios á "}
 LANGUAGE, CHOSEN, MEANS, RANDOM = (
     "language feature",
@@ -52,11 +52,17 @@ def opening() -> core.Opening:
     return core.load_opening()
 
 
-def generated(request: SteerRequest) -> Job:
-    """Return the job that generates both texts, started unless it runs, is done or was stopped."""
-    bundled = opening()
-    steps = bundled.steps if request == bundled.request else ()
-    return cached_jobs.written(JOB, core.write_judged, request, steps)
+TEXTS: jobs.Jobs[SteerRequest, Sequence[Step]] = jobs.Jobs(
+    "steering_text", partial(jobs.text_steps, core.write_judged), NUMBERS_CACHE
+)
+
+
+def generated(request: SteerRequest) -> tuple[Sequence[Step], Job | None]:
+    """Return the steps of both texts so far, and the job that generates them."""
+    if request == opening().request:
+        return opening().steps, None
+    steps, job = TEXTS.fetch(request)
+    return steps or (), job
 
 
 @cached(on=NUMBERS_CACHE)
@@ -74,15 +80,19 @@ def draw() -> None:
     """Draw the tab: controls, then the texts as they are generated."""
     st.html(STYLE)
     request = choose_request()
-    job, charts = generated(request), c.Charts("steer")
-    with jobs.dock(JOB, request):
-        jobs.draw_end(job, "Generating", job.items)
+    (steps, job), charts = generated(request), c.Charts("steer")
+
+    def so_far() -> Sequence[Step]:
+        return steps or TEXTS.so_far((request,)).get(request, ())
+
+    with jobs.dock(TEXTS.name, request):
+        jobs.draw_end(job, "Generating")
     with st.container(key="first"):
         jobs.watch(
             job,
-            lambda steps: draw_texts(charts, request, steps),
-            what="Generating",
-            share=lambda steps: len(steps) / WRITTEN,
+            "Generating",
+            lambda: draw_texts(charts, request, so_far()),
+            share=lambda: len(so_far()) / WRITTEN,
         )
     with st.container(horizontal=True):
         st.button(
@@ -91,8 +101,8 @@ def draw() -> None:
             key="steering_another",
             on_click=take_next_seed,
         )
-        if job.needs_click:
-            jobs.draw_again(JOB, "Generate again", "play_arrow", "steering_again")
+        if job and job.needs_click:
+            jobs.draw_again(TEXTS.name, "Generate again", "play_arrow", "steering_again")
         charts.draw_footer(
             section(
                 "steering",

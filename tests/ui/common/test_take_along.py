@@ -191,12 +191,14 @@ def test_a_file_that_takes_seconds_is_a_job_to_be_cancelled_and_begun_again(
         job = draw()
         assert app.button(key=f"take_{label}").disabled
         app.button(key=f"cancel Making {name}").click().run()
-        assert job.join(60)
+        job.join(60)
+        assert job.over
         app.run()
     assert any(f"Making {name} was cancelled" in each.value for each in app.info)
     assert f"Save {label}" not in files
     app.run()
-    assert draw().join(60)
+    (job := draw()).join(60)
+    assert job.over
     app.run()
     found, make = files[f"Save {label}"]
     assert found == name

@@ -45,7 +45,8 @@ def job_of(app):
 
 def finish(app):
     """Wait for the job as a browser does that polls; then nothing may be wrong."""
-    assert job_of(app).join(TIMEOUT_SECONDS)
+    job_of(app).join(TIMEOUT_SECONDS)
+    assert job_of(app).over
     app.run()
     assert not app.exception
     return app
@@ -117,6 +118,6 @@ class Halted:
 def at_a_halt(app, frames):
     """Wait until the job has a run of so many frames."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
-    while not any(isinstance(x, TrainedRun) and len(x.frames) >= frames for x in job_of(app).items):
+    while not any(len(x.run.frames) >= frames for x in job_of(app).grown.values()):
         assert time.monotonic() < deadline
         job_of(app).join(0.05)

@@ -60,9 +60,9 @@ from ui.decision_boundary.model import FIRST, TITLES, WHO, BoundaryView
 from ui.decision_boundary.picture import BEGIN_FROM, calibrations, curves_of, frames_of
 from ui.decision_boundary.shared import FEW_SEEDS, MeasurementRequest
 from ui.drawing.camera import camera_from
-from ui.work import job, runs
+from ui.work import jobs, pool, runs
 from ui.work.cache import Cache
-from ui.work.job import State
+from ui.work.jobs import State
 from ui.work.pool import Rank
 
 SMALL = Setting(seed_count=3, steps=20, points=400)
@@ -92,7 +92,7 @@ def test_the_default_is_shown_without_any_job(monkeypatch):
         raise AssertionError("a fresh server computes what is bundled")
 
     monkeypatch.setattr(runs, "CACHED_RUNS", Cache(1e9))
-    for module, name in ((runs, "train_setting"), (shared, "shared_stream"), (job.Job, "start")):
+    for module, name in ((runs, "train_setting"), (pool.POOL, "stream"), (jobs.Job, "run")):
         monkeypatch.setattr(module, name, refuse)
     app = open_page(PAGE, paint="curvature")
     assert not app.exception
@@ -239,7 +239,8 @@ def test_new_seeds_are_in_the_link_although_their_control_is_folded():
     for first in ("16", "32"):
         app.button(key="new_seeds").click().run()
         job_of(app).cancel()
-        assert job_of(app).join(TIMEOUT_SECONDS)
+        job_of(app).join(TIMEOUT_SECONDS)
+        assert job_of(app).over
         assert "".join(app.query_params["first"]) == first  # a text, or a list of one
         assert app.number_input(key="first").value == int(first)
 
@@ -314,7 +315,7 @@ def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     halt = Halted(monkeypatch, 5)
     app.button(key="new_seeds").click().run()
     at_a_halt(app, 3)
-    job_of(app).cancel(by_visitor=True)
+    job_of(app).cancel_by_visitor()
     finish(app)
     part = run_of(app)
     assert job_of(app).state is State.CANCELLED
@@ -343,7 +344,8 @@ def test_coming_back_after_leaving_in_the_middle_it_goes_on(nothing_known, monke
     app.run()
     left, part = job_of(app), run_of(app)
     app.switch_page("app.py").run()
-    assert left.join(TIMEOUT_SECONDS)
+    left.join(TIMEOUT_SECONDS)
+    assert left.over
     assert left.state is State.CANCELLED
     halt.release.set()
     monkeypatch.setattr(runs, "train_setting", None)  # whoever begins anew fails
@@ -723,11 +725,11 @@ def asked(monkeypatch):
     """What the workers are asked for, in order."""
     asked = []
 
-    def shared_stream(function, run, name, member, rank):
+    def stream(function, run, name, member, rank):
         asked.append((function, name, member, rank))
         yield None
 
-    monkeypatch.setattr(shared, "shared_stream", shared_stream)
+    monkeypatch.setattr(pool.POOL, "stream", stream)
     return asked
 
 

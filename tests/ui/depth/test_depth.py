@@ -163,7 +163,8 @@ def test_stacks_are_trained_on_request_and_not_made_up(monkeypatch):
         app.number_input("stacked_first").set_value(seed).run()
         app.button("train_depths").click().run()
         for job, *_ in app.session_state["_jobs"].values():
-            assert job.join(60)
+            job.join(60)
+            assert job.over
         app.run()
         assert not app.exception
         assert text in said(app)

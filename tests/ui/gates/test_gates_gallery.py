@@ -30,7 +30,7 @@ from ui.gates.gallery import no_gate_text, reading, terms_latex, terms_sentence
 from ui.gates.picture import drawable, gate_picture, settled_by
 from ui.gates.shared import caption, legend_notes, range_text
 from ui.gates.shipped import numbers_of, picture_file, shipped
-from ui.work import shared
+from ui.work.pool import Rank
 
 PAGE, VIEW = "pages/3_Which_gates_curve.py", "gates_view"
 SLACK = 1e-9  # relative: other machines round exp and its like differently
@@ -39,7 +39,7 @@ SLACK = 1e-9  # relative: other machines round exp and its like differently
 @pytest.fixture
 def held(monkeypatch):
     """One strength is there, all others wait: for what needs no more than that."""
-    with held_in(shared, gallery.EVERY, monkeypatch) as held:
+    with held_in(gallery.EVERY, Rank.BRIEF, monkeypatch) as held:
         yield held
 
 
@@ -208,7 +208,8 @@ def shown(app) -> str:
 def finished(app):
     """The page once all strengths are measured."""
     for job, *_ in app.session_state["_jobs"].values() if "_jobs" in app.session_state else ():
-        assert job.join(60)
+        job.join(60)
+        assert job.over
     return app.run()
 
 

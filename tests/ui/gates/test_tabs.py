@@ -103,7 +103,8 @@ def test_a_gate_set_by_hand_has_those_exponents():
 def test_a_layer_is_trained_in_a_job_and_then_shown():
     app = open_page(PAGE, tab_gates="Gated layer", layer_from="trained", layer_seed="31")
     for job, *_ in app.session_state["_jobs"].values():
-        assert job.join(60)
+        job.join(60)
+        assert job.over
     app.run()
     assert not app.exception
     assert re.search(r"seed (3[1-9]|4[0-6])\), after 400 steps on \*circle\*", texts(app))
@@ -148,7 +149,8 @@ def test_a_gate_beyond_one_is_no_sigmoids_and_a_smaller_shape_is_fitted():
 def opened(tab, **link):
     app = open_page(PAGE, tab_gates=tab, **link)
     for job, *_ in app.session_state["_jobs"].values() if "_jobs" in app.session_state else ():
-        assert job.join(60)
+        job.join(60)
+        assert job.over
     app.run()
     assert not app.exception
     assert not app.warning

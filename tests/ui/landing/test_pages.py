@@ -69,7 +69,8 @@ def job_of(app: AppTest):
 def finish(app: AppTest) -> AppTest:
     """Wait for what is trained, as a browser does that polls; what is cached needs no job."""
     if JOB in app.session_state["_jobs"]:
-        assert job_of(app).join(TIMEOUT_SECONDS)
+        job_of(app).join(TIMEOUT_SECONDS)
+        assert job_of(app).over
     return app.run()
 
 
@@ -332,10 +333,11 @@ def test_a_training_that_is_no_longer_requested_ends(monkeypatch, inline):
     with inline.busy():
         app.number_input(key="seed").set_value(33).run()
         job = job_of(app)
-        assert job.about.seed == 33
+        assert job.requests[0].seed == 33
         assert not job.over
         button(app, "Back to the first example").click().run()
         assert not app.exception
+        job.join(TIMEOUT_SECONDS)
         assert job.over
         assert not app.get("progress")
         assert setting_of(app) == FIRST_SETTING

@@ -13,8 +13,8 @@ from tests.ui.opening import TIMEOUT_SECONDS, open_page
 from ui import limits
 from ui.manifold import shared as page
 from ui.manifold.model import ManifoldRequest, at_strength, resolve
-from ui.work import shared
 from ui.work.cache import bytes_of
+from ui.work.pool import Rank
 
 PAGE = "pages/1_Manifold.py"
 ALL = [f"λ = {i / 20:.2f}" for i in range(21)]
@@ -22,7 +22,7 @@ ALL = [f"λ = {i / 20:.2f}" for i in range(21)]
 
 @pytest.fixture
 def held(monkeypatch):
-    with held_in(shared, page.DIALS, monkeypatch) as held:
+    with held_in(page.DIALS, Rank.FIRST, monkeypatch) as held:
         yield held
 
 
@@ -36,7 +36,8 @@ def labels(app):
 
 def let_go(app, held):
     held.go.set()
-    assert job_of(app).join(TIMEOUT_SECONDS)
+    job_of(app).join(TIMEOUT_SECONDS)
+    assert job_of(app).over
     app.run()
     assert not app.exception
 
@@ -87,7 +88,7 @@ MODELS = [
 @pytest.mark.parametrize("link", MODELS, ids=str)
 def test_the_first_picture_is_the_one_that_stays(held, monkeypatch, link):
     monkeypatch.setattr(limits, "DIAL_COST", 1e6)  # a few strengths
-    with held_in(page, page.TOTALS, monkeypatch):  # that one is on its way is said
+    with held_in(page.TOTALS, Rank.REST, monkeypatch):  # that one is on its way is said
         app = open_page(PAGE, grid="31", **link)
         assert len(labels(app)) == 1
         before = settled(app)

@@ -79,7 +79,8 @@ def seen(**query):
 def settled(app):
     """The page when its totals are refined."""
     while (job := job_of(app)) is not None and not job.over:
-        assert job.join(TIMEOUT_SECONDS)
+        job.join(TIMEOUT_SECONDS)
+        assert job.over
         app.run()
     return app
 

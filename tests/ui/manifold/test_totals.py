@@ -16,6 +16,7 @@ from ui.manifold.error_analysis import _as_in_captions, _integrals_table
 from ui.manifold.model import ManifoldRequest, resolve
 from ui.manifold.shared import best_total
 from ui.manifold.surface import caption, total_caption, total_of
+from ui.work.pool import Rank
 
 PAGE = "pages/1_Manifold.py"
 FOLDED = dict(layers="4", model="72", grid="31")  # its grid leaves more than a tenth in doubt
@@ -25,7 +26,7 @@ FOLDED = dict(layers="4", model="72", grid="31")  # its grid leaves more than a 
 def held(monkeypatch):
     """Jobs that wait, and refine for tenths of a second."""
     monkeypatch.setattr(budget, "AFFORDABLE_COST", 1e6)
-    with held_in(shared, shared.TOTALS, monkeypatch) as held:
+    with held_in(shared.TOTALS, Rank.REST, monkeypatch) as held:
         yield held
 
 
@@ -43,7 +44,8 @@ def test_pictures_wait_for_no_totals_and_others_find_them(held):
     assert numbers(app) == ["0", "…"]
     assert not job_of(app).over
     held.go.set()
-    assert job_of(app).join(TIMEOUT_SECONDS)
+    job_of(app).join(TIMEOUT_SECONDS)
+    assert job_of(app).over
     app.run()
     assert not app.exception
     first = numbers(app)
@@ -61,7 +63,8 @@ def test_doubt_says_which_integrals_are_not_there_yet(held):
     table = app.table[1].value
     assert set(table.to_numpy()[:, 1:].ravel()) == {"…"}
     held.go.set()
-    assert job_of(app).join(TIMEOUT_SECONDS)
+    job_of(app).join(TIMEOUT_SECONDS)
+    assert job_of(app).over
     app.run()
     assert "…" not in set(app.table[1].value.to_numpy().ravel())
     assert "Difference" in app.table[1].value

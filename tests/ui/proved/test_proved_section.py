@@ -10,16 +10,19 @@ from gating_core.attention import AttentionConfig, GateConfig
 from gating_core.experiments import budget
 from gating_core.experiments.comparison import PRESETS
 from gating_core.experiments.instance import ModelInstance
-from gating_core.proved import MissingRule
+from gating_core.proved import (
+    MissingRule,
+    ProvedCurvature,
+)
 from tests.ui.opening import TIMEOUT_SECONDS, figure, open_page
 from ui.landing import details
 from ui.manifold import error_analysis
 from ui.manifold.shared import TOTALS
 from ui.proved import section
-from ui.proved.section import PROOFS, NoProof, Partial, ProofRequest, ProvableSurface, prove
-from ui.work import cached_jobs
+from ui.proved.section import PROOFS, NoProof, ProofRequest, ProvableSurface, prove
+from ui.work import jobs, pool
 from ui.work.cache import Cache
-from ui.work.job import State
+from ui.work.jobs import State
 
 MANIFOLD = "pages/1_Manifold.py"
 LINK = dict(tab="Error analysis", grid="31", proof="true", proof_cells="16,000")
@@ -122,14 +125,19 @@ def test_wrong_signs_at_points_are_told_loudly(monkeypatch):
 def test_a_proof_grows_and_what_is_proved_stays_after_cancel(monkeypatch):
     """The first pass is shown while the rest is made; a click begins again."""
 
-    def first_alone(function, request, **more):
-        yield next(item for item in function(request) if isinstance(item, Partial))
+    together = pool.POOL.together
+
+    def first_alone(function, calls, **more):
+        if function is not prove:
+            yield from together(function, calls, **more)
+            return
+        yield 0, next(item for item in function(*calls[0]) if isinstance(item, ProvedCurvature))
         while True:
             threading.Event().wait(0.01)
             yield None
 
-    monkeypatch.setattr(section, "shared_stream", first_alone)
-    monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.5)
+    monkeypatch.setattr(pool.POOL, "together", first_alone)
+    monkeypatch.setattr(jobs, "AT_ONCE_SECONDS", 0.5)
     monkeypatch.setattr(PROOFS, "cache", Cache(1e8))
     app = open_manifold(source="tokens")  # both variants curve
     job = app.session_state["_jobs"][PROOFS.name][0]
@@ -137,8 +145,9 @@ def test_a_proof_grows_and_what_is_proved_stays_after_cancel(monkeypatch):
     assert "is undetermined." in said(app, "Without gate")
     assert figure(app, "proved_map_0")
     assert not [text for text in texts(app) if text.startswith("**With gate:**")]
-    job.cancel(by_visitor=True)
-    assert job.join(TIMEOUT_SECONDS)
+    job.cancel_by_visitor()
+    job.join(TIMEOUT_SECONDS)
+    assert job.over
     app.run()
     assert not app.exception
     (text,) = [element.value for element in app.info]
@@ -150,7 +159,8 @@ def test_a_proof_grows_and_what_is_proved_stays_after_cancel(monkeypatch):
     assert second is not job
     assert not second.over
     second.cancel()
-    assert second.join(TIMEOUT_SECONDS)
+    second.join(TIMEOUT_SECONDS)
+    assert second.over
     assert job.state is second.state is State.CANCELLED
 
 
@@ -165,7 +175,7 @@ def test_partial_results_thin_out_and_grow(monkeypatch):
         except StopIteration as end:
             last = end.value
             break
-    grown = [item.item for item in items]
+    grown = items
     counts = [proof.count for proof in grown]
     assert len(grown) > 2
     assert all(b >= section.PARTIAL_GROWTH * a for a, b in itertools.pairwise(counts))

@@ -37,6 +37,7 @@ from gating_core.steering.summary import SUMMARISED, Outcome, summarise
 from tests.ui.opening import figure, mistakes, notes, numbers, open_page, open_settled
 from ui.common.charts import Charts
 from ui.steering import features, results, shared, steer
+from ui.work import pool
 
 PAGE = "pages/9_Steering.py"
 HELD, RELEASED = MODES
@@ -58,13 +59,20 @@ def html(app):
 # --- Steer ----------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def requests(monkeypatch):
+    """The texts that the page asks for."""
+    requests, generated = [], steer.generated
+    monkeypatch.setattr(
+        steer, "generated", lambda request: requests.append(request) or generated(request)
+    )
+    return requests
+
+
 def test_it_opens_with_the_bundled_text_and_starts_no_job():
     app = open_page(PAGE)
-    ((job, _),) = app.session_state["_jobs"].values()
-    assert job.over
-    assert not job.elapsed
+    assert not app.session_state["_jobs"]
     bundled = load_opening()
-    assert job.about == bundled.request
     for side, line in enumerate(figure(app, "steer_probability")["data"]):
         np.testing.assert_allclose(
             numbers(line["y"]), [step.spanish[side] for step in bundled.steps]
@@ -99,26 +107,24 @@ def test_a_link_is_restored_and_names_what_cannot_be_used():
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(("strength", "spanish"), [("2", True), ("-2", False)])
-def test_each_language_has_a_feature_that_is_added(strength, spanish):
-    app = page(steering_strength=strength, steering_layer="2")
-    ((job, _),) = app.session_state["_jobs"].values()
+def test_each_language_has_a_feature_that_is_added(requests, strength, spanish):
+    page(steering_strength=strength, steering_layer="2")
+    request = requests[-1]
     statistics = load_dictionaries("none", 0).kinds["means"].statistics
     feature = statistics.language_feature(1, spanish)
-    assert job.about.direction == DirectionRequest("none", 0, 1, "feature", "means", feature)
-    assert job.about.push == 2.0
+    assert request.direction == DirectionRequest("none", 0, 1, "feature", "means", feature)
+    assert request.push == 2.0
 
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(("vector", "along", "number"), [
     ("chosen feature", "feature", 6), ("random direction", "random", 3),
 ])  # fmt: skip
-def test_other_vectors_keep_their_sign(vector, along, number):
-    app = page(
-        steering_vector=vector, steering_strength="-2", steering_feature="7", steering_draw="3"
-    )
-    ((job, _),) = app.session_state["_jobs"].values()
-    assert job.about.direction == DirectionRequest("none", 0, 0, along, "means", number)
-    assert job.about.push == -2.0
+def test_other_vectors_keep_their_sign(requests, vector, along, number):
+    page(steering_vector=vector, steering_strength="-2", steering_feature="7", steering_draw="3")
+    request = requests[-1]
+    assert request.direction == DirectionRequest("none", 0, 0, along, "means", number)
+    assert request.push == -2.0
 
 
 def test_gibberish_is_not_said_to_be_another_language():
@@ -391,8 +397,8 @@ def test_an_experiment_is_run_in_a_job_and_kept_for_all_visitors(monkeypatch):
 
 def test_workers_measure_the_parts_that_make_up_the_experiment(monkeypatch):
     monkeypatch.setattr(
-        results,
-        "split_over_workers",
+        pool.POOL,
+        "split",
         lambda function, parts, request: iter(
             [0.5, tuple(one for one in function(parts, request) if one is not None)]
         ),
