@@ -52,7 +52,7 @@ def page() -> None:
     if job is not None:
 
         def counted() -> int:
-            return next(iter(job.grown.values()), 0)
+            return next(iter(job.so_far.values()), 0)
 
         jobs.watch(
             job,

@@ -65,6 +65,16 @@ def parameters(message: Message) -> Iterator[str]:
             yield from parameters(value)
 
 
+def containers(node, within=()):
+    """Yield each element with the keys of the containers around it."""
+    key = getattr(getattr(node, "proto", None), "id", "")
+    if getattr(node, "children", None) is None:
+        yield node, within
+        return
+    for child in node.children.values():
+        yield from containers(child, (*within, key))
+
+
 def bound_names(node) -> set[str]:
     """The same of all that stands within a part of a page."""
     proto = getattr(node, "proto", None)

@@ -128,7 +128,7 @@ def _draw_end(job: Job) -> None:
 
 
 def _run_of(job: Job) -> TrainedRun | None:
-    return next((shown.run for shown in job.grown.values()), None)
+    return next((shown.run for shown in job.so_far.values()), None)
 
 
 def work_text(job: Job) -> str:
@@ -138,7 +138,7 @@ def work_text(job: Job) -> str:
 
 def share_done(job: Job, measurement: MeasurementRequest) -> float:
     """Return how much of it is done."""
-    shown = next(iter(job.grown.values()), None)
+    shown = next(iter(job.so_far.values()), None)
     if shown is None or not shown.run.ended:
         return job.share
     seeds = len(shown.run.task.seeds) if measurement.others(shown.run) else 1

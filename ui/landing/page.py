@@ -268,7 +268,7 @@ def _share(job: jobs.Job) -> float:
 
 
 def _sweep_of(job: jobs.Job) -> StrengthSweep | None:
-    return next((shown.sweep for shown in job.grown.values()), None)
+    return next((shown.sweep for shown in job.so_far.values()), None)
 
 
 # --- Around the pictures --------------------------------------------------------------------------

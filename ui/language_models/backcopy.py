@@ -126,7 +126,7 @@ RUNS: Jobs[ToyRequest, ToyRun] = Jobs("toy_training", train, NUMBERS_CACHE)
 
 def draw_newest(job: Job, charts: c.Charts) -> None:
     """Draw the run of a job as far as it got."""
-    for run in job.grown.values():
+    for run in job.so_far.values():
         draw_run(run, charts)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.opening import TIMEOUT_SECONDS, bound_names
+from tests.ui.opening import TIMEOUT_SECONDS, bound_names, containers
 from ui.common import page as frame
 from ui.common.simplified import HIDDEN, VIEW
 
@@ -31,16 +31,6 @@ def opened(**link):
     for name, value in link.items():
         app.query_params[name] = value
     return app.run()
-
-
-def containers(node, within=()):
-    """Yield each element with the keys of the containers around it."""
-    key = getattr(getattr(node, "proto", None), "id", "")
-    if getattr(node, "children", None) is None:
-        yield node, within
-        return
-    for child in node.children.values():
-        yield from containers(child, (*within, key))
 
 
 def hidden(app):

@@ -118,6 +118,6 @@ class Halted:
 def at_a_halt(app, frames):
     """Wait until the job has a run of so many frames."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
-    while not any(len(x.run.frames) >= frames for x in job_of(app).grown.values()):
+    while not any(len(x.run.frames) >= frames for x in job_of(app).so_far.values()):
         assert time.monotonic() < deadline
         job_of(app).join(0.05)
