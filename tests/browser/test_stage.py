@@ -219,6 +219,42 @@ def test_a_first_visitor_is_asked_before_anything_is_shown_and_a_returning_one_i
         assert text(page, LAMBDA) == "1.00"
 
 
+def test_a_preset_answers_the_question_and_overtakes_what_plays(browser, served, watch):
+    """Whatever asks for a state, a preset, a step of present mode or Back, is shown."""
+    with open_page(browser, watch, reduced_motion="no-preference") as page:
+        page.add_init_script(NEW)
+        visit(page, watch, f"{served.url}/?present=1", await_stage)
+        assert page.locator(".gc-stage-question").is_visible()
+        shown = []
+        for _ in range(4):
+            page.get_by_role("button", name="Next").click()
+            page.wait_for_url(lambda url: len(shown) < 2 or "task=" in url)
+            settle(page)
+            assert not page.locator(".gc-stage-question").is_visible()
+            shown.append(text(page, LAMBDA))
+        assert shown == ["0.00", "1.00", "1.00", "1.00"]
+        page.locator(".gc-stage-play").click()
+        page.wait_for_function(f"0 < {STATE}.strength && {STATE}.strength < 0.5")
+        for _ in range(3):
+            page.get_by_role("button", name="Previous").click()
+        page.wait_for_url(lambda url: "strength=0" in url and "task" not in url)
+        settle(page)
+        assert text(page, LAMBDA) == "0.00"
+        assert page.evaluate(f"{STATE}.playing") is False
+
+
+def test_the_question_is_asked_of_the_first_example_alone(browser, served, watch):
+    with open_page(browser, watch) as page:
+        page.add_init_script(NEW)
+        visit(page, watch, served.url, await_stage)
+        assert page.locator(".gc-stage-question").is_visible()
+        page.get_by_text("linear", exact=True).click()
+        page.wait_for_url(lambda url: "task=linear" in url)
+        settle(page)
+        assert not page.locator(".gc-stage-question").is_visible()
+        assert text(page, LAMBDA) == "1.00"
+
+
 def test_no_plane_cuts_a_ring_from_the_flat_surface_and_python_counts_the_same_points(desk, scene):
     desk.evaluate(COUNT_SENT)
     for knob, across, down in (("move", 40, 30), ("a", -30, 50), ("b", 30, -40)):

@@ -72,23 +72,26 @@ function stop(state, isSettled = false) {
 // ---- the question -------------------------------------------------------------------------------
 
 function ask(root, state) {
-  const card = root.querySelector('.gc-stage-question');
   const answer = text => {
-    try { localStorage.setItem(ASKED, 'yes'); } catch {} // no storage: asked again next time
-    card.hidden = true;
-    state.asking = false;
-    root.classList.remove('gc-stage-asking');
+    endQuestion(root, state);
     root.querySelector('.gc-stage-answer').textContent = text;
     state.strength = 0;
     play(state);
   };
   Object.assign(state, { asking: true, strength: 0 });
   root.classList.add('gc-stage-asking');
-  card.hidden = false;
+  root.querySelector('.gc-stage-question').hidden = false;
   const why = 'a plane meets a flat surface in a straight line. Once the gate opens, it is flat no more.';
   for (const [name, text] of [['yes', `Not this one: ${why}`], ['no', `Right: ${why}`], ['show', '']]) {
     root.querySelector(`.gc-stage-${name}`).onclick = () => answer(text);
   }
+}
+
+function endQuestion(root, state) {
+  try { localStorage.setItem(ASKED, 'yes'); } catch {} // no storage: asked again next time
+  root.querySelector('.gc-stage-question').hidden = true;
+  state.asking = false;
+  root.classList.remove('gc-stage-asking');
 }
 
 // Held, the stage shows the flat surface and waits; released, the gate opens.

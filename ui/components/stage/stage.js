@@ -33,10 +33,15 @@ function adopt(root, state, header, buffer, address) {
   }
   const first = !state.view;
   if (first) build(root, state);
-  if (header.hold !== Boolean(state.held)) hold(root, state, header.hold); // before the aim: its picture is wider
+  const turns = header.hold !== Boolean(state.held);
+  if (turns) hold(root, state, header.hold); // before the aim: its picture is wider
   if (others) aim(state);
   if (first) restoreCamera(state.view);
   else if (others) putCamera(); // it was of another surface
+  if (isAskedFor(state, header) && !turns) {
+    state.playing = state.waiting = false;
+    if (state.asking && !header.hold) endQuestion(root, state); // what is asked for answers it
+  }
   const isOurs = isUnheard(state, state.flying) || state.waiting || state.handling || state.playing || state.asking;
   if (!isOurs) {
     Object.assign(state, { strength: header.strength, own: Boolean(header.plane) });
@@ -48,6 +53,15 @@ function adopt(root, state, header, buffer, address) {
   drawStage(state);
   if (state.arriving) play(state);
   state.arriving = false;
+}
+
+// Whether Python asks for another state, as a preset and the browser's Back do: neither the one that it has
+// heard from here, nor the one before.
+function isAskedFor(state, { strength, plane, ask, heard }) {
+  const request = JSON.stringify([strength, plane, ask]);
+  const isOther = state.request !== undefined && state.request !== request && heard === state.answered;
+  Object.assign(state, { request, answered: heard });
+  return isOther;
 }
 
 const surfaceAt = state => between(state.surfaces, state.surface.length, frameOf(state.header.strengths, state.strength), state.surface);
