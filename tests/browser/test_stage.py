@@ -201,7 +201,8 @@ def test_a_first_visitor_is_asked_before_anything_is_shown_and_a_returning_one_i
         assert_on_the_first_screen(
             page, "h1", ".gc-stage-question", ".gc-stage-space", ".gc-stage-bar"
         )
-        assert not page.locator(".gc-stage-square").is_visible()
+        for results in (".gc-stage-square", ".st-key-stage_numbers"):
+            assert not page.locator(results).is_visible()
         assert page.locator(".gc-stage-knob:visible").count() == 0
         assert (text(page, LAMBDA), "ring" in text(page, SENTENCE)) == ("0.00", False)
         assert_accessible(page)

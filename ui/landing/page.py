@@ -145,8 +145,8 @@ def tokens_text(accuracies: np.ndarray) -> str:
     without, gated = (f"{100 * x.mean():.1f}\u00a0%" for x in accuracies)
     gain = common.gain_text(mean_interval(accuracies[1] - accuracies[0]))
     return (
-        f"Values from tokens (self-attention): the gate {gain}, {without} without it and {gated}"
-        " with it"
+        f"Other models, with values from tokens (self-attention): the gate {gain}, {without}"
+        f" without it and {gated} with it"
     )
 
 

@@ -244,26 +244,26 @@ def fair_lines(setting: Setting, accuracies: dict[str, np.ndarray]) -> tuple[str
     ``accuracies`` (S,) are test accuracies of models trained without a gate and with one.
     """
     ungated, gated = accuracies.values()
-    count, terms = setting.seed_count, training_terms(setting)
-    with_terms = f" ({terms} in the loss)" if terms else ""
+    count = setting.seed_count
+    before, after = (common.accuracy_text(mean_interval(x)) for x in (ungated, gated))
     return (
-        f"Trained without a gate: **{common.accuracy_text(mean_interval(ungated))}**\n"
+        f"Trained without a gate{terms_text(setting, gated=False)}: **{before}**\n"
         f"test accuracy, mean of {count} seeds, 95\u00a0% interval",
-        f"Trained with a gate{with_terms}: **{common.accuracy_text(mean_interval(gated))}**\n"
+        f"Trained with a gate{terms_text(setting, gated=True)}: **{after}**\n"
         f"{common.paired_text(mean_interval(gated - ungated), count, 'the gate')}",
     )
 
 
-def training_terms(setting: Setting) -> str:
-    """Name what is added to the loss of a ``setting``."""
+def terms_text(setting: Setting, gated: bool) -> str:
+    """Name in brackets what is added to the loss of models of a ``setting``; "" for nothing."""
     terms = {
         "entropy": setting.entropy_bonus,
         "spread": setting.spread_bonus,
-        "gate-logit": setting.gate_penalty,
+        "gate-logit": gated and setting.gate_penalty,  # a model without a gate has no such logits
     }
     used = [name for name, weight in terms.items() if weight]
     text = " and ".join(filter(None, (", ".join(used[:-1]), *used[-1:])))
-    return f"{text} {'term' if len(used) == 1 else 'terms'}" if used else ""
+    return f" ({text} {'term' if len(used) == 1 else 'terms'} in the loss)" if used else ""
 
 
 def captions(
@@ -280,8 +280,8 @@ def captions(
     lines = []
     for frame, accuracy in enumerate(model.test_accuracy):
         curvature = f" · {_total_text(model, frame, sweep)}" if seen else ""
-        shown = f"Shown: {common.percent(accuracy)}, classifier refitted{curvature}"
-        lines.append(f"{trained}\n{shown}")
+        shown = f"Shown, seed {model.seed}: {common.percent(accuracy)}, classifier refitted"
+        lines.append(f"{trained}\n{shown}{curvature}")
     return lines
 
 

@@ -20,7 +20,7 @@ from gating_core.training import mean_interval
 from ui.common import formatting as common
 from ui.common.links import link_value, parse_numbers
 from ui.components.stage import Plane, Scene, is_plane, stage
-from ui.landing.pair import Result, stale_text, training_terms
+from ui.landing.pair import Result, stale_text, terms_text
 from ui.work.cache import cached
 
 STAGE_KEY = "stage"
@@ -60,7 +60,9 @@ def draw_stage(result: Result, requested: Setting) -> None:
         arrive=untouched,
         stale=stale_text(setting, requested),
     )
-    st.markdown(numbers_text(result))
+    found = stage_of(setting, result.run, result.sweep)
+    with st.container(key="stage_numbers"):
+        st.markdown("  \n".join(filter(None, (numbers_text(result), ring_text(found)))))
 
 
 def draw_surface(result: Result, key: str, **more: Any) -> None:
@@ -95,13 +97,31 @@ def _on_leave(strength: float, plane: Plane | None) -> None:
         st.query_params["plane"] = ",".join(f"{x:g}" for x in plane)
 
 
+def ring_text(found: Stage) -> str:
+    """Say what the shown model reaches before its cut closes; "" if it does not, or always is."""
+    cuts = [found.cut(strength, found.plane(strength)) for strength in STRENGTHS]
+    opened = [frame for frame, cut in enumerate(cuts) if not cut.loops]
+    if not opened or opened[-1] == len(STRENGTHS) - 1:
+        return ""
+    strengths = STRENGTHS[0], STRENGTHS[opened[-1]], STRENGTHS[-1]
+    flat, before, full = (
+        round(100 * found.accuracy(strength, found.plane(strength)), 1) for strength in strengths
+    )
+    return (
+        f"The model shown, seed {found.seed}: {flat:.1f}\u00a0% at λ = 0 and, with a cut that is"
+        f" still open at λ = {strengths[1]:.2f}, {before:.1f}\u00a0%, so the ring earns only the"
+        f" last {full - before:.1f} points."
+    )
+
+
 def numbers_text(result: Result) -> str:
-    """Return one line: what training reaches without a gate and with one, then the shown model."""
+    """Return one line: the test accuracies that training reaches without a gate and with one."""
     setting = result.run.setting
     ungated, gated = result.test_accuracies.values()
-    terms = training_terms(setting)
-    with_terms = f" ({terms} in the loss)" if terms else ""
+    terms = [terms_text(setting, gated=is_gated) for is_gated in (False, True)]
     without, trained = (common.accuracy_text(mean_interval(x)) for x in (ungated, gated))
     gain = common.paired_text(mean_interval(gated - ungated), setting.seed_count, "the gate")
-    first = f"Test accuracy, trained without a gate: **{without}**"
-    return f"{first}; with one{with_terms}: **{trained}**. {gain}."
+    return (
+        f"Mean test accuracy of {setting.seed_count} models without a gate{terms[0]}:"
+        f" **{without}**; with one{terms[1]}: **{trained}**. {gain}."
+    )

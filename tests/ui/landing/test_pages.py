@@ -105,16 +105,17 @@ def kinds(app: AppTest) -> set[str]:
 
 def test_the_first_paint_is_the_shipped_pair(first):
     left, right = captions(first)
-    flat = "Shown: {}\u00a0%, classifier refitted · total curvature **0**: flat"
+    flat = "Shown, seed {}: {}\u00a0%, classifier refitted · total curvature **0**: flat"
     (line,) = left
     fair, _, shown = line.split("\n")  # the fair comparison leads
-    assert (fair, shown) == ("Trained without a gate: **74 ± 1\u00a0%**", flat.format(75))
-    assert right[0].endswith(flat.format(66))
+    assert fair == "Trained without a gate (entropy term in the loss): **74 ± 1\u00a0%**"
+    assert shown == flat.format(40, 75)
+    assert right[0].endswith(flat.format(47, 66))
     terms = "(entropy and gate-logit terms in the loss)"
     assert right[-1].startswith(
         f"Trained with a gate {terms}: **91.9 ± 4.1\u00a0%**\n**The gate helps"
     )
-    assert "\nShown: 98\u00a0%, classifier refitted · total curvature **2.8" in right[-1]
+    assert "\nShown, seed 47: 98\u00a0%, classifier refitted · total curvature **2.8" in right[-1]
     assert any("gain on circle is 12.3 ± 5.7 points" in x.value for x in first.caption)
     header, arrays = payload(first)
     assert (header["frames"], header["frame"], header["arrive"]) == (21, 20, True)
@@ -133,6 +134,7 @@ def test_a_link_leads_to_where_the_theorem_ends_and_says_what_a_gate_gains_there
 
 def test_what_a_gate_gains_with_values_from_tokens_is_said_from_the_numbers():
     text = tokens_text(load_reference("tokens", "circle"))
+    assert text.startswith("Other models,")
     assert "no significant effect, 97.2\u00a0% without it and 97.6\u00a0% with it" in text
     low, high = np.array([0.70, 0.72, 0.74]), np.array([0.80, 0.82, 0.83])
     assert "the gate gains 9.7 ± 1.5 points, 72.0" in tokens_text(np.stack([low, high]))
@@ -175,7 +177,9 @@ def test_every_task_is_there_at_once_with_its_fair_comparison(monkeypatch, task,
     assert all(accuracy_text(mean_interval(with_gate)) in line for line in right)
     assert all(line.split("\n")[1] == verdict for line in right)
     if task != "linear":  # with the same weights, the gate makes the best plane better
-        none, full = (int(re.search(r"Shown: (\d+)", text)[1]) for text in (right[0], right[-1]))
+        none, full = (
+            int(re.search(r"Shown, seed \d+: (\d+)", text)[1]) for text in (right[0], right[-1])
+        )
         assert none <= 70
         assert full >= 97
 
@@ -378,7 +382,7 @@ def test_where_there_is_no_surface_maps_stand_alone_with_a_way_to_one(monkeypatc
     fair = "Trained without a gate", "Trained with a gate"
     for lines, start in zip((left, right), fair, strict=True):
         assert all(
-            re.fullmatch(rf"{start}.+\n.+\nShown: .+%, classifier refitted", x) for x in lines
+            re.fullmatch(rf"{start}.+\n.+\nShown, seed .+%, classifier refitted", x) for x in lines
         )
     assert all("16 seeds" in line for line in right)
     button(app, "See 1 layer").click().run()

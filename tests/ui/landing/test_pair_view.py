@@ -146,7 +146,7 @@ def test_a_caption_says_what_is_known_of_a_total(pair):
     nothing = np.zeros(0)
     sweep = StrengthSweep(0, nothing, nothing, total, np.array([True, False, True]))
     flat, waits, doubtful = captions(right, sweep, True, "a fair line")
-    assert all(line.startswith("a fair line\nShown: ") for line in (flat, waits, doubtful))
+    assert all(line.startswith("a fair line\nShown, seed ") for line in (flat, waits, doubtful))
     assert flat.endswith("%, classifier refitted · total curvature **0**: flat")
     assert waits.endswith("· total curvature is being measured …")
     assert " · total curvature **7 ± 3, not converged to 10\u00a0%**, " in doubtful

@@ -6,7 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from gating_core.experiments.comparison import load_preset
+from gating_core.experiments.comparison import load_preset, load_sweep, measure_stage
+from gating_core.geometry import square_grid
 from tests.ui.opening import component, mistakes, open_page, report
 from tests.ui.payload import unpack
 from ui.components.stage import is_sound
@@ -32,12 +33,29 @@ def test_the_first_paint_asks_and_the_fair_comparison_leads_its_line():
     assert header["plane"] is None
     assert arrays["surfaces"].shape == (2, 41, 41, 3)
     assert np.abs(arrays["surfaces"][0, ..., 2]).max() < 1e-6
-    (line,) = [x.value for x in app.markdown if "trained without a gate" in x.value]
+    (line,) = [x.value for x in app.markdown if "models without a gate" in x.value]
     run = load_preset("circle")
     means = [100 * x.ensemble.test_accuracy[-1].mean() for x in run.variants.values()]
     said = [float(x) for x in re.findall(r"\*\*([\d.]+) ±", line)]
     assert said == pytest.approx(means, abs=0.5)
     assert "**The gate helps by 17.6 ± 3.8 points**, paired over 16 seeds." in line
+    # The entropy term is in both losses.
+    assert "models without a gate (entropy term in the loss):" in line
+    assert "with one (entropy and gate-logit terms in the loss):" in line
+
+
+def test_what_the_ring_earns_is_said_and_of_which_model():
+    (line,) = [x.value for x in open_page().markdown if "the ring" in x.value]
+    stage = measure_stage(load_preset("circle"), load_sweep("circle"), square_grid(41))
+    found = re.search(r"seed (\d+).* λ = ([\d.]+), ([\d.]+)\s%, .* last ([\d.]+) points", line)
+    seed, strength, before, earned = map(float, found.groups())
+    assert seed == stage.seed
+    opened, closed = (stage.cut(x, stage.plane(x)) for x in (strength, strength + 0.05))
+    assert (opened.loops, closed.loops) == (0, 1)
+    right = [100 * stage.accuracy(x, stage.plane(x)) for x in (strength, 1)]
+    assert [before, before + earned] == pytest.approx(right, abs=0.01)
+    other = open_page(task="moons")  # its cut is open at the full gate
+    assert not any("the ring" in x.value for x in other.markdown)
 
 
 def test_a_link_says_strength_and_plane_and_whoever_comes_by_it_is_not_asked():
