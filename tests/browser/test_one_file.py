@@ -89,7 +89,8 @@ def assert_numbers(page, pair, sweep, frame):
     assert page.inner_text(".gc-frame") == f"λ = {STRENGTHS[frame]:.2f}"
     models = {pair.left: 0, pair.right: frame}
     for (model, at), caption in zip(models.items(), page.locator(".gc-caption").all(), strict=True):
-        assert f"Shown, seed {model.seed}: {common.percent(model.test_accuracy[at])}" in caption.inner_text()
+        shown = f"Shown, seed {model.seed}: {common.percent(model.test_accuracy[at])}"
+        assert shown in caption.inner_text()
     total = common.final_total_text(sweep.total.at(frame), flat=False)
     assert total in page.locator(".gc-caption").nth(1).inner_text()
     cut = cut_of(pair.right.frames.margin[frame], pair.right.data.axis)
