@@ -29,7 +29,6 @@ MANIFOLD_CHANNELS = (2, 16)  # with two channels every map is flat
 MANIFOLD_VALUES = (2, 12)
 MANIFOLD_HEADS = (1, 4)
 MANIFOLD_SHARPNESS = (1.0, 60.0)  # beyond it weights are 0 or 1 almost everywhere
-GRID_POINTS = (31, 61, 91, 121, 151)  # along each side; 151 is finer than a picture's pixels
 DIAL_COST = 1.05e7  # `cost` times points of all strengths: two seconds of one core
 OPINION_COST = 1e10  # the same for a second opinion: some ten seconds of one core
 LANDING_LAYERS = (1, 2, 3, 4)  # few, for a first look
@@ -75,7 +74,6 @@ VARIANTS_BESIDE = 4  # in the table of results, beside the two that are drawn
 # The number of entries, or the bytes of all, with measured sizes of one entry.
 
 CACHED_RESOLVED = 256  # models of Manifold, as requested: kilobytes
-CACHED_FIGURES = 96  # of Plotly, some three for each model: 0.1 to 0.3 MB
 OPENED_CHECKPOINTS = 8  # named on the command line: headers alone, kilobytes each
 LOADED_MODELS = 24  # language models: 2 MB each
 CACHED_DRAWINGS = 32  # tables of points from links

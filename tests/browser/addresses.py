@@ -30,13 +30,12 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
          "lesson=keys&guess=multiply-3.keys-1&done=multiply&at=0.3,-0.2"),
     ),
     "Manifold": Row(
-        ("", "tab=Inspect&gallery=true&metric=turned&handles=true",
-         "tab=Error+analysis&metric=diagonal&dim=4"),
-        ("layers=4", "dim=8&n=6", "lambda=0", "chart=weights",
-         "gallery=true&fooled=normalisation", "metric=turned", "handles=true",
+        ("", "tab=Error+analysis&variances=1%2C2%2C1%2C1&dim=4", "tab=Misleading+pictures"),
+        ("layers=4", "dim=8&n=6", "lambda=0", "chart=weights&point=3.4", "source=tokens",
+         "tab=Misleading+pictures&fooled=normalisation", "variances=4",
+         "values=-0.73%2C-0.03%2C-0.21%2C0.19%2C-1.23%2C1.1%2C1.84%2C0.17%2C1.04",
          "sink=learned&lambda=0"),
-        unfolded="more=true&gallery=true&proof=true",
-        small="grid=31",
+        unfolded="proof=true",
     ),
     "Decision_boundary": Row(
         looking=("data=xor&seeds=4&steps=100", "stack=2&seeds=2&steps=50&points=64",

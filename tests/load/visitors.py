@@ -53,8 +53,8 @@ from ui.gates.gallery import VIEW_KEY as GATES_VIEW
 from ui.landing.page import LEFT_MODELS, TASKS
 from ui.landing.pair import VIEW_KEY as LANDING_VIEW
 from ui.language.selection import text_of
-from ui.manifold.model import ManifoldRequest
-from ui.manifold.surface import VIEW_KEY as MANIFOLD_VIEW
+from ui.manifold.shared import ManifoldRequest, at_strength, resolve
+from ui.manifold.surface import KEY as MANIFOLD_VIEW
 from ui.real_heads.shared import drawn_words
 
 ARRIVAL_SECONDS = 5.0  # within which all open the link
@@ -183,11 +183,11 @@ class Manifold(Request):
     def shown_instead(self, session: Session) -> str:
         if self.tab == "Error analysis":  # without pictures
             tables = len(list(session.page.all("table")))
-            return "" if tables == 2 else f"{tables} tables"
+            return "" if tables == 1 else f"{tables} tables"
         header = session.page.header(MANIFOLD_VIEW)
-        shown = header["scene"], header["frame_labels"][header["frame"]]
-        expected = str(replace(self.request, strength=1.0)), f"λ = {self.request.strength:.2f}"
-        return "" if shown == expected else f"{shown}"
+        shown = header["scene"], header["strengths"][header["frame"]]
+        gated = at_strength(resolve(self.request).variants[-1], 1.0)
+        return "" if shown == (str(gated), self.request.strength) else f"{shown}"
 
     def numbers(self, session: Session) -> object:
         page = session.page
@@ -195,8 +195,9 @@ class Manifold(Request):
         if self.tab == "Error analysis":
             return tables
         header = page.header(MANIFOLD_VIEW)  # at first of one strength, then of all
-        # Of two fragments that are due one may request the whole page: that draws the other.
-        return header["readings"][header["frame"]], page.metrics or DOTS, tables
+        left, right = (side["verdict"] for side in header["sides"])
+        verdicts = (DOTS if DOTS in x else x for x in (left[0], right[header["frame"]]))
+        return header["findings"][header["frame"]], (*verdicts,), tables
 
 
 @dataclass(frozen=True)
@@ -610,19 +611,19 @@ class Visitor:
             await self.step(session.change(self.request.wrong, **values), row)
 
         async with self.tab(Manifold(ManifoldRequest(**another())), COMPUTED) as session:
-            for tab in ("Inspect", "Error analysis", "Surface"):
+            for tab in ("Error analysis", "Surface"):
                 await self.set(COMPUTED if tab == "Error analysis" else VIEW, tab=tab)
             depth = pick([d for d in (1, 2, 3) if d != self.request.request.depth])
             await set_model({"layers": depth}, depth=depth)
             model = another()
             await set_model({"kind": model["kind"], "model": model["seed"]}, **model)
             for _ in range(FEW):
-                labels = session.page.header(MANIFOLD_VIEW)["frame_labels"]
-                if len(labels) > 1:  # else the other strengths are still measured
-                    frame = self.random.randrange(len(labels))
-                    of = float(labels[frame].removeprefix("λ = "))
-                    model = replace(self.request.request, strength=of)
-                    await self.send(MANIFOLD_VIEW, "stop", {"frame": frame}, request=model)
+                strengths = session.page.header(MANIFOLD_VIEW)["strengths"]
+                if len(strengths) > 1:  # else the other strengths are still measured
+                    frame = self.random.randrange(len(strengths))
+                    model = replace(self.request.request, strength=strengths[frame])
+                    left = {"frame": frame, "point": None, "corners": None}
+                    await self.send(MANIFOLD_VIEW, "left", left, request=model)
 
     async def gates(self) -> None:
         async with self.tab(Gates()) as session:

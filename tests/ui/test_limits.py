@@ -17,21 +17,20 @@ from tests.each import each
 from tests.test_boundaries import ui_sources
 from tests.ui.opening import ROOT, open_page
 from ui import limits
+from ui.common.lessons import section
 from ui.decision_boundary.model import BoundaryRequest, TooLong, setting
 from ui.limits import (
     BOUNDARY_SEEDS,
     BOUNDARY_STEPS,
     CACHE_BYTES,
-    GRID_POINTS,
     MANIFOLD_CHANNELS,
     MANIFOLD_HEADS,
     MANIFOLD_LAYERS,
     MANIFOLD_VALUES,
     TRAINING_NUMBERS,
 )
-from ui.manifold import error_analysis, shared
-from ui.manifold.error_analysis import TOO_LARGE
-from ui.manifold.model import ManifoldRequest, at_strength, resolve
+from ui.manifold import errors
+from ui.manifold.shared import GRIDS, ManifoldRequest, at_strength, dial_request, resolve
 from ui.work.cache import bytes_of
 
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
@@ -90,10 +89,10 @@ LARGEST = ManifoldRequest(
 def test_the_largest_model_at_all_strengths_fits_into_the_cache(source):
     """Otherwise it would be measured again and again."""
     gated = resolve(replace(LARGEST, source=source)).variants[1]
-    strengths = shared.strengths(gated, GRID_POINTS[-1])
+    strengths = dial_request(gated, GRIDS[-1]).strengths
     frames = [measure_instance(at_strength(gated, x), FEW) for x in strengths]
-    few = bytes_of(shared.without_copies(tuple(frames)))
-    finest = few * (GRID_POINTS[-1] / FEW) ** 2
+    few = bytes_of(tuple(frames))
+    finest = few * (GRIDS[-1] / FEW) ** 2
     assert CACHE_BYTES / 10 < finest < CACHE_BYTES
 
 
@@ -119,14 +118,14 @@ def test_evaluations_of_a_second_opinion_are_counted(side, dim):
 
 def test_a_second_opinion_of_minutes_is_refused_in_one_sentence(monkeypatch):
     config = resolve(LARGEST).variants[1].config
-    least, dim = GRID_POINTS[0], MANIFOLD_CHANNELS[1]
+    least, dim = GRIDS[0], MANIFOLD_CHANNELS[1]
     assert cost(config) * opinion_evaluations(least, dim) > limits.OPINION_COST
-    monkeypatch.setattr(error_analysis, "OPINION_COST", 1.0)
-    monkeypatch.setattr(error_analysis, "opinion", lambda *_: pytest.fail("it was computed"))
+    monkeypatch.setattr(errors, "OPINION_COST", 1.0)
+    monkeypatch.setattr(errors, "opinion", lambda *_: pytest.fail("it was computed"))
     app = open_page("pages/1_Manifold.py", tab="Error analysis")
     assert not app.exception
-    assert [box.value for box in app.info] == [TOO_LARGE]
-    assert not [chart for chart in app.get("plotly_chart") if "error" in chart.proto.id]
+    assert [box.value for box in app.info] == [section("manifold", "too_large")]
+    assert len(app.get("plotly_chart")) == 1  # the histogram
 
 
 # --- Training -------------------------------------------------------------------------------------

@@ -54,6 +54,15 @@ SCRIPTS = {
         "stage/scene.js",
         "stage/stage.js",
     ),
+    "pair": (
+        "wire.js",
+        "svg.js",
+        "arrays.js",
+        *SURFACE,
+        "motion.js",
+        "pair/map.js",
+        "pair/pair.js",
+    ),
     "heads": (
         "wire.js",
         "svg.js",

@@ -58,7 +58,7 @@ from ui.decision_boundary.shared import (
 from ui.drawing import palette
 from ui.drawing.exported import exported
 from ui.drawing.reliability import reliability_chart
-from ui.proved.section import offer_notebook, run_code
+from ui.proved.code import offer_notebook, run_code
 from ui.work import pool, runs
 from ui.work.cache import cached
 from ui.work.jobs import Job, State

@@ -31,7 +31,8 @@ from ui.drawing.exported import exported
 from ui.drawing.lines import zero_curve
 from ui.drawing.panels import subplot, subplot_title
 from ui.landing.pair import MODEL_NAMES, Result, curvature_colours
-from ui.proved.section import Code, Compared, ProvableSurface, run_code
+from ui.proved.code import Code, run_code
+from ui.proved.section import Compared, ProvableSurface
 from ui.work import pool
 
 COLOURS = dict(zip(MODEL_NAMES, palette.SIDE_COLOURS.values(), strict=True))

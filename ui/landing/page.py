@@ -43,7 +43,8 @@ from ui.landing.details import compared, data_tables, draw_details, offer_surfac
 from ui.landing.pair import Result, chosen_text, draw_pair
 from ui.landing.stage import draw_stage
 from ui.limits import LANDING_LAYERS
-from ui.proved.section import draw_proofs, offer_notebook
+from ui.proved.code import offer_notebook
+from ui.proved.section import draw_proofs
 from ui.work import jobs, pool, runs
 from ui.work.cache import cached
 

@@ -1,4 +1,4 @@
-"""The tab Surface: both output surfaces, K over their chart, and what the numbers say of them.
+"""The tab Surface: both output surfaces under one camera, K over the chart, and the verdict.
 
 A total has one source: the grid's, where that is known to a tenth, else the refined one. Until that
 is there no number is written, so the first number is the one that stays.
@@ -6,7 +6,7 @@ is there no number is written, so the first number is the one that stays.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -19,8 +19,12 @@ from gating_core.experiments.instance import (
     NEAR_DEGENERATE,
     SEEDS,
     MeasuredInstance,
+    ModelInstance,
     chosen_config,
     elongation,
+    instance_values,
+    link_digits,
+    own_values,
 )
 from gating_core.export import Surface
 from gating_core.geometry import (
@@ -38,303 +42,292 @@ from ui.common import formatting as common
 from ui.common.explanations import draw_explanation
 from ui.common.lessons import section
 from ui.common.take_along import OfferedSurface, offered
-from ui.components.view3d import Legend, clicked, stopped, view3d
+from ui.components.pair import Pair, Point, Side, draw_pair
 from ui.drawing.axes import Axes
-from ui.drawing.colours import ColourScale, scale_of
+from ui.drawing.camera import seen_areas
+from ui.drawing.colours import ColourScale, colour_scale, scale_of
 from ui.drawing.exported import exported
-from ui.drawing.panels import View
+from ui.drawing.lines import lies_in_a_plane, lifted, plane_lines
 from ui.manifold import shared
-from ui.manifold.error_analysis import code_of, surface_of
-from ui.manifold.model import DISTANT, ManifoldRequest, Metric, Resolved, at_strength
-from ui.manifold.picture import ManifoldPicture, ManifoldView, manifold_picture
-from ui.manifold.shared import VARIANT_NAMES, Result, Totals, best_total, degenerate
-from ui.manifold.variants import (
-    Settled,
-    Variants,
-    averaged,
-    draws_plane,
-    draws_simplex,
-    settled_by,
-    strength_of,
-)
-from ui.proved.section import offer_notebook
+from ui.manifold.shared import Result, best_total, degenerate, strength_of
+from ui.proved.code import offer_notebook
 from ui.work.cache import cached
 
-VIEW_KEY = "manifold_view"
-STRENGTHS = "manifold_strengths"  # of the frames in the browser
-SPARE, SPARE_INSPECT = 545, 530  # pixels of the window that all but the pictures takes
-BEING_REFINED, REFINED_ELSEWHERE = "being refined …", "refined on the tab Surface"
-_explain = partial(draw_explanation, "manifold")
+KEY = "manifold_pair"
+FRAMES = "manifold_strengths"  # of the pair in the browser
+CORNERS = "manifold_corners"  # what a dragged value of the pair in the browser is
+DISTANT = 3.0  # |x|, in units of half the input square's side
+TURNS, RISES = np.radians(np.arange(0, 360, 15)), np.radians([25, 35, 45])  # of the first view
+FAR = 8.0  # times as large as the surface, the triangle of the values is not drawn
+SMALLEST = 0.5  # a gated surface that is smaller, against the ungated one, is magnified
+Frames = Sequence[MeasuredInstance]  # of one variant, by strength
+Told = tuple[str, str]  # what is large or bold, and the rest
 
 
-@cached()
-def picture(
-    key: Hashable,
-    _variants: Variants,
-    _axes: Axes,
-    view: ManifoldView,
-    _settled: Sequence[Settled],
-) -> ManifoldPicture:
-    """Return the linked view; ``key`` says of which request, at which strengths."""
-    return manifold_picture(_variants, _axes, view, _settled)
-
-
-@cached()
-def captions(
-    key: Hashable,
-    _variants: Variants,
-    _refined: Totals,
-    _picture: ManifoldPicture,
-    _model: str,
-    unrefined: str,
-) -> list[list[str]]:
-    """Return what stands over a picture in every frame; ``key`` names the refined totals, too.
-
-    ``_model`` stands over the first variant alone.
-    """
-    rows = zip(_variants, _picture.stretches, (_model, ""), strict=False)
-    return [
-        [caption(x, _refined.get(x.instance), stretch, model, unrefined) for x in frames]
-        for frames, stretch, model in rows
+def draw(result: Result, colouring: str) -> None:
+    """Draw the verdict, both surfaces and K over their chart, and what is known of a point."""
+    found, variants, request = result.resolved, result.variants, result.request
+    ungated, gated = variants[0], variants[-1]
+    dial_request = shared.dial_request(gated.instance, found.grid)
+    frames: Frames = shared.DIALS.cached((dial_request,)).get(dial_request, ())
+    if not frames:  # colours, camera and sizes come from the full gate, whatever is shown
+        full = shared.measure(dial_request.instance, found.grid)
+        frames = [full] if _gate(gated) else [gated]
+    if strength_of(gated) not in map(strength_of, frames):
+        frames = sorted([*frames, gated], key=strength_of)
+    st.session_state[FRAMES] = strengths = [*map(strength_of, frames)]
+    doubtful = tuple(x.instance for x in variants if best_total(x, None) is None)
+    refined = shared.TOTALS.cached(doubtful)
+    drawn, times, scale = pair_of(
+        (found.variants[0], dial_request, *strengths), colouring, ungated, frames, found.axes
+    )
+    st.session_state[CORNERS] = ungated.instance, drawn, found.axes
+    told = [
+        [verdict_of(x, refined.get(x.instance), n) for x, n in zip(side, larger, strict=True)]
+        for side, larger in (([ungated], [1.0]), (frames, times))
     ]
-
-
-def draw(result: Result) -> None:
-    """Draw what the tab shows below its picture: totals, the chart, the axes, explanations."""
-    request = result.request
-    if result.resolved.axes.principal and request.drawn_depth != request.depth:
-        st.button(
-            "Fit the axes to this depth",
-            key="fit_axes",
-            on_click=shared.put_in_link,
-            args=({"axes": None},),
-        )
-    draw_explanations(result)
-    doubtful = tuple(x.instance for x in result.variants if best_total(x, None) is None)
-    shared.watch_totals(doubtful, lambda totals: _draw_totals(result, totals))
-
-
-def draw_view(result: Result) -> None:
-    """Draw the linked surfaces and maps, what plays them, and sentences on chart and axes."""
-    found, request, view = result.resolved, result.request, result.view
-    frames = [result.variants[:1], *([result.dial] if result.dial else [])]
-    refined = shared.TOTALS.cached(result.instances)
-    every = _settled(result)
-    there = tuple(result.strengths), tuple(every[-1].values)
-    model = replace(request, strength=ManifoldRequest().strength)  # it has a frame of each
-    drawn = picture((model, *there), frames, found.axes, view, every)
-    totals = request, *there, tuple(each in refined for each in result.instances), view
-    _offer(result, every)
-    symbol, scale = COLOURINGS[view.colouring].symbol, drawn.scale
-    notes = [scale_note(drawn, view, frame) for frame in range(drawn.view.frames)]
-    ends = [f"{symbol} = {common.rough(end)}" for end in scale.ends]
-    low, high = ("", "") if scale.collapsed else ends
-    st.session_state[STRENGTHS] = result.strengths
-    view3d(
-        drawn.view,
-        key=VIEW_KEY,
-        headings=[heading(variant) for variant in result.variants],
-        captions=captions(
-            totals,
-            frames,
-            refined,
-            drawn,
-            model_text(found),
-            REFINED_ELSEWHERE if view.inspect else BEING_REFINED,
-        ),
-        readings=readings(result.variants[0], result.dial),
-        readouts=drawn.readouts,
-        frame=result.strengths.index(request.strength) if result.dial else 0,
-        frame_labels=[f"λ = {strength:.2f}" for strength in result.strengths],
-        ends=("no gate", "full gate"),
-        scrub=True,
-        scene=str(scene_of(request)),
-        spare=SPARE_INSPECT if view.inspect else SPARE,
-        reveal=st.session_state.get(shared.REVEALED, 0),
-        legend=Legend(scale.colours, low, high, notes),
-        pick=result.point,
-        on_pick=_on_pick,
-        on_stop=_on_stop,
+    draw_pair(
+        drawn,
+        key=KEY,
+        scene=str(replace(dial_request.instance, values=None)),
+        frame=strengths.index(strength_of(gated)),
+        point=result.point,
+        verdicts=told,
+        findings=[finding(ungated, x) for x in frames],
+        quantity=f"{COLOURINGS[colouring].name} over the {chart_word(request.chart)}",
+        names=("x₁", "x₂") if gated.instance.chart == "inputs" else ("u", "v"),
+        note=scale_note(scale, colouring),
+        on_leave=_on_leave,
     )
-    with st.container(key="progress"):
-        if result.job is not None:
-            shared.DIALS.watch(
-                result.job,
-                "Measuring every strength of the gate",
-                again="Measure every strength",
-                beside=False,
-            )
-    axes = found.axes
-    for line in (
-        slice_warning(result.variants[0]),
-        f"{chart_text(result.variants)} {axes_text(axes, drawn.shares, request.drawn_depth)}",
-        metric_text(request.metric),
-    ):
-        if line:
-            st.caption(line)
+    details = [model_text(result), slice_warning(ungated), chart_text(variants), axes_text(result)]
+    if gated.instance.covariance is not None:
+        details.append(section("manifold", "covariance"))
+    st.caption(" ".join(filter(None, details)))
+    if gated.instance.values is not None:
+        st.button("The seed's own values", icon=":material/undo:", key="own_values",
+                  on_click=_reset_values)  # fmt: skip
+    if result.point is not None:
+        columns = [point_column(x, result.point) for x in variants]
+        names = shared.VARIANT_NAMES[: len(variants)]
+        table = {n: [*x.values()] for n, x in zip(names, columns, strict=True)}
+        st.table({"At the marked point": [*columns[0]]} | table)
+    draw_explanations(result, colouring)
+    _offer(result, refined)
+    if len(variants) > 1:
+        _, job = shared.DIALS.fetch(dial_request)  # after the picture: no visitor waits for it
+        if job is None and len(frames) < len(dial_request.strengths):
+            st.rerun()
+        shared.watch(shared.DIALS, job, "Measuring every gate strength", "Measure every strength")
+    if doubtful and len(shared.totals_of(doubtful)) > len(refined):
+        st.rerun()
 
 
-def _offer(result: Result, settled: Sequence[Settled]) -> None:
-    """Offer the shown surfaces as files, coloured by K as in the picture."""
-    request, view = result.request, result.view
-    ends = [each.full.surface.known[0] for each in settled]
-    scale = scale_of("curvature", ends, view.asinh)
-    offer = offered()
-    for variant in result.variants:
-        name = f"{request.source}_layers{request.depth}_seed{request.own_seed}"
-        shown, strength = VARIANT_NAMES[0], strength_of(variant)
-        if variant.instance.config.gate is not None:
-            name = f"{name}_{request.kind}_lambda{strength:.2f}"
-            shown = f"{VARIANT_NAMES[1]}, λ = {strength:.2f}"
-        offer.name = name
-        offer.surfaces[shown] = OfferedSurface(
-            name, partial(_exported, variant, result.resolved.axes, scale)
-        )
-    variant = result.variants[-1]
-    refined = shared.TOTALS.cached((variant.instance,)).get(variant.instance)
-    total = None if degenerate(variant) else best_total(variant, refined)
-    offer_notebook(
-        heading(variant),
-        offer.name,
-        code_of(variant.instance),
-        total,
-        request.model_dim,
-        surface_of(variant.instance).covariance,
-    )
-    offer.settings |= {"seed of the weights": request.own_seed, "lambda": request.strength}
+def _on_leave(frame: int, point: Point | None, corners: np.ndarray | None) -> None:
+    """Put the strength, the marked point and dragged values into the link."""
+    strength = st.session_state[FRAMES][frame]
+    texts = {
+        "lambda": "" if strength == 1 else f"{strength:g}",
+        "point": f"{point[0]}.{point[1]}" if point else "",
+    }
+    if corners is not None:
+        instance, pair, axes = st.session_state[CORNERS]
+        moved = link_digits(dragged(instance, pair, axes, corners))
+        texts["values"] = ",".join(f"{x:g}" for row in moved for x in row)
+    for name, text in texts.items():
+        if text:
+            st.query_params[name] = text
+        else:
+            st.query_params.pop(name, None)
 
 
-def _exported(variant: MeasuredInstance, axes: Axes, scale: ColourScale, line: str) -> Surface:
-    """Return a variant with its gates and attention weights in the last layer."""
-    more = {"|H|": np.where(variant.surface.resolved[0], variant.mean_norm, np.nan)}
-    names = ("x1", "x2") if variant.instance.chart == "inputs" else ("u", "v")
-    points = axes.project(variant.surface.values[0])
-    return exported(variant.surface, line, points, scale, names, more | variant.last_layer)
+def _reset_values() -> None:
+    st.query_params.pop("values", None)
 
 
-def _settled(result: Result) -> list[Settled]:
-    """Return what colours, camera and boxes come from, whichever strengths are measured so far."""
-    settled = [settled_by(result.variants[:1])]
-    if result.dial:
-        gated, grid = result.resolved.variants[1], result.resolved.grid
-        every = {*shared.strengths(gated, grid), *result.strengths}
-        settled.append(shared.settled(gated, grid, tuple(sorted(every))))
-    return settled
+def dragged(ungated: ModelInstance, pair: Pair, axes: Axes, corners: np.ndarray) -> np.ndarray:
+    """Return the values (3, D) of which the ``corners`` (3, 3) are drawn."""
+    before = pair.sides[0].corners
+    step = 0.0 if before is None else (corners - before) @ (axes.basis @ pair.back).T
+    return own_values(ungated) + step
 
 
-def scene_of(request: ManifoldRequest) -> ManifoldRequest:
-    """Return what the camera is chosen for: the model, whatever is dragged or measured of it."""
-    plain = ManifoldRequest()
-    return replace(
-        request,
-        strength=plain.strength,
-        grid=plain.grid,
-        metric=Metric(),
-        values=None,
-        gate_weight=None,
-    )
+# --- The pictures ---------------------------------------------------------------------------------
 
 
-def _on_pick() -> None:
-    if point := clicked(VIEW_KEY):
-        shared.put_in_link({"point": point})
+@cached()
+def pair_of(
+    key: Hashable, colouring: str, _ungated: MeasuredInstance, _frames: Frames, _axes: Axes
+) -> tuple[Pair, list[float], ColourScale]:
+    """Return what is drawn, how many times larger at each strength, and the colour scale.
 
-
-def _on_stop() -> None:
-    """The slider was released, or playing ended: put the strength into the link."""
-    shown = st.session_state.get(STRENGTHS, ())
-    frame = stopped(VIEW_KEY, len(shown))
-    if shown and frame is not None:
-        shared.put_in_link({"lambda": None if shown[frame] == 1 else f"{shown[frame]:g}"})
-
-
-def _draw_totals(result: Result, totals: Totals) -> None:
-    for column, variant in zip(st.columns(2), result.variants, strict=False):
-        with column:
-            total = best_total(variant, totals.get(variant.instance))
-            left, right = st.columns(2)
-            name = variant_name(variant)
-            left.metric(
-                f"Total curvature, {name[:1].lower()}{name[1:]}",
-                "…" if total is None else total_of(variant, total),
-                help=_total_help(variant),
-            )
-            right.metric(
-                "Undetermined area",
-                common.percent(variant.verdict.undetermined),
-                help=section("manifold", "help_undetermined"),
-            )
-            if total is not None:
-                st.caption(total_caption(variant, total))
-
-
-# --- What stands over a surface -------------------------------------------------------------------
-
-
-def heading(variant: MeasuredInstance) -> str:
-    """Return what stands over a surface, whatever the strength of its gate."""
-    gate = variant.instance.config.gate
-    if gate is None:
-        return VARIANT_NAMES[0]
-    per = "channel" if gate.granularity == "elementwise" else "head"
-    return f"The same with a {gate.record.title} at {gate.position}, one per {per}"
-
-
-def variant_name(variant: MeasuredInstance) -> str:
-    """Return the name of a variant in tables and over numbers."""
-    gate = variant.instance.config.gate
-    if gate is None:
-        return VARIANT_NAMES[0]
-    return VARIANT_NAMES[1] if gate.strength else "Gate at λ = 0"
-
-
-def model_text(resolved: Resolved) -> str:
-    """Say which model both variants are, and by which rule it was selected."""
-    request, model = resolved.request, at_strength(resolved.variants[-1], 1.0)
-    config = model.config
-    text = f"{common.layers_text(config.depth)}, D = {config.model_dim}, n = {config.value_count}"
-    text = f"{text} · seed {request.own_seed}"
-    if request.seed is not None:
-        return text
-    if config == chosen_config(request.depth) and model.sharpness == 1:
-        return f"{text}, chosen: the broadest of {SEEDS}"
-    return f"{text}, chosen for another gate or size"
-
-
-def caption(
-    variant: MeasuredInstance,
-    refined: SurfaceIntegrals | None = None,
-    stretch: float = 1.0,
-    model: str = "",
-    unrefined: str = BEING_REFINED,
-) -> str:
-    """Return the line below the heading: the ``model``, how it is drawn, its total curvature.
-
-    The total is as `best_total` says, or ``unrefined``; ``stretch`` is how many times broader than
-    true the surface is drawn.
+    Both lie in one space: the widest extents of the ungated surface are level. Where it is flat,
+    height shows how far the gate lifts the other out of its plane. Where a gated surface is much
+    smaller or larger, each strength is drawn as large as the ungated one, about its own middle.
+    Colours come from no gate and the strongest one; ``key`` names the variants.
     """
-    total = best_total(variant, refined)
-    times = elongation(variant.surface.values[0])
-    much = "more than 1000" if times > 1e3 else common.rough(times)
-    thin = f"nearly degenerate, {much} times as long as broad" if times > NEAR_DEGENERATE else ""
-    scale = f"**stretched {common.rough(stretch)} times across: not to scale**"
-    text = unrefined if total is None else _total_text(variant, total)
-    parts = [model, thin, scale if stretch > 1 else "", f"total curvature {text}"]
-    return " · ".join(filter(None, parts))
+    quantity = COLOURINGS[colouring]
+    both = [[_ungated], list(_frames)]
+    fields = [[quantity.field(x, -1, None) for x in frames] for frames in both]
+    scale = colour_scale(quantity, [fields[0][0], fields[1][-1]], asinh=True)
+    values = [_axes.project(np.stack([x.surface.values[0] for x in frames])) for frames in both]
+    values = [np.pad(x, [(0, 0)] * 3 + [(0, 3 - x.shape[-1])]) for x in values]
+    values = [np.where(np.isfinite(x), x, 0.0) for x in values]  # overflow: K is unresolved there
+    middle, turn, unit = _level(*_undragged(values[0][0], values[1][-1], _ungated, _frames, _axes))
+    drawn = [(x - middle) @ turn for x in values]
+    own, *sizes = (_diagonal(x) for x in (drawn[0][0], *drawn[1]))
+    times, corners = [1.0] * len(sizes), shared.averaged(_ungated)
+    if not all(SMALLEST * own <= size <= own / SMALLEST for size in sizes):
+        times = [float(f"{own / size:.2g}") if own * size else 1.0 for size in sizes]
+    if corners is None or set(times) != {1.0}:
+        centres = drawn[1].mean((1, 2), keepdims=True)
+        drawn[1] = (drawn[1] - centres) * np.reshape(times, (-1, 1, 1, 1))
+    axis = _ungated.surface.axis
+    sides = []
+    for index, (frames, points) in enumerate(zip(both, drawn, strict=True)):
+        straight = index == 0 and bool(_ungated.surface.flat[0]) and lies_in_a_plane(values[0][0])
+        plane = None if corners is None else _in_space(corners, _axes)
+        shown = plane is not None and _diagonal(plane) < FAR * own
+        shown = shown and (index == 0 or set(times) == {1.0})
+        sides.append(
+            Side(
+                name=heading(frames[-1]) if index == 0 or _gate(frames[-1]) else "",
+                values=unit * points,
+                shares=np.stack([_share(field, scale) for field in fields[index]]),
+                signed=np.stack([x.surface.gaussian_where(x.surface.decided)[0] for x in frames]),
+                gaussian=np.stack([x.surface.known[0] for x in frames]),
+                error=np.stack([x.surface.known_error[0] for x in frames]),
+                flat=[x.verdict.proof is not None for x in frames],
+                corners=unit * (plane - middle) @ turn if shown and plane is not None else None,
+                lines=_straight_lines(values[0][0], unit * points[0], axis, plane)
+                if straight
+                else np.zeros((1, 2, 3)),
+            )
+        )
+    low, high = ("", "") if scale.collapsed else map(common.rough, scale.ends)
+    strengths = [*map(strength_of, _frames)]
+    eye = _best_eye([drawn[0][0], drawn[1][-1]])
+    back = turn[: _axes.basis.shape[1]] / unit
+    return Pair(tuple(sides), strengths, eye, scale.colours, (low, high), back), times, scale
 
 
-def _total_text(variant: MeasuredInstance, total: Integral) -> str:
-    text = f"**{total_of(variant, total)}**"
+def _undragged(
+    flat: np.ndarray, other: np.ndarray, ungated: MeasuredInstance, frames: Frames, axes: Axes
+) -> tuple[np.ndarray, np.ndarray]:
+    """Both surfaces (R, R, 3) with the seed's own values: a dragged value turns no picture."""
+    if ungated.instance.values is None:
+        return flat, other
+    own = [replace(x.instance, values=None) for x in (ungated, frames[-1])]
+    values = [axes.project(x) for x in instance_values(own, len(flat))]
+    first, last = (np.pad(x, [(0, 0)] * 2 + [(0, 3 - x.shape[-1])]) for x in values)
+    return first, last
+
+
+def _best_eye(surfaces: list[np.ndarray]) -> tuple[float, float]:
+    """Azimuth and elevation that show the least visible of ``surfaces`` (R, R, 3) most broadly."""
+    azimuth, elevation = (x.ravel() for x in np.meshgrid(TURNS, RISES))
+    level = np.cos(elevation)
+    eyes = np.stack([level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)], -1)
+    areas = []
+    for surface in (x[::2, ::2] for x in surfaces):
+        areas.append(seen_areas(surface, np.zeros(surface.shape[:2], int), eyes)[:, 0])
+    best = int(np.argmax(np.min([x / x.max() for x in areas], 0)))
+    return float(azimuth[best]), float(elevation[best])
+
+
+def _straight_lines(
+    values: np.ndarray, drawn: np.ndarray, axis: np.ndarray, plane: np.ndarray | None
+) -> np.ndarray:
+    """Segments (S, 2, 3) on the ``drawn`` flat surface that are straight there."""
+    lines = lifted(plane_lines(values, axis, plane), axis, drawn[None])[0]
+    pairs = np.stack([lines[:-1], lines[1:]], 1)
+    kept = pairs[np.isfinite(pairs).all((1, 2))]
+    return kept if len(kept) else np.zeros((1, 2, 3))
+
+
+def _diagonal(points: np.ndarray) -> float:
+    return float(np.linalg.norm(np.ptp(points.reshape(-1, 3), 0)))
+
+
+def _gate(variant: MeasuredInstance) -> bool:
+    return variant.instance.config.gate is not None
+
+
+def _in_space(corners: np.ndarray, axes: Axes) -> np.ndarray:
+    points = axes.project(corners)
+    return np.pad(points, [(0, 0), (0, 3 - points.shape[-1])])
+
+
+def _share(field: np.ndarray, scale: ColourScale) -> np.ndarray:
+    """The place of a ``field`` on the scale, 0 to 1; NaN where it is not known."""
+    return ((scale.apply(field) - scale.low) / (scale.high - scale.low)).clip(0, 1)
+
+
+def _level(flat: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """The middle of points (R, R, 3), axes (3, 3), and a unit.
+
+    The axes are the widest, a narrower one, and up to the ``other``; in units, both surfaces lie
+    within one of the middle.
+    """
+    size = max(float(np.abs(flat).max()), float(np.finfo(float).tiny))
+    points = flat.reshape(-1, 3) / size  # sums of the largest would overflow
+    centre = points.mean(0)
+    middle, turn = size * centre, np.linalg.svd(points - centre, full_matrices=False)[2].T
+    if ((other.reshape(-1, 3) - middle) @ turn[:, 2]).mean() < 0:
+        turn[:, 2] *= -1
+    turn[:, 1] *= np.sign(np.linalg.det(turn))  # no mirror image
+    extent = max(float(np.abs(x - middle).max()) for x in (flat, other))
+    return middle, turn, 1 / max(extent, float(np.finfo(np.float32).tiny))
+
+
+# --- Sentences ------------------------------------------------------------------------------------
+
+
+def finding(ungated: MeasuredInstance, gated: MeasuredInstance) -> Told:
+    """Return the answer of the page at one strength: a verdict, and how both halves are known."""
+    without = f"Without it the surface is {_known(ungated)}"
+    if not _gate(gated):
+        return (
+            f"{_word(ungated).capitalize()} without a gate.",
+            f"The surface is {_known(ungated)}.",
+        )
+    bold = {
+        (FLAT, CURVED): "The gate curves this surface.",
+        (FLAT, FLAT): "Flat with and without this gate.",
+        (CURVED, FLAT): "The gate flattens this surface.",
+        (CURVED, CURVED): "Curved with and without this gate.",
+    }.get((_word(ungated), _word(gated)), "Inconclusive.")
+    return bold, f"{without}; with it at λ = {strength_of(gated):.2f}, {_known(gated)}."
+
+
+def _word(variant: MeasuredInstance) -> str:
+    return UNKNOWN if degenerate(variant) else variant.verdict.word
+
+
+def _known(variant: MeasuredInstance) -> str:
+    """Say where a surface curves, and how that is known."""
     if degenerate(variant):
-        return f"{text}: no {'surface' if on_a_line(variant) else 'tangent plane'}"
-    if variant.verdict.word == FLAT:
-        return f"{text}: {common.flat_text(variant.verdict)}"
-    if not total.converged():
-        text += ", refining does not help"
+        return "no surface: all outputs lie on a line" if on_a_line(variant) else UNKNOWN
+    return common.verdict_text(variant.verdict)
+
+
+def verdict_of(
+    variant: MeasuredInstance, refined: SurfaceIntegrals | None, larger: float = 1.0
+) -> Told:
+    """Return the word and the total curvature over a surface, and the line below them."""
+    total = best_total(variant, refined)
+    text = "being refined …" if total is None else total_of(variant, total)
+    parts = []
+    if (thin := elongation(variant.surface.values[0])) > NEAR_DEGENERATE:
+        times = "more than 1000" if thin > 1e3 else common.rough(thin)
+        parts.append(f"nearly degenerate: {times} times as long as broad")
     share = float(concentration(variant.surface)[0])
-    if UNKNOWN in text or not share:
-        return text
-    return f"{text}, {common.percent(share)} of it on {common.percent(MOST_CURVED)} of the area"
+    if total is not None and variant.verdict.word == CURVED and share and UNKNOWN not in text:
+        on = f"{common.percent(share)} of it on {common.percent(MOST_CURVED)} of the area"
+        parts.append(on if total.converged() else f"{on}, not converged to 10\u00a0%")
+    if larger != 1:
+        parts.append(f"drawn {common.rough(larger)} times larger")
+    word = "No surface" if on_a_line(variant) else _word(variant).capitalize()
+    return f"{word} · total curvature {text}", " · ".join(parts)
 
 
 def total_of(variant: MeasuredInstance, total: Integral) -> str:
@@ -344,22 +337,6 @@ def total_of(variant: MeasuredInstance, total: Integral) -> str:
     return common.total_text(total, variant.verdict.word == FLAT)
 
 
-def total_caption(variant: MeasuredInstance, total: Integral) -> str:
-    """Say how sure a total is."""
-    if degenerate(variant):
-        return "No tangent plane is resolved."
-    text = common.doubt_text(total, variant.verdict)
-    if variant.verdict.word == FLAT or total.converged() or not total.quotable():
-        return text
-    return f"{text}; more than a tenth of it is in doubt, and a few seconds of refining do not help"
-
-
-def _total_help(variant: MeasuredInstance) -> str:
-    text = section("manifold", "total")
-    flat = variant.verdict.word == FLAT
-    return f"{text} Here: {common.bound_text(variant.verdict)}" if flat else text
-
-
 def on_a_line(variant: MeasuredInstance) -> bool:
     """Return whether the outputs are averages of values on a line: there is no surface."""
     config, dimension = variant.instance.config, variant.hull_dimension
@@ -367,34 +344,30 @@ def on_a_line(variant: MeasuredInstance) -> bool:
     return plain and dimension is not None and dimension < 2
 
 
-# --- Sentences ------------------------------------------------------------------------------------
-
-
-def readings(ungated: MeasuredInstance, dial: Sequence[MeasuredInstance]) -> list[str]:
-    """Return one paragraph for every strength that says what is on the screen."""
-    first = _sentence("**Without a gate**", ungated)
-    return [f"{first} {_sentence(_with_gate(variant), variant)}" for variant in dial] or [first]
-
-
-def _with_gate(variant: MeasuredInstance) -> str:
+def heading(variant: MeasuredInstance) -> str:
+    """Return what stands over a surface, whatever the strength of its gate."""
     gate = variant.instance.config.gate
-    assert gate is not None
-    if gate.strength == 0:
-        return "**With its gate at λ = 0**"
-    return f"**With the {gate.record.title} at λ = {gate.strength:.2f}**"
+    if gate is None:
+        return shared.VARIANT_NAMES[0]
+    per = "channel" if gate.granularity == "elementwise" else "head"
+    return f"With a {gate.record.title} at {gate.position}, one per {per}"
 
 
-def _sentence(name: str, variant: MeasuredInstance) -> str:
-    if degenerate(variant):
-        why = "all outputs lie on a line: there is no surface"
-        if not on_a_line(variant):
-            why = "rounding hides every tangent plane, so flat or curved is not known"
-        return f"{name} {why}."
-    bent = ""
-    if variant.verdict.word == FLAT and variant.verdict.proof is None:
-        share = float((variant.types == POINT_TYPES.index("parabolic")).mean())
-        bent = " in itself, although it bends like a rolled sheet of paper" if share > 0.5 else ""
-    return f"{name} the surface is {common.verdict_text(variant.verdict)}{bent}."
+def model_text(result: Result) -> str:
+    """Say which model both variants are, and by which rule it was selected."""
+    request, model = result.request, shared.at_strength(result.resolved.variants[-1], 1.0)
+    config = model.config
+    text = f"{common.layers_text(config.depth)}, D = {config.model_dim}, n = {config.value_count}"
+    text = f"Model: {text}, seed {request.own_seed}"
+    if request.seed is not None:
+        return f"{text}."
+    if config == chosen_config(request.depth) and model.sharpness == 1:
+        return f"{text}, chosen: the broadest of {SEEDS}."
+    return f"{text}, chosen for another gate or size."
+
+
+def chart_word(chart: str) -> str:
+    return "input square" if chart == "inputs" else "attention-weight chart"
 
 
 def slice_warning(variant: MeasuredInstance) -> str:
@@ -402,18 +375,17 @@ def slice_warning(variant: MeasuredInstance) -> str:
     config = variant.instance.config
     if variant.verdict.word != CURVED or variant.verdict.curved <= common.SLIGHT:
         return ""
-    if not config.layer.fixed_values:
-        return section("manifold", "slice_tokens")
-    if config.sink != "none":
-        return section("manifold", "slice_sink")
-    if not config.weights_on_simplex:
-        return section("manifold", "slice_off_simplex")
-    if config.norm == "post":
-        return section("manifold", "slice_normalised")
-    if config.residual:
-        return section("manifold", "slice_residual")
-    if config.norm == "pre":
-        return section("manifold", "slice_query")
+    reasons = {
+        "slice_tokens": not config.layer.fixed_values,
+        "slice_sink": config.sink != "none",
+        "slice_off_simplex": not config.weights_on_simplex,
+        "slice_normalised": config.norm == "post",
+        "slice_residual": config.residual,
+        "slice_query": config.norm == "pre",
+    }
+    name = next((name for name, there in reasons.items() if there), None)
+    if name is not None:
+        return section("manifold", name)
     hull = variant.hull_dimension
     return "" if hull == 2 else section("manifold", "slice_inputs", hull=hull)
 
@@ -425,125 +397,94 @@ def chart_text(variants: list[MeasuredInstance]) -> str:
     text = section("manifold", "chart_weights", smallest=f"{SMALLEST_WEIGHT:g}")
     reach = next((x.reach for x in variants if x.reach is not None), None)
     if reach is not None:
-        text += f" The inputs with these weights reach |x| = {common.short(reach)}"
-        text += ", far outside the input square." if reach > DISTANT else "."
-    elif len(variants) > 1 and variants[1].instance.config.value_count > 3:
+        far = ", far outside the input square." if reach > DISTANT else "."
+        return f"{text} The inputs with these weights reach |x| = {common.short(reach)}{far}"
+    if len(variants) > 1 and variants[1].instance.config.value_count > 3:
         text += " For n > 3 the gate reads a hidden state that in general no input produces."
     return text
 
 
-def axes_text(axes: Axes, shares: list[float], depth: int) -> str:
+def axes_text(result: Result) -> str:
     """Say what the drawn axes are, and how much of each variant's variance they show."""
+    axes, variants = result.resolved.axes, result.variants
     if not axes.principal:
         return ""
-    shown = " and ".join(common.percent(share) for share in shares)
+    shares = [axes.share(x.surface.values) for x in variants]
     both = len(shares) > 1
     return section(
         "manifold",
         "axes",
-        shown=shown,
-        layers=common.layers_text(depth),
+        shown=" and ".join(map(common.percent, shares)),
+        layers=common.layers_text(result.request.depth),
         names=" (without gate, with gate)" if both else "",
         whose="the points of both models together" if both else "the points",
     )
 
 
-def metric_text(metric: Metric) -> str:
-    """Say which covariance lengths are measured with, where it is not the identity."""
-    if metric == Metric():
-        return ""
-    what = {
-        "isotropic": f"variance s² = {metric.variance:g} in every direction: K is multiplied by it",
-        "diagonal": "variances " + ", ".join(f"{x:g}" for x in metric.variances),
-        "turned": f"variance {metric.ratio:g} along {metric.angle:g}° in the plane of the first two"
-        " drawn axes, 1 in all other directions",
-    }[metric.kind]
-    return f"Lengths are measured with the covariance chosen under *Error analysis*: {what}."
-
-
-def scale_note(picture: ManifoldPicture, view: ManifoldView, frame: int) -> str:
-    """Say what the colour scale and the scenes do not show by themselves in a ``frame``."""
-    scale = picture.scale
-    signed = COLOURINGS[view.colouring].range == "signed"
-    if signed and scale.collapsed:
-        return "K = 0 wherever it is known"
-    beyond = max(shares[min(frame, len(shares) - 1)] for shares in picture.beyond)
+def scale_note(scale: ColourScale, colouring: str) -> str:
+    """Say what the colours do not show by themselves."""
+    signed = COLOURINGS[colouring].range == "signed"
     notes = {
-        "black: K = 0": signed,
+        "K = 0 wherever it is known": signed and scale.collapsed,
+        "Orange: dome-like, K > 0 · violet: saddle-like, K < 0 · black line: K = 0 · dotted: "
+        "undetermined": signed and not scale.collapsed,
         "logarithmic": scale.log,
-        f"asinh scale, linear within ±{common.short(scale.soft or 0.0)}": scale.soft is not None,
-        common.beyond_text(beyond): beyond > 0,
-        common.ridge_text(): _is_drawn(picture.view, "_ridge_u", frame),
-        "hatched: not known": _is_drawn(picture.view, "_hatch_u", frame),
-        "each λ is drawn to its own scale": picture.boxes_vary,
+        f"asinh scale, linear within ±{common.short(scale.soft or 0)}": scale.soft is not None,
+        common.beyond_text(scale.beyond): scale.beyond > 0,
     }
     return " · ".join(note for note, there in notes.items() if there)
 
 
-def _is_drawn(view: View, line: str, frame: int) -> bool:
-    return any(
-        np.isfinite(x[frame] if name in view.framed else x).any()
-        for name, x in view.arrays.items()
-        if name.endswith(line)
-    )
+# --- A marked point, explanations, files ----------------------------------------------------------
 
 
-# --- Explanations, with the numbers on the screen -------------------------------------------------
+def point_column(variant: MeasuredInstance, at: Point) -> dict[str, str]:
+    """Return what is known of a variant ``at`` a row and column of the grid, by quantity."""
+    surface, axis = variant.surface, variant.surface.axis
+    resolved = bool(surface.resolved[0, *at])
+    principal = "unresolved" if variant.principal is not None else "for D = 3 only"
+    if variant.principal is not None and variant.principal_error is not None and resolved:
+        error = float(variant.principal_error[at])
+        principal = ", ".join(common.plus_minus(float(k), error) for k in variant.principal[at])
+    gates = variant.gates[-1][:, *at] if variant.gates else None
+    return {
+        "Chart": f"({axis[at[1]]:z.3f}, {axis[at[0]]:z.3f})",
+        "Output y": common.vector_text(surface.values[0, *at]),
+        "Attention weights": " | ".join(map(common.vector_text, variant.weights[-1][:, *at])),
+        "Gate": "none" if gates is None else common.vector_text(gates),
+        "K": common.curvature_text(surface, (0, *at)),
+        "|H|": common.short(float(variant.mean_norm[at])) if resolved else "unresolved",
+        "Principal curvatures": principal,
+        "Point type": POINT_TYPES[variant.types[at]],
+    }
 
 
-def draw_explanations(result: Result) -> None:
-    """Draw the buttons that explain the surfaces, the maps and the triangles of weights."""
-    variants, view, at = result.variants, result.view, result.at
-    variant, config = variants[-1], variants[-1].instance.config
-    row, column = at
-    axis = variant.surface.axis
-    point = f"({axis[column]:z.2f}, {axis[row]:z.2f})"
-    lines = "lines_grid"
-    if draws_plane(variants[0]):
-        lines = "lines_square" if averaged(variants[0]) is None else "lines_triangle"
+def draw_explanations(result: Result, colouring: str) -> None:
+    """Draw the buttons that explain the surfaces and the map, with the numbers of one point."""
+    variant = result.variants[-1]
+    config, middle = variant.instance.config, result.resolved.grid // 2
+    at = result.point or (middle, middle)
+    axis, quantity = variant.surface.axis, COLOURINGS[colouring]
+    point = f"({axis[at[1]]:z.2f}, {axis[at[0]]:z.2f})"
     gates = [common.vector_text(stack[:, *at]) for stack in variant.gates[-1:]]
-    colouring = COLOURINGS[view.colouring]
-    shown = common.short(float(colouring.field(variant, view.layer, view.part)[at]))
-    if view.colouring == "curvature":
+    shown = common.short(float(quantity.field(variant, -1, None)[at]))
+    if colouring == "curvature":
         shown = common.curvature_text(variant.surface, (0, *at))
-    formula, look_for, misread = section("manifold", f"quantity_{view.colouring}").split("\n\n")
+    formula, look_for, misread = section("manifold", f"quantity_{colouring}").split("\n\n")
+    explain = partial(draw_explanation, "manifold")
     with st.container(horizontal=True):
-        _explain(
-            "the surfaces",
-            "surfaces",
-            dim=config.model_dim,
-            lines=section("manifold", lines),
-            source=config.layer.come_from,
-            point=point,
+        explain(
+            "the surfaces", "surfaces", dim=config.model_dim, source=config.layer.come_from,
+            lines=section("manifold", "lines_grid"), point=point,
             weights=common.vector_text(variant.weights[-1][0, *at]),
             gate=f", the gate is {gates[0]}" if gates else "",
-            y=common.vector_text(variant.surface.values[0, *at]),
-            ungated=_without_gate(config),
-        )
-        _explain(
-            "the heatmaps",
-            "heatmap",
-            quantity=colouring.name,
-            limit=f"{TANGENT_ERROR_LIMIT:g}",
-            formula=formula,
-            point=point,
-            symbol=colouring.symbol,
-            shown=shown,
-            look_for=look_for,
+            y=common.vector_text(variant.surface.values[0, *at]), ungated=_without_gate(config),
+        )  # fmt: skip
+        explain(
+            "the map", "heatmap", quantity=quantity.name, limit=f"{TANGENT_ERROR_LIMIT:g}",
+            formula=formula, point=point, symbol=quantity.symbol, shown=shown, look_for=look_for,
             misread=misread,
-        )
-        if view.inspect and draws_simplex(variants[0].instance.config):
-            heads = variant.weights[view.layer]
-            chosen = view.part if view.colouring == "entropy" and view.part is not None else 0
-            head = chosen if chosen < len(heads) else 0
-            weights = heads[head, *at]
-            _explain(
-                "the triangles",
-                "triangles",
-                head=head + 1,
-                sum=f"{weights.sum():.3g}",
-                weights=common.vector_text(weights),
-            )
+        )  # fmt: skip
 
 
 def _without_gate(config: AttentionConfig) -> str:
@@ -554,13 +495,32 @@ def _without_gate(config: AttentionConfig) -> str:
         return section("manifold", "ungated_sink")
     if not config.weights_on_simplex:
         return section("manifold", "ungated_off_simplex")
-    parts = {
-        "an output projection": config.output_projection,
-        "the residual": config.residual,
-        "normalisation": config.norm == "post",
-    }
-    after = [name for name, there in parts.items() if there]
-    heads = "for every head " if config.heads > 1 else ""
-    average = r"$\sum_i \alpha_i U_i$ with $\sum_i \alpha_i = 1$: an average of fixed vectors"
-    text = f"Without a gate the layer computes {heads}{average}."
-    return f"{text} Then come {' and '.join(after)}." if after else text
+    return r"Without a gate each head computes $\sum_i \alpha_i U_i$ with $\sum_i \alpha_i = 1$."
+
+
+def _offer(result: Result, refined: Mapping[ModelInstance, SurfaceIntegrals]) -> None:
+    """Offer the shown surfaces as files, coloured by K as in the picture."""
+    request, offer = result.request, offered()
+    scale = scale_of("curvature", [x.surface.known[0] for x in result.variants])
+    for variant in result.variants:
+        name = f"{request.source}_layers{request.depth}_seed{request.own_seed}"
+        shown = shared.VARIANT_NAMES[0]
+        if _gate(variant):
+            name = f"{name}_{request.kind}_lambda{request.strength:.2f}"
+            shown = f"{shared.VARIANT_NAMES[1]}, λ = {request.strength:.2f}"
+        offer.name = name
+        make = partial(_exported, variant, result.resolved.axes, scale)
+        offer.surfaces[shown] = OfferedSurface(name, make)
+    last = result.variants[-1]
+    total = None if degenerate(last) else best_total(last, refined.get(last.instance))
+    offer_notebook(heading(last), offer.name, shared.code_of(last.instance), total,
+                   request.model_dim, last.instance.covariance)  # fmt: skip
+    offer.settings |= {"seed of the weights": request.own_seed, "lambda": request.strength}
+
+
+def _exported(variant: MeasuredInstance, axes: Axes, scale: ColourScale, line: str) -> Surface:
+    """Return a variant with its gates and attention weights in the last layer."""
+    more = {"|H|": np.where(variant.surface.resolved[0], variant.mean_norm, np.nan)}
+    names = ("x1", "x2") if variant.instance.chart == "inputs" else ("u", "v")
+    points = axes.project(variant.surface.values[0])
+    return exported(variant.surface, line, points, scale, names, more | variant.last_layer)

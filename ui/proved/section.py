@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.experiments.comparison import COMPARISONS, PRESETS, Setting
 from gating_core.geometry import Integral, Matrix, SurfaceResult
 from gating_core.progress import Progress, silent
 from gating_core.proved import Budget, MissingRule, ProvedCurvature, proof_steps
-from ui.common import take_along
 from ui.common.charts import Charts
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.limits import PROOF_SECONDS
 from ui.proved import statements
+from ui.proved.code import Code
 from ui.work import pool
 from ui.work.cache import CACHE, cached
 from ui.work.jobs import Jobs
@@ -65,7 +64,6 @@ class NoProof:
 
 
 Proof = ProvedCurvature | NoProof
-Code = tuple[str, str]  # imports and lines of Python that make a ``surface``
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,34 +178,6 @@ def draw_proofs(
         st.code(code_text(*code, requests[-1]), language="python")
 
 
-def offer_notebook(
-    title: str,
-    name: str,
-    code: Code,
-    total: Integral | None,
-    dim: int,
-    covariance: Matrix | None = None,
-    problem: str | None = None,
-) -> None:
-    """Offer a notebook that measures a surface again, as *Take along* calls it: ``name``.
-
-    Args:
-        title: Of the notebook.
-        name: Of its file, without the ending.
-        code: Python that makes the surface.
-        total: Its total curvature as the page has it, which the notebook compares with.
-        dim: Dimensions of its outputs.
-        covariance: Of the metric.
-        problem: Why there is no notebook.
-    """
-    if total is None or not bool(total.complete):
-        problem = problem or "There is no total curvature yet that a notebook could compare with."
-    elif covariance is not None:
-        problem = "A notebook measures with the covariance Σ = 1."
-    shown = (0.0, 0.0) if total is None else (float(total.value), float(total.error))
-    take_along.offer_notebook(title, name, code, dim, shown, problem=problem)
-
-
 def _draw_all(
     compared: Sequence[Compared],
     requests: Sequence[ProofRequest],
@@ -285,27 +255,3 @@ print(proof.positive, proof.negative, proof.open)  # shares of the chart
 print(proof.absolute, proof.gaussian, proof.area)  # low and high ends
 print(proof.cells.centres, proof.cells.radius, proof.labels)
 """
-
-
-def short_code(item: Any) -> str:
-    """Return Python that makes ``item``: a dataclass, with the fields that differ from defaults."""
-    if not is_dataclass(item) or isinstance(item, type):
-        return repr(item)
-    plain = {
-        each.name: each.default_factory() if callable(each.default_factory) else each.default
-        for each in fields(item)
-    }
-    values = {name: getattr(item, name) for name in plain}
-    own = (f"{name}={short_code(value)}" for name, value in values.items() if value != plain[name])
-    return f"{type(item).__name__}({', '.join(own)})"
-
-
-def run_code(setting: Setting, *names: str) -> Code:
-    """Return imports, of the ``names`` too, and the line that makes the run of a ``setting``."""
-    bundled = next((name for name, own in (PRESETS | COMPARISONS).items() if own == setting), None)
-    if bundled is not None:
-        names, line = ("load_preset", *names), f"run = load_preset({bundled!r})"
-    else:
-        names = "Setting", *names, "train_setting"
-        line = f"*_, run = train_setting({short_code(setting)})"
-    return f"from gating_core.experiments.comparison import {', '.join(names)}", line

@@ -1,10 +1,6 @@
-"""One model on one chart, and its handles: value vectors and gate arrows that can be dragged.
+"""One model on one chart, and its value vectors, which can be dragged.
 
-A gate of the first layer opens with an affine function of the input (G1, G4, G5 on memory, no
-pre-normalisation): its logit is a . x + c, and the arrow a = W_in w is drawn. Moving the arrow
-changes the gate weight w by as little as possible (least norm).
-
-Shapes: R x C grid points, D model dimension, H heads, n values, W gates of a layer.
+Shapes: R x C grid points, D model dimension, H heads, n values.
 """
 
 from __future__ import annotations
@@ -38,7 +34,6 @@ class ModelInstance:
     chart: str = "inputs"  # CHARTS: the query chart or the attention-weight chart
     covariance: Matrix | None = None  # (D, D), None for the identity
     values: Matrix | None = None  # (n, D): replaces the last layer's values
-    gate_weight: Matrix | None = None  # (D, W): replaces the first layer's gate weights
 
     def __post_init__(self) -> None:
         check_choice("chart", self.chart, CHARTS)
@@ -48,7 +43,7 @@ class ModelInstance:
     @property
     def ungated(self) -> ModelInstance:
         """This instance without its gate."""
-        return replace(self, config=replace(self.config, gate=None), gate_weight=None)
+        return replace(self, config=replace(self.config, gate=None))
 
 
 def build_instance(instance: ModelInstance) -> Attention:
@@ -57,29 +52,20 @@ def build_instance(instance: ModelInstance) -> Attention:
     if instance.sharpness != 1.0:
         for layer in model.blocks:
             layer.sharpen(instance.sharpness)
-    first, last = model.blocks[0], model.blocks[-1]
     if instance.values is not None:
         if not instance.config.layer.fixed_values:
             raise ValueError(
                 f"values were given for a model of {instance.config.source}; its values are"
                 " computed"
             )
-        _replace(last.values, instance.values, "values")
-    if instance.gate_weight is not None:
-        if first.gate is None:
-            raise ValueError("gate_weight was given for a model without a gate")
-        _replace(first.gate.weight, instance.gate_weight, "gate_weight")
+        last = model.blocks[-1].values
+        new, shape = torch.tensor(instance.values, dtype=torch.float64), tuple(last.shape[1:])
+        if tuple(new.shape) != shape:
+            raise ValueError(f"values has shape {tuple(new.shape)}; it must be {shape}")
+        if not new.isfinite().all():
+            raise ValueError("values contains NaN or infinite numbers; all must be finite")
+        last.data[0] = new
     return model
-
-
-def _replace(parameter: torch.nn.Parameter, matrix: Matrix, name: str) -> None:
-    new = torch.tensor(matrix, dtype=torch.float64)
-    if new.shape != parameter.shape[1:]:
-        shape = tuple(parameter.shape[1:])
-        raise ValueError(f"{name} has shape {tuple(new.shape)}; it must be {shape}")
-    if not new.isfinite().all():
-        raise ValueError(f"{name} contains NaN or infinite numbers; all must be finite")
-    parameter.data[0] = new
 
 
 def chart_of(instance: ModelInstance, model: Attention | None = None) -> Attention | WeightChart:
@@ -91,7 +77,7 @@ def chart_of(instance: ModelInstance, model: Attention | None = None) -> Attenti
     return model if instance.chart == "inputs" else weight_chart(model)
 
 
-# --- Handles --------------------------------------------------------------------------------------
+# --- Dragged values -------------------------------------------------------------------------------
 
 LINK_DIGITS = 4  # after the point, of dragged numbers in a link
 
@@ -101,35 +87,9 @@ def draggable_values(config: AttentionConfig) -> bool:
     return config.layer.fixed_values and config.value_count == 3
 
 
-def draggable_gates(config: AttentionConfig) -> bool:
-    """Return whether the first layer's gates open with affine functions of the input."""
-    gate = config.gate
-    reads_state = gate is not None and gate.position in ("G1", "G4", "G5")
-    return draggable_values(config) and reads_state and config.norm != "pre"
-
-
 def own_values(instance: ModelInstance) -> np.ndarray:
     """(n, D): the last layer's values, before any gate."""
     return build_instance(instance).blocks[-1].values[0].numpy()
-
-
-def gate_arrows(instance: ModelInstance) -> np.ndarray:
-    """(W, 2): for every gate of the first layer, the input direction in which it opens."""
-    model = build_instance(instance)
-    gate = model.blocks[0].gate
-    assert gate is not None
-    return (model.input_map[0] @ gate.weight[0]).T.numpy()
-
-
-def moved_gate(instance: ModelInstance, index: int, arrow: tuple[float, float]) -> Matrix:
-    """Return the first layer's gate weights (D, W) with ``arrow`` for gate ``index``."""
-    model = build_instance(instance)
-    gate = model.blocks[0].gate
-    assert gate is not None
-    weight = gate.weight[0].clone()
-    change = torch.tensor(arrow, dtype=torch.float64) - model.input_map[0] @ weight[:, index]
-    weight[:, index] += torch.linalg.pinv(model.input_map[0]) @ change
-    return link_digits(weight.numpy())
 
 
 def link_digits(array: np.ndarray) -> Matrix:

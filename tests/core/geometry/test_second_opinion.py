@@ -1,7 +1,5 @@
 """Other ways of measuring err as theory says, and their figures show it."""
 
-import json
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -18,7 +16,6 @@ from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import grid_integrals
 from gating_core.geometry.second_opinion import (
     DIFFERENCE_STEPS,
-    ErrorCurve,
     Scale,
     curvature_scale,
     difference_errors,
@@ -26,9 +23,7 @@ from gating_core.geometry.second_opinion import (
     proxy_errors,
     second_opinion,
 )
-from gating_core.geometry.surface import measure_surface
 from gating_core.jets.second_order import second_order_jet
-from ui.manifold.error_charts import curvature_histogram, error_curves, error_maps
 
 GRID = square_grid(21)
 INSIDE = square_grid(15, -0.8, 0.8).points
@@ -165,8 +160,6 @@ def test_nothing_resolved_has_no_scale():
     assert np.isnan(second.difference_curve.median).all()
     assert np.isnan(second.mesh).all()
     assert second.proxy_curve is None
-    for figure in (*error_maps(second), error_curves(second.curves, 1e-3)):
-        assert_json(figure)
 
 
 # --- Meshes ---------------------------------------------------------------------------------------
@@ -237,7 +230,6 @@ def test_meshes_need_three_finite_dimensions():
     second = second_opinion(SURFACES["graph of z^2 in C2"].chart, GRID)
     assert second.mesh is None
     assert second.mesh_curve is None
-    assert len(error_maps(second)) == 2
     with pytest.raises(ValueError, match="sizes is empty"):
         mesh_errors(SURFACES["plane"].chart, UNIT, ())
 
@@ -383,9 +375,6 @@ def test_where_a_step_leaves_the_domain_there_is_no_value():
     assert missing[:, 0].all()
     assert not missing[:, 1:].any()
     assert np.isnan(second.proxy_mean)
-    _, maps = error_maps(second)[:2]
-    assert np.isnan(maps.data[0].z[:, 0]).all()
-    assert_json(maps)
 
 
 def two_surfaces(p):
@@ -434,192 +423,3 @@ def test_wrong_covariances_are_refused():
     for covariance in (-1.0, [1.0, 2.0], "wide"):
         with pytest.raises(ValueError, match="covariance"):
             second_opinion(SURFACES["plane"].chart, GRID, covariance=covariance)
-
-
-# --- Figures --------------------------------------------------------------------------------------
-
-
-def assert_json(figure):
-    """Valid JSON: no bare NaN or Infinity."""
-
-    def refuse(word):
-        raise AssertionError(word)
-
-    json.loads(figure.to_json(), parse_constant=refuse)
-
-
-def histogram(**functions):
-    surfaces = {name: measure_surface(function, GRID) for name, function in functions.items()}
-    figure = curvature_histogram(surfaces, dict.fromkeys(surfaces, "#2b6cb0"))
-    assert_json(figure)
-    return surfaces, figure
-
-
-def test_the_histogram_shares_out_the_area():
-    surfaces, figure = histogram(torus=SURFACES["torus"].chart, gated=GATED)
-    ends = [bars.customdata for bars in figure.data[::3]]
-    np.testing.assert_array_equal(*ends)
-    np.testing.assert_array_equal(figure.data[0].x, figure.data[3].x)
-    np.testing.assert_allclose(ends[0], -ends[0][::-1, ::-1])
-    assert (ends[0][1:, 0] == ends[0][:-1, 1]).all()  # no gap, zero included
-    for row, surface in enumerate(surfaces.values()):
-        bars, flat, undetermined = figure.data[3 * row : 3 * row + 3]
-        area = surface.area_element[0] * GRID.weights.numpy()
-        sure = np.abs(surface.gaussian[0]) > surface.gaussian_error[0]
-        edges = [*ends[0][:, 0], ends[0][-1, 1]]
-        counted, _ = np.histogram(surface.gaussian[0][sure], edges, weights=area[sure])
-        np.testing.assert_allclose(bars.y, counted / area.sum(), atol=1e-12)
-        shares = surface.shares
-        np.testing.assert_allclose(bars.y[20:].sum(), shares.positive[0], atol=1e-12)
-        np.testing.assert_allclose(bars.y[:20].sum(), shares.negative[0], atol=1e-12)
-        np.testing.assert_allclose(flat.y[0], shares.flat[0], atol=1e-12)
-        np.testing.assert_allclose(undetermined.y[0], shares.undetermined[0], atol=1e-12)
-        assert undetermined.base == flat.y
-
-
-def test_a_flat_surface_is_one_spike_at_zero_and_only_doubt_is_hatched():
-    _, figure = histogram(flat=SURFACES["cone"].chart, sphere=SURFACES["sphere by gating"].chart)
-    bars, flat, undetermined, sphere, *none = figure.data
-    assert not bars.y.any()
-    np.testing.assert_allclose(flat.y, [1.0])
-    assert list(flat.x) == [0.0]
-    assert not flat.marker.pattern.shape
-    assert undetermined.marker.pattern.shape == "/"
-    np.testing.assert_allclose(sphere.y[-1], 1.0)
-    assert sphere.customdata[-1][1] >= 1 / 0.7**2
-    assert [bar.y[0] for bar in (undetermined, *none)] == [0, 0, 0]
-    surface = measure_surface(SURFACES["cone"].chart, GRID)
-    doubtful = replace(surface, gaussian_error=np.full_like(surface.gaussian_error, 10.0))
-    _, flat, undetermined = curvature_histogram({"a": doubtful}, {"a": "red"}).data
-    np.testing.assert_allclose([flat.y[0], undetermined.y[0]], [0.0, 1.0])
-
-
-@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
-def test_ticks_stand_in_the_bins_that_hold_their_value(scale):
-    _, figure = histogram(gated=lambda p: scale * GATED(p)[0])
-    bars, axis = figure.data[0], figure.layout.xaxis
-    written = [text.replace("−", "-").replace("</sup>", "") for text in axis.ticktext]
-    assert len(written) in (3, 5, 7)
-    assert written[len(written) // 2] == "0"
-    for where, text in zip(axis.tickvals, written, strict=True):
-        if text == "0":
-            assert where == 0
-            continue
-        value = float(text.replace("·10<sup>", "e").replace("10<sup>", "1e"))
-        drawn = np.abs(bars.x - where) <= bars.width * (0.5 + 1e-6)
-        holds = (bars.customdata[:, 0] <= value) & (value <= bars.customdata[:, 1])
-        assert (drawn & holds).any()
-    assert axis.range[1] == pytest.approx(bars.x[-1] + bars.width / 2)
-
-
-def test_unresolved_points_are_named_and_undetermined():
-    surfaces, figure = histogram(half=half_collapsed, whole=SURFACES["torus"].chart)
-    titles = [annotation.text for annotation in figure.layout.annotations]
-    share = 100 * surfaces["half"].unresolved_share[0]
-    assert 50 < share < 60
-    assert f"{share:.0f}\u00a0% of points unresolved" in titles[0]
-    assert titles[1] == "whole"
-    # The same where those points do have an area: bars add up to one.
-    whole = surfaces["whole"]
-    partly = replace(whole, resolved=whole.resolved & (whole.axis > 0))
-    bars, flat, undetermined = curvature_histogram({"a": partly}, {"a": "red"}).data
-    area = whole.area_element[0] * GRID.weights.numpy()
-    share = area[:, whole.axis > 0].sum() / area.sum()
-    assert undetermined.y[0] == pytest.approx(1 - share)
-    assert bars.y.sum() + flat.y[0] + undetermined.y[0] == pytest.approx(1)
-
-
-def heatmaps(second):
-    return [figure.data[0] for figure in error_maps(second)]
-
-
-def test_the_maps_hold_exact_curvature_and_both_errors():
-    second = second_opinion(GATED, GRID, 1e-2)
-    for figure in error_maps(second):
-        assert_json(figure)
-    exact, difference, mesh = heatmaps(second)
-    np.testing.assert_array_equal(exact.z, second.exact)
-    np.testing.assert_allclose(
-        10**difference.z, np.abs(second.difference - second.exact), rtol=1e-6, atol=1e-9
-    )
-    np.testing.assert_allclose(
-        10 ** mesh.z[1:-1, 1:-1], np.abs(second.mesh - second.exact)[1:-1, 1:-1], rtol=1e-6
-    )
-    assert np.isnan(mesh.z[0]).all()
-    assert (difference.zmin, difference.zmax) == (mesh.zmin, mesh.zmax)
-    every = np.concatenate([difference.z.ravel(), mesh.z[1:-1, 1:-1].ravel()])
-    assert mesh.zmin <= every.min()
-    assert every.max() <= mesh.zmax
-    assert exact.zmin == -exact.zmax
-    beyond = (np.abs(second.exact) > exact.zmax).mean()
-    assert f"{100 * beyond:.0f}\u00a0% of points beyond" in exact.colorbar.title.text
-
-
-def test_maps_leave_open_where_k_is_not_known():
-    """Of a flat sheet K is zero, not the noise that was measured."""
-    sheet = second_opinion(build_attention(AttentionConfig(), (72,)), GRID)
-    assert sheet.exact.any()
-    assert not heatmaps(sheet)[0].z.any()
-    unknown = np.where(np.arange(len(sheet.axis)) > 3, sheet.known, np.nan)
-    drawn = heatmaps(replace(sheet, known=unknown))[0].z
-    np.testing.assert_array_equal(drawn, unknown)
-
-
-def test_maps_leave_unresolved_points_open_and_end_at_the_exact_error():
-    second = second_opinion(half_collapsed, GRID)
-    assert 0 < second.resolved.sum() < second.resolved.size
-    for trace in heatmaps(second)[:2]:
-        np.testing.assert_array_equal(np.isfinite(trace.z), second.resolved)
-    hidden = np.zeros_like(second.resolved)
-    hidden[3, 4] = True
-    torus = second_opinion(SURFACES["torus"].chart, GRID)
-    for trace in heatmaps(replace(torus, resolved=~hidden))[1:]:
-        np.testing.assert_array_equal(np.isnan(trace.z)[1:-1, 1:-1], hidden[1:-1, 1:-1])
-    flat = second_opinion(SURFACES["plane"].chart, GRID, 0.25)
-    assert heatmaps(flat)[1].z.min() > -25  # not the logarithm of zero
-
-
-def test_curves_are_drawn_as_they_are():
-    second = second_opinion(GATED, GRID)
-    figure = error_curves(second.curves, 2e-3)
-    assert_json(figure)
-    traces = {trace.name: trace for trace in figure.data}
-    assert len(second.curves) == 4
-    for curve in second.curves:
-        np.testing.assert_array_equal(traces[curve.name].x, curve.x)
-        np.testing.assert_array_equal(traces[curve.name].y, curve.median)
-        ring = traces[f"{curve.name}, smallest"]
-        assert list(ring.y) == [curve.median.min()]
-        assert list(ring.x) == [curve.x[curve.median.argmin()]]
-    np.testing.assert_array_equal(traces["triangle mesh, 95 %"].y, second.mesh_curve.high)
-    assert "paper's proxy, 95 %" not in traces  # one number a step has no quantiles
-    assert list(traces["current step"].x) == [2e-3, 2e-3]
-    (x0, x1), (y0, y1) = traces["∝ step²"].x, traces["∝ step²"].y
-    assert np.log(y1 / y0) / np.log(x1 / x0) == pytest.approx(2)
-    assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
-
-
-def test_a_logarithmic_axis_has_gaps_where_it_must():
-    x, scale = np.array([0.1, 0.2, 0.3]), Scale(1.0, "mean |K|")
-    broken = ErrorCurve("a", x, "step", np.array([np.inf, 0.0, 0.5]), np.full(3, np.inf), scale)
-    zero = ErrorCurve("b", x, "step", np.zeros(3), np.zeros(3), scale)
-    figure = error_curves([broken, zero], 0.1)
-    assert_json(figure)
-    traces = {trace.name: trace for trace in figure.data}
-    np.testing.assert_array_equal(traces["a"].y, [np.nan, np.nan, 0.5])
-    assert np.isnan(traces["b: exactly 0"].y).all()
-    assert "∝ step²" not in traces  # nothing falls here
-    assert_json(error_curves([], 0.1))
-
-
-def test_the_guide_belongs_to_truncation():
-    x, scale = np.array([0.1, 0.2, 0.3]), Scale(1.0, "mean |K|")
-    falling, rising, low = (
-        ErrorCurve("a", x, "step", np.array(y), np.array(y), scale)
-        for y in ([1e-3, 1e-4, 1e-5], [1e-5, 1e-4, 1e-3], [1e-12, 1e-12, 1e-12])
-    )
-    names = [
-        {trace.name for trace in error_curves([curve, low], 0.1).data}
-        for curve in (falling, rising)
-    ]
-    assert ["∝ step²" in found for found in names] == [False, True]

@@ -33,7 +33,7 @@ from ui.depth import comparison, layers, shared, theory
 from ui.depth.layers import VIEW, Stack
 from ui.depth.replay import GAP, REPLAY_GRID, replay_view
 from ui.depth.shared import STACKS, UNTRAINED, Growth
-from ui.manifold.model import ManifoldRequest, resolve
+from ui.manifold.shared import ManifoldRequest, resolve
 from ui.work.cache import CACHE, NUMBERS_CACHE
 
 PAGE = "pages/4_Depth.py"
@@ -188,7 +188,6 @@ def test_manifold_is_sent_the_same_stack(around):
                 value_count=count,
                 seed=seed,
                 norm=link["norm"],
-                grid=31,
                 residual=link["residual"] == "true",
             )
         ).variants[gated]

@@ -9,14 +9,14 @@ import pytest
 from gating_core.attention import AttentionConfig, GateConfig
 from gating_core.experiments import budget
 from gating_core.experiments.comparison import PRESETS
-from gating_core.experiments.instance import ModelInstance
+from gating_core.experiments.instance import ModelInstance, chart_of
 from gating_core.proved import (
     MissingRule,
     ProvedCurvature,
 )
 from tests.ui.opening import TIMEOUT_SECONDS, figure, open_page
 from ui.landing import details
-from ui.manifold import error_analysis
+from ui.manifold import errors
 from ui.manifold.shared import TOTALS
 from ui.proved import section
 from ui.proved.section import PROOFS, NoProof, ProofRequest, ProvableSurface, prove
@@ -88,7 +88,7 @@ def test_manifold_shows_what_is_proved_beside_the_estimate():
 
 @pytest.mark.soak
 def test_the_metric_is_that_of_the_page():
-    app = open_manifold(metric="diagonal", variances="1, 1, 0.05")
+    app = open_manifold(variances="1, 1, 0.05")
     assert not app.error
     assert "which agrees." in said(app, "With gate")
     assert "1.18" not in said(app, "With gate")
@@ -96,28 +96,26 @@ def test_the_metric_is_that_of_the_page():
 
 
 def test_a_wrong_estimate_is_told_loudly(monkeypatch):
-    right = error_analysis.estimates
+    right = errors.best_total
 
-    def planted(variant):
-        found = right(variant)
-        if variant.instance.config.gate is None:
-            return found
-        total = found["absolute"]
-        return found | {"absolute": replace(total, value=total.value * 1.1)}
+    def planted(variant, refined):
+        total = right(variant, refined)
+        gated = total is not None and variant.instance.config.gate is not None
+        return replace(total, value=total.value * 1.1) if gated else total
 
-    monkeypatch.setattr(error_analysis, "estimates", planted)
+    monkeypatch.setattr(errors, "best_total", planted)
     (text,) = wrong(open_manifold())
     assert text.startswith("**With gate.** **Proof and estimate contradict each other")
     assert "one of them is wrong" in text
 
 
 def test_wrong_signs_at_points_are_told_loudly(monkeypatch):
-    right = error_analysis.Compared
+    right = errors.Compared
 
     def planted(name, surface, estimates, known):
         return right(name, surface, estimates, replace(known, gaussian=-known.gaussian))
 
-    monkeypatch.setattr(error_analysis, "Compared", planted)
+    monkeypatch.setattr(errors, "Compared", planted)
     (text,) = wrong(open_manifold())
     assert text.startswith("**With gate.** **Proof and measurement contradict each other")
 
@@ -167,7 +165,7 @@ def test_a_proof_grows_and_what_is_proved_stays_after_cancel(monkeypatch):
 def test_partial_results_thin_out_and_grow(monkeypatch):
     monkeypatch.setattr(section, "PARTIAL_SECONDS", 0.0)
     instance = ModelInstance(AttentionConfig(gate=GateConfig()), seed=614)
-    request = ProofRequest(error_analysis.surface_of(instance), 8000)
+    request = ProofRequest(ProvableSurface(instance, chart_of(instance), None), 8000)
     steps, items = prove(request), []
     while True:
         try:

@@ -29,18 +29,12 @@ from gating_core.geometry.grid import square_grid
 from gating_core.geometry.verdict import POINT_TYPES, point_types
 from gating_core.jets.second_order import second_order_jet
 from tests.core import exact
-from tests.ui.payload import names_in
-from ui.drawing import palette
-from ui.drawing.axes import coordinate_axes
 from ui.drawing.colours import QUANTILE, colour_scale
-from ui.manifold.model import axes_of
-from ui.manifold.picture import ManifoldView, manifold_picture
 
 measure_instance = cache(measured.measure_instance)
 SIGMOID = AttentionConfig(gate=GateConfig())
 FULL = ((2.0, 0.3, 0.0, 0.1), (0.3, 1.0, -0.2, 0.0), (0.0, -0.2, 0.7, 0.2), (0.1, 0.0, 0.2, 3.0))
 VALUES = ((1.0, 0.5, -0.25), (-1.5, 0.75, 0.5), (0.25, -1.0, 2.0))
-GATES = ((0.5, -1.0, 2.0), (1.5, 0.25, -0.75), (-0.5, 1.0, 1.25))
 EVERYTHING = AttentionConfig(
     model_dim=4,
     value_count=3,
@@ -69,7 +63,7 @@ INSTANCES = {
         AttentionConfig(model_dim=5, value_count=4, gate=GateConfig("silu")), 6, chart="weights"
     ),
     "sharp": ModelInstance(SIGMOID, 72, sharpness=3.0),
-    "dragged": ModelInstance(SIGMOID, 72, values=VALUES, gate_weight=GATES),
+    "dragged": ModelInstance(SIGMOID, 72, values=VALUES),
 }
 SPOTS = [(0, 0), (1, 3), (2, 2)]  # rows and columns of a grid of five
 
@@ -152,7 +146,7 @@ def test_what_is_replaced_is_replaced_and_nothing_else():
     for name, parameter in own.named_parameters():
         times = 3.0 if name.endswith("keys") else 1.0
         assert torch.equal(dict(sharp.named_parameters())[name], times * parameter)
-        wanted = {"layers.0.values": VALUES, "layers.0.gate.weight": GATES}.get(name)
+        wanted = {"layers.0.values": VALUES}.get(name)
         new = parameter if wanted is None else torch.tensor([wanted], dtype=torch.float64)
         assert torch.equal(dict(dragged.named_parameters())[name], new)
 
@@ -160,7 +154,7 @@ def test_what_is_replaced_is_replaced_and_nothing_else():
 def test_the_ungated_twin_shares_everything_but_the_gate():
     twin = INSTANCES["dragged"].ungated
     assert twin.config == replace(SIGMOID, gate=None)
-    assert (twin.seed, twin.values, twin.gate_weight) == (72, VALUES, None)
+    assert (twin.seed, twin.values) == (72, VALUES)
     assert twin.ungated == twin
 
 
@@ -173,9 +167,6 @@ def test_the_ungated_twin_shares_everything_but_the_gate():
         (dict(sharpness=math.nan), "sharpness is nan"),
         (dict(values=VALUES[:2]), "values has shape"),
         (dict(values=((math.nan,) * 3,) * 3), "values contains NaN"),
-        (dict(gate_weight=((1.0,) * 2,) * 3), "gate_weight has shape"),
-        (dict(gate_weight=((math.inf,) * 3,) * 3), "gate_weight contains NaN or inf"),
-        (dict(config=AttentionConfig(), gate_weight=GATES), "a model without a gate"),
         (dict(config=replace(SIGMOID, source="tokens"), values=VALUES), "a model of tokens"),
         (dict(config=replace(SIGMOID, value_count=2), chart="weights"), "value_count is 2"),
         (dict(covariance=((1.0, 2.0, 0.0), (2.0, 1.0, 0.0), (0.0, 0.0, 1.0))), "positive definite"),
@@ -206,10 +197,6 @@ def test_a_layer_whose_weights_are_prescribed_still_has_its_place_among_the_gate
     found = measure_instance(ModelInstance(config, 4, chart="weights"), 5)
     assert [gate.shape for gate in found.gates] == [(3, 5, 5)] * 2
     assert (found.gates[0] == 1).all()  # the weights are given, or there is no gate
-    for layer in range(2):
-        manifold_picture(
-            [[found]], coordinate_axes(3), ManifoldView("gate", layer, 1, inspect=True)
-        )
 
 
 def test_equal_weights_have_the_entropy_log_n_and_one_that_takes_all_has_none():
@@ -477,181 +464,3 @@ def test_a_constant_field_is_neither_blank_nor_amplified(name, asinh, value):
     if COLOURINGS[name].range in ("signed", "from zero") and value < 1:
         shown = float(scale.apply(np.array(value)))
         assert abs(shown) <= 1e-6 * scale.high  # drawn neutral
-
-
-# --- The picture ---
-
-SIDES = ("left", "right")
-
-
-def pictured(name="gated", look=None, size=13):
-    instance = INSTANCES[name]
-    sides = [measure_instance(instance.ungated, size), measure_instance(instance, size)]
-    axes = axes_of(instance)
-    return sides, axes, manifold_picture([[side] for side in sides], axes, look or ManifoldView())
-
-
-def used_names(picture):
-    panels = [panel for column in picture.view.columns for panel in column]
-    read = {name for column in picture.readouts for _, names in column for name in names}
-    drawn = names_in([panel.traces for panel in panels])
-    return drawn.union(read, *(panel.pick.values() for panel in panels))
-
-
-@pytest.mark.parametrize("inspect", [False, True])
-@pytest.mark.parametrize("colouring", COLOURINGS)
-def test_every_array_is_used_and_every_side_has_the_same_colours(colouring, inspect):
-    _, _, picture = pictured("everything", ManifoldView(colouring, inspect=inspect))
-    assert used_names(picture) == set(picture.view.arrays)
-    styles = {
-        (trace.get("cmin", trace.get("zmin")), trace.get("cmax", trace.get("zmax")))
-        for column in picture.view.columns
-        for panel in column
-        for trace in panel.traces
-        if trace["type"] in ("mesh3d", "heatmap")
-    }
-    assert styles == {(picture.scale.low, picture.scale.high)}
-    assert len(picture.view.columns[0]) == 2 + inspect
-
-
-@pytest.mark.parametrize("name", ["gated", "four dimensions, full covariance"])
-def test_the_arrays_are_what_was_measured(name):
-    sides, axes, picture = pictured(name, ManifoldView(inspect=True))
-    found = picture.view.arrays
-    for prefix, side in zip(SIDES, sides, strict=True):
-        values = (side.surface.values[0] - axes.origin) @ axes.basis
-        for i, letter in enumerate("xyz"):
-            np.testing.assert_allclose(found[f"{prefix}_{letter}"], values[..., i], rtol=1e-12)
-        # Flat by proof is zero, whatever rounding says.
-        known, error = side.surface.gaussian[0], side.surface.gaussian_error[0]
-        if side.surface.proof[0]:
-            known, error = 0 * known, 0 * error
-        np.testing.assert_array_equal(found[f"{prefix}_gaussian"], known)
-        np.testing.assert_array_equal(found[f"{prefix}_field"], known)
-        np.testing.assert_array_equal(found[f"{prefix}_error"], error)
-        for i in range(side.instance.config.value_count):
-            np.testing.assert_array_equal(found[f"{prefix}_α{i}"], side.weights[-1][0, ..., i])
-    for channel in range(len(sides[1].gates[0])):
-        np.testing.assert_array_equal(found[f"right_gate{channel}"], sides[1].gates[0][channel])
-    assert "left_gate0" not in found
-
-
-def test_grid_lines_are_rows_and_columns_of_a_surface_that_curves():
-    sides, axes, picture = pictured("everything")
-    for prefix, side in zip(SIDES, sides, strict=True):
-        lines = np.stack([picture.view.arrays[f"{prefix}_grid_{x}"] for x in "xyz"], -1)
-        pieces = lines[~np.isnan(lines[:, 0])].reshape(-1, 13, 3)
-        values = axes.project(side.surface.values[0])
-        wanted = [values[r] for r in (0, 6, 12)] + [values[:, c] for c in (0, 6, 12)]
-        np.testing.assert_array_equal(pieces, wanted)
-
-
-def test_the_zero_line_runs_where_k_changes_its_sign_and_a_flat_side_has_none():
-    sides, _, picture = pictured(size=41)
-    found = picture.view.arrays
-    assert sides[0].surface.flat[0]
-    assert np.isnan(found["left_zero_u"]).all()
-    u, v = found["right_zero_u"], found["right_zero_v"]
-    points = np.stack([u, v], -1)[~np.isnan(u)]
-    assert len(points) > 10
-    jet = second_order_jet(build_instance(INSTANCES["gated"]), torch.from_numpy(points))
-    there = np.abs(curvature(jet).gaussian.numpy())
-    assert np.median(there) < 0.02 * np.median(np.abs(sides[1].surface.gaussian))
-    low, high = (found[f"right_{x}"].min() for x in "xy"), (found[f"right_{x}"].max() for x in "xy")
-    for x, least, most in zip("xy", low, high, strict=True):
-        lifted = found[f"right_zero_{x}"]
-        assert np.nanmin(lifted) >= least
-        assert np.nanmax(lifted) <= most
-
-
-def test_hatching_covers_the_unresolved_points_and_no_others():
-    sides, _, picture = pictured("sharp")
-    assert np.isnan(picture.view.arrays["right_hatch_u"]).all()
-    side = sides[1]
-    hidden = side.surface.resolved.copy()
-    hidden[0, 3:5, 2] = False
-    unsure = replace(side, surface=replace(side.surface, resolved=hidden))
-    picture = manifold_picture([[sides[0]], [unsure]], coordinate_axes(3), ManifoldView())
-    strokes = np.stack([picture.view.arrays[f"right_hatch_{x}"] for x in "uv"], -1)
-    ends = strokes[~np.isnan(strokes[:, 0])].reshape(-1, 2, 2)
-    axis = side.surface.axis
-    np.testing.assert_allclose(ends.mean(1), [(axis[2], axis[3]), (axis[2], axis[4])], atol=1e-12)
-    assert np.isnan(picture.view.arrays["right_shade"][3:5, 2]).all()
-    assert np.isfinite(picture.view.arrays["right_colour"]).all()  # no holes in the surface
-    assert np.isnan(picture.view.arrays["left_hatch_u"]).all()
-
-
-def test_two_dimensions_are_a_warped_grid_in_the_plane():
-    instance = ModelInstance(replace(SIGMOID, model_dim=2), 7)
-    sides = [measure_instance(s, 13) for s in (instance.ungated, instance)]
-    picture = manifold_picture([[side] for side in sides], axes_of(instance), ManifoldView())
-    assert [[p.kind for p in column] for column in picture.view.columns] == [["plane"]] * 2
-    for prefix, side in zip(SIDES, sides, strict=True):
-        assert side.surface.flat[0]
-        lines = np.stack([picture.view.arrays[f"{prefix}_grid_{x}"] for x in "xy"], -1)
-        pieces = lines[~np.isnan(lines[:, 0])].reshape(-1, 13, 2)
-        np.testing.assert_array_equal(pieces[1], side.surface.values[0, 6])
-        assert f"{prefix}_z" not in picture.view.arrays
-
-
-def test_the_triangle_shows_weights_by_their_barycentric_coordinates():
-    sides, _, picture = pictured("weights", ManifoldView(inspect=True))
-    corners = np.array([[0, 0], [1, 0], [0.5, math.sqrt(3) / 2]])
-    for prefix, side in zip(SIDES, sides, strict=True):
-        spots = np.stack([picture.view.arrays[f"{prefix}_simplex_{x}"] for x in "xy"], -1)
-        weights = side.weights[-1][0]
-        wanted = sum(weights[..., i, None] * corners[i] for i in range(3))
-        np.testing.assert_allclose(spots, wanted, atol=1e-12)
-        np.testing.assert_allclose(spots[6, 6], corners.mean(0), atol=1e-12)  # equal weights
-    (_, _, triangle), _ = picture.view.columns
-    drawn = np.array([triangle.traces[0][x][:3] for x in "xy"]).T
-    np.testing.assert_allclose(drawn, corners)
-
-
-def test_the_triangle_follows_the_chosen_layer_and_head():
-    sides, _, picture = pictured("everything", ManifoldView("entropy", 0, 1, inspect=True))
-    for i in range(3):
-        wanted = sides[1].weights[0][1, ..., i]
-        np.testing.assert_array_equal(picture.view.arrays[f"right_α{i}"], wanted)
-
-
-def beside(picture):
-    """What is drawn of each side beside its own surface: rings of values, other sides' edges."""
-    scenes = [column[0] for column in picture.view.columns]
-    return [
-        {x[:-2] for x in names_in(scene.traces) if x.endswith(("ring_x", "edge_x"))} - {own}
-        for scene, own in zip(scenes, ("left_edge", "right_edge"), strict=False)
-    ]
-
-
-def test_the_values_are_joined_only_where_all_outputs_are_their_averages():
-    for position, averaged in (("G1", set()), ("G2", {"right_ring"})):
-        gated = ModelInstance(AttentionConfig(gate=GateConfig(position=position)), 72)
-        sides = [[measure_instance(side, 7)] for side in (gated.ungated, gated)]
-        picture = manifold_picture(sides, coordinate_axes(3), ManifoldView(inspect=True))
-        assert beside(picture) == [{"left_ring"}, averaged]
-    for change in (dict(residual=True), dict(norm="post"), dict(output_projection=True)):
-        side = measure_instance(ModelInstance(AttentionConfig(**change), 5), 7)
-        picture = manifold_picture([[side]], coordinate_axes(3), ManifoldView(inspect=True))
-        assert beside(picture) == [set()], change
-    assert beside(pictured("tokens, gated keys")[2]) == [set(), set()]
-
-
-def test_the_triangle_has_its_values_for_corners_and_lies_in_the_box():
-    sides, _, picture = pictured("gated", ManifoldView(inspect=True))
-    corners = np.stack([picture.view.arrays[f"left_ring_{x}"] for x in "xyz"], -1)
-    np.testing.assert_allclose(corners, [*sides[0].values, sides[0].values[0]], rtol=1e-12)
-    assert "right_ring_x" not in picture.view.arrays
-    ranges = [picture.view.columns[0][0].layout[f"{x}axis"]["range"] for x in "xyz"]
-    assert all(
-        (low <= c).all() and (c <= high).all()
-        for c, (low, high) in zip(corners.T, ranges, strict=True)
-    )
-
-
-def test_a_single_side_is_drawn_alone():
-    side = measure_instance(INSTANCES["ungated"], 13)
-    picture = manifold_picture([[side]], coordinate_axes(3), ManifoldView(inspect=True))
-    assert len(picture.view.columns) == len(picture.readouts) == len(picture.shares) == 1
-    np.testing.assert_allclose(picture.shares, [1], rtol=1e-14)
-    assert picture.view.colour_range == (-palette.COLOUR_RANGE_FLOOR, palette.COLOUR_RANGE_FLOOR)

@@ -1,0 +1,273 @@
+"""Manifold: what is drawn and said is what the core measured; whatever cannot be is said."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gating_core.experiments.instance import chart_of, integrate_instance, measure_instance
+from gating_core.geometry import second_opinion, square_grid
+from tests.ui.opening import component, mistakes, notes, open_page, open_settled
+from ui.common.formatting import percent, plus_minus
+from ui.components.pair import is_sound
+from ui.manifold import errors, shared
+from ui.manifold.shared import ManifoldRequest, resolve
+from ui.manifold.surface import KEY, dragged, finding, pair_of, point_column, verdict_of
+
+PAGE = "pages/1_Manifold.py"
+REQUESTS = {
+    "flat and curved": ManifoldRequest(),
+    "both curved": ManifoldRequest(value_count=6, seed=17),
+    "deep": ManifoldRequest(depth=4, strength=0.5),
+    "tokens": ManifoldRequest(source="tokens", model_dim=8, heads=2, kind="silu"),
+    "a plane": ManifoldRequest(model_dim=2),
+}
+LINKS = {
+    "weights": dict(chart="weights", tab="Surface"),
+    "four values": dict(chart="weights", n="4", dim="6", by="mean", point="3.4"),
+    "gated keys of tokens": dict(source="tokens", position="G3", per="head", by="error"),
+    "plane": dict(dim="2", by="area"),
+    "many layers": dict(dim="8", layers="3", heads="2", tab="Error analysis"),
+    "two values": dict(n="2", point="30.30"),
+    "normalised": dict(norm="post", residual="true", projection="true"),
+    "no gate left": {"lambda": "0", "chart": "weights", "layers": "2", "by": "gate"},
+    "a sink": dict(sink="learned", by="entropy", kind="tanh"),
+    "misleading": dict(tab="Misleading pictures", fooled="step too small"),
+}
+
+
+def header(app):
+    return json.loads(component(app, KEY).proto.bytes)
+
+
+@pytest.fixture(scope="module", params=REQUESTS, ids=str)
+def measured(request):
+    """A request resolved, and its variants as the core measures them."""
+    found = resolve(REQUESTS[request.param])
+    return found, [measure_instance(x, found.grid) for x in found.variants]
+
+
+def drawn(found, variants):
+    return pair_of(tuple(found.variants), "curvature", variants[0], variants[1:], found.axes)
+
+
+# --- Pictures and numbers -------------------------------------------------------------------------
+
+
+def test_drawn_is_k_as_measured_on_surfaces_in_their_true_proportions(measured):
+    found, variants = measured
+    pair, times, _ = drawn(found, variants)
+    rng = np.random.default_rng(0)
+    scales = []
+    for side, variant, larger in zip(pair.sides, variants, (1.0, times[-1]), strict=True):
+        np.testing.assert_array_equal(side.gaussian[0], variant.surface.known[0])
+        np.testing.assert_array_equal(side.error[0], variant.surface.known_error[0])
+        shown = side.values[0].reshape(-1, 3)
+        true = found.axes.project(variant.surface.values[0])
+        true = true.reshape(len(shown), -1)
+        a, b = rng.integers(0, len(shown), (2, 500))
+        apart = np.linalg.norm(true[a] - true[b], axis=1)
+        kept = apart > 1e-3 * apart.max()
+        scales.append((np.linalg.norm(shown[a] - shown[b], axis=1) / apart)[kept] / larger)
+    np.testing.assert_allclose(np.concatenate(scales), scales[0][0], rtol=1e-6)
+
+
+def test_what_is_flat_lies_level_and_its_lines_are_straight():
+    found = resolve(ManifoldRequest())
+    variants = [measure_instance(x, 31) for x in found.variants]
+    left, right = drawn(found, variants)[0].sides
+    assert np.abs(left.values[..., 2]).max() < 1e-12
+    assert np.abs(left.corners[:, 2]).max() < 1e-12
+    assert right.values[..., 2].mean() > 0
+    assert len(left.lines) > 20
+    assert np.abs(left.lines[..., 2]).max() < 1e-12
+
+
+def test_over_a_surface_stands_the_total_that_the_core_integrates(measured):
+    for variant in measured[1]:
+        refined = integrate_instance(variant.instance)
+        total = shared.best_total(variant, refined)
+        large, _ = verdict_of(variant, refined)
+        if variant.verdict.word == "flat":
+            assert large == "Flat · total curvature 0"
+        elif total.converged():
+            text = plus_minus(float(total.value), float(total.error))
+            assert large == f"Curved · total curvature {text}"
+            assert abs(float(total.value - refined.absolute.value)) <= float(
+                total.error + refined.absolute.error
+            )
+
+
+def test_the_finding_follows_from_both_verdicts(measured):
+    bold, rest = finding(*measured[1])
+    words = tuple(x.verdict.word for x in measured[1])
+    assert (
+        bold
+        == {
+            ("flat", "curved"): "The gate curves this surface.",
+            ("flat", "flat"): "Flat with and without this gate.",
+            ("curved", "curved"): "Curved with and without this gate.",
+        }[words]
+    )
+    if words[1] == "curved":
+        assert percent(measured[1][1].verdict.positive) in rest
+
+
+def test_error_analysis_has_the_bounds_and_the_shares_of_the_core():
+    found = resolve(ManifoldRequest())
+    ungated, gated = (measure_instance(x, 31) for x in found.variants)
+    totals = integrate_instance(gated.instance)
+    table = errors.known_of(gated, totals)
+    assert table["Area with K < 0"] == percent(gated.verdict.negative)
+    assert table["∫K dA"] == plus_minus(float(totals.gaussian.value), float(totals.gaussian.error))
+    assert errors.known_of(ungated, None)["Least K known"] == "0 (proved)"
+    bars = errors.histogram([ungated, gated]).data
+    assert [bar.name for bar in bars] == ["With gate"]
+    assert sum(bars[0].y) == pytest.approx(gated.verdict.curved)
+    other = second_opinion(chart_of(gated.instance), square_grid(21), 1e-4)
+    for name, field in (("differences", other.difference), ("mesh", other.mesh)):
+        known = np.isfinite(field)
+        expected = np.abs(field - other.exact)[known]
+        assert (10 ** errors.errors_of(other)[name][known] >= expected * (1 - 1e-12)).all()
+
+
+# --- The page -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_every_link_opens(name):
+    app = open_page(PAGE, **LINKS[name])
+    assert not app.exception
+    assert not app.error
+    assert not mistakes(app)
+    if LINKS[name].get("tab", "Surface") == "Surface":
+        assert header(app)["findings"]
+    if "point" in LINKS[name]:
+        assert len(app.table) == 1
+
+
+def test_frames_come_when_all_strengths_are_measured_and_a_drag_is_kept():
+    app = open_settled(PAGE)
+    told = header(app)
+    assert len(told["strengths"]) == 21
+    assert told["strengths"][told["frame"]] == 1
+    message = {"frame": 5, "point": [3, 4], "corners": None, "serial": 7}
+    app.query_params["lambda"], app.query_params["point"] = "0.25", "3.4"
+    app.run()
+    told = header(app)
+    assert told["strengths"][told["frame"]] == 0.25
+    assert told["point"] == [3, 4]
+    assert is_sound(message, 21, 61)
+
+
+@pytest.mark.parametrize(
+    "link", [{"lambda": "2"}, {"point": "99.1"}, {"layers": "99"}, {"by": "x"}, {"dim": "inf"}]
+)
+def test_a_link_that_cannot_be_is_said(link):
+    app = open_page(PAGE, **link)
+    assert not app.exception
+    assert next(iter(link)) in " ".join(mistakes(app))
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (dict(heads="2", dim="3"), "do not divide"),
+        (dict(source="linear", sink="zero"), "softmax"),
+        (dict(position="G2"), "only moves the fixed"),
+        (dict(chart="weights", n="2"), "no attention-weight chart"),
+        (dict(position="G5"), "They are the same"),
+    ],
+)
+def test_what_of_a_request_is_not_shown_is_said(query, said):
+    assert any(said in note for note in notes(open_page(PAGE, **query)))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"frame": -1},
+        {"frame": 21},
+        {"frame": 1.0},
+        {"point": [61, 0]},
+        {"point": [1]},
+        {"corners": [[0, 0, 0]] * 2},
+        {"corners": [[0, 0]] * 3},
+        {"corners": [[0, 0, math.nan]] * 3},
+        {"corners": [[0, 0, 1e9]] * 3},
+        {"corners": [[0, 0, "1"]] * 3},
+    ],
+)
+def test_no_message_is_heard_that_our_script_cannot_send(message):
+    good = {"frame": 1, "point": None, "corners": [[0, 0.5, 1]] * 3}
+    assert is_sound(good, 21, 61)
+    assert not is_sound(good | message, 21, 61)
+
+
+# --- Dragged values and the metric ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [2, 3, 6])
+def test_a_dragged_value_comes_to_lie_where_its_knob_was_left(dim):
+    found = resolve(ManifoldRequest(model_dim=dim, seed=5))
+    variants = [measure_instance(x, 31) for x in found.variants]
+    before = drawn(found, variants)[0]
+    left_at = before.sides[0].corners + np.array([[0.3, -0.2, 0], [0, 0, 0], [-0.1, 0.4, 0]])
+    moved = dragged(variants[0].instance, before, found.axes, left_at)
+    again = resolve(ManifoldRequest(model_dim=dim, seed=5, values=(*moved.ravel(),)))
+    assert not again.notes
+    variants = [measure_instance(x, 31) for x in again.variants]
+    after = drawn(again, variants)[0].sides[0]
+    np.testing.assert_allclose(after.corners, left_at, atol=2e-3)  # the link has four digits
+    assert variants[0].verdict.word == "flat"
+    assert np.abs(after.values[..., 2]).max() < 2e-3
+
+
+@pytest.mark.parametrize("values", ["1,2", "a", "1,2,3,4,5,6,7,8,1e9", "1,2,3,4,5,6,7,8"])
+def test_dragged_values_that_cannot_be_are_said(values):
+    app = open_page(PAGE, values=values)
+    assert not app.exception
+    assert "seed's own" in " ".join([*mistakes(app), *notes(app)])
+
+
+@pytest.mark.parametrize(
+    ("text", "matrix"),
+    [
+        ("1", np.eye(3)),
+        ("4", 4 * np.eye(3)),
+        ("1, 4, 2", np.diag([1, 4, 2])),
+        ("2,1,0; 1,2,0; 0,0,1", [[2, 1, 0], [1, 2, 0], [0, 0, 1]]),
+    ],
+)
+def test_a_covariance_is_a_number_a_diagonal_or_a_matrix(text, matrix):
+    parsed = shared.parse_covariance(text, 3)
+    np.testing.assert_array_equal(np.eye(3) if parsed is None else parsed, matrix)
+    assert (parsed is None) == (text == "1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "x", "0", "-1", "1,2", "nan", "1,2,3;4,5,6", "1,2,0;1,1,0;0,0,1", "1,2,0;2,1,0;0,0,1"],
+)
+def test_what_is_no_covariance_is_said_and_not_used(text):
+    found = resolve(ManifoldRequest(covariance=text))
+    assert found.variants[1].covariance is None
+    assert [note for note in found.notes if note.startswith("Σ cannot be used: ")]
+
+
+def test_k_is_measured_in_the_metric():
+    """A variance s² of all channels multiplies K by s²; the picture stays."""
+    plain, scaled = (
+        measure_instance(resolve(ManifoldRequest(covariance=x)).variants[1], 31) for x in ("1", "4")
+    )
+    np.testing.assert_allclose(scaled.surface.gaussian, 4 * plain.surface.gaussian, rtol=1e-9)
+    np.testing.assert_array_equal(scaled.surface.values, plain.surface.values)
+
+
+def test_a_point_is_described_by_what_the_core_measured():
+    gated = measure_instance(resolve(replace(ManifoldRequest(), kind="silu")).variants[1], 31)
+    column = point_column(gated, (3, 4))
+    assert column["Gate"].count(",") == 2
+    assert column["Point type"] in ("elliptic", "hyperbolic")

@@ -1,0 +1,144 @@
+"""Two output surfaces under one camera, without a gate and with it, and a map over their chart.
+
+All of it moves in the browser, also the ungated surface with the corners of its values' triangle.
+Python hears of strength, marked point and corners when the visitor lets go.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ui.components import large, wire
+from ui.components.source import declare
+from ui.components.view3d import pack
+
+Point = tuple[int, int]  # row and column of the grid
+FARTHEST = 1e4  # of a dragged corner, in units of the picture
+_component = declare("pair")
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One surface at F strengths; R x R grid points. What is not known is NaN.
+
+    ``shares`` are places on the colour scale, 0 to 1; ``signed`` is K where its sign is known.
+    """
+
+    name: str
+    values: np.ndarray  # (F, R, R, 3)
+    shares: np.ndarray  # (F, R, R)
+    signed: np.ndarray  # (F, R, R)
+    gaussian: np.ndarray  # (F, R, R)
+    error: np.ndarray  # (F, R, R)
+    flat: Sequence[bool]  # (F,): by proof
+    corners: np.ndarray | None  # (3, 3): the triangle of the values
+    lines: np.ndarray  # (S, 2, 3): segments in place of the chart's lines, where it is flat
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """The ungated surface at one strength, and the gated one at all ``strengths``."""
+
+    sides: tuple[Side, ...]
+    strengths: Sequence[float]
+    eye: tuple[float, float]  # azimuth and elevation of the first view, in radians
+    scale: Sequence[tuple[float, str]]
+    ends: tuple[str, str]
+    back: np.ndarray  # (k, 3): takes a step in the picture to one along the k drawn axes
+
+
+_sent: WeakKeyDictionary[Pair, tuple[dict[str, Any], bytes]] = WeakKeyDictionary()
+
+
+def draw_pair(
+    pair: Pair,
+    *,
+    key: str,
+    scene: str,
+    frame: int,
+    point: Point | None,
+    verdicts: Sequence[Sequence[tuple[str, str]]],
+    findings: Sequence[tuple[str, str]],
+    quantity: str,
+    names: tuple[str, str],
+    note: str,
+    on_leave: Callable[[int, Point | None, np.ndarray | None], None],
+) -> None:
+    """Draw ``pair`` at a ``frame`` of its strengths, with a marked ``point`` of the grid.
+
+    ``verdicts`` are by side and frame: the verdict, and what is known besides. ``findings`` are by
+    frame: what is bold, and the rest. Another ``scene`` is seen from the first view again. When the
+    visitor lets go, ``on_leave`` gets frame, point and, where they were dragged, the corners
+    (3, 3) of the left triangle, once: it must store them.
+    """
+    if pair not in _sent:
+        arrays: dict[str, np.ndarray] = {}
+        for name, side in zip(("left", "right"), pair.sides, strict=True):
+            arrays |= {name: side.values, f"{name}Shares": side.shares, f"{name}K": side.gaussian}
+            arrays |= {f"{name}Signed": side.signed, f"{name}Error": side.error}
+            arrays |= {f"{name}Lines": side.lines}
+        _sent[pair] = pack(arrays, frozenset())
+    entries, content = _sent[pair]
+    size, frames = pair.sides[0].values.shape[1], len(pair.strengths)
+
+    def receive() -> None:
+        left = wire.receive(key, "left", lambda found: is_sound(found, frames, size))
+        if left:
+            point, corners = left["point"], left["corners"]
+            on_leave(
+                left["frame"],
+                point and (point[0], point[1]),
+                None if corners is None else np.array(corners),
+            )
+
+    sides = [
+        {
+            "name": side.name,
+            "flat": [*map(bool, side.flat)],
+            "corners": None if side.corners is None else side.corners.tolist(),
+            "plain": not np.nan_to_num(side.gaussian, nan=1.0).any(),
+            "verdict": [word for word, _ in told],
+            "more": [more for _, more in told],
+        }
+        for side, told in zip(pair.sides, verdicts, strict=True)
+    ]
+    header = {
+        "source": large.address_of(content, key),
+        "arrays": entries,
+        "scene": scene,
+        "eye": pair.eye,
+        "strengths": [*map(float, pair.strengths)],
+        "frame": frame,
+        "point": point,
+        "sides": sides,
+        "findings": findings,
+        "scale": pair.scale,
+        "ends": pair.ends,
+        "quantity": quantity,
+        "names": names,
+        "note": note,
+        "heard": wire.heard(key),
+    }
+    _component(key=key, data=json.dumps(header, allow_nan=False).encode(), on_left_change=receive)
+
+
+def is_sound(message: Any, frames: int, size: int) -> bool:
+    """Return whether our own script could have sent this message; see `wire.receive`."""
+    frame, point, corners = message["frame"], message["point"], message["corners"]
+    return (
+        type(frame) is int
+        and 0 <= frame < frames
+        and (point is None or (isinstance(point, list) and len(point) == 2))
+        and all(type(x) is int and 0 <= x < size for x in point or ())
+        and (corners is None or (isinstance(corners, list) and len(corners) == 3))
+        and all(isinstance(x, list) and len(x) == 3 for x in corners or ())
+        and all(
+            type(x) in (int, float) and abs(x) <= FARTHEST for row in corners or () for x in row
+        )
+    )

@@ -1,0 +1,328 @@
+// Two output surfaces under one camera, without a gate and with it, and a quantity over their chart.
+//
+// Python sends a header { source, arrays, scene, eye: [azimuth, elevation], strengths, frame, point, sides, findings,
+// scale, ends, quantity, names, note, heard } and receives "left" with { frame, point, corners, serial } when the visitor
+// lets go. A side has `name`, `verdict` and `more` by frame, `flat` (no chart lines: curved ones would make it look
+// curved), `corners` or null, `plain` (no map). Knobs move the left corners within their level plane; whatever waits
+// for Python meanwhile is dimmed.
+
+const PAIR_CELLS = 10;
+const PAIR_CAMERA = { azimuth: 0, elevation: 0.6, distance: 3, centre: [0, 0, 0] };
+const FILLED = 0.8;
+const PLAY_SECONDS = 5;
+const NEUTRAL = hexColour('#c9c9c9');
+const ACCENT = hexColour('#c026d3');
+const SIDES = ['left', 'right'];
+const NAMES = ['without gate', 'with gate'];
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector('.gc-pair');
+  const state = (root.__gc ??= { root, heard: 0, next: nextMessage, frame: 0, point: null, hover: null });
+  state.report = setTriggerValue;
+  takeData(root, state, data, root.querySelector('.gc-pair-error'), 'The surfaces', adopt);
+}
+
+function adopt(root, state, header, buffer, address) {
+  const isOurs = isUnheard(state, state.flying) || state.waiting || state.handling || state.playing;
+  // A drag goes on where the frames have become more: they are known by their strengths.
+  const strength = isOurs && state.header ? state.header.strengths[Math.round(state.frame)] : header.strengths[header.frame];
+  state.header = header;
+  if (state.shown !== address) {
+    state.shown = address;
+    for (const [name, { values }] of Object.entries(unpack(header.arrays, buffer))) state[name] = values;
+    state.size = header.arrays.left.shape[1];
+    state.playing = false;
+  }
+  const nearest = header.strengths.reduce((best, x, i, all) => (Math.abs(x - strength) < Math.abs(all[best] - strength) ? i : best), 0);
+  state.frame = nearest;
+  if (!isOurs) Object.assign(state, { point: header.point, corners: null });
+  if (!state.views) build(root, state);
+  if (state.scene !== header.scene) aim(state, state.scene === undefined);
+  state.scene = header.scene;
+  drawPair(state);
+}
+
+const nextMessage = state => state.waiting && !state.handling && !state.playing && { name: 'left', take: () => {
+  state.waiting = false;
+  return { frame: Math.round(state.frame), point: state.point, corners: state.corners };
+} };
+
+function build(root, state) {
+  const find = name => root.querySelector(`.gc-pair-${name}`);
+  state.views = SIDES.map(side => makeView(root.querySelector(`figure[data-side=${side}] canvas`), PAIR_CAMERA));
+  const [first, second] = state.views;
+  Object.assign(second, { camera: first.camera, home: first.home }); // one camera
+  state.views.forEach((view, i) => {
+    view.onPaint = () => {
+      const key = JSON.stringify(first.camera);
+      view.painted = key;
+      if (state.views[1 - i].painted !== key) state.views[1 - i].invalidate();
+      if (i === 0) placeKnobs(state);
+    };
+    const pointAt = (x, y) => {
+      const hit = x === undefined ? null : view.hit(x, y);
+      return hit && [hit.row, hit.column].map(share => Math.round(share * (state.size - 1)));
+    };
+    listenToTurning(view, { onClick: (x, y) => pick(state, pointAt(x, y)), onHover: (x, y) => hover(state, pointAt(x, y)) });
+    view.canvas.addEventListener('keydown', event => {
+      if (event.key !== ' ') return;
+      event.preventDefault();
+      find('play').click();
+    });
+  });
+  state.knobs = [...root.querySelectorAll('.gc-pair-knob')];
+  state.knobs.forEach((knob, corner) => listenToKnob(knob, state, corner));
+  for (const canvas of root.querySelectorAll('.gc-pair-map canvas')) {
+    canvas.addEventListener('pointermove', event => hover(state, mapPoint(canvas, event, state.size)));
+    canvas.addEventListener('pointerleave', () => hover(state, null));
+    canvas.addEventListener('click', event => pick(state, mapPoint(canvas, event, state.size)));
+    redrawOnResize(canvas, () => drawPair(state));
+  }
+  const look = elevation => { // turns both about the level axis
+    Object.assign(first.camera, { elevation });
+    putCamera([first.camera.azimuth, elevation, first.camera.distance / first.home.distance]);
+    state.views.forEach(view => view.invalidate());
+  };
+  find('edge').addEventListener('click', () => look(Math.abs(first.camera.elevation) < 0.01 ? first.home.elevation : 0));
+  find('top').addEventListener('click', () => look(STEEPEST));
+  find('play').addEventListener('click', () => (state.playing ? stop(state) : play(state)));
+  find('strength').addEventListener('input', event => {
+    state.playing = false;
+    state.frame = Number(event.target.value);
+    state.handling = true;
+    state.drawing ??= requestAnimationFrame(() => { state.drawing = null; drawPair(state); });
+  });
+  find('strength').addEventListener('change', () => settle(state));
+}
+
+// All of both surfaces at both ends of the gate is in the picture.
+function aim(state, isFirst) {
+  const { header, views: [view] } = state;
+  Object.assign(view.camera, PAIR_CAMERA, { azimuth: header.eye[0], elevation: header.eye[1] });
+  const places = [];
+  const count = 3 * state.size ** 2;
+  for (const values of [state.left, state.right.subarray(0, count), state.right.subarray(-count)]) {
+    for (let i = 0; i < values.length; i += 21) places.push([values[i], values[i + 1], values[i + 2]]);
+  }
+  view.frame(places, FILLED);
+  if (isFirst) restoreCamera(view);
+  else putCamera();
+}
+
+// ---- knobs: the three values --------------------------------------------------------------------
+
+const MOVE_BY_KEY = 0.04; // in units of the picture
+const KNOB_MARGIN = 14; // pixels: a corner outside the picture has its knob at the rim
+
+const cornersOf = state => state.corners ?? state.header.sides[0].corners;
+
+function placeKnobs(state) {
+  const corners = cornersOf(state);
+  const { canvas, project } = state.views[0];
+  const { clientWidth: width, clientHeight: height } = canvas;
+  const within = (at, end) => Math.max(KNOB_MARGIN, Math.min(end - KNOB_MARGIN, at));
+  state.knobs.forEach((knob, corner) => {
+    knob.hidden = !corners;
+    if (!corners) return;
+    const [x, y] = project(corners[corner]);
+    knob.style.transform = `translate(${within(x, width)}px, ${within(y, height)}px) translate(-50%, -50%)`;
+  });
+}
+
+function moveCorner(state, corner, [across, along]) {
+  state.corners = cornersOf(state).map((place, i) => (i === corner ? [place[0] + across, place[1] + along, place[2]] : place));
+  state.handling = true;
+  state.drawing ??= requestAnimationFrame(() => { state.drawing = null; drawPair(state); });
+}
+
+function listenToKnob(knob, state, corner) {
+  let last = null;
+  // Where the ray through a pixel meets the level plane of the corners.
+  const meet = event => {
+    const { lens, canvas } = state.views[0];
+    const box = canvas.getBoundingClientRect();
+    const ray = lens.ray(event.clientX - box.left, event.clientY - box.top);
+    const depth = (cornersOf(state)[corner][2] - lens.eye[2]) / ray[2];
+    return depth > 0 && Number.isFinite(depth) ? plus(lens.eye, ray, depth) : null; // edge-on it meets nowhere
+  };
+  knob.addEventListener('pointerdown', event => {
+    if (event.button !== 0) return;
+    knob.setPointerCapture(event.pointerId);
+    state.playing = false;
+    last = meet(event);
+  });
+  knob.addEventListener('pointermove', event => {
+    const now = last && meet(event);
+    if (!now) return;
+    moveCorner(state, corner, [now[0] - last[0], now[1] - last[1]]);
+    last = now;
+  });
+  knob.addEventListener('lostpointercapture', () => {
+    last = null;
+    if (state.corners) settle(state);
+  });
+  knob.addEventListener('keydown', event => {
+    const way = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+    if (!way || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    const { right } = state.views[0].lens; // level
+    const [a, b] = way.map(step => step * MOVE_BY_KEY);
+    moveCorner(state, corner, [a * right[0] - b * right[1], a * right[1] + b * right[0]]);
+  });
+  knob.addEventListener('keyup', event => { if (state.corners && event.key.startsWith('Arrow')) settle(state); });
+}
+
+// Averages of three values follow the values: places (3 N) in the level plane of one triangle, in that of another.
+function followCorners(places, [a, b, c], moved) {
+  const whole = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+  const followed = new Float32Array(places.length);
+  for (let i = 0; i < places.length; i += 3) {
+    const [x, y] = [places[i] - a[0], places[i + 1] - a[1]];
+    const second = (x * (c[1] - a[1]) - y * (c[0] - a[0])) / whole;
+    const third = (y * (b[0] - a[0]) - x * (b[1] - a[1])) / whole;
+    for (let k = 0; k < 3; k += 1) followed[i + k] = (1 - second - third) * moved[0][k] + second * moved[1][k] + third * moved[2][k];
+  }
+  return followed;
+}
+
+// ---- changes by the visitor ---------------------------------------------------------------------
+
+function hover(state, point) {
+  if (String(point) === String(state.hover)) return;
+  state.hover = point;
+  state.drawing ??= requestAnimationFrame(() => { state.drawing = null; drawPair(state); });
+}
+
+function pick(state, point) {
+  state.point = point;
+  settle(state);
+}
+
+function settle(state) {
+  Object.assign(state, { handling: false, waiting: true, frame: Math.round(state.frame) });
+  drawPair(state);
+  post(state.root, state);
+}
+
+function stop(state) {
+  state.playing = false;
+  settle(state);
+}
+
+function play(state) {
+  const last = state.header.strengths.length - 1;
+  if (isStill()) {
+    state.frame = state.frame < last ? last : 0;
+    settle(state);
+    return;
+  }
+  let [share, before] = [state.frame < last ? state.frame / last : 0, performance.now()];
+  state.playing = true;
+  const step = now => {
+    if (!state.playing || !state.root.isConnected) return;
+    share = Math.min(1, share + Math.max(0, now - before) / 1000 / PLAY_SECONDS);
+    before = now;
+    state.frame = share * last;
+    drawPair(state);
+    if (share < 1) requestAnimationFrame(step);
+    else stop(state);
+  };
+  requestAnimationFrame(step);
+}
+
+// ---- drawing ------------------------------------------------------------------------------------
+
+// One frame of an array; with `share`, of the next.
+function frameOf(values, size, frame) {
+  const [index, share] = [Math.floor(frame), frame % 1];
+  const before = values.subarray(index * size, (index + 1) * size);
+  return share ? before.map((x, i) => x + share * (values[(index + 1) * size + i] - x)) : before;
+}
+
+function drawPair(state) {
+  const { root, header, size } = state;
+  const style = getComputedStyle(root);
+  const ink = cssColour(style.color);
+  const [nearest, count] = [Math.round(state.frame), size * size];
+  const mark = state.hover ?? state.point;
+  SIDES.forEach((side, i) => {
+    const about = header.sides[i];
+    const own = i ? nearest : 0; // the left one has a single frame
+    const follow = values => (i === 0 && state.corners ? followCorners(values, about.corners, state.corners) : values);
+    const places = follow(frameOf(state[side], 3 * count, i ? state.frame : 0));
+    const corners = i === 0 ? cornersOf(state) : about.corners;
+    const [shares, signed] = [state[`${side}Shares`], state[`${side}Signed`]].map(values => frameOf(values, count, own));
+    const colours = coloursOf(shares, header.scale, NEUTRAL);
+    const isFlat = about.flat[own];
+    const scene = { size, places, normals: normalsOf(places, size), colours, cells: isFlat ? 0 : PAIR_CELLS, lines: [] };
+    if (corners) {
+      const dark = !isDark(ink);
+      scene.ground = { corners, colour: [...ACCENT, dark ? 0.16 : 0.09] };
+      scene.shadow = isFlat ? 0 : dark ? 0.4 : 0.17;
+      const ring = corners.flatMap((corner, n) => [...corner, ...corners[(n + 1) % 3]]);
+      scene.lines.push({ segments: ring, wide: 2, colour: ACCENT, hidden: 0.5 },
+        { segments: linesIn(corners), wide: 1, colour: ACCENT, alpha: 0.3, hidden: 0.15 });
+    }
+    if (isFlat) scene.lines.push({ segments: follow(state[`${side}Lines`]), wide: 1.2, colour: [0.35, 0.36, 0.4], near: 0.001 });
+    scene.lines.push({ segments: edgeOf(places, size), wide: 1.6, colour: [0.2, 0.21, 0.25], near: 0.001 });
+    const zeros = signChanges(signed, size, places, 3);
+    if (zeros.length) scene.lines.push({ segments: zeros, wide: 3, colour: [0.08, 0.08, 0.1], near: 0.002 });
+    if (mark) scene.points = { size: 13, places: new Float32Array(vertexOf(places, mark[0] * size + mark[1])), colours: new Float32Array(ACCENT) };
+    const view = state.views[i];
+    view.show(scene);
+    view.canvas.setAttribute('aria-label', `${about.name}: ${about.verdict[own]}. Arrow keys turn, plus and minus zoom, Home resets, space plays.`);
+    const figure = root.querySelector(`figure[data-side=${side}]`);
+    figure.hidden = !about.name;
+    for (const part of ['name', 'verdict', 'more']) figure.querySelector(`.gc-pair-${part}`).textContent = part === 'name' ? about.name : about[part][own];
+    const map = root.querySelector(`.gc-pair-map[data-side=${side}]`);
+    map.hidden = about.plain;
+    map.querySelector('span').textContent = header.sides.some(({ plain }) => plain) ? '' : NAMES[i];
+    if (!about.plain) paintMap(map.querySelector('canvas'), { colours, shares, signed, size, names: header.names, mark, ink: style.color });
+    map.querySelector('canvas').setAttribute('aria-label', `${header.quantity}: ${about.name}`);
+  });
+  showTexts(state, nearest, mark);
+  const isStale = Boolean(state.corners);
+  root.classList.toggle('gc-pair-stale', isStale);
+  root.querySelector('.gc-pair-later').textContent = isStale ? 'Measured with these values when you let go' : '';
+  root.dataset.n = 1 + Number(root.dataset.n ?? 0);
+}
+
+// The border of the chart on the surface, as segments.
+function edgeOf(places, size) {
+  const last = size - 1;
+  const rim = [];
+  for (let n = 0; n < last; n += 1) rim.push([n, n + 1], [n * size + last, (n + 1) * size + last], [last * size + n, last * size + n + 1], [n * size, (n + 1) * size]);
+  return rim.flatMap(([i, j]) => [...vertexOf(places, i), ...vertexOf(places, j)]);
+}
+
+function showTexts(state, nearest, mark) {
+  const { root, header, size } = state;
+  const find = name => root.querySelector(`.gc-pair-${name}`);
+  const [bold, rest] = header.findings[nearest];
+  find('finding').replaceChildren(Object.assign(document.createElement('strong'), { textContent: bold }), ` ${rest}`);
+  root.classList.toggle('gc-pair-both', !header.sides.some(({ plain }) => plain));
+  find('quantity').textContent = header.quantity;
+  const [low, bar, high] = find('scale').children;
+  bar.style.background = `linear-gradient(90deg, ${header.scale.map(([stop, colour]) => `${colour} ${100 * stop}%`)})`;
+  [low.textContent, high.textContent] = header.ends;
+  find('scale').hidden = !header.ends[0];
+  const last = header.strengths.length - 1;
+  Object.assign(find('strength'), last ? { max: last, value: Math.round(state.frame), disabled: false }
+    : { max: 100, value: 100 * header.strengths[0], disabled: true });
+  find('lambda').textContent = `Gate λ = ${header.strengths[nearest].toFixed(2)}`;
+  find('strength').setAttribute('aria-valuetext', find('lambda').textContent);
+  Object.assign(find('play'), { textContent: state.playing ? '⏸ Pause' : '▶ Play', disabled: !last });
+  find('note').textContent = header.note;
+  find('reading').textContent = mark ? reading(state, nearest, mark) : 'Point at a surface or at the map to read K there; a click keeps the point. Drag to turn, Ctrl and wheel zoom.';
+}
+
+function reading({ header, size, ...state }, nearest, [row, column]) {
+  const at = i => (-1 + 2 * i / (size - 1)).toFixed(2).replace('-', '−');
+  const number = x => (Number.isNaN(x) ? 'undetermined' : Number(x.toPrecision(4)).toString().replace('-', '−'));
+  const parts = SIDES.filter((_, i) => header.sides[i].name).map((side, i) => {
+    const index = (i ? nearest : 0) * size * size + row * size + column;
+    const error = state[`${side}Error`][index];
+    return `${NAMES[i]} K = ${number(state[`${side}K`][index])}${error > 0 ? ` (error below ${error.toExponential(0)})` : ''}`;
+  });
+  return `At ${header.names[0]} = ${at(column)}, ${header.names[1]} = ${at(row)}: ${parts.join(' · ')}`;
+}
