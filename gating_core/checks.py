@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -9,27 +10,46 @@ from typing import Any
 import torch
 
 DIMENSIONS = (2, 3)  # of charts: surfaces or solids
+QUOTED = 60  # characters of a value that an error quotes
+# Nothing of a long or deeply nested value is written out that is not quoted.
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel = 3
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = 10
+_SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = QUOTED
+
+
+def quoted(value: object) -> str:
+    """Return ``value`` as in Python, at most 60 characters of it.
+
+    >>> quoted("a" * 1000) == "'" + "a" * 58 + "…"
+    True
+    """
+    text = repr(value[: QUOTED + 1]) if isinstance(value, str) else _SHORT.repr(value)
+    return text if len(text) <= QUOTED + 2 else f"{text[: QUOTED - 1]}…"
 
 
 def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     """Raise ``ValueError`` unless ``value`` is one of the ``allowed`` words."""
     allowed = tuple(allowed)
     if value not in allowed:
-        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, allowed))}")
+        known = ", ".join(map(repr, allowed))
+        raise ValueError(f"{name} is {quoted(value)}; it must be one of {known}")
 
 
 def check_integer(name: str, value: object, low: int, high: int) -> None:
     """Raise ``ValueError`` unless ``value`` is a whole number from ``low`` to ``high``."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or not _within(value, low, high):
-        raise ValueError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
+        raise ValueError(
+            f"{name} is {quoted(value)}; it must be a whole number from {low} to {high}"
+        )
 
 
 def check_number(name: str, value: object, low: float, high: float) -> None:
     """Raise ``ValueError`` unless ``value`` is a finite number from ``low`` to ``high``."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     if not number or not _within(value, low, high):
-        raise ValueError(f"{name} is {value!r}; it must be a number from {low:g} to {high:g}")
+        raise ValueError(f"{name} is {quoted(value)}; it must be a number from {low:g} to {high:g}")
 
 
 def _within(value: Any, low: float, high: float) -> bool:
@@ -39,14 +59,14 @@ def _within(value: Any, low: float, high: float) -> bool:
 def check_flag(name: str, value: object) -> None:
     """Raise ``ValueError`` unless ``value`` is ``True`` or ``False``."""
     if not isinstance(value, bool):
-        raise ValueError(f"{name} is {value!r}; it must be True or False")
+        raise ValueError(f"{name} is {quoted(value)}; it must be True or False")
 
 
 def check_seeds(seeds: Iterable[int]) -> tuple[int, ...]:
     """``seeds`` as a tuple; ``ValueError`` if empty, repeated, negative or not whole."""
     seeds = tuple(seeds)
     if not seeds or len(set(seeds)) < len(seeds):
-        raise ValueError(f"seeds is {seeds!r}; it must name at least one seed, each once")
+        raise ValueError(f"seeds is {quoted(seeds)}; it must name at least one seed, each once")
     for seed in seeds:
         check_integer("seeds", seed, 0, 2**31 - 1)
     return seeds

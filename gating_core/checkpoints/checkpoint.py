@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from gating_core.checkpoints.families import FAMILIES, OURS, Family, check_known
-from gating_core.checkpoints.reading import open_tensors, parse_json, quoted, read_json
-from gating_core.checks import check_integer, check_number
+from gating_core.checkpoints.families import (
+    CONFIG,
+    FAMILIES,
+    FULL,
+    LINEAR,
+    OURS,
+    SLIDING,
+    Family,
+    check_known,
+)
+from gating_core.checkpoints.reading import TensorFile, open_tensors, parse_json, read_json
+from gating_core.checks import check_flag, check_integer, check_number, quoted
 
-CONFIG, TOKENIZER = "config.json", "tokenizer.json"
+TOKENIZER = "tokenizer.json"
 # What may stand before the names of a family's row.
 PREFIXES = ("", "model.", "transformer.", "bert.", "model.language_model.", "language_model.model.")
+# What wrappers put into names: of compiled, distributed and checkpointed modules.
+WRAPPERS = {"_orig_mod", "module", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"}
+# What names of tensors say of weights that are more, or less, than one matrix.
+NOT_PLAIN = {
+    r"\blora_|\bbase_layer\b": "an adapter; merge it into the weights first (merge_and_unload)",
+    r"qweight|qzeros|g_idx|scale|zero_point|absmax|quant_(map|state)|\b(SCB|biases)\b":
+    "quantised weights; only weights in F64, F32, F16 and BF16 are read",
+}  # fmt: skip
 LARGEST = {"width": 65_536, "heads": 4096, "channels": 4096, "layers": 1024}
-FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
 WORD_EMBEDDINGS = {  # of the families whose forward pass is known
     "bert": "embeddings.word_embeddings.weight",
     "gpt2": "wte.weight",
@@ -55,7 +72,11 @@ class Checkpoint:
         tensors = open_tensors(self.folder)
         self._files = set(tensors.values())
         # By the name in use: the file, and the name there.
-        self._tensors = {_renamed(name): (file, name) for name, file in tensors.items()}
+        self._tensors: dict[str, tuple[TensorFile, str]] = {}
+        for name, file in tensors.items():
+            other = self._tensors.setdefault(_renamed(name), (file, name))[1]
+            if other != name:
+                raise ValueError(f"tensors {quoted(other)} and {quoted(name)} are the same one")
         whole = self._read_config()
         self.family, self.config = check_known(whole)
         width, heads, layers = self.row.sizes
@@ -63,10 +84,10 @@ class Checkpoint:
         self.heads = self._size(heads, "heads")
         self.layers = self._size(layers, "layers")
         self.key_heads = self.heads
-        if self.config.get("num_key_value_heads") is not None:
+        if self.entry("num_key_value_heads") is not None:
             self.key_heads = self._size("num_key_value_heads", "heads")
         self.channels = self.width // self.heads
-        if self.config.get("head_dim") is not None:
+        if self.entry("head_dim") is not None:
             self.channels = self._size("head_dim", "channels")
         elif self.width % self.heads:
             raise ValueError(f"{CONFIG} says {self.heads} heads for {self.width} channels")
@@ -132,19 +153,46 @@ class Checkpoint:
             )
         return file.read(stored, rows)
 
-    def number(
-        self, name: str, default: float | None, table: Mapping[str, Any] | None = None
-    ) -> float:
-        """Return a positive number of the configuration, or of a ``table`` in it."""
-        value = (self.config if table is None else table).get(name)
-        value = default if value is None else value
-        check_number(f"{name} in {CONFIG}", value, 1e-30, 1e30)
-        assert value is not None
-        return float(value)
+    def names_below(self, start: str) -> list[str]:
+        """Return the names of tensors that begin so, without the prefix of the model."""
+        start = self._prefix + start
+        return [x.removeprefix(self._prefix) for x in self._tensors if x.startswith(start)]
+
+    def entry(self, name: str) -> Any:
+        """Return an entry of the configuration, or its default; ``None`` if the class has none."""
+        entries = self.row.entries
+        return self.config.get(name, entries[name]) if name in entries else None
 
     def flag(self, entry: bool | str) -> bool:
         """Return what a row says, or the entry of the configuration that it names."""
-        return entry if isinstance(entry, bool) else bool(self.config.get(entry))
+        if isinstance(entry, bool):
+            return entry
+        value = self.entry(entry)
+        check_flag(f"{entry} in {CONFIG}", value)
+        return bool(value)
+
+    @property
+    def causal(self) -> bool:
+        """True if a query sees no later key."""
+        return self.row.causal and ("is_causal" not in self.row.entries or self.flag("is_causal"))
+
+    @property
+    def window(self) -> Any:
+        """The entry with the number of keys that a query of a sliding layer sees at most."""
+        used = "use_sliding_window" not in self.row.entries or self.flag("use_sliding_window")
+        return self.entry("sliding_window") if used else None
+
+    @property
+    def epsilon(self) -> float:
+        """The norms' epsilon."""
+        return self.number(self.row.epsilon, None, {self.row.epsilon: self.entry(self.row.epsilon)})
+
+    def number(self, name: str, default: Any, table: Mapping[str, Any]) -> float:
+        """Return a positive number of a ``table`` of the configuration, or the ``default``."""
+        value = table.get(name)
+        value = default if value is None else value
+        check_number(f"{name} in {CONFIG}", value, 1e-30, 1e30)
+        return float(value)
 
     def _read_config(self) -> dict[str, Any]:
         if self.folder.is_dir():
@@ -163,43 +211,44 @@ class Checkpoint:
         }
 
     def _size(self, entry: str, what: str) -> int:
-        value = self.config.get(entry)
+        value = self.config.get(entry, self.row.entries.get(entry))
         check_integer(f"{entry} in {CONFIG}", value, 1, LARGEST[what])
         assert isinstance(value, int)
         return value
 
     def _types(self) -> tuple[str, ...]:
-        """The kind of attention of each layer, as families say it."""
-        listed = self.config.get("layer_types")
+        """The kind of attention of each layer."""
+        other, every = self.row.pattern or (SLIDING, 1)
+        listed = self.entry("layer_types")
         if listed is not None:
-            known = (FULL, SLIDING, LINEAR)
             if not isinstance(listed, list) or len(listed) != self.layers:
                 raise ValueError(f"layer_types in {CONFIG} must name {self.layers} layers")
             for kind in listed:
-                if kind not in known:
+                if kind not in (FULL, other):
                     raise ValueError(
-                        f"layer_types in {CONFIG} names {quoted(kind)};"
-                        f" known are {', '.join(known)}"
+                        f"layer_types in {CONFIG} names {quoted(kind)}; known of {self.title} are"
+                        f" {FULL} and {other}"
                     )
             return tuple(listed)
-        if self.family in ("afmoe", "gpt_oss"):
-            raise ValueError(f"{CONFIG} has no layer_types")
-        every = self.config.get("full_attention_interval")
-        if every is not None:
-            check_integer(f"full_attention_interval in {CONFIG}", every, 1, LARGEST["layers"])
-            return tuple(LINEAR if (i + 1) % every else FULL for i in range(self.layers))
-        first: Any = 0 if self.family == "mistral" else self.layers
-        if self.config.get("use_sliding_window"):
-            first = self.config.get("max_window_layers")
+        if self.row.pattern is not None:
+            name, n = (every, self.entry(every)) if isinstance(every, str) else ("", every)
+            check_integer(f"{name} in {CONFIG}", n, 1, LARGEST["layers"])
+            return tuple(other if (i + 1) % n else FULL for i in range(self.layers))
+        first: Any = self.layers if self.window is None else 0
+        if self.window is not None and "max_window_layers" in self.row.entries:
+            first = self.entry("max_window_layers")
             check_integer(f"max_window_layers in {CONFIG}", first, 0, 10 * LARGEST["layers"])
-        windowed = self.config.get("sliding_window") is not None
-        return tuple(SLIDING if windowed and i >= first else FULL for i in range(self.layers))
+        return tuple(SLIDING if i >= first else FULL for i in range(self.layers))
 
     def _find_prefix(self) -> str:
         wanted = [self.row.layer.format(i=i) + self.row.key + ".weight" for i in range(self.layers)]
-        for prefix in PREFIXES:
-            if any(prefix + name in self._tensors for name in wanted):
-                return prefix
+        fitting = [x for x in PREFIXES if any(x + name in self._tensors for name in wanted)]
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            both = " and ".join(quoted(prefix + self.row.layer) for prefix in fitting)
+            raise ValueError(f"the files hold several models: there are tensors {both}")
+        check_plain(self._tensors)
         raise ValueError(
             f"there is no tensor {quoted(wanted[0])}, nor that of a later layer: the files hold no"
             f" attention of {self.title}"
@@ -212,8 +261,18 @@ class Checkpoint:
         return whole.hexdigest()[:16]
 
 
+def check_plain(names: Iterable[str]) -> None:
+    """Refuse ``names`` of tensors that say that weights are not what they seem."""
+    for name in names:
+        for part, why in NOT_PLAIN.items():
+            if re.search(part, name):
+                raise ValueError(f"tensor {quoted(name)} belongs to {why}")
+
+
 def _renamed(name: str) -> str:
-    """The name in use: the first files of BERT call weight and bias of a norm gamma and beta."""
+    """The name in use: without wrappers, and weight and bias for the gamma and beta of old BERT."""
+    if not WRAPPERS.isdisjoint(parts := name.split(".")):
+        name = ".".join(part for part in parts if part not in WRAPPERS)
     for old, new in (("gamma", "weight"), ("beta", "bias")):
         if name.endswith(f"LayerNorm.{old}"):
             return name.removesuffix(old) + new

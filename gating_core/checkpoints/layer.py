@@ -16,17 +16,17 @@ import torch
 from torch.nn import functional
 
 from gating_core.attention import GateConfig
-from gating_core.checkpoints.checkpoint import (
+from gating_core.checkpoints.checkpoint import Checkpoint, check_plain, open_checkpoint
+from gating_core.checkpoints.families import (
     CONFIG,
-    FULL,
     LINEAR,
+    OURS,
+    PER_GROUP,
+    PER_HEAD,
     SLIDING,
-    Checkpoint,
-    open_checkpoint,
+    Family,
 )
-from gating_core.checkpoints.families import OURS, PER_GROUP, PER_HEAD, QWEN3_GATED, Family
-from gating_core.checkpoints.reading import quoted
-from gating_core.checks import check_integer
+from gating_core.checks import check_integer, quoted
 
 OptionalTensor = torch.Tensor | None
 
@@ -95,7 +95,8 @@ class Layer:
         after: The norm of stream + attention in BERT; ``None`` otherwise.
         rotary: The position embedding of queries and keys, or ``None``.
         causal: A query sees its own key and earlier ones only.
-        window: The number of keys that a query sees at most, or ``None``.
+        window: The number of keys that a query sees at most, or ``None``; of a layer that is not
+            causal, the distance of the farthest.
     """
 
     number: int
@@ -154,8 +155,11 @@ class Layer:
     def visible(self, position: int, count: int) -> torch.Tensor:
         """(count,) bool: the keys that the query at ``position`` sees."""
         keys = torch.arange(count)
-        seen = keys <= position if self.causal else torch.ones(count, dtype=torch.bool)
-        return seen & (keys > position - self.window) if self.window is not None else seen
+        if self.causal:
+            seen = keys <= position
+            return seen if self.window is None else seen & (keys > position - self.window)
+        reach = count if self.window is None else self.window  # both ways, as transformers has it
+        return (keys - position).abs() <= reach
 
 
 # --- From the files -------------------------------------------------------------------------------
@@ -173,7 +177,8 @@ def read_layer(checkpoint: Checkpoint | str | Path, layer: int) -> Layer:
 
     Raises:
         ValueError: The layer does not exist or is no softmax attention, a tensor is missing,
-            malformed or of another shape than the configuration says, or positions are scaled.
+            malformed or of another shape than the configuration says, the attention has a tensor
+            that the family's does not, or positions are scaled.
 
     Example:
         >>> from gating_core.assets import ASSETS
@@ -192,32 +197,48 @@ def read_layer(checkpoint: Checkpoint | str | Path, layer: int) -> Layer:
 
 
 class _Reader:
-    """Reads the tensors of one layer."""
+    """Reads the tensors of one layer, and refuses what it does not read."""
 
     def __init__(self, checkpoint: Checkpoint, number: int, kind: str) -> None:
         self.checkpoint, self.number, self.kind = checkpoint, number, kind
         self.row: Family = checkpoint.row
         self.at = self.row.layer.format(i=number)
+        self.unread = set(checkpoint.names_below(self.at))
+        if self.row.norm is not None:
+            self.unread |= set(checkpoint.names_below(self.row.norm.format(i=number) + "."))
+        self.unread -= {self.at + name for name in self.row.buffers}
 
     def layer(self) -> Layer:
         c, row = self.checkpoint, self.row
+        rotary, window = self._rotary(), self._window()  # first: they may be refused
+        check_plain(sorted(self.unread))
         parts = self._fused() if row.query == row.key else self._separate()
         parts |= self._output() | self._own_gate()
         if row.sinks is not None:
-            parts["sinks"] = c.tensor(self.at + row.sinks, c.heads)
-        normed = row.qk_norm and self.checkpoint.config.get("use_qk_norm", True)
-        return Layer(
+            parts["sinks"] = self._tensor(self.at + row.sinks, c.heads)
+        normed = c.flag(row.qk_norm)
+        layer = Layer(
             number=self.number,
             family=c.family,
             query_norm=self._norm(self.at + "q_norm", c.channels) if normed else None,
             key_norm=self._norm(self.at + "k_norm", c.channels) if normed else None,
             norm=self._before(),
             after=self._after(),
-            rotary=self._rotary(),
-            causal=row.causal,
-            window=self._window(),
+            rotary=rotary,
+            causal=c.causal,
+            window=window,
             **parts,
         )
+        for name in sorted(self.unread):
+            raise ValueError(
+                f"there is a tensor {quoted(name)}, which the attention of {c.title} with this"
+                f" {CONFIG} does not have"
+            )
+        return layer
+
+    def _tensor(self, name: str, *shape: int) -> torch.Tensor:
+        self.unread.discard(name)
+        return self.checkpoint.tensor(name, *shape)
 
     def _linear(
         self, part: str, rows: int, bias: bool | str, columns: int | None = None
@@ -226,16 +247,9 @@ class _Reader:
         c = self.checkpoint
         columns = c.width if columns is None else columns
         shape = (columns, rows) if self.row.transposed else (rows, columns)
-        weight = c.tensor(f"{self.at}{part}.weight", *shape)
+        weight = self._tensor(f"{self.at}{part}.weight", *shape)
         weight = weight.T if self.row.transposed else weight
-        name = f"{self.at}{part}.bias"
-        if not c.flag(bias):
-            if name in c:
-                raise ValueError(
-                    f"there is a tensor {quoted(name)}, of which {CONFIG} says nothing"
-                )
-            return weight, None
-        return weight, c.tensor(name, rows)
+        return weight, self._tensor(f"{self.at}{part}.bias", rows) if c.flag(bias) else None
 
     def _fused(self) -> dict[str, Any]:
         c, row = self.checkpoint, self.row
@@ -249,8 +263,7 @@ class _Reader:
         r, d = c.heads // c.key_heads, c.channels
         wide = 0  # rows of the gate for each head, within the query's projection
         if row.gate in (PER_HEAD, PER_GROUP):
-            headwise = c.family == QWEN3_GATED and c.config.get("headwise_attn_output_gate")
-            wide = 1 if headwise else d
+            wide = 1 if c.entry("headwise_attn_output_gate") else d
         weight, bias = self._linear(row.query, c.heads * (d + wide), row.bias)
         heads, groups = (c.heads, 1) if row.gate == PER_HEAD else (c.key_heads, r)
         # (heads, d of each query of the group, then the gates of the group)
@@ -277,7 +290,7 @@ class _Reader:
     def _output(self) -> dict[str, Any]:
         """Of the projection after attention, if there is one: an extract may do without."""
         c, row = self.checkpoint, self.row
-        if f"{self.at}{row.output}.weight" not in c:
+        if not c.names_below(f"{self.at}{row.output}."):
             return {}
         wide = c.heads * c.channels
         weight, bias = self._linear(row.output, c.width, row.output_bias, wide)
@@ -291,7 +304,7 @@ class _Reader:
             return {}
         wide, about = c.channels, {}
         if c.family == OURS:
-            gate = c.config.get("gate")
+            gate = c.entry("gate")
             if gate is None:
                 return {}
             config = _gate_config(gate)
@@ -309,11 +322,9 @@ class _Reader:
 
     def _norm(self, name: str, size: int) -> Norm:
         c, row = self.checkpoint, self.row
-        weight = c.tensor(f"{name}.weight", size)
-        bias = c.tensor(f"{name}.bias", size) if row.mean_removed else None
-        return Norm(
-            weight + 1 if row.one_plus else weight, bias, c.number(*row.epsilon), row.mean_removed
-        )
+        weight = self._tensor(f"{name}.weight", size)
+        bias = self._tensor(f"{name}.bias", size) if row.mean_removed else None
+        return Norm(weight + 1 if row.one_plus else weight, bias, c.epsilon, row.mean_removed)
 
     def _before(self) -> Norm | None:
         if self.row.norm is None:
@@ -324,14 +335,15 @@ class _Reader:
         if self.row.after is None:
             return None
         name = self.row.after.format(i=self.number)
-        return (
-            self._norm(name, self.checkpoint.width) if f"{name}.weight" in self.checkpoint else None
-        )
+        there = self.checkpoint.names_below(f"{name}.")
+        return self._norm(name, self.checkpoint.width) if there else None
 
     def _window(self) -> int | None:
         c = self.checkpoint
-        name = "window" if c.family == OURS else "sliding_window"
-        size = c.config.get(name) if c.family == OURS or self.kind == SLIDING else None
+        if c.family == OURS:
+            name, size = "window", c.entry("window")
+        else:
+            name, size = "sliding_window", c.window if self.kind == SLIDING else None
         if size is not None or self.kind == SLIDING:
             check_integer(f"{name} in {CONFIG}", size, 1, 10**9)
         return size
@@ -340,18 +352,25 @@ class _Reader:
         c = self.checkpoint
         if self.row.rotary not in ("all", self.kind):
             return None
-        table = _rotary_table(c.config, self.kind)
+        entry, table = _rotary_table(c)
         scaling = table.get("rope_type", table.get("type", "default"))
         if scaling not in self.row.scalings:
+            known = " and ".join(map(repr, self.row.scalings))
             raise ValueError(
-                f"{CONFIG} scales the rotary embedding ({quoted(scaling)}); of {c.title} only"
-                f" {' and '.join(map(repr, self.row.scalings))} are known"
+                f"{entry} in {CONFIG} scales the rotary embedding ({quoted(scaling)}); of {c.title}"
+                f" only {known} {'is' if len(self.row.scalings) == 1 else 'are'} known"
             )
-        lanes = int(c.channels * c.number("partial_rotary_factor", self.row.turned, table))
+        share = c.entry("partial_rotary_factor")
+        if share is not None:
+            share = c.number("partial_rotary_factor", share, table)
+        lanes = c.channels if share is None else int(c.channels * share)
         if lanes % 2 or not 0 < lanes <= c.channels:
-            raise ValueError(f"{CONFIG} turns {lanes} of {c.channels} channels by position")
+            raise ValueError(
+                f"{CONFIG} turns {lanes} of {c.channels} channels by position"
+                " (partial_rotary_factor)"
+            )
         steps = torch.arange(0, lanes, 2, dtype=torch.float64) / lanes
-        theta = c.number("rope_theta", self.row.theta, table)
+        theta = c.number("rope_theta", c.entry("rope_theta"), table)
         if scaling == "yarn":
             return _yarn(c, table, theta, lanes)
         return Rotary(1 / theta**steps)
@@ -375,28 +394,36 @@ def _gate_config(gate: Any) -> GateConfig:
     return config
 
 
-def _rotary_table(config: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """The entries of the configuration on positions, old and new ones in one table."""
-    names = ("rope_theta", "partial_rotary_factor")
-    table = {name: config[name] for name in names if config.get(name) is not None}
+# What a table of rotations may hold whose type is not said; of a text alone, rotations of several
+# modalities (mrope) are ordinary ones.
+OF_DEFAULT = {"rope_theta", "partial_rotary_factor", "mrope_section", "mrope_interleaved"}
+
+
+def _rotary_table(c: Checkpoint) -> tuple[str, Mapping[str, Any]]:
+    """The entry with the table of rotations, and the table: the old goes before the new one."""
     for entry in ("rope_scaling", "rope_parameters"):
-        inner = config.get(entry)
-        if not isinstance(inner, Mapping):
-            continue
-        if isinstance(inner.get(kind), Mapping):
-            inner = inner[kind]
-        elif isinstance(inner.get(FULL), Mapping):
-            inner = inner[FULL]
-        table |= {name: value for name, value in inner.items() if value is not None}
-    return table
+        table = c.entry(entry)
+        if table is not None and not isinstance(table, dict):
+            raise ValueError(f"{entry} in {CONFIG} is {quoted(table)}; it must be a table")
+        for name, value in (table or {}).items():
+            if isinstance(value, dict):
+                raise ValueError(
+                    f"{entry} in {CONFIG} has a table {quoted(name)}, unknown to {c.title}"
+                )
+            if name not in OF_DEFAULT and not {"rope_type", "type"} & {*(table or ())}:
+                raise ValueError(f"{entry} in {CONFIG} has {quoted(name)}, but no rope_type")
+        if table:
+            return entry, table
+    return "rope_parameters", {}
 
 
 def _yarn(c: Checkpoint, table: Mapping[str, Any], theta: float, lanes: int) -> Rotary:
     """Slow rotations interpolated by a factor, fast ones as they are (Peng et al., 2309.00071)."""
     factor = c.number("factor", None, table)
-    longest = c.number(
-        "original_max_position_embeddings", c.config.get("max_position_embeddings"), table
-    )
+    name = "original_max_position_embeddings"
+    longest = c.number(name, c.entry("max_position_embeddings"), table)
+    if c.entry(name) is not None:  # beside the table it goes before the one within
+        longest = c.number(name, None, c.config)
     turns = c.number("beta_fast", 32.0, table), c.number("beta_slow", 1.0, table)
     low, high = (
         lanes * math.log(longest / (x * 2 * math.pi)) / (2 * math.log(theta)) for x in turns

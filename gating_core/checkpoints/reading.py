@@ -1,9 +1,10 @@
 """Tensors of safetensors files that are not trusted.
 
-Files are read by ``pread``, never mapped: a file that is cut short while it is mapped ends the
-process. Only regular files are opened, because reading a pipe would wait for ever; symbolic links
-are followed, of which Hugging Face's cache consists. Nothing that a file holds is executed, and
-memory is bounded by the limits below. Whatever is wrong is a ``ValueError`` of one sentence.
+Files are read, never mapped: a file that is cut short while it is mapped ends the process. Only
+regular files are opened (`opened` opens all), because reading a pipe would wait for ever; symbolic
+links are followed, of which Hugging Face's cache consists. A file that is written while it is read
+is refused. Nothing that a file holds is executed, and memory is bounded by the limits below.
+Whatever is wrong is a ``ValueError`` of one sentence.
 
 References:
     The safetensors format: eight bytes N (little endian), N bytes of JSON, then the data.
@@ -11,6 +12,7 @@ References:
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import math
@@ -19,10 +21,13 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+
+from gating_core.checks import quoted
 
 JSON_BYTES = 10_000_000  # of a header, an index or a configuration
 MOST_TENSORS = 20_000  # named by one file
@@ -41,6 +46,12 @@ SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 BARE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}\.safetensors")
 # What files begin with whose loaders may run code: an archive (torch.save) and a pickle.
 EXECUTABLE = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+# What stands in a file's place, by how it begins, without blanks and in small letters.
+STAND_INS = {
+    rb"version \S*git-lfs": "is a pointer of git-lfs; get the file itself with `git lfs pull`",
+    rb"<(!doctype )?html": "is a web page; download the file itself, by its raw address",
+}
+STAND_IN_BYTES = 64
 SAMPLES, SAMPLE_BYTES = 64, 4096  # of a file's data, for its digest
 
 
@@ -65,13 +76,14 @@ class TensorFile:
 
     def __init__(self, path: Path) -> None:
         self.path, self.name = path, path.name
-        with _opened(path) as (descriptor, status):
-            self._identity = _identity(status)
-            beginning = _read(descriptor, self.name, (0, min(8, status.st_size)))
+        with opened(path) as (file, status):
+            self._identity = identity(status)
+            beginning = _read(file, self.name, (0, min(8, status.st_size)))
             length = int.from_bytes(beginning, "little")
             self._check_beginning(beginning, length, status.st_size)
-            header = _read(descriptor, self.name, (8, length))
-        self._base, size = 8 + length, status.st_size - 8 - length
+            header = _read(file, self.name, (8, length))
+        self._base, self._end = 8 + length, status.st_size
+        size = self._end - self._base
         entries = parse_json(bytes(header), f"the header of {self.name}")
         self.metadata = entries.pop("__metadata__", None)
         self.digest = hashlib.sha256(header).hexdigest()
@@ -154,10 +166,7 @@ class TensorFile:
                 f"tensor {quoted(name)} has {math.prod(shape):,} numbers;"
                 f" at most {MOST_NUMBERS:,} are read"
             )
-        with _opened(self.path) as (descriptor, status):
-            if _identity(status) != self._identity:
-                raise ValueError(f"{self.name} has changed since it was opened")
-            data = _read(descriptor, self.name, *((self._base + at, size) for at, size in pieces))
+        data = self._read(*((self._base + at, size) for at, size in pieces))
         if not data:
             return torch.zeros(shape, dtype=torch.float64)
         tensor = torch.frombuffer(data, dtype=DTYPES[place.dtype]).reshape(shape)
@@ -167,10 +176,17 @@ class TensorFile:
 
     def sample(self) -> bytes:
         """Return some bytes of the data, evenly spread."""
-        with _opened(self.path) as (descriptor, status):
-            last = max(status.st_size - SAMPLE_BYTES, self._base)
-            places = {self._base + (last - self._base) * i // SAMPLES for i in range(SAMPLES + 1)}
-            return b"".join(os.pread(descriptor, SAMPLE_BYTES, at) for at in sorted(places))
+        last = max(self._end - SAMPLE_BYTES, self._base)
+        places = {self._base + (last - self._base) * i // SAMPLES for i in range(SAMPLES + 1)}
+        pieces = [(at, min(SAMPLE_BYTES, self._end - at)) for at in sorted(places)]
+        return bytes(self._read(*pieces))
+
+    def _read(self, *pieces: tuple[int, int]) -> bytearray:
+        """The bytes of ``pieces``, as `_read`, of the file as it was when it was opened first."""
+        with opened(self.path) as (file, status):
+            if identity(status) != self._identity:
+                raise ValueError(f"{self.name} has changed since it was opened")
+            return _read(file, self.name, *pieces)
 
 
 def open_tensors(folder: Path) -> dict[str, TensorFile]:
@@ -188,8 +204,7 @@ def open_tensors(folder: Path) -> dict[str, TensorFile]:
         return _by_name(TensorFile(folder / SINGLE))
     if not os.path.lexists(folder / INDEX):
         raise ValueError(
-            f"there is neither {SINGLE} nor {INDEX} in {folder.name};"
-            " weights of other formats are not read"
+            f"there is neither {SINGLE} nor {INDEX} in {folder.name}; {_remedy(folder)}"
         )
     index = read_json(folder / INDEX).get("weight_map")
     if not isinstance(index, dict):
@@ -221,17 +236,28 @@ def open_tensors(folder: Path) -> dict[str, TensorFile]:
     return found
 
 
+def _remedy(folder: Path) -> str:
+    """Say what to do about a ``folder`` without weights."""
+    if (folder / "snapshots").is_dir():
+        names = sorted(path.name for path in (folder / "snapshots").iterdir())
+        known = " or ".join(f"snapshots/{name}" for name in names[:3]) or "snapshots/HASH"
+        return f"it is a folder of the hub's cache: name {known} in it"
+    if (folder / "adapter_config.json").exists():
+        return "it holds an adapter: merge it into the weights of its model (merge_and_unload)"
+    return "weights of other formats are not read"
+
+
 def read_bytes(path: Path, most: int) -> bytes:
     """Return the bytes of a regular file of at most ``most`` bytes."""
-    with _opened(path) as (descriptor, status):
+    with opened(path) as (file, status):
         if status.st_size > most:
             raise ValueError(f"{path.name} has {status.st_size:,} bytes; at most {most:,} are read")
-        return bytes(_read(descriptor, path.name, (0, status.st_size)))
+        return bytes(_read(file, path.name, (0, status.st_size)))
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file of at most 10 MB."""
-    return parse_json(read_bytes(path, JSON_BYTES), path.name)
+    """Return the object in a JSON file of at most 10 MB, with or without a byte-order mark."""
+    return parse_json(read_bytes(path, JSON_BYTES).removeprefix(codecs.BOM_UTF8), path.name)
 
 
 def parse_json(data: bytes, what: str) -> dict[str, Any]:
@@ -248,7 +274,7 @@ def parse_json(data: bytes, what: str) -> dict[str, Any]:
     except _NameTwice:
         raise ValueError(f"{what} has a name twice") from None
     except UnicodeDecodeError:
-        raise ValueError(f"{what} is not UTF-8") from None
+        raise ValueError(f"{what} is not UTF-8; save it as UTF-8") from None
     except RecursionError:
         raise ValueError(f"{what} is nested too deeply") from None
     except ValueError:  # its text may quote what the file holds
@@ -262,48 +288,66 @@ class _NameTwice(ValueError):
     """A JSON object names a member twice."""
 
 
-def quoted(value: object) -> str:
-    """Return ``value`` as in Python, at most 60 characters of it."""
-    text = repr(value[:60]) if isinstance(value, str) else repr(value)
-    return text if len(text) <= 62 else f"{text[:59]}…"
-
-
 def _by_name(file: TensorFile) -> dict[str, TensorFile]:
     return dict.fromkeys(file.places, file)
 
 
-def _identity(status: os.stat_result) -> tuple[int, ...]:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+def identity(status: os.stat_result) -> tuple[int, ...]:
+    """Return what changes when a file is written or replaced: size, time, and what file it is."""
+    return status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[int, os.stat_result]]:
-    """A descriptor of a regular file, links followed, and its status; a pipe is not waited for."""
+def opened(path: Path) -> Iterator[tuple[FileIO, os.stat_result]]:
+    """Open a regular file, links followed, and check afterwards that it has not been written.
+
+    Everything that a checkpoint holds is opened here, on systems with and without pipes.
+
+    Raises:
+        ValueError: The file cannot be opened, is no regular one, is a web page or a pointer in the
+            place of one, or has been written while it was open.
+    """
+
+    def without_waiting(name: str, flags: int) -> int:  # as Windows, which has neither flag
+        return os.open(name, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
+
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError as error:
-        raise ValueError(f"{path.name} cannot be opened: {error.strerror}") from None
-    try:
-        status = os.fstat(descriptor)
+        # Looked at before, for opening a device may do something, and again after: it may be
+        # another file by then.
+        regular = stat.S_ISREG(path.stat().st_mode)
+        file = FileIO(path, opener=without_waiting) if regular else None
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ValueError(f"{path.name} cannot be opened: {reason}") from None
+    if file is None:
+        raise ValueError(f"{path.name} is not a regular file")
+    with file:
+        status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise ValueError(f"{path.name} is not a regular file")
-        yield descriptor, status
-    finally:
-        os.close(descriptor)
+        beginning = _read(file, path.name, (0, min(STAND_IN_BYTES, status.st_size)))
+        beginning = beginning.removeprefix(codecs.BOM_UTF8).lstrip().lower()
+        for pattern, what in STAND_INS.items():
+            if re.match(pattern, beginning):
+                raise ValueError(f"{path.name} {what}")
+        yield file, status
+        if identity(os.fstat(file.fileno())) != identity(status):
+            raise ValueError(f"{path.name} was written while it was read")
 
 
-def _read(descriptor: int, name: str, *pieces: tuple[int, int]) -> bytearray:
+def _read(file: FileIO, name: str, *pieces: tuple[int, int]) -> bytearray:
     """The bytes of a file's ``pieces``, each its first byte and its length, one after another."""
     data = bytearray(sum(length for _, length in pieces))
     view = memoryview(data)
     for at, length in pieces:
         piece, view = view[:length], view[length:]
-        while piece:
-            try:
-                count = os.preadv(descriptor, [piece[:CHUNK_BYTES]], at)
-            except OSError as error:
-                raise ValueError(f"{name} cannot be read: {error.strerror}") from None
-            if not count:
-                raise ValueError(f"{name} became shorter while it was read")
-            piece, at = piece[count:], at + count
+        try:
+            file.seek(at)
+            while piece:
+                count = file.readinto(piece[:CHUNK_BYTES])
+                if not count:
+                    raise ValueError(f"{name} became shorter while it was read")
+                piece = piece[count:]
+        except OSError as error:
+            raise ValueError(f"{name} cannot be read: {error.strerror}") from None
     return data

@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from gating_core.checkpoints.checkpoint import CONFIG, TOKENIZER, Checkpoint, open_checkpoint
-from gating_core.checkpoints.families import FAMILIES, OURS
+from gating_core.checkpoints.checkpoint import TOKENIZER, Checkpoint, open_checkpoint
+from gating_core.checkpoints.families import CONFIG, FAMILIES, OURS
 from gating_core.checkpoints.layer import Norm, attend, read_layer
-from gating_core.checkpoints.reading import quoted, read_bytes
-from gating_core.checks import check_integer
+from gating_core.checkpoints.reading import read_bytes
+from gating_core.checks import check_integer, quoted
 from gating_core.randomness import generator
 
 MOST_TOKENS = 4096
@@ -219,12 +219,12 @@ def _check_activation(c: Checkpoint, entry: str, known: str) -> None:
 
 def _norm(c: Checkpoint, name: str) -> Norm:
     weight, bias = (c.tensor(f"{name}.{part}", c.width) for part in ("weight", "bias"))
-    return Norm(weight, bias, c.number(*c.row.epsilon), mean_removed=True)
+    return Norm(weight, bias, c.epsilon, mean_removed=True)
 
 
 def _root_norm(c: Checkpoint, name: str) -> Norm:
     weight = c.tensor(f"{name}.weight", c.width)
-    return Norm(weight, None, c.number(*c.row.epsilon), mean_removed=False)
+    return Norm(weight, None, c.epsilon, mean_removed=False)
 
 
 def _linear(c: Checkpoint, x: torch.Tensor, name: str, rows: int = -1) -> torch.Tensor:

@@ -20,10 +20,27 @@ REFUSED = {  # what is changed in the configuration, and what is said
     "YaRN": (dict(rope_scaling={"rope_type": "yarn", "factor": 4.0}), r"\('yarn'\)"),
     "Llama 3": (dict(rope_parameters={"rope_type": "llama3"}), r"rotary embedding \('llama3'\)"),
     "of old": (dict(rope_scaling={"type": "linear", "factor": 2.0}), r"\('linear'\)"),
-    "linear attention": (dict(layer_types=TYPES[::-1]),
+    "positions as a word": (dict(rope_scaling="linear"), "rope_scaling .* 'linear'; it must"),
+    "as a list": (dict(rope_scaling=["linear", 8.0]), r"is \['linear', 8.0\]; it must"),
+    "as a number": (dict(rope_parameters=8.0), "rope_parameters .* 8.0; it must be a table"),
+    "of no type": (dict(rope_scaling={"factor": 8}), "has 'factor', but no rope_type"),
+    "by kinds": (dict(rope_parameters={"full_attention": {}}), "has a table 'full_attention'"),
+    "no theta": (dict(rope_theta=None), "rope_theta in config.json is None"),
+    "linear attention": (dict(model_type="qwen3_next", layer_types=TYPES[::-1]),
                          "layer 0 is linear attention; softmax attention is in 1"),
-    "unknown layers": (dict(layer_types=["chunked_attention"] * 2), "names 'chunked_attention'"),
-    "too few layer types": (dict(layer_types=TYPES[:1]), "must name 2 layers"),
+    "unknown layers": (dict(model_type="qwen3", layer_types=["chunked_attention"] * 2),
+                       "names 'chunked_attention'"),
+    "layers of others": (dict(model_type="qwen3", layer_types=TYPES), "names 'linear_attention'"),
+    "too few layer types": (dict(model_type="qwen3", layer_types=TYPES[:1]), "must name 2 layers"),
+    "causal as a word": (dict(is_causal="no"), "is_causal in config.json is 'no'; it"),
+    "both ways": (dict(use_bidirectional_attention=True), "says use_bidirectional"),
+    "its own code": (dict(auto_map={"AutoModel": "modeling_x.XModel"}),
+                     "auto_map, 'modeling_x.XModel'; take the entry out if"),
+    "its own code, as a word": (dict(auto_map="modeling_x.X"), "auto_map, 'modeling_x.X'"),
+    "another class": (dict(architectures=["LlamaBidirectionalModel"]),
+                      "architectures 'LlamaBidirectionalModel', which is no class of Llama"),
+    "a class of another family": (dict(architectures=["MistralForCausalLM"]), "'MistralForCausal"),
+    "classes as a number": (dict(architectures=[7]), "names in architectures 7"),
     "a width of another file": (dict(hidden_size=64), r"must have \(\d+, 64\)"),
     "more heads than the file": (dict(num_key_value_heads=4), r"must have \(32, 32\)"),
     "heads that do not divide": (dict(num_attention_heads=5), "5 heads for 32 channels"),
@@ -32,9 +49,13 @@ REFUSED = {  # what is changed in the configuration, and what is said
     "no width": (dict(hidden_size=None), "hidden_size in config.json is None"),
     "a bias that is missing": (dict(attention_bias=True), "there is no tensor .*_proj.bias"),
     "positions that are no number": (dict(rope_theta="big"), "rope_theta in config.json is 'big'"),
-    "an odd part": (dict(partial_rotary_factor=0.4), "turns 3 of 8 channels"),
+    "an odd part": (dict(model_type="qwen3_next", partial_rotary_factor=0.4, head_dim=8,
+                         layer_types=["full_attention"] * 2), "turns 3 of 8 channels"),
     "an epsilon of zero": (dict(rms_norm_eps=0), "rms_norm_eps in config.json is 0"),
-    "a window of no size": (dict(layer_types=["sliding_attention"] * 2), "sliding_window in"),
+    "a window of no size": (dict(model_type="qwen3", layer_types=["sliding_attention"] * 2),
+                            "sliding_window in config.json is None"),
+    "a gated model with windows": (dict(model_type="qwen3", headwise_attn_output_gate=True,
+                                        use_sliding_window=True), "use_sliding_window True"),
 }  # fmt: skip
 
 
@@ -71,6 +92,55 @@ def test_other_prefixes_and_entries_are_read(tmp_path):
         assert torch.equal(layer.rotary.frequencies, plain.rotary.frequencies)
 
 
+def test_wrappers_of_modules_leave_their_names_out(tmp_path):
+    plain = read_layer(write(tmp_path / "plain", LLAMA, llama_tensors()), 1)
+    for number, wrapped in enumerate([
+        lambda name: f"_orig_mod.{name}", lambda name: f"module.{name}",
+        lambda name: f"module._orig_mod.{name}",
+        lambda name: name.replace("self_attn", "_fsdp_wrapped_module.self_attn"),
+    ]):  # fmt: skip
+        tensors = {wrapped(name): x for name, x in llama_tensors().items()}
+        assert torch.equal(
+            read_layer(write(tmp_path / str(number), LLAMA, tensors), 1).key, plain.key
+        )
+
+
+def test_two_models_in_the_files_are_not_mixed(tmp_path):
+    tensors = llama_tensors()
+    twice = tensors | {f"_orig_mod.{name}": x + 1 for name, x in tensors.items()}
+    with pytest.raises(ValueError, match=r"tensors '_orig_mod\.m.*' and 'm.*' are the same one"):
+        open_checkpoint(write(tmp_path / "a", LLAMA, twice))
+    several = tensors | {f"model.language_model.{x[6:]}": tensors[x] + 1 for x in tensors}
+    with pytest.raises(
+        ValueError, match=r"several models: .*'model\.layers.*'model\.language_model"
+    ):
+        open_checkpoint(write(tmp_path / "b", LLAMA, several))
+
+
+def test_a_folder_without_weights_says_what_to_name_or_to_do(tmp_path):
+    cached = tmp_path / "models--meta-llama--Llama"
+    write(cached / "snapshots" / "1a2b", LLAMA, llama_tensors())
+    with pytest.raises(ValueError, match="hub's cache: name snapshots/1a2b in it"):
+        open_checkpoint(cached)
+    assert open_checkpoint(cached / "snapshots" / "1a2b").title == "Llama"
+    (tmp_path / "adapter_config.json").write_text("{}")
+    with pytest.raises(ValueError, match="an adapter: merge it into the weights"):
+        open_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize(("kind", "change"), [
+    ("qwen3_5", dict(text_config=LLAMA | {"model_type": "qwen3_5_text"},
+                     architectures=["Qwen3_5ForConditionalGeneration"])),
+    ("llama", dict(architectures=["LlamaForCausalLM", "llamaModel"])),
+    ("llama", dict(architectures=None, auto_map={"AutoTokenizer": ["tokenization_x.X", None]})),
+    ("afmoe", dict(auto_map={"AutoModelForCausalLM": "modeling_afmoe.AfmoeForCausalLM"})),
+    ("qwen3", dict(headwise_attn_output_gate=True, auto_map={"AutoModel": "modeling_qwen3.X"})),
+])  # fmt: skip
+def test_classes_of_the_family_are_known(kind, change, tmp_path):
+    config = LLAMA | {"model_type": kind} | change
+    assert open_checkpoint(write(tmp_path, config, llama_tensors())).layers == 2
+
+
 def test_a_missing_tensor_is_named(tmp_path):
     tensors = llama_tensors()
     del tensors["model.layers.1.self_attn.k_proj.weight"]
@@ -82,12 +152,6 @@ def test_a_missing_tensor_is_named(tmp_path):
         read_layer(checkpoint, 1)
     with pytest.raises(ValueError, match="the files hold no attention of Llama"):
         open_checkpoint(write(tmp_path / "b", LLAMA, {"lm_head.weight": torch.zeros(2)}))
-
-
-def test_a_bias_that_the_configuration_does_not_know(tmp_path):
-    tensors = llama_tensors() | {"model.layers.0.self_attn.q_proj.bias": torch.zeros(32)}
-    with pytest.raises(ValueError, match=r"of which config\.json says nothing"):
-        read_layer(write(tmp_path, LLAMA, tensors), 0)
 
 
 def test_an_extract_does_without_the_projection(tmp_path):

@@ -203,7 +203,6 @@ def without(*names, **others):
     return lambda config: {k: v for k, v in config.items() if k not in names} | others
 
 
-KINDS = "full_attention", "sliding_attention"
 OTHER_CONFIGURATIONS = {
     "before rope_parameters": ("Qwen3-Next", without(
         "rope_parameters", "layer_types", rope_theta=1e4, partial_rotary_factor=0.25,
@@ -212,9 +211,6 @@ OTHER_CONFIGURATIONS = {
     "defaults of the class": ("Qwen3-Next", without("rope_parameters", "rms_norm_eps")),
     "before layer_types": ("Qwen2, a window", without("layer_types", rope_theta=1e4)),
     "a window of all layers": ("Mistral, a window", without("layer_types", "rope_parameters")),
-    "by kinds of layers": ("AFMoE, a window", lambda config: without(
-        rope_parameters=dict.fromkeys(KINDS, config["rope_parameters"])
-    )(config)),
     "YaRN of old": ("gpt-oss, YaRN", lambda config: without(
         "rope_parameters", rope_scaling=config["rope_parameters"], rope_theta=1e4
     )(config)),

@@ -1,5 +1,6 @@
 """Files from strangers: malformed in thirty ways, cut short while they are read, or elsewhere."""
 
+import codecs
 import contextlib
 import json
 import os
@@ -9,6 +10,7 @@ import tempfile
 import threading
 import tracemalloc
 import zipfile
+from io import FileIO
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 
+from gating_core.assets import ASSETS
 from gating_core.checkpoints import open_checkpoint, read_layer, reading
 from gating_core.checkpoints.reading import TensorFile, open_tensors
+from gating_core.real_heads.shipped import FOLDER
 from tests.core.checkpoints.tiny import LLAMA, llama_tensors, write, write_index
 from tests.profiles import fuzz
 
@@ -56,9 +60,12 @@ TWICE = (
     b'{"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},'
     b'"a":{"dtype":"F32","shape":[4],"data_offsets":[24,40]}}'
 )
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 9\n"
 NO_FILE = "is no safetensors file, or it is truncated"
 MALFORMED = {  # what is written, or what writes it; and what is said
     "empty": (b"", NO_FILE),
+    "a pointer of git-lfs": (POINTER, "is a pointer of git-lfs; get the file itself with `git lfs"),
+    "a web page": (b"\xef\xbb\xbf\r\n<!DOCTYPE HTML><html>", "is a web page; download the file"),
     "seven bytes": (b"\0" * 7, NO_FILE),
     "truncated header": (WHOLE[:40], NO_FILE),
     "truncated body": (WHOLE[:-10], "is truncated: tensor 'b' ends outside of it"),
@@ -164,22 +171,60 @@ def test_good_files_are_read_exactly_in_every_type(tmp_path):
         file.read("a", rows=[2])
 
 
+def interfered(monkeypatch, after_reading):
+    """Let something happen to a file after every eight bytes that are read of it."""
+
+    class Interfered(FileIO):
+        def readinto(self, buffer):
+            count = super().readinto(buffer)
+            after_reading()
+            return count
+
+    monkeypatch.setattr(reading, "CHUNK_BYTES", 8)
+    monkeypatch.setattr(reading, "FileIO", Interfered)
+
+
 def test_a_file_that_is_cut_short_while_it_is_read(tmp_path, monkeypatch):
     path = tmp_path / "x.safetensors"
     path.write_bytes(WHOLE)
-    file, read = TensorFile(path), os.preadv
-
-    def then_cut(*args):
-        count = read(*args)
-        os.truncate(path, len(WHOLE) - 20)
-        return count
-
-    monkeypatch.setattr(reading, "CHUNK_BYTES", 8)
-    monkeypatch.setattr(os, "preadv", then_cut)
+    file = TensorFile(path)
+    interfered(monkeypatch, lambda: os.truncate(path, len(WHOLE) - 20))
     with pytest.raises(ValueError, match="became shorter while it was read"):
         file.read("b")
     with pytest.raises(ValueError, match="has changed since it was opened"):
         file.read("b")
+
+
+@pytest.mark.parametrize("action", [
+    TensorFile, lambda path: TensorFile(path).read("b"), lambda path: TensorFile(path).sample(),
+    lambda path: reading.read_bytes(path, 1000),
+])  # fmt: skip
+def test_a_file_that_is_written_in_place_while_it_is_read_is_not_mixed(
+    action, tmp_path, monkeypatch
+):
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(WHOLE)
+    os.utime(path, (1e9, 1e9))  # clocks of file systems go by steps
+
+    def rewrite():
+        with path.open("r+b") as file:  # of the same size, and the same file
+            file.write(WHOLE)
+
+    action(path)
+    os.utime(path, (1e9, 1e9))
+    interfered(monkeypatch, rewrite)
+    with pytest.raises(ValueError, match=r"was written while it was read|since it was opened"):
+        action(path)
+
+
+MISSING_ON_WINDOWS = ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "pread", "preadv", "readv", "mkfifo")
+
+
+def test_models_are_read_without_what_windows_lacks(monkeypatch):
+    for name in MISSING_ON_WINDOWS:
+        monkeypatch.delattr(os, name)
+    for path in (FOLDER, ASSETS / "models" / "g1_head-0.safetensors"):
+        assert read_layer(path, 0).query.isfinite().all()
 
 
 @fuzz()
@@ -289,11 +334,20 @@ def test_links_are_followed_as_in_the_cache_of_hugging_face(tmp_path):
 @pytest.mark.parametrize(("text", "said"), [
     (b"", "config.json is not JSON"), (b"[]", "is not a JSON object"), (b"\xff", "is not UTF-8"),
     (b'{"a": 1, "a": 2}', "has a name twice"), (b" " * 10_000_001, "at most 10,000,000"),
+    ("{}".encode("utf-16"), "is not UTF-8; save it as UTF-8"), (POINTER, "`git lfs pull`"),
+    (b"<html>", "config.json is a web page"),
 ])  # fmt: skip
 def test_a_malformed_configuration(text, said, tmp_path):
     folder = write(tmp_path, LLAMA, llama_tensors())
     (folder / "config.json").write_bytes(text)
     assert said in message_of(lambda: open_checkpoint(folder))
+
+
+def test_a_byte_order_mark_is_read(tmp_path):
+    folder = write(tmp_path, LLAMA, llama_tensors())
+    path = folder / "config.json"
+    path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
+    assert open_checkpoint(folder).title == "Llama"
 
 
 def test_a_missing_configuration_and_a_missing_folder(tmp_path):
