@@ -32,6 +32,7 @@ FINEST = 2.0**-9  # half width: a broken cell is split no further, it is an eigh
 BLOCK = 8192  # cells judged at a time
 MOST_WORK = 1_200_000  # numbers, names and signs of a formula times the cells: most of a second
 FEWEST_PARTS = 8  # a shorter formula takes as long a cell
+CALL_PARTS = 4  # a function takes as long as so many sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,8 @@ def _breaks_of_formulas(formulas: tuple[Formula, ...]) -> Breaks:
 
 def parts_count(formulas: Sequence[Formula]) -> int:
     """Count the nodes of ``formulas``, to which time is proportional; `FEWEST_PARTS` at least."""
-    return max(sum(1 for each in formulas for _ in parts_of(each.expression)), FEWEST_PARTS)
+    nodes = (node for each in formulas for node in parts_of(each.expression))
+    return max(sum(CALL_PARTS if isinstance(node, Call) else 1 for node in nodes), FEWEST_PARTS)
 
 
 def _breaks(gate: Gate, formulas: Sequence[Formula], most: int) -> Breaks:

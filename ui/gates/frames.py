@@ -111,13 +111,6 @@ def measure_shares(request: GateRequest, strength: float) -> SignShares:
     return sign_shares(case.gate, strength, case.formulas)
 
 
-def measured_frames(
-    request: GateRequest, strengths: tuple[float, ...] = STRENGTHS, size: int = GRID_SIZE
-) -> tuple[GateFrame, ...]:
-    """Return the same, once all are measured."""
-    return tuple(measure_frames(strengths, request, size))
-
-
 def frame_of(measured: MeasuredGate) -> GateFrame:
     """Return what a page needs of one measured gate."""
     surface = measured.surface

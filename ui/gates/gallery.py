@@ -32,7 +32,6 @@ from ui.gates.frames import (
     case_of,
     measure_frames,
     measure_shares,
-    measured_frames,
     resolve,
 )
 from ui.gates.picture import SHOWN, GatePicture, gate_picture, settled_by
@@ -71,8 +70,9 @@ POINT_ROWS = {  # of the table of a point: a field of `TermsAtPoint`
 
 @cached()
 def at_strengths(request: GateRequest, strengths: tuple[float, ...]) -> Frames:
-    """Measure a gate at a few strengths: a tenth of a second each."""
-    return pool.POOL.call(measured_frames, request, strengths)
+    """Measure a gate at a few strengths: a tenth of a second each, of the longest formula one."""
+    calls = [((strength,), request) for strength in strengths]
+    return pool.POOL.map(measure_frames, calls)
 
 
 EVERY: Jobs[GateRequest, Frames] = Jobs(

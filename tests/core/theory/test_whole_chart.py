@@ -23,11 +23,12 @@ from gating_core.theory import breaks
 from gating_core.theory.breaks import BROKEN, OUTSIDE, SMOOTH, breaks_of, smoothness
 from gating_core.theory.differential_ring import DifferentialRing
 from gating_core.theory.enclosure import GateJudge, sign_steps
-from gating_core.theory.expression import parts_of
+from gating_core.theory.expression import FUNCTIONS, parts_of
 from gating_core.theory.formula import FormulaError, parse_formula
 from gating_core.theory.gallery import GALLERY, own_case
 from gating_core.theory.measure import measure_any_gate, measure_gate
 from gating_core.theory.whole_chart import (
+    ALGEBRA,
     BENT,
     MIXED,
     NEGATIVE,
@@ -255,6 +256,26 @@ def test_nine_of_ten_gates_are_decided_for_the_whole_chart_within_a_second_each(
             whole = measure_gate(case, 1.0, GRID).whole
             found.append(decided(whole) and time.process_time() - started < 1.0)
         assert np.mean(found) >= 0.9
+
+
+NESTED = [  # functions of functions, each a generator: the largest that a formula may have
+    pytest.param(f"{name}(" * 19 + inner + ")" * 19, marks=marks, id=f"{name} of {inner}")
+    for name in FUNCTIONS
+    for inner in ("u*v", "u^2+v")
+    for marks in ([] if (name, inner) == ("sin", "u*v") else [pytest.mark.soak],)
+]
+
+
+@pytest.mark.parametrize("text", [
+    *NESTED, "((u*v+2)^64)^64", pytest.param("(u+v)^-64*(u-v)^64", marks=pytest.mark.soak),
+])  # fmt: skip
+def test_no_formula_takes_two_seconds_and_what_is_too_large_is_not_called_proved(text):
+    case = own_case(text)
+    algebra_of((own_case("u").formulas[0].expression,), 1.0)  # SymPy is imported once in a process
+    began = time.process_time()
+    whole = measure_gate(case, 1.0, GRID).whole
+    assert time.process_time() - began < 2.0
+    assert whole.by != ALGEBRA
 
 
 # --- Enclosures -----------------------------------------------------------------------------------

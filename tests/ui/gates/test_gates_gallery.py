@@ -23,7 +23,7 @@ from ui.gates.frames import (
     TERM_NAMES,
     GateRequest,
     case_of,
-    measured_frames,
+    measure_frames,
     resolve,
 )
 from ui.gates.gallery import no_gate_text, reading, terms_latex, terms_sentence
@@ -75,7 +75,7 @@ def test_the_tile_of_ones_own_gate_follows_the_formula(held):
 
 
 def test_where_k_is_zero_it_is_zero_in_every_way_of_computing_it():
-    (frame,) = measured_frames(GateRequest("monkey saddle"), (1.0,))
+    (frame,) = measure_frames((1.0,), GateRequest("monkey saddle"))
     middle = GRID_SIZE // 2
     assert frame.axis[middle] == frame.exact.value == frame.known[middle, middle] == 0
     at = curvature_terms_at(GALLERY["monkey saddle"].gate, 0.0, 0.0)
@@ -83,7 +83,7 @@ def test_where_k_is_zero_it_is_zero_in_every_way_of_computing_it():
 
 
 def test_where_a_formula_is_no_gate_nothing_is_drawn_and_it_is_said():
-    frames = measured_frames(GateRequest("own", formula="u"), (0.0, 1.0), 31)
+    frames = tuple(measure_frames((0.0, 1.0), GateRequest("own", formula="u"), 31))
     arrays = gate_picture(frames).view.arrays
     lost = np.isnan(arrays["gated_gate"][1])
     assert lost.mean() == pytest.approx(frames[1].share_lost)
@@ -96,7 +96,7 @@ def test_where_a_formula_is_no_gate_nothing_is_drawn_and_it_is_said():
 
 def test_the_formula_is_read_off_with_its_numbers_at_every_point():
     """Of the sphere: rho = |y|/r, and so det Hess rho = 1/(r² |y|⁴) and |m|² = 1/r²."""
-    frames = measured_frames(GateRequest(radius=0.5), (0.0, 1.0), 31)
+    frames = tuple(measure_frames((0.0, 1.0), GateRequest(radius=0.5), 31))
     arrays = gate_picture(frames).view.arrays
     u, v = np.meshgrid(arrays["axis"], arrays["axis"])
     square = 1 + u**2 + v**2
@@ -110,10 +110,10 @@ def test_the_formula_is_read_off_with_its_numbers_at_every_point():
 
 
 def test_what_is_zero_within_its_error_is_read_off_as_zero_only_where_that_is_small():
-    (bent,) = measured_frames(GateRequest("own", formula="1/(3+u^2+v)"), (1.0,), 31)
+    (bent,) = measure_frames((1.0,), GateRequest("own", formula="1/(3+u^2+v)"), 31)
     assert not bent.terms["hessian"].any()
     assert not bent.terms["gaussian"].any()
-    (steep,) = measured_frames(GateRequest("own", formula="exp(20*u)"), (1.0,), 31)
+    (steep,) = measure_frames((1.0,), GateRequest("own", formula="exp(20*u)"), 31)
     np.testing.assert_array_equal(np.isnan(steep.terms["hessian"]), np.isnan(steep.known))
     assert np.isnan(steep.known).any()
 
@@ -132,7 +132,9 @@ def test_what_is_read_off_is_sent(case, held):
 
 
 def test_what_is_too_far_away_to_draw_is_left_open_and_said():
-    picture = gate_picture(measured_frames(GateRequest("own", formula="exp(20*u)"), (0.0, 1.0), 31))
+    picture = gate_picture(
+        tuple(measure_frames((0.0, 1.0), GateRequest("own", formula="exp(20*u)"), 31))
+    )
     assert picture.cut
     assert np.nanmax(np.abs(picture.view.arrays["gated_x"])) <= 1e6
 
@@ -141,7 +143,7 @@ def test_what_is_too_far_away_to_draw_is_left_open_and_said():
 def test_every_strength_lies_where_the_ends_of_the_dial_say():
     """Between both ends each point moves on a straight line."""
     for case in GALLERY:
-        frames = measured_frames(GateRequest(case), (0.0, 0.35, 1.0), 11)
+        frames = tuple(measure_frames((0.0, 0.35, 1.0), GateRequest(case), 11))
         reach = settled_by(frames).reach
         for frame in frames:
             expected = drawable(frame.values)
@@ -293,7 +295,7 @@ def test_of_a_bad_formula_the_page_says_what_is_wrong_wherever_it_comes_from(hel
 
 def said_of(formula, strength=1.0):
     """The caption, the paragraph and the legend of one's own ``formula``."""
-    frames = measured_frames(GateRequest("own", formula=formula), (0.0, strength), 61)
+    frames = tuple(measure_frames((0.0, strength), GateRequest("own", formula=formula), 61))
     notes = legend_notes(gate_picture(frames), frames)
     return frames[-1], caption(frames[-1]), reading(frames[-1], ""), notes[-1]
 

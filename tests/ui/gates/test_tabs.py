@@ -26,7 +26,7 @@ from ui.gates.design import (
     measure_design,
     shape_figures,
 )
-from ui.gates.frames import GRID_SIZE, GateRequest, measured_frames
+from ui.gates.frames import GRID_SIZE, GateRequest, measure_frames
 from ui.gates.layer import (
     CORNERS,
     LayerRequest,
@@ -164,7 +164,7 @@ def opened(tab, **link):
 def test_the_gallery_has_maps_of_the_gate_of_every_channel():
     app, charts = opened("Gallery", case="channelwise", maps="true", why="true")
     assert charts == 5
-    (frame,) = measured_frames(GateRequest("channelwise"), (1.0,))
+    (frame,) = measure_frames((1.0,), GateRequest("channelwise"))
     for number, name in enumerate(("y₁", "y₂", "y₃")):
         values = frame.channels[..., number]
         ends = f"{short(float(values.min()))} to {short(float(values.max()))}"
