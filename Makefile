@@ -52,7 +52,6 @@ presets: $(APP_READY)
 	$(BIN)/python -m gating_core.experts
 	$(BIN)/python -m ui.gates
 	$(BIN)/python -m ui.claims
-	$(BIN)/python -m ui.claims proofs
 
 # Needs Debian's packages `diatheke`, `sword-text-web` and `sword-text-sparv`.
 corpus: build/corpus.tsv

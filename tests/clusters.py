@@ -1,4 +1,4 @@
-"""A Dask cluster for a test alone, each part a process that lacks our package."""
+"""A Dask cluster for a test alone, on which our package is installed."""
 
 import os
 import socket
@@ -13,6 +13,7 @@ import psutil
 
 from tests.browser.serving import HOST, free_port
 
+ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 300  # for what takes a few, on however busy a machine
 
 
@@ -26,8 +27,8 @@ def wait_until(true: Callable[[], object]) -> None:
 
 @contextmanager
 def process(*arguments: str, folder: Path) -> Iterator[subprocess.Popen]:
-    """A process that knows nothing of our package."""
-    env = {name: x for name, x in os.environ.items() if name != "PYTHONPATH"}
+    """A process in a folder of its own that can import our package."""
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
     started = subprocess.Popen(
         [sys.executable, "-m", *arguments],
         cwd=folder,

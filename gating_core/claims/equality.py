@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gating_core.claims import text
-from gating_core.claims.claim import NOT_DONE, Claim, Needs, Thresholds, Word, Wording, guarded
+from gating_core.claims.claim import NOT_DONE, Claim, Table, Thresholds, Verdict, Word, guarded
 from gating_core.claims.design import LINEAR, PRIMARY, UNGATED
-from gating_core.claims.models import Gap, Models
 from gating_core.claims.pairs import Pairs, pairs_of
-from gating_core.claims.statistics import Equivalence, equivalence, seeds_for_power
+from gating_core.claims.rows import Models
+from gating_core.claims.statistics import Equivalence, equivalence
+from gating_core.claims.text import (
+    MISSING,
+    counted,
+    interval,
+    listed,
+    number,
+    probability,
+    share,
+    spans,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,61 +35,17 @@ class LinearTask:
     worst_cases: tuple[Equivalence, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class Equivalences:
-    """Equivalence of test accuracies on the linear tasks.
-
-    ``controls`` are the differences of other variants from ungated.
-    """
-
-    tasks: tuple[LinearTask, ...]
-    controls: dict[str, tuple[LinearTask, ...]]
-    gaps: tuple[Gap, ...]
-
-    @property
-    def done(self) -> list[tuple[LinearTask, Equivalence]]:
-        """The tasks that have pairs."""
-        return [(one, one.measured) for one in self.tasks if one.measured is not None]
-
-
-def equivalences(models: Models, t: Thresholds) -> Equivalences:
-    """Compare all variants of the base with the ungated model."""
-
-    def of(variant: str) -> tuple[LinearTask, ...]:
-        every = pairs_of(models, variant, UNGATED, "test_accuracy")
-        return tuple(_linear_task(pairs, t) for pairs in every)
-
-    others = [name for name in models.variants if name not in (UNGATED, PRIMARY)]
-    gaps = models.gaps(models.variants)
-    return Equivalences(of(PRIMARY), {name: of(name) for name in others}, gaps)
-
-
 def _linear_task(pairs: Pairs, t: Thresholds) -> LinearTask:
     if not pairs.count:
         return LinearTask(pairs)
     measured = equivalence(pairs.seeds, pairs.values, t.margin, t.level)
     seeds, least = pairs.seeds + pairs.failed, t.lost_margins * t.margin
-    worst = [equivalence(seeds, pairs.worst(sign, least), t.margin, t.level) for sign in (-1, 1)]
+    worst = (equivalence(seeds, pairs.worst(sign, least), t.margin, t.level) for sign in (-1, 1))
     return LinearTask(pairs, measured, tuple(worst))
 
 
-def equal_on_linear_tasks(evidence: Equivalences, t: Thresholds) -> Word:
-    """Decide by equivalence on both linear tasks."""
-    tasks = [one for one, _ in evidence.done]
-    if len(tasks) < len(LINEAR) or any(one.pairs.count < t.fewest_seeds for one in tasks):
-        return Word.NOT_ENOUGH
-    measured = _both([equality_word(of, t) for _, of in evidence.done])
-    return guarded(measured, max(_worst_words(evidence, t), key=list(Word).index))
-
-
-def _worst_words(evidence: Equivalences, t: Thresholds) -> list[Word]:
-    """The verdict if all failed pairs lay far below, and the one if all lay far above."""
-    cases = zip(*(one.worst_cases for one, _ in evidence.done), strict=True)
-    return [_both([equality_word(one, t) for one in case]) for case in cases]
-
-
 def equality_word(result: Equivalence, t: Thresholds) -> Word:
-    """The verdict of one comparison; "partly": no advantage beyond the margin, but not equal."""
+    """Decide one comparison; "partly": no advantage beyond the margin, but not equal."""
     if result.equivalent:
         return Word.SUPPORTED
     if result.no_advantage:
@@ -89,83 +54,78 @@ def equality_word(result: Equivalence, t: Thresholds) -> Word:
     return Word.NOT_SUPPORTED if advantage or result.power >= t.power else Word.NOT_ENOUGH
 
 
-def _both(words: Sequence[Word]) -> Word:
+def _both(results: Sequence[Equivalence], t: Thresholds) -> Word:
+    words = {equality_word(result, t) for result in results}
     if Word.NOT_ENOUGH in words:
         return Word.NOT_ENOUGH
-    return words[0] if len(set(words)) == 1 else Word.PARTLY
+    return words.pop() if len(words) == 1 else Word.PARTLY
 
 
-# --- Text -----------------------------------------------------------------------------------------
+def judge(models: Models, t: Thresholds) -> Verdict:
+    """Decide by equivalence of test accuracies on both linear tasks."""
+    every = {
+        variant: [
+            _linear_task(pairs, t) for pairs in pairs_of(models, variant, UNGATED, "test_accuracy")
+        ]
+        for variant in (PRIMARY, *(x for x in models.variants if x not in (UNGATED, PRIMARY)))
+    }
+    done = [(x.pairs, x.measured) for x in every[PRIMARY] if x.measured is not None]
+    word = worst = Word.NOT_ENOUGH
+    if done:
+        # The verdicts if all failed pairs lay far below, and if all lay far above.
+        cases = zip(*(x.worst_cases for x in every[PRIMARY] if x.measured is not None), strict=True)
+        worst = max((_both(case, t) for case in cases), key=list(Word).index)
+    if len(done) == len(LINEAR) and all(pairs.count >= t.fewest_seeds for pairs, _ in done):
+        word = guarded(_both([of for _, of in done], t), worst)
 
-
-def _wording(evidence: Equivalences, word: Word, t: Thresholds) -> Wording:
-    sentences, short = [], []
-    for one, of in evidence.done:
-        task, mean = one.pairs.task, 100 * of.paired.mean
-        low, high = (100 * end for end in of.interval)
+    short, sentences = [], []
+    for pairs, of in done:
+        mean, low, high = (100 * x for x in (of.paired.mean, *of.interval))
+        short.append(f"{pairs.task} {number(mean, '+.2g')} {interval(low, high, '.2g')}")
         sentences.append(
-            f"On {task} the difference is {text.signed(mean)} points"
-            f" ({1 - 2 * t.level:.0%} interval {text.interval(low, high)}),"
+            f"On {pairs.task} the difference is {number(mean, '+.3g')} points"
+            f" ({1 - 2 * t.level:.0%} interval {interval(low, high)}),"
             f" {'within' if of.equivalent else 'not known to be within'} ±{t.margin_points:g}"
-            f" point. The power is {text.share(of.power)}."
+            f" point. The power is {share(of.power)}."
         )
-        short.append(f"{task} {text.signed(mean, 2)} {text.interval(low, high, 2)}")
-    lost = [
-        f"{text.counted(len(one.pairs.failed), 'pair')} on {one.pairs.task}"
-        for one in evidence.tasks
-        if one.pairs.failed
-    ]
+    lost = [x.pairs for x in every[PRIMARY] if x.pairs.failed]
     if lost:
-        worst = max(_worst_words(evidence, t), key=list(Word).index)
-        sentences.append(f"Failed: {text.listed(lost)}; the verdict in the worst case: “{worst}”.")
-    absent = [name for name in LINEAR if name not in {one.pairs.task for one, _ in evidence.done}]
+        pairs_lost = listed(f"{counted(len(x.failed), 'pair')} on {x.task}" for x in lost)
+        sentences.append(f"Failed: {pairs_lost}; the verdict in the worst case: “{worst}”.")
+    absent = [name for name in LINEAR if name not in {pairs.task for pairs, _ in done}]
     if absent:
-        sentences.append(f"There are no pairs on {text.listed(absent)}.")
-    summary = f"{', '.join(short)} points" if short else "no pairs"
-    return Wording(summary, " ".join(sentences), _table(evidence), _changes(evidence, word, t))
+        sentences.append(f"There are no pairs on {listed(absent)}.")
+    return Verdict(
+        word,
+        f"{', '.join(short)} points" if short else "no pairs",
+        " ".join(sentences),
+        _table([x for tasks in every.values() for x in tasks]),
+        models.gaps(models.variants),
+        done,
+    )
 
 
-def _changes(evidence: Equivalences, word: Word, t: Thresholds) -> str:
-    needed = []
-    for one, of in evidence.done:
-        if not of.equivalent and of.power < t.power:
-            count = seeds_for_power(of.paired.deviation, t.margin, t.level, t.power)
-            needed.append(f"{count or 'more than a thousand'} seeds on {one.pairs.task}")
-    if needed:
-        return f"A power of {t.power:.0%} at the observed deviations needs {text.listed(needed)}."
-    if word == Word.SUPPORTED:
-        return f"A task on which the interval leaves ±{t.margin_points:g} point."
-    if word == Word.NOT_ENOUGH:
-        return f"{t.fewest_seeds} pairs on each of the tasks {text.listed(LINEAR)}."
-    return f"Intervals within ±{t.margin_points:g} point on both tasks."
-
-
-def _table(evidence: Equivalences) -> text.TextTable:
-    columns = ("task", "difference, points", "pairs", "mean", "90 % interval", "95 % interval",
-               "deviation", "worst seed", "p (two one-sided)", "power", "failed seeds")  # fmt: skip
+def _table(tasks: Sequence[LinearTask]) -> Table:
+    names = ("mean", "90 % interval", "95 % interval", "deviation", "worst seed",
+             "p (two one-sided)", "power")  # fmt: skip
     rows = []
-    for one in [*evidence.tasks, *(one for some in evidence.controls.values() for one in some)]:
-        pairs, of = one.pairs, one.measured
-        numbers = [text.MISSING] * 7
+    for x in tasks:
+        pairs, of, numbers = x.pairs, x.measured, [MISSING] * len(names)
         if of is not None:
             seed, worst = of.paired.worst
-            low, high = (100 * end for end in of.interval)
             numbers = [
-                text.signed(100 * of.paired.mean), text.interval(low, high),
-                text.interval(100 * of.paired.low, 100 * of.paired.high),
-                text.number(100 * of.paired.deviation), f"{text.signed(100 * worst)} (seed {seed})",
-                text.probability(of.p), text.share(of.power),
+                number(100 * of.paired.mean, "+.3g"),
+                interval(100 * of.interval[0], 100 * of.interval[1]),
+                interval(100 * of.paired.low, 100 * of.paired.high),
+                number(100 * of.paired.deviation), f"{number(100 * worst, '+.3g')} (seed {seed})",
+                probability(of.p), share(of.power),
             ]  # fmt: skip
-        rows.append(
-            (
-                pairs.task,
-                f"{pairs.variant} − {UNGATED}",
-                str(pairs.count),
-                *numbers,
-                text.spans(pairs.failed) or text.MISSING,
-            )
-        )
-    return text.TextTable(columns, tuple(rows))
+        rows.append({
+            "task": pairs.task, "difference, points": f"{pairs.variant} − {UNGATED}",
+            "pairs": str(pairs.count), **dict(zip(names, numbers, strict=True)),
+            "failed seeds": spans(pairs.failed) or MISSING,
+        })  # fmt: skip
+    return rows
 
 
 C5 = Claim(
@@ -184,8 +144,6 @@ C5 = Claim(
     failures="A failed model counts against the claim: its pair gets the largest difference of any"
     " pair of the task, with either sign, and at least {t.lost_margins:g} margins. If that changes"
     " the verdict, the verdict is “partly” or “not enough data”." + NOT_DONE,
-    needs=Needs(tasks=LINEAR),
-    evidence=equivalences,
-    decide=equal_on_linear_tasks,
-    wording=_wording,
+    judge=judge,
+    tasks=LINEAR,
 )

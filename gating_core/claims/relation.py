@@ -7,15 +7,15 @@ say which are gated.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.claims.claim import NOT_DONE, V2, Claim, Needs, Thresholds, Word, Wording
-from gating_core.claims.correlations import METHODS, Group, PooledCorrelation, pooled_correlation
+from gating_core.claims.claim import NOT_DONE, V2, Claim, Table, Thresholds, Verdict, Word
 from gating_core.claims.design import GATED, LINEAR, NONLINEAR, UNGATED
-from gating_core.claims.models import BASE, Gap, Models
-from gating_core.claims.text import MISSING, TextTable, counted, fixed, fixed_interval, listed
+from gating_core.claims.rows import BASE, Models
+from gating_core.claims.statistics import METHODS, Group, PooledCorrelation, pooled_correlation
+from gating_core.claims.text import MISSING, counted, interval, listed, number
 
 MEASURES = {  # the paper's first
     "proxy": "the paper's proxy",
@@ -31,146 +31,104 @@ PEARSON = METHODS[0]
 
 @dataclass(frozen=True, eq=False)
 class Relations:
-    """Correlations with test accuracy within task and variant, by measure and method."""
+    """Correlations with test accuracy within task and variant, on tasks of one kind."""
 
-    pooled: dict[tuple[str, str], PooledCorrelation]
+    pooled: dict[tuple[str, str], PooledCorrelation]  # by measure and method
     with_flat: PooledCorrelation  # of the proxy, by Pearson
     complete: PooledCorrelation  # of ∫|K| dA, by Pearson, of models whose total is complete
     failed_share: float  # of all models that should be there
-    gaps: tuple[Gap, ...]
 
-    @property
-    def doubtful(self) -> tuple[int, int]:
-        """The number of the models' totals that are not complete, and the number of all."""
-        count, complete = (
-            sum(group.count for group in of.groups)
-            for of in (self.pooled[EXACT, PEARSON], self.complete)
-        )
-        return count - complete, count
+    def of(self, measure: str) -> PooledCorrelation:
+        """Return the pooled correlation by Pearson."""
+        return self.pooled[measure, PEARSON]
 
 
 def relations(models: Models, t: Thresholds) -> Relations:
-    """Correlate in the base: ungated and gated models, without the controls."""
+    """Correlate in the base: ungated and gated models, without the controls.
+
+    Intervals are Bonferroni's for two kinds of tasks.
+    """
     variants = [name for name in models.variants if name in (UNGATED, *GATED)]
-    pooled = {}
-    for measure in MEASURES:
-        groups = _groups(models, variants, measure, curved=True)
-        for method in METHODS:
-            pooled[measure, method] = pooled_correlation(groups, method, t.confidence)
-    every = _groups(models, variants, PROXY, curved=False)
-    with_flat = pooled_correlation(every, PEARSON, t.confidence)
-    count = sum(len(models.at(BASE, task, x)) for task in models.tasks() for x in variants)
-    gaps = models.gaps(variants)
-    failed_share = sum(bool(gap.reason) for gap in gaps) / max(count, 1)
-    complete = _groups(models, variants, EXACT, curved=True, complete=True)
-    known = pooled_correlation(complete, PEARSON, t.confidence)
-    return Relations(pooled, with_flat, known, failed_share, gaps)
+    cells = [(x, name, models.at(BASE, x, name)) for x in models.tasks() for name in variants]
 
-
-def _groups(
-    models: Models, variants: list[str], measure: str, curved: bool, complete: bool = False
-) -> tuple[Group, ...]:
-    """The measured models, or the ``curved`` ones, or those with ``complete`` totals among them."""
-    groups = []
-    for task in models.tasks():
-        for variant in variants:
+    def pooled(
+        measure: str, method: str = PEARSON, flat: bool = False, incomplete: bool = True
+    ) -> PooledCorrelation:
+        groups = []
+        for task, variant, members in cells:
             known = [
-                (row, getattr(row, measure), row.test_accuracy)
-                for row in models.at(BASE, task, variant).values()
-                if row.error is None and not (curved and row.flat is not False)
-                if row.total_complete or not complete
+                (row.seed, row.key, getattr(row, measure), row.test_accuracy)
+                for row in members.values()
+                if row.error is None and (flat or row.flat is False)
+                if row.total_complete or incomplete
             ]
-            known = [each for each in known if None not in each]
+            known = [numbers for numbers in known if None not in numbers]
             if known:
-                rows, x, y = zip(*known, strict=True)
-                seeds, keys = np.array([row.seed for row in rows]), tuple(row.key for row in rows)
-                groups.append(Group(task, variant, seeds, np.array(x), np.array(y), keys))
-    return tuple(groups)
+                seeds, keys, x, y = zip(*known, strict=True)
+                arrays = np.array(seeds), np.array(x), np.array(y)
+                groups.append(Group(task, variant, *arrays, keys))
+        return pooled_correlation(groups, method, 1 - t.level / len(KINDS))
 
-
-@dataclass(frozen=True, eq=False)
-class RelationsByKind:
-    """The relations within each of `KINDS`; intervals are Bonferroni's for two kinds."""
-
-    kinds: dict[str, Relations]
-
-    @property
-    def gaps(self) -> tuple[Gap, ...]:
-        """The gaps of both kinds."""
-        return tuple(gap for of in self.kinds.values() for gap in of.gaps)
-
-    def pooled(self, kind: str, measure: str) -> PooledCorrelation:
-        """Return the pooled correlation within the groups of one kind, by Pearson."""
-        return self.kinds[kind].pooled[measure, PEARSON]
-
-    @property
-    def deciding(self) -> list[PooledCorrelation]:
-        """The four correlations that decide."""
-        return [self.pooled(kind, measure) for kind in self.kinds for measure in SHORT]
-
-
-def by_kind(models: Models, t: Thresholds) -> RelationsByKind:
-    """Correlate in the base, for each kind of task."""
-    narrower = replace(t, level=t.level / len(KINDS))
-    return RelationsByKind(
-        {kind: relations(models.of_tasks(tasks), narrower) for kind, tasks in KINDS.items()}
+    every = [row for *_, members in cells for row in members.values()]
+    failed = sum(bool(row.error) for row in every)
+    return Relations(
+        {(measure, method): pooled(measure, method) for measure in MEASURES for method in METHODS},
+        pooled(PROXY, flat=True),
+        pooled(EXACT, incomplete=False),
+        failed / max(len(every), 1),
     )
 
 
-def together_by_kind(evidence: RelationsByKind, t: Thresholds) -> Word:
+def decide(evidence: dict[str, Relations], t: Thresholds) -> Word:
     """Decide within each kind, for the paper's proxy and for exact curvature."""
-    every = evidence.deciding
-    few = any(_too_few(evidence, kind, t) for kind in KINDS)
+    every = [relation.of(measure) for relation in evidence.values() for measure in SHORT]
+    few = any(r.group_count < t.fewest_groups for r in every)
     known = all(np.isfinite(r.low) and r.seed_count >= t.fewest_seeds for r in every)
-    if few or not known or any(of.failed_share > t.most_failed for of in evidence.kinds.values()):
+    failed = any(relation.failed_share > t.most_failed for relation in evidence.values())
+    if few or not known or failed:
         return Word.NOT_ENOUGH
-    reaches = all(evidence.pooled(kind, PROXY).high >= t.paper_r for kind in KINDS)
+    reaches = all(relation.of(PROXY).high >= t.paper_r for relation in evidence.values())
     if all(r.low > 0 for r in every) and reaches:
         return Word.SUPPORTED
     return Word.PARTLY if any(r.low > 0 for r in every) else Word.NOT_SUPPORTED
 
 
-def _too_few(evidence: RelationsByKind, kind: str, t: Thresholds) -> str:
-    """Say that too few groups of a kind have a correlation; nothing where there are enough."""
-    count = min(evidence.pooled(kind, name).group_count for name in SHORT)
-    if count >= t.fewest_groups:
-        return ""
-    few = f"too few groups of task and variant: {count} on {kind} tasks"
-    return f"{few}; {t.fewest_groups} are needed."
-
-
-# --- Text -----------------------------------------------------------------------------------------
-
-
-def _wording(evidence: RelationsByKind, word: Word, t: Thresholds) -> Wording:
+def judge(models: Models, t: Thresholds) -> Verdict:
+    """Correlate within each kind of task, and decide."""
+    by_kind = {kind: models.of_tasks(tasks) for kind, tasks in KINDS.items()}
+    evidence = {kind: relations(some, t) for kind, some in by_kind.items()}
+    word = decide(evidence, t)
     sentences, short, few = [], [], False
-    for kind in evidence.kinds:
-        exact = evidence.pooled(kind, EXACT)
-        short.append(f"{fixed(exact.r)} on {kind}")
-        if reason := _too_few(evidence, kind, t):
-            sentences.append(f"There are {reason}")
+    for kind, relation in evidence.items():
+        exact = relation.of(EXACT)
+        short.append(f"{number(exact.r, '.2f')} on {kind}")
+        count = min(relation.of(measure).group_count for measure in SHORT)
+        if count < t.fewest_groups:
+            sentences.append(
+                f"There are too few groups of task and variant: {count} on {kind} tasks;"
+                f" {t.fewest_groups} are needed."
+            )
             few = True
             continue
-        clauses = [
-            f"{_sign(r)} with {SHORT[measure]} (r = {_r_text(r)})"
-            for measure in SHORT
-            for r in [evidence.pooled(kind, measure)]
-        ]
-        count = f"{counted(exact.group_count, 'group')}, {counted(exact.seed_count, 'seed')}"
-        left_out = _excluded_text(evidence.kinds[kind])
-        sentences.append(f"On {kind} tasks accuracy goes {listed(clauses)}; {count}.{left_out}")
-    signs = {_sign(r) for r in evidence.deciding if np.isfinite(r.low)}
-    if {"up", "down"} <= signs:
+        clauses = listed(
+            f"{_sign(relation.of(x))} with {SHORT[x]} (r = {r_text(relation.of(x))})" for x in SHORT
+        )
+        counts = f"{counted(exact.group_count, 'group')}, {counted(exact.seed_count, 'seed')}"
+        sentences.append(
+            f"On {kind} tasks accuracy goes {clauses}; {counts}.{_excluded_text(relation)}"
+        )
+    every = [relation.of(measure) for relation in evidence.values() for measure in SHORT]
+    if {"up", "down"} <= {_sign(r) for r in every if np.isfinite(r.low)}:
         sentences.append("The signs differ: curvature does not go with accuracy as such.")
     sentences.append(f"The paper reports {t.paper_r:g}.")
-    change = f"Four intervals above zero, the proxy's up to {t.paper_r:g}, would support it."
-    if word == Word.SUPPORTED:
-        change = "An interval that reaches zero."
-    elif word == Word.NOT_ENOUGH:
-        change = f"{t.fewest_groups} groups of {t.fewest_seeds} models on tasks of either kind."
     summary = "too few groups" if few else f"r of {SHORT[EXACT]}: {', '.join(short)} tasks"
-    full = TextTable.joined("tasks", {kind: _table(of) for kind, of in evidence.kinds.items()})
-    return Wording(summary, " ".join(sentences), full, change)
+    table = [{"tasks": kind} | row for kind, x in evidence.items() for row in _table(x)]
+    gaps = [
+        line
+        for some in by_kind.values()
+        for line in some.gaps([x for x in models.variants if x in (UNGATED, *GATED)])
+    ]
+    return Verdict(word, summary, " ".join(sentences), table, tuple(sorted(gaps)), evidence)
 
 
 def _sign(r: PooledCorrelation) -> str:
@@ -178,73 +136,49 @@ def _sign(r: PooledCorrelation) -> str:
     return "up" if r.low > 0 else "down" if r.high < 0 else "neither up nor down"
 
 
-def _excluded_text(evidence: Relations) -> str:
-    """Say what is excluded and what r would be with it, and how many totals are not complete.
+def r_text(r: PooledCorrelation) -> str:
+    """Return r with its interval."""
+    return f"{number(r.r, '.2f')} {interval(r.low, r.high, '.2f')}"
 
-    A space first, or nothing.
-    """
-    proxy, exact = (evidence.pooled[name, PEARSON] for name in (PROXY, EXACT))
-    names = dict.fromkeys(f"{x.task}, {x.variant}" for of in (exact, proxy) for x in of.excluded)
+
+def _excluded_text(relation: Relations) -> str:
+    """Say what is excluded and r with it, and how many totals are not complete; a space first."""
+    proxy, exact, complete = relation.of(PROXY), relation.of(EXACT), relation.complete
+    names = dict.fromkeys(f"{x.task}, {x.variant}" for r in (exact, proxy) for x in r.excluded)
     text = ""
     if names:
         count = sum(x.alone is not None for x in exact.groups)
-        verb = "is" if len(names) == 1 else "are"
+        verb, them = ("is", "it") if len(names) == 1 else ("are", "them")
         text = f" {len(names)} of {counted(count, 'group')} {verb} excluded ({'; '.join(names)}),"
         text += " because nothing varies there without one of the seeds, so that there is no"
-        text += f" jackknife error. With {'it' if len(names) == 1 else 'them'} r would be"
-        text += (
-            f" {fixed(exact.with_excluded)} for ∫|K| dA and {fixed(proxy.with_excluded)} for the"
-        )
-        text += " proxy."
-    doubtful, totals = evidence.doubtful
-    if doubtful:
-        text += f" {doubtful} of {counted(totals, 'total')} are not complete, but count; without"
-        text += f" these models r for ∫|K| dA is {_r_text(evidence.complete)}"
-        text += f" ({counted(evidence.complete.group_count, 'group')})."
+        text += f" jackknife error. With {them} r would be {number(exact.with_excluded, '.2f')} for"
+        text += f" ∫|K| dA and {number(proxy.with_excluded, '.2f')} for the proxy."
+    totals, known = (sum(group.count for group in r.groups) for r in (exact, complete))
+    if totals > known:
+        text += f" {totals - known} of {counted(totals, 'total')} are not complete, but count;"
+        text += f" without these models r for ∫|K| dA is {r_text(complete)}"
+        text += f" ({counted(complete.group_count, 'group')})."
     return text
 
 
-def _r_text(r: PooledCorrelation) -> str:
-    """Return r with its interval."""
-    return f"{fixed(r.r)} {fixed_interval(r.low, r.high)}"
-
-
-def _table(evidence: Relations) -> TextTable:
-    """All numbers: pooled, and of every group."""
-    columns = (
-        "measure",
-        "within",
-        "r (Pearson)",
-        "95 % interval",
-        "r (Spearman)",
-        "95 % interval of Spearman's",
-        "groups or models",
-    )
+def _table(relation: Relations) -> Table:
+    """All numbers of one kind: pooled, and of every group."""
+    columns = ("measure", "within", "r (Pearson)", "95 % interval", "r (Spearman)",
+               "95 % interval of Spearman's", "groups or models")  # fmt: skip
     rows = []
-    pooled = {
-        title: [evidence.pooled[name, x] for x in METHODS] for name, title in MEASURES.items()
-    }
-    pooled[f"{MEASURES[PROXY]}, flat models included"] = [evidence.with_flat]
+    pooled = {title: [relation.pooled[x, m] for m in METHODS] for x, title in MEASURES.items()}
+    pooled[f"{MEASURES[PROXY]}, flat models included"] = [relation.with_flat]
     for title, both in pooled.items():
-        numbers = [text for r in both for text in (fixed(r.r), fixed_interval(r.low, r.high))]
-        numbers += [MISSING] * (4 - len(numbers))
-        rows.append((title, "all groups", *numbers, counted(both[0].group_count, "group")))
+        texts = [x for r in both for x in (number(r.r, ".2f"), interval(r.low, r.high, ".2f"))]
+        texts += [MISSING] * (4 - len(texts))
+        rows.append((title, "all groups", *texts, counted(both[0].group_count, "group")))
     for measure in (PROXY, EXACT):
-        of = (evidence.pooled[measure, method].groups for method in METHODS)
-        for a, b in zip(*of, strict=True):
-            r, rank_r = (MISSING if x.r is None else fixed(x.r) for x in (a, b))
-            rows.append(
-                (
-                    MEASURES[measure],
-                    f"{a.task}, {a.variant}",
-                    r,
-                    MISSING,
-                    rank_r,
-                    MISSING,
-                    counted(a.count, "model"),
-                )
-            )
-    return TextTable(columns, tuple(rows))
+        groups = (relation.pooled[measure, method].groups for method in METHODS)
+        for a, b in zip(*groups, strict=True):
+            r, rank_r = number(a.r, ".2f"), number(b.r, ".2f")
+            within, count = f"{a.task}, {a.variant}", counted(a.count, "model")
+            rows.append((MEASURES[measure], within, r, MISSING, rank_r, MISSING, count))
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 C6 = Claim(
@@ -267,10 +201,8 @@ C6 = Claim(
     " is “not enough data”. A group is excluded if accuracy or measure no longer varies without one"
     " of its seeds: it has no jackknife error. Totals that are not complete count as they are."
     + NOT_DONE,
-    needs=Needs(tasks=(*LINEAR, *NONLINEAR)),
-    evidence=by_kind,
-    decide=together_by_kind,
-    wording=_wording,
+    judge=judge,
+    tasks=(*LINEAR, *NONLINEAR),
     criteria=V2,
     why="Criteria v1 pooled correlations of opposite signs: positive on nonlinear tasks, negative"
     " on linear ones.",

@@ -1,38 +1,32 @@
-"""The report of a study, to send to somebody else: one HTML file, and the same as Markdown.
+"""The report of a study, to send to somebody else: one HTML page.
 
-The core draws nothing: `Illustrations` supply the pictures, if any. Whatever a text
-contains, it becomes no tag or mark.
+The core draws nothing: pictures are made by whoever asks for the report. Whatever a text contains,
+it becomes no tag.
 """
 
 from __future__ import annotations
 
 import os
 import platform
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
-from pathlib import Path
+from typing import NamedTuple
 
-from gating_core.claims.claim import CRITERIA, THRESHOLDS, V1, Thresholds
-from gating_core.claims.models import ModelRow, Models, RefinedTotal, StackRow, sorted_out
-from gating_core.claims.text import TextTable, counted, listed, spans
-from gating_core.claims.verdicts import ClaimVerdict, accuracies, models_of, verdicts
+from gating_core.claims.claim import CRITERIA, V1, Table, Verdict
+from gating_core.claims.rows import ModelRow, StackRow, sorted_out
+from gating_core.claims.text import counted, listed, spans
+from gating_core.claims.verdicts import CLAIMS, accuracies, models_of, verdicts
 from gating_core.progress import Progress, silent
 
 TITLE = "Does the paper hold here?"
 PAPER = "Bathula & Joshi, Gating Enables Curvature (arXiv 2604.14702)"
-SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")
-WHITE = re.compile(r"\s+")
-LINE_START = re.compile(r"^(\d*)([.)+=-]+)(?= |$)")  # would begin a list or a rule
 PACKAGES = ("torch", "numpy", "scipy", "scikit-learn", "plotly")
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """A picture of a report: ``html`` is its element, made by whoever draws."""
 
     title: str
@@ -40,124 +34,98 @@ class Picture:
     html: str
 
 
-@dataclass(frozen=True)
-class Illustrations:
-    """The pictures of a verdict, and the HTML that they need in the head of a page."""
-
-    pictures: Callable[[ClaimVerdict], Iterable[Picture]] = lambda _: ()
-    head: str = ""
+Pictures = Callable[[str, Verdict], Iterable[Picture]]  # by the name of the claim
 
 
-PLAIN = Illustrations()
-
-
-def write_report(
-    folder: Path,
+def report(
     rows: Iterable[ModelRow],
     stacks: Iterable[StackRow],
     about: Mapping[str, str],
-    illustrations: Illustrations = PLAIN,
-    t: Thresholds = THRESHOLDS,
-    refined: Iterable[RefinedTotal] = (),
+    pictures: Pictures = lambda *_: (),
+    head: str = "",
     progress: Progress = silent,
-) -> tuple[Path, Path]:
-    """Write ``claims.html`` and ``claims.md`` into ``folder``, which is made; returns their paths.
+) -> str:
+    """Return an HTML page that fetches nothing: verdicts, claim by claim, settings, seeds.
 
-    ``about`` says how the report was made: names and texts, which stand first among the settings.
-    Files of these names are replaced, each at once; ``OSError`` where that cannot be done. It takes
-    seconds; ``progress`` hears of them, and ends the work by raising.
+    Args:
+        rows: of trained models.
+        stacks: of the structured regime.
+        about: how the report was made: names and texts, which stand first among the settings.
+        pictures: makes the pictures of a verdict.
+        head: HTML that pictures need in the head of a page.
+        progress: hears of the seconds that it takes, and ends the work by raising.
     """
     progress(0.0)
-    rows, stacks, refined = list(rows), list(stacks), list(refined)
-    judged = verdicts(rows, stacks, t, refined)
-    pictures = []
-    for number, one in enumerate(judged.values()):
-        progress((1 + number) / (len(judged) + 3))
-        pictures.append([*illustrations.pictures(one)])
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = folder / "claims.html", folder / "claims.md"
-    formats: tuple[Format, Format] = Html(illustrations.head), Markdown()
-    for number, (path, form) in enumerate(zip(paths, formats, strict=True)):
-        progress((1 + len(judged) + number) / (len(judged) + 3))
-        parts = _parts(form, rows, stacks, judged, pictures, about)
-        unfinished = path.with_suffix(f"{path.suffix}.{os.getpid()}")
-        unfinished.write_text(form.page(TITLE, parts), encoding="utf-8")
-        unfinished.replace(path)
-    return paths
-
-
-def _parts(
-    form: Format,
-    rows: Sequence[ModelRow],
-    stacks: Sequence[StackRow],
-    judged: Mapping[str, ClaimVerdict],
-    pictures: Sequence[Sequence[Picture]],
-    about: Mapping[str, str],
-) -> Iterator[str]:
-    """The report, in order: verdicts, claim by claim, accuracies, settings, seeds."""
-    models = sorted_out(rows)
-    yield form.heading(TITLE, 1)
-    yield form.text(
-        f"Seven claims of {PAPER}, in our words. Each is decided by a rule that was written down"
-        " before the numbers. A verdict speaks of small models on tasks in the plane, and of"
-        " nothing else. What is a theorem, or true by construction, is a check of our code."
-    )
-    for criteria in CRITERIA.values():
-        names = [name for name, one in judged.items() if one.claim.criteria is criteria]
-        yield form.text(
-            f"The rules of {listed(names)} were written on {criteria.date}; they decide on the"
-            f" seeds {spans(criteria.seeds)}.",
-            f"Criteria {criteria.name}",
-        )
-    summary = [
-        (claim, x.claim.title, x.claim.kind, x.claim.criteria.name, x.word, x.sentences)
-        for claim, x in judged.items()
+    rows, stacks = list(rows), list(stacks)
+    models, judged = sorted_out(rows), verdicts(rows, stacks)
+    parts = [
+        f"<h1>{escape(TITLE)}</h1>",
+        _text(
+            f"Seven claims of {PAPER}, in our words. Each is decided by a rule that was written"
+            " down before the numbers. A verdict speaks of small models on tasks in the plane, and"
+            " of nothing else. What is a theorem, or true by construction, is a check of our code."
+        ),
     ]
-    columns = ("claim", "", "what it is", "criteria", "verdict", "evidence")
-    yield form.table(TextTable(columns, tuple(summary)))
-    for (claim, one), drawn in zip(judged.items(), pictures, strict=True):
-        yield form.heading(f"{claim} {one.claim.title}: {one.word}")
-        yield form.text(one.sentences)
-        yield form.text(one.changes, "What would change it")
-        yield from map(form.picture, drawn)
-        for title, text in one.rule.items():
-            yield form.text(text, title)
-        if one.gaps:
-            yield form.text("Models that are not there:")
-            yield form.lines(one.gaps)
-        yield form.folded("All numbers", one.table)
-    yield form.heading("Test accuracies")
-    yield form.table(accuracies(models_of(rows, V1)))
-    yield form.heading("What was trained")
-    yield form.table(_pairs({**about, **_setting(models, rows, stacks)}))
-    yield form.heading("What this report was written with")
-    yield form.text(
-        "The rows do not say on which machines they were trained, which may have been others."
+    for criteria in CRITERIA.values():
+        names = listed(name for name in judged if CLAIMS[name].criteria is criteria)
+        text = f"The rules of {names} were written on {criteria.date}; they decide on the seeds"
+        parts.append(_text(f"{text} {spans(criteria.seeds)}.", f"Criteria {criteria.name}"))
+    parts.append(_table([
+        {"claim": name, "": CLAIMS[name].title, "what it is": CLAIMS[name].kind,
+         "criteria": CLAIMS[name].criteria.name, "verdict": x.word, "evidence": x.sentences}
+        for name, x in judged.items()
+    ]))  # fmt: skip
+    for number, (name, x) in enumerate(judged.items(), 1):
+        progress(number / (len(judged) + 1))
+        parts += [_heading(f"{name} {CLAIMS[name].title}: {x.word}"), _text(x.sentences)]
+        for picture in pictures(name, x):
+            parts.append(
+                f"<figure><figcaption>{escape(picture.title)}</figcaption>{picture.html}<details>"
+                f"<summary>Explain this plot</summary><p>{escape(picture.explain)}</p></details>"
+                "</figure>"
+            )
+        parts += [_text(text, title) for title, text in CLAIMS[name].rule().items()]
+        if x.gaps:
+            lines = "".join(f"<li>{escape(line)}</li>" for line in x.gaps)
+            parts.append(f"<p>Models that are not there:</p><ul>{lines}</ul>")
+        parts.append(f"<details><summary>All numbers</summary>{_table(x.table)}</details>")
+    failed = counted(sum(row.error is not None for row in rows), "model")
+    parts += [
+        _heading("Test accuracies"),
+        _table(accuracies(models_of(rows, V1))),
+        _heading("What was trained"),
+        _pairs({
+            **about,
+            "trained models": f"{len(rows):,}, of which {failed} failed",
+            "set aside": f"{models.set_aside:,} rows of other versions, other numbers of steps, or"
+            " trained again",
+            "stacks": f"{len(stacks):,}",
+            "version of the study": models.code or "–",
+            "steps of training": str(models.steps or "–"),
+            "model dimensions D": ", ".join(map(str, sorted({x.model_dim for x in rows}))) or "–",
+            "processor time": f"{sum(row.seconds or 0.0 for row in rows):.0f} s",
+        }),
+        _heading("What this report was written with"),
+        _text("The rows do not say on which machines they were trained, which may have been"
+              " others."),
+        _pairs(surroundings()),
+        _heading("Models and seeds"),
+        _table([
+            {"setting": conditions.text, "task": task, "variant": variant,
+             "D": str(next(iter(members.values())).model_dim),
+             "parameters": str(next(iter(members.values())).parameters), "seeds": spans(members),
+             "failed": spans(s for s, row in members.items() if row.error is not None) or "–"}
+            for (conditions, task, variant), members in models.cells.items()
+        ]),
+    ]  # fmt: skip
+    style = (files("gating_core.claims") / "report.css").read_text(encoding="utf-8")
+    body = "\n".join(parts)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(TITLE)}</title><style>\n{style}</style>{head}</head>\n"
+        f"<body><main>\n{body}\n</main></body></html>\n"
     )
-    yield form.table(_pairs(surroundings()))
-    yield form.heading("Models and seeds")
-    yield form.table(_seeds(models))
-
-
-def _pairs(texts: Mapping[str, str]) -> TextTable:
-    return TextTable(("", ""), tuple(texts.items()))
-
-
-def _setting(
-    models: Models, rows: Sequence[ModelRow], stacks: Sequence[StackRow]
-) -> dict[str, str]:
-    dims = sorted({row.model_dim for row in rows})
-    return {
-        "trained models": f"{len(rows):,}, of which"
-        f" {counted(sum(row.error is not None for row in rows), 'model')} failed",
-        "set aside": f"{models.set_aside:,} rows of other versions, other numbers of steps, or"
-        " trained again",
-        "stacks": f"{len(stacks):,}",
-        "version of the study": models.code or "–",
-        "steps of training": str(models.steps or "–"),
-        "model dimensions D": ", ".join(map(str, dims)) or "–",
-        "processor time": f"{sum(row.seconds or 0.0 for row in rows):.0f} s",
-    }
 
 
 def surroundings() -> dict[str, str]:
@@ -169,135 +137,29 @@ def surroundings() -> dict[str, str]:
         except PackageNotFoundError:
             texts[name] = "not installed"
     processor = platform.processor() or platform.machine()
-    cores = counted(os.cpu_count() or 1, "core")
     return texts | {
         "system": f"{platform.system()} {platform.release()}",
-        "written on": f"{processor}, {cores}",
+        "written on": f"{processor}, {counted(os.cpu_count() or 1, 'core')}",
     }
 
 
-def _seeds(models: Models) -> TextTable:
-    columns = ("setting", "task", "variant", "D", "parameters", "seeds", "failed")
-    rows = []
-    for (conditions, task, variant), members in models.cells.items():
-        some = next(iter(members.values()))
-        failed = [seed for seed, row in members.items() if row.error is not None]
-        rows.append(
-            (
-                conditions.text,
-                task,
-                variant,
-                str(some.model_dim),
-                str(some.parameters),
-                spans([*members]),
-                spans(failed) or "–",
-            )
-        )
-    return TextTable(columns, tuple(rows))
+def _heading(text: str) -> str:
+    return f"<h2>{escape(text)}</h2>"
 
 
-# --- Formats, with the same parts: every part is a method that returns text ---------------------
+def _text(text: str, title: str = "") -> str:
+    return f"<p>{f'<b>{escape(title)}.</b> ' if title else ''}{escape(text)}</p>"
 
 
-@dataclass(frozen=True)
-class Html:
-    """One file that fetches nothing, light or dark as the reader's system is.
-
-    ``head`` is what pictures need before they are drawn.
-    """
-
-    head: str = ""
-
-    def heading(self, text: str, level: int = 2) -> str:
-        """Return a heading of ``level`` 1 to 6."""
-        return f"<h{level}>{escape(text)}</h{level}>"
-
-    def text(self, text: str, about: str = "") -> str:
-        """Return a paragraph that begins with ``about`` in bold, if given."""
-        front = f"<b>{escape(about)}.</b> " if about else ""
-        return f"<p>{front}{escape(text)}</p>"
-
-    def lines(self, lines: Iterable[str]) -> str:
-        """Return a bulleted list, an item for each line."""
-        return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
-
-    def table(self, table: TextTable) -> str:
-        """Return a table with a header row, in a box that scrolls sideways."""
-        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.columns)
-        rows = "\n".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows
-        )
-        return (
-            f'<div class="table"><table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody>'
-            "</table></div>"
-        )
-
-    def folded(self, title: str, table: TextTable) -> str:
-        """Return a table that is folded under its title."""
-        return f"<details><summary>{escape(title)}</summary>{self.table(table)}</details>"
-
-    def picture(self, picture: Picture) -> str:
-        """Return a figure with its title above and its explanation folded below."""
-        return (
-            f"<figure><figcaption>{escape(picture.title)}</figcaption>{picture.html}<details>"
-            f"<summary>Explain this plot</summary><p>{escape(picture.explain)}</p></details>"
-            "</figure>"
-        )
-
-    def page(self, title: str, parts: Iterable[str]) -> str:
-        """Return the whole document with the style sheet in it; ``parts`` are HTML already."""
-        body = "\n".join(parts)
-        style = (files("gating_core.claims") / "report.css").read_text(encoding="utf-8")
-        return (
-            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>{escape(title)}</title><style>\n{style}</style>{self.head}</head>\n"
-            f"<body><main>\n{body}\n</main></body></html>\n"
-        )
+def _table(table: Table) -> str:
+    names = "".join(f'<th scope="col">{escape(name)}</th>' for row in table[:1] for name in row)
+    rows = ("".join(f"<td>{escape(cell)}</td>" for cell in row.values()) for row in table)
+    lines = "\n".join(f"<tr>{row}</tr>" for row in rows)
+    return (
+        f'<div class="table"><table><thead><tr>{names}</tr></thead>\n<tbody>{lines}</tbody>'
+        "</table></div>"
+    )
 
 
-class Markdown:
-    """Plain text; pictures are told in words."""
-
-    def heading(self, text: str, level: int = 2) -> str:
-        """Return a heading of ``level`` 1 to 6."""
-        return f"{'#' * level} {escaped(text)}"
-
-    def text(self, text: str, about: str = "") -> str:
-        """Return a paragraph that begins with ``about`` in bold, if given."""
-        return f"**{escaped(about)}.** {escaped(text)}" if about else escaped(text)
-
-    def lines(self, lines: Iterable[str]) -> str:
-        """Return a bulleted list, an item for each line."""
-        return "\n".join(f"- {escaped(line)}" for line in lines)
-
-    def table(self, table: TextTable) -> str:
-        """Return a table with a header row."""
-        rule = "|".join(["", *["---"] * len(table.columns), ""])
-        return "\n".join([_line(table.columns), rule, *map(_line, table.rows)])
-
-    def folded(self, title: str, table: TextTable) -> str:
-        """Return a table under a heading of level 3: Markdown folds nothing."""
-        return f"{self.heading(title, 3)}\n\n{self.table(table)}"
-
-    def picture(self, picture: Picture) -> str:
-        """Return the title and the explanation of a picture in place of it."""
-        title, explain = escaped(picture.title), escaped(picture.explain)
-        return f"*Picture: {title} (in the HTML report).* {explain}"
-
-    def page(self, title: str, parts: Iterable[str]) -> str:
-        """Return the whole document, without its ``title``; empty parts are left out."""
-        return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def escaped(text: str) -> str:
-    """Return ``text`` in one line, in which no sign means anything but itself in Markdown."""
-    plain = SPECIAL.sub(r"\\\1", WHITE.sub(" ", text).strip())
-    return LINE_START.sub(r"\1\\\2", plain)
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(escaped, cells))} |"
-
-
-Format = Html | Markdown
+def _pairs(texts: Mapping[str, str]) -> str:
+    return _table([{"": name, " ": text} for name, text in texts.items()])

@@ -14,16 +14,14 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from gating_core.claims import ClaimVerdict
-from gating_core.claims.bounds import CURVED, FLAT, Charts, chart_word
+from gating_core.claims import THRESHOLDS, Verdict
+from gating_core.claims.bounds import CURVED, FLAT
 from gating_core.claims.design import CONTROLS, GATED, UNGATED, WITHOUT_GATE
-from gating_core.claims.equality import Equivalences
-from gating_core.claims.gain import POINTS, SHOWN, Differences
-from gating_core.claims.growth import CENTRE, TITLES, Slopes, expected
-from gating_core.claims.measures import SETTINGS, ByMeasure
-from gating_core.claims.pairs import Comparison
-from gating_core.claims.relation import EXACT, MEASURES, PROXY, RelationsByKind
-from gating_core.claims.text import counted, fixed, fixed_interval
+from gating_core.claims.gain import POINTS, SHOWN
+from gating_core.claims.growth import CENTRE, TITLES, expected
+from gating_core.claims.measures import SETTINGS
+from gating_core.claims.relation import EXACT, MEASURES, PROXY, Relations
+from gating_core.claims.text import counted, interval, number
 from ui.common import charts as c
 from ui.common.charts import Trace
 from ui.common.lessons import section
@@ -52,12 +50,12 @@ class ClaimChart:
     explanation: str
 
 
-def claim_charts(verdict: ClaimVerdict, wide: bool = False) -> list[ClaimChart]:
+def claim_charts(claim: str, verdict: Verdict, wide: bool = False) -> list[ClaimChart]:
     """Return the charts of a claim: of what decides it, or with ``wide`` of all variants.
 
     None where there is nothing to draw.
     """
-    return CHARTS[type(verdict.evidence)](verdict, wide)
+    return CHARTS[claim](verdict, wide)
 
 
 def dots(
@@ -65,23 +63,34 @@ def dots(
     x: Any,
     y: Any,
     labels: Sequence[str],
+    marker: dict[str, Any],
     keys: Sequence[str] | None = None,
+    reach: Any = None,
+    width: float = 0,
     **more: Any,
 ) -> Trace:
-    """Return points with a tooltip each; ``keys`` of the rows behind them."""
-    return {"type": "scatter", "mode": "markers", "name": name, "x": np.asarray(x, float),
-            "y": np.asarray(y, float), "text": [*labels], "customdata": keys,
-            "hovertemplate": "%{text}<extra></extra>"} | more  # fmt: skip
+    """Return points with a tooltip each; ``keys`` of the rows behind them.
+
+    Error bars ``reach`` to both sides, or as far below and above as its two rows say.
+    """
+    trace = {"type": "scatter", "mode": "markers", "name": name, "x": np.asarray(x, float),
+             "y": np.asarray(y, float), "text": [*labels], "customdata": keys, "marker": marker,
+             "hovertemplate": "%{text}<extra></extra>"} | more  # fmt: skip
+    if reach is not None:
+        below, above = reach if np.ndim(reach) == 2 else (None, reach)
+        bars = {"type": "data", "array": above, "color": marker["color"], "width": 0,
+                "thickness": width}  # fmt: skip
+        trace["error_x"] = bars | (
+            {} if below is None else {"symmetric": False, "arrayminus": below}
+        )
+    return trace
 
 
-def rows_axis(labels: Sequence[str], below: float, above: float) -> dict[str, Any]:
+def rows_axis(labels: Sequence[str], below: float = 0.6, above: float = 0.4) -> dict[str, Any]:
     """Return an axis with a labelled row for each of ``labels``, from the bottom up."""
-    return c.ticks(range(len(labels)), labels) | {
-        "showgrid": False,
-        "zeroline": False,
-        "range": [-below, len(labels) - above],
-        "automargin": True,
-    }
+    ends = [-below, len(labels) - above]
+    look = {"showgrid": False, "zeroline": False, "range": ends, "automargin": True}
+    return c.ticks(range(len(labels)), labels) | look
 
 
 def jittered(row: int, count: int) -> np.ndarray:
@@ -95,69 +104,59 @@ def upright(x: float, dash: str = "solid", axis: str = "x") -> dict[str, Any]:
             "line": {"color": c.GREY, "width": 1, "dash": dash}}  # fmt: skip
 
 
-# --- C1, C2: |K| against its bound ----------------------------------------------------------------
+def _axis(number: int, letter: str = "x") -> str:
+    """The name of a panel's axis."""
+    return f"{letter}{number + 1 if number else ''}"
 
 
-def bounds_charts(verdict: ClaimVerdict, wide: bool) -> list[ClaimChart]:
-    """Draw max |K| of every model over the bound on its error, both axes logarithmic."""
-    evidence: Charts = verdict.evidence
+def bounds_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
+    """C1, C2: draw max |K| of every model over the bound on its error, both axes logarithmic."""
     controls = tuple(name for name in CONTROLS if name not in WITHOUT_GATE)
-    kinds = [
-        (f"{name}: {word}", colour, symbol + "-open" * (word == FLAT),
-         [row for row in evidence.of(variants) if chart_word(row, evidence.flat_bound) == word])
-        for name, variants, colour, symbol in (
-            ("without a gate", WITHOUT_GATE, c.GREY, "circle"),
-            ("gated", GATED, c.MAGENTA, "diamond"), ("controls", controls, c.TEAL, "square"))
-        for word in (FLAT, CURVED)
-    ]  # fmt: skip
-    every = sum(len(rows) for *_, rows in kinds)
-    kinds = [
-        (name, colour, symbol, [x for x in rows if x.chart_largest and x.chart_bound])
-        for name, colour, symbol, rows in kinds
-    ]
-    kinds = [kind for kind in kinds if kind[-1]]
+    groups = (
+        ("without a gate", WITHOUT_GATE, c.GREY, "circle"),
+        ("gated", GATED, c.MAGENTA, "diamond"),
+        ("controls", controls, c.TEAL, "square"),
+    )
+    kinds, zeros = [], 0
+    for name, variants, colour, symbol in groups:
+        for word in (FLAT, CURVED):
+            every = verdict.evidence.of(variants, word)
+            rows = [row for row in every if row.chart_largest and row.chart_bound]
+            zeros += len(every) - len(rows)
+            if rows:
+                logs = np.log10([(row.chart_bound, row.chart_largest) for row in rows])
+                kinds.append(
+                    (f"{name}: {word}", colour, symbol + "-open" * (word == FLAT), rows, logs)
+                )
     if not kinds:
         return []
-    sizes = [
-        np.log10(np.array([(row.chart_bound, row.chart_largest) for row in rows], float))
-        for *_, rows in kinds
-    ]
     # By kinds, so that those of which there are many do not decide for the others.
-    ends = np.array([np.quantile(of, [OUTERMOST, 1 - OUTERMOST], axis=0) for of in sizes])
+    ends = np.array([np.quantile(x[-1], [OUTERMOST, 1 - OUTERMOST], axis=0) for x in kinds])
     low, high = np.floor(ends[:, 0].min(0) - ROOM), np.ceil(ends[:, 1].max(0) + ROOM)
     traces, beyond = [], 0
-    for (name, colour, symbol, rows), logs in zip(kinds, sizes, strict=True):
+    for name, colour, symbol, rows, logs in kinds:
         sides = (logs > high).astype(int) - (logs < low)  # 0 within
         order = np.abs(sides).any(1).argsort(kind="stable")  # the legend shows the first symbol
-        symbols = [
-            f"triangle-{ARROWS[side]}" if any(side) else symbol
-            for side in map(tuple, sides[order].tolist())
-        ]
         beyond += int(np.abs(sides).any(1).sum())
-        chosen = [rows[index] for index in order]
+        symbols = [
+            f"triangle-{ARROWS[x]}" if any(x) else symbol for x in map(tuple, sides[order].tolist())
+        ]
         labels = [
             f"{row.task}, {row.variant}, seed {row.seed}<br>|K| {row.chart_largest:.3g},"
             f" bound {row.chart_bound:.3g}"
-            for row in chosen
+            for row in (rows[at] for at in order)
         ]
         x, y = (10 ** np.clip(logs[order], low, high)).T
-        traces.append(
-            dots(
-                name,
-                x,
-                y,
-                labels,
-                [row.key for row in chosen],
-                cliponaxis=False,
-                marker={"color": colour, "size": 7, "symbol": symbols},
-            )
-        )
+        marker = {"color": colour, "size": 7, "symbol": symbols}
+        keys = [rows[at].key for at in order]
+        traces.append(dots(name, x, y, labels, marker, keys, cliponaxis=False))
     diagonal = 10.0 ** np.array([max(low), min(high)])
     traces.append(
         c.line("|K| = bound", diagonal, diagonal, colour=c.GREY, dash="dash", width=1, mode="lines")
     )
+    title = "Largest |K| against its bound"
     figure = c.chart(
-        "Largest |K| against its bound",
+        title,
         traces,
         "largest bound on the error of K",
         "largest |K|",
@@ -165,56 +164,59 @@ def bounds_charts(verdict: ClaimVerdict, wide: bool) -> list[ClaimChart]:
         x_axis=c.log_axis(10 ** low[0], 10 ** high[0], None),
         y_axis=c.log_axis(10 ** low[1], 10 ** high[1], None),
     )
-    zeros = every - sum(len(rows) for *_, rows in kinds)
-    cut = f" {counted(zeros, 'model')} with K exactly 0, or without a bound, cannot be drawn."
-    cut *= zeros > 0
+    cut = ""
     if beyond:
-        cut = (
-            f" The axes are cut at 10^{low[0]:.0f} and 10^{high[0]:.0f} for bounds, 10^{low[1]:.0f}"
-            f" and 10^{high[1]:.0f} for |K|: {counted(beyond, 'model')} beyond are drawn as"
-            f" triangles at the edge that point to where they lie.{cut}"
+        cut = f" The axes are cut at 10^{low[0]:.0f} and 10^{high[0]:.0f} for bounds,"
+        cut += (
+            f" 10^{low[1]:.0f} and 10^{high[1]:.0f} for |K|: {counted(beyond, 'model')} beyond are"
         )
-    return [
-        ClaimChart(
-            "Largest |K| against its bound",
-            figure,
-            verdict.sentences,
-            section("claims", "bounds", cut=cut),
-        )
-    ]
+        cut += " drawn as triangles at the edge that point to where they lie."
+    if zeros:
+        cut += f" {counted(zeros, 'model')} with K exactly 0, or without a bound, cannot be drawn."
+    return [ClaimChart(title, figure, verdict.sentences, section("claims", "bounds", cut=cut))]
 
 
-# --- C4: a forest plot ----------------------------------------------------------------------------
-
-
-def forest_charts(verdict: ClaimVerdict, wide: bool) -> list[ClaimChart]:
-    """Draw the differences from the ungated model, a row for each task and variant."""
-    evidence: Differences = verdict.evidence
-    chosen = [name for name in SHOWN if name in evidence.families]
-    if wide or not evidence.deciding:  # gates before controls
-        chosen = [
-            *dict.fromkeys([*(x for x in GATED if x in evidence.families), *evidence.families])
-        ]
-    families = [evidence.families[name] for name in chosen]
+def forest_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
+    """C4: draw the differences from the ungated model, a row for each task and variant."""
+    families, _ = verdict.evidence
+    chosen = [name for name in SHOWN if name in families]
+    if wide or SHOWN[0] not in families:  # gates before controls
+        chosen = [*dict.fromkeys([*(x for x in GATED if x in families), *families])]
+    tasks = dict.fromkeys(x.task for name in chosen for x in families[name])
     rows = [
-        one
-        for task in dict.fromkeys(one.pairs.task for family in families for one in family)
-        for family in families
-        for one in family
-        if one.pairs.task == task and one.measured is not None
+        x
+        for task in tasks
+        for name in chosen
+        for x in families[name]
+        if x.task == task and x.measured is not None
     ][::-1]
     if not rows:
         return []
-    names = [f"{one.pairs.task}: {one.pairs.variant}" for one in rows]
-    traces = []
-    for gate, colour, symbol in ((True, c.MAGENTA, "diamond"), (False, c.TEAL, "square")):
-        here = [(at, one) for at, one in enumerate(rows) if (one.pairs.variant in GATED) == gate]
-        if here:
-            kind = "gates" if gate else "controls"
-            traces += forest_traces(kind, names, here, colour, symbol)
-    name = f"Difference from {UNGATED}, by task"
+    names, traces = [f"{x.task}: {x.variant}" for x in rows], []
+    kinds = ((True, "gates", c.MAGENTA, "diamond"), (False, "controls", c.TEAL, "square"))
+    for gate, kind, colour, symbol in kinds:
+        drawn = [(at, x) for at, x in enumerate(rows) if (x.variant in GATED) == gate]
+        if not drawn:
+            continue
+        points = [
+            (POINTS * value, height, f"{names[at]}, seed {seed}: {POINTS * value:.3g}", key)
+            for at, x in drawn
+            for value, height, seed, key in zip(
+                x.values, jittered(at, x.count), x.seeds, x.keys, strict=True
+            )
+        ]
+        x, y, labels, keys = zip(*points, strict=True)
+        marker = {"color": colour, "size": 4, "opacity": 0.45}
+        traces.append(dots(f"{kind}: seeds", x, y, labels, marker, keys))
+        means = [(at, POINTS * x.measured.mean, POINTS * x.measured.high) for at, x in drawn]
+        means = [(at, mean, 0.0 if np.isnan(high) else high - mean) for at, mean, high in means]
+        texts = [f"{names[at]}: {mean:.3g} ± {half:.2g}" for at, mean, half in means]
+        y, x, reach = zip(*means, strict=True)
+        marker = {"color": colour, "size": 10, "symbol": symbol}
+        traces.append(dots(f"{kind}: mean", x, y, texts, marker, reach=reach, width=1.5))
+    title = f"Difference from {UNGATED}, by task"
     figure = c.chart(
-        name,
+        title,
         traces,
         "difference of test accuracy, points",
         height=max(HEIGHT, FOREST_ROW * len(rows)),
@@ -222,286 +224,157 @@ def forest_charts(verdict: ClaimVerdict, wide: bool) -> list[ClaimChart]:
         shapes=[upright(0.0)],
         showlegend=False,
     )
-    confidence = f"{verdict.thresholds.confidence:.0%}"
-    return [
-        ClaimChart(
-            name, figure, verdict.sentences, section("claims", "forest", confidence=confidence)
-        )
-    ]
+    text = section("claims", "forest", confidence=f"{THRESHOLDS.confidence:.0%}")
+    return [ClaimChart(title, figure, verdict.sentences, text)]
 
 
-def forest_traces(
-    kind: str,
-    names: Sequence[str],
-    rows: Sequence[tuple[int, Comparison]],
-    colour: str,
-    symbol: str,
-) -> list[Trace]:
-    """Return single seeds, and means with their intervals, at the heights of ``rows``."""
-    seeds = dots(
-        f"{kind}: seeds",
-        np.concatenate([POINTS * np.array(one.pairs.values) for _, one in rows]),
-        np.concatenate([jittered(at, one.pairs.count) for at, one in rows]),
-        [
-            f"{names[at]}, seed {seed}: {POINTS * value:.3g}"
-            for at, one in rows
-            for seed, value in zip(one.pairs.seeds, one.pairs.values, strict=True)
-        ],
-        [key for _, one in rows for key in one.pairs.keys],
-        marker={"color": colour, "size": 4, "opacity": 0.45},
-    )
-    means = [(at, one.measured) for at, one in rows if one.measured is not None]
-    half = [0.0 if of.count < 2 else POINTS * (of.high - of.mean) for _, of in means]
-    mean = dots(
-        f"{kind}: mean",
-        [POINTS * of.mean for _, of in means],
-        [at for at, _ in means],
-        [
-            f"{names[at]}: {POINTS * of.mean:.3g} ± {reach:.2g}"
-            for (at, of), reach in zip(means, half, strict=True)
-        ],
-        error_x={"type": "data", "array": half, "color": colour, "width": 4, "thickness": 1.5},
-        marker={"color": colour, "size": 10, "symbol": symbol},
-    )
-    return [seeds, mean]
+def effects_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
+    """C3: draw the mean difference over its standard deviation, a panel for each measure.
 
-
-# --- C3: effects by measure -----------------------------------------------------------------------
-
-
-def effects_charts(verdict: ClaimVerdict, wide: bool) -> list[ClaimChart]:
-    """Draw the mean difference over its standard deviation, a panel for each measure."""
-    evidence: ByMeasure = verdict.evidence
-    every = [one for family in evidence.cells.values() for one in family]
-    rows = [at for at in SETTINGS[::-1] if any(one.pairs.conditions == at for one in every)]
-    tasks = [*dict.fromkeys(one.pairs.task for one in every)]
+    A filled mark is a significant difference.
+    """
+    cells = verdict.evidence
+    every = [x for family in cells.values() for x in family]
+    rows = [at for at in SETTINGS[::-1] if any(x.conditions == at for x in every)]
+    tasks = [*dict.fromkeys(x.task for x in every)]
     if not rows:
         return []
-    traces, layout = [], {}
-    width = (1 + GAP) / len(evidence.cells)
-    for number, (measure, family) in enumerate(evidence.cells.items()):
-        axis = f"x{number + 1 if number else ''}"
-        traces += [
-            effects_trace(task, family, rows, tasks, axis, verdict.thresholds.level)
-            for task in tasks
-        ]
+    traces, layout, width = [], {}, (1 + GAP) / len(cells)
+    for panel, (measure, family) in enumerate(cells.items()):
+        for index, task in enumerate(tasks):
+            shift = BESIDE * (1 - 2 * index / max(len(tasks) - 1, 1))
+            symbol = SYMBOLS[index % len(SYMBOLS)]
+            drawn = [
+                x for x in family if x.task == task and x.measured and x.measured.deviation > 0
+            ]
+            if not drawn:
+                continue
+            sizes = [x.measured.mean / x.measured.deviation for x in drawn]
+            labels = [
+                f"{x.conditions.text}, {task}: {x.measured.mean:.3g} [{x.measured.low:.3g},"
+                f" {x.measured.high:.3g}]<br>{size:.2f} standard deviations"
+                for x, size in zip(drawn, sizes, strict=True)
+            ]
+            filled = [symbol if x.p <= THRESHOLDS.level else f"{symbol}-open" for x in drawn]
+            marker = {"color": COLOURS[index % len(COLOURS)], "size": 8, "symbol": filled}
+            heights = [rows.index(x.conditions) + shift for x in drawn]
+            reach = [(x.measured.high - x.measured.mean) / x.measured.deviation for x in drawn]
+            look = {"xaxis": _axis(panel), "legendgroup": task, "showlegend": panel == 0}
+            traces.append(
+                dots(task, sizes, heights, labels, marker, reach=reach, width=1.5, **look)
+            )
         name = "<br>".join(wrap(measure, PANEL_CHARACTERS))
-        if number == len(evidence.cells) // 2:
+        if panel == len(cells) // 2:
             name += "<br><sub>mean difference, in its standard deviations over seeds</sub>"
-        layout[axis.replace("x", "xaxis")] = {
-            "domain": [number * width, (number + 1) * width - GAP], "anchor": "y",
+        layout[_axis(panel, "xaxis")] = {
+            "domain": [panel * width, (panel + 1) * width - GAP], "anchor": "y",
             "title": {"text": name, "font": {"size": 11}}, "zeroline": False,
         }  # fmt: skip
-    shapes = [
-        upright(0.0, axis=f"x{number + 1 if number else ''}")
-        for number in range(len(evidence.cells))
-    ]
+    title = "Effect of the gate, by measure"
     figure = c.chart(
-        "Effect of the gate, by measure",
-        [x for x in traces if len(x["x"])],
+        title,
+        traces,
         height=HEIGHT + 40,
-        y_axis=rows_axis([at.text for at in rows], 0.6, 0.4),
-        shapes=shapes,
+        y_axis=rows_axis([at.text for at in rows]),
+        shapes=[upright(0.0, axis=_axis(panel)) for panel in range(len(cells))],
     )
     figure.update_layout(layout)
-    return [
-        ClaimChart(
-            "Effect of the gate, by measure",
-            figure,
-            verdict.sentences,
-            section("claims", "effects"),
-        )
-    ]
+    return [ClaimChart(title, figure, verdict.sentences, section("claims", "effects"))]
 
 
-def effects_trace(
-    task: str, family: Sequence[Comparison], rows: list, tasks: list[str], axis: str, level: float
-) -> Trace:
-    """Return one task in one panel; a filled mark is a significant difference."""
-    index = tasks.index(task)
-    shift = BESIDE * (1 - 2 * index / max(len(tasks) - 1, 1))
-    colour, symbol = COLOURS[index % len(COLOURS)], SYMBOLS[index % len(SYMBOLS)]
-    here = [
-        (one, one.measured)
-        for one in family
-        if one.pairs.task == task
-        if one.measured is not None and one.measured.deviation > 0
-    ]
-    return dots(
-        task,
-        [of.mean / of.deviation for _, of in here],
-        [rows.index(one.pairs.conditions) + shift for one, _ in here],
-        [
-            f"{one.pairs.conditions.text}, {task}: {of.mean:.3g} [{of.low:.3g}, {of.high:.3g}]<br>"
-            f"{of.mean / of.deviation:.2f} standard deviations"
-            for one, of in here
-        ],
-        xaxis=axis,
-        legendgroup=task,
-        showlegend=axis == "x",
-        error_x={
-            "type": "data",
-            "array": [(of.high - of.mean) / of.deviation for _, of in here],
-            "color": colour,
-            "width": 0,
-            "thickness": 1.5,
-        },
-        marker={
-            "color": colour,
-            "size": 8,
-            "symbol": [symbol if one.p <= level else f"{symbol}-open" for one, _ in here],
-        },
-    )
-
-
-# --- C5: a margin ---------------------------------------------------------------------------------
-
-
-def margin_charts(verdict: ClaimVerdict, wide: bool) -> list[ClaimChart]:
-    """Draw the differences on linear tasks with the margin of equivalence."""
-    evidence: Equivalences = verdict.evidence
-    t, tasks = verdict.thresholds, evidence.done[::-1]
+def margin_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
+    """C5: draw the differences on linear tasks with the margin of equivalence."""
+    t, tasks, traces = THRESHOLDS, verdict.evidence[::-1], []
     if not tasks:
         return []
-    margin, traces = t.margin_points, []
-    for at, (one, of) in enumerate(tasks):
-        name, mean = one.pairs.task, 100 * of.paired.mean
-        values = 100 * np.array(one.pairs.values)
+    for at, (pairs, of) in enumerate(tasks):
+        mean, values = 100 * of.paired.mean, 100 * np.array(pairs.values)
         labels = [
-            f"{name}, seed {seed}: {value:.2f} points"
-            for seed, value in zip(one.pairs.seeds, values, strict=True)
+            f"{pairs.task}, seed {seed}: {value:.2f} points"
+            for seed, value in zip(pairs.seeds, values, strict=True)
         ]
-        traces.append(
-            dots(
-                name,
-                values,
-                jittered(at, one.pairs.count),
-                labels,
-                one.pairs.keys,
-                marker={"color": c.MAGENTA, "size": 4, "opacity": 0.45},
-            )
+        heights, marker = (
+            jittered(at, pairs.count),
+            {"color": c.MAGENTA, "size": 4, "opacity": 0.45},
         )
-        half = 100 * of.interval[1] - mean if one.pairs.count > 1 else 0.0
-        traces.append(
-            dots(
-                name,
-                [mean],
-                [at],
-                [f"{name}: {mean:.2f} ± {half:.2f} points"],
-                error_x={
-                    "type": "data",
-                    "array": [half],
-                    "color": c.MAGENTA,
-                    "width": 0,
-                    "thickness": 5,
-                },
-                marker={"color": c.MAGENTA, "size": 11, "symbol": "diamond"},
-            )
-        )
+        traces.append(dots(pairs.task, values, heights, labels, marker, pairs.keys))
+        half = 100 * of.interval[1] - mean if pairs.count > 1 else 0.0
+        label, marker = f"{pairs.task}: {mean:.2f} ± {half:.2f} points", marker | {"opacity": 1}
+        marker = {"color": c.MAGENTA, "size": 11, "symbol": "diamond"}
+        traces.append(dots(pairs.task, [mean], [at], [label], marker, reach=[half], width=5))
+    margin = t.margin_points
     band = {"type": "rect", "xref": "x", "yref": "paper", "x0": -margin, "x1": margin, "y0": 0,
             "y1": 1, "fillcolor": c.TEAL, "opacity": 0.14, "line": {"width": 0},
             "layer": "below"}  # fmt: skip
-    names = [f"{one.pairs.task}<br>power {of.power:.0%}" for one, of in tasks]
-    # Two lines: in one, a phone cuts the end off.
+    title = "Is the difference within the margin?"
     figure = c.chart(
-        "Is the difference within the margin?",
+        title,
         traces,
-        "difference of test accuracy,<br>points: sigmoid − ungated",
+        "difference of test accuracy,<br>points: sigmoid − ungated",  # on a phone in two lines
         height=HEIGHT,
-        y_axis=rows_axis(names, 0.6, 0.4),
+        y_axis=rows_axis([f"{pairs.task}<br>power {of.power:.0%}" for pairs, of in tasks]),
         showlegend=False,
         shapes=[band, *(upright(x, "dot") for x in (-margin, margin)), upright(0.0)],
     )
-    text = section(
-        "claims",
-        "margin",
-        margin=f"{margin:g}",
-        level=f"{t.level:.0%}",
-        confidence=f"{1 - 2 * t.level:.0%}",
-    )
-    return [ClaimChart("Is the difference within the margin?", figure, verdict.sentences, text)]
+    numbers = {"margin": f"{margin:g}", "level": f"{t.level:.0%}"}
+    text = section("claims", "margin", **numbers, confidence=f"{1 - 2 * t.level:.0%}")
+    return [ClaimChart(title, figure, verdict.sentences, text)]
 
 
-# --- C6: correlations by kind of task -------------------------------------------------------------
+def groups_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
+    """C6: draw r of every group and pooled within each kind of task, for each of two measures."""
+    kinds = verdict.evidence
+    measures = [x for x in (PROXY, EXACT) if any(of.of(x).groups for of in kinds.values())]
+    return [groups_chart(kinds, measure) for measure in measures]
 
 
-def groups_charts(verdict: ClaimVerdict, wide: bool) -> list[ClaimChart]:
-    """Draw r of every group and pooled within each kind of task, for each of two measures."""
-    evidence: RelationsByKind = verdict.evidence
-    return [
-        groups_chart(evidence, name, verdict.thresholds.confidence)
-        for name in (PROXY, EXACT)
-        if any(evidence.pooled(kind, name).groups for kind in evidence.kinds)
-    ]
-
-
-def groups_chart(evidence: RelationsByKind, measure: str, confidence: float) -> ClaimChart:
+def groups_chart(kinds: dict[str, Relations], measure: str) -> ClaimChart:
     """Draw one measure; a kind has a colour, a variant a symbol."""
-    pooled = {kind: evidence.pooled(kind, measure) for kind in evidence.kinds}
+    pooled = {kind: relation.of(measure) for kind, relation in kinds.items()}
     variants = [*dict.fromkeys(x.variant for of in pooled.values() for x in of.groups)]
     symbols = dict(zip(variants, SYMBOLS, strict=False))
+    shifts = dict(zip(variants, np.linspace(BESIDE, -BESIDE, len(variants)), strict=True))
     labels = [
         label
         for kind, of in pooled.items()
         for label in (*dict.fromkeys(group.task for group in of.groups), f"<b>{kind}, pooled</b>")
     ][::-1]
-    shifts = dict(zip(variants, np.linspace(BESIDE, -BESIDE, len(variants)), strict=True))
     traces = []
     for (kind, of), colour in zip(pooled.items(), (c.MAGENTA, c.TEAL), strict=True):
-        here = [group for group in of.groups if group.r is not None]
-        r = np.array([group.r for group in here], dtype=float)
-        ends = np.array([group.interval(confidence) for group in here]).reshape(-1, 2)
-        traces.append(
-            dots(
-                kind,
-                r,
-                [labels.index(x.task) + shifts[x.variant] for x in here],
-                [f"{x.task}, {x.variant}: r = {fixed(x.r or 0.0)}, {x.count} models" for x in here],
-                showlegend=False,
-                error_x={
-                    "type": "data",
-                    "symmetric": False,
-                    "array": ends[:, 1] - r,
-                    "arrayminus": r - ends[:, 0],
-                    "color": colour,
-                    "width": 0,
-                    "thickness": 1,
-                },
-                marker={"color": colour, "size": 7, "symbol": [symbols[x.variant] for x in here]},
-            )
-        )
-        if np.isfinite(of.r):
-            reach = [[of.high - of.r], [of.r - of.low]] if np.isfinite(of.low) else [[0.0], [0.0]]
+        drawn = [group for group in of.groups if group.r is not None]
+        r = np.array([group.r for group in drawn], dtype=float)
+        ends = np.array([x.interval(THRESHOLDS.confidence) for x in drawn]).reshape(-1, 2)
+        texts = [
+            f"{x.task}, {x.variant}: r = {number(x.r, '.2f')}, {x.count} models" for x in drawn
+        ]
+        heights = [labels.index(x.task) + shifts[x.variant] for x in drawn]
+        marker = {"color": colour, "size": 7, "symbol": [symbols[x.variant] for x in drawn]}
+        if drawn:
+            reach: Any = r - ends[:, 0], ends[:, 1] - r
             traces.append(
-                dots(
-                    f"{kind}, pooled",
-                    [of.r],
-                    [labels.index(f"<b>{kind}, pooled</b>")],
-                    [f"{kind}, pooled: r = {fixed(of.r)} {fixed_interval(of.low, of.high)}"],
-                    showlegend=False,
-                    error_x={
-                        "type": "data",
-                        "symmetric": False,
-                        "array": reach[0],
-                        "arrayminus": reach[1],
-                        "color": colour,
-                        "width": 0,
-                        "thickness": 5,
-                    },
-                    marker={"color": colour, "size": 12, "symbol": "diamond"},
-                )
+                dots(kind, r, heights, texts, marker, reach=reach, width=1, showlegend=False)
             )
-    # Two lines: in one, a phone cuts the measure off. The legend names the variants by symbols.
+        if np.isfinite(of.r):
+            reach = [[of.r - of.low], [of.high - of.r]] if np.isfinite(of.low) else [[0.0], [0.0]]
+            text = f"{kind}, pooled: r = {number(of.r, '.2f')} {interval(of.low, of.high, '.2f')}"
+            height = labels.index(f"<b>{kind}, pooled</b>")
+            marker = {"color": colour, "size": 12, "symbol": "diamond"}
+            trace = dots(f"{kind}, pooled", [of.r], [height], [text], marker, reach=reach, width=5)
+            traces.append(trace | {"showlegend": False})
+    for variant, symbol in symbols.items():  # the legend names the variants by symbols
+        marker = {"color": c.GREY, "size": 7, "symbol": symbol}
+        traces.append({"type": "scatter", "mode": "markers", "name": variant, "x": [None],
+                       "y": [None], "hoverinfo": "skip", "marker": marker})  # fmt: skip
     figure = c.chart(
         "Correlation by group",
-        [x for x in traces if len(x["x"])] + variant_legend(symbols),
-        f"r of test accuracy with<br>{MEASURES[measure]}",
+        traces,
+        f"r of test accuracy with<br>{MEASURES[measure]}",  # on a phone in two lines
         height=HEIGHT + 40,
         x_axis={"range": [-1, 1], "zeroline": False},
-        y_axis=rows_axis(labels, 0.6, 0.4),
+        y_axis=rows_axis(labels),
         shapes=[upright(0.0)],
     )
-    correlations = "; ".join(f"{kind} {fixed(of.r)}" for kind, of in pooled.items())
+    correlations = "; ".join(f"{kind} {number(of.r, '.2f')}" for kind, of in pooled.items())
     return ClaimChart(
         f"Correlation by group, {MEASURES[measure]}",
         figure,
@@ -510,66 +383,43 @@ def groups_chart(evidence: RelationsByKind, measure: str, confidence: float) -> 
     )
 
 
-def variant_legend(symbols: dict[str, str]) -> list[Trace]:
-    """Return traces without points that name the symbols of variants."""
-    return [{"type": "scatter", "mode": "markers", "name": variant, "x": [None], "y": [None],
-             "hoverinfo": "skip", "marker": {"color": c.GREY, "size": 7, "symbol": symbol}}
-            for variant, symbol in symbols.items()]  # fmt: skip
-
-
-# --- C7: growth with depth ------------------------------------------------------------------------
-
-
-def growth_charts(verdict: ClaimVerdict, wide: bool) -> list[ClaimChart]:
-    """Draw |K(0)| and the proxy of every seed over depth, with lines of the exponents."""
-    evidence: Slopes = verdict.evidence
+def growth_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
+    """C7: draw |K(0)| and the proxy of every seed over depth, with lines of the exponents."""
+    evidence = verdict.evidence
     if not len(evidence.seeds):
         return []
     traces, ends = [], evidence.depths[[0, -1]].astype(float)
-    for name, (slope, _) in expected(verdict.thresholds).items():
+    for name, (slope, _) in expected(THRESHOLDS).items():
+        ratios = evidence.values[name] / evidence.values[name][:, :1]
+        ratios = np.where(ratios > 0, ratios, np.nan)
+        gap = np.full((len(ratios), 1), np.nan)  # between the lines of two seeds
         colour, symbol, dash = (
             (c.MAGENTA, "diamond", "dash") if name == CENTRE else (c.TEAL, "square", "dot")
         )
-        ratios = evidence.values[name] / evidence.values[name][:, :1]
-        ratios = np.where(ratios > 0, ratios, np.nan)
-        gap = np.full((len(ratios), 1), np.nan)
-        traces.append(
-            dots(
-                TITLES[name],
-                np.tile([*evidence.depths, np.nan], len(ratios)),
-                np.hstack([ratios, gap]).ravel(),
-                [
-                    f"{TITLES[name]}, seed {seed}, depth {depth}: {ratio:.3g}"
-                    for seed, of in zip(evidence.seeds, ratios, strict=True)
-                    for depth, ratio in zip([*evidence.depths, 0], [*of, np.nan], strict=True)
-                ],
-                [key for of in evidence.keys for key in (*of, "")],
-                mode="lines+markers",
-                line={"color": colour, "width": 0.8},
-                marker={
-                    "color": colour,
-                    "size": 6,
-                    "symbol": [
-                        symbol if small else f"{symbol}-open"
-                        for of in evidence.small
-                        for small in (*of, False)
-                    ],
-                },
+        points = [
+            (seed, depth, ratio, key, symbol if small else f"{symbol}-open")
+            for seed, *columns in zip(
+                evidence.seeds, np.hstack([ratios, gap]), evidence.keys, evidence.small, strict=True
             )
-        )
-        traces.append(
+            for depth, ratio, key, small in zip(
+                [*evidence.depths, np.nan], columns[0], [*columns[1], ""], [*columns[2], False],
+                strict=True,
+            )
+        ]  # fmt: skip
+        labels = [f"{TITLES[name]}, seed {s}, depth {d:.0f}: {r:.3g}" for s, d, r, *_ in points]
+        _, depths, values, keys, filled = zip(*points, strict=True)
+        marker = {"color": colour, "size": 6, "symbol": filled}
+        trace = dots(TITLES[name], depths, values, labels, marker, keys, mode="lines+markers")
+        expect = (ends / ends[0]) ** slope
+        traces += [
+            trace | {"line": {"color": colour, "width": 0.8}},
             c.line(
-                f"slope {slope:g}",
-                ends,
-                (ends / ends[0]) ** slope,
-                colour=c.GREY,
-                dash=dash,
-                width=1.2,
-                mode="lines",
-            )
-        )
+                f"slope {slope:g}", ends, expect, colour=c.GREY, dash=dash, width=1.2, mode="lines"
+            ),
+        ]
+    title = "Growth with depth"
     figure = c.chart(
-        "Growth with depth",
+        title,
         traces,
         "depth, layers",
         "times that of one layer",
@@ -577,14 +427,15 @@ def growth_charts(verdict: ClaimVerdict, wide: bool) -> list[ClaimChart]:
         x_axis=c.log_axis(decades=None),
         y_axis=c.log_axis(decades=None),
     )
-    return [ClaimChart("Growth with depth", figure, verdict.sentences, section("claims", "growth"))]
+    return [ClaimChart(title, figure, verdict.sentences, section("claims", "growth"))]
 
 
-CHARTS: dict[type, Callable[[ClaimVerdict, bool], list[ClaimChart]]] = {
-    Charts: bounds_charts,
-    Differences: forest_charts,
-    ByMeasure: effects_charts,
-    Equivalences: margin_charts,
-    RelationsByKind: groups_charts,
-    Slopes: growth_charts,
+CHARTS: dict[str, Callable[[Verdict, bool], list[ClaimChart]]] = {
+    "C1": bounds_charts,
+    "C2": bounds_charts,
+    "C3": effects_charts,
+    "C4": forest_charts,
+    "C5": margin_charts,
+    "C6": groups_charts,
+    "C7": growth_charts,
 }

@@ -8,8 +8,9 @@ from functools import partial
 import streamlit as st
 
 from gating_core.claims import ModelRow, Selection
-from gating_core.claims.selection import UNIT_SEEDS, ModelUnit
+from gating_core.claims.study import UNIT_SEEDS
 from gating_core.claims.text import number
+from gating_core.experiments.comparison import Setting
 from ui.claims import shared
 from ui.claims.shared import BUNDLED, LIVE, JudgedStudy, Source, report_file
 from ui.common.formatting import percent
@@ -48,10 +49,7 @@ def draw(source: Source, judged: JudgedStudy) -> None:
         st.caption("Choose a row to open its model, or click a point of a chart.")
     st.markdown("**Test accuracy by task and variant**")
     st.caption(section("claims", "accuracies"))
-    table = judged.accuracies
-    st.dataframe(
-        [dict(zip(table.columns, row, strict=True)) for row in table.rows], hide_index=True
-    )
+    st.dataframe(judged.accuracies, hide_index=True)
     st.caption(section("claims", "report"))
 
 
@@ -71,10 +69,9 @@ def offer_files(source: Source) -> None:
     """Offer the report, and all rows, in *Take along*."""
     offer, rows = offered(), LIVE if source.path else BUNDLED
     offer.charts[f"{rows} rows"] = Rows(source)
-    for label, name in shared.REPORTS.items():
-        offer.long_files[label] = LongFile(
-            f"{rows}_{name}", (source, name), partial(pool.POOL.stream, report_file, source, name)
-        )
+    offer.long_files["Report (HTML)"] = LongFile(
+        f"{rows}_claims.html", (source,), partial(pool.POOL.stream, report_file, source)
+    )
 
 
 def draw_model(row: ModelRow) -> None:
@@ -99,7 +96,7 @@ def model_text(row: ModelRow) -> str:
     if row.error is not None:
         return f"**{name}**: {as_words(row.error)}"
     accuracy = "–" if row.test_accuracy is None else percent(row.test_accuracy)
-    total = f"{number(row.total_curvature)} ± {number(row.total_error, 2)}"
+    total = f"{number(row.total_curvature)} ± {number(row.total_error, '.2g')}"
     if row.lower_estimate:
         total += " (without its unresolved points)"
     elif row.total_complete is False:
@@ -113,8 +110,8 @@ def model_text(row: ModelRow) -> str:
 def model_link(row: ModelRow) -> dict[str, str]:
     """The parameters with which the Decision boundary page trains the model of ``row``."""
     (unit,) = Selection((row.task,), ("ungated",), ("base",), seed_count=1, steps=row.steps).units()
-    assert isinstance(unit, ModelUnit)
     base = unit.setting
+    assert isinstance(base, Setting)
     right = "sigmoid" if row.variant == "ungated" else row.variant
     return {
         "data": row.task, "left": "ungated", "right": right, "steps": str(row.steps),

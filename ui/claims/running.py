@@ -14,13 +14,13 @@ import sys
 import tempfile
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import psutil
 
-from gating_core.claims import Progress, Refused, Store, default_path, is_written
+from gating_core.claims import Refused, Store, default_path, is_written
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "gating_core.claims", "run", "--quick", "--store")
@@ -40,12 +40,12 @@ class Status:
 
     Attributes:
         runs: whether one writes the store, or starts.
-        progress: how far the last one was when it last wrote; none: there was none.
-        trouble: why one that a page has started has ended before it was complete.
+        progress: of the last one when it last wrote, as of `run_study`; empty if there was none.
+        trouble: why one that a page has started has ended, or why the store cannot be read.
     """
 
     runs: bool
-    progress: Progress | None = None
+    progress: dict[str, Any] = field(default_factory=dict)
     trouble: str = ""
 
 
@@ -56,7 +56,7 @@ def store_path() -> Path:
 
 
 def start(store: Path) -> str:
-    """Start the quick study; why that cannot be, in a sentence."""
+    """Start the quick study; return why that cannot be, in a sentence."""
     with _lock:
         if look(store).runs:
             return "A study runs here already."
@@ -80,26 +80,20 @@ def start(store: Path) -> str:
 
 
 def look(store: Path) -> Status:
-    """Return how the study is whose store is at ``store``."""
-    if not is_written(store) and any(child.poll() is None for child, _ in _started):
+    """Return the state of the study whose store is at ``store``."""
+    runs, progress, trouble = is_written(store), {}, ""
+    if not runs and any(child.poll() is None for child, _ in _started):
         return Status(runs=True)  # it starts, or ends
-    return Status(is_written(store), _progress(store), _trouble())
-
-
-def _trouble() -> str:
-    """The last words of a study that a page has started, if it has failed."""
+    if store.exists():
+        try:
+            with Store(store, readable=True) as opened:
+                progress = opened.progress()
+        except Refused as error:
+            trouble = f"{error}."
     for child, said in _started:
         if child.poll():
             said.seek(0)
             lines = said.read().decode("utf-8", "replace").strip().splitlines()
-            return lines[-1] if lines else "its process was ended"
-    return ""
-
-
-def _progress(store: Path) -> Progress | None:
-    try:
-        with Store(store, readable=True) as opened:
-            told = opened.progress()
-            return Progress.from_dict(told) if told else None
-    except Refused:
-        return None
+            why = lines[-1].rstrip(".") if lines else "its process was ended"
+            trouble = f"The study has ended: {why}."
+    return Status(runs, progress, trouble)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from typing import Any
 
 import streamlit as st
 
-from gating_core.claims import SELECTIONS, V2, Progress, Size, default_path
-from gating_core.claims.text import NO_WORKERS, counted, spans
+from gating_core.claims import SELECTIONS, V2, default_path
+from gating_core.claims.study import Size
+from gating_core.claims.text import counted, spans
 from ui.claims import running
 from ui.claims.running import Status, store_path
 from ui.claims.shared import LIVE
@@ -42,9 +44,9 @@ def draw() -> None:
     )
     if status.runs:
         st.fragment(_look, run_every=EVERY_SECONDS)()
-    elif status.trouble and not (status.progress and status.progress.complete):
-        st.error(f"The study has ended: {as_words(status.trouble.rstrip('.'))}.")
-    elif status.progress is not None:
+    elif status.trouble and not status.progress.get("complete"):
+        st.error(as_words(status.trouble))
+    elif status.progress:
         st.caption(f"The last one here: {end_text(status.progress)}")
     st.markdown(
         "Every study is one command. It can be ended at any moment, and the same command resumes"
@@ -66,7 +68,7 @@ def commands() -> str:
         "run --quick --scheduler tcp://127.0.0.1:8786": "on a Dask cluster",
         "run --help": "tasks, variants, parts, seeds and steps of your own",
         "status --quick": "how far a study is",
-        "report report": "verdicts, as HTML and Markdown",
+        "report report": "verdicts, as HTML",
         "export tables": "all rows, as CSV",
     }
     width = max(map(len, lines))
@@ -97,33 +99,29 @@ def _look() -> None:
         status = running.look(store_path())
         if not status.runs:
             st.rerun()
-        st.progress(share(status), text=progress_text(status))
-
-
-def share(status: Status) -> float:
-    """Return the share of rows that are there, 0 to 1."""
-    done = status.progress
-    return done.done / done.total if done is not None and done.total else 0.0
+        told = status.progress
+        share = told["done"] / told["total"] if told.get("total") else 0.0
+        st.progress(share, text=progress_text(status))
 
 
 def progress_text(status: Status) -> str:
     """Say how far a study is, or that nobody works on it."""
-    done = status.progress
-    if done is None:
+    told = status.progress
+    if not told:
         return "A study starts."
-    minutes, seconds = divmod(round(done.seconds_left), 60)
+    minutes, seconds = divmod(round(told["seconds_left"]), 60)
     time = f"{minutes} min {seconds:02} s" if minutes else f"{seconds} s"
-    rest = NO_WORKERS if done.workers == 0 else f"about {time} left"
-    return f"A study runs: {done.done:,} of {done.total:,} rows, {rest}"
+    rest = "0 workers connected" if told["workers"] == 0 else f"about {time} left"
+    return f"A study runs: {told['done']:,} of {told['total']:,} rows, {rest}"
 
 
-def end_text(progress: Progress) -> str:
+def end_text(told: dict[str, Any]) -> str:
     """Say how a study has ended."""
-    rows = f"{progress.done:,} of {progress.total:,} rows are there."
-    if progress.complete:
+    rows = f"{told['done']:,} of {told['total']:,} rows are there."
+    if told["complete"]:
         return f"complete. {rows}"
     text = f"ended before it was complete; the same command resumes it. {rows}"
-    if progress.failures:
-        text += f" {len(progress.failures)} of its units could not be done; the first:"
-        text += f" {as_words(progress.failures[0])}"
+    if failures := told["failures"]:
+        text += f" {len(failures)} of its units could not be done; the first:"
+        text += f" {as_words(failures[0])}"
     return text

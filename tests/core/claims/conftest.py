@@ -6,7 +6,7 @@ import pytest
 from distributed import LocalCluster
 
 from gating_core.claims import Selection, Store
-from gating_core.claims.training import received, work_on
+from gating_core.claims.study import work_on
 
 TINY = Selection(
     tasks=("xor", "linear"),
@@ -31,7 +31,7 @@ def store(path):
 @pytest.fixture(scope="session")
 def tiny_rows():
     """All rows of the tiny selection, computed here and one unit after the other."""
-    return [row for unit in TINY.units() for row in received(work_on(unit.dumped()))]
+    return [row for unit in TINY.units() for row in work_on(unit)]
 
 
 @pytest.fixture(scope="session")

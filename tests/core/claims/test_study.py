@@ -8,6 +8,8 @@ import sys
 import threading
 import time
 import types
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
@@ -18,9 +20,11 @@ import psutil
 import pytest
 from distributed import Client, KilledWorker
 
-from gating_core.claims import Refused, Store, Unreachable, progress_of, run, run_study
+from gating_core.claims import Refused, Store, Unreachable, run_study
+from gating_core.claims import study as run
 from gating_core.claims.__main__ import COMPLETE, STOPPED, main
 from gating_core.claims.design import COUNTED
+from gating_core.claims.study import progress_of
 from tests.browser.serving import free_port
 from tests.clusters import SECONDS, cluster_of, wait_until, worker_of
 from tests.core.claims.conftest import TINY
@@ -45,27 +49,28 @@ def test_a_study_tells_how_far_it_is_and_its_rows_are_those_of_the_units(
     store, scheduler, tiny_rows
 ):
     told = list(run_study(TINY, store, scheduler))
-    assert (told[0].done, told[0].total, told[0].workers) == (0, len(tiny_rows), None)
-    assert told[0].seconds_left > 0
-    assert told[-1].complete
-    assert (told[-1].seconds_left, told[-1].workers) == (0, 2)
-    assert [x.done for x in told] == sorted(x.done for x in told)
+    names = ("done", "total", "workers")
+    assert [told[0][name] for name in names] == [0, len(tiny_rows), None]
+    assert told[0]["seconds_left"] > 0
+    assert told[-1]["complete"]
+    assert (told[-1]["seconds_left"], told[-1]["workers"]) == (0, 2)
+    assert [x["done"] for x in told] == sorted(x["done"] for x in told)
     assert found(store) == comparable(tiny_rows)
-    assert run.Progress.from_dict(store.progress()) == told[-1]
+    assert store.progress() == told[-1]
 
 
 def test_a_unit_that_is_there_in_part_is_finished_and_counted_once(store, scheduler, tiny_rows):
     store.write(tiny_rows[:1])
     told = list(run_study(TINY, store, scheduler))
-    assert told[0].done == 1
-    assert told[-1].done == told[-1].total == len(tiny_rows)
+    assert told[0]["done"] == 1
+    assert told[-1]["done"] == told[-1]["total"] == len(tiny_rows)
     assert found(store) == comparable(tiny_rows)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_at_first_the_time_left_is_that_of_all_units_on_so_many_workers(store, workers):
     seconds = sum(unit.seconds for unit in TINY.units())
-    assert progress_of(TINY, store, workers).seconds_left == pytest.approx(seconds / workers)
+    assert progress_of(TINY, store, workers)["seconds_left"] == pytest.approx(seconds / workers)
 
 
 def test_what_is_there_is_not_done_again(store, tiny_rows, monkeypatch):
@@ -74,21 +79,20 @@ def test_what_is_there_is_not_done_again(store, tiny_rows, monkeypatch):
     def nobody(*_):
         raise AssertionError("nobody is needed")
 
-    monkeypatch.setattr(run, "_cluster", nobody)
+    monkeypatch.setattr(run, "_processes", nobody)
     (told,) = run_study(TINY, store)
-    assert told.complete
+    assert told["complete"]
     more = progress_of(replace(TINY, tasks=("xor", "linear", "moons")), store)
-    assert more.total - more.done == 6
+    assert more["total"] - more["done"] == 6
 
 
 def test_a_study_that_is_stopped_goes_on_where_it_was(store, scheduler, tiny_rows):
     with closing(run_study(TINY, store, scheduler)) as study:
-        first = next(x for x in study if x.done)
-    assert 0 < first.done < first.total
-    before = store.counts()
-    assert sum(before.values()) == first.done
+        first = next(x for x in study if x["done"])
+    assert 0 < first["done"] < first["total"]
+    assert sum(map(len, store.keys().values())) == first["done"]
     told = list(run_study(TINY, store, scheduler))
-    assert told[0].done == first.done
+    assert told[0]["done"] == first["done"]
     assert found(store) == comparable(tiny_rows)
 
 
@@ -97,27 +101,56 @@ def by_value(function):
     return types.FunctionType(function.__code__, {"__builtins__": __builtins__}, "sent")
 
 
-def failing(text):
-    """What fails for one unit, and finds nothing in all others."""
-    if '"linear"' in text and '"half"' in text:
+def failing(unit):
+    """What fails for one unit."""
+    from gating_core.claims.study import work_on
+
+    if "linear: half" in unit.text:
         raise ZeroDivisionError("by 0")
-    return []
+    return work_on(unit)
 
 
 @pytest.mark.soak
 def test_what_fails_is_told_and_tried_again_another_time(store, scheduler, monkeypatch):
     with monkeypatch.context() as changed:
-        changed.setattr(run, "_carried", lambda source: by_value(failing))
+        changed.setattr(run, "work_on", by_value(failing))
         told = list(run_study(TINY, store, scheduler))
-    assert told[-1].seconds_left == pytest.approx(0)
+    assert told[-1]["seconds_left"] == pytest.approx(0)
     text = "linear: half; memory, depth 1, n = 3, seeds 0 to 1: it failed: ZeroDivisionError: by 0"
-    assert told[-1].failures == (text,)
-    assert list(run_study(TINY, store, scheduler))[-1].complete
+    assert told[-1]["failures"] == [text]
+    assert list(run_study(TINY, store, scheduler))[-1]["complete"]
 
 
-def test_a_unit_whose_workers_were_all_killed_says_so():
-    said = run._why(KilledWorker("unit", None, 3))
-    assert said.startswith("every worker that took it was killed; there may be too little memory")
+WORKER = types.SimpleNamespace(address="tcp://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(("error", "tries", "said"), [
+    (KilledWorker("unit", WORKER, 3), 1, "every worker that took it was killed"),
+    (BrokenProcessPool(), run.TRIES, "every worker that took it was killed"),
+    (MemoryError("so much"), 1, "it failed: MemoryError: so much"),
+])  # fmt: skip
+def test_a_unit_that_fails_says_why_and_counts_once(store, error, tries, said):
+    counts = run._Study(TINY, store, 1)
+    unit, future = counts.waiting.popleft(), Future()
+    future.set_exception(error)
+    for left in range(tries, 0, -1):
+        assert (counts.failures, unit.key in counts.left) == ([], True), left
+        assert counts.rows(unit, future) == []
+        assert (counts.waiting[-1] is unit) == (left > 1)
+        if left > 1:
+            counts.waiting.pop()
+    (failure,) = counts.progress()["failures"]
+    assert failure.startswith(f"{unit.text}: {said}")
+    assert unit.key not in counts.left
+
+
+def test_rows_of_another_version_of_the_package_are_not_taken(store, tiny_rows):
+    counts = run._Study(TINY, store, 1)
+    unit, future = counts.waiting[0], Future()
+    future.set_result([replace(row, key=f"other {row.key}") for row in tiny_rows[:32]])
+    assert counts.rows(unit, future) == []
+    assert "another version of this package" in counts.failures[0]
+    assert counts.done == 0
 
 
 def test_a_full_disk_ends_a_study_in_a_sentence(store, scheduler, disk):  # noqa: F811
@@ -143,8 +176,8 @@ def test_a_lost_workers_units_are_done_again(store, scheduler, tiny_rows):
         next(study)
         os.kill(next(iter(workers.values())), signal.SIGKILL)
         *_, last = study
-    assert last.complete
-    assert not last.failures
+    assert last["complete"]
+    assert not last["failures"]
     assert found(store) == comparable(tiny_rows)
 
 
@@ -220,20 +253,20 @@ def heed_ctrl_c():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-# --- A cluster that knows nothing of our package --------------------------------------------------
+# --- Workers that are killed, a cluster, and processes of this machine ----------------------------
 
 
 @pytest.fixture(scope="module")
-def foreign(tmp_path_factory):
-    """A scheduler and two workers, each a process of its own that lacks the package."""
+def cluster(tmp_path_factory):
+    """A scheduler and two workers, each a process of its own."""
     with cluster_of(2, tmp_path_factory.mktemp("cluster")) as address:
         yield address
 
 
 @pytest.mark.soak
-def test_the_command_line_runs_on_a_cluster_that_lacks_the_package(foreign, path, tiny_rows):
+def test_the_command_line_runs_on_a_cluster(cluster, path, tiny_rows):
     words = ["--tasks", "linear", "--variants", "half", "--parts", "base", "--seeds", "2"]
-    options = ["--steps", "3", "--scheduler", foreign, "--store", str(path), "--json"]
+    options = ["--steps", "3", "--scheduler", cluster, "--store", str(path), "--json"]
     assert main(["run", *words, *options]) == COMPLETE
     with Store(path) as store:
         keys = {row.key for row in store.models()}
@@ -241,23 +274,28 @@ def test_the_command_line_runs_on_a_cluster_that_lacks_the_package(foreign, path
         assert len(keys) == 2
 
 
-def deadly(text):
-    """What kills its worker for one unit, and does nothing for all others."""
+def deadly(unit):
+    """What kills its worker for one unit."""
     import os
     import signal
 
-    if '"linear"' in text and '"half"' in text:
+    from gating_core.claims.study import work_on
+
+    if "linear: half" in unit.text:
         os.kill(os.getpid(), signal.SIGKILL)
-    return []
+    return work_on(unit)
 
 
-@pytest.mark.soak  # workers are started anew four times
-def test_a_unit_that_kills_every_worker_fails_alone(foreign, store, monkeypatch):
-    monkeypatch.setattr(run, "_carried", lambda source: by_value(deadly))
-    *_, last = run_study(TINY, store, foreign)
-    (failure,) = last.failures
+@pytest.mark.soak  # workers are started anew again and again
+@pytest.mark.parametrize("here", [True, False])
+def test_a_unit_that_kills_every_worker_fails_alone(here, request, store, monkeypatch, tiny_rows):
+    monkeypatch.setattr(run, "work_on", deadly if here else by_value(deadly))
+    scheduler = None if here else request.getfixturevalue("cluster")
+    *_, last = run_study(TINY, store, scheduler, workers=1)
+    (failure,) = last["failures"]
     assert failure.startswith("linear: half;")
     assert "every worker that took it was killed" in failure
+    assert len(found(store)) == len(tiny_rows) - 2
 
 
 @pytest.mark.soak  # long
@@ -274,10 +312,10 @@ def test_a_cluster_without_a_worker_is_waited_for_in_so_many_words(path, tmp_pat
         assert "the same command goes on from here" in waiting.communicate(timeout=SECONDS)[0]
         assert waiting.returncode == STOPPED
         with Store(path) as store, closing(run_study(selection, store, address)) as study:
-            assert [next(study).workers for _ in range(3)] == [None, 0, 0]
+            assert [next(study)["workers"] for _ in range(3)] == [None, 0, 0]
             with worker_of(address, tmp_path):
                 *_, last = study
-    assert (last.done, last.total, last.workers) == (2, 2, 1)
+    assert (last["done"], last["total"], last["workers"]) == (2, 2, 1)
 
 
 # --- Addresses without a scheduler ----------------------------------------------------------------

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gating_core.claims.models import sorted_out
-from gating_core.claims.report import write_report
+from gating_core.claims.report import report
+from gating_core.claims.rows import sorted_out
 from gating_core.claims.verdicts import CLAIMS, verdict, verdicts
 from tests.core.claims.made_rows import failed, made, stacks
 from tests.core.claims.test_report import NASTY, Page
 from tests.core.claims.test_v2 import curved, kin, study
 from ui.claims.charts import claim_charts
-from ui.claims.report_charts import illustrations, plotly_js
+from ui.claims.report_charts import head, pictures
 
 ROWS = made()
 KEYS = {row.key: row for row in ROWS}
@@ -32,8 +32,9 @@ def judged():
     }
 
 
-def traces(verdict, wide=True):
-    return [trace for chart in claim_charts(verdict, wide) for trace in chart.figure.data]
+def traces(claim, wide=True):
+    charts = claim_charts(claim, judged()[claim], wide)
+    return [trace for chart in charts for trace in chart.figure.data]
 
 
 def models_of(trace):
@@ -48,23 +49,23 @@ def test_charts_are_drawn_of_any_rows_and_none_without(claim):
     some = [failed(row) if row.task == "xor" else row for row in made(seeds=(3,))]
     few = verdict(CLAIMS[claim], sorted_out(some, stacks(seeds=(3,))))
     for found in (judged()[claim], few):
-        for chart in claim_charts(found):
+        for chart in claim_charts(claim, found):
             assert json.loads(chart.figure.to_json())["data"]
             assert chart.alt
             assert chart.explanation
-    assert len(claim_charts(judged()[claim])) == (2 if claim == "C6" else 1)
-    assert claim_charts(verdicts([], [])[claim]) == []
+    assert len(claim_charts(claim, judged()[claim])) == (2 if claim == "C6" else 1)
+    assert claim_charts(claim, verdicts([], [])[claim]) == []
 
 
 @pytest.mark.parametrize("claim", ["C1", "C4", "C5"])
 def test_points_have_the_keys_of_their_models(claim):
-    keys = [key for trace in traces(judged()[claim]) for key, *_ in models_of(trace)]
+    keys = [key for trace in traces(claim) for key, *_ in models_of(trace)]
     assert keys
     assert set(keys) <= set(KEYS)
 
 
 def test_bounds_are_those_of_the_rows():
-    shown = {key: (x, y) for trace in traces(judged()["C1"]) for key, x, y in models_of(trace)}
+    shown = {key: (x, y) for trace in traces("C1") for key, x, y in models_of(trace)}
     wanted = {key: (row.chart_bound, row.chart_largest) for key, row in KEYS.items()}
     assert shown.keys() == wanted.keys()
     for key, point in wanted.items():
@@ -82,7 +83,7 @@ def test_models_beyond_the_frame_point_to_where_they_lie(bound, largest, arrow):
         else row
         for row in ROWS
     ]
-    (chart,) = claim_charts(verdicts(rows, [])["C2"])
+    (chart,) = claim_charts("C2", verdicts(rows, [])["C2"])
     marks = {
         key: (trace.marker.symbol[index], trace.text[index], x, y)
         for trace in chart.figure.data
@@ -97,12 +98,14 @@ def test_models_beyond_the_frame_point_to_where_they_lie(bound, largest, arrow):
         assert np.log10(drawn) == pytest.approx(np.clip(np.log10(value), low, high))
     assert "1 model beyond are drawn as" in chart.explanation
     none = [replace(row, chart_largest=0.0) if row.variant == "ungated" else row for row in ROWS]
-    assert "80 models with K exactly 0" in claim_charts(verdicts(none, [])["C1"])[0].explanation
+    assert (
+        "80 models with K exactly 0" in claim_charts("C1", verdicts(none, [])["C1"])[0].explanation
+    )
 
 
 def test_a_forest_has_the_differences_and_their_interval():
     ungated = {(row.task, row.seed): row.test_accuracy for row in ROWS if row.variant == "ungated"}
-    (chart,) = claim_charts(judged()["C4"], wide=True)
+    (chart,) = claim_charts("C4", judged()["C4"], wide=True)
     names = chart.figure.layout.yaxis.ticktext
     seeds, means = {}, {}
     for trace in chart.figure.data:
@@ -120,13 +123,13 @@ def test_a_forest_has_the_differences_and_their_interval():
         x = np.array(seeds[row])
         assert mean == pytest.approx(x.mean(), abs=1e-9)
         assert half == pytest.approx(stats.t.ppf(0.975, 15) * stats.sem(x))
-    (decides,) = claim_charts(judged()["C4"])
+    (decides,) = claim_charts("C4", judged()["C4"])
     shown = {x for x in names if "sigmoid" in x or "additive" in x}
     assert set(decides.figure.layout.yaxis.ticktext) == shown
 
 
 def test_the_band_is_the_margin():
-    (chart,) = claim_charts(judged()["C5"])
+    (chart,) = claim_charts("C5", judged()["C5"])
     band = chart.figure.layout.shapes[0]
     assert (band.x0, band.x1) == (-1.0, 1.0)
     x, mean = (np.array(trace.x) for trace in chart.figure.data[:2])
@@ -137,7 +140,7 @@ def test_the_band_is_the_margin():
 
 def test_open_marks_are_outside_the_regime():
     rows = {row.key: row for row in stacks()}
-    for trace in traces(judged()["C7"]):
+    for trace in traces("C7"):
         keys = trace.customdata if trace.customdata is not None else ()
         for key, symbol in zip(keys, trace.marker.symbol or (), strict=bool(len(keys))):
             assert not key or symbol.endswith("-open") == (not rows[key].small)
@@ -145,16 +148,16 @@ def test_open_marks_are_outside_the_regime():
 
 def test_effects_are_means_over_deviations_and_filled_where_significant():
     found = {}
-    for trace in traces(judged()["C3"]):
+    for trace in traces("C3"):
         for x, reach, text, symbol in zip(
             trace.x, trace.error_x.array, trace.text, trace.marker.symbol, strict=True
         ):
             found[trace.xaxis, text.split(":")[0]] = x, reach, symbol
-    cells = judged()["C3"].evidence.cells.values()
+    cells = judged()["C3"].evidence.values()
     assert len(found) == sum(map(len, cells)) == 3 * 6 * 4
     for axis, family in zip(("x", "x2", "x3"), cells, strict=True):
         for one in family:
-            x, reach, symbol = found[axis, f"{one.pairs.conditions.text}, {one.pairs.task}"]
+            x, reach, symbol = found[axis, f"{one.conditions.text}, {one.task}"]
             values = one.measured.differences
             assert x == pytest.approx(values.mean() / values.std(ddof=1))
             assert reach == pytest.approx(stats.t.ppf(0.975, 15) / 4)
@@ -162,9 +165,9 @@ def test_effects_are_means_over_deviations_and_filled_where_significant():
 
 
 def test_groups_have_their_own_r_with_fishers_interval():
-    _, chart = claim_charts(judged()["C6"])
+    _, chart = claim_charts("C6", judged()["C6"])
     evidence, found = judged()["C6"].evidence, []
-    groups = [x for of in evidence.kinds for x in evidence.pooled(of, "total_curvature").groups]
+    groups = [x for of in evidence.values() for x in of.of("total_curvature").groups]
     for trace in chart.figure.data:
         if trace.error_x.array is not None and "pooled" not in trace.name:
             ends = trace.error_x.array, trace.error_x.arrayminus
@@ -175,23 +178,22 @@ def test_groups_have_their_own_r_with_fishers_interval():
     )
 
 
-def test_a_report_with_charts_fetches_nothing_and_has_those_of_the_verdicts(tmp_path):
+def test_a_report_with_charts_fetches_nothing_and_has_those_of_the_verdicts():
     rows = made()
     rows[0] = replace(failed(rows[0]), error=NASTY)
     rows[1] = replace(rows[1], key=NASTY)
-    paths = write_report(tmp_path, rows, stacks(), {}, illustrations())
-    page, markdown = (path.read_text(encoding="utf-8") for path in paths)
+    page = report(rows, stacks(), {}, pictures, head())
     found = Page(page)
     for tag, attributes in found.tags:
         assert tag not in ("link", "img", "iframe", "object", "embed", "base")
         assert not {"src", "href", "srcset", "data"} & set(attributes)
-    own = page.replace(plotly_js(), "")
+    own = page.replace(head(), "")
     assert len(own) < len(page)
     for text in ("http", "@import", "url(", "<script>alert"):
         assert text not in own
     drawn = [json.loads(text) for text in found.scripts if text.startswith('{"data"')]
     # Of C1, C2, C4, C5, C7: no rows of the others.
-    assert len(drawn) == markdown.count("(in the HTML report)") == 4
+    assert len(drawn) == page.count("<figure>") == 4
     keys = {
         key for chart in drawn for trace in chart["data"] for key in trace.get("customdata", ())
     }

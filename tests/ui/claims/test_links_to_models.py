@@ -6,11 +6,11 @@ from urllib.parse import urlencode
 import pytest
 
 from gating_core.claims import SELECTIONS
-from gating_core.claims.selection import ModelUnit
+from gating_core.claims.design import STACKS
 from gating_core.training.ensemble import batches_of
 from tests.ui.opening import mistakes, open_page
 from ui.claims.models import model_link, model_text
-from ui.claims.shared import load_rows
+from ui.claims.shared import Source, rows_of
 from ui.decision_boundary.model import BoundaryRequest, resolve, setting
 from ui.work import runs
 
@@ -18,7 +18,7 @@ from ui.work import runs
 @pytest.fixture(scope="module")
 def bundled():
     """Models and stacks."""
-    return load_rows()
+    return rows_of(Source())
 
 
 FIELDS = {  # of `BoundaryRequest`, by the parameter of the link
@@ -44,7 +44,11 @@ def opened(row):
 def test_the_page_reads_the_link(bundled, monkeypatch):
     """As `opened` does, and uses all of it."""
     row = replace(bundled[0][0], task="xor", variant="silu", source="tokens", depth=2, seed=13)
-    monkeypatch.setattr(runs, "train_setting", lambda setting: iter(()))
+
+    def nothing(setting):
+        yield from ()
+
+    monkeypatch.setattr(runs, "train_setting", nothing)
     app = open_page("pages/2_Decision_boundary.py", **model_link(row))
     assert not app.exception
     assert mistakes(app) == []
@@ -56,7 +60,7 @@ def units():
     """One unit of every cell of both studies, with 16 seeds."""
     for name in ("full", "v2"):
         for unit in replace(SELECTIONS[name], first_seed=0, seed_count=16).units():
-            if isinstance(unit, ModelUnit):
+            if unit.part != STACKS:
                 yield unit
 
 

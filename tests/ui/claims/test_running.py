@@ -10,18 +10,19 @@ import sys
 
 import pytest
 
-from gating_core.claims import Progress, Store, default_path
+from gating_core.claims import Store, default_path
 from tests.clusters import wait_until
 from ui.claims import running
 from ui.claims.running import Status, look, start, store_path
 
+TOLD = {"done": 3, "total": 8}
 SLEEPS = "import time; time.sleep(300)"
 WRITES = """
 import sys, time
 from pathlib import Path
-from gating_core.claims import Progress, Store
+from gating_core.claims import Store
 with Store(Path(sys.argv[-1])) as store:
-    store.write((), Progress(3, 8, 61.5, (), 1).as_dict())
+    store.write((), {"done": 3, "total": 8})
     time.sleep(300)
 """
 
@@ -59,10 +60,10 @@ def test_it_starts_tells_how_far_it_is_and_is_one_at_a_time(store, says):
     assert look(store).runs
     assert "already" in start(store)
     wait_until(lambda: look(store).progress)
-    assert look(store) == Status(True, Progress(3, 8, 61.5, (), 1))
+    assert look(store) == Status(True, TOLD)
     made[0].kill()
     made[0].wait()
-    assert look(store) == Status(False, Progress(3, 8, 61.5, (), 1), "its process was ended")
+    assert look(store) == Status(False, TOLD, "The study has ended: its process was ended.")
     assert start(store) == ""  # and goes on
 
 
@@ -77,28 +78,31 @@ def test_pages_go_first(store, says):
 
 def test_a_study_that_somebody_else_has_started_is_seen_and_left_alone(store):
     with Store(store) as opened:
-        opened.write((), Progress(1, 4, 2.0).as_dict())
-        assert look(store) == Status(True, Progress(1, 4, 2.0))
+        opened.write((), TOLD)
+        assert look(store) == Status(True, TOLD)
         assert "already" in start(store)
-    assert look(store) == Status(False, Progress(1, 4, 2.0))
+    assert look(store) == Status(False, TOLD)
 
 
 @pytest.mark.parametrize(("code", "said"), [
     ("import sys; sys.exit('a warning\\nx.sqlite is damaged; it was left as it is')",
-     "x.sqlite is damaged; it was left as it is"),
-    (f"import os; os.kill(os.getpid(), {int(signal.SIGTERM)})", "its process was ended"),
+     "The study has ended: x.sqlite is damaged; it was left as it is."),
+    (f"import os; os.kill(os.getpid(), {int(signal.SIGTERM)})",
+     "The study has ended: its process was ended."),
     ("print('whatever')", ""),
 ])  # fmt: skip
 def test_why_it_has_failed_is_its_last_sentence(store, says, code, said):
     made = says(code)
     start(store)
     made[0].wait()
-    assert look(store) == Status(False, None, said)
+    assert look(store) == Status(False, {}, said)
 
 
 def test_a_file_that_is_no_store_has_no_progress_and_no_study(store):
     store.write_text("something else")
-    assert look(store) == Status(False)
+    found = look(store)
+    assert (found.runs, found.progress) == (False, {})
+    assert "no store of a study; it was left as it is: name another file" in found.trouble
 
 
 @pytest.mark.soak  # half a minute of trainings
@@ -107,4 +111,4 @@ def test_the_real_study_runs_to_its_end(store, monkeypatch):
     assert start(store) == ""
     wait_until(lambda: not look(store).runs)
     assert look(store).trouble == ""
-    assert look(store).progress.complete
+    assert look(store).progress["complete"]

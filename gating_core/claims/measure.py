@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -22,55 +22,44 @@ import torch
 from gating_core.attention.charts import through_logs, weight_chart
 from gating_core.attention.config import AttentionConfig
 from gating_core.attention.stack import Attention, parameter_count, restore
-from gating_core.claims.models import ModelRow, Row, StackRow
-from gating_core.claims.selection import REGIME, STUDY_VERSION, ModelUnit, StackUnit, Unit, loaded
+from gating_core.claims.rows import ModelRow, Row, StackRow
+from gating_core.claims.study import STUDY_VERSION, Unit
 from gating_core.experiments.budget import PART_COST, cost
 from gating_core.experiments.comparison import Setting, TrainedRun, train_setting
-from gating_core.experiments.depth import measure_regime
+from gating_core.experiments.depth import DepthRequest, measure_regime
 from gating_core.geometry.curvature import CurvatureField, curvature
 from gating_core.geometry.discrete import proxy_limit
 from gating_core.geometry.grid import Grid, square_grid
 from gating_core.geometry.integrals import grid_integral, unseen_curvature
 from gating_core.geometry.surface import SurfaceResult, surface_result
+from gating_core.jets.blocks import one_thread
 from gating_core.jets.second_order import SecondOrderJet, jet_by_parts
-from gating_core.memory import keep_at_hand
 from gating_core.training.ensemble import batches_of
 
+REGIME = "aligned"  # the structured regime, in our reading
 GRID = 31  # points along each side
 FINER_GRID = 81  # where the total is in doubt
 IN_DOUBT = 0.1  # relative error of a total
 CHART_GRID = 15  # for a yes or no: the attention-weight chart has no totals
+CHART_COLUMNS = ("chart_flat", "chart_largest", "chart_bound", "chart_positive_share")
+FAILURES = (ValueError, ArithmeticError, RuntimeError, MemoryError)
 
 Numbers = dict[str, Any]  # parts of a `ModelRow` by name
 Member = tuple[str, int]  # variant, seed
 
 
-def work_on(text: str) -> list[dict[str, Any]]:
-    """Do the unit that ``text`` describes, in a worker process; returns its rows for `received`."""
-    keep_at_hand()
-    torch.set_num_threads(1)  # models this small only wait for each other on more
-    return [asdict(row) for row in unit_rows(loaded(text))]
-
-
-def received(rows: list[dict[str, Any]]) -> list[Row]:
-    """Return the rows that `work_on` has sent."""
-    return [(ModelRow if "task" in row else StackRow)(**row) for row in rows]
-
-
-def unit_rows(unit: Unit, curvature: bool = True) -> list[Row]:
-    """Compute the rows of ``unit``, one for each of its keys.
-
-    Without ``curvature`` the models are trained and tested alone, and their surfaces not measured.
-    """
-    if isinstance(unit, StackUnit):
-        return _stack_rows(unit)
+@one_thread()  # models this small only wait for each other on more
+def unit_rows(unit: Unit) -> list[Row]:
+    """Compute the rows of ``unit``, one for each of its keys."""
+    if isinstance(unit.setting, DepthRequest):
+        return _stack_rows(unit, unit.setting)
     rows: dict[Member, Row] = {}
     waiting = [unit.setting]
     while waiting:
         setting = waiting.pop()
         run = trained(setting)
         if run.divergence is None:
-            rows |= _measure(unit, run, curvature)
+            rows |= _measure(unit, run)
             continue
         for member in run.divergence.members:
             rows[member] = _row(unit, setting, member, {"error": run.divergence.text})
@@ -99,45 +88,43 @@ def _without(setting: Setting, gone: set[Member]) -> Iterator[Setting]:
                 yield replace(some, variants=batch)
 
 
-def _measure(unit: ModelUnit, run: TrainedRun, curvature: bool) -> dict[Member, Row]:
+def _measure(unit: Unit, run: TrainedRun) -> dict[Member, Row]:
     """A row for every member of ``run``."""
     rows: dict[Member, Row] = {}
     for name, variant in run.variants.items():
         ensemble, begin = variant.ensemble, time.perf_counter()
-        nothing: list[Numbers] = [{} for _ in ensemble.seeds]
-        surfaces = _surfaces(run, name) if curvature else nothing
+        model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
+        surfaces = _surfaces(model)
         seconds = time.perf_counter() - begin + variant.seconds
         for member, (seed, surface) in enumerate(zip(ensemble.seeds, surfaces, strict=True)):
-            trained = {
+            numbers = {
                 "train_accuracy": ensemble.train_accuracy[-1, member].item(),
                 "test_accuracy": ensemble.test_accuracy[-1, member].item(),
                 "train_loss": ensemble.train_loss[-1, member].item(),
                 "test_loss": variant.test_loss[-1, member].item(),
                 "seconds": seconds / len(ensemble.seeds),
             }
-            numbers = surface if "error" in surface else trained | surface
+            numbers = surface if "error" in surface else numbers | surface
             rows[name, seed] = _row(unit, run.setting, (name, seed), numbers)
     return rows
 
 
-def _surfaces(run: TrainedRun, name: str) -> list[Numbers]:
+def _surfaces(model: Attention) -> list[Numbers]:
     """Measure all members at once, or else one by one; ``error`` says why one is not measured."""
-    ensemble = run.variants[name].ensemble
-    model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
     try:
         return measured(model)
-    except (ValueError, ArithmeticError, RuntimeError, MemoryError):
+    except FAILURES:
         pass
     surfaces = []
-    for member in range(len(ensemble.seeds)):
+    for member in range(len(model.seeds)):
         try:
             surfaces += measured(model.member(member))
-        except (ValueError, ArithmeticError, RuntimeError, MemoryError) as error:
+        except FAILURES as error:
             surfaces.append({"error": f"it could not be measured: {error}"})
     return surfaces
 
 
-def _row(unit: ModelUnit, setting: Setting, member: Member, numbers: Numbers) -> ModelRow:
+def _row(unit: Unit, setting: Setting, member: Member, numbers: Numbers) -> ModelRow:
     name, seed = member
     config = setting.configs[name]
     return ModelRow(
@@ -158,31 +145,20 @@ def _row(unit: ModelUnit, setting: Setting, member: Member, numbers: Numbers) ->
     )
 
 
-def _stack_rows(unit: StackUnit) -> list[Row]:
-    request, begin = unit.request, time.perf_counter()
+def _stack_rows(unit: Unit, request: DepthRequest) -> list[Row]:
+    begin = time.perf_counter()
     result = measure_regime(request, REGIME)
     assert result.eps is not None
     seconds = (time.perf_counter() - begin) / len(unit.keys)
     total, centre, proxy = (result.curves[name] for name in ("total", "centre", "proxy"))
+    columns = (total.values, total.errors, centre.values, centre.errors, proxy.values, total.small)
     rows: list[Row] = []
     for (seed, depth), key in unit.keys.items():
         at = seed - request.seed, depth - 1
-        rows.append(
-            StackRow(
-                key,
-                STUDY_VERSION,
-                seed,
-                depth,
-                result.eps[at[0]].item(),
-                total.values[at].item(),
-                total.errors[at].item(),
-                centre.values[at].item(),
-                centre.errors[at].item(),
-                proxy.values[at].item(),
-                total.small[at].item(),
-                seconds,
-            )
-        )
+        curvature, error, middle, bound, size, small = (column[at].item() for column in columns)
+        eps = result.eps[at[0]].item()
+        known = key, STUDY_VERSION, seed, depth, eps, curvature, error, middle, bound
+        rows.append(StackRow(*known, size, small, seconds))
     return rows
 
 
@@ -200,11 +176,11 @@ def measured(model: Attention) -> list[Numbers]:
             proxies = {name: coarse[name] for name in ("proxy", "normalised_proxy")}
             surfaces[member] = finer | proxies  # those are means over points: of the same for all
     charts = _on_charts(model)
-    return [one | other for one, other in zip(surfaces, charts, strict=True)]
+    return [surface | chart for surface, chart in zip(surfaces, charts, strict=True)]
 
 
 def on_grid(model: Attention, size: int) -> list[Numbers]:
-    """The query chart of all members, on a grid with ``size`` points along each side."""
+    """Measure the query chart of all members, on a grid with ``size`` points along each side."""
     grid = square_grid(size)
     jet, field, surface = _surface(model, model.config, grid)
     unseen = unseen_curvature(jet, field, grid.weights).numpy()
@@ -213,7 +189,7 @@ def on_grid(model: Attention, size: int) -> list[Numbers]:
     error = np.maximum(surface.total_error, np.where(proved, 0.0, unseen))
     proxy, shares = proxy_limit(jet), surface.shares
     largest, bound = _largest(surface)
-    columns = {
+    return _by_member({
         "total_curvature": surface.total,
         "total_error": error,
         "total_complete": surface.complete & (error <= surface.total),
@@ -227,8 +203,7 @@ def on_grid(model: Attention, size: int) -> list[Numbers]:
         "largest_bound": bound,
         "proxy": proxy.mean.numpy(),
         "normalised_proxy": proxy.normalised.numpy(),
-    }
-    return _rows(columns)
+    })  # fmt: skip
 
 
 def _on_charts(model: Attention) -> list[Numbers]:
@@ -240,12 +215,9 @@ def _on_charts(model: Attention) -> list[Numbers]:
         return _on_chart(model)
     except ValueError:
         if len(model.seeds) == 1:
-            names = ("chart_flat", "chart_largest", "chart_bound", "chart_positive_share")
-            return [dict.fromkeys(names)]
-    charts = []
-    for member in range(len(model.seeds)):
-        charts += _on_charts(model.member(member))
-    return charts
+            return [dict.fromkeys(CHART_COLUMNS)]
+    members = range(len(model.seeds))
+    return [chart for member in members for chart in _on_charts(model.member(member))]
 
 
 def _on_chart(model: Attention) -> list[Numbers]:
@@ -257,13 +229,8 @@ def _on_chart(model: Attention) -> list[Numbers]:
     function = through_logs(chart) if model.blocks[0].reads_only_weights else chart
     *_, surface = _surface(function, model.config, square_grid(CHART_GRID))
     largest, _ = _largest(surface)
-    columns = {
-        "chart_flat": _flat(surface),
-        "chart_largest": largest,
-        "chart_bound": surface.largest_error,
-        "chart_positive_share": surface.shares.positive,
-    }
-    return _rows(columns)
+    columns = _flat(surface), largest, surface.largest_error, surface.shares.positive
+    return _by_member(dict(zip(CHART_COLUMNS, columns, strict=True)))
 
 
 def _surface(
@@ -287,16 +254,15 @@ def _flat(surface: SurfaceResult) -> np.ndarray:
 
 def _largest(surface: SurfaceResult) -> tuple[np.ndarray, np.ndarray]:
     """(S,) each: the largest |K| among resolved points, and the bound on its error there."""
-    size = np.where(surface.resolved, np.abs(surface.gaussian), -1.0).reshape(
-        len(surface.proof), -1
-    )
-    largest = size.argmax(1)[:, None]
-    bound = np.take_along_axis(surface.gaussian_error.reshape(size.shape), largest, 1)[:, 0]
-    value = np.take_along_axis(size, largest, 1)[:, 0]
+    members = len(surface.proof), -1
+    size = np.where(surface.resolved, np.abs(surface.gaussian), -1.0).reshape(members)
+    at = size.argmax(1)[:, None]
+    values = (size, surface.gaussian_error.reshape(members))
+    value, bound = (np.take_along_axis(x, at, 1)[:, 0] for x in values)
     return np.where(value < 0, np.nan, value), np.where(value < 0, np.nan, bound)
 
 
-def _rows(columns: dict[str, np.ndarray]) -> list[Numbers]:
+def _by_member(columns: dict[str, np.ndarray]) -> list[Numbers]:
     """One dictionary for each member; ``None`` for what is no number."""
     members = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [
