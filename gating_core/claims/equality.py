@@ -9,7 +9,7 @@ from gating_core.claims.claim import NOT_DONE, Claim, Table, Thresholds, Verdict
 from gating_core.claims.design import LINEAR, PRIMARY, UNGATED
 from gating_core.claims.pairs import Pairs, pairs_of
 from gating_core.claims.rows import Models
-from gating_core.claims.statistics import Equivalence, equivalence
+from gating_core.claims.statistics import Equivalence, equivalence, holm
 from gating_core.claims.text import (
     MISSING,
     counted,
@@ -78,16 +78,27 @@ def judge(models: Models, t: Thresholds) -> Verdict:
     if len(done) == len(LINEAR) and all(pairs.count >= t.fewest_seeds for pairs, _ in done):
         word = guarded(_both([of for _, of in done], t), worst)
 
+    narrow, wide = share(1 - 2 * t.level), share(t.confidence)
     short, sentences = [], []
-    for pairs, of in done:
+    apart: dict[str, list[str]] = {"better": [], "worse": []}  # tasks that differ significantly
+    for (pairs, of), p in zip(done, holm([of.paired.p for _, of in done]), strict=True):
         mean, low, high = (100 * x for x in (of.paired.mean, *of.interval))
         short.append(f"{pairs.task} {number(mean, '+.2g')} {interval(low, high, '.2g')}")
-        sentences.append(
-            f"On {pairs.task} the difference is {number(mean, '+.3g')} points"
-            f" ({1 - 2 * t.level:.0%} interval {interval(low, high)}),"
-            f" {'within' if of.equivalent else 'not known to be within'} ±{t.margin_points:g}"
-            f" point. The power is {share(of.power)}."
-        )
+        text = f"On {pairs.task} the difference is {number(mean, '+.3g')} points"
+        text += f" ({narrow} interval {interval(low, high)}),"
+        text += f" {'within' if of.equivalent else 'not known to be within'} ±{t.margin_points:g}"
+        text += " point"
+        if p <= t.level and pairs.count >= t.fewest_seeds:
+            apart["better" if mean > 0 else "worse"].append(pairs.task)
+            text += f", and significantly {'above' if mean > 0 else 'below'} zero ({wide} interval"
+            text += f" {interval(100 * of.paired.low, 100 * of.paired.high)})"
+        sentences.append(f"{text}. The power is {share(of.power)}.")
+    short_text = f"{', '.join(short)} points ({narrow} intervals)" if short else "no pairs"
+    for word_apart, tasks in apart.items():
+        if tasks:
+            found = f"gated models are significantly {word_apart} on {listed(tasks)}"
+            short_text += f"; {found}"
+            sentences.append(f"{found[0].upper()}{found[1:]}, which equivalence does not ask.")
     lost = [x.pairs for x in every[PRIMARY] if x.pairs.failed]
     if lost:
         pairs_lost = listed(f"{counted(len(x.failed), 'pair')} on {x.task}" for x in lost)
@@ -97,7 +108,7 @@ def judge(models: Models, t: Thresholds) -> Verdict:
         sentences.append(f"There are no pairs on {listed(absent)}.")
     return Verdict(
         word,
-        f"{', '.join(short)} points" if short else "no pairs",
+        short_text,
         " ".join(sentences),
         _table([x for tasks in every.values() for x in tasks]),
         models.gaps(models.variants),

@@ -21,7 +21,7 @@ from gating_core.claims.gain import POINTS, SHOWN
 from gating_core.claims.growth import CENTRE, TITLES, expected
 from gating_core.claims.measures import SETTINGS
 from gating_core.claims.relation import EXACT, MEASURES, PROXY, Relations
-from gating_core.claims.text import counted, interval, number
+from gating_core.claims.text import counted, interval, number, share
 from ui.common import charts as c
 from ui.common.charts import Trace
 from ui.common.lessons import section
@@ -224,7 +224,7 @@ def forest_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
         shapes=[upright(0.0)],
         showlegend=False,
     )
-    text = section("claims", "forest", confidence=f"{THRESHOLDS.confidence:.0%}")
+    text = section("claims", "forest", confidence=share(THRESHOLDS.confidence))
     return [ClaimChart(title, figure, verdict.sentences, text)]
 
 
@@ -285,6 +285,7 @@ def effects_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
 def margin_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
     """C5: draw the differences on linear tasks with the margin of equivalence."""
     t, tasks, traces = THRESHOLDS, verdict.evidence[::-1], []
+    sure = share(1 - 2 * t.level)
     if not tasks:
         return []
     for at, (pairs, of) in enumerate(tasks):
@@ -299,7 +300,10 @@ def margin_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
         )
         traces.append(dots(pairs.task, values, heights, labels, marker, pairs.keys))
         half = 100 * of.interval[1] - mean if pairs.count > 1 else 0.0
-        label, marker = f"{pairs.task}: {mean:.2f} ± {half:.2f} points", marker | {"opacity": 1}
+        label, marker = (
+            f"{pairs.task}: {mean:.2f} ± {half:.2f} points ({sure})",
+            marker | {"opacity": 1},
+        )
         marker = {"color": c.MAGENTA, "size": 11, "symbol": "diamond"}
         traces.append(dots(pairs.task, [mean], [at], [label], marker, reach=[half], width=5))
     margin = t.margin_points
@@ -312,12 +316,12 @@ def margin_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
         traces,
         "difference of test accuracy,<br>points: sigmoid − ungated",  # on a phone in two lines
         height=HEIGHT,
-        y_axis=rows_axis([f"{pairs.task}<br>power {of.power:.0%}" for pairs, of in tasks]),
+        y_axis=rows_axis([f"{pairs.task}<br>power {share(of.power)}" for pairs, of in tasks]),
         showlegend=False,
         shapes=[band, *(upright(x, "dot") for x in (-margin, margin)), upright(0.0)],
     )
-    numbers = {"margin": f"{margin:g}", "level": f"{t.level:.0%}"}
-    text = section("claims", "margin", **numbers, confidence=f"{1 - 2 * t.level:.0%}")
+    numbers = {"margin": f"{margin:g}", "level": share(t.level)}
+    text = section("claims", "margin", **numbers, confidence=sure)
     return [ClaimChart(title, figure, verdict.sentences, text)]
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -76,6 +76,7 @@ class Judgement:
     gaps: list[str]
     table: list[dict[str, str]]
     charts: list[dict[str, Any]]  # title, figure as JSON, alt, explanation; wide: all variants
+    counts: dict[str, int] = field(default_factory=dict)
 
     def shown(self, wide: bool) -> list[dict[str, Any]]:
         """Return the charts of what decides, or of all variants."""
@@ -132,6 +133,7 @@ def judge_rows(source: Source) -> JudgedStudy:
             [*of.gaps],
             of.table,
             charts,
+            of.counts,
         )
     found = sorted_out(rows)
     about = len(rows), len(stacks), found.code, [*found.seeds], found.set_aside

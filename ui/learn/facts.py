@@ -5,7 +5,6 @@ A lesson is a row of `FACTS`. The files of lessons say which answer is correct; 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -148,7 +147,8 @@ def gains(result: Result) -> np.ndarray:
 
 
 def _plane(lesson: Lesson) -> Facts:
-    result = bundled_result(lesson.state["task"])
+    result, study = bundled_result(lesson.state["task"]), judged(Source())
+    word, evidence = study.reported["slots"]["C5"]
     difference = mean_interval(gains(result))
     inside = abs(difference.mean) <= difference.half_width
     without, gated = (
@@ -162,14 +162,15 @@ def _plane(lesson: Lesson) -> Facts:
             "count": str(result.run.setting.seed_count),
             "difference": points_text(difference),
             "contains": "contains" if inside else "excludes",
-            "study": judged(Source()).claims["C5"].evidence,
+            "study": study.claims["C5"].evidence,
+            "larger": f"“{word}”: {evidence}",
         },
     )
 
 
 def _loops(lesson: Lesson) -> Facts:
     result, study = bundled_result(lesson.state["task"]), judged(Source()).claims["C4"]
-    most, tasks = map(int, re.findall(r"most of the gain on (\d+) of (\d+)", study.sentences)[0])
+    most, tasks = study.counts["significantly"], study.counts["tasks"]
     answer = 0 if most == 0 else 1 if most <= 2 else 3 if most == tasks else 2
     return Facts(
         answer,
@@ -177,6 +178,7 @@ def _loops(lesson: Lesson) -> Facts:
             "gain": points_text(mean_interval(gains(result))),
             "count": str(result.run.setting.seed_count),
             "adding": study.sentences.partition("; on")[0],
+            "by_mean": str(study.counts["by the mean"]),
         },
     )
 

@@ -11,9 +11,8 @@ from scipy import stats
 from gating_core.claims.report import report
 from gating_core.claims.rows import sorted_out
 from gating_core.claims.verdicts import CLAIMS, verdict, verdicts
-from tests.core.claims.made_rows import failed, made, stacks
+from tests.core.claims.made_rows import curved, failed, kin, made, stacks, study
 from tests.core.claims.test_report import NASTY, Page
-from tests.core.claims.test_v2 import curved, kin, study
 from ui.claims.charts import claim_charts
 from ui.claims.report_charts import head, pictures
 
