@@ -195,11 +195,7 @@ def _without_seeds(jet: SecondOrderJet) -> SecondOrderJet:
 
 def _check_layer(function: Callable[[torch.Tensor], Any], points: torch.Tensor) -> None:
     """``ValueError`` unless ``function`` makes one surface of ``points`` (n, 2)."""
-    try:
-        output = evaluate(function, points)
-    except (TypeError, RuntimeError, LookupError, AttributeError, AssertionError) as error:
-        reason = str(error).partition("\n")[0]
-        raise ValueError(f"layer fails on points of shape (N, 2): {reason}. {REMEDY}") from error
+    output = evaluate(function, points, "layer", f". {REMEDY}")
     try:
         check_output(output, len(points))
     except ValueError as error:

@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_map
 
 from gating_core.checks import check_choice
 from gating_core.jets.carrier import Carrier
+from gating_core.jets.unchanged import unchanged
 
 CASTS = ("refuse", "carry")
 LOWER = (torch.float32, torch.float16, torch.bfloat16)
@@ -59,9 +60,20 @@ class Carried:
 
 
 def carried(function: Callable[[torch.Tensor], Any], casts: str) -> Callable[[torch.Tensor], Any]:
-    """``function``, `Carried` if ``casts`` is "carry"; ``ValueError`` for a word not known."""
+    """``function`` as `Unchanged`, and `Carried` if ``casts`` is "carry".
+
+    ``ValueError`` for a word not known.
+    """
     check_choice("casts", casts, CASTS)
-    return Carried(function) if casts == "carry" and not isinstance(function, Carried) else function
+    if isinstance(function, Carried):
+        return function
+    function = unchanged(function)
+    return Carried(function) if casts == "carry" else function
+
+
+def uncarried(function: Callable[[torch.Tensor], Any]) -> Callable[[torch.Tensor], Any]:
+    """The function that computes as it was written, casts included."""
+    return function.function if isinstance(function, Carried) else function
 
 
 def without_casts(name: str, args: tuple, kwargs: dict) -> tuple[str, tuple, dict]:

@@ -302,7 +302,8 @@ SAME_TYPE = ("float64", "double", "DoubleTensor", "cpu")
 
 @rule("detach")
 def _detach(jet: Jet) -> torch.Tensor | Jet:
-    return Jet(jet.value, k=jet.k) if isinstance(jet.value, Bounded) else jet.value
+    value: Any = jet.value
+    return Jet(value, k=jet.k) if isinstance(value, Bounded) else value.detach()
 
 
 @rule("argmax")

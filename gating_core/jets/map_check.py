@@ -7,15 +7,15 @@ of this is tested at a few points, and refused with one sentence.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from gating_core.jets.casts import LOWER, Carried
+from gating_core.jets.casts import LOWER, Carried, uncarried
+from gating_core.jets.kernels import kernels
+from gating_core.jets.unchanged import Unchanged, held
 
 DOUBLE = torch.float64, torch.complex128
 FEW = 8  # points that are looked at
@@ -36,8 +36,10 @@ def check_map(function: Function, points: torch.Tensor) -> None:
     from the points to it is in a lower precision.
     """
     some = points[:: max(1, len(points) // FEW)][:FEW].detach()
-    with torch.no_grad():
-        with (_Uncompiled if "torch._dynamo" in sys.modules else _Precision)() as precision:
+    # State that one call leaves to the next is not put back in between: it would not be seen.
+    with torch.no_grad(), held(uncarried(function)):
+        precision = _Precision()
+        with kernels(precision.see):
             together = evaluate(function, some)
         check_output(together, len(some))
         if precision.lower:
@@ -79,14 +81,19 @@ def wrong_shape(shape: torch.Size, count: int) -> str:
     )
 
 
-def precision_notes(original: Function, function: Function, points: torch.Tensor) -> list[str]:
-    """Say what of the ``original`` function is in lower precision, and was computed in float64.
+def module_of(function: Function) -> torch.nn.Module | None:
+    """The module that a function is, whatever it is wrapped in; or None."""
+    function = uncarried(function)
+    function = function.function if isinstance(function, Unchanged) else function
+    return function if isinstance(function, torch.nn.Module) else None
 
-    ``function`` is what was computed in its place at ``points``, `Carried` if casts were.
-    """
+
+def precision_notes(function: Function, points: torch.Tensor) -> list[str]:
+    """Say what of a function is in lower precision, and was computed in float64 at ``points``."""
     weights: dict[torch.dtype, None] = {}
-    if isinstance(original, torch.nn.Module):
-        tensors = chain(original.parameters(), original.buffers())
+    original = uncarried(function)
+    if (module := module_of(function)) is not None:
+        tensors = chain(module.parameters(), module.buffers())
         weights = dict.fromkeys(x.dtype for x in tensors if x.dtype in LOWER)
     casts: list[str] = []
     if isinstance(function, Carried):
@@ -102,7 +109,7 @@ def precision_notes(original: Function, function: Function, points: torch.Tensor
         try:
             with torch.no_grad():
                 theirs, ours = original(some.to(dtype)).double(), function(some)
-        except RuntimeError:  # its weights are in another precision
+        except Exception:  # its weights are in another precision
             continue
         off = float((theirs - ours).abs().max() / ours.abs().max())
         compared = (
@@ -114,17 +121,28 @@ def precision_notes(original: Function, function: Function, points: torch.Tensor
     return [f"computed in torch.float64: {' and '.join(parts)}{compared}"]
 
 
-def evaluate(function: Function, points: torch.Tensor) -> Any:
-    """The function's output; ``ValueError`` where weights in another precision meet the points."""
+def evaluate(
+    function: Function, points: torch.Tensor, name: str = "function", remedy: str = ""
+) -> Any:
+    """The function's output; ``ValueError`` with the cause and a ``remedy`` where it has none."""
     try:
         return function(points.clone())  # it may work in place
-    except (RuntimeError, ValueError) as error:  # the latter of recurrent layers
-        if "dtype" not in str(error):
-            raise
+    except Exception as error:
+        if "dtype" in str(error) and isinstance(error, RuntimeError | ValueError):
+            raise ValueError(
+                f"{name} has weights in another precision than its points, torch.float64; convert"
+                f" it with double(){CARRY}"
+            ) from error
         raise ValueError(
-            "function has weights in another precision than its points, torch.float64; convert it"
-            f" with double(){CARRY}"
+            f"{name} fails on points of shape (N, {points.shape[1]}): {cause(error)}{remedy}"
         ) from error
+
+
+def cause(error: Exception) -> str:
+    """The first line of an error's message, with the name of the error where it says little."""
+    line = str(error).strip().partition("\n")[0]
+    plain = line and isinstance(error, RuntimeError | ValueError | TypeError | IndexError)
+    return line if plain else f"{type(error).__name__} {line}".strip()
 
 
 def _in_parts(function: Function, points: torch.Tensor, size: int) -> list[torch.Tensor]:
@@ -133,10 +151,9 @@ def _in_parts(function: Function, points: torch.Tensor, size: int) -> list[torch
     for some in points.split(size):
         try:
             outputs.append(function(some.clone()))
-        except (RuntimeError, ValueError, IndexError) as error:
-            message = str(error).strip().split("\n")[0]
+        except Exception as error:
             raise ValueError(
-                f"function fails at a single point ({message}); {ONE_BY_ONE}"
+                f"function fails at a single point ({cause(error)}); {ONE_BY_ONE}"
             ) from error
         check_output(outputs[-1], len(some))
     return outputs
@@ -154,23 +171,18 @@ def _differ(a: torch.Tensor, b: torch.Tensor, allowed: float) -> bool:
     return bool(((a - b).abs()[known] > allowed * size).any())
 
 
-class _Precision(TorchDispatchMode):
-    """A mode that notes the first operation that takes double precision to a lower one.
+class _Precision:
+    """Notes the first operation that takes double precision to a lower one.
 
-    It sees what reaches torch's kernels, from compiled modules and assignments to slices, too.
+    Those of compiled modules and of assignments to slices, too.
     """
 
     lower: torch.dtype | None = None
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # or its first operation imports torch.compile, which takes a second
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        out = func(*args, **(kwargs or {}))
-        inputs = [x for x in (*args, *(kwargs or {}).values()) if isinstance(x, torch.Tensor)]
+    def see(self, kernel: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Call a kernel, and compare its result's precision with that of its arguments."""
+        out = kernel(*args, **kwargs)
+        inputs = [x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)]
         if (
             isinstance(out, torch.Tensor)
             and (out.is_floating_point() or out.is_complex())
@@ -180,13 +192,3 @@ class _Precision(TorchDispatchMode):
         ):
             self.lower = out.dtype
         return out
-
-
-class _Uncompiled(_Precision):
-    """`_Precision` for processes that use torch.compile, which does not try to compile the mode."""
-
-    __torch_dispatch__ = _Precision.__torch_dispatch__
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return True

@@ -32,7 +32,7 @@ from gating_core.jets import piecewise as piecewise
 from gating_core.jets import softmax as softmax
 from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.bounded import LAYOUT, Bounded, value_of
-from gating_core.jets.casts import LOWER, Carried, carried
+from gating_core.jets.casts import LOWER, carried
 from gating_core.jets.derivative_check import (
     REMEDY,
     check_operations,
@@ -51,7 +51,14 @@ from gating_core.jets.jet import (
     rule_name,
     written_by,
 )
-from gating_core.jets.map_check import check_map, check_output, precision_notes, wrong_shape
+from gating_core.jets.map_check import (
+    cause,
+    check_map,
+    check_output,
+    module_of,
+    precision_notes,
+    wrong_shape,
+)
 from gating_core.progress import Progress, silent
 
 BOUNDS = ("estimate", "rigorous")
@@ -60,7 +67,7 @@ FIRST_BLOCK = 512  # points of the first of several blocks, which one thread com
 BLOCK_BYTES = 3_000_000  # of coefficients: in smaller blocks calls cost more than caches save
 
 
-# MissingRule, and the errors of torch or of a rule for what it does not accept.
+# The errors of torch, or of a composition, for what it does not accept.
 NOT_FOR_JETS = (TypeError, AttributeError, RuntimeError, IndexError, ArithmeticError, ValueError)
 
 Function = Callable[[torch.Tensor], torch.Tensor]
@@ -131,25 +138,25 @@ def second_order_jet(
     check_choice("bound", bound, BOUNDS)
     points = check_points(points)
     function = carried(function, casts)
-    original = function.function if isinstance(function, Carried) else function
-    if isinstance(original, torch.nn.Module):
-        check_weights(original)
-    if not check or getattr(function, "pure", False):
-        return _finished(_followed(function, points, bound, check)[0], original, function, points)
-    check_map(function, points)
+    if (module := module_of(function)) is not None:
+        check_weights(module)
+    checked = check and not getattr(function, "pure", False)
+    if checked:
+        check_map(function, points)
     try:
         jet, own = _followed(function, points, bound, check)
-    except RuntimeError as error:  # of torch.func: the function itself has just been evaluated
-        reason = str(error).strip().split("\n")[0]
+    except ValueError:
+        raise
+    except Exception as error:  # of torch.func, mostly: `check_map` has evaluated the function
         raise ValueError(
-            f"function cannot be differentiated by torch.func ({reason}); {REMEDY}"
+            f"function cannot be differentiated by torch.func ({cause(error)}); {REMEDY}"
         ) from error
-    if own:
+    if checked and own:
         check_slopes(function, points, jet.first)
         jet = replace(jet, notes=(*jet.notes, *kink_notes(function, points)))
-    if own and jet.errors is None:
+    if checked and own and jet.errors is None:
         check_seconds(lambda p: _by_blocks(_block, function, p).first, points, jet.second)
-    return _finished(jet, original, function, points)
+    return _finished(jet, function, points)
 
 
 def _followed(
@@ -162,14 +169,12 @@ def _followed(
     for evaluate in (_rigorous_block, _block) if bound == "rigorous" else (_block,):
         try:
             return _by_blocks(evaluate, function, points), True
-        except NOT_FOR_JETS:
+        except Exception:  # of a rule, or of the function's own for what is no tensor
             continue
     return nested_jet(function, points, check), False  # an error of the function's own comes again
 
 
-def _finished(
-    jet: SecondOrderJet, original: Function, function: Function, points: torch.Tensor
-) -> SecondOrderJet:
+def _finished(jet: SecondOrderJet, function: Function, points: torch.Tensor) -> SecondOrderJet:
     """The jet with NaN derivatives, of infinite error, where a value is not finite, and all notes.
 
     A rule cannot know: the derivatives of ``where`` between NaN and a number are 0 at a NaN.
@@ -179,7 +184,7 @@ def _finished(
         jet.stack[1:, lost] = torch.nan
         if jet.errors is not None:
             jet.errors[:, lost] = torch.inf
-    return replace(jet, notes=(*jet.notes, *precision_notes(original, function, points)))
+    return replace(jet, notes=(*jet.notes, *precision_notes(function, points)))
 
 
 def _by_blocks(evaluate: Callable, function: Function, points: torch.Tensor) -> SecondOrderJet:
