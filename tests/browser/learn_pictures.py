@@ -19,7 +19,7 @@ PARTS = {  # by the page that draws
     "Flat or curved?": ".gc-stage-row",
     "Which keys curve?": ".gc-keys-row",
     "Which gates curve?": ".gc-columns",
-    "Depth": ".gc-view",
+    "Depth": ".gc-pair-row",
     "Manifold": ".st-key-learn_picture",
 }
 # What is for the hand, or said elsewhere.

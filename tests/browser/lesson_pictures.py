@@ -26,6 +26,7 @@ JOB_MS = 120_000  # until the page's job has ended
 FIRST = ".gc-columns, [data-testid=stPlotlyChart]"  # the linked view's pictures, or a chart
 PARTS = {  # what is taken where that is something else
     "manifold": ".gc-pair-row",
+    "depth": ".gc-pair-row",
     "bend": ".gc-scene",
     "keys": ".gc-keys-row",
     "experts": ".gc-tree-plot",

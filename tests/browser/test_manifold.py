@@ -15,7 +15,7 @@ STATE = "document.querySelector('.gc-pair').__gc"
 def await_pair(page):
     """Wait for the pictures, and for all strengths of the gate."""
     page.wait_for_function(
-        "() => document.querySelector('.gc-pair')?.__gc?.header?.strengths.length > 2",
+        "() => document.querySelector('.gc-pair')?.__gc?.header?.places.length > 2",
         timeout=60_000,
     )
     settle(page)

@@ -265,8 +265,8 @@ def become_phone(page: Page) -> None:
 
 
 def await_view(page: Page) -> None:
-    """Wait for the linked 3-D view's picture."""
-    page.wait_for_selector(".gc-view[data-n]")
+    """Wait for the picture of a surface."""
+    page.wait_for_selector(".gc-view[data-n], .gc-pair[data-n]")
     settle(page)
 
 

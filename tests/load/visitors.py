@@ -185,7 +185,7 @@ class Manifold(Request):
             tables = len(list(session.page.all("table")))
             return "" if tables == 1 else f"{tables} tables"
         header = session.page.header(MANIFOLD_VIEW)
-        shown = header["scene"], header["strengths"][header["frame"]]
+        shown = header["scene"], header["places"][header["frame"]]
         gated = at_strength(resolve(self.request).variants[-1], 1.0)
         return "" if shown == (str(gated), self.request.strength) else f"{shown}"
 
@@ -229,16 +229,12 @@ class Depth(Request):
 
     def shown_instead(self, session: Session) -> str:
         header = session.page.header(DEPTH_VIEW)
-        label = header["frame_labels"][header["frame"]].split(" of ")[0]
-        right = not self.layer or header["stale"] or label == f"layer {self.layer}"
-        return "" if right else label
-
-    def unfinished(self, session: Session) -> str:
-        return session.page.header(DEPTH_VIEW)["stale"]
+        label = header["labels"][header["frame"]].split(" of ")[0]
+        return "" if not self.layer or label == f"Layer {self.layer}" else label
 
     def numbers(self, session: Session) -> object:
         header = session.page.header(DEPTH_VIEW)
-        return header["scene"], header["readings"], header["columns"][0]["captions"]
+        return header["scene"], header["findings"], header["sides"][0]["verdict"]
 
 
 @dataclass(frozen=True)
@@ -618,7 +614,7 @@ class Visitor:
             model = another()
             await set_model({"kind": model["kind"], "model": model["seed"]}, **model)
             for _ in range(FEW):
-                strengths = session.page.header(MANIFOLD_VIEW)["strengths"]
+                strengths = session.page.header(MANIFOLD_VIEW)["places"]
                 if len(strengths) > 1:  # else the other strengths are still measured
                     frame = self.random.randrange(len(strengths))
                     model = replace(self.request.request, strength=strengths[frame])

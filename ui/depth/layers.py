@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,11 +19,10 @@ from ui.common import formatting as common
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_pick
 from ui.common.take_along import OfferedSurface, offer_notebook, offered
-from ui.components.view3d import Legend, clicked, stopped, view3d
+from ui.components.pair import Point, draw_pair
 from ui.depth import shared
-from ui.depth.replay import REPLAY_GRID, Replay, replay_view
+from ui.depth.replay import REPLAY_GRID, Replay, replay_of
 from ui.depth.shared import ALIGNED, BUNDLED, QUANTITIES, RANDOM, STACKS, TRAINED, UNTRAINED, Growth
-from ui.drawing import palette
 from ui.drawing.exported import exported
 from ui.limits import MANIFOLD_LAYERS
 from ui.work import jobs, pool
@@ -37,7 +35,6 @@ TRAINING: jobs.Jobs[TrainedRequest, TrainedDepths] = jobs.Jobs(
     NUMBERS_CACHE,
     (TrainingDiverged,),
 )
-SPARE, STRIP_PIXELS = 640, 80  # of the window: all but the pictures; the strip of maps
 CLEAR = 0.5  # of the points: a surface of which less is resolved is not shown first
 AROUND = {arrangement.words: name for name, arrangement in core.ARRANGEMENTS.items()}
 SEEDS = UNTRAINED.seed_count  # also of trained stacks
@@ -303,9 +300,9 @@ def fields_after(stack: Stack, layer: int, _trained: TrainedDepths | None) -> di
 
 
 @cached()
-def view_of(stack: Stack, layers: int, _surface: SurfaceResult) -> Replay:
-    """Return the pictures of the first ``layers`` of a replayed stack."""
-    return replay_view(_surface.first(layers), sheet=stack.kind in (ALIGNED, RANDOM))
+def replay(stack: Stack, layers: int, _surface: SurfaceResult) -> Replay:
+    """Return the picture of the first ``layers`` of a replayed stack."""
+    return replay_of(_surface.first(layers), len(_surface.total))
 
 
 def draw_replay(
@@ -313,53 +310,49 @@ def draw_replay(
     surface: SurfaceResult,
     key: str = VIEW,
     layers: int = UNTRAINED.depth,
-    **more: Any,
+    follow: str = "",
 ) -> int:
     """Draw the surface, its map, and the maps of all layers; return the frame that is shown.
 
     That is the layer of the link, or the last at which K is resolved at enough points. Only the
-    first ``layers`` are shown; ``more`` is for `view3d`.
+    first ``layers`` are shown; they play once for a new text ``follow``.
     """
-    depth = len(surface.total)
-    replay, surface = view_of(stack, layers, surface), surface.first(layers)
-    layers = len(surface.total)
-    clear = np.flatnonzero(np.isfinite(surface.known).mean((1, 2)) >= CLEAR)
+    picture, shown = replay(stack, layers, surface), surface.first(layers)
+    clear = np.flatnonzero(np.isfinite(shown.known).mean((1, 2)) >= CLEAR)
     last = int(clear[-1]) + 1 if clear.size else 1
-    frame = min(linked_layer(last), layers) - 1
-    low, high = [f"{replay.symbol} = {common.rough(end)}" for end in replay.view.colour_range]
-    size = "every surface drawn at the same size (diameter d)"
-    note = (
-        f"asinh scale, the same for all layers · {common.percent(replay.view.beyond)} of a layer's"
-        " points exceed it · hatched or blank: not resolved"
-    )
-    view3d(
-        replay.view,
+    size = "drawn at one size (diameter d)" if picture.enlarged else "all drawn to one scale"
+    frames = range(len(shown.total))
+    draw_pair(
+        picture.pair,
         key=key,
-        headings=(f"One stack, {stack.regimes[stack.regime]}, seed {stack.seed}",
-                  f"{replay.symbol} over its chart", ""),
-        captions=(
-            [total_text(surface, layer, size) for layer, size in enumerate(replay.diameters)],
-            [size if replay.enlarged else "all surfaces drawn to the same scale"],
-            ["After each layer"],
-        ),
-        readouts=([("K", ["sheet_gaussian"]), ("error", ["sheet_error"])], [], []),
-        readings=[f"**After layer {layer} of {depth}** the surface is {common.verdict_text(each)}."
-                  for layer, each in enumerate(surface.verdicts, 1)],
-        frame=frame,
-        frame_labels=[f"layer {layer} of {depth}" for layer in range(1, layers + 1)],
-        places=list(range(1, layers + 1)),
-        scrub=True,
-        legend=Legend(palette.SIGNED_SCALE, low, high, note),
-        pick=link_value("stacked_point", lambda text: parse_pick(text, REPLAY_GRID), None),
-        on_pick=partial(_link_point, key),
-        on_stop=partial(_link_layer, key),
         scene=f"{stack}",
-        spare=SPARE,
-        wide_pixels=STRIP_PIXELS,
-        click_does="a click on a small map goes to that layer",
-        **more,
-    )  # fmt: skip
-    return frame
+        frame=min(linked_layer(last), len(shown.total)) - 1,
+        point=link_value("stacked_point", lambda text: parse_pick(text, REPLAY_GRID), None),
+        verdicts=[
+            [
+                (
+                    f"Total curvature {known_total_text(shown, frame)}",
+                    f"diameter {common.short(float(picture.diameters[frame]))}, {size}",
+                )
+                for frame in frames
+            ]
+        ],
+        findings=[
+            (
+                f"After layer {frame + 1} of {len(surface.total)}",
+                f"the surface is {common.verdict_text(shown.verdicts[frame])}.",
+            )
+            for frame in frames
+        ],
+        quantity=f"{picture.symbol} over the chart",
+        names=("u", "v") if stack.kind in (ALIGNED, RANDOM) else ("x₁", "x₂"),
+        note=f"Asinh scale, the same for all layers · {common.percent(picture.scale.beyond)} of a"
+        " layer's points exceed it · dotted: not resolved",
+        on_leave=_on_leave,
+        strip=True,
+        follow=follow,
+    )
+    return min(linked_layer(last), len(shown.total)) - 1
 
 
 def linked_layer(last: T) -> int | T:
@@ -373,15 +366,11 @@ def parse_layer(text: str) -> int | None:
     return number if 1 <= number <= UNTRAINED.depth else None
 
 
-def _link_point(key: str) -> None:
-    if point := clicked(key):
-        st.query_params["stacked_point"] = point
-
-
-def _link_layer(key: str) -> None:
-    frame = stopped(key, UNTRAINED.depth)
-    if frame is not None:
-        st.query_params["after"] = f"{frame + 1}"
+def _on_leave(frame: int, point: Point | None, corners: np.ndarray | None) -> None:
+    """Put the layer and the marked point into the link."""
+    st.query_params["after"] = f"{frame + 1}"
+    if point:
+        st.query_params["stacked_point"] = f"{point[0]}.{point[1]}"
 
 
 def total_of(surface: SurfaceResult, frame: int) -> Integral:
@@ -412,13 +401,6 @@ def known_total_text(surface: SurfaceResult, frame: int) -> str:
     if surface.complete[frame] or surface.total[frame] > 0:
         return UNKNOWN if UNKNOWN in text else text
     return UNKNOWN  # "at least 0" says nothing
-
-
-def total_text(surface: SurfaceResult, frame: int, diameter: float) -> str:
-    """Return the line above the surface after one layer."""
-    text = known_total_text(surface, frame)
-    text = text if text == UNKNOWN else f"**{text}**"
-    return f"total curvature {text} · diameter {common.short(float(diameter))}"
 
 
 def manifold_link(stack: Stack, layer: int) -> dict[str, str]:

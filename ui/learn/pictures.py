@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
@@ -179,10 +178,9 @@ def _draw_shapes(state: State) -> None:
 
 def _draw_layers(state: State) -> None:
     surface = layers.replayed(ALIGNED_STACK, None)
-    more: dict[str, Any] = {}
-    if state.committed:  # the reveal plays, unless the link names a layer
-        more = {"follow": "after" not in st.query_params, "family": state.key}
-    layers.draw_replay(ALIGNED_STACK, surface, state.key, int(state.base["after"]), **more)
+    # The reveal plays, unless the link names a layer.
+    follow = state.key if state.committed and "after" not in st.query_params else ""
+    layers.draw_replay(ALIGNED_STACK, surface, state.key, int(state.base["after"]), follow)
 
 
 # --- Misleading pictures --------------------------------------------------------------------------

@@ -44,10 +44,16 @@ from ui.common.lessons import section
 from ui.common.take_along import OfferedSurface, offered
 from ui.components.pair import Pair, Point, Side, draw_pair
 from ui.drawing.axes import Axes
-from ui.drawing.camera import seen_areas
 from ui.drawing.colours import ColourScale, colour_scale, scale_of
 from ui.drawing.exported import exported
-from ui.drawing.lines import lies_in_a_plane, lifted, plane_lines
+from ui.drawing.first_view import (
+    NO_SEGMENTS,
+    best_eye,
+    level,
+    scale_share,
+    straight_segments,
+)
+from ui.drawing.lines import lies_in_a_plane
 from ui.manifold import shared
 from ui.manifold.shared import Result, best_total, degenerate, strength_of
 from ui.proved.code import offer_notebook
@@ -57,7 +63,6 @@ KEY = "manifold_pair"
 FRAMES = "manifold_strengths"  # of the pair in the browser
 CORNERS = "manifold_corners"  # what a dragged value of the pair in the browser is
 DISTANT = 3.0  # |x|, in units of half the input square's side
-TURNS, RISES = np.radians(np.arange(0, 360, 15)), np.radians([25, 35, 45])  # of the first view
 FAR = 8.0  # times as large as the surface, the triangle of the values is not drawn
 SMALLEST = 0.5  # a gated surface that is smaller, against the ungated one, is magnified
 Frames = Sequence[MeasuredInstance]  # of one variant, by strength
@@ -172,7 +177,7 @@ def pair_of(
     values = [_axes.project(np.stack([x.surface.values[0] for x in frames])) for frames in both]
     values = [np.pad(x, [(0, 0)] * 3 + [(0, 3 - x.shape[-1])]) for x in values]
     values = [np.where(np.isfinite(x), x, 0.0) for x in values]  # overflow: K is unresolved there
-    middle, turn, unit = _level(*_undragged(values[0][0], values[1][-1], _ungated, _frames, _axes))
+    middle, turn, unit = level(*_undragged(values[0][0], values[1][-1], _ungated, _frames, _axes))
     drawn = [(x - middle) @ turn for x in values]
     own, *sizes = (_diagonal(x) for x in (drawn[0][0], *drawn[1]))
     times, corners = [1.0] * len(sizes), shared.averaged(_ungated)
@@ -191,23 +196,29 @@ def pair_of(
         sides.append(
             Side(
                 name=heading(frames[-1]) if index == 0 or _gate(frames[-1]) else "",
+                short=shared.VARIANT_NAMES[index].lower(),
                 values=unit * points,
-                shares=np.stack([_share(field, scale) for field in fields[index]]),
+                shares=np.stack([scale_share(field, scale) for field in fields[index]]),
                 signed=np.stack([x.surface.gaussian_where(x.surface.decided)[0] for x in frames]),
                 gaussian=np.stack([x.surface.known[0] for x in frames]),
                 error=np.stack([x.surface.known_error[0] for x in frames]),
                 flat=[x.verdict.proof is not None for x in frames],
                 corners=unit * (plane - middle) @ turn if shown and plane is not None else None,
-                lines=_straight_lines(values[0][0], unit * points[0], axis, plane)
+                lines=straight_segments(values[0][0], unit * points[0], axis, plane)[None]
                 if straight
-                else np.zeros((1, 2, 3)),
+                else NO_SEGMENTS,
             )
         )
     low, high = ("", "") if scale.collapsed else map(common.rough, scale.ends)
     strengths = [*map(strength_of, _frames)]
-    eye = _best_eye([drawn[0][0], drawn[1][-1]])
+    labels = [f"Gate λ = {strength:.2f}" for strength in strengths]
+    eye = best_eye([drawn[0][0], drawn[1][-1]])
     back = turn[: _axes.basis.shape[1]] / unit
-    return Pair(tuple(sides), strengths, eye, scale.colours, (low, high), back), times, scale
+    return (
+        Pair(tuple(sides), labels, strengths, eye, scale.colours, (low, high), back),
+        times,
+        scale,
+    )
 
 
 def _undragged(
@@ -222,28 +233,6 @@ def _undragged(
     return first, last
 
 
-def _best_eye(surfaces: list[np.ndarray]) -> tuple[float, float]:
-    """Azimuth and elevation that show the least visible of ``surfaces`` (R, R, 3) most broadly."""
-    azimuth, elevation = (x.ravel() for x in np.meshgrid(TURNS, RISES))
-    level = np.cos(elevation)
-    eyes = np.stack([level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)], -1)
-    areas = []
-    for surface in (x[::2, ::2] for x in surfaces):
-        areas.append(seen_areas(surface, np.zeros(surface.shape[:2], int), eyes)[:, 0])
-    best = int(np.argmax(np.min([x / x.max() for x in areas], 0)))
-    return float(azimuth[best]), float(elevation[best])
-
-
-def _straight_lines(
-    values: np.ndarray, drawn: np.ndarray, axis: np.ndarray, plane: np.ndarray | None
-) -> np.ndarray:
-    """Segments (S, 2, 3) on the ``drawn`` flat surface that are straight there."""
-    lines = lifted(plane_lines(values, axis, plane), axis, drawn[None])[0]
-    pairs = np.stack([lines[:-1], lines[1:]], 1)
-    kept = pairs[np.isfinite(pairs).all((1, 2))]
-    return kept if len(kept) else np.zeros((1, 2, 3))
-
-
 def _diagonal(points: np.ndarray) -> float:
     return float(np.linalg.norm(np.ptp(points.reshape(-1, 3), 0)))
 
@@ -255,28 +244,6 @@ def _gate(variant: MeasuredInstance) -> bool:
 def _in_space(corners: np.ndarray, axes: Axes) -> np.ndarray:
     points = axes.project(corners)
     return np.pad(points, [(0, 0), (0, 3 - points.shape[-1])])
-
-
-def _share(field: np.ndarray, scale: ColourScale) -> np.ndarray:
-    """The place of a ``field`` on the scale, 0 to 1; NaN where it is not known."""
-    return ((scale.apply(field) - scale.low) / (scale.high - scale.low)).clip(0, 1)
-
-
-def _level(flat: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """The middle of points (R, R, 3), axes (3, 3), and a unit.
-
-    The axes are the widest, a narrower one, and up to the ``other``; in units, both surfaces lie
-    within one of the middle.
-    """
-    size = max(float(np.abs(flat).max()), float(np.finfo(float).tiny))
-    points = flat.reshape(-1, 3) / size  # sums of the largest would overflow
-    centre = points.mean(0)
-    middle, turn = size * centre, np.linalg.svd(points - centre, full_matrices=False)[2].T
-    if ((other.reshape(-1, 3) - middle) @ turn[:, 2]).mean() < 0:
-        turn[:, 2] *= -1
-    turn[:, 1] *= np.sign(np.linalg.det(turn))  # no mirror image
-    extent = max(float(np.abs(x - middle).max()) for x in (flat, other))
-    return middle, turn, 1 / max(extent, float(np.finfo(np.float32).tiny))
 
 
 # --- Sentences ------------------------------------------------------------------------------------

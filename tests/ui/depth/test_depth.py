@@ -28,11 +28,12 @@ from tests.ui.opening import (
     open_settled,
     report,
 )
-from tests.ui.payload import names_in, unpack
+from tests.ui.payload import unpack
 from ui.depth import comparison, layers, shared, theory
 from ui.depth.layers import VIEW, Stack
-from ui.depth.replay import GAP, REPLAY_GRID, replay_view
-from ui.depth.shared import STACKS, UNTRAINED, Growth
+from ui.depth.replay import REPLAY_GRID, replay_of
+from ui.depth.shared import ALIGNED, STACKS, UNTRAINED, Growth
+from ui.drawing.first_view import scale_share
 from ui.manifold.shared import ManifoldRequest, resolve
 from ui.work.cache import CACHE, NUMBERS_CACHE
 
@@ -84,9 +85,9 @@ def test_it_opens_on_a_replay_without_a_job():
     app = open_page(PAGE)
     assert "_jobs" not in app.session_state or not app.session_state["_jobs"]
     found, arrays = unpack(component(app, VIEW).proto.bytes)
-    assert (found["frames"], found["frame"]) == (8, 7)
-    assert arrays["sheet_gaussian"].shape == (8, 31, 31)
-    assert len(found["columns"][0]["captions"]) == len(found["readings"]) == 8
+    assert (found["places"], found["frame"]) == ([*range(1, 9)], 7)
+    assert arrays["leftK"].shape == (8, 31, 31)
+    assert len(found["sides"][0]["verdict"]) == len(found["findings"]) == 8
     assert "made by `python -m gating_core.experiments.depth`" in said(app)
     (offer,) = offered(app).surfaces.values()
     fields = offer.make("a line").fields
@@ -97,7 +98,7 @@ def test_it_opens_on_a_replay_without_a_job():
 def test_a_chart_of_the_comparison_opens_its_stack():
     app = open_settled(PAGE, tab_depth="Comparison")
     app.button("open_aligned").click().run()
-    assert header(app)["columns"][0]["heading"] == "One stack, strong gates, seed 0"
+    assert header(app)["scene"] == str(Stack(ALIGNED, second=True))
 
 
 def test_the_numbers_are_those_of_the_core():
@@ -117,11 +118,10 @@ def test_the_numbers_are_those_of_the_core():
 
 def test_layer_and_point_of_the_link_are_shown_and_those_of_the_view_are_linked():
     app = open_page(PAGE, after="3", stacked_point="4.5")
-    assert (header(app)["frame"], header(app)["pick"]) == (2, [4, 5])
-    report(app, VIEW, "stop", {"frame": 4})
-    report(app, VIEW, "pick", {"row": 6, "column": 7})
+    assert (header(app)["frame"], header(app)["point"]) == (2, [4, 5])
+    report(app, VIEW, "left", {"frame": 4, "point": [6, 7], "corners": None, "serial": 1})
     assert app.query_params["after"] in ("5", ["5"])
-    assert (header(app)["frame"], header(app)["pick"]) == (4, [6, 7])
+    assert (header(app)["frame"], header(app)["point"]) == (4, [6, 7])
     assert header(open_page(PAGE, stacked_layers="3", after="8", gated="ungated"))["frame"] == 2
 
 
@@ -142,7 +142,7 @@ def test_a_link_restores_controls_and_names_what_it_cannot_use():
     app.query_params["stacked_seed"] = "2"  # as the browser does
     app.number_input("stacked_seed").set_value(2).run()
     assert not mistakes(app)
-    assert header(app)["columns"][0]["heading"] == "One stack, gated, seed 2"
+    assert "member=2," in header(app)["scene"]
 
 
 def test_stacks_are_trained_on_request_and_not_made_up(monkeypatch):
@@ -168,7 +168,7 @@ def test_stacks_are_trained_on_request_and_not_made_up(monkeypatch):
         app.run()
         assert not app.exception
         assert text in said(app)
-        assert header(app)["frames"] == 8
+        assert len(header(app)["places"]) == 8
     assert [request.seed for request in requests] == [40, 0]
     NUMBERS_CACHE.clear()
 
@@ -231,43 +231,48 @@ def surface(name, grid=REPLAY_GRID):
     return replay(QUICK, name, 1, grid)
 
 
-def test_a_replay_has_a_frame_and_a_small_map_for_every_layer():
-    view = replay_view(surface("strong"), sheet=True).view
-    assert view.frames == QUICK.depth
-    for panel in (panel for column in view.columns for panel in column):
-        assert names_in(panel.traces) <= set(view.arrays)
-        assert set(panel.pick.values()) <= set(view.arrays)
-    assert all(len(view.arrays[name]) == QUICK.depth for name in view.framed)
-    np.testing.assert_array_equal(view.arrays["sheet_gaussian"], surface("strong").known)
-    for layer in range(QUICK.depth):
-        first = layer * (REPLAY_GRID + GAP) + GAP // 2
-        part = view.arrays["strip"][:, first : first + REPLAY_GRID]
-        np.testing.assert_array_equal(part, view.arrays["sheet_shade"][layer])
-        across = view.arrays["strip_x"][first : first + REPLAY_GRID]
-        ring = view.arrays["now_u"][layer]
-        assert ring.min() < across.min() < layer + 1 < across.max() < ring.max()
+def test_a_replay_draws_each_layer_as_it_was_measured():
+    found = surface("strong")
+    (side,) = replay_of(found, QUICK.depth).pair.sides
+    np.testing.assert_array_equal(side.gaussian, found.known)
+    np.testing.assert_array_equal(side.error, found.known_error)
+    for drawn, values in zip(side.values, found.values, strict=True):  # one scale, no distortion
+        a, b = drawn.reshape(-1, 3), values.reshape(-1, 3)
+        ratio = np.linalg.norm(a[1:] - a[0], axis=1) / np.linalg.norm(b[1:] - b[0], axis=1)
+        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-9)
+    middle = len(found.axis) // 2
+    assert side.values[-1, middle, middle, 2] > side.values[-1, 0, :, 2].mean()  # a dome is upright
 
 
 def test_surfaces_that_collapse_are_drawn_in_one_size_and_coloured_as_drawn():
     found = surface("gated_plain")
-    replayed = replay_view(found, sheet=False)
+    replayed = replay_of(found, QUICK.depth)
+    (side,) = replayed.pair.sides
     assert (replayed.enlarged, replayed.symbol) == (True, "K·d²")
-    values = np.stack([replayed.view.arrays[f"sheet_{x}"] for x in "xyz"], -1)
-    sizes = np.linalg.norm(np.ptp(values, axis=(1, 2)), axis=-1)
-    np.testing.assert_allclose(sizes, 1, rtol=1e-9)
-    wanted = found.known * found.diameter[:, None, None] ** 2
-    np.testing.assert_array_equal(replayed.view.arrays["sheet_field"], wanted)
-    np.testing.assert_array_equal(replayed.view.arrays["sheet_gaussian"], found.known)
-    to_scale, found = replay_view(surface("aligned"), sheet=True), surface("aligned")
-    assert not to_scale.enlarged
-    np.testing.assert_array_equal(to_scale.view.arrays["sheet_x"], found.values[..., 0])
+    values, sizes = side.values.reshape(len(found.values), -1, 3), found.diagonal[:, None]
+    for layer in (0, -1):
+        true = found.values[layer].reshape(-1, 3) / sizes[layer]
+        ratio = np.linalg.norm(values[layer, 1:] - values[layer, 0], axis=1)
+        ratio /= np.linalg.norm(true[1:] - true[0], axis=1)
+        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
+    wanted = scale_share(found.known * found.diameter[:, None, None] ** 2, replayed.scale)
+    np.testing.assert_array_equal(side.shares, wanted)
+    np.testing.assert_array_equal(side.gaussian, found.known)
+    assert not replay_of(surface("aligned"), QUICK.depth).enlarged
+
+
+def test_what_is_proved_flat_has_straight_lines_in_every_frame():
+    found = surface("ungated_plain")
+    (side,) = replay_of(found, QUICK.depth).pair.sides
+    assert side.flat == [verdict.proof is not None for verdict in found.verdicts]
+    assert len(side.lines) == QUICK.depth
 
 
 @pytest.mark.parametrize("name", ["aligned", "strong", "gated_plain"])
 def test_no_layer_is_cut_off_by_the_scale_of_the_others(name):
-    view = replay_view(surface(name), sheet=name != "gated_plain").view
-    assert view.beyond <= 0.021
-    assert -view.colour_range[0] == pytest.approx(view.colour_range[1])
+    scale = replay_of(surface(name), QUICK.depth).scale
+    assert scale.beyond <= 0.021
+    assert -scale.low == pytest.approx(scale.high)
 
 
 # --- Sentences ------------------------------------------------------------------------------------
@@ -351,7 +356,7 @@ def test_a_stack_is_said_to_grow_only_beyond_the_errors(ends, complete, verdict)
 
 def test_an_empty_lower_estimate_is_no_number():
     found = replay(UNTRAINED, "gated_plain", 0, GRID)
-    lines = [layers.total_text(found, layer, 1.0) for layer in range(UNTRAINED.depth)]
+    lines = [layers.known_total_text(found, layer) for layer in range(UNTRAINED.depth)]
     assert not [line for line in lines if "at least 0" in line]
     assert "undetermined" in lines[-1]
     assert layers.stack_text(found).endswith(f"undetermined after layer {UNTRAINED.depth}.")

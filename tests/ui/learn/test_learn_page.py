@@ -123,7 +123,7 @@ def test_a_lesson_holds_its_picture_until_a_guess_is_committed_and_then_locks_it
 def test_before_the_guess_the_surface_of_the_question_is_shown_and_its_answer_not_told():
     """A picture of fewer frames stands at its last, the surface after four layers."""
     header, _ = unpack(component(open_page(PAGE, lesson="layers"), "learn_layers").proto.bytes)
-    assert (header["frames"], header["frame"]) == (4, 3)
+    assert (len(header["places"]), header["frame"]) == (4, 3)
     app = open_page(PAGE, lesson="layers", after="2")
     app.radio("learn_choice_layers").set_value(1).run()
     app.button("learn_commit").click().run()
@@ -132,7 +132,7 @@ def test_before_the_guess_the_surface_of_the_question_is_shown_and_its_answer_no
     assert header["follow"]
     app = open_page(PAGE, lesson="layers", guess="layers-2", after="8")  # a link
     header, _ = unpack(component(app, "learn_layers").proto.bytes)
-    assert (header["follow"], header["frame"]) == (False, 7)
+    assert (header["follow"], header["frame"]) == ("", 7)
     (chart,) = open_page(PAGE, lesson="misleading").get("plotly_chart")
     assert chart.proto.alt == lessons()["misleading"].alt["before"]
 

@@ -1,7 +1,7 @@
-"""Two output surfaces under one camera, without a gate and with it, and a map over their chart.
+"""One or two output surfaces under one camera that change by frames, and a map over their chart.
 
 All of it moves in the browser, also the ungated surface with the corners of its values' triangle.
-Python hears of strength, marked point and corners when the visitor lets go.
+Python hears of frame, marked point and corners when the visitor lets go.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ _component = declare("pair")
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One surface at F strengths; R x R grid points. What is not known is NaN.
+    """One surface in all F frames, or in one for all of them; R x R grid points.
+
+    What is not known is NaN.
 
     ``shares`` are places on the colour scale, 0 to 1; ``signed`` is K where its sign is known.
     """
 
     name: str
+    short: str  # before a number
     values: np.ndarray  # (F, R, R, 3)
     shares: np.ndarray  # (F, R, R)
     signed: np.ndarray  # (F, R, R)
@@ -38,19 +41,23 @@ class Side:
     error: np.ndarray  # (F, R, R)
     flat: Sequence[bool]  # (F,): by proof
     corners: np.ndarray | None  # (3, 3): the triangle of the values
-    lines: np.ndarray  # (S, 2, 3): segments in place of the chart's lines, where it is flat
+    lines: np.ndarray  # (F, S, 2, 3): segments in place of the chart's lines, where it is flat
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """The ungated surface at one strength, and the gated one at all ``strengths``."""
+    """What is drawn; frames have a ``label`` beside the slider and a place, a number.
+
+    ``back`` (k, 3) takes a step in the picture to one along the k drawn axes, where corners move.
+    """
 
     sides: tuple[Side, ...]
-    strengths: Sequence[float]
+    labels: Sequence[str]
+    places: Sequence[float]
     eye: tuple[float, float]  # azimuth and elevation of the first view, in radians
     scale: Sequence[tuple[float, str]]
     ends: tuple[str, str]
-    back: np.ndarray  # (k, 3): takes a step in the picture to one along the k drawn axes
+    back: np.ndarray | None = None
 
 
 _sent: WeakKeyDictionary[Pair, tuple[dict[str, Any], bytes]] = WeakKeyDictionary()
@@ -69,23 +76,26 @@ def draw_pair(
     names: tuple[str, str],
     note: str,
     on_leave: Callable[[int, Point | None, np.ndarray | None], None],
+    strip: bool = False,
+    follow: str = "",
 ) -> None:
-    """Draw ``pair`` at a ``frame`` of its strengths, with a marked ``point`` of the grid.
+    """Draw ``pair`` at a ``frame``, with a marked ``point`` of the grid.
 
     ``verdicts`` are by side and frame: the verdict, and what is known besides. ``findings`` are by
     frame: what is bold, and the rest. Another ``scene`` is seen from the first view again. When the
     visitor lets go, ``on_leave`` gets frame, point and, where they were dragged, the corners
-    (3, 3) of the left triangle, once: it must store them.
+    (3, 3) of the left triangle, once: it must store them. With ``strip`` the maps of all frames of
+    the left side stand below; for a new text ``follow`` they play once from the first.
     """
     if pair not in _sent:
         arrays: dict[str, np.ndarray] = {}
-        for name, side in zip(("left", "right"), pair.sides, strict=True):
+        for name, side in zip(("left", "right"), pair.sides, strict=False):
             arrays |= {name: side.values, f"{name}Shares": side.shares, f"{name}K": side.gaussian}
             arrays |= {f"{name}Signed": side.signed, f"{name}Error": side.error}
             arrays |= {f"{name}Lines": side.lines}
         _sent[pair] = pack(arrays, frozenset())
     entries, content = _sent[pair]
-    size, frames = pair.sides[0].values.shape[1], len(pair.strengths)
+    size, frames = pair.sides[0].values.shape[1], len(pair.places)
 
     def receive() -> None:
         left = wire.receive(key, "left", lambda found: is_sound(found, frames, size))
@@ -100,6 +110,7 @@ def draw_pair(
     sides = [
         {
             "name": side.name,
+            "short": side.short,
             "flat": [*map(bool, side.flat)],
             "corners": None if side.corners is None else side.corners.tolist(),
             "plain": not np.nan_to_num(side.gaussian, nan=1.0).any(),
@@ -113,7 +124,8 @@ def draw_pair(
         "arrays": entries,
         "scene": scene,
         "eye": pair.eye,
-        "strengths": [*map(float, pair.strengths)],
+        "labels": [*pair.labels],
+        "places": [*map(float, pair.places)],
         "frame": frame,
         "point": point,
         "sides": sides,
@@ -123,6 +135,8 @@ def draw_pair(
         "quantity": quantity,
         "names": names,
         "note": note,
+        "strip": strip,
+        "follow": follow,
         "heard": wire.heard(key),
     }
     _component(key=key, data=json.dumps(header, allow_nan=False).encode(), on_left_change=receive)

@@ -1,10 +1,11 @@
-// Two output surfaces under one camera, without a gate and with it, and a quantity over their chart.
+// One or two surfaces under one camera that change by frames, and a quantity over their chart.
 //
-// Python sends a header { source, arrays, scene, eye: [azimuth, elevation], strengths, frame, point, sides, findings,
-// scale, ends, quantity, names, note, heard } and receives "left" with { frame, point, corners, serial } when the visitor
-// lets go. A side has `name`, `verdict` and `more` by frame, `flat` (no chart lines: curved ones would make it look
-// curved), `corners` or null, `plain` (no map). Knobs move the left corners within their level plane; whatever waits
-// for Python meanwhile is dimmed.
+// Python sends a header { source, arrays, scene, eye: [azimuth, elevation], labels and places of the frames, frame, point,
+// sides, findings, scale, ends, quantity, names, note, strip, follow, heard } and receives "left" with { frame, point,
+// corners, serial } when the visitor lets go. A side has `name`, `short`, `verdict` and `more` by frame, `flat` (no chart
+// lines: curved ones would make it look curved), `corners` or null, `plain` (no map); its arrays have one frame or all.
+// Knobs move the left corners within their level plane; whatever waits for Python meanwhile is dimmed. With `strip` the
+// maps of all frames of the left side stand below, each a button.
 
 const PAIR_CELLS = 10;
 const PAIR_CAMERA = { azimuth: 0, elevation: 0.6, distance: 3, centre: [0, 0, 0] };
@@ -13,7 +14,7 @@ const PLAY_SECONDS = 5;
 const NEUTRAL = hexColour('#c9c9c9');
 const ACCENT = hexColour('#c026d3');
 const SIDES = ['left', 'right'];
-const NAMES = ['without gate', 'with gate'];
+const sidesOf = header => SIDES.slice(0, header.sides.length);
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.gc-pair');
@@ -24,8 +25,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
 function adopt(root, state, header, buffer, address) {
   const isOurs = isUnheard(state, state.flying) || state.waiting || state.handling || state.playing;
-  // A drag goes on where the frames have become more: they are known by their strengths.
-  const strength = isOurs && state.header ? state.header.strengths[Math.round(state.frame)] : header.strengths[header.frame];
+  // A drag goes on where the frames have become more: they are known by their places.
+  const sought = isOurs && state.header ? state.header.places[Math.round(state.frame)] : header.places[header.frame];
   state.header = header;
   if (state.shown !== address) {
     state.shown = address;
@@ -33,12 +34,16 @@ function adopt(root, state, header, buffer, address) {
     state.size = header.arrays.left.shape[1];
     state.playing = false;
   }
-  const nearest = header.strengths.reduce((best, x, i, all) => (Math.abs(x - strength) < Math.abs(all[best] - strength) ? i : best), 0);
-  state.frame = nearest;
+  state.frame = header.places.reduce((best, x, i, all) => (Math.abs(x - sought) < Math.abs(all[best] - sought) ? i : best), 0);
   if (!isOurs) Object.assign(state, { point: header.point, corners: null });
   if (!state.views) build(root, state);
   if (state.scene !== header.scene) aim(state, state.scene === undefined);
   state.scene = header.scene;
+  if (header.follow && state.followed !== header.follow) {
+    state.followed = header.follow;
+    Object.assign(state, { frame: 0 });
+    play(state);
+  }
   drawPair(state);
 }
 
@@ -49,14 +54,17 @@ const nextMessage = state => state.waiting && !state.handling && !state.playing 
 
 function build(root, state) {
   const find = name => root.querySelector(`.gc-pair-${name}`);
-  state.views = SIDES.map(side => makeView(root.querySelector(`figure[data-side=${side}] canvas`), PAIR_CAMERA));
-  const [first, second] = state.views;
-  Object.assign(second, { camera: first.camera, home: first.home }); // one camera
+  root.classList.toggle('gc-pair-single', state.header.sides.length === 1);
+  root.classList.toggle('gc-pair-stripped', state.header.strip);
+  state.views = sidesOf(state.header).map(side => makeView(root.querySelector(`figure[data-side=${side}] canvas`), PAIR_CAMERA));
+  const [first] = state.views;
+  for (const view of state.views.slice(1)) Object.assign(view, { camera: first.camera, home: first.home }); // one camera
   state.views.forEach((view, i) => {
     view.onPaint = () => {
       const key = JSON.stringify(first.camera);
       view.painted = key;
-      if (state.views[1 - i].painted !== key) state.views[1 - i].invalidate();
+      const other = state.views[1 - i];
+      if (other && other.painted !== key) other.invalidate();
       if (i === 0) placeKnobs(state);
     };
     const pointAt = (x, y) => {
@@ -95,13 +103,13 @@ function build(root, state) {
   find('strength').addEventListener('change', () => settle(state));
 }
 
-// All of both surfaces at both ends of the gate is in the picture.
+// All of the surfaces in their first and last frame is in the picture.
 function aim(state, isFirst) {
   const { header, views: [view] } = state;
   Object.assign(view.camera, PAIR_CAMERA, { azimuth: header.eye[0], elevation: header.eye[1] });
   const places = [];
   const count = 3 * state.size ** 2;
-  for (const values of [state.left, state.right.subarray(0, count), state.right.subarray(-count)]) {
+  for (const values of sidesOf(header).flatMap(side => [state[side].subarray(0, count), state[side].subarray(-count)])) {
     for (let i = 0; i < values.length; i += 21) places.push([values[i], values[i + 1], values[i + 2]]);
   }
   view.frame(places, FILLED);
@@ -210,7 +218,7 @@ function stop(state) {
 }
 
 function play(state) {
-  const last = state.header.strengths.length - 1;
+  const last = state.header.places.length - 1;
   if (isStill()) {
     state.frame = state.frame < last ? last : 0;
     settle(state);
@@ -245,11 +253,12 @@ function drawPair(state) {
   const ink = cssColour(style.color);
   const [nearest, count] = [Math.round(state.frame), size * size];
   const mark = state.hover ?? state.point;
-  SIDES.forEach((side, i) => {
+  sidesOf(header).forEach((side, i) => {
     const about = header.sides[i];
-    const own = i ? nearest : 0; // the left one has a single frame
+    const moves = state[side].length > 3 * count; // else it has a single frame
+    const own = moves ? nearest : 0;
     const follow = values => (i === 0 && state.corners ? followCorners(values, about.corners, state.corners) : values);
-    const places = follow(frameOf(state[side], 3 * count, i ? state.frame : 0));
+    const places = follow(frameOf(state[side], 3 * count, moves ? state.frame : 0));
     const corners = i === 0 ? cornersOf(state) : about.corners;
     const [shares, signed] = [state[`${side}Shares`], state[`${side}Signed`]].map(values => frameOf(values, count, own));
     const colours = coloursOf(shares, header.scale, NEUTRAL);
@@ -263,10 +272,10 @@ function drawPair(state) {
       scene.lines.push({ segments: ring, wide: 2, colour: ACCENT, hidden: 0.5 },
         { segments: linesIn(corners), wide: 1, colour: ACCENT, alpha: 0.3, hidden: 0.15 });
     }
-    if (isFlat) scene.lines.push({ segments: follow(state[`${side}Lines`]), wide: 1.2, colour: [0.35, 0.36, 0.4], near: 0.001 });
+    if (isFlat) scene.lines.push({ segments: follow(frameOf(state[`${side}Lines`], state[`${side}Lines`].length / header.arrays[`${side}Lines`].shape[0], own)), wide: 1.2, colour: [0.35, 0.36, 0.4], near: 0.001 });
     scene.lines.push({ segments: edgeOf(places, size), wide: 1.6, colour: [0.2, 0.21, 0.25], near: 0.001 });
     const zeros = signChanges(signed, size, places, 3);
-    if (zeros.length) scene.lines.push({ segments: zeros, wide: 3, colour: [0.08, 0.08, 0.1], near: 0.002 });
+    if (zeros.length) scene.lines.push({ segments: zeros, wide: 2.2, colour: [0.08, 0.08, 0.1], near: 0.002 });
     if (mark) scene.points = { size: 13, places: new Float32Array(vertexOf(places, mark[0] * size + mark[1])), colours: new Float32Array(ACCENT) };
     const view = state.views[i];
     view.show(scene);
@@ -276,15 +285,40 @@ function drawPair(state) {
     for (const part of ['name', 'verdict', 'more']) figure.querySelector(`.gc-pair-${part}`).textContent = part === 'name' ? about.name : about[part][own];
     const map = root.querySelector(`.gc-pair-map[data-side=${side}]`);
     map.hidden = about.plain;
-    map.querySelector('span').textContent = header.sides.some(({ plain }) => plain) ? '' : NAMES[i];
+    map.querySelector('span').textContent = header.sides.some(({ plain }) => plain) ? '' : about.short;
     if (!about.plain) paintMap(map.querySelector('canvas'), { colours, shares, signed, size, names: header.names, mark, ink: style.color });
     map.querySelector('canvas').setAttribute('aria-label', `${header.quantity}: ${about.name}`);
   });
+  if (header.strip) drawStrip(state, nearest);
   showTexts(state, nearest, mark);
   const isStale = Boolean(state.corners);
   root.classList.toggle('gc-pair-stale', isStale);
   root.querySelector('.gc-pair-later').textContent = isStale ? 'Measured with these values when you let go' : '';
   root.dataset.n = 1 + Number(root.dataset.n ?? 0);
+}
+
+// The maps of all frames, side by side; new ones where the numbers are.
+function drawStrip(state, nearest) {
+  const { root, header, size } = state;
+  const [strip, count] = [root.querySelector('.gc-pair-strip'), size * size];
+  if (state.stripped !== state.shown) {
+    state.stripped = state.shown;
+    strip.replaceChildren(...header.places.map((place, frame) => {
+      const button = Object.assign(document.createElement('button'), { type: 'button', title: header.labels[frame] });
+      const canvas = Object.assign(document.createElement('canvas'), { width: size, height: size });
+      const pixels = new ImageData(size, size);
+      const colours = coloursOf(frameOf(state.leftShares, count, frame), header.scale, NEUTRAL);
+      for (let i = 0; i < count; i += 1) { // rows upwards
+        const at = 4 * ((size - 1 - Math.floor(i / size)) * size + i % size);
+        pixels.data.set([...vertexOf(colours, i).map(x => 255 * x), 255], at);
+      }
+      canvas.getContext('2d').putImageData(pixels, 0, 0);
+      button.append(canvas, `${place}`);
+      button.addEventListener('click', () => { state.playing = false; state.frame = frame; settle(state); });
+      return button;
+    }));
+  }
+  [...strip.children].forEach((button, frame) => button.setAttribute('aria-pressed', frame === nearest));
 }
 
 // The border of the chart on the surface, as segments.
@@ -300,16 +334,16 @@ function showTexts(state, nearest, mark) {
   const find = name => root.querySelector(`.gc-pair-${name}`);
   const [bold, rest] = header.findings[nearest];
   find('finding').replaceChildren(Object.assign(document.createElement('strong'), { textContent: bold }), ` ${rest}`);
-  root.classList.toggle('gc-pair-both', !header.sides.some(({ plain }) => plain));
+  root.classList.toggle('gc-pair-both', header.sides.length > 1 && !header.sides.some(({ plain }) => plain));
   find('quantity').textContent = header.quantity;
   const [low, bar, high] = find('scale').children;
   bar.style.background = `linear-gradient(90deg, ${header.scale.map(([stop, colour]) => `${colour} ${100 * stop}%`)})`;
   [low.textContent, high.textContent] = header.ends;
   find('scale').hidden = !header.ends[0];
-  const last = header.strengths.length - 1;
+  const last = header.places.length - 1;
   Object.assign(find('strength'), last ? { max: last, value: Math.round(state.frame), disabled: false }
-    : { max: 100, value: 100 * header.strengths[0], disabled: true });
-  find('lambda').textContent = `Gate λ = ${header.strengths[nearest].toFixed(2)}`;
+    : { max: 100, value: 100 * header.places[0], disabled: true });
+  find('lambda').textContent = header.labels[nearest];
   find('strength').setAttribute('aria-valuetext', find('lambda').textContent);
   Object.assign(find('play'), { textContent: state.playing ? '⏸ Pause' : '▶ Play', disabled: !last });
   find('note').textContent = header.note;
@@ -319,10 +353,11 @@ function showTexts(state, nearest, mark) {
 function reading({ header, size, ...state }, nearest, [row, column]) {
   const at = i => (-1 + 2 * i / (size - 1)).toFixed(2).replace('-', '−');
   const number = x => (Number.isNaN(x) ? 'undetermined' : Number(x.toPrecision(4)).toString().replace('-', '−'));
-  const parts = SIDES.filter((_, i) => header.sides[i].name).map((side, i) => {
-    const index = (i ? nearest : 0) * size * size + row * size + column;
+  const parts = sidesOf(header).filter((_, i) => header.sides[i].name).map((side, i) => {
+    const K = state[`${side}K`];
+    const index = (K.length > size * size ? nearest : 0) * size * size + row * size + column;
     const error = state[`${side}Error`][index];
-    return `${NAMES[i]} K = ${number(state[`${side}K`][index])}${error > 0 ? ` (error below ${error.toExponential(0)})` : ''}`;
+    return `${header.sides[i].short} K = ${number(K[index])}${error > 0 ? ` (error below ${error.toExponential(0)})` : ''}`;
   });
   return `At ${header.names[0]} = ${at(column)}, ${header.names[1]} = ${at(row)}: ${parts.join(' · ')}`;
 }

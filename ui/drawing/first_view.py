@@ -1,0 +1,56 @@
+"""How surfaces stand in a picture of the small renderer, and from where they are seen first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ui.drawing.camera import seen_areas
+from ui.drawing.colours import ColourScale
+from ui.drawing.lines import lifted, plane_lines
+
+TURNS, RISES = np.radians(np.arange(0, 360, 15)), np.radians([25, 35, 45])  # of the first view
+NO_SEGMENTS = np.zeros((1, 1, 2, 3))  # of one frame
+
+
+def level(flat: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """The middle of points (R, R, 3), axes (3, 3), and a unit.
+
+    The axes are the widest, a narrower one, and up to the ``other``; in units, both surfaces lie
+    within one of the middle.
+    """
+    size = max(float(np.abs(flat).max()), float(np.finfo(float).tiny))
+    points = flat.reshape(-1, 3) / size  # sums of the largest would overflow
+    centre = points.mean(0)
+    middle, turn = size * centre, np.linalg.svd(points - centre, full_matrices=False)[2].T
+    if ((other.reshape(-1, 3) - middle) @ turn[:, 2]).mean() < 0:
+        turn[:, 2] *= -1
+    turn[:, 1] *= np.sign(np.linalg.det(turn))  # no mirror image
+    extent = max(float(np.abs(x - middle).max()) for x in (flat, other))
+    return middle, turn, 1 / max(extent, float(np.finfo(np.float32).tiny))
+
+
+def best_eye(surfaces: list[np.ndarray]) -> tuple[float, float]:
+    """Azimuth and elevation that show the least visible of ``surfaces`` (R, R, 3) most broadly."""
+    azimuth, elevation = (x.ravel() for x in np.meshgrid(TURNS, RISES))
+    level = np.cos(elevation)
+    eyes = np.stack([level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)], -1)
+    areas = []
+    for surface in (x[::2, ::2] for x in surfaces):
+        areas.append(seen_areas(surface, np.zeros(surface.shape[:2], int), eyes)[:, 0])
+    best = int(np.argmax(np.min([x / x.max() for x in areas], 0)))
+    return float(azimuth[best]), float(elevation[best])
+
+
+def scale_share(field: np.ndarray, scale: ColourScale) -> np.ndarray:
+    """The place of a ``field`` on the scale, 0 to 1; NaN where it is not known."""
+    return ((scale.apply(field) - scale.low) / (scale.high - scale.low)).clip(0, 1)
+
+
+def straight_segments(
+    values: np.ndarray, drawn: np.ndarray, axis: np.ndarray, plane: np.ndarray | None = None
+) -> np.ndarray:
+    """Segments (S, 2, 3) on the ``drawn`` flat surface that are straight there."""
+    lines = lifted(plane_lines(values, axis, plane), axis, drawn[None])[0]
+    pairs = np.stack([lines[:-1], lines[1:]], 1)
+    kept = pairs[np.isfinite(pairs).all((1, 2))]
+    return kept if len(kept) else NO_SEGMENTS[0]
