@@ -25,5 +25,6 @@ if __name__ == "__main__":
             draw()
 else:
     from ui.classroom.routes import routes
+    from ui.work.guard import GUARDED
 
-    app = st.App(__file__, lifespan=lifespan, routes=routes())
+    app = st.App(__file__, lifespan=lifespan, routes=routes(), middleware=GUARDED)

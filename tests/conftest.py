@@ -30,7 +30,13 @@ SOME_PAGES = (
     "browser/test_gates.py",
     "browser/test_keys.py",
 )
-SERVED = ("load/test_isolation.py", "load/test_load.py", "test_faults.py", "test_security.py")
+SERVED = (
+    "load/test_isolation.py",
+    "load/test_load.py",
+    "test_attacks.py",
+    "test_faults.py",
+    "test_security.py",
+)
 SAME_WORKER = (
     "browser", SOME_PAGES, "ui/decision_boundary", PARTS_OF_PAGES, "ui/claims", SERVED,
     "ui/manifold", "ui/landing", "ui/experts", "ui/language_models", "ui/steering", "ui/gates",

@@ -47,14 +47,19 @@ def started(
     port: int = 0,
     environment: Mapping[str, str] | None = None,
     path: str = "",
+    files: int = 0,
 ) -> Iterator[Started]:
-    """Serve the app in ``folder`` with its own settings, on a free ``port``, under ``path``."""
+    """Serve the app in ``folder`` with its own settings, on a free ``port``, under ``path``.
+
+    It may open so many ``files``, or as many as this process.
+    """
     port = port or free_port()
+    limited = ["sh", "-c", f'ulimit -n {files} && exec "$@"', "sh"] if files else []
     with tempfile.TemporaryDirectory() as place:
         log = Path(place) / "output.txt"
         with log.open("w", encoding="utf-8") as out:
             process = subprocess.Popen(
-                [*command(folder, port), "--server.baseUrlPath", path],
+                [*limited, *command(folder, port), "--server.baseUrlPath", path],
                 cwd=folder,
                 stdout=out,
                 stderr=out,

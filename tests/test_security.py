@@ -69,7 +69,7 @@ def test_an_upload_needs_the_token_of_its_session_and_has_a_limit(server):
         assert upload(bytes(LIMIT + 1), mine, mine) == 413
         return nothing_wrong(session)
 
-    assert visited(server.url, statuses) == ""
+    assert visited(server.url, statuses, "own=true", page="Decision_boundary") == ""
 
 
 @pytest.mark.parametrize("path", ["app.py", "README.md", ".streamlit/config.toml", ".git/HEAD"])
@@ -101,6 +101,7 @@ def test_settings_say_all_that_on_purpose():
     assert server["enableCORS"] is True
     assert server["enableXsrfProtection"] is True
     assert server["maxUploadSize"] == 1
+    assert server["enableAgentApi"] is False
     assert CONFIG["browser"]["gatherUsageStats"] is False
     assert CONFIG["client"]["showErrorDetails"] == "none"
 

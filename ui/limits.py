@@ -14,10 +14,16 @@ LINK_CONTROLS = 100  # that a link hides or locks: more than any page has
 LINK_NUMBERS = 1024  # of one parameter of the link: twelve values of sixteen channels are 192
 DRAWN_POINTS_IN_LINK = 500  # four letters each: some programs cut longer addresses
 TABLE_LETTERS_IN_LINK = 2000  # of a pasted or uploaded table: as for the largest drawing
-PASTED_CHARACTERS = 1_000_000  # in a box of text, as in a file: they are sent with every run
+PASTED_CHARACTERS = 400_000  # in a box of text, four bytes each: they are sent with every run
 LARGEST_DRAGGED = 1e6  # its fourth power fits into float32, which pictures use
 UPLOAD_MB = 1  # a table of points: the core's limit in Streamlit's whole MB
-MESSAGE_MB = 50  # in both directions: more than any table or page
+SESSION_UPLOADS = 4  # files that a session holds: the oldest gives way
+SESSION_UPLOAD_BYTES = 4_000_000
+ALL_UPLOAD_BYTES = 64_000_000  # of all sessions: whoever holds most gives way
+MESSAGE_MB = 50  # to a browser: more than any page
+WIDGETS_MB = 2  # from a browser: a message, which has the values of all controls and the link
+BODY_BYTES = 1000  # of a request that is no upload: a vote
+HEAD_BYTES = 131_072  # of a request: the address of a page holds its drawing
 READ_CHARACTERS = 127  # of a text that a language model reads, and its beginning
 STEERED_CHARACTERS = 60  # of a beginning that is steered: the context holds what is written, too
 
@@ -94,6 +100,13 @@ WORKER_BYTES = 2_000_000_000  # of memory for each worker: the largest model nee
 ADDRESS_SECONDS = 20.0  # in which a slow browser can load arrays
 RETURN_SECONDS = 2.0  # in which a lost connection usually comes back
 
+# --- Connections ----------------------------------------------------------------------------------
+
+CONNECTIONS = 2000  # then the one that has been waited for longest gives way
+REQUEST_SECONDS = 15.0  # in which a request has to come, and an answer to be read on
+FILES_FOR_WORK = 16  # of the system, that connections leave to drawing and workers
+FILES_FOR_VISITORS = 32  # that new sessions leave to the connections of those who are here
+
 # --- Classes --------------------------------------------------------------------------------------
 
 CLASSES_AT_ONCE = 50
@@ -103,4 +116,3 @@ CLASS_TOKEN_SECONDS = 300.0  # in which a link that gives the teacher's rights c
 CLASS_HERE_SECONDS = 40.0  # who has asked within this time is in the room: a phone sleeps less
 CLASS_REQUESTS_PER_SECOND = 500.0  # of one class: 300 phones that poll make 200
 WRONG_CODES_PER_SECOND = 20.0  # of everybody: a code is one of 900 million
-CLASS_BODY_BYTES = 1000  # of a vote

@@ -562,11 +562,13 @@ def in_a_thread(work: Coroutine[Any, Any, T]) -> T:
         return thread.submit(asyncio.run, work).result()
 
 
-def visited(url: str, use: Callable[[Session], T], link: str = "", origin: str = "") -> T:
+def visited(
+    url: str, use: Callable[[Session], T], link: str = "", origin: str = "", page: str = ""
+) -> T:
     """Open a page, whatever it says, and return what ``use`` returns of the open session."""
 
     async def visit() -> T:
-        async with Session(url, "", urllib.parse.parse_qs(link), origin or None) as session:
+        async with Session(url, page, urllib.parse.parse_qs(link), origin or None) as session:
             await session.open(lambda _: "")
             return use(session)
 

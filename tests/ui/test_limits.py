@@ -35,7 +35,11 @@ from ui.work.cache import bytes_of
 
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 BOUNDED = {"max_entries", "maxsize", "maxlen", "max_upload_size", "max_chars", "most", "within"}
-MEANT_FOR_THE_SERVER = {"UPLOAD_MB": "maxUploadSize", "MESSAGE_MB": "maxMessageSize"}
+MEANT_FOR_THE_SERVER = {
+    "UPLOAD_MB": "maxUploadSize",
+    "MESSAGE_MB": "maxMessageSize",
+    "WIDGETS_MB": "maxWidgetStateSize",
+}
 FREE = {"within": 0, "maxlen": 0}  # which bounds no resource
 
 
@@ -69,7 +73,7 @@ def test_a_formula_may_be_as_long_as_the_core_reads_and_what_is_longer_is_explai
 def test_the_server_refuses_what_the_page_refuses(name):
     assert CONFIG["server"][MEANT_FOR_THE_SERVER[name]] == getattr(limits, name)
     assert LARGEST_BYTES <= limits.UPLOAD_MB * 1e6 < LARGEST_BYTES + 1e6
-    assert limits.PASTED_CHARACTERS == LARGEST_BYTES
+    assert 4 * limits.PASTED_CHARACTERS + limits.HEAD_BYTES < limits.WIDGETS_MB * 1e6
 
 
 # --- Caches ---------------------------------------------------------------------------------------

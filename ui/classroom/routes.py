@@ -19,7 +19,7 @@ from starlette.routing import Route
 from streamlit import config
 
 from ui.classroom.classes import CLASSES, Refused
-from ui.limits import CLASS_BODY_BYTES, CLASS_SECONDS
+from ui.limits import BODY_BYTES, CLASS_SECONDS
 
 FILES = Path(__file__).with_name("student")
 KINDS = {
@@ -110,7 +110,7 @@ async def _join(request: Request) -> Response:
 async def _vote(request: Request) -> Response:
     _refuse_other_sites(request)
     length = request.headers.get("content-length", "")
-    if not length.isdecimal() or int(length) > CLASS_BODY_BYTES:
+    if not length.isdecimal() or int(length) > BODY_BYTES:
         raise Refused(413, "That is too long for a vote.")
     code, who = request.path_params["code"], request.cookies.get(STUDENT, "")
     try:

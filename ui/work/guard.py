@@ -1,0 +1,167 @@
+"""What comes before every route: bodies end, uploads have a place, sessions need files.
+
+    app = st.App(__file__, middleware=GUARDED)
+
+A request says how long its body is, and is refused before it is read where that is too long. Two
+lengths are refused as well: with `Transfer-Encoding` the server would not look at the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
+from streamlit import runtime
+
+from ui.limits import (
+    ALL_UPLOAD_BYTES,
+    BODY_BYTES,
+    FILES_FOR_VISITORS,
+    FILES_FOR_WORK,
+    REQUEST_SECONDS,
+    SESSION_UPLOAD_BYTES,
+    SESSION_UPLOADS,
+    UPLOAD_MB,
+)
+from ui.work.connections import files_left
+
+UPLOAD_PLACE = "/_stcore/upload_file/"  # then the session and the file
+NAME_BYTES, PATH_LETTERS = 255, 2000
+FORM_BYTES = 10_000  # around the file
+UPLOADER = "file_uploader_state_value"  # Streamlit's name for what an uploader holds
+FULL = "This server has as many visitors as it can hold. Try again in a minute."
+
+
+class Guard:
+    """ASGI middleware."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._uploading: Counter[str] = Counter()  # files that come now, by session
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        session = scope["path"].partition(UPLOAD_PLACE)[2].partition("/")[0]
+        session = session if scope["method"] == "PUT" else ""
+        try:
+            _check_names(scope["path"])
+            left = _body_bytes(Headers(scope=scope), session)
+            if session:
+                _check_uploader(session, self._uploading)
+        except HTTPException as refused:
+            # What is still to come is not read.
+            closing = {"Connection": "close"}
+            answer = JSONResponse({"error": refused.detail}, refused.status_code, headers=closing)
+            await answer(scope, receive, send)
+            return
+
+        async def bounded() -> Message:
+            nonlocal left
+            message = await receive()
+            left -= len(message.get("body", b""))
+            if left < 0:
+                raise HTTPException(413, headers={"Connection": "close"})
+            return message
+
+        # A phone that is switched off need not be logged.
+        with suppress(ClientDisconnect), self._upload(session) if session else nullcontext():
+            await self._app(scope, bounded, send)
+
+    @contextmanager
+    def _upload(self, session: str) -> Iterator[None]:
+        self._uploading[session] += 1
+        try:
+            yield
+        finally:
+            self._uploading -= Counter([session])  # which forgets what is 0
+            _make_room(session)
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if files_left() < FILES_FOR_WORK + FILES_FOR_VISITORS:
+            await WebSocket(scope, receive, send).send_denial_response(PlainTextResponse(FULL, 503))
+            return
+        messages = 0
+
+        async def binary() -> Message:
+            """The next message; the first one, which a browser sends at once, comes soon."""
+            nonlocal messages
+            messages += 1
+            try:
+                # The first one is that it wants to connect.
+                async with asyncio.timeout(REQUEST_SECONDS if messages == 2 else None):
+                    message = await receive()
+            except TimeoutError:
+                return {"type": "websocket.disconnect", "code": 1008}
+            if message.get("text") is not None:  # Streamlit would write a traceback into the log
+                return {"type": "websocket.disconnect", "code": 1003}
+            return message
+
+        await self._app(scope, binary, send)
+
+
+def _check_names(path: str) -> None:
+    """Raise where a system of files would, and Streamlit then writes a traceback."""
+    names = path.encode(errors="replace").split(b"/")
+    if len(path) > PATH_LETTERS or len(max(names, key=len)) > NAME_BYTES:
+        raise HTTPException(404, "There is no such page.")
+
+
+def _body_bytes(headers: Headers, upload: str) -> int:
+    """Return how long the body is; raise where it is too long, or that is not clear."""
+    if "transfer-encoding" in headers:
+        raise HTTPException(411, "A request has to say how long it is (Content-Length).")
+    length = headers.get("content-length", "0")
+    most = UPLOAD_MB * 1024 * 1024 + FORM_BYTES if upload else BODY_BYTES
+    if not length.isdecimal() or int(length[:20]) > most:
+        raise HTTPException(413, "This request is too long.")
+    return int(length)
+
+
+def _check_uploader(session: str, uploading: Mapping[str, int]) -> None:
+    """Raise where the page of the ``session`` shows no place for files."""
+    found = runtime.get_instance()._session_mgr.get_active_session_info(session)
+    if found is None:
+        return  # which the route says
+    widgets: Mapping[str, Any] = found.session.session_state._new_widget_state.widget_metadata
+    if not any(each.value_type == UPLOADER for each in [*widgets.values()]):
+        raise HTTPException(403, "This page takes no files.")
+    if uploading[session] >= SESSION_UPLOADS:
+        raise HTTPException(429, "Too many files at once.")
+
+
+def _make_room(session: str) -> None:
+    """Drop the oldest files: of the ``session``, then of whoever holds most."""
+    files: Any = runtime.get_instance().uploaded_file_mgr
+
+    def held(name: str) -> int:
+        return sum(len(file.data) for file in [*files.file_storage.get(name, {}).values()])
+
+    def drop_from(name: str) -> None:
+        files.remove_file(name, next(iter(files.file_storage[name])))
+
+    while len(files.file_storage.get(session, ())) > SESSION_UPLOADS:
+        drop_from(session)
+    while held(session) > SESSION_UPLOAD_BYTES:
+        drop_from(session)
+    while files._total_bytes > ALL_UPLOAD_BYTES:
+        drop_from(max([*files.file_storage], key=held))
+
+
+GUARDED = [Middleware(Guard)]
