@@ -15,7 +15,7 @@ from .looking import (
     assert_scrolls_only_down,
 )
 from .pointing import place
-from .visiting import PHONE, await_charts, become_phone, resize, visit
+from .visiting import PHONE, await_charts, become_phone, resize, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -93,6 +93,43 @@ def test_the_numbers_of_the_formula_follow_the_pointer(desk, served, watch):
     desk.mouse.move(1, 1)
     desk.wait_for_function(f"{STATE}.hover === null")
     assert said.inner_text().startswith(marked)
+
+
+# At every frame from now on: the sentence, its opacity, what is said to be coming.
+WATCH_SENTENCE = """() => {
+  window.testFrames = [];
+  const look = () => {
+    const sentence = document.querySelector('.gc-reading');
+    let opacity = 1;
+    for (let node = sentence; node; node = node.parentElement) {
+      opacity *= Number(getComputedStyle(node).opacity);
+    }
+    const note = document.querySelector('[data-testid=stSpinner]')?.innerText ?? '';
+    window.testFrames?.push([sentence.textContent, opacity, note]);
+    if (window.testFrames) requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+def test_the_gate_before_is_dimmed_while_another_is_measured_and_it_is_said_which(
+    desk, served, watch
+):
+    visit(desk, watch, f"{served.url}{ADDRESS}?case=own&formula=1/(3%2Bu)")
+    before = desk.locator(SENTENCE).text_content()
+    desk.evaluate(WATCH_SENTENCE)
+    box = desk.get_by_test_id("stTextInputField")
+    box.fill("1 / (1 + exp(tanh(1.5*u) * tanh(1.5*v) + sin(3*u)))")
+    box.press("Enter")
+    another = "before => document.querySelector('.gc-reading').textContent !== before"
+    desk.wait_for_function(another, arg=before)
+    settle(desk)
+    frames = desk.evaluate("() => { const seen = testFrames; testFrames = null; return seen; }")
+    old = [opacity for sentence, opacity, _ in frames if sentence == before]
+    assert old == sorted(old, reverse=True)  # dimmed once, until the other is there
+    assert old[-1] < 0.5
+    assert any(note.startswith("your own formula: measuring") for *_, note in frames)
+    assert frames[-1][1:] == [1, ""]
 
 
 @pytest.mark.soak  # long

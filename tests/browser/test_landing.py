@@ -224,9 +224,9 @@ def test_a_job_and_its_end_move_nothing_and_the_picture_says_whose_it_is(browser
         assert not page.locator(DOCK).count()  # what is shipped is there
         page.goto(f"{served.url}{PAIR}&seed=4711")
         page.wait_for_selector(DOCK)
-        page.wait_for_selector(".gc-old .gc-scene")
+        page.wait_for_selector(".st-key-dated:has(.gc-dated) .gc-scene")
         stale = "Still showing seed 32. Seed 4711 is not ready yet."
-        assert page.locator(".gc-stale").inner_text() == stale
+        assert page.locator(".gc-dated").inner_text() == stale
         assert_dock_moves_nothing()
         page.get_by_role("button", name="Cancel").click()
         page.get_by_text("Training was cancelled").wait_for()

@@ -116,6 +116,12 @@ class Page:
         return [node.message.body for node in self.all("markdown", "text", "heading")]
 
     @property
+    def dated(self) -> str:
+        """What stands over a picture of another request; an empty text if it is up to date."""
+        bodies = [node.message.body for node in self.all("html")]
+        return "".join(body for body in bodies if 'class="gc-dated"' in body)
+
+    @property
     def progress(self) -> list[str]:
         """The texts of progress bars."""
         return [node.message.text for node in self.all("progress")]

@@ -156,7 +156,7 @@ class Landing(Request):
         header = session.page.header(LANDING_VIEW)
         scene = f"{replace(FIRST_SETTING, task=self.task)} {LEFT_MODELS[self.beside]}"
         legend = header["legend"]["low"].startswith("class") == (self.colour == "class")
-        shown = header["scene"], header["stale"], header["frame"]
+        shown = header["scene"], session.page.dated, header["frame"]
         return "" if shown == (scene, "", self.frame) and legend else f"{shown}"
 
     def numbers(self, session: Session) -> object:
@@ -421,9 +421,9 @@ class Boundary(Request):
         page = session.page
         if self.table and not any(x.startswith(self.table.used) for x in page.texts):
             return f"{page.texts}"
-        header = page.header(BOUNDARY_VIEW) if page.has(BOUNDARY_VIEW) else {"stale": "all"}
-        if header["stale"]:
+        if page.dated or not page.has(BOUNDARY_VIEW):
             return ""
+        header = page.header(BOUNDARY_VIEW)
         headings = [column["heading"] for column in header["columns"][:2]]
         title, _, seed = headings[1].rpartition(" · seed ")
         own = title == TITLES[self.right] and 0 <= int(seed) - self.first < self.count
@@ -437,8 +437,9 @@ class Boundary(Request):
             return "no picture yet"
         header = session.page.header(BOUNDARY_VIEW)
         step = STEP.search(header["readings"][-1])
-        if header["stale"] or step is None or int(step[1]) != self.steps:
-            return f"{header['stale']} {header['readings'][-1][:20]}; {session.page.progress}"
+        dated = session.page.dated
+        if dated or step is None or int(step[1]) != self.steps:
+            return f"{dated} {header['readings'][-1][:20]}; {session.page.progress}"
         return ""
 
     def numbers(self, session: Session) -> object:

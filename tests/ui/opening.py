@@ -88,6 +88,12 @@ def component(app: AppTest, key: str):
     return found[0] if found else None
 
 
+def dated_text(app: AppTest) -> str:
+    """What stands over a picture of another request than the last; "" if it is up to date."""
+    notes = [html.proto.body for html in app.get("html") if 'class="gc-dated"' in html.proto.body]
+    return "".join(re.fullmatch(r"<p[^>]*>(.*)</p>", note)[1] for note in notes)
+
+
 def data_of(app: AppTest, key: str) -> dict:
     """What the script of the component called ``key`` gets from Python, see `declare`."""
     (data,) = json.loads(component(app, key).proto.json)

@@ -48,12 +48,17 @@ function takeData(root, state, data, error, loaded, adopt) {
   const header = headerIn(data);
   hear(state, header.heard);
   const address = new URL(header.source, document.baseURI).href;
+  root.dataset.stale = 'true'; // until it is drawn
   newest(state, address).then(buffer => {
     if (!buffer || !root.isConnected) return;
+    delete root.dataset.stale;
     error.textContent = '';
     adopt(root, state, header, buffer, address);
     post(root, state);
-  }).catch(({ message }) => { error.textContent = `${loaded} could not be loaded: ${message}`; });
+  }).catch(({ message }) => {
+    delete root.dataset.stale;
+    error.textContent = `${loaded} could not be loaded: ${message}`;
+  });
 }
 
 const headerIn = bytes => JSON.parse(new TextDecoder().decode(bytes));

@@ -95,7 +95,6 @@ SCRIPTS = {
         "view3d/notes.js",
         "view3d/playing.js",
         "view3d/pointer.js",
-        "view3d/choices.js",
         "view3d/view3d.js",
     ),
 }

@@ -34,6 +34,7 @@ function hear(state, heard) {
 // several unread ones Python gets only the newest. So one message is in flight, until its run has ended.
 function post(root, state) {
   clearTimeout(state.timer);
+  root.toggleAttribute('data-ahead', isUnheard(state, state.flying) ?? false); // what is drawn, Python does not know yet
   const next = state.next(state);
   if (!next || !root.isConnected) return;
   const { name, early = 0, overtakes = false, take } = next;
@@ -44,6 +45,7 @@ function post(root, state) {
   // Serials outgrow those of earlier visits to this page, which Python may still remember.
   const serial = Math.max((state.flying?.serial ?? 0) + 1, state.heard + 1, Date.now());
   state.flying = { serial, at: performance.now() };
+  root.setAttribute('data-ahead', '');
   state.report(name, { ...take(), serial });
   post(root, state);
 }

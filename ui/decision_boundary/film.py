@@ -24,6 +24,7 @@ from gating_core.experiments.comparison import (
 from gating_core.geometry import CURVED, FLAT, UNKNOWN, Integral, Verdict
 from gating_core.training import mean_interval
 from ui.common import formatting
+from ui.common.dated import dated
 from ui.common.formatting import percent, short
 from ui.components.view3d import Legend, stopped, view3d
 from ui.decision_boundary.model import DATA, TITLES, BoundaryView, text
@@ -36,7 +37,6 @@ from ui.decision_boundary.picture import (
     variants_of,
 )
 from ui.decision_boundary.shared import (
-    CHOICES,
     HALFWAY,
     JOB,
     REVEALED,
@@ -182,35 +182,34 @@ def _draw_film(
     rewinds = st.session_state.get(REWINDS, 0)
     rewound = st.session_state.get(REWOUND) == (run.setting, member)
     live = job.elapsed > 0  # trained under this visitor's eyes
-    view3d(
-        frames.picture,
-        key=VIEW_KEY,
-        headings=[*(heading(run, name, member) for name in variants.values()), "Along the run"],
-        captions=[
-            *(
-                captions(shown, name, member, going, k.get(side), frames.spanned[side])
-                for side, name in variants.items()
-            ),
-            [text("curves", **{side: TITLES[name] for side, name in variants.items()})],
-        ],
-        readouts=((), (), ()),
-        readings=_findings(serial(run), run),
-        frame=0 if rewound else len(steps) - 1,
-        frame_labels=frame_labels(run),
-        places=steps.tolist(),
-        legend=_legend(view, training_data(run, member), frames, drawn_text(run)),
-        scrub=True,
-        stale=stale_text(run, requested, going),
-        choices=CHOICES,
-        scene=f"{family} {member} {run.ended or not going}",
-        spare=SPARE,
-        serial=f"{serial(run)} {member} {rewinds}",
-        family=f"{family} {rewinds}",
-        follow=live and not rewound and run.setting == requested,
-        grows=going and not run.ended,
-        reveal=st.session_state.get(REVEALED, 0),
-        on_stop=lambda: _on_stop(run.setting, len(steps)),
-    )
+    with dated(stale_text(run, requested, going)):
+        view3d(
+            frames.picture,
+            key=VIEW_KEY,
+            headings=[*(heading(run, name, member) for name in variants.values()), "Along the run"],
+            captions=[
+                *(
+                    captions(shown, name, member, going, k.get(side), frames.spanned[side])
+                    for side, name in variants.items()
+                ),
+                [text("curves", **{side: TITLES[name] for side, name in variants.items()})],
+            ],
+            readouts=((), (), ()),
+            readings=_findings(serial(run), run),
+            frame=0 if rewound else len(steps) - 1,
+            frame_labels=frame_labels(run),
+            places=steps.tolist(),
+            legend=_legend(view, training_data(run, member), frames, drawn_text(run)),
+            scrub=True,
+            scene=f"{family} {member} {run.ended or not going}",
+            spare=SPARE,
+            serial=f"{serial(run)} {member} {rewinds}",
+            family=f"{family} {rewinds}",
+            follow=live and not rewound and run.setting == requested,
+            grows=going and not run.ended,
+            reveal=st.session_state.get(REVEALED, 0),
+            on_stop=lambda: _on_stop(run.setting, len(steps)),
+        )
     if st.session_state.pop(MOVED, False) and inside:
         st.rerun()  # the weights are drawn outside this fragment
     ends = {name: shown.final.get((name, member)) for name in variants.values()}

@@ -61,8 +61,6 @@ FOLDED = ("setup", "points", "share", "noise", "flip", "balance", "from", "width
           "attention_heads", "sink_logit", "stack", "rms", "skip", "out", "also", "optimiser",
           "rate", "batch", "decay", "soft", "seeds", "first", "paint", "discrete",
           "test_points")  # fmt: skip
-# Parameters of the link that the picture depends on.
-CHOICES = ("data", "left", "right", "steps", "who", "picked_seed", *FOLDED[1:])
 TILE_POINTS = 260  # of a tile's picture
 SIZE, DOT = 100, 2.6  # of that picture and of a point, in units of the picture
 FEW_SEEDS = 6

@@ -169,8 +169,9 @@ def draw() -> None:
         tiles = left.container()
         with right:
             request, shown = _draw_controls()
-            result = fetch(request, shown)
-            _draw_view(result)
+            with st.spinner(f"{case_of(request).title}: measuring curvature …"):
+                result = fetch(request, shown)
+                _draw_view(result)
         _draw_tiles(tiles, request)
         with left.container(key="gates_formula"):
             _draw_formula(result)

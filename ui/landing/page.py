@@ -31,6 +31,7 @@ from gating_core.experiments.comparison import (
 from gating_core.training import mean_interval
 from ui.common import formatting as common
 from ui.common.charts import Charts
+from ui.common.dated import dated
 from ui.common.front import front_columns
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_number, parse_pick
@@ -40,7 +41,7 @@ from ui.components.strip import strip
 from ui.drawing import palette
 from ui.drawing.panels import CHART_NAMES
 from ui.landing.details import compared, data_tables, draw_details, offer_surfaces
-from ui.landing.pair import Result, chosen_text, draw_pair
+from ui.landing.pair import Result, chosen_text, draw_pair, stale_text
 from ui.landing.stage import draw_stage
 from ui.limits import LANDING_LAYERS
 from ui.proved.code import offer_notebook
@@ -84,10 +85,11 @@ def draw() -> None:
     with picture:
         if not result.pair.seen:
             _draw_unseen(result.run.setting)
-        if shown == SHOWN[0] and result.pair.seen:
-            draw_stage(result, setting)
-        else:
-            draw_pair(result, setting)
+        with dated(stale_text(result.run.setting, setting)):
+            if shown == SHOWN[0] and result.pair.seen:
+                draw_stage(result)
+            else:
+                draw_pair(result)
     with below:
         _draw_tokens_link(task)
         _draw_seeds(result)

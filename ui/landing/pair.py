@@ -73,8 +73,8 @@ class Result:
         return dict(zip(MODEL_NAMES, accuracies, strict=True))
 
 
-def draw_pair(result: Result, requested: Setting) -> None:
-    """Draw the linked view; pictures of another setting than the one ``requested`` are dimmed."""
+def draw_pair(result: Result) -> None:
+    """Draw the linked view."""
     setting = result.run.setting
     drawn = pair_picture(setting, result.left, result.colouring, result.pair)
     view3d(
@@ -85,7 +85,6 @@ def draw_pair(result: Result, requested: Setting) -> None:
         arrive="strength" not in st.query_params,  # nobody has chosen one yet
         spare=OTHER_PIXELS,
         scene=f"{setting} {result.left}",
-        stale=stale_text(setting, requested),
         on_pick=_on_pick,
         on_stop=_on_stop,
     )

@@ -20,7 +20,7 @@ from gating_core.training import mean_interval
 from ui.common import formatting as common
 from ui.common.links import link_value, parse_numbers
 from ui.components.stage import Plane, Scene, is_plane, stage
-from ui.landing.pair import Result, stale_text, terms_text
+from ui.landing.pair import Result, terms_text
 from ui.work.cache import cached
 
 STAGE_KEY = "stage"
@@ -49,8 +49,8 @@ def scene_of(setting: Setting, flat: bool, _run: TrainedRun, _sweep: StrengthSwe
     )
 
 
-def draw_stage(result: Result, requested: Setting) -> None:
-    """Draw the stage, dimmed if it is of another setting than the one ``requested``."""
+def draw_stage(result: Result) -> None:
+    """Draw the stage, and below it what training reaches."""
     setting = result.run.setting
     untouched = not {"plane", "strength"} & set(st.query_params)
     draw_surface(
@@ -58,7 +58,6 @@ def draw_stage(result: Result, requested: Setting) -> None:
         STAGE_KEY,
         ask=untouched and setting == FIRST_SETTING,
         arrive=untouched,
-        stale=stale_text(setting, requested),
     )
     found = stage_of(setting, result.run, result.sweep)
     with st.container(key="stage_numbers"):

@@ -52,7 +52,16 @@ from tests.ui.decision_boundary.playing import (
     texts_of,
     totals,
 )
-from tests.ui.opening import ROOT, TIMEOUT_SECONDS, data_of, mistakes, notes, offered, open_page
+from tests.ui.opening import (
+    ROOT,
+    TIMEOUT_SECONDS,
+    data_of,
+    dated_text,
+    mistakes,
+    notes,
+    offered,
+    open_page,
+)
 from ui.common.formatting import final_total_text
 from ui.decision_boundary import film, results, shared
 from ui.decision_boundary.inside import inside_figure
@@ -100,7 +109,7 @@ def test_the_default_is_shown_without_any_job(monkeypatch):
     assert run.setting == FIRST
     assert not MeasurementRequest().lacks(runs.cached_run(FIRST))
     header, arrays = picture(app)
-    assert (header["stale"], header["follow"]) == ("", False)
+    assert (dated_text(app), header["follow"]) == ("", False)
     assert header["frame"] == header["frames"] - 1 == len(run.frames) - 1
     assert abs(arrays["right_field"]).max() > 0  # K is there
     finals = [run.variants[n].ensemble.test_accuracy[-1] for n in run.setting.compared]
@@ -152,7 +161,7 @@ def test_a_new_run_is_followed_from_its_first_steps(monkeypatch):
     at_a_halt(app, 3)
     app.run()
     header, _ = picture(app)
-    assert header["stale"] == ""
+    assert dated_text(app) == ""
     assert header["follow"]
     assert header["grows"]
     assert header["frame_labels"][0] == "step 0 · epoch 0"
@@ -174,7 +183,7 @@ def test_before_a_first_run_there_is_a_place_and_no_other_picture(inline):
         assert not [c for c in app.get("bidi_component") if shared.VIEW_KEY in c.proto.id]
         assert "Training on xor: no gate and sigmoid gate. The picture appears" in texts_of(app)
     finish(app)
-    assert picture(app)[0]["stale"] == ""
+    assert dated_text(app) == ""
 
 
 @pytest.mark.soak
@@ -306,7 +315,7 @@ def test_a_run_that_cannot_start_keeps_the_picture(monkeypatch):
     assert "Training failed: an error of ours (ZeroDivisionError, in the log as " in error.value
     assert "secret" not in error.value
     assert run_of(app) is before
-    assert "not training" in picture(app)[0]["stale"]
+    assert "not training" in dated_text(app)
 
 
 @quick

@@ -16,7 +16,14 @@ from gating_core.experiments.comparison.run import Divergence
 from gating_core.experiments.comparison.setting import FIRST_SETTING
 from gating_core.geometry import Integral, square_grid
 from gating_core.training import mean_interval
-from tests.ui.opening import TIMEOUT_SECONDS, component, mistakes, open_page, report
+from tests.ui.opening import (
+    TIMEOUT_SECONDS,
+    component,
+    dated_text,
+    mistakes,
+    open_page,
+    report,
+)
 from tests.ui.payload import unpack
 from ui.common.formatting import accuracy_text
 from ui.landing import page
@@ -315,8 +322,7 @@ def test_a_long_training_waits_its_turn_beside_the_last_picture(monkeypatch, inl
     with inline.busy():
         app.number_input(key="seed").set_value(31).run()
         assert not app.exception
-        assert header["stale"] == ""
-        assert payload(app)[0]["stale"] == "Still showing seed 32. Seed 31 is not ready yet."
+        assert dated_text(app) == "Still showing seed 32. Seed 31 is not ready yet."
         assert any("waiting for a free worker" in x.proto.text for x in app.get("progress"))
         assert captions(app) == before
         assert payload(app)[0]["columns"] == header["columns"]

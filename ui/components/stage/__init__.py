@@ -52,14 +52,12 @@ def stage(
     ask: bool = False,
     hold: bool = False,
     arrive: bool = False,
-    stale: str = "",
 ) -> None:
     """Draw ``scene`` at a gate ``strength``, cut by ``plane``, or by the fitted one.
 
     With ``ask`` a visitor who comes for the first time is asked before anything is shown. With
     ``hold`` nothing but the flat surface is shown, until a call without it opens the gate. With
-    ``arrive`` the gate opens once when the page is opened. The text ``stale`` lies over a dimmed
-    picture of the previous request. When the visitor lets go, ``on_leave``
+    ``arrive`` the gate opens once when the page is opened. When the visitor lets go, ``on_leave``
     gets strength and plane, once: it must store them.
     """
     if scene not in _sent:
@@ -93,7 +91,6 @@ def stage(
         "ask": ask,
         "hold": hold,
         "arrive": arrive,
-        "stale": stale,
         "heard": wire.heard(key),
     }
     _component(key=key, data=json.dumps(header, allow_nan=False).encode(), on_left_change=receive)

@@ -1,7 +1,7 @@
 // The stage: one surface that lifts off its flat triangle while the gate opens, and a plane to cut it with.
 //
 // Python sends a header { source, arrays, strengths, strength, plane, colours, pointColours, flat, ask, hold,
-// arrive, stale, heard }
+// arrive, heard }
 // and receives "left" with { strength, plane: [a, b, c, d] or null, serial } when the visitor lets go.
 
 const CELLS = 10;
@@ -23,7 +23,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
 function adopt(root, state, header, buffer, address) {
   const others = state.shown !== address;
   state.header = header;
-  root.querySelector('.gc-stage-stale').textContent = header.stale;
   if (others) {
     const arrays = unpack(header.arrays, buffer);
     for (const [name, { values }] of Object.entries(arrays)) state[name] = values;

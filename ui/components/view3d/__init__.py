@@ -133,8 +133,6 @@ def header_of(
     serial: str = "",
     family: str = "",
     scene: str = "",
-    stale: str = "",
-    choices: Sequence[str] = (),
     places: Sequence[float] = (),
     readings: Sequence[str] = (),
     ends: tuple[str, str] | None = None,
@@ -156,9 +154,7 @@ def header_of(
     visitor looked at the last frame.
 
     The camera is that of ``view``, as near as everything fits, until the visitor turns it; a new
-    ``scene`` begins with it again. The text ``stale`` lies over dimmed pictures of the previous
-    request; pictures are dimmed, too, while one of their ``choices``, parameters of the link, has
-    changed and Python has not answered. Frames stand at ``places`` along the timeline, by default
+    ``scene`` begins with it again. Frames stand at ``places`` along the timeline, by default
     evenly; a click on a panel without points of the chart goes to the nearest frame. ``readings``
     are paragraphs, one per frame, ``ends`` the names of the timeline's ends; in these and in
     captions ** marks bold text. With ``arrive`` the frames play once when the page is opened. With
@@ -187,8 +183,6 @@ def header_of(
         "camera": view.camera,
         "edge_on": [asdict(each) for each in view.edge_on],
         "scene": scene,
-        "stale": stale,
-        "choices": list(choices),
         "places": list(map(float, places)),
         "readings": list(readings),
         "ends": ends,

@@ -4,16 +4,20 @@
 const LOW = 200; // pixels: a wide column that is lower stands above the sentence
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.gc-view');
-  const state = (root.__gc ??= { frame: 0, pick: null, hover: null, draws: 0, plots: [], calls: 0, shown: 0, drawn: 0, camera: panel => cameraOf(state, panel) });
+  const state = (root.__gc ??= { frame: 0, pick: null, hover: null, draws: 0, plots: [], calls: 0, shown: 0, camera: panel => cameraOf(state, panel) });
   const header = headerIn(data);
   const call = ++state.calls;
+  delete root.dataset.ahead;
+  root.dataset.stale = 'true'; // until it is drawn
   state.sent ??= [];
   state.report = (what, value) => {
     if (what === 'stop') state.sent.push(value.frame);
+    root.dataset.ahead = ''; // the picture shows it already
     setTriggerValue(what, value);
   };
   if (!state.header) adopt(root, state, header); // texts at once; the pictures stay until the new arrays have come
   const address = new URL(header.source, document.baseURI).href;
+  const isDrawn = () => { if (call === state.calls) delete root.dataset.stale; };
   Promise.all([newest(state, address), loadPlotly(header.plotly)]).then(async ([buffer, Plotly]) => {
     if (!buffer || !root.isConnected || call < state.shown) return;
     state.shown = call;
@@ -32,17 +36,16 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const others = state.frames !== undefined && state.frames !== header.frames;
     state.frames = header.frames;
     await draw(root, state, () => true);
-    state.drawn = call;
+    isDrawn();
     root.querySelector('.gc-error').textContent = '';
     if (others && !header.family) refit(state); // they may be larger than those before
     if (!state.wired) listen(root, state);
     state.wired = true;
-    watchChoices(root, state);
     if (arriving || state.follows) arrive(root, state, state.follows);
     state.follows = false;
   }).catch(error => {
     if (call < state.calls) return;
-    state.drawn = call;
+    isDrawn();
     root.querySelector('.gc-error').textContent = `The 3-D view could not start: ${error.message}`;
   });
 
@@ -51,7 +54,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (root.isConnected) return;
     state.playing = false;
     state.sizes?.disconnect();
-    state.choices?.disconnect();
     if (state.Plotly) state.plots.forEach(plot => state.Plotly.purge(plot.div));
   });
 }
@@ -134,12 +136,10 @@ function build(root, state) {
   root.querySelectorAll('.gc-readout').forEach((node, c) => { node.hidden = !header.columns[c].readout.length; });
   root.querySelectorAll('.gc-heading').forEach((node, c) => { node.textContent = header.columns[c].heading; });
   root.classList.toggle('gc-film', header.scrub);
-  root.classList.toggle('gc-old', header.stale !== '');
   root.classList.toggle('gc-maps', !header.columns.some(column => column.panels.some(panel => panel.kind === 'scene')));
   root.classList.toggle('gc-alone', header.frames < 2); // a timeline of one frame would stand at its start
   root.style.setProperty('--gc-spare', `${header.spare}px`);
   root.style.setProperty('--gc-wide', `${header.wide}px`);
-  find('.gc-stale').textContent = header.stale;
   find('.gc-scrubs').textContent = `, ${header.click_does}`;
   find('.gc-scrubs').hidden = !header.places.length;
   const plays = header.frame_labels.length > 0;
@@ -196,4 +196,11 @@ function listen(root, state) {
       event.preventDefault();
     };
   });
+}
+
+function element(tag, className, text = '') {
+  const node = document.createElement(tag);
+  node.className = className;
+  node.textContent = text;
+  return node;
 }
