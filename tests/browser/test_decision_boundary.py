@@ -271,36 +271,6 @@ def test_whoever_comes_back_finds_the_page_as_it_was(wide):
     assert sorted(wide.url.split("?")[1].split("&")) == sorted(link.split("?")[1].split("&"))
 
 
-# Whether the picture is dimmed, and which one it is, whenever that changes from now on.
-WATCH_DIMMED = """() => {
-  const view = document.querySelector('.gc-view');
-  window.testDimmed = [];
-  new MutationObserver(() => window.testDimmed.push([
-    ['gc-old', 'gc-waits'].some(name => view.classList.contains(name)), view.__gc?.header.serial,
-  ])).observe(view, { attributes: true, attributeFilter: ['class'] });
-}"""
-
-
-@pytest.mark.soak  # long
-def test_under_a_new_choice_the_old_picture_is_dimmed_until_its_own_is_there(wide):
-    """Also where the new one is known already, and nothing is said of it."""
-    before = serial(wide)
-    wide.get_by_role("combobox", name="Seed shown").scroll_into_view_if_needed()
-    settle(wide)
-    wide.evaluate(WATCH_DIMMED)
-    wide.get_by_role("combobox", name="Seed shown").click()
-    wide.get_by_role("option", name="best left").click()
-    wide.wait_for_url(lambda url: "who=best+left" in url)
-    settle(wide)
-    dimmed = wide.evaluate("window.testDimmed")
-    assert [True, before] in dimmed
-    assert not dimmed[-1][0]
-    wide.evaluate(WATCH_DIMMED)
-    wide.locator(".gc-play").focus()
-    show_last(wide)
-    assert not any(dim for dim, _ in wide.evaluate("window.testDimmed"))  # another frame is known
-
-
 @pytest.mark.soak
 def test_a_new_run_is_followed_from_its_first_step(wide):
     """And the pictures come into view: the button stands far below them."""
