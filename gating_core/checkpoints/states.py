@@ -5,14 +5,19 @@ Shapes: T tokens, D width.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch.nn import functional
 
+from gating_core.checkpoints import splitting
 from gating_core.checkpoints.checkpoint import TOKENIZER, Checkpoint, open_checkpoint
 from gating_core.checkpoints.families import CONFIG, FAMILIES, OURS
 from gating_core.checkpoints.layer import Norm, attend, read_layer
@@ -22,13 +27,19 @@ from gating_core.randomness import generator
 
 MOST_TOKENS = 4096
 TOPOLOGY = "wiring"  # the entry of our models' topology
-TOKENIZER_BYTES = 100_000_000
+TOKENIZER_BYTES = 10_000_000
+SPLITTING_SECONDS = 20.0
 INSTALL = 'pip install "gating-curvature[checkpoints]"'
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """A text as a model reads it: ``ids``, ``words``, and which are ``special``, such as [CLS]."""
+    """A text as a model reads it: ``ids``, ``words``, and which are ``special``, such as [CLS].
+
+    Words are the tokeniser's own names where these are words ("##ing" goes on with one), otherwise
+    the parts of the text, with the space before them; "…" marks a side on which a character goes on
+    in another token.
+    """
 
     ids: tuple[int, ...]
     words: tuple[str, ...]
@@ -57,19 +68,55 @@ def read_tokens(checkpoint: Checkpoint | str | Path, text: str, most: int = 64) 
         return _characters(checkpoint, text, most)
     folder = checkpoint.folder if isinstance(checkpoint, Checkpoint) else Path(checkpoint)
     data = read_bytes(folder / TOKENIZER, TOKENIZER_BYTES)
+    if find_spec("tokenizers") is None:
+        raise ImportError(f"splitting a text needs the package tokenizers: {INSTALL}")
     try:
-        from tokenizers import Tokenizer  # here: an extra
-    except ImportError as error:
-        raise ImportError(f"splitting a text needs the package tokenizers: {INSTALL}") from error
+        found = _split({"file": data.decode(), "text": text, "most": most})
+    except ValueError as error:  # UnicodeDecodeError is one
+        raise ValueError(f"{TOKENIZER} cannot be used: {error}") from None
+    words = _words(text, found["names"], found["offsets"])
+    return Tokens(tuple(found["ids"]), tuple(words), tuple(map(bool, found["special"])))
+
+
+def _split(request: dict[str, Any]) -> dict[str, Any]:
+    """The result of `splitting.split` in a process of its own; ``ValueError`` if it has none."""
+    command = [sys.executable, "-P", splitting.__file__]
     try:
-        tokenizer = Tokenizer.from_buffer(data)
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(most)
-        encoded = tokenizer.encode(text)
-    except Exception as error:  # the package raises nothing narrower
-        raise ValueError(f"{TOKENIZER} cannot be used: {quoted(str(error))}") from None
-    special = tuple(bool(x) for x in encoded.special_tokens_mask)
-    return Tokens(tuple(encoded.ids), tuple(encoded.tokens), special)
+        done = subprocess.run(
+            command,
+            input=json.dumps(request),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # of a panic, with paths
+            timeout=SPLITTING_SECONDS,
+            encoding="ascii",
+        )
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"it takes longer than {SPLITTING_SECONDS:g} s") from None
+    except OSError as error:
+        raise ValueError(f"no process can be started for it: {error.strerror}") from None
+    if done.returncode or not done.stdout:
+        raise ValueError("it ends the process that reads it")
+    result: dict[str, Any] = json.loads(done.stdout)
+    if "error" in result:
+        raise ValueError(quoted(result["error"]))
+    return result
+
+
+def _words(
+    text: str, names: Sequence[str | None], offsets: Sequence[tuple[int, int]]
+) -> Iterator[str]:
+    """Yield the name of each token, or without one the part of the text that it stands for."""
+    spans = [span for span, name in zip(offsets, names, strict=True) if name is None]
+    number, stop = 0, 0
+    for name in names:
+        if name is not None:
+            yield name
+            continue
+        before, (start, end) = stop, spans[number]
+        after = spans[number + 1][0] if number + 1 < len(spans) else end
+        first = before if text[before:start].isspace() else start
+        yield "…" * (start < before) + text[first:end] + "…" * (after < end)
+        number, stop = number + 1, end
 
 
 def _characters(checkpoint: Checkpoint, text: str, most: int) -> Tokens:
@@ -84,8 +131,8 @@ def _characters(checkpoint: Checkpoint, text: str, most: int) -> Tokens:
     context: Any = checkpoint.config.get("context")
     check_integer(f"context in {CONFIG}", context, 1, MOST_TOKENS)
     read = BREAK + read_typed(text)[0][: min(most, context) - 1]
-    words = tuple({BREAK: "Ċ", " ": "Ġ"}.get(x, x) for x in read)  # as GPT-2 writes them
-    return Tokens(tuple(encode(read[1:]).tolist()), words, (True, *[False] * (len(read) - 1)))
+    ids = tuple(encode(read[1:]).tolist())
+    return Tokens(ids, tuple(read), (True, *[False] * (len(read) - 1)))
 
 
 def shuffled(tokens: Tokens, seed: int = 0) -> Tokens:

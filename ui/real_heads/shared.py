@@ -30,7 +30,9 @@ Three = tuple[int, int, int]
 Measure = Callable[[Head, str, Three], tuple[HeadChart, Arrays]]
 
 FIRST_THREE = (14, 36, 45)  # tokens of the first text with a word of their own
-WORD_START, PIECE = "Ġ", "##"  # of tokens: of GPT-2's family, and of BERT's
+# What begins a word, in the text itself, in GPT-2's names and in SentencePiece's; what goes on with
+# one, in BERT's names.
+WORD_STARTS, PIECE = (" ", "Ġ", "▁"), "##"
 CLOSING = set(".,;:!?’'”)]-")
 TWIN_NAMES = dict(
     zip(
@@ -44,11 +46,13 @@ ABOUT = dict(zip(PLANES, ("principal", "three", "weights"), strict=True))  # sec
 
 def drawn_words(tokens: Sequence[str]) -> tuple[list[str], list[bool]]:
     """Return the words of tokens, and which of them follow without a space."""
-    starts = any(token.startswith(WORD_START) for token in tokens)
+    starts = any(token.startswith(WORD_STARTS) for token in tokens)
     words, glued = [], []
     for number, token in enumerate(tokens):
-        word = token.removeprefix(PIECE).removeprefix(WORD_START).replace("Ċ", "¶") or "␣"
-        joined = token.startswith(PIECE) or (starts and not token.startswith(WORD_START))
+        first = token.startswith(WORD_STARTS)
+        word = token[1:] if first else token.removeprefix(PIECE)
+        word = word.replace("Ċ", "¶").replace("\n", "¶") or "␣"
+        joined = token.startswith(PIECE) or (starts and not first)
         words.append(word)
         glued.append(number > 0 and (joined or word in CLOSING))
     return words, glued

@@ -1,10 +1,21 @@
 """The checkpoints that are read, and those that are refused by name."""
 
+import json
+
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from gating_core.checkpoints import FAMILIES, open_checkpoint, read_layer, read_states, read_tokens
-from gating_core.checkpoints.states import Tokens, shuffled
+from gating_core.checkpoints import (
+    FAMILIES,
+    open_checkpoint,
+    read_layer,
+    read_states,
+    read_tokens,
+    states,
+)
+from gating_core.checkpoints.states import Tokens, _words, shuffled
 from tests.core.checkpoints.tiny import LLAMA, llama_tensors, write
 
 TYPES = ["full_attention", "linear_attention"]
@@ -197,6 +208,104 @@ def test_a_text_is_split_by_the_tokeniser_beside_the_weights(tmp_path):
     (folder / "tokenizer.json").write_text('{"model": 3}')
     with pytest.raises(ValueError, match=r"tokenizer\.json cannot be used"):
         read_tokens(folder, "the sea")
+
+
+def byte_tokenizer():
+    """A tokeniser on bytes, as GPT-2's, which knows some words of three languages."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    lines = ["mañana el niño comió un pájaro", "В начале сотворил Бог небо", "最初に神は天と地を"]
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    made.train_from_iterator(
+        lines * 20,
+        trainers.BpeTrainer(vocab_size=400, initial_alphabet=alphabet, show_progress=False),
+    )
+    return made
+
+
+BYTES = byte_tokenizer()
+
+
+@pytest.mark.parametrize("trimmed", [False, True])
+def test_words_of_bytes_are_parts_of_the_text(trimmed, tmp_path):
+    from tokenizers import AddedToken, processors
+
+    made = byte_tokenizer()
+    made.post_processor = processors.ByteLevel(trim_offsets=trimmed)
+    made.add_special_tokens([AddedToken("<s>")])
+    made.save(str(tmp_path / "tokenizer.json"))
+    tokens = read_tokens(tmp_path, "<s>В начале 🙂ok")
+    assert tokens.words[:3] == ("<s>", "В", " начале")
+    assert tokens.words[3:5] == (("Ġ", " 🙂…") if trimmed else (" ", "🙂…"))
+    assert tokens.words[5:] == ("…🙂…", "…🙂…", "…🙂", "o", "k")
+
+
+def test_words_of_parts_after_a_mark_are_parts_of_the_text(tmp_path):
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    pieces = [("<unk>", 0.0), ("▁the", -1.0), ("▁c", -1.5), ("at", -2.0), ("▁", -3.0)]
+    pieces += [(f"<0x{byte:02X}>", -9.0) for byte in range(256)]
+    made = Tokenizer(models.Unigram(pieces, unk_id=0, byte_fallback=True))
+    made.pre_tokenizer = pre_tokenizers.Metaspace()
+    made.decoder = decoders.Metaspace()
+    made.save(str(tmp_path / "tokenizer.json"))
+    assert read_tokens(tmp_path, "the cat ñ").words == ("the", " c", "at", " ", "ñ…", "…ñ")
+
+
+@given(st.text("mañel 神最В🙂\n", max_size=30))
+def test_parts_of_a_text_are_the_text(text):
+    encoded = BYTES.encode(text)
+    words = _words(text, [None] * len(encoded.ids), encoded.offsets)
+    # A part that begins with "…" begins with a character that stands in the part before.
+    parts = (word[2:] if word.startswith("…") else word for word in words)
+    assert "".join(part.removesuffix("…") for part in parts) == text
+
+
+def replaced(pattern, content, times=1):
+    """A normalizer that writes something else."""
+    one = {"type": "Replace", "pattern": pattern, "content": content}
+    return {"type": "Sequence", "normalizers": [one] * times}
+
+
+UNUSABLE = {  # a normalizer, and what is said
+    "a panic": ({"type": "Precompiled", "precompiled_charsmap": None}, "'Precompiled: Error"),
+    "memory without end": (replaced({"String": "a"}, "a" * 10**6, 2), "it ends the process that"),
+    "an endless pattern": (replaced({"Regex": "(x+x+)+y"}, "z"), "'Onig: Regex search error"),
+    "of another kind": ({"type": "Nowhere"}, "cannot be used: '"),
+}
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_a_tokenizer_that_ends_its_process_is_refused_in_a_sentence(name, tmp_path):
+    normalizer, said = UNUSABLE[name]
+    word_tokenizer(tmp_path)
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"normalizer": normalizer}))
+    with pytest.raises(ValueError, match=r"^tokenizer\.json cannot be used: ") as refused:
+        read_tokens(tmp_path, "a cat " + "x" * 40)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 150
+
+
+def test_a_tokenizer_may_be_neither_slow_nor_large(tmp_path, monkeypatch):
+    word_tokenizer(tmp_path)
+    monkeypatch.setattr(states, "SPLITTING_SECONDS", 0.001)
+    with pytest.raises(ValueError, match=r"cannot be used: it takes longer than 0\.001 s"):
+        read_tokens(tmp_path, "a")
+    monkeypatch.undo()
+    monkeypatch.setattr(states, "find_spec", lambda _: None)
+    with pytest.raises(ImportError, match="needs the package tokenizers: pip install"):
+        read_tokens(tmp_path, "a")
+    (tmp_path / "tokenizer.json").write_bytes(b"{" + b" " * 10_000_000)
+    with pytest.raises(ValueError, match="at most 10,000,000 are read"):
+        read_tokens(tmp_path, "a")
+    (tmp_path / "tokenizer.json").write_bytes(b"\xff")
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="cannot be used: 'utf-8' codec"):
+        read_tokens(tmp_path, "a")
 
 
 def test_a_shuffled_text_has_the_same_tokens_and_its_special_ones_in_place():

@@ -155,6 +155,9 @@ def test_words_of_both_kinds_of_tokenisers_are_joined():
         ["call", "ish", "mael", "."], [False, False, True, True])  # fmt: skip
     assert drawn_words(["Call", "Ġme", "Ġsp", "leen", "Ċ"]) == (
         ["Call", "me", "sp", "leen", "¶"], [False, False, False, True, True])  # fmt: skip
+    assert drawn_words(["El", " ni", "ño", "…🙂", " ", "\n"]) == (
+        ["El", "ni", "ño", "…🙂", "␣", "¶"], [False, False, True, True, False, True])  # fmt: skip
+    assert drawn_words(["▁The", "▁s", "ea"]) == (["The", "s", "ea"], [False, False, True])
 
 
 # --- Sentences ------------------------------------------------------------------------------------
