@@ -12,7 +12,6 @@ wrong, 3 the store is refused, 4 no scheduler answers, 130 it was stopped.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import sys
@@ -28,10 +27,10 @@ from gating_core.claims.rows import ModelRow, StackRow, csv_text
 from gating_core.claims.store import Refused, Store, default_path
 from gating_core.claims.study import (
     SELECTIONS,
-    Progress,
     Selection,
     Unreachable,
     progress_of,
+    progress_text,
     run_study,
 )
 from gating_core.claims.verdicts import CLAIMS
@@ -66,36 +65,31 @@ def main(
         paths = [options.folder / name for name in files]
         for path, text in zip(paths, files.values(), strict=True):
             path.write_text(text, encoding="utf-8", newline="")
-        print(json.dumps([*map(str, paths)]) if options.json else "\n".join(map(str, paths)))
+        print(*paths, sep="\n")
         return COMPLETE
     except Refused as error:
         return _failed(error, REFUSED)
-    except Unreachable as error:
+    except (Unreachable, ImportError) as error:
         return _failed(error, NO_SCHEDULER)
     except OSError as error:
         return _failed(f"{options.folder} cannot be written to: {error.strerror}", INCOMPLETE)
 
 
 def _run(options: argparse.Namespace, selection: Selection) -> int:
-    """Do what is missing; a line on stderr shows how far it is."""
+    """Do what is missing; lines on stderr say how far it is."""
     stopped: list[int] = []  # an exception could be lost in a callback of the garbage collector
     for number in (signal.SIGINT, signal.SIGTERM):  # workers are ended, too
         signal.signal(number, lambda number, _: stopped.append(number))
     with Store(options.store) as store:
         study = run_study(selection, store, options.scheduler, options.workers)
-        said = ""
+        said = None
         with closing(study):
             for progress in study:
                 if stopped:
                     return _failed("stopped; the same command goes on from here", STOPPED)
-                news = f"{progress['done']} {progress['workers'] == 0}"
-                if options.json:
-                    print(json.dumps(progress), flush=True)
-                elif sys.stderr.isatty():
-                    sys.stderr.write(f"\r\x1b[K{_text(progress)}")
-                    sys.stderr.flush()
-                elif news != said:
-                    print(_text(progress), file=sys.stderr, flush=True)
+                news = progress["done"], progress["workers"] == 0
+                if news != said:
+                    print(progress_text(progress), file=sys.stderr, flush=True)
                 said = news
     for failure in progress["failures"]:
         _failed(failure, INCOMPLETE)
@@ -106,11 +100,8 @@ def _status(options: argparse.Namespace, selection: Selection, store: Store) -> 
     """Say how far it is."""
     progress = progress_of(selection, store, options.workers)
     rows = {name: len(keys) for name, keys in store.keys().items()}
-    if options.json:
-        print(json.dumps(progress | {"store": str(options.store), "rows": rows}))
-    else:
-        print(f"{options.store}: {rows['models']} models and {rows['stacks']} stacks")
-        print(_text(progress))
+    print(f"{options.store}: {rows['models']} models and {rows['stacks']} stacks")
+    print(progress_text(progress))
     return COMPLETE if progress["complete"] else INCOMPLETE
 
 
@@ -146,7 +137,6 @@ def _options(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, Selec
     add("--store", type=Path, default=default_path(), help="the file; by default %(default)s")
     add("--scheduler", help="address of a Dask cluster; by default this machine works")
     add("--workers", type=int, default=2, help="processes of this machine (%(default)s)")
-    add("--json", action="store_true", help="for programs: JSON, a line each time")
     options = parser.parse_intermixed_args(arguments)
     most = WORKERS_PER_CORE * (os.cpu_count() or 1)
     if not 1 <= options.workers <= most:
@@ -162,17 +152,6 @@ def _options(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, Selec
         return options, replace(chosen, **{k: x for k, x in given.items() if x is not None})
     except ValueError as error:
         parser.error(str(error))
-
-
-def _text(progress: Progress) -> str:
-    rows = f"{progress['done']} of {progress['total']} rows"
-    if progress["complete"]:
-        return f"{rows}: complete"
-    if progress["workers"] == 0:
-        return f"{rows}, 0 workers connected"
-    minutes, seconds = divmod(round(progress["seconds_left"]), 60)
-    failures = f", {len(progress['failures'])} failed" if progress["failures"] else ""
-    return f"{rows}, about {minutes}:{seconds:02} left{failures}"
 
 
 def _failed(why: object, code: int) -> int:

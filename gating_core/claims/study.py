@@ -283,6 +283,18 @@ class _Study:
         return rows
 
 
+def progress_text(progress: Progress) -> str:
+    """Say how far a study is."""
+    rows = f"{progress['done']:,} of {progress['total']:,} rows"
+    if progress["complete"]:
+        return f"{rows}: complete"
+    if progress["workers"] == 0:
+        return f"{rows}, 0 workers connected"
+    minutes, seconds = divmod(round(progress["seconds_left"]), 60)
+    time_left = f"{minutes} min {seconds:02} s" if minutes else f"{seconds} s"
+    return f"{rows}, about {time_left} left"
+
+
 def progress_of(selection: Selection, store: Store, workers: int = 2) -> Progress:
     """Return how far ``selection`` is in ``store``, and how long ``workers`` need for the rest."""
     return _Study(selection, store, workers).progress()

@@ -160,7 +160,8 @@ def bounds_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
         traces,
         "largest bound on the error of K",
         "largest |K|",
-        height=HEIGHT,
+        height=HEIGHT + 30,
+        legend={"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"},  # three rows on a phone
         x_axis=c.log_axis(10 ** low[0], 10 ** high[0], None),
         y_axis=c.log_axis(10 ** low[1], 10 ** high[1], None),
     )

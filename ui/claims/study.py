@@ -8,10 +8,10 @@ from typing import Any
 import streamlit as st
 
 from gating_core.claims import SELECTIONS, V2, default_path
-from gating_core.claims.study import Size
+from gating_core.claims.study import Size, progress_text
 from gating_core.claims.text import counted, spans
 from ui.claims import running
-from ui.claims.running import Status, store_path
+from ui.claims.running import store_path
 from ui.claims.shared import LIVE
 from ui.foreign import as_words
 from ui.work.scripts import SCRIPTS
@@ -101,18 +101,7 @@ def _look() -> None:
             st.rerun()
         told = status.progress
         share = told["done"] / told["total"] if told.get("total") else 0.0
-        st.progress(share, text=progress_text(status))
-
-
-def progress_text(status: Status) -> str:
-    """Say how far a study is, or that nobody works on it."""
-    told = status.progress
-    if not told:
-        return "A study starts."
-    minutes, seconds = divmod(round(told["seconds_left"]), 60)
-    time = f"{minutes} min {seconds:02} s" if minutes else f"{seconds} s"
-    rest = "0 workers connected" if told["workers"] == 0 else f"about {time} left"
-    return f"A study runs: {told['done']:,} of {told['total']:,} rows, {rest}"
+        st.progress(share, f"A study runs: {progress_text(told)}" if told else "A study starts.")
 
 
 def end_text(told: dict[str, Any]) -> str:

@@ -266,7 +266,7 @@ def cluster(tmp_path_factory):
 @pytest.mark.soak
 def test_the_command_line_runs_on_a_cluster(cluster, path, tiny_rows):
     words = ["--tasks", "linear", "--variants", "half", "--parts", "base", "--seeds", "2"]
-    options = ["--steps", "3", "--scheduler", cluster, "--store", str(path), "--json"]
+    options = ["--steps", "3", "--scheduler", cluster, "--store", str(path)]
     assert main(["run", *words, *options]) == COMPLETE
     with Store(path) as store:
         keys = {row.key for row in store.models()}

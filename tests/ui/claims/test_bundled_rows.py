@@ -125,15 +125,14 @@ def _decoded(judged):
     """The same with the numbers of charts in figures, whether they are packed or not."""
     for of in judged["claims"].values():
         for chart in of["charts"]:
-            data = json.loads(chart["text"])["data"]
-            chart["text"] = str(
-                [
-                    [*map(float, numbers(trace[axis]))]
-                    for trace in data
-                    for axis in "xy"
-                    if isinstance(trace[axis], dict) or isinstance(trace[axis][0], float | None)
-                ]
-            )
+            figure = json.loads(chart["text"])
+            points = [
+                [*map(float, numbers(trace[axis]))]
+                for trace in figure["data"]
+                for axis in "xy"
+                if isinstance(trace[axis], dict) or isinstance(trace[axis][0], float | None)
+            ]
+            chart["text"] = f"{points} {figure['layout']}"
     return judged
 
 
