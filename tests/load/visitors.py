@@ -932,7 +932,7 @@ async def hold_class(url: str, students: int, most: int = 100) -> Class:
         await session.press(session.page.widget("class_start"), lambda s: "")
         await session.until(lambda: "" if session.page.has("leave") else "no class was started")
         (leave,) = json.loads(session.page.widget("leave").message.json)
-    status, _, headers = await asyncio.to_thread(ask, url, "GET", leave["path"])
+    status, _, headers = await asyncio.to_thread(ask, url, "POST", leave["path"])
     assert status == 303
     cookie = next(iter(SimpleCookie(headers["set-cookie"]).values()))
     code = parse_qs(urlsplit(headers["location"]).query)["class"][0]
@@ -959,7 +959,7 @@ async def hold_class(url: str, students: int, most: int = 100) -> Class:
 async def _ask(
     teacher: Session, phones: list[Phone], index: int, record: Class, last: bool
 ) -> None:
-    """Let all vote, some of them twice; reveal; go on unless this is the ``last`` question."""
+    """Let all vote, some change their mind; reveal; go on unless this is the ``last`` question."""
     sent, counts = list[float](), list[tuple[int, float]]()
     votes = dict[Phone, int]()
 
@@ -970,7 +970,8 @@ async def _ask(
         sent.append(time.perf_counter())
         await phone.ask("/vote", {"question": index, "choice": votes[phone]})
         if random.random() < 0.2:
-            await phone.ask("/vote", {"question": index, "choice": (votes[phone] + 1) % choices})
+            votes[phone] = (votes[phone] + 1) % choices
+            await phone.ask("/vote", {"question": index, "choice": votes[phone]})
 
     def counted() -> str:
         found = [int(match[1]) for text in teacher.page.progress if (match := COUNT.match(text))]

@@ -2,12 +2,13 @@
 
     code, secret = CLASSES.start(questions)
     who = CLASSES.join(code)                      # one per device, which keeps it in a cookie
-    CLASSES.vote(code, who, question=0, choice=2)
+    CLASSES.vote(code, who, question=0, choice=2)  # until the reveal, the last one counts
     CLASSES.view(code, who)                       # JSON: what a student may see
     CLASSES.act(code, secret, "reveal", 0)        # by the teacher alone
 
 Script threads and the event loop call this: nothing waits for anything but the lock, and nobody
-holds that for more than a moment. No names, no addresses, nothing on disk.
+holds that for more than a moment. No names, nothing on disk. Who has not joined shares rates with
+those at the same address, of which a hash is kept, in memory: nobody else waits for them.
 """
 
 from __future__ import annotations
@@ -19,19 +20,23 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ui.limits import (
+    ADDRESSES_KEPT,
+    CLASS_ASKS_PER_SECOND,
+    CLASS_EMPTY_SECONDS,
     CLASS_HERE_SECONDS,
-    CLASS_REQUESTS_PER_SECOND,
     CLASS_SECONDS,
     CLASS_STUDENTS,
     CLASS_TOKEN_SECONDS,
+    CLASS_TOKENS,
     CLASSES_AT_ONCE,
-    WRONG_CODES_PER_SECOND,
+    CLASSES_UNUSED,
+    STRANGERS_PER_SECOND,
 )
 
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"  # nothing that looks like something else
@@ -40,6 +45,9 @@ LETTERS = "ABCD"  # of choices
 REVEAL, NEXT, DOOR, END = ACTIONS = ("reveal", "next", "door", "end")
 EMPHASIS = re.compile(r"[*`]")
 ENDED = "This class has ended."
+RENEWED = "This class has a new code."
+JOIN_FIRST = "Join the class first: reload this page."
+CODES_KEPT = 1000  # of classes that have ended
 
 
 class Refused(Exception):
@@ -83,21 +91,38 @@ class Bucket:
         return True
 
 
+class Rates:
+    """A rate for each of those who ask; the one who has not asked for longest is forgotten."""
+
+    def __init__(self, size: float, per_second: float, most: int = ADDRESSES_KEPT) -> None:
+        self._size, self._per_second, self._most = size, per_second, most
+        self._buckets: dict[Hashable, Bucket] = {}
+
+    def take(self, who: Hashable, now: float) -> bool:
+        """Return whether one more of ``who`` is allowed at the time ``now``."""
+        bucket = self._buckets.pop(who, None) or Bucket(self._size, self._per_second)
+        self._buckets[who] = bucket
+        if len(self._buckets) > self._most:
+            del self._buckets[next(iter(self._buckets))]
+        return bucket.take(now)
+
+
 @dataclass(eq=False)
 class _Class:
     secret: str
     questions: tuple[Question, ...]
     started: float
     index: int
+    starter: int  # hash of an address
     revealed: bool = False
     door_open: bool = True
     version: int = 0  # of what students see
     seen: dict[str, float] = field(default_factory=dict)  # participant: when last
     votes: list[dict[str, int]] = field(default_factory=list)  # question: participant: choice
-    joins: Bucket = field(default_factory=lambda: Bucket(CLASS_STUDENTS, 2.0))
-    requests: Bucket = field(
-        default_factory=lambda: Bucket(2 * CLASS_STUDENTS, CLASS_REQUESTS_PER_SECOND)
+    asks: Rates = field(
+        default_factory=lambda: Rates(8 * CLASS_ASKS_PER_SECOND, CLASS_ASKS_PER_SECOND)
     )
+    tokens: dict[str, float] = field(default_factory=dict)  # one-time token: when it expires
     shared: tuple[int, str] = (-1, "")  # JSON of a version, made once for all students
 
     def distribution(self) -> list[int]:
@@ -106,6 +131,16 @@ class _Class:
         for choice in self.votes[self.index].values():
             counts[choice] += 1
         return counts
+
+    def has_place(self, now: float) -> bool:
+        """Make room, where it is full, by who has gone without a vote; return whether there is."""
+        if len(self.seen) < CLASS_STUDENTS:
+            return True
+        gone = (who for who, then in self.seen.items() if now - then > CLASS_HERE_SECONDS)
+        who = next((who for who in gone if not any(who in votes for votes in self.votes)), None)
+        if who is not None:
+            del self.seen[who]
+        return who is not None
 
 
 @dataclass(frozen=True)
@@ -133,59 +168,80 @@ class Classes:
     def __init__(self, clock: Callable[[], float] = time.monotonic, process: str = "") -> None:
         self._clock, self._process = clock, process
         self._lock = threading.Lock()
-        self._classes: dict[str, _Class] = {}
-        self._tokens: dict[str, tuple[str, float]] = {}  # one-time token: code, when it expires
-        self._wrong = Bucket(2 * CLASS_STUDENTS, WRONG_CODES_PER_SECOND)  # of everybody together
-        self._starts = Bucket(10, 0.2)
+        self._classes: dict[str, _Class] = {}  # oldest first
+        self._gone: dict[str, str] = {}  # code of a class that has ended: what its phones say
+        self._strangers = Rates(2 * CLASS_STUDENTS, STRANGERS_PER_SECOND)
+        self._starts = Rates(CLASSES_UNUSED, 0.2)
 
     # --- The teacher ------------------------------------------------------------------------------
 
-    def start(self, questions: Sequence[Question], index: int = 0) -> tuple[str, str]:
-        """Begin a class at the question ``index``; return its code and its teacher's secret."""
-        now = self._clock()
+    def start(
+        self, questions: Sequence[Question], index: int = 0, address: str = ""
+    ) -> tuple[str, str]:
+        """Begin a class at the question ``index``; return its code and its teacher's secret.
+
+        Where there are too many, one that nobody has joined gives way.
+        """
+        now, starter = self._clock(), hash(address)
         with self._lock:
             self._sweep(now)
-            if len(self._classes) >= CLASSES_AT_ONCE or not self._starts.take(now):
+            unused = {code: room for code, room in self._classes.items() if not room.seen}
+            mine = [code for code, room in unused.items() if room.starter == starter]
+            old = [c for c, room in unused.items() if now - room.started > CLASS_EMPTY_SECONDS]
+            if len(mine) >= CLASSES_UNUSED:
+                self._end(mine[0])
+            elif old and len(self._classes) >= CLASSES_AT_ONCE:
+                self._end(old[0])
+            if len(self._classes) >= CLASSES_AT_ONCE or not self._starts.take(starter, now):
                 raise Refused(503, "Too many classes run on this server. Try again in a minute.")
-            while (code := self._process + _random_code()) in self._classes:
-                pass
-            room = _Class(secrets.token_urlsafe(24), tuple(questions), now, index)
+            room = _Class(_new_secret(), tuple(questions), now, index, starter)
             room.votes = [{} for _ in questions]
-            self._classes[code] = room
-        return code, room.secret
+            return self._add(room), room.secret
+
+    def renew(self, code: str, secret: str) -> tuple[str, str]:
+        """Give the class another code, which nobody has joined; return that, and its secret.
+
+        It is at the same question, without votes.
+        """
+        now = self._clock()
+        with self._lock:
+            room = self._taught(code, secret, now)
+            self._end(read_code(code), RENEWED)
+            new = _Class(_new_secret(), room.questions, room.started, room.index, room.starter)
+            new.votes, new.revealed = [{} for _ in room.questions], room.revealed
+            return self._add(new), new.secret
 
     def is_teacher(self, code: str, secret: str) -> bool:
         """Return whether ``secret`` is that of the teacher."""
         with self._lock:
-            room = self._classes.get(code)
+            room = self._classes.get(read_code(code))
             return room is not None and _same(room.secret, secret)
 
     def token(self, code: str, secret: str) -> str:
         """Return a token that gives the teacher's rights once, to another browser."""
         now = self._clock()
         with self._lock:
-            self._taught(code, secret, now)
-            self._sweep(now)
+            room = self._taught(code, secret, now)
             token = self._process + secrets.token_urlsafe(24)
-            self._tokens[token] = code, now + CLASS_TOKEN_SECONDS
-            while len(self._tokens) > CLASSES_AT_ONCE:
-                del self._tokens[next(iter(self._tokens))]  # the oldest
+            room.tokens[token] = now + CLASS_TOKEN_SECONDS
+            while len(room.tokens) > CLASS_TOKENS:
+                del room.tokens[next(iter(room.tokens))]  # the oldest
         return token
 
     def is_unused(self, token: str) -> bool:
         """Return whether a token can still be redeemed."""
+        now = self._clock()
         with self._lock:
-            return self._clock() <= self._tokens.get(token, ("", -1.0))[1]
+            return any(now <= room.tokens.get(token, -1.0) for room in self._classes.values())
 
     def redeem(self, token: str) -> tuple[str, str]:
         """Return code and secret for a token, once."""
         now = self._clock()
         with self._lock:
-            code, expires = self._tokens.pop(token, ("", 0.0))
-            room = self._classes.get(code)
-            if room is None or now > expires:
-                raise Refused(410, "This link has been used, or is too old.")
-            return code, room.secret
+            for code, room in self._classes.items():
+                if now <= room.tokens.pop(token, -1.0):
+                    return code, room.secret
+            raise Refused(410, "This link has been used, or is too old.")
 
     def act(self, code: str, secret: str, action: str, index: int) -> None:
         """Do one of `ACTIONS`; ``index``: the question that the teacher saw.
@@ -196,7 +252,7 @@ class Classes:
         with self._lock:
             room = self._taught(code, secret, now)
             if action == END:
-                del self._classes[code]
+                self._end(read_code(code))
             if index != room.index:
                 return
             if action == REVEAL:
@@ -227,43 +283,49 @@ class Classes:
 
     # --- Students ---------------------------------------------------------------------------------
 
-    def join(self, code: str, who: str = "") -> str:
+    def join(self, code: str, who: str = "", address: str = "") -> str:
         """Return the participant: ``who`` if the class knows them, else a new one."""
         now = self._clock()
         with self._lock:
-            room = self._asked(code, now, f"{ENDED[:-1]}, or the code is mistyped.")
+            room = self._asked(code, who, address, now, f"{ENDED[:-1]}, or the code is mistyped.")
             if who not in room.seen:
                 if not room.door_open:
                     raise Refused(403, "The teacher has closed the door of this class.")
-                if len(room.seen) >= CLASS_STUDENTS:
+                if not room.has_place(now):
                     raise Refused(403, "This class is full.")
-                if not room.joins.take(now):
-                    raise Refused(429, "Too many join at once. Trying again …")
                 who = secrets.token_urlsafe(16)
             room.seen[who] = now
         return who
 
-    def vote(self, code: str, who: str, question: object, choice: object) -> None:
-        """Count the first vote of a participant; a second one changes nothing."""
+    def vote(
+        self, code: str, who: str, question: object, choice: object, address: str = ""
+    ) -> None:
+        """Count the last vote of a participant before the reveal."""
         now = self._clock()
         with self._lock:
-            room = self._asked(code, now)
+            room = self._asked(code, who, address, now)
             if who not in room.seen:
-                raise Refused(401, "Join the class first: reload this page.")
+                raise Refused(401, JOIN_FIRST)
             if type(question) is not int or type(choice) is not int:
                 raise Refused(400, "A question and a choice are whole numbers.")
             if question != room.index or room.revealed:
                 raise Refused(409, "This question is closed.")
             if not 0 <= choice < len(room.questions[question].choices):
                 raise Refused(400, "There is no such choice.")
-            room.votes[question].setdefault(who, choice)
+            room.votes[question][who] = choice
             room.seen[who] = now
 
-    def view(self, code: str, who: str, since: str = "") -> str:
+    def check(self, code: str, who: str, address: str = "") -> None:
+        """Raise where ``who`` takes no part: before the body of a vote is read."""
+        with self._lock:
+            if who not in self._room(code, self._clock(), ENDED, address).seen:
+                raise Refused(401, JOIN_FIRST)
+
+    def view(self, code: str, who: str, since: str = "", address: str = "") -> str:
         """Return JSON for one student; "" if ``since`` is the version that there is."""
         now = self._clock()
         with self._lock:
-            room = self._asked(code, now)
+            room = self._asked(code, who, address, now)
             if who in room.seen:
                 room.seen[who] = now
             if since == str(room.version):
@@ -273,11 +335,11 @@ class Classes:
             mine = room.votes[room.index].get(who)
             return f'{room.shared[1]}, "mine": {json.dumps(mine)}}}'
 
-    def picture(self, code: str, name: str) -> Path:
+    def picture(self, code: str, name: str, who: str = "", address: str = "") -> Path:
         """Return the picture called "0.0" or "0.1": of which question, before or after."""
         now = self._clock()
         with self._lock:
-            room = self._asked(code, now)
+            room = self._asked(code, who, address, now)
             names = {
                 _picture_name(i, after): path
                 for i in range(room.index + 1)
@@ -290,21 +352,44 @@ class Classes:
 
     # --- Inside the lock --------------------------------------------------------------------------
 
-    def _room(self, code: str, now: float, otherwise: str = ENDED) -> _Class:
+    def _room(
+        self, code: str, now: float, otherwise: str = ENDED, address: str | None = None
+    ) -> _Class:
+        code = read_code(code)
         room = self._classes.get(code)
         if room is not None and now - room.started > CLASS_SECONDS:
-            room = self._classes.pop(code) and None
-        if room is None:
-            if not self._wrong.take(now):
-                raise Refused(429, "Too many wrong codes. Trying again …")
-            raise Refused(410, otherwise)
+            self._end(code)
+            room = None
+        if room is not None:
+            return room
+        if code in self._gone:
+            raise Refused(410, self._gone[code])
+        if address is not None and not self._strangers.take(hash(address), now):
+            raise Refused(429, "Too many wrong codes. Trying again …")
+        raise Refused(410, otherwise)
+
+    def _asked(
+        self, code: str, who: str, address: str, now: float, otherwise: str = ENDED
+    ) -> _Class:
+        room = self._room(code, now, otherwise, address)
+        if who in room.seen:
+            if not room.asks.take(who, now):
+                raise Refused(429, "This phone asks too often. Trying again …")
+        elif not self._strangers.take(hash(address), now):
+            raise Refused(429, "Too many join at once. Trying again …")
         return room
 
-    def _asked(self, code: str, now: float, otherwise: str = ENDED) -> _Class:
-        room = self._room(code, now, otherwise)
-        if not room.requests.take(now):
-            raise Refused(429, "This class asks too often. Trying again …")
-        return room
+    def _add(self, room: _Class) -> str:
+        while (code := self._process + _random_code()) in self._classes or code in self._gone:
+            pass
+        self._classes[code] = room
+        return code
+
+    def _end(self, code: str, text: str = ENDED) -> None:
+        del self._classes[code]
+        self._gone[code] = text
+        if len(self._gone) > CODES_KEPT:
+            del self._gone[next(iter(self._gone))]
 
     def _taught(self, code: str, secret: str, now: float) -> _Class:
         room = self._room(code, now)
@@ -313,12 +398,14 @@ class Classes:
         return room
 
     def _sweep(self, now: float) -> None:
-        self._classes = {
-            code: room
-            for code, room in self._classes.items()
-            if now - room.started <= CLASS_SECONDS
-        }
-        self._tokens = {token: row for token, row in self._tokens.items() if now <= row[1]}
+        for code, room in [*self._classes.items()]:
+            if now - room.started > CLASS_SECONDS:
+                self._end(code)
+
+
+def read_code(text: str) -> str:
+    """Return a code as it was given out: nobody reads out small letters."""
+    return text.strip(" .").lower()
 
 
 def plain(markdown: str) -> str:
@@ -328,6 +415,10 @@ def plain(markdown: str) -> str:
 
 def _random_code() -> str:
     return "".join(secrets.choice(ALPHABET) for _ in range(CODE_LETTERS))
+
+
+def _new_secret() -> str:
+    return secrets.token_urlsafe(24)
 
 
 def _same(secret: str, other: str) -> bool:
@@ -355,4 +446,4 @@ def _shown(room: _Class) -> dict[str, Any]:
     }
 
 
-CLASSES = Classes(process=os.environ.get("GATING_PROCESS", "")[:1])
+CLASSES = Classes(process=os.environ.get("GATING_PROCESS", "")[:1].lower())

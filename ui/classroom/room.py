@@ -29,6 +29,7 @@ from ui.classroom.classes import (
     Overview,
     Question,
     Refused,
+    read_code,
 )
 from ui.classroom.routes import TEACHER, base_path
 from ui.common.qr import draw_qr
@@ -53,7 +54,7 @@ class Room:
 
 def find_room() -> Room | None:
     """Return the class that the link names; ``None`` without one, or if it has ended."""
-    code = st.query_params.get(CLASS, "")
+    code = read_code(st.query_params.get(CLASS, ""))
     try:
         found = CLASSES.overview(code) if code else None
     except Refused:
@@ -79,7 +80,8 @@ def draw_start(questions: Sequence[Question], index: int = 0) -> None:
         icon=":material/school:",
         on_click=_start,
         args=(tuple(questions), index),
-        help="Students answer on their phones; you reveal the answer to all.",
+        help="Students answer on their phones; you reveal the answer to all. A phone can open this"
+        " page, too, where the answers are.",
     )
     if problem := st.session_state.pop(PROBLEM, ""):
         st.warning(problem)
@@ -89,10 +91,21 @@ def draw_start(questions: Sequence[Question], index: int = 0) -> None:
 
 def _start(questions: tuple[Question, ...], index: int) -> None:
     try:
-        code, secret = CLASSES.start(questions, index)
-        st.session_state[LEAVING] = f"{base_path()}/teach/{CLASSES.token(code, secret)}"
+        _leave_for(*CLASSES.start(questions, index, st.context.ip_address or ""))
     except Refused as refused:
         st.session_state[PROBLEM] = str(refused)
+
+
+def _renew(room: Room) -> None:
+    try:
+        _leave_for(*CLASSES.renew(room.code, room.secret))
+    except Refused as refused:
+        st.session_state[PROBLEM] = str(refused)
+
+
+def _leave_for(code: str, secret: str) -> None:
+    """Let the next run go to the class, which sets the teacher's cookie."""
+    st.session_state[LEAVING] = f"{base_path()}/teach/{CLASSES.token(code, secret)}"
 
 
 def draw_room(room: Room) -> None:
@@ -154,6 +167,14 @@ def _draw_buttons(room: Room, now: Overview) -> None:
                 args=(room, DOOR),
                 help="With the door closed nobody else can join.",
             )
+            st.button(
+                "New code",
+                key="class_renew",
+                on_click=_renew,
+                args=(room,),
+                help="For a class that strangers have joined: it goes on at this question without"
+                " votes, and students open the new link.",
+            )
             st.button("End the class", key="class_end", on_click=_act, args=(room, END))
             st.button(
                 "Control on another device",
@@ -165,11 +186,13 @@ def _draw_buttons(room: Room, now: Overview) -> None:
             if CLASSES.is_unused(token := st.session_state.get(TOKEN, "")):
                 link = _address(f"/teach/{token}")
                 st.markdown(
-                    f"Whoever opens this link first controls the class, too: do not project it. It"
-                    f" works once, within {CLASS_TOKEN_SECONDS / 60:.0f} minutes."
+                    "Whoever opens this link and presses its button first controls the class, too:"
+                    f" do not project it. It works once, within {CLASS_TOKEN_SECONDS / 60:.0f}"
+                    " minutes."
                 )
                 draw_qr(link)
                 st.code(link, language=None, wrap_lines=True)
+            st.caption("Phones can open *Learn*, too, where all answers stand.")
 
 
 def _act(room: Room, action: str) -> None:

@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from streamlit import config
 
-from ui.classroom.classes import CLASSES, Refused
-from ui.limits import BODY_BYTES, CLASS_SECONDS
+from ui.classroom.classes import CLASSES, Refused, read_code
+from ui.limits import CLASS_SECONDS
 
 FILES = Path(__file__).with_name("student")
+OFFER = Path(__file__).with_name("offer.html")
 KINDS = {
     ".html": "text/html",
     ".js": "text/javascript",
@@ -57,7 +58,8 @@ def routes() -> list[Route]:
         Route(f"{base}/c/{{code}}/vote", _answered(_vote), methods=["POST"]),
         Route(f"{base}/c/{{code}}/state", _answered(_state)),
         Route(f"{base}/c/{{code}}/picture/{{name}}", _answered(_picture)),
-        Route(f"{base}/teach/{{token}}", _answered(_teach)),
+        Route(f"{base}/teach/{{token}}", _answered(_offer)),
+        Route(f"{base}/teach/{{token}}", _answered(_teach), methods=["POST"]),
     ]
 
 
@@ -82,8 +84,10 @@ def _shipped(path: Path) -> Response:
     return Response(_bytes(path), media_type=KINDS[path.suffix], headers=MINUTES)
 
 
-async def _page(_: Request) -> Response:
+async def _page(request: Request) -> Response:
     """Return the same page for every code: a preview of the link joins nothing."""
+    if (code := read_code(given := request.path_params["code"])) != given:
+        return RedirectResponse(f"{base_path()}/c/{quote(code, safe='')}", headers=HEADERS)
     return Response(_bytes(FILES / "student.html"), media_type="text/html", headers=HEADERS)
 
 
@@ -95,47 +99,65 @@ async def _file(request: Request) -> Response:
 
 
 async def _picture(request: Request) -> Response:
-    return _shipped(CLASSES.picture(request.path_params["code"], request.path_params["name"]))
+    return _shipped(CLASSES.picture(name=request.path_params["name"], **_asker(request)))
 
 
 async def _join(request: Request) -> Response:
     _refuse_other_sites(request)
-    code = request.path_params["code"]
-    who = CLASSES.join(code, request.cookies.get(STUDENT, ""))
-    answer = _json(CLASSES.view(code, who))
-    _set_cookie(request, answer, STUDENT, who, f"{base_path()}/c/{code}")
+    asker = _asker(request)
+    asker["who"] = CLASSES.join(**asker)
+    answer = _json(CLASSES.view(**asker))
+    path = f"{base_path()}/c/{read_code(asker['code'])}"
+    _set_cookie(request, answer, STUDENT, asker["who"], path)
     return answer
 
 
 async def _vote(request: Request) -> Response:
     _refuse_other_sites(request)
-    length = request.headers.get("content-length", "")
-    if not length.isdecimal() or int(length) > BODY_BYTES:
-        raise Refused(413, "That is too long for a vote.")
-    code, who = request.path_params["code"], request.cookies.get(STUDENT, "")
+    asker = _asker(request)
+    CLASSES.check(**asker)
     try:
         vote = await request.json()
         question, choice = vote["question"], vote["choice"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise Refused(400, "That is no vote.") from None
-    CLASSES.vote(code, who, question, choice)
-    return _json(CLASSES.view(code, who))
+    CLASSES.vote(question=question, choice=choice, **asker)
+    return _json(CLASSES.view(**asker))
 
 
 async def _state(request: Request) -> Response:
     """Answer a poll: 204 while nothing has changed."""
-    code, who = request.path_params["code"], request.cookies.get(STUDENT, "")
-    text = CLASSES.view(code, who, request.query_params.get("since", ""))
+    text = CLASSES.view(since=request.query_params.get("since", ""), **_asker(request))
     return _json(text) if text else Response(status_code=204, headers=HEADERS)
+
+
+async def _offer(request: Request) -> Response:
+    """Show the button that gives the rights: a preview of the link uses up nothing."""
+    if not CLASSES.is_unused(request.path_params["token"]):
+        raise Refused(410, "This link has been used, or is too old.")
+    # With "no-referrer" a browser would not say that the button is on our own page.
+    headers = HEADERS | {"Referrer-Policy": "same-origin"}
+    return Response(_bytes(OFFER), media_type="text/html", headers=headers)
 
 
 async def _teach(request: Request) -> Response:
     """Give this browser the teacher's cookie, and lead it to the class without the token."""
+    _refuse_other_sites(request)
     code, secret = CLASSES.redeem(request.path_params["token"])
     address = f"{base_path()}/Learn?class={code}"
     answer = RedirectResponse(address, 303, headers=HEADERS)
-    _set_cookie(request, answer, f"{TEACHER}_{code}", secret, f"{base_path()}/")
+    # Streamlit gives a page the cookies of its websocket, which lies there.
+    _set_cookie(request, answer, f"{TEACHER}_{code}", secret, f"{base_path()}/_stcore")
     return answer
+
+
+def _asker(request: Request) -> dict[str, str]:
+    """Return which class is asked, by whom, and from where."""
+    return {
+        "code": request.path_params["code"],
+        "who": request.cookies.get(STUDENT, ""),
+        "address": request.client.host if request.client else "",
+    }
 
 
 def _json(text: str) -> Response:

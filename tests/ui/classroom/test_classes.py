@@ -1,4 +1,4 @@
-"""A class counts each participant's first vote once, lets in whom it may, and ends."""
+"""A class counts each participant's last vote, lets in whom it may, and ends."""
 
 import json
 import threading
@@ -13,19 +13,24 @@ from ui.classroom.classes import (
     DOOR,
     END,
     NEXT,
+    RENEWED,
     REVEAL,
     Bucket,
     Classes,
     Question,
+    Rates,
     Refused,
     plain,
 )
 from ui.limits import (
+    CLASS_EMPTY_SECONDS,
     CLASS_HERE_SECONDS,
     CLASS_SECONDS,
     CLASS_STUDENTS,
     CLASS_TOKEN_SECONDS,
+    CLASS_TOKENS,
     CLASSES_AT_ONCE,
+    CLASSES_UNUSED,
 )
 
 QUESTIONS = (Question("Flat?", ("yes", "no"), 0), Question("Curved?", ("a", "b", "c"), 2),
@@ -66,7 +71,7 @@ def refused(call, *args):
 
 
 @given(STEPS)
-def test_each_first_vote_counts_once_and_the_teacher_alone_moves_the_class(steps):
+def test_each_last_vote_counts_once_and_the_teacher_alone_moves_the_class(steps):
     """Against a second, naive account of what happened."""
     clock = Clock()
     classes = Classes(clock)
@@ -97,7 +102,7 @@ def test_each_first_vote_counts_once_and_the_teacher_alone_moves_the_class(steps
                 assert refused(classes.vote, code, names[person], question, choice) == 400
             else:
                 classes.vote(code, names[person], question, choice)
-                votes[index].setdefault(person, choice)
+                votes[index][person] = choice
         elif name == "act":
             action, off = rest
             assert refused(classes.act, code, "guess", action, index) == 403
@@ -122,25 +127,19 @@ def test_each_first_vote_counts_once_and_the_teacher_alone_moves_the_class(steps
 
 
 def test_codes_can_be_read_aloud_and_differ(classes, clock):
-    codes = set()
-    for _ in range(CLASSES_AT_ONCE):
-        clock.now += 10
-        codes.add(classes.start(QUESTIONS)[0])
+    codes = {classes.start(QUESTIONS, address=str(i))[0] for i in range(CLASSES_AT_ONCE)}
     assert len(codes) == CLASSES_AT_ONCE
     assert all(len(code) == CODE_LETTERS and {*code} <= {*ALPHABET} for code in codes)
     assert not {*ALPHABET} & {*"01ilo"}
 
 
 def test_there_are_so_many_classes_and_so_many_students_and_no_more(classes, clock):
-    for _ in range(CLASSES_AT_ONCE):
-        clock.now += 10
-        code, _secret = classes.start(QUESTIONS)
-    clock.now += 10
+    for i in range(CLASSES_AT_ONCE):
+        code, _secret = classes.start(QUESTIONS, address=str(i))
+        first = classes.join(code)
     assert refused(classes.start, QUESTIONS) == 503
-    first = classes.join(code)
     for _ in range(CLASS_STUDENTS - 1):
         classes.join(code)
-        clock.now += 1
     assert refused(classes.join, code) == 403
     assert classes.join(code, first) == first  # who is in stays in
     assert classes.overview(code).joined == CLASS_STUDENTS
@@ -161,21 +160,31 @@ def test_an_ended_class_and_a_wrong_code_are_told_apart_from_a_flood_of_them(cla
     assert not classes.is_teacher(code, secret)
     statuses = [refused(classes.join, f"wrong{i}") for i in range(1000)]
     assert {*statuses} == {410, 429}
+    assert refused(classes.join, "wrong", "", "elsewhere") == 410
+    assert refused(classes.view, code, who) == 410  # its phones need not wait for that
     clock.now += 1
     assert refused(classes.join, "wrong") == 410
 
 
-def test_a_flood_on_one_class_leaves_another_alone(classes, clock):
-    (code, _), (other, _) = classes.start(QUESTIONS), classes.start(QUESTIONS)
-    who, neighbour = classes.join(code), classes.join(other)
+def floods(call, *args):
     statuses = []
     for _ in range(1000):
         try:
-            classes.view(code, who)
+            call(*args)
         except Refused as refusal:
             statuses.append(refusal.status)
-    assert {*statuses} == {429}
-    assert classes.view(other, neighbour)
+    return {*statuses}
+
+
+def test_a_flood_of_one_phone_or_of_strangers_leaves_the_others_of_a_class_alone(classes, clock):
+    code, _ = classes.start(QUESTIONS)
+    who, *neighbours = (classes.join(code) for _ in range(43))
+    assert floods(classes.view, code, who) == {429}
+    assert floods(classes.view, code, "stranger") == {429}
+    for neighbour in neighbours:
+        classes.vote(code, neighbour, 0, 1)
+    assert classes.overview(code).answered == len(neighbours)
+    assert classes.join(code, "", "elsewhere")
     clock.now += 1
     assert classes.view(code, who)
 
@@ -191,9 +200,82 @@ def test_a_token_gives_the_rights_once_and_for_a_while(classes, clock):
     token = classes.token(code, secret)
     clock.now += CLASS_TOKEN_SECONDS + 1
     assert refused(classes.redeem, token) == 410
-    tokens = [classes.token(code, secret) for _ in range(CLASSES_AT_ONCE + 1)]
-    assert refused(classes.redeem, tokens[0]) == 410  # the oldest gave way
+    other, mine = classes.start(QUESTIONS)
+    kept = classes.token(other, mine)
+    tokens = [classes.token(code, secret) for _ in range(CLASS_TOKENS + 1)]
+    assert refused(classes.redeem, tokens[0]) == 410  # the oldest of this class gave way
     assert classes.redeem(tokens[-1]) == (code, secret)
+    assert classes.redeem(kept) == (other, mine)
+
+
+def test_who_has_gone_without_a_vote_gives_way_in_a_full_class(classes, clock):
+    code, _ = classes.start(QUESTIONS)
+    people = [classes.join(code, "", str(i)) for i in range(CLASS_STUDENTS)]
+    classes.vote(code, people[0], 0, 1)
+    assert refused(classes.join, code) == 403
+    clock.now += CLASS_HERE_SECONDS + 1
+    for who in people[2:]:
+        classes.view(code, who)
+    new = classes.join(code)
+    assert refused(classes.join, code) == 403
+    assert refused(classes.vote, code, people[1], 0, 0) == 401
+    classes.vote(code, new, 0, 1)
+    assert classes.overview(code).distribution == (0, 2)
+
+
+def test_one_client_prevents_no_class(classes, clock):
+    """Neither at once nor within a day."""
+    used, _ = classes.start(QUESTIONS, address="teacher")
+    classes.join(used)
+    for hour in range(3):
+        for _ in range(4 * CLASSES_AT_ONCE):
+            clock.now += 5
+            classes.start(QUESTIONS, address="pupil")
+        assert classes.start(QUESTIONS, address=f"teacher {hour}")
+    assert classes.overview(used).joined == 1
+
+
+def test_classes_that_nobody_joined_give_way_after_a_while(classes, clock):
+    for i in range(CLASSES_AT_ONCE):
+        classes.start(QUESTIONS, address=str(i // CLASSES_UNUSED))
+    assert refused(classes.start, QUESTIONS, 0, "late") == 503
+    clock.now += CLASS_EMPTY_SECONDS + 1
+    assert classes.start(QUESTIONS, 0, "late")
+
+
+def test_a_new_code_leaves_strangers_behind(classes, clock):
+    code, secret = classes.start(QUESTIONS)
+    for _ in range(CLASS_STUDENTS):
+        classes.vote(code, classes.join(code), 0, 1)
+    assert refused(classes.renew, code, "guess") == 403
+    new, rights = classes.renew(code, secret)
+    assert {new, rights}.isdisjoint({code, secret})
+    with pytest.raises(Refused, match=RENEWED):
+        classes.view(code, "")
+    assert classes.overview(new).joined == classes.overview(new).answered == 0
+    assert classes.is_teacher(new, rights)
+    assert classes.join(new, "", "pupil")
+
+
+def test_a_code_is_read_as_it_is_typed(classes):
+    code, secret = classes.start(QUESTIONS)
+    for typed in (code.upper(), code.title(), f" {code}. "):
+        who = classes.join(typed)
+        classes.vote(typed, who, 0, 1)
+        assert classes.is_teacher(typed, secret)
+    assert classes.overview(code).answered == 3
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.floats(0, 2)), max_size=60))
+def test_rates_are_those_of_buckets_of_their_own(asked):
+    """As long as no more ask than are remembered."""
+    rates, alone, now = Rates(3, 1.0, 10), {}, 0.0
+    for who, pause in asked:
+        now += pause
+        assert rates.take(who, now) == alone.setdefault(who, Bucket(3, 1.0)).take(now)
+    crowd = Rates(1, 0.0, 5)
+    assert all(crowd.take(who, 0.0) for who in range(100))
+    assert len(crowd._buckets) == 5
 
 
 @pytest.mark.parametrize(("question", "choice"), [
@@ -238,7 +320,7 @@ def test_votes_of_many_threads_are_all_counted():
 
     def vote(start):
         for who in people[start::3]:
-            for choice in (start % 2, 1):
+            for choice in (1, start % 2):
                 classes.vote(code, who, 0, choice)
 
     threads = [threading.Thread(target=vote, args=(start,)) for start in range(3)]

@@ -12,10 +12,11 @@ from starlette.applications import Starlette
 from streamlit import config
 
 from ui.classroom import routes as served
-from ui.classroom.classes import CLASSES, NEXT, REVEAL, Question
+from ui.classroom.classes import CLASSES, NEXT, REVEAL, Question, Rates
 from ui.learn.lessons import lessons, picture
 from ui.learn.page import questions
-from ui.limits import CLASS_BODY_BYTES
+from ui.limits import BODY_BYTES
+from ui.work.guard import GUARDED
 
 QUESTIONS = (Question("Flat?", ("yes", "no"), 0), Question("Curved?", ("yes", "no"), 1))
 FILES = sorted(path.name for path in served.FILES.iterdir())
@@ -41,14 +42,14 @@ class Client:
     cookies: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
-        self.app = Starlette(routes=served.routes())
+        self.app = Starlette(routes=served.routes(), middleware=GUARDED)
 
-    def ask(self, method, address, body=b"", chunked=False, **headers):
+    def ask(self, method, address, body=b"", **headers):
         path, _, query = address.partition("?")
         cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-        headers = {"host": "class.test", "cookie": cookie} | headers
-        if not chunked:
-            headers["content-length"] = str(len(body))
+        headers = {
+            "host": "class.test", "cookie": cookie, "content-length": str(len(body or b""))
+        } | {name.replace("_", "-"): text for name, text in headers.items()}  # fmt: skip
         scope = {
             "type": "http", "method": method, "path": unquote(path), "raw_path": path.encode(),
             "query_string": query.encode(), "scheme": self.scheme, "root_path": "",
@@ -58,6 +59,8 @@ class Client:
         sent = []
 
         async def receive():
+            if body is None:
+                return {"type": "http.disconnect"}
             return {"type": "http.request", "body": body, "more_body": False}
 
         async def send(message):
@@ -86,7 +89,7 @@ class Client:
 
 @pytest.fixture
 def room(monkeypatch):
-    monkeypatch.setattr(CLASSES._starts, "level", 10.0)
+    monkeypatch.setattr(CLASSES, "_starts", Rates(10, 1.0))
     return CLASSES.start(QUESTIONS)
 
 
@@ -122,13 +125,13 @@ def test_a_participant_is_a_cookie_that_scripts_and_other_sites_do_not_get(clien
     assert "Secure" in Client("https").join(code).headers["set-cookie"]
 
 
-def test_a_reload_and_a_second_tab_keep_the_first_vote(client, room):
+def test_a_reload_and_a_second_tab_keep_the_vote_and_can_change_it(client, room):
     code, _ = room
     client.join(code)
     assert client.vote(code, 0, 1).json["mine"] == 1
     assert client.join(code).json["mine"] == 1
-    assert client.vote(code, 0, 0).json["mine"] == 1
-    assert CLASSES.overview(code).distribution == (0, 1)
+    assert client.vote(code, 0, 0).json["mine"] == 0
+    assert CLASSES.overview(code).distribution == (1, 0)
 
 
 def test_another_site_takes_no_part(client, room):
@@ -155,12 +158,35 @@ def test_what_is_no_vote_gets_a_sentence(client, room, body):
 def test_what_is_long_is_not_read(client, room):
     code, _ = room
     client.join(code)
-    for body, chunked in ((b"x" * (CLASS_BODY_BYTES + 1), False), (b"{}", True)):
-        assert client.ask("POST", f"/c/{code}/vote", body, chunked).status == 413
+    for headers, status in (
+        ({}, 413),
+        ({"content_length": "5"}, 413),  # which is not believed
+        ({"transfer_encoding": "chunked"}, 411),
+        ({"transfer_encoding": "chunked", "content_length": "5"}, 411),
+        ({"content_length": "-1"}, 413),
+        ({"content_length": "9" * 5000}, 413),
+    ):
+        body = b"x" * (BODY_BYTES + 1)
+        assert client.ask("POST", f"/c/{code}/vote", body, **headers).status == status
+
+
+def test_a_phone_that_goes_while_it_votes_is_no_error(client, room):
+    code, _ = room
+    client.join(code)
+    with pytest.raises(IndexError):  # nobody is answered
+        client.ask("POST", f"/c/{code}/vote", None)
+
+
+def test_a_code_in_capitals_leads_to_the_class(client, room):
+    code, _ = room
+    for typed in (code.upper(), f"{code}.", f"%20{code}"):
+        answer = client.get(f"/c/{typed}")
+        assert (answer.status, answer.headers["location"]) == (307, f"/c/{code}")
+    assert client.get(f"/c/{code}").status == 200
 
 
 def test_a_phone_gets_the_picture_of_a_lesson_and_after_the_reveal_the_other(client, monkeypatch):
-    monkeypatch.setattr(CLASSES._starts, "level", 10.0)
+    monkeypatch.setattr(CLASSES, "_starts", Rates(10, 1.0))
     code, secret = CLASSES.start(questions())
     lesson, address = next(iter(lessons().values())), f"/c/{code}/picture"
     state = client.join(code).json
@@ -191,15 +217,22 @@ def test_a_link_gives_the_teachers_cookie_once(client, room):
     code, secret = room
     token = CLASSES.token(code, secret)
     assert CLASSES.is_unused(token)
-    answer = client.get(f"/teach/{token}")
+    for method in ("HEAD", "GET", "GET"):  # previews of the link
+        offer = client.ask(method, f"/teach/{token}")
+        assert offer.status == 200
+        assert "set-cookie" not in offer.headers
+    assert CLASSES.is_unused(token)
+    assert client.ask("POST", f"/teach/{token}", origin="http://far.test").status == 403
+    answer = client.ask("POST", f"/teach/{token}", origin="http://class.test")
     assert not CLASSES.is_unused(token)
     assert (answer.status, answer.headers["location"]) == (303, f"/Learn?class={code}")
     cookie = answer.headers["set-cookie"]
     assert cookie.startswith(f"class_teacher_{code}={secret};")
     assert "HttpOnly" in cookie
+    assert "Path=/_stcore;" in cookie  # where a page's websocket is, and nothing else
     assert token not in answer.headers["location"]
-    for again in (token, "forged"):
-        gone = client.get(f"/teach/{again}")
+    for again, method in ((token, "POST"), (token, "GET"), ("forged", "POST"), ("forged", "GET")):
+        gone = client.ask(method, f"/teach/{again}")
         assert gone.status == 410
         assert "set-cookie" not in gone.headers
 
@@ -214,7 +247,7 @@ def test_under_a_path_all_addresses_stand_below_it(room):
         assert client.get(f"/gating/app/c/{code}").status == 200
         cookie = client.ask("POST", f"/gating/app/c/{code}/join").headers["set-cookie"]
         assert f"Path=/gating/app/c/{code}" in cookie
-        answer = client.get(f"/gating/app/teach/{CLASSES.token(code, secret)}")
+        answer = client.ask("POST", f"/gating/app/teach/{CLASSES.token(code, secret)}")
         assert answer.headers["location"] == f"/gating/app/Learn?class={code}"
     finally:
         config.set_option("server.baseUrlPath", before)

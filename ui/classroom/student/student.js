@@ -1,10 +1,12 @@
-// A student's phone: it shows the current question, commits one answer, and follows the teacher.
+// A student's phone: it shows the current question, sends what is chosen, and follows the teacher.
 const HERE = location.pathname.replace(/\/$/, '');
 const EVERY_MS = 1500; // between two polls; a page that is not seen asks a tenth as often
+const ANSWER_MS = 10000; // in which an answer comes, or is lost
 const $ = id => document.getElementById(id);
 let shown = null; // the state that is drawn
-let picked = null; // of the choices, before it is committed
-let sending = false;
+let picked = null; // a choice that is being sent
+let sent = null; // the last one
+let problem = ''; // why it has perhaps not arrived
 let ended = false;
 let timer = 0;
 
@@ -16,12 +18,14 @@ function make(name, text = '', properties = {}) {
   return node;
 }
 
+class Refusal extends Error {}
+
 function draw(state) {
   const fresh = shown?.index !== state.index;
-  if (fresh) picked = null;
+  const held = document.activeElement?.name === 'choice' && document.activeElement.value;
+  if (fresh || sent === state.mine) problem = '';
   shown = state;
   const { index, count, text, choices, picture, alt, revealed, distribution, answer, mine } = state;
-  const closed = revealed || mine !== null;
   $('where').textContent = `Question ${index + 1} of ${count}`;
   $('text').textContent = text;
   const image = $('picture');
@@ -32,8 +36,8 @@ function draw(state) {
   const total = revealed ? distribution.reduce((sum, votes) => sum + votes, 0) : 0;
   $('choices').replaceChildren(...choices.map((choice, i) => {
     const label = make('label');
-    const input = make('input', '', { type: 'radio', name: 'choice', disabled: closed, checked: i === (mine ?? picked) });
-    input.onchange = () => { picked = i; $('commit').disabled = false; };
+    const input = make('input', '', { type: 'radio', name: 'choice', value: i, disabled: revealed, checked: i === (picked ?? mine) });
+    input.onchange = () => send(i);
     label.append(input, make('span', choice));
     if (!revealed) return label;
     const percent = total ? Math.round(100 * distribution[i] / total) : 0;
@@ -46,10 +50,9 @@ function draw(state) {
     label.append(votes);
     return label;
   }));
-  $('commit').hidden = closed;
-  $('commit').disabled = picked === null || sending;
   if (revealed) say(mine === null ? 'This question is closed.' : mine === answer ? 'Your answer is correct.' : 'Your answer was another one.');
-  else say(mine === null ? '' : 'Committed. Wait for the reveal.');
+  else say(problem || (mine === null ? '' : 'Your answer has arrived. You can change it until the reveal.'));
+  if (held && !fresh) document.querySelector(`input[value="${held}"]`)?.focus();
   if (fresh && document.activeElement !== document.body) $('text').focus();
 }
 
@@ -63,11 +66,13 @@ function end(text) {
 async function ask(path, body) {
   const answer = await fetch(HERE + path, body && {
     method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body),
+    signal: AbortSignal.timeout?.(ANSWER_MS),
   });
   if (answer.status === 204) return null;
-  const state = await answer.json();
-  if (answer.status === 410) { end(state.error); return null; }
-  if (!answer.ok) throw new Error(state.error);
+  const state = await answer.json().catch(() => null); // a proxy answers in HTML
+  if (answer.status === 410 && state?.error) { end(state.error); return null; }
+  if (!answer.ok && state?.error) throw new Refusal(state.error);
+  if (!answer.ok || !Array.isArray(state?.choices)) throw new Error('no answer of the class');
   return state;
 }
 
@@ -75,8 +80,9 @@ async function poll() {
   clearTimeout(timer);
   if (ended) return;
   try {
-    const state = await ask(`/state?since=${shown.version}`);
-    if (state && !sending) draw(state);
+    // What became of a choice whose answer was lost, the whole state says.
+    const state = await ask(`/state?since=${problem ? '' : shown.version}`);
+    if (state && picked === null) draw(state);
     else if (!ended && $('status').dataset.lost) draw(shown);
     delete $('status').dataset.lost;
   } catch {
@@ -87,22 +93,25 @@ async function poll() {
   timer = setTimeout(poll, (document.hidden ? 10 : 1) * EVERY_MS * (0.9 + 0.2 * Math.random()));
 }
 
-$('form').onsubmit = async event => {
-  event.preventDefault();
-  if (picked === null || sending) return;
-  sending = true;
-  $('commit').disabled = true;
-  let problem = '';
-  try {
-    const state = await ask('/vote', { question: shown.index, choice: picked });
-    if (state) draw(state);
-  } catch (error) {
-    problem = error instanceof TypeError ? 'Not sent. Try again.' : error.message;
+// Choosing is voting, until the reveal. The last choice is sent last.
+async function send(choice) {
+  const first = picked === null;
+  picked = choice;
+  if (!first) return;
+  while (picked !== null) {
+    sent = picked;
+    try {
+      const state = await ask('/vote', { question: shown.index, choice: sent });
+      problem = '';
+      if (picked === sent) picked = null;
+      if (state) draw(state);
+    } catch (error) {
+      problem = error instanceof Refusal ? error.message : 'Not sent. Try again.';
+      picked = null;
+      draw(shown);
+    }
   }
-  sending = false;
-  $('commit').disabled = picked === null;
-  if (problem) say(problem);
-};
+}
 
 // A phone that was asleep catches up.
 document.addEventListener('visibilitychange', () => { if (!document.hidden && shown) poll(); });
@@ -113,7 +122,7 @@ async function join() {
     const state = await ask('/join', {});
     if (state) { draw(state); timer = setTimeout(poll, EVERY_MS); }
   } catch (error) {
-    say(error instanceof TypeError ? 'No connection. Trying again …' : error.message);
+    say(error instanceof Refusal ? error.message : 'No connection. Trying again …');
     timer = setTimeout(join, 2000 + 3000 * Math.random());
   }
 }

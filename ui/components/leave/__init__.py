@@ -8,5 +8,5 @@ _component = declare("leave")
 
 
 def leave_for(path: str) -> None:
-    """Load ``path``, an absolute path of this server, in this tab, once."""
+    """Post to ``path``, an absolute path of this server, in this tab, once."""
     _component(key="leave", data={"path": path})
