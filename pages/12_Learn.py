@@ -3,17 +3,19 @@
 import streamlit as st
 
 from ui.classroom.room import find_room
+from ui.common.lessons import section
 from ui.common.page import page
-from ui.learn.lessons import lessons
+from ui.learn.lessons import END, lessons
 
 TITLE = "Learn"
 
-lesson = lessons().get(st.query_params.get("lesson", ""), next(iter(lessons().values())))
+name = st.query_params.get("lesson", "")
+title = lessons().get(name, next(iter(lessons().values()))).title
 if room := find_room():
-    lesson = [*lessons().values()][room.index]
-with page(
-    TITLE, question=lesson.title, steps=True, presented=["task", "formula", "after", "fooled"]
-):
+    title = [*lessons().values()][room.index].title
+elif name == END:
+    title = section("learn", "title")
+with page(TITLE, question=title, steps=True, presented=["task", "formula", "after", "fooled"]):
     from ui.common.links import checked_link
     from ui.learn.page import draw
 

@@ -1,6 +1,8 @@
 """A lesson of *Learn* in a browser: from the question to what is ticked off, by hand or keys."""
 
+import math
 import re
+from itertools import combinations
 
 import pytest
 
@@ -63,6 +65,24 @@ def test_from_the_question_to_what_is_ticked_off_at_a_desk(visitor, served, watc
     assert "Your guess" in side.inner_text()
     assert "Done." in side.inner_text()
     assert side.get_by_role("radio").count() == 0
+
+
+def test_keys_stand_apart_in_a_box_with_a_name_and_the_proof_is_seen_edge_on(
+    visitor, served, watch
+):
+    visit(visitor, watch, f"{served.url}/Learn?lesson=hull", await_keys)
+    assert visitor.locator(".gc-keys-caption").is_visible()
+    dots = [dot.bounding_box() for dot in visitor.locator(".gc-key-dot").all()[:3]]
+    for one, other in combinations(dots, 2):
+        assert math.hypot(one["x"] - other["x"], one["y"] - other["y"]) > one["width"]
+    visit(visitor, watch, f"{served.url}/Learn?lesson=flat&guess=flat-3", await_keys)
+    names = [name.bounding_box() for name in visitor.locator(".gc-keys-value:visible").all()]
+    box = visitor.locator(".gc-keys-space").bounding_box()
+    assert len(names) == 3
+    assert max(name["y"] for name in names) - min(name["y"] for name in names) < 2
+    for name in names:
+        assert box["x"] <= name["x"]
+        assert name["x"] + name["width"] <= box["x"] + box["width"]
 
 
 @pytest.mark.soak  # long

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from ui.common.links import link_value
-from ui.learn.lessons import Lesson, lessons
+from ui.learn.lessons import END, Lesson, lessons
 
 COURSE = "learn_course"
 
@@ -24,16 +24,16 @@ class Course:
     done: set[str] = field(default_factory=set)
 
 
-def current() -> tuple[Lesson, Course]:
-    """Return the lesson of the link, and the visitor's course with what the link says of it."""
-    first = next(iter(lessons()))
-    name = link_value("lesson", lambda text: text if text in lessons() else None, first, first)
+def current() -> tuple[Lesson | None, Course]:
+    """Return the lesson of the link, ``None`` at the end, and the visitor's course in the link."""
+    first, names = next(iter(lessons())), {*lessons(), END}
+    name = link_value("lesson", lambda text: text if text in names else None, first, first)
     course: Course = st.session_state.setdefault(COURSE, Course())
     linked = link_value("guess", parse_guesses, dict[str, int](), "no guess")
     course.guesses = linked | course.guesses
     course.done |= link_value("done", parse_done, set[str](), "nothing") & {*course.guesses}
     put_in_link(course)
-    return lessons()[name], course
+    return lessons().get(name), course
 
 
 def put_in_link(course: Course) -> None:

@@ -32,7 +32,7 @@ def handout() -> str:
 
 
 def _question(lesson: Lesson) -> str:
-    choices = "".join(f"<li>{_inline(choice)}</li>" for choice in lesson.choices)
+    choices = "".join(f"<li>{_inline(choice)}</li>" for choice in lesson.shown_choices)
     return (
         f"<article><h2>{lesson.number}. {escape(lesson.title)}</h2>{_image(lesson, 'before')}<div>"
         f"<p>{_inline(lesson.before)}</p><p><strong>{_inline(lesson.question)}</strong></p>"
@@ -41,7 +41,7 @@ def _question(lesson: Lesson) -> str:
 
 
 def _answer(lesson: Lesson) -> str:
-    choice = f"{LETTERS[lesson.correct]}. {lesson.choices[lesson.correct]}"
+    choice = f"{LETTERS[lesson.shown_correct]}. {lesson.choices[lesson.correct]}"
     return (
         f"<article>{_image(lesson, 'after')}<p>{lesson.number}."
         f" <strong>{_inline(choice)}</strong> {_inline(after_text(lesson.name))}</p></article>"

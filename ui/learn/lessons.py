@@ -26,6 +26,7 @@ FILE = re.compile(r"(\d+)_([a-z]+)")
 FRONT = re.compile(r"---\n(.*?\n)---\n(.*)", re.DOTALL)
 SECTIONS = ("before", "after", "try")
 CHOICES = (2, 4)  # of a question: at least, at most
+END = "end"  # what follows the last lesson, in links
 
 
 class LessonError(ValueError):
@@ -37,8 +38,9 @@ class Lesson:
     """A question about a picture, its answer, and something to try.
 
     ``state`` and ``reveal`` are parameters of the address of ``page``, a title of `PAGES`: those
-    that the picture starts with, and those that the reveal leads to. ``correct`` is the index of
-    the correct one of ``choices``; in the file it is counted from 1. ``check`` names what the page
+    that the picture starts with, and those that the reveal leads to. ``choices`` are numbered from
+    1 in links, which stay valid when they are shown in another ``order``: their indices, as the
+    file lists them. ``correct`` is the index of the correct one. ``check`` names what the page
     checks when the visitor tries something, a key of `ui.learn.checks.CHECKS`. ``alt`` says what
     the picture shows before the reveal and after it.
     """
@@ -50,6 +52,7 @@ class Lesson:
     state: Mapping[str, str]
     question: str
     choices: tuple[str, ...]
+    order: tuple[int, ...]
     correct: int
     reveal: Mapping[str, str]
     check: str
@@ -57,6 +60,16 @@ class Lesson:
     before: str
     after: str
     try_it: str
+
+    @property
+    def shown_choices(self) -> tuple[str, ...]:
+        """The choices in the order in which they are shown."""
+        return tuple(self.choices[index] for index in self.order)
+
+    @property
+    def shown_correct(self) -> int:
+        """The place of the correct one among them."""
+        return self.order.index(self.correct)
 
 
 FIELDS = ("title", "page", "state", "question", "choices", "correct", "reveal", "check", "alt")
@@ -111,12 +124,17 @@ def read_lesson(path: Path) -> Lesson:
         check(field, _are_texts(front[field]), "a mapping to texts (numbers in quotes)")
     check("alt", set(front["alt"]) == {*WHEN}, "two texts: before and after")
     choices, correct, (least, most) = front["choices"], front["correct"], CHOICES
-    few = isinstance(choices, list) and least <= len(choices) <= most
-    texts = few and all(isinstance(choice, str) for choice in choices)
-    check("choices", texts, f"{least} to {most} texts")
+    few = isinstance(choices, dict) and least <= len(choices) <= most
+    texts = few and all(isinstance(choice, str) for choice in choices.values())
+    numbered = texts and {*choices} == {*range(1, len(choices) + 1)}
+    check("choices", numbered, f"{least} to {most} texts by number")
     there = type(correct) is int and 1 <= correct <= len(choices)
     check("correct", there, "the number of a choice")
-    front |= {"choices": tuple(choices), "correct": correct - 1}
+    front |= {
+        "choices": tuple(choices[number] for number in sorted(choices)),
+        "order": tuple(number - 1 for number in choices),
+        "correct": correct - 1,
+    }
     return Lesson(
         int(name[1]),
         name[2],

@@ -9,18 +9,26 @@ import streamlit as st
 
 from ui.classroom.classes import Question, plain
 from ui.classroom.room import Room, draw_ended, draw_room, draw_start, find_room
+from ui.common.lessons import section
+from ui.common.page import PAGES
 from ui.common.present import offer_steps
 from ui.learn.checks import CHECKS
 from ui.learn.course import COURSE, Course, current, put_in_link
 from ui.learn.facts import after_text, try_text
 from ui.learn.handout import handout
-from ui.learn.lessons import WHEN, Lesson, lessons, picture
+from ui.learn.lessons import END, WHEN, Lesson, lessons, picture
 from ui.learn.pictures import PICTURES, State, draw_picture
 
 STYLE = Path(__file__).with_name("learn.css")
 NOW = "learn_revealed"  # the lesson whose guess has just been committed
 SHOWN = "learn_shown"  # the lesson that a class saw last
 WIDTHS = (7, 4)  # of picture and course
+FURTHER = {  # pages to go on to
+    "Manifold": "the surface of any kind of attention, K with its error",
+    "Claims": "seven claims of the paper, and what decides them",
+    "Real heads": "the heads of a public model, or of your checkpoint",
+    "Guide": "what is measured, and what it does not say",
+}
 OF_PICTURES = ("camera", *{name for row in PICTURES.values() for name in row.parameters})
 
 
@@ -33,6 +41,9 @@ def draw() -> None:
     draw_ended()
     lesson, course = current()
     _draw_steps(lesson, course)
+    if lesson is None:
+        _draw_end(course)
+        return
     picture, side = st.columns(WIDTHS, gap="large")
     committed = lesson.name in course.guesses
     if not committed:  # at once: a picture may take seconds
@@ -53,8 +64,8 @@ def questions() -> tuple[Question, ...]:
     return tuple(
         Question(
             plain(lesson.question),
-            tuple(map(plain, lesson.choices)),
-            lesson.correct,
+            tuple(map(plain, lesson.shown_choices)),
+            lesson.shown_correct,
             tuple(picture(lesson, when) for when in WHEN),
             tuple(lesson.alt[when] for when in WHEN),
         )
@@ -79,7 +90,7 @@ def _draw_class(room: Room) -> None:
 # --- The row of lessons ---------------------------------------------------------------------------
 
 
-def _draw_steps(lesson: Lesson, course: Course) -> None:
+def _draw_steps(lesson: Lesson | None, course: Course) -> None:
     with st.container(horizontal=True, key="learn_steps", gap="xsmall"):
         for each in lessons().values():
             icon = ":material/check:" if each.name in course.done else None
@@ -92,6 +103,14 @@ def _draw_steps(lesson: Lesson, course: Course) -> None:
                 on_click=go,
                 args=(each.name,),
             )
+        st.button(
+            "End",
+            key=f"learn_step_{END}",
+            help=section("learn", "title"),
+            type="secondary" if lesson else "primary",
+            on_click=go,
+            args=(END,),
+        )
         st.button(
             "Start over",
             key="learn_start_over",
@@ -112,9 +131,9 @@ def _draw_steps(lesson: Lesson, course: Course) -> None:
             help="All questions with their pictures, to print on A4; the answers are on the last"
             " page.",
         )
-        names = [*lessons()]
-        here = names.index(lesson.name)
-        draw_start(questions(), here)
+        names = [*lessons(), END]
+        here = names.index(lesson.name if lesson else END)
+        draw_start(questions(), min(here, len(lessons()) - 1))
     before, after = names[here - 1 : here], names[here + 1 :]
     offer_steps(
         partial(go, before[0]) if before else None, partial(go, after[0]) if after else None
@@ -148,7 +167,7 @@ def _draw_question(lesson: Lesson) -> None:
     with st.container(key="learn_question"):
         choice = st.radio(
             lesson.question,
-            range(len(lesson.choices)),
+            lesson.order,
             None,
             key=key,
             format_func=lesson.choices.__getitem__,
@@ -202,16 +221,32 @@ def _draw_answer(lesson: Lesson, course: Course) -> None:
                 "Not there yet: the page ticks this off by itself.",
                 icon=":material/radio_button_unchecked:",
             )
-    names = [*lessons()]
-    following = names[names.index(lesson.name) + 1 :]
-    if following:
-        st.button(
-            f"Next: {lessons()[following[0]].title}",
-            key="learn_next",
-            width="stretch",
-            type="primary",
-            icon=":material/arrow_forward:",
-            icon_position="right",
-            on_click=go,
-            args=(following[0],),
-        )
+    titles = {each.name: each.title for each in lessons().values()}
+    titles[END] = section("learn", "title")
+    following = [*titles][[*titles].index(lesson.name) + 1]
+    st.button(
+        f"Next: {titles[following]}",
+        key="learn_next",
+        width="stretch",
+        type="primary",
+        icon=":material/arrow_forward:",
+        icon_position="right",
+        on_click=go,
+        args=(following,),
+    )
+
+
+# --- The end --------------------------------------------------------------------------------------
+
+
+def _draw_end(course: Course) -> None:
+    """Draw what the lessons have shown, what is open, and where to go on."""
+    right = sum(lessons()[name].correct == guess for name, guess in course.guesses.items())
+    if course.guesses:
+        st.markdown(section("learn", "right", right=right, count=len(course.guesses)))
+    known, unknown = st.columns(2, gap="large")
+    known.markdown(section("learn", "known"))
+    unknown.markdown(section("learn", "unknown"))
+    unknown.markdown(section("learn", "further"))
+    for title, why in FURTHER.items():
+        unknown.page_link(PAGES[title].path, label=f"{title}: {why}", icon=PAGES[title].icon)

@@ -36,7 +36,7 @@ MAP_PIXELS = 360  # the height of a misleading map
 SPARE = 420  # pixels of the window's height that all but the pictures takes
 LOOPS = tuple(name for name in TASKS if name != "linear")
 # Of the camera before and after, in radians: a flat triangle from above, then along its plane.
-ELEVATIONS = {"hull": (0.9, 0.9), "flat": (0.9, 0.02)}
+ELEVATIONS = {"hull": (0.9, 0.9), "flat": (0.9, 0.0)}
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,23 @@ def test_a_ring_can_be_cut_at_a_nearly_closed_gate_but_not_by_the_fitted_plane()
     assert stage.cut(0.0, [0, 0.6, 0.8, 0.01]).loops == 0
 
 
+def test_after_the_last_lesson_stands_what_is_known_what_is_not_and_where_to_go_on():
+    last = [*lessons()][-1]
+    app = open_page(PAGE, lesson=last, guess=f"{last}-1.hull-3.flat-1")
+    app.button("learn_next").click().run()
+    assert not app.exception
+    assert not mistakes(app)
+    assert param(app, "lesson") == "end"
+    assert [x.value for x in app.title] == ["What you know now"]
+    said = texts(app)
+    assert "You guessed 2 of 3 right." in said
+    assert all(f"**{part}**" in said for part in ("What is not known", "Where to go on"))
+    assert {"Manifold", "Claims", "Real_heads", "Guide"} <= {
+        x.proto.page for x in app.get("page_link")
+    }
+    assert param(open_page(PAGE, lesson="other"), "lesson") == ""
+
+
 # --- The course -----------------------------------------------------------------------------------
 
 

@@ -25,7 +25,7 @@ FIRST = min(FOLDER.glob("*.md"))
 
 def write(path, front, sections):
     text = "".join(f"## {name}\n{words}\n\n" for name, words in sections.items())
-    path.write_text(f"---\n{yaml.safe_dump(front)}---\n{text}", encoding="utf-8")
+    path.write_text(f"---\n{yaml.safe_dump(front, sort_keys=False)}---\n{text}", encoding="utf-8")
     return path
 
 
@@ -55,9 +55,10 @@ def test_a_missing_field_is_named(parts, tmp_path, field):
     ({"correct": 5}, "the field 'correct' is not the number of a choice"),
     ({"correct": True}, "the field 'correct' is not the number of a choice"),
     ({"correct": 0}, "the field 'correct' is missing"),
-    ({"choices": ["only"]}, "the field 'choices' is not 2 to 4 texts"),
-    ({"choices": ["a", 2]}, "the field 'choices' is not 2 to 4 texts"),
-    ({"choices": ["a", ["b"]]}, "the field 'choices' is not 2 to 4 texts"),
+    ({"choices": ["a", "b"]}, "the field 'choices' is not 2 to 4 texts by number"),
+    ({"choices": {1: "only"}}, "the field 'choices' is not 2 to 4 texts by number"),
+    ({"choices": {1: "a", 2: 2}}, "the field 'choices' is not 2 to 4 texts by number"),
+    ({"choices": {1: "a", 3: "b"}}, "the field 'choices' is not 2 to 4 texts by number"),
     ({"state": {"strength": 0}}, "the field 'state' is not a mapping to texts"),
     ({"alt": {"before": "x"}}, "the field 'alt' is not two texts"),
     ({"title": 7}, "the field 'title' is not a text"),
@@ -88,6 +89,19 @@ def test_lessons_have_places_names_and_pages_of_their_own():
         assert lesson.page in PAGES, f"{lesson.name}: page"
         assert len({*lesson.choices}) == len(lesson.choices), f"{lesson.name}: choices"
         assert lesson.state != lesson.reveal, f"{lesson.name}: nothing to reveal"
+
+
+def test_the_right_answers_are_spread_over_the_places_at_which_they_are_shown():
+    places = [lesson.shown_correct for lesson in lessons().values()]
+    assert all(places.count(place) <= len(places) / 3 for place in {*places})
+    assert all(len({*places[i : i + 3]}) > 1 for i in range(len(places) - 2))
+
+
+def test_a_link_means_the_choice_that_it_meant_before_another_order_was_shown():
+    hull = lessons()["hull"]
+    assert hull.choices[2] == "Only inside the triangle of the three values."
+    assert (hull.correct, hull.shown_correct) == (2, 1)
+    assert hull.shown_choices[hull.shown_correct] == hull.choices[2]
 
 
 def test_every_lesson_has_two_small_pictures_for_paper_and_phones():

@@ -18,7 +18,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   state.first = data.first;
   const others = state.mode !== data.mode;
   state.mode = data.mode;
-  if (!state.view) build(root, state, data.elevations?.[0] ?? CAMERA.elevation);
+  if (!state.view) build(root, state, data.elevations?.[data.hold ? 0 : 1] ?? CAMERA.elevation);
   if (others) {
     forgetTiles(root);
     aim(state);

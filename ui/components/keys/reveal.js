@@ -17,7 +17,10 @@ function reveal(state, target, elevations) {
   const step = now => {
     if (!state.root.isConnected) return;
     const way = isStill() ? 1 : eased(Math.min(1, Math.max(0, now - begun) / 1000 / REVEAL_SECONDS));
-    if (elevations) camera.elevation = height + way * (elevations[1] - height);
+    if (elevations) {
+      camera.elevation = height + way * (elevations[1] - height);
+      aim(state); // from the side the values stand elsewhere in the picture
+    }
     if (way === 1) {
       adopt(state, target);
       state.playing = false;
