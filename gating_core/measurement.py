@@ -170,6 +170,7 @@ def measure(
         (verdict,) = surface_result(function, jet, field, grid).verdicts
     else:
         verdict = _verdict_at_points(function, jet, field)
+    sentence = _sentence(verdict, field, "area" if points is None else "points")
     total = None
     if points is None:
         total = adaptive_integrals(function, bound=bound, largest_sample=largest_sample)
@@ -181,7 +182,7 @@ def measure(
         area=None if total is None else total.area,
         word=verdict.word,
         knowledge=verdict.knowledge,
-        verdict=_sentence(verdict, field, "area" if points is None else "points") + _lost(lost),
+        verdict=" ".join(filter(None, [sentence, _lost(lost), jet.caveat])),
         notes=jet.notes,
     )
 
@@ -266,7 +267,7 @@ def _sentence(verdict: Verdict, field: CurvatureField, of: str) -> str:
 def _lost(count: int) -> str:
     """Say at how many points there is no value, and so nothing is known."""
     where = f"{count:,} points" if count > 1 else "one point"
-    return f" At {where} the layer gives NaN or infinite values." if count else ""
+    return f"At {where} the layer gives NaN or infinite values." if count else ""
 
 
 def _share(share: float) -> str:

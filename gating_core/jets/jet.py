@@ -22,7 +22,7 @@ import torch
 
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.carrier import Carrier
-from gating_core.jets.casts import without_casts
+from gating_core.jets.casts import type_within, with_type, without_casts
 from gating_core.jets.elementary import Array
 from gating_core.jets.intervals import U
 
@@ -58,6 +58,7 @@ class Jet(Carrier):
     layout = torch.strided
     grad = grad_fn = None
 
+    own: torch.dtype | None = None  # its type within the function itself, where casts are carried
     views: list | None = None  # weak references to its views: changing one changes this jet
     origin: tuple | None = None  # the jet of which this is a part, and the index of that part
 
@@ -84,6 +85,11 @@ class Jet(Carrier):
         if bounded:
             return Jet(Bounded(value, radius), Bounded(first), k=k)
         return Jet(value, first, k=k)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """For rules the type of the numbers; for a function whose casts are carried its own."""
+        return type_within(self) if torch._C._is_torch_function_enabled() else self.value.dtype
 
     def __iter__(self):  # noqa: ANN204
         return iter(apply("unbind", (self,), {}))
@@ -147,9 +153,10 @@ def rule_name(function_name: str) -> str:
 
 def apply(name: str, args: tuple, kwargs: dict) -> Any:
     """Apply the operation called ``name`` to arguments of which at least one is a jet."""
+    given = rule_name(name), args, kwargs
     name, args, kwargs = without_casts(name, args, kwargs)
     with torch._C.DisableTorchFunction():  # not to follow a rule's own torch calls
-        return apply_rule(rule_name(name), args, kwargs)
+        return with_type(lambda: apply_rule(rule_name(name), args, kwargs), *given)
 
 
 def written_by(name: str, inplace: bool = False) -> str:

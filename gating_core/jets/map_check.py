@@ -7,6 +7,7 @@ of this is tested at a few points, and refused with one sentence.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import chain
 from typing import Any
@@ -35,7 +36,9 @@ def check_map(function: Function, points: torch.Tensor) -> None:
     Each row of its output depends on its own point alone, and on nothing else; nothing on the way
     from the points to it is in a lower precision.
     """
-    some = points[:: max(1, len(points) // FEW)][:FEW].detach()
+    some = points[trials(len(points))].detach()
+    if isinstance(function, Carried):
+        function.settle(some)
     # State that one call leaves to the next is not put back in between: it would not be seen.
     with torch.no_grad(), held(uncarried(function)):
         precision = _Precision()
@@ -88,37 +91,53 @@ def module_of(function: Function) -> torch.nn.Module | None:
     return function if isinstance(function, torch.nn.Module) else None
 
 
-def precision_notes(function: Function, points: torch.Tensor) -> list[str]:
-    """Say what of a function is in lower precision, and was computed in float64 at ``points``."""
-    weights: dict[torch.dtype, None] = {}
-    original = uncarried(function)
+def precision_notes(
+    function: Function, points: torch.Tensor, allowed: Callable[[float], torch.Tensor]
+) -> tuple[list[str], str]:
+    """Say what of a function is in lower precision, and was computed in float64 at ``points``.
+
+    ``allowed(u)`` (n, D) is how far rounding with the unit ``u`` may take its values at the first
+    `FEW` points. Where the function's own values are farther off, the second result says so.
+    """
+    types: dict[torch.dtype, None] = {}
+    own, casts, original = torch.float64, {}, uncarried(function)
     if (module := module_of(function)) is not None:
         tensors = chain(module.parameters(), module.buffers())
-        weights = dict.fromkeys(x.dtype for x in tensors if x.dtype in LOWER)
-    casts: list[str] = []
+        types = dict.fromkeys(x.dtype for x in tensors if x.dtype in LOWER)
     if isinstance(function, Carried):
-        weights |= function.weights
-        casts = list(function.casts)
+        types |= function.weights
+        casts, own = function.casts, function.own or own
     parts = [f"the casts {', '.join(casts)}"] if casts else []
-    parts += [f"weights in {dtype}, widened exactly" for dtype in weights]
+    parts += [f"weights in {dtype}, widened exactly" for dtype in types]
     if not parts:
-        return []
-    some = points[:: max(1, len(points) // FEW)][:FEW].detach()
-    compared = "; the function itself cannot be evaluated as it is"
-    for dtype in (torch.float64, *weights):
-        try:
-            with torch.no_grad():
-                theirs, ours = original(some.to(dtype)).double(), function(some)
-        except Exception:  # its weights are in another precision
-            continue
-        off = float((theirs - ours).abs().max() / ours.abs().max())
-        compared = (
-            f"; called with points in {dtype}, the function itself gives values that differ by up"
-            f" to {off:.1e} of the largest"
-        )
-        if off > 0:
-            break
-    return [f"computed in torch.float64: {' and '.join(parts)}{compared}"]
+        return [], ""
+    computed = f"computed in torch.float64: {' and '.join(parts)}"
+    some = points[trials(len(points))].detach()
+    try:
+        with torch.no_grad():
+            theirs, ours = original(some.to(own)).double(), function(some)
+    except Exception:  # as where points in float64 meet weights in another precision
+        return [f"{computed}; the function itself cannot be evaluated as it is"], ""
+    largest = ours.abs().max()
+    off = float((theirs - ours).abs().max() / largest)
+    unit = max(torch.finfo(dtype).eps for dtype in (*types, *casts.values()))
+    if bool(((theirs - ours).abs() <= allowed(unit)).all()) or not bool(ours.isfinite().all()):
+        return [
+            f"{computed}; called with points in {own}, the function itself gives values that differ"
+            f" by up to {off:.1e} of the largest"
+        ], ""
+    size = f"that differ by {off:.1e} of the largest" if off < math.inf else "without a number"
+    return [computed], (
+        f"Called with points in {own}, the layer itself gives values {size}, more than rounding"
+        " explains: what is measured is its formula in torch.float64, which the layer does not"
+        " compute."
+    )
+
+
+def trials(count: int) -> slice:
+    """The few of ``count`` points that a function is tried at."""
+    step = max(1, count // FEW)
+    return slice(0, step * FEW, step)
 
 
 def evaluate(

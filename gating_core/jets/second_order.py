@@ -57,6 +57,7 @@ from gating_core.jets.map_check import (
     check_output,
     module_of,
     precision_notes,
+    trials,
     wrong_shape,
 )
 from gating_core.progress import Progress, silent
@@ -81,12 +82,14 @@ class SecondOrderJet:
     the points last; ``errors``, of the same shape, bounds the rounding error of every
     number in it, or is ``None`` where only an estimate can be had. ``notes`` are sentences about
     what was computed otherwise than by the function itself, or may be wrong at isolated points.
+    ``caveat`` is one that belongs to every verdict: in its own precision the function is another.
     """
 
     stack: torch.Tensor
     k: int
     errors: torch.Tensor | None = None
     notes: tuple[str, ...] = ()
+    caveat: str = ""
 
     @property
     def value(self) -> torch.Tensor:
@@ -184,7 +187,19 @@ def _finished(jet: SecondOrderJet, function: Function, points: torch.Tensor) -> 
         jet.stack[1:, lost] = torch.nan
         if jet.errors is not None:
             jet.errors[:, lost] = torch.inf
-    return replace(jet, notes=(*jet.notes, *precision_notes(function, points)))
+
+    def allowed(unit: float) -> torch.Tensor:
+        """How far rounding with another unit takes values, from ours: to first order, and twice."""
+        at = trials(len(points))
+        if jet.errors is None:
+            return 1000 * unit * jet.value[..., at, :].abs().max()
+        share = 2 * unit / torch.finfo(torch.float64).eps
+        of_points = unit * (jet.first[..., at, :, :].abs() @ points[at, :, None].abs()).squeeze(-1)
+        return jet.errors[0].mT[..., at, :] * share + of_points
+
+    notes, caveat = precision_notes(function, points, allowed)
+    errors = None if caveat else jet.errors
+    return replace(jet, errors=errors, notes=(*jet.notes, *notes), caveat=caveat)
 
 
 def _by_blocks(evaluate: Callable, function: Function, points: torch.Tensor) -> SecondOrderJet:
@@ -373,7 +388,8 @@ class _Followed(TorchFunctionMode):
             if written_by(name, kwargs.get("inplace", False)):
                 raise PlainTarget(f"{name} into a plain tensor")
             args = tuple(self._constant(x) for x in args)
-        return apply_rule(name, args, kwargs)
+        with torch._C.DisableTorchFunction():  # as `apply`
+            return apply_rule(name, args, kwargs)
 
     def _constant(self, x: Any) -> Any:
         if isinstance(x, list | tuple):
