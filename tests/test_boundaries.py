@@ -56,7 +56,7 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room m
     "foreign": set(),
     "drawing": {"limits", "foreign"},
     "components": {"drawing", "foreign", "limits"},
-    "work": {"limits"},
+    "work": {"foreign", "limits"},
     "common": {"components", "drawing", "work", "limits", "foreign"},
     "language": {"common", "components", "drawing", "work", "limits", "foreign"},
     "proved": {"common", "components", "drawing", "work", "limits", "foreign"},

@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import re
 
+ERROR_LETTERS = 300  # of an error's text
 SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&@^=])")
 
 
@@ -21,6 +22,16 @@ def printable(text: str) -> str:
 def as_words(text: str) -> str:
     """Escape ``text`` for Markdown."""
     return SPECIAL.sub(r"\\\1", printable(text))
+
+
+def error_words(error: Exception | str) -> str:
+    """Return the text of an error, which may quote a file or a link, for Markdown.
+
+    It is escaped, ends without a full stop, and is cut at some hundred letters.
+    """
+    text = str(error)
+    cut = text[: ERROR_LETTERS - 1] + "…" if len(text) > ERROR_LETTERS else text.rstrip(".")
+    return as_words(cut)
 
 
 def as_code(text: str) -> str:

@@ -23,6 +23,7 @@ from gating_core.checkpoints.measures import (
     measure_text,
 )
 from gating_core.checkpoints.planes import Plane, principal_plane, token_plane, weight_plane
+from gating_core.checkpoints.reading import file_stamp
 from gating_core.checkpoints.states import (
     Tokens,
     read_states,
@@ -48,6 +49,7 @@ __all__ = [
     "attend",
     "dealt_twin",
     "entropies",
+    "file_stamp",
     "head_map",
     "measure_head",
     "measure_text",

@@ -297,6 +297,15 @@ def identity(status: os.stat_result) -> tuple[int, ...]:
     return status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino
 
 
+def file_stamp(folder: Path) -> tuple[int, ...]:
+    """Return what changes when a file of a ``folder``, or a single file, is written or replaced."""
+    try:
+        files = sorted(folder.iterdir()) if folder.is_dir() else [folder]
+        return tuple(x for file in files if file.exists() for x in identity(file.stat()))
+    except OSError:  # it goes while it is looked at
+        return ()
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[FileIO, os.stat_result]]:
     """Open a regular file, links followed, and check afterwards that it has not been written.

@@ -23,7 +23,7 @@ from gating_core.checkpoints import (
     read_tokens,
     shuffled,
 )
-from gating_core.checkpoints.reading import TensorFile
+from gating_core.checkpoints.reading import TensorFile, file_stamp
 from gating_core.geometry import square_grid
 from gating_core.progress import Progress, silent
 from gating_core.real_heads.charts import HeadChart, HeadCharts, chart_heads
@@ -140,11 +140,13 @@ def opened_layer(request: OwnRequest, shuffle: bool = True) -> Reading:
     ``ValueError`` in one sentence for whatever is wrong with the checkpoint or the text.
     """
     checkpoint = open_checkpoint(Path(request.folder))
-    if checkpoint.digest != request.digest:
-        raise ValueError("the checkpoint has changed since the page was drawn")
     check_size(checkpoint)
     layer = read_layer(checkpoint, request.layer)
     tokens, states, other = own_states(checkpoint, request.layer, request.text, shuffle)
+    # Afterwards: what was read is of one checkpoint, the requested one.
+    same = not request.stamp or file_stamp(checkpoint.folder) == request.stamp
+    if checkpoint.digest != request.digest or not same:
+        raise ValueError("the checkpoint has changed since the page was drawn")
     seen = layer.visible(len(tokens) - 1, len(tokens))
     keys = keys_of(tokens, request.special or all(tokens.special))
     return Reading(layer, tokens, states, tuple(key for key in keys if seen[key]), other)

@@ -40,6 +40,7 @@ from gating_core.progress import Progress, silent
 from ui.claims.charts import claim_charts
 from ui.claims.report_charts import head, pictures
 from ui.claims.running import store_path
+from ui.foreign import error_words
 from ui.limits import STORE_STAMPS_SECONDS
 from ui.work import pool
 from ui.work.cache import cached
@@ -248,5 +249,5 @@ def fetch(rows: str) -> tuple[Source, JudgedStudy, str]:
                 return source, found, ""
             note = "The study here has no rows yet."
         except Refused as error:
-            note = f"The live rows cannot be read: {error}."
+            note = f"The live rows cannot be read: {error_words(error)}."
     return Source(), judged(Source()), f"{note} Bundled rows are shown." if note else ""

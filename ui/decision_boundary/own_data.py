@@ -42,7 +42,7 @@ from ui.components.draw import DIGITS, Point
 from ui.decision_boundary.model import text
 from ui.decision_boundary.shared import in_use, put_in_link
 from ui.drawing import palette
-from ui.foreign import as_words, printable
+from ui.foreign import as_words, error_words, printable
 from ui.limits import (
     CACHED_DRAWINGS,
     DRAWN_POINTS_IN_LINK,
@@ -91,7 +91,7 @@ def draw(train_share: float) -> tuple[OwnData | None, bool]:
                 st.caption(f":material/link_off: {text('lost_table')}")
             problem = st.session_state.get(PROBLEM) or ("" if own else problem)
             if problem:
-                st.error(as_words(problem))
+                st.error(f"{error_words(problem)}.")
             if own is not None:
                 _draw_use(own, "Still in use, from before" if problem else "In use", train_share)
     return own, lost

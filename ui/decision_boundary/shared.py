@@ -43,6 +43,7 @@ from ui.decision_boundary.model import (
     text,
 )
 from ui.drawing import palette
+from ui.foreign import error_words
 from ui.limits import OTHERS_COST
 from ui.work import pool, runs
 from ui.work.pool import Rank
@@ -242,7 +243,7 @@ def find_setting(request: BoundaryRequest, own: OwnData | None, lost: bool) -> S
     try:
         st.session_state[LAST_SETTING] = setting(request, own)
     except ValueError as error:
-        why = f"This cannot be trained: {error}."
+        why = f"This cannot be trained: {error_words(error)}."
         if isinstance(error, TooLarge | TooLong):
             why = text("too_large" if isinstance(error, TooLarge) else "too_long")
         st.error(f"{why} Shown: the last run that could be trained.")

@@ -17,6 +17,7 @@ from ui.components.view3d import Legend, view3d
 from ui.depth import layers
 from ui.depth.shared import ALIGNED
 from ui.drawing import palette
+from ui.foreign import as_words
 from ui.gates.frames import OWN, SETTLING, GateFrame, GateRequest, resolve
 from ui.gates.gallery import at_strengths
 from ui.gates.picture import gate_picture, settled_by, side_by_side
@@ -147,7 +148,7 @@ def _draw_shapes(state: State) -> None:
             **LINK,
         )
         if formula and (note := resolve(GateRequest(OWN, formula=formula))[1]):
-            st.error(note)
+            st.error(as_words(note))
             formula = ""
     strengths = BENDING if state.committed else BENDING[-1:]  # before, the full gate alone
     frames, view, scale = _shapes(shown, formula, strengths)

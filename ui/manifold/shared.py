@@ -47,6 +47,7 @@ from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_number, parse_numbers, parse_pick
 from ui.common.possible import SOURCES_HELP, fitting_heads
 from ui.drawing.axes import DRAWN, Axes, coordinate_axes, principal_axes
+from ui.foreign import error_words
 from ui.proved.code import Code, short_code
 from ui.work import pool
 from ui.work.cache import CACHE, NUMBERS_CACHE, cached
@@ -207,7 +208,7 @@ def resolve(request: ManifoldRequest) -> Resolved:
     try:
         gated = replace(gated, covariance=parse_covariance(request.covariance, config.model_dim))
     except ValueError as error:
-        notes.append(f"Σ cannot be used: {error}. Shown: the identity.")
+        notes.append(f"Σ cannot be used: {error_words(error)}. Shown: the identity.")
     if request.values is not None:
         dragged = np.array(request.values)
         if not draggable_values(config):

@@ -22,6 +22,7 @@ from gating_core.proved import Budget, MissingRule, ProvedCurvature, proof_steps
 from ui.common.charts import Charts
 from ui.common.lessons import section
 from ui.common.links import LINK
+from ui.foreign import error_words
 from ui.limits import PROOF_SECONDS
 from ui.proved import statements
 from ui.proved.code import Code
@@ -91,7 +92,7 @@ def prove(request: ProofRequest, progress: Progress = silent) -> Generator[Proof
                 sent, last = proof.count, now
                 yield _compact(proof)
     except (MissingRule, ValueError) as error:
-        return NoProof(str(error))
+        return NoProof(error_words(error))
     return _compact(proof)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.checkpoints import FAMILIES, Checkpoint, open_checkpoint
+from gating_core.checkpoints import FAMILIES, Checkpoint, file_stamp, open_checkpoint
 from gating_core.real_heads import (
     MOST_TOKENS,
     STATES,
@@ -34,7 +35,7 @@ from ui.common.formatting import short
 from ui.common.lessons import section, sections
 from ui.common.links import LINK, link_value
 from ui.components.heads import Head, Wall
-from ui.foreign import as_code, as_words
+from ui.foreign import as_code, error_words, printable
 from ui.limits import OPENED_CHECKPOINTS, OWN_CHARACTERS
 from ui.real_heads.gates import draw_dial
 from ui.real_heads.shared import (
@@ -66,31 +67,23 @@ OWN: Jobs[OwnRequest, OwnLayer] = Jobs("own_heads", run, CACHE, expected=(Import
 def named_folders(arguments: list[str]) -> list[Path]:
     """Return the folders that a command line names with ``--checkpoint``."""
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
-    parser.add_argument("--checkpoint", action="append", default=[], type=Path)
+    parser.add_argument("--checkpoint", action="append", default=[], type=os.path.abspath)
     try:
-        return parser.parse_known_args(arguments)[0].checkpoint
+        named = parser.parse_known_args(arguments)[0].checkpoint
+        return [Path(folder) for folder in dict.fromkeys(named)]
     except argparse.ArgumentError:
         return []
 
 
 @lru_cache(maxsize=OPENED_CHECKPOINTS)
-def opened(folder: Path, stamp: tuple[int, ...]) -> Checkpoint | str:
+def opened(folder: Path, _stamp: tuple[int, ...]) -> Checkpoint | str:
     """Open a checkpoint, or say in a sentence why it cannot be read."""
     try:
         checkpoint = open_checkpoint(folder)
         check_size(checkpoint)
     except ValueError as error:
-        return str(error)
+        return error_words(error)
     return checkpoint
-
-
-def stamp_of(folder: Path) -> tuple[int, ...]:
-    """Return what changes when the files of a folder do."""
-    try:
-        files = sorted(folder.iterdir()) if folder.is_dir() else [folder]
-        return tuple(file.stat().st_mtime_ns for file in files if file.exists())
-    except OSError:  # it goes while it is looked at
-        return ()
 
 
 def draw() -> None:
@@ -107,32 +100,45 @@ def draw() -> None:
         return
     checkpoints: dict[str, Checkpoint] = {}
     for folder in folders:
-        found = opened(folder, stamp_of(folder))
+        found = opened(folder, file_stamp(folder))
         if isinstance(found, str):
             st.error(f"{as_code(folder.name)}: {found}.")
         else:
-            checkpoints[found.digest] = found
+            copies = sum(other.digest == found.digest for other in checkpoints.values())
+            checkpoints[found.digest + (f"-{copies + 1}" if copies else "")] = found
     if checkpoints:
         draw_checkpoint(checkpoints)
 
 
 def draw_checkpoint(checkpoints: dict[str, Checkpoint]) -> None:
-    """Draw controls, the job, and the heads of one layer."""
+    """Draw controls, the job, and the heads of one layer.
+
+    The keys are digests, which are kept in links; of copies they are numbered.
+    """
+    names = [checkpoint.folder.name for checkpoint in checkpoints.values()]
     row = st.container(horizontal=True, vertical_alignment="bottom")
     first = next(iter(checkpoints))
     linked = link_value("own_model", lambda x: x if x in checkpoints else None, first, first)
-    digest = row.selectbox(
+
+    def named(key: str) -> str:
+        """The folder's name, with that of its parent where another one has the same."""
+        folder = checkpoints[key].folder
+        several = names.count(folder.name) > 1
+        name = f"{folder.parent.name}/{folder.name}" if several else folder.name
+        return f"{printable(name)} ({checkpoints[key].title})"
+
+    chosen = row.selectbox(
         "Checkpoint",
         [*checkpoints],
         [*checkpoints].index(linked),
         key="own_choice",
         width=280,
-        format_func=lambda x: f"{checkpoints[x].folder.name} ({checkpoints[x].title})",
+        format_func=named,
         on_change=_to_link,
     )
-    if st.query_params.get("own_model") != digest:  # results are those of one checkpoint
-        st.query_params["own_model"] = digest
-    checkpoint = checkpoints[digest]
+    if st.query_params.get("own_model") != chosen:  # results are those of one checkpoint
+        st.query_params["own_model"] = chosen
+    checkpoint = checkpoints[chosen]
     layers = checkpoint.attention_layers
     layer = row.selectbox("Layer", [n + 1 for n in layers], key="own_layer", width=110, **LINK)
     special = row.toggle("Special tokens as keys", key="own_special", **LINK)
@@ -147,7 +153,12 @@ def draw_checkpoint(checkpoints: dict[str, Checkpoint]) -> None:
         st.info("Type a text of at least three tokens.")
         return
     request = OwnRequest(
-        str(checkpoint.folder), digest, layer - 1, text, special, stamp_of(checkpoint.folder)
+        str(checkpoint.folder),
+        checkpoint.digest,
+        layer - 1,
+        text,
+        special,
+        file_stamp(checkpoint.folder),
     )
     with jobs.dock(OWN.name, (request,)):
         result, job = OWN.fetch(request)
@@ -215,7 +226,7 @@ def draw_gate(charts: c.Charts, request: OwnRequest, head: int, three: list[str]
     try:
         dial = dial_of(request, head)
     except ValueError as error:
-        st.info(f"The gate of head {head + 1} is not drawn: {as_words(str(error))}.")
+        st.info(f"The gate of head {head + 1} is not drawn: {error_words(error)}.")
         return
     if dial is not None:
         st.markdown(f"##### The gate of head {head + 1}")

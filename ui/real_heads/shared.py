@@ -22,7 +22,7 @@ from ui.common.formatting import percent, plus_minus, short
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_numbers
 from ui.components.heads import Chart, Frames, Head, Numbers, Point, Wall, heads
-from ui.foreign import as_words, printable
+from ui.foreign import error_words, printable
 
 Arrays = dict[str, np.ndarray]
 Three = tuple[int, int, int]
@@ -137,7 +137,7 @@ def choose_chart(
         drawn, found = measure(opened, kind, three)
     except ValueError as error:
         st.info(
-            f"{named(wall.words, three)}: {as_words(str(error))}. Until then the chart is that"
+            f"{named(wall.words, three)}: {error_words(error)}. Until then the chart is that"
             " of the principal plane."
         )
         return None

@@ -13,13 +13,15 @@ import pytest
 import torch
 from safetensors.numpy import save_file
 
-from gating_core.checkpoints import head_map, principal_plane
+from gating_core.checkpoints import head_map, open_checkpoint, principal_plane
+from gating_core.checkpoints.reading import file_stamp
 from gating_core.geometry import curvature
 from gating_core.jets import second_order_jet
 from gating_core.language.shipped import model_path
 from gating_core.real_heads import (
     FINE_SIZE,
     TEXTS,
+    OwnRequest,
     keys_of,
     open_head,
     shipped_charts,
@@ -29,7 +31,9 @@ from gating_core.real_heads import (
     shipped_record,
     shipped_text,
 )
+from gating_core.real_heads import own as own_layers
 from gating_core.real_heads.shipped import FOLDER
+from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import component, mistakes, offered, open_page, open_settled, report
 from ui.common.formatting import plus_minus
 from ui.components.heads import is_sound
@@ -408,6 +412,73 @@ def test_a_folder_that_cannot_be_read_is_named_in_a_sentence(named):
     assert ["there is no checkpoint 'mine'" in each.value for each in app.error] == [True]
 
 
+def test_each_named_folder_is_offered_whatever_its_digest(tmp_path, monkeypatch):
+    """Two copies of a model, and a third with other states beside it."""
+    folders = [tmp_path / name for name in ("a/mine", "b/mine", "c")]
+    for number, folder in enumerate(folders):
+        shutil.copytree(FOLDER, folder)
+        save_file({"layer.0": np.full((9, 384), 1.0 + number)}, folder / "states.safetensors")
+    assert len({open_checkpoint(folder).digest for folder in folders}) == 1
+    named = [f"--checkpoint={folder}" for folder in (*folders, folders[0])]
+    monkeypatch.setattr(sys, "argv", ["app.py", *named])
+    app = open_page(PAGE, heads_tab="Your own model")
+    assert not app.exception
+    (box,) = [box for box in app.selectbox if box.label == "Checkpoint"]
+    assert box.options == ["a/mine (BERT)", "b/mine (BERT)", "c (BERT)"]
+    digest = open_checkpoint(folders[0]).digest
+    box.select_index(2).run()
+    assert app.query_params["own_model"] == f"{digest}-3"
+
+
+def test_what_a_checkpoint_says_is_drawn_as_text_and_not_as_a_whole(tmp_path, monkeypatch):
+    image = "![x](//far.test/x)"
+    files = [
+        *({"model_type": text} for text in HOSTILE),
+        {"model_type": "bert", "position_embedding_type": image * 400_000},
+        {"model_type": "llama", "architectures": [image], "hidden_size": 8},
+        {"model_type": "qwen3", "num_hidden_layers": 1, "num_attention_heads": 1,
+         "hidden_size": 8, "layer_types": [[image] * 1000]},
+        {"model_type": "bert", "hidden_size": image * 100},
+    ]  # fmt: skip
+    folders = [tmp_path / str(number) for number in range(len(files))]
+    for folder, config in zip(folders, files, strict=True):
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps(config))
+        save_file({image: np.ones(2)}, folder / "model.safetensors")
+    monkeypatch.setattr(sys, "argv", ["app.py", *(f"--checkpoint={x}" for x in folders)])
+    app = open_page(PAGE, heads_tab="Your own model")
+    assert not app.exception
+    said = [each.value for each in app.error]
+    assert len(said) == len(files)
+    for number, text in enumerate(said):
+        assert text.startswith(f"`{number}`: ")
+        assert text.isprintable()
+        assert len(text) < 800
+        plain = text.partition(": ")[2].replace("\\\\", "").removesuffix(".")
+        assert not re.search(r"(?<!\\)[`*_{}\[\]()<>#+\-.!|~$:&@^=]", plain), text
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "states.safetensors"])
+def test_a_checkpoint_that_changes_while_it_is_read_is_not_mixed(name, tmp_path, monkeypatch):
+    folder = tmp_path / "mine"
+    shutil.copytree(FOLDER, folder)
+    save_file({"layer.0": np.eye(9, 384)}, folder / "states.safetensors")
+    request = OwnRequest(
+        str(folder), open_checkpoint(folder).digest, 0, special=True, stamp=file_stamp(folder)
+    )
+    assert len(own_layers.opened_layer(request).tokens) == 9
+
+    def then_written(*args):
+        shutil.copy(folder / name, tmp_path / "copy")
+        (tmp_path / "copy").replace(folder / name)
+        return found(*args)
+
+    found = own_layers.own_states
+    monkeypatch.setattr(own_layers, "own_states", then_written)
+    with pytest.raises(ValueError, match="the checkpoint has changed since"):
+        own_layers.opened_layer(request)
+
+
 def test_folders_are_named_on_the_command_line():
     assert own.named_folders(["--checkpoint"]) == []
     assert own.named_folders(["--other", "x"]) == []
@@ -418,7 +489,8 @@ def test_wrong_states_are_one_sentence(named):
     save_file({"layer.0": torch.zeros(4, 3).numpy()}, named / "states.safetensors")
     app = open_settled(PAGE, heads_tab="Your own model", own_layer="1")
     assert not app.exception
-    assert "it must be (T, 384)" in " ".join(each.value for each in app.error)
+    said = " ".join(each.value for each in app.error).replace("\\", "")
+    assert "it must be (T, 384)" in said
 
 
 def test_an_open_head_gives_the_sheet_that_is_drawn_with_its_curvature():
