@@ -17,7 +17,7 @@ from gating_core.claims import (
     verdicts,
 )
 from gating_core.claims.__main__ import _options
-from tests.ui.opening import figure, mistakes, numbers, offered, open_page
+from tests.ui.opening import mistakes, offered, open_page
 from ui.claims import running, shared
 from ui.claims.running import Status
 from ui.claims.shared import (
@@ -113,23 +113,6 @@ def test_every_claim_has_its_verdict_chart_rule_and_download(claim, link, charte
     assert charted in json.loads(chart.proto.spec)["layout"]["xaxis"]["title"]["text"]
     assert [*offered(app).charts] == ["claims", "bundled rows"]
     assert not mistakes(app)
-
-
-def test_a_chart_has_the_means_of_the_core(found):
-    app = open_page(PAGE, claim="C4")
-    layout = figure(app, "claims_chart_C4_v2_0_False")
-    rows = layout["layout"]["yaxis"]["ticktext"]
-    means = {}
-    for trace in layout["data"]:
-        if "customdata" not in trace:
-            means |= {
-                rows[int(y)]: x
-                for x, y in zip(numbers(trace["x"]), numbers(trace["y"]), strict=True)
-            }
-    for variant in ("sigmoid", "additive"):
-        for one in found["C4"].evidence[0][variant]:
-            mean = 100 * one.measured.mean
-            assert means[f"{one.task}: {variant}"] == pytest.approx(mean)
 
 
 def test_all_variants_are_shown_if_asked_for():
