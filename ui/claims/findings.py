@@ -146,10 +146,10 @@ def draw_claim(
         st.caption(text)
     for over, found in judged.reported.items():
         if x.claim in found:
-            word, evidence = found[x.claim]
+            word, evidence, seeds = found[x.claim]
             st.caption(
                 "*In the setting that readers of the paper report, n = 8 and D = 64* (seeds"
-                f" 96–127; {over}, one layer): {SIGNS[word]} **{word}**, {evidence}."
+                f" {seeds}; {over}, one layer): {SIGNS[word]} **{word}**, {evidence}."
             )
     if other is not None:
         st.caption(

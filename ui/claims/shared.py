@@ -36,6 +36,7 @@ from gating_core.claims import (
     verdict,
     verdicts,
 )
+from gating_core.claims.text import spans
 from gating_core.progress import Progress, silent
 from ui.claims.charts import claim_charts
 from ui.claims.report_charts import head, pictures
@@ -95,7 +96,8 @@ class JudgedStudy:
     seeds: list[int]
     set_aside: int  # models of other versions or steps, or trained twice
     accuracies: list[dict[str, str]]  # of the seeds of v1
-    reported: dict[str, dict[str, tuple[str, str]]]  # by `REPORTED` and claim: word, evidence
+    # By `REPORTED` and claim: word, evidence, seeds.
+    reported: dict[str, dict[str, tuple[str, str, str]]]
 
 
 # --- Computed by a worker process -----------------------------------------------------------------
@@ -142,14 +144,15 @@ def judge_rows(source: Source) -> JudgedStudy:
     return JudgedStudy(claims, *about, accuracies(models_of(rows, V1)), reported)
 
 
-def judge_reported() -> dict[str, dict[str, tuple[str, str]]]:
+def judge_reported() -> dict[str, dict[str, tuple[str, str, str]]]:
     """Judge the bundled models of `REPORTED` by the rules of C4 and C5."""
     rows = csv_rows(ModelRow, read_text(REPORTED_FILE))
-    found: dict[str, dict[str, tuple[str, str]]] = {}
+    found: dict[str, dict[str, tuple[str, str, str]]] = {}
     for name, part in REPORTED.items():
         models = in_place_of_base(row for row in rows if row.part == part)
         judged = {claim: verdict(CLAIMS[claim], models) for claim in ("C4", "C5")}
-        found[name] = {claim: (str(x.word), x.summary) for claim, x in judged.items()}
+        seeds = spans(models.seeds)
+        found[name] = {claim: (str(x.word), x.summary, seeds) for claim, x in judged.items()}
     return found
 
 

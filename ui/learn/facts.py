@@ -148,7 +148,7 @@ def gains(result: Result) -> np.ndarray:
 
 def _plane(lesson: Lesson) -> Facts:
     result, study = bundled_result(lesson.state["task"]), judged(Source())
-    word, evidence = study.reported["slots"]["C5"]
+    word, evidence, _ = study.reported["slots"]["C5"]
     difference = mean_interval(gains(result))
     inside = abs(difference.mean) <= difference.half_width
     without, gated = (
