@@ -8,8 +8,8 @@ ARG PIP_FLAGS=""
 ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 HOME=/tmp
 
 WORKDIR /app
-COPY requirements.txt .
-RUN pip install --no-cache-dir $PIP_FLAGS -r requirements.txt
+COPY requirements.txt requirements.lock ./
+RUN pip install --no-cache-dir $PIP_FLAGS -r requirements.txt -c requirements.lock
 COPY . .
 
 # plotly.js is copied into static/ here, so that the running container's disk can be read-only.

@@ -11,7 +11,7 @@ DEV_READY := $(VENV)/.dev-ready
 # The tests start dozens of processes: each would compile every file of the app anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app test soak lint format bench screenshots presets corpus models minilm static preview clean
+.PHONY: app test soak lint format bench screenshots presets corpus models minilm static preview lock clean
 
 app: $(APP_READY)
 	$(BIN)/streamlit run app.py
@@ -37,6 +37,10 @@ bench: $(DEV_READY)
 
 screenshots: $(DEV_READY)
 	$(BIN)/python -m tests.browser.screenshots
+
+# After the tests have passed with newer versions.
+lock: $(DEV_READY)
+	$(BIN)/python -m tests.lock > requirements.lock
 
 # The landing page as one file: dist/flat_or_curved.html needs no server and no network.
 static: $(APP_READY)
@@ -83,12 +87,12 @@ $(MINILM)/model.safetensors: | $(DEV_READY)
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(APP_READY): requirements.txt $(VENV)/bin/python
-	$(BIN)/python -m pip install $(PIP_FLAGS) -r requirements.txt
+$(APP_READY): requirements.txt requirements.lock $(VENV)/bin/python
+	$(BIN)/python -m pip install $(PIP_FLAGS) -r requirements.txt -c requirements.lock
 	touch $@
 
 $(DEV_READY): tests/requirements.txt $(APP_READY)
-	$(BIN)/python -m pip install $(PIP_FLAGS) -r tests/requirements.txt
+	$(BIN)/python -m pip install $(PIP_FLAGS) -r tests/requirements.txt -c requirements.lock
 	touch $@
 
 clean:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,10 +48,11 @@ def started(
     environment: Mapping[str, str] | None = None,
     path: str = "",
     files: int = 0,
+    options: Sequence[str] = (),
 ) -> Iterator[Started]:
     """Serve the app in ``folder`` with its own settings, on a free ``port``, under ``path``.
 
-    It may open so many ``files``, or as many as this process.
+    It may open so many ``files``, or as many as this process; ``options`` are Streamlit's.
     """
     port = port or free_port()
     limited = ["sh", "-c", f'ulimit -n {files} && exec "$@"', "sh"] if files else []
@@ -59,7 +60,7 @@ def started(
         log = Path(place) / "output.txt"
         with log.open("w", encoding="utf-8") as out:
             process = subprocess.Popen(
-                [*limited, *command(folder, port), "--server.baseUrlPath", path],
+                [*limited, *command(folder, port), "--server.baseUrlPath", path, *options],
                 cwd=folder,
                 stdout=out,
                 stderr=out,

@@ -12,7 +12,7 @@ from websockets.exceptions import InvalidStatus
 from tests.browser.serving import HOST
 from tests.each import each
 from tests.load.session import nothing_wrong, visited
-from tests.served import ROOT, XSRF, ask, send_file, token
+from tests.served import ROOT, XSRF, ask, send_file, started, token
 from tests.test_boundaries import SOURCES
 from ui.claims import running
 
@@ -42,6 +42,32 @@ def test_a_page_of_another_site_may_read_no_answer(server):
     _, _, headers = ask(server.url, "GET", "/_stcore/health", headers={"Origin": "http://far.test"})
     allowed = {text for name, text in headers.items() if "allow-origin" in name.lower()}
     assert not allowed & {"*", "http://far.test"}
+
+
+def accepted(server, host):
+    """Whether a page of this host, which somebody's name service lets point here, is connected."""
+    key = "Sec-WebSocket-Key: MTIzNDU2Nzg5MDEyMzQ1Ng==\r\nSec-WebSocket-Version: 13\r\n"
+    upgrade = f"Connection: Upgrade\r\nUpgrade: websocket\r\n{key}"
+    with socket.create_connection((HOST, server.port), 5) as connection:
+        head = f"GET /_stcore/stream HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n{upgrade}"
+        connection.sendall(f"{head}\r\n".encode())
+        return b" 101 " in connection.recv(100)
+
+
+def test_on_this_machine_the_server_has_the_names_of_this_machine(server):
+    assert all(accepted(server, name) for name in ("localhost:8501", "127.0.0.1", "[::1]:8501"))
+    assert not any(
+        accepted(server, name) for name in ("far.test", "127.0.0.1.far.test", "10.0.0.1")
+    )
+
+
+@pytest.mark.soak  # two servers
+def test_for_others_it_has_any_name_and_behind_a_proxy_the_one_that_is_given():
+    with started(options=("--server.address", "0.0.0.0")) as server:
+        assert all(accepted(server, name) for name in ("10.0.0.1:8501", "school.test", "localhost"))
+    with started(environment={"STREAMLIT_SERVER_ALLOWED_HOSTS": "gating.example.org"}) as server:
+        assert accepted(server, "gating.example.org")
+        assert not accepted(server, "far.test")
 
 
 def test_a_link_of_a_hundred_kilobytes_still_gets_its_page(server):

@@ -1,14 +1,22 @@
 """Requirements are pinned, and the container runs the app without rights."""
 
+import ast
 import shlex
+import sys
 import tomllib
-from importlib.metadata import version
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tests.lock import locked, named
+from tests.test_boundaries import SOURCES
 
 ROOT = Path(__file__).resolve().parent.parent
+OF_CUDA = ("cuda", "nvidia", "triton")  # which torch brings along on some systems
 LISTS = ("requirements.txt", "tests/requirements.txt")
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", "")
 STEPS = [line.split(maxsplit=1) for line in DOCKERFILE.splitlines() if line and line[0] != "#"]
@@ -23,6 +31,30 @@ def test_every_requirement_is_pinned_and_installed(name):
         (exact,) = pin.specifier
         assert exact.operator == "=="
         assert pin.specifier.contains(version(pin.name)), pin
+
+
+def test_what_the_app_imports_is_named():
+    """And not only brought along by something else, which may stop to."""
+    trees = [ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for path in SOURCES]
+    nodes = [node for tree in trees for node in tree]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    roots = {name.partition(".")[0] for name in names} - {"", "ui", "gating_core", "app"}
+    places = packages_distributions()
+    needed = [places.get(root, [root]) for root in roots - sys.stdlib_module_names]
+    assert [each for each in needed if not {*map(canonicalize_name, each)} & {*named()}] == []
+
+
+def test_the_lock_is_what_these_tests_see():
+    """What only other systems have is not looked at."""
+    lock = named("requirements.lock")
+    assert {name: each.specifier for name, each in named().items()}.items() <= {
+        name: each.specifier for name, each in lock.items()
+    }.items()
+    here = {name: Version(found) for name, found in locked().items()}
+    both = here.keys() & lock.keys()
+    assert not {name for name in both if here[name] not in lock[name].specifier}
+    assert here.keys() - lock.keys() <= {name for name in here if name.startswith(OF_CUDA)}
 
 
 def arguments(step):
@@ -51,7 +83,8 @@ def test_the_container_binds_to_all_addresses_and_the_folder_does_not():
 def test_the_image_has_what_the_app_runs_with_and_nothing_else():
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     included = {line[1:] for line in lines if line.startswith("!")}
-    packages = {"app.py", "pages", "ui", "gating_core", "assets", "requirements.txt", ".streamlit",
+    packages = {"app.py", "pages", "ui", "gating_core", "assets", "requirements.txt",
+                "requirements.lock", ".streamlit",
                 "CITATION.cff"}  # fmt: skip
     assert "*" in lines
     assert packages <= included <= packages | {"LICENSE"}
