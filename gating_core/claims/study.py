@@ -364,10 +364,13 @@ def _processes(workers: int) -> Iterator[tuple[Submit, Callable[[], int]]]:
     pools: list[ProcessPoolExecutor] = []
 
     def submit(unit: Unit) -> Future[list[Row]]:
-        with suppress(IndexError, BrokenProcessPool):
+        try:
+            with suppress(IndexError, BrokenProcessPool):
+                return pools[-1].submit(work_on, unit)
+            pools.append(ProcessPoolExecutor(workers, context, _follow, (theirs,)))
             return pools[-1].submit(work_on, unit)
-        pools.append(ProcessPoolExecutor(workers, context, _follow, (theirs,)))
-        return pools[-1].submit(work_on, unit)
+        except OSError as error:
+            raise Unreachable(f"no process starts on this machine: {error}") from error
 
     try:
         yield submit, lambda: workers

@@ -331,6 +331,15 @@ def waits(monkeypatch):
     assert time.monotonic() - begin < SECONDS
 
 
+def test_a_machine_that_starts_no_process_is_told(store, monkeypatch):
+    def refuse(*_):
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(run.ProcessPoolExecutor, "submit", refuse)
+    with pytest.raises(Unreachable, match=r"no process starts on this machine: .*unavailable"):
+        list(run_study(TINY, store))
+
+
 def test_an_address_where_nobody_is_is_told_within_ten_seconds(path, waits):
     with Store(path) as store, pytest.raises(Unreachable, match="no Dask scheduler answers at"):
         list(run_study(TINY, store, scheduler=f"tcp://127.0.0.1:{free_port()}"))
