@@ -10,7 +10,9 @@ from __future__ import annotations
 import html
 import re
 
-ERROR_LETTERS = 300  # of an error's text
+ERROR_LETTERS = 400  # of an error's text
+# Markdown makes links of addresses whatever is escaped, but not across an invisible joiner.
+ADDRESS, JOINER = re.compile(r"(://|@|www(?=\.))", re.IGNORECASE), "\u034f"
 SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&@^=])")
 
 
@@ -21,7 +23,7 @@ def printable(text: str) -> str:
 
 def as_words(text: str) -> str:
     """Escape ``text`` for Markdown."""
-    return SPECIAL.sub(r"\\\1", printable(text))
+    return SPECIAL.sub(r"\\\1", ADDRESS.sub(rf"\1{JOINER}", printable(text)))
 
 
 def error_words(error: Exception | str) -> str:

@@ -48,7 +48,7 @@ BARE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}\.safetensors")
 EXECUTABLE = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 # What stands in a file's place, by how it begins, without blanks and in small letters.
 STAND_INS = {
-    rb"version \S*git-lfs": "is a pointer of git-lfs; get the file itself with `git lfs pull`",
+    rb"version \S*git-lfs": "is a pointer of git-lfs; get the file itself with git lfs pull",
     rb"<(!doctype )?html": "is a web page; download the file itself, by its raw address",
 }
 STAND_IN_BYTES = 64

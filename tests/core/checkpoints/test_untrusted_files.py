@@ -64,7 +64,7 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64
 NO_FILE = "is no safetensors file, or it is truncated"
 MALFORMED = {  # what is written, or what writes it; and what is said
     "empty": (b"", NO_FILE),
-    "a pointer of git-lfs": (POINTER, "is a pointer of git-lfs; get the file itself with `git lfs"),
+    "a pointer of git-lfs": (POINTER, "is a pointer of git-lfs; get the file itself with git lfs"),
     "a web page": (b"\xef\xbb\xbf\r\n<!DOCTYPE HTML><html>", "is a web page; download the file"),
     "seven bytes": (b"\0" * 7, NO_FILE),
     "truncated header": (WHOLE[:40], NO_FILE),
@@ -334,7 +334,7 @@ def test_links_are_followed_as_in_the_cache_of_hugging_face(tmp_path):
 @pytest.mark.parametrize(("text", "said"), [
     (b"", "config.json is not JSON"), (b"[]", "is not a JSON object"), (b"\xff", "is not UTF-8"),
     (b'{"a": 1, "a": 2}', "has a name twice"), (b" " * 10_000_001, "at most 10,000,000"),
-    ("{}".encode("utf-16"), "is not UTF-8; save it as UTF-8"), (POINTER, "`git lfs pull`"),
+    ("{}".encode("utf-16"), "is not UTF-8; save it as UTF-8"), (POINTER, "git lfs pull"),
     (b"<html>", "config.json is a web page"),
 ])  # fmt: skip
 def test_a_malformed_configuration(text, said, tmp_path):
