@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 
-from gating_core.assets import read_asset
 from gating_core.language.config import ModelConfig
 from gating_core.language.model import LanguageModel
-from gating_core.language.shipped import FOLDER, MODELS, SEEDS, is_current, model_of, recipe_of
+from gating_core.language.shipped import FOLDER, MODELS, SEEDS, is_current, model_of
 from gating_core.language.training import LanguageRecipe
-from gating_core.records import tensor_file, tensors_and_metadata, tensors_of
+from gating_core.records import load_record, save_record, tensors_of
 
 CONVERTED = FOLDER / "conversions.safetensors"  # losses
 WEIGHTS = FOLDER / "conversions"  # of `WEIGHTS_SEED`
@@ -95,54 +94,35 @@ class Converted:
     losses: dict[str, np.ndarray]  # (N,) nats of each text, by measurement (`measure_conversion`)
 
 
+@dataclass(frozen=True, eq=False)
+class _Table:
+    counts: np.ndarray  # (N,) characters of each text
+    rows: dict[str, Converted]  # by name and seed
+
+
 def load_converted(path: Path = CONVERTED) -> tuple[dict[Row, Converted], np.ndarray | None]:
     """All conversions of models that have not changed since, and the characters of each text."""
     if not path.exists():
         return {}, None
-    tensors, about = tensors_and_metadata(read_asset(path))
-    converted = {}
-    for name, seed in product(CONVERSIONS, SEEDS):
-        key = f"{name}-{seed}"
-        card = about["cards"].get(key)
-        if card is None or not is_current(CONVERSIONS[name].base, seed, card["base"]):
-            continue
-        losses = {
-            part.removeprefix(f"{key}/"): array
-            for part, array in tensors.items()
-            if part.startswith(f"{key}/")
-        }
-        recipe = card["recipe"]
-        converted[name, seed] = Converted(
-            card["base"],
-            ConversionRecipe(**recipe | {"training": recipe_of(recipe["training"])}),
-            card["seconds"],
-            tuple(map(tuple, card["share"])),
-            losses,
-        )
-    return converted, tensors.get("counts")
+    table = load_record(_Table, path, "holds no conversions")
+    return {
+        (name, seed): row
+        for name, seed in product(CONVERSIONS, SEEDS)
+        if (row := table.rows.get(f"{name}-{seed}"))
+        and is_current(CONVERSIONS[name].base, seed, row.base)
+    }, table.counts
 
 
 def save_converted(
     converted: Mapping[Row, Converted], counts: np.ndarray, path: Path = CONVERTED
 ) -> None:
     """Write what `load_converted` reads; a kill leaves the old file or the new."""
-    tensors = {
-        f"{name}-{seed}/{key}": array.astype(np.float32)
-        for (name, seed), result in converted.items()
-        for key, array in result.losses.items()
+    rows = {
+        f"{name}-{seed}": replace(row, losses={k: np.float32(x) for k, x in row.losses.items()})
+        for (name, seed), row in converted.items()
     }
-    cards = {
-        f"{name}-{seed}": {
-            "base": result.base,
-            "recipe": asdict(result.recipe),
-            "seconds": result.seconds,
-            "share": result.share,
-        }
-        for (name, seed), result in converted.items()
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(".new")
-    new.write_bytes(tensor_file(tensors | {"counts": counts}, {"cards": cards}))
+    save_record(new, _Table(counts, rows))
     os.replace(new, path)
 
 

@@ -12,16 +12,6 @@ from streamlit.delta_generator import DeltaGenerator
 WRAPPED = Path(__file__).with_suffix(".css")
 
 
-def front_rows(rows: Sequence[Sequence[float]]) -> list[list[DeltaGenerator]]:
-    """Return the columns of rows of many controls, by their widths.
-
-    Where the window is neither wide nor a phone's, a row that is too long has two lines.
-    """
-    st.html(WRAPPED)
-    whole = st.container(key="front-1")
-    return [whole.columns(widths, vertical_alignment="bottom") for widths in rows]
-
-
 def front_columns(
     widths: Sequence[float], align: Literal["top", "bottom"] = "top", alone: Literal[1, 2] = 1
 ) -> list[DeltaGenerator]:

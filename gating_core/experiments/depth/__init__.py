@@ -38,7 +38,6 @@ from gating_core.experiments.depth.shipped import load_depths, load_gates, load_
 from gating_core.experiments.depth.trained import (
     DEPTH_VARIANTS,
     TrainedDepths,
-    measure_through,
     replay_trained,
     replay_trained_fields,
     train_depths,
@@ -76,7 +75,6 @@ __all__ = [
     "load_gates",
     "load_shipped",
     "measure_regime",
-    "measure_through",
     "middle",
     "replay",
     "replay_fields",

@@ -20,7 +20,6 @@ from gating_core.experiments.depth.curves import (
     DepthResult,
     depth_result,
     fields_after,
-    measure_layers,
 )
 from gating_core.experiments.depth.quantities import (
     Quantities,
@@ -114,14 +113,6 @@ def trained_depths(
         for variant in DEPTH_VARIANTS
     }
     return TrainedDepths(request, ensembles, results)
-
-
-def measure_through(trained: TrainedDepths, variant: str, depth: int) -> DepthResult:
-    """Measure all seeds' surfaces after each layer of the trained stacks of ``depth`` layers."""
-    layers = trained.layers(variant, depth)
-    quantities = measure_layers(layers, trained.request.grid)
-    depths = np.arange(1, depth + 1)
-    return depth_result(f"trained_{variant}", trained.request, quantities, depths)
 
 
 def replay_trained(

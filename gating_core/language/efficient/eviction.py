@@ -33,7 +33,6 @@ SHORTEST_CACHE = (
 )  # tokens: so that a prefill is long enough for the exhaustive search
 LONGEST = 512  # tokens read one by one
 SEARCHED = 32  # queries for which subsets of keys are tried
-CHECKED = 128  # keys, each left out alone in both ways
 
 
 @dataclass(frozen=True)
@@ -220,15 +219,6 @@ class Searched:
     errors: np.ndarray  # (P, b): error of each policy, nothing protected
 
 
-@dataclass(frozen=True, eq=False)
-class Identity:
-    """The change of the last output without each key alone, computed twice."""
-
-    keys: int
-    apart: float  # the largest distance of a / (1 - a) (o - v) from the change computed anew
-    largest: float  # the largest change
-
-
 def evict(
     sample: efficient.HeadSample, request: EvictionRequest, budgets: tuple[int, ...]
 ) -> Evicted:
@@ -305,18 +295,6 @@ def search(sample: efficient.HeadSample) -> Searched:
             ]
         ),
         errors=np.array([[error(worth, budget) for budget in budgets] for worth in worths]),
-    )
-
-
-def check_identity(sample: efficient.HeadSample) -> Identity:
-    """Leave out each key of the last query alone, by the identity and by mixing anew."""
-    scores, values = _start(sample, CHECKED)
-    row = scores[-1:]
-    by_identity = efficient.shifts_without(row, values)[0]
-    without = row.expand(len(values), -1).masked_fill(torch.eye(len(values)).bool(), -torch.inf)
-    anew = efficient.mixed(without, values) - efficient.mixed(row, values)
-    return Identity(
-        len(values), float((by_identity - anew).norm(dim=-1).max()), float(anew.norm(dim=-1).max())
     )
 
 

@@ -12,10 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
-import numpy as np
 import torch
 
-from gating_core.assets import read_asset
 from gating_core.language import LanguageModel, excerpt_texts, load_model, shipped, text_losses
 from gating_core.language.measurements.batches import Arrays
 from gating_core.language.measurements.calibration import confidence
@@ -24,7 +22,7 @@ from gating_core.language.measurements.rank import ranks
 from gating_core.language.measurements.sinks import sinks
 from gating_core.language.measurements.topology import topology
 from gating_core.language.shipped import FOLDER, MODELS, SEEDS, digest, is_current
-from gating_core.records import tensor_file, tensors_and_metadata
+from gating_core.records import load_record, save_record
 
 MEASURED = FOLDER / "measured.safetensors"
 STRENGTHS = tuple(round(0.1 * k, 1) for k in range(11))  # λ at which losses are measured
@@ -132,32 +130,17 @@ def read_measured(path: Path = MEASURED) -> dict[Model, Measured]:
     """The measurements of every shipped model whose weights are those that were measured."""
     if not path.exists():
         return {}
-    tensors, about = tensors_and_metadata(read_asset(path))
-    measured = {}
-    for model in product(MODELS, SEEDS):
-        key = _key(model)
-        if key in about["digests"] and is_current(*model, about["digests"][key]):
-            arrays = {
-                name.removeprefix(f"{key}/"): array
-                for name, array in tensors.items()
-                if name.startswith(f"{key}/")
-            }
-            measured[model] = Measured(about["digests"][key], tuple(about["rows"][key]), arrays)
-    return measured
+    stored = load_record(dict[str, Measured], path, "holds no measurements")
+    return {
+        model: found
+        for model in product(MODELS, SEEDS)
+        if (found := stored.get(_key(model))) and is_current(*model, found.digest)
+    }
 
 
 def save_measured(measured: Mapping[Model, Measured], path: Path = MEASURED) -> None:
     """Write what `read_measured` reads."""
-    tensors: dict[str, np.ndarray] = {
-        f"{_key(model)}/{name}": array
-        for model, result in measured.items()
-        for name, array in result.arrays.items()
-    }
-    about = {
-        "rows": {_key(model): sorted(result.rows) for model, result in measured.items()},
-        "digests": {_key(model): result.digest for model, result in measured.items()},
-    }
-    path.write_bytes(tensor_file(tensors, about))
+    save_record(path, {_key(model): result for model, result in measured.items()})
 
 
 def _key(model: Model) -> str:

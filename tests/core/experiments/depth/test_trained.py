@@ -14,12 +14,12 @@ from gating_core.experiments.depth import (
     TrainedRequest,
     load_depths,
     load_shipped,
-    measure_through,
     replay_trained,
     replay_trained_fields,
     save_depths,
     train_depths,
 )
+from gating_core.experiments.depth.curves import depth_result, measure_layers
 from gating_core.experiments.depth.quantities import measure_quantities
 from gating_core.geometry import square_grid
 from gating_core.jets import second_order_jet
@@ -64,7 +64,13 @@ def test_the_final_surface_is_that_after_the_last_layer():
     _, trained = small()
     for variant in DEPTH_VARIANTS:
         final = trained.results[variant]
-        through = measure_through(trained, variant, 3)
+        grid = trained.request.grid
+        through = depth_result(
+            variant,
+            trained.request,
+            measure_layers(trained.layers(variant, 3), grid),
+            np.arange(1, 4),
+        )
         for name in QUANTITIES:
             across, along = final.curves[name], through.curves[name]
             assert across.values.shape == (3, 2)

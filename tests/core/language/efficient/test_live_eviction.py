@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core.efficient import POLICIES, HeadSample, ar1_tokens, kept_keys, key_scores
-from gating_core.language.efficient import EvictionRequest, check_identity, evict, search
+from gating_core.efficient import (
+    POLICIES,
+    HeadSample,
+    ar1_tokens,
+    kept_keys,
+    key_scores,
+    shifts_without,
+)
+from gating_core.language.efficient import EvictionRequest, evict, search
 
 BUDGETS = (2, 5, 9, 30)
 REQUEST = EvictionRequest("value", 5, True)
@@ -68,20 +75,16 @@ def test_no_policy_is_better_than_the_best_subset(tokens):
 
 
 def test_the_identity_for_one_key_is_exact(tokens):
-    of = check_identity(tokens)
-    assert of.keys == 32
-    assert of.apart < 1e-13 < of.largest
-    scores, values = tokens.scores[-1], tokens.values
-    weights = scores.softmax(-1)
-    moves = [
-        weights[p] / (1 - weights[p]) * (weights @ values - values[p]).norm() for p in range(32)
-    ]
-    assert of.largest == pytest.approx(float(max(moves)))
+    scores, values = tokens.scores[-1:], tokens.values
+    shifts = shifts_without(scores, values)[0]
+    without = scores.expand(32, -1).masked_fill(torch.eye(32).bool(), -torch.inf)
+    anew = without.softmax(-1) @ values - scores.softmax(-1) @ values
+    torch.testing.assert_close(shifts, anew, rtol=0, atol=1e-13)
 
 
 def test_short_texts_are_refused():
     short = ar1_tokens(23)
-    for call in (search, check_identity, lambda of: evict(of, REQUEST, BUDGETS)):
+    for call in (search, lambda of: evict(of, REQUEST, BUDGETS)):
         with pytest.raises(ValueError, match="23 tokens; it must have 24"):
             call(short)
 
