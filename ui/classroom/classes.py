@@ -45,7 +45,7 @@ LETTERS = "ABCD"  # of choices
 REVEAL, NEXT, DOOR, END = ACTIONS = ("reveal", "next", "door", "end")
 EMPHASIS = re.compile(r"[*`]")
 ENDED = "This class has ended."
-RENEWED = "This class has a new code."
+RENEWED = "This class has a new code: open its new link."
 JOIN_FIRST = "Join the class first: reload this page."
 CODES_KEPT = 1000  # of classes that have ended
 

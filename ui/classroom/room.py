@@ -160,6 +160,7 @@ def _draw_buttons(room: Room, now: Overview) -> None:
         with st.popover("QR code", key="class_qr"):
             draw_qr(student_link(room.code), 320)
         with st.popover("Class", key="class_more"):
+            st.caption("A phone can open *Learn*, too, where all answers are.")
             st.button(
                 "Close the door" if now.door_open else "Open the door",
                 key="class_door",
@@ -192,7 +193,6 @@ def _draw_buttons(room: Room, now: Overview) -> None:
                 )
                 draw_qr(link)
                 st.code(link, language=None, wrap_lines=True)
-            st.caption("Phones can open *Learn*, too, where all answers stand.")
 
 
 def _act(room: Room, action: str) -> None:
