@@ -20,6 +20,7 @@ UPLOAD_MB = 1  # a table of points: the core's limit in Streamlit's whole MB
 SESSION_UPLOADS = 4  # files that a session holds: the oldest gives way
 SESSION_UPLOAD_BYTES = 4_000_000
 ALL_UPLOAD_BYTES = 64_000_000  # of all sessions: whoever holds most gives way
+SESSION_DOWNLOADS = 4  # that are made at the same time
 MESSAGE_MB = 50  # to a browser: more than any page
 WIDGETS_MB = 2  # from a browser: a message, which has the values of all controls and the link
 BODY_BYTES = 1000  # of a request that is no upload: a vote

@@ -1,9 +1,11 @@
-"""What comes before every route: bodies end, uploads have a place, sessions need files.
+"""What comes before Streamlit: bodies end, uploads have a place, messages are those of our pages.
 
     app = st.App(__file__, middleware=GUARDED)
 
 A request says how long its body is, and is refused before it is read where that is too long. Two
 lengths are refused as well: with `Transfer-Encoding` the server would not look at the other.
+Of a session's messages those are handled that our pages send. Others clear the caches of all
+visitors, read the state of the server's folder, or install files there.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
+from functools import wraps
 from typing import Any
 
 from starlette.datastructures import Headers
@@ -22,6 +25,8 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 from streamlit import runtime
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.runtime.app_session import AppSession
 
 from ui.limits import (
     ALL_UPLOAD_BYTES,
@@ -29,6 +34,7 @@ from ui.limits import (
     FILES_FOR_VISITORS,
     FILES_FOR_WORK,
     REQUEST_SECONDS,
+    SESSION_DOWNLOADS,
     SESSION_UPLOAD_BYTES,
     SESSION_UPLOADS,
     UPLOAD_MB,
@@ -40,6 +46,32 @@ NAME_BYTES, PATH_LETTERS = 255, 2000
 FORM_BYTES = 10_000  # around the file
 UPLOADER = "file_uploader_state_value"  # Streamlit's name for what an uploader holds
 FULL = "This server has as many visitors as it can hold. Try again in a minute."
+
+
+NEEDED = {"rerun_script", "stop_script", "app_heartbeat"}
+OPERATIONS = {"deferred_file", "dataframe_chunk"}  # a download that is made now; rows of a table
+
+
+def guard_messages(session: type[AppSession] = AppSession) -> None:
+    """Let sessions handle what our pages send; a second call does nothing."""
+    handle = session.handle_backmsg
+    if hasattr(handle, "__wrapped__"):
+        return
+
+    @wraps(handle)
+    def handle_needed(self: AppSession, message: BackMsg) -> None:
+        kind = message.WhichOneof("type")
+        if kind == "file_urls_request":  # an address each
+            del message.file_urls_request.file_names[SESSION_UPLOADS:]
+        elif kind == "backend_operation_request":
+            asked = {field.name for field, _ in message.backend_operation_request.ListFields()}
+            if not asked & OPERATIONS or len(self._background_tasks) >= SESSION_DOWNLOADS:
+                return
+        elif kind not in NEEDED:
+            return
+        handle(self, message)
+
+    session.handle_backmsg = handle_needed  # type: ignore[method-assign, assignment]
 
 
 class Guard:
