@@ -118,7 +118,9 @@ def save_converted(
 ) -> None:
     """Write what `load_converted` reads; a kill leaves the old file or the new."""
     rows = {
-        f"{name}-{seed}": replace(row, losses={k: np.float32(x) for k, x in row.losses.items()})
+        f"{name}-{seed}": replace(
+            row, losses={k: x.astype(np.float32) for k, x in row.losses.items()}
+        )
         for (name, seed), row in converted.items()
     }
     new = path.with_suffix(".new")
