@@ -47,11 +47,12 @@ def split(file: str, text: str, most: int) -> dict[str, Any]:
 
 def main() -> None:
     """Answer one request."""
-    with suppress(ImportError, ValueError, OSError):  # no such limits on Windows, or lower ones
+    with suppress(ImportError):  # Windows has no such limits
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+        for limit, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, SECONDS)):
+            with suppress(ValueError, OSError):  # there are lower ones
+                resource.setrlimit(limit, (most, most))
     try:
         result = split(**json.load(sys.stdin))
     except BaseException as error:

@@ -6,7 +6,7 @@ import re
 import pytest
 import torch
 
-from gating_core.checkpoints import FAMILIES, attend, read_layer
+from gating_core.checkpoints import FAMILIES, attend, open_checkpoint, read_layer
 from tests.core.checkpoints.classes import (
     AFMOE,
     GPT2,
@@ -191,6 +191,35 @@ def test_a_row_has_all_entries_that_the_class_reads_with_its_defaults(kind):
     read = {*re.findall(r"config\.(\w+)", source), *re.findall(r'config, "(\w+)"', source)}
     read = {row.aliases.get(name, name) for name in read if name not in NO_MATTER}
     assert read <= {*row.entries, *row.expected, *row.sizes}, read
+
+
+PATTERNS = [
+    {}, {"sliding_window": None}, {"use_sliding_window": True, "max_window_layers": 3},
+    {"full_attention_interval": 3}, {"global_attn_every_n_layers": 2},
+    {"layer_types": [FULL] * 5 + [SLIDING] * 3}, {"layer_types": [FULL, "linear_attention"] * 4},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if FAMILIES[kind].rotary])
+def test_layers_are_of_the_kinds_that_the_class_says(kind, tmp_path):
+    from transformers import AutoConfig
+
+    row = FAMILIES[kind]
+    known = {FULL, (row.pattern or (SLIDING, 1))[0]}
+    tensors = {row.layer.format(i=0) + row.key + ".weight": torch.ones(2, 2)}
+    base = applied(KINDS[kind], {"num_hidden_layers": 8, "layer_types": ..., "sliding_window": ...})
+    for number, pattern in enumerate(PATTERNS):
+        options = base | pattern
+        config = AutoConfig.for_model(kind, **options)
+        folder = write(tmp_path / str(number), {"model_type": kind} | options, tensors)
+        right = [FULL] * 8 if kind == "llama" else getattr(config, "layer_types", None)
+        if kind == "mistral":
+            right = [FULL if config.sliding_window is None else SLIDING] * 8
+        if set(right) <= known:
+            assert open_checkpoint(folder).types == tuple(right), pattern
+        else:
+            with pytest.raises(ValueError, match="layer_types in"):
+                open_checkpoint(folder)
 
 
 MORE = (  # what other models have in their attention, below its prefix
