@@ -1,8 +1,10 @@
 """Limits: all in one place, and the most that a page allows is affordable."""
 
 import ast
+import time
 import tomllib
 from dataclasses import replace
+from urllib.parse import parse_qs
 
 import pytest
 import torch
@@ -13,9 +15,10 @@ from gating_core.experiments.instance import measure_instance
 from gating_core.geometry import opinion_evaluations, second_opinion, square_grid
 from gating_core.tasks import LARGEST_BYTES
 from gating_core.theory import LONGEST_FORMULA, FormulaError, parse_formula
+from tests.browser.addresses import states
 from tests.each import each
 from tests.test_boundaries import ui_sources
-from tests.ui.opening import ROOT, open_page
+from tests.ui.opening import ROOT, TIMEOUT_SECONDS, jobs_of, open_page
 from ui import limits
 from ui.common.lessons import section
 from ui.decision_boundary.model import BoundaryRequest, TooLong, setting
@@ -32,6 +35,7 @@ from ui.limits import (
 from ui.manifold import errors
 from ui.manifold.shared import GRIDS, ManifoldRequest, at_strength, dial_request, resolve
 from ui.work.cache import bytes_of
+from ui.work.pool import Rank
 
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 BOUNDED = {"max_entries", "maxsize", "maxlen", "max_upload_size", "max_chars", "most", "within"}
@@ -74,6 +78,75 @@ def test_the_server_refuses_what_the_page_refuses(name):
     assert CONFIG["server"][MEANT_FOR_THE_SERVER[name]] == getattr(limits, name)
     assert LARGEST_BYTES <= limits.UPLOAD_MB * 1e6 < LARGEST_BYTES + 1e6
     assert 4 * limits.PASTED_CHARACTERS + limits.HEAD_BYTES < limits.WIDGETS_MB * 1e6
+
+
+# --- Views ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def seconds(inline, monkeypatch):
+    """Seconds of a core of each view by its rank and function; no other work is begun."""
+    together, spent = inline.together, []
+
+    def timed(function, calls, *, rank=Rank.FIRST, wait=0.0):
+        for number, arguments in enumerate(calls):
+            began = time.thread_time()
+            for event in together(function, [arguments], rank=rank, wait=wait):
+                yield (number, event[1]) if isinstance(event, tuple) else event
+            spent.append((time.thread_time() - began, rank, function.__name__))
+
+    monkeypatch.setattr(inline, "together", timed)
+    with inline.busy():
+        yield spent
+
+
+def move_to_the_ends(app, end):
+    """Set all numbers of a page to their ``max`` or ``min``, and those that this changes."""
+    for _ in range(3):
+        moves = []
+        for control in [*app.slider, *app.number_input]:
+            to = getattr(control, end)
+            if to is not None and not isinstance(control.value, list | tuple):
+                moves.append((control, to))
+        for control in [*app.selectbox, *app.radio, *app.select_slider]:
+            if all(text.replace(".", "").isdigit() for text in control.options):
+                moves.append((control, control.options[-1 if end == "max" else 0]))
+        moves = [(control, to) for control, to in moves if control.value != to]
+        for control, to in moves:
+            control.set_value(to)
+        if not moves:
+            return
+        app.run()
+
+
+LONGEST_GATE = "sin(" * 19 + "u*v" + ")" * 19
+QUICK = ("1_Manifold", "source=tokens"), (
+    "3_Which_gates_curve", f"case=own&formula={LONGEST_GATE}"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("end", ["max", "min"])
+@pytest.mark.parametrize(("page", "query"), [
+    *QUICK,
+    *(
+        pytest.param(path.stem, query, marks=pytest.mark.soak)
+        for path in sorted((ROOT / "pages").glob("*.py"))
+        for query in states(path.stem.partition("_")[2])
+    ),
+])  # fmt: skip
+def test_no_view_takes_two_seconds_of_a_core_where_all_sliders_are_at_their_ends(
+    page, query, end, seconds
+):
+    """What takes longer is ranked below views; what takes much longer is a job."""
+    app = open_page(f"pages/{page}.py", **parse_qs(query))
+    app.default_timeout = 10 * TIMEOUT_SECONDS
+    move_to_the_ends(app, end)
+    for job in jobs_of(app):
+        job.cancel()
+        job.join(TIMEOUT_SECONDS)
+    assert not app.exception
+    slow = [each for each in seconds if each[0] > (2.0 if each[1] is Rank.VIEW else 20.0)]
+    assert slow == []
 
 
 # --- Caches ---------------------------------------------------------------------------------------

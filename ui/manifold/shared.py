@@ -59,6 +59,7 @@ AXES_GRID = 21  # points along each side of the chart, to find the principal com
 PER = {"channel": "elementwise", "head": "headwise"}
 VARIANT_NAMES = ("Without gate", "With gate")
 STEP_COUNTS = (20, 10, 5, 2, 1)  # from no gate to a full one
+COST_PER_SECOND = 1e7  # of a core, bounds included; 4 to 20 million were measured
 LEAST_COST = 128.0  # what a point costs at least: some of the work is the same for all models
 
 
@@ -341,7 +342,13 @@ def measure(instance: ModelInstance, grid: int) -> MeasuredInstance:
     """Measure an instance on a grid, with rigorous bounds."""
     if instance in resolve(ManifoldRequest()).variants:  # the first visitor waits for no worker
         return measure_instance(instance, grid)
-    return pool.POOL.call(measure_instance, instance, grid)
+    rank = pool.rank_of(seconds_of(instance, grid))
+    return pool.POOL.call(measure_instance, instance, grid, rank=rank)
+
+
+def seconds_of(instance: ModelInstance, grid: int) -> float:
+    """Predict the seconds of a core in which an instance is measured."""
+    return max(cost(instance.config), LEAST_COST) * grid**2 / COST_PER_SECOND
 
 
 @dataclass(frozen=True)
@@ -355,8 +362,8 @@ class DialRequest:
 
 def dial_request(instance: ModelInstance, grid: int) -> DialRequest:
     """Return evenly spaced strengths from 0 to 1, as many as can be measured in seconds."""
-    each = max(cost(instance.config), LEAST_COST) * grid**2
-    steps = next((n for n in STEP_COUNTS if (n + 1) * each <= limits.DIAL_COST), STEP_COUNTS[-1])
+    each = seconds_of(instance, grid)
+    steps = next((n for n in STEP_COUNTS if (n + 1) * each <= limits.DIAL_SECONDS), STEP_COUNTS[-1])
     strengths = tuple(round(i / steps, 2) for i in range(steps + 1))
     return DialRequest(at_strength(instance, 1.0), grid, strengths)
 

@@ -158,10 +158,14 @@ def breadth(sheet: np.ndarray) -> float:
 def elongation(values: np.ndarray) -> float:
     """Compute length by breadth of the points ``values`` (..., D).
 
-    From the standard deviations along their first two principal components; 1 for a single point,
-    infinite on a line.
+    From the standard deviations along their first two principal components, of the points that are
+    finite; 1 for a single point or none, infinite on a line.
     """
     points = values.reshape(-1, values.shape[-1])
+    points = points[np.isfinite(points).all(-1)]
+    if not len(points):
+        return 1.0
+    points = points / max(float(np.abs(points).max()), np.finfo(float).tiny)  # squares overflow
     spread = np.linalg.svd(points - points.mean(0), compute_uv=False)
     if not spread[0] > 0:
         return 1.0

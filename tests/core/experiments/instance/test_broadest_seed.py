@@ -65,6 +65,9 @@ def test_a_rectangle_is_as_elongated_as_it_says(times):
     sheet = np.stack([across, along, np.zeros_like(across)], -1)
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
     assert elongation(sheet @ turn + 5.0) == pytest.approx(times, rel=1e-6)
+    huge = 1e200 * (sheet @ turn)
+    huge[0, 0] = np.nan
+    assert elongation(huge) == pytest.approx(times, rel=0.1)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.3, 0.02])
@@ -80,4 +83,5 @@ def test_a_rectangle_is_as_broad_as_it_says_and_a_hook_of_it_no_broader(share):
 
 def test_the_elongation_of_a_point_is_one_and_of_a_line_infinite():
     assert elongation(np.ones((4, 4, 3))) == 1
+    assert elongation(np.full((4, 4, 3), np.inf)) == 1  # no finite point
     assert elongation(np.linspace(0, 1, 9)[:, None] * np.array([1.0, 0.0, 0.0])) == np.inf
