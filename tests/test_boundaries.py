@@ -45,7 +45,8 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "checkpoints": GROUND | {"attention", "efficient", "jets", "geometry", "language"},
     # With intervals over seeds, and the curvature of a block's output: there models are measured.
     "language": GROUND | {"attention", "efficient", "export", "training", "jets", "geometry"},
-    "real_heads": GROUND | {"checkpoints", "efficient", "export", "jets", "geometry"},
+    # With intervals over layers and seeds.
+    "real_heads": GROUND | {"checkpoints", "efficient", "export", "jets", "geometry", "training"},
     "steering": GROUND | {"language", "export", "training"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
     "claims": GROUND

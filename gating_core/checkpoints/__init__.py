@@ -31,7 +31,7 @@ from gating_core.checkpoints.states import (
     shuffled,
     shuffled_order,
 )
-from gating_core.checkpoints.twins import dealt_twin, sharp_twin
+from gating_core.checkpoints.twins import dealt_twin, offset_twin, sharp_twin
 
 __all__ = [
     "FAMILIES",
@@ -53,6 +53,7 @@ __all__ = [
     "head_map",
     "measure_head",
     "measure_text",
+    "offset_twin",
     "open_checkpoint",
     "principal_plane",
     "read_layer",

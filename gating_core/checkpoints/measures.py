@@ -1,6 +1,6 @@
 """Measures of a head: of its surface over a chart, and of its attention on a text.
 
-Total curvature says mostly how sharp a head is. It is to be read beside that of a twin
+Total curvature goes with the sharpness of a head. It is to be read beside that of twins
 (`gating_core.checkpoints.twins`), and beside the span of the surface: a total has no scale, and a
 speck may have a large one.
 
@@ -58,10 +58,13 @@ class HeadMeasures:
 
 
 @torch.no_grad()
-def measure_head(head: HeadMap, grid: Grid | None = None) -> HeadMeasures:
-    """Measure a head over its chart, by default at 31 x 31 points, with rigorous bounds."""
+def measure_head(head: HeadMap, grid: Grid | None = None, bound: str = "rigorous") -> HeadMeasures:
+    """Measure a head over its chart, by default at 31 x 31 points, with rigorous bounds.
+
+    ``bound`` as in `second_order_jet`: "estimate" takes a third of the time, and proves nothing.
+    """
     grid = square_grid(SIDE) if grid is None else grid
-    jet = second_order_jet(head, grid.points, "rigorous")
+    jet = second_order_jet(head, grid.points, bound)
     field = curvature(jet)
     total = total_absolute_curvature(field, grid.weights)
     density = field.gaussian * field.area_element * grid.weights.flatten()
@@ -96,7 +99,8 @@ class TextMeasures:
 
     Attributes:
         entropy: Of the attention weights, in nats, without a sink's share: the mean over queries.
-        sink_share: Mean weight of the first token, which often serves as a sink.
+        sink_share: Weight of the first token, which often serves as a sink: the mean over queries
+            that are not special, and not the first token itself.
         value_ratio: Length of the first token's value over the median of the others'.
         sigma: Standard deviation of the scores, the mean over queries.
         needed: For each tail-mass budget ε the smallest number of keys that leaves out at most ε,
@@ -148,7 +152,7 @@ def measure_text(
     curves = {name: certificate.curve(scores) for name, certificate in CERTIFICATES.items()}
     return TextMeasures(
         entropy=entropies(weights).mean(-1),
-        sink_share=computed.weights[..., 0].mean(-1),
+        sink_share=computed.weights[..., ordinary, 0].mean(-1),
         value_ratio=lengths[:, 0] / lengths[:, ordinary].median(-1).values,
         sigma=sigma.mean(-1),
         needed={e: smallest_k(left_out, e).double().mean(-1) for e in epsilons},

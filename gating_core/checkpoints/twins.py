@@ -1,9 +1,13 @@
 """Twins of a head: what its numbers are without what it has learned.
 
-Total curvature of a head goes with the sharpness of its attention, so its twin must be as sharp. On
-BERT's heads equally sharp random queries and keys curve three to four times as much, while values
-dealt to other tokens change little. A twin of shuffled text is the head itself on the states of
+Total curvature of a head goes with the sharpness of its attention, so twins have its mean entropy.
+That is not all that they must share: a head leans on single tokens wherever its query is, and
+random queries and keys do not. Hence two twins of scores: `sharp_twin` has random queries and keys,
+`offset_twin` their slopes and the head's own offsets. `dealt_twin` keeps all scores and deals the
+values to other tokens. A twin of shuffled text is the head itself on the states of
 `gating_core.checkpoints.states.shuffled` tokens.
+
+Shapes: n keys, N points, d channels of a head.
 """
 
 from __future__ import annotations
@@ -20,8 +24,9 @@ from gating_core.checkpoints.measures import entropies
 from gating_core.checkpoints.planes import Plane
 from gating_core.randomness import generator
 
-LARGEST_LOG_FACTOR = 12.0  # of scores, either way
-HALVINGS = 45
+LARGEST_LOG_FACTOR = 30.0  # of scores, to base 2, either way
+LOG_FACTOR_ERROR = 1e-13
+ENTROPY_TOLERANCE = 1e-9  # nats, between the mean entropies of a head and of its twin
 
 
 @torch.no_grad()
@@ -38,12 +43,16 @@ def sharp_twin(
     gate: DrawnGate | None = None,
     strength: float = 1.0,
 ) -> HeadMap:
-    """Return the head with random queries and keys, as sharp as it is itself.
+    """Return the head with random queries and keys, at its own mean entropy.
 
     The weights of queries and keys are normal, of the layer's own norms; biases, values and gate
-    are the head's. Scores are multiplied by a number, so that the mean entropy of the attention
-    weights over ``points`` (N, 2) of the chart is the head's. Other arguments as `head_map`; the
-    plane cannot be an attention-weight chart, where there are no scores.
+    are the head's. Scores are multiplied by one number, so that the mean entropy of the attention
+    weights over ``points`` (N, 2) of the chart is the head's to `ENTROPY_TOLERANCE`. Other
+    arguments as `head_map`.
+
+    Raises:
+        ValueError: The plane is an attention-weight chart, where there are no scores, or no factor
+            gives the head's entropy.
     """
     if plane.weights is not None:
         raise ValueError("on an attention-weight chart weights are prescribed: no scores")
@@ -68,9 +77,60 @@ def sharp_twin(
     return _as_sharp(twin, float(entropies(own.weights(points)).mean()), points)
 
 
-def dealt_twin(head: HeadMap, seed: int = 0) -> HeadMap:
-    """Return the head with its own scores and its values dealt to other tokens."""
-    order = torch.randperm(len(head.tokens), generator=generator(seed, "dealt values"))
+@torch.no_grad()
+def offset_twin(head: HeadMap, twin: HeadMap, *, points: torch.Tensor) -> HeadMap:
+    """Return the head with its own offsets and another's slopes, at its own size and entropy.
+
+    On a chart the score of key i is affine, c_i + u a_i + v b_i (over the norm of the query, in a
+    model that norms it). The head's offsets c stay: how it leans on single tokens wherever the
+    query is. Its slopes a and b are replaced by those of the ``twin``, each less its mean over the
+    keys and scaled to the standard deviation over keys that the head's own has. All scores are then
+    multiplied by one number, so that the mean entropy of the attention weights over ``points``
+    (N, 2) is the head's to `ENTROPY_TOLERANCE`. Values, gate and sink are the head's.
+
+    Args:
+        head: As `head_map` returns it.
+        twin: Its `sharp_twin`: from random queries and keys.
+        points: Of the chart, over which the mean is taken.
+
+    Raises:
+        ValueError: Weights are prescribed, so there are no scores, or no factor gives the head's
+            entropy.
+    """
+    if head.prescribed is not None:
+        raise ValueError("on an attention-weight chart weights are prescribed: no scores")
+    scores, others = _affine(head), _affine(twin)
+    own, drawn = (x[1:] - x[1:].mean(1, keepdim=True) for x in (scores, others))
+    sizes = own.norm(dim=1, keepdim=True) / drawn.norm(dim=1, keepdim=True)
+    change = torch.zeros_like(scores)
+    change[1:] = drawn * sizes.nan_to_num(0.0, 0.0) - own  # a single key has no slope but its mean
+    if head.query_norm is None:  # three channels hold any scores
+        queries = torch.eye(3, dtype=torch.float64)
+        keys = (scores + change).mT * (3 / head.keys.shape[1]) ** 0.5
+        found = replace(head, queries=queries, keys=keys)
+    else:  # the norm reads the queries: keys change, in the three directions that these span
+        axes, upper = torch.linalg.qr(_weighted_queries(head).mT)
+        change = axes @ torch.linalg.solve_triangular(upper.mT, change, upper=False)
+        found = replace(head, keys=head.keys + change.mT)
+    return _as_sharp(found, float(entropies(head.weights(points)).mean()), points)
+
+
+def _affine(head: HeadMap) -> torch.Tensor:
+    """(3, n): the scores at the origin and along u and v, but for constants and the norm."""
+    return _weighted_queries(head) @ head.keys.mT
+
+
+def _weighted_queries(head: HeadMap) -> torch.Tensor:
+    norm = head.query_norm
+    return head.queries if norm is None else head.queries * norm.weight
+
+
+def dealt_twin(head: HeadMap, seed: int = 0, name: str = "") -> HeadMap:
+    """Return the head with its own scores and its values dealt to other tokens.
+
+    Heads of different ``name`` are dealt independently for the same seed.
+    """
+    order = torch.randperm(len(head.tokens), generator=generator(seed, f"dealt values {name}"))
     gate = None if head.value_gate is None else head.value_gate[order]
     return replace(head, plain_values=head.plain_values[order], value_gate=gate)
 
@@ -89,11 +149,20 @@ def _alone(layer: Layer, head: int, group: int) -> Layer:
 
 
 def _as_sharp(head: HeadMap, goal: float, points: torch.Tensor) -> HeadMap:
-    """``head`` with its scores multiplied so that their mean entropy at ``points`` is ``goal``."""
+    """``head`` with its scores multiplied so that their mean entropy at ``points`` is ``goal``.
+
+    Entropy falls as the factor grows, so there is one factor at most.
+    """
+    from scipy.optimize import brentq  # here: a fifth of a second to import
+
     scores = head.scores(points)
-    low, high = -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        flatter = entropies((scores * 2.0**middle).softmax(-1)).mean() > goal
-        low, high = (middle, high) if flatter else (low, middle)
-    return replace(head, sharpness=head.sharpness * 2.0**low)
+
+    def excess(log_factor: float) -> float:
+        return float(entropies((scores * 2.0**log_factor).softmax(-1)).mean()) - goal
+
+    found, low, high = 0.0, -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR
+    if abs(excess(found)) > ENTROPY_TOLERANCE and excess(low) > 0 > excess(high):
+        found = brentq(excess, low, high, xtol=LOG_FACTOR_ERROR)
+    if not abs(excess(found)) <= ENTROPY_TOLERANCE:  # NaN is no entropy, either
+        raise ValueError(f"no factor of the scores gives a mean entropy of {goal:.9g} nats")
+    return replace(head, sharpness=head.sharpness * 2.0**found)

@@ -4,7 +4,9 @@ from gating_core.real_heads.charts import HeadChart, HeadCharts, chart_head, cha
 from gating_core.real_heads.measured import (
     EPSILONS,
     FINE_SIZE,
+    FIRST_THREE,
     GRID_SIZE,
+    LIVE_TWIN_SEEDS,
     NORM_LAYERS,
     PLANES,
     PRINCIPAL,
@@ -36,7 +38,15 @@ from gating_core.real_heads.own import (
     measure_own,
     open_own,
 )
+from gating_core.real_heads.ratios import (
+    Ratio,
+    TwinRatio,
+    entropy_share,
+    geometric_mean,
+    twin_ratio,
+)
 from gating_core.real_heads.shipped import (
+    BUNDLED_PLANES,
     SIZES,
     ShippedText,
     shipped_charts,
@@ -49,9 +59,12 @@ from gating_core.real_heads.shipped import (
 from gating_core.real_heads.texts import TEXTS, TOKENS
 
 __all__ = [
+    "BUNDLED_PLANES",
     "EPSILONS",
     "FINE_SIZE",
+    "FIRST_THREE",
     "GRID_SIZE",
+    "LIVE_TWIN_SEEDS",
     "MOST_TOKENS",
     "NORM_LAYERS",
     "PLANES",
@@ -72,14 +85,18 @@ __all__ = [
     "HeadCharts",
     "OwnLayer",
     "OwnRequest",
+    "Ratio",
     "Reading",
     "ShippedText",
+    "TwinRatio",
     "chart_head",
     "chart_heads",
     "check_size",
     "dial_head",
     "dial_own",
+    "entropy_share",
     "fine_totals",
+    "geometric_mean",
     "has_states",
     "keys_of",
     "measure_heads",
@@ -94,4 +111,5 @@ __all__ = [
     "shipped_reading",
     "shipped_record",
     "shipped_text",
+    "twin_ratio",
 ]

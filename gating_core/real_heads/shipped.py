@@ -2,7 +2,7 @@
 
 The folder is itself a checkpoint for `read_layer`: queries, keys and values of its six layers in
 half precision, with ``config.json``. Beside them are the states of three texts, what is drawn of
-all heads, and what was measured.
+all heads, what was measured of them and of their twins, and of keys, gates and norms.
 Shapes: L layers, H heads, T tokens, D width.
 """
 
@@ -37,18 +37,27 @@ from gating_core.checkpoints import (
 from gating_core.geometry import square_grid
 from gating_core.real_heads import measured
 from gating_core.real_heads.charts import HeadCharts, chart_heads
-from gating_core.real_heads.measured import Reading, keys_of
+from gating_core.real_heads.measured import (
+    FIRST_THREE,
+    PRINCIPAL,
+    THREE_TOKENS,
+    Reading,
+    keys_of,
+)
 from gating_core.real_heads.texts import TEXTS, TOKENS
-from gating_core.records import save_tensors, tensors_of
+from gating_core.records import load_record, save_record, save_tensors, tensors_of
 
 FOLDER = ASSETS / "models" / "minilm"
-WEIGHTS, TEXTS_FILE, CHARTS, MEASURED = (
-    f"{name}.safetensors" for name in ("model", "texts", "charts", "measured")
+WEIGHTS, TEXTS_FILE, CHARTS, HEADS, MEASURED = (
+    f"{name}.safetensors" for name in ("model", "texts", "charts", "heads", "measured")
 )
 PARTS = ("query", "key", "value")
 SIZES = (128, 256)  # tokens of the longer texts on which keys are counted
 MODELS = ("trained", "random")
 MODES = {False: "words", True: "all"}  # whether special tokens are among the keys
+BUNDLED_PLANES = {PRINCIPAL: None, THREE_TOKENS: FIRST_THREE}  # and the tokens that span them
+# Of `heads.safetensors`: arrays as those of `measure_heads` by text, mode and plane.
+HeadRecord = dict[str, dict[str, dict[str, dict[str, np.ndarray]]]]
 COMPARED_SIZE = 31  # points along each side: totals of extract and checkpoint are compared
 _CONFIG = (
     "model_type",
@@ -110,10 +119,23 @@ def shipped_charts(title: str, special: bool, folder: Path = FOLDER) -> HeadChar
 
 
 @cache
-def shipped_measures(title: str, special: bool, folder: Path = FOLDER) -> measured.Arrays:
-    """Return the arrays of `measure_heads`, and those of `measure_keys` for the text."""
-    with tensors_of(folder / MEASURED, f"lacks the measures of {title!r}") as (tensors, _):
-        return _below(tensors, f"{title}.{MODES[special]}.") | _below(tensors, f"{title}.keys.")
+def shipped_measures(
+    title: str, special: bool, kind: str = PRINCIPAL, folder: Path = FOLDER
+) -> measured.Arrays:
+    """Return the arrays of `measure_heads` on one of `BUNDLED_PLANES`.
+
+    On the principal plane also those of `fine_totals`, and those of `measure_keys` for the text.
+    """
+    heads = _head_record(folder)[title][MODES[special]][kind]
+    if kind != PRINCIPAL:
+        return heads
+    with tensors_of(folder / MEASURED, f"lacks the keys of {title!r}") as (tensors, _):
+        return heads | _below(tensors, f"{title}.keys.")
+
+
+@cache
+def _head_record(folder: Path) -> HeadRecord:
+    return load_record(HeadRecord, folder / HEADS, "holds no measures of heads")
 
 
 @cache
@@ -170,6 +192,7 @@ def make_extract(source: Path, folder: Path = FOLDER) -> Iterator[str]:
     yield "texts"
     charts: measured.Arrays = {}
     found: measured.Arrays = {}
+    heads: HeadRecord = {}
     for title, tokens in texts.items():
         read = shipped_text(title, folder).states
         for special, mode in MODES.items():
@@ -182,12 +205,20 @@ def make_extract(source: Path, folder: Path = FOLDER) -> Iterator[str]:
                 f"{title}.{mode}.values": drawn.values,
             }
             readings = [shipped_reading(title, special, i, folder) for i in range(len(layers))]
-            heads = measured.measure_heads(readings) | measured.fine_totals(readings)
-            found |= {f"{title}.{mode}.{name}": array for name, array in heads.items()}
+            planes = {
+                kind: measured.measure_heads(readings, kind, three)
+                for kind, three in BUNDLED_PLANES.items()
+            }
+            planes[PRINCIPAL] |= measured.fine_totals(readings)
+            heads.setdefault(title, {})[mode] = {
+                kind: {name: array.astype(np.float32) for name, array in arrays.items()}
+                for kind, arrays in planes.items()
+            }
             yield f"{title}, {mode}"
-        by_token = measured.measure_keys(layers, read)
+        by_token = measured.measure_keys(layers, read, tokens)
         found |= {f"{title}.keys.{name}": array for name, array in by_token.items()}
     save_tensors(folder / CHARTS, charts, {})
+    save_record(folder / HEADS, heads)
     first = next(iter(TEXTS))
     rough = shipped_text(first, folder).states
     totals = [compared_totals(whole, states[first], texts[first]),
@@ -197,7 +228,7 @@ def make_extract(source: Path, folder: Path = FOLDER) -> Iterator[str]:
         found[name] = array
         yield name
     numbers = {name: array.astype(np.float64) for name, array in found.items()}
-    save_tensors(folder / MEASURED, numbers, {"twin_seeds": measured.TWIN_SEEDS})
+    save_tensors(folder / MEASURED, numbers, {})
 
 
 def extract_weights(layers: list[Layer]) -> dict[str, np.ndarray]:
@@ -227,7 +258,7 @@ def records(
             for which, model in models.items():
                 reading = read_tokens(checkpoint, long, size)
                 stack = [read_layer(model, number) for number in range(model.layers)]
-                found = measured.measure_keys(stack, read_states(model, reading))
+                found = measured.measure_keys(stack, read_states(model, reading), reading)
                 for part, array in found.items():
                     yield f"{size}.{which}.{part}", array
 

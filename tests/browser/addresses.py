@@ -84,8 +84,9 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
                  "heads_tab=Your+own+model"),
         looking=("heads_frame=entropy",
                  "heads_head=4.7&heads_plane=attention+weights&heads_three=15,37,46",
-                 "heads_frame=total+against+twin&heads_text=Alice+in+Wonderland",
-                 "heads_tab=Gate&drawn_per=head&gate_layer=5&gate_head=12"),
+                 "heads_frame=none&heads_text=Alice+in+Wonderland",
+                 "heads_tab=Gate&drawn_per=head&heads_head=5.12"),
+        unfolded="heads_twins=true",
     ),
     "Language_models": Row(
         ("", "measure=Attention+sinks",

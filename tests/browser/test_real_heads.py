@@ -152,7 +152,7 @@ def test_a_click_opens_a_head_whose_mark_shades_the_text_without_the_server(desk
         ".gc-heads-numbers",
         ".gc-heads-hint",
     )
-    assert desk.locator(".gc-heads-numbers tbody tr").count() == 4
+    assert desk.locator(".gc-heads-numbers tbody tr").count() == 5
     assert_accessible(desk)
     desk.evaluate(COUNT_SENT)
     box = desk.locator(".gc-heads-chart").bounding_box()

@@ -10,6 +10,7 @@ import streamlit as st
 
 from gating_core.checkpoints import DrawnGate
 from gating_core.real_heads import (
+    FIRST_THREE,
     GRID_SIZE,
     SPREADS,
     TEXTS,
@@ -26,11 +27,12 @@ from ui.common.formatting import by_interval, plus_minus, short
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.limits import DRAWN_GATE_SEEDS, DRAWN_GATE_SPREAD
-from ui.real_heads.shared import FIRST_THREE, drawn_words
+from ui.real_heads.shared import drawn_words, head_text, linked_head
 from ui.work import pool
 from ui.work.cache import NUMBERS_CACHE, cached
 
 PER = ("channel", "head")
+FIRST_HEAD = (0, 2)  # where none is open in the tab Heads
 
 
 @cached("Measuring curvature …", on=NUMBERS_CACHE)
@@ -56,9 +58,11 @@ def draw() -> None:
     st.markdown(section("real_heads", "drawn_gate"))
     row = st.container(horizontal=True, vertical_alignment="bottom")
     title = row.selectbox("Text", [*TEXTS], key="heads_text", width=210, **LINK)
-    layers, count = shipped_measures(title, False)["total"].shape
-    layer = row.number_input("Layer", 1, layers, 1, key="gate_layer", width=110, **LINK)
-    head = row.number_input("Head", 1, count, 3, key="gate_head", width=110, **LINK)
+    size = shipped_measures(title, False)["total"].shape
+    opened = linked_head("heads", size) or FIRST_HEAD  # that of the tab Heads
+    for name, most, number in zip(("layer", "head"), size, opened, strict=True):
+        st.session_state[f"gate_{name}"] = number + 1
+        row.number_input(name.title(), 1, most, key=f"gate_{name}", width=110, on_change=_to_link)
     per = row.radio("Gate per", PER, key="drawn_per", horizontal=True, **LINK)
     seed = row.number_input(
         "Seed of the gate", *DRAWN_GATE_SEEDS, 0, key="drawn_seed", width=140, **LINK
@@ -66,7 +70,7 @@ def draw() -> None:
     spread = row.slider(
         "Spread of its logits", *DRAWN_GATE_SPREAD, 1.0, 0.5, key="drawn_spread", width=200, **LINK
     )
-    dial = dial_of(title, layer - 1, head - 1, FIRST_THREE, DrawnGate(per, seed, spread))
+    dial = dial_of(title, *opened, FIRST_THREE, DrawnGate(per, seed, spread))
     words = drawn_words(shipped_text(title).tokens.words)[0]
     charts = c.Charts("heads_gate")
     draw_dial(charts, dial, [words[i] for i in FIRST_THREE], "this drawn gate")
@@ -76,6 +80,11 @@ def draw() -> None:
     st.markdown(f"{flat_sentence(gates['flat'], gates['weight'])} {sampled}")
     st.markdown(medians_sentence(gates["query"]))
     charts.draw_footer(section("real_heads", "gate_charts"))
+
+
+def _to_link() -> None:
+    layer, head = (st.session_state[f"gate_{name}"] for name in ("layer", "head"))
+    st.query_params["heads_head"] = head_text((layer - 1, head - 1))
 
 
 def draw_dial(charts: c.Charts, dial: Dial, three: list[str], gate: str) -> None:

@@ -27,13 +27,16 @@ def draw() -> None:
     st.markdown(needed_sentence(trained, random))
     charts = c.Charts("heads_keys")
     left, right = c.chart_columns("heads_keys", [3, 2])
-    charts.draw_table("keys", left, "All 72 heads, every token a query", table(found))
+    charts.draw_table("keys", left, "Means over 72 heads, every token a query", table(found))
     left.caption(published_sentence(trained, longer))
     rule = rule_sentence(trained)
     charts.draw("rule", right, rule_chart(trained, random), rule)
     right.markdown(rule)
     charts.draw_table(
-        "certified", st, "Share of queries for which k ≤ n/2 is certified", certified_table(found)
+        "certified",
+        st,
+        "Share of queries for which k ≤ n/2 is certified, mean over heads",
+        certified_table(found),
     )
     st.page_link(
         "pages/8_Efficient_attention.py",
@@ -57,12 +60,16 @@ def table(found: dict[str, Arrays]) -> dict[str, list[str]]:
                 f"{arrays['gaussian'][e].mean():.1f}"
             )
             rows.setdefault(f"keys saved, ε = {epsilon:g}", []).append(f"{n / needed.mean():.2f}×")
-        rows.setdefault("share of [CLS]", []).append(percent(float(arrays["sink"].mean())))
-        rows.setdefault("share of [SEP]", []).append(percent(float(arrays["last"].mean())))
+        rows.setdefault("share of [CLS], of the text’s own tokens", []).append(
+            percent(float(arrays["sink"].mean()))
+        )
+        rows.setdefault("share of [SEP], of the text’s own tokens", []).append(
+            percent(float(arrays["last"].mean()))
+        )
         rows.setdefault(f"heads with a sink (share > {SINK:g})", []).append(
             f"{int((arrays['sink'] > SINK).sum())} of {arrays['sink'].size}"
         )
-        rows.setdefault("length of [CLS]’s value / others", []).append(
+        rows.setdefault("length of [CLS]’s value / own tokens’, median head", []).append(
             short(round(float(np.median(arrays["length"])), 3))
         )
         rows.setdefault("entropy / ln n", []).append(
@@ -95,9 +102,9 @@ def sink_sentence(trained: Arrays, random: Arrays) -> str:
     share, elsewhere = (float(x["sink"].mean()) for x in (trained, random))
     length, other = (float(np.median(x["length"])) for x in (trained, random))
     return (
-        f"[CLS] gets {percent(share)} of the attention and has a value {short(round(length, 3))}"
-        f" times as long as the others’; with random weights {percent(elsewhere)} and"
-        f" {short(round(other, 2))}."
+        f"The text’s own tokens give {percent(share)} of their attention to [CLS] (mean of heads),"
+        f" whose value is {short(round(length, 3))} times as long as theirs (median head); with"
+        f" random weights {percent(elsewhere)} and {short(round(other, 2))}."
     )
 
 
@@ -106,8 +113,8 @@ def needed_sentence(trained: Arrays, random: Arrays) -> str:
     n, epsilon = SIZES[0], EPSILONS[0]
     here, there = (percent(float(x["needed"][0].mean()) / n) for x in (trained, random))
     return (
-        f"A tail mass of at most {epsilon:g} needs {here} of {n} keys in the mean; with random"
-        f" weights {there}."
+        f"A tail mass of at most {epsilon:g} needs {here} of {n} keys in the mean of queries and"
+        f" heads; with random weights {there}."
     )
 
 
@@ -128,7 +135,7 @@ def published_sentence(trained: Arrays, longer: Arrays) -> str:
     there = " and ".join(f"{x:g}" for x in PUBLISHED["needed"])
     return (
         f"Published for bert-base-uncased: {there} keys at ε = 0.01 for n = {SIZES[0]} and"
-        f" {SIZES[1]}; here {here}. It is another model, and other texts."
+        f" {SIZES[1]}; here {here} in the mean. It is another model, and other texts."
     )
 
 

@@ -45,8 +45,9 @@ from ui.real_heads.shared import (
     dealt_sentence,
     draw_wall,
     drawn_words,
+    interval_sentence,
     linked_head,
-    sharp_sentence,
+    twins_sentence,
 )
 from ui.work import jobs, pool
 from ui.work.cache import CACHE, NUMBERS_CACHE, cached
@@ -186,7 +187,10 @@ def draw_layer(
     if opened and len(keys) >= 3:
         chart = choose_chart([row, row], "own", opened, wall, three, partial(open_on, request))
     draw_wall(wall, found, None, hint, opened, chart, "own")
-    st.markdown(f"{sharp_sentence(found, keys_text(request, result))} {dealt_sentence(found)}")
+    st.markdown(
+        f"{twins_sentence(found)} {keys_text(request, result)}{interval_sentence(found)}"
+        f" {dealt_sentence(found)}"
+    )
     charts = c.Charts("own_heads")
     charts.tables["heads"] = columns(result)
     head = opened[1] if opened else 0
@@ -237,7 +241,7 @@ def keys_text(request: OwnRequest, result: OwnLayer) -> str:
     """Say which tokens are attended to, for a text with special tokens."""
     if not any(result.tokens.special):
         return ""
-    return f"{'With' if request.special else 'Without'} special tokens among the keys"
+    return f"{'With' if request.special else 'Without'} special tokens among the keys. "
 
 
 @cached("Measuring curvature …", on=NUMBERS_CACHE)

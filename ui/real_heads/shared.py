@@ -17,8 +17,12 @@ from gating_core.real_heads import (
     THREE_TOKENS,
     TWINS,
     HeadChart,
+    Ratio,
+    entropy_share,
+    geometric_mean,
+    twin_ratio,
 )
-from ui.common.formatting import percent, plus_minus, short
+from ui.common.formatting import by_interval, percent, plus_minus, short
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_numbers
 from ui.components.heads import Chart, Frames, Head, Numbers, Point, Wall, heads
@@ -29,7 +33,6 @@ Three = tuple[int, int, int]
 # Returns the opened head on a plane through three tokens; ``ValueError`` where there is none.
 Measure = Callable[[Head, str, Three], tuple[HeadChart, Arrays]]
 
-FIRST_THREE = (14, 36, 45)  # tokens of the first text with a word of their own
 # What begins a word, in the text itself, in GPT-2's names and in SentencePiece's; what goes on with
 # one, in BERT's names.
 WORD_STARTS, PIECE = (" ", "Ġ", "▁"), "##"
@@ -37,7 +40,12 @@ CLOSING = set(".,;:!?’'”)]-")
 TWIN_NAMES = dict(
     zip(
         TWINS,
-        ("Random queries and keys, as sharp", "Values dealt to other tokens", "Text shuffled"),
+        (
+            "Random queries and keys",
+            "The same, its own offsets",
+            "Values dealt to other tokens",
+            "Text shuffled",
+        ),
         strict=True,
     )
 )
@@ -174,16 +182,21 @@ def numbers_of(found: Arrays, head: Head, flat: bool = False) -> Numbers:
         if name in one:
             rows.append((title, _range_text(one[name]), percent(float(one[f"{name}_span"].mean()))))
     points = f"at {_all(proved)} {GRID_SIZE**2:,} points" if proved else "at no point"
-    rest = [f"K ≠ 0 is established {points} ({GRID_SIZE} × {GRID_SIZE})."]
+    rest = [
+        f"K ≠ 0 is established {points} ({GRID_SIZE} × {GRID_SIZE}). Twins: mean of"
+        f" {len(one['dealt'])} seeds (least to largest); brackets above: 95\u00a0% t interval."
+    ]
     if "shuffled" not in one:
         rest.append("States are given, so the text cannot be shuffled.")
     if flat:
         finding = "Flat: K = 0 is proved, as outputs are averages of three values."
-    elif "sharp" in one:
-        ratio = times_text(float(one["sharp"].mean()) / total if total else math.nan)
-        finding = f"An equally sharp head with random queries and keys curves {ratio} as much."
-    else:
+    elif "sharp" not in one:
         finding = "Only the gate can curve it here."
+    elif total > error and min(one["sharp"].min(), one["offset"].min()) > 0:
+        sharp, offset = (geometric_mean(one[name] / total) for name in ("sharp", "offset"))
+        finding = effects_text(sharp, offset)
+    else:
+        finding = "The head is not known to curve."
     return Numbers(finding, rows, " ".join(rest))
 
 
@@ -198,38 +211,88 @@ def _all(share: float) -> str:
     return "all" if share == 1 else f"{percent(share)} of"
 
 
-def times_text(ratio: float) -> str:
-    """Format a ratio: 0.26×, 3.9×, 3044×."""
-    if math.isnan(ratio):
-        return "–"
-    return f"{ratio:.{0 if ratio >= 100 else 1 if ratio >= 1 else 2}f}×"
+def ratio_text(ratio: Ratio) -> str:
+    """Format a ratio with its interval, if it has one: 1.61× (0.93× to 2.80×)."""
+    value, low, high = (f"{x:.{2 if x < 10 else 1 if x < 100 else 0}f}×"
+                        for x in (ratio.value, ratio.low, ratio.high))  # fmt: skip
+    return value if math.isnan(ratio.low) else f"{value} ({low} to {high})"
 
 
-def sharp_sentence(found: Arrays, keys: str = "", others: str = "") -> str:
-    """Compare totals of all heads with those of their twins.
+def twins_sentence(found: Arrays) -> str:
+    """Say by how much twins of the scores curve more than the heads, by its interval."""
+    sharp, offset = (twin_ratio(found, name) for name in ("sharp", "offset"))
+    if sharp is None or offset is None:
+        return "**No head is known to curve.**"
+    return f"**{effects_text(sharp.mean, offset.mean)}**"
 
-    ``keys`` says first what is attended to, ``others`` what the first ratio is with other keys.
-    """
-    more = float((found["total"] > found["sharp"].mean(0)).mean())
-    start = f"{keys}, an" if keys else "An"
+
+# What random queries and keys do to ∫|K| dA: an interval that reduces, is inconclusive, increases,
+# and without one.
+AT_EQUAL_ENTROPY = (
+    "Random queries and keys at equal entropy reduce total curvature ∫|K|\u00a0dA: {}.",
+    "The effect of random queries and keys at equal entropy on total curvature ∫|K|\u00a0dA is"
+    " inconclusive: {}.",
+    "Random queries and keys at equal entropy increase total curvature ∫|K|\u00a0dA: {}.",
+    "Random queries and keys at equal entropy have {} the total curvature ∫|K|\u00a0dA.",
+)
+OFFSETS_KEPT = (
+    "With own offsets kept they reduce it: {}.",
+    "With own offsets kept it is inconclusive: {}.",
+    "With own offsets kept they increase it: {}.",
+    "With own offsets kept they have {}.",
+)
+
+
+def effects_text(sharp: Ratio, offset: Ratio) -> str:
+    """Say what random queries and keys do to ∫|K| dA, and what they do where offsets are kept."""
+    sentences = []
+    for ratio, (reduces, inconclusive, increases, unknown) in (
+        (sharp, AT_EQUAL_ENTROPY),
+        (offset, OFFSETS_KEPT),
+    ):
+        does = by_interval(ratio.low - 1, ratio.high - 1, reduces, inconclusive, increases)
+        sentences.append((unknown if math.isnan(ratio.low) else does).format(ratio_text(ratio)))
+    return " ".join(sentences)
+
+
+def interval_sentence(found: Arrays, plane: str = "the principal plane") -> str:
+    """Say what the numbers of `twins_sentence` are, on which ``plane``, and how seeds differ."""
+    sharp, offset = (twin_ratio(found, name) for name in ("sharp", "offset"))
+    if sharp is None or offset is None:
+        return ""
+    seeds, layers = len(found["sharp"]), int((~np.isnan(sharp.layers)).sum())
+    interval = "one layer gives no interval"
+    if layers > 1:
+        interval = f"in brackets the 95\u00a0% t interval over the means of {layers} layers"
+    by_seed, kept = (f"{x.seeds.min():.2f}× to {x.seeds.max():.2f}×" for x in (sharp, offset))
     return (
-        f"**{start} equally sharp head with random queries and keys curves {ratio_text(found)} as"
-        f" much** (median of {found['total'].size} heads; the trained one curves more in"
-        f" {percent(more)} of them){others}."
+        f"Twin over head on {plane}, geometric mean of {sharp.heads} heads and {seeds} seeds,"
+        f" {interval}; single seeds give {by_seed} and {kept}. {sharp.larger} heads curve more"
+        " than their twins with random queries and keys."
     )
 
 
 def dealt_sentence(found: Arrays) -> str:
     """Compare totals of all heads with those where values, or the text, are shuffled."""
-    dealt = f"With its values dealt to other tokens a head curves {ratio_text(found, 'dealt')}"
-    if "shuffled" in found:
-        return f"{dealt}, on the text shuffled {ratio_text(found, 'shuffled')} as much."
-    return f"{dealt} as much."
+    dealt, moved = (
+        twin_ratio(found, name) if name in found else None for name in ("dealt", "shuffled")
+    )
+    if dealt is None:
+        return ""
+    said = f"With its values dealt to other tokens a head has {ratio_text(dealt.mean)} its ∫|K| dA"
+    return f"{said}, on the text shuffled {ratio_text(moved.mean)}." if moved else f"{said}."
 
 
-def ratio_text(found: Arrays, twin: str = "sharp") -> str:
-    """Say by how much a ``twin`` of a head curves more than the head, in the median of heads."""
-    return times_text(float(np.median(found[twin].mean(0) / found["total"])))
+def entropy_sentence(found: Arrays) -> str:
+    """Say how much of the totals of heads their entropy explains."""
+    share = entropy_share(found)
+    if math.isnan(share):
+        return ""
+    says = "mostly" if share >= 0.5 else "partly" if share >= 0.2 else "hardly"
+    return (
+        f"The head’s mean entropy explains {percent(share)} of the variance of log ∫|K| dA over"
+        f" {found['total'].size} heads (R²): a total says {says} how sharp a head is."
+    )
 
 
 # --- The link -------------------------------------------------------------------------------------
@@ -242,6 +305,11 @@ def parse_head(text: str, size: tuple[int, int]) -> Head | None:
         return None
     found = int(layer) - 1, int(head) - 1
     return found if 0 <= found[0] < size[0] and 0 <= found[1] < size[1] else None
+
+
+def head_text(head: Head) -> str:
+    """Return what `parse_head` reads."""
+    return f"{head[0] + 1}.{head[1] + 1}"
 
 
 def parse_point(text: str) -> Point | None:
@@ -272,7 +340,7 @@ def _tokens_to_link(prefix: str) -> None:
 def _to_link(prefix: str, head: Head | None, at: Point | None) -> None:
     """Put the open head and its mark into the link; a callback."""
     for name, text in (
-        ("head", head and f"{head[0] + 1}.{head[1] + 1}"),
+        ("head", head and head_text(head)),
         ("at", at and ",".join(f"{x:g}" for x in at)),
     ):
         if text:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.checkpoints import head_map, principal_plane
 from gating_core.export import Surface
 from gating_core.geometry import SurfaceResult, mean_curvature, measure_surface, square_grid
 from gating_core.real_heads import (
+    BUNDLED_PLANES,
     EPSILONS,
     FINE_SIZE,
+    FIRST_THREE,
     GRID_SIZE,
     SIZES,
     TEXTS,
+    THREE_TOKENS,
     TOKENS,
     HeadChart,
+    TwinRatio,
+    entropy_share,
     keys_of,
     open_head,
     shipped_charts,
@@ -26,8 +32,9 @@ from gating_core.real_heads import (
     shipped_reading,
     shipped_record,
     shipped_text,
+    twin_ratio,
 )
-from ui.common.charts import Charts
+from ui.common import charts as c
 from ui.common.formatting import percent, short
 from ui.common.front import front_columns
 from ui.common.lessons import section
@@ -37,24 +44,24 @@ from ui.components.heads import Frames, Head, Wall
 from ui.drawing.exported import exported
 from ui.drawing.palette import SEQUENTIAL_SCALE, SIGNED_SCALE, colour_at
 from ui.real_heads.shared import (
-    FIRST_THREE,
     Arrays,
     Three,
     choose_chart,
     dealt_sentence,
     draw_wall,
     drawn_words,
+    entropy_sentence,
+    interval_sentence,
     linked_head,
+    named,
     ratio_text,
-    sharp_sentence,
-    times_text,
+    twins_sentence,
 )
 from ui.work import pool
 from ui.work.cache import NUMBERS_CACHE, cached
 
 NEEDED = 0  # of `EPSILONS`
-CASES = (("With [CLS] and [SEP] among the keys", "with them"),
-         ("Without [CLS] and [SEP] among the keys", "without them"))  # fmt: skip
+SCORE_TWINS = {"sharp": "random queries and keys", "offset": "the same with own offsets"}
 
 
 @cached()
@@ -100,7 +107,7 @@ def draw() -> None:
     title = first.selectbox("Text", [*TEXTS], key="heads_text", **LINK)
     shown = second.selectbox(
         "Colour frames by",
-        [NO_FRAMES, *FRAMES],
+        [AGAINST[0], NO_FRAMES, *[name for name in FRAMES if name != AGAINST[0]]],
         key="heads_frame",
         **LINK,
         help=section("real_heads", "frames"),
@@ -119,31 +126,124 @@ def draw() -> None:
         offered().surfaces["Its outputs, in three principal components"] = OfferedSurface(
             name, partial(exported_head, title, special, opened)
         )
-    charts = Charts("heads")
+    charts = c.Charts("heads")
     charts.tables["heads"] = table_of(found)
-    charts.offer()
     frames, hint = frames_of(shown, found)
-    ratio = ratio_text(shipped_measures(title, not special))
-    keys, others = CASES if special else CASES[::-1]
-    headline.markdown(sharp_sentence(found, keys[0], f"; {others[1]} {ratio}"))
+    said, plane = found, "the principal plane"
+    if chart and chart.three == FIRST_THREE:  # of other tokens only the open head is measured
+        said = shipped_measures(title, special, THREE_TOKENS)
+        plane = f"the plane of {named(wall.words, FIRST_THREE)}"
+    headline.markdown(twins_sentence(said))
     with st.container(key="first"):
         draw_wall(wall, found, frames, hint or section("real_heads", "hint"), opened, chart)
-    st.markdown(f"{dealt_sentence(found)} {section('real_heads', 'sharp')} {grid_sentence(found)}")
+    st.markdown(f"{interval_sentence(said, plane)} {section('real_heads', 'offsets')}")
+    st.markdown(f"{ranges_sentence()} {entropy_sentence(said)} {dealt_sentence(said)}")
+    with st.expander(
+        "Twins by layer, text and plane", key="heads_twins", on_change="rerun", **LINK
+    ) as more:
+        if more.open:
+            draw_twins(charts, said)
+    charts.draw_footer(f"{section('real_heads', 'heads')}\n\n{grid_sentence(found)}")
+
+
+def draw_twins(charts: c.Charts, found: Arrays) -> None:
+    """Draw the ratios of twins by layer, and a table of all texts and planes."""
+    left, right = c.chart_columns("heads_twins", [2, 3])
+    ratios = {name: twin_ratio(found, name) for name in SCORE_TWINS}
+    charts.draw("layers", left, layer_chart(ratios), layer_sentence(ratios))
+    charts.draw_table("states", right, "Twin over head, mean over layers", table_of_states())
+
+
+def layer_chart(ratios: dict[str, TwinRatio | None]) -> go.Figure:
+    """Draw the ratio of both twins of the scores in each layer."""
+    traces = [
+        c.line(SCORE_TWINS[name], range(1, len(ratio.layers) + 1), ratio.layers, **style)
+        for (name, ratio), style in zip(ratios.items(), (c.UNGATED, c.GATED), strict=True)
+        if ratio is not None
+    ]
+    axis = {"type": "log", "tickvals": [0.5, 1, 2, 4, 8], "dtick": None}
+    return c.mark_y(
+        c.chart("∫|K| dA of twins over heads", traces, "layer", "ratio", y_axis=axis), 1
+    )
+
+
+def layer_sentence(ratios: dict[str, TwinRatio | None]) -> str:
+    """Say in which layers twins curve less than the heads."""
+    said = []
+    for name, ratio in ratios.items():
+        if ratio is not None:
+            less = [str(n + 1) for n in np.flatnonzero(ratio.layers < 1)]
+            where = f"layers {', '.join(less)}" if less else "no layer"
+            said.append(f"{SCORE_TWINS[name]} curve less than the heads in {where}")
+    return "; ".join(said) + "."
+
+
+@cache
+def states_of_page() -> dict[tuple[str, bool, str], Arrays]:
+    """Return the bundled measures of all texts, with and without special tokens, and planes."""
+    return {
+        (title, special, kind): shipped_measures(title, special, kind)
+        for title in TEXTS
+        for special in (False, True)
+        for kind in BUNDLED_PLANES
+    }
+
+
+def table_of_states() -> dict[str, list[str]]:
+    """Return a table of the ratios of twins on all texts and planes, and R² of the entropy."""
+    rows = []
+    for (title, special, kind), found in states_of_page().items():
+        ratios = [twin_ratio(found, name) for name in SCORE_TWINS]
+        rows.append(
+            (
+                title,
+                "with" if special else "without",
+                kind,
+                *(ratio_text(x.mean) if x else "–" for x in ratios),
+                f"{entropy_share(found):.2f}",
+            )
+        )
+    names = ("text", "[CLS], [SEP]", "plane", *SCORE_TWINS.values(), "R² of entropy")
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def ranges_sentence() -> str:
+    """Say between which numbers the ratios of twins lie over texts, planes and seeds."""
+    said = []
+    for name, title in SCORE_TWINS.items():
+        found = [x for each in states_of_page().values() if (x := twin_ratio(each, name))]
+        means, larger = [x.mean.value for x in found], sum(x.mean.low > 1 for x in found)
+        said.append(
+            f"{title} {min(means):.2f}× to {max(means):.2f}×, significantly above 1"
+            f" in {larger} of {len(found)}"
+        )
+    return (
+        f"Over {len(TEXTS)} texts and {len(BUNDLED_PLANES)} planes, with and without [CLS] and"
+        f" [SEP] among the keys: {'; '.join(said)}."
+    )
 
 
 def table_of(found: Arrays) -> dict[str, list[float]]:
     """Return the numbers of every head as the columns of a table."""
     layer, head = np.indices(found["total"].shape) + 1
+    seeds = f"geometric mean of {len(found['sharp'])} seeds"
     columns = {
         "layer": layer,
         "head": head,
         "∫|K| dA": found["total"],
         "error of ∫|K| dA": found["error"],
-        "entropy, nats": found["entropy"],
-        "sink share": found["sink"],
-        f"keys needed, ε = {EPSILONS[NEEDED]:g}": found["needed"][NEEDED],
+        f"∫|K| dA of the twin with random queries and keys, {seeds}": over_seeds(found, "sharp"),
+        f"∫|K| dA of that with the head's offsets, {seeds}": over_seeds(found, "offset"),
+        "entropy, nats, mean over the chart": found["entropy"],
+        "sink share, mean over the text's own tokens": found["sink"],
+        f"mean number of keys needed, ε = {EPSILONS[NEEDED]:g}": found["needed"][NEEDED],
     }
     return {name: column.ravel().tolist() for name, column in columns.items()}
+
+
+def over_seeds(found: Arrays, twin: str) -> np.ndarray:
+    """Return the geometric mean over seeds of the totals of a twin: (L, H)."""
+    return np.exp(np.log(found[twin].astype(float)).mean(0))
 
 
 def offer_head(title: str, special: bool, opened: Head, found: Arrays) -> None:
@@ -203,10 +303,10 @@ def frames_of(shown: str, found: Arrays) -> tuple[Frames | None, str]:
     if shown == NO_FRAMES:
         return None, ""
     values, texts, about = FRAMES[shown](found)
-    if shown == AGAINST_TWIN:
+    if shown in AGAINST:
         largest = float(np.abs(values).max())
         colours = [colour_at(SIGNED_SCALE, 0.5 + x / (2 * largest)) for x in values.flat]
-        return Frames(shown, colours, texts), f"{about}: purple less, orange more."
+        return Frames(shown, colours, texts), f"{about}: purple below 1, orange above."
     low, high = float(values.min()), float(values.max())
     colours = [colour_at(SEQUENTIAL_SCALE, (x - low) / (high - low)) for x in values.flat]
     return Frames(shown, colours, texts), f"{about}. Blue is low, yellow high."
@@ -224,8 +324,8 @@ def _sink(found: Arrays) -> tuple[np.ndarray, list[str], str]:
         found["sink"],
         texts,
         (
-            f"Share of the attention that the text’s tokens give to [CLS]: {mean} in the mean, in a"
-            f" model with random weights {random}"
+            "Share of the attention that the text’s own tokens give to [CLS]:"
+            f" {mean} in the mean of heads, in a model with random weights {random}"
         ),
     )
 
@@ -238,20 +338,26 @@ def _needed(found: Arrays) -> tuple[np.ndarray, list[str], str]:
         texts,
         (
             f"Keys needed for a tail mass of at most {EPSILONS[NEEDED]:g}:"
-            f" {here} of {TOKENS} in the mean, in a model with random weights"
+            f" {here} of {TOKENS} in the mean of queries and heads, in a model with random weights"
             f" {percent(random.mean() / SIZES[0])} of {SIZES[0]}"
         ),
     )
 
 
+def _against(found: Arrays, twin: str, about: str) -> tuple[np.ndarray, list[str], str]:
+    ratio = over_seeds(found, twin) / found["total"]
+    texts = [f"{x:.{0 if x >= 100 else 1 if x >= 1 else 2}f}×" for x in ratio.flat]
+    return np.log2(ratio), texts, f"Framed by {about}"
+
+
 def _against_twin(found: Arrays) -> tuple[np.ndarray, list[str], str]:
-    ratio = found["total"] / found["sharp"].mean(0)
-    texts = [times_text(float(x)) for x in ratio.flat]
-    return (
-        np.log2(ratio),
-        texts,
-        ("∫|K| dA over that of an equally sharp head with random queries and keys"),
-    )
+    about = "∫|K| dA with random queries and keys at equal entropy over the head’s own"
+    return _against(found, "sharp", about)
+
+
+def _against_offsets(found: Arrays) -> tuple[np.ndarray, list[str], str]:
+    about = "∫|K| dA with random queries and keys, own offsets and equal entropy over the head’s"
+    return _against(found, "offset", about)
 
 
 def random_record() -> Arrays:
@@ -259,10 +365,12 @@ def random_record() -> Arrays:
     return shipped_record(f"{SIZES[0]}.random")
 
 
-NO_FRAMES, AGAINST_TWIN = "none", "total against twin"
+NO_FRAMES = "none"
+AGAINST = ("total against twin", "total against twin, own offsets")
 FRAMES = {
     "entropy": _entropy,
     "sink share": _sink,
     "keys needed": _needed,
-    AGAINST_TWIN: _against_twin,
+    AGAINST[0]: _against_twin,
+    AGAINST[1]: _against_offsets,
 }

@@ -20,7 +20,9 @@ from gating_core.checkpoints import (
 from gating_core.checkpoints.planes import TRIANGLE
 from gating_core.geometry import square_grid
 from gating_core.real_heads import (
+    BUNDLED_PLANES,
     EPSILONS,
+    FIRST_THREE,
     PRINCIPAL,
     TEXTS,
     THREE_TOKENS,
@@ -42,6 +44,7 @@ from gating_core.real_heads import (
     shipped_reading,
     shipped_record,
     shipped_text,
+    twin_ratio,
 )
 from gating_core.real_heads import WEIGHTS as WEIGHT_CHART
 from gating_core.real_heads.charts import affine_scores
@@ -88,6 +91,7 @@ def test_bundled_numbers_of_heads_and_twins_are_those_of_the_extract(special):
     layer, head = HEADS[special]
     again = measure_one(shipped_reading(MOBY, special, layer), head, seeds=TWIN_SEEDS[:2])
     assert {*TWINS, *(f"{name}_span" for name in TWINS)} < again.keys()
+    assert found["offset"].shape == (len(TWIN_SEEDS), 6, 12)
     fine = fine_totals([shipped_reading(MOBY, special, layer)])
     again |= {name: array[:, head].tolist() for name, array in fine.items()}
     for name, values in again.items():
@@ -100,14 +104,115 @@ def test_bundled_numbers_of_heads_and_twins_are_those_of_the_extract(special):
         )
 
 
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("title", TEXTS)
+def test_bundled_numbers_of_another_plane_are_those_of_the_extract(title):
+    reading = shipped_reading(title, True, 4)
+    again = measure_one(reading, 7, THREE_TOKENS, FIRST_THREE, TWIN_SEEDS[-1:])
+    bundled = shipped_measures(title, True, THREE_TOKENS)
+    for name, values in again.items():
+        last = bundled[name][-1:, 4, 7] if bundled[name].ndim == 3 else bundled[name][4, 7]
+        np.testing.assert_allclose(values, np.atleast_1d(last), rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize(("special", "kind"), [(False, PRINCIPAL), (True, THREE_TOKENS)])
+def test_bundled_totals_of_heads_and_of_a_twin_by_a_second_implementation(special, kind):
+    """Closed forms of the derivatives of a softmax average, and twins drawn by NumPy.
+
+    A twin has other draws here, so that only its mean over heads is compared.
+    """
+    text, bundled = shipped_text(MOBY), shipped_measures(MOBY, special, kind)
+    logs, stored = [], np.log(bundled["offset"] / bundled["total"]).mean(0)[2, :4]
+    for head in range(4):
+        scores, values, slopes = second_reading(text, special, kind, 2, head)
+        total, entropy = second_total(scores, values)
+        assert total == pytest.approx(bundled["total"][2, head], rel=1e-4)
+        assert entropy == pytest.approx(bundled["entropy"][2, head], rel=1e-5)
+        for seed in range(4):
+            others = slopes(np.random.default_rng([seed, head]))
+            size = others.std(1, keepdims=True)
+            others = (
+                (others - others.mean(1, keepdims=True)) / size * scores[1:].std(1, keepdims=True)
+            )
+            drawn = np.vstack([scores[:1], others])
+            low, high = 0.0, 30.0
+            for _ in range(30):
+                middle = (low + high) / 2
+                flatter = second_total(middle * drawn, values, False)[1] > entropy
+                low, high = (middle, high) if flatter else (low, middle)
+            logs.append(np.log(second_total(low * drawn, values)[0] / total))
+    error = (np.var(logs) / len(logs) + stored.var() / len(stored)) ** 0.5
+    assert np.mean(logs) == pytest.approx(stored.mean(), abs=3 * error)
+
+
+def second_reading(text, special, kind, layer, head):
+    """Scores (3, n) of a head on a plane, its values, and a function that draws other slopes."""
+    file = {k: v.astype(float) for k, v in load((FOLDER / WEIGHTS).read_bytes()).items()}
+    start = f"encoder.layer.{layer}.attention.self."
+    rows = slice(32 * head, 32 * head + 32)
+    (wq, bq), (wk, bk), (wv, bv) = (
+        (file[f"{start}{part}.weight"][rows], file[f"{start}{part}.bias"][rows]) for part in PARTS
+    )
+    states = text.states[layer].numpy()
+    if kind == PRINCIPAL:
+        _, sizes, axes = np.linalg.svd(states - states.mean(0), full_matrices=False)
+        steps = 2 * sizes[:2, None] / np.sqrt(len(states)) * axes[:2]
+        steps *= np.sign(steps[[0, 1], np.abs(steps).argmax(1)])[:, None]
+        plane = np.vstack([states.mean(0), steps])
+    else:
+        corners = np.column_stack([np.ones(3), np.array(TRIANGLE)])
+        plane = np.linalg.solve(corners, states[[*FIRST_THREE]])
+    seen = states if special else states[1:-1]
+    queries = plane @ wq.T + np.array([[1.0], [0], [0]]) * bq
+
+    def slopes(draw):
+        query, key = (draw.normal(size=w.shape) * np.sqrt((w**2).mean()) for w in (wq, wk))
+        return plane[1:] @ query.T @ (seen @ key.T).T
+
+    return queries @ (seen @ wk.T + bk).T / np.sqrt(32), seen @ wv.T + bv, slopes
+
+
+def second_total(scores, values, curved=True):
+    """∫|K| dA by the Gauss equation on 31 × 31 points, and the mean entropy."""
+    side = np.linspace(-1, 1, 31)
+    u, v = (x.ravel() for x in np.meshgrid(side, side, indexing="ij"))
+    logits = scores[0] + np.outer(u, scores[1]) + np.outer(v, scores[2])
+    weights = np.exp(logits - logits.max(1, keepdims=True))
+    weights /= weights.sum(1, keepdims=True)
+    entropy = -(weights * np.log(np.maximum(weights, 1e-300))).sum(1).mean()
+    if not curved:
+        return None, entropy
+    a, b = (slope - (weights @ slope)[:, None] for slope in scores[1:])
+    centred = [p - (weights * p).sum(1, keepdims=True) for p in (a * a, a * b, b * b)]
+    y_u, y_v, *second = ((weights * factor) @ values for factor in (a, b, *centred))
+    e_u = y_u / np.linalg.norm(y_u, axis=1, keepdims=True)
+    across = y_v - (y_v * e_u).sum(1, keepdims=True) * e_u
+    e_v = across / np.linalg.norm(across, axis=1, keepdims=True)
+    for _ in range(2):
+        for e in (e_u, e_v):
+            second = [n - (n * e).sum(1, keepdims=True) * e for n in second]
+    area = np.linalg.norm(y_u, axis=1) * np.linalg.norm(across, axis=1)
+    uu, uv, vv = second
+    curvature = ((uu * vv).sum(1) - (uv**2).sum(1)) / area**2
+    one = np.full(31, 1 / 15)
+    one[[0, -1]] /= 2
+    return (np.abs(curvature) * area * np.outer(one, one).ravel()).sum(), entropy
+
+
 def test_bundled_numbers_of_keys_are_those_of_the_extract():
-    again = measure_keys(shipped_layers()[:1], shipped_text(MOBY).states[:1])
+    text = shipped_text(MOBY)
+    again = measure_keys(shipped_layers()[:1], text.states[:1], text.tokens)
     bundled = shipped_measures(MOBY, False)
     assert again["needed"].shape == (len(EPSILONS), 1, 12)
     for name, array in again.items():
         np.testing.assert_allclose(
             array[..., 0, :], bundled[name][..., 0, :], rtol=1e-6, err_msg=name
         )
+    weights = attend(shipped_layers()[0], text.states[0]).weights
+    own = [i for i, special in enumerate(text.tokens.special) if not special]
+    for name, key in (("sink", 0), ("last", -1)):  # special tokens are no queries of these
+        shares = [np.mean([float(weights[head, i, key]) for i in own]) for head in range(12)]
+        np.testing.assert_allclose(again[name][0], shares, rtol=1e-12)
 
 
 @pytest.mark.parametrize("special", MODES)
@@ -163,12 +268,12 @@ def test_a_head_is_opened_on_the_plane_of_three_tokens_and_on_their_weights(laye
     scores = torch.from_numpy(np.array([1, u, v]) @ drawn.scores)
     own = attend(reading.layer, reading.states).scores[2, 36, [*reading.keys]]
     torch.testing.assert_close(scores, own, rtol=1e-5, atol=1e-5)
-    assert found["sharp"].shape == found["dealt"].shape == (3, 1, 1)
+    assert found["sharp"].shape == found["offset"].shape == found["dealt"].shape == (3, 1, 1)
     assert found["shuffled"].shape == (1, 1, 1)
     flat, none = open_head(reading, 2, WEIGHT_CHART, three)
     assert (flat.prescribed, flat.flat, flat.tokens) == (True, True, three)
     np.testing.assert_allclose(flat.scores.sum(1), [1, 0, 0], atol=1e-6)
-    assert "sharp" not in none
+    assert not {"sharp", "offset"} & {*none}
     for name in ("total", "dealt", "shuffled"):
         assert none[name].max() < 1e-9
     assert none["proved"] == 0
@@ -271,6 +376,11 @@ def test_the_record_holds_what_was_found():
     ratio = found["sharp"].mean(0) / found["total"]
     assert 2.5 < np.median(ratio) < 5
     assert (found["total"] > found["sharp"].mean(0)).mean() < 0.15
+    for title in TEXTS:  # with its own offsets a random head curves a little more
+        for special in MODES:
+            for kind in BUNDLED_PLANES:
+                offset = twin_ratio(shipped_measures(title, special, kind), "offset").mean
+                assert 1 < offset.value < 1.8
     dealt, shuffled = (found["total"] / found[name].mean(0) for name in ("dealt", "shuffled"))
     assert np.median(dealt) == pytest.approx(1.11, abs=0.2)
     assert np.median(shuffled) == pytest.approx(1.27, abs=0.2)

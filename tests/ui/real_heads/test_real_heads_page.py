@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import re
 import shutil
 import sys
@@ -13,15 +14,18 @@ import pytest
 import torch
 from safetensors.numpy import save_file
 
-from gating_core.checkpoints import head_map, open_checkpoint, principal_plane
+from gating_core.checkpoints import DrawnGate, head_map, open_checkpoint, principal_plane
 from gating_core.checkpoints.reading import file_stamp
 from gating_core.geometry import curvature
 from gating_core.jets import second_order_jet
 from gating_core.language.shipped import model_path
 from gating_core.real_heads import (
     FINE_SIZE,
+    FIRST_THREE,
+    PRINCIPAL,
     TEXTS,
     OwnRequest,
+    dial_head,
     keys_of,
     open_head,
     shipped_charts,
@@ -38,7 +42,14 @@ from tests.ui.opening import component, mistakes, offered, open_page, open_settl
 from ui.common.formatting import plus_minus
 from ui.components.heads import is_sound
 from ui.real_heads import gates, keys, norms, own, wall
-from ui.real_heads.shared import dealt_sentence, drawn_words, numbers_of, sharp_sentence
+from ui.real_heads.shared import (
+    dealt_sentence,
+    drawn_words,
+    entropy_sentence,
+    interval_sentence,
+    numbers_of,
+    twins_sentence,
+)
 
 PAGE = "pages/13_Real_heads.py"
 TABS = ("Heads", "Gate", "Norms", "Sinks and top-k", "Your own model")
@@ -64,14 +75,18 @@ def test_the_page_opens_on_the_wall_without_special_tokens():
     assert sent["chart"] is None
     assert sent["words"][0] == "[CLS]"
     assert sent["special"] == [True, *[False] * 62, True]
-    assert sent["frames"] is None
+    assert sent["frames"]["name"] == "total against twin"
     (charts,) = offered(app).charts.values()
     rows = [*csv.DictReader(io.StringIO(charts.csv_files()["heads"]))]
     found = shipped_measures(MOBY, False)
     assert len(rows) == 72
     assert (rows[27]["layer"], rows[27]["head"]) == ("3", "4")
     assert float(rows[27]["∫|K| dA"]) == found["total"][2, 3]
-    assert float(rows[27]["keys needed, ε = 0.01"]) == found["needed"][0, 2, 3]
+    assert float(rows[27]["mean number of keys needed, ε = 0.01"]) == found["needed"][0, 2, 3]
+    (twin,) = [name for name in rows[27] if "random queries and keys" in name]
+    assert float(rows[27][twin]) == pytest.approx(
+        math.prod(map(float, found["sharp"][:, 2, 3])) ** (1 / len(found["sharp"]))
+    )
 
 
 def test_a_link_opens_a_head_and_a_click_goes_into_the_link():
@@ -104,7 +119,11 @@ def test_the_open_head_is_drawn_and_measured_on_a_plane_that_is_chosen(kind):
     np.testing.assert_allclose(chart["scores"], drawn.scores.ravel(), rtol=1e-6)
     rows = chart["numbers"][1]
     assert rows[0][1] == plus_minus(float(found["total"][0, 0]), float(found["error"][0, 0]))
-    assert len(rows) == (3 if chart["prescribed"] else 4)
+    assert len(rows) == (3 if chart["prescribed"] else 5)
+    said = shipped_measures(MOBY, False, PRINCIPAL if chart["prescribed"] else kind)
+    assert twins_sentence(said) in [each.value for each in app.markdown]
+    plane = "principal plane" if chart["prescribed"] else "plane of “long”, “thought” and “the”"
+    assert f"Twin over head on the {plane}, geometric" in texts(app)
     assert "of “long”, “thought” and “the”, " in chart["about"]
 
 
@@ -168,7 +187,8 @@ def test_words_of_both_kinds_of_tokenisers_are_joined():
 
 
 MEASURES = {"total": [6.21], "error": [3e-4], "span": [0.68], "proved": [1.0],
-            "sharp": [15.0, 18.0, 21.0], "sharp_span": [0.5, 0.6, 0.7], "dealt": [6.0, 7.0, 8.0],
+            "sharp": [15.0, 18.0, 21.0], "sharp_span": [0.5, 0.6, 0.7],
+            "offset": [5.0, 6.0, 8.0], "offset_span": [0.5, 0.5, 0.5], "dealt": [6.0, 7.0, 8.0],
             "dealt_span": [0.4, 0.4, 0.4], "shuffled": [5.5], "shuffled_span": [0.3]}  # fmt: skip
 
 
@@ -182,38 +202,107 @@ def of_one_head(**changes):
     }
 
 
-def test_an_open_head_has_its_bound_its_span_and_three_kinds_of_twins():
+def test_an_open_head_has_its_bound_its_span_and_four_kinds_of_twins():
     numbers = numbers_of(of_one_head(), (0, 0))
-    assert numbers.finding.endswith("curves 2.9× as much.")
+    assert numbers.finding == (
+        "Random queries and keys at equal entropy increase total curvature ∫|K|\u00a0dA: 2.87×"
+        " (1.89× to 4.36×)."
+        " With own offsets kept it is inconclusive: 1.00× (0.56× to 1.80×)."
+    )
     assert numbers.rows == [
         ("This head", "6.2100 ± 0.0003", "68\u00a0%"),
-        ("Random queries and keys, as sharp", "18 (15 to 21)", "60\u00a0%"),
+        ("Random queries and keys", "18 (15 to 21)", "60\u00a0%"),
+        ("The same, its own offsets", "6.33 (5 to 8)", "50\u00a0%"),
         ("Values dealt to other tokens", "7 (6 to 8)", "40\u00a0%"),
         ("Text shuffled", "5.5", "30\u00a0%"),
     ]
     assert "at all 961 points" in numbers.rest
+    assert "mean of 3 seeds" in numbers.rest
 
 
 def test_what_has_no_twin_says_why():
     given = numbers_of(of_one_head(shuffled=None), (0, 0))
-    assert len(given.rows) == 3
+    assert len(given.rows) == 4
     assert "cannot be shuffled" in given.rest
-    weights = of_one_head(sharp=None, proved=[0.0])
+    assert numbers_of(of_one_head(total=[1e-5]), (0, 0)).finding.endswith("not known to curve.")
+    weights = of_one_head(sharp=None, offset=None, proved=[0.0])
     assert numbers_of(weights, (0, 0), flat=True).finding.startswith("Flat: K = 0 is proved")
     assert "at no point" in numbers_of(weights, (0, 0), flat=True).rest
     assert numbers_of(weights, (0, 0)).finding == "Only the gate can curve it here."
 
 
+def twins_of(by_layer, seeds=3):
+    """Measures of twins whose totals are so many times those of the heads of each layer."""
+    layers = np.array(by_layer)[:, None] * np.ones((1, 4))
+    return np.stack([layers] * seeds)
+
+
+@pytest.mark.parametrize(("sharp", "offset", "said", "kept"), [
+    ((2.0, 2.1, 2.2), (0.5, 0.51, 0.52), "entropy increase total curvature ∫|K|\u00a0dA: 2.10× (",
+     "With own offsets kept they reduce it: 0.51× ("),
+    ((0.5, 2.0, 1.0), (1.18, 1.2, 1.22), "∫|K|\u00a0dA is inconclusive: 1.00× (0.18× to 5.59×).",
+     "they increase it: 1.20× ("),
+    ((0.5, 0.52, 0.51), (0.9, 1.0, 1.2), "reduce total curvature ∫|K|\u00a0dA: 0.51× (",
+     "it is inconclusive: 1.03×"),
+    ((2.0,), (1.5,), "have 2.00× the total curvature ∫|K|\u00a0dA.", "they have 1.50×."),
+])  # fmt: skip
+def test_the_headline_has_the_verdict_of_its_interval(sharp, offset, said, kept):
+    found = {"sharp": twins_of(sharp), "offset": twins_of(offset)}
+    found |= {"total": np.ones((len(sharp), 4)), "error": np.zeros((len(sharp), 4))}
+    assert said in twins_sentence(found)
+    assert kept in twins_sentence(found)
+    about = interval_sentence(found)
+    assert f"geometric mean of {4 * len(sharp)} heads and 3 seeds" in about
+    many = f"95\u00a0% t interval over the means of {len(sharp)} layers"
+    assert (many if len(sharp) > 1 else "one layer gives no interval") in about
+    only = f"{np.prod(sharp) ** (1 / len(sharp)):.2f}×"
+    assert f"single seeds give {only} to {only} and" in about
+    found["total"] = -found["error"]
+    assert twins_sentence(found) == "**No head is known to curve.**"
+    assert interval_sentence(found) == dealt_sentence(found | {"dealt": found["sharp"]}) == ""
+
+
+@pytest.mark.parametrize(("noise", "says"), [(0.3, "mostly"), (1.2, "partly"), (4.0, "hardly")])
+def test_what_entropy_explains_is_worded_by_its_value(noise, says):
+    draw = np.random.default_rng(1)
+    entropy = draw.normal(size=(6, 12))
+    total = np.exp(entropy + noise * draw.normal(size=(6, 12)))
+    said = entropy_sentence({"entropy": entropy, "total": total, "error": np.zeros((6, 12))})
+    assert f"a total says {says} how sharp" in said
+    share = np.corrcoef(entropy.ravel(), np.log(total).ravel())[0, 1] ** 2
+    assert f"explains {100 * share:.0f}\u00a0% of the variance" in said
+
+
+@pytest.mark.parametrize("special", [False, True])
+@pytest.mark.parametrize("title", TEXTS)
+def test_every_state_of_the_page_says_its_own_numbers(title, special):
+    app = open_page(PAGE, heads_text=title, heads_special=str(special).lower())
+    assert not app.exception
+    found = shipped_measures(title, special)
+    assert twins_sentence(found) in [each.value for each in app.markdown]
+    assert interval_sentence(found) in texts(app)
+    assert entropy_sentence(found) in texts(app)
+
+
+def test_the_tab_gate_follows_the_open_head_and_opens_another():
+    app = open_settled(PAGE, heads_tab="Gate", heads_head="5.12")
+    assert not app.exception
+    assert [(x.label, x.value) for x in app.number_input[:2]] == [("Layer", 5), ("Head", 12)]
+    reading, gate = shipped_text(MOBY), DrawnGate()
+    keys_seen = keys_of(reading.tokens, False)
+    dial = dial_head(shipped_layers()[4], reading.states[4], 11, keys_seen, FIRST_THREE, gate)
+    assert gates.query_sentence(dial, "this drawn gate") in texts(app)
+    app.number_input[1].set_value(3).run()
+    assert app.query_params["heads_head"] == "5.3"
+
+
 def test_sentences_follow_their_numbers():
-    found = {"total": np.ones((2, 3)), "sharp": np.full((3, 2, 3), 3.5),
+    found = {"total": np.ones((2, 3)), "error": np.zeros((2, 3)),
              "dealt": np.full((3, 2, 3), 0.9), "shuffled": np.full((1, 2, 3), 0.8)}  # fmt: skip
-    said = sharp_sentence(found, "With all keys", "; with some 1.4×")
-    assert said.startswith("**With all keys, an equally sharp head with random queries and keys")
-    assert "curves 3.5× as much** (median of 6 heads" in said
-    assert "; with some 1.4×." in said
-    assert sharp_sentence(found).startswith("**An equally")
     said = dealt_sentence(found)
-    assert "dealt to other tokens a head curves 0.90×, on the text shuffled 0.80× as much" in said
+    assert "other tokens a head has 0.90× (0.90× to 0.90×) its ∫|K| dA, on the text" in said
+    assert "shuffled 0.80× (" in said
+    assert "shuffled" not in dealt_sentence({n: x for n, x in found.items() if n != "shuffled"})
     flat = np.array([[1.0, 1.0], [0.0, 0.0]])
     assert "every one of 2 heads is flat, and curved with" in gates.flat_sentence(flat, 1 - flat)
     flat[0, 1] = 0.9
@@ -231,7 +320,9 @@ def test_sentences_follow_their_numbers():
     assert "with the residual 0.8" in norms.norm_sentence(np.array([[4.7, 0.8, 3.3, 3.5]]))
     trained, random = (shipped_record(f"128.{name}") for name in ("trained", "random"))
     changed = trained | {"sink": np.full((6, 12), 0.5)}
-    assert "[CLS] gets 50\u00a0%" in keys.sink_sentence(changed, random)
+    assert "give 50\u00a0% of their attention to [CLS] (mean of heads)" in keys.sink_sentence(
+        changed, random
+    )
     assert keys.sink_sentence(trained, random) != keys.sink_sentence(changed, random)
 
 
