@@ -33,7 +33,7 @@ except ImportError:  # Windows, which has no such limit
     resource = None  # type: ignore[assignment]
 
 ACCEPTED_AT_ONCE = 4  # before the first of them is looked at, or gives its file back
-SWEEP_SECONDS = 1.0
+SWEEP_SECONDS, HANDSHAKE_SECONDS = 1.0, 70.0
 FILES_OF_MACOS = 10_240  # it says "unlimited", and then allows so many
 Factory = Callable[..., asyncio.Protocol]
 
@@ -117,6 +117,7 @@ class Connections:
 
     def _make_room(self) -> bool:
         """Close the connection that has been waited for longest; return whether there is one."""
+        self._since = {one: state for one, state in self._since.items() if not _is_closed(one)}
         for has_to in (_has_to_send, _has_to_read):
             for protocol in self._since:
                 if protocol.transport is not None and has_to(protocol):
@@ -135,10 +136,10 @@ class Connections:
         """Forget connections that are closed, close those that stand still at the time ``now``."""
         for protocol, (state, since) in list(self._since.items()):
             transport = protocol.transport
-            if transport is None:
-                continue  # it is being accepted
-            if transport.get_extra_info("socket").fileno() < 0:
+            # Without a transport it is being accepted, or has failed at that: TLS has a minute.
+            if _is_closed(protocol) or (transport is None and now - since > HANDSHAKE_SECONDS):
                 del self._since[protocol]
+            if transport is None or _is_closed(protocol):
                 continue
             # A websocket's protocol has taken the place of HTTP's on the same connection.
             unread = transport.get_write_buffer_size()
@@ -147,6 +148,11 @@ class Connections:
                 self._since[protocol] = found, now
             elif (found[1] or unread) and now - since > self._seconds:
                 transport.abort()
+
+
+def _is_closed(protocol: Any) -> bool:
+    transport = protocol.transport  # None while the connection is being accepted
+    return transport is not None and transport.get_extra_info("socket").fileno() < 0
 
 
 def _has_to_send(protocol: Any) -> bool:

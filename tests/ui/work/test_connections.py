@@ -108,3 +108,6 @@ def test_the_one_that_has_been_waited_for_longest_makes_room(address):
         with socket.create_connection(address) as connection:
             assert is_answered(connection)
         assert ends(idle[0])
+    for _ in range(MOST):  # at once, before anybody has looked
+        with socket.create_connection(address) as connection:
+            assert is_answered(connection)
