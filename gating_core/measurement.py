@@ -64,7 +64,8 @@ class Measurement:
         lines = [self.verdict]
         for name, integral in (("∫|K| dA", self.total), ("area", self.area)):
             if integral is not None:
-                more = "" if integral.complete else " without the unresolved points"
+                missing = "what lies at jumps" if self.field.jumps else "the unresolved points"
+                more = "" if integral.complete else f" without {missing}"
                 lines.append(f"{name} = {integral.value:.6g} ± {integral.error:.1g}{more}")
         return "\n".join([*lines, *self.notes])
 

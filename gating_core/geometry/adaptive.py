@@ -185,7 +185,7 @@ def _sampled_cells(
         holonomy=torch.nan_to_num(loop_holonomy([frame[:, i] for i in RIM])),
         swept=torch.nan_to_num(loops).abs().sum(0),
         scatter=_scatter(off),
-        complete=bool(field.resolved.all()),
+        complete=bool(field.resolved.all()) and not field.jumps,
         points=len(points),
         notes=jet.notes,
     )

@@ -38,8 +38,8 @@ class CurvatureField:
     of the second fundamental form (1 / length); ``area_element`` sqrt(det g) and ``area_error``;
     ``tangent_error``, the angle in radians by which the tangent plane may be off, and ``resolved``,
     True where that is below 0.1; at other points all else is meaningless, and may be NaN.
-    ``bound_kind`` is "rigorous" if every error is a bound, else "estimate". ``notes`` are those of
-    the jet.
+    ``bound_kind`` is "rigorous" if every error is a bound, else "estimate". ``notes`` and ``jumps``
+    are those of the jet.
     """
 
     gaussian: torch.Tensor
@@ -51,6 +51,7 @@ class CurvatureField:
     resolved: torch.Tensor
     bound_kind: str
     notes: tuple[str, ...] = ()
+    jumps: tuple[str, ...] = ()
 
     @property
     def flat(self) -> torch.Tensor:
@@ -78,7 +79,16 @@ def curvature(jet: SecondOrderJet, covariance: object = None) -> CurvatureField:
     # Derivatives can be finite where the value is not: log of a negative number.
     resolved = (angle < TANGENT_ERROR_LIMIT) & gaussian.isfinite() & jet.stack[0].sum(-2).isfinite()
     return CurvatureField(
-        gaussian, error, mean, area, area_error, angle, resolved, jet.bound_kind, jet.notes
+        gaussian,
+        error,
+        mean,
+        area,
+        area_error,
+        angle,
+        resolved,
+        jet.bound_kind,
+        jet.notes,
+        jet.jumps,
     )
 
 

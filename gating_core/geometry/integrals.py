@@ -157,7 +157,8 @@ def grid_integral(name: str, field: CurvatureField, weights: torch.Tensor) -> In
     error = (doubt * weights.flatten()).sum(-1)
     if weights.ndim == 2:
         error = error + (value - _every_second(density, weights)).abs()
-    return Integral(value, error, field.resolved.all(-1))
+    # What lies at a jump is at no point.
+    return Integral(value, error, field.resolved.all(-1) & (not field.jumps))
 
 
 def density_of(name: str, field: CurvatureField) -> tuple[torch.Tensor, torch.Tensor]:

@@ -8,7 +8,7 @@ few points: of the whole function, and of each of its operations that is not kno
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +53,23 @@ KINKED = frozenset(
     adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d l1_loss smooth_l1_loss huber_loss
     i0e special_i0e special_i1e where fmod remainder floor ceil round trunc frac
     """.split()
+)
+
+# Operations that jump from one number to another. Those whose results are no real numbers (argmax,
+# comparisons, casts to whole numbers, bucketize) need not be named, nor those that read them.
+JUMPING = frozenset(
+    """
+    sign sgn round floor ceil trunc fix frac fmod remainder floor_divide floordiv mod heaviside
+    hardshrink threshold copysign nextafter frexp angle atan2 arctan2 mode histc histogram
+    bernoulli fake_quantize_per_tensor_affine fake_quantize_per_channel_affine
+    quantize_per_tensor quantize_per_channel quantize_per_tensor_dynamic
+    """.split()
+)
+# What takes numbers out, for Python to decide by them.
+TAKING = frozenset("item tolist numpy float int bool index is_nonzero equal allclose".split())
+QUERIES = frozenset("isfinite isnan isinf isposinf isneginf isreal lu_solve lu_unpack".split())
+COMPARISONS = frozenset(
+    "eq ne lt le gt ge not_equal less less_equal greater greater_equal isclose isin".split()
 )
 
 Function = Callable[[torch.Tensor], Any]
@@ -140,8 +157,8 @@ def disagree(
 
 
 @one_at_a_time
-def check_operations(function: Function, points: torch.Tensor, mode: Callable) -> tuple[str, ...]:
-    """Notes on operations that are not smooth everywhere.
+def check_operations(function: Function, points: torch.Tensor, mode: Callable) -> Breaks:
+    """Operations that are not smooth everywhere.
 
     ``ValueError`` naming the operations within ``function`` that torch differentiates wrongly.
     Those that are called while ``mode()`` is active are tried, each along its own derivatives.
@@ -150,7 +167,7 @@ def check_operations(function: Function, points: torch.Tensor, mode: Callable) -
     tape = _Tape()
     with torch.no_grad(), forward_ad.dual_level(), mode(), tape:
         tangent = direction_of(points.shape[1]).expand_as(some)
-        function(forward_ad.make_dual(some.clone(), tangent))
+        function(tape.follow(forward_ad.make_dual(some.clone(), tangent)))
     with mode():
         wrong = dict.fromkeys(call.name for call in tape.calls if call.wrong())
     if wrong:
@@ -158,38 +175,110 @@ def check_operations(function: Function, points: torch.Tensor, mode: Callable) -
             f"function uses {' and '.join(map(_spoken, wrong))}, whose derivatives torch"
             f" computes wrongly in forward mode; {REMEDY}"
         )
-    return _kink_notes(tape.names)
+    return tape.breaks
 
 
-def kink_notes(function: Function, points: torch.Tensor) -> tuple[str, ...]:
-    """Return a note on the operations within ``function`` that are not smooth everywhere."""
-    some, names = points[trial_indices(points)].detach(), _Names()
+def breaks(function: Function, points: torch.Tensor) -> Breaks:
+    """Operations within ``function`` that are not smooth everywhere."""
+    some, names = points[trial_indices(points)].detach().clone(), _Names()
     with torch.no_grad(), names:
-        function(some)
-    return _kink_notes(names.names)
+        function(names.follow(some))
+    return names.breaks
 
 
-def _kink_notes(names: Iterable[str]) -> tuple[str, ...]:
-    kinked = [_spoken(name) for name in names if name in KINKED]
-    if not kinked:
-        return ()
-    return (
-        f"{' and '.join(kinked)} {'is' if len(kinked) == 1 else 'are'} not smooth everywhere: at"
-        " kinks and jumps derivatives may be wrong, and curvature that is concentrated there is in"
-        " no number",
-    )
+@dataclass(frozen=True)
+class Breaks:
+    """Operations with ``kinks`` and with ``jumps``, as they are called."""
+
+    kinks: tuple[str, ...] = ()
+    jumps: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence on all of them, if there are any."""
+        named = list(dict.fromkeys([*self.kinks, *self.jumps]))
+        if not named:
+            return ()
+        return (
+            f"{' and '.join(named)} {'is' if len(named) == 1 else 'are'} not smooth everywhere: at"
+            " kinks and jumps derivatives may be wrong, and curvature that is concentrated there is"
+            " in no number",
+        )
 
 
 class _Names(TorchFunctionMode):
-    """A mode that records the names of operations."""
+    """A mode that records the names of operations, and follows what depends on the points.
+
+    A number jumps where it is made from one that is not real: from an index, a mask, a count.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.names: dict[str, None] = {}
+        self.jumps: dict[str, None] = {}
+        self.depends: dict[int, str] = {}  # storages: the operation that made them jump, or ""
+        self.kept: list[torch.Tensor] = []  # alive, so that no other storage has the same address
+
+    def follow(self, x: torch.Tensor, jump: str = "") -> torch.Tensor:
+        """Note that ``x`` depends on the points, and by which operation it jumps; return it."""
+        plain = x
+        while torch._C._functorch.is_functorch_wrapped_tensor(plain):
+            plain = torch._C._functorch.get_unwrapped(plain)
+        if plain.layout == torch.strided:
+            key = plain.untyped_storage()._cdata
+            self.depends[key] = self.depends.get(key) or jump
+            self.kept.append(plain)
+        return x
+
+    def jump_of(self, x: torch.Tensor) -> str | None:
+        """The operation by which ``x`` jumps, "" for none; None if it depends on no point."""
+        while torch._C._functorch.is_functorch_wrapped_tensor(x):
+            x = torch._C._functorch.get_unwrapped(x)
+        return self.depends.get(x.untyped_storage()._cdata) if x.layout == torch.strided else None
+
+    def see(self, name: str, given: Any, out: Any) -> None:
+        """Note an operation called ``name``, the arguments ``given`` to it and its results."""
+        self.names[name] = None
+        tensors = [x for x in tree_leaves(given) if isinstance(x, torch.Tensor)]
+        with torch._C.DisableTorchFunction():
+            jumps = {self.jump_of(x): _is_real(x) for x in tensors}
+            jumps.pop(None, None)
+            if not jumps:
+                return
+            base = name.rstrip("_") if name != "__" else name
+            results = [x for x in tree_leaves(out) if isinstance(x, torch.Tensor)]
+            taken = base in TAKING and not results
+            if taken or base in JUMPING or (base == "div" and "rounding_mode" in given[1]):
+                self.jumps[_spoken(base)] = None
+            if base in QUERIES:
+                return
+            made = next((jump for jump, real in jumps.items() if jump and not real), "")
+            if made and (any(map(_is_real, results)) or not results):
+                self.jumps[made] = None
+            for x in results:
+                cast = f"cast to {x.dtype}" if base in CASTS else _spoken(base)
+                self.follow(x, "" if _is_real(x) else made or cast)
+            if name.endswith("_") or name == "setitem":
+                self.follow(tensors[0])
+
+    @property
+    def breaks(self) -> Breaks:
+        """What was seen."""
+        return Breaks(
+            tuple(_spoken(name) for name in self.names if name in KINKED), tuple(self.jumps)
+        )
 
     def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        self.names[rule_name(getattr(func, "__name__", ""))] = None
-        return func(*args, **(kwargs or {}))
+        out = func(*args, **(kwargs or {}))
+        self.see(rule_name(getattr(func, "__name__", "")), (args, kwargs or {}), out)
+        return out
+
+
+CASTS = frozenset("to type type_as long int short char byte bool view".split())
+
+
+def _is_real(x: torch.Tensor) -> bool:
+    return x.is_floating_point() or x.is_complex()
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,20 +330,20 @@ class _Tape(_Names):
     def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
         kwargs = kwargs or {}
         name = rule_name(getattr(func, "__name__", ""))
-        self.names[name] = None
         if name in TRUSTED:
-            return func(*args, **kwargs)
+            return super().__torch_function__(func, types, args, kwargs)
         leaves, shape = tree_flatten((args, kwargs))
         varying: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         for i, leaf in enumerate(leaves):
             if isinstance(leaf, torch.Tensor):
                 if torch._C._functorch.is_functorch_wrapped_tensor(leaf):
-                    return func(*args, **kwargs)  # within vmap: the whole function is compared
+                    # Within vmap the whole function is compared.
+                    return super().__torch_function__(func, types, args, kwargs)
                 value, tangent = forward_ad.unpack_dual(leaf)
                 leaves[i] = value.detach().clone()  # it may be worked on in place
                 if tangent is not None:
                     varying[i] = leaves[i], tangent.detach().clone()
-        out = func(*args, **kwargs)
+        out = super().__torch_function__(func, types, args, kwargs)
 
         def run(inputs: list[torch.Tensor]) -> list[torch.Tensor]:
             again = [x.clone() if isinstance(x, torch.Tensor) else x for x in leaves]
@@ -271,6 +360,8 @@ class _Tape(_Names):
 
 def _spoken(name: str) -> str:
     """The operation's name as it is called."""
+    if name in COMPARISONS:
+        return "comparison"
     return name.replace("linalg_", "linalg.").replace("special_", "special.")
 
 

@@ -35,10 +35,11 @@ from gating_core.jets.bounded import LAYOUT, Bounded, value_of
 from gating_core.jets.casts import LOWER, carried
 from gating_core.jets.derivative_check import (
     REMEDY,
+    Breaks,
+    breaks,
     check_operations,
     check_seconds,
     check_slopes,
-    kink_notes,
 )
 from gating_core.jets.jet import (
     COMPOSED,
@@ -82,6 +83,7 @@ class SecondOrderJet:
     the points last; ``errors``, of the same shape, bounds the rounding error of every
     number in it, or is ``None`` where only an estimate can be had. ``notes`` are sentences about
     what was computed otherwise than by the function itself, or may be wrong at isolated points.
+    ``jumps`` are operations at which the function may jump: its integrals are not complete.
     ``caveat`` is one that belongs to every verdict: in its own precision the function is another.
     """
 
@@ -89,6 +91,7 @@ class SecondOrderJet:
     k: int
     errors: torch.Tensor | None = None
     notes: tuple[str, ...] = ()
+    jumps: tuple[str, ...] = ()
     caveat: str = ""
 
     @property
@@ -156,7 +159,7 @@ def second_order_jet(
         ) from error
     if checked and own:
         check_slopes(function, points, jet.first)
-        jet = replace(jet, notes=(*jet.notes, *kink_notes(function, points)))
+        jet = _broken(jet, breaks(function, points))
     if checked and own and jet.errors is None:
         check_seconds(lambda p: _by_blocks(_block, function, p).first, points, jet.second)
     return _finished(jet, function, points)
@@ -308,11 +311,16 @@ def nested_jet(function: Function, points: torch.Tensor, check: bool = True) -> 
     jet = SecondOrderJet(torch.stack(coefficients).mT.contiguous(), k)
     if not check:
         return jet
-    notes = check_operations(function, points, _WrittenOut)  # first, for it names the operation
+    found = check_operations(function, points, _WrittenOut)  # first, for it names the operation
     check_slopes(function, points, jet.first)
     with _WrittenOut():
         check_seconds(lambda p: torch.stack([f(p) for f in first], -1), points, jet.second)
-    return replace(jet, notes=notes)
+    return _broken(jet, found)
+
+
+def _broken(jet: SecondOrderJet, found: Breaks) -> SecondOrderJet:
+    """The jet with what is said of operations that are not smooth everywhere."""
+    return replace(jet, notes=(*jet.notes, *found.notes), jumps=found.jumps)
 
 
 class _WrittenOut(TorchFunctionMode):
@@ -432,4 +440,6 @@ def jet_by_parts(
         jets[0].k,
         torch.cat(errors, -1) if len(errors) == len(jets) else None,
         tuple(dict.fromkeys(note for jet in jets for note in jet.notes)),
+        jets[0].jumps,
+        jets[0].caveat,
     )
