@@ -87,7 +87,11 @@ class Store:
             self._check()
         if not readable:
             self._lock = self._locked()
-            with self._connected("rwc") as connection:
+            place = path
+            if not (path.exists() and path.stat().st_size):  # which nobody changes any more
+                place = path.with_name(f"{path.name}.new")
+                place.unlink(missing_ok=True)
+            with self._connected("rwc", place) as connection:
                 connection.execute("PRAGMA journal_mode = DELETE")  # was another in older stores
                 connection.execute("BEGIN")
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -97,6 +101,7 @@ class Store:
                 connection.execute(
                     "CREATE TABLE IF NOT EXISTS progress (id INTEGER PRIMARY KEY, text TEXT)"
                 )
+            place.replace(path)  # a reader sees a whole store or none
 
     def write(self, rows: Sequence[Row], progress: Mapping[str, Any] | None = None) -> None:
         """Write all ``rows`` or none of them; a row whose key is there already stays as it is.
@@ -161,10 +166,10 @@ class Store:
         return [kind(*(None if x is None else type_(x) for type_, x in row)) for row in cells]
 
     @contextmanager
-    def _connected(self, mode: str = "") -> Iterator[sqlite3.Connection]:
+    def _connected(self, mode: str = "", place: Path | None = None) -> Iterator[sqlite3.Connection]:
         """A transaction with a connection of its own; SQLite's errors become sentences."""
         try:
-            connection = _connect(self.path, mode or self._mode, BUSY_SECONDS)
+            connection = _connect(place or self.path, mode or self._mode, BUSY_SECONDS)
             with closing(connection), connection:
                 yield connection
         except sqlite3.Error as error:

@@ -290,9 +290,20 @@ def test_progress_that_is_none_is_refused_in_a_sentence(whole, text):
 
 def test_what_a_process_that_was_killed_has_begun_to_make_is_made_anew(path):
     path.touch()
+    path.with_name(f"{path.name}.new").write_bytes(b"half a store")
     with Store(path) as store:
         store.write([ROW])
     assert {x.name for x in path.parent.iterdir()} == {path.name, f"{path.name}.lock"}
+
+
+def test_while_a_store_is_made_a_reader_sees_none(path, monkeypatch):
+    columns, seen = store_file._columns, []
+    monkeypatch.setattr(
+        store_file, "_columns", lambda kind: seen.append(path.exists()) or columns(kind)
+    )
+    Store(path).close()
+    assert seen == [False, False]
+    Store(path, readable=True).close()
 
 
 def test_the_default_path_is_the_users_own_and_is_made(monkeypatch, tmp_path):
