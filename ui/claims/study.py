@@ -13,7 +13,7 @@ from gating_core.claims.text import counted, spans
 from ui.claims import running
 from ui.claims.running import store_path
 from ui.claims.shared import LIVE
-from ui.foreign import as_words
+from ui.foreign import error_words
 from ui.work.scripts import SCRIPTS
 
 EVERY_SECONDS = 1.0
@@ -45,7 +45,7 @@ def draw() -> None:
     if status.runs:
         st.fragment(_look, run_every=EVERY_SECONDS)()
     elif status.trouble and not status.progress.get("complete"):
-        st.error(as_words(status.trouble))
+        st.error(f"{error_words(status.trouble)}.")
     elif status.progress:
         st.caption(f"The last one here: {end_text(status.progress)}")
     st.markdown(
@@ -112,5 +112,5 @@ def end_text(told: dict[str, Any]) -> str:
     text = f"ended before it was complete; the same command resumes it. {rows}"
     if failures := told["failures"]:
         text += f" {len(failures)} of its units could not be done; the first:"
-        text += f" {as_words(failures[0])}"
+        text += f" {error_words(failures[0])}"
     return text

@@ -258,7 +258,7 @@ def test_everybody_sees_how_far_a_running_study_is(monkeypatch, progress, text):
     ((False, PROGRESS | {"failures": ["xor: [it](failed)"]}),
      r"1 of its units could not be done; the first: xor\: \[it\]\(failed\)"),
     ((False, PROGRESS, "The study has ended: the disk is *full*."),
-     r"The study has ended\: the disk is \*full\*\."),
+     r"The study has ended\: the disk is \*full\*."),
 ])  # fmt: skip
 def test_the_end_of_a_study_is_said(monkeypatch, about, told):
     status(monkeypatch, *about)
