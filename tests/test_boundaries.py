@@ -43,8 +43,10 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "export": GROUND | {"attention", "tasks", "training"},
     "efficient": GROUND | {"attention"},
     "checkpoints": GROUND | {"attention", "efficient", "jets", "geometry", "language"},
-    # With intervals over seeds, and the curvature of a block's output: there models are measured.
-    "language": GROUND | {"attention", "efficient", "export", "training", "jets", "geometry"},
+    # With tests and intervals over seeds, and the curvature of a block's output: there models are
+    # measured.
+    "language": GROUND
+    | {"attention", "claims", "efficient", "export", "training", "jets", "geometry"},
     # With intervals over layers and seeds.
     "real_heads": GROUND | {"checkpoints", "efficient", "export", "jets", "geometry", "training"},
     "steering": GROUND | {"language", "export", "training"},

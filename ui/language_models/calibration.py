@@ -12,7 +12,13 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.language.measurements import QUANTITIES, PairedDifference, paired_difference
+from gating_core.language.measurements import (
+    LEVEL,
+    QUANTITIES,
+    PairedDifference,
+    family_p,
+    paired_difference,
+)
 from ui.common import charts as c
 from ui.common.formatting import figures, short
 from ui.common.language_models import GATES
@@ -164,17 +170,19 @@ def differences(
     }
 
 
-def word(difference: PairedDifference, margin: float) -> str:
-    """Return the verdict on a difference.
+def word(difference: PairedDifference, margin: float, p: float) -> str:
+    """Return the verdict on a difference, from its p-value adjusted over all that are told with it.
 
-    *equivalent*: the whole 95 % interval lies within the margin. *lower*, *higher*: it does not
-    hold 0. Otherwise *inconclusive*. No verdict with fewer than `LEAST_SEEDS`.
+    *equivalent*: the whole 95 % interval lies within the margin. *lower*, *higher*: ``p`` is below
+    5 %. Otherwise *inconclusive*. No verdict with fewer than `LEAST_SEEDS`.
     """
     if len(difference.by_seed) < LEAST_SEEDS:
         return TOO_FEW
     if -margin <= difference.low and difference.high <= margin:
         return EQUIVALENT
-    return HIGHER if difference.low > 0 else LOWER if difference.high < 0 else INCONCLUSIVE
+    if not p < LEVEL:
+        return INCONCLUSIVE
+    return HIGHER if difference.mean > 0 else LOWER
 
 
 def compared(paired: Mapping[str, PairedDifference], ungated: np.ndarray, gated: np.ndarray) -> str:
@@ -184,7 +192,11 @@ def compared(paired: Mapping[str, PairedDifference], ungated: np.ndarray, gated:
         f" ({interval_text(of)})"
         for q, (name, of) in enumerate(paired.items())
     ]
-    calibration, *words = [word(of, TABLE[name].margin) for name, of in paired.items()]
+    adjusted = family_p([*paired.values()])
+    calibration, *words = [
+        word(of, TABLE[name].margin, p)
+        for (name, of), p in zip(paired.items(), adjusted, strict=True)
+    ]
     verdict = {
         LOWER: "The gate reduces the calibration error",
         HIGHER: "The gate increases the calibration error",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import streamlit as st
 
 import gating_core.language.measurements as core
@@ -49,15 +50,17 @@ def columns(models: Sequence[OverviewRow]) -> dict[str, list[str]]:
     """Return the table, cells by heading."""
     channels = models[0].config.width // models[0].config.heads
     cells: dict[str, list[str]] = {}
+    significant = significant_differences(models)
     for row in models:
         gate, delta = row.config.gate, row.delta_loss
+        is_significant = bool(significant.get(row.name))
         for heading, cell in {
             "block topology": SHORT[row.config.topology],
             "gate position": gate.position if gate else NONE,
             "granularity": GRANULARITY[gate.granularity] if gate else NONE,
             "parameters": f"{row.parameters:,}",
             "test loss, nats per character": cell_of(row.loss, 3),
-            "Δ loss, paired": cell_of(delta, 3) if delta else NONE,
+            "Δ loss, paired": cell_of(delta, 3, bold=is_significant) if delta else NONE,
             "first-token share, %": cell_of(row.first_share, 1, 100),
             f"effective rank, of {channels}": cell_of(row.rank, 1),
             f"gates below {SHUT:g}, %": cell_of(row.shut, 1, 100) if row.shut else NONE,
@@ -71,15 +74,36 @@ def columns(models: Sequence[OverviewRow]) -> dict[str, list[str]]:
     return cells
 
 
-def cell_of(interval: MeanInterval | core.PairedDifference, digits: int, scale: float = 1.0) -> str:
-    """Format a mean and its half-width, rounded up; in bold a difference whose interval lacks 0."""
+def significant_differences(models: Sequence[OverviewRow]) -> dict[str, int]:
+    """Return the sign of each loss less that of `BASE` by name; 0 where it is not significant.
+
+    By Holm's p over all models that are compared.
+    """
+    found = {
+        row.name: of
+        for row in models
+        if (of := row.delta_loss) is not None and len(of.by_seed) >= LEAST_SEEDS
+    }
+    adjusted = core.family_p([*found.values()])
+    return {
+        name: int(np.sign(of.mean)) if p < core.LEVEL else 0
+        for (name, of), p in zip(found.items(), adjusted, strict=True)
+    }
+
+
+def cell_of(
+    interval: MeanInterval | core.PairedDifference,
+    digits: int,
+    scale: float = 1.0,
+    bold: bool = False,
+) -> str:
+    """Format a mean and its half-width, rounded up; a difference with its sign, perhaps in bold."""
     unit = 10.0**digits
     half = math.ceil(unit * scale * interval.half_width - 1e-9) / unit
     if not isinstance(interval, core.PairedDifference):
         return f"{scale * interval.mean:.{digits}f}\u00a0±\u00a0{half:.{digits}f}"
     text = f"{scale * interval.mean:+.{digits}f}\u00a0±\u00a0{half:.{digits}f}".replace("-", "−")
-    significant = len(interval.by_seed) >= LEAST_SEEDS and not interval.low <= 0 <= interval.high
-    return f"**{text}**" if significant else text
+    return f"**{text}**" if bold else text
 
 
 def caveat(models: Sequence[OverviewRow]) -> str:
@@ -97,12 +121,11 @@ def caveat(models: Sequence[OverviewRow]) -> str:
 def finding(models: Sequence[OverviewRow]) -> str:
     """Say which models have a significantly other test loss than the standard one."""
     names: dict[str, list[str]] = {"lower": [], "higher": [], "inconclusive": []}
+    signs = significant_differences(models)
     for row in models:
         if (of := row.delta_loss) is not None:
-            word = "lower" if of.high < 0 else "higher" if of.low > 0 else "inconclusive"
-            names[word if len(of.by_seed) >= LEAST_SEEDS else "inconclusive"].append(
-                f"{title(row)} ({interval_text(of)})"
-            )
+            word = {-1: "lower", 1: "higher"}.get(signs.get(row.name, 0), "inconclusive")
+            names[word].append(f"{title(row)} ({interval_text(of)})")
     base = next(title(row) for row in models if row.name == BASE)
     parts = [
         f"**significantly {word}** with {listed(names[word])}"
@@ -112,4 +135,7 @@ def finding(models: Sequence[OverviewRow]) -> str:
     if names["inconclusive"]:
         verdict = "inconclusive" if parts else "**inconclusive**"
         parts.append(f"the difference is {verdict} for {listed(names['inconclusive'])}")
-    return f"Test loss against *{base}* is {'; '.join(parts)}."
+    return (
+        f"Test loss against *{base}*: {'; '.join(parts)}. Tests are adjusted by Holm over"
+        f" {len(signs)} comparisons; intervals are of 95\u00a0% each."
+    )

@@ -18,6 +18,7 @@ from gating_core.language.measurements import (
     CORNERS,
     PairedDifference,
     StepTime,
+    family_p,
     load_times,
     loss_difference,
 )
@@ -31,6 +32,7 @@ from ui.language_models.calibration import EQUIVALENT, HIGHER, LOWER, TABLE, TOO
 from ui.language_models.shared import interval_text, layer_axis, layer_lines
 
 BASE, FAL, CONTROL = "usual", "fal", "parallel"
+GAIN = "gain"  # of FAL over the control
 MODEL_OF = {config.topology: name for name, config in MODELS.items() if config.gate is None}
 SHORT = {"usual": "standard", "fal": "FAL", "fal_plus": "FAL+", "parallel": "parallel"}
 LONG = {
@@ -85,9 +87,11 @@ def draw() -> None:
         return loss_difference(sums[name][:, -1], sums[other][:, -1], counts)
 
     against = {name: less(name, BASE) for name in shown if name != BASE}
-    finding = loss_text(losses, against)
-    if {FAL, CONTROL} <= set(shown):
-        finding += f" {gain_text(less(FAL, CONTROL), against[CONTROL])}"
+    told = against | ({GAIN: less(FAL, CONTROL)} if {FAL, CONTROL} <= set(shown) else {})
+    words = loss_words(told)
+    finding = loss_text(losses, against, words)
+    if GAIN in told:
+        finding += f" {gain_text(told[GAIN], words[GAIN], words[CONTROL])}"
     blocks = blocks_text(links, gradients)
     complete = bool(of("wiring.complete")[BASE].all()) and all(
         x.all() for x in of("wiring.complete").values()
@@ -285,25 +289,38 @@ def reads(name: str) -> str:
     return f"{SHORT[name]}: from the second block on, M reads {' + '.join(read)}"
 
 
-def loss_text(losses: Mapping[str, np.ndarray], against: Mapping[str, PairedDifference]) -> str:
+def loss_words(differences: Mapping[str, PairedDifference]) -> dict[str, str]:
+    """Return the verdict on each of the differences of losses, by Holm over all of them."""
+    adjusted = family_p([*differences.values()])
+    return {
+        name: word(of, MARGIN, p)
+        for (name, of), p in zip(differences.items(), adjusted, strict=True)
+    }
+
+
+def loss_text(
+    losses: Mapping[str, np.ndarray],
+    against: Mapping[str, PairedDifference],
+    words: Mapping[str, str],
+) -> str:
     """Say which topologies have another loss than `BASE`: losses (S,), differences from it."""
     parts = [
-        f"{SHORT[name]} **{word(of, MARGIN)}** ({interval_text(of)})"
-        for name, of in against.items()
+        f"{SHORT[name]} **{words[name]}** ({interval_text(of)})" for name, of in against.items()
     ]
     seeds = min(len(of.by_seed) for of in against.values())
     return (
         f"Test loss after equally many steps: {SHORT[BASE]} {losses[BASE].mean():.3f} nats per"
-        f" character. Difference, paired over {seeds} seeds: {', '.join(parts)}."
+        f" character. Difference, paired over {seeds} seeds, tests adjusted by Holm:"
+        f" {', '.join(parts)}."
     )
 
 
-def gain_text(fal: PairedDifference, control: PairedDifference) -> str:
+def gain_text(fal: PairedDifference, *words: str) -> str:
     """Say whether A1 reduces the loss.
 
-    ``fal`` is FAL minus the control without A1, ``control`` the control minus the standard.
+    ``fal`` is FAL minus the control without A1; the ``words`` are the verdicts on that and on the
+    control minus the standard.
     """
-    words = word(fal, MARGIN), word(control, MARGIN)
     if TOO_FEW in words:
         return ""
     verdict = {HIGHER: "A1 increases the loss", EQUIVALENT: "A1 leaves the loss equivalent"}.get(

@@ -47,8 +47,10 @@ from gating_core.language.measurements.reading import (
     write_on,
 )
 from gating_core.language.measurements.resampling import (
+    LEVEL,
     PairedDifference,
     ends,
+    family_p,
     loss_difference,
     paired_difference,
     text_draws,
@@ -76,6 +78,7 @@ __all__ = [
     "CORNERS",
     "EPSILON",
     "KINDS",
+    "LEVEL",
     "QUANTITIES",
     "SERIES",
     "SHUT",
@@ -99,6 +102,7 @@ __all__ = [
     "effective_rank",
     "ends",
     "equal_mass_bins",
+    "family_p",
     "first_shares",
     "first_value_ratios",
     "gated_map_singular_values",

@@ -5,14 +5,18 @@ Shapes: N texts, R resamples, S seeds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from scipy import stats
 
+from gating_core.claims.statistics import holm
 from gating_core.training import mean_interval
 
 RESAMPLES = 400
+LEVEL = 0.05  # of tests; the intervals' complement
 TAILS = (2.5, 97.5)  # percent: the ends of a 95 % interval
 
 
@@ -58,6 +62,24 @@ class PairedDifference:
     def high(self) -> float:
         """The upper end of the interval."""
         return self.mean + self.half_width
+
+    @property
+    def p(self) -> float:
+        """The two-sided p-value that fits the interval: below 5 % where that lacks 0.
+
+        Student t with a degree of freedom less than there are seeds; NaN with one seed.
+        """
+        freedom = len(self.by_seed) - 1
+        if freedom < 1:
+            return float("nan")
+        error = self.half_width / stats.t.ppf(1 - LEVEL / 2, freedom)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(2 * stats.t.sf(abs(np.divide(self.mean, error)), freedom))
+
+
+def family_p(differences: Sequence[PairedDifference]) -> np.ndarray:
+    """(T,): p-values of T differences that are told together, adjusted by Holm."""
+    return holm([of.p for of in differences])
 
 
 def paired_difference(

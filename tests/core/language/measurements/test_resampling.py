@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from gating_core.language.measurements import loss_difference, paired_difference
+from gating_core.language.measurements import family_p, loss_difference, paired_difference
 from gating_core.language.measurements.resampling import ends, resampled_means, text_draws
 from gating_core.training import mean_interval
 
@@ -48,6 +49,21 @@ def test_seeds_and_texts_add_up_by_squares():
     assert of.half_width == pytest.approx(np.sqrt(seeds**2 + ((high - low) / 2) ** 2))
     one = paired_difference(values[:1], others[:1], (same + wobble)[:1], same[:1])
     assert one.half_width == pytest.approx((high - low) / 2)
+
+
+def test_p_is_that_of_a_t_test_and_fits_the_interval_and_a_family_is_adjusted():
+    draw = np.random.default_rng(5)
+    same = np.zeros((3, 50))
+    found = [paired_difference(draw.normal(0.3, 0.2, 3), np.zeros(3), same, same) for _ in range(9)]
+    for of in found:
+        assert of.p == pytest.approx(stats.ttest_1samp(of.by_seed, 0).pvalue)
+        assert (of.p < 0.05) == (not of.low <= 0 <= of.high)
+    assert {of.p < 0.05 for of in found} == {True, False}
+    ascending = np.sort([of.p for of in found])
+    adjusted = np.sort(family_p(found))
+    assert adjusted[0] == pytest.approx(9 * ascending[0])
+    assert (adjusted >= ascending).all()
+    assert np.isnan(paired_difference(np.ones(1), np.zeros(1), same[:1], same[:1]).p)
 
 
 def test_losses_are_paired_by_seed_and_text():
