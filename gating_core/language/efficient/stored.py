@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from gating_core.language import shipped
+from gating_core.language import LanguageModel, excerpt_texts, shipped
 from gating_core.language.efficient.delta_correction import correction
 from gating_core.language.efficient.eviction import eviction
 from gating_core.language.efficient.models import long_texts
@@ -14,11 +14,17 @@ from gating_core.language.measurements.batches import Arrays
 from gating_core.language.measurements.stored import Measurements, Model
 from gating_core.language.shipped import FOLDER
 
+
+def certificates(model: LanguageModel, _: Sequence[str]) -> Arrays:
+    """Measure `fire_rates` over all verses: short ones have last queries, too."""
+    return fire_rates(model, excerpt_texts())
+
+
 MEASURED = FOLDER / "efficient.safetensors"
 MODELS = ("none", "g1_channel", "g1_head", "g2")  # without a gate, and with one
 MEASUREMENTS: Measurements = {
     "truncation": truncation,
-    "certificates": fire_rates,
+    "certificates": certificates,
     "eviction": eviction,
     "correction": correction,
 }

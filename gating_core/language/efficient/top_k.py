@@ -89,19 +89,31 @@ def _histogram(late: torch.Tensor) -> np.ndarray:
 def fire_rates(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     """Measure how often each of `FIRING` certifies a tail mass with fewer than half of the keys.
 
-    ``rates`` (E, F, L, H): of the last query's rows over ``texts``, the share that a certificate
-    keeps below each of `EPSILONS` with k < n / 2; ``rows``: the number of rows of each head.
+    ``rates`` (E, F, L, H): of the rows of each text's last query, which sees n keys, the share that
+    a certificate keeps below each of `EPSILONS` with k < n / 2; ``rows``: their number by head.
     """
     fired = torch.zeros(len(EPSILONS), len(FIRING), model.config.depth, model.config.heads)
-    for batch in batches(model, texts):
-        scores = torch.stack([efficient.causal(x.scores)[..., -1:, :] for x in batch.layers])
-        queries, keys = (
-            torch.stack([getattr(x, name) for x in batch.layers]) for name in ("queries", "keys")
-        )
-        for row, epsilon in enumerate(EPSILONS):
-            kept = kept_keys(scores, queries[..., -1:, :], keys, epsilon)
-            fired[row] += (kept < FIRE_SHARE * scores.shape[-1]).sum((2, 4)).float()
+    for length, alike in _by_length(texts, model.config.context).items():
+        for batch in batches(model, alike):
+            scores = torch.stack(
+                [x.scores[..., length - 1 : length, :length] for x in batch.layers]
+            )
+            queries, keys = (
+                torch.stack([getattr(x, name)[..., start:length, :] for x in batch.layers])
+                for name, start in (("queries", length - 1), ("keys", 0))
+            )
+            for row, epsilon in enumerate(EPSILONS):
+                kept = kept_keys(scores, queries, keys, epsilon)
+                fired[row] += (kept < FIRE_SHARE * length).sum((2, 4)).float()
     return {"rates": (fired / len(texts)).numpy(), "rows": np.array(len(texts), np.float32)}
+
+
+def _by_length(texts: Sequence[str], context: int) -> dict[int, list[str]]:
+    """Texts by the number of characters that are read of them: what follows a text is no key."""
+    groups: dict[int, list[str]] = {}
+    for text in texts:
+        groups.setdefault(min(len(text) + 1, context), []).append(text)
+    return groups
 
 
 def kept_keys(
