@@ -8,7 +8,8 @@ with page(
     TITLE,
     question="Which keys curve?",
     lead="Attention **without a gate** over four fixed values: the four keys alone decide whether"
-    " its surface is a **dome** everywhere or a **saddle** everywhere. It is never a bit of both.",
+    " its surface is a **dome**, a **saddle** or, with three keys on one line, without curvature,"
+    " and everywhere alike. Over three values it is always **flat**.",
 ):
     from ui.common.links import checked_link
     from ui.keys import at_point, five_keys, four_keys, proof

@@ -239,10 +239,10 @@ def verdict_text(verdict: Verdict) -> str:
         return f"without curvature ({knowledge_text(SEEN, verdict.points)}{more})"
     if verdict.word == UNKNOWN:
         return "undetermined: the errors are too large to tell whether it curves"
-    shares = {"dome-like": verdict.positive, "saddle-like": verdict.negative}
+    shares = {"K > 0": verdict.positive, "K < 0": verdict.negative}  # domes only in R³
     if verdict.one_sign is not None:
-        shape = "dome-like" if verdict.positive else "saddle-like"
-        return f"curved: {shape} on the whole chart (proved: {verdict.one_sign})"
+        sign = "K > 0" if verdict.positive else "K < 0"
+        return f"curved: {sign} on the whole chart (proved: {verdict.one_sign})"
     parts = [f"{word} on {percent(share)}" for word, share in shares.items() if share]
     parts[-1] += " of its area"
     rest = [f"flat on {percent(verdict.flat)}"] if verdict.flat > SLIGHT else []

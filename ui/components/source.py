@@ -86,6 +86,7 @@ SCRIPTS = {
         "load_plotly.js",
         "arrays.js",
         "address.js",
+        "motion.js",
         "view3d/payload.js",
         "view3d/parts.js",
         "view3d/picture.js",

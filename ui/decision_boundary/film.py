@@ -239,7 +239,7 @@ def _legend(view: BoundaryView, data: DrawnData, frames: TrainingFrames, drawn: 
             return Legend(palette.SIGNED_SCALE, "", "", "K is not measured yet")
         low, high = (f"K = {short(end)}" for end in picture.colour_range)
         beyond = f"at the last step {formatting.beyond_text(picture.beyond)}"
-        note = f"saddle-like to dome-like, asinh scale · {beyond} · hatched: not known"
+        note = f"K < 0 to K > 0, asinh scale · {beyond} · hatched: not known"
         return Legend(palette.SIGNED_SCALE, low, high, note)
     note = f"filled: training points{', open: test points' if view.tested else ''}{drawn}"
     scale = palette.class_scale(data.colours)

@@ -25,10 +25,11 @@ def numbers(model: FourKeys) -> KeysAtPoint:
 
 def draw(mode: str, model: FourKeys) -> None:
     """Draw the formula, its numbers, and the comparison with jets."""
-    st.subheader("The closed form, with the numbers of a point", anchor=False)
     if mode == "none":
+        st.subheader("Why three values are flat", anchor=False)
         st.markdown(section("keys", "three"))
         return
+    st.subheader("The closed form, with the numbers of a point", anchor=False)
     st.latex(section("keys", "closed_form"))
     result = numbers(with_mode(mode, model))
     u, v = model.at or MIDDLE

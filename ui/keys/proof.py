@@ -20,7 +20,7 @@ STEPS = {  # the picture of a step, which is also its section, and what the pict
 
 def draw() -> None:
     """Draw the three steps side by side, and the consequences below."""
-    st.subheader("Why? The proof in three steps", anchor=False)
+    st.subheader("Why four keys decide the sign: the proof in three steps", anchor=False)
     for column, (name, alt) in zip(st.columns(3, gap="medium"), STEPS.items(), strict=True):
         column.image(str(PICTURES / f"{name}.svg"), width=240, alt=f"Picture: {alt}")
         column.markdown(section("keys", name))

@@ -393,8 +393,8 @@ def scale_note(scale: ColourScale, colouring: str) -> str:
     signed = COLOURINGS[colouring].range == "signed"
     notes = {
         "K = 0 wherever it is known": signed and scale.collapsed,
-        "Orange: dome-like, K > 0 · violet: saddle-like, K < 0 · black line: K = 0 · dotted: "
-        "undetermined": signed and not scale.collapsed,
+        "Orange: K > 0 · violet: K < 0 · black line: K = 0 · dotted: undetermined": signed
+        and not scale.collapsed,
         "logarithmic": scale.log,
         f"asinh scale, linear within ±{common.short(scale.soft or 0)}": scale.soft is not None,
         common.beyond_text(scale.beyond): scale.beyond > 0,

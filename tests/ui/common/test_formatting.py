@@ -260,7 +260,7 @@ def test_one_verdict_for_sentence_point_and_shares():
         (PROVED, "flat", "flat (proved"),
         (TORUS, "curved", "curved, established at the sample points: "),
         (LOST, "undetermined", "undetermined"),
-        (FOUR, "curved", "curved: saddle-like on the whole chart (proved: the four keys are in"),
+        (FOUR, "curved", "curved: K < 0 on the whole chart (proved: the four keys are in"),
     ):  # fmt: skip
         (verdict,) = surface.verdicts
         assert verdict.word == word

@@ -345,7 +345,8 @@ function showTexts(state, nearest, mark) {
     : { max: 100, value: 100 * header.places[0], disabled: true });
   find('lambda').textContent = header.labels[nearest];
   find('strength').setAttribute('aria-valuetext', find('lambda').textContent);
-  Object.assign(find('play'), { textContent: state.playing ? '⏸ Pause' : '▶ Play', disabled: !last });
+  showPlaying(find('play'), Boolean(state.playing));
+  find('play').disabled = !last;
   find('note').textContent = header.note;
   find('reading').textContent = mark ? reading(state, nearest, mark) : 'Point at a surface or at the map to read K there; a click keeps the point. Drag to turn, Ctrl and wheel zoom.';
 }

@@ -163,7 +163,7 @@ function showNumbers(state, field) {
   find('strength').value = strength;
   find('strength').setAttribute('aria-valuetext', `gate strength ${decimals(strength)}`);
   find('lambda').textContent = decimals(strength);
-  find('play').textContent = playing ? '⏸ Pause' : '▶ Play';
+  showPlaying(find('play'), Boolean(playing));
   find('own').textContent = own ? percentOf(right.plane, labels.length) : '–';
   find('fitted').textContent = percentOf(right.fitted, labels.length);
   find('fit').disabled = !own;

@@ -20,7 +20,7 @@ function show(root, state, frame) {
 
 function stop(root, state) {
   state.playing = false;
-  root.querySelector('.gc-play').textContent = '▶ Play';
+  showPlaying(root.querySelector('.gc-play'), false);
   state.report('stop', { frame: state.frame });
 }
 
@@ -30,7 +30,7 @@ async function play(root, state) {
   state.playing = true;
   const run = state.run = (state.run ?? 0) + 1;
   const goesOn = () => state.playing && state.run === run && root.isConnected;
-  root.querySelector('.gc-play').textContent = '❚❚ Pause';
+  showPlaying(root.querySelector('.gc-play'), true);
   if (state.frame >= state.header.frames - 1) await show(root, state, 0);
   while (goesOn() && state.frame < state.header.frames - 1) {
     const begun = performance.now();
@@ -40,7 +40,7 @@ async function play(root, state) {
   }
   if (state.run !== run) return; // Play was pressed again meanwhile
   if (state.playing) stop(root, state);
-  else root.querySelector('.gc-play').textContent = '▶ Play'; // the timeline, say, has ended it
+  else showPlaying(root.querySelector('.gc-play'), false); // the timeline, say, has ended it
 }
 
 // Draws one frame at a time; of several requests the last counts.
@@ -114,11 +114,10 @@ function goWhereClicked(state, div, chase) {
 const ARRIVAL_MS = 2000; // from the first frame to the last when the page is opened
 const LONGEST_LEAP = 4; // frames that are left out at most, where drawing all would take longer
 const nextFrame = () => new Promise(requestAnimationFrame);
-const still = () => window.matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 // Whether new frames play by themselves: those of a run that trains now, once in a tab.
 function follows(state, header, grows) {
-  if (!header.follow || still()) return false;
+  if (!header.follow || isStill()) return false;
   const followed = (window.__gcFollowed ??= new Set());
   const isNew = grows ? header.frames - 1 > state.last : !followed.has(header.family);
   followed.add(header.family);
@@ -131,7 +130,7 @@ async function arrive(root, state, following) {
   const pace = following ? FRAME_MS : ARRIVAL_MS / (state.header.frames - 1);
   const left = () => state.header.frames - 1 - state.frame;
   state.playing = true;
-  if (following) button.textContent = '❚❚ Pause';
+  if (following) showPlaying(button, true);
   let touched = false;
   const touch = event => { touched ||= !following || !button.contains(event.target); };
   const touches = ['pointerdown', 'keydown', 'wheel', 'touchstart'];
@@ -147,6 +146,6 @@ async function arrive(root, state, following) {
   }
   touches.forEach(name => root.removeEventListener(name, touch, { capture: true }));
   state.playing = false;
-  if (following) button.textContent = '▶ Play';
+  if (following) showPlaying(button, false);
   if (touched) state.report('stop', { frame: state.frame });
 }

@@ -30,7 +30,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }
     state.numbers = numbers;
     adopt(root, state, header);
-    const arriving = header.arrive && !window.__gcArrived && !still();
+    const arriving = header.arrive && !window.__gcArrived && !isStill();
     if (header.arrive) window.__gcArrived = true;
     if (arriving) state.frame = 0;
     const others = state.frames !== undefined && state.frames !== header.frames;
