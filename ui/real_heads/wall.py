@@ -148,10 +148,9 @@ def draw() -> None:
 
 def draw_twins(charts: c.Charts, found: Arrays) -> None:
     """Draw the ratios of twins by layer, and a table of all texts and planes."""
-    left, right = c.chart_columns("heads_twins", [2, 3])
     ratios = {name: twin_ratio(found, name) for name in SCORE_TWINS}
-    charts.draw("layers", left, layer_chart(ratios), layer_sentence(ratios))
-    charts.draw_table("states", right, "Twin over head, mean over layers", table_of_states())
+    charts.draw("layers", st, layer_chart(ratios), layer_sentence(ratios))
+    charts.draw_table("states", st, "Twin over head, mean over layers", table_of_states())
 
 
 def layer_chart(ratios: dict[str, TwinRatio | None]) -> go.Figure:
