@@ -35,8 +35,8 @@ class Axes:
 
     def share(self, values: np.ndarray) -> float:
         """Return the share of the variance of ``values`` (..., D) that the axes show."""
-        centred = values.reshape(-1, values.shape[-1])
-        centred = centred - centred.mean(0)
+        centred = _near_one(_finite(values.reshape(-1, values.shape[-1])))
+        centred = centred - centred.mean(0) if len(centred) else centred
         whole = float((centred**2).sum())
         return float(((centred @ self.basis) ** 2).sum()) / whole if whole > 0 else 1.0
 
@@ -50,21 +50,29 @@ def principal_axes(clouds: Sequence[np.ndarray]) -> Axes:
     """Return the three principal components of all ``clouds`` (N, D) of points together.
 
     Each cloud is first centred and scaled to variance 1, or the widest would take all axes. The
-    entry of largest size in every component is positive, which fixes the signs.
+    entry of largest size in every component is positive, which fixes the signs. Points that are
+    not finite, as where outputs overflow, have no say; without any other the axes are coordinates.
     """
-    origin = np.concatenate(clouds).mean(0)
-    centred = [cloud - cloud.mean(0) for cloud in clouds]
-    scaled = [
-        c / max(float(np.sqrt((c**2).sum())), np.finfo(float).tiny) for c in map(_near_one, centred)
-    ]
+    clouds = [cloud for cloud in map(_finite, clouds) if len(cloud)] or [np.eye(clouds[0].shape[1])]
+    points = np.concatenate(clouds)
+    origin = (points / len(points)).sum(0)  # their sum may overflow
+    scaled = []
+    for near in map(_near_one, clouds):
+        centred = _near_one(near - near.mean(0))
+        scaled.append(centred / max(float(np.sqrt((centred**2).sum())), np.finfo(float).tiny))
     basis = np.linalg.svd(np.concatenate(scaled), full_matrices=False)[2][:DRAWN].T
     signs = np.sign(basis[np.abs(basis).argmax(0), np.arange(basis.shape[1])])
     return Axes(basis * signs, origin, tuple(f"PC {i + 1}" for i in range(basis.shape[1])))
 
 
+def _finite(points: np.ndarray) -> np.ndarray:
+    """The rows of ``points`` (N, D) that are finite."""
+    return points[np.isfinite(points).all(-1)]
+
+
 def _near_one(x: np.ndarray) -> np.ndarray:
     """Scale ``x`` by a power of two, which is exact, so that no square overflows or is lost."""
-    largest = float(np.abs(x).max())
+    largest = float(np.abs(x).max(initial=0.0))
     return np.ldexp(x, -int(np.frexp(largest)[1])) if 0 < largest < np.inf else x
 
 

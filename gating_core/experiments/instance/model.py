@@ -144,8 +144,11 @@ def breadth(sheet: np.ndarray) -> float:
     """Compute breadth by length of a sheet (R, C, D): 0 for a line, 1 for a square.
 
     The smaller of two numbers: the inverse of `elongation`, and the area by the square of the
-    length, which is small for a bent ribbon, too.
+    length, which is small for a bent ribbon, too. 0 for a sheet with points that are not finite.
     """
+    if not np.isfinite(sheet).all():
+        return 0.0
+    sheet = sheet / max(float(np.abs(sheet).max()), np.finfo(float).tiny)  # squares overflow
     points = sheet.reshape(-1, sheet.shape[-1])
     length = 12 * float(np.linalg.svd(points - points.mean(0), compute_uv=False)[0]) ** 2
     across, along = np.diff(sheet, axis=1)[:-1], np.diff(sheet, axis=0)[:, :-1]

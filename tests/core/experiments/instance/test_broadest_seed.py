@@ -85,3 +85,14 @@ def test_the_elongation_of_a_point_is_one_and_of_a_line_infinite():
     assert elongation(np.ones((4, 4, 3))) == 1
     assert elongation(np.full((4, 4, 3), np.inf)) == 1  # no finite point
     assert elongation(np.linspace(0, 1, 9)[:, None] * np.array([1.0, 0.0, 0.0])) == np.inf
+
+
+def test_a_sheet_that_overflows_is_no_broad_one():
+    axis = np.linspace(0, 1, 9)
+    sheet = np.stack([*np.meshgrid(axis, axis), np.zeros((9, 9))], -1)
+    assert breadth(1e307 * sheet) == pytest.approx(breadth(sheet))
+    for lost in (np.inf, np.nan):
+        broken = sheet.copy()
+        broken[2, 3, 1] = lost
+        assert breadth(broken) == 0
+        assert elongation(broken) < NEAR_DEGENERATE
