@@ -185,7 +185,7 @@ class Checkpoint:
     @property
     def epsilon(self) -> float:
         """The norms' epsilon."""
-        return self.number(self.row.epsilon, None, {self.row.epsilon: self.entry(self.row.epsilon)})
+        return self.number(self.row.epsilon, self.entry(self.row.epsilon), {})
 
     def number(self, name: str, default: Any, table: Mapping[str, Any]) -> float:
         """Return a positive number of a ``table`` of the configuration, or the ``default``."""
