@@ -664,7 +664,7 @@ class Visitor:
                 opened = {"open": head, "at": (0.3, 0.2), "serial": serial}
                 await self.send(HEADS_VIEW, "opened", opened, head=head)
             await self.set(text=self.random.choice([*TEXTS][1:]))
-            await self.set(COMPUTED, plane=THREE_TOKENS)  # eight surfaces are measured
+            await self.set(COMPUTED, plane=THREE_TOKENS)  # eleven surfaces are measured
 
     async def language_models(self) -> None:
         async with self.tab(LanguageModels()):
