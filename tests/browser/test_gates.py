@@ -132,6 +132,20 @@ def test_the_gate_before_is_dimmed_while_another_is_measured_and_it_is_said_whic
     assert frames[-1][1:] == [1, ""]
 
 
+def test_a_long_formula_stays_off_the_colours_and_arrays_on_their_way_dim_their_picture(
+    desk, served, watch
+):
+    visit(desk, watch, f"{served.url}{ADDRESS}?case=learned")
+    formula = desk.locator(".st-key-gates_front p:has(.katex)").bounding_box()
+    colours = desk.get_by_role("radiogroup", name="Colour").bounding_box()
+    assert formula["x"] + formula["width"] <= colours["x"]
+    view = desk.locator(".gc-view")
+    assert view.evaluate("view => getComputedStyle(view).opacity") == "1"
+    view.evaluate("view => { view.dataset.stale = 'true'; }")
+    assert view.evaluate("view => getComputedStyle(view).opacity") == "0.3"
+    view.evaluate("view => { delete view.dataset.stale; }")
+
+
 @pytest.mark.soak  # long
 def test_numbers_and_names_of_axes_are_whole(desk, served, watch):
     """Where each strength has a box of its own, so that axes are drawn; after one without axes."""
