@@ -128,6 +128,8 @@ def test_settings_say_all_that_on_purpose():
     assert server["enableXsrfProtection"] is True
     assert server["maxUploadSize"] == 1
     assert server["enableAgentApi"] is False
+    assert server["allowedHosts"] == ["localhost", HOST, "::1"]
+    assert server["disconnectedSessionTTL"] <= 5
     assert CONFIG["browser"]["gatherUsageStats"] is False
     assert CONFIG["client"]["showErrorDetails"] == "none"
 
