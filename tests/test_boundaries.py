@@ -26,8 +26,8 @@ SOURCES = sorted(
 SHIPPED = (".py", ".js", ".css", ".html", ".toml")
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"  # a name, which nobody fetches
 
-GROUND = {"assets", "checks", "forward_mode", "memory", "randomness", "rational", "points_last",
-          "progress", "records", "typed"}  # fmt: skip
+GROUND = {"assets", "checks", "forward_mode", "memory", "numerals", "randomness", "rational",
+          "points_last", "progress", "records", "typed"}  # fmt: skip
 MAY_IMPORT = {  # rooms of the core, besides themselves
     **{name: set() for name in GROUND},
     "records": {"assets"},

@@ -17,7 +17,7 @@ from gating_core.progress import Progress, silent
 
 AFFORDABLE_COST = 1e8  # of `cost` times points: some five seconds of one core, bounds included
 PART_COST = 4e6  # of `cost` times points, between two reports of progress: a fifth of a second
-FEWEST_REFINED = 24_000  # points: twice what the first cells and their quarters take
+FEWEST_REFINED = 24_000  # points: twice what the first cells take
 COARSEST_GRID = 19  # points along each side, where a model is too large for more
 TOLERANCE = 0.02  # relative, of the total curvature
 Chart = Callable[..., torch.Tensor]

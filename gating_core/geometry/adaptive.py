@@ -1,13 +1,16 @@
 """Integrals of curvature over a whole chart, refined where a grid would miss some.
 
-For surfaces whose curvature sits in narrow ridges: square cells are halved where their error is
-large.
+For surfaces whose curvature sits in narrow ridges: rectangular cells are quartered where their
+error is large. The first cells have unequal widths, at multiples of irrational numbers, so that no
+period of a surface is one of the rule, and a jittered point in each quarter of a cell is compared
+with what the rule says of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 
@@ -26,29 +29,43 @@ from gating_core.jets.map_check import evaluate
 from gating_core.jets.second_order import second_order_jet
 from gating_core.progress import Progress, silent
 
-FIRST_CELLS = 16  # cells along each side before any refinement
-DEEPEST = 14  # halvings of a first cell, to a width of about 1e-5
-LARGEST_SAMPLE = 300_000  # points, after which the refinement stops
+FIRST_CELLS = 24  # cells along each side before any refinement
+UNEVEN = 0.3  # of a cell's width, by which an edge between first cells is moved at most
+IRRATIONAL = ((5**0.5 - 1) / 2, 2**0.5 - 1)  # for the edges along u and along v
+ALWAYS_REFINED = 16  # first cells of the largest error: a narrow peak shows there, in its tails
+DEEPEST = 16  # halvings of a first cell, to a width of about 1e-6
+EDGE_UNIT = 2.0**-11  # of edges of first cells; nodes of the deepest cells are multiples of
+NODE_UNIT = EDGE_UNIT * 2.0 ** -(DEEPEST + 2)  # this, so that cells share theirs exactly
+LARGEST_SAMPLE = 300_000  # points, which the refinement does not exceed
+CELL_POINTS = 29  # of one cell: 25 nodes, if it shares none, and 4 jittered points
 PART_POINTS = 5_000  # sampled at a time
 TURNING_LIMIT = 0.8  # sine of the angle between tangent planes in a cell: no holonomy beyond
 HOLONOMY_LIMIT = 0.2  # radians, above which a cell is refined
+SEED = 2  # of the jittered points
 SIMPSON = torch.tensor([1.0, 4.0, 1.0], dtype=torch.float64) / 6
-QUARTERS = ((0, 1, 4, 3), (1, 2, 5, 4), (3, 4, 7, 6), (4, 5, 8, 7))
-RIM = (0, 1, 2, 5, 8, 7, 6, 3)  # the nodes round a cell, row by row, counter-clockwise
-# Unseen curvature adds to the error of every integral of K, and not to that of the area.
-COUNTS_DOUBT = torch.tensor([[0.0], [1.0], [1.0], [1.0], [1.0]], dtype=torch.float64)
+WEIGHTS = torch.outer(SIMPSON, SIMPSON).flatten()
+# Nodes of a cell, 5 x 5 row by row: the nine of the whole cell and of its quarters.
+NODES = torch.arange(25).reshape(5, 5)
+WHOLE = NODES[::2, ::2].flatten()
+QUARTERS = [NODES[v : v + 3, u : u + 3].flatten() for v in (0, 2) for u in (0, 2)]
+STEPS = torch.tensor([[u, v] for v in (0, 1) for u in (0, 1)], dtype=torch.float64)
+# Of nine nodes: loops round their four squares, and round them all, counter-clockwise.
+SQUARES = ((0, 1, 4, 3), (1, 2, 5, 4), (3, 4, 7, 6), (4, 5, 8, 7))
+RIM = (0, 1, 2, 5, 8, 7, 6, 3)
+OF_CURVATURE = torch.tensor([[0.0], [1.0], [1.0], [1.0], [1.0]], dtype=torch.float64)
+NAMES = (*DENSITIES, "holonomy")
+AREA, ABSOLUTE = NAMES.index("area"), NAMES.index("absolute")
 
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """Square cells, M of them; each row of ``values`` is one density's integral over them."""
+    """M rectangular cells and their integrals; rows are those of `NAMES`."""
 
-    values: torch.Tensor  # (4, M)
-    rounding: torch.Tensor  # (4, M)
-    holonomy: torch.Tensor  # (M,)
-    swept: torch.Tensor  # (M,): sum of the absolute holonomies of its quarters
-    scatter: torch.Tensor  # (M,): area over which tangent planes scatter, where holonomy fails
-    complete: bool
+    values: torch.Tensor  # (5, M)
+    errors: torch.Tensor  # (5, M), estimates
+    rounding: torch.Tensor  # (5, M)
+    turning: torch.Tensor  # (M,): whether they must be refined, whatever the error
+    resolved: bool
     points: int
     notes: tuple[str, ...]
 
@@ -66,137 +83,202 @@ def adaptive_integrals(
 ) -> SurfaceIntegrals:
     """Compute all integrals over [-1, 1]^2 of one surface, refined where total |K| is uncertain.
 
-    ``function`` is a torch callable (N, 2) -> (1, N, D) or (N, D). Cells are halved in both
-    directions, those of the largest error first, until the summed error is below the tolerance (of
-    the integral of |K|) or below rounding, or until ``largest_sample`` points or 14 halvings are
-    spent; ``error`` is that sum plus rounding. The error of a cell is the largest of three: the
-    change between it and its quarters; the curvature that the holonomies of its quarters show and
-    its sample points do not; and, where its tangent planes are too far apart for holonomy, the area
-    over which they scatter. Cells whose holonomy exceeds 0.2 are always refined. This is an
-    estimate, not a bound: what cancels between all points is not seen. ``casts`` as for
-    `second_order_jet`; ``progress`` is called with ``None`` after about every ``part`` points.
-    Source: Davis & Rabinowitz, *Methods of Numerical Integration*, 2nd ed., chapter 6.
+    Values and their errors are estimates, not bounds: what shows at no point is not seen.
+
+    The error of a cell is the largest of four: the change between it and its quarters; the
+    difference between jittered points, one in each quarter, and the rule's polynomial there; the
+    curvature that the holonomies of its quarters show and its nodes do not; and, where its tangent
+    planes are too far apart for holonomy, the area over which they scatter. Cells are quartered,
+    those of the largest error first, until the summed error is below the tolerance or below
+    rounding. Cells whose holonomy exceeds 0.2, and the 16 first cells of the largest error, are
+    refined in any case. ``error`` is the sum plus rounding. Where points or halvings run out
+    first, ``finished`` is False, and the |K| of all unfinished cells is part of the error in full.
+
+    Args:
+        function: Torch callable (N, 2) -> (1, N, D) or (N, D).
+        covariance: Of the metric, as for `curvature`.
+        relative_tolerance: Error at which to stop, as a share of the integral of |K|.
+        bound: Of rounding errors, as for `second_order_jet`.
+        largest_sample: Points at most; the first cells take 12,000 whatever it is.
+        casts: As for `second_order_jet`.
+        part: Points that are sampled at a time, about.
+        progress: Called with ``None`` after each part.
+
+    Raises:
+        ValueError: The function makes several surfaces, or as `second_order_jet` raises.
+
+    References:
+        Davis & Rabinowitz, *Methods of Numerical Integration*, 2nd ed., chapter 6.
     """
     function = carried(function, casts)
     check_number("relative_tolerance", relative_tolerance, 1e-6, 1.0)
     flat = any(
         flatness_proofs(function, evaluate(function, torch.zeros(1, 2, dtype=torch.float64)))
     )
-    if flat:  # what would be refined is rounding
-        largest_sample = 0
-    width = 2 / FIRST_CELLS
-    ticks = torch.arange(FIRST_CELLS, dtype=torch.float64) * width - 1
-    cells = torch.cartesian_prod(ticks, ticks)
-    whole = _by_parts(function, covariance, bound, cells, width, part, progress)
+    jitter = torch.Generator().manual_seed(SEED)
     values, errors, rounding = (torch.zeros(5, dtype=torch.float64) for _ in range(3))
-    spent, complete = whole.points, whole.complete
-    before = torch.cat([whole.values, whole.holonomy[None]])
-    while len(cells):
-        width /= 2
-        steps = torch.tensor([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=torch.float64) * width
-        quarters = cells[:, None] + steps
-        corners = quarters.reshape(-1, 2)
-        parts = _by_parts(function, covariance, bound, corners, width, part, progress)
-        spent += parts.points
-        complete = complete and parts.complete
-        after = torch.cat([parts.values, parts.holonomy[None]]).unflatten(-1, (-1, 4))
-        noise = torch.cat([parts.rounding, parts.rounding[1:2]]).unflatten(-1, (-1, 4)).sum(-1)
-        change = (after.sum(-1) - before).abs()
-        unseen = torch.maximum((parts.swept - parts.values[2]).abs(), parts.scatter)
-        doubt = torch.maximum(change[2], unseen.reshape(-1, 4).sum(-1))
-        turning = (after[4].abs() > HOLONOMY_LIMIT).any(-1)
+    corners, widths = _first_cells()
+    spent, resolved, finished = 0, True, True
+    for depth in range(DEEPEST + 1):
+        parts = []
+        blocks = (x.split(max(part // 20, 1)) for x in (corners, widths))
+        for here, size in zip(*blocks, strict=True):
+            parts.append(_sampled_cells(function, covariance, bound, here, size, jitter))
+            progress(None)
+        cells = _joined(parts)
+        spent, resolved = spent + cells.points, resolved and cells.resolved
+        doubt = cells.errors[ABSOLUTE]
         # Finish the cells of least error, as many as fit into half of the tolerance left.
-        order = torch.where(turning, torch.inf, doubt).argsort()
-        total = values[2] + after[2].sum()
-        allowed = relative_tolerance * total + rounding[2] + noise[2].sum() - errors[2]
-        finished = int((doubt[order].cumsum(0) <= allowed / 2).sum())
-        finished = min(finished, len(order) - int(turning.sum()))
-        if spent > largest_sample or width < 2 / FIRST_CELLS / 2**DEEPEST:
-            finished = len(order)
-        done, rest = order[:finished], order[finished:]
-        values += after[:, done].sum((1, 2))
-        errors += torch.maximum(change, doubt * COUNTS_DOUBT)[:, done].sum(1)
-        rounding += noise[:, done].sum(1)
-        cells = quarters[rest].reshape(-1, 2)
-        before = after[:, rest].flatten(1)
-    flag = torch.tensor(complete)
-    names = ("area", "gaussian", "absolute", "positive", "holonomy")
+        order = torch.where(cells.turning, torch.inf, doubt).argsort()
+        total = values[ABSOLUTE] + cells.values[ABSOLUTE].sum()
+        noise = rounding[ABSOLUTE] + cells.rounding[ABSOLUTE].sum()
+        allowed = relative_tolerance * total + noise - errors[ABSOLUTE]
+        close = int((doubt[order].cumsum(0) <= allowed / 2).sum())
+        close = min(close, len(order) - int(cells.turning.sum()))
+        wanted = len(order) - (min(close, len(order) - ALWAYS_REFINED) if depth == 0 else close)
+        if flat:  # what would be refined is rounding
+            close, wanted = len(order), 0
+        affordable = max(largest_sample - spent, 0) // (4 * CELL_POINTS)
+        kept = len(order) - (min(wanted, affordable) if depth < DEEPEST else 0)
+        unfinished, again = order[min(close, kept) : kept], order[kept:]
+        finished = finished and not len(unfinished)
+        whole = torch.maximum(cells.errors, cells.values.abs() * OF_CURVATURE)
+        errors += cells.errors[:, order[:close][:kept]].sum(1) + whole[:, unfinished].sum(1)
+        values += cells.values[:, order[:kept]].sum(1)
+        rounding += cells.rounding[:, order[:kept]].sum(1)
+        if not len(again):
+            break
+        half = widths[again, None] / 2
+        corners = (corners[again, None] + STEPS * half).flatten(0, 1)
+        widths = half.expand(-1, 4, 2).flatten(0, 1)
+    flags = torch.tensor(resolved), torch.tensor(finished)
     integrals = SurfaceIntegrals(
         **{
-            name: Integral(value, error, flag)
-            for name, value, error in zip(names, values, errors + rounding, strict=True)
+            name: Integral(value, error, *flags, points=spent)
+            for name, value, error in zip(NAMES, values, errors + rounding, strict=True)
         },
-        notes=whole.notes,
+        notes=cells.notes,
     )
     return integrals.of_flat() if flat else integrals
 
 
-def _by_parts(
-    function: Callable,
-    covariance: object,
-    bound: str,
-    corners: torch.Tensor,
-    width: float,
-    part: int,
-    progress: Progress,
-) -> _Cells:
-    """Sample all cells, about ``part`` points at a time."""
-    blocks = []
-    for some in corners.split(max(part // 9, 1)):
-        blocks.append(_sampled_cells(function, covariance, bound, some, width))
-        progress(None)
-    names = ("values", "rounding", "holonomy", "swept", "scatter")
-    return _Cells(
-        **{name: torch.cat([getattr(cells, name) for cells in blocks], -1) for name in names},
-        complete=all(cells.complete for cells in blocks),
-        points=sum(cells.points for cells in blocks),
-        notes=blocks[0].notes,
+def _first_cells() -> tuple[torch.Tensor, torch.Tensor]:
+    """Lower corners and widths (M, 2) of cells that cover the chart, row by row."""
+    edges = []
+    for irrational in IRRATIONAL:
+        count = torch.arange(FIRST_CELLS + 1, dtype=torch.float64)
+        moved = 2 * UNEVEN * (count * irrational % 1 - 0.5)
+        moved[[0, -1]] = 0
+        ticks = 2 * (count + moved) / FIRST_CELLS - 1
+        edges.append((ticks / EDGE_UNIT).round() * EDGE_UNIT)
+    u, v = edges
+    corners = torch.cartesian_prod(v[:-1], u[:-1]).flip(-1)
+    return corners, torch.cartesian_prod(v.diff(), u.diff()).flip(-1)
+
+
+def _joined(parts: list[_Cells]) -> _Cells:
+    names = ("values", "errors", "rounding", "turning")
+    tensors: dict[str, Any] = {
+        name: torch.cat([getattr(cells, name) for cells in parts], -1) for name in names
+    }
+    return replace(
+        parts[0],
+        **tensors,
+        resolved=all(cells.resolved for cells in parts),
+        points=sum(cells.points for cells in parts),
     )
 
 
 def _sampled_cells(
-    function: Callable, covariance: object, bound: str, corners: torch.Tensor, width: float
+    function: Callable,
+    covariance: object,
+    bound: str,
+    corners: torch.Tensor,
+    widths: torch.Tensor,
+    jitter: torch.Generator,
 ) -> _Cells:
-    """Apply Simpson's rule to the nine nodes of each square cell at ``corners`` (M, 2)."""
-    ticks = torch.tensor([0.0, 0.5, 1.0], dtype=torch.float64) * width
-    v, u = torch.meshgrid(ticks, ticks, indexing="ij")
-    offsets = torch.stack([u.flatten(), v.flatten()], -1)
-    points = (corners[:, None] + offsets).reshape(-1, 2)
-    jet = second_order_jet(function, points, bound)
+    """Apply Simpson's rule to cells with lower ``corners`` and ``widths`` (M, 2), and quarters."""
+    count = len(corners)
+    ticks = torch.arange(5, dtype=torch.float64) / 4
+    nodes = corners[:, None] + torch.cartesian_prod(ticks, ticks).flip(-1) * widths[:, None]
+    nodes, at = _distinct(nodes.flatten(0, 1))
+    place = torch.rand((count, 4, 2), dtype=torch.float64, generator=jitter)
+    within = corners[:, None] + (STEPS + place) * widths[:, None] / 2
+    jet = second_order_jet(function, torch.cat([nodes, within.flatten(0, 1)]), bound)
     field = curvature(jet, covariance)
-    if field.gaussian.numel() != len(points):
+    points = len(nodes) + within[..., 0].numel()
+    if field.gaussian.numel() != points:
         raise ValueError(
-            f"function returned {field.gaussian.numel() // len(points)} surfaces; it must be one"
+            f"function returned {field.gaussian.numel() // points} surfaces; it must be one"
         )
-    weights = torch.outer(SIMPSON, SIMPSON).flatten() * width**2
-    sums = [
-        [(x.reshape(len(corners), 9) * weights).sum(-1) for x in density_of(name, field)]
-        for name in DENSITIES
-    ]
-    frame = second_fundamental_form(jet, covariance).frame
-    frame = frame.reshape(len(corners), 9, -1, 2)
-    middle = frame[:, 4, None]
-    # Components of each node's tangents outside the middle node's tangent plane.
-    off = torch.nan_to_num(frame - middle @ (middle.mT @ frame), nan=1.0)
-    loops = torch.stack([loop_holonomy([frame[:, i] for i in loop]) for loop in QUARTERS])
+    pairs = [density_of(name, field) for name in DENSITIES]
+    density, noise = (torch.stack([pair[i].flatten() for pair in pairs]) for i in (0, 1))
+    sampled = density[:, len(nodes) :].unflatten(-1, (count, 4))
+    density, noise = (x[:, at].unflatten(-1, (count, 25)) for x in (density, noise))
+    frame = second_fundamental_form(jet, covariance).frame.reshape(points, -1, 2)
+    frame = frame[at].unflatten(0, (count, 25))
+    area = widths.prod(-1)
+    basis = (_basis(place[..., 1])[..., :, None] * _basis(place[..., 0])[..., None, :]).flatten(-2)
+
+    values, rounding = torch.zeros(5, count).double(), torch.zeros(5, count).double()
+    missed, unseen = torch.zeros(4, count).double(), torch.zeros(count).double()
+    turning = torch.zeros(count, dtype=torch.bool)
+    for quarter, nine in enumerate(QUARTERS):
+        here, planes = density[..., nine], frame[:, nine]
+        integral = here @ WEIGHTS * area / 4
+        missed += (sampled[..., quarter] - (here * basis[:, quarter]).sum(-1)) * area / 4
+        rounding[:4] += noise[..., nine] @ WEIGHTS * area / 4
+        holonomy = _holonomy(planes, RIM)
+        swept = torch.stack([_holonomy(planes, square) for square in SQUARES]).abs().sum(0)
+        unseen += torch.maximum((swept - integral[ABSOLUTE]).abs(), _scatter(planes))
+        turning |= holonomy.abs() > HOLONOMY_LIMIT
+        values += torch.cat([integral, holonomy[None]])
+    rounding[4] = rounding[1]
+    coarse = torch.cat(
+        [density[..., WHOLE] @ WEIGHTS * area, _holonomy(frame[:, WHOLE], RIM)[None]]
+    )
+    errors = (values - coarse).abs()
+    doubt = torch.maximum(torch.maximum(errors[ABSOLUTE], missed[ABSOLUTE].abs()), unseen)
+    errors = torch.maximum(errors, doubt * OF_CURVATURE)
+    errors[AREA] = torch.maximum(errors[AREA], missed[AREA].abs())
     return _Cells(
-        values=torch.stack([value for value, _ in sums]),
-        rounding=torch.stack([error for _, error in sums]),
-        holonomy=torch.nan_to_num(loop_holonomy([frame[:, i] for i in RIM])),
-        swept=torch.nan_to_num(loops).abs().sum(0),
-        scatter=_scatter(off),
-        complete=bool(field.resolved.all()) and not field.jumps,
-        points=len(points),
-        notes=jet.notes,
+        values,
+        errors,
+        rounding,
+        turning,
+        bool(field.resolved.all()) and not field.jumps,
+        points,
+        jet.notes,
     )
 
 
-def _scatter(off: torch.Tensor) -> torch.Tensor:
-    """(M,): the area over which tangent planes scatter, from their parts ``off`` (M, 9, D, 2).
+def _distinct(nodes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return each of ``nodes`` (N, 2) once, and (N,) which of these it is."""
+    rows = 2 ** int(2 / NODE_UNIT).bit_length()
+    units = ((nodes + 1) / NODE_UNIT).long()
+    keys, at = (units[:, 1] * rows + units[:, 0]).unique(return_inverse=True)
+    return torch.stack([keys % rows, keys // rows], -1).double() * NODE_UNIT - 1, at
+
+
+def _basis(x: torch.Tensor) -> torch.Tensor:
+    """(..., 3): the quadratic polynomials that are 1 at one of 0, 1/2, 1 and 0 at the others."""
+    return torch.stack([(1 - x) * (1 - 2 * x), 4 * x * (1 - x), x * (2 * x - 1)], -1)
+
+
+def _holonomy(planes: torch.Tensor, loop: tuple[int, ...]) -> torch.Tensor:
+    """(M,): holonomy of frames (M, 9, D, 2) along a loop of nodes; 0 where unresolved."""
+    return torch.nan_to_num(loop_holonomy([planes[:, node] for node in loop]))
+
+
+def _scatter(planes: torch.Tensor) -> torch.Tensor:
+    """(M,): the area over which tangent planes with frames ``planes`` (M, 9, D, 2) scatter.
 
     The product of the two largest spreads, so that a ridge along one line has none; zero for
     cells whose planes stay together.
     """
+    middle = planes[:, 4, None]
+    # Components of each node's tangents outside the middle node's tangent plane.
+    off = torch.nan_to_num(planes - middle @ (middle.mT @ planes), nan=1.0)
     lost = torch.linalg.vector_norm(off, dim=(-2, -1)).amax(-1) > TURNING_LIMIT
     columns = off[lost].movedim(-2, 1).flatten(2)
     spreads = torch.linalg.eigvalsh(columns @ columns.mT).clamp(min=0)

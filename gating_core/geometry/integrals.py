@@ -4,13 +4,13 @@ By the trapezoid rule; `gating_core.geometry.adaptive` refines where a grid woul
 integral of K has a second, independent value from first derivatives alone: the holonomy sum adds up
 how a tangent frame turns when it is carried round each cell (do Carmo, *Differential Geometry of
 Curves and Surfaces*, 4-5). Unresolved points are left out; values are lower estimates then, and
-``complete`` is False.
+``resolved`` is False.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -43,20 +43,34 @@ CONVERGED = 0.1  # relative error above which a total should be refined
 
 @dataclass(frozen=True, eq=False)
 class Integral:
-    """An integral over a chart, per leading axis: ``value`` and ``error`` are (...).
+    """An estimate of an integral over a chart, per leading axis: all tensors are (...).
 
-    ``error`` adds the rounding error and, where it is known, that of the discretisation. Where
-    ``complete`` is False some points are unresolved and left out: integrals of non-negative
-    quantities are lower estimates, and the error does not cover what is missing.
+    Attributes:
+        value: The estimate.
+        error: Of rounding, a bound where the field has bounds; and, where it is known, of the
+            discretisation, an estimate.
+        resolved: False where points are unresolved and left out, or the function jumps: integrals
+            of non-negative quantities are lower estimates, and the error does not cover the rest.
+        finished: False where a refinement ended before its tolerance: cells that it should have
+            refined further count in full in ``error``.
+        points: Sampled by a refinement; ``None`` on a grid.
     """
 
     value: torch.Tensor
     error: torch.Tensor
-    complete: torch.Tensor
+    resolved: torch.Tensor
+    finished: torch.Tensor = field(default_factory=lambda: torch.tensor(True))
+    points: int | None = field(default=None, kw_only=True)
+
+    @property
+    def complete(self) -> torch.Tensor:
+        """(...): True where no point is left out and no refinement ended early."""
+        return self.resolved & self.finished
 
     def at(self, index: int) -> Integral:
         """The integral at one place of the leading axis."""
-        return Integral(self.value[index], self.error[index], self.complete[index])
+        parts = (self.value, self.error, self.resolved, self.finished.expand_as(self.value))
+        return Integral(*(part[index] for part in parts), points=self.points)
 
     def quotable(self) -> torch.Tensor:
         """(...): True where the value is known to half of itself, and may be quoted."""
@@ -84,7 +98,7 @@ class SurfaceIntegrals:
     def of_flat(self) -> SurfaceIntegrals:
         """Set K to 0, for a surface that is flat by proof; area and holonomy stay as measured."""
         value = torch.zeros_like(self.absolute.value)
-        zero = Integral(value, value, torch.ones_like(self.absolute.complete))
+        zero = Integral(value, value, torch.ones_like(self.absolute.resolved))
         return replace(self, gaussian=zero, absolute=zero, positive=zero)
 
 
@@ -138,7 +152,7 @@ def grid_integrals(
     frame = frame.unflatten(-3, tuple(weights.shape))
     fine, coarse = (_holonomies(frame[..., ::s, ::s, :, :]).sum((-2, -1)) for s in (1, 2))
     rounding = 100 * frame.shape[-2] * weights.numel() * torch.finfo(torch.float64).eps
-    holonomy = Integral(fine, (fine - coarse).abs() + rounding, values["gaussian"].complete)
+    holonomy = Integral(fine, (fine - coarse).abs() + rounding, values["gaussian"].resolved)
     return SurfaceIntegrals(**values, holonomy=holonomy, notes=jet.notes)
 
 

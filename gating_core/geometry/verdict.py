@@ -19,8 +19,9 @@ import torch
 
 from gating_core.geometry.curvature import CurvatureField, FundamentalForm
 from gating_core.geometry.grid import Grid
+from gating_core.numerals import UNKNOWN
 
-CURVED, FLAT, UNKNOWN = VERDICT_WORDS = ("curved", "flat", "undetermined")
+CURVED, FLAT, _ = VERDICT_WORDS = ("curved", "flat", UNKNOWN)
 PROVED, AT_POINTS, SEEN = KNOWLEDGE = (
     "proved",
     "established at the sample points",

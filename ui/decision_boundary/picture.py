@@ -150,11 +150,11 @@ def curves_of(shown: Shown, member: int) -> list[RunCurve]:
                 curvature[side][:, i] = total.value.numpy()
         if member in totals:
             total = totals[member]
-            errors[side], lower[side] = total.error.numpy().copy(), ~total.complete.numpy()
+            errors[side], lower[side] = total.error.numpy().copy(), ~total.resolved.numpy()
             if (end := shown.final.get((name, member))) is not None:
                 curvature[side][-1, member] = float(end.total.value)
                 errors[side][-1] = float(end.total.error)
-                lower[side][-1] = not bool(end.total.complete)
+                lower[side][-1] = not bool(end.total.resolved)
     accuracy = {side: e.test_accuracy[frames] for side, e in ensembles.items()}
     loss = {side: e.train_loss[frames] for side, e in ensembles.items()}
     return [

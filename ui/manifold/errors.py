@@ -144,7 +144,9 @@ def _integral(name: str, variant: MeasuredInstance, totals: SurfaceIntegrals | N
     if name == "absolute":
         x = best_total(variant, totals) or x
     text = plus_minus(float(x.value), float(x.error), -math.inf if name in SIGNED else 0.0)
-    return text if bool(x.complete) else f"{text} (lower estimate: some points are unresolved)"
+    if not bool(x.resolved):
+        return f"{text} (lower estimate: some points are unresolved)"
+    return text if bool(x.finished) else f"{text} (refined to {x.points:,} points)"
 
 
 # --- Charts ---------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ from gating_core.training.trainer import Snapshot
 
 FOLDER = ASSETS / "presets"
 PRESETS = {task: replace(FIRST_SETTING, task=task) for task in ("circle", "xor", "moons", "linear")}
-INTEGRAL_PARTS = tuple(each.name for each in fields(Integral))
+INTEGRAL_PARTS = ("value", "error", "resolved", "finished")
 COMPARISONS = {"comparison": FIRST_COMPARISON}  # with shipped curvature along the run, no sweep
 # Of the same tasks in other trainings: by name, the task's setting there.
 REFERENCES = {

@@ -117,7 +117,7 @@ def _read_out(
 # --- The sweep ------------------------------------------------------------------------------------
 
 SWEEP_STEPS = 20
-SWEEP_POINTS = 40_000  # for the total at one strength: half a second for each layer
+SWEEP_POINTS = 60_000  # at most, for the total at one strength: half a second for each layer
 STRENGTHS = tuple(round(i / SWEEP_STEPS, 2) for i in range(SWEEP_STEPS + 1))
 
 
@@ -158,7 +158,7 @@ def sweep_strengths(run: TrainedRun, progress: Progress = silent) -> Iterator[St
         member,
         model.weight.numpy(),
         model.bias.numpy(),
-        Integral(unknown, unknown, unknown > 0),
+        Integral(unknown, unknown, unknown > 0, unknown > 0),
         np.zeros(len(STRENGTHS), dtype=bool),
     )
     yield sweep
@@ -174,11 +174,7 @@ def sweep_strengths(run: TrainedRun, progress: Progress = silent) -> Iterator[St
 def _with_total(sweep: StrengthSweep, index: int, total: Integral) -> StrengthSweep:
     here = torch.arange(len(STRENGTHS)) == index
     parts = (
-        torch.where(here, new.reshape(-1), old)
-        for new, old in (
-            (total.value, sweep.total.value),
-            (total.error, sweep.total.error),
-            (total.complete, sweep.total.complete),
-        )
+        torch.where(here, getattr(total, name).reshape(-1), getattr(sweep.total, name))
+        for name in ("value", "error", "resolved", "finished")
     )
     return replace(sweep, total=Integral(*parts), measured=sweep.measured | here.numpy())

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import build_attention
 from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.classics import SURFACES, gnomonic_sphere
 from gating_core.geometry.curvature import curvature
@@ -151,6 +153,174 @@ def test_anisotropic_covariance_changes_the_total(stretch, total):
 
     found = adaptive_integrals(paraboloid, covariance=[1.0, 1.0, stretch**-2.0]).absolute
     assert abs(float(found.value) - total) <= float(found.error) + 0.01
+
+
+def graph(height):
+    return lambda p: torch.cat([p, height(p[:, :1], p[:, 1:])], -1)
+
+
+def wave(period, low, width):
+    """1 - cos in a Gaussian window: value, slope and second derivative, in closed form."""
+    w = 2 * math.pi / period
+
+    def parts(x):
+        a = torch.stack([1 - torch.cos(w * x), w * torch.sin(w * x), w * w * torch.cos(w * x)])
+        if width is None:
+            return a
+        y = (x - low) / width
+        g = torch.exp(-y.square())
+        g1, g2 = -2 * y * g / width, (4 * y.square() - 2) * g / width**2
+        return torch.stack([a[0] * g, a[1] * g + a[0] * g1, a[2] * g + 2 * a[1] * g1 + a[0] * g2])
+
+    return parts
+
+
+def dense_sums(across, along, height, count=2500):
+    """Total |K| and area of z = h A(u) B(v), from its closed form at the middles of cells."""
+    x = (torch.arange(count, dtype=torch.float64) + 0.5) / count * 2 - 1
+    a, b = across(x), height * along(x)
+    total = area = 0.0
+    for rows in b.split(250, 1):
+        f_u, f_v = torch.outer(rows[0], a[1]), torch.outer(rows[1], a[0])
+        hessian = torch.outer(rows[0], a[2]) * torch.outer(rows[2], a[0])
+        hessian -= torch.outer(rows[1], a[1]).square()
+        size = 1 + f_u.square() + f_v.square()
+        total += float((hessian.abs() / size**1.5).sum())
+        area += float(size.sqrt().sum())
+    return total * 4 / count**2, area * 4 / count**2
+
+
+@pytest.mark.parametrize(("period", "other", "height", "low", "width"), [
+    (1 / 32, 1 / 32, 0.001, 0, None),
+    (1 / 32, 1 / 32, 1e-5, 0.9, 0.2),
+    (1 / 15, 1 / 15, 0.003, 0, None),
+    (1 / 3, 1 / 5, 0.02, 0, None),
+    (1 / 64, 1 / 24, 1e-4, 0, None),
+    ((5**0.5 - 1) / 20, 2**0.5 / 30, 0.003, -0.9, 0.1),
+    (1 / 12, 1e9, 0.01, 0, None),
+])  # fmt: skip
+def test_no_period_hides_from_the_cells(period, other, height, low, width):
+    """Waves along one axis or both, on the whole chart or in a corner of it."""
+    across, along = wave(period, low, width), wave(other, low, width)
+    exact = dense_sums(across, along, height)
+    found = adaptive_integrals(
+        graph(lambda u, v: height * across(u)[0] * along(v)[0]), None, 0.01, "rigorous", 60_000
+    )
+    for sum_, integral in zip(exact, (found.absolute, found.area), strict=True):
+        assert abs(float(integral.value) - sum_) <= float(integral.error) + 1e-4 * sum_
+    assert found.area.points <= 60_000
+    assert bool(found.absolute.complete) == (float(found.absolute.error) < 0.02 * exact[0] + 1e-20)
+
+
+def test_frequencies_that_double_are_seen():
+    """Positional encodings through a tanh, against sums at as many random points as it takes."""
+    random = torch.Generator().manual_seed(0)
+    frequencies = 2.0 ** torch.arange(7, dtype=torch.float64) * torch.pi
+    first, last = (
+        torch.randn(n, d, generator=random).double() / n**0.5 for n, d in ((28, 32), (32, 3))
+    )
+
+    def encoded(p):
+        angles = p[:, :, None] * frequencies
+        return torch.tanh(torch.cat([angles.sin(), angles.cos()], -1).flatten(1) @ first) @ last
+
+    field = curvature(
+        second_order_jet(encoded, 2 * torch.rand(100_000, 2, generator=random).double() - 1)
+    )
+    total, area = (
+        4 * float(x.mean()) for x in (field.gaussian.abs() * field.area_element, field.area_element)
+    )
+    found = adaptive_integrals(encoded, largest_sample=16_000)
+    assert not found.absolute.complete
+    assert abs(float(found.absolute.value) - total) <= float(found.absolute.error)
+    assert abs(float(found.area.value) - area) <= float(found.area.error)
+    assert 0.5 * total < float(found.absolute.value) < 2 * total
+
+
+def peak(height, width, centre):
+    return graph(
+        lambda u, v: (
+            height * torch.exp(-((u - centre[0]) ** 2 + (v - centre[1]) ** 2) / (2 * width**2))
+        )
+    )
+
+
+def total_of_peak(height, width) -> float:
+    """4 pi (1 - cos of the steepest slope's angle): the Gauss map covers a cap twice."""
+    slope = height / width / math.sqrt(math.e)
+    return 4 * math.pi * (1 - 1 / math.hypot(1, slope))
+
+
+@pytest.mark.parametrize("count", [30, pytest.param(200, marks=pytest.mark.soak)])
+def test_random_peaks_are_within_their_errors(count):
+    """Widths from .002 to .015, heights from .01 to 1, at random places; 1 % may be outside."""
+    random, outside, finished = np.random.default_rng(7), 0, 0
+    for _ in range(count):
+        width, height = (
+            np.exp(random.uniform(np.log(0.002), np.log(0.015))),
+            random.choice([1.0, 0.3, 0.05, 0.01]),
+        )
+        chart = peak(height, width, random.uniform(-0.88, 0.88, 2))
+        found = adaptive_integrals(chart, bound="rigorous", largest_sample=60_000).absolute
+        gap = abs(float(found.value) - total_of_peak(height, width))
+        outside += gap > float(found.error)
+        finished += bool(found.complete)
+    assert outside <= count // 100
+    assert finished > 0.75 * count
+
+
+@pytest.mark.parametrize("budget", [14_000, 20_000])
+def test_where_the_points_run_out_the_error_says_so(budget):
+    found = adaptive_integrals(peak(1.0, 0.004, (0.1, 0.2)), largest_sample=budget).absolute
+    assert found.resolved
+    assert not found.finished
+    assert not found.complete
+    assert found.points <= budget
+    assert abs(float(found.value) - total_of_peak(1.0, 0.004)) <= float(found.error)
+    enough = adaptive_integrals(peak(1.0, 0.004, (0.1, 0.2))).absolute
+    assert enough.complete
+    assert float(enough.error) < 0.02 * float(enough.value)
+
+
+def test_a_peak_on_a_curved_surface_shows_in_its_tails():
+    for place in np.random.default_rng(11).uniform(-0.8, 0.8, (6, 2)):
+        narrow = peak(0.3, 0.004, place)
+
+        def both(p, narrow=narrow):
+            base = 0.3 * torch.sin(2 * p[:, :1]) * torch.cos(1.5 * p[:, 1:])
+            return narrow(p) + torch.cat([0 * p, base], -1)
+
+        total = adaptive_integrals(both, bound="rigorous", largest_sample=60_000).absolute
+        assert (
+            abs(float(total.value) - total_of_peak(0.3, 0.004) - 1.198) <= float(total.error) + 0.1
+        )
+
+
+@torch.no_grad()
+def test_nets_and_attentions_are_within_their_errors():
+    """Against Gauss-Legendre sums with 4 x 4 nodes on each of 100 x 100 cells."""
+    few, weight = (torch.from_numpy(x) for x in np.polynomial.legendre.leggauss(4))
+    middles = (torch.arange(100, dtype=torch.float64) + 0.5) / 50 - 1
+    nodes, weights = (middles[:, None] + few / 100).flatten(), (weight / 100).repeat(100)
+    outside = 0
+    for seed in range(3):
+        torch.manual_seed(seed)
+        net = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.Tanh(), torch.nn.Linear(16, 4))
+        attention = build_attention(
+            AttentionConfig(model_dim=4, value_count=6, gate=GateConfig()), (seed,)
+        )
+        for chart in (net.double(), attention):
+            total = area = 0.0
+            for rows, weight in zip(nodes.split(40), weights.split(40), strict=True):
+                points = torch.cartesian_prod(rows, nodes)
+                field = curvature(second_order_jet(chart, points))
+                parts = torch.outer(weight, weights).flatten() * field.area_element
+                total += float((parts * field.gaussian.abs()).sum())
+                area += float(parts.sum())
+            found = adaptive_integrals(chart, bound="rigorous", largest_sample=60_000)
+            for exact, integral in ((total, found.absolute), (area, found.area)):
+                outside += abs(float(integral.value) - exact) > float(integral.error)
+    assert outside == 0
 
 
 def test_several_surfaces_at_once_are_refused():

@@ -11,6 +11,7 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gating_core import numerals
 from gating_core.attention.config import AttentionConfig
 from gating_core.attention.stack import build_attention
 from gating_core.experiments.comparison.frames import cut_of
@@ -92,7 +93,7 @@ def assert_readable(text, length):
     for number in re.findall(NUMBER, text):
         digits, _, power = number.partition("e")
         figures = digits.removeprefix("−").removeprefix("0")  # the zero before a point is none
-        assert sum(map(str.isdigit, figures)) <= formatting.FIGURES
+        assert sum(map(str.isdigit, figures)) <= numerals.FIGURES
         assert Fraction(digits.replace("−", "-")) or "−" not in digits, "a minus before a zero"
         assert not power or Fraction(digits.replace("−", "-"))
 
@@ -199,8 +200,8 @@ def test_numbers_on_an_axis(x, text):
     assert formatting.tick_text(x) == text
 
 
-def integral(value, error, complete=True):
-    return Integral(*(torch.tensor(x) for x in (value, error, complete)))
+def integral(value, error, *flags):
+    return Integral(*(torch.tensor(x) for x in (value, error, *(flags or (True,)))))
 
 
 @pytest.mark.parametrize(
@@ -209,6 +210,7 @@ def integral(value, error, complete=True):
         (integral(0.0, 1e-9), True, "0"),
         (integral(4.21, 0.02), False, "4.21 ± 0.02"),
         (integral(4.21, 0.02, False), False, "at least 4.21 ± 0.02"),
+        (integral(4.21, 0.02, True, False), False, "4.21 ± 0.02"),
         (integral(4.0, 3.0), False, "undetermined"),
         (integral(4.0, 28672.0), False, "undetermined"),
     ],
