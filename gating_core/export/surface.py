@@ -22,7 +22,10 @@ from gating_core.progress import Progress, silent
 
 LONGEST_MM = 100.0  # the longest side of a solid
 THICKNESS_MM = 2.0  # of a sheet that is 100 mm long
+LOWEST_MM = 1e-3  # height of a facet of a solid: of a lower one no reader has the normal
 STL_HEADER = 80  # bytes
+FLOAT32_UNIT = 2.0**-24
+FAR = 1e-5  # of a sheet's extent: where its points would be rounded by more it is moved
 PICTURE = (3000, 2250)  # pixels
 PICTURE_DPI = 300
 LINES = 11  # of the chart, each way, in a picture
@@ -80,9 +83,25 @@ class Surface:
         """The open sheet."""
         return _mesh(self.points, self.cells)
 
+    @cached_property
+    def centre(self) -> np.ndarray:
+        """(3,): what files in single precision leave out, 0 but for a sheet far from the origin."""
+        low, high = self.mesh.vertices.min(0), self.mesh.vertices.max(0)
+        far = np.maximum(abs(low), abs(high)).max() * FLOAT32_UNIT > FAR * (high - low).max()
+        return (low + high) / 2 if far else np.zeros(3)
+
     def per_vertex(self, field: np.ndarray) -> np.ndarray:
-        """(V, ...): a ``field`` (R, C, ...) at the vertices of the sheet."""
+        """(V, ...): a ``field`` (R, C, ...) at the vertices of the sheet; NaN where infinite."""
+        if field.dtype.kind == "f":
+            field = np.where(np.isfinite(field), field, np.nan)
         return field.reshape(self.resolved.size, *field.shape[2:])[self.mesh.places]
+
+    def single(self, field: np.ndarray) -> np.ndarray:
+        """`per_vertex` in single precision; NaN where that has no number."""
+        numbers = self.per_vertex(field)
+        with np.errstate(over="ignore"):
+            numbers = numbers.astype("<f4")
+        return np.where(np.isfinite(numbers), numbers, np.float32(np.nan))
 
 
 class Mesh(NamedTuple):
@@ -163,17 +182,44 @@ def _vertex_normals(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
 
 
 def _welded(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Join equal vertices, drop triangles that have become lines, and check what is left."""
+    """Join vertices that no printer tells apart, drop what becomes a line, and check the rest.
+
+    Equal ones first; then the ends of the shortest side of every triangle whose height is below
+    `LOWEST_MM`, until there is none: a facet without area has no normal.
+    """
     vertices, number = np.unique(vertices, axis=0, return_inverse=True)
-    triangles = number.reshape(-1)[triangles]
-    a, b, c = triangles.T
-    triangles = triangles[(a != b) & (b != c) & (c != a)]
+    triangles = _renumbered(triangles, number.reshape(-1))
+    places = vertices.astype(float)
+    while len(triangles):
+        corners = places[triangles]
+        sides = np.roll(corners, -1, 1) - corners
+        lengths = np.linalg.norm(sides, axis=2)
+        doubled = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1)
+        low = doubled <= LOWEST_MM * lengths.max(1)
+        if not low.any():
+            break
+        shortest = lengths[low].argmin(1)
+        rows, number = triangles[low], np.arange(len(places))
+        ends = np.stack([rows[np.arange(len(rows)), (shortest + i) % 3] for i in (0, 1)], 1)
+        for first, last in np.sort(ends, 1):
+            if number[first] == first and number[last] == last:
+                number[last] = first
+        while (number[number] != number).any():
+            number = number[number]
+        triangles = _renumbered(triangles, number)
     edges = triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
-    if len(np.unique(edges, axis=0)) < len(edges) or len(_rim(triangles)):
+    if not len(edges) or len(np.unique(edges, axis=0)) < len(edges) or len(_rim(triangles)):
         raise ValueError(
             "the surface is so thin, or lies so exactly on itself, that no closed solid bounds it"
         )
     return vertices, triangles
+
+
+def _renumbered(triangles: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """Triangles of the vertices ``number[i]``, without those that have become lines."""
+    triangles = number[triangles]
+    a, b, c = triangles.T
+    return triangles[(a != b) & (b != c) & (c != a)]
 
 
 # --- Files ----------------------------------------------------------------------------------------
@@ -182,11 +228,11 @@ def _welded(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np
 def stl_file(surface: Surface) -> bytes:
     """Return a binary STL of the solid, in millimetres."""
     vertices, triangles = solid_of(surface)
-    corners = vertices[triangles]
+    corners = vertices[triangles].astype(float)
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
     rows = np.zeros(len(triangles), [("normal", "<3f4"), ("corners", "<(3,3)f4"), ("none", "<u2")])
-    rows["normal"], rows["corners"] = normals / np.where(lengths > 0, lengths, 1), corners
+    rows["normal"], rows["corners"] = normals / lengths, corners
     header = f"mm, closed solid; {surface.about}".encode("ascii", "replace")[:STL_HEADER]
     return header.ljust(STL_HEADER) + struct.pack("<I", len(rows)) + rows.tobytes()
 
@@ -199,9 +245,10 @@ def ply_file(surface: Surface) -> bytes:
     rows = np.zeros(len(mesh.places), kinds + [(name, "<f4") for name in fields])
     rgb = surface.per_vertex(surface.colours.rgb)
     for index, (axis, colour) in enumerate(zip("xyz", ("red", "green", "blue"), strict=True)):
-        rows[axis], rows[colour] = mesh.vertices[:, index], rgb[:, index]
+        rows[axis] = mesh.vertices[:, index] - surface.centre[index]
+        rows[colour] = rgb[:, index]
     for name, field in fields.items():
-        rows[name] = surface.per_vertex(field)
+        rows[name] = surface.single(field)
     faces = np.zeros(len(mesh.triangles), [("count", "u1"), ("corners", "<3i4")])
     faces["count"], faces["corners"] = 3, mesh.triangles
     types = {"u1": "uchar", "<f4": "float"}
@@ -209,6 +256,7 @@ def ply_file(surface: Surface) -> bytes:
         "ply", "format binary_little_endian 1.0",
         f"comment open sheet; {_ascii(surface.about)}",
         f"comment colours: {_ascii(surface.colours.title)}",
+        *([f"comment {_centred(surface)}"] if surface.centre.any() else []),
         *(f"comment {_plain(name)}: {_ascii(name)}" for name in surface.fields),
         f"element vertex {len(rows)}",
         *(f"property {types[kind]} {name}" for name, kind in [
@@ -218,10 +266,16 @@ def ply_file(surface: Surface) -> bytes:
     return header.encode("ascii") + rows.tobytes() + faces.tobytes()
 
 
+def _centred(surface: Surface) -> str:
+    """Say where the origin of a file in single precision lies."""
+    return f"centre of the sheet subtracted: {' '.join(repr(float(x)) for x in surface.centre)}"
+
+
 def glb_file(surface: Surface) -> bytes:
     """Return a binary glTF of the open sheet with colours, K as `_K`; it is 100 mm long there.
 
-    Vertices are in the surface's own units; the node turns z upwards and scales them.
+    Vertices are in the surface's own units, about its centre where that is far away; the node turns
+    z upwards and scales them.
     """
     mesh = surface.mesh
     red_green_blue = surface.per_vertex(surface.colours.rgb) / 255
@@ -229,10 +283,10 @@ def glb_file(surface: Surface) -> bytes:
         red_green_blue <= 0.04045, red_green_blue / 12.92, ((red_green_blue + 0.055) / 1.055) ** 2.4
     )  # glTF multiplies light
     arrays = {
-        "POSITION": mesh.vertices.astype("<f4"),
+        "POSITION": (mesh.vertices - surface.centre).astype("<f4"),
         "NORMAL": _vertex_normals(mesh.vertices, mesh.triangles).astype("<f4"),
         "COLOR_0": linear.astype("<f4"),
-        "_K": surface.per_vertex(surface.fields["K"]).astype("<f4"),
+        "_K": surface.single(surface.fields["K"]),
         "indices": mesh.triangles.astype("<u4"),
     }
     views: list[dict[str, int]] = []
@@ -267,7 +321,8 @@ def glb_file(surface: Surface) -> bytes:
     tree: dict[str, Any] = {
         "asset": {"version": "2.0", "generator": "gated attention",
                   "extras": {"about": f"open sheet; {surface.about}",
-                             "colours": surface.colours.title}},
+                             "colours": surface.colours.title,
+                             **({"centre": _centred(surface)} if surface.centre.any() else {})}},
         "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0, "matrix": matrix}],
         "meshes": [{"primitives": [{"attributes": attributes, "material": 0,
                                     "indices": len(accessors) - 1}]}],

@@ -86,6 +86,63 @@ def test_a_solid_is_closed_with_its_outside_out_and_100_mm_long(name):
     assert float(again.get_mass_properties()[0]) == pytest.approx(solid.volume, rel=1e-4)
 
 
+def saturated(steepness, ridge):
+    """A sheet of which most points nearly coincide, as where attention is saturated."""
+    axis = np.linspace(-1, 1, 61)
+    u, v = np.meshgrid(axis, axis)
+    bump = np.exp(-ridge * u * u)
+    whole, colours = np.ones(u.shape, bool), SURFACES["dome"].colours
+    colours = replace(colours, drawn=0 * u)
+    points = np.stack([0.2 * np.tanh(steepness * u), v, bump], -1)
+    return Surface(points, whole, {"K": 0 * u}, colours, ABOUT)
+
+
+@pytest.mark.parametrize(("steepness", "ridge"), [(20, 400), (40, 400), (300, 30), (8, 3000)])
+def test_every_facet_of_a_saturated_sheet_has_an_area_and_a_normal(steepness, ridge):
+    data = surface_file(saturated(steepness, ridge), "stl")
+    again = StlMesh.from_file("solid.stl", fh=io.BytesIO(data))
+    kinds = [("normal", "<3f4"), ("corners", "<(3,3)f4"), ("none", "<u2")]
+    normals = np.frombuffer(data[84:], kinds)["normal"]  # that reader computes its own
+    np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1, atol=1e-6)
+    assert again.areas.min() > 0
+    solid = trimesh.load(io.BytesIO(data), file_type="stl")
+    assert solid.is_volume
+    assert solid.euler_number == 2
+    assert len(solid.faces) == len(again.data)  # none is without area for another reader
+    assert solid.extents.max() == pytest.approx(LONGEST_MM, abs=0.01)
+
+
+def test_a_sheet_far_from_the_origin_is_written_about_its_centre_and_says_so():
+    each = SURFACES["dome"]
+    far = replace(each, points=each.points + np.array([1e8, -3e9, 0.0]))
+    middle = (each.points.max((0, 1)) + each.points.min((0, 1))) / 2
+    exact = (each.points - middle).reshape(-1, 3)
+    for ending in ("ply", "glb"):
+        data = surface_file(far, ending)
+        loaded = trimesh.load(io.BytesIO(data), file_type=ending, process=False)
+        mesh = loaded if ending == "ply" else next(iter(loaded.geometry.values()))
+        np.testing.assert_allclose(mesh.vertices, exact, atol=1e-6)
+        assert b"centre of the sheet subtracted: 100000000.0 -3000000000.0" in data
+        assert b"subtracted" not in surface_file(each, ending)
+
+
+def test_what_is_infinite_has_no_number_in_a_file(tmp_path):
+    each = SURFACES["dome"]
+    gaussian = each.fields["K"].copy()
+    gaussian[2, 3], gaussian[4, 5], gaussian[6, 7] = np.inf, -np.inf, 1e300
+    error = np.where(np.isfinite(gaussian), 1e-9, np.inf)
+    each = replace(each, fields={"K": gaussian, "error of K": error})
+    ply = PlyData.read(io.BytesIO(surface_file(each, "ply")))["vertex"]
+    lost = [2 * SIZE + 3, 4 * SIZE + 5, 6 * SIZE + 7]
+    assert np.flatnonzero(np.isnan(ply["K"])).tolist() == lost
+    assert np.flatnonzero(np.isnan(ply["error_of_K"])).tolist() == lost[:2]
+    (mesh,) = trimesh.load(io.BytesIO(surface_file(each, "glb")), file_type="glb").geometry.values()
+    assert np.flatnonzero(np.isnan(mesh.vertex_attributes["_K"].ravel())).tolist() == lost
+    path = tmp_path / "surface.vtp"
+    path.write_bytes(surface_file(each, "vtp"))
+    assert not np.isinf(pyvista.read(path).point_data["K"]).any()
+
+
 def test_a_flat_solid_has_the_volume_of_its_sheet():
     assert read("flat", "stl").volume == pytest.approx(LONGEST_MM**2 * THICKNESS_MM, rel=1e-6)
 

@@ -143,6 +143,8 @@ def jumps_along(function, start, end):
         first = max(near, far) if first is None else first
         if not ends.isfinite().all() or (step > 10 and max(near, far) < first / 50):
             return False
+        if max(near, far) > 3 * first:  # a pole
+            return False
         start, end = (start, (start + end) / 2) if near > far else ((start + end) / 2, end)
     return bool(first > 0)
 
@@ -152,8 +154,6 @@ def test_no_operation_of_torch_jumps_unnamed():
     """Along random lines through the samples that torch tests itself with, by bisection."""
     unnamed = []
     for op in operations():
-        if op.formatted_name in POLES:
-            continue
         for sample in list(op.sample_inputs("cpu", torch.float64))[:1]:
             function = family(op, sample, torch.Generator().manual_seed(1))
             line = torch.linspace(-30, 30, 41, dtype=torch.float64)[:, None].expand(-1, 2)
@@ -172,10 +172,7 @@ def test_no_operation_of_torch_jumps_unnamed():
                             unnamed.append(op.formatted_name)
             except (RuntimeError, ValueError, TypeError, IndexError, AttributeError):
                 continue
-    assert not sorted(set(unnamed))
-
-
-POLES = frozenset("tan reciprocal".split())  # which are steps as large as one likes
+    assert not set(unnamed), " ".join(sorted(set(unnamed)))
 
 
 def test_names_are_those_of_torch():
