@@ -126,8 +126,7 @@ def test_the_gate_before_is_dimmed_while_another_is_measured_and_it_is_said_whic
     settle(desk)
     frames = desk.evaluate("() => { const seen = testFrames; testFrames = null; return seen; }")
     dimmed = [opacity < 0.5 for sentence, opacity, _ in frames if sentence == before]
-    assert dimmed == sorted(dimmed)  # once, until the other is there
-    assert dimmed[-1]
+    assert dimmed[-1]  # until the other is there
     assert any(note.startswith("your own formula: measuring") for *_, note in frames)
     assert frames[-1][1:] == [1, ""]
 

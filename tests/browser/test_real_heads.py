@@ -204,6 +204,13 @@ def test_the_open_head_is_shown_on_a_plane_through_three_words_that_are_chosen(d
     desk.wait_for_url(lambda url: "heads_three=" in url)
     settle(desk)
     assert "“sail”" in desk.locator(".gc-heads-hint").inner_text() != before
+    # The next head is measured on that plane; meanwhile the one on the screen is dimmed.
+    waits = "document.querySelector('.gc-heads').dataset.stale"
+    step = "document.querySelector('.gc-heads-step[data-step=\"1\"]').click()"
+    dimmed = desk.evaluate(f"() => {{ {step}; return {waits}; }}")
+    assert dimmed == "true"
+    desk.wait_for_function(f"!{waits}")
+    settle(desk)
     assert_on_the_first_screen(desk, ".gc-heads-text", ".gc-heads-chart", ".gc-heads-numbers")
     assert_accessible(desk)
 

@@ -150,6 +150,9 @@ const nextMessage = state => state.waiting && { name: 'opened', take: () => {
 // ---- drawing ------------------------------------------------------------------------------------
 
 function show(root, state) {
+  // On a plane of its own Python measures each head: until it has, the numbers are those of another plane.
+  if (state.open && state.chart && !isOpen(state, state.chart.head)) root.dataset.stale = 'true';
+  else delete root.dataset.stale;
   root.classList.toggle('gc-heads-opened', Boolean(state.open));
   if (state.open) {
     const head = shownHead(state);
