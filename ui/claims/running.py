@@ -60,7 +60,13 @@ def start(store: Path) -> str:
     with _lock:
         if look(store).runs:
             return "A study runs here already."
-        said = tempfile.TemporaryFile()  # noqa: SIM115 (read at its end)
+        try:
+            said = tempfile.TemporaryFile()  # noqa: SIM115 (read at its end)
+        except OSError:
+            return (
+                "The study cannot be started: this server may write no temporary file. Set TMPDIR"
+                " to a folder with free space in which it may write, and start the server again."
+            )
         try:
             child = subprocess.Popen(
                 (*COMMAND, str(store)),

@@ -54,6 +54,17 @@ def test_there_is_none_at_first_and_the_place_of_the_store_is_named(store, monke
     assert store_path() == default_path()
 
 
+@pytest.mark.parametrize("folder", ["missing", "a file"])
+def test_without_a_folder_for_temporary_files_it_is_a_sentence(
+    store, monkeypatch, tmp_path, folder
+):
+    (tmp_path / "a file").touch()
+    monkeypatch.setattr(running.tempfile, "_candidate_tempdir_list", lambda: [tmp_path / folder])
+    monkeypatch.setattr(running.tempfile, "tempdir", None)
+    assert start(store).startswith("The study cannot be started: this server may write no temp")
+    assert not look(store).runs
+
+
 def test_it_starts_tells_how_far_it_is_and_is_one_at_a_time(store, says):
     made = says(WRITES)
     assert start(store) == ""
