@@ -170,10 +170,13 @@ def draw() -> None:
     text = f"Cosine of this head with softmax attention ({whose}): {cosines}."
     token = min(token, len(head.states) - 1)
     squares = head.sizes[token] ** 2
+    share = float(squares[0] / max(squares.sum(), np.finfo(float).tiny))
     state = (
-        f"After token {token}, {percent(float(squares[0] / squares.sum()))} of the squared norm of"
+        f"After token {token}, {percent(share)} of the squared norm of"
         " the delta rule's state lies in one direction."
     )
+    if not squares.any():
+        state = f"With step size 0 the delta rule's state is zero after token {token}."
     with above:
         st.markdown(branch)
         first = c.chart_columns("first", [3, 2])
