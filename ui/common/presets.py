@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 import streamlit as st
 
 from ui.common.lessons import sections
-from ui.common.links import current_link, open_link
+from ui.common.links import CAMERA, current_link, open_link
 from ui.common.present import Steps
 from ui.common.simplified import HIDE, LOCK, PRESENT
 
@@ -72,8 +72,17 @@ def draw_presets(title: str) -> None:
 
 
 def steps_of(title: str) -> Steps:
-    """Return the callbacks that open the previous and the next preset of a page."""
-    last, here = len(presets(title)) - 1, st.session_state.get(SHOWN, {}).get(title, -1)
+    """Return the callbacks that open the previous and the next preset of a page.
+
+    Counted from the one that the link is, as after *Back*, else from the one opened last.
+    """
+    links = [preset.link for preset in presets(title)]
+    link = {name: texts for name, texts in current_link().items() if name not in (*STAYING, CAMERA)}
+    last, here = len(links) - 1, st.session_state.get(SHOWN, {}).get(title, -1)
+    if link in links and (link or here >= 0):
+        here = links.index(link)
+    elif not link:  # the page as it opens
+        here = -1
     return Steps(
         partial(_open, title, here - 1) if here > 0 else None,
         partial(_open, title, here + 1) if here < last else None,

@@ -79,6 +79,21 @@ def preset(title, name):
     return {name: texts[0] for name, texts in found.link.items()}
 
 
+def test_after_back_the_next_preset_is_the_one_after_what_is_shown():
+    app = open_page(present="1")
+    for _ in range(3):
+        app.button("turn_next").click().run()
+    assert "task" in app.query_params
+    for name in [*app.query_params]:
+        del app.query_params[name]
+    for name, value in {"present": "1", "strength": "0"}.items():  # the browser's Back, twice
+        app.query_params[name] = value
+    app.run()
+    app.button("turn_next").click().run()
+    assert app.query_params["strength"] in ("1", ["1"])
+    assert "task" not in app.query_params
+
+
 def test_the_ring_round_the_wrong_points_is_one_and_is_worse_than_the_fitted_plane():
     link = preset("Flat or curved?", "A ring round the wrong points")
     stage = measure_stage(load_preset("circle"), load_sweep("circle"), square_grid(41))
