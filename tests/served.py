@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -83,7 +83,8 @@ def ask(
     place = urlsplit(url)
     server = http.client.HTTPConnection(place.netloc, timeout=ANSWER_SECONDS)
     with closing(server):
-        server.request(method, place.path + path, body or None, dict(headers or {}))
+        with suppress(BrokenPipeError, ConnectionResetError):  # refused before all was sent
+            server.request(method, place.path + path, body or None, dict(headers or {}))
         answer = server.getresponse()
         return answer.status, answer.read(), dict(answer.getheaders())
 
