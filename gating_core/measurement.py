@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from gating_core.checks import check_points
 from gating_core.geometry.adaptive import adaptive_integrals
@@ -18,17 +20,27 @@ from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import Integral
 from gating_core.geometry.surface import FLAT_ERROR, surface_result
-from gating_core.geometry.verdict import FLAT, Verdict, knowledge_text, word_for
+from gating_core.geometry.verdict import (
+    FLAT,
+    Verdict,
+    jittered_points,
+    knowledge_text,
+    verify,
+    word_for,
+)
 from gating_core.jets.casts import carried
 from gating_core.jets.map_check import check_output, evaluate
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
+from gating_core.numerals import plus_minus
 
 REMEDY = (
     "Hand over a function of two coordinates, as lambda uv: layer(origin + uv @ directions), or of"
     " tokens lambda uv: layer(origin + torch.einsum('nk,ktd->ntd', uv, directions))[:, 0]"
 )
 SEVERAL = 5  # points that a layer is tried at: another number than that of its outputs
-COLUMNS = ("u", "v", "K (1/length^2)", "error of K", "|H| (1/length)", "area element", "resolved")
+COLUMNS = ("u", "v", "K (1/length^2)", "{} of K", "|H| (1/length)", "area element", "resolved")
+CHEAP_COST = 100_000  # numbers touched for one point: a fifteenth of a millisecond
+CHEAP_SAMPLE, COSTLY_SAMPLE = 60_000, 20_000  # points for totals: five seconds of a cheap layer
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +51,9 @@ class Measurement:
         points: (N, 2), chart coordinates.
         values: (N, D), outputs of the layer.
         field: Gaussian curvature K and its error, |H|, area element and resolved points, (N,) each.
-        total: Integral of |K| dA over the chart [-1, 1]^2, without a unit; ``None`` for points of
-            one's own.
-        area: Area of the surface over the same chart (length^2); ``None`` as ``total``.
+        total: Estimate of the integral of |K| dA over the chart [-1, 1]^2, without a unit, and an
+            estimate of its error; ``None`` for points of one's own.
+        area: The same of the area of the surface over that chart (length^2).
         word: "curved", "flat" or, where neither is known, another word of `VERDICT_WORDS`.
         knowledge: "proved", at points whose K exceeds a rigorous bound, or seen at points only:
             one of `KNOWLEDGE`; ``None`` where ``word`` is neither "curved" nor "flat".
@@ -60,13 +72,16 @@ class Measurement:
     notes: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Return verdict, total curvature and area with their errors, and notes, one a line."""
+        """Return the verdict, estimates of total curvature and area, and notes, one a line."""
         lines = [self.verdict]
         for name, integral in (("∫|K| dA", self.total), ("area", self.area)):
             if integral is not None:
+                text = plus_minus(float(integral.value), float(integral.error), least=0.0)
                 missing = "what lies at jumps" if self.field.jumps else "the unresolved points"
-                more = "" if integral.complete else f" without {missing}"
-                lines.append(f"{name} = {integral.value:.6g} ± {integral.error:.1g}{more}")
+                more = "" if integral.resolved else f", without {missing}"
+                more += "" if integral.finished else f", refined to {integral.points:,} points"
+                known = "proved" if not integral.error and not integral.value else "estimate"
+                lines.append(f"{name}: {text} ({known}{more})")
         return "\n".join([*lines, *self.notes])
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,7 +114,8 @@ class Measurement:
         ]
         text = io.StringIO(newline="")
         table = csv.writer(text, lineterminator="\n")
-        table.writerow(COLUMNS)
+        error = "bound on the error" if field.bound_kind == "rigorous" else "estimate of the error"
+        table.writerow([column.format(error) for column in COLUMNS])
         table.writerows(zip(*(column.tolist() for column in columns), strict=True))
         if path is not None:
             with open(path, "w", encoding="utf-8", newline="") as file:
@@ -114,7 +130,7 @@ def measure(
     *,
     bound: str = "rigorous",
     casts: str = "carry",
-    largest_sample: int = 20_000,
+    largest_sample: int | None = None,
 ) -> Measurement:
     """Measure the curvature of the surface that a layer makes of a chart of two coordinates.
 
@@ -129,11 +145,12 @@ def measure(
             "estimate" does not.
         casts: "carry" computes in float64 what the layer casts to lower precision, its float32
             weights among it, and says so in ``notes``; "refuse" raises instead.
-        largest_sample: Points after which total and area are refined no further; their errors say
-            how far they got.
+        largest_sample: Points after which total and area are refined no further; by default
+            60,000, and 20,000 for a layer of which these would take more than five seconds or so.
+            Where they run out ``complete`` is False, and errors count what is unfinished in full.
 
     Returns:
-        K with its error at each point, total curvature and area, and the verdict.
+        K with its error at each point, estimates of total curvature and area, and the verdict.
 
     Raises:
         ValueError: The layer cannot be called on points (N, 2), is no map of single points, has
@@ -168,12 +185,16 @@ def measure(
         raise ValueError(f"layer gives NaN or infinite values at all {lost:,} points")
     field = curvature(jet)
     if points is None:
-        (verdict,) = surface_result(function, jet, field, grid).verdicts
+        jittered = curvature(second_order_jet(function, jittered_points(grid), bound))
+        surface = surface_result(function, jet, field, grid, verification=verify(jittered))
+        (verdict,) = surface.verdicts
     else:
         verdict = _verdict_at_points(function, jet, field)
     sentence = _sentence(verdict, field, "area" if points is None else "points")
     total = None
     if points is None:
+        cheap = largest_sample is None and touched(function, where[:1]) < CHEAP_COST
+        largest_sample = largest_sample or (CHEAP_SAMPLE if cheap else COSTLY_SAMPLE)
         total = adaptive_integrals(function, bound=bound, largest_sample=largest_sample)
     return Measurement(
         points=where,
@@ -186,6 +207,27 @@ def measure(
         verdict=" ".join(filter(None, [sentence, _lost(lost), jet.caveat])),
         notes=jet.notes,
     )
+
+
+class _Touched(TorchDispatchMode):
+    """Counts the numbers that operations read and write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+        out = func(*args, **(kwargs or {}))
+        tensors = (x for x in tree_leaves((args, kwargs, out)) if isinstance(x, torch.Tensor))
+        self.count += sum(x.numel() for x in tensors)
+        return out
+
+
+def touched(function: Callable[[torch.Tensor], Any], points: torch.Tensor) -> int:
+    """Count the numbers that ``function`` reads and writes: the same at every call, unlike time."""
+    with _Touched() as counter:
+        evaluate(function, points)
+    return counter.count
 
 
 def _without_seeds(jet: SecondOrderJet) -> SecondOrderJet:
@@ -255,11 +297,19 @@ def _sentence(verdict: Verdict, field: CurvatureField, of: str) -> str:
     if verdict.word == FLAT:
         known = knowledge_text(verdict.knowledge, verdict.points)
         return f"Flat within errors of K of {verdict.typical_error:.1g} in the median, {known}."
-    signs = f"K > 0 on {verdict.positive:.1%} and K < 0 on {verdict.negative:.1%}"
+    # A sign that shows at points of the grid alone is there, on little of the area.
+    signs = " and ".join(
+        f"K {sign} 0 on {_share(share)}"
+        for sign, share, seen in (
+            (">", verdict.positive, field.gaussian > 0),
+            ("<", verdict.negative, field.gaussian < 0),
+        )
+        if share or bool((field.decided & seen).any())
+    )
     rest = {"flat within errors": verdict.flat, "undetermined": verdict.undetermined}
     others = "".join(f", {word} on {_share(share)}" for word, share in rest.items() if share)
     known = knowledge_text(verdict.knowledge, verdict.points)
-    if not others and not verdict.unresolved:
+    if not others and bool(field.decided.all()):
         known = known.replace("at some of the", "at all")
     resolved = " at resolved points" if verdict.unresolved and of == "area" else ""
     return f"Curved, {known}: {signs}{others} of the {of}{resolved}."
@@ -272,7 +322,7 @@ def _lost(count: int) -> str:
 
 
 def _share(share: float) -> str:
-    return f"{share:.1%}" if share >= 0.0005 else "less than 0.1%"
+    return f"{share:.1%}" if share >= 0.0005 else "under 0.1%"
 
 
 def _numbers(integral: Integral | None) -> dict[str, float | bool] | None:

@@ -140,9 +140,27 @@ class SurfaceResult:
 
     @cached_property
     def shares(self) -> AreaShares:
-        """Shares of the area with K > 0, K < 0, K = 0, and the rest, as known at the points."""
+        """Shares of the area with K > 0, K < 0, K = 0, and the rest, as known at the points.
+
+        At the jittered points, if the surface was verified and curves at any of them: a grid may be
+        in step with the surface, and see tops and valleys only.
+        """
         area = self.area_element * self.quadrature
-        return area_shares(area, self.gaussian, self.decided, self.zero)
+        shares = area_shares(area, self.gaussian, self.decided, self.zero)
+        v = self.verification
+        if v is None:
+            return shares
+        zero = self.proved[:, 0] | (v.within & self._small(v.gaussian_error[:, None])[:, 0])
+        area = v.area_element * self.quadrature.flatten()
+        parts = (area, v.gaussian, v.decided & ~self.proved[:, 0], zero)
+        jittered = area_shares(*(x[:, None] for x in parts))
+        curves = jittered.positive + jittered.negative > 0
+        return AreaShares(
+            **{
+                name: np.where(curves, part, getattr(shares, name))
+                for name, part in vars(jittered).items()
+            }
+        )
 
     def _shares_of(self, frame: int) -> dict[str, float]:
         """The shares of one frame: all of its area, where K is proved to have one sign."""

@@ -136,23 +136,41 @@ SEED = 1
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """Signs of K of T surfaces at ``points`` jittered points, which lie on no grid.
+    """Curvature of T surfaces at N jittered points, which lie on no grid.
 
     They show curvature that repeats with the grid's step and vanishes at its points. Every verdict
-    on a whole chart without a proof uses them.
-
-    (T,) each: whether K > 0, or K < 0, beyond its error at any of them; and whether K is within its
-    error, at a resolved point, at all of them.
+    on a whole chart without a proof uses them. Arrays are (T, N).
     """
 
-    points: int
-    positive: np.ndarray
-    negative: np.ndarray
-    zero: np.ndarray
+    gaussian: np.ndarray
+    gaussian_error: np.ndarray
+    area_element: np.ndarray
+    decided: np.ndarray  # K beyond its error
+    within: np.ndarray  # K within its error, at a resolved point; or a point that is left out
+
+    @property
+    def points(self) -> int:
+        """The number of points."""
+        return self.gaussian.shape[1]
+
+    @property
+    def positive(self) -> np.ndarray:
+        """(T,): whether K > 0 beyond its error at any point."""
+        return np.asarray((self.decided & (self.gaussian > 0)).any(1))
+
+    @property
+    def negative(self) -> np.ndarray:
+        """(T,): whether K < 0 beyond its error at any point."""
+        return np.asarray((self.decided & (self.gaussian < 0)).any(1))
+
+    @property
+    def zero(self) -> np.ndarray:
+        """(T,): whether K is within its error at all points."""
+        return np.asarray(self.within.all(1))
 
     def frame(self, here: slice) -> Verification:
         """Return the verification of the surfaces ``here``."""
-        return Verification(self.points, self.positive[here], self.negative[here], self.zero[here])
+        return Verification(**{name: array[here] for name, array in vars(self).items()})
 
 
 def jittered_points(grid: Grid) -> torch.Tensor:
@@ -169,19 +187,17 @@ def jittered_points(grid: Grid) -> torch.Tensor:
 
 
 def verify(field: CurvatureField, lost: torch.Tensor | None = None) -> Verification:
-    """Return the signs in a ``field`` (..., N) of curvatures, except at ``lost`` points (N,)."""
+    """Return what a ``field`` (..., N) of curvatures says, except at ``lost`` points (N,)."""
     count = field.gaussian.shape[-1]
-    decided, resolved = (x.reshape(-1, count) for x in (field.decided, field.resolved))
-    gaussian, flat = (x.reshape(-1, count) for x in (field.gaussian, field.flat))
-    zero = flat & resolved
-    if lost is not None:
-        decided, zero = decided & ~lost, zero | lost
-    return Verification(
-        count,
-        (decided & (gaussian > 0)).any(-1).numpy(),
-        (decided & (gaussian < 0)).any(-1).numpy(),
-        zero.all(-1).numpy(),
-    )
+    lost = torch.zeros(count, dtype=torch.bool) if lost is None else lost
+    parts = {
+        "gaussian": field.gaussian,
+        "gaussian_error": field.gaussian_error,
+        "area_element": torch.where(lost, 0.0, field.area_element),
+        "decided": field.decided & ~lost,
+        "within": field.flat & field.resolved | lost,
+    }
+    return Verification(**{name: x.reshape(-1, count).numpy() for name, x in parts.items()})
 
 
 # --- Types of points ------------------------------------------------------------------------------

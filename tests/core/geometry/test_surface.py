@@ -204,7 +204,8 @@ def test_how_a_verdict_is_known():
     assert (TORUS.verdicts[0].knowledge, TORUS.verification) == (AT_POINTS, None)
     assert PLANE.verdicts[0].knowledge == SEEN
     assert PLANE.verification.zero[0]
-    lost = replace(PLANE, verification=replace(PLANE.verification, zero=np.array([False])))
+    nowhere = np.zeros_like(PLANE.verification.within)
+    lost = replace(PLANE, verification=replace(PLANE.verification, within=nowhere))
     assert (lost.verdicts[0].word, lost.verdicts[0].knowledge) == (UNKNOWN, None)
     estimate = measure_surface(SURFACES["torus"].chart, GRID, bound="estimate")
     assert estimate.verdicts[0].knowledge == SEEN

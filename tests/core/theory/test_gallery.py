@@ -218,10 +218,11 @@ def test_one_sign_is_not_said_of_a_surface_of_which_little_is_known():
     looked = full("sphere").looked
     error = looked.surface.gaussian_error.copy()
     error[:, :14] = 10.0
-    lost = replace(looked, surface=replace(looked.surface, gaussian_error=error))
+    grid = replace(looked.surface, verification=None)  # else its points say what the area is
+    lost = replace(looked, surface=replace(grid, gaussian_error=error))
     assert lost.verdict(True, False).word == UNDETERMINED
     error[:, 8:14] = 1e-12
-    some = replace(looked, surface=replace(looked.surface, gaussian_error=error))
+    some = replace(looked, surface=replace(grid, gaussian_error=error))
     assert some.verdict(True, False).word == POSITIVE
     assert some.verdict(True, False).knowledge == AT_POINTS
     assert some.verdict(True, True).word == MIXED
@@ -235,7 +236,12 @@ def test_a_sign_is_seen_at_one_point_of_either_grid():
     turned = looked.surface.gaussian.copy()
     turned[0, 20, 20] *= -1
     assert replace(looked, surface=replace(looked.surface, gaussian=turned)).has(-1)
-    verification = replace(looked.surface.verification, negative=np.array([True]))
+    verification = looked.surface.verification
+    verification = replace(
+        verification,
+        gaussian=-np.ones_like(verification.gaussian),
+        decided=np.ones_like(verification.decided),
+    )
     seen = replace(looked.surface, verification=verification)
     assert replace(looked, surface=seen).has(-1)
 
