@@ -193,8 +193,9 @@ def measure(
     sentence = _sentence(verdict, field, "area" if points is None else "points")
     total = None
     if points is None:
-        cheap = largest_sample is None and touched(function, where[:1]) < CHEAP_COST
-        largest_sample = largest_sample or (CHEAP_SAMPLE if cheap else COSTLY_SAMPLE)
+        if largest_sample is None:
+            cheap = touched(function, where[:1]) < CHEAP_COST
+            largest_sample = CHEAP_SAMPLE if cheap else COSTLY_SAMPLE
         total = adaptive_integrals(function, bound=bound, largest_sample=largest_sample)
     return Measurement(
         points=where,

@@ -35,7 +35,7 @@ def draw(source: Source, judged: JudgedStudy) -> None:
         [
             {"task": row.task, "variant": row.variant, "seed": row.seed, "setting": row.part,
              "depth": row.depth, "n": row.values, "test accuracy": row.test_accuracy,
-             "∫|K| dA": row.total_curvature, "±": row.total_error,
+             "∫|K| dA (estimate)": row.total_curvature, "±": row.total_error,
              "complete": row.total_complete, "proxy": row.proxy, "error": row.error}
             for row in rows
         ],

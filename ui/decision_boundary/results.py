@@ -399,6 +399,6 @@ def logs(shown: Shown) -> dict[str, dict[str, list[Any]]]:
             )
     if not rows:  # not measured yet
         return {"log": history}
-    titles = ["variant", "step", "seed", "total curvature", "error", "complete"]
+    titles = ["variant", "step", "seed", "total curvature (estimate)", "its error", "complete"]
     curvature = dict(zip(titles, map(list, zip(*rows, strict=True)), strict=True))
     return {"log": history, "total curvature": curvature}
