@@ -8,8 +8,8 @@ few points: of the whole function, and of each of its operations that is not kno
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -59,10 +59,12 @@ KINKED = frozenset(
 # comparisons, casts to whole numbers, bucketize) need not be named, nor those that read them.
 JUMPING = frozenset(
     """
-    sign sgn round floor ceil trunc fix frac fmod remainder floor_divide floordiv mod heaviside
-    hardshrink threshold copysign nextafter frexp angle atan2 arctan2 mode histc histogram
-    bernoulli fake_quantize_per_tensor_affine fake_quantize_per_channel_affine
-    quantize_per_tensor quantize_per_channel quantize_per_tensor_dynamic
+    sign sgn round floor ceil trunc fix frac fmod remainder mod rmod floor_divide floordiv
+    rfloordiv heaviside eig linalg_eig linalg_eigvals qr linalg_qr lu linalg_lu rrelu
+    cosine_embedding_loss hinge_embedding_loss hardshrink threshold copysign nextafter frexp
+    angle atan2 arctan2 mode histc histogram bernoulli fake_quantize_per_tensor_affine
+    fake_quantize_per_channel_affine quantize_per_tensor quantize_per_channel
+    quantize_per_tensor_dynamic
     """.split()
 )
 # What takes numbers out, for Python to decide by them.
@@ -169,13 +171,18 @@ def check_operations(function: Function, points: torch.Tensor, mode: Callable) -
         tangent = direction_of(points.shape[1]).expand_as(some)
         function(tape.follow(forward_ad.make_dual(some.clone(), tangent)))
     with mode():
-        wrong = dict.fromkeys(call.name for call in tape.calls if call.wrong())
-    if wrong:
-        raise ValueError(
-            f"function uses {' and '.join(map(_spoken, wrong))}, whose derivatives torch"
-            f" computes wrongly in forward mode; {REMEDY}"
-        )
-    return tape.breaks
+        judged = [(call.name, call.wrong()) for call in tape.calls]
+    if wrong := [name for name, answer in judged if answer]:
+        raise ValueError(wrong_text(wrong))
+    return replace(tape.breaks, suspects=tuple(name for name, answer in judged if answer is None))
+
+
+def wrong_text(names: Iterable[str]) -> str:
+    """Say of operations that torch differentiates them wrongly, and what to do."""
+    return (
+        f"function uses {' and '.join(dict.fromkeys(map(_spoken, names)))}, whose derivatives torch"
+        f" computes wrongly in forward mode; {REMEDY}"
+    )
 
 
 def breaks(function: Function, points: torch.Tensor) -> Breaks:
@@ -188,10 +195,14 @@ def breaks(function: Function, points: torch.Tensor) -> Breaks:
 
 @dataclass(frozen=True)
 class Breaks:
-    """Operations with ``kinks`` and with ``jumps``, as they are called."""
+    """Operations with ``kinks`` and with ``jumps``, as they are called.
+
+    ``suspects`` have several results, of which torch differentiates one wrongly.
+    """
 
     kinks: tuple[str, ...] = ()
     jumps: tuple[str, ...] = ()
+    suspects: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -238,21 +249,21 @@ class _Names(TorchFunctionMode):
 
     def see(self, name: str, given: Any, out: Any) -> None:
         """Note an operation called ``name``, the arguments ``given`` to it and its results."""
-        self.names[name] = None
+        base = name.strip("_")  # in place or not, and as torch.nn.functional has `_threshold`
+        self.names[base] = None
         tensors = [x for x in tree_leaves(given) if isinstance(x, torch.Tensor)]
         with torch._C.DisableTorchFunction():
             jumps = {self.jump_of(x): _is_real(x) for x in tensors}
             jumps.pop(None, None)
             if not jumps:
                 return
-            base = name.rstrip("_") if name != "__" else name
             results = [x for x in tree_leaves(out) if isinstance(x, torch.Tensor)]
-            taken = base in TAKING and not results
+            made = next((jump for jump, real in jumps.items() if jump and not real), "")
+            taken = base in TAKING and not results and not made
             if taken or base in JUMPING or (base == "div" and "rounding_mode" in given[1]):
                 self.jumps[_spoken(base)] = None
             if base in QUERIES:
                 return
-            made = next((jump for jump, real in jumps.items() if jump and not real), "")
             if made and (any(map(_is_real, results)) or not results):
                 self.jumps[made] = None
             for x in results:
@@ -290,8 +301,12 @@ class _Call:
     values: list[torch.Tensor]
     tangents: list[torch.Tensor]
 
-    def wrong(self) -> bool:
-        """Return whether its derivatives along the line are not those of its values."""
+    def wrong(self) -> bool | None:
+        """Whether its derivatives along the line are not those of its values.
+
+        None where the first derivative of one of several results is not.
+        """
+        suspect: bool | None = False
 
         def line(t: torch.Tensor) -> list[torch.Tensor]:
             return self.run([x + t * dx for x, dx in zip(self.values, self.tangents, strict=True)])
@@ -314,10 +329,11 @@ class _Call:
             # Of several results one may be unique up to a phase only, or have no derivative; where
             # it is used, the whole function shows it.
             if first_wrong and len(claimed[0]) > 1:
+                suspect = None
                 continue
             if first_wrong or bool(disagree(firsts, bends, None).any()):
                 return True
-        return False
+        return suspect
 
 
 class _Tape(_Names):

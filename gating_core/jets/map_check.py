@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import chain
+from traceback import extract_tb
 from typing import Any
 
 import torch
@@ -151,6 +152,11 @@ def evaluate(
             raise ValueError(
                 f"{name} has weights in another precision than its points, torch.float64; convert"
                 f" it with double(){CARRY}"
+            ) from error
+        if any(frame.name == "flex_attention" for frame in extract_tb(error.__traceback__)):
+            raise ValueError(
+                f"{name} uses flex_attention, which torch compiles and which cannot be followed;"
+                " use scaled_dot_product_attention with a mask"
             ) from error
         raise ValueError(
             f"{name} fails on points of shape (N, {points.shape[1]}): {cause(error)}{remedy}"

@@ -32,7 +32,7 @@ from gating_core.jets import piecewise as piecewise
 from gating_core.jets import softmax as softmax
 from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.bounded import LAYOUT, Bounded, value_of
-from gating_core.jets.casts import LOWER, carried
+from gating_core.jets.casts import LOWER, carried, uncarried
 from gating_core.jets.derivative_check import (
     REMEDY,
     Breaks,
@@ -40,6 +40,7 @@ from gating_core.jets.derivative_check import (
     check_operations,
     check_seconds,
     check_slopes,
+    wrong_text,
 )
 from gating_core.jets.jet import (
     COMPOSED,
@@ -61,9 +62,14 @@ from gating_core.jets.map_check import (
     trials,
     wrong_shape,
 )
+from gating_core.jets.unchanged import is_scripted
 from gating_core.progress import Progress, silent
 
 BOUNDS = ("estimate", "rigorous")
+SCRIPTED = (
+    "function uses a module that torch.jit has scripted or traced, whose second derivatives torch"
+    " computes wrongly; hand over the module that it was made of"
+)
 SINGLE_BLOCK = 2048  # points: fewer are not worth sharing
 FIRST_BLOCK = 512  # points of the first of several blocks, which one thread computes alone
 BLOCK_BYTES = 3_000_000  # of coefficients: in smaller blocks calls cost more than caches save
@@ -151,9 +157,13 @@ def second_order_jet(
         check_map(function, points)
     try:
         jet, own = _followed(function, points, bound, check)
-    except ValueError:
-        raise
+        if not own and is_scripted(uncarried(function)):
+            raise ValueError(SCRIPTED)
     except Exception as error:  # of torch.func, mostly: `check_map` has evaluated the function
+        if is_scripted(uncarried(function)):
+            raise ValueError(SCRIPTED) from error
+        if isinstance(error, ValueError):
+            raise
         raise ValueError(
             f"function cannot be differentiated by torch.func ({cause(error)}); {REMEDY}"
         ) from error
@@ -312,7 +322,12 @@ def nested_jet(function: Function, points: torch.Tensor, check: bool = True) -> 
     if not check:
         return jet
     found = check_operations(function, points, _WrittenOut)  # first, for it names the operation
-    check_slopes(function, points, jet.first)
+    try:
+        check_slopes(function, points, jet.first)
+    except ValueError as error:
+        if found.suspects:
+            raise ValueError(wrong_text(found.suspects)) from error
+        raise
     with _WrittenOut():
         check_seconds(lambda p: torch.stack([f(p) for f in first], -1), points, jet.second)
     return _broken(jet, found)

@@ -76,6 +76,13 @@ def held(function: Function) -> AbstractContextManager[None]:
     return function.held() if isinstance(function, Unchanged) else nullcontext()
 
 
+def is_scripted(function: Function) -> bool:
+    """Return whether a function that is not ``pure`` can reach what `torch.jit` has compiled."""
+    kinds = torch.jit.ScriptModule, torch.jit.ScriptFunction
+    known = function._state.seen.values() if isinstance(function, Unchanged) else ()
+    return any(isinstance(x, kinds) for x in known)
+
+
 class _State:
     """What a function can reach, and how it was: containers, attributes, variables, tensors."""
 

@@ -234,6 +234,58 @@ def test_an_operation_whose_first_derivative_is_wrong_is_named():
         second_order_jet(lambda x: torch.cholesky_inverse(square(nine(x))).flatten(1), POINTS)
 
 
+class OwnSquare(torch.autograd.Function):
+    """An operation with derivatives of its own, the second of which torch does not nest."""
+
+    @staticmethod
+    def forward(x):
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * ctx.saved_tensors[0] * g
+
+    @staticmethod
+    def jvp(ctx, dx):
+        return 2 * ctx.saved_tensors[0] * dx
+
+
+def flex(x):
+    from torch.nn.attention.flex_attention import flex_attention
+
+    h = nine(x)[:, None, None].expand(-1, 1, 2, -1).contiguous()
+    return flex_attention(h, h, h).reshape(len(x), -1)
+
+
+def triangular(x):
+    return torch.triangular_solve(positive(nine(x)), square(nine(x)))[0].flatten(1)
+
+
+PLAIN = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Tanh(), torch.nn.Linear(4, 3)).double()
+SCRIPT = torch.jit.script(PLAIN)
+
+
+@pytest.mark.filterwarnings("ignore")  # of what is deprecated, and of flex_attention uncompiled
+@pytest.mark.parametrize(("function", "said"), [
+    (OwnSquare.apply, "second derivatives are not those of its first; write it out"),
+    (SCRIPT, "torch.jit has scripted or traced"),
+    (torch.jit.trace(PLAIN, POINTS), "torch.jit has scripted or traced"),
+    (lambda x: SCRIPT(x) * 2.0, "torch.jit has scripted or traced"),
+    (flex, "uses flex_attention, which torch compiles"),
+    (triangular, "uses triangular_solve, whose derivatives torch computes wrongly"),
+])  # fmt: skip
+def test_what_cannot_be_followed_is_refused_for_its_real_reason(function, said):
+    for bound in ("estimate", "rigorous"):
+        for casts in ("refuse", "carry"):
+            with pytest.raises(ValueError, match=said):
+                second_order_jet(function, POINTS, bound, casts=casts)
+
+
 def test_what_torch_cannot_differentiate_is_named_with_the_remedy():
     with pytest.raises(ValueError, match=r"floor_divide .*; write it out of elementary operations"):
         second_order_jet(lambda x: nine(x) // 1 + nine(x) ** 2, POINTS)
