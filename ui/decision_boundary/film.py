@@ -45,7 +45,6 @@ from ui.decision_boundary.shared import (
     MeasurementRequest,
     base_rates,
     base_text,
-    decimals_of,
     mean_text,
 )
 from ui.drawing import palette
@@ -269,10 +268,8 @@ def finding(run: TrainedRun, frame: int) -> str:
     """Say what the paired difference of test accuracies shows after the step of a ``frame``."""
     left, right = run.setting.compared
     before, after = (run.variants[n].ensemble.test_accuracy[frame] for n in (left, right))
-    decimals = decimals_of(run, (left, right), frame)
     means = [
-        f"{TITLES[name]} {mean_text(shares, decimals)}"
-        for name, shares in ((left, before), (right, after))
+        f"{TITLES[name]} {mean_text(shares)}" for name, shares in ((left, before), (right, after))
     ]
     base, gap, step = base_rates(run), mean_interval(after - before), run.steps[frame]
     seeds = f"{len(before)} seeds, 95 % interval, paired by seed"

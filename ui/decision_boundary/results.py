@@ -47,7 +47,6 @@ from ui.decision_boundary.shared import (
     MeasurementRequest,
     base_rates,
     base_text,
-    decimals_of,
     mean_text,
     new_seeds,
     put_in_link,
@@ -152,7 +151,6 @@ def _draw_others(job: Job) -> None:
 def table(run: TrainedRun) -> dict[str, list[str]]:
     """Return accuracy, difference to the left variant, parameters and time of every variant."""
     left = run.setting.compared[0]
-    decimals = decimals_of(run, run.variants)
     rows = []
     for name, variant in run.variants.items():
         ensemble = variant.ensemble
@@ -162,7 +160,7 @@ def table(run: TrainedRun) -> dict[str, list[str]]:
         rows.append(
             {
                 "Variant": TITLES[name],
-                "Test accuracy": mean_text(finals, decimals),
+                "Test accuracy": mean_text(finals),
                 f"Difference to {TITLES[left]}, paired": "–" if name == left else f"{gap} points",
                 "Worst seed": f"{100 * finals.min():.0f} %",
                 "D": str(ensemble.config.model_dim),

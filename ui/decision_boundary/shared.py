@@ -382,7 +382,7 @@ def complete_run(job: Any) -> Shown | None:
 # --- Numbers as text ------------------------------------------------------------------------------
 
 
-def mean_text(shares: np.ndarray, decimals: int = 1) -> str:
+def mean_text(shares: np.ndarray) -> str:
     """Format the mean accuracy of all seeds in percent, with its 95 % interval.
 
     An interval that would reach beyond what an accuracy can be ends there.
@@ -390,22 +390,8 @@ def mean_text(shares: np.ndarray, decimals: int = 1) -> str:
     interval = mean_interval(shares)
     if not interval.half_width <= interval.mean <= 1 - interval.half_width:
         return accuracy_text(interval)
-    step = 10.0**-decimals
-    width = step * math.ceil(100 * interval.half_width / step - 1e-9)  # rounded up
-    return f"{100 * interval.mean:.{decimals}f} ± {width:.{decimals}f}\u00a0%"
-
-
-def decimals_of(run: TrainedRun, names: Iterable[str], frame: int = -1) -> int:
-    """Return how many decimals mean accuracies in percent need beside their differences.
-
-    Differences have one. Accuracies have as many, or one more where the rounded numbers would not
-    subtract to the rounded difference.
-    """
-    first, *others = (float(run.variants[n].ensemble.test_accuracy[frame].mean()) for n in names)
-    agree = all(
-        round(1000 * mean) - round(1000 * first) == round(1000 * (mean - first)) for mean in others
-    )
-    return 1 if agree else 2
+    width = math.ceil(1000 * interval.half_width - 1e-9) / 10  # rounded up
+    return f"{100 * interval.mean:.1f} ± {width:.1f}\u00a0%"
 
 
 def base_rates(run: TrainedRun) -> np.ndarray:

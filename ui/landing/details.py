@@ -237,8 +237,8 @@ def data_tables(result: Result) -> dict[str, dict[str, list[Any]]]:
             "model": names,
             "λ": [no_gate, *STRENGTHS],
             "test accuracy": [float(x) for m in models.values() for x in m.test_accuracy],
-            "∫|K| dA": [*flat, *values],
-            "error of ∫|K| dA": [*flat, *errors],
+            "∫|K| dA (estimate)": [*flat, *values],
+            "estimated error of ∫|K| dA": [*flat, *errors],
         }
         | {
             f"share of the area, {title}": shares

@@ -229,8 +229,8 @@ def table_of(found: Arrays) -> dict[str, list[float]]:
     columns = {
         "layer": layer,
         "head": head,
-        "∫|K| dA": found["total"],
-        "error of ∫|K| dA": found["error"],
+        "∫|K| dA (estimate)": found["total"],
+        "estimated error of ∫|K| dA": found["error"],
         f"∫|K| dA of the twin with random queries and keys, {seeds}": over_seeds(found, "sharp"),
         f"∫|K| dA of that with the head's offsets, {seeds}": over_seeds(found, "offset"),
         "entropy, nats, mean over the chart": found["entropy"],

@@ -116,7 +116,7 @@ def test_the_default_is_shown_without_any_job(monkeypatch):
     gap = mean_interval(finals[1] - finals[0])
     mean, half = re.match(
         r"\*\*At step 400 sigmoid gate increases test accuracy by ([\d.]+) ± ([\d.]+) points"
-        r" against no gate\*\*: no gate 73.45 ± 2.31\u00a0%, sigmoid gate 85.77 ± 4.76\u00a0%"
+        r" against no gate\*\*: no gate 73.4 ± 2.4\u00a0%, sigmoid gate 85.8 ± 4.8\u00a0%"
         r" \(16 seeds, 95 % interval, paired by seed\)\.$",
         header["readings"][-1],
     ).groups()
@@ -625,9 +625,9 @@ SPREAD = np.array([-0.01, 0.0, 0.01])
 @pytest.mark.parametrize(
     ("left", "right", "start"),
     [
-        # 73.44 and 85.77 would be 73.4 and 85.8, and their difference is 12.3.
+        # The difference is rounded itself: 12.33, not that of the rounded means.
         (0.7344, 0.8577, "**At step 20 sigmoid gate increases test accuracy by 12.3 ± 0.0 points"
-         " against no gate**: no gate 73.44 ± 2.49\u00a0%, sigmoid gate 85.77 ± 2.49\u00a0% (3"),
+         " against no gate**: no gate 73.4 ± 2.5\u00a0%, sigmoid gate 85.8 ± 2.5\u00a0% (3"),
         (0.8577, 0.80, "**At step 20 sigmoid gate reduces test accuracy by 5.8 ± 0.0 points"),
         (0.80, 0.80, "**At step 20 the difference in test accuracy between sigmoid gate and no gate"
          " is inconclusive, 0.0 ± 0.0 points**: no gate 80.0 ± 2.5\u00a0%, sigmoid"),
