@@ -17,5 +17,5 @@ with page(
     with checked_link(TITLE):
         mode, model = four_keys.draw()
         at_point.draw(mode, model)
-        proof.draw()
+        proof.draw(mode)
         five_keys.draw()

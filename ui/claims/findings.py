@@ -147,7 +147,7 @@ def draw_claim(
     for over, found in judged.reported.items():
         if x.claim in found:
             word, evidence, seeds = found[x.claim]
-            st.caption(
+            st.markdown(  # a verdict as the one above: the two may part
                 "*In the setting that readers of the paper report, n = 8 and D = 64* (seeds"
                 f" {seeds}; {over}, one layer): {SIGNS[word]} **{word}**, {evidence}."
             )

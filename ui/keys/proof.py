@@ -18,9 +18,12 @@ STEPS = {  # the picture of a step, which is also its section, and what the pict
 }
 
 
-def draw() -> None:
+def draw(mode: str) -> None:
     """Draw the three steps side by side, and the consequences below."""
-    st.subheader("Why four keys decide the sign: the proof in three steps", anchor=False)
+    heading = "Why four keys decide the sign: the proof in three steps"
+    if mode == "none":  # the picture above has three keys
+        heading = "With a fourth key, the four decide the sign: the proof in three steps"
+    st.subheader(heading, anchor=False)
     for column, (name, alt) in zip(st.columns(3, gap="medium"), STEPS.items(), strict=True):
         column.image(str(PICTURES / f"{name}.svg"), width=240, alt=f"Picture: {alt}")
         column.markdown(section("keys", name))

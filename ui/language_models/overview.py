@@ -23,21 +23,16 @@ NONE = "–"
 GRANULARITY = {"elementwise": "per channel", "headwise": "per head"}
 
 
-@st.cache_resource(show_spinner=False)
-def rows() -> list[OverviewRow]:
-    """Return a row for each architecture."""
-    return core.overview(shared.table())
-
-
 def draw() -> None:
     """Draw the tab."""
-    if not rows():
+    rows = shared.architectures()
+    if not rows:
         st.info("This version comes without language models.")
         return
     charts = c.Charts("overview")
-    st.caption(caveat(rows()))
-    st.markdown(finding(rows()))
-    charts.draw_table("models", st, "Gates and block topologies, held-out texts", columns(rows()))
+    st.caption(caveat(rows))
+    st.markdown(finding(rows))
+    charts.draw_table("models", st, "Gates and block topologies, held-out texts", columns(rows))
     charts.draw_footer(section("language_models", "overview", shut=f"{SHUT:g}"))
 
 

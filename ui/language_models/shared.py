@@ -59,6 +59,12 @@ def table() -> dict[Model, dict[str, Any]]:
     return core.load_measured()
 
 
+@st.cache_resource(show_spinner=False)
+def architectures() -> list[core.OverviewRow]:
+    """Return a row for each architecture that is shipped."""
+    return core.overview(table())
+
+
 def choose_model(row: DeltaGenerator) -> Comparison:
     """Draw the controls of a gated model in ``row``."""
     title = row.selectbox(

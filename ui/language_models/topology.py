@@ -88,7 +88,13 @@ def draw() -> None:
 
     against = {name: less(name, BASE) for name in shown if name != BASE}
     told = against | ({GAIN: less(FAL, CONTROL)} if {FAL, CONTROL} <= set(shown) else {})
-    words = loss_words(told)
+    # One family with the gates of the Overview: no difference has two verdicts on one page.
+    gates = {
+        row.name: row.delta_loss
+        for row in shared.architectures()
+        if row.config.gate is not None and row.delta_loss is not None
+    }
+    words = loss_words(told | gates)
     finding = loss_text(losses, against, words)
     if GAIN in told:
         finding += f" {gain_text(told[GAIN], words[GAIN], words[CONTROL])}"
@@ -310,8 +316,8 @@ def loss_text(
     seeds = min(len(of.by_seed) for of in against.values())
     return (
         f"Test loss after equally many steps: {SHORT[BASE]} {losses[BASE].mean():.3f} nats per"
-        f" character. Difference, paired over {seeds} seeds, tests adjusted by Holm:"
-        f" {', '.join(parts)}."
+        f" character. Difference, paired over {seeds} seeds, tests adjusted by Holm over"
+        f" {len(words)} comparisons, gates among them: {', '.join(parts)}."
     )
 
 

@@ -50,6 +50,8 @@ def test_a_link_says_all_of_the_model(fourth, mode):
     said = texts(app)
     assert ("At (0.25, −0.5): weights" in said) == (mode != "none")
     assert ("K = 0$ exactly" in said) == (mode == "none")
+    proof = next(x.value for x in app.subheader if "proof" in x.value)
+    assert proof.startswith("With a fourth key" if mode == "none" else "Why four keys")
 
 
 @pytest.mark.parametrize(("name", "text"), [

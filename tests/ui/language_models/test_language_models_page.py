@@ -402,6 +402,15 @@ def test_a1_is_credited_only_where_the_control_does_not_reduce_the_loss():
     assert "FAL **lower** (−0.10 ± 0.02)" in text
 
 
+def test_a_difference_has_one_verdict_on_the_whole_page():
+    text = said(open_page(PAGE, **TOPOLOGY), "after equally many steps")
+    words = {-1: "lower", 0: "inconclusive", 1: "higher"}
+    for name, sign in table.significant_differences(overview(shared.table())).items():
+        if MODELS[name].gate is None:
+            assert f"{topology.SHORT[MODELS[name].topology]} **{words[sign]}**" in text
+    assert "over 7 comparisons" in text  # six of the Overview, and FAL less its control
+
+
 def test_blocks_are_compared_with_the_standard_topology():
     links, gradients = np.broadcast_to([0.1, 0.5, 0.2], (2, 5, 3)), np.ones((2, 5, 3))
     text = topology.blocks_text(
