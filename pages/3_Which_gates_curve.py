@@ -12,13 +12,20 @@ with page(
     question="Which gates curve?",
     lead="A gate multiplies every point of the plane (u, v, 1). Some gates curve it. Some only"
     " bend it. Some do neither. The curvature formula for scalar gates says which.",
+    pictures=False,
 ):
     from ui.common.links import checked_link
-    from ui.gates import design, gallery, layer, theorem
+    from ui.gates import gallery
 
     with checked_link(TITLE):
         tabs = st.tabs(TABS, key="tab_gates", on_change="rerun", bind="query-params")
-        for tab, shown in zip(tabs, (gallery, layer, theorem, design), strict=True):
-            if tab.open:
+        with tabs[0]:
+            if tabs[0].open:
+                gallery.draw()
+        if any(tab.open for tab in tabs[1:]):  # Plotly takes a second, and the gallery needs none
+            from ui.gates import design, layer, theorem
+
+            for tab, shown in zip(tabs[1:], (layer, theorem, design), strict=True):
                 with tab:
-                    shown.draw()
+                    if tab.open:
+                        shown.draw()

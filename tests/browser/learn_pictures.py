@@ -18,7 +18,7 @@ from .visiting import DESK
 PARTS = {  # by the page that draws
     "Flat or curved?": ".gc-stage-row",
     "Which keys curve?": ".gc-keys-row",
-    "Which gates curve?": ".gc-columns",
+    "Which gates curve?": ".gc-pair-row",
     "Depth": ".gc-pair-row",
     "Manifold": ".st-key-learn_picture",
 }

@@ -26,12 +26,14 @@ JOB_MS = 120_000  # until the page's job has ended
 FIRST = ".gc-columns, [data-testid=stPlotlyChart]"  # the linked view's pictures, or a chart
 PARTS = {  # what is taken where that is something else
     "manifold": ".gc-pair-row",
+    "gates": ".gc-pair-row",
     "depth": ".gc-pair-row",
-    "bend": ".gc-scene",
+    "bend": ".gc-pair-space",
     "keys": ".gc-keys-row",
     "experts": ".gc-tree-plot",
     "efficient": ".st-key-chart_top_k_losses",
-    "limits": ".gc-scene",
+    "limits": ".gc-pair-space",
+    "numbers": ".gc-pair-row",
     "proved": "[data-testid=stHorizontalBlock]:has(.st-key-proved_map_0)",
 }
 

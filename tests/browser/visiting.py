@@ -114,6 +114,8 @@ _SETTLED = """([call, frames]) => {
   const state = view?.__gc;
   const drawn = view === null
     || (view.dataset.n !== undefined && !state?.playing && state?.shown === state?.calls);
+  const pairs = [...document.querySelectorAll('.gc-pair')];
+  const paired = pairs.every(({ dataset: { n, stale }, __gc }) => n && !stale && !__gc.playing);
   const pictures = [...view?.querySelectorAll('.gc-scene, .gc-plane') ?? []]
     .filter(div => div._fullLayout && div.clientWidth && div.clientHeight);
   const fit = pictures.every(({ clientWidth, clientHeight, _fullLayout: { width, height } }) =>
@@ -122,10 +124,10 @@ _SETTLED = """([call, frames]) => {
   const still = scenes.every(({ camera }) => camera.view.lastT() <= performance.now());
   const places = scenes.map(({ cameraParams: { view: from, projection } }) => [from, projection]);
   const now = [call, location.href, runs, over, drawn, view?.dataset.n, view?.dataset.frame,
-    fit, still, places].join();
+    fit, still, places, paired, pairs.map(pair => pair.dataset.n)].join();
   if (window.testSeen?.now !== now || timers.size) window.testSeen = { now, frames: 0 };
   window.testSeen.frames += 1;
-  return over && drawn && fit && still && window.testSeen.frames > frames;
+  return over && drawn && paired && fit && still && window.testSeen.frames > frames;
 }"""
 # What is there to read when a test has waited in vain; "" of an empty page.
 _STATE = """() => window.testScript ? [location.href,

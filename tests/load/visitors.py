@@ -210,13 +210,13 @@ class Gates(Request):
 
     def shown_instead(self, session: Session) -> str:
         header = session.page.header(GATES_VIEW)
-        shown = header["scene"], header["frame_labels"][header["frame"]]
+        shown = header["scene"], header["labels"][header["frame"]]
         return "" if shown == (self.case, f"λ = {self.strength:.2f}") else f"{shown}"
 
     def numbers(self, session: Session) -> object:
         header = session.page.header(GATES_VIEW)
-        texts = header["readings"], header["columns"][0]["captions"]
-        return [each[header["frame"]] for each in texts]
+        place, (side,) = header["frame"], header["sides"]
+        return header["findings"][place], side["verdict"][place], side["more"][place]
 
 
 @dataclass(frozen=True)
@@ -625,10 +625,11 @@ class Visitor:
     async def gates(self) -> None:
         async with self.tab(Gates()) as session:
             for _ in range(FEW):
-                if len(session.page.header(GATES_VIEW)["frame_labels"]) > 1:  # else measured still
+                if len(session.page.header(GATES_VIEW)["labels"]) > 1:  # else measured still
                     frame = self.random.randrange(len(GATE_STRENGTHS))
                     of = GATE_STRENGTHS[frame]
-                    await self.send(GATES_VIEW, "stop", {"frame": frame}, strength=of)
+                    left = {"frame": frame, "point": None, "corners": None}
+                    await self.send(GATES_VIEW, "left", left, strength=of)
             await self.set(colour="|H|")
 
     async def depth(self) -> None:

@@ -347,7 +347,7 @@ def draw_replay(
         quantity=f"{picture.symbol} over the chart",
         names=("u", "v") if stack.kind in (ALIGNED, RANDOM) else ("x₁", "x₂"),
         note=f"Asinh scale, the same for all layers · {common.percent(picture.scale.beyond)} of a"
-        " layer's points exceed it · dotted: not resolved",
+        " layer's points exceed it · hatched: not resolved",
         on_leave=_on_leave,
         strip=True,
         follow=follow,

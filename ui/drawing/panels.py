@@ -241,14 +241,6 @@ def value_triangle(ring: str, filled: dict[str, Any] | None = None) -> list[dict
     return [filled, outline]
 
 
-def ghost(side: str) -> list[dict[str, Any]]:
-    """Return the surface of a ``side``, so faint that another surface is seen through it."""
-    cells = {name: ref(f"cells_{name}") for name in "ijk"}
-    vertices = {name: ref(f"{side}_{name}", flat=True) for name in "xyz"}
-    sheet = {"type": "mesh3d", **vertices, **cells, **FAINT, **QUIET}
-    return [sheet, line3d(f"{side}_edge", palette.ACCENT, 2)]
-
-
 def xyz(prefix: str) -> dict[str, dict[str, str]]:
     """Return references to the arrays PREFIX_x, PREFIX_y, PREFIX_z."""
     return {name: ref(f"{prefix}_{name}") for name in "xyz"}
@@ -280,13 +272,6 @@ def scene_layout(
     length = max(float(np.linalg.norm(seen)), np.finfo(float).tiny)
     aspect = dict(zip("xyz", (BOX_DIAGONAL * seen / length).tolist(), strict=True))
     return {"aspectmode": "manual", "aspectratio": aspect, **plain(axes)}
-
-
-def in_camera_units(points: np.ndarray, layout: dict[str, Any]) -> np.ndarray:
-    """Return ``points`` (M, 3) of a scene in the units of its camera: (M, 3)."""
-    low, high = np.array([layout[f"{x}axis"]["range"] for x in "xyz"]).T
-    aspect = np.array([layout["aspectratio"][x] for x in "xyz"])
-    return ((points - low) / (high - low) - 0.5) * aspect
 
 
 def round_numbers(low: float, high: float) -> list[float]:

@@ -16,21 +16,18 @@ from ui.common.charts import Charts
 from ui.common.formatting import error_text, short
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.components.view3d import view3d
 from ui.drawing.colours import scale_of
 from ui.gates.frames import GRID_SIZE, GateFrame, frame_of
+from ui.gates.maps import map_figure
 from ui.gates.picture import GatePicture, gate_picture
 from ui.gates.shared import (
     CSS,
     SEEDS,
-    SPARE,
-    caption,
+    draw_gate,
+    finding,
     known_range,
-    legend_of,
-    map_figure,
     range_text,
     range_with_doubt,
-    readout,
 )
 from ui.work import pool
 from ui.work.cache import CACHE, cached
@@ -119,7 +116,8 @@ def picture(
 ) -> tuple[dict[str, GateFrame], GatePicture]:
     """Return the frames of a shape by name, the network's once it is ``fitted``, and their view."""
     frames = shape_frames(_design, _fit)
-    return frames, gate_picture(tuple(frames.values()))
+    title = f"A {request.shape}, and what a network makes of it"
+    return frames, gate_picture(tuple(frames.values()), title=title, labels=[*frames])
 
 
 # --- The tab --------------------------------------------------------------------------------------
@@ -183,21 +181,14 @@ def draw() -> None:
 def _draw_images(request: ShapeRequest, design: GateDesign, fit: FittedGate | None) -> None:
     """The surface under the gate for the shape and under the network, one in place of the other."""
     frames, drawn = picture(request, fit is not None, design, fit)
-    view3d(
-        drawn.view,
+    draw_gate(
+        drawn,
+        [*frames.values()],
+        "K",
+        [finding(f"Under the {name}, the surface is", x, ".") for name, x in frames.items()],
         key="gates_shape_view",
-        headings=[""],
-        captions=[[caption(frame) for frame in frames.values()]],
-        readouts=[readout(scalar=True)],
-        rest=(len(design.image.surface.axis) // 2,) * 2,
-        frame=0,
-        frame_labels=list(frames),
-        playable=fit is not None,
-        ends=("exact gate", "network"),
-        scrub=True,
         scene=f"{request.shape} {request.size}",
-        spare=SPARE,
-        legend=legend_of(drawn, "K", tuple(frames.values())),
+        frame=0,
     )
 
 

@@ -21,7 +21,6 @@ STRENGTHS = tuple(round(i / STEPS, 2) for i in range(STEPS + 1))
 # What colours and boxes come from. The middle, too: between two flat ends a surface may curve.
 SETTLING = (0.0, 0.5, 1.0)
 GRID_SIZE = 61  # points along a side
-TERM_NAMES = ("rho", "hessian", "normal_square", "gaussian")  # in the formula's order
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,6 @@ class GateFrame:
     mean: np.ndarray  # |H|
     gate: np.ndarray  # in use; the mean over channels
     channels: np.ndarray  # (R, C, 1 or 3): in use, each channel's own
-    terms: dict[str, np.ndarray]  # `TERM_NAMES`, NaN where not known; none for several channels
 
 
 def measure_frames(
@@ -136,21 +134,7 @@ def frame_of(measured: MeasuredGate) -> GateFrame:
         mean=np.where(resolved, measured.mean_norm, np.nan),
         gate=channels.mean(-1),
         channels=channels,
-        terms=_known_terms(measured),
     )
-
-
-def _known_terms(measured: MeasuredGate) -> dict[str, np.ndarray]:
-    """The terms of the curvature formula; a determinant within its error is 0 where K is."""
-    terms = measured.terms
-    if terms is None:
-        return {}
-    unsure = ~(np.abs(terms.hessian) > terms.hessian_error)
-    zero = unsure & measured.surface.zero[0]
-    lost = measured.lost & (measured.strength > 0) | unsure & ~zero
-    parts = {name: np.where(lost, np.nan, getattr(terms, name)) for name in TERM_NAMES}
-    vanish = {name: np.where(zero, 0.0, parts[name]) for name in ("hessian", "gaussian")}
-    return parts | vanish
 
 
 def _compared(measured: MeasuredGate, name: str) -> Deviation | None:

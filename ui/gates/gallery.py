@@ -10,14 +10,14 @@ import streamlit as st
 
 import gating_core.theory as theory
 from gating_core.export import Surface
-from gating_core.theory import BENT, FIRST_FORMULA, FIRST_RADIUS, GALLERY, PLANE
-from ui.common.charts import Charts
+from gating_core.theory import FIRST_FORMULA, FIRST_RADIUS, GALLERY
+from ui.common.explanations import explain
 from ui.common.formatting import error_text, percent, plus_minus, short
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_number, parse_pick
 from ui.common.take_along import OfferedSurface, offer_notebook, offered
+from ui.components.pair import Point
 from ui.components.tiles import Tile, draw_tiles
-from ui.components.view3d import clicked, stopped, view3d
 from ui.drawing.colours import scale_of
 from ui.drawing.exported import sheet
 from ui.foreign import as_code, as_words
@@ -31,21 +31,18 @@ from ui.gates.frames import (
     GateRequest,
     case_of,
     measure_frames,
-    measure_shares,
     resolve,
 )
-from ui.gates.picture import SHOWN, GatePicture, gate_picture, settled_by
+from ui.gates.picture import SHOWN, GatePicture, gate_picture
 from ui.gates.shared import (
     CSS,
-    SPARE,
+    Told,
     caption,
     causes_text,
+    draw_gate,
+    finding,
     grid_range_text,
-    legend_of,
-    map_figure,
     range_text,
-    readout,
-    verdict_text,
 )
 from ui.gates.shipped import TileNumbers, numbers_of, picture_file, shipped
 from ui.limits import FORMULA_CHARACTERS
@@ -55,14 +52,13 @@ from ui.work.jobs import Job, Jobs
 from ui.work.pool import Rank
 
 VIEW_KEY = "gates_view"
+DRAWN = "gates_strengths"  # of the frames in the browser
+FOLDS = {
+    "why": "Why? The curvature formula and its derivation",
+    "maps": "K, |H| and the gate over the chart",
+}
 ON_TILE = 18  # characters of a formula
-CHANNELS = ("y₁", "y₂", "y₃")
 Frames = tuple[GateFrame, ...]
-POINT_ROWS = {  # of the table of a point: a field of `TermsAtPoint`
-    "g (in use)": "gate", "ρ = 1/g": "rho", "ρ_u": "rho_u", "ρ_v": "rho_v", "ρ_uu": "rho_uu",
-    "ρ_uv": "rho_uv", "ρ_vv": "rho_vv", "det Hess ρ": "hessian", "ρ − uρ_u − vρ_v": "foot",
-    "ρ_u² + ρ_v² + (…)²": "normal_square", "K": "gaussian",
-}  # fmt: skip
 
 
 # --- Measurements ---------------------------------------------------------------------------------
@@ -83,20 +79,14 @@ EVERY: Jobs[GateRequest, Frames] = Jobs(
 
 
 @cached()
-def sign_shares(request: GateRequest, strength: float) -> theory.SignShares:
-    """Prove the sign of K cell by cell: half a second at most."""
-    return pool.POOL.call(measure_shares, request, strength)
-
-
-@cached()
 def picture(
     request: GateRequest, strengths: tuple[float, ...], shown: str, _frames: Frames
 ) -> GatePicture:
-    """Draw the linked view of a gate at ``strengths``."""
+    """Draw a gate at ``strengths``."""
     settling = tuple(frame for frame in _frames if frame.strength in SETTLING)
     if len(settling) < len(SETTLING):
         settling = at_strengths(request, SETTLING)
-    return gate_picture(_frames, shown, settled_by(settling))
+    return gate_picture(_frames, shown, settling, title="The gated surface")
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +153,6 @@ def _parse_strength(text: str) -> float | None:
 def draw() -> None:
     """Draw the tiles, the open gate with its formula, and what is folded below."""
     st.html(CSS)
-    charts = Charts("gates")
     with st.container(key="gates_desk"):
         left, right = st.columns([5, 8], gap="medium")
         tiles = left.container()
@@ -175,16 +164,13 @@ def draw() -> None:
         _draw_tiles(tiles, request)
         with left.container(key="gates_formula"):
             _draw_formula(result)
-    why = st.expander(
-        "Why? The curvature formula and its derivation", key="why", on_change="rerun", **LINK
+    why, maps = (
+        st.expander(label, key=key, on_change="rerun", **LINK) for key, label in FOLDS.items()
     )
-    if why.open:
-        with why:
-            _draw_why(result, charts)
-    maps = st.expander("K, |H| and the gate over the chart", key="maps", on_change="rerun", **LINK)
-    if maps.open:
-        with maps:
-            _draw_maps(result, charts)
+    if why.open or maps.open:  # imported here: Plotly takes a second, and no surface needs it
+        from ui.gates import folds
+
+        folds.draw(result, why if why.open else None, maps if maps.open else None)
     name = f"gate_{request.case}_lambda{result.frame.strength:.2f}"
     offered().name = name
     offered().surfaces[f"The gated surface, λ = {result.frame.strength:.2f}"] = OfferedSurface(
@@ -199,10 +185,10 @@ def draw() -> None:
         number,
         result.coordinates,
     )
-    charts.draw_footer(
-        section(
-            "gates", "surface", points=len(result.frame.axis), caption=caption(result.frame, shown)
-        )
+    points = len(result.frame.axis)
+    explain(
+        "the surface",
+        section("gates", "surface", points=points, caption=caption(result.frame, shown)),
     )
 
 
@@ -289,44 +275,37 @@ def _open_case(case: str) -> None:
 
 def _draw_view(result: Result) -> None:
     frames = result.frames
-    drawn = picture(result.request, tuple(x.strength for x in frames), result.shown, frames)
+    st.session_state[DRAWN] = strengths = tuple(frame.strength for frame in frames)
+    drawn = picture(result.request, strengths, result.shown, frames)
     exact = exact_name(result.case, result.request.radius)
-    view3d(
-        drawn.view,
+    draw_gate(
+        drawn,
+        frames,
+        result.shown,
+        [reading(frame, exact) for frame in frames],
         key=VIEW_KEY,
-        headings=[""],
-        captions=[[caption(frame, result.shown) for frame in frames]],
-        readings=[reading(frame, exact) for frame in frames],
-        readouts=[readout(result.case.scalar)],
-        frame=result.index,
-        frame_labels=[f"λ = {frame.strength:.2f}" for frame in frames],
-        playable=result.job is None,
-        ends=("flat surface", "full gate"),
-        scrub=True,
         scene=result.request.case,
-        spare=SPARE,
-        legend=legend_of(drawn, result.shown, frames),
-        pick=result.point,
-        rest=result.at,
-        on_pick=_mark_point,
-        on_stop=(lambda: None) if result.job else _keep_strength,
+        frame=result.index,
+        point=result.point,
+        on_leave=_on_leave,
     )
     with st.container(key="progress"):
         if result.job is not None:
             EVERY.watch(result.job, "Measuring every strength of the gate")
 
 
-def _mark_point() -> None:
-    """Put the clicked point into the link."""
-    if point := clicked(VIEW_KEY):
-        st.query_params["mark"] = point
-
-
-def _keep_strength() -> None:
-    """Put the λ at which the view stopped into the link."""
-    frame = stopped(VIEW_KEY, len(STRENGTHS))
-    if frame is not None:
-        st.query_params["level"] = f"{STRENGTHS[frame]:g}"
+def _on_leave(frame: int, point: Point | None, corners: np.ndarray | None) -> None:
+    """Put the strength and the marked point into the link."""
+    strength = st.session_state[DRAWN][frame]
+    texts = {
+        "level": "" if strength == 1 else f"{strength:g}",
+        "mark": f"{point[0]}.{point[1]}" if point else "",
+    }
+    for name, text in texts.items():
+        if text:
+            st.query_params[name] = text
+        else:
+            st.query_params.pop(name, None)
 
 
 def _draw_formula(result: Result) -> None:
@@ -346,63 +325,6 @@ def _draw_formula(result: Result) -> None:
         st.caption("The formula is for scalar gates.")
 
 
-def _draw_why(result: Result, charts: Charts) -> None:
-    """Draw two lines, what is proved of the sign, the numbers of a point, and the derivation."""
-    st.markdown("  \n".join(result.case.why))
-    frame, terms = result.frame, result.terms()
-    if frame.whole.word not in (PLANE, BENT) and frame.share_lost < 1:
-        st.caption(shares_text(frame.strength, sign_shares(result.request, frame.strength)))
-    if terms is None:
-        st.markdown(section("gates", "derivation" if result.case.scalar else "elementwise"))
-        return
-    st.latex(rf"g(u, v) = {result.case.formulas[0].latex()}")
-    left, right = st.columns([2, 3], gap="large")
-    numbers = [getattr(terms, name) for name in POINT_ROWS.values()]
-    title = f"At (u, v) = ({', '.join(map(short, result.coordinates))})"
-    charts.draw_table(
-        "formula",
-        left,
-        title,
-        {
-            "Number": [*POINT_ROWS],
-            "Value": [_ten_digits(each.value) for each in numbers],
-            "Error at most": [error_text(each.error) for each in numbers],
-        },
-    )
-    with right:
-        st.latex(terms_latex(terms))
-        st.markdown(section("gates", "derivation"))
-
-
-def _draw_maps(result: Result, charts: Charts) -> None:
-    """Draw maps of K and |H|, and of the gate of every channel if there are several."""
-    frame, count = result.frame, result.frame.channels.shape[-1]
-    gates = [*np.moveaxis(frame.channels, -1, 0)]
-    k, bend, gate = (
-        scale_of(name, fields)
-        for name, fields in (("curvature", [frame.known]), ("mean", [frame.mean]), ("gate", gates))
-    )
-    figures = [
-        map_figure(frame.known, frame.axis, k, "K", frame.signed, frame.error),
-        map_figure(frame.mean, frame.axis, bend, "|H|"),
-        *(map_figure(channel, frame.axis, gate, "gate") for channel in gates),
-    ]
-    titles = [f"**K**: {range_text(frame.range)}", f"**|H|** up to {short(frame.largest_bend)}"]
-    for index, values in enumerate(gates):
-        ends = "none"
-        if np.isfinite(values).any():
-            ends = f"{short(float(np.nanmin(values)))} to {short(float(np.nanmax(values)))}"
-        titles.append(f"{'**gate**' if count == 1 else f'**gate of {CHANNELS[index]}**'}: {ends}")
-    with st.container(key="gates_maps"):
-        columns = st.columns(len(figures))
-    for index, (column, title, figure) in enumerate(zip(columns, titles, figures, strict=True)):
-        column.markdown(title)
-        alt = f"Map over the chart of {title.replace('*', '')}"
-        charts.draw(f"map_{index}", column, figure, alt)
-    note = "" if count == 1 else " The small map beside the surface shows the mean of the three."
-    st.caption(f"At λ = {frame.strength:.2f}; dashed: K = 0; hatched: not known, or no gate.{note}")
-
-
 # --- Sentences ------------------------------------------------------------------------------------
 
 
@@ -412,20 +334,18 @@ def tile_line(numbers: TileNumbers) -> str:
     return f"{numbers.verdict}{known}  \n{range_text((numbers.least, numbers.largest))}"
 
 
-def reading(frame: GateFrame, exact: str) -> str:
+def reading(frame: GateFrame, exact: str) -> Told:
     """Return the verdict and K, called ``exact`` in closed form, and what is not known."""
     subject = "there is" if frame.share_lost == 1 else "the surface is"
-    parts = [f"**At λ = {frame.strength:.2f}** {subject} {verdict_text(frame)}"]
-    if frame.range is not None:
-        k = grid_range_text(frame)
-        if frame.exact is not None and frame.exact.constant:  # one number: exactly
-            called = exact if frame.strength == 1 and frame.exact.value else ""
-            k = f"K = {called}{_ten_digits(frame.exact.value)}"
-        parts[0] += f": {k}"
-    parts[0] += "."
+    k = "" if frame.range is None else f": {grid_range_text(frame)}"
+    if frame.exact is not None and frame.exact.constant and k:  # one number: exactly
+        called = exact if frame.strength == 1 and frame.exact.value else ""
+        k = f": K = {called}{ten_digits(frame.exact.value)}"
+    bold, rest = finding(f"At λ = {frame.strength:.2f} {subject}", frame, f"{k}.")
+    parts = [rest]
     for name, way in (("closed form", frame.exact), ("curvature formula", frame.by_formula)):
         if way is not None and way.compared and not way.agrees:
-            parts.append(f"**The {name} and the measured K do not agree.**")
+            parts.append(f"The {name} and the measured K do not agree.")
     if frame.share_lost:
         parts.append(
             f"On {percent(frame.share_lost)} of the chart the formula is no gate (not positive, not"
@@ -439,20 +359,7 @@ def reading(frame: GateFrame, exact: str) -> str:
     if frame.whole.rough and frame.share_lost < 1:
         share = percent(frame.whole.rough)
         parts.append(f"On {share} of the chart it is not known whether the gate is smooth.")
-    return " ".join(parts)
-
-
-def shares_text(strength: float, shares: theory.SignShares) -> str:
-    """Say on how much of the chart the sign of K is proved; what is flat has none."""
-    parts = [
-        f"K > 0 is proved on {percent(shares.positive)} of the chart",
-        f"K < 0 on {percent(shares.negative)}",
-    ]
-    if shares.lost:
-        parts.append(f"there is no smooth gate on {percent(shares.lost)}")
-    if shares.open:
-        parts.append(f"the sign is undetermined on {percent(shares.open)}")
-    return f"At λ = {strength:.2f}, cell by cell: {', '.join(parts)}."
+    return bold, " ".join(parts)
 
 
 def exact_name(case: theory.GateCase, radius: float) -> str:
@@ -503,5 +410,5 @@ def _bracketed(number: float) -> str:
     return rf"({text})" if number < 0 or mark else text
 
 
-def _ten_digits(value: float) -> str:
+def ten_digits(value: float) -> str:
     return f"{value:z.10g}".replace("-", "−")

@@ -1,34 +1,24 @@
-"""Shared by the tabs of *Which gates curve?*: maps over the chart, legends, and their words."""
+"""Shared by the tabs of *Which gates curve?*: the picture of a gated surface, and its words."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from gating_core.geometry import SEEN, SurfaceResult, knowledge_text
 from gating_core.theory import ALGEBRA, BENT, CAUSES, MIXED, NEGATIVE, PLANE, POSITIVE, GateVerdict
-from ui.common.formatting import beyond_text, error_text, percent, rough, short
-from ui.components.view3d import Legend
-from ui.drawing.chart_map import chart_map
-from ui.drawing.colours import ColourScale
-from ui.gates.frames import TERM_NAMES, GateFrame
+from ui.common.formatting import beyond_text, error_text, percent, short
+from ui.components.pair import Point, draw_pair
+from ui.gates.frames import GateFrame
 from ui.gates.picture import GatePicture
 
 CSS = Path(__file__).with_name("gates.css")
 SEEDS = (0, 9999)
-SPARE = 600  # pixels of the window's height that all but the pictures takes
 ONE_VALUE = 1e-9  # relative: a range that is no longer is written as one number
 Ends = tuple[float | None, float | None]
-MEASURED = [("K measured", ["gated_gaussian"]), ("error", ["gated_error"]),
-            ("|H|", ["gated_mean"])]  # fmt: skip
-BY_FORMULA = [
-    ("g", ["gated_gate"]),
-    ("det Hess(1/g)", ["gated_term_hessian"]),
-    ("K by the formula = ({})⁴ · ({}) / ({})² = {}", [f"gated_term_{x}" for x in TERM_NAMES]),
-]
+Told = tuple[str, str]  # what is large or bold, and the rest
 
 
 # --- Words ----------------------------------------------------------------------------------------
@@ -49,13 +39,13 @@ def range_text(ends: Ends | None) -> str:
     return f"K {' to '.join(ends_text)}"
 
 
-def verdict_text(frame: GateFrame) -> str:
-    """The verdict of one frame, how it is known, and of which part of the chart."""
+def verdict_of(frame: GateFrame) -> Told:
+    """The verdict of one frame; how it is known, and of which part of the chart."""
     whole = frame.whole
     if frame.share_lost == 1:
-        return "**no gate** anywhere on the chart"
+        return "no gate", " anywhere on the chart"
     if whole.knowledge is None:
-        return f"**{whole.word}**"
+        return whole.word, ""
     word = whole.word
     if whole.knowledge == SEEN:
         word = {PLANE: "without curvature", BENT: "bent, without curvature"}[word]
@@ -65,9 +55,7 @@ def verdict_text(frame: GateFrame) -> str:
     elif frame.share_lost:
         where = "wherever there is a gate"
     zero = " or K = 0" if whole.weak else ""
-    return (
-        f"**{word}**{zero}, {knowledge_text(whole.knowledge, whole.points, where, whole.between)}"
-    )
+    return word, f"{zero}, {knowledge_text(whole.knowledge, whole.points, where, whole.between)}"
 
 
 def _missed(frame: GateFrame) -> bool:
@@ -85,23 +73,24 @@ def grid_range_text(frame: GateFrame) -> str:
     return range_text(frame.range) + missed
 
 
-def caption(frame: GateFrame, shown: str = "K") -> str:
-    """The verdict of one frame, and the numbers behind it; what is ``shown`` in colour first."""
-    bend = ""
+def numbers_text(frame: GateFrame, shown: str = "K") -> Told:
+    """The numbers of one frame: of what is ``shown`` in colour, and the others."""
+    parts = [grid_range_text(frame)]
     if frame.largest_bend > 0 and frame.whole.word != PLANE:  # not NaN
-        bend = f" · |H| up to {short(frame.largest_bend)}"
-    parts = [verdict_text(frame)]
-    if shown == "|H|" and bend:
-        parts.append(f"{bend}, in colour")
-    parts.append(f" · {grid_range_text(frame)}")
-    if shown == "K":
-        parts.append(bend)
+        bend = f"|H| up to {short(frame.largest_bend)}"
+        parts.insert(0, f"{bend}, in colour") if shown == "|H|" else parts.append(bend)
     if frame.share_undetermined > 0 and frame.share_lost < 1:
         share = percent(frame.share_undetermined)
-        parts.append(f" · K is not known, for rounding, on {share} of the area")
+        parts.append(f"K is not known, for rounding, on {share} of the area")
     if 0 < frame.share_lost < 1:
-        parts.append(f" · no gate on {percent(frame.share_lost)} of the chart")
-    return "".join(parts)
+        parts.append(f"no gate on {percent(frame.share_lost)} of the chart")
+    return parts[0], " · ".join(parts[1:])
+
+
+def caption(frame: GateFrame, shown: str = "K") -> str:
+    """The verdict of one frame, and the numbers behind it."""
+    word, known = verdict_of(frame)
+    return " · ".join(filter(None, [f"**{word}**{known}", *numbers_text(frame, shown)]))
 
 
 def causes_text(whole: GateVerdict) -> str:
@@ -122,35 +111,57 @@ def known_range(surface: SurfaceResult) -> tuple[float, float] | None:
     return (float(np.nanmin(known)), float(np.nanmax(known))) if np.isfinite(known).any() else None
 
 
-def readout(scalar: bool) -> list[tuple[str, list[str]]]:
-    """Return the rows under the pointer: the formula with the numbers there, and K as measured."""
-    return [*(BY_FORMULA if scalar else [("mean gate", ["gated_gate"])]), *MEASURED]
+# --- The picture ----------------------------------------------------------------------------------
 
 
-# --- Colours and maps -----------------------------------------------------------------------------
+def draw_gate(
+    picture: GatePicture,
+    frames: Sequence[GateFrame],
+    shown: str,
+    findings: Sequence[Told],
+    *,
+    key: str,
+    scene: str,
+    frame: int,
+    point: Point | None = None,
+    on_leave: Callable[[int, Point | None, np.ndarray | None], None] = lambda *_: None,
+) -> None:
+    """Draw a gated surface with its ``findings`` above it, by frame."""
+    draw_pair(
+        picture.pair,
+        key=key,
+        scene=scene,
+        frame=frame,
+        point=point,
+        verdicts=[[numbers_text(each, shown) for each in frames]],
+        findings=findings,
+        quantity=f"{shown} over the chart",
+        names=("u", "v"),
+        note=notes_of(picture, frames),
+        on_leave=on_leave,
+    )
 
 
-def legend_of(picture: GatePicture, shown: str, frames: tuple[GateFrame, ...]) -> Legend:
-    """Return the colours of a picture, and what else is to be known of it."""
-    ends = [f"{shown} = {rough(end)}" for end in picture.scale.ends]
-    low, high = ("", "") if picture.scale.collapsed else ends
-    return Legend(picture.scale.colours, low, high, legend_notes(picture, frames))
+def finding(begin: str, frame: GateFrame, end: str = "") -> Told:
+    """What is bold: ``begin`` and the verdict; and how that is known, and the ``end``."""
+    word, known = verdict_of(frame)
+    comma = "," if known.startswith(",") else ""
+    return f"{begin} {word}{comma}", f"{known.lstrip(', ')}{end}"
 
 
-def legend_notes(picture: GatePicture, frames: tuple[GateFrame, ...]) -> list[str]:
+def notes_of(picture: GatePicture, frames: Sequence[GateFrame]) -> list[str]:
     """Return what colour scale and pictures do not show by themselves, in every frame."""
-    low, high = picture.gate_scale.ends
     scale, every = picture.scale, zip(picture.beyond, frames, strict=True)
     soft = None if scale.collapsed else scale.soft
     return [
         " · ".join(note for note, there in {
             _zero_text(frame, scale.collapsed): True,
-            f"gate: dark {short(low)}, bright {short(high)}": True,
+            "outlined: the flat surface (u, v, 1), and the shadow on it": not picture.one_size,
             f"asinh scale, linear within ±{short(soft or 0.0)}": soft is not None,
             beyond_text(beyond): beyond > 0,
             "hatched: no gate, or K not known": frame.share_lost > 0 and not frame.whole.broken,
             "hatched: no gate, or none that is smooth": frame.whole.broken > 0,
-            "each λ is drawn to its own scale": picture.boxes_vary,
+            "each λ is drawn to its own scale": picture.one_size,
             "left open: farther than a million from the origin": picture.cut,
         }.items() if there)
         for beyond, frame in every
@@ -168,53 +179,3 @@ def _zero_text(frame: GateFrame, collapsed: bool) -> str:
     if collapsed:
         return f"grey: |K| is at most {short(largest)}{f' {where}' * missed}"
     return "black: K = 0"
-
-
-def map_figure(
-    field: np.ndarray,
-    axis: np.ndarray,
-    scale: ColourScale,
-    symbol: str,
-    signed: np.ndarray | None = None,
-    error: np.ndarray | None = None,
-) -> go.Figure:
-    """Draw ``field`` (R, C) over the chart, hatched where it is NaN; see `chart_map`."""
-    return chart_map(
-        field,
-        axis,
-        scale,
-        symbol,
-        ("u", "v"),
-        colour_bar(scale),
-        map_layout(280),
-        signed=signed,
-        error=error,
-        hatched=True,
-    )
-
-
-def map_layout(height: int) -> dict[str, Any]:
-    return {
-        "height": height,
-        "margin": {"l": 36, "r": 8, "t": 8, "b": 36},
-        "showlegend": False,
-        "hovermode": "closest",
-        "dragmode": False,
-    }
-
-
-def colour_bar(scale: ColourScale) -> dict[str, Any]:
-    """The ends of the colours in the quantity's own unit, at shares of the scale."""
-    low, high = map(rough, scale.ends)
-    ticks = {0.0: low, 1.0: high}
-    if scale.collapsed:
-        ticks = {0.5: "0"}
-    elif scale.low < 0 < scale.high:
-        ticks |= {-scale.low / (scale.high - scale.low): "0"}
-    return {
-        "thickness": 8,
-        "len": 0.9,
-        "xpad": 2,
-        "tickvals": list(ticks),
-        "ticktext": list(ticks.values()),
-    }

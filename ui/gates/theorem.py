@@ -13,7 +13,8 @@ from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.drawing.colours import scale_of
 from ui.gates.frames import GRID_SIZE
-from ui.gates.shared import SEEDS, map_figure, range_with_doubt
+from ui.gates.maps import map_figure
+from ui.gates.shared import SEEDS, range_with_doubt
 from ui.work import pool
 from ui.work.cache import cached
 

@@ -6,22 +6,23 @@ does to the picture is in the link. A page is a row of `PICTURES`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
 from ui.common.links import LINK
+from ui.components.pair import Pair, draw_pair
 from ui.components.strip import strip
-from ui.components.view3d import Legend, view3d
 from ui.depth import layers
 from ui.depth.shared import ALIGNED
 from ui.drawing import palette
 from ui.foreign import as_words
 from ui.gates.frames import OWN, SETTLING, GateFrame, GateRequest, resolve
 from ui.gates.gallery import at_strengths
-from ui.gates.picture import gate_picture, settled_by, side_by_side
-from ui.gates.shared import caption
+from ui.gates.picture import gate_picture, side_by_side
+from ui.gates.shared import numbers_text, verdict_of
 from ui.keys import four_keys
 from ui.landing.page import TASKS, bundled_result, linked_frame
 from ui.landing.stage import draw_surface
@@ -32,9 +33,9 @@ from ui.work.cache import cached
 
 ALIGNED_STACK = layers.Stack(ALIGNED, second=False)  # weak gates
 SHAPES = {"tube": "one direction", "dome": "sphere", "saddle": "saddle"}  # cases of the gallery
+ENDS = {"K": ("K < 0: saddle", "K > 0: dome"), "|H|": ("|H| = 0", "large |H|")}  # of colours
 BENDING = (0.0, 0.25, 0.5, 0.75, 1.0)  # strengths of the gates that are drawn
 MAP_PIXELS = 360  # the height of a misleading map
-SPARE = 420  # pixels of the window's height that all but the pictures takes
 LOOPS = tuple(name for name in TASKS if name != "linear")
 # Of the camera before and after, in radians: a flat triangle from above, then along its plane.
 ELEVATIONS = {"hull": (0.9, 0.9), "flat": (0.9, 0.0)}
@@ -127,13 +128,19 @@ def own_gate(formula: str) -> GateFrame:
 
 
 @cached("Measuring the surfaces …")
-def _shapes(shown: str, formula: str, strengths: tuple[float, ...]) -> tuple:
+def _shapes(
+    shown: str, formula: str, strengths: tuple[float, ...]
+) -> tuple[list[tuple[GateFrame, ...]], Pair]:
+    """The frames of every shape, and their pictures at one size."""
     requests = {name: GateRequest(case) for name, case in SHAPES.items()}
     if formula:
         requests["yours"], _ = resolve(GateRequest(OWN, formula=formula))
-    frames = {name: at_strengths(each, strengths) for name, each in requests.items()}
-    pictures = [gate_picture(each, shown, settled_by(each), name) for name, each in frames.items()]
-    return frames, side_by_side(pictures), pictures[0].scale
+    frames = [at_strengths(each, strengths) for each in requests.values()]
+    pictures = [
+        gate_picture(each, shown, title=name, smallest=math.inf)
+        for name, each in zip(requests, frames, strict=True)
+    ]
+    return frames, replace(side_by_side(pictures), ends=ENDS[shown])
 
 
 def _draw_shapes(state: State) -> None:
@@ -151,27 +158,31 @@ def _draw_shapes(state: State) -> None:
             st.error(as_words(note))
             formula = ""
     strengths = BENDING if state.committed else BENDING[-1:]  # before, the full gate alone
-    frames, view, scale = _shapes(shown, formula, strengths)
-    ends = ("K < 0: saddle", "K > 0: dome") if shown == "K" else ("|H| = 0", "large |H|")
-    view3d(
-        view,
-        key=state.key,
-        headings=[*frames],
-        captions=[[caption(frame, shown) for frame in each] for each in frames.values()]
-        if state.committed
-        else [[""]] * len(frames),
-        readouts=[()] * len(frames),
-        frame=len(strengths) - 1,
-        frame_labels=[f"λ = {strength:.2f}" for strength in strengths],
-        playable=state.committed,
-        ends=("flat surface", "full gate"),
-        scrub=True,
+    frames, pair = _shapes(shown, formula, strengths)
+    draw_pair(
+        pair,
+        key=f"{state.key}_{len(frames)}",
         scene=formula,
-        family=state.key if state.committed else "",
-        follow=state.committed,
-        spare=SPARE,
-        legend=Legend(scale.colours, *ends, "each surface on its own scale"),
+        frame=len(strengths) - 1,
+        point=None,
+        verdicts=[
+            [_told(frame, shown) if state.committed else ("", "") for frame in each]
+            for each in frames
+        ],
+        findings=[("", "")] * len(strengths),
+        quantity="",
+        names=("u", "v"),
+        note="Every surface has colours of its own, and is drawn at one size",
+        on_leave=lambda *_: None,
+        maps=False,
+        follow=state.key if state.committed else "",
     )
+
+
+def _told(frame: GateFrame, shown: str) -> tuple[str, str]:
+    word, known = verdict_of(frame)
+    numbers = " · ".join(filter(None, numbers_text(frame, shown)))
+    return word, f"{known.lstrip(', ')} · {numbers}"
 
 
 # --- Layers ---------------------------------------------------------------------------------------

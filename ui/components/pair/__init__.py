@@ -1,4 +1,4 @@
-"""One or two output surfaces under one camera that change by frames, and a map over their chart.
+"""One to four output surfaces under one camera that change by frames, and maps over their chart.
 
 All of it moves in the browser, also the ungated surface with the corners of its values' triangle.
 Python hears of frame, marked point and corners when the visitor lets go.
@@ -7,8 +7,8 @@ Python hears of frame, marked point and corners when the visitor lets go.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -19,15 +19,25 @@ from ui.components.source import declare
 from ui.components.view3d import pack
 
 Point = tuple[int, int]  # row and column of the grid
+SIDES = ("left", "right", "third", "fourth")
 FARTHEST = 1e4  # of a dragged corner, in units of the picture
 _component = declare("pair")
+
+
+@dataclass(frozen=True)
+class Map:
+    """How another quantity is drawn over the chart: its title, colours, and their ends."""
+
+    title: str
+    scale: Sequence[tuple[float, str]]
+    ends: tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
     """One surface in all F frames, or in one for all of them; R x R grid points.
 
-    What is not known is NaN.
+    What is not known is NaN; where ``values`` are, the surface has a hole.
 
     ``shares`` are places on the colour scale, 0 to 1; ``signed`` is K where its sign is known.
     """
@@ -42,6 +52,9 @@ class Side:
     flat: Sequence[bool]  # (F,): by proof
     corners: np.ndarray | None  # (3, 3): the triangle of the values
     lines: np.ndarray  # (F, S, 2, 3): segments in place of the chart's lines, where it is flat
+    ground: np.ndarray | None = None  # (4, 3): corners of a level flat surface, below or above it
+    read: Mapping[str, np.ndarray] = field(default_factory=dict)  # symbol: (F, R, R), beside K
+    second: tuple[Map, np.ndarray] | None = None  # of one side alone; shares (F, R, R) of its scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,25 +87,31 @@ def draw_pair(
     findings: Sequence[tuple[str, str]],
     quantity: str,
     names: tuple[str, str],
-    note: str,
+    note: str | Sequence[str],
     on_leave: Callable[[int, Point | None, np.ndarray | None], None],
+    maps: bool = True,
     strip: bool = False,
     follow: str = "",
 ) -> None:
     """Draw ``pair`` at a ``frame``, with a marked ``point`` of the grid.
 
     ``verdicts`` are by side and frame: the verdict, and what is known besides. ``findings`` are by
-    frame: what is bold, and the rest. Another ``scene`` is seen from the first view again. When the
-    visitor lets go, ``on_leave`` gets frame, point and, where they were dragged, the corners
-    (3, 3) of the left triangle, once: it must store them. With ``strip`` the maps of all frames of
-    the left side stand below; for a new text ``follow`` they play once from the first.
+    frame: what is bold, and the rest; a ``note`` may be, too. Another ``scene`` is seen from the
+    first view again. When the visitor lets go, ``on_leave`` gets frame, point and, where they were
+    dragged, the corners (3, 3) of the left triangle, once: it must store them. Without ``maps``
+    there are surfaces and colours alone, and nothing is read at a point. With ``strip`` the maps of
+    all frames of the left side stand below. For a new text ``follow`` frames play once from the
+    first.
     """
     if pair not in _sent:
         arrays: dict[str, np.ndarray] = {}
-        for name, side in zip(("left", "right"), pair.sides, strict=False):
+        for name, side in zip(SIDES, pair.sides, strict=False):
             arrays |= {name: side.values, f"{name}Shares": side.shares, f"{name}K": side.gaussian}
             arrays |= {f"{name}Signed": side.signed, f"{name}Error": side.error}
             arrays |= {f"{name}Lines": side.lines}
+            arrays |= {f"{name}Read{n}": values for n, values in enumerate(side.read.values())}
+            if side.second:
+                arrays |= {f"{name}Second": side.second[1]}
         _sent[pair] = pack(arrays, frozenset())
     entries, content = _sent[pair]
     size, frames = pair.sides[0].values.shape[1], len(pair.places)
@@ -113,7 +132,10 @@ def draw_pair(
             "short": side.short,
             "flat": [*map(bool, side.flat)],
             "corners": None if side.corners is None else side.corners.tolist(),
-            "plain": not np.nan_to_num(side.gaussian, nan=1.0).any(),
+            "plain": not maps or not np.nan_to_num(side.gaussian, nan=1.0).any(),
+            "ground": None if side.ground is None else side.ground.tolist(),
+            "second": side.second and asdict(side.second[0]),
+            "symbols": [*side.read],
             "verdict": [word for word, _ in told],
             "more": [more for _, more in told],
         }
@@ -134,7 +156,8 @@ def draw_pair(
         "ends": pair.ends,
         "quantity": quantity,
         "names": names,
-        "note": note,
+        "notes": [note] * frames if isinstance(note, str) else note,
+        "maps": maps,
         "strip": strip,
         "follow": follow,
         "heard": wire.heard(key),

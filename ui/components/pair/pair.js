@@ -1,9 +1,11 @@
-// One or two surfaces under one camera that change by frames, and a quantity over their chart.
+// One to four surfaces under one camera that change by frames, and a quantity over their chart.
 //
 // Python sends a header { source, arrays, scene, eye: [azimuth, elevation], labels and places of the frames, frame, point,
-// sides, findings, scale, ends, quantity, names, note, strip, follow, heard } and receives "left" with { frame, point,
+// sides, findings, scale, ends, quantity, names, notes, maps, strip, follow, heard } and receives "left" with { frame, point,
 // corners, serial } when the visitor lets go. A side has `name`, `short`, `verdict` and `more` by frame, `flat` (no chart
-// lines: curved ones would make it look curved), `corners` or null, `plain` (no map); its arrays have one frame or all.
+// lines: curved ones would make it look curved), `corners` or null, `plain` (no map), `ground` (corners of a flat surface
+// beside it) or null, a `second` map { title, scale, ends } or null, `symbols` of what else is read at a point; its arrays
+// have one frame or all. Without `maps` nothing is read at a point either.
 // Knobs move the left corners within their level plane; whatever waits for Python meanwhile is dimmed. With `strip` the
 // maps of all frames of the left side stand below, each a button.
 
@@ -13,7 +15,7 @@ const FILLED = 0.8;
 const PLAY_SECONDS = 5;
 const NEUTRAL = hexColour('#c9c9c9');
 const ACCENT = hexColour('#c026d3');
-const SIDES = ['left', 'right'];
+const SIDES = ['left', 'right', 'third', 'fourth'];
 const sidesOf = header => SIDES.slice(0, header.sides.length);
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -55,6 +57,14 @@ const nextMessage = state => state.waiting && !state.handling && !state.playing 
 function build(root, state) {
   const find = name => root.querySelector(`.gc-pair-${name}`);
   root.classList.toggle('gc-pair-single', state.header.sides.length === 1);
+  root.classList.toggle('gc-pair-unmapped', !state.header.maps);
+  root.classList.toggle('gc-pair-two-maps', state.header.maps && state.header.sides.some(({ second }) => second));
+  root.style.setProperty('--sides', state.header.sides.length);
+  for (const side of sidesOf(state.header).slice(2)) {
+    const figure = root.querySelector('figure[data-side=right]').cloneNode(true);
+    figure.dataset.side = side;
+    root.querySelector('.gc-pair-maps').before(figure);
+  }
   root.classList.toggle('gc-pair-stripped', state.header.strip);
   state.views = sidesOf(state.header).map(side => makeView(root.querySelector(`figure[data-side=${side}] canvas`), PAIR_CAMERA));
   const [first] = state.views;
@@ -63,12 +73,11 @@ function build(root, state) {
     view.onPaint = () => {
       const key = JSON.stringify(first.camera);
       view.painted = key;
-      const other = state.views[1 - i];
-      if (other && other.painted !== key) other.invalidate();
+      for (const other of state.views) if (other !== view && other.painted !== key) other.invalidate();
       if (i === 0) placeKnobs(state);
     };
     const pointAt = (x, y) => {
-      const hit = x === undefined ? null : view.hit(x, y);
+      const hit = x === undefined || !state.header.maps ? null : view.hit(x, y);
       return hit && [hit.row, hit.column].map(share => Math.round(share * (state.size - 1)));
     };
     listenToTurning(view, { onClick: (x, y) => pick(state, pointAt(x, y)), onHover: (x, y) => hover(state, pointAt(x, y)) });
@@ -110,9 +119,10 @@ function aim(state, isFirst) {
   const places = [];
   const count = 3 * state.size ** 2;
   for (const values of sidesOf(header).flatMap(side => [state[side].subarray(0, count), state[side].subarray(-count)])) {
-    for (let i = 0; i < values.length; i += 21) places.push([values[i], values[i + 1], values[i + 2]]);
+    for (let i = 0; i < values.length; i += 21) if (!Number.isNaN(values[i])) places.push(vertexOf(values, i / 3));
   }
-  view.frame(places, FILLED);
+  for (const { ground } of header.sides) places.push(...ground ?? []);
+  if (places.length) view.frame(places, FILLED);
   if (isFirst) restoreCamera(view);
   else putCamera();
 }
@@ -272,22 +282,30 @@ function drawPair(state) {
       scene.lines.push({ segments: ring, wide: 2, colour: ACCENT, hidden: 0.5 },
         { segments: linesIn(corners), wide: 1, colour: ACCENT, alpha: 0.3, hidden: 0.15 });
     }
+    if (about.ground) {
+      const { ground } = about;
+      scene.ground = { corners: ground, colour: [...ACCENT, 0.1] };
+      scene.shadow = 0.12;
+      scene.lines.push({ segments: ground.flatMap((corner, n) => [...corner, ...ground[(n + 1) % 4]]), wide: 1.4, colour: ACCENT, hidden: 0.4 });
+    }
     if (isFlat) scene.lines.push({ segments: follow(frameOf(state[`${side}Lines`], state[`${side}Lines`].length / header.arrays[`${side}Lines`].shape[0], own)), wide: 1.2, colour: [0.35, 0.36, 0.4], near: 0.001 });
     scene.lines.push({ segments: edgeOf(places, size), wide: 1.6, colour: [0.2, 0.21, 0.25], near: 0.001 });
     const zeros = signChanges(signed, size, places, 3);
     if (zeros.length) scene.lines.push({ segments: zeros, wide: 2.2, colour: [0.08, 0.08, 0.1], near: 0.002 });
-    if (mark) scene.points = { size: 13, places: new Float32Array(vertexOf(places, mark[0] * size + mark[1])), colours: new Float32Array(ACCENT) };
+    if (mark && !Number.isNaN(places[3 * (mark[0] * size + mark[1])])) scene.points = { size: 13, places: new Float32Array(vertexOf(places, mark[0] * size + mark[1])), colours: new Float32Array(ACCENT) };
     const view = state.views[i];
     view.show(scene);
     view.canvas.setAttribute('aria-label', `${about.name}: ${about.verdict[own]}. Arrow keys turn, plus and minus zoom, Home resets, space plays.`);
     const figure = root.querySelector(`figure[data-side=${side}]`);
     figure.hidden = !about.name;
     for (const part of ['name', 'verdict', 'more']) figure.querySelector(`.gc-pair-${part}`).textContent = part === 'name' ? about.name : about[part][own];
+    if (!header.maps) return;
     const map = root.querySelector(`.gc-pair-map[data-side=${side}]`);
     map.hidden = about.plain;
     map.querySelector('span').textContent = header.sides.some(({ plain }) => plain) ? '' : about.short;
     if (!about.plain) paintMap(map.querySelector('canvas'), { colours, shares, signed, size, names: header.names, mark, ink: style.color });
     map.querySelector('canvas').setAttribute('aria-label', `${header.quantity}: ${about.name}`);
+    if (about.second) drawSecond(state, about.second, frameOf(state[`${side}Second`], count, own), mark, style.color);
   });
   if (header.strip) drawStrip(state, nearest);
   showTexts(state, nearest, mark);
@@ -295,6 +313,23 @@ function drawPair(state) {
   root.classList.toggle('gc-pair-stale', isStale);
   root.querySelector('.gc-pair-later').textContent = isStale ? 'Measured with these values when you let go' : '';
   root.dataset.n = 1 + Number(root.dataset.n ?? 0);
+}
+
+// Another quantity over the chart, in colours of its own.
+function drawSecond({ root, header, size }, { title, scale, ends }, shares, mark, ink) {
+  const part = root.querySelector('.gc-pair-second');
+  const canvas = part.querySelector('canvas');
+  part.querySelector('p').textContent = title;
+  paintMap(canvas, { colours: coloursOf(shares, scale, NEUTRAL), shares, size, names: header.names, mark, ink });
+  canvas.setAttribute('aria-label', title);
+  showScale(part.querySelector('.gc-pair-scale'), scale, ends);
+}
+
+function showScale(part, scale, ends) {
+  const [low, bar, high] = part.children;
+  bar.style.background = `linear-gradient(90deg, ${scale.map(([stop, colour]) => `${colour} ${100 * stop}%`)})`;
+  [low.textContent, high.textContent] = ends;
+  part.hidden = !ends[0];
 }
 
 // The maps of all frames, side by side; new ones where the numbers are.
@@ -321,12 +356,12 @@ function drawStrip(state, nearest) {
   [...strip.children].forEach((button, frame) => button.setAttribute('aria-pressed', frame === nearest));
 }
 
-// The border of the chart on the surface, as segments.
+// The border of the chart on the surface, as segments; holes cut it.
 function edgeOf(places, size) {
   const last = size - 1;
   const rim = [];
   for (let n = 0; n < last; n += 1) rim.push([n, n + 1], [n * size + last, (n + 1) * size + last], [last * size + n, last * size + n + 1], [n * size, (n + 1) * size]);
-  return rim.flatMap(([i, j]) => [...vertexOf(places, i), ...vertexOf(places, j)]);
+  return rim.filter(ends => !ends.some(i => Number.isNaN(places[3 * i]))).flatMap(([i, j]) => [...vertexOf(places, i), ...vertexOf(places, j)]);
 }
 
 function showTexts(state, nearest, mark) {
@@ -336,10 +371,7 @@ function showTexts(state, nearest, mark) {
   find('finding').replaceChildren(Object.assign(document.createElement('strong'), { textContent: bold }), ` ${rest}`);
   root.classList.toggle('gc-pair-both', header.sides.length > 1 && !header.sides.some(({ plain }) => plain));
   find('quantity').textContent = header.quantity;
-  const [low, bar, high] = find('scale').children;
-  bar.style.background = `linear-gradient(90deg, ${header.scale.map(([stop, colour]) => `${colour} ${100 * stop}%`)})`;
-  [low.textContent, high.textContent] = header.ends;
-  find('scale').hidden = !header.ends[0];
+  showScale(find('scale'), header.scale, header.ends);
   const last = header.places.length - 1;
   Object.assign(find('strength'), last ? { max: last, value: Math.round(state.frame), disabled: false }
     : { max: 100, value: 100 * header.places[0], disabled: true });
@@ -347,7 +379,7 @@ function showTexts(state, nearest, mark) {
   find('strength').setAttribute('aria-valuetext', find('lambda').textContent);
   showPlaying(find('play'), Boolean(state.playing));
   find('play').disabled = !last;
-  find('note').textContent = header.note;
+  find('note').textContent = header.notes[nearest];
   find('reading').textContent = mark ? reading(state, nearest, mark) : 'Point at a surface or at the map to read K there; a click keeps the point. Drag to turn, Ctrl and wheel zoom.';
 }
 
@@ -358,7 +390,8 @@ function reading({ header, size, ...state }, nearest, [row, column]) {
     const K = state[`${side}K`];
     const index = (K.length > size * size ? nearest : 0) * size * size + row * size + column;
     const error = state[`${side}Error`][index];
-    return `${header.sides[i].short} K = ${number(K[index])}${error > 0 ? ` (error below ${error.toExponential(0)})` : ''}`;
+    const rest = header.sides[i].symbols.map((symbol, n) => `, ${symbol} = ${number(state[`${side}Read${n}`][index])}`).join('');
+    return `${header.sides[i].short} K = ${number(K[index])}${error > 0 ? ` (error below ${error.toExponential(0)})` : ''}${rest}`.trim();
   });
   return `At ${header.names[0]} = ${at(column)}, ${header.names[1]} = ${at(row)}: ${parts.join(' · ')}`;
 }

@@ -16,16 +16,16 @@ function eachTriangle(size, visit) {
   }
 }
 
-// Unit normals by central differences along rows and columns. In plain numbers: at every frame of a drag this
-// would make ten arrays for each vertex.
+// Unit normals by central differences along rows and columns, one-sided beside a hole (NaN). In plain numbers: at every
+// frame of a drag this would make ten arrays for each vertex.
 function normalsOf(places, size, out = new Float32Array(places.length)) {
   for (let row = 0; row < size; row += 1) {
-    const [up, down] = [3 * size * Math.max(row - 1, 0), 3 * size * Math.min(row + 1, size - 1)];
     for (let column = 0; column < size; column += 1) {
       const here = 3 * (row * size + column);
-      const left = here - (column > 0 ? 3 : 0);
-      const right = here + (column < size - 1 ? 3 : 0);
-      const [above, below] = [up + 3 * column, down + 3 * column];
+      const left = column > 0 && !Number.isNaN(places[here - 3]) ? here - 3 : here;
+      const right = column < size - 1 && !Number.isNaN(places[here + 3]) ? here + 3 : here;
+      const above = row > 0 && !Number.isNaN(places[here - 3 * size]) ? here - 3 * size : here;
+      const below = row < size - 1 && !Number.isNaN(places[here + 3 * size]) ? here + 3 * size : here;
       const ax = places[right] - places[left];
       const ay = places[right + 1] - places[left + 1];
       const az = places[right + 2] - places[left + 2];
@@ -70,7 +70,7 @@ function hitOf(places, size, origin, direction) {
     const [ab, ac] = [minus(vertexOf(places, j), a), minus(vertexOf(places, k), a)];
     const p = cross(direction, ac);
     const volume = dot(ab, p);
-    if (volume === 0) return;
+    if (!volume) return; // edge-on, or at a hole
     const from = minus(origin, a);
     const second = dot(from, p) / volume;
     const q = cross(from, ab);

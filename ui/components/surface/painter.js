@@ -61,6 +61,7 @@ function meshParts(context, { size, places, normals, colours, plane, classes, ce
     for (let column = 0; column < size - 1; column += 1) {
       const i = row * size + column;
       const corners = [i, i + 1, i + size + 1, i + size];
+      if (corners.some(j => Number.isNaN(spots[j][2]))) continue;
       parts.push({ depth: corners.reduce((sum, j) => sum + spots[j][2] / 4, 0), paint: () => {
         const place = vertexOf(places, i);
         const side = plane && Number(dot(plane, place) + plane[3] > 0);

@@ -10,7 +10,7 @@
 //   view.picture(times), view.figure()   what is shown as a PNG so many times as large, and for Plotly
 //   view.onPaint           called after each painting
 //
-// A scene: size, places and normals (3 size²), `cells` between grid lines, and a colour for every vertex
+// A scene: size, places and normals (3 size², NaN in holes), `cells` between grid lines, and a colour for every vertex
 // (`colours`, 3 size²), or a `plane` [a, b, c, d] with the colours of its two sides (`classes`). Besides:
 //   ground   { corners, colour [r, g, b, alpha] }, onto which the surface throws a `shadow` (0 to 1)
 //   lines    [{ segments [x y z x y z …], wide, colour, alpha, hidden: alpha behind the surface, near }]

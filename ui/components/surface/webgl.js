@@ -104,12 +104,13 @@ function paintByWebgl(gl, parts, scene, lens) {
 
 function paintMesh(gl, parts, scene, lens, use, feed) {
   const { size, places, normals, colours, cells } = scene;
-  const triangles = 6 * (size - 1) ** 2;
   gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, parts.index);
-  if (parts.size !== size || parts.cells !== cells) {
-    Object.assign(parts, { size, cells, grid: gridOf(size, cells) });
+  const isOpen = places.some(Number.isNaN);
+  if (parts.size !== size || parts.cells !== cells || isOpen || parts.isOpen) {
+    Object.assign(parts, { size, cells, isOpen, grid: gridOf(size, cells) });
     const index = [];
-    eachTriangle(size, (...corners) => index.push(...corners));
+    eachTriangle(size, (...corners) => { if (!corners.some(i => Number.isNaN(places[3 * i]))) index.push(...corners); });
+    parts.triangles = index.length;
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, new Uint32Array(index), gl.STATIC_DRAW);
   }
   if (scene.shadow) { // once at every pixel, however many layers of the surface throw it
@@ -122,7 +123,7 @@ function paintMesh(gl, parts, scene, lens, use, feed) {
     gl.stencilFunc(gl.EQUAL, 0, 255);
     gl.stencilOp(gl.KEEP, gl.KEEP, gl.INCR);
     gl.depthMask(false);
-    gl.drawElements(gl.TRIANGLES, triangles, gl.UNSIGNED_INT, 0);
+    gl.drawElements(gl.TRIANGLES, parts.triangles, gl.UNSIGNED_INT, 0);
     gl.depthMask(true);
     gl.disable(gl.STENCIL_TEST);
   }
@@ -136,7 +137,7 @@ function paintMesh(gl, parts, scene, lens, use, feed) {
   }
   feed({ values: places, size: 3 }, { values: normals, size: 3 }, { values: colours ?? normals, size: 3 },
     { values: parts.grid, size: 2 });
-  gl.drawElements(gl.TRIANGLES, triangles, gl.UNSIGNED_INT, 0);
+  gl.drawElements(gl.TRIANGLES, parts.triangles, gl.UNSIGNED_INT, 0);
 }
 
 // Where each vertex stands among the grid lines, which are at whole numbers; without `cells`, on none.
