@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import streamlit as st
+import torch
 
 import gating_core.experiments.depth as core
 from gating_core.experiments.comparison import LIMITS
@@ -375,7 +376,8 @@ def _on_leave(frame: int, point: Point | None, corners: np.ndarray | None) -> No
 
 def total_of(surface: SurfaceResult, frame: int) -> Integral:
     """Return the total curvature after one layer."""
-    return Integral(surface.total[frame], surface.total_error[frame], surface.complete[frame])
+    arrays = surface.total, surface.total_error, surface.complete
+    return Integral(*(torch.as_tensor(x[frame]) for x in arrays))
 
 
 def stack_text(surface: SurfaceResult) -> str:
