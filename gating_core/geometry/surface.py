@@ -21,7 +21,7 @@ import torch
 from gating_core.geometry.curvature import CurvatureField, curvature
 from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.grid import Grid
-from gating_core.geometry.integrals import total_absolute_curvature
+from gating_core.geometry.integrals import Integral, total_absolute_curvature
 from gating_core.geometry.keys import OneSign, sign_proofs
 from gating_core.geometry.verdict import (
     FLAT,
@@ -76,6 +76,11 @@ class SurfaceResult:
         parts = {name: getattr(self, name)[here] for name in FRAMED}
         parts["verification"] = self.verification and self.verification.frame(here)
         return replace(self, **parts)
+
+    def integral(self, index: int) -> Integral:
+        """Return the integral of |K| over one frame."""
+        arrays = self.total, self.total_error, self.complete
+        return Integral(*(torch.as_tensor(array[index]) for array in arrays))
 
     # At every point, (T, R, C).
 

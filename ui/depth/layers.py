@@ -8,12 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 import streamlit as st
-import torch
 
 import gating_core.experiments.depth as core
 from gating_core.experiments.comparison import LIMITS
 from gating_core.experiments.depth import TrainedDepths, TrainedRequest
-from gating_core.geometry import UNKNOWN, Integral, SurfaceResult
+from gating_core.geometry import UNKNOWN, SurfaceResult
 from gating_core.training import TrainingDiverged
 from ui.common import charts as c
 from ui.common import formatting as common
@@ -374,15 +373,9 @@ def _on_leave(frame: int, point: Point | None, corners: np.ndarray | None) -> No
         st.query_params["stacked_point"] = f"{point[0]}.{point[1]}"
 
 
-def total_of(surface: SurfaceResult, frame: int) -> Integral:
-    """Return the total curvature after one layer."""
-    arrays = surface.total, surface.total_error, surface.complete
-    return Integral(*(torch.as_tensor(x[frame]) for x in arrays))
-
-
 def stack_text(surface: SurfaceResult) -> str:
     """Say how total curvature changes over the layers of the replayed stack."""
-    first, last = total_of(surface, 0), total_of(surface, -1)
+    first, last = surface.integral(0), surface.integral(-1)
     low = last.value - last.error - first.value - first.error
     high = last.value + last.error - first.value + first.error
     # What is incomplete is a lower estimate.
@@ -399,7 +392,7 @@ def stack_text(surface: SurfaceResult) -> str:
 
 def known_total_text(surface: SurfaceResult, frame: int) -> str:
     """Return the total curvature after one layer, if anything is known of it."""
-    text = common.final_total_text(total_of(surface, frame), bool(surface.flat[frame]))
+    text = common.final_total_text(surface.integral(frame), bool(surface.flat[frame]))
     if surface.complete[frame] or surface.total[frame] > 0:
         return UNKNOWN if UNKNOWN in text else text
     return UNKNOWN  # "at least 0" says nothing
