@@ -151,6 +151,9 @@ def test_both_maps_and_what_is_read_at_a_point_are_sent(held):
     assert side["symbols"] == ["|H|", "g"]
     assert side["second"]["ends"] == ["0.25", "1"]  # of 1 / (3 + u² − v²), and no gate
     assert {"left", "leftK", "leftRead0", "leftRead1", "leftSecond"} <= set(sent["arrays"])
+    assert not side["plain"]
+    bent = [header(open_page(PAGE, case="one direction", tint=x)) for x in ("K", "|H|")]
+    assert [sent["sides"][0]["plain"] for sent in bent] == [True, False]  # K = 0, |H| is not
 
 
 def test_what_is_too_far_away_to_draw_is_left_open_and_said():

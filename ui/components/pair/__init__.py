@@ -132,7 +132,7 @@ def draw_pair(
             "short": side.short,
             "flat": [*map(bool, side.flat)],
             "corners": None if side.corners is None else side.corners.tolist(),
-            "plain": not maps or not np.nan_to_num(side.gaussian, nan=1.0).any(),
+            "plain": not maps or _is_plain(side),
             "ground": None if side.ground is None else side.ground.tolist(),
             "second": side.second and asdict(side.second[0]),
             "symbols": [*side.read],
@@ -163,6 +163,12 @@ def draw_pair(
         "heard": wire.heard(key),
     }
     _component(key=key, data=json.dumps(header, allow_nan=False).encode(), on_left_change=receive)
+
+
+def _is_plain(side: Side) -> bool:
+    """Return whether K is known to be zero everywhere, and the map would have a single colour."""
+    curved = np.nan_to_num(side.gaussian, nan=1.0).any()
+    return not curved and not np.ptp(np.nan_to_num(side.shares, nan=2.0))
 
 
 def is_sound(message: Any, frames: int, size: int) -> bool:
