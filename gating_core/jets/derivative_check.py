@@ -274,7 +274,7 @@ class _Names(TorchFunctionMode):
 
     @property
     def breaks(self) -> Breaks:
-        """What was seen."""
+        """The findings so far."""
         return Breaks(
             tuple(_spoken(name) for name in self.names if name in KINKED), tuple(self.jumps)
         )
@@ -302,7 +302,7 @@ class _Call:
     tangents: list[torch.Tensor]
 
     def wrong(self) -> bool | None:
-        """Whether its derivatives along the line are not those of its values.
+        """Tell whether its derivatives along the line differ from those of its values.
 
         None where the first derivative of one of several results is not.
         """

@@ -202,7 +202,7 @@ def _finished(jet: SecondOrderJet, function: Function, points: torch.Tensor) -> 
             jet.errors[:, lost] = torch.inf
 
     def allowed(unit: float) -> torch.Tensor:
-        """How far rounding with another unit takes values, from ours: to first order, and twice."""
+        """Distance of values rounded with another unit from ours: to first order, and twice."""
         at = trials(len(points))
         if jet.errors is None:
             return 1000 * unit * jet.value[..., at, :].abs().max()

@@ -84,7 +84,7 @@ def is_scripted(function: Function) -> bool:
 
 
 class _State:
-    """What a function can reach, and how it was: containers, attributes, variables, tensors."""
+    """All that a function can reach, as it was: containers, attributes, variables, tensors."""
 
     def __init__(self, function: Function) -> None:
         self.seen: dict[int, Any] = {}  # keeps what it names alive, so that ids stay theirs

@@ -1,4 +1,4 @@
-"""What is out of date is dimmed, and a line says what is coming: on every page, by page.css.
+"""Pictures out of date are dimmed, and a line says what is coming: on every page, by page.css.
 
 - What a run of the script has not sent again yet is marked by Streamlit; ``st.spinner`` says what
   is computed meanwhile.

@@ -1,4 +1,4 @@
-"""How surfaces stand in a picture of the small renderer, and from where they are seen first."""
+"""Position of surfaces in a picture of the small renderer, and their first view."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ FLAT = np.array([[-1.0, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]])  # corners o
 
 @dataclass(frozen=True, eq=False)
 class GatePicture:
-    """What is drawn, and the colours of what is shown and of the gate."""
+    """A picture, and the colour scales of the quantity and of the gate."""
 
     pair: Pair
     scale: ColourScale

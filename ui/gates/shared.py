@@ -143,7 +143,7 @@ def draw_gate(
 
 
 def finding(begin: str, frame: GateFrame, end: str = "") -> Told:
-    """What is bold: ``begin`` and the verdict; and how that is known, and the ``end``."""
+    """Return bold text, ``begin`` and the verdict, and the rest: how that is known, ``end``."""
     word, known = verdict_of(frame)
     comma = "," if known.startswith(",") else ""
     return f"{begin} {word}{comma}", f"{known.lstrip(', ')}{end}"

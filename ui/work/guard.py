@@ -1,4 +1,4 @@
-"""What comes before Streamlit: bodies end, uploads have a place, messages are those of our pages.
+"""A guard before Streamlit: bodies end, uploads have a place, messages are those of our pages.
 
     app = st.App(__file__, middleware=GUARDED)
 

@@ -206,7 +206,7 @@ def test_the_landing_page_proves_the_gated_model_at_its_strength():
     text = said(app, "With its gate at λ = 1.00")
     assert "K > 0 on at least 69" in text
     assert "is between 2.81" in text
-    assert text.endswith("The estimate is 2.818 ± 0.006, which agrees.")
+    assert text.endswith("The estimate is 2.8178 ± 0.0016, which agrees.")
     assert "run = load_preset('circle')" in app.code[0].value
     flat = open_page(strength="0", **link)
     assert "K = 0 on the whole chart, proved: " in said(flat, "With its gate at λ = 0.00")

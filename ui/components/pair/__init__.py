@@ -26,7 +26,7 @@ _component = declare("pair")
 
 @dataclass(frozen=True)
 class Map:
-    """How another quantity is drawn over the chart: its title, colours, and their ends."""
+    """Another quantity over the chart: its title, colours, and their ends."""
 
     title: str
     scale: Sequence[tuple[float, str]]
@@ -59,7 +59,7 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """What is drawn; frames have a ``label`` beside the slider and a place, a number.
+    """Surfaces to draw; frames have a ``label`` beside the slider and a place, a number.
 
     ``back`` (k, 3) takes a step in the picture to one along the k drawn axes, where corners move.
     """
