@@ -17,7 +17,7 @@ import torch
 
 from gating_core.jets.casts import LOWER, Carried, uncarried
 from gating_core.jets.kernels import kernels
-from gating_core.jets.unchanged import Unchanged, held
+from gating_core.jets.unchanged import Unchanged, held, is_scripted
 
 DOUBLE = torch.float64, torch.complex128
 FEW = 8  # points that are looked at
@@ -26,6 +26,14 @@ SAME = 1e-7  # relative to the largest value: batched sums are rounded otherwise
 AGAIN = 1e-12  # relative to it, too: where nothing changed, next to nothing may
 ONE_BY_ONE = (
     "every row of its output must come from its own point, without statistics of the batch (eval())"
+)
+SCRIPTED = (
+    "uses a module that torch.jit has scripted or traced, whose second derivatives torch computes"
+    " wrongly; hand over the module that it was made of"
+)
+FLEX = (
+    "uses flex_attention, which torch compiles and which cannot be followed; use"
+    " scaled_dot_product_attention with a mask"
 )
 CARRY = ', or pass casts="carry" to have it computed so'
 Function = Callable[[torch.Tensor], Any]
@@ -148,19 +156,25 @@ def evaluate(
     try:
         return function(points.clone())  # it may work in place
     except Exception as error:
+        if why := real_reason(function, error):
+            raise ValueError(f"{name} {why}") from error
         if "dtype" in str(error) and isinstance(error, RuntimeError | ValueError):
+            carry = "" if isinstance(function, Carried) else CARRY
             raise ValueError(
                 f"{name} has weights in another precision than its points, torch.float64; convert"
-                f" it with double(){CARRY}"
-            ) from error
-        if any(frame.name == "flex_attention" for frame in extract_tb(error.__traceback__)):
-            raise ValueError(
-                f"{name} uses flex_attention, which torch compiles and which cannot be followed;"
-                " use scaled_dot_product_attention with a mask"
+                f" it with double(){carry}"
             ) from error
         raise ValueError(
             f"{name} fails on points of shape (N, {points.shape[1]}): {cause(error)}{remedy}"
         ) from error
+
+
+def real_reason(function: Function, error: Exception) -> str | None:
+    """Why a function cannot be followed, where torch's own ``error`` speaks of something else."""
+    if is_scripted(uncarried(function)):
+        return SCRIPTED
+    frames = extract_tb(error.__traceback__)
+    return FLEX if any(frame.name == "flex_attention" for frame in frames) else None
 
 
 def cause(error: Exception) -> str:

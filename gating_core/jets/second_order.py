@@ -54,11 +54,13 @@ from gating_core.jets.jet import (
     written_by,
 )
 from gating_core.jets.map_check import (
+    SCRIPTED,
     cause,
     check_map,
     check_output,
     module_of,
     precision_notes,
+    real_reason,
     trials,
     wrong_shape,
 )
@@ -66,10 +68,6 @@ from gating_core.jets.unchanged import is_scripted
 from gating_core.progress import Progress, silent
 
 BOUNDS = ("estimate", "rigorous")
-SCRIPTED = (
-    "function uses a module that torch.jit has scripted or traced, whose second derivatives torch"
-    " computes wrongly; hand over the module that it was made of"
-)
 SINGLE_BLOCK = 2048  # points: fewer are not worth sharing
 FIRST_BLOCK = 512  # points of the first of several blocks, which one thread computes alone
 BLOCK_BYTES = 3_000_000  # of coefficients: in smaller blocks calls cost more than caches save
@@ -158,10 +156,10 @@ def second_order_jet(
     try:
         jet, own = _followed(function, points, bound, check)
         if not own and is_scripted(uncarried(function)):
-            raise ValueError(SCRIPTED)
+            raise ValueError(f"function {SCRIPTED}")
     except Exception as error:  # of torch.func, mostly: `check_map` has evaluated the function
-        if is_scripted(uncarried(function)):
-            raise ValueError(SCRIPTED) from error
+        if why := real_reason(function, error):
+            raise ValueError(f"function {why}") from error
         if isinstance(error, ValueError):
             raise
         raise ValueError(

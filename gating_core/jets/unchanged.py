@@ -7,6 +7,7 @@ everything that a function can reach is noted before it runs, and put back after
 
 from __future__ import annotations
 
+import sys
 import types
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -21,6 +22,11 @@ from gating_core.jets.kernels import kernels
 MOST = 100_000  # objects that are followed: a data set in a list is not read to its end
 # Packages whose own functions and objects, layers excepted, keep nothing of what a layer computes.
 OTHERS = frozenset({"gating_core", "torch", "numpy", "scipy", "builtins", "functools", "typing"})
+
+LAZY = (
+    "function has a lazy module whose weights torch has not made yet; call it once on inputs of its"
+    " own, and hand it over then"
+)
 
 Function = Callable[[torch.Tensor], Any]
 
@@ -56,13 +62,19 @@ class Unchanged:
         self._holding, random = True, torch.get_rng_state()
         try:
             # Until a call succeeds, tensors are copied that are written into, and no others.
-            with nullcontext() if self._called else kernels(self._state.watch):
+            with _eager(), nullcontext() if self._called else kernels(self._state.watch):
                 yield
             self._called = True
         finally:
             self._holding = False
             self._state.restore()
             torch.set_rng_state(random)
+
+
+def _eager() -> AbstractContextManager[Any]:
+    """Have what `torch.compile` made compute by the code that it was made of, as jets need."""
+    compiled = "torch._dynamo" in sys.modules  # whose import takes seconds
+    return torch.compiler.set_stance("force_eager") if compiled else nullcontext()
 
 
 def unchanged(function: Function) -> Function:
@@ -103,7 +115,9 @@ class _State:
     def _parts(self, x: Any) -> list[Any]:
         """Note how ``x`` is, and return what can be reached from it."""
         if isinstance(x, torch.Tensor):
-            if x.layout == torch.strided and not torch.nn.parameter.is_lazy(x):
+            if torch.nn.parameter.is_lazy(x):
+                raise ValueError(LAZY)
+            if x.layout == torch.strided:
                 self.storages[_storage(x)] = x
             return []
         if isinstance(x, dict):

@@ -1,5 +1,6 @@
 """Derivatives that torch gets wrong are refused or replaced; right ones never are."""
 
+import copy
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -268,6 +269,7 @@ def triangular(x):
 
 PLAIN = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Tanh(), torch.nn.Linear(4, 3)).double()
 SCRIPT = torch.jit.script(PLAIN)
+SINGLE = copy.deepcopy(PLAIN).float()
 
 
 @pytest.mark.filterwarnings("ignore")  # of what is deprecated, and of flex_attention uncompiled
@@ -276,6 +278,8 @@ SCRIPT = torch.jit.script(PLAIN)
     (SCRIPT, "torch.jit has scripted or traced"),
     (torch.jit.trace(PLAIN, POINTS), "torch.jit has scripted or traced"),
     (lambda x: SCRIPT(x) * 2.0, "torch.jit has scripted or traced"),
+    (torch.jit.script(SINGLE), "torch.jit has scripted or traced"),
+    (torch.nn.Sequential(torch.nn.LazyLinear(4), torch.nn.Tanh()), "lazy module"),
     (flex, "uses flex_attention, which torch compiles"),
     (triangular, "uses triangular_solve, whose derivatives torch computes wrongly"),
 ])  # fmt: skip
@@ -284,6 +288,24 @@ def test_what_cannot_be_followed_is_refused_for_its_real_reason(function, said):
         for casts in ("refuse", "carry"):
             with pytest.raises(ValueError, match=said):
                 second_order_jet(function, POINTS, bound, casts=casts)
+
+
+@pytest.mark.parametrize("plain", [PLAIN, SINGLE])
+def test_a_compiled_module_is_measured_as_the_module_that_it_was_made_of(plain):
+    compiled = torch.compile(plain, backend="eager")
+    for function in (compiled, lambda x: compiled(x.to(plain[0].weight.dtype))):
+        jet, same = (
+            second_order_jet(f, POINTS, "rigorous", casts="carry") for f in (function, plain)
+        )
+        assert jet.errors is not None
+        torch.testing.assert_close(jet.stack, same.stack, rtol=1e-12, atol=1e-12)
+
+
+def test_a_lazy_module_that_is_refused_can_still_be_called():
+    layer = torch.nn.Sequential(torch.nn.LazyLinear(4), torch.nn.Tanh())
+    with pytest.raises(ValueError, match="lazy module"):
+        second_order_jet(layer, POINTS, casts="carry")
+    assert layer(POINTS.float()).shape == (len(POINTS), 4)
 
 
 def test_what_torch_cannot_differentiate_is_named_with_the_remedy():
