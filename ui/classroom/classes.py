@@ -20,6 +20,7 @@ import re
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -132,6 +133,11 @@ class _Class:
             counts[choice] += 1
         return counts
 
+    @property
+    def asked(self) -> float:
+        """When a participant asked last; when it was started, without any."""
+        return max(self.seen.values(), default=self.started)
+
     def has_place(self, now: float) -> bool:
         """Make room, where it is full, by who has gone without a vote; return whether there is."""
         if len(self.seen) < CLASS_STUDENTS:
@@ -180,19 +186,14 @@ class Classes:
     ) -> tuple[str, str]:
         """Begin a class at the question ``index``; return its code and its teacher's secret.
 
-        Where there are too many, one that nobody has joined gives way.
+        Where there are too many, one that nobody has joined gives way, or the quietest of whoever
+        has started most of them.
         """
         now, starter = self._clock(), hash(address)
         with self._lock:
             self._sweep(now)
-            unused = {code: room for code, room in self._classes.items() if not room.seen}
-            mine = [code for code, room in unused.items() if room.starter == starter]
-            old = [c for c, room in unused.items() if now - room.started > CLASS_EMPTY_SECONDS]
-            if len(mine) >= CLASSES_UNUSED:
-                self._end(mine[0])
-            elif old and len(self._classes) >= CLASSES_AT_ONCE:
-                self._end(old[0])
-            if len(self._classes) >= CLASSES_AT_ONCE or not self._starts.take(starter, now):
+            fits = self._starts.take(starter, now) and self._has_place(starter, now)
+            if not fits:
                 raise Refused(503, "Too many classes run on this server. Try again in a minute.")
             room = _Class(_new_secret(), tuple(questions), now, index, starter)
             room.votes = [{} for _ in questions]
@@ -390,6 +391,23 @@ class Classes:
         self._gone[code] = text
         if len(self._gone) > CODES_KEPT:
             del self._gone[next(iter(self._gone))]
+
+    def _has_place(self, starter: int, now: float) -> bool:
+        """Make room for a class of ``starter`` by another one; return whether there is."""
+        rooms = self._classes
+        unused = [code for code, room in rooms.items() if not room.seen]
+        mine = [code for code in unused if rooms[code].starter == starter]
+        if len(mine) >= CLASSES_UNUSED:
+            self._end(mine[0])
+        elif len(rooms) >= CLASSES_AT_ONCE:
+            old = [code for code in unused if now - rooms[code].started > CLASS_EMPTY_SECONDS]
+            held = Counter(room.starter for room in rooms.values())
+            [(most, count)] = held.most_common(1)
+            greedy = count > held[starter] + 1  # a place is worth more to who has fewer
+            theirs = [code for code, room in rooms.items() if greedy and room.starter == most]
+            for code in [*old, *sorted(theirs, key=lambda code: rooms[code].asked)][:1]:
+                self._end(code)
+        return len(rooms) < CLASSES_AT_ONCE
 
     def _taught(self, code: str, secret: str, now: float) -> _Class:
         room = self._room(code, now)

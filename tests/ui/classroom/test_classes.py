@@ -2,6 +2,7 @@
 
 import json
 import threading
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -235,9 +236,34 @@ def test_one_client_prevents_no_class(classes, clock):
     assert classes.overview(used).joined == 1
 
 
+def test_one_client_prevents_no_class_by_joining_its_own(classes, clock):
+    """Its phones may go on asking: where all places are taken, whoever holds most gives way."""
+    used, _ = classes.start(QUESTIONS, address="teacher")
+    classes.join(used, "", "phone")
+    held = []
+    for _ in range(2 * CLASSES_AT_ONCE):
+        clock.now += 5
+        with suppress(Refused):
+            code, _ = classes.start(QUESTIONS, address="pupil")
+            held.append((code, classes.join(code, "", "pupil")))
+        for code, who in held:
+            with suppress(Refused):
+                classes.view(code, who)
+    assert refused(classes.start, QUESTIONS, 0, "pupil") == 503
+    for i in range(CLASSES_UNUSED):
+        code, _ = classes.start(QUESTIONS, address=f"other {i}")
+        classes.join(code, "", f"phone {i}")
+    assert classes.overview(used).joined == 1
+    for i in range(2 * CLASSES_AT_ONCE):  # from many addresses a school has a class each
+        with suppress(Refused):
+            code, _ = classes.start(QUESTIONS, address=f"room {i}")
+            classes.join(code, "", f"room {i}")
+    assert refused(classes.start, QUESTIONS, 0, "late") == 503
+
+
 def test_classes_that_nobody_joined_give_way_after_a_while(classes, clock):
     for i in range(CLASSES_AT_ONCE):
-        classes.start(QUESTIONS, address=str(i // CLASSES_UNUSED))
+        classes.start(QUESTIONS, address=str(i))
     assert refused(classes.start, QUESTIONS, 0, "late") == 503
     clock.now += CLASS_EMPTY_SECONDS + 1
     assert classes.start(QUESTIONS, 0, "late")
