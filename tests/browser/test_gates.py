@@ -11,7 +11,7 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 ADDRESS = "/Which_gates_curve"
 STATE = "document.querySelector('.gc-pair').__gc"
-ALL_THERE = f"() => {STATE}?.header?.places.length > 2"
+ALL_THERE = f"() => {STATE}?.header?.places.length > 4"
 SENTENCE, SPACE = ".gc-pair-finding", ".gc-pair-space"
 
 # Of the words, and of the button that they stand on: red, green and blue, 0 to 255.

@@ -625,7 +625,9 @@ class Visitor:
     async def gates(self) -> None:
         async with self.tab(Gates()) as session:
             for _ in range(FEW):
-                if len(session.page.header(GATES_VIEW)["labels"]) > 1:  # else measured still
+                if len(session.page.header(GATES_VIEW)["labels"]) == len(
+                    GATE_STRENGTHS
+                ):  # else measured still
                     frame = self.random.randrange(len(GATE_STRENGTHS))
                     of = GATE_STRENGTHS[frame]
                     left = {"frame": frame, "point": None, "corners": None}

@@ -83,15 +83,13 @@ def picture(
     request: GateRequest, strengths: tuple[float, ...], shown: str, _frames: Frames
 ) -> GatePicture:
     """Draw a gate at ``strengths``."""
-    settling = tuple(frame for frame in _frames if frame.strength in SETTLING)
-    if len(settling) < len(SETTLING):
-        settling = at_strengths(request, SETTLING)
+    settling = [frame for frame in _frames if frame.strength in SETTLING]
     return gate_picture(_frames, shown, settling, title="The gated surface")
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A gate at all strengths, or at the requested one while a ``job`` measures the others."""
+    """A gate at all strengths, or at a few while a ``job`` measures the others."""
 
     request: GateRequest
     shown: str  # a key of `SHOWN`
@@ -129,14 +127,13 @@ class Result:
 
 
 def fetch(request: GateRequest, shown: str) -> Result:
-    """Return all strengths, or the requested one while a job measures them."""
+    """Return all strengths, or the requested one and `SETTLING` while a job measures them."""
     strength = link_value("level", _parse_strength, 1.0, "1")
     point = link_value("mark", parse_pick, None, "no point")
     frames, job = EVERY.fetch(request)
-    index = STRENGTHS.index(strength)
-    if frames is None:  # mostly the full gate, which colours and boxes need anyhow
-        some = at_strengths(request, SETTLING if strength in SETTLING else (strength,))
-        frames, index = tuple(frame for frame in some if frame.strength == strength), 0
+    if frames is None:
+        frames = at_strengths(request, tuple(sorted({*SETTLING, strength})))
+    index = [frame.strength for frame in frames].index(strength)
     return Result(request, shown, frames, index, point, job)
 
 

@@ -93,7 +93,7 @@ def gate_picture(
         (side,),
         labels or [f"λ = {strength:.2f}" for strength in strengths],
         range(len(frames)) if labels else strengths,
-        best_eye([np.nan_to_num(side.values[-1], nan=0.0)]),
+        best_eye([np.nan_to_num(drawn[-1], nan=0.0)]),
         scale.colours,
         ("", "") if scale.collapsed else _ends(scale),
     )

@@ -183,7 +183,7 @@ def settled(app):
 ], ids=str)  # fmt: skip
 def test_the_first_picture_is_the_one_that_stays(link, held):
     app = open_page(PAGE, **link)
-    assert len(header(app)["labels"]) == 1
+    assert len(header(app)["labels"]) in (3, 4)
     before = settled(app)
     held.go.set()
     after = settled(finished(app))
