@@ -37,7 +37,7 @@ function adopt(root, state, header, buffer, address) {
   if (others) aim(state);
   if (first) restoreCamera(state.view);
   else if (others) putCamera(); // it was of another surface
-  if (isAskedFor(state, header) && !turns) {
+  if (isAskedFor(state, header, others) && !turns) {
     state.playing = state.waiting = false;
     if (state.asking && !header.hold) endQuestion(root, state); // what is asked for answers it
   }
@@ -55,10 +55,10 @@ function adopt(root, state, header, buffer, address) {
 }
 
 // Whether Python asks for another state, as a preset and the browser's Back do: neither the one that it has
-// heard from here, nor the one before.
-function isAskedFor(state, { strength, plane, ask, heard }) {
+// heard from here, nor the one before; or for that of other surfaces.
+function isAskedFor(state, { strength, plane, ask, heard }, others) {
   const request = JSON.stringify([strength, plane, ask]);
-  const isOther = state.request !== undefined && state.request !== request && heard === state.answered;
+  const isOther = state.request !== undefined && (others || state.request !== request) && heard === state.answered;
   Object.assign(state, { request, answered: heard });
   return isOther;
 }
