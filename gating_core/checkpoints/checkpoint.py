@@ -67,9 +67,13 @@ class Checkpoint:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        if not self.folder.exists():
-            raise ValueError(f"there is no checkpoint {quoted(self.folder.name)}")
-        tensors = open_tensors(self.folder)
+        try:
+            if not self.folder.exists():
+                raise ValueError(f"there is no checkpoint {quoted(self.folder.name)}")
+            tensors = open_tensors(self.folder)
+        except OSError as error:  # its name is too long, or the system lets nobody look into it
+            name = quoted(self.folder.name)
+            raise ValueError(f"{name} cannot be opened: {error.strerror}") from None
         self._files = set(tensors.values())
         # By the name in use: the file, and the name there.
         self._tensors: dict[str, tuple[TensorFile, str]] = {}

@@ -359,6 +359,12 @@ def test_a_missing_configuration_and_a_missing_folder(tmp_path):
     assert "there is no checkpoint 'gone'" in message_of(lambda: open_checkpoint(folder / "gone"))
 
 
+@pytest.mark.parametrize("letters", [300, 5000])
+def test_a_name_longer_than_those_of_files_is_a_sentence(tmp_path, letters):
+    folder = tmp_path / ("a" * letters)
+    assert "cannot be opened: File name too long" in message_of(lambda: open_checkpoint(folder))
+
+
 def test_the_digest_tells_weights_apart(tmp_path):
     digests = [
         open_checkpoint(write(tmp_path / str(number), config, llama_tensors(seed))).digest
