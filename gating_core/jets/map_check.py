@@ -131,10 +131,10 @@ def precision_notes(
     off = float((theirs - ours).abs().max() / largest)
     unit = max(torch.finfo(dtype).eps for dtype in (*types, *casts.values()))
     if bool(((theirs - ours).abs() <= allowed(unit)).all()) or not bool(ours.isfinite().all()):
-        return [
-            f"{computed}; called with points in {own}, the function itself gives values that differ"
-            f" by up to {off:.1e} of the largest"
-        ], ""
+        gives = (
+            f"values that differ by up to {off:.1e} of the largest" if off else "the same values"
+        )
+        return [f"{computed}; called with points in {own}, the function itself gives {gives}"], ""
     size = f"that differ by {off:.1e} of the largest" if off < math.inf else "without a number"
     return [computed], (
         f"Called with points in {own}, the layer itself gives values {size}, more than rounding"

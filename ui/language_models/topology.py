@@ -317,7 +317,8 @@ def loss_text(
     return (
         f"Test loss after equally many steps: {SHORT[BASE]} {losses[BASE].mean():.3f} nats per"
         f" character. Difference, paired over {seeds} seeds, tests adjusted by Holm over"
-        f" {len(words)} comparisons, gates among them: {', '.join(parts)}."
+        f" {len(words)} comparisons, gates among them, and intervals of 95\u00a0% each:"
+        f" {', '.join(parts)}."
     )
 
 

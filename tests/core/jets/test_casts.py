@@ -238,3 +238,11 @@ def test_a_weight_converted_as_published_is_carried():
 def test_the_word_is_checked():
     with pytest.raises(ValueError, match="casts is 'drop'"):
         second_order_jet(torch.sin, POINTS, casts="drop")
+
+
+def test_where_casts_change_no_value_the_note_says_so():
+    def step(x):
+        return torch.cat([x, x.square() + (x > 0.3) * 1.0], -1)  # of a comparison, in float32
+
+    (note,) = (x for x in second_order_jet(step, POINTS, casts="carry").notes if "casts" in x)
+    assert note.endswith("the function itself gives the same values")
