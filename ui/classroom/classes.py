@@ -422,8 +422,8 @@ class Classes:
 
 
 def read_code(text: str) -> str:
-    """Return a code as it was given out: nobody reads out small letters."""
-    return text.strip(" .").lower()
+    """Return a code as it was given out: nobody reads out small letters, and many in groups."""
+    return "".join(text.split()).strip(".").lower()
 
 
 def plain(markdown: str) -> str:
