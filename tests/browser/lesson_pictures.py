@@ -25,6 +25,7 @@ MARGIN = 12  # pixels of the screen
 JOB_MS = 120_000  # until the page's job has ended
 FIRST = ".gc-columns, [data-testid=stPlotlyChart]"  # the linked view's pictures, or a chart
 PARTS = {  # what is taken where that is something else
+    "surface": ".gc-pair-row",
     "manifold": ".gc-pair-row",
     "gates": ".gc-pair-row",
     "depth": ".gc-pair-row",

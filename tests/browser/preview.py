@@ -27,36 +27,39 @@ FRAME_MS, HELD_MS = 70, 1400
 MOST_BYTES = 2_000_000
 # Only what is seen at a glance; the surfaces as large as the window allows.
 GLANCE = """
-section, .gc-caption, .gc-play, .gc-step, .gc-edge, .gc-file-scheme, .gc-reading, .gc-hint,
-.gc-legend { display: none !important; }
-.gc-scrub { outline: none !important; }
+section, .gc-pair-finding, .gc-pair-more, .gc-pair-play, .gc-pair-edge, .gc-pair-top,
+.gc-pair-reading, .gc-pair-note, .gc-pair-quantity, .gc-pair-scale,
+.gc-file-scheme { display: none !important; }
+.gc-pair-strength { outline: none !important; }
 main { padding-top: 2.5rem; }
-.gc-view { --gc-height: 400px !important; margin-top: 2.5rem; }
-.gc-heading { font-size: 1.25rem; }
+.gc-pair .gc-pair-space { height: 370px; background: none; }
+.gc-pair-bar { grid-template-columns: 1fr; order: -1; }
 h1 { font-size: 2.4rem; }
 """
 
 
 def open_glance(page: Page, file: Path) -> None:
     page.goto(file.as_uri())
-    page.wait_for_selector(".gc-view[data-n]")
+    page.wait_for_selector(".gc-pair[data-n]")
     page.add_style_tag(content=GLANCE)
 
 
 def show(page: Page, frame: int) -> None:
-    page.locator(".gc-scrub").fill(str(frame))
-    page.wait_for_selector(f".gc-view[data-frame='{frame}']")
+    page.locator(".gc-pair-strength").fill(str(frame))
+    page.wait_for_function(
+        "frame => document.querySelector('.gc-pair').__gc.frame === frame", arg=frame
+    )
+    page.wait_for_timeout(100)  # the canvases are painted with the next frames
 
 
 def photograph(page: Page) -> Image.Image:
-    """Return the timeline and the pictures below it."""
-    bar, columns = (page.locator(part).bounding_box() for part in (".gc-bar", ".gc-columns"))
-    height = columns["y"] + columns["height"] - bar["y"] + 2 * MARGIN
+    """Return the pictures and the slider below them."""
+    row, bar = (page.locator(part).bounding_box() for part in (".gc-pair-row", ".gc-pair-bar"))
     clip = {
-        "x": columns["x"] - MARGIN,
-        "y": bar["y"] - MARGIN,
-        "width": columns["width"] + 2 * MARGIN,
-        "height": height,
+        "x": row["x"] - MARGIN,
+        "y": row["y"] - MARGIN,
+        "width": row["width"] + 2 * MARGIN,
+        "height": bar["y"] + bar["height"] - row["y"] + 2 * MARGIN,
     }
     picture = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
     size = WIDTH, round(picture.height * WIDTH / picture.width)
@@ -89,7 +92,7 @@ def main() -> None:
         write(file)
         with launch(playwright, chromium) as browser, open_page(browser, viewport=WINDOW) as page:
             open_glance(page, file)
-            count = page.evaluate("document.querySelector('.gc-view').__gc.header.frames")
+            count = page.evaluate("document.querySelector('.gc-pair').__gc.header.places.length")
             opening = []
             for frame in range(count):
                 show(page, frame)

@@ -1,4 +1,4 @@
-"""Do two models play, fit and survive late numbers in a real browser? Marks: `test_manifold`."""
+"""Do two models play, fit and survive late numbers in a real browser?"""
 
 import re
 
@@ -7,17 +7,10 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from .accessibility import assert_accessible
 from .looking import (
-    CAMERAS,
-    TURNED,
-    WATCH_FRAMES,
     assert_dark,
     assert_drawn,
-    assert_nothing_is_cropped,
     assert_on_the_first_screen,
-    assert_same_cameras,
     assert_scrolls_only_down,
-    assert_stacked,
-    extents,
 )
 from .pointing import SCROLLED, place, swipe
 from .scripts import NO_WEBGL
@@ -38,9 +31,11 @@ LANDING, LESSON = "Flat or curved?", "Guide"
 WIDE = {"viewport": {"width": 800, "height": 1500}}
 PAIR = "/?picture=two+models"
 COPIED = "/?strength=0.35&task=xor&picture=two+models&explore=true&colour=curvature&pick=20.30"
-SLIDER = ".gc-scrub"
+SLIDER = ".gc-pair-strength"
+STATE = "document.querySelector('.gc-pair').__gc"
+AT = f"frame => Math.abs({STATE}.frame - frame) < 1e-9 && !{STATE}.playing"
 DOCK = "[class*=st-key-dock-]"
-MOVED_BY_NOTHING = ("h1", ".st-key-task", ".gc-play", ".gc-scene")
+MOVED_BY_NOTHING = ("h1", ".st-key-task", ".gc-pair-play", ".gc-pair-space")
 LAST_FRAME = 20  # of λ = 0, 0.05, … 1
 PAGE_CHANGES = 6  # leaving a page leaves two contexts if any: six stay, and four are allowed
 
@@ -55,20 +50,12 @@ COUNT_CONTEXTS = """() => {
   };
 }"""
 LIVING_CONTEXTS = "new Set(window.testContexts.map(c => c.deref()).filter(c => c)).size"
-AWAIT_FRAMES = """() => {
+CAMERA = f"() => {STATE}.views[0].painted"
+FRAMES = f"""() => {{
   window.testFrames = [];
-  new MutationObserver(() => {
-    const view = document.querySelector('.gc-view[data-frame]');
-    if (view) window.testFrames.push(Number(view.dataset.frame));
-  }).observe(document.body, { subtree: true, attributes: true, attributeFilter: ['data-n'] });
-}"""
-
-TOUCH_AT_ONCE = """() => new MutationObserver((_, observer) => {
-  const view = document.querySelector('.gc-view[data-n="2"]');
-  if (!view) return;
-  observer.disconnect();
-  view.dispatchEvent(new Event('pointerdown', { bubbles: true }));
-}).observe(document.body, { subtree: true, attributes: true, attributeFilter: ['data-n'] })"""
+  new MutationObserver(() => window.testFrames.push({STATE}.frame))
+    .observe(document.querySelector('.gc-pair'), {{ attributeFilter: ['data-n'] }});
+}}"""
 
 
 @pytest.fixture(scope="module")
@@ -96,81 +83,70 @@ def open_by_link(page, name):
     page.get_by_role("heading", name=heading).first.wait_for()
 
 
-def set_strength(page, steps_from_one):
-    """Move the slider with its keys and wait for the server's answer."""
-    page.locator(SLIDER).focus()
-    page.keyboard.press("Home")
-    page.keyboard.press("End")
-    for _ in range(steps_from_one):
-        page.keyboard.press("ArrowLeft")
-    wanted = (LAST_FRAME - steps_from_one) / LAST_FRAME
-    page.wait_for_url(lambda url: strength_of(url) == pytest.approx(wanted))
-    page.wait_for_selector(f".gc-view[data-frame='{LAST_FRAME - steps_from_one}']")
+def set_frame(page, frame):
+    """Move the slider and wait for the server's answer."""
+    page.locator(SLIDER).fill(str(frame))
+    page.locator(SLIDER).dispatch_event("change")
+    page.wait_for_url(lambda url: strength_of(url) == pytest.approx(frame / LAST_FRAME))
     settle(page)
 
 
 def strength_of(url):
-    """λ as the link says it; the default, 1, is not in the link."""
+    """λ as the link says it: 1 if nobody has chosen one."""
     found = re.search(r"[?&]strength=([\d.]+)", url)
     return float(found[1]) if found else 1.0
 
 
-def test_play_sweeps_to_the_full_gate_and_hands_over_to_python(wide):
-    set_strength(wide, 4)
-    wide.evaluate(WATCH_FRAMES)
-    wide.locator(".gc-play").click()
-    wide.wait_for_selector(f".gc-view[data-frame='{LAST_FRAME}']")
-    wide.wait_for_url(lambda url: strength_of(url) == 1)
-    settle(wide)
-    frames = wide.evaluate("window.testFrames")
-    assert frames[: LAST_FRAME - 16] == [17, 18, 19, 20]
-    assert set(frames[4:]) <= {LAST_FRAME}  # drawn again when Python answers
-    assert "Play" in wide.locator(".gc-play").inner_text()
-    assert wide.locator(SLIDER).input_value() == str(LAST_FRAME)
-    wide.locator(".gc-play").click()  # and whoever moves the timeline ends it
-    wide.get_by_text("Pause").wait_for()
-    wide.get_by_role("button", name="no gate", exact=True).click()
-    wide.get_by_text("▶ Play", exact=True).wait_for()
-    settle(wide)
-    assert strength_of(wide.url) == 0
+def test_play_sweeps_to_the_full_gate_and_hands_over_to_python(browser, served, watch):
+    """The surface is drawn between the strengths too, the words are those of the nearest one."""
+    with open_page(browser, watch, reduced_motion="no-preference", **WIDE) as page:
+        page.goto(f"{served.url}{PAIR}&strength=0.8")
+        await_view(page)
+        page.evaluate(FRAMES)
+        page.locator(".gc-pair-play").click()
+        page.wait_for_function(AT, arg=LAST_FRAME)
+        page.wait_for_url(re.compile(r"strength=1$"))
+        settle(page)
+        frames = page.evaluate("window.testFrames")
+        assert 16 <= frames[0] < frames[-1] == LAST_FRAME
+        assert frames == sorted(frames)
+        assert any(frame % 1 for frame in frames)
+        assert "closed loop" in page.locator(".gc-pair-verdict").nth(1).inner_text()
+        page.locator(".gc-pair-play").click()  # and whoever moves the slider ends it
+        page.get_by_text("Pause").wait_for()
+        set_frame(page, 0)
+        page.get_by_text("▶ Play", exact=True).wait_for()
+        assert "straight line" in page.locator(".gc-pair-verdict").nth(1).inner_text()
 
 
-@pytest.mark.soak  # long
-def test_a_surface_that_is_turned_stays_whole(wide):
-    """By keys once around and up, and by hand."""
-    wide.locator(".gc-scene").first.focus()
-    for _ in range(3):
-        for key, count in (("ArrowRight", 5), ("ArrowUp", 2)):
-            for _ in range(count):
-                wide.keyboard.press(key)
-            settle(wide)
-            assert all(-1 < low < high < 1 for scene in extents(wide) for low, high in scene)
-    box = wide.locator(".gc-scene").nth(1).bounding_box()
-    wide.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
-    wide.mouse.down()
-    wide.mouse.move(box["x"] + box["width"] / 2 + 120, box["y"] + 90, steps=4)
-    wide.mouse.up()
+def test_a_click_marks_the_point_in_every_picture_and_in_the_link(wide):
+    wide.locator(".gc-pair-map canvas").nth(1).click(position={"x": 120, "y": 90})
     settle(wide)
-    assert all(-1 < low < high < 1 for scene in extents(wide) for low, high in scene)
-    wide.locator(".gc-scene").first.press("Home")
-    settle(wide)
-    assert_nothing_is_cropped(wide)
+    assert re.search(r"pick=\d+\.\d+", wide.url)
+    assert wide.locator(".gc-pair-reading").inner_text().count("p(class 1) = ") == 2
+    wide.get_by_text("Marked point x = ").wait_for()
 
 
-def test_without_webgl_one_sentence_says_so_and_maps_are_there(browser, served, watch):
+def test_both_surfaces_turn_together_and_are_seen_edge_on(wide):
+    wide.locator(".gc-pair-space").first.focus()
+    wide.keyboard.press("ArrowLeft")
+    settle(wide)
+    first, second = wide.evaluate(f"() => {STATE}.views.map(view => view.painted)")
+    assert first == second
+    wide.get_by_role("button", name="Edge-on").click()
+    assert wide.evaluate(f"() => {STATE}.views[1].camera.elevation") == 0
+    wide.locator(".gc-pair-space").first.press("Home")
+
+
+def test_without_webgl_all_of_it_is_drawn(browser, served, watch):
     with open_page(browser, watch, viewport={"width": 1400, "height": 900}) as page:
         page.add_init_script(NO_WEBGL)
         page.goto(served.url + PAIR)
         await_view(page)
-        assert page.locator(".gc-blind").count() == 2
-        assert page.locator(".gc-blind").first.inner_text().startswith("This browser draws no 3-D")
-        assert page.locator(".gc-error").inner_text() == ""
-        assert "WebGL is not supported" not in page.locator(".gc-view").inner_text()
-        before = page.locator(".gc-reading").inner_text()
-        page.locator(SLIDER).press("Home")
-        page.wait_for_selector(".gc-view[data-frame='0']")
-        assert page.locator(".gc-reading").inner_text() != before
-        assert page.locator(".gc-plane svg").count()
+        for canvas in page.locator(".gc-pair-space").all():
+            assert canvas.get_attribute("data-painter") == "canvas"
+            assert_drawn(canvas)
+        assert page.locator(".gc-pair-error").inner_text() == ""
 
 
 def test_question_controls_pictures_and_sentence_stand_on_one_screen(wide):
@@ -182,26 +158,14 @@ def test_question_controls_pictures_and_sentence_stand_on_one_screen(wide):
             ".st-key-task",
             ".st-key-beside",
             ".st-key-colour",
-            ".gc-bar button",
+            ".gc-pair-finding",
+            "figcaption",
+            ".gc-pair-space",
+            ".gc-pair-map canvas",
+            ".gc-pair-bar button",
             SLIDER,
-            ".gc-scene",
-            ".gc-plane",
-            ".gc-caption",
-            ".gc-reading",
         )
-    assert_nothing_is_cropped(wide)
     assert_accessible(wide)
-
-
-@pytest.mark.soak  # long
-def test_nothing_is_cropped_whatever_the_width(wide):
-    group = wide.get_by_role("radiogroup", name="Task", exact=True)
-    group.get_by_text("xor", exact=True).click()
-    wide.locator(".gc-scene").first.focus()
-    wide.keyboard.press("Home")
-    for width in (390, 900, 1920, 1400):
-        resize(wide, width, 900)
-        assert_nothing_is_cropped(wide)
 
 
 @pytest.mark.soak  # long
@@ -224,7 +188,7 @@ def test_a_job_and_its_end_move_nothing_and_the_picture_says_whose_it_is(browser
         assert not page.locator(DOCK).count()  # what is shipped is there
         page.goto(f"{served.url}{PAIR}&seed=4711")
         page.wait_for_selector(DOCK)
-        page.wait_for_selector(".st-key-dated:has(.gc-dated) .gc-scene")
+        page.wait_for_selector(".st-key-dated:has(.gc-dated) .gc-pair-space")
         stale = "Still showing seed 32. Seed 4711 is not ready yet."
         assert page.locator(".gc-dated").inner_text() == stale
         assert_dock_moves_nothing()
@@ -240,16 +204,14 @@ def test_a_job_and_its_end_move_nothing_and_the_picture_says_whose_it_is(browser
 
 
 @pytest.mark.soak  # long
-def test_it_plays_once_on_arrival_unless_motion_is_not_wanted(browser, served, watch):
+def test_it_plays_once_on_arrival(browser, served, watch):
     with open_page(browser, watch, reduced_motion="no-preference", **WIDE) as page:
-        page.add_init_script(f"addEventListener('DOMContentLoaded', () => ({AWAIT_FRAMES})())")
         page.goto(served.url + PAIR)
-        page.wait_for_selector(f".gc-view[data-frame='{LAST_FRAME}']")
+        page.wait_for_selector(".gc-pair[data-n]")
+        page.evaluate(FRAMES)
+        page.wait_for_function(AT, arg=LAST_FRAME)
         settle(page)
-        frames = page.evaluate("window.testFrames")
-        assert frames[0] == 0
-        assert frames == sorted(frames)
-        assert len(set(frames)) > 2
+        assert len(set(page.evaluate("window.testFrames"))) > 2
         assert strength_of(page.url) == 1
         page.evaluate("window.testFrames.length = 0")
         page.get_by_role("radiogroup", name="Task", exact=True).get_by_text("xor").click()
@@ -258,72 +220,49 @@ def test_it_plays_once_on_arrival_unless_motion_is_not_wanted(browser, served, w
 
 
 @pytest.mark.soak  # long
-def test_a_touch_stops_it_where_it_is(browser, served, watch):
-    with open_page(browser, watch, reduced_motion="no-preference", **WIDE) as page:
-        page.add_init_script(f"addEventListener('DOMContentLoaded', () => ({TOUCH_AT_ONCE})())")
-        page.goto(served.url + PAIR)
-        page.wait_for_url(lambda url: "strength=" in url)
-        settle(page)
-        frame = int(page.locator(".gc-view").get_attribute("data-frame"))
-        assert 0 <= frame < LAST_FRAME
-        assert strength_of(page.url) == pytest.approx(frame / LAST_FRAME)
-
-
-@pytest.mark.soak  # long
-def test_a_dark_phone_stacks_the_panels_and_scrolls_only_down(phone):
+def test_a_dark_phone_scrolls_only_down_and_shows_surfaces_at_once(phone):
     assert_dark(phone)
-    for drawn in phone.locator(".gc-scene").all():
+    for drawn in phone.locator(".gc-pair-space").all():
         assert_drawn(drawn)
     assert_scrolls_only_down(phone)
     assert_accessible(phone)
-    assert_stacked(phone)
-    scene, plane = (
-        phone.locator(f".gc-{kind}").first.bounding_box() for kind in ("scene", "plane")
+    scene, square = (
+        phone.locator(part).first.bounding_box()
+        for part in (".gc-pair-space", ".gc-pair-map canvas")
     )
-    assert scene["y"] < plane["y"]
+    assert scene["y"] < square["y"]
     scroll_to_top(phone)
-    links, title, scene = (
-        phone.locator(part).first.bounding_box() for part in (".st-key-pages", "h1", ".gc-scene")
-    )
+    links, title = (phone.locator(part).first.bounding_box() for part in (".st-key-pages", "h1"))
     assert links["height"] < 60  # one row, which scrolls
     assert title["height"] < 80
-    assert scene["y"] + scene["height"] / 2 < PHONE["viewport"]["height"]  # most of it is seen
 
 
 @pytest.mark.soak  # long
-def test_on_a_phone_play_stays_in_view_and_a_finger_scrolls_past_a_surface(phone):
-    for panel in (".gc-plane", ".gc-scene"):
-        first = phone.locator(panel).first
-        first.scroll_into_view_if_needed()
-        before = phone.evaluate(CAMERAS)
-        assert swipe_up(phone, first) > 60, panel
-        assert_same_cameras(phone, before)
-    assert 0 <= phone.locator(".gc-play").bounding_box()["y"] < 100
-
-
-def swipe_up(page, panel):
-    """Draw a finger over the middle of a panel; how far the page has scrolled for it."""
-    before = page.evaluate(SCROLLED)
-    x, y = place(panel, 0.5, 0.5)
-    swipe(page, (x, y), (x, y - 120), steps=8)
-    settle(page)
-    return page.evaluate(SCROLLED) - before
+def test_a_finger_scrolls_past_a_surface(phone):
+    first = phone.locator(".gc-pair-space").first
+    first.scroll_into_view_if_needed()
+    camera, before = phone.evaluate(CAMERA), phone.evaluate(SCROLLED)
+    x, y = place(first, 0.5, 0.5)
+    swipe(phone, (x, y), (x, y - 120), steps=8)
+    settle(phone)
+    assert phone.evaluate(SCROLLED) - before > 60
+    assert phone.evaluate(CAMERA) == camera
 
 
 @pytest.mark.soak  # long
 def test_the_wheel_scrolls_the_page_and_zooms_with_ctrl(wide):
     resize(wide, 1400, 700)
-    before = wide.evaluate(CAMERAS)
+    before = wide.evaluate(CAMERA)
     wide.evaluate("document.activeElement.blur()")
-    wide.mouse.move(*place(wide.locator(".gc-scene").first, 0.5, 0.5))
+    wide.mouse.move(*place(wide.locator(".gc-pair-space").first, 0.5, 0.5))
     wide.mouse.wheel(0, 120)
     settle(wide)
-    assert_same_cameras(wide, before)
+    assert wide.evaluate(CAMERA) == before
     assert wide.evaluate(SCROLLED) > 0
     wide.keyboard.down("Control")
     wide.mouse.wheel(0, 120)
     wide.keyboard.up("Control")
-    wide.wait_for_function(TURNED, arg=before)
+    wide.wait_for_function(f"old => ({CAMERA})() !== old", arg=before)
 
 
 @pytest.mark.soak  # long
@@ -331,13 +270,13 @@ def test_changing_pages_leaves_no_webgl_contexts_behind(phone):
     for change in range(PAGE_CHANGES):
         open_by_link(phone, LANDING if change % 2 else LESSON)
         if change % 2:
-            phone.wait_for_selector(".gc-view[data-n]")
+            phone.wait_for_selector(".gc-pair[data-n]")
     collector = phone.context.new_cdp_session(phone)
     for _ in range(5):  # finalisers may need another round
         collector.send("HeapProfiler.collectGarbage")
     assert phone.evaluate("window.testContexts.length") >= PAGE_CHANGES  # else it counts nothing
     assert phone.evaluate(LIVING_CONTEXTS) <= 4  # the shown page's, and the one's before it
-    for scene in phone.locator(".gc-scene").all():
+    for scene in phone.locator(".gc-pair-space").all():
         assert_drawn(scene)
 
 
@@ -359,7 +298,7 @@ def test_numbers_that_are_gone_for_a_moment_are_asked_for_again(browser, served)
         page.route("**/media/*", answer)
         page.goto(served.url + PAIR + "&task=linear")
         await_view(page)
-        assert_drawn(page)
+        assert_drawn(page.locator(".gc-pair-space").first)
     assert len(refused) == 2
 
 
@@ -368,12 +307,12 @@ def test_numbers_that_do_not_come_are_said_to_be_missing_until_others_do(browser
     with open_page(browser, **WIDE) as page:
         page.route("**/media/*", lambda route: route.abort())
         page.goto(served.url + PAIR)
-        missing = page.get_by_text("The 3-D view could not start: its data did not load")
+        missing = page.get_by_text("The surfaces could not be loaded: its data did not load")
         missing.wait_for()
         page.unroute("**/media/*")
         page.get_by_text("xor", exact=True).first.click()
         await_view(page)
-        assert_drawn(page)
+        assert_drawn(page.locator(".gc-pair-space").first)
         assert not missing.is_visible()
 
 
@@ -412,7 +351,7 @@ def test_a_request_before_the_last_answer_has_come_is_answered(browser, served, 
         page.route_web_socket("**/_stcore/stream", connect)
         page.goto(f"{served.url}{PAIR}&task=circle")
         await_view(page)
-        first = page.inner_text(".gc-view")
+        first = page.inner_text(".gc-pair")
         choose("xor")
         settle(page)
         comes_late = True
@@ -423,5 +362,5 @@ def test_a_request_before_the_last_answer_has_come_is_answered(browser, served, 
         for data in late:
             sockets[-1].send(data)
         settle(page)
-        assert_drawn(page)
-        assert page.inner_text(".gc-view") == first
+        assert_drawn(page.locator(".gc-pair-space").first)
+        assert page.inner_text(".gc-pair") == first

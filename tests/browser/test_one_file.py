@@ -12,22 +12,19 @@ from gating_core.experiments.comparison import (
 )
 from ui.common import formatting as common
 from ui.landing import __main__ as writer
+from ui.landing.pair import pair_of
 
 from .accessibility import assert_accessible
-from .looking import (
-    CAMERAS,
-    TURNED,
-    assert_drawn,
-    assert_nothing_is_cropped,
-    assert_stacked,
-)
+from .looking import assert_drawn
 from .visiting import BEARABLE_WARNINGS, DESK, PHONE, open_page
 
-MOST_BYTES = 7_000_000
+MOST_BYTES = 3_000_000
 LAST = len(STRENGTHS) - 1
-# Of every scene the vertices of its surface, as they are drawn.
-VERTICES = """() => [...document.querySelectorAll('.gc-scene')].map(({ data: [{ x, y, z }] }) =>
-  [x, y, z].map(part => Array.from(part)))"""
+STATE = "document.querySelector('.gc-pair').__gc"
+PAINTED = "() => document.querySelector('.gc-pair[data-n] canvas[data-n]')"
+AT = f"frame => Math.abs({STATE}?.frame - frame) < 1e-9 && !{STATE}.playing"
+CAMERAS = f"() => {STATE}.views.map(view => view.painted)"
+PLACES = f"() => {STATE}.views.map(view => [...view.scene.places])"
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +36,8 @@ def file(tmp_path_factory):
 
 
 def wait_for_frame(page, frame):
-    page.wait_for_selector(f".gc-view[data-frame='{frame}']")
+    page.wait_for_function(PAINTED)
+    page.wait_for_function(AT, arg=frame)
 
 
 def test_from_disk_it_turns_plays_and_shows_the_numbers_of_the_core(browser, file):
@@ -52,11 +50,10 @@ def test_from_disk_it_turns_plays_and_shows_the_numbers_of_the_core(browser, fil
         page.on("console", lambda message: problems.append(message.text))
         page.goto(file.as_uri())
         wait_for_frame(page, LAST)
-        for scene in page.locator(".gc-scene").all():
+        for scene in page.locator(".gc-pair-space").all():
             assert_drawn(scene)
-        assert_nothing_is_cropped(page)
 
-        scrub = page.get_by_role("slider", name="Timeline")
+        scrub = page.get_by_role("slider")
         scrub.press("Home")
         wait_for_frame(page, 0)
         for _ in range(5):
@@ -68,16 +65,15 @@ def test_from_disk_it_turns_plays_and_shows_the_numbers_of_the_core(browser, fil
             wait_for_frame(page, LAST)
 
         before = page.evaluate(CAMERAS)
-        page.locator(".gc-scene").first.focus()
+        page.locator(".gc-pair-space").first.focus()
         page.keyboard.press("ArrowLeft")
-        page.wait_for_function(TURNED, arg=before)
+        page.wait_for_function(f"old => ({CAMERAS})().every(now => now !== old[0])", arg=before)
         first, second = page.evaluate(CAMERAS)  # both turn
-        assert first["eye"] == pytest.approx(second["eye"])
+        assert first == second
 
-        page.get_by_role("button", name="no gate").click()
+        scrub.press("Home")
         wait_for_frame(page, 0)
-        page.keyboard.press("Tab")
-        page.locator(".gc-scene").first.focus()
+        page.locator(".gc-pair-space").first.focus()
         page.keyboard.press(" ")
         wait_for_frame(page, LAST)
     assert requested == [file.as_uri()]
@@ -86,19 +82,19 @@ def test_from_disk_it_turns_plays_and_shows_the_numbers_of_the_core(browser, fil
 
 def assert_numbers(page, pair, sweep, frame):
     """Sentences and surfaces are those of the core at this strength."""
-    assert page.inner_text(".gc-frame") == f"λ = {STRENGTHS[frame]:.2f}"
+    assert page.inner_text(".gc-pair-lambda") == f"Gate λ = {STRENGTHS[frame]:.2f}"
     models = {pair.left: 0, pair.right: frame}
-    for (model, at), caption in zip(models.items(), page.locator(".gc-caption").all(), strict=True):
-        shown = f"Shown, seed {model.seed}: {common.percent(model.test_accuracy[at])}"
-        assert shown in caption.inner_text()
+    for (model, at), text in zip(models.items(), page.locator("figcaption").all(), strict=True):
+        shown = f"Seed {model.seed}: {common.percent(model.test_accuracy[at])} test accuracy"
+        assert shown in text.inner_text()
     total = common.final_total_text(sweep.total.at(frame), flat=False)
-    assert total in page.locator(".gc-caption").nth(1).inner_text()
+    assert total in page.locator("figcaption").nth(1).inner_text()
     cut = cut_of(pair.right.frames.margin[frame], pair.right.data.axis)
-    assert page.inner_text(".gc-reading").endswith(f"cuts it in {cut.text}.")
-    for (model, at), drawn in zip(models.items(), page.evaluate(VERTICES), strict=True):
-        points = model.frames.values[at].reshape(-1, 3).astype(np.float32)
-        vertices = np.array(drawn, dtype=np.float32).T
-        np.testing.assert_array_equal(vertices[: len(points)], points)  # those of cuts follow
+    assert f"cut in {cut.text}" in page.locator(".gc-pair-verdict").nth(1).inner_text()
+    sides = pair_of(pair)[0].sides
+    for side, at, drawn in zip(sides, (0, frame), page.evaluate(PLACES), strict=True):
+        points = side.values[at].ravel().astype(np.float32)
+        np.testing.assert_array_equal(np.array(drawn, dtype=np.float32), points)
 
 
 @pytest.mark.soak  # long
@@ -110,10 +106,9 @@ def test_on_a_phone_it_is_dark_and_its_button_makes_it_light(browser, file):
         assert page.evaluate(background) == "rgb(19, 18, 23)"
         width = PHONE["viewport"]["width"]
         assert page.evaluate("document.documentElement.scrollWidth") == width
-        assert_stacked(page)
         assert_accessible(page)
-        drawn = page.locator(".gc-view").get_attribute("data-n")
+        drawn = page.locator(".gc-pair").get_attribute("data-n")
         page.get_by_role("button", name="Light colours").click()
-        page.wait_for_function("n => document.querySelector('.gc-view').dataset.n > n", arg=drawn)
+        page.wait_for_function("n => document.querySelector('.gc-pair').dataset.n > n", arg=drawn)
         assert page.evaluate(background) == "rgb(255, 255, 255)"
         assert_accessible(page)

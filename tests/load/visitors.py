@@ -155,15 +155,15 @@ class Landing(Request):
     def shown_instead(self, session: Session) -> str:
         header = session.page.header(LANDING_VIEW)
         scene = f"{replace(FIRST_SETTING, task=self.task)} {LEFT_MODELS[self.beside]}"
-        legend = header["legend"]["low"].startswith("class") == (self.colour == "class")
+        legend = header["ends"][0].startswith("class") == (self.colour == "class")
         shown = header["scene"], session.page.dated, header["frame"]
         return "" if shown == (scene, "", self.frame) and legend else f"{shown}"
 
     def numbers(self, session: Session) -> object:
         header = session.page.header(LANDING_VIEW)
-        lines = [line for column in header["columns"] for line in column["captions"]]
+        lines = [side["verdict"] + side["more"] for side in header["sides"]]
         choice = [text for text in session.page.texts if " is shown: of the " in text]
-        return header["readings"], lines, choice
+        return header["findings"], lines, choice
 
 
 @dataclass(frozen=True)
@@ -584,7 +584,8 @@ class Visitor:
         async with self.tab(Landing(), FIRST_PAINT) as session:
             for _ in range(FEW):
                 frame = pick(range(len(STRENGTHS)))
-                await self.send(LANDING_VIEW, "stop", {"frame": frame}, frame=frame)
+                left = {"frame": frame, "point": None, "corners": None}
+                await self.send(LANDING_VIEW, "left", left, frame=frame)
             await self.set(beside=[*LEFT_MODELS][1])
             await self.set(colour="curvature")
             await self.set(task=pick(TASKS))

@@ -47,6 +47,7 @@ SCRIPTS = {
         "arrays.js",
         *SURFACE,
         "motion.js",
+        "surface/plane.js",
         "stage/cut.js",
         "stage/square.js",
         "stage/hand.js",
@@ -60,7 +61,9 @@ SCRIPTS = {
         "arrays.js",
         *SURFACE,
         "motion.js",
+        "surface/plane.js",
         "pair/map.js",
+        "pair/classes.js",
         "pair/pair.js",
     ),
     "heads": (
@@ -99,7 +102,7 @@ SCRIPTS = {
         "view3d/view3d.js",
     ),
 }
-SCRIPTS["one_file"] = (*SCRIPTS["view3d"], "one_file/one_file.js")
+SCRIPTS["one_file"] = (*SCRIPTS["pair"], "one_file/one_file.js")
 
 
 def script(name: str) -> str:

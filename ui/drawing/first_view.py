@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ui.drawing.camera import seen_areas
@@ -29,15 +31,23 @@ def level(flat: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     return middle, turn, 1 / max(extent, float(np.finfo(np.float32).tiny))
 
 
-def best_eye(surfaces: list[np.ndarray]) -> tuple[float, float]:
-    """Azimuth and elevation that show the least visible of ``surfaces`` (R, R, 3) most broadly."""
+def best_eye(
+    surfaces: list[np.ndarray], classes: Sequence[np.ndarray] | None = None
+) -> tuple[float, float]:
+    """Azimuth and elevation that show the least visible of ``surfaces`` (R, R, 3) most broadly.
+
+    With ``classes`` (R, R), integers of each surface, the least visible class of one of them.
+    """
     azimuth, elevation = (x.ravel() for x in np.meshgrid(TURNS, RISES))
     level = np.cos(elevation)
     eyes = np.stack([level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)], -1)
     areas = []
-    for surface in (x[::2, ::2] for x in surfaces):
-        areas.append(seen_areas(surface, np.zeros(surface.shape[:2], int), eyes)[:, 0])
-    best = int(np.argmax(np.min([x / x.max() for x in areas], 0)))
+    for index, surface in enumerate(x[::2, ::2] for x in surfaces):
+        part = np.zeros(surface.shape[:2], int)
+        if classes is not None:
+            part = np.unique(classes[index][::2, ::2], return_inverse=True)[1].reshape(part.shape)
+        areas += list(seen_areas(surface, part, eyes).T)
+    best = int(np.argmax(np.min([x / max(x.max(), 1) for x in areas], 0)))
     return float(azimuth[best]), float(elevation[best])
 
 

@@ -14,19 +14,18 @@ from gating_core.experiments.comparison import STRENGTHS
 from ui.common.lessons import section
 from ui.components.one_file import one_file
 from ui.landing.page import LEFT_MODELS, TASKS, bundled_result
-from ui.landing.pair import VIEW_KEY, Result, chosen_text, pair_view, shown_with
+from ui.landing.pair import Result, chosen_text, pair_of, shown_with
 
 FILE = Path(__file__).resolve().parents[2] / "dist" / "flat_or_curved.html"
-OTHER_PIXELS = 400  # high: all but the pictures
 
 
 def page_file(result: Result) -> str:
     """Return the page, an HTML file, with the models of ``result`` at all strengths."""
-    drawn = pair_view(result.pair, result.colouring)
+    drawn, scale = pair_of(result.pair, result.colouring)
     question = section("landing", "question")
     return one_file(
         drawn,
-        {"key": VIEW_KEY, "arrive": True, "spare": OTHER_PIXELS, **shown_with(result, drawn)},
+        shown_with(result, scale) | {"follow": "arrive"},
         title=question,
         question=question,
         lead=section("landing", "lead"),

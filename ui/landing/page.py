@@ -41,7 +41,7 @@ from ui.components.strip import strip
 from ui.drawing import palette
 from ui.drawing.panels import CHART_NAMES
 from ui.landing.details import compared, data_tables, draw_details, offer_surfaces
-from ui.landing.pair import Result, chosen_text, draw_pair, stale_text
+from ui.landing.pair import Result, chosen_text, draw_models, stale_text
 from ui.landing.stage import draw_stage
 from ui.limits import LANDING_LAYERS
 from ui.proved.code import offer_notebook
@@ -89,7 +89,7 @@ def draw() -> None:
             if shown == SHOWN[0] and result.pair.seen:
                 draw_stage(result)
             else:
-                draw_pair(result)
+                draw_models(result)
     with below:
         _draw_tokens_link(task)
         _draw_seeds(result)

@@ -1,13 +1,12 @@
-"""The linked view of the landing page: a model without a gate beside a gated one at every strength.
+"""The landing page's two models: one without a gate beside a gated one at every strength.
 
-Both output surfaces in R^3 beside their input planes, what stands above and below them, and what
-the visitor does with them: the strength and the marked point are kept in the link.
+Both output surfaces in R^3 under one camera, the input square of each with its data points, and
+what is known of them. The strength and the marked point are kept in the link.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,24 +26,22 @@ from gating_core.geometry import MOST_CURVED, UNKNOWN, SurfaceResult
 from gating_core.training import mean_interval
 from ui.common import formatting as common
 from ui.common.lessons import section
-from ui.components.view3d import Legend, clicked, stopped, view3d
-from ui.drawing import classified, palette
-from ui.drawing.axes import coordinate_axes
-from ui.drawing.camera import edge_on_camera
+from ui.components.pair import Classified, Pair, Point, Side, draw_pair
+from ui.drawing import palette
+from ui.drawing.classified import class_colours
 from ui.drawing.colours import ColourScale, scale_of
-from ui.drawing.lines import plane_lines
-from ui.drawing.panels import EdgeOn, View, cells
-from ui.drawing.sheet import Sheet
-from ui.drawing.surfaces import ridge_curves
+from ui.drawing.first_view import NO_SEGMENTS, best_eye, level, scale_share, straight_segments
 from ui.work.cache import cached
 
 VIEW_KEY = "pair_view"
 MODEL_NAMES = ("Without gate", "With gate")
 LEFT = {"same": "Gate ablated (λ = 0)", "own": "Trained without a gate"}
-DISCS = ("circle", "circle")
 CLASSES = ColourScale(palette.CLASS_SCALE, 0.0, 1.0)
-OTHER_PIXELS = 448  # high: all but the pictures
-STRAIGHT = 0.01  # in the input plane [-1, 1]^2: about a pixel
+STRAIGHT = 0.01  # in the input square [-1, 1]^2: about a pixel
+CLASS_NOTE = (
+    "Dots: training data. Grey sheet: the linear classifier, refitted at every λ; where it cuts the"
+    " surface, black, is the decision boundary."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,69 +70,59 @@ class Result:
         return dict(zip(MODEL_NAMES, accuracies, strict=True))
 
 
-def draw_pair(result: Result) -> None:
-    """Draw the linked view."""
+def draw_models(result: Result) -> None:
+    """Draw both models."""
     setting = result.run.setting
-    drawn = pair_picture(setting, result.left, result.colouring, result.pair)
-    view3d(
-        drawn,
-        key=VIEW_KEY,
-        **shown_with(result, drawn),
-        pick=result.point,
-        arrive="strength" not in st.query_params,  # nobody has chosen one yet
-        spare=OTHER_PIXELS,
-        scene=f"{setting} {result.left}",
-        on_pick=_on_pick,
-        on_stop=_on_stop,
-    )
+    drawn, scale = picture_of(setting, result.left, result.colouring, result.pair)
+    follow = "" if "strength" in st.query_params else "arrive"  # nobody has chosen one yet
+    shown = shown_with(result, scale)
+    draw_pair(drawn, key=VIEW_KEY, on_leave=_on_leave, follow=follow, **shown)
 
 
-def shown_with(result: Result, drawn: View) -> dict[str, Any]:
-    """Return the timeline and the texts round the picture ``drawn`` of a ``result``."""
+def shown_with(result: Result, scale: ColourScale) -> dict[str, Any]:
+    """Return what the component is told of a ``result`` besides the picture."""
     pair, setting = result.pair, result.run.setting
-    first, second = fair_lines(setting, result.test_accuracies)
+    texts = fair_texts(setting, result.test_accuracies)
+    gain, means = (text.replace("**", "") for text in texts)
+    by_class = result.colouring == "class" or not pair.seen
     return {
-        "headings": (LEFT[result.left], "With a gate"),
-        "captions": [captions(pair.left, None, pair.seen, first),
-                     captions(pair.right, result.sweep, pair.seen, second)],
-        "readings": readings(setting, result.left, pair),
+        "scene": f"{setting} {result.left}",
         "frame": result.frame,
-        "frame_labels": [f"λ = {strength:.2f}" for strength in STRENGTHS],
-        "ends": ("no gate", "full gate"),
-        "legend": _legend(drawn, result.colouring == "class" or not pair.seen),
-        "scrub": True,
+        "point": result.point,
+        "verdicts": [verdicts(pair.left, None, pair.seen),
+                     verdicts(pair.right, result.sweep, pair.seen)],
+        "findings": [(f"{gain}.", f"{means}.")] * len(STRENGTHS),
+        "quantity": "Probability of class 1" if by_class else "K over the input square",
+        "names": ("x₁", "x₂"),
+        "note": CLASS_NOTE if by_class else f"{CLASS_NOTE} {_curvature_note(scale)}",
     }  # fmt: skip
 
 
-def _on_pick() -> None:
-    if point := clicked(VIEW_KEY):
-        st.query_params["pick"] = point
-
-
-def _on_stop() -> None:
-    frame = stopped(VIEW_KEY, len(STRENGTHS))
-    if frame is not None:
-        st.query_params["strength"] = f"{STRENGTHS[frame]:g}"
-
-
-def _legend(drawn: View, by_class: bool) -> Legend:
-    if by_class:
-        return Legend(palette.CLASS_SCALE, "class 0", "class 1")
-    note = (
-        f"saddle-like to dome-like · asinh scale, {common.percent(drawn.beyond)} of the points at"
-        f" λ = 1 exceed it · {common.ridge_text()} · hatched: undetermined"
+def _curvature_note(scale: ColourScale) -> str:
+    return (
+        f"Violet, saddle-like, to orange, dome-like: asinh scale, {common.percent(scale.beyond)} of"
+        " the points at λ = 1 exceed it. Dotted: undetermined."
     )
-    low, high = (f"K = {common.rough(end)}" for end in drawn.colour_range)
-    return Legend(palette.SIGNED_SCALE, low, high, note)
 
 
-# --- The pictures ---------------------------------------------------------------------------------
+def _on_leave(frame: int, point: Point | None, corners: np.ndarray | None) -> None:
+    """Put the strength and the marked point into the link."""
+    st.query_params["strength"] = f"{STRENGTHS[frame]:g}"
+    if point:
+        st.query_params["pick"] = f"{point[0]}.{point[1]}"
+    else:
+        st.query_params.pop("pick", None)
+
+
+# --- The picture ----------------------------------------------------------------------------------
 
 
 @cached()
-def pair_picture(setting: Setting, left: str, colouring: str, _pair: MeasuredPair) -> View:
-    """Return the view of a pair, which follows from ``setting`` and ``left``."""
-    return pair_view(_pair, colouring)
+def picture_of(
+    setting: Setting, left: str, colouring: str, _pair: MeasuredPair
+) -> tuple[Pair, ColourScale]:
+    """Return what is drawn of a pair, which follows from ``setting`` and ``left``."""
+    return pair_of(_pair, colouring)
 
 
 def curvature_colours(surface: SurfaceResult) -> ColourScale:
@@ -143,113 +130,111 @@ def curvature_colours(surface: SurfaceResult) -> ColourScale:
     return scale_of("curvature", [surface.known[-1]])
 
 
-def pair_view(pair: MeasuredPair, colouring: str = "class") -> View:
-    """Draw two surfaces in R^3 beside their input planes; frames are those of the right model.
+def pair_of(pair: MeasuredPair, colouring: str = "class") -> tuple[Pair, ColourScale]:
+    """Return two surfaces beside their input squares, and the scale of their colours.
 
-    The left model has a single frame. Two models with the same values are drawn in one box. Lines
-    on the surfaces are straight where the gate is ablated. Where there is no surface to see, only
-    the input planes are drawn, coloured by class.
-
-    Args:
-        pair: The models.
-        colouring: "class" for the classifier's probability, "curvature" for K on one scale.
+    Frames are those of the right model; the left one has a single frame. Each surface stands as it
+    does where its gate is ablated: flat and level. Two models with the same values are drawn alike.
+    Where there is no surface to see, only the input squares are drawn, coloured by class.
     """
     left, right = pair.left, pair.right
     by_class = colouring == "class" or not pair.seen
     scale = CLASSES if by_class else curvature_colours(right.surface)
-    reading = "p(class 1) = %{z:.2f}" if by_class else "K"
-    style = classified.SheetStyle(scale.style, reading, DISCS, outline=0.6)
-    sheets = [_sheet("left", left, scale, by_class), _sheet("right", right, scale, by_class)]
-    room, alike = None, left.value_vectors.tolist() == right.value_vectors.tolist()
-    if alike:
-        low, high = zip(*(sheet.box for sheet in sheets), strict=True)
-        room = np.minimum(*low), np.maximum(*high)
-    arrays = {"axis": left.data.axis, **cells(len(left.data.axis))}
-    columns, framed = [], set()
-    for sheet in sheets:
-        moving, fixed = classified.sheet_arrays(sheet)
-        if len(sheet.frames.values) == 1:
-            moving, fixed = {}, fixed | {key: array[0] for key, array in moving.items()}
-        arrays |= moving | fixed
-        framed |= set(moving)
-        columns.append(classified.sheet_panels(sheet, style, room))
-    edges = zip((left, right), sheets, strict=True)
-    if alike:  # one plane: seen with one camera, along which the gated surface is broad
-        edges = zip((left,), sheets[1:], strict=True)
-    view = View(
-        columns=columns,
-        arrays=arrays,
-        framed=frozenset(framed),
-        frames=len(right.frames.values),
-        camera=classified.sheets_camera(sheets),
-        edge_on=tuple(
-            EdgeOn(
-                edge_on_camera(model.value_vectors, sheet.values[-1]),
-                tuple(model.value_vectors[0].tolist()),
-            )
-            for model, sheet in edges
-        ),
-        colour_range=scale.ends,
-        beyond=scale.beyond,
+    alike = left.value_vectors.tolist() == right.value_vectors.tolist()
+    places = [_place(model.frames.values) for model in (right if alike else left, right)]
+    names = LEFT["same" if alike else "own"], "With a gate"
+    sides = tuple(
+        _side(*each, scale, by_class)
+        for each in zip(names, MODEL_NAMES, (left, right), places, strict=True)
     )
-    return view if pair.seen else _maps_alone(view)
+    eye = best_eye(
+        [sides[0].values[0], sides[1].values[-1]],
+        [model.frames.logits[-1].argmax(-1) for model in (left, right)],
+    )
+    low, high = scale.ends
+    ends = (f"K = {common.rough(low)}", f"K = {common.rough(high)}")
+    if by_class:
+        ends = ("class 0", "class 1")
+    drawn = Pair(
+        sides,
+        [f"Gate λ = {strength:.2f}" for strength in STRENGTHS],
+        STRENGTHS,
+        eye,
+        scale.colours,
+        ends,
+        symbol="p(class 1)" if by_class else "K",
+        alone=not pair.seen,
+    )
+    return drawn, scale
 
 
-def _maps_alone(view: View) -> View:
-    """``view`` without its scenes, and without the arrays that only these need."""
-    columns = [[panel for panel in panels if panel.kind == "plane"] for panels in view.columns]
-    panels = [panel for column in columns for panel in column]
-    drawn = set(_array_names([asdict(panel) for panel in panels]))
-    drawn |= {name for panel in panels for name in panel.pick.values()}
-    arrays = {name: array for name, array in view.arrays.items() if name in drawn}
-    return replace(view, columns=columns, arrays=arrays, framed=view.framed & drawn, edge_on=())
+def _place(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the middle, the axes and the unit in which surfaces (T, R, R, 3) fill a box."""
+    middle, turn, _ = level(values[0], values[-1])
+    points = ((values[[0, -1]] - middle) @ turn).reshape(-1, 3)
+    low, high = points.min(0), points.max(0)
+    return middle + turn @ (low + high) / 2, turn, 2 / float(np.linalg.norm(high - low))
 
 
-def _array_names(tree: Any) -> Iterator[str]:
-    """The names of all arrays that are referred to in ``tree``."""
-    if isinstance(tree, dict):
-        if "array" in tree:
-            yield tree["array"]
-        tree = list(tree.values())
-    if isinstance(tree, list):
-        for part in tree:
-            yield from _array_names(part)
+def _side(
+    name: str,
+    short: str,
+    model: MeasuredModel,
+    place: tuple[np.ndarray, np.ndarray, float],
+    scale: ColourScale,
+    by_class: bool,
+) -> Side:
+    frames, surface, data = model.frames, model.surface, model.data
+    middle, turn, unit = place
 
+    def drawn(points: np.ndarray) -> np.ndarray:
+        return (points - middle) @ turn * unit
 
-def _sheet(name: str, model: MeasuredModel, scale: ColourScale, by_class: bool) -> Sheet:
-    known = model.surface.known
-    return Sheet(
-        name,
-        model.frames,
-        model.data,
-        coordinate_axes(3),
-        classified.class_colours(model.frames.logits)
-        if by_class
-        else np.nan_to_num(scale.apply(known)).clip(scale.low, scale.high),
-        field=None if by_class else known,
-        corners=np.tile(model.value_vectors, (len(model.frames.values), 1, 1)),
-        lines=plane_lines(model.frames.values[0], model.data.axis, model.value_vectors),
-        ridges=None if by_class else ridge_curves(model.surface, model.frames.values),
-        grounded=by_class,
+    normal, length = frames.normal @ turn, np.linalg.norm(frames.normal, axis=-1, keepdims=True)
+    offset = unit * (frames.normal @ middle + frames.offset)[:, None]
+    field = class_colours(frames.logits) if by_class else surface.known
+    flat = [proof is not None for proof in surface.proof]
+    values = drawn(frames.values)
+    corners = model.value_vectors
+    return Side(
+        name=name,
+        short=short.lower(),
+        values=values,
+        shares=scale_share(field, scale),
+        signed=frames.margin,
+        gaussian=field,
+        error=np.zeros_like(field) if by_class else surface.known_error,
+        flat=flat,
+        corners=drawn(corners),
+        lines=straight_segments(frames.values[0], values[0], data.axis, corners)[None]
+        if flat[0]
+        else NO_SEGMENTS,
+        classified=Classified(
+            drawn(frames.data_values),
+            data.points,
+            data.labels,
+            data.tested,
+            np.concatenate([normal, offset], -1) / length,
+            [palette.POINT_COLOURS[index] for index in data.colours],
+        ),
     )
 
 
 # --- Above them -----------------------------------------------------------------------------------
 
 
-def fair_lines(setting: Setting, accuracies: dict[str, np.ndarray]) -> tuple[str, str]:
-    """Return the first lines of both captions: a fair comparison, of what training reaches.
+def fair_texts(setting: Setting, accuracies: dict[str, np.ndarray]) -> tuple[str, str]:
+    """Return a fair comparison of what training reaches: what the gate gains, and both means.
 
     ``accuracies`` (S,) are test accuracies of models trained without a gate and with one.
     """
     ungated, gated = accuracies.values()
-    count = setting.seed_count
-    before, after = (common.accuracy_text(mean_interval(x)) for x in (ungated, gated))
+    without, trained = (common.accuracy_text(mean_interval(x)) for x in (ungated, gated))
+    terms = [terms_text(setting, gated=is_gated) for is_gated in (False, True)]
     return (
-        f"Trained without a gate{terms_text(setting, gated=False)}: **{before}**\n"
-        f"test accuracy, mean of {count} seeds, 95\u00a0% interval",
-        f"Trained with a gate{terms_text(setting, gated=True)}: **{after}**\n"
-        f"{common.paired_text(mean_interval(gated - ungated), count, 'the gate')}",
+        common.paired_text(mean_interval(gated - ungated), setting.seed_count, "the gate"),
+        f"Mean test accuracy of {setting.seed_count} models without a gate{terms[0]}:"
+        f" **{without}**; with one{terms[1]}: **{trained}**",
     )
 
 
@@ -265,35 +250,45 @@ def terms_text(setting: Setting, gated: bool) -> str:
     return f" ({text} {'term' if len(used) == 1 else 'terms'} in the loss)" if used else ""
 
 
-def captions(
-    model: MeasuredModel, sweep: StrengthSweep | None, seen: bool, trained: str
-) -> list[str]:
-    """Return the lines above a model's pictures, at every strength.
+def verdicts(
+    model: MeasuredModel, sweep: StrengthSweep | None, seen: bool
+) -> list[tuple[str, str]]:
+    """Return what stands above a model's pictures at every strength: what the cut is, and the rest.
 
     Args:
         model: The model.
         sweep: Its total curvatures, measured or not yet; ``None`` for a model without a gate.
-        seen: Whether there is a surface to see; else the lines say nothing of its curvature.
-        trained: The first lines, of models that were trained so; the same at all strengths.
+        seen: Whether there is a surface to see; else nothing is said of its curvature.
     """
-    lines = []
+    told = []
     for frame, accuracy in enumerate(model.test_accuracy):
-        curvature = f" · {_total_text(model, frame, sweep)}" if seen else ""
-        shown = f"Shown, seed {model.seed}: {common.percent(accuracy)}, classifier refitted"
-        lines.append(f"{trained}\n{shown}{curvature}")
-    return lines
+        cut = cut_of(model.frames.margin[frame], model.data.axis)
+        shown = f"Seed {model.seed}: {common.percent(accuracy)} test accuracy, classifier refitted"
+        if not seen:
+            boundary = f"Decision boundary: {cut.text}" if cut.count else "No decision boundary"
+            told.append((boundary, shown))
+            continue
+        verdict, flat = model.surface.verdicts[frame], model.surface.flat[frame]
+        # Two planes meet in a line, whatever it looks like on the square.
+        how = f"cut in {'a straight line' if flat else cut.text}" if cut.count else "not cut"
+        square = f"in the input square {cut.text}{_bend_text(cut)}" if flat and cut.count else ""
+        known = common.verdict_text(verdict)
+        total = _total_text(model, frame, sweep)
+        parts = [known[0].upper() + known[1:], total, square, shown]
+        told.append((f"{verdict.word.capitalize()}, {how}", " · ".join(filter(None, parts))))
+    return told
 
 
 def _total_text(model: MeasuredModel, frame: int, sweep: StrengthSweep | None) -> str:
     if model.surface.flat[frame]:
-        return "total curvature **0**: flat"
+        return "total curvature 0"
     if sweep is None or not sweep.measured[frame]:
         return "total curvature is being measured …"
     text = common.final_total_text(sweep.total.at(frame), flat=False)
     if text == UNKNOWN:
         return f"total curvature: {text}, the surface folds too sharply"
     share, area = map(common.percent, (model.concentration[frame], MOST_CURVED))
-    return f"total curvature **{text}**, {share} of it on {area} of the area"
+    return f"total curvature {text}, {share} of it on {area} of the area"
 
 
 def chosen_text(result: Result) -> str:
@@ -318,34 +313,6 @@ def stale_text(shown: Setting, requested: Setting) -> str:
     return f"Still showing {before}. {after[0].upper()}{after[1:]} is not ready yet."
 
 
-# --- Below them -----------------------------------------------------------------------------------
-
-
-@cached()
-def readings(setting: Setting, left: str, _pair: MeasuredPair) -> list[str]:
-    """Return the paragraph below the pictures at every strength; ``left`` is a key of `LEFT`."""
-    describe = _surface_text if _pair.seen else _boundary_text
-    first = f"**{LEFT[left]}:** {describe(_pair.left, 0)}."
-    weights = "Same weights, gate" if left == "same" else "Gate"
-    return [
-        f"{first} **{weights} at λ = {strength:.2f}:** {describe(_pair.right, frame)}."
-        for frame, strength in enumerate(STRENGTHS)
-    ]
-
-
-def _surface_text(model: MeasuredModel, frame: int) -> str:
-    verdict = model.surface.verdicts[frame]
-    shape = "provably flat" if verdict.proof else common.verdict_text(verdict)
-    cut = cut_of(model.frames.margin[frame], model.data.axis)
-    if not cut.count:
-        how = "misses it"
-    elif model.surface.flat[frame]:  # two planes meet in a line
-        how = f"cuts it in a straight line (in the input plane {cut.text}{_bend_text(cut)})"
-    else:
-        how = f"cuts it in {cut.text}"
-    return f"the surface is {shape}. The linear classifier, refitted to it, {how}"
-
-
 def _bend_text(cut: Cut) -> str:
     """Say how far open lines depart from their chords, in units of the input plane."""
     if not cut.lines:
@@ -353,8 +320,3 @@ def _bend_text(cut: Cut) -> str:
     if cut.bend < STRAIGHT:
         return f", straight to within {STRAIGHT:g}"
     return f" that {'bends' if cut.lines == 1 else 'bend'} by up to {common.rough(cut.bend)}"
-
-
-def _boundary_text(model: MeasuredModel, frame: int) -> str:
-    cut = cut_of(model.frames.margin[frame], model.data.axis)
-    return f"the decision boundary is {cut.text}" if cut.count else "there is no decision boundary"

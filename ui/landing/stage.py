@@ -16,11 +16,9 @@ from gating_core.experiments.comparison import (
     measure_stage,
 )
 from gating_core.geometry import square_grid
-from gating_core.training import mean_interval
-from ui.common import formatting as common
 from ui.common.links import link_value, parse_numbers
 from ui.components.stage import Plane, Scene, is_plane, stage
-from ui.landing.pair import Result, terms_text
+from ui.landing.pair import Result, fair_texts
 from ui.work.cache import cached
 
 STAGE_KEY = "stage"
@@ -115,12 +113,5 @@ def ring_text(found: Stage) -> str:
 
 def numbers_text(result: Result) -> str:
     """Return one line: the test accuracies that training reaches without a gate and with one."""
-    setting = result.run.setting
-    ungated, gated = result.test_accuracies.values()
-    terms = [terms_text(setting, gated=is_gated) for is_gated in (False, True)]
-    without, trained = (common.accuracy_text(mean_interval(x)) for x in (ungated, gated))
-    gain = common.paired_text(mean_interval(gated - ungated), setting.seed_count, "the gate")
-    return (
-        f"Mean test accuracy of {setting.seed_count} models without a gate{terms[0]}:"
-        f" **{without}**; with one{terms[1]}: **{trained}**. {gain}."
-    )
+    gain, means = fair_texts(result.run.setting, result.test_accuracies)
+    return f"{means}. {gain}."

@@ -96,39 +96,40 @@ def payload(app: AppTest):
     return unpack(component(app, VIEW_KEY).proto.bytes)
 
 
-def captions(app: AppTest) -> list[list[str]]:
-    """The lines above both models, for every strength."""
-    return [column["captions"] for column in payload(app)[0]["columns"]]
-
-
-def kinds(app: AppTest) -> set[str]:
-    """What kinds of panels the view has."""
-    columns = payload(app)[0]["columns"]
-    return {panel["kind"] for column in columns for panel in column["panels"]}
+def verdicts(app: AppTest) -> list[list[str]]:
+    """What stands above both models, for every strength."""
+    sides = payload(app)[0]["sides"]
+    return [[*map("\n".join, zip(x["verdict"], x["more"], strict=True))] for x in sides]
 
 
 # --- First sight ----------------------------------------------------------------------------------
 
 
 def test_the_first_paint_is_the_shipped_pair(first):
-    left, right = captions(first)
-    flat = "Shown, seed {}: {}\u00a0%, classifier refitted · total curvature **0**: flat"
-    (line,) = left
-    fair, _, shown = line.split("\n")  # the fair comparison leads
-    assert fair == "Trained without a gate (entropy term in the loss): **74 ± 1\u00a0%**"
-    assert shown == flat.format(40, 75)
-    assert right[0].endswith(flat.format(47, 66))
-    terms = "(entropy and gate-logit terms in the loss)"
-    assert right[-1].startswith(
-        f"Trained with a gate {terms}: **91.9 ± 4.1\u00a0%**\n**The gate helps"
-    )
-    assert "\nShown, seed 47: 98\u00a0%, classifier refitted · total curvature **2.8" in right[-1]
-    assert any("gain on circle is 12.3 ± 5.7 points" in x.value for x in first.caption)
     header, arrays = payload(first)
-    assert (header["frames"], header["frame"], header["arrive"]) == (21, 20, True)
-    assert arrays["right_x"].shape == (21, 61, 61)
-    assert "a straight line" in header["readings"][0]
-    assert "a closed loop" in header["readings"][-1]
+    gain = "The gate helps by 17.6 ± 3.8 points, paired over 16 seeds."
+    means = (
+        "Mean test accuracy of 16 models without a gate (entropy term in the loss): 74 ± 1\u00a0%;"
+        " with one (entropy and gate-logit terms in the loss): 91.9 ± 4.1\u00a0%."
+    )
+    assert header["findings"] == [[gain, means]] * 21
+    left, right = verdicts(first)
+    flat = (
+        "Flat, cut in a straight line\nFlat (proved: it lies in the plane of three fixed values) ·"
+        " total curvature 0 · in the input square "
+    )
+    assert len(left) == 1
+    assert left[0].startswith(flat)
+    assert right[0].startswith(flat)
+    assert left[0].endswith(" · Seed 40: 75\u00a0% test accuracy, classifier refitted")
+    assert right[0].endswith(" · Seed 47: 66\u00a0% test accuracy, classifier refitted")
+    assert right[-1].startswith("Curved, cut in a closed loop\nCurved, established at the sample")
+    assert " · total curvature 2.8" in right[-1]
+    assert right[-1].endswith(" · Seed 47: 98\u00a0% test accuracy, classifier refitted")
+    assert any("gain on circle is 12.3 ± 5.7 points" in x.value for x in first.caption)
+    assert (len(header["places"]), header["frame"], header["follow"]) == (21, 20, "arrive")
+    assert header["ends"] == ["class 0", "class 1"]
+    assert arrays["right"].shape == (21, 61, 61, 3)
 
 
 @pytest.mark.soak
@@ -150,19 +151,19 @@ def test_what_a_gate_gains_with_values_from_tokens_is_said_from_the_numbers():
 
 def test_a_straight_boundary_is_called_straight_and_a_bent_one_bent():
     app = open_pair(task="linear")
-    assert "an open line, straight to within 0.01)" in payload(app)[0]["readings"][-1]
+    assert "an open line, straight to within 0.01 ·" in verdicts(app)[0][0]
     app = open_pair(beside="gate ablated")
-    assert "an open line that bends by up to 0.67)" in payload(app)[0]["readings"][-1]
+    assert "an open line that bends by up to 0.67 ·" in verdicts(app)[0][0]
 
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("task", "verdict"),
     [
-        ("circle", "**The gate helps by 17.6 ± 3.8 points**, paired over 16 seeds"),
-        ("xor", "**The gate helps by 17.1 ± 5.4 points**, paired over 16 seeds"),
-        ("moons", "**No significant difference** (16 seeds): 1.2 ± 1.8 points, paired"),
-        ("linear", "**No significant difference** (16 seeds): 0.1 ± 0.2 points, paired"),
+        ("circle", "The gate helps by 17.6 ± 3.8 points, paired over 16 seeds."),
+        ("xor", "The gate helps by 17.1 ± 5.4 points, paired over 16 seeds."),
+        ("moons", "No significant difference (16 seeds): 1.2 ± 1.8 points, paired."),
+        ("linear", "No significant difference (16 seeds): 0.1 ± 0.2 points, paired."),
     ],
 )
 def test_every_task_is_there_at_once_with_its_fair_comparison(monkeypatch, task, verdict):
@@ -177,54 +178,33 @@ def test_every_task_is_there_at_once_with_its_fair_comparison(monkeypatch, task,
     assert setting_of(app) == PRESETS[task]
     assert not app.get("plotly_chart")
     assert not app.get("progress")
-    left, right = captions(app)
     variants = runs.cached_run(PRESETS[task]).run.variants.values()
     without, with_gate = (variant.ensemble.test_accuracy[-1] for variant in variants)
-    assert all(accuracy_text(mean_interval(without)) in line for line in left)
-    assert all(accuracy_text(mean_interval(with_gate)) in line for line in right)
-    assert all(line.split("\n")[1] == verdict for line in right)
+    for bold, rest in payload(app)[0]["findings"]:
+        assert bold == verdict
+        assert f": {accuracy_text(mean_interval(without))};" in rest
+        assert rest.endswith(f": {accuracy_text(mean_interval(with_gate))}.")
     if task != "linear":  # with the same weights, the gate makes the best plane better
-        none, full = (
-            int(re.search(r"Shown, seed \d+: (\d+)", text)[1]) for text in (right[0], right[-1])
-        )
+        right = verdicts(app)[1]
+        none, full = (int(re.search(r"Seed \d+: (\d+)", x)[1]) for x in (right[0], right[-1]))
         assert none <= 70
         assert full >= 97
 
 
-def test_without_its_gate_the_right_side_is_the_left_one():
-    """At λ = 0 both sides are one picture, cut, plane, box and all.
-
-    But for what fills the triangle of values: of the right side, which leaves it, it says nothing.
-    """
-    header, arrays = payload(open_pair(beside="gate ablated"))
-    for name, array in arrays.items():
-        if name.startswith("left_") and not name.startswith(("left_ground_", "left_split_")):
-            other = arrays["right_" + name.removeprefix("left_")]
-            first = other if other.shape == array.shape else other[0]
-            keep = min(array.shape[-1], first.shape[-1])  # padded with NaN to the longest frame
-            np.testing.assert_array_equal(array[..., :keep], first[..., :keep], name)
-    left, right = (column["panels"][0]["layout"] for column in header["columns"])
-    assert left == right
-    assert len(header["edge_on"]) == 1  # of one plane
-
-
-def test_beside_it_stands_a_model_trained_without_a_gate(first):
-    """It has a plane of its own, so each side has its own view along the edge."""
+def test_beside_it_stands_a_model_trained_without_a_gate_or_its_own_surface_without_it(first):
     app = open_pair(colour="curvature")
-    left, right = captions(app)
-    assert len(left) == 1
-    assert left[0].endswith("total curvature **0**: flat")
-    assert right == captions(first)[1]
-    header, _ = payload(app)
-    assert header["readings"][-1].startswith("**Trained without a gate:**")
-    assert len(header["edge_on"]) == 2
-    cameras, levels = zip(*(edge.values() for edge in header["edge_on"]), strict=True)
-    assert cameras[0] != cameras[1]
-    assert levels[0] != levels[1]
-    legend = header["legend"]
-    assert legend["high"] == f"K = {legend['low'].removeprefix('K = −')}"
-    for words in ("asinh scale", "teal: the most curved 1\u00a0%, if", "hatched: undetermined"):
-        assert words in legend["note"]
+    header, arrays = payload(app)
+    assert [side["name"] for side in header["sides"]] == ["Trained without a gate", "With a gate"]
+    assert verdicts(app) == verdicts(first)
+    low, high = header["ends"]
+    assert high == f"K = {low.removeprefix('K = −')}"
+    for words in ("asinh scale", "Dotted: undetermined", "decision boundary"):
+        assert words in header["notes"][0]
+    header, same = payload(open_pair(beside="gate ablated"))
+    assert header["sides"][0]["name"] == "Gate ablated (λ = 0)"
+    for name in ("", "K", "Signed", "Planes", "Points", "Lines"):
+        np.testing.assert_array_equal(same[f"left{name}"][0], same[f"right{name}"][0], name)
+    assert (arrays["left"][0] != arrays["right"][0]).any()
 
 
 # --- Links ----------------------------------------------------------------------------------------
@@ -238,19 +218,19 @@ def test_a_link_restores_an_experiment_and_what_one_visitor_trained_another_sees
     assert setting_of(app).seed == 5
     assert app.number_input(key="seed").value == 5
     header, _ = payload(app)
-    assert header["pick"] == [20, 30]
-    assert (header["frame"], header["arrive"]) == (5, False)
+    assert header["point"] == [20, 30]
+    assert (header["frame"], header["follow"]) == (5, "")
     monkeypatch.setattr(runs, "train_setting", None)  # whoever trains now fails
     again = open_pair(**query)
     assert again.session_state[LAST_SHOWN] is app.session_state[LAST_SHOWN]
-    assert captions(again) == captions(app)
+    assert verdicts(again) == verdicts(app)
     assert payload(again)[0] == header
     button(app, "Back to the first example").click().run()
     assert not app.exception
     assert app.number_input(key="seed").value == FIRST_SETTING.seed
     assert setting_of(app) == FIRST_SETTING
     header, _ = payload(app)
-    assert (header["frame"], header["pick"]) == (20, None)
+    assert (header["frame"], header["point"]) == (20, None)
 
 
 def test_a_bad_link_does_no_harm():
@@ -271,7 +251,7 @@ def test_a_bad_link_does_no_harm():
     assert len(texts) == len(query)
     for name in query:
         assert any(f"`{name}`" in text and "Shown instead" in text for text in texts)
-    assert "**0**: flat" in captions(app)[0][0]
+    assert verdicts(app)[0][0].startswith("Flat, cut in")
     app.query_params["task"] = "xor"  # as a browser does when the visitor moves the control
     app.radio(key="task").set_value("xor").run()
     assert not app.warning  # said once, then gone
@@ -297,7 +277,7 @@ def test_a_picture_that_is_out_of_date_says_of_what_it_is():
 
 def test_diverged_training_keeps_what_was_there(monkeypatch):
     app = open_pair()
-    before = captions(app)
+    before = verdicts(app)
 
     def diverge(setting):
         text = "sigmoid: training diverged at step 31 for seed 4"
@@ -310,7 +290,7 @@ def test_diverged_training_keeps_what_was_there(monkeypatch):
     assert not app.exception
     assert "diverged at step 31 for seed 4" in app.error[0].value
     assert "Shown instead: the last experiment that worked" in app.error[0].value
-    assert captions(app) == before
+    assert verdicts(app) == before
 
 
 @pytest.mark.soak
@@ -318,22 +298,22 @@ def test_a_long_training_waits_its_turn_beside_the_last_picture(monkeypatch, inl
     """Nobody is kept from seeing what there is, and what is requested can be cancelled."""
     monkeypatch.setattr(runs, "CACHED_RUNS", Cache(1e9))
     app = open_pair()
-    before, (header, _) = captions(app), payload(app)
+    before, (header, _) = verdicts(app), payload(app)
     with inline.busy():
         app.number_input(key="seed").set_value(31).run()
         assert not app.exception
         assert dated_text(app) == "Still showing seed 32. Seed 31 is not ready yet."
         assert any("waiting for a free worker" in x.proto.text for x in app.get("progress"))
-        assert captions(app) == before
-        assert payload(app)[0]["columns"] == header["columns"]
+        assert verdicts(app) == before
+        assert payload(app)[0]["source"] == header["source"]
         button(app, "Cancel").click().run()
         assert "cancelled before it began" in app.info[0].value
-        assert captions(app) == before
+        assert verdicts(app) == before
     button(app, "Go on").click().run()
     finish(app)
     assert not any("cancelled" in box.value for box in app.info)
     assert setting_of(app).seed == 31
-    assert captions(app) != before
+    assert verdicts(app) != before
 
 
 def test_a_training_that_is_no_longer_requested_ends(monkeypatch, inline):
@@ -373,29 +353,23 @@ def unseen(monkeypatch):
 def test_where_there_is_no_surface_maps_stand_alone_with_a_way_to_one(monkeypatch, unseen):
     app = finish(open_pair(task="xor", depth="2", colour="curvature", explore="true", pick="9.9"))
     assert not app.exception
-    assert kinds(app) == {"plane"}
-    header, arrays = payload(app)
-    assert header["edge_on"] == []
-    assert not [name for name in arrays if name.endswith(("_z", "_ridge_u"))]  # nothing unseen
-    assert (header["legend"]["low"], header["legend"]["high"]) == ("class 0", "class 1")
-    assert header["readings"][-1].count("decision boundary") == 2
-    assert "surface" not in "".join(header["readings"])
+    header, _ = payload(app)
+    assert header["alone"]
+    assert header["ends"] == ["class 0", "class 1"]
+    left, right = verdicts(app)
+    assert (len(left), len(right)) == (1, 21)
+    for text in (*left, *right):
+        assert re.fullmatch(
+            ".*ecision boundary.*\nSeed .+% test accuracy, classifier refitted", text
+        )
     assert app.info[0].value.startswith("**With 2 layers, training leaves no surface to see:**")
     assert len(app.get("plotly_chart")) == 1  # learning curves, but no curvature
     assert not [c for c in app.caption if "Marked point" in c.value]
-    left, right = captions(app)
-    assert (len(left), len(right)) == (1, 21)
-    fair = "Trained without a gate", "Trained with a gate"
-    for lines, start in zip((left, right), fair, strict=True):
-        assert all(
-            re.fullmatch(rf"{start}.+\n.+\nShown, seed .+%, classifier refitted", x) for x in lines
-        )
-    assert all("16 seeds" in line for line in right)
     button(app, "See 1 layer").click().run()
     assert not app.exception
     assert "depth" not in app.query_params  # the default
     assert setting_of(app).depth == 1
-    assert kinds(app) == {"scene", "plane"}
+    assert not payload(app)[0]["alone"]
     assert not app.info
 
 
@@ -406,7 +380,7 @@ def test_without_any_surface_one_layer_is_worth_a_try(monkeypatch, unseen):
     assert button(app, "Try 1 layer")
     monkeypatch.setattr(core_pair, "shows_surface", lambda run, member: False)
     app = open_pair(task="linear")
-    assert kinds(app) == {"plane"}
+    assert payload(app)[0]["alone"]
     assert not [x for x in app.button if "layer" in x.label]
 
 
@@ -422,8 +396,10 @@ def test_explore_shows_maps_shares_and_the_marked_point_and_the_first_example_is
     assert table.value["undetermined"].tolist() == ["0.0 %", "0.0 %"]
     assert any("The gate helps by" in m.value for m in app.markdown)
     assert any("Marked point" in caption.value for caption in app.caption)
-    report(app, VIEW_KEY, "stop", {"frame": 4})
+    left = {"frame": 4, "point": None, "corners": None, "serial": 1}
+    report(app, VIEW_KEY, "left", left)
     assert app.query_params["strength"] == "0.2"
+    assert "pick" not in app.query_params
     assert payload(app)[0]["frame"] == 4
     button(app, "Back to the first example").click().run()
     assert not app.exception

@@ -1,6 +1,6 @@
-"""The linked view in a file of its own, which needs no server and sends no request.
+"""Two surfaces in a file of its own, which needs no server and sends no request.
 
-Everything is inside: the view's script and arrays, plotly.js, and the colours of both themes.
+Everything is inside: the script and the arrays, and the colours of both themes.
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ from gzip import compress
 from pathlib import Path
 from typing import Any
 
-from ui.components.plotly_js import PLOTLY_SOURCE
+from ui.components.pair import Pair, arrays_of, header_of
 from ui.components.source import read, script
-from ui.components.view3d import arrays_of, header_of
-from ui.drawing.panels import View
 
 ROOT = Path(__file__).resolve().parents[3]
 THEMES = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
@@ -33,25 +31,24 @@ FIELD = re.compile(r"\[\[(\w+)\]\]")
 
 
 def one_file(
-    view: View, shown: Mapping[str, Any], *, title: str, question: str, lead: str, explanation: str
+    pair: Pair, shown: Mapping[str, Any], *, title: str, question: str, lead: str, explanation: str
 ) -> str:
-    """Return an HTML file that draws ``view``; for what is ``shown`` with it see `header_of`.
+    """Return an HTML file that draws ``pair``; for what is ``shown`` with it see `header_of`.
 
     In ``lead`` and ``explanation`` ** marks bold text, * italic text, an empty line paragraphs.
     """
-    header = header_of(view, **shown) | {"plotly": "", "source": "arrays"}
+    header = header_of(pair, **shown) | {"source": "arrays"}
     fields = {
         "icon": b64encode(ICON.read_bytes()).decode(),
         "title": html.escape(title),
         "question": html.escape(question),
         "lead": paragraphs(lead),
         "explanation": paragraphs(explanation),
-        "style": "\n".join([theme(), read("view3d/view3d.css"), read("one_file/one_file.css")]),
-        "component": read("view3d/view3d.html"),
+        "style": "\n".join([theme(), read("pair/pair.css"), read("one_file/one_file.css")]),
+        "component": read("pair/pair.html"),
         # A script ends at the first "</script", whatever it is inside.
         "header": json.dumps(header, allow_nan=False).replace("<", "\\u003c"),
-        "arrays": _packed(arrays_of(view)),
-        "plotly": _packed(PLOTLY_SOURCE.read_bytes()),
+        "arrays": _packed(arrays_of(pair)),
         "script": script("one_file").replace(EXPORT, MOUNT),
     }
     return FIELD.sub(lambda field: fields[field[1]], read("one_file/one_file.html"))

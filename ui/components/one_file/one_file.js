@@ -1,4 +1,4 @@
-// A page in one file: arrays and plotly.js stand in the file itself, compressed. `mount` is the component.
+// A page in one file: the arrays stand in the file itself, compressed. `mount` is the component.
 
 async function unpacked(id) {
   const text = document.getElementById(id).textContent;
@@ -6,20 +6,13 @@ async function unpacked(id) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip')));
 }
 
-async function runPlotly() {
-  const code = await (await unpacked('plotly')).text();
-  document.head.append(Object.assign(document.createElement('script'), { textContent: code }));
-  return window.Plotly;
-}
-
 const told = document.getElementById('header').textContent;
-window.__gcPlotly = runPlotly();
 loads.set(new URL(JSON.parse(told).source, document.baseURI).href, unpacked('arrays').then(file => file.arrayBuffer()));
 
 const wanted = matchMedia('(prefers-color-scheme: dark)');
 const schemeButton = document.querySelector('.gc-file-scheme');
 
-// In the colours that are chosen now, of which the pictures hold a copy.
+// In the colours that are chosen now, which the pictures are painted in.
 function drawIn(scheme) {
   document.documentElement.dataset.scheme = scheme;
   schemeButton.textContent = scheme === 'dark' ? 'Light colours' : 'Dark colours';

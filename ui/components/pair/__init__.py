@@ -34,12 +34,30 @@ class Map:
 
 
 @dataclass(frozen=True, eq=False)
+class Classified:
+    """The data points on one surface in F frames, or in one for all, and its classifier.
+
+    P points. Of two classes the second is more likely where a . y + d > 0 for a row (a, d) of
+    ``planes``; NaN where no plane is drawn.
+    """
+
+    places: np.ndarray  # (F, P, 3)
+    chart: np.ndarray  # (P, 2): from -1 to 1
+    labels: np.ndarray  # (P,)
+    tested: np.ndarray  # (P,): test points, which stand on the map alone
+    planes: np.ndarray  # (F, 4)
+    colours: Sequence[str]  # of the points, by class
+
+
+@dataclass(frozen=True, eq=False)
 class Side:
     """One surface in all F frames, or in one for all of them; R x R grid points.
 
     What is not known is NaN; where ``values`` are, the surface has a hole.
 
-    ``shares`` are places on the colour scale, 0 to 1; ``signed`` is K where its sign is known.
+    ``shares`` are places on the colour scale, 0 to 1; ``gaussian`` is what is read off at a point.
+    ``signed`` is K where its sign is known, of a ``classified`` surface the difference of logits: a
+    line is drawn where it changes its sign.
     """
 
     name: str
@@ -55,6 +73,7 @@ class Side:
     ground: np.ndarray | None = None  # (4, 3): corners of a level flat surface, below or above it
     read: Mapping[str, np.ndarray] = field(default_factory=dict)  # symbol: (F, R, R), beside K
     second: tuple[Map, np.ndarray] | None = None  # of one side alone; shares (F, R, R) of its scale
+    classified: Classified | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +81,7 @@ class Pair:
     """Surfaces to draw; frames have a ``label`` beside the slider and a place, a number.
 
     ``back`` (k, 3) takes a step in the picture to one along the k drawn axes, where corners move.
+    ``symbol`` names what is read off at a point. ``alone``: there is no surface to see, only maps.
     """
 
     sides: tuple[Side, ...]
@@ -71,6 +91,8 @@ class Pair:
     scale: Sequence[tuple[float, str]]
     ends: tuple[str, str]
     back: np.ndarray | None = None
+    symbol: str = "K"
+    alone: bool = False
 
 
 _sent: WeakKeyDictionary[Pair, tuple[dict[str, Any], bytes]] = WeakKeyDictionary()
@@ -80,40 +102,14 @@ def draw_pair(
     pair: Pair,
     *,
     key: str,
-    scene: str,
-    frame: int,
-    point: Point | None,
-    verdicts: Sequence[Sequence[tuple[str, str]]],
-    findings: Sequence[tuple[str, str]],
-    quantity: str,
-    names: tuple[str, str],
-    note: str | Sequence[str],
     on_leave: Callable[[int, Point | None, np.ndarray | None], None],
-    maps: bool = True,
-    strip: bool = False,
-    follow: str = "",
+    **shown: Any,
 ) -> None:
-    """Draw ``pair`` at a ``frame``, with a marked ``point`` of the grid.
+    """Draw ``pair``; for what is ``shown`` with it see `header_of`.
 
-    ``verdicts`` are by side and frame: the verdict, and what is known besides. ``findings`` are by
-    frame: what is bold, and the rest; a ``note`` may be, too. Another ``scene`` is seen from the
-    first view again. When the visitor lets go, ``on_leave`` gets frame, point and, where they were
-    dragged, the corners (3, 3) of the left triangle, once: it must store them. Without ``maps``
-    there are surfaces and colours alone, and nothing is read at a point. With ``strip`` the maps of
-    all frames of the left side stand below. For a new text ``follow`` frames play once from the
-    first.
+    When the visitor lets go, ``on_leave`` gets frame, point and, where they were dragged, the
+    corners (3, 3) of the left triangle, once: it must store them.
     """
-    if pair not in _sent:
-        arrays: dict[str, np.ndarray] = {}
-        for name, side in zip(SIDES, pair.sides, strict=False):
-            arrays |= {name: side.values, f"{name}Shares": side.shares, f"{name}K": side.gaussian}
-            arrays |= {f"{name}Signed": side.signed, f"{name}Error": side.error}
-            arrays |= {f"{name}Lines": side.lines}
-            arrays |= {f"{name}Read{n}": values for n, values in enumerate(side.read.values())}
-            if side.second:
-                arrays |= {f"{name}Second": side.second[1]}
-        _sent[pair] = pack(arrays, frozenset())
-    entries, content = _sent[pair]
     size, frames = pair.sides[0].values.shape[1], len(pair.places)
 
     def receive() -> None:
@@ -126,12 +122,65 @@ def draw_pair(
                 None if corners is None else np.array(corners),
             )
 
+    header = header_of(pair, **shown)
+    header |= {"source": large.address_of(arrays_of(pair), key), "heard": wire.heard(key)}
+    _component(key=key, data=json.dumps(header, allow_nan=False).encode(), on_left_change=receive)
+
+
+def arrays_of(pair: Pair) -> bytes:
+    """Return the bytes of all arrays of ``pair``, whose places its header lists."""
+    return _packed(pair)[1]
+
+
+def _packed(pair: Pair) -> tuple[dict[str, Any], bytes]:
+    if pair not in _sent:
+        arrays: dict[str, np.ndarray] = {}
+        for name, side in zip(SIDES, pair.sides, strict=False):
+            arrays |= {name: side.values, f"{name}Shares": side.shares, f"{name}K": side.gaussian}
+            arrays |= {f"{name}Signed": side.signed, f"{name}Error": side.error}
+            arrays |= {f"{name}Lines": side.lines}
+            arrays |= {f"{name}Read{n}": values for n, values in enumerate(side.read.values())}
+            if side.second:
+                arrays |= {f"{name}Second": side.second[1]}
+            if (data := side.classified) is not None:
+                arrays |= {f"{name}Points": data.places, f"{name}Chart": data.chart}
+                arrays |= {f"{name}Labels": data.labels.astype(np.uint8)}
+                arrays |= {f"{name}Tested": data.tested.astype(np.uint8)}
+                arrays |= {f"{name}Planes": data.planes}
+        _sent[pair] = pack(arrays, frozenset())
+    return _sent[pair]
+
+
+def header_of(
+    pair: Pair,
+    *,
+    scene: str,
+    frame: int,
+    point: Point | None,
+    verdicts: Sequence[Sequence[tuple[str, str]]],
+    findings: Sequence[tuple[str, str]],
+    quantity: str,
+    names: tuple[str, str],
+    note: str | Sequence[str],
+    maps: bool = True,
+    strip: bool = False,
+    follow: str = "",
+) -> dict[str, Any]:
+    """Return what pair.js is told: ``pair`` at a ``frame``, with a marked ``point`` of the grid.
+
+    ``verdicts`` are by side and frame: the verdict, and what is known besides. ``findings`` are by
+    frame: what is bold, and the rest; a ``note`` may be, too. Another ``scene`` is seen from the
+    first view again. Without ``maps`` there are surfaces and colours alone, and nothing is read at
+    a point. With ``strip`` the maps of all frames of the left side stand below. For a new text
+    ``follow`` frames play once from the first.
+    """
     sides = [
         {
             "name": side.name,
             "short": side.short,
             "flat": [*map(bool, side.flat)],
             "corners": None if side.corners is None else side.corners.tolist(),
+            "classes": side.classified and [*side.classified.colours],
             "plain": not maps or _is_plain(side),
             "ground": None if side.ground is None else side.ground.tolist(),
             "second": side.second and asdict(side.second[0]),
@@ -141,9 +190,8 @@ def draw_pair(
         }
         for side, told in zip(pair.sides, verdicts, strict=True)
     ]
-    header = {
-        "source": large.address_of(content, key),
-        "arrays": entries,
+    return {
+        "arrays": _packed(pair)[0],
         "scene": scene,
         "eye": pair.eye,
         "labels": [*pair.labels],
@@ -154,20 +202,22 @@ def draw_pair(
         "findings": findings,
         "scale": pair.scale,
         "ends": pair.ends,
+        "symbol": pair.symbol,
+        "alone": pair.alone,
+        "moves": pair.back is not None,
         "quantity": quantity,
         "names": names,
-        "notes": [note] * frames if isinstance(note, str) else note,
+        "notes": [note] * len(pair.places) if isinstance(note, str) else note,
         "maps": maps,
         "strip": strip,
         "follow": follow,
-        "heard": wire.heard(key),
+        "heard": 0,
     }
-    _component(key=key, data=json.dumps(header, allow_nan=False).encode(), on_left_change=receive)
 
 
 def _is_plain(side: Side) -> bool:
-    """Return whether K is known to be zero everywhere, and the map would have a single colour."""
-    curved = np.nan_to_num(side.gaussian, nan=1.0).any()
+    """Return whether K is known to be zero everywhere, and the map would show nothing else."""
+    curved = side.classified is not None or np.nan_to_num(side.gaussian, nan=1.0).any()
     return not curved and not np.ptp(np.nan_to_num(side.shares, nan=2.0))
 
 

@@ -1,13 +1,14 @@
 // One to four surfaces under one camera that change by frames, and a quantity over their chart.
 //
 // Python sends a header { source, arrays, scene, eye: [azimuth, elevation], labels and places of the frames, frame, point,
-// sides, findings, scale, ends, quantity, names, notes, maps, strip, follow, heard } and receives "left" with { frame, point,
+// sides, findings, scale, ends, symbol, quantity, names, notes, alone, moves, maps, strip, follow, heard } and receives "left" with { frame, point,
 // corners, serial } when the visitor lets go. A side has `name`, `short`, `verdict` and `more` by frame, `flat` (no chart
 // lines: curved ones would make it look curved), `corners` or null, `plain` (no map), `ground` (corners of a flat surface
 // beside it) or null, a `second` map { title, scale, ends } or null, `symbols` of what else is read at a point; its arrays
 // have one frame or all. Without `maps` nothing is read at a point either.
 // Knobs move the left corners within their level plane; whatever waits for Python meanwhile is dimmed. With `strip` the
-// maps of all frames of the left side stand below, each a button.
+// maps of all frames of the left side stand below, each a button. A side with `classes`, the colours of its data points by
+// class, is classified: see classes.js; its `signed` is the difference of the logits. `alone`: maps without pictures.
 
 const PAIR_CELLS = 10;
 const PAIR_CAMERA = { azimuth: 0, elevation: 0.6, distance: 3, centre: [0, 0, 0] };
@@ -20,7 +21,7 @@ const sidesOf = header => SIDES.slice(0, header.sides.length);
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.gc-pair');
-  const state = (root.__gc ??= { root, heard: 0, next: nextMessage, frame: 0, point: null, hover: null });
+  const state = (root.__gc ??= { root, heard: 0, next: nextMessage, frame: 0, point: null, hover: null, planes: {} });
   state.report = setTriggerValue;
   takeData(root, state, data, root.querySelector('.gc-pair-error'), 'The surfaces', adopt);
 }
@@ -66,6 +67,7 @@ function build(root, state) {
     root.querySelector('.gc-pair-maps').before(figure);
   }
   root.classList.toggle('gc-pair-stripped', state.header.strip);
+  root.classList.toggle('gc-pair-classed', state.header.sides.length > 1 && state.header.sides.every(({ classes }) => classes));
   state.views = sidesOf(state.header).map(side => makeView(root.querySelector(`figure[data-side=${side}] canvas`), PAIR_CAMERA));
   const [first] = state.views;
   for (const view of state.views.slice(1)) Object.assign(view, { camera: first.camera, home: first.home }); // one camera
@@ -140,8 +142,8 @@ function placeKnobs(state) {
   const { clientWidth: width, clientHeight: height } = canvas;
   const within = (at, end) => Math.max(KNOB_MARGIN, Math.min(end - KNOB_MARGIN, at));
   state.knobs.forEach((knob, corner) => {
-    knob.hidden = !corners;
-    if (!corners) return;
+    knob.hidden = !corners || !state.header.moves;
+    if (knob.hidden) return;
     const [x, y] = project(corners[corner]);
     knob.style.transform = `translate(${within(x, width)}px, ${within(y, height)}px) translate(-50%, -50%)`;
   });
@@ -270,29 +272,37 @@ function drawPair(state) {
     const follow = values => (i === 0 && state.corners ? followCorners(values, about.corners, state.corners) : values);
     const places = follow(frameOf(state[side], 3 * count, moves ? state.frame : 0));
     const corners = i === 0 ? cornersOf(state) : about.corners;
-    const [shares, signed] = [state[`${side}Shares`], state[`${side}Signed`]].map(values => frameOf(values, count, own));
+    const at = about.classes && moves ? state.frame : own; // logits are known everywhere, K is not
+    const [shares, signed] = [state[`${side}Shares`], state[`${side}Signed`]].map(values => frameOf(values, count, at));
     const colours = coloursOf(shares, header.scale, NEUTRAL);
     const isFlat = about.flat[own];
     const scene = { size, places, normals: normalsOf(places, size), colours, cells: isFlat ? 0 : PAIR_CELLS, lines: [] };
+    const dark = !isDark(ink);
     if (corners) {
-      const dark = !isDark(ink);
       scene.ground = { corners, colour: [...ACCENT, dark ? 0.16 : 0.09] };
       scene.shadow = isFlat ? 0 : dark ? 0.4 : 0.17;
-      const ring = corners.flatMap((corner, n) => [...corner, ...corners[(n + 1) % 3]]);
-      scene.lines.push({ segments: ring, wide: 2, colour: ACCENT, hidden: 0.5 },
+      scene.lines.push({ segments: ringOf(corners), wide: 2, colour: ACCENT, hidden: 0.5 },
         { segments: linesIn(corners), wide: 1, colour: ACCENT, alpha: 0.3, hidden: 0.15 });
     }
     if (about.ground) {
       const { ground } = about;
       scene.ground = { corners: ground, colour: [...ACCENT, 0.1] };
       scene.shadow = 0.12;
-      scene.lines.push({ segments: ground.flatMap((corner, n) => [...corner, ...ground[(n + 1) % 4]]), wide: 1.4, colour: ACCENT, hidden: 0.4 });
+      scene.lines.push({ segments: ringOf(ground), wide: 1.4, colour: ACCENT, hidden: 0.4 });
     }
     if (isFlat) scene.lines.push({ segments: follow(frameOf(state[`${side}Lines`], state[`${side}Lines`].length / header.arrays[`${side}Lines`].shape[0], own)), wide: 1.2, colour: [0.35, 0.36, 0.4], near: 0.001 });
     scene.lines.push({ segments: edgeOf(places, size), wide: 1.6, colour: [0.2, 0.21, 0.25], near: 0.001 });
     const zeros = signChanges(signed, size, places, 3);
-    if (zeros.length) scene.lines.push({ segments: zeros, wide: 2.2, colour: [0.08, 0.08, 0.1], near: 0.002 });
-    if (mark && !Number.isNaN(places[3 * (mark[0] * size + mark[1])])) scene.points = { size: 13, places: new Float32Array(vertexOf(places, mark[0] * size + mark[1])), colours: new Float32Array(ACCENT) };
+    if (about.classes && zeros.length) scene.lines.push({ segments: zeros, wide: 6, colour: [1, 1, 1], alpha: 0.85, near: 0.0018 });
+    if (zeros.length) scene.lines.push({ segments: zeros, wide: about.classes ? 3.2 : 2.2, colour: [0.08, 0.08, 0.1], hidden: about.classes ? 0.28 : 0, near: 0.002 });
+    const marked = mark && vertexOf(places, mark[0] * size + mark[1]);
+    if (about.classes) {
+      const plane = [...frameOf(state[`${side}Planes`], 4, at)];
+      state.planes[side] = addPlane(scene, plane, zeros, isFlat && corners, state.planes[side], { ink, dark });
+      scene.points = dataPoints(state, side, about.classes, at, state.views[i].canvas.clientWidth);
+      if (marked) scene.lines.push({ segments: [...marked, ...plus(marked, [0, 0, 1], PIN)], wide: 3, colour: ACCENT, hidden: 0.5 });
+      if (marked) scene.points = markAmong(scene.points, marked);
+    } else if (marked && !Number.isNaN(marked[0])) scene.points = { size: 13, places: new Float32Array(marked), colours: new Float32Array(ACCENT) };
     const view = state.views[i];
     view.show(scene);
     view.canvas.setAttribute('aria-label', `${about.name}: ${about.verdict[own]}. Arrow keys turn, plus and minus zoom, Home resets, space plays.`);
@@ -303,7 +313,8 @@ function drawPair(state) {
     const map = root.querySelector(`.gc-pair-map[data-side=${side}]`);
     map.hidden = about.plain;
     map.querySelector('span').textContent = header.sides.some(({ plain }) => plain) ? '' : about.short;
-    if (!about.plain) paintMap(map.querySelector('canvas'), { colours, shares, signed, size, names: header.names, mark, ink: style.color });
+    if (!about.plain) paintMap(map.querySelector('canvas'), { colours, shares, signed, size, names: header.names, mark, ink: style.color,
+      data: about.classes && { chart: state[`${side}Chart`], labels: state[`${side}Labels`], tested: state[`${side}Tested`], colours: about.classes } });
     map.querySelector('canvas').setAttribute('aria-label', `${header.quantity}: ${about.name}`);
     if (about.second) drawSecond(state, about.second, frameOf(state[`${side}Second`], count, own), mark, style.color);
   });
@@ -370,6 +381,7 @@ function showTexts(state, nearest, mark) {
   const [bold, rest] = header.findings[nearest];
   find('finding').replaceChildren(Object.assign(document.createElement('strong'), { textContent: bold }), ` ${rest}`);
   root.classList.toggle('gc-pair-both', header.sides.length > 1 && !header.sides.some(({ plain }) => plain));
+  root.classList.toggle('gc-pair-alone', header.alone);
   find('quantity').textContent = header.quantity;
   showScale(find('scale'), header.scale, header.ends);
   const last = header.places.length - 1;
@@ -380,7 +392,7 @@ function showTexts(state, nearest, mark) {
   showPlaying(find('play'), Boolean(state.playing));
   find('play').disabled = !last;
   find('note').textContent = header.notes[nearest];
-  find('reading').textContent = mark ? reading(state, nearest, mark) : 'Point at a surface or at the map to read K there; a click keeps the point. Drag to turn, Ctrl and wheel zoom.';
+  find('reading').textContent = mark ? reading(state, nearest, mark) : `Point at a surface or at the map to read ${header.symbol} there; a click keeps the point. Drag to turn, Ctrl and wheel zoom.`;
 }
 
 function reading({ header, size, ...state }, nearest, [row, column]) {
@@ -391,7 +403,7 @@ function reading({ header, size, ...state }, nearest, [row, column]) {
     const index = (K.length > size * size ? nearest : 0) * size * size + row * size + column;
     const error = state[`${side}Error`][index];
     const rest = header.sides[i].symbols.map((symbol, n) => `, ${symbol} = ${number(state[`${side}Read${n}`][index])}`).join('');
-    return `${header.sides[i].short} K = ${number(K[index])}${error > 0 ? ` (error below ${error.toExponential(0)})` : ''}${rest}`.trim();
+    return `${header.sides[i].short} ${header.symbol} = ${number(K[index])}${error > 0 ? ` (error below ${error.toExponential(0)})` : ''}${rest}`.trim();
   });
   return `At ${header.names[0]} = ${at(column)}, ${header.names[1]} = ${at(row)}: ${parts.join(' · ')}`;
 }

@@ -3,7 +3,6 @@
 // A plane is { normal, centre, a, b }: a unit normal, the centre of its sheet, and unit axes within it.
 
 const MISSES = 1.2; // farther from the middle of the surface a plane is not in the picture
-const LEVEL = 0.1; // sine of the angle below which a plane is level, as far as its axes go
 const CONTAINS = 1e-6; // distance within which a plane contains a flat surface
 
 // The place of a strength among `strengths`: the frame before it, and the share of the next.
@@ -31,16 +30,6 @@ function middleOf(places) {
 const offsetOf = plane => -dot(plane.normal, plane.centre);
 const fieldOf = ({ normal }, offset, places) => Float64Array.from({ length: places.length / 3 },
   (_, i) => dot(normal, vertexOf(places, i)) + offset);
-
-// The plane with the point nearest to `middle` as its centre. Its first axis is level, on the side of the one
-// `before`; of a level plane it is that one, turned as little as possible.
-function planeOf(normal, offset, middle, before = [1, 0, 0]) {
-  const level = cross([0, 0, 1], normal);
-  const turned = plus(before, normal, -dot(before, normal));
-  const isSteep = lengthOf(level) > LEVEL || lengthOf(turned) < LEVEL;
-  const a = unit(isSteep ? level.map(x => (dot(level, before) < 0 ? -x : x)) : turned);
-  return { normal, centre: plus(middle, normal, -dot(normal, middle) - offset), a, b: cross(normal, a) };
-}
 
 const shifted = (plane, way) => ({ ...plane, centre: plus(plane.centre, plane.normal, way) });
 

@@ -1,6 +1,5 @@
 // What is drawn in space: surface, triangle, plane, cut and test points; and the sentence beside it.
 
-const ring = corners => corners.flatMap((corner, i) => [...corner, ...corners[(i + 1) % corners.length]]);
 const grouped = n => n.toLocaleString('en-GB');
 
 function stageScene(state, places, testPlaces, field, plane, middle) {
@@ -14,7 +13,7 @@ function stageScene(state, places, testPlaces, field, plane, middle) {
      plane: [...plane.normal, offsetOf(plane)], classes: header.colours.map(hexColour),
     ground: { corners: triangle, colour: [...ACCENT, dark ? 0.14 : 0.09] },
     shadow: (dark ? 0.4 : 0.17) * Math.min(1, 4 * state.strength),
-    lines: [{ segments: ring(triangle), wide: 2, colour: ACCENT, hidden: 0.5 },
+    lines: [{ segments: ringOf(triangle), wide: 2, colour: ACCENT, hidden: 0.5 },
       { segments: linesIn(triangle), wide: 1, colour: ACCENT, alpha: 0.45, hidden: 0.15 }],
     sheets: [],
   };
@@ -35,7 +34,7 @@ function stageScene(state, places, testPlaces, field, plane, middle) {
     const sheet = [[-1, -1], [1, -1], [1, 1], [-1, 1]].map(([x, y]) =>
       plus(plus(plane.centre, plane.a, HALF * x), plane.b, HALF * y));
     const [stem, accent] = [knobPlace(plane, 'move'), dark ? [0.88, 0.64, 0.94] : [0.49, 0.18, 0.57]];
-    scene.lines.push({ segments: ring(sheet), wide: 1.5, colour: ink, alpha: 0.55, hidden: 0.2 },
+    scene.lines.push({ segments: ringOf(sheet), wide: 1.5, colour: ink, alpha: 0.55, hidden: 0.2 },
       { segments: [...plus(stem, plane.normal, -0.14), ...plus(stem, plane.normal, 0.14)], wide: 2.5, colour: accent, hidden: 0.5 });
     scene.sheets.push({ corners: sheet, colour: [0.55, 0.58, 0.64, dark ? 0.22 : 0.2] });
   }

@@ -17,6 +17,9 @@ const hexColour = text => [1, 3, 5].map(i => parseInt(text.slice(i, i + 2), 16) 
 const cssColour = text => text.match(/[\d.]+/g).slice(0, 3).map(part => part / 255);
 const isDark = colour => 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] < 0.5;
 
+// The sides of a polygon, as segments.
+const ringOf = corners => corners.flatMap((corner, i) => [...corner, ...corners[(i + 1) % corners.length]]);
+
 const SIDE_PARTS = 8; // of each side of a triangle, between its lines
 // Straight lines in a triangle, parallel to its sides: whatever lies in it is seen to be flat.
 function linesIn([a, b, c]) {
