@@ -83,7 +83,7 @@ def judge(models: Models, t: Thresholds) -> Verdict:
     apart: dict[str, list[str]] = {"better": [], "worse": []}  # tasks that differ significantly
     for (pairs, of), p in zip(done, holm([of.paired.p for _, of in done]), strict=True):
         mean, low, high = (100 * x for x in (of.paired.mean, *of.interval))
-        short.append(f"{pairs.task} {number(mean, '+.2g')} {interval(low, high, '.2g')}")
+        short.append(f"{pairs.task} {number(mean, '+.2g')} {interval(low, high)}")
         text = f"On {pairs.task} the difference is {number(mean, '+.3g')} points"
         text += f" ({narrow} interval {interval(low, high)}),"
         text += f" {'within' if of.equivalent else 'not known to be within'} ±{t.margin_points:g}"
