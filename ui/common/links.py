@@ -142,7 +142,7 @@ def _control_notes(pending: Link) -> list[str]:
 def _note(name: str, texts: list[str], shown: list[str]) -> str:
     return (
         f"The link asks for `{name}` = {_quoted(', '.join(texts))}. That is not possible here."
-        f" Shown instead: {as_words(', '.join(shown)) or 'none'}."
+        f" Shown instead: {as_words(_cut(', '.join(shown))) or 'none'}."
     )
 
 
@@ -196,5 +196,8 @@ def parse_camera(text: str) -> tuple[float, ...] | None:
 
 
 def _quoted(text: str) -> str:
-    quote = text if len(text) <= QUOTED_CHARACTERS else text[:QUOTED_CHARACTERS] + "…"
-    return as_code(quote)
+    return as_code(_cut(text))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= QUOTED_CHARACTERS else f"{text[:QUOTED_CHARACTERS]}…"

@@ -96,3 +96,9 @@ def test_text_of_a_link_is_quoted_as_text():
     (note,) = mistakes(opened(whole="`[x](https://example.org)" + "y" * 100))
     assert note.count("`") == 4
     assert len(note) < 200
+
+
+def test_what_a_link_asks_for_and_what_is_shown_are_cut():
+    note = links._note("formula", ["u" * 10_001], ["v" * 10_000])
+    assert len(note) < 300
+    assert note.count("…") == 2
