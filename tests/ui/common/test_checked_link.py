@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.opening import TIMEOUT_SECONDS, mistakes
+from ui.common import links
 
 PAGE = Path(__file__).with_name("controls_page.py")
 DEFAULTS = {"whole": 5, "decimal": 0.5, "stepped": 0.5, "named": 10, "several": ["a"],
