@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from .accessibility import assert_accessible
 from .visiting import DESK, PHONE, WAIT_MS
@@ -134,7 +135,7 @@ def test_what_was_not_sent_is_not_shown_as_a_vote_and_what_was_counted_is(served
         phone.route("**/vote", lambda route, _, answer=answer: route.fulfill(**answer))
         phone.locator("label").first.click()
         phone.get_by_text("Not sent. Try again.").wait_for()
-        phone.wait_for_function("!document.querySelector('input:checked')")
+        expect(phone.locator("input:checked")).to_have_count(0)
         phone.unroute("**/vote")
     other.route("**/vote", lambda route: (route.fetch(), route.abort()))
     other.locator("label").nth(1).click()

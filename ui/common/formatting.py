@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from gating_core.geometry import (
     FLAT,
-    MOST_CURVED,
     SEEN,
     UNKNOWN,
     Integral,
@@ -55,11 +54,6 @@ def beyond_text(share: float) -> str:
 def layers_text(depth: int) -> str:
     """Format a number of layers."""
     return "1 layer" if depth == 1 else f"{depth} layers"
-
-
-def ridge_text() -> str:
-    """Say what is outlined on surfaces and charts."""
-    return f"teal: the most curved {percent(MOST_CURVED)}, if it holds a quarter of the total"
 
 
 def figures(number: float, count: int = 3) -> str:
@@ -161,16 +155,6 @@ def doubt_text(total: Integral, verdict: Verdict) -> str:
         return "∫|K| dA as measured; no point is known to exceed rounding"
     limit = "" if bool(total.finished) or total.points is None else f" at {total.points:,} points"
     return f"∫|K| dA has no unit; ±: {_bound(verdict)} plus estimated sampling error{limit}"
-
-
-def bound_text(verdict: Verdict) -> str:
-    """Say how small the errors are of a surface that is called flat."""
-    if verdict.proof is not None:
-        return f"the surface is exactly flat (K = 0), because {verdict.proof}."
-    return (
-        f"|K| is below {power_of_ten(verdict.typical_error)} at half of the points, and nowhere"
-        f" above its {_bound(verdict)}."
-    )
 
 
 def _bound(verdict: Verdict) -> str:

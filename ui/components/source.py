@@ -95,7 +95,6 @@ SCRIPTS = {
         "view3d/picture.js",
         "view3d/fitting.js",
         "view3d/camera.js",
-        "view3d/edge.js",
         "view3d/notes.js",
         "view3d/playing.js",
         "view3d/pointer.js",

@@ -87,21 +87,6 @@ def seen_areas(surface: np.ndarray, parts: np.ndarray, eyes: np.ndarray) -> np.n
     return counts.reshape(len(eyes), count)
 
 
-def edge_on_camera(plane: np.ndarray, surface: np.ndarray) -> Camera:
-    """Return a camera that looks along the plane of the points ``plane`` (..., 3).
-
-    The plane's normal points up. The camera looks along the direction in which ``surface``
-    (..., 3) is narrowest, so that its broad side is seen.
-    """
-    flat = plane.reshape(-1, 3)
-    _, _, frame = np.linalg.svd(flat - flat.mean(0), full_matrices=False)
-    points = surface.reshape(-1, 3)
-    within = (points - points.mean(0)) @ frame[:2].T
-    _, _, inner = np.linalg.svd(within, full_matrices=False)
-    up = frame[2] * (1 if frame[2, 2] >= 0 else -1)
-    return camera_from(inner[1] @ frame[:2], up)
-
-
 def camera_from(direction: np.ndarray, up: np.ndarray = UPRIGHT) -> Camera:
     """Return a Plotly camera at a unit ``direction`` (3,) that looks at the scene's middle."""
     eye, middle = CAMERA_DISTANCE * direction, np.zeros(3)

@@ -58,9 +58,6 @@ def sheet_arrays(sheet: Sheet) -> tuple[Arrays, Arrays]:
     }
     charted = {"curve": sheet.chart_cuts}
     framed: Arrays = {f"{name}_colour": sheet.shown}
-    if sheet.ridges is not None:
-        ridges = stacked(sheet.ridges)
-        spatial["_ridge"], charted["ridge"] = ridges[..., 2:], ridges[..., :2]
     if sheet.plane is not None:
         spatial["_plane"] = sheet.plane
     if sheet.corners is not None:
@@ -130,8 +127,6 @@ def _scene(sheet: Sheet, style: SheetStyle, room: Box) -> Panel:
         panels.line3d(f"{name}_edge", palette.GRID_LINE, 2.5),
         panels.line3d(f"{name}_curve", palette.LINE, 8),
     ]
-    if sheet.ridges is not None:
-        traces.append(panels.line3d(f"{name}_ridge", palette.RIDGE, 5))
     for label, colour in enumerate(data.colours):
         marker = _marker(colour, 3, style.symbols, style.outline)
         dots = {**panels.xyz(f"{name}_data{label}"), "marker": marker}
@@ -171,8 +166,6 @@ def _plane(sheet: Sheet, style: SheetStyle) -> Panel:
     ]
     if sheet.field is not None:
         traces.append(panels.line2d(f"{name}_hatch", palette.GRID_LINE, 1))
-    if sheet.ridges is not None:
-        traces.append(panels.line2d(f"{name}_ridge", palette.RIDGE, 2))
     for part, _ in _parts(data):
         if part == "test" and not style.tested:
             continue

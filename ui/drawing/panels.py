@@ -93,14 +93,6 @@ class Note:
     down: int = 0
 
 
-@dataclass(frozen=True)
-class EdgeOn:
-    """A ``camera`` that sees a plane as a line, and the ``level`` of one of its points (3,)."""
-
-    camera: dict[str, dict[str, float]]
-    level: tuple[float, ...]
-
-
 @dataclass(frozen=True, eq=False)
 class View:
     """Columns of panels that share camera, frame and marker."""
@@ -112,7 +104,6 @@ class View:
     camera: dict[str, dict[str, float]]
     colour_range: tuple[float, float]
     beyond: float = 0.0  # share of points whose colour is cut off
-    edge_on: tuple[EdgeOn, ...] = ()  # one for all columns, or one for each
 
 
 def ref(name: str, flat: bool = False) -> dict[str, Any]:

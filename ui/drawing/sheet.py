@@ -34,7 +34,6 @@ class Sheet:
     - ``corners`` (T, 3, 3): the triangle of values. A ``grounded`` sheet fills it with the class of
       each of its points.
     - ``lines`` (M, 2): lines of the chart, drawn on the surface in place of its grid.
-    - ``ridges``: T outlines of the most curved part, from `ridge_curves`.
     """
 
     name: str
@@ -47,7 +46,6 @@ class Sheet:
     field: np.ndarray | None = None
     corners: np.ndarray | None = None
     lines: np.ndarray | None = None
-    ridges: list[np.ndarray] | None = None
     grounded: bool = False
 
     @cached_property

@@ -39,7 +39,7 @@ LEFT = {"same": "Gate ablated (λ = 0)", "own": "Trained without a gate"}
 CLASSES = ColourScale(palette.CLASS_SCALE, 0.0, 1.0)
 STRAIGHT = 0.01  # in the input square [-1, 1]^2: about a pixel
 CLASS_NOTE = (
-    "Dots: training data. Grey sheet: the linear classifier, refitted at every λ; where it cuts the"
+    "Dots: training data. Grey plane: the linear classifier, refitted at every λ; where it cuts the"
     " surface, black, is the decision boundary."
 )
 

@@ -135,8 +135,6 @@ def header_of(
     scene: str = "",
     places: Sequence[float] = (),
     readings: Sequence[str] = (),
-    ends: tuple[str, str] | None = None,
-    arrive: bool = False,
     follow: bool = False,
     grows: bool = False,
     spare: int = 450,
@@ -156,10 +154,9 @@ def header_of(
     The camera is that of ``view``, as near as everything fits, until the visitor turns it; a new
     ``scene`` begins with it again. Frames stand at ``places`` along the timeline, by default
     evenly; a click on a panel without points of the chart goes to the nearest frame. ``readings``
-    are paragraphs, one per frame, ``ends`` the names of the timeline's ends; in these and in
-    captions ** marks bold text. With ``arrive`` the frames play once when the page is opened. With
-    ``follow`` those of a new ``family`` play once from the first, and those added to it from the
-    last one before; this goes on as long as the run ``grows``.
+    are paragraphs, one per frame; in these and in captions ** marks bold text. With ``follow``
+    those of a new ``family`` play once from the first, and those added to it from the last one
+    before; this goes on as long as the run ``grows``.
     ``spare`` pixels of the window's height are left to the rest of the page. The pictures scroll
     into the window once for every new number ``reveal`` except 0. Panels of full width are
     ``wide_pixels`` high; ``click_does`` is the hint's text on clicks there.
@@ -181,12 +178,9 @@ def header_of(
         "key": key,
         "columns": columns,
         "camera": view.camera,
-        "edge_on": [asdict(each) for each in view.edge_on],
         "scene": scene,
         "places": list(map(float, places)),
         "readings": list(readings),
-        "ends": ends,
-        "arrive": arrive,
         "follow": follow,
         "grows": grows,
         "spare": spare,

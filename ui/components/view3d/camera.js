@@ -75,8 +75,6 @@ function beginScene(root, state) {
     delete CAMERAS[key];
     putCamera();
     state.apart = null;
-    state.edge = false;
-    root.querySelector('.gc-edge').setAttribute('aria-pressed', false);
   }
   SCENES[key] = scene;
 }
@@ -118,7 +116,8 @@ function turned(root, state, key, panel) {
   const turn = { ArrowLeft: [-TURN, 0], ArrowRight: [TURN, 0], ArrowUp: [0, TURN], ArrowDown: [0, -TURN] }[key];
   const zoom = { '+': NEARER, '=': NEARER, '-': 1 / NEARER }[key];
   if (key === HOME) {
-    lookEdgeOn(root, state, false);
+    setCamera(state, fitted(state, state.header.camera));
+    TURNED.delete(state.header.key);
   } else if (turn || zoom) {
     const camera = state.camera(panel);
     const centre = vector(camera.center);

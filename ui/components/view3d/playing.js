@@ -76,14 +76,6 @@ function listenToBar(root, state, chase) {
     chase(frame);
     state.report('stop', { frame });
   };
-  root.querySelectorAll('.gc-end').forEach(node => {
-    node.onclick = async () => {
-      state.playing = false;
-      await show(root, state, Number(node.dataset.to) * (state.header.frames - 1));
-      state.report('stop', { frame: state.frame });
-    };
-  });
-  root.querySelector('.gc-edge').onclick = () => lookEdgeOn(root, state);
   root.querySelectorAll('.gc-step').forEach(node => {
     node.onclick = async () => {
       state.playing = false;
@@ -111,7 +103,6 @@ function goWhereClicked(state, div, chase) {
   }), true);
 }
 
-const ARRIVAL_MS = 2000; // from the first frame to the last when the page is opened
 const LONGEST_LEAP = 4; // frames that are left out at most, where drawing all would take longer
 const nextFrame = () => new Promise(requestAnimationFrame);
 
@@ -124,28 +115,27 @@ function follows(state, header, grows) {
   return isNew;
 }
 
-// Plays once in a tab, as many frames as can be drawn in time. A touch ends it, but for one of Pause.
-async function arrive(root, state, following) {
+// Plays new frames once, as many as can be drawn in time. A touch ends it, but for one of Pause.
+async function follow(root, state) {
   const button = root.querySelector('.gc-play');
-  const pace = following ? FRAME_MS : ARRIVAL_MS / (state.header.frames - 1);
   const left = () => state.header.frames - 1 - state.frame;
   state.playing = true;
-  if (following) showPlaying(button, true);
+  showPlaying(button, true);
   let touched = false;
-  const touch = event => { touched ||= !following || !button.contains(event.target); };
+  const touch = event => { touched ||= !button.contains(event.target); };
   const touches = ['pointerdown', 'keydown', 'wheel', 'touchstart'];
   touches.forEach(name => root.addEventListener(name, touch, { capture: true, passive: true }));
   for (let i = 0; i < 2; i += 1) await nextFrame(); // the first picture is on the screen before it moves
   let at = performance.now();
-  while (!touched && state.playing && root.isConnected && (left() > 0 || (following && state.header.grows))) {
+  while (!touched && state.playing && root.isConnected && (left() > 0 || state.header.grows)) {
     if (left() <= 0) at = performance.now(); // it waits for the next steps
-    const due = Math.floor((performance.now() - at) / pace);
-    at += due * pace;
+    const due = Math.floor((performance.now() - at) / FRAME_MS);
+    at += due * FRAME_MS;
     if (due > 0) await show(root, state, state.frame + Math.min(due, LONGEST_LEAP));
     await nextFrame();
   }
   touches.forEach(name => root.removeEventListener(name, touch, { capture: true }));
   state.playing = false;
-  if (following) showPlaying(button, false);
+  showPlaying(button, false);
   if (touched) state.report('stop', { frame: state.frame });
 }

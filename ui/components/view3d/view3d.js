@@ -30,9 +30,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }
     state.numbers = numbers;
     adopt(root, state, header);
-    const arriving = header.arrive && !window.__gcArrived && !isStill();
-    if (header.arrive) window.__gcArrived = true;
-    if (arriving) state.frame = 0;
     const others = state.frames !== undefined && state.frames !== header.frames;
     state.frames = header.frames;
     await draw(root, state, () => true);
@@ -41,7 +38,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (others && !header.family) refit(state); // they may be larger than those before
     if (!state.wired) listen(root, state);
     state.wired = true;
-    if (arriving || state.follows) arrive(root, state, state.follows);
+    if (state.follows) follow(root, state);
     state.follows = false;
   }).catch(error => {
     if (call < state.calls) return;
@@ -143,15 +140,10 @@ function build(root, state) {
   find('.gc-scrubs').textContent = `, ${header.click_does}`;
   find('.gc-scrubs').hidden = !header.places.length;
   const plays = header.frame_labels.length > 0;
-  root.querySelectorAll('.gc-end').forEach((node, i) => {
-    node.hidden = !header.ends || !plays;
-    node.textContent = header.ends?.[i] ?? '';
-  });
-  find('.gc-edge').hidden = !header.edge_on.length;
   root.querySelectorAll('.gc-step, .gc-scrub').forEach(node => { node.hidden = !header.scrub || !plays; });
   find('.gc-scrub').min = placeOf(state, 0);
   find('.gc-scrub').max = placeOf(state, header.frames - 1);
-  find('.gc-bar').hidden = !plays && !header.edge_on.length;
+  find('.gc-bar').hidden = !plays;
   root.querySelectorAll('.gc-play, .gc-frame, .gc-plays').forEach(node => { node.hidden = !plays; });
   find('.gc-play').disabled = header.frames < 2;
   const keys = header.legend.keys.map(([word, colour]) => {
