@@ -39,7 +39,8 @@ from ui.language_models import (
     generate as generating,
 )
 from ui.language_models import overview as table
-from ui.limits import READ_CHARACTERS
+from ui.limits import QUOTED_CHARACTERS, READ_CHARACTERS
+from ui.work import jobs
 
 PAGE = "pages/7_Language_models.py"
 MODEL = ("g1_channel", 0)
@@ -72,7 +73,7 @@ def difference(by_seed, half_width):
 @pytest.mark.parametrize(("bad", "shown"), [
     ({"lm_gate": "G7"}, "G1, per channel"), ({"lm_seed": "inf"}, "0"),
     ({"lm_map_head": "9.9"}, "all"), ({"lm_verse": "Foo 1:1"}, "Genesis 21:31"),
-    ({"lm_text": "a" * (READ_CHARACTERS + 1)}, "a" * READ_CHARACTERS),
+    ({"lm_text": "a" * (READ_CHARACTERS + 1)}, f"{'a' * QUOTED_CHARACTERS}…"),
 ])  # fmt: skip
 def test_a_link_names_what_it_could_not_use(bad, shown):
     app = open_page(PAGE, **SINKS, **bad)
@@ -185,6 +186,7 @@ def test_the_shipped_layers_are_shown_at_once():
 @pytest.mark.soak
 def test_other_seeds_are_trained_live(monkeypatch):
     monkeypatch.setattr(backcopy, "ToyRequest", lambda seeds: replace(FEW, seeds=(seeds[0], 9)))
+    monkeypatch.setattr(jobs, "AT_ONCE_SECONDS", 0.0)  # it trains for tenths of a second
     app = open_page(PAGE, **TASK, lm_task_seed="7")
     ((job, _),) = app.session_state["_jobs"].values()
     job.join(60)

@@ -36,7 +36,7 @@ function listenToTurning(view, { onClick = () => {}, onHover = () => {} } = {}) 
   canvas.addEventListener('pointerdown', event => {
     if (event.button !== 0) return;
     canvas.setPointerCapture(event.pointerId);
-    fingers.set(event.pointerId, { x: event.clientX, y: event.clientY, way: 0 });
+    fingers.set(event.pointerId, { x: event.clientX, y: event.clientY, way: 0, start: [event.clientX, event.clientY] });
   });
   canvas.addEventListener('pointermove', event => {
     const finger = fingers.get(event.pointerId);
@@ -46,8 +46,12 @@ function listenToTurning(view, { onClick = () => {}, onHover = () => {} } = {}) 
     }
     const [across, down, before] = [event.clientX - finger.x, event.clientY - finger.y, spread()];
     Object.assign(finger, { x: event.clientX, y: event.clientY, way: finger.way + Math.hypot(across, down) });
+    // A finger that sets out upwards scrolls the page; until it has gone a little way, nobody knows.
+    if (event.pointerType === 'touch' && finger.scrolls === undefined && finger.way >= STILL) {
+      finger.scrolls = Math.abs(event.clientY - finger.start[1]) > Math.abs(event.clientX - finger.start[0]);
+    }
     if (before) zoom(before / spread());
-    else turn(TURN * across, TURN * down);
+    else if (event.pointerType !== 'touch' || finger.scrolls === false) turn(TURN * across, TURN * down);
     view.invalidate();
   });
   for (const name of ['pointerup', 'pointercancel']) {

@@ -23,7 +23,7 @@ const NEAREST = 0.4; // of the first distance
 const FARTHEST = 2.5;
 const LARGEST_RATIO = 2; // pixels of the picture for each of the window's
 
-const views = new Set();
+const views = (window.__gcViews ??= new Set()); // of every component: each has this file in a module of its own
 
 function makeView(canvas, camera) {
   // A browser gives sixteen contexts: a picture that has left the page gives its own back.
