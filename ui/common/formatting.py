@@ -56,6 +56,13 @@ def layers_text(depth: int) -> str:
     return "1 layer" if depth == 1 else f"{depth} layers"
 
 
+def exact_text(total: Integral | None) -> str:
+    """Return all digits of a total and its error, for whoever points at the rounded ones."""
+    if total is None:
+        return ""
+    return f"∫|K| dA = {float(total.value)!r}, estimated error {float(total.error)!r}"
+
+
 def figures(number: float, count: int = 3) -> str:
     """Format ``number`` to ``count`` figures, zeros included; long ones with a power of ten."""
     if 1 <= abs(number) < 1e5:

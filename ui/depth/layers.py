@@ -328,6 +328,7 @@ def draw_replay(
         scene=f"{stack}",
         frame=min(linked_layer(last), len(shown.total)) - 1,
         point=link_value("stacked_point", lambda text: parse_pick(text, REPLAY_GRID), None),
+        exact=[[common.exact_text(shown.integral(frame)) for frame in frames]],
         verdicts=[
             [
                 (

@@ -98,6 +98,10 @@ def draw(result: Result, colouring: str) -> None:
         frame=strengths.index(strength_of(gated)),
         point=result.point,
         verdicts=told,
+        exact=[
+            [common.exact_text(best_total(x, refined.get(x.instance))) for x in side]
+            for side in ([ungated], frames)
+        ],
         findings=[finding(ungated, x) for x in frames],
         quantity=f"{COLOURINGS[colouring].name} over the {chart_word(request.chart)}",
         names=("x₁", "x₂") if gated.instance.chart == "inputs" else ("u", "v"),

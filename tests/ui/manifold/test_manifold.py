@@ -271,3 +271,11 @@ def test_a_point_is_described_by_what_the_core_measured():
     column = point_column(gated, (3, 4))
     assert column["Gate"].count(",") == 2
     assert column["Point type"] in ("elliptic", "hyperbolic")
+
+
+def test_all_digits_of_a_total_are_told_on_hover():
+    told = header(open_settled(PAGE))["sides"]
+    gated = resolve(ManifoldRequest()).variants[1]
+    total = shared.best_total(measure_instance(gated), integrate_instance(gated))
+    assert repr(float(total.value)) in told[1]["exact"][-1]
+    assert told[0]["exact"] == ["∫|K| dA = 0.0, estimated error 0.0"]

@@ -165,6 +165,7 @@ def header_of(
     maps: bool = True,
     strip: bool = False,
     follow: str = "",
+    exact: Sequence[Sequence[str]] = (),
 ) -> dict[str, Any]:
     """Return what pair.js is told: ``pair`` at a ``frame``, with a marked ``point`` of the grid.
 
@@ -172,7 +173,7 @@ def header_of(
     frame: what is bold, and the rest; a ``note`` may be, too. Another ``scene`` is seen from the
     first view again. Without ``maps`` there are surfaces and colours alone, and nothing is read at
     a point. With ``strip`` the maps of all frames of the left side stand below. For a new text
-    ``follow`` frames play once from the first.
+    ``follow`` frames play once from the first. ``exact``, by side and frame, is told on hover.
     """
     sides = [
         {
@@ -187,8 +188,11 @@ def header_of(
             "symbols": [*side.read],
             "verdict": [word for word, _ in told],
             "more": [more for _, more in told],
+            "exact": [*hover],
         }
-        for side, told in zip(pair.sides, verdicts, strict=True)
+        for side, told, hover in zip(
+            pair.sides, verdicts, exact or [[]] * len(pair.sides), strict=True
+        )
     ]
     return {
         "arrays": _packed(pair)[0],

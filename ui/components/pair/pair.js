@@ -308,6 +308,7 @@ function drawPair(state) {
     view.canvas.setAttribute('aria-label', `${about.name}: ${about.verdict[own]}. Arrow keys turn, plus and minus zoom, Home resets, space plays.`);
     const figure = root.querySelector(`figure[data-side=${side}]`);
     figure.hidden = !about.name;
+    figure.querySelector('.gc-pair-verdict').title = about.exact[own] ?? '';
     for (const part of ['name', 'verdict', 'more']) figure.querySelector(`.gc-pair-${part}`).textContent = part === 'name' ? about.name : about[part][own];
     if (!header.maps) return;
     const map = root.querySelector(`.gc-pair-map[data-side=${side}]`);
