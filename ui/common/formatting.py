@@ -90,13 +90,6 @@ def vector_text(numbers: Iterable[float]) -> str:
     return "(" + ", ".join(map(short, numbers)) + ")"
 
 
-def power_of_ten(number: float) -> str:
-    """Format a small positive number as its order of magnitude, rounded up: 3.2e-13 is 1e-12."""
-    if number <= 0:
-        return "1e-300"
-    return f"1e{math.ceil(math.log10(number) - 1e-9):d}"
-
-
 # --- Verdicts -------------------------------------------------------------------------------------
 
 

@@ -19,7 +19,6 @@ LINE = "#1b1b1b"  # decision curve and K = 0, on coloured surfaces
 GRID_LINE = "#5b5f66"
 ACCENT = "#c026d3"  # the picked point, and the triangle of the values
 PLANE = "#7a8794"
-RIDGE = "#0e7490"  # around the most curved part: not a colour of any scale
 
 Scale = list[tuple[float, str]]
 

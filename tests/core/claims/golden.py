@@ -1,4 +1,4 @@
-"""What is said of studies: words, sentences, what is missing, tables. A change is read as a diff.
+"""Golden texts of studies: words, sentences, what is missing, tables. A change is read as a diff.
 
 python -m tests.core.claims.golden   # writes the files again
 """
@@ -141,7 +141,7 @@ def told(name, word, summary, sentences, gaps, table):
 
 
 def made_text():
-    """What is said of made studies; their rows are of any seeds."""
+    """Return the words of made studies; their rows are of any seeds."""
     texts = []
     for name, claim, rows, depths in studies():
         x = verdict(CLAIMS[claim], sorted_out(rows, depths))
@@ -151,7 +151,7 @@ def made_text():
 
 
 def bundled_text(claims):
-    """What is said of the bundled rows: a `ui.claims.shared.Judgement` of every claim."""
+    """Return the words of the bundled rows: a `ui.claims.shared.Judgement` of every claim."""
     return "\n".join(
         told(name, x.word, x.evidence, x.sentences, x.gaps, x.table) for name, x in claims.items()
     )

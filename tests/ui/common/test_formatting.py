@@ -175,11 +175,6 @@ def test_shares_that_rounding_has_moved(share, text):
     assert formatting.percent(share) == text
 
 
-@pytest.mark.parametrize(("number", "text"), [(3.2e-13, "1e-12"), (1e-12, "1e-12"), (0.02, "1e-1")])
-def test_powers_of_ten_are_rounded_up(number, text):
-    assert formatting.power_of_ten(number) == text
-
-
 @pytest.mark.parametrize(
     ("x", "text"), [(4.1e40, "4.1e40"), (7976.2, "7976"), (1.5, "1.50"), (-2e-7, "-2e-7"), (0, "0")]
 )

@@ -173,7 +173,7 @@ def header_of(
     frame: what is bold, and the rest; a ``note`` may be, too. Another ``scene`` is seen from the
     first view again. Without ``maps`` there are surfaces and colours alone, and nothing is read at
     a point. With ``strip`` the maps of all frames of the left side stand below. For a new text
-    ``follow`` frames play once from the first. ``exact``, by side and frame, is told on hover.
+    ``follow`` frames play once from the first. ``exact`` is shown on hover, by side and frame.
     """
     sides = [
         {
