@@ -54,6 +54,8 @@ class Measurement:
         total: Estimate of the integral of |K| dA over the chart [-1, 1]^2, without a unit, and an
             estimate of its error; ``None`` for points of one's own.
         area: The same of the area of the surface over that chart (length^2).
+        bending: The same of total bending, the integral of |II|^2 dA, II the second fundamental
+            form; without a unit, at least twice ``total``, and 0 on planes alone.
         word: "curved", "flat" or, where neither is known, another word of `VERDICT_WORDS`.
         knowledge: "proved", at points whose K exceeds a rigorous bound, or seen at points only:
             one of `KNOWLEDGE`; ``None`` where ``word`` is neither "curved" nor "flat".
@@ -70,11 +72,13 @@ class Measurement:
     knowledge: str | None
     verdict: str
     notes: tuple[str, ...]
+    bending: Integral | None = None
 
     def __str__(self) -> str:
-        """Return the verdict, estimates of total curvature and area, and notes, one a line."""
+        """Return the verdict, estimates of the three integrals, and notes, one a line."""
         lines = [self.verdict]
-        for name, integral in (("∫|K| dA", self.total), ("area", self.area)):
+        named = ("∫|K| dA", self.total), ("area", self.area), ("bending ∫|II|² dA", self.bending)
+        for name, integral in named:
             if integral is not None:
                 text = plus_minus(float(integral.value), float(integral.error), least=0.0)
                 missing = "what lies at jumps" if self.field.jumps else "the unresolved points"
@@ -98,6 +102,7 @@ class Measurement:
             "largest_K": float(resolved.max()) if len(resolved) else None,
             "total": _numbers(self.total),
             "area": _numbers(self.area),
+            "bending": _numbers(self.bending),
             "notes": list(self.notes),
         }
 
@@ -139,18 +144,19 @@ def measure(
             point alone. Where a layer takes wider inputs, hand it a plane of them:
             ``lambda uv: layer(origin + uv @ directions)``.
         points: (N, 2), where to measure; by default a grid of 61 x 61 points on [-1, 1]^2, with
-            total curvature and area of the whole chart: seconds for a layer, without total and
-            area where points are given.
+            total curvature, area and bending of the whole chart: seconds for a layer, without these
+            where points are given.
         bound: "rigorous" follows every rounding error, where each operation has a rule for it;
             "estimate" does not.
         casts: "carry" computes in float64 what the layer casts to lower precision, its float32
             weights among it, and says so in ``notes``; "refuse" raises instead.
-        largest_sample: Points after which total and area are refined no further; by default
+        largest_sample: Points after which the integrals are refined no further; by default
             60,000, and 20,000 for a layer of which these would take more than five seconds or so.
             Where they run out ``complete`` is False, and errors count what is unfinished in full.
 
     Returns:
-        K with its error at each point, estimates of total curvature and area, and the verdict.
+        K with its error at each point, estimates of total curvature, area and total bending, and
+        the verdict.
 
     Raises:
         ValueError: The layer cannot be called on points (N, 2), is no map of single points, has
@@ -203,6 +209,7 @@ def measure(
         field=field,
         total=None if total is None else total.absolute,
         area=None if total is None else total.area,
+        bending=None if total is None else total.bending,
         word=verdict.word,
         knowledge=verdict.knowledge,
         verdict=" ".join(filter(None, [sentence, _lost(lost), jet.caveat])),

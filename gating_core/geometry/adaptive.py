@@ -18,6 +18,7 @@ from gating_core.checks import check_number
 from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.integrals import (
+    BENDING_OF_CURVATURE,
     DENSITIES,
     Integral,
     SurfaceIntegrals,
@@ -52,18 +53,19 @@ STEPS = torch.tensor([[u, v] for v in (0, 1) for u in (0, 1)], dtype=torch.float
 # Of nine nodes: loops round their four squares, and round them all, counter-clockwise.
 SQUARES = ((0, 1, 4, 3), (1, 2, 5, 4), (3, 4, 7, 6), (4, 5, 8, 7))
 RIM = (0, 1, 2, 5, 8, 7, 6, 3)
-OF_CURVATURE = torch.tensor([[0.0], [1.0], [1.0], [1.0], [1.0]], dtype=torch.float64)
 NAMES = (*DENSITIES, "holonomy")
-AREA, ABSOLUTE = NAMES.index("area"), NAMES.index("absolute")
+AREA, GAUSSIAN, ABSOLUTE, BENDING = map(NAMES.index, ("area", "gaussian", "absolute", "bending"))
+OF_CURVATURE = torch.ones(len(NAMES), 1, dtype=torch.float64)  # what of |K| is in each of these
+OF_CURVATURE[AREA], OF_CURVATURE[BENDING] = 0, BENDING_OF_CURVATURE
 
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
     """M rectangular cells and their integrals; rows are those of `NAMES`."""
 
-    values: torch.Tensor  # (5, M)
-    errors: torch.Tensor  # (5, M), estimates
-    rounding: torch.Tensor  # (5, M)
+    values: torch.Tensor  # (6, M)
+    errors: torch.Tensor  # (6, M), estimates
+    rounding: torch.Tensor  # (6, M)
     turning: torch.Tensor  # (M,): whether they must be refined, whatever the error
     resolved: bool
     points: int
@@ -93,6 +95,7 @@ def adaptive_integrals(
     rounding. Cells whose holonomy exceeds 0.2, and the 16 first cells of the largest error, are
     refined in any case. ``error`` is the sum plus rounding. Where points or halvings run out
     first, ``finished`` is False, and the |K| of all unfinished cells is part of the error in full.
+    Likewise for |II|^2, which takes no part in the choice of cells; |K| unseen counts twice there.
 
     Args:
         function: Torch callable (N, 2) -> (1, N, D) or (N, D).
@@ -116,7 +119,7 @@ def adaptive_integrals(
         flatness_proofs(function, evaluate(function, torch.zeros(1, 2, dtype=torch.float64)))
     )
     jitter = torch.Generator().manual_seed(SEED)
-    values, errors, rounding = (torch.zeros(5, dtype=torch.float64) for _ in range(3))
+    values, errors, rounding = (torch.zeros(len(NAMES), dtype=torch.float64) for _ in range(3))
     corners, widths = _first_cells()
     spent, resolved, finished = 0, True, True
     for depth in range(DEEPEST + 1):
@@ -142,7 +145,7 @@ def adaptive_integrals(
         kept = len(order) - (min(wanted, affordable) if depth < DEEPEST else 0)
         unfinished, again = order[min(close, kept) : kept], order[kept:]
         finished = finished and not len(unfinished)
-        whole = torch.maximum(cells.errors, cells.values.abs() * OF_CURVATURE)
+        whole = torch.maximum(cells.errors, cells.values.abs() * (OF_CURVATURE > 0))
         errors += cells.errors[:, order[:close][:kept]].sum(1) + whole[:, unfinished].sum(1)
         values += cells.values[:, order[:kept]].sum(1)
         rounding += cells.rounding[:, order[:kept]].sum(1)
@@ -220,27 +223,28 @@ def _sampled_cells(
     area = widths.prod(-1)
     basis = (_basis(place[..., 1])[..., :, None] * _basis(place[..., 0])[..., None, :]).flatten(-2)
 
-    values, rounding = torch.zeros(5, count).double(), torch.zeros(5, count).double()
-    missed, unseen = torch.zeros(4, count).double(), torch.zeros(count).double()
+    values, rounding = torch.zeros(2, len(NAMES), count).double()
+    missed, unseen = torch.zeros(len(DENSITIES), count).double(), torch.zeros(count).double()
     turning = torch.zeros(count, dtype=torch.bool)
     for quarter, nine in enumerate(QUARTERS):
         here, planes = density[..., nine], frame[:, nine]
         integral = here @ WEIGHTS * area / 4
         missed += (sampled[..., quarter] - (here * basis[:, quarter]).sum(-1)) * area / 4
-        rounding[:4] += noise[..., nine] @ WEIGHTS * area / 4
+        rounding[:-1] += noise[..., nine] @ WEIGHTS * area / 4
         holonomy = _holonomy(planes, RIM)
         swept = torch.stack([_holonomy(planes, square) for square in SQUARES]).abs().sum(0)
         unseen += torch.maximum((swept - integral[ABSOLUTE]).abs(), _scatter(planes))
         turning |= holonomy.abs() > HOLONOMY_LIMIT
         values += torch.cat([integral, holonomy[None]])
-    rounding[4] = rounding[1]
+    rounding[-1] = rounding[GAUSSIAN]
     coarse = torch.cat(
         [density[..., WHOLE] @ WEIGHTS * area, _holonomy(frame[:, WHOLE], RIM)[None]]
     )
     errors = (values - coarse).abs()
     doubt = torch.maximum(torch.maximum(errors[ABSOLUTE], missed[ABSOLUTE].abs()), unseen)
     errors = torch.maximum(errors, doubt * OF_CURVATURE)
-    errors[AREA] = torch.maximum(errors[AREA], missed[AREA].abs())
+    own = [AREA, BENDING]
+    errors[own] = torch.maximum(errors[own], missed[own].abs())
     return _Cells(
         values,
         errors,

@@ -8,8 +8,12 @@ second derivatives: K = (<n_uu, n_vv> - |n_uv|^2) / det g (do Carmo, *Riemannian
 chapter 6). The tangent frame comes from a pivoted, re-orthogonalised Gram-Schmidt process: the
 textbook formula in g_ab and its derivatives loses seven digits more on flat surfaces.
 
-The error of K follows from the errors of the tangent plane and of the second derivatives.
-Both are bounds where the jet has bounds, and estimates where it has none; see `_curvature`.
+Bending is |II|^2, the squared norm of the second fundamental form in the metric, the sum of all
+four squared entries in an orthonormal frame. Twice H is its trace, so that |II|^2 = 4 |H|^2 - 2 K
+in any codimension; because |II|^2 >= 2 |K|, that difference never cancels.
+
+The errors of K and of |II|^2 follow from those of the tangent plane and of the second derivatives.
+All are bounds where the jet has bounds, and estimates where it has none; see `_curvature`.
 """
 
 from __future__ import annotations
@@ -35,7 +39,8 @@ class CurvatureField:
     """Curvature at N points; every tensor is (..., N), float64.
 
     ``gaussian`` K and its ``gaussian_error`` (1 / length^2); ``mean_norm`` |H|, H half the trace
-    of the second fundamental form (1 / length); ``area_element`` sqrt(det g) and ``area_error``;
+    of the second fundamental form (1 / length); ``bending`` |II|^2, the squared norm of all of that
+    form, and ``bending_error`` (1 / length^2); ``area_element`` sqrt(det g) and ``area_error``;
     ``tangent_error``, the angle in radians by which the tangent plane may be off, and ``resolved``,
     True where that is below 0.1; at other points all else is meaningless, and may be NaN.
     ``bound_kind`` is "rigorous" if every error is a bound, else "estimate". ``notes`` and ``jumps``
@@ -45,6 +50,8 @@ class CurvatureField:
     gaussian: torch.Tensor
     gaussian_error: torch.Tensor
     mean_norm: torch.Tensor
+    bending: torch.Tensor
+    bending_error: torch.Tensor
     area_element: torch.Tensor
     area_error: torch.Tensor
     tangent_error: torch.Tensor
@@ -63,6 +70,11 @@ class CurvatureField:
         """True where the sign of K is known: a resolved point whose |K| exceeds its error."""
         return self.resolved & ~self.flat
 
+    @property
+    def bends(self) -> torch.Tensor:
+        """True where II is known not to vanish: a resolved point whose |II|^2 exceeds its error."""
+        return self.resolved & (self.bending > self.bending_error)
+
 
 def curvature(jet: SecondOrderJet, covariance: object = None) -> CurvatureField:
     """Compute the curvature of the surface that ``jet`` (k = 2) samples.
@@ -74,14 +86,18 @@ def curvature(jet: SecondOrderJet, covariance: object = None) -> CurvatureField:
     any other covariance.
     """
     fields = _by_blocks(_curvature, jet, covariance)
-    gaussian, error, mean, area, area_error, angle = fields
-    error, angle = (torch.nan_to_num(x, nan=torch.inf, posinf=torch.inf) for x in (error, angle))
+    gaussian, error, mean, bending, bending_error, area, area_error, angle = fields
+    error, bending_error, angle = (
+        torch.nan_to_num(x, nan=torch.inf, posinf=torch.inf) for x in (error, bending_error, angle)
+    )
     # Derivatives can be finite where the value is not: log of a negative number.
     resolved = (angle < TANGENT_ERROR_LIMIT) & gaussian.isfinite() & jet.stack[0].sum(-2).isfinite()
     return CurvatureField(
         gaussian,
         error,
         mean,
+        bending,
+        bending_error,
         area,
         area_error,
         angle,
@@ -241,7 +257,7 @@ class _Parts:
 
 
 def _curvature(p: _Parts) -> tuple[torch.Tensor, ...]:
-    """K, its error, |H|, sqrt(det g), its error, tangent-plane error: (..., n) each."""
+    """K and |H|, |II|^2, sqrt(det g) with errors of all but |H|; tangent-plane error: (..., n)."""
     uu, uv, vv = p.normals
     n_uu, n_uv, n_vv = p.sizes
     d_uu, d_uv, d_vv = p.spreads
@@ -252,7 +268,7 @@ def _curvature(p: _Parts) -> tuple[torch.Tensor, ...]:
     if p.rigorous:
         spread = spread + 2 * (p.dim + 8) * U * (n_uu * n_vv + n_uv.square())
     squared = p.loosened.square()
-    error = spread / det * squared + gaussian.abs() * (squared - 1 + 8 * U)
+    error = (spread / det * squared + gaussian.abs() * (squared - 1 + 8 * U)) * INFLATION + TINY
     area_error = area * (p.loosened - 1 + 8 * U)
     # Twice H: n_11 / r11^2 + (n_22 - 2 s n_12 + s^2 n_11) / r22^2, with 1 the longer tangent.
     s = _dot(p.e1, p.short) / p.r11
@@ -263,10 +279,24 @@ def _curvature(p: _Parts) -> tuple[torch.Tensor, ...]:
     twice = uu * of_uu.unsqueeze(-2)
     twice.addcmul_(vv, of_vv.unsqueeze(-2))
     twice.addcmul_(uv, (s * second).unsqueeze(-2), value=-2)
+    trace = _norm(twice)
+    bending = (trace.square() - 2 * gaussian).clamp(min=0)  # it is a square
+    # The trace errs with its terms, as the diagonal of `_forms` does; `whole` bounds |II|.
+    of_uv, slope = 2 * s.abs() * second, s.abs()
+    terms = n_uu * of_uu + n_vv * of_vv + n_uv * of_uv
+    off = d_uu * of_uu + d_vv * of_vv + d_uv * of_uv
+    first = torch.where(p.swap, n_vv + d_vv, n_uu + d_uu)
+    whole = terms + off + 2 * (n_uv + d_uv + slope * first) / area
+    turned = p.loosened - 1
+    off = off + 2 * (2 * turned + turned.square()) * whole + 32 * U * terms
+    bending_error = 2 * trace * off + off.square() + 2 * error
+    bending_error = bending_error + 2 * (p.dim + 8) * U * (trace.square() + gaussian.abs())
     return (
         gaussian,
-        error * INFLATION + TINY,
-        _norm(twice) / 2,
+        error,
+        trace / 2,
+        bending,
+        bending_error * INFLATION + TINY,
         area,
         area_error * INFLATION + TINY,
         p.angle,

@@ -83,7 +83,7 @@ class Integral:
 
 @dataclass(frozen=True, eq=False)
 class SurfaceIntegrals:
-    """Area, integrals of K, |K| and max(K, 0) over the surface, and K once more by holonomy.
+    """Area, integrals of K, |K|, max(K, 0) and |II|^2 (``bending``), and K once more by holonomy.
 
     ``notes`` are those of the function's jet.
     """
@@ -92,23 +92,26 @@ class SurfaceIntegrals:
     gaussian: Integral
     absolute: Integral
     positive: Integral
+    bending: Integral
     holonomy: Integral
     notes: tuple[str, ...] = ()
 
     def of_flat(self) -> SurfaceIntegrals:
-        """Set K to 0, for a surface that is flat by proof; area and holonomy stay as measured."""
+        """Set K and |II| to 0, for a surface in a plane; area and holonomy stay as measured."""
         value = torch.zeros_like(self.absolute.value)
         zero = Integral(value, value, torch.ones_like(self.absolute.resolved))
-        return replace(self, gaussian=zero, absolute=zero, positive=zero)
+        return replace(self, gaussian=zero, absolute=zero, positive=zero, bending=zero)
 
 
-# Densities per unit of chart area, from a field: name -> function of (K, sqrt(det g)).
-DENSITIES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
-    "area": lambda k, area: area,
-    "gaussian": lambda k, area: k * area,
-    "absolute": lambda k, area: k.abs() * area,
-    "positive": lambda k, area: k.clamp(min=0) * area,
+# Densities per unit of area, from a field: name -> function to (density, error).
+DENSITIES: dict[str, Callable[[CurvatureField], tuple[torch.Tensor, torch.Tensor]]] = {
+    "area": lambda x: (torch.ones_like(x.gaussian), torch.zeros_like(x.gaussian)),
+    "gaussian": lambda x: (x.gaussian, x.gaussian_error),
+    "absolute": lambda x: (x.gaussian.abs(), x.gaussian_error),
+    "positive": lambda x: (x.gaussian.clamp(min=0), x.gaussian_error),
+    "bending": lambda x: (x.bending, x.bending_error),
 }
+BENDING_OF_CURVATURE = 2  # |II|^2 >= 2 |K|: what is missed of one is missed of the other
 
 
 def total_absolute_curvature(field: CurvatureField, weights: torch.Tensor) -> Integral:
@@ -119,6 +122,15 @@ def total_absolute_curvature(field: CurvatureField, weights: torch.Tensor) -> In
     error covers rounding only. ``ValueError`` when the sizes do not match.
     """
     return grid_integral("absolute", field, weights)
+
+
+def total_bending(field: CurvatureField, weights: torch.Tensor) -> Integral:
+    """The integral of |II|^2 dA, as `total_absolute_curvature`: free of units as well.
+
+    4 pi on a hemisphere of any radius, area / r^2 on a cylinder of radius r, and 0 on planes alone.
+    At least twice the integral of |K| dA.
+    """
+    return grid_integral("bending", field, weights)
 
 
 def unseen_curvature(
@@ -176,14 +188,11 @@ def grid_integral(name: str, field: CurvatureField, weights: torch.Tensor) -> In
 
 
 def density_of(name: str, field: CurvatureField) -> tuple[torch.Tensor, torch.Tensor]:
-    """A density and its rounding error, zero where the point is unresolved."""
-    density = DENSITIES[name](field.gaussian, field.area_element)
-    if name == "area":
-        doubt = field.area_error
-    else:
-        doubt = field.gaussian_error * field.area_element + field.gaussian.abs() * field.area_error
+    """A density per unit of chart area and its rounding error, zero at unresolved points."""
+    density, error = DENSITIES[name](field)
+    doubt = error * (field.area_element + field.area_error) + density.abs() * field.area_error
     return (
-        torch.where(field.resolved, density, 0.0),
+        torch.where(field.resolved, density * field.area_element, 0.0),
         torch.where(field.resolved, doubt, 0.0),
     )
 

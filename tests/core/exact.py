@@ -8,6 +8,7 @@ take coordinates and return a list of D numbers. Derivatives are central differe
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import mpmath
@@ -39,7 +40,7 @@ def jet(function: Callable, u: float, v: float) -> list[list]:
 
 
 def geometry(coefficients: list[list]) -> dict[str, mpmath.mpf]:
-    """K, |H|^2, area element, and for D = 3 the sum of principal curvatures, from a jet."""
+    """K, the mean curvature vector, |II|^2 and the area element, from a jet."""
     with mpmath.workdps(DIGITS):
         _, a, b, uu, uv, vv = coefficients
         e, f, g = dot(a, a), dot(a, b), dot(b, b)
@@ -51,10 +52,15 @@ def geometry(coefficients: list[list]) -> dict[str, mpmath.mpf]:
             return [y[i] - p * a[i] - q * b[i] for i in range(len(y))]
 
         n_uu, n_uv, n_vv = normal(uu), normal(uv), normal(vv)
+        inverse, normals = [[g / det, -f / det], [-f / det, e / det]], [[n_uu, n_uv], [n_uv, n_vv]]
         mean = [(g * n_uu[i] - 2 * f * n_uv[i] + e * n_vv[i]) / (2 * det) for i in range(len(a))]
         return {
             "gaussian": (dot(n_uu, n_vv) - dot(n_uv, n_uv)) / det,
             "mean": mean,
+            "bending": mpmath.fsum(
+                inverse[i][k] * inverse[j][m] * dot(normals[i][j], normals[k][m])
+                for i, j, k, m in itertools.product(range(2), repeat=4)
+            ),
             "area": mpmath.sqrt(det),
         }
 

@@ -52,6 +52,7 @@ def test_a_sphere_has_its_curvature_its_area_and_its_total():
     area = area_over_square(2.0)
     assert abs(float(found.area.value) - area) <= float(found.area.error)
     assert abs(float(found.total.value) - area / 4) <= float(found.total.error)
+    assert abs(float(found.bending.value) - area / 2) <= float(found.bending.error)
     assert float(found.total.error) < 0.01 * area
     assert found.verdict == (
         "Curved, established at all 7,442 sample points: K > 0 on 100.0% of the area."
@@ -67,7 +68,7 @@ def test_a_saddle_and_a_plane_are_told_apart_at_a_few_points():
         ).all()
     )
     assert "K < 0 on 100.0% of the points" in saddle.verdict
-    assert saddle.total is saddle.area is None
+    assert saddle.total is saddle.area is saddle.bending is None
     flat = measure(plane, POINTS)
     assert (flat.word, flat.knowledge) == (FLAT, SEEN)
     assert "seen at 3 points, not proved" in flat.verdict
@@ -77,7 +78,8 @@ def test_what_a_theorem_says_is_called_proved_and_a_gate_takes_it_away():
     config = AttentionConfig(model_dim=4)
     flat = measure(build_attention(config, (5,)))
     assert (flat.word, flat.knowledge) == (FLAT, PROVED)
-    assert float(flat.total.value) == float(flat.total.error) == 0.0
+    for zero in (flat.total, flat.bending):
+        assert float(zero.value) == float(zero.error) == 0.0
     assert "plane of three fixed values" in flat.verdict
     gated = measure(build_attention(AttentionConfig(model_dim=4, gate=GateConfig()), (5,)))
     assert (gated.word, gated.knowledge) == (CURVED, AT_POINTS)
@@ -180,14 +182,15 @@ def test_the_table_and_the_dictionary_hold_what_was_measured(tmp_path):
     assert [float(row[2]) for row in rows] == found.field.gaussian.tolist()
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert told["points"] == told["resolved"] == 3
-    assert told["total"] is None
+    assert told["total"] is told["bending"] is None
     flat = measure(plane)
     assert json.loads(json.dumps(flat.to_dict()))["total"]["complete"] is True
-    verdict, total, area = str(flat).splitlines()
+    verdict, total, area, bending = str(flat).splitlines()
     assert (str(found), verdict) == (found.verdict, flat.verdict)
     assert total.startswith("∫|K| dA: ")
     assert area.startswith("area: ")
     assert area.endswith(" (estimate)")
+    assert bending.startswith("bending ∫|II|² dA: ")
 
 
 def test_a_model_of_one_seed_has_no_axis_of_seeds():

@@ -22,7 +22,7 @@ def exact_integral(chart, density) -> float:
     """Gauss-Legendre with 80 x 80 nodes: exact to rounding for the smooth densities used here."""
     points = torch.cartesian_prod(NODES, NODES)
     field = curvature(second_order_jet(chart, points))
-    values = density(field.gaussian) * field.area_element
+    values = density(field) * field.area_element
     return float((values * torch.outer(WEIGHTS, WEIGHTS).flatten()).sum())
 
 
@@ -70,14 +70,13 @@ def test_gauss_bonnet_on_a_patch(name):
         math.acos(max(-1.0, min(1.0, float(arriving @ leaving))))
         for (_, _, arriving), (_, leaving, _) in zip(sides, sides[1:] + sides[:1], strict=True)
     ]
-    inside = exact_integral(chart, lambda k: k)
+    inside = exact_integral(chart, lambda x: x.gaussian)
     assert abs(inside + sum(k for k, _, _ in sides) + sum(angles) - 2 * math.pi) < 1e-9
 
 
-@pytest.mark.parametrize("name", ["area", "gaussian", "holonomy"])
+@pytest.mark.parametrize("name", ["area", "gaussian", "bending", "holonomy"])
 def test_smooth_integrals_converge_with_the_square_of_the_step(name):
-    density = (lambda k: torch.ones_like(k)) if name == "area" else (lambda k: k)
-    exact = exact_integral(bumpy, density)
+    exact = exact_integral(bumpy, lambda x: {"area": 1, "bending": x.bending}.get(name, x.gaussian))
     errors = []
     for size in (21, 41, 81):
         grid = square_grid(size)
@@ -126,9 +125,38 @@ def test_adaptive_and_grid_agree_within_their_errors(name):
     grid = square_grid(61)
     a = adaptive_integrals(chart, relative_tolerance=1e-3)
     b = grid_integrals(second_order_jet(chart, grid.points), grid.weights)
-    for part in ("area", "gaussian", "absolute", "positive", "holonomy"):
+    for part in ("area", "gaussian", "absolute", "positive", "bending", "holonomy"):
         x, y = getattr(a, part), getattr(b, part)
         assert abs(float(x.value - y.value)) <= float(x.error + y.error) + 1e-12, part
+
+
+@pytest.mark.parametrize("radius", [0.1, 30.0])
+def test_bending_of_a_hemisphere_is_four_pi(radius):
+    def polar(p):  # the pole is one side of the chart
+        around, down = torch.pi * p[:, 0], torch.pi / 4 * (1 + p[:, 1])
+        x, y, z = down.sin() * around.cos(), down.sin() * around.sin(), down.cos()
+        return radius * torch.stack([x, y, z], -1)
+
+    assert abs(exact_integral(polar, lambda x: x.bending) - 4 * math.pi) < 1e-11
+
+
+def flat_torus(p, a=1.0, b=2.0):
+    u, v = (torch.pi * p).unbind(-1)
+    return torch.stack([a * u.cos(), a * u.sin(), b * v.cos(), b * v.sin()], -1)
+
+
+@pytest.mark.parametrize(("chart", "bending"), [
+    (gnomonic_sphere, 4 * math.pi / 3),  # a sixth of the sphere
+    (SURFACES["cylinder"].chart, 4.0),  # 1 / r^2 over 2 r * 2 with r = 1
+    (flat_torus, 4 * math.pi**2 * (2 + 1 / 2)),  # (1 / a^2 + 1 / b^2) over 4 pi^2 a b
+    (lambda p: 5 * flat_torus(p[:, [1, 0]]), 4 * math.pi**2 * (2 + 1 / 2)),
+    (SURFACES["warped plane"].chart, 0.0),
+])  # fmt: skip
+def test_total_bending_in_closed_form(chart, bending):
+    assert abs(exact_integral(chart, lambda x: x.bending) - bending) < 1e-9 * (1 + bending)
+    found = adaptive_integrals(chart, relative_tolerance=1e-3).bending
+    assert abs(float(found.value) - bending) <= float(found.error)
+    assert float(found.error) < 0.01 * bending + 1e-20
 
 
 def test_total_curvature_does_not_depend_on_scale_or_chart():
@@ -175,19 +203,24 @@ def wave(period, low, width):
     return parts
 
 
-def dense_sums(across, along, height, count=2500):
-    """Total |K| and area of z = h A(u) B(v), from its closed form at the middles of cells."""
+def dense_sums(across, along, height, count=2500) -> tuple[float, ...]:
+    """Total |K|, area and bending of z = h A(u) B(v), in closed form at the middles of cells.
+
+    The shape operator S is Hess f / size^1/2 with one index raised: |II|^2 = (tr S)^2 - 2 det S.
+    """
     x = (torch.arange(count, dtype=torch.float64) + 0.5) / count * 2 - 1
     a, b = across(x), height * along(x)
-    total = area = 0.0
+    total = area = bending = 0.0
     for rows in b.split(250, 1):
         f_u, f_v = torch.outer(rows[0], a[1]), torch.outer(rows[1], a[0])
-        hessian = torch.outer(rows[0], a[2]) * torch.outer(rows[2], a[0])
-        hessian -= torch.outer(rows[1], a[1]).square()
+        f_uu, f_uv, f_vv = (torch.outer(rows[i], a[2 - i]) for i in range(3))
+        hessian = f_uu * f_vv - f_uv.square()
         size = 1 + f_u.square() + f_v.square()
+        trace = f_uu * (1 + f_v.square()) - 2 * f_uv * f_u * f_v + f_vv * (1 + f_u.square())
         total += float((hessian.abs() / size**1.5).sum())
         area += float(size.sqrt().sum())
-    return total * 4 / count**2, area * 4 / count**2
+        bending += float((trace.square() / size**2.5 - 2 * hessian / size**1.5).sum())
+    return total * 4 / count**2, area * 4 / count**2, bending * 4 / count**2
 
 
 @pytest.mark.parametrize(("period", "other", "height", "low", "width"), [
@@ -206,7 +239,7 @@ def test_no_period_hides_from_the_cells(period, other, height, low, width):
     found = adaptive_integrals(
         graph(lambda u, v: height * across(u)[0] * along(v)[0]), None, 0.01, "rigorous", 60_000
     )
-    for sum_, integral in zip(exact, (found.absolute, found.area), strict=True):
+    for sum_, integral in zip(exact, (found.absolute, found.area, found.bending), strict=True):
         assert abs(float(integral.value) - sum_) <= float(integral.error) + 1e-4 * sum_
     assert found.area.points <= 60_000
     assert bool(found.absolute.complete) == (float(found.absolute.error) < 0.02 * exact[0] + 1e-20)
@@ -310,15 +343,18 @@ def test_nets_and_attentions_are_within_their_errors():
             AttentionConfig(model_dim=4, value_count=6, gate=GateConfig()), (seed,)
         )
         for chart in (net.double(), attention):
-            total = area = 0.0
+            total = area = bending = 0.0
             for rows, weight in zip(nodes.split(40), weights.split(40), strict=True):
                 points = torch.cartesian_prod(rows, nodes)
                 field = curvature(second_order_jet(chart, points))
                 parts = torch.outer(weight, weights).flatten() * field.area_element
                 total += float((parts * field.gaussian.abs()).sum())
                 area += float(parts.sum())
+                bending += float((parts * field.bending).sum())
             found = adaptive_integrals(chart, bound="rigorous", largest_sample=60_000)
-            for exact, integral in ((total, found.absolute), (area, found.area)):
+            for exact, integral in (
+                (total, found.absolute), (area, found.area), (bending, found.bending)
+            ):  # fmt: skip
                 outside += abs(float(integral.value) - exact) > float(integral.error)
     assert outside == 0
 

@@ -95,6 +95,7 @@ def check_point(jet, field, form, at: int, coefficients, member: tuple = ()) -> 
         found = exact.geometry(coefficients)
         for name, value, error in (
             ("gaussian", field.gaussian, field.gaussian_error),
+            ("bending", field.bending, field.bending_error),
             ("area", field.area_element, field.area_error),
         ):
             gap = abs(mpmath.mpf(value[(*member, at)].item()) - found[name])

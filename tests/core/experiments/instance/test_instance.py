@@ -355,10 +355,7 @@ def test_a_type_is_named_only_where_the_bounds_allow_it(
     field = CurvatureField(
         one(gaussian),
         one(error),
-        one(0.0),
-        one(1.0),
-        one(0.0),
-        one(0.0),
+        *map(one, (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)),
         torch.tensor([resolved]),
         "rigorous",
     )
