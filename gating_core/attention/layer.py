@@ -245,12 +245,25 @@ class AttentionLayer(nn.Module):
         One average for each head: values are fixed, and weights lie on the simplex. Gates before
         the mixing leave it so: with fixed values they are constants, or move the weights alone.
         """
-        plain = self.fixed_values and self.weights_on_simplex
-        plain = plain and not self.config.residual and self.config.norm != "post"
         gate = self.gate
-        if not plain or gate is None or gate.config.position in BEFORE_MIXING:
-            return torch.tensor(plain)
-        return gate.constant
+        if not self._mixes_fixed_values or gate is None or gate.config.position in BEFORE_MIXING:
+            return torch.tensor(self._mixes_fixed_values and self.weights_on_simplex)
+        return gate.constant & self.weights_on_simplex
+
+    @property
+    def scales_fixed_values(self) -> bool:
+        """Whether outputs are fixed linear images of combinations of fixed values, one a head.
+
+        Their weights need not add up to one: a gate with one number per head scales them.
+        """
+        gate = self.gate
+        if gate is None or gate.config.position in BEFORE_MIXING:
+            return self._mixes_fixed_values
+        return self._mixes_fixed_values and gate.config.granularity == "headwise"
+
+    @property
+    def _mixes_fixed_values(self) -> bool:
+        return self.fixed_values and not self.config.residual and self.config.norm != "post"
 
     def forward(
         self,

@@ -157,6 +157,20 @@ class Attention(nn.Module):
             for i, averages in enumerate(true)
         ]
 
+    def hulls(self) -> list[tuple[torch.Tensor, ...] | None]:
+        """Return, for each member and head, fixed vectors (n, d) whose affine hull holds outputs.
+
+        Those of `spans`; and with 0 where fixed values are scaled, by a headwise gate or by weights
+        off the simplex. ``None`` for members whose outputs are anything else.
+        """
+        last, spans = self.blocks[-1], self.spans()
+        if not last.scales_fixed_values:
+            return spans
+        values = last.mixed_values()
+        scaled = torch.cat([values, torch.zeros_like(values[:, :1])], 1)
+        heads = scaled.unflatten(-1, (self.config.heads, -1)).unbind(-2)
+        return [span or tuple(head[i] for head in heads) for i, span in enumerate(spans)]
+
     def four_slots(self) -> list[tuple[np.ndarray, np.ndarray] | None]:
         """Return, for each member, keys pulled back to the plane (4, 2) and values (4, D), exact.
 

@@ -19,7 +19,7 @@ from gating_core.geometry.discrete import (
     paper_proxy,
     proxy_limit,
 )
-from gating_core.geometry.flatness import AffineHull, affine_hull
+from gating_core.geometry.flatness import AffineHull, AffineSpace, affine_hull, affine_space
 from gating_core.geometry.grid import Grid, square_grid
 from gating_core.geometry.integrals import (
     Integral,
@@ -27,6 +27,7 @@ from gating_core.geometry.integrals import (
     grid_integrals,
     total_absolute_curvature,
 )
+from gating_core.geometry.islands import Island, islands
 from gating_core.geometry.metric import Matrix, whitening
 from gating_core.geometry.second_opinion import (
     ErrorCurve,
@@ -69,11 +70,13 @@ __all__ = [
     "TANGENT_ERROR_LIMIT",
     "UNKNOWN",
     "AffineHull",
+    "AffineSpace",
     "CurvatureField",
     "ErrorCurve",
     "FundamentalForm",
     "Grid",
     "Integral",
+    "Island",
     "Matrix",
     "Proxy",
     "SecondOpinion",
@@ -83,10 +86,12 @@ __all__ = [
     "Verdict",
     "adaptive_integrals",
     "affine_hull",
+    "affine_space",
     "concentration",
     "curvature",
     "difference_curvature",
     "grid_integrals",
+    "islands",
     "knowledge_text",
     "mean_curvature",
     "measure_surface",

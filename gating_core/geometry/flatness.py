@@ -56,11 +56,58 @@ def affine_hull(values: torch.Tensor, relative_tolerance: float | None = None) -
     return AffineHull(int((spreads > tolerance).sum()), ambient, spreads, tolerance)
 
 
+# --- Spaces ---------------------------------------------------------------------------------------
+
+Span = tuple[torch.Tensor, ...]  # (n, d) each: outputs are averages of each, side by side
+
+
+@runtime_checkable
+class Hulls(Protocol):
+    """A function whose outputs lie in affine hulls of fixed vectors, on some surfaces at least."""
+
+    def hulls(self) -> Sequence[Span | None]:
+        """Return, for each surface, the vectors of each head, or ``None`` where there are none."""
+
+
+@dataclass(frozen=True, eq=False)
+class AffineSpace:
+    """An affine space that holds a surface: ``dimension``, and whether it is ``proved``.
+
+    Without proof it is the rank of a sample. ``basis`` (dimension, D) has orthonormal rows along
+    it, fewer where the surface seems to fill less; ``None`` where it is all of R^D.
+    """
+
+    dimension: int
+    proved: bool
+    basis: torch.Tensor | None
+
+
+def affine_space(
+    function: Callable[[torch.Tensor], torch.Tensor], values: torch.Tensor
+) -> AffineSpace:
+    """Return the smallest affine space known to hold the surface with sampled ``values`` (N, D).
+
+    At most three dimensions are proved: where D is no more, or by the rank, in fractions, of the
+    vectors that a ``function`` of one surface names in ``hulls`` (or `Averages.spans`).
+    """
+    bounds = [values.shape[1]]
+    vectors = function.hulls() if isinstance(function, Hulls) else ()
+    if not vectors and isinstance(function, Averages):
+        vectors = function.spans()
+    if vectors and vectors[0] is not None and all(part.isfinite().all() for part in vectors[0]):
+        bounds.append(sum(exact_dimension(part, 3) for part in vectors[0]))
+    seen, bound = affine_hull(values).dimension, min(bounds)
+    rank = min(bound, seen)
+    basis = None
+    if rank < values.shape[1]:
+        basis = torch.linalg.svd(values - values.mean(0), full_matrices=False).Vh[:rank]
+    return AffineSpace(bound, True, basis) if bound <= 3 else AffineSpace(seen, False, basis)
+
+
 # --- Proofs ---------------------------------------------------------------------------------------
 
 SPACES = {2: "plane", 3: "space"}  # by dimension
 COUNT_WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
-Span = tuple[torch.Tensor, ...]  # (n, d) each: outputs are averages of each, side by side
 
 
 @runtime_checkable
