@@ -1,30 +1,18 @@
-"""Landing page: does this attention layer curve space? Flat beside curved, within seconds.
+"""The entry: the bar above all pages, and the page that is chosen in it.
 
 ``streamlit run`` imports this file as ``app``, for the server, and runs it as ``__main__`` for
-every visitor of the page.
+every visitor, before the page.
 """
 
 import streamlit as st
 
-from ui.common.lessons import section
-from ui.common.page import page
-from ui.work.server import lifespan
-
-TITLE = "Flat or curved?"
-
 if __name__ == "__main__":
-    with page(
-        TITLE,
-        question=section("landing", "question"),
-        lead=section("landing", "lead"),
-    ):
-        from ui.common.links import checked_link
-        from ui.landing.page import draw
+    from ui.common.bar import bar
 
-        with checked_link(TITLE):
-            draw()
+    bar().run()
 else:
     from ui.classroom.routes import routes
     from ui.work.guard import GUARDED
+    from ui.work.server import lifespan
 
     app = st.App(__file__, lifespan=lifespan, routes=routes(), middleware=GUARDED)

@@ -2,8 +2,8 @@
 
 from ui.common.page import page
 
-with page("Guide", question="How to read the pictures", pictures=False):
-    from ui.guide.topics import draw_contents, draw_topics
+with page("Guide", pictures=False):
+    from ui.common.guide import draw_contents, draw_topics
 
     draw_contents()
     draw_topics()

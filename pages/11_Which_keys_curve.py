@@ -6,7 +6,6 @@ TITLE = "Which keys curve?"
 
 with page(
     TITLE,
-    question="Which keys curve?",
     lead="Attention **without a gate** over four fixed values: the four keys alone decide whether"
     " its surface is a **dome**, a **saddle** or, with three keys on one line, without curvature,"
     " and everywhere alike. Over three values it is always **flat**.",

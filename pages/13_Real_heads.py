@@ -8,7 +8,6 @@ TITLE = "Real heads"
 
 with page(
     TITLE,
-    question="Where does each head of a real model look?",
     lead="The 72 attention heads of **all-MiniLM-L6-v2** read one text. Each window is a head: the"
     " plane of states its query comes from, divided among the tokens it attends to **most**.",
     pictures=False,

@@ -8,7 +8,6 @@ TITLE = "Decision boundary"
 
 with page(
     TITLE,
-    question="Which decision boundary does it learn?",
     lead="Two kinds of attention learn the same points from the same initial weights, with many"
     " seeds. Watch them train, drag the run back, or draw points of your own.",
 ):

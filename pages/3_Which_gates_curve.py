@@ -9,7 +9,6 @@ TABS = ("Gallery", "Gated layer", "Theorem", "Gate design")
 
 with page(
     TITLE,
-    question="Which gates curve?",
     lead="A gate multiplies every point of the plane (u, v, 1). Some gates curve it. Some only"
     " bend it. Some do neither. The curvature formula for scalar gates says which.",
     pictures=False,

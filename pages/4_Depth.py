@@ -6,7 +6,7 @@ from ui.common.page import draw_open, page
 
 TITLE = "Depth"
 
-with page(TITLE, question="How does curvature grow with depth?"):
+with page(TITLE):
     from ui.common.links import checked_link
     from ui.depth import comparison, layers, theory
 

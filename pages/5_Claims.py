@@ -8,7 +8,6 @@ TITLE = "Claims"
 
 with page(
     TITLE,
-    question="Does the paper hold here?",
     lead="Seven claims of Bathula & Joshi (arXiv 2604.14702), in our words, tested on small models"
     " that learn tasks in the plane. What was found stands beside each; click one to see how.",
     pictures=False,

@@ -8,7 +8,6 @@ TITLE = "Mixture of experts"
 
 with page(
     TITLE,
-    question="Which parameters can data determine?",
     lead="Attention is a mixture of small linear maps, its **experts** W_V[:, c] W_O[c, :]."
     " A gate per channel between W_V and W_O makes the experts of a head identifiable; other gates"
     " do not.",

@@ -8,7 +8,6 @@ TITLE = "Language models"
 
 with page(
     TITLE,
-    question="What does a gate change in a language model?",
     lead="Attention sinks, effective rank, gate sparsity, calibration and block topology of small"
     " character models: each architecture with three seeds, compared with no gate.",
     pictures=False,

@@ -8,7 +8,6 @@ TITLE = "Efficient attention"
 
 with page(
     TITLE,
-    question="What does efficient attention lose?",
     lead="Top-k truncation, KV-cache eviction, sliding windows with delta correction, and linear"
     " attention: the Δ loss of whole models, the error of one head, and the effect of a gate.",
     pictures=False,

@@ -8,7 +8,6 @@ TITLE = "Steering"
 
 with page(
     TITLE,
-    question="Can one feature change the language?",
     lead="After one layer, a steering vector is added to the residual stream of a small language"
     " model. Does it go on in the other language, and is the text still fluent?",
     pictures=False,

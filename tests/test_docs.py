@@ -17,7 +17,7 @@ from gating_core.language import shipped
 from gating_core.tasks import TASKS
 from gating_core.theory import GALLERY
 from tests.ui.opening import offered
-from ui.common.page import PAGES
+from ui.common.bar import PAGES
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]

@@ -13,7 +13,6 @@ from typing import Any
 
 from PIL import Image, ImageChops, ImageOps
 from playwright.sync_api import Browser, sync_playwright
-
 from ui.guide.topics import PICTURES, SHADES, TOPICS
 
 from .serving import find_chromium, launch, serve

@@ -56,7 +56,7 @@ def photograph(page: Page, url: str, file: Path, full: bool, cold: bool) -> None
     """Save what ``url`` looks like as ``file``; other pictures of it beside that."""
     page.goto(url)
     if cold:
-        page.locator(".st-key-pages").wait_for()  # the first words
+        page.locator("h1").wait_for()  # the first words
         page.screenshot(path=file.with_stem(f"{file.stem}_at_first"))
     page.wait_for_load_state("networkidle")  # a component's script may be still to come
     settle(page)

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.profiles import SOAK
-from ui.common.page import PAGES
+from ui.common.bar import PAGES, address
 
 from .accessibility import assert_accessible
 from .looking import assert_scrolls_only_down
@@ -48,14 +48,7 @@ TEXTS = """() => {
   }
   return found.sort((a, b) => a[0] - b[0]);
 }"""
-ADDRESSES = [
-    "",
-    *(
-        row.path.partition("_")[2].removesuffix(".py")
-        for row in PAGES.values()
-        if row.path != "app.py"
-    ),
-]
+ADDRESSES = [address(title) for title in PAGES]
 PRESENTED = ADDRESSES if SOAK else ["Which_keys_curve"]
 
 
@@ -108,7 +101,7 @@ def test_nothing_is_smaller_than_twenty_pixels_in_present_mode(visitor, served, 
     texts = visitor.evaluate(TEXTS)
     assert len(texts) > 3
     assert texts[0][0] >= LEAST_PIXELS, texts[:9]
-    assert visitor.locator(".st-key-pages a").count() == 0
+    assert not visitor.get_by_test_id("stTopNav").is_visible()
 
 
 @pytest.mark.soak  # long
@@ -128,4 +121,4 @@ def test_a_clicker_leads_to_pages_and_presets_wherever_focus_is(visitor, served,
     visitor.get_by_role("button", name="End").click()
     visitor.wait_for_url(lambda url: "present" not in url)
     settle(visitor)
-    assert visitor.locator(".st-key-pages a").count() > 5
+    assert visitor.get_by_test_id("stTopNav").is_visible()

@@ -21,6 +21,8 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui import opening
 from tests.ui.inline import Inline
+from ui.common.bar import PAGES
+from ui.common.bar import address as address_of
 from ui.work import jobs, pool
 
 from .addresses import ADDRESSES, addresses
@@ -68,7 +70,7 @@ def shown(block: Any) -> Iterator[str]:
 
 def opened(path: str, address: str) -> AppTest:
     """The page behind an address, once all that it has begun has ended."""
-    file = next((f"pages/{x.name}" for x in REPOSITORY.glob(f"pages/*_{path}.py")), "app.py")
+    file = next(row.path for title, row in PAGES.items() if address_of(title) == path)
     app = opening.open_page(file, **parse_qs(urlsplit(address).query))
     jobs = app.session_state["_jobs"].values() if "_jobs" in app.session_state else ()
     for job, *_ in tuple(jobs):

@@ -14,25 +14,25 @@ from google.protobuf.message import Message
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 
+from ui.common.bar import FIRST, PAGES
 from ui.common.charts import Charts
 from ui.common.links import LINE_BREAK
 from ui.common.take_along import OFFER, Offer, csv_text
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_SECONDS = 60
+LANDING = PAGES[FIRST].path
 
 
-def open_page(page: str = "app.py", **query: str | list[str]) -> AppTest:
+def open_page(page: str = LANDING, **query: str | list[str]) -> AppTest:
     """A new visitor's page, opened by its link."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT_SECONDS)
     for name, value in query.items():
         app.query_params[name] = value
-    if page != "app.py":
-        app.switch_page(page)
-    return app.run()
+    return app.switch_page(page).run()
 
 
-def open_settled(page: str = "app.py", **query: str | list[str]) -> AppTest:
+def open_settled(page: str = LANDING, **query: str | list[str]) -> AppTest:
     """The same once every job that it has begun, and those that followed, have ended."""
     app, ended = open_page(page, **query), set()
     while jobs := set(jobs_of(app)) - ended:

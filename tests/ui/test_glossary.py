@@ -23,7 +23,7 @@ PHRASES = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 ALLOWED = {
-    "app.py": {"sheet"},  # on the landing page, once *surface* has been said
+    "pages/0_Flat_or_curved.py": {"sheet"},  # on the landing page, once *surface* has been said
     "assets/lessons/landing.md": {"sheet"},
 }
 PAGES = [*(ROOT / "ui").rglob("*.py"), *(ROOT / "pages").glob("*.py"), ROOT / "app.py"]

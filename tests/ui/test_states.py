@@ -24,13 +24,11 @@ from tests.ui.opening import (
     open_page,
     open_settled,
 )
-from ui.common.page import PAGES
+from ui.common.bar import PAGES, address
 
 # A page's address is the name of its file without the number. Guide has no widgets.
 OPENED = {
-    address: page.path
-    for page in PAGES.values()
-    if len(states(address := page.path.partition("_")[2].removesuffix(".py"))) > 1
+    address(title): page.path for title, page in PAGES.items() if len(states(address(title))) > 1
 }
 STATES = [(address, query) for address in OPENED for query in states(address)]
 NUMBERS = st.one_of(

@@ -20,6 +20,8 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui.common import present, simplified, take_along
+from ui.common.bar import PAGES, beside
+from ui.common.guide import draw_guide
 from ui.common.links import change_link, current_link
 from ui.common.present import STYLE as PRESENT_STYLE
 from ui.common.presets import draw_presets, steps_of
@@ -35,33 +37,6 @@ STYLE = Path(__file__).with_suffix(".css")
 ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
 
 
-class Page(NamedTuple):
-    """A row of `PAGES`."""
-
-    path: str
-    icon: str
-    group: str  # pages of one group stand side by side; "" is in every group
-
-
-CURVATURE, AT_WORK = "Curvature", "Attention at work"
-# By title, in the order of the links. The address is the file's name without the number. What else
-# a new page needs stands in docs/extending.md.
-PAGES = {
-    "Flat or curved?": Page("app.py", ":material/landscape:", CURVATURE),
-    "Learn": Page("pages/12_Learn.py", ":material/school:", ""),
-    "Manifold": Page("pages/1_Manifold.py", ":material/blur_on:", CURVATURE),
-    "Decision boundary": Page("pages/2_Decision_boundary.py", ":material/gesture:", CURVATURE),
-    "Which gates curve?": Page("pages/3_Which_gates_curve.py", ":material/water:", CURVATURE),
-    "Which keys curve?": Page("pages/11_Which_keys_curve.py", ":material/key:", CURVATURE),
-    "Depth": Page("pages/4_Depth.py", ":material/layers:", CURVATURE),
-    "Claims": Page("pages/5_Claims.py", ":material/fact_check:", CURVATURE),
-    "Real heads": Page("pages/13_Real_heads.py", ":material/window:", AT_WORK),
-    "Language models": Page("pages/7_Language_models.py", ":material/visibility:", AT_WORK),
-    "Mixture of experts": Page("pages/6_Mixture_of_experts.py", ":material/account_tree:", AT_WORK),
-    "Efficient attention": Page("pages/8_Efficient_attention.py", ":material/speed:", AT_WORK),
-    "Steering": Page("pages/9_Steering.py", ":material/explore:", AT_WORK),
-    "Guide": Page("pages/10_Guide.py", ":material/menu_book:", ""),
-}
 LINKS = "_links"
 streamlit_fixes.apply()
 simplified.apply()
@@ -79,26 +54,26 @@ class Frame(NamedTuple):
 @contextmanager
 def page(
     title: str,
-    question: str = "",
     lead: str = "",
     *,
+    question: str = "",
     pictures: bool = True,
     presented: Collection[str] = (),
     steps: bool = False,
 ) -> Iterator[None]:
     """Draw the page called ``title``, a row of `PAGES`, around the parts drawn within.
 
-    Draws the links to all pages, ``question`` and ``lead``, and ends jobs of other pages. With
-    ``pictures`` the browser begins to load plotly.js. A visitor who returns finds the page as they
-    left it. In present mode no controls are displayed but those called ``presented``, and one steps
-    through the page's presets and on to the next page, or, with ``steps``, through those that
-    `present.offer_steps` has been told.
+    Draws the page's question, or this ``question``, and ``lead``, and ends jobs of other pages; at
+    the end, the link to the next page of the thread. With ``pictures`` the browser begins to load
+    plotly.js. A visitor who returns finds the page as they left it. In present mode no controls are
+    displayed but those called ``presented``, and one steps through the page's presets and on to the
+    next page, or, with ``steps``, through those that `present.offer_steps` has been told.
     """
     with SCRIPTS.acquired():
-        frame = _head(title, question, lead, pictures, presented)
+        frame = _head(title, question or PAGES[title].question, lead, pictures, presented)
         if frame.view.presented is not None and not steps:
             with frame.tail:
-                present.draw_turns(steps_of(title), _beside(title), frame.links)
+                present.draw_turns(steps_of(title), beside(title), frame.links)
         with reported(title):
             import_core()
             from ui.work import jobs, pool  # not above: they import torch
@@ -116,29 +91,25 @@ def _head(
     title: str, question: str, lead: str, pictures: bool, presented: Collection[str]
 ) -> Frame:
     """Draw what stands above every page."""
-    path, _, group = PAGES[title]
     st.set_page_config(
         page_title=f"{title} · gated attention",
         page_icon=str(ICON),
         layout="wide",
         initial_sidebar_state="collapsed",
     )
-    _return(title, path)
+    _return(title)
     view = simplified.begin(presented)
     take_along.begin(title)
     st.html(STYLE)
     if view.presented is not None:
         st.html(PRESENT_STYLE)
     links = st.session_state.setdefault(LINKS, {})
-    with st.container(horizontal=True, key="pages"):
-        if view.presented is None:
-            draw_links(group, links, title)
+    with st.container(key=f"in-{PAGES[title].group}"):  # of this menu of the bar
         if pictures:
             preload()
         keep_steps()
     with st.container(horizontal=True, vertical_alignment="center", key="head"):
-        if question:
-            st.title(question, anchor=False)
+        st.title(question, anchor=False)
         draw_presets(title)
         present.draw_button()
         tail = st.container(
@@ -156,47 +127,21 @@ def _foot(title: str, frame: Frame, steps: bool) -> None:
         if frame.view.presented is None:
             take_along.draw_take_along(title)
             draw_share(title)
+            draw_guide(title)
         elif steps:
             present.draw_turns()
     if frame.view.hidden or frame.view.locked:
         with frame.note:
             simplified.draw_note(frame.view)
-
-
-def _beside(title: str) -> list[tuple[str, str] | None]:
-    """Return path and title of the pages before and after this one in their group."""
-    group = PAGES[title].group
-    titles = [name for name, row in PAGES.items() if row.group == group]
-    here = titles.index(title)
-    return [
-        (PAGES[titles[at]].path, titles[at]) if 0 <= at < len(titles) else None
-        for at in (here - 1, here + 1)
-    ]
-
-
-def draw_links(group: str, links: dict[str, dict[str, list[str]]], current: str = "") -> None:
-    """Draw a link to every page of ``group``, and one to the first page of every other group.
-
-    That one is named after the page that it opens; its tooltip names the pages beside it. The
-    ``current`` page's link has a key for the style sheet: Streamlit marks it by looks only.
-    """
-    group = group or next(iter(PAGES.values())).group
-    others = set()
-    for title, page in PAGES.items():
-        here = page.group in (group, "")
-        if here or page.group not in others:
-            label, icon, beside = title, page.icon, None
-            if not here:
-                others.add(page.group)
-                titles = [name for name, row in PAGES.items() if row.group == page.group]
-                label, icon, beside = f"{title} →", "", f"{page.group}: {', '.join(titles)}"
-            container = st.container(key="page-here", width="content") if title == current else st
-            container.page_link(
-                page.path,
-                label=label,
-                icon=icon or None,
-                help=beside,
-                query_params=links.get(title),
+    _, following = beside(title)
+    if following is not None and frame.view.presented is None:
+        path, name = following
+        with st.container(key="next_question"):
+            st.page_link(
+                path,
+                label=f"Next question: {PAGES[name].question}",
+                icon=":material/arrow_forward:",
+                query_params=frame.links.get(name),
             )
 
 
@@ -208,7 +153,7 @@ def draw_open(tabs: Iterable[Any], sections: Mapping[str, Callable[[], None]]) -
                 draw()
 
 
-def _return(title: str, path: str) -> None:
+def _return(title: str) -> None:
     """Restore the visitor's last link to this page if they came without one.
 
     Any link from a page in present mode leads to a page in present mode.
@@ -216,7 +161,7 @@ def _return(title: str, path: str) -> None:
     last = st.session_state.get(LINKS, {}).get(title)
     arrives = st.session_state.get("_page") != title
     if last and not st.query_params and arrives:
-        st.switch_page(path, query_params=last)
+        st.switch_page(PAGES[title].path, query_params=last)
     view, context = st.session_state.get(simplified.VIEW), get_script_run_ctx()
     stepped_back = context is not None and context.is_history_navigation
     if arrives and view is not None and view.presented is not None and not stepped_back:

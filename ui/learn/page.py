@@ -9,8 +9,8 @@ import streamlit as st
 
 from ui.classroom.classes import Question, plain
 from ui.classroom.room import Room, draw_ended, draw_room, draw_start, find_room
+from ui.common.bar import PAGES
 from ui.common.lessons import section
-from ui.common.page import PAGES
 from ui.common.present import offer_steps
 from ui.learn.checks import CHECKS
 from ui.learn.course import COURSE, Course, current, put_in_link

@@ -9,14 +9,14 @@ from tests.each import each
 from tests.profiles import SOAK
 from tests.ui.opening import mistakes, open_page
 from ui.claims.shared import Source, frozen, judged
+from ui.common.bar import EXPLORE, PAGES
 from ui.common.lessons import sections
-from ui.common.page import CURVATURE, PAGES
 from ui.common.presets import _preset, presets
 from ui.gates.frames import SETTLING, GateRequest
 from ui.gates.gallery import at_strengths
 from ui.keys.four_keys import model_of
 
-TITLES = [title for title, row in PAGES.items() if row.group == CURVATURE]
+TITLES = ["Flat or curved?", *(x for x, row in PAGES.items() if row.group == EXPLORE), "Claims"]
 
 
 @each(TITLES)

@@ -22,8 +22,8 @@ HOSTILE = "[x](https://example.org)`<b>"
 @pytest.fixture(autouse=True)
 def alone(monkeypatch):
     """A page without links to others, which Streamlit wants beside the script that is run."""
-    monkeypatch.setattr(frame, "draw_links", lambda *_: None)
-    monkeypatch.setattr(frame, "_beside", lambda _: [None, None])
+    monkeypatch.setattr(frame, "draw_guide", lambda _: None)
+    monkeypatch.setattr(frame, "beside", lambda _: [None, None])
 
 
 def opened(**link):

@@ -15,7 +15,7 @@ from gating_core.experiments.comparison import STRENGTHS
 from gating_core.export.notebook import LINE_LIMIT
 from gating_core.export.surface import ply_file, solid_of
 from gating_core.export.weights import load_weights
-from tests.ui.opening import mistakes, offered, open_settled
+from tests.ui.opening import LANDING, mistakes, offered, open_settled
 from ui.common import take_along
 from ui.common.take_along import default_name, file_name
 from ui.keys.at_point import numbers
@@ -32,7 +32,7 @@ HEADS = "pages/13_Real_heads.py"
 def taken(monkeypatch):
     """Opens a page and its popover; returns the page, and the files by the labels of buttons."""
 
-    def take(page="app.py", without="", **link):
+    def take(page=LANDING, without="", **link):
         files = {}
 
         def button(label, data, name, **more):
@@ -214,7 +214,7 @@ def test_a_file_that_takes_seconds_is_a_job_to_be_cancelled_and_begun_again(
 @pytest.mark.parametrize(("page", "link"), [
     (KEYS, {"at": "0.3,-0.5", "fourth": "sink logit"}),
     (BOUNDARY, {}),
-    pytest.param("app.py", {}, marks=SOAK),
+    pytest.param(LANDING, {}, marks=SOAK),
     pytest.param(GATES, {"case": "bump", "level": "0.5", "mark": "12.40"}, marks=SOAK),
     pytest.param("pages/4_Depth.py", {"after": "5", "stacked_point": "7.20"}, marks=SOAK),
     pytest.param(KEYS, {}, marks=SOAK), pytest.param(GATES, {}, marks=SOAK),

@@ -9,7 +9,7 @@ from threading import Barrier
 
 import pytest
 
-from tests.ui.opening import ROOT, component, open_page
+from tests.ui.opening import LANDING, ROOT, component, open_page
 from ui.components import plotly_js as module
 from ui.components.plotly_js import PLOTLY_SOURCE, plotly_url
 
@@ -47,7 +47,7 @@ def test_two_first_visitors_may_come_at_once(tmp_path, monkeypatch):
     assert served.read_bytes() == PLOTLY_SOURCE.read_bytes()
 
 
-@pytest.mark.parametrize(("page", "loads"), [("app.py", True), ("pages/10_Guide.py", False)])
+@pytest.mark.parametrize(("page", "loads"), [(LANDING, True), ("pages/10_Guide.py", False)])
 def test_a_page_with_pictures_loads_it_before_they_are_made(page, loads):
     """The browser loads it for a second, while the server imports torch."""
     app = open_page(page)

@@ -20,7 +20,7 @@ def component(**message):
 
 stage._component = view3d._component = component
 app = AppTest.from_file("app.py", default_timeout=120)
-app.run()
+app.switch_page("pages/0_Flat_or_curved.py").run()
 app.switch_page("pages/2_Decision_boundary.py").run()
 assert sent == [set()] * 2, sent
 for page in ("8_Efficient_attention", "11_Which_keys_curve", "12_Learn"):

@@ -53,6 +53,7 @@ from tests.ui.decision_boundary.playing import (
     totals,
 )
 from tests.ui.opening import (
+    LANDING,
     ROOT,
     TIMEOUT_SECONDS,
     data_of,
@@ -193,7 +194,7 @@ def test_drawing_and_other_pages_wait_for_nobodys_training(inline):
     with inline.busy():
         app.selectbox(key="who").set_value("worst right").run(timeout=10)
         assert_shown(app)
-        for page in ("app.py", "pages/1_Manifold.py"):
+        for page in (LANDING, "pages/1_Manifold.py"):
             other = AppTest.from_file(str(ROOT / "app.py"), default_timeout=20)
             other.switch_page(page).run()
             assert not other.exception
@@ -352,7 +353,7 @@ def test_coming_back_after_leaving_in_the_middle_it_goes_on(nothing_known, monke
     at_a_halt(app, 3)
     app.run()
     left, part = job_of(app), run_of(app)
-    app.switch_page("app.py").run()
+    app.switch_page(LANDING).run()
     left.join(TIMEOUT_SECONDS)
     assert left.over
     assert left.state is State.CANCELLED

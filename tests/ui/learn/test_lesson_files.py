@@ -5,7 +5,7 @@ import re
 import pytest
 import yaml
 
-from ui.common.page import PAGES
+from ui.common.bar import PAGES
 from ui.learn.lessons import (
     FIELDS,
     FOLDER,

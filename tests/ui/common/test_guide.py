@@ -4,9 +4,9 @@ import pytest
 from PIL import Image
 
 from tests.ui.opening import mistakes, open_page
+from ui.common.bar import EXPLORE, PAGES
+from ui.common.guide import PICTURES, SHADES, TOPICS
 from ui.common.lessons import section, sections
-from ui.common.page import CURVATURE, PAGES
-from ui.guide.topics import PICTURES, SHADES, TOPICS
 
 PAGE = "pages/10_Guide.py"
 WITH_PICTURE = [name for name, topic in TOPICS.items() if topic.page]
@@ -29,10 +29,10 @@ def test_every_topic_stands_in_the_contents_and_has_its_text_and_picture():
 
 
 def test_topics_and_texts_are_the_same():
-    assert list(sections("guide")) == list(TOPICS), "TOPICS in ui/guide/topics.py"
+    assert list(sections("guide")) == list(TOPICS), "TOPICS in ui/common/guide.py"
     titles = {topic.page for topic in TOPICS.values()}
-    lacking = {title for title, page in PAGES.items() if page.group == CURVATURE} - titles
-    assert not lacking, "a page on curvature needs a topic: TOPICS in ui/guide/topics.py"
+    lacking = {title for title, page in PAGES.items() if page.group == EXPLORE} - titles
+    assert not lacking, "a page on curvature needs a topic: TOPICS in ui/common/guide.py"
 
 
 @pytest.mark.sampled(3)

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from ui.common.bar import GUIDE, PAGES, address
 from ui.common.lessons import section
-from ui.common.page import PAGES
 
 PICTURES = Path(__file__).resolve().parents[2] / "assets" / "guide"
 SHADES = ("light", "dark")
@@ -26,8 +26,7 @@ class Topic(NamedTuple):
     @property
     def address(self) -> str:
         """The link to the state, relative to this page's address."""
-        script = PAGES[self.page].path
-        path = "." if script == "app.py" else Path(script).stem.split("_", 1)[1]
+        path = address(self.page) or "."
         return f"{path}?{urlencode(self.query)}" if self.query else path
 
 
@@ -80,6 +79,20 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
         {"case": "rms norm"}, "a flat surface, put on a sphere by a normalisation, without a gate"),
     "sources": Topic("Sources"),
 }  # fmt: skip
+
+
+def draw_guide(title: str) -> None:
+    """Draw the popover with what *Guide* says of the page called ``title``."""
+    with st.popover(
+        "Guide", icon=":material/help:", type="tertiary", key="guide", on_change="rerun"
+    ) as popover:
+        if not popover.open:
+            return
+        names = [name for name, topic in TOPICS.items() if topic.page == title]
+        for name in names or ["surface", "numbers"]:
+            st.subheader(TOPICS[name].heading, anchor=False)
+            st.markdown(section("guide", name))
+        st.page_link(PAGES[GUIDE].path, label="The whole guide, to print", icon=PAGES[GUIDE].icon)
 
 
 def draw_contents() -> None:
