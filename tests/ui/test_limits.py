@@ -21,6 +21,7 @@ from tests.each import each
 from tests.test_boundaries import ui_sources
 from tests.ui.opening import ROOT, TIMEOUT_SECONDS, jobs_of, open_page
 from ui import limits
+from ui.common.bar import PAGES, address
 from ui.common.lessons import section
 from ui.decision_boundary.model import BoundaryRequest, TooLong, setting
 from ui.limits import (
@@ -121,25 +122,25 @@ def move_to_the_ends(app, end):
 
 
 LONGEST_GATE = "sin(" * 19 + "u*v" + ")" * 19
-QUICK = ("1_Manifold", "source=tokens"), (
-    "3_Which_gates_curve", f"case=own&formula={LONGEST_GATE}"
+QUICK = ("Manifold", "source=tokens"), (
+    "Which gates curve?", f"case=own&formula={LONGEST_GATE}"
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("end", ["max", "min"])
-@pytest.mark.parametrize(("page", "query"), [
+@pytest.mark.parametrize(("title", "query"), [
     *QUICK,
     *(
-        pytest.param(path.stem, query, marks=pytest.mark.soak)
-        for path in sorted((ROOT / "pages").glob("*.py"))
-        for query in states(path.stem.partition("_")[2])
+        pytest.param(title, query, marks=pytest.mark.soak)
+        for title in PAGES
+        for query in states(address(title))
     ),
 ])  # fmt: skip
 def test_no_view_takes_two_seconds_of_a_core_where_all_sliders_are_at_their_ends(
-    page, query, end, seconds
+    title, query, end, seconds
 ):
     """What takes longer is ranked below views; what takes much longer is a job."""
-    app = open_page(f"pages/{page}.py", **parse_qs(query))
+    app = open_page(PAGES[title].path, **parse_qs(query))
     app.default_timeout = 10 * TIMEOUT_SECONDS
     move_to_the_ends(app, end)
     for job in jobs_of(app):

@@ -79,8 +79,12 @@ def bar() -> StreamlitPage:
     """Draw the bar above all pages: two links and three menus; return the page that is open."""
     menus: dict[str, list[StreamlitPage]] = {}
     for title, row in PAGES.items():
-        visibility = "hidden" if title == GUIDE else "visible"
-        entry = st.Page(row.path, title=title, default=title == FIRST, visibility=visibility)
+        entry = st.Page(
+            row.path,
+            title=title,
+            default=title == FIRST,
+            visibility="hidden" if title == GUIDE else "visible",
+        )
         menus.setdefault(row.group, []).append(entry)
     return st.navigation(menus, position="top")
 
