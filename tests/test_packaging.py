@@ -137,17 +137,17 @@ import numpy as np
 from gating_core.experiments import comparison, depth
 from gating_core.experts.shipped import load_curves, load_samples
 from gating_core.geometry import square_grid
-from gating_core.language import efficient, excerpt_texts, load_model
-from gating_core.language.conversions import load_converted
-from gating_core.language.efficient.attention_time import load_attention_times
-from gating_core.language.measurements.backcopy import load_toy
-from gating_core.language.measurements.step_time import load_times
-from gating_core.language.measurements.stored import load_measured
-from gating_core.language.measurements.token_time import load_token_times
+from gating_core.lm import approximations, excerpt_texts, load_model
+from gating_core.lm.conversions import load_converted
+from gating_core.lm.approximations.attention_time import load_attention_times
+from gating_core.lm.measurements.backcopy import load_toy
+from gating_core.lm.measurements.step_time import load_times
+from gating_core.lm.measurements.stored import load_measured
+from gating_core.lm.measurements.token_time import load_token_times
 from gating_core.real_heads import (TEXTS, shipped_charts, shipped_layers, shipped_measures,
                                     shipped_record, shipped_text)
-from gating_core.steering import load_opening, load_steering
-from gating_core.steering.judge import vocabulary
+from gating_core.lm.steering import load_opening, load_steering
+from gating_core.lm.steering.judge import vocabulary
 
 def say(name, *arrays):
     print(name, *(f"{np.nansum(np.asarray(x, dtype=float)):.9g}" for x in arrays))
@@ -167,7 +167,7 @@ say("comparison", len(repr(comparison.load_measured("comparison"))))
 say("depth", depth.load_shipped().accuracy("gated"), len(depth.load_gates()))
 say("experts", *(x.excess for x in load_samples().values()), load_curves().accuracy)
 say_all("measured", load_measured())
-say_all("efficient", efficient.load_measured())
+say_all("efficient", approximations.load_measured())
 converted, counts = load_converted()
 say_all("converted", {row: x.losses for row, x in converted.items()})
 say("times", len(repr(load_attention_times())), len(repr(load_times())))
@@ -195,9 +195,9 @@ def test_an_installed_library_loads_what_the_repository_loads(run, wheel):
 
 
 LEFT_OUT = """
-from gating_core.language import load_model, shipped
-from gating_core.language.conversions import load_conversion
-from gating_core.steering.shipped import load_dictionaries, shipped_dictionaries
+from gating_core.lm import load_model, shipped
+from gating_core.lm.conversions import load_conversion
+from gating_core.lm.steering.shipped import load_dictionaries, shipped_dictionaries
 
 print(shipped(), shipped_dictionaries())
 for load in (lambda: load_model("none", 1), lambda: load_conversion("linear"),

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
+from gating_core.characters import BREAK, CHARACTERS, encode, read_typed
 from gating_core.checkpoints import splitting
 from gating_core.checkpoints.checkpoint import TOKENIZER, Checkpoint, open_checkpoint
 from gating_core.checkpoints.families import CONFIG, FAMILIES, OURS
@@ -120,8 +121,6 @@ def _words(
 
 
 def _characters(checkpoint: Checkpoint, text: str, most: int) -> Tokens:
-    from gating_core.language.characters import BREAK, CHARACTERS, encode, read_typed  # seldom used
-
     check_integer(
         f"characters in {CONFIG}",
         checkpoint.config.get("characters"),

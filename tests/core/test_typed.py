@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.language import CHARACTERS, encode, read_typed
+from gating_core.characters import CHARACTERS, encode, read_typed
 from gating_core.theory import FormulaError, parse_formula
 from gating_core.typed import name, normalise, without_ignorable
 

@@ -20,11 +20,11 @@ from math import cos, sin
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
+from gating_core.characters import BREAK
 from gating_core.claims import CLAIMS
 from gating_core.experiments.comparison import FIRST_SETTING, LIMITS, STRENGTHS
-from gating_core.language import BREAK
+from gating_core.lm.steering import BEGINNING
 from gating_core.real_heads import PRINCIPAL, TEXTS, THREE_TOKENS, shipped_text
-from gating_core.steering import BEGINNING
 from gating_core.tasks import TASK_NAME
 from tests.load.report import (
     COMPUTED,
@@ -38,6 +38,7 @@ from tests.load.report import (
 )
 from tests.load.session import Session, Wrong, nothing_wrong
 from tests.served import ask
+from ui.common.language_models import text_of
 from ui.decision_boundary.model import FIRST, TITLES, TYPICAL, WHO
 from ui.decision_boundary.shared import SEEDS
 from ui.decision_boundary.shared import VIEW_KEY as BOUNDARY_VIEW
@@ -52,7 +53,6 @@ from ui.gates.frames import STRENGTHS as GATE_STRENGTHS
 from ui.gates.gallery import VIEW_KEY as GATES_VIEW
 from ui.landing.page import LEFT_MODELS, TASKS
 from ui.landing.pair import VIEW_KEY as LANDING_VIEW
-from ui.language.selection import text_of
 from ui.manifold.shared import ManifoldRequest, at_strength, resolve
 from ui.manifold.surface import KEY as MANIFOLD_VIEW
 from ui.real_heads.shared import drawn_words

@@ -1,11 +1,23 @@
-"""Names of language models, and the message about characters that models do not know."""
+"""Language models on pages: their names, a text that they read, and the models, loaded once."""
 
 from __future__ import annotations
 
-from gating_core.language import LANGUAGES, read_typed
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from gating_core.characters import read_typed
+from gating_core.lm import LANGUAGES, MODELS, LanguageModel, load_model, read_excerpt
 from gating_core.typed import invisible, name
 from ui.foreign import as_code
+from ui.limits import LOADED_MODELS, READ_CHARACTERS
 
+Model = tuple[str, int]  # name and seed
+FIRST_VERSE = "Genesis 21:31"
 UNGATED = "none"
 GATES = {
     "no gate": UNGATED,
@@ -16,6 +28,74 @@ GATES = {
 TITLES = {name: title for title, name in GATES.items()}
 MOST_NAMES = 4  # of characters, in a sentence
 TONGUES = {language.title(): language for language in LANGUAGES}
+
+
+@st.cache_resource(max_entries=LOADED_MODELS, show_spinner=False)
+def loaded(model: Model) -> LanguageModel:
+    """Load a shipped model, once for all visitors."""
+    return load_model(*model)[0]
+
+
+def head_name(head: Sequence[int] | tuple[np.intp, ...]) -> str:
+    """Return "layer.head", both counted from 1, of a head counted from 0."""
+    return ".".join(str(int(number) + 1) for number in head)
+
+
+def head_of(name: str) -> tuple[int, int]:
+    """Return the head that `head_name` calls ``name``."""
+    layer, number = (int(part) - 1 for part in name.split("."))
+    return layer, number
+
+
+def head_names(layers: int, heads: int) -> list[str]:
+    """Return the names of all heads."""
+    return [head_name(head) for head in np.ndindex(layers, heads)]
+
+
+HEADS = head_names(MODELS["none"].depth, MODELS["none"].heads)  # of every shipped model
+
+
+@cache
+def verses() -> dict[str, dict[str, str]]:
+    """The shipped verses by reference, in each language, as far as a model reads."""
+    return {
+        verse.reference: {
+            language: getattr(verse, language)[:READ_CHARACTERS].rstrip() for language in LANGUAGES
+        }
+        for verse in read_excerpt()
+    }
+
+
+def text_of(typed: str, verse: str = FIRST_VERSE, language: str = LANGUAGES[0]) -> str:
+    """Return what a model can read of what was ``typed``, or the verse if that is nothing."""
+    return read_typed(typed)[0] or verses()[verse][language]
+
+
+def choose_text(row: DeltaGenerator, prefix: str) -> str:
+    """Draw the controls of a text in ``row``; return it. ``prefix``: of their keys, in the link."""
+    link: Any = {"bind": "query-params"}
+    typed = row.text_input(
+        "Text",
+        max_chars=READ_CHARACTERS,
+        placeholder="Type here",
+        key=f"{prefix}_text",
+        width=225,
+        **link,
+        help=f"At most {READ_CHARACTERS} characters: letters of English and Spanish, and common"
+        " signs.",
+    )
+    verse = row.selectbox(
+        "Or a held-out verse",
+        [*verses()],
+        [*verses()].index(FIRST_VERSE),
+        key=f"{prefix}_verse",
+        width=165,
+        **link,
+    )
+    tongue = row.radio("Language", [*TONGUES], key=f"{prefix}_language", horizontal=True, **link)
+    for note in unknown_characters(typed):
+        st.caption(f":material/info: {note}")
+    return text_of(typed, verse, TONGUES[tongue])
 
 
 def unknown_characters(text: str) -> list[str]:

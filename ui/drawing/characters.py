@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gating_core.language import CHARACTERS
+from gating_core.characters import CHARACTERS
 from ui.foreign import in_plot
 
 BREAK_SIGN, SPACE_SIGN, END_SIGN = "¶", "␣", "end"

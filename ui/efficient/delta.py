@@ -9,16 +9,16 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-import gating_core.language.efficient as core
-from gating_core.language import SEEDS
+import gating_core.lm.approximations as core
+from gating_core.lm import SEEDS
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import by_interval, percent, plus_minus, short
+from ui.common.language_models import verses
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.efficient import shared
 from ui.efficient.shared import AR1, HEAD, Sample
-from ui.language.selection import verses
 from ui.limits import LEFT_OUT_SINKS
 from ui.work.cache import cached
 

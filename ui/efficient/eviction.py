@@ -8,18 +8,18 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-import gating_core.language.efficient as core
+import gating_core.lm.approximations as core
 from gating_core.efficient import COSTS
 from gating_core.efficient import POLICIES as SCORES
 from ui.common import charts as c
 from ui.common.formatting import by_interval, figures, percent, plus_minus
+from ui.common.language_models import head_of
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.drawing import palette
 from ui.drawing.characters import sign
 from ui.efficient import shared
 from ui.efficient.shared import HEAD, Sample
-from ui.language.selection import head_of
 from ui.limits import LEFT_OUT_BUDGETS
 from ui.work.cache import cached
 

@@ -8,12 +8,13 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-import gating_core.language.efficient as core
+import gating_core.lm.approximations as core
 from gating_core.efficient import COSTS, RULES
-from gating_core.language.measurements import PairedDifference, loss_difference
+from gating_core.lm.measurements import PairedDifference, loss_difference
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import figures, percent, plus_minus, short
+from ui.common.language_models import head_of
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.drawing import palette
@@ -21,7 +22,6 @@ from ui.drawing.characters import sign
 from ui.drawing.panels import plain_figure, subplot, subplot_title
 from ui.efficient import shared
 from ui.efficient.shared import HEAD, Sample
-from ui.language.selection import head_of
 from ui.limits import LEFT_OUT_MEMORY, LEFT_OUT_OVERLAP, READ_CHARACTERS
 from ui.work.cache import cached
 

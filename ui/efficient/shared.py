@@ -21,15 +21,13 @@ from gating_core.efficient import (
     gaussian_scores,
     normal_tokens,
 )
-from gating_core.language import BREAK, SEEDS
-from gating_core.language.efficient import load_measured, read_head
-from gating_core.language.measurements import PairedDifference, loss_difference
+from gating_core.lm import BREAK, SEEDS
+from gating_core.lm.approximations import load_measured, read_head
+from gating_core.lm.measurements import PairedDifference, loss_difference
 from ui.common.charts import GATED, UNGATED, Style, Trace, line
 from ui.common.formatting import by_interval, figures, plus_minus
-from ui.common.language_models import GATES
+from ui.common.language_models import GATES, HEADS, choose_text, head_of, loaded
 from ui.common.links import LINK
-from ui.language.loaded import loaded
-from ui.language.selection import HEADS, choose_text, head_of
 from ui.limits import LEFT_OUT_KEYS, LEFT_OUT_SEEDS
 from ui.work.cache import cached
 

@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.efficient import CERTIFICATES, COSTS
-from gating_core.language import SEEDS
-from gating_core.language.efficient import (
+from gating_core.lm import SEEDS
+from gating_core.lm.approximations import (
     BINS,
     EPSILON,
     SIZES,
@@ -17,16 +17,16 @@ from gating_core.language.efficient import (
     row_at,
     row_curves,
 )
-from gating_core.language.efficient import EPSILONS as MEASURED_EPSILONS
+from gating_core.lm.approximations import EPSILONS as MEASURED_EPSILONS
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import figures, percent, short
+from ui.common.language_models import HEADS
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.drawing.characters import sign
 from ui.efficient import shared
 from ui.efficient.shared import HEAD, Sample
-from ui.language.selection import HEADS
 from ui.limits import READ_CHARACTERS
 from ui.work.cache import cached
 

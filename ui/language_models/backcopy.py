@@ -15,8 +15,8 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-import gating_core.language.measurements as core
-from gating_core.language.measurements import EPSILON, ToyRequest, ToyRun
+import gating_core.lm.measurements as core
+from gating_core.lm.measurements import EPSILON, ToyRequest, ToyRun
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import plus_minus, short

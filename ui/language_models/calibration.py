@@ -12,7 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.language.measurements import (
+from gating_core.lm.measurements import (
     LEVEL,
     QUANTITIES,
     PairedDifference,

@@ -12,8 +12,8 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.language import SEEDS, read_typed
-from gating_core.language.measurements import STRENGTHS, WriteRequest, probabilities_after, write_on
+from gating_core.lm import SEEDS, read_typed
+from gating_core.lm.measurements import STRENGTHS, WriteRequest, probabilities_after, write_on
 from ui.common import charts as c
 from ui.common.formatting import percent
 from ui.common.language_models import GATES, TONGUES, unknown_characters

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-import gating_core.language.measurements as core
-from gating_core.language import CHARACTERS, load_model
-from gating_core.language.measurements import BASE, SHUT, OverviewRow
+import gating_core.lm.measurements as core
+from gating_core.lm import CHARACTERS, load_model
+from gating_core.lm.measurements import BASE, SHUT, OverviewRow
 from gating_core.training import MeanInterval
 from ui.common import charts as c
 from ui.common.language_models import TITLES

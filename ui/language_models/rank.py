@@ -12,16 +12,15 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.language import MODELS
-from gating_core.language.measurements import rank_ratio
+from gating_core.lm import MODELS
+from gating_core.lm.measurements import rank_ratio
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import by_interval, figures
-from ui.common.language_models import GATES
+from ui.common.language_models import GATES, HEADS, head_name, head_names, head_of
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.drawing.panels import subplot
-from ui.language.selection import HEADS, head_name, head_names, head_of
 from ui.language_models import shared
 from ui.language_models.shared import LEAST_SEEDS, NO_GATE, interval_text, layer_axis
 

@@ -13,15 +13,13 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-import gating_core.language.measurements as core
+import gating_core.lm.measurements as core
 from gating_core.training import MeanInterval, mean_interval
 from ui.common import charts as c
 from ui.common.formatting import plus_minus
-from ui.common.language_models import GATES, UNGATED
+from ui.common.language_models import GATES, UNGATED, Model, loaded
 from ui.common.links import LINK
 from ui.drawing.panels import subplot, subplot_title
-from ui.language.loaded import loaded
-from ui.language.selection import Model
 from ui.limits import READINGS_BYTES
 from ui.work.cache import Cache, cached
 

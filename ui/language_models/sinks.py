@@ -10,15 +10,14 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from gating_core.language import BREAK
-from gating_core.language.measurements import EPSILON, Reading
+from gating_core.characters import BREAK
+from gating_core.lm.measurements import EPSILON, Reading
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import by_interval, rough
-from ui.common.language_models import GATES
+from ui.common.language_models import GATES, HEADS, choose_text, head_name, head_of
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.language.selection import HEADS, choose_text, head_name, head_of
 from ui.language_models import backcopy, shared
 from ui.language_models.maps import map_chart
 from ui.language_models.shared import LEAST_SEEDS, NO_GATE, layer_axis, layer_lines

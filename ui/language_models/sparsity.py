@@ -11,17 +11,17 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.language import BREAK, CHARACTERS
-from gating_core.language.measurements import SHUT
+from gating_core.lm import BREAK, CHARACTERS
+from gating_core.lm.measurements import SHUT
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import percent
+from ui.common.language_models import choose_text, head_name, head_names
 from ui.common.lessons import section
 from ui.drawing import palette
 from ui.drawing.characters import sign
 from ui.drawing.panels import subplot
 from ui.foreign import as_code
-from ui.language.selection import choose_text, head_name, head_names
 from ui.language_models import shared
 from ui.language_models.shared import LEAST_SEEDS, interval_text
 

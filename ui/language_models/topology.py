@@ -12,8 +12,8 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.language import MODELS, TOPOLOGIES, Topology
-from gating_core.language.measurements import (
+from gating_core.lm import MODELS, TOPOLOGIES, Topology
+from gating_core.lm.measurements import (
     BEFORE,
     CORNERS,
     PairedDifference,

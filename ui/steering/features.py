@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-import gating_core.steering as core
+import gating_core.lm.steering as core
 from ui.common import charts as c
 from ui.common.formatting import percent, short
 from ui.common.lessons import section

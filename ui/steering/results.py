@@ -13,10 +13,10 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-import gating_core.steering as core
-from gating_core.language import SEEDS
-from gating_core.language.measurements import PairedDifference
-from gating_core.steering import DIRECTIONS, STRENGTHS, Outcome
+import gating_core.lm.steering as core
+from gating_core.lm import SEEDS
+from gating_core.lm.measurements import PairedDifference
+from gating_core.lm.steering import DIRECTIONS, STRENGTHS, Outcome
 from ui.common import charts as c
 from ui.common.formatting import figures, percent
 from ui.common.language_models import TONGUES

@@ -10,8 +10,8 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.language import MODELS, SEEDS
-from gating_core.steering import (
+from gating_core.lm import MODELS, SEEDS
+from gating_core.lm.steering import (
     KINDS,
     RELEASED_AFTER,
     STEERED,

@@ -9,9 +9,9 @@ from math import isnan
 import plotly.graph_objects as go
 import streamlit as st
 
-import gating_core.steering as core
-from gating_core.language import LANGUAGES, read_typed
-from gating_core.steering import RELEASED_AFTER, WINDOW, WRITTEN, Ending, SteerRequest, Step
+import gating_core.lm.steering as core
+from gating_core.lm import LANGUAGES, read_typed
+from gating_core.lm.steering import RELEASED_AFTER, WINDOW, WRITTEN, Ending, SteerRequest, Step
 from ui.common import charts as c
 from ui.common.formatting import figures, percent
 from ui.common.language_models import TONGUES, unknown_characters
@@ -37,7 +37,7 @@ LINES: dict[str, c.Style] = {
     "unsteered": {"colour": c.GREY, "dash": "dash", "symbol": "x"},
     "steered": {"colour": c.MAGENTA},
 }
-FINDINGS = {  # by `gating_core.steering.VERDICTS`
+FINDINGS = {  # by `gating_core.lm.steering.VERDICTS`
     "changed": "**The language changes**",
     "unchanged": "**The language stays the same**",
     "fooled": "**The classifiers are fooled** by a text less fluent than unsteered ones",

@@ -24,7 +24,7 @@ from gating_core.checkpoints import (
 from gating_core.checkpoints.layer import Norm, by_head
 from gating_core.checkpoints.planes import TRIANGLE
 from gating_core.geometry.keys import four_key_curvature, with_sink
-from gating_core.language.shipped import model_path
+from gating_core.lm.shipped import model_path
 from tests.core.checkpoints.classes import (
     CASES,
     NEXT,

@@ -16,8 +16,8 @@ from gating_core.checkpoints import (
     read_tokens,
 )
 from gating_core.checkpoints.layer import Rotary
-from gating_core.language import MODELS, LanguageModel, encode, load_model
-from gating_core.language.shipped import model_path
+from gating_core.lm import MODELS, LanguageModel, encode, load_model
+from gating_core.lm.shipped import model_path
 from tests.core.checkpoints.classes import (
     CASES,
     GPT2,

@@ -16,7 +16,7 @@ from gating_core.checkpoints import (
     weight_plane,
 )
 from gating_core.checkpoints.twins import ENTROPY_TOLERANCE, _as_sharp
-from gating_core.language.shipped import model_path
+from gating_core.lm.shipped import model_path
 from tests.core.checkpoints.classes import CASES, random_model, saved
 from tests.core.checkpoints.tiny import drawn_states
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gating_core.efficient import gaussian_scores, masses, smallest_k
-from gating_core.language import load_model
-from gating_core.language.efficient import (
+from gating_core.lm import load_model
+from gating_core.lm.approximations import (
     BUDGETS,
     EPSILONS,
     EvictionRequest,
@@ -15,7 +15,7 @@ from gating_core.language.efficient import (
     row_at,
     row_curves,
 )
-from gating_core.language.measurements import PairedDifference
+from gating_core.lm.measurements import PairedDifference
 from tests.ui.opening import figure, mistakes, numbers, offered, open_page
 from ui.common.formatting import figures
 from ui.efficient import linear, shared, top_k

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gating_core.language import MODELS, TOPOLOGIES, generate, load_model
-from gating_core.language.measurements import (
+from gating_core.lm import MODELS, TOPOLOGIES, generate, load_model
+from gating_core.lm.measurements import (
     QUANTITIES,
     STRENGTHS,
     PairedDifference,
@@ -24,7 +24,7 @@ from gating_core.language.measurements import (
 from gating_core.training import mean_interval
 from tests.ui.opening import figure, mistakes, notes, numbers, open_page
 from ui.common.formatting import rough
-from ui.language.selection import verses
+from ui.common.language_models import verses
 from ui.language_models import (
     backcopy,
     calibration,

@@ -18,7 +18,7 @@ from gating_core.checkpoints import DrawnGate, head_map, open_checkpoint, princi
 from gating_core.checkpoints.reading import file_stamp
 from gating_core.geometry import curvature
 from gating_core.jets import second_order_jet
-from gating_core.language.shipped import model_path
+from gating_core.lm.shipped import model_path
 from gating_core.real_heads import (
     FINE_SIZE,
     FIRST_THREE,

@@ -6,8 +6,8 @@ import io
 import numpy as np
 import pytest
 
-from gating_core.language.measurements import PairedDifference
-from gating_core.steering import (
+from gating_core.lm.measurements import PairedDifference
+from gating_core.lm.steering import (
     DIRECTIONS,
     MODES,
     RELEASED_AFTER,
@@ -33,7 +33,7 @@ from gating_core.steering import (
     write_judged,
     written_along,
 )
-from gating_core.steering.summary import SUMMARISED, Outcome, summarise
+from gating_core.lm.steering.summary import SUMMARISED, Outcome, summarise
 from tests.ui.opening import figure, mistakes, notes, numbers, open_page, open_settled
 from ui.common.charts import Charts
 from ui.steering import features, results, shared, steer

@@ -1,0 +1,181 @@
+"""One head with each kind of attention: weights, outputs, and the state of the delta rule.
+
+Shapes: T characters with the line break before them, d channels, W kinds of attention.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import takewhile
+
+import numpy as np
+import torch
+
+import gating_core.efficient as efficient
+from gating_core.checks import check_number
+from gating_core.lm import AttentionRecord, BlockRecord, encode, load_model
+from gating_core.lm.approximations.models import late_cosine, read_head
+from gating_core.lm.attention_kinds import ExponentialAttention, LearnedAttention
+from gating_core.lm.conversions import (
+    CONVERSIONS,
+    WEIGHTS_SEED,
+    load_conversion,
+    load_converted,
+)
+from gating_core.lm.shipped import SEEDS
+
+CONVERTED_WINDOWS = (4, 16)
+HEAD_KINDS = ("softmax", "window", "linear", "hybrid", "delta")
+LEAST_DECAY = 0.5  # of the recall task, in which a decay is limited
+RECALL_PAIRS = (2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+
+
+@dataclass(frozen=True)
+class LinearRequest:
+    """Parameters of the kinds other than softmax, set by hand; conversions learn them instead."""
+
+    window: int = 16  # keys, of the window and of the hybrid
+    share: float = 0.5  # w: of the window in the hybrid
+    memory: float = 32.0  # characters after which the state has decayed to 1 / e
+    step: float = 0.5  # b of the delta rule
+
+    def __post_init__(self) -> None:
+        check_number("share", self.share, 0.0, 1.0)
+        check_number("memory", self.memory, 1.0, 1e6)
+        check_number("step", self.step, 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class HeadByKind:
+    """A head with each kind of `HEAD_KINDS`; the features of linear attention are elu + 1."""
+
+    weights: np.ndarray  # (W, T, T); those of the delta rule can be negative
+    cosine: np.ndarray  # (W,): of outputs with those of softmax attention, mean over late queries
+    states: np.ndarray  # (T, d, d): the delta rule's state after each character
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """(T, d): the singular values of each state, the largest first."""
+        return np.linalg.svd(self.states, compute_uv=False)
+
+
+def head_by_kind(head: efficient.HeadSample, request: LinearRequest) -> HeadByKind:
+    """Mix the values of a head by each kind of attention."""
+    length = len(head.values)
+    mask = efficient.window_mask(length, length)
+    softmax = head.scores.softmax(-1)
+    window = efficient.kept_weights(head.scores, efficient.window_mask(length, request.window))
+    linear = efficient.linear_weights(
+        efficient.elu_features(head.queries), efficient.elu_features(head.keys), mask
+    )
+    log_decay = torch.full((length,), -1 / request.memory, dtype=head.values.dtype)
+    step = torch.full_like(log_decay, request.step)
+    delta = efficient.delta_weights(head.queries, head.keys, log_decay, step)
+    weights = torch.stack(
+        [softmax, window, linear, efficient.hybrid(window, linear, request.share), delta]
+    )
+    outputs = weights @ head.values
+    states = efficient.delta_states(head.keys, head.values, log_decay, step)
+    return HeadByKind(
+        weights.float().numpy(), late_cosine(outputs, outputs[0]).numpy(), states.float().numpy()
+    )
+
+
+@torch.no_grad()
+def converted_head(text: str, layer: int, head: int, window: int) -> HeadByKind:
+    """Return a head of the converted models of the first seed, with learned parameters.
+
+    Features are exponential and learned; w, and decay and step of the delta rule, are learned too.
+    Cosines are those with the outputs of the model before its conversion. ``ValueError`` where
+    conversions are not shipped, as with a ``window`` other than those of `CONVERTED_WINDOWS`.
+    """
+    if window not in CONVERTED_WINDOWS:
+        raise ValueError(f"window is {window}; it must be one of {CONVERTED_WINDOWS}")
+    both, delta = (_record(name, text, layer) for name in (f"hybrid_{window}", "delta"))
+    base = read_head(load_model("none", WEIGHTS_SEED)[0], text, layer, head)
+    length = len(base.values)
+    (learned, record), (rule, delta_record) = both, delta
+    assert isinstance(learned, ExponentialAttention)
+    features = learned.features(record.queries, record.keys)
+    linear = efficient.linear_weights(*features, efficient.window_mask(length, length))
+    in_window = efficient.kept_weights(
+        efficient.causal(record.scores), efficient.window_mask(length, window)
+    )
+    weights = torch.stack(
+        [
+            in_window[0, head],
+            linear[0, head],
+            record.weights[0, head],
+            delta_record.weights[0, head],
+        ]
+    )
+    values = torch.stack([*3 * [record.values[0, head]], delta_record.values[0, head]])
+    softmax = base.scores.softmax(-1).float()
+    cosine = late_cosine(weights @ values, softmax @ base.values.float())
+    log_decay, step = (part[0, head, :, 0] for part in rule.of_keys(delta_record.states))
+    states = efficient.delta_states(
+        delta_record.keys[0, head], delta_record.values[0, head], log_decay, step
+    )
+    return HeadByKind(
+        torch.cat([softmax[None], weights]).numpy(),
+        np.array([1.0, *cosine.tolist()]),
+        states.numpy(),
+    )
+
+
+def _record(name: str, text: str, layer: int) -> tuple[LearnedAttention, AttentionRecord]:
+    """The learned part of a converted model's attention in a layer, and the layer's record."""
+    model, records = load_conversion(name), list[BlockRecord]()
+    model(encode(text)[None], records=records)
+    learned = model.layers[layer].attention.learned
+    if learned is None:
+        raise ValueError(f"{name} has learned no attention")
+    return learned, records[layer].attention
+
+
+@dataclass(frozen=True, eq=False)
+class RecallCurves:
+    """The recall of each rule of `gating_core.efficient.RULES`, by the number of pairs."""
+
+    recognised: dict[str, np.ndarray]  # (n, S): the share of pairs whose value is the nearest
+
+
+def recall_curves(channels: int, overlap: float, request: LinearRequest) -> RecallCurves:
+    """Recall 2 to 128 pairs from a state of ``channels``² numbers, for every seed.
+
+    ``overlap`` is the mean q·k of two keys; steps and decays are those of the ``request``.
+    """
+    decay = max(LEAST_DECAY, math.exp(-1 / request.memory))
+    results = [
+        efficient.recall(
+            efficient.RecallRequest(
+                channels, pairs, overlap=overlap, step=request.step, decay=decay
+            )
+        )
+        for pairs in RECALL_PAIRS
+    ]
+    shares = {
+        rule: [result[rule].recognised.double().mean(-1).numpy() for result in results]
+        for rule in efficient.RULES
+    }
+    return RecallCurves({rule: np.stack(of) for rule, of in shares.items()})
+
+
+def converted_losses() -> tuple[dict[str, dict[str, np.ndarray]], np.ndarray]:
+    """Losses (S, N) of texts in nats, by conversion and then by measurement; and characters (N,).
+
+    For each conversion the seeds from the first on, up to the first that is missing.
+    """
+    converted, counts = load_converted()
+    results = {}
+    for name in CONVERSIONS:
+        ready = [converted.get((name, seed)) for seed in SEEDS]
+        losses = [model.losses for model in takewhile(bool, ready) if model is not None]
+        if losses:
+            # Controls of hybrids are measured for seeds whose weights are shipped.
+            results[name] = {
+                part: np.stack([by_part[part] for by_part in losses if part in by_part])
+                for part in sorted(losses[0])
+            }
+    return results, np.zeros(0) if counts is None else counts

@@ -1,0 +1,331 @@
+"""The toy: Bigram–Backcopy, the task on which a small attention layer learns a sink.
+
+Guo et al., *Active-Dormant Attention Heads*, arXiv 2410.13835. Texts of letters begin with a letter
+that occurs nowhere else. After a trigger, the letter before it is repeated; after any other letter,
+the next is drawn from a table. So attention is needed at triggers only; at all other letters
+softmax still has to put its weight somewhere.
+
+Shapes: K kinds of layer, S seeds, B texts in a batch, T letters of a text, V letters, D width, n
+measurements during training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from gating_core.attention import GATE_KINDS
+from gating_core.checks import check_choice
+from gating_core.lm import ATTENTION_KINDS, causal_mask, row_losses
+from gating_core.lm.measurements.sinks import sink_share
+from gating_core.lm.shipped import FOLDER
+from gating_core.progress import Progress, silent
+from gating_core.randomness import generator, normal
+from gating_core.records import load_record, save_record
+
+KINDS = ("none", "elementwise", "headwise", "relu")  # three gates of softmax; ReLU attention
+FIRST = 0  # the letter that every text begins with
+TEST_TEXTS = 64
+SCALE = 0.02  # standard deviation of all initial matrices
+TOY = FOLDER / "toy.safetensors"
+STEPS_BETWEEN = 25  # two measurements
+SERIES = (
+    "sink",
+    "sink_at_triggers",
+    "value_ratio",
+    "gate_at_triggers",
+    "gate_elsewhere",
+    "copied",
+    "loss_elsewhere",
+)
+
+
+@dataclass(frozen=True)
+class ToyRequest:
+    """The layers to train, and the length of their training."""
+
+    kinds: tuple[str, ...] = KINDS
+    seeds: tuple[int, ...] = tuple(range(8))
+    steps: int = 500
+    batch: int = 16  # B
+    length: int = 32  # T
+    letters: int = 33  # V, the first one included
+    width: int = 32  # D
+    triggers: int = 3
+    concentration: float = 0.3  # of the Dirichlet distribution of each row of the table
+    learning_rate: float = 6e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Texts of every seed, and its triggers."""
+
+    letters: torch.Tensor  # (S, N, T + 1) int64
+    triggers: torch.Tensor  # (S, V) bool
+
+
+def draw_texts(request: ToyRequest, name: str, count: int) -> Texts:
+    """Draw ``count`` texts for every seed; each ``name`` gives other texts from the same tables."""
+    drawn = [_texts(request, seed, name, count) for seed in request.seeds]
+    return Texts(*(torch.stack(part) for part in zip(*drawn, strict=True)))
+
+
+def _texts(
+    request: ToyRequest, seed: int, name: str, count: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """(N, T + 1) texts of one seed, and (V,) bool: the triggers, the most frequent letters."""
+    letters = request.letters
+    rows = torch.empty(letters, letters, dtype=torch.float64)
+    rows.fill_(request.concentration)
+    table = torch._sample_dirichlet(rows, generator=generator(seed, "table"))
+    table[:, FIRST] = 0.0
+    table /= table.sum(-1, keepdim=True)
+    frequent = torch.linalg.matrix_power(table, 64)[1]
+    triggers = torch.zeros(letters, dtype=torch.bool)
+    triggers[frequent.topk(request.triggers).indices] = True
+    beginning = frequent.masked_fill(triggers, 0.0)  # no trigger, for no letter precedes it
+    draw = generator(seed, f"texts {name}")
+    limits = table.cumsum(-1)[:, :-1].float()
+    texts = torch.full((count, request.length + 1), FIRST)
+    texts[:, 1] = torch.multinomial(beginning, count, replacement=True, generator=draw)
+    for position in range(2, request.length + 1):
+        last = texts[:, position - 1]
+        new = (limits[last] < torch.rand(count, 1, generator=draw)).sum(-1)
+        texts[:, position] = torch.where(triggers[last], texts[:, position - 2], new)
+    return texts, triggers
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """Logits, weights, values and gate of the layers of one kind, all seeds, for some texts."""
+
+    logits: torch.Tensor  # (S, B, T, V)
+    weights: torch.Tensor  # (S, B, T, T)
+    values: torch.Tensor  # (S, B, T, D)
+    gate: torch.Tensor  # (S, B, T, D or 1); 1 where there is none
+
+
+class ToyLayers(nn.Module):
+    """Residual attention layers of one kind with one head, a stack with one for each seed."""
+
+    def __init__(self, kind: str, request: ToyRequest) -> None:
+        super().__init__()
+        check_choice("kind", kind, KINDS)
+        self.attention = ATTENTION_KINDS["relu" if kind == "relu" else "softmax"]
+        self.gates = {"elementwise": request.width, "headwise": 1}.get(kind, 0)
+        D, V = request.width, request.letters
+
+        def drawn(name: str, *shape: int) -> nn.Parameter:
+            return nn.Parameter(normal(request.seeds, name, shape, SCALE).float())
+
+        self.embed, self.position = drawn("embed", V, D), drawn("position", request.length, D)
+        self.qkv, self.gate = drawn("qkv", D, 3 * D), drawn("gate", D, self.gates)
+        self.project, self.read_out = drawn("project", D, D), drawn("read_out", D, V)
+
+    def forward(self, letters: torch.Tensor, record: list[Layer] | None = None) -> torch.Tensor:
+        """(S, B, T, V): logits for ``letters`` (S, B, T) int64; ``record`` receives a `Layer`."""
+        seeds, length = torch.arange(letters.shape[0])[:, None, None], letters.shape[-1]
+        shape = letters.shape[1:]
+        stream = (self.embed[seeds, letters] + self.position[:, None]).flatten(1, 2)
+        states = _normalised(stream)
+        queries, keys, values = (states @ self.qkv).unflatten(1, shape).chunk(3, -1)
+        mask = causal_mask(length, length)
+        if self.attention.fused is not None and record is None:
+            mixed = self.attention.fused(queries, keys, values, mask)
+        else:
+            weights = self.attention.weights(self.attention.scores(queries, keys), mask)
+            mixed = weights @ values
+        gate = torch.ones(*values.shape[:-1], 1)
+        if self.gates:
+            gate = GATE_KINDS["sigmoid"].sigma(states @ self.gate).unflatten(1, shape)
+            mixed = mixed * gate
+        stream = stream + mixed.flatten(1, 2) @ self.project
+        logits = (_normalised(stream) @ self.read_out).unflatten(1, shape)
+        if record is not None:
+            record.append(Layer(logits, weights, values, gate))
+        return logits
+
+
+def _normalised(states: torch.Tensor) -> torch.Tensor:
+    return functional.rms_norm(states, states.shape[-1:], eps=1e-6)
+
+
+@dataclass(frozen=True, eq=False)
+class ToyResult:
+    """Measurements on new texts after ``step`` training steps; (K, S) where no shape is given."""
+
+    step: int
+    sink: torch.Tensor  # mean weight on the first letter, at letters that are no triggers
+    sink_at_triggers: torch.Tensor
+    value_ratio: torch.Tensor  # length of the first letter's value over the others' mean
+    gate_at_triggers: torch.Tensor  # mean factor; 1 without a gate
+    gate_elsewhere: torch.Tensor
+    copied: torch.Tensor  # share of letters after triggers that are the most probable
+    loss_elsewhere: torch.Tensor  # nats, after letters that are no triggers
+    letters: torch.Tensor  # (S, T) the first of the new texts
+    weights: torch.Tensor  # (K, S, T, T) for that text
+
+
+class ToyTraining:
+    """The layers of a request in training: all seeds of a kind as one batch.
+
+    Seeds and kinds do not mix: each layer learns as if it were alone, from texts that are the same
+    for all kinds.
+
+    >>> training = ToyTraining(ToyRequest(steps=50))
+    >>> for step in training.advance(50): pass
+    >>> training.measure().sink  # (K, S)
+    """
+
+    def __init__(self, request: ToyRequest) -> None:
+        self.request, self.step = request, 0
+        self.layers = [ToyLayers(kind, request) for kind in request.kinds]
+        weights = [weight for layers in self.layers for weight in layers.parameters()]
+        self.optimiser = torch.optim.Adam(weights, request.learning_rate, fused=True)
+        self.texts = draw_texts(request, "train", request.steps * request.batch)
+        self.test = draw_texts(request, "test", TEST_TEXTS)
+
+    def advance(self, step: int) -> Iterator[int]:
+        """Train up to step ``step``, and yield the number of each step that is done."""
+        while self.step < step:
+            stretch = slice(self.step * self.request.batch, (self.step + 1) * self.request.batch)
+            letters = self.texts.letters[:, stretch]
+            self.optimiser.zero_grad()
+            for layers in self.layers:
+                losses = _losses(layers(letters[..., :-1]), letters)
+                losses.mean((-2, -1)).sum().backward()
+            self.optimiser.step()
+            self.step += 1
+            yield self.step
+
+    @torch.no_grad()
+    def measure(self) -> ToyResult:
+        """Measure the layers on new texts, from each text's second letter on."""
+        letters = self.test.letters
+        read = letters[..., :-1]
+        records: list[Layer] = []
+        for layers in self.layers:
+            layers(read, records)
+        at_triggers = self.test.triggers[torch.arange(len(read))[:, None, None], read]
+        elsewhere = ~at_triggers
+        elsewhere[..., 0] = False
+
+        def each(measure: Callable[[Layer], torch.Tensor]) -> torch.Tensor:
+            return torch.stack([measure(layer) for layer in records])
+
+        return ToyResult(
+            self.step,
+            sink=each(lambda layer: _mean(layer.weights[..., 0], elsewhere)),
+            sink_at_triggers=each(lambda layer: _mean(layer.weights[..., 0], at_triggers)),
+            value_ratio=each(_value_ratio),
+            gate_at_triggers=each(lambda layer: _mean(layer.gate.mean(-1), at_triggers)),
+            gate_elsewhere=each(lambda layer: _mean(layer.gate.mean(-1), elsewhere)),
+            copied=each(
+                lambda layer: _mean(layer.logits.argmax(-1) == letters[..., 1:], at_triggers)
+            ),
+            loss_elsewhere=each(lambda layer: _mean(_losses(layer.logits, letters), elsewhere)),
+            letters=read[:, 0],
+            weights=each(lambda layer: layer.weights[:, 0]),
+        )
+
+
+def _losses(logits: torch.Tensor, letters: torch.Tensor) -> torch.Tensor:
+    """(S, B, T): the losses of all but the first of ``letters`` (S, B, T + 1), in nats."""
+    return row_losses(logits, letters[..., 1:])
+
+
+def _value_ratio(layer: Layer) -> torch.Tensor:
+    """(S,): the length of the first value over the mean length of the later ones."""
+    lengths = layer.values.norm(dim=-1)
+    return lengths[..., 0].mean(-1) / lengths[..., 1:].mean((-2, -1))
+
+
+def _mean(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """(S,): the mean of x (S, B, T) where ``mask`` (S, B, T) is true."""
+    return (x * mask).sum((-2, -1)) / mask.sum((-2, -1))
+
+
+@dataclass(frozen=True, eq=False)
+class ToyRun:
+    """A training up to now; series (n, K, S) hold fields of `ToyResult` after each of ``steps``."""
+
+    request: ToyRequest
+    steps: np.ndarray  # (n,)
+    sink: np.ndarray
+    sink_at_triggers: np.ndarray
+    value_ratio: np.ndarray
+    gate_at_triggers: np.ndarray
+    gate_elsewhere: np.ndarray
+    copied: np.ndarray
+    loss_elsewhere: np.ndarray
+    letters: np.ndarray  # (S, T) of one text
+    triggers: np.ndarray  # (S, V) bool
+    weights: np.ndarray  # (K, S, T, T) for it, after the last step
+
+    @property
+    def share(self) -> float:
+        """The share of the training that is done."""
+        return float(self.steps[-1] / self.request.steps)
+
+    @property
+    def sink_shares(self) -> np.ndarray:
+        """(K,): the share of seeds whose text has a sink, `sink_share`, after the last step."""
+        weights = torch.from_numpy(self.weights).transpose(0, 1)  # seeds as texts, kinds as heads
+        counted = torch.ones(weights.shape[0], weights.shape[-1], dtype=torch.bool)
+        return sink_share(weights, counted).numpy()
+
+
+def train_toy(request: ToyRequest, progress: Progress = silent) -> Iterator[ToyRun]:
+    """Train the layers, and yield the run so far after every few steps.
+
+    ``progress`` is called with ``None`` after every step.
+    """
+    training, results = ToyTraining(request), list[ToyResult]()
+    results.append(training.measure())
+    yield _run(training, results)
+    for step in training.advance(request.steps):
+        if step % STEPS_BETWEEN == 0 or step == request.steps:
+            results.append(training.measure())
+            yield _run(training, results)
+        progress(None)
+
+
+def joined(request: ToyRequest, runs: Sequence[ToyRun]) -> ToyRun:
+    """Join ``runs`` of single kinds, all at the same step, into the run of ``request``."""
+    by_kind = {kind: (run, k) for run in runs for k, kind in enumerate(run.request.kinds)}
+    parts = [by_kind[kind] for kind in request.kinds]
+    series = {name: np.stack([getattr(run, name)[:, k] for run, k in parts], 1) for name in SERIES}
+    weights = np.stack([run.weights[k] for run, k in parts])
+    return replace(runs[0], request=request, weights=weights, **series)
+
+
+def _run(training: ToyTraining, results: list[ToyResult]) -> ToyRun:
+    series = {
+        name: np.stack([getattr(result, name).numpy() for result in results]) for name in SERIES
+    }
+    last = results[-1]
+    return ToyRun(
+        training.request,
+        np.array([result.step for result in results]),
+        **series,
+        letters=last.letters.numpy(),
+        triggers=training.test.triggers.numpy(),
+        weights=last.weights.numpy(),
+    )
+
+
+def save_toy(run: ToyRun, path: Path = TOY) -> None:
+    """Write a run; attention weights in half precision."""
+    save_record(path, replace(run, weights=run.weights.astype(np.float16)))
+
+
+def load_toy(path: Path = TOY) -> ToyRun:
+    """The shipped run; ``ValueError`` for a file of another kind."""
+    run = load_record(ToyRun, path, "holds no run of the bigram-backcopy task")
+    return replace(run, weights=run.weights.astype(np.float32))

@@ -1,0 +1,33 @@
+"""Texts in batches, with the records and logits that a model computes for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from gating_core.lm import AttentionRecord, BlockRecord, LanguageModel, Rows, rows_of
+
+Arrays = dict[str, np.ndarray]
+TEXTS_AT_ONCE = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """A batch of texts, with the model's attention records and logits."""
+
+    rows: Rows
+    layers: list[AttentionRecord]  # of each layer
+    logits: torch.Tensor  # (B, T, V)
+
+
+@torch.no_grad()
+def batches(model: LanguageModel, texts: Sequence[str]) -> Iterator[Batch]:
+    """Read ``texts`` in batches: all attention weights at once would fill the memory."""
+    for start in range(0, len(texts), TEXTS_AT_ONCE):
+        rows = rows_of(texts[start : start + TEXTS_AT_ONCE], model.config.context)
+        records: list[BlockRecord] = []
+        logits = model(rows.read, records=records)
+        yield Batch(rows, [record.attention for record in records], logits)

@@ -1,0 +1,112 @@
+"""The table of models, a row each, and the files of those that are trained and shipped.
+
+A file holds weights in half precision; models compute in float32. Its card holds the training data,
+the recipe, and the losses of the rounded weights on the shipped verses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from gating_core.assets import ASSETS, is_left_out, read_asset
+from gating_core.attention import GateConfig
+from gating_core.lm.config import ModelConfig
+from gating_core.lm.model import LanguageModel
+from gating_core.lm.training import LanguageRecipe
+from gating_core.records import tensor_file, tensors_of
+
+FOLDER = ASSETS / "models"
+SEEDS = (0, 1, 2)
+STORED_TOPOLOGY = "wiring"  # the key of `ModelConfig.topology` in the files, which stays
+MODELS = {  # a further model is one more row
+    "none": ModelConfig(),
+    "g1_channel": ModelConfig(gate=GateConfig()),
+    "g1_head": ModelConfig(gate=GateConfig(granularity="headwise")),
+    "g2": ModelConfig(gate=GateConfig(position="G2")),
+    "fal": ModelConfig(topology="fal"),
+    "fal_plus": ModelConfig(topology="fal_plus"),
+    "parallel": ModelConfig(topology="parallel"),
+}
+
+
+@dataclass(frozen=True)
+class Card:
+    """The training data, recipe and losses of a shipped model."""
+
+    name: str
+    seed: int
+    verses: int  # trained on, in each language
+    characters: int  # in all verses that are trained on
+    recipe: LanguageRecipe
+    losses: dict[str, float]  # nats a character on the shipped verses, by language and "both"
+    seconds: float  # of processor time
+
+
+def model_path(name: str, seed: int, folder: Path = FOLDER) -> Path:
+    """The file of a row of the table."""
+    return folder / f"{name}-{seed}.safetensors"
+
+
+def digest(name: str, seed: int) -> str:
+    """A hash of a model's file in sixteen letters, by which measurements are tied to weights."""
+    return hashlib.sha256(read_asset(model_path(name, seed))).hexdigest()[:16]
+
+
+def is_current(name: str, seed: int, stored: str) -> bool:
+    """Return whether what was measured belongs to a model, by the ``stored`` digest of its file.
+
+    Weights that an installed library leaves out are taken for those that were measured.
+    """
+    path = model_path(name, seed)
+    return is_left_out(path) or (path.exists() and digest(name, seed) == stored)
+
+
+def shipped() -> list[tuple[str, int]]:
+    """Name and seed of the models whose files there are, in the table's order."""
+    return [model for model in product(MODELS, SEEDS) if model_path(*model).exists()]
+
+
+def half_precision(model: LanguageModel) -> dict[str, np.ndarray]:
+    """The weights of ``model`` by name in float16."""
+    return {name: weight.detach().half().numpy() for name, weight in model.named_parameters()}
+
+
+def model_of(weights: dict[str, np.ndarray], config: ModelConfig) -> LanguageModel:
+    """The model with these ``weights`` by name, in float32; ``ValueError`` if they do not fit."""
+    model = LanguageModel(config)
+    try:
+        model.load_state_dict(
+            {name: torch.from_numpy(array).float() for name, array in weights.items()}
+        )
+    except RuntimeError as error:
+        raise ValueError(f"these are no weights of this model: {error}") from error
+    return model.requires_grad_(False)
+
+
+def recipe_of(fields: dict[str, Any]) -> LanguageRecipe:
+    """The recipe with these ``fields``, as JSON has them."""
+    return LanguageRecipe(**fields | {"betas": tuple(fields["betas"])})
+
+
+def model_file(weights: dict[str, np.ndarray], config: ModelConfig, card: Card) -> bytes:
+    """Return a safetensors file; configuration and card are JSON in its metadata."""
+    fields = asdict(config)
+    fields[STORED_TOPOLOGY] = fields.pop("topology")
+    return tensor_file(weights, {"config": fields, "card": asdict(card)})
+
+
+def load_model(name: str, seed: int, folder: Path = FOLDER) -> tuple[LanguageModel, Card]:
+    """A shipped model and its card; ``ValueError`` where there is no such file."""
+    with tensors_of(model_path(name, seed, folder), "holds no language model") as (weights, about):
+        fields, card = about["config"], about["card"]
+        gate = None if fields["gate"] is None else GateConfig(**fields["gate"])
+        given = {"gate": gate, "topology": fields.pop(STORED_TOPOLOGY)}
+        model = model_of(weights, ModelConfig(**fields | given))
+        return model, Card(**card | {"recipe": recipe_of(card["recipe"])})

@@ -1,0 +1,197 @@
+"""The shipped dictionaries of some language models, one file for each model, and their training."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from gating_core.lm import (
+    SEEDS,
+    LanguageModel,
+    Verse,
+    excerpt_texts,
+    load_model,
+    texts_of,
+)
+from gating_core.lm.corpus import CORPUS, read_verses
+from gating_core.lm.shipped import FOLDER
+from gating_core.lm.steering.dictionary import (
+    NESTED,
+    PLAIN,
+    Dictionary,
+    DictionaryCard,
+    DictionaryRecipe,
+    FeatureStatistics,
+    describe,
+    language_gap,
+    statistics,
+    train_dictionary,
+)
+from gating_core.lm.steering.judge import write_words
+from gating_core.lm.steering.streams import Streams, streams, trailing_means
+from gating_core.records import tensor_file, tensors_of
+
+STEERED = ("none", "g1_channel")  # models that have dictionaries
+TRAINED_ON = 400  # verses in each language
+KINDS = {  # by what it is trained on (`states_for`): how; a further kind is a row
+    "means": DictionaryRecipe(NESTED),
+    "characters": DictionaryRecipe(NESTED),
+    "plain": DictionaryRecipe(PLAIN),
+}
+ONE_SEED = ("plain",)  # kinds that the first seed alone has
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """One kind of dictionary of a model, all layers, with its measurements."""
+
+    dictionary: Dictionary
+    statistics: FeatureStatistics
+    cards: list[DictionaryCard]  # of each layer
+
+
+@dataclass(frozen=True, eq=False)
+class Dictionaries:
+    """The dictionaries of one model by kind, and statistics of the model's states."""
+
+    kinds: dict[str, Trained]
+    gap: torch.Tensor  # (L, D): the mean state of Spanish minus that of English
+    length: torch.Tensor  # (L,): the mean length of a state
+    seconds: float  # of processor time, for training
+
+
+def are_spanish(texts: Sequence[str]) -> list[bool]:
+    """Return True for the Spanish ones of ``texts`` in the order of `texts_of`: the second half."""
+    return [row >= len(texts) // 2 for row in range(len(texts))]
+
+
+def states_for(kind: str, residual: Streams) -> Streams:
+    """The states that a ``kind`` of dictionary reads: at single characters, or trailing means."""
+    return trailing_means(residual) if kind == "means" else residual
+
+
+def train_dictionaries(
+    model: LanguageModel, verses: Sequence[Verse], seed: int, kinds: Sequence[str]
+) -> Dictionaries:
+    """Train ``kinds`` of dictionaries on ``verses``, and measure them on the shipped ones."""
+    began = time.process_time()
+    learned = streams(model, texts_of(verses))
+    trained = {}
+    for kind in kinds:
+        *_, (_, trained[kind]) = train_dictionary(
+            states_for(kind, learned).states, KINDS[kind], seed
+        )
+    seconds = time.process_time() - began
+    texts = excerpt_texts()
+    held_out, spanish = streams(model, texts), are_spanish(texts)
+    results = {}
+    for kind, dictionary in trained.items():
+        residual = states_for(kind, held_out)
+        cards = [describe(dictionary.layer(k), x) for k, x in enumerate(residual.states)]
+        results[kind] = Trained(dictionary, statistics(dictionary, residual, spanish), cards)
+    return Dictionaries(
+        results, language_gap(held_out, spanish), held_out.states.norm(dim=-1).mean(-1), seconds
+    )
+
+
+def dictionaries_path(name: str, seed: int, folder: Path = FOLDER) -> Path:
+    """The file of the dictionaries of a model."""
+    return folder / f"dictionary-{name}-{seed}.safetensors"
+
+
+def save_dictionaries(dictionaries: Dictionaries, path: Path) -> None:
+    """Write what `load_dictionaries` reads; dictionaries in half precision."""
+    tensors: dict[str, np.ndarray] = {
+        "gap": dictionaries.gap.numpy(),
+        "length": dictionaries.length.numpy(),
+    }
+    for kind, trained in dictionaries.kinds.items():
+        for name, tensor in trained.dictionary.tensors.items():
+            tensors[f"{kind}.dictionary.{name}"] = tensor.half().numpy()
+        for name, array in trained.statistics.arrays.items():
+            integer = name in ("texts", "places")
+            tensors[f"{kind}.{name}"] = array.astype(np.int16 if integer else np.float16)
+    about = {
+        "cards": {
+            kind: [asdict(card) for card in trained.cards]
+            for kind, trained in dictionaries.kinds.items()
+        },
+        "recipes": {kind: asdict(KINDS[kind]) for kind in dictionaries.kinds},
+        "seconds": dictionaries.seconds,
+    }
+    path.write_bytes(tensor_file(tensors, about))
+
+
+def load_dictionaries(name: str, seed: int, folder: Path = FOLDER) -> Dictionaries:
+    """The shipped dictionaries of a model; ``ValueError`` where there is no such file."""
+    path = dictionaries_path(name, seed, folder)
+    with tensors_of(path, "holds no dictionaries") as (tensors, about):
+        kinds = {}
+        for kind, cards in about["cards"].items():
+            start = f"{kind}.dictionary."
+            parts = {
+                key.removeprefix(start): torch.from_numpy(array).float()
+                for key, array in tensors.items()
+                if key.startswith(start)
+            }
+            kinds[kind] = Trained(
+                Dictionary(**parts, active=about["recipes"][kind]["active"]),
+                FeatureStatistics(
+                    *(tensors[f"{kind}.{field.name}"] for field in fields(FeatureStatistics))
+                ),
+                [DictionaryCard(**card) for card in cards],
+            )
+        return Dictionaries(
+            kinds,
+            torch.from_numpy(tensors["gap"]),
+            torch.from_numpy(tensors["length"]),
+            about["seconds"],
+        )
+
+
+@lru_cache(maxsize=8)
+def model_and_dictionaries(name: str, seed: int) -> tuple[LanguageModel, Dictionaries]:
+    """A shipped model and its dictionaries, cached; ``ValueError`` where there are none."""
+    return load_model(name, seed)[0], load_dictionaries(name, seed)
+
+
+def shipped_dictionaries() -> list[tuple[str, int]]:
+    """Name and seed of the models whose dictionaries there are."""
+    return [
+        (name, seed) for name in STEERED for seed in SEEDS if dictionaries_path(name, seed).exists()
+    ]
+
+
+def make_dictionaries() -> None:
+    """Train what is missing, a process for each core, and write the words of the corpus."""
+    verses = read_verses(CORPUS)
+    write_words(verses)
+    missing = [
+        (name, seed)
+        for seed in SEEDS
+        for name in STEERED
+        if not dictionaries_path(name, seed).exists()
+    ]
+    with ProcessPoolExecutor(os.cpu_count(), max_tasks_per_child=1) as pool:
+        for name, seed in pool.map(_make, missing):
+            logging.info("dictionaries of %s, seed %d", name, seed)
+
+
+def _make(model: tuple[str, int]) -> tuple[str, int]:
+    torch.set_num_threads(1)
+    name, seed = model
+    verses = [verse for verse in read_verses(CORPUS) if not verse.held_out]
+    chosen = sorted(verses, key=lambda verse: verse.draw)[:TRAINED_ON]
+    kinds = [kind for kind in KINDS if seed == 0 or kind not in ONE_SEED]
+    dictionaries = train_dictionaries(load_model(name, seed)[0], chosen, seed, kinds)
+    save_dictionaries(dictionaries, dictionaries_path(name, seed))
+    return model

@@ -1,0 +1,203 @@
+"""Summaries of the experiment: means with intervals, comparisons, calibration of the classifier.
+
+Shapes: S seeds, L layers, K kinds of direction, A strengths, N prompts for each target language, C
+cells.
+Intervals are 95 %: those over prompts (bootstrap) and over seeds (Student's t) add in quadrature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gating_core.lm import LANGUAGES, SEEDS
+from gating_core.lm.measurements import (
+    PairedDifference,
+    bootstrap_reliability,
+    ends,
+    loss_difference,
+    text_draws,
+)
+from gating_core.lm.steering.experiment import (
+    DIRECTIONS,
+    MODES,
+    QUANTITIES,
+    REFERENCES,
+    Arrays,
+    fluent_success,
+    load_steering,
+)
+from gating_core.lm.steering.judge import other_verses, windows
+from gating_core.lm.steering.live import JUDGED_ENDS, load_opening
+from gating_core.lm.steering.shipped import STEERED, load_dictionaries
+from gating_core.training import mean_interval
+
+FEATURE = DIRECTIONS.index("feature")
+# And the shares that follow: "fluent", see `fluent_success`; "wordless": texts without a whole
+# word, which have no share of real words.
+SUMMARISED = (*QUANTITIES, "fluent", "wordless")
+RESAMPLES = 400  # of a reliability diagram
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Means of outcomes, with the half widths of their intervals over prompts and seeds."""
+
+    texts: int  # of each cell
+    means: dict[str, np.ndarray]  # by quantity (L, K, A)
+    half_widths: dict[str, np.ndarray]
+    references: dict[str, dict[str, float]]  # means by name and quantity
+
+    @property
+    def best(self) -> tuple[int, int, int]:
+        """The layer, direction and strength at which the feature succeeds most often."""
+        means = self.means["success"][:, FEATURE]
+        layer, strength = np.unravel_index(means.argmax(), means.shape)
+        return int(layer), FEATURE, int(strength)
+
+
+def means_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means (C,) of values (S, C, languages, N), and the half widths of their intervals.
+
+    With one seed the interval is over prompts alone. NaN are left out; the mean of a cell of NaN
+    alone is NaN.
+    """
+    counted = np.isfinite(values)
+    sums = np.where(counted, values, 0.0).sum(-2, dtype=float)  # (S, C, N)
+    counts = counted.sum(-2)
+    draws = text_draws(values.shape[-1])
+    with np.errstate(invalid="ignore"):  # 0 / 0
+        by_seed = sums.sum(-1) / counts.sum(-1)
+        means = sums.sum((0, -1)) / counts.sum((0, -1))
+        resampled = draws @ sums.sum(0).T / (draws @ counts.sum(0).T)
+    some = np.isfinite(means)
+    half_widths = np.full(len(means), np.nan)
+    if some.any():
+        low, high = ends(resampled[:, some])
+        finite = [cell[np.isfinite(cell)] for cell in by_seed.T[some]]
+        seeds = [mean_interval(cell).half_width if len(cell) > 1 else 0.0 for cell in finite]
+        half_widths[some] = np.hypot(seeds, (high - low) / 2)
+    return means, half_widths
+
+
+def summarise(tables: Sequence[Arrays], gate: str, mode: str, languages: slice) -> Outcome:
+    """Return the means of the outcomes of models with a ``gate``, one of ``tables`` for each seed.
+
+    Args:
+        tables: Outcomes as in `load_steering`.
+        gate: Name of the models.
+        mode: One of `MODES`.
+        languages: The target languages, of `LANGUAGES`.
+    """
+    row, whole = [*MODES].index(mode), []
+    for arrays in tables:
+        wordless = {
+            key.replace("words", "wordless"): np.isnan(values).astype(float)
+            for key, values in arrays.items()
+            if key.endswith("words")
+        }
+        whole.append({**arrays, **fluent_success(arrays, gate), **wordless})
+    means, half_widths = {}, {}
+    for name in SUMMARISED:
+        values = np.stack([table[name][:, :, :, row, languages] for table in whole])
+        cells = means_of(values.reshape(len(values), -1, *values.shape[-2:]))
+        means[name], half_widths[name] = (part.reshape(values.shape[1:4]) for part in cells)
+    references = {
+        what: {
+            name: float(
+                means_of(np.stack([table[f"{what}.{name}"][None, languages] for table in whole]))[
+                    0
+                ][0]
+            )
+            for name in SUMMARISED
+        }
+        for what in REFERENCES
+    }
+    return Outcome(values[:, 0, 0, 0].size, means, half_widths, references)
+
+
+def depth_difference(
+    tables: Sequence[Arrays], languages: slice
+) -> tuple[int, int, PairedDifference]:
+    """Compare the best layers of both halves, "released".
+
+    Returns the two layers, and the first's success minus the second's, at the best strength of
+    each.
+    """
+    success = np.stack([_released(arrays, languages) for arrays in tables])  # (S, L, A, ..., N)
+    count, success = success.shape[-2], success.sum(-2)
+    sums = success.sum((0, -1))  # (L, A)
+    half = len(sums) // 2
+    first, second = int(sums[:half].max(-1).argmax()), half + int(sums[half:].max(-1).argmax())
+    early, late = (success[:, layer, sums[layer].argmax()] for layer in (first, second))
+    return first, second, loss_difference(early, late, np.full(success.shape[-1], count))
+
+
+def gate_difference(languages: slice) -> list[PairedDifference]:
+    """Return by layer how much more often the feature succeeds with a gate than without.
+
+    Means over all strengths, "released"; bundled models, paired by seed.
+    """
+    outcomes = load_steering()
+    plain, gated = (
+        np.stack([_released(outcomes[name, seed], languages).mean((1, 2)) for seed in SEEDS], 1)
+        for name in STEERED
+    )  # (L, S, N)
+    return [
+        loss_difference(*both, np.ones(plain.shape[-1])) for both in zip(gated, plain, strict=True)
+    ]
+
+
+def _released(arrays: Arrays, languages: slice) -> np.ndarray:
+    """Success (L, A, languages, N) of the feature."""
+    return arrays["success"][:, FEATURE, :, [*MODES].index("released"), languages]
+
+
+def auc_difference() -> list[PairedDifference]:
+    """Return by layer how much larger the best feature's AUC is with a gate; over seeds alone.
+
+    Features are those of the kind "means", which steer; AUC is on held-out verses.
+    """
+    best = []
+    for name in STEERED:
+        kinds = [load_dictionaries(name, seed).kinds["means"] for seed in SEEDS]
+        auc = np.stack([kind.statistics.auc for kind in kinds]).astype(float)
+        best.append(np.maximum(auc, 1 - auc).max(-1))
+    return [
+        PairedDifference(layer, mean_interval(layer).half_width) for layer in (best[1] - best[0]).T
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Calibration of a classifier: confidence in the likelier language, and its accuracy."""
+
+    characters: int  # that it reads
+    bins: np.ndarray  # (3, b): confidence, accuracy, count
+    ends: np.ndarray  # (2, b): intervals of the accuracies
+    accuracy: float  # of all
+
+    @property
+    def gap(self) -> float:
+        """Accuracy minus mean confidence."""
+        confidence, accuracy, counts = self.bins
+        return float(np.average(accuracy - confidence, weights=counts))
+
+
+def calibrations() -> list[Calibration]:
+    """Return the calibration of the logistic regression on windows of held-out verses."""
+    verses = other_verses()
+    _, spanish = windows(verses)
+    lengths = [np.bincount(windows([verse])[1], minlength=len(LANGUAGES)) for verse in verses]
+    groups = np.concatenate(
+        [np.repeat(np.arange(len(verses)), counts) for counts in np.transpose(lengths)]
+    )
+    results = []
+    for characters, judged in zip(JUDGED_ENDS, load_opening().judged.astype(float), strict=True):
+        right = (judged > 0.5) == spanish.astype(bool)
+        result = bootstrap_reliability(np.maximum(judged, 1 - judged), right, groups, RESAMPLES)
+        bins = np.stack([result.whole.confidence, result.whole.frequency, result.whole.counts])
+        results.append(Calibration(characters, bins, result.frequency_ends, float(right.mean())))
+    return results

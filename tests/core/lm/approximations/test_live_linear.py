@@ -1,0 +1,140 @@
+"""Is the same head by another attention what each way says, and is the toy the library's?"""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from gating_core.efficient import (
+    RULES,
+    RecallRequest,
+    ar1_tokens,
+    delta_recurrent,
+    elu_features,
+    linear_recurrent,
+    mixed,
+    recall,
+    window_mask,
+)
+from gating_core.lm import LanguageModel, encode, load_model
+from gating_core.lm.approximations import (
+    HEAD_KINDS,
+    RECALL_PAIRS,
+    LinearRequest,
+    head_by_kind,
+    read_head,
+    recall_curves,
+)
+from gating_core.lm.approximations import linear as module
+from gating_core.lm.conversions import CONVERSIONS
+
+T = 40
+REQUEST = LinearRequest(window=4, share=0.3, memory=8.0, step=0.7)
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return ar1_tokens(T, seed=2)
+
+
+@pytest.fixture(scope="module")
+def result(sample):
+    return head_by_kind(sample, REQUEST)
+
+
+def test_weights_mix_what_each_way_puts_out(sample, result):
+    q, k, v = sample.queries, sample.keys, sample.values
+    log_decay, step = torch.full((T,), -1 / 8, dtype=v.dtype), torch.full((T,), 0.7, dtype=v.dtype)
+    near = mixed(sample.scores, v, window_mask(T, 4))
+    linear, _ = linear_recurrent(elu_features(q), elu_features(k), v)
+    delta, state = delta_recurrent(q, k, v, log_decay, step)
+    full = mixed(sample.scores, v)
+    for way, expected in zip(
+        HEAD_KINDS, (full, near, linear, 0.3 * near + 0.7 * linear, delta), strict=True
+    ):
+        weights = torch.from_numpy(result.weights[HEAD_KINDS.index(way)]).double()
+        torch.testing.assert_close(weights @ v, expected, atol=1e-5, rtol=1e-5)
+        cosine = [
+            float(a @ b / a.norm() / b.norm())
+            for a, b in zip(expected[T // 2 :], full[T // 2 :], strict=True)
+        ]
+        assert result.cosine[HEAD_KINDS.index(way)] == pytest.approx(np.mean(cosine), abs=1e-6)
+    np.testing.assert_allclose(result.states[-1], state, atol=1e-6)
+    assert result.states.shape == (T, 16, 16)
+
+
+def test_a_window_with_the_whole_share_is_the_window(sample):
+    of = head_by_kind(sample, LinearRequest(window=4, share=1.0))
+    window, both = (of.weights[HEAD_KINDS.index(way)] for way in ("window", "hybrid"))
+    np.testing.assert_array_equal(window, both)
+
+
+def test_a_converted_head_has_the_models_own_weights(monkeypatch):
+    models = {name: LanguageModel(CONVERSIONS[name].config) for name in ("hybrid_4", "delta")}
+    monkeypatch.setattr(module, "load_conversion", models.__getitem__)
+    text, layer, head = "In the beginning God created", 1, 2
+    of = module.converted_head(text, layer, head, 4)
+    base = read_head(load_model("none", 0)[0], text, layer, head)
+    full = mixed(base.scores, base.values).float()
+    for name, way in (("hybrid_4", "hybrid"), ("delta", "delta")):
+        records = []
+        models[name](encode(text)[None], records=records)
+        record = records[layer].attention
+        np.testing.assert_allclose(
+            of.weights[HEAD_KINDS.index(way)], record.weights[0, head].detach(), atol=1e-6
+        )
+        mixed_values = record.weights[0, head] @ record.values[0, head]
+        alike = functional.cosine_similarity(mixed_values, full, dim=-1)[len(full) // 2 :]
+        assert of.cosine[HEAD_KINDS.index(way)] == pytest.approx(
+            float(alike.detach().mean()), abs=1e-6
+        )
+    near, linear, both = of.weights[1:4]
+    w = float(models["hybrid_4"].layers[layer].attention.learned.balance[head].detach().sigmoid())
+    np.testing.assert_allclose(both, w * near + (1 - w) * linear, atol=1e-6)
+    first = models["delta"].layers[layer].attention.learned.of_keys(record.states)[1]
+    key = record.keys[0, head, 0] / record.keys[0, head, 0].norm()
+    expected = float(first[0, head, 0].detach()) * torch.outer(record.values[0, head, 0], key)
+    np.testing.assert_allclose(of.states[0], expected.detach(), atol=1e-5)
+    with pytest.raises(ValueError, match="window is 8; it must be one of"):
+        module.converted_head(text, layer, head, 8)
+
+
+def test_recall_is_the_librarys_with_the_same_step_and_decay():
+    curves = recall_curves(8, 0.2, REQUEST)
+    request = RecallRequest(8, 12, overlap=0.2, step=0.7, decay=math.exp(-1 / 8))
+    of = recall(request)
+    assert list(curves.recognised) == list(RULES)
+    for rule, shares in curves.recognised.items():
+        expected = of[rule].recognised.double().mean(-1)
+        np.testing.assert_array_equal(shares[RECALL_PAIRS.index(12)], expected)
+
+
+@pytest.mark.parametrize("wrong", [{"share": 1.5}, {"memory": 0.0}, {"step": -0.1}])
+def test_wrong_requests_are_refused(wrong):
+    with pytest.raises(ValueError, match="must be a number from"):
+        LinearRequest(**wrong)
+
+
+def test_losses_of_conversions_are_stacked_up_to_the_first_missing_seed(monkeypatch):
+    class Card:
+        def __init__(self, value):
+            self.losses = {"whole": np.full(3, value), "late": np.zeros(3)}
+
+    cards = {
+        ("softmax", 0): Card(1.0),
+        ("softmax", 1): Card(2.0),
+        ("linear", 1): Card(3.0),
+        ("delta", 0): Card(4.0),
+        ("delta", 2): Card(5.0),
+    }
+    monkeypatch.setattr(module, "load_converted", lambda: (cards, np.ones(3)))
+    losses, counts = module.converted_losses()
+    assert list(losses) == ["softmax", "delta"]
+    assert list(losses["softmax"]) == ["late", "whole"]  # by name: files have no order
+    np.testing.assert_array_equal(losses["softmax"]["whole"], [[1, 1, 1], [2, 2, 2]])
+    assert len(losses["delta"]["whole"]) == 1
+    assert counts.sum() == 3
+    monkeypatch.setattr(module, "load_converted", lambda: ({}, None))
+    assert module.converted_losses()[0] == {}

@@ -1,0 +1,106 @@
+"""Confidence over texts against scikit-learn, loops, and models that are calibrated by design."""
+
+import numpy as np
+import pytest
+import torch
+
+from gating_core.lm import LanguageModel, ModelConfig, encode, mean_loss, rows_of
+from gating_core.lm.measurements import QUANTITIES
+from gating_core.lm.measurements.calibration import confidence
+
+CONFIG = ModelConfig(depth=2, width=12, heads=3, context=24)
+TEXTS = ["In the beginning", "Y dijo Dios: Sea la luz", "God said", "the day", "no"] * 3
+
+
+@pytest.fixture(scope="module")
+def model():
+    model = LanguageModel(CONFIG, 0).requires_grad_(False)
+    for weight in model.parameters():
+        weight.mul_(5)
+    return model
+
+
+@pytest.fixture(scope="module")
+def found(model):
+    return confidence(model, TEXTS)
+
+
+@pytest.fixture(scope="module")
+def predictions(model):
+    """Probabilities, followers and the entropies of weights, text by text."""
+    chances, followed, entropies = [], [], []
+    rows = rows_of(TEXTS, 24)  # together: a last bit would move a character to another bin
+    together = model(rows.read)
+    for text, logits in zip(TEXTS, together, strict=True):
+        numbers = torch.cat([encode(text), torch.zeros(1, dtype=torch.int64)])[: 24 + 1]
+        records = []
+        alone = model(numbers[None, :-1], records=records)[0]
+        torch.testing.assert_close(logits[: len(alone)], alone, rtol=1e-4, atol=1e-4)
+        chances.append(logits[: len(alone)].double().softmax(-1))
+        followed.append(numbers[1:])
+        weights = torch.stack([record.attention.weights[0] for record in records]).double()
+        entropies.append(torch.special.entr(weights).sum(-1))
+    return torch.cat(chances).numpy(), torch.cat(followed).numpy(), torch.cat(entropies, -1).numpy()
+
+
+def value(found, name):
+    return found["values"][QUANTITIES.index(name)]
+
+
+def test_bins_are_those_of_scikit_learn(found, predictions):
+    from sklearn.calibration import calibration_curve  # here: slow to import
+
+    chances, followed, _ = predictions
+    sure, right = chances.max(-1), chances.argmax(-1) == followed
+    frequency, confident = calibration_curve(right, sure, n_bins=15, strategy="quantile")
+    np.testing.assert_allclose(found["bins"][:2], [confident, frequency], rtol=1e-4, atol=1e-6)
+    counts = found["bins"][2]
+    assert counts.sum() == len(sure)
+    error = np.average(abs(confident - frequency), weights=counts)
+    assert value(found, "calibration") == pytest.approx(error, rel=1e-4)
+    low, high = found["range"]
+    assert (low <= found["bins"][1] + 1e-6).all()
+    assert (found["bins"][1] <= high + 1e-6).all()
+
+
+def test_loss_and_entropies_are_means_over_all_characters(found, model, predictions):
+    chances, followed, entropies = predictions
+    assert value(found, "loss") == pytest.approx(mean_loss(model, TEXTS), rel=1e-5)
+    assert value(found, "loss") == pytest.approx(
+        -np.log(chances[np.arange(len(followed)), followed]).mean(), rel=1e-4
+    )
+    assert value(found, "prediction") == pytest.approx(
+        -(chances * np.log(chances)).sum(-1).mean(), rel=1e-4
+    )
+    np.testing.assert_allclose(found["entropy"], entropies.mean(-1), rtol=1e-4)
+    assert value(found, "attention") == pytest.approx(entropies.mean(), rel=1e-4)
+
+
+def test_resamples_surround_what_they_are_of(found):
+    loss, sure = found["resamples"][2:4]
+    for resamples, middle in ((loss, value(found, "loss")), (sure, value(found, "prediction"))):
+        assert resamples.mean() == pytest.approx(middle, rel=0.03)
+        assert 0 < resamples.std() < 0.2 * middle
+    assert found["resamples"].shape[0] == len(found["values"]) == len(QUANTITIES)
+    # Fewer texts have more chance in them: their calibration errors are larger, never smaller.
+    assert found["resamples"][0].mean() > 0.9 * value(found, "calibration")
+
+
+def test_logits_of_frequencies_are_calibrated_and_others_are_not():
+    model = LanguageModel(CONFIG, 0).requires_grad_(False)
+    numbers = [torch.cat([encode(text)[1:], torch.zeros(1, dtype=torch.int64)]) for text in TEXTS]
+    counts = torch.cat(numbers).bincount(minlength=CONFIG.characters).double()
+    shares = counts / counts.sum()
+
+    def of(logits):
+        model.logits = lambda stream: logits.float().expand(*stream.shape[:-1], -1)
+        return confidence(model, TEXTS)
+
+    right = of(shares.log().clamp(min=-40))
+    assert value(right, "calibration") < 1e-3
+    assert value(right, "classwise") < 1e-4
+    entropy = float(torch.special.entr(shares).sum())
+    assert value(right, "loss") == pytest.approx(entropy, rel=1e-4)
+    too_sure = of(3 * shares.log().clamp(min=-40))
+    assert value(too_sure, "calibration") > 0.05
+    assert value(too_sure, "classwise") > value(right, "classwise")

@@ -1,0 +1,171 @@
+"""Measurements over many texts are those of each text alone, and the shipped file is theirs."""
+
+import numpy as np
+import pytest
+import torch
+
+from gating_core.attention import GateConfig
+from gating_core.lm import (
+    CHARACTERS,
+    MODELS,
+    LanguageModel,
+    ModelConfig,
+    encode,
+    mean_loss,
+    shipped,
+    text_losses,
+)
+from gating_core.lm.measurements import STRENGTHS, load_measured, measure
+from gating_core.lm.measurements import stored as files
+from gating_core.lm.measurements.batches import TEXTS_AT_ONCE
+from gating_core.lm.measurements.calibration import QUANTITIES
+from gating_core.lm.measurements.stored import MEASUREMENTS
+from tests.each import each
+
+CONFIG = ModelConfig(depth=2, width=8, heads=2, context=24, gate=GateConfig())
+ALPHABET = "abc, ñ"
+
+
+def some_texts(count=TEXTS_AT_ONCE + 3):
+    draw = np.random.default_rng(0)
+    return ["".join(draw.choice([*ALPHABET], draw.integers(2, 23))) for _ in range(count)]
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Weights far from their start, so that gates and shares differ."""
+    made = LanguageModel(CONFIG)
+    with torch.no_grad():
+        for weight in made.parameters():
+            weight *= 8
+    return made.requires_grad_(False)
+
+
+@torch.no_grad()
+def alone(model, text):
+    """A text's own records, cut where it ends."""
+    records = []
+    model(encode(text)[None], records=records)
+    return [record.attention for record in records]
+
+
+def test_sinks_of_many_texts_are_those_of_each_alone(model):
+    texts = some_texts()
+    found = MEASUREMENTS["sinks"](model, texts)
+    shares, ratios, sunk = [], [], []
+    for text in texts:
+        layers = alone(model, text)
+        weights = np.stack([x.weights[0].numpy() for x in layers])
+        lengths = np.linalg.norm(np.stack([x.values[0].numpy() for x in layers]), axis=-1)
+        shares.append(weights[..., 1:, 0].mean(-1))
+        ratios.append(lengths[..., 0] / lengths[..., 1:].mean(-1))
+        sunk.append(weights[..., 0].mean(-1) > 0.3)
+    np.testing.assert_allclose(found["by_text"], np.mean(shares, -1), rtol=1e-4)
+    np.testing.assert_allclose(found["by_head"], np.mean(shares, 0), rtol=1e-4)
+    np.testing.assert_allclose(found["value_ratio"], np.mean(ratios, 0), rtol=1e-4)
+    np.testing.assert_allclose(found["metric"], np.mean(sunk, 0), rtol=1e-4)
+    assert 0 < found["metric"].min() < found["metric"].max() < 1
+
+
+@pytest.mark.parametrize(
+    "gate", [GateConfig(), GateConfig(granularity="headwise"), GateConfig(position="G2")]
+)
+def test_gates_of_many_texts_are_counted_one_by_one(gate):
+    with torch.no_grad():
+        model = LanguageModel(ModelConfig(**{**CONFIG.__dict__, "gate": gate}))
+        for weight in model.parameters():
+            weight *= 8
+    texts = some_texts()
+    found = MEASUREMENTS["gates"](model, texts)
+    values, read = [], []
+    for text in texts:
+        gates = [x.gate[0].numpy() for x in alone(model, text)]
+        values.append(np.stack([x.reshape(len(x), 2, -1) for x in gates], 1))  # (T, L, H, .)
+        read += ["\n", *text]
+    every = np.concatenate(values)
+    np.testing.assert_allclose(found["shut"], (every < 0.1).mean((0, 3)), atol=1e-6)
+    bins = [
+        [np.histogram(every[:, layer, head], 20, (0, 1))[0] for head in range(2)]
+        for layer in range(2)
+    ]
+    np.testing.assert_allclose(found["histogram"], bins, atol=1)  # one may lie on an edge
+    assert found["counts"].sum() == len(read)
+    for number, character in enumerate(CHARACTERS):
+        chosen = every[np.array(read) == character]
+        if len(chosen):
+            want = chosen.mean((0, 3))
+            np.testing.assert_allclose(found["by_character"][number], want, rtol=1e-4)
+        else:
+            assert np.isnan(found["by_character"][number]).all()
+
+
+def test_a_model_without_a_gate_has_no_gates_and_one_loss(model):
+    plain = LanguageModel(ModelConfig(**{**CONFIG.__dict__, "gate": None}))
+    texts = some_texts(3)
+    assert MEASUREMENTS["gates"](plain, texts) == {}
+    assert MEASUREMENTS["strengths"](plain, texts)["sums"].shape == (1, 3)
+    found = MEASUREMENTS["strengths"](model, texts)
+    losses = found["sums"].sum(-1) / found["counts"].sum()
+    assert losses[0] != losses[-1]
+    for strength, loss in zip(STRENGTHS, losses, strict=True):
+        assert loss == pytest.approx(mean_loss(model, texts, strength=strength), rel=1e-5)
+
+
+# --- The shipped file -----------------------------------------------------------------------------
+
+
+def test_a_file_comes_back_and_forgets_models_whose_weights_are_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "is_current", lambda *given: given[2] == f"weights of {given[:2]}")
+    measured = {
+        ("none", 0): files.Measured("weights of ('none', 0)", tuple(sorted(MEASUREMENTS)),
+                                    {"sinks.by_head": np.ones((2, 2), np.float32)}),
+        ("g2", 1): files.Measured("weights of ('g2', 1)", ("sinks",),
+                                  {"sinks.by_head": np.zeros((2, 2), np.float32)}),
+    }  # fmt: skip
+    path = tmp_path / "measured.safetensors"
+    assert load_measured(path) == {}
+    files.save_measured(measured, path)
+    for model, found in files.read_measured(path).items():
+        assert (found.digest, found.rows) == (measured[model].digest, measured[model].rows)
+        np.testing.assert_equal(found.arrays, measured[model].arrays)
+    assert [*load_measured(path)] == [("none", 0)]  # the other lacks rows
+    monkeypatch.setattr(files, "is_current", lambda *given: False)
+    assert files.read_measured(path) == {}
+    files.save_measured(measured, path)  # under the weights that were measured, not today's
+    assert files.read_measured(path) == {}
+
+
+def test_what_was_measured_is_of_a_model_with_the_same_file():
+    assert files.is_current("none", 0, files.digest("none", 0))
+    assert not files.is_current("none", 0, files.digest("none", 1))
+    assert not files.is_current("nothing", 0, files.digest("none", 0))
+
+
+def test_every_shipped_model_is_measured():
+    assert [*load_measured()] == shipped()
+    assert {name for name, _ in shipped()} <= {*MODELS}
+
+
+@pytest.mark.soak
+@each(shipped())
+def test_rows_are_those_of_the_shipped_weights(name, seed):
+    """Their losses are the card's: rows of other weights had been filed under these once."""
+    kept, (_, card) = load_measured()[name, seed], files.load_model(name, seed)
+    loss = kept["confidence.values"][QUANTITIES.index("loss")]
+    assert loss == pytest.approx(card.losses["both"], abs=1e-4)
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("model", [model for model in load_measured() if model[1] == 0][:2])
+def test_what_is_shipped_is_measured_again(model):
+    kept, texts = load_measured()[model], files.excerpt_texts()
+    some = measure(model, ["sinks"], texts[:TEXTS_AT_ONCE])
+    np.testing.assert_allclose(
+        kept["sinks.by_text"][:TEXTS_AT_ONCE], some["sinks.by_text"], rtol=1e-3
+    )
+    loaded, card = files.load_model(*model)
+    sums, counts = (x.numpy() for x in text_losses(loaded, texts[-TEXTS_AT_ONCE:]))
+    np.testing.assert_allclose(kept["strengths.sums"][-1, -TEXTS_AT_ONCE:], sums, rtol=1e-4)
+    np.testing.assert_array_equal(kept["strengths.counts"][-TEXTS_AT_ONCE:], counts)
+    whole = kept["strengths.sums"][-1].sum() / kept["strengths.counts"].sum()
+    assert whole == pytest.approx(card.losses["both"], abs=1e-4)

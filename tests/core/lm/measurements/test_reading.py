@@ -1,0 +1,108 @@
+"""Does one reading hold what the model computes, and does the toy's run keep what it measured?"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from gating_core.attention import GateConfig
+from gating_core.lm import CHARACTERS, LanguageModel, ModelConfig, encode, generate
+from gating_core.lm.measurements import (
+    KINDS,
+    ToyRequest,
+    ToyTraining,
+    WriteRequest,
+    joined,
+    load_toy,
+    probabilities_after,
+    read_text,
+    train_toy,
+    write_on,
+)
+from gating_core.lm.measurements import reading as module
+from gating_core.lm.measurements.backcopy import SERIES, save_toy
+
+CONFIG = ModelConfig(depth=2, width=8, heads=2, context=16)
+SMALL = ToyRequest(seeds=(0, 1), steps=60, batch=4, length=8, letters=9, width=8)
+
+
+@pytest.mark.parametrize(
+    "gate", [None, GateConfig(), GateConfig(granularity="headwise"), GateConfig(position="G2")]
+)
+def test_a_reading_is_put_together_from_its_parts(gate):
+    model = LanguageModel(replace(CONFIG, gate=gate)).requires_grad_(False)
+    found = read_text(model, "He said, ñ")
+    assert found.text == "\nHe said, ñ"
+    np.testing.assert_allclose(found.logits, model(encode("He said, ñ")[None])[0], atol=1e-6)
+    np.testing.assert_allclose(found.weights.sum(-1), 1, rtol=1e-5)
+    np.testing.assert_allclose(
+        found.mixed,
+        found.weights
+        @ found.values
+        * (1 if gate is None or gate.position == "G2" else found.gates),
+        atol=1e-6,
+    )
+    for layer, block in enumerate(model.layers):
+        joined = torch.from_numpy(found.mixed[layer]).transpose(0, 1).flatten(1)
+        np.testing.assert_allclose(found.outputs[layer], block.attention.project(joined), atol=1e-6)
+    if gate is None:
+        assert found.gates is None
+        assert found.opened is None
+    else:
+        assert found.gates.shape == (2, 2, 11, 4 if gate.granularity == "elementwise" else 1)
+        assert found.opened.shape == (2, 2, 11)
+        assert read_text(model, "He", 0.0).gates is None
+    chances = probabilities_after(found, 0.5)
+    want = np.exp(2 * found.logits[-1].astype(float))
+    np.testing.assert_allclose(chances, want / want.sum(), rtol=1e-4)
+
+
+def test_what_is_written_is_what_the_model_generates(monkeypatch):
+    model = LanguageModel(CONFIG).requires_grad_(False)
+    monkeypatch.setattr(module, "load_model", lambda name, seed: (model, None))
+    request = WriteRequest("none", 0, "In", 0.9, 1.0, seed=3)
+    found = "".join(write_on(request))
+    assert found == "".join(x.character for x in generate(model, "In", 3, 0.9))
+    assert len(found) > 1
+    assert set(found) <= set(CHARACTERS)
+
+
+def test_a_toy_run_is_what_the_training_measures_and_survives_its_file(tmp_path):
+    runs = [*train_toy(SMALL)]
+    assert [run.steps[-1] for run in runs] == [0, 25, 50, 60]
+    assert [run.share for run in runs] == [0, 25 / 60, 50 / 60, 1]
+    training = ToyTraining(SMALL)
+    for _ in training.advance(60):
+        pass
+    result = training.measure()
+    for name in SERIES:
+        np.testing.assert_array_equal(getattr(runs[-1], name)[-1], getattr(result, name).numpy())
+        assert getattr(runs[-1], name).shape == (4, 4, 2)
+    assert runs[-1].triggers.sum(-1).tolist() == [3, 3]
+    save_toy(runs[-1], tmp_path / "toy.safetensors")
+    back = load_toy(tmp_path / "toy.safetensors")
+    assert back.request == SMALL
+    np.testing.assert_array_equal(back.sink, runs[-1].sink)
+    np.testing.assert_allclose(back.weights, runs[-1].weights, atol=1e-3)
+
+
+def test_kinds_that_are_trained_apart_make_the_same_run():
+    request = replace(SMALL, steps=26)
+    *_, whole = train_toy(request)
+    apart = []
+    for kinds in (KINDS[1::2], KINDS[0::2]):
+        *_, part = train_toy(replace(request, kinds=kinds))
+        apart.append(part)
+    run = joined(request, apart)
+    assert run.request == request
+    for name in (*SERIES, "steps", "letters", "triggers", "weights"):
+        np.testing.assert_array_equal(getattr(run, name), getattr(whole, name))
+
+
+def test_the_shipped_toy_has_a_sink_that_gates_shrink():
+    run = load_toy()
+    assert run.request == ToyRequest()
+    shares = dict(zip(run.request.kinds, run.sink[-1].mean(-1), strict=True))
+    assert shares["none"] > shares["elementwise"] > shares["relu"]
+    assert shares["none"] > shares["headwise"] > shares["relu"]

@@ -1,0 +1,87 @@
+"""What the page on steering opens with, texts judged as they grow, and letters of features."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gating_core.lm import read_excerpt
+from gating_core.lm.steering import (
+    BEGINNING,
+    JUDGED_ENDS,
+    LETTERS,
+    WINDOW,
+    WRITTEN,
+    DirectionRequest,
+    SteerRequest,
+    letter_shares,
+    load_dictionaries,
+    load_opening,
+    make_opening,
+    other_verses,
+    spanish_probabilities,
+    windows,
+    write_both,
+    write_judged,
+)
+from gating_core.lm.steering.live import save_opening
+
+
+@pytest.fixture(scope="module")
+def opening():
+    return load_opening()
+
+
+def test_the_opening_is_what_its_request_writes(opening):
+    made = make_opening()
+    assert opening.request == made.request == replace(opening.request, text=BEGINNING)
+    assert len(opening.steps) == WRITTEN
+    np.testing.assert_allclose(opening.judged, made.judged, atol=1e-5)
+    # Another processor may round a draw to another letter, and from there on write another text.
+    steps = [*zip(opening.steps, made.steps, strict=True)]
+    same = [(one.plain, one.steered) == (two.plain, two.steered) for one, two in steps]
+    until = same.index(False) if False in same else len(same)
+    assert until >= WRITTEN // 4
+    for shipped, fresh in steps[:until]:
+        assert shipped.spanish == pytest.approx(fresh.spanish, abs=1e-5)
+    texts, _ = windows(other_verses())
+    assert opening.judged.shape == (len(JUDGED_ENDS), len(texts))
+    some = texts[::50]
+    for end, judged in zip(JUDGED_ENDS, opening.judged[:, ::50], strict=True):
+        want = spanish_probabilities([text[-end:] for text in some])
+        np.testing.assert_allclose(judged, want, atol=1e-5)
+
+
+def test_it_is_saved_as_it_was(opening, tmp_path):
+    save_opening(opening, tmp_path / "opening.safetensors")
+    again = load_opening(tmp_path / "opening.safetensors")
+    assert (again.request, again.steps) == (opening.request, opening.steps)
+    assert (again.judged == opening.judged).all()
+
+
+def test_every_character_is_judged_by_the_text_that_ends_there():
+    request = SteerRequest(DirectionRequest(along="means"), "And ", 3.0, "held", draw=2)
+    steps = list(write_judged(request))
+    assert [(step.plain, step.steered) for step in steps] == list(write_both(request))
+    for count in (1, 20, WRITTEN):
+        for side, name in enumerate(("plain", "steered")):
+            text = request.text + "".join(getattr(step, name) for step in steps[:count])
+            (want,) = spanish_probabilities([text[-WINDOW:]])
+            assert steps[count - 1].spanish[side] == pytest.approx(want)
+
+
+def test_letters_are_those_before_the_strongest_places():
+    shares = letter_shares("none", 0, "plain", 1)
+    statistics = load_dictionaries("none", 0).kinds["plain"].statistics
+    verses = read_excerpt()
+    texts = [x.english for x in verses] + [x.spanish for x in verses]
+    for feature in range(0, len(shares), 40):
+        ends = Counter()
+        for row, place in zip(
+            statistics.texts[1, feature], statistics.places[1, feature], strict=True
+        ):
+            if row >= 0:
+                ends[texts[row][:place][-LETTERS:]] += 1
+        assert shares[feature] == max(ends.values()) / sum(ends.values())
+    assert (letter_shares("none", 0, "means", 1) < 0.8).mean() > 0.9 > (shares < 0.8).mean()

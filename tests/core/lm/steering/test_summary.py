@@ -1,0 +1,131 @@
+"""Summaries of the experiment against means, intervals and pairs that are spelled out."""
+
+import numpy as np
+import pytest
+
+from gating_core.lm.measurements import loss_difference
+from gating_core.lm.steering import (
+    DIRECTIONS,
+    MODES,
+    WINDOW,
+    load_dictionaries,
+    load_opening,
+    load_steering,
+    other_verses,
+    windows,
+)
+from gating_core.lm.steering import summary as module
+from gating_core.training import mean_interval
+
+HELD, RELEASED = MODES
+BOTH, ENGLISH, SPANISH = slice(None), slice(0, 1), slice(1, 2)
+FEATURE = DIRECTIONS.index("feature")
+LAYERS = 4
+
+
+@pytest.fixture(scope="module")
+def tables():
+    outcomes = load_steering()
+    return [outcomes["none", seed] for seed in range(3)]
+
+
+def test_means_are_over_seeds_prompts_and_languages(tables):
+    result = module.summarise(tables, "none", RELEASED, BOTH)
+    assert result.texts == 3 * 2 * 40
+    for layer, kind, strength in ((0, 0, 4), (3, 2, 1)):
+        cells = [table["success"][layer, kind, strength, 1] for table in tables]
+        at = layer, kind, strength
+        assert result.means["success"][at] == pytest.approx(np.mean(cells), abs=1e-6)
+        seeds = mean_interval(np.array([cell.mean() for cell in cells])).half_width
+        assert result.half_widths["success"][at] >= seeds - 1e-9
+    english = module.summarise(tables, "none", HELD, ENGLISH)
+    assert english.texts == 3 * 40
+    want = np.mean([table["nats"][1, 0, 2, 0, 0] for table in tables])
+    assert english.means["nats"][1, 0, 2] == pytest.approx(want, rel=1e-6)
+    want = np.mean([table["unsteered.nats"][0] for table in tables])
+    assert english.references["unsteered"]["nats"] == pytest.approx(want, rel=1e-6)
+    layer, kind, strength = english.best
+    assert kind == FEATURE
+    assert english.means["success"][layer, kind, strength] == english.means["success"][:, 0].max()
+
+
+def test_what_is_missing_is_left_out_and_texts_without_words_are_counted_apart(tables):
+    values = np.tile(np.array([[[0.5, np.nan, 1.0]], [[0.5, np.nan, 0.0]]]), 12)  # (S, 1, N)
+    values[:, :, 4::3] = np.nan
+    values[0, 0, 3] = np.nan  # one text of one seed
+    (mean,), (width,) = module.means_of(values[:, None])
+    assert mean == pytest.approx(np.nanmean(values))
+    assert width >= mean_interval(np.nanmean(values, (1, 2))).half_width
+    assert np.isnan(module.means_of(values[:, None] * np.nan)).all()
+    words = np.stack([table["words"][2, 1, 3, 0] for table in tables])
+    assert np.isnan(words).any()
+    result = module.summarise(tables, "none", HELD, BOTH)
+    assert result.means["words"][2, 1, 3] == pytest.approx(np.nanmean(words), abs=1e-6)
+    assert result.means["wordless"][2, 1, 3] == pytest.approx(np.isnan(words).mean())
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_intervals_are_those_of_a_difference_from_zero(count):
+    values = np.random.default_rng(0).random((count, 5, 2, 12))
+    values[:, :, :, 3] = np.nan
+    means, widths = module.means_of(values)
+    counts = np.where(np.arange(12) == 3, 0, 2)
+    for cell in range(5):
+        sums = np.nansum(values[:, cell], 1)
+        want = loss_difference(sums, np.zeros_like(sums), counts)
+        assert means[cell] == pytest.approx(want.mean)
+        assert widths[cell] == pytest.approx(want.half_width)
+
+
+def test_both_halves_are_compared_at_their_best(tables):
+    first, second, difference = module.depth_difference(tables, ENGLISH)
+    success = np.stack([table["success"][:, FEATURE, :, 1, 0] for table in tables])  # (S, L, A, N)
+    means = success.mean((0, -1))
+    assert (means[first].max(), means[second].max()) == (means[:2].max(), means[2:].max())
+    one, two = (success[:, layer, means[layer].argmax()].mean(-1) for layer in (first, second))
+    np.testing.assert_allclose(difference.by_seed, one - two, atol=1e-6)
+
+
+def test_the_effect_of_a_gate_is_paired_by_seed():
+    outcomes, result = load_steering(), module.gate_difference(SPANISH)
+    for layer in range(LAYERS):
+        gated, plain = (
+            np.array(
+                [
+                    outcomes[name, seed]["success"][layer, FEATURE, :, 1, 1].mean()
+                    for seed in range(3)
+                ]
+            )
+            for name in ("g1_channel", "none")
+        )
+        np.testing.assert_allclose(result[layer].by_seed, gated - plain, atol=1e-6)
+
+
+def test_the_effect_of_a_gate_on_auc_is_that_of_the_best_features():
+    best = {
+        name: np.array(
+            [load_dictionaries(name, seed).kinds["means"].statistics.auc for seed in range(3)],
+            float,
+        )
+        for name in ("g1_channel", "none")
+    }
+    for layer, result in enumerate(module.auc_difference()):
+        gated, plain = (np.maximum(auc, 1 - auc)[:, layer].max(-1) for auc in best.values())
+        np.testing.assert_allclose(result.by_seed, gated - plain, atol=1e-6)
+        assert result.half_width == mean_interval(gated - plain).half_width
+
+
+def test_the_classifier_is_calibrated_on_all_held_out_windows():
+    texts, spanish = windows(other_verses())
+    results = module.calibrations()
+    assert [result.characters for result in results] == [WINDOW, 8]
+    for result, judged in zip(results, load_opening().judged, strict=True):
+        confidence, accuracy, counts = result.bins
+        assert counts.sum() == len(texts)
+        assert result.accuracy == pytest.approx(((judged > 0.5) == spanish).mean())
+        sure = np.maximum(judged, 1 - judged).mean()
+        assert np.average(confidence, weights=counts) == pytest.approx(sure, rel=1e-5)
+        assert result.gap == pytest.approx(result.accuracy - sure, abs=1e-5)
+        low, high = result.ends
+        assert (low <= accuracy + 1e-9).all()
+        assert (accuracy <= high + 1e-9).all()

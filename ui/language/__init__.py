@@ -1,1 +1,0 @@
-"""Shared by pages that show a language model and a text: models, selection, controls."""
