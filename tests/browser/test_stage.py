@@ -17,6 +17,11 @@ from .visiting import PHONE, open_page, settle, visit
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 SIZE = 31
+SAID = """(look => look(look))(look => {
+  const said = document.querySelector('.gc-stage-sentence')?.textContent;
+  if (said && (window.__said ??= []).at(-1) !== said) window.__said.push(said);
+  requestAnimationFrame(() => look(look));
+})"""
 NEW = "localStorage.removeItem('gc-stage-asked')"  # as if the visitor had never been here
 SENTENCE, LAMBDA = ".gc-stage-sentence", ".gc-stage-lambda"
 STATE = "document.querySelector('.gc-stage').__gc"
@@ -195,13 +200,17 @@ def test_a_first_visitor_is_asked_before_anything_is_shown_and_a_returning_one_i
     with open_page(browser, watch, **window) as page:
         page.add_init_script(NEW)
         visit(page, watch, served.url, await_stage)
-        box = page.locator(".gc-stage-space").bounding_box()
+        box = page.locator(".gc-stage-stack").bounding_box()
         assert box["width"] >= 640
         assert box["height"] >= 480
+        ring, flat = (
+            page.locator(part).bounding_box() for part in (".gc-stage-before", ".gc-stage-space")
+        )
+        assert ring["x"] + ring["width"] == pytest.approx(flat["x"], abs=1)  # side by side
         assert_on_the_first_screen(
             page, "h1", ".gc-stage-question", ".gc-stage-space", ".gc-stage-bar"
         )
-        for results in (".gc-stage-square", ".st-key-stage_numbers"):
+        for results in (".gc-stage-square", ".st-key-stage_numbers p"):
             assert not page.locator(results).is_visible()
         assert page.locator(".gc-stage-knob:visible").count() == 0
         assert (text(page, LAMBDA), "ring" in text(page, SENTENCE)) == ("0.00", False)
@@ -224,8 +233,13 @@ def test_a_preset_answers_the_question_and_overtakes_what_plays(browser, served,
     """Whatever asks for a state, a preset, a step of present mode or Back, is shown."""
     with open_page(browser, watch, reduced_motion="no-preference") as page:
         page.add_init_script(NEW)
+        page.add_init_script(SAID)
         visit(page, watch, f"{served.url}/?present=1", await_stage)
-        assert page.locator(".gc-stage-question").is_visible()
+        page.locator(".gc-stage-question").wait_for()
+        assert text(page, LAMBDA) == "0.00"
+        said = page.evaluate("window.__said")
+        assert said[0].startswith("The plane cuts a closed ring.")  # on which the page opens
+        assert said[-1].startswith("λ = 0.00.")
         shown = []
         for part in ("strength=0", "strength=1", "task=xor", "task=linear"):
             page.get_by_role("button", name="Next").click()
@@ -301,6 +315,7 @@ def test_keys_move_the_plane_turn_the_picture_and_the_button_fits_it_again(desk,
 def test_the_gate_opens_slower_and_faster_and_pauses_at_a_fitted_strength(browser, served, watch):
     with open_page(browser, watch, reduced_motion="no-preference") as page:
         visit(page, watch, f"{served.url}/?strength=0", await_stage)
+        page.locator(".gc-stage-seconds").click()
         page.get_by_role("button", name="Slower").click()
         assert text(page, ".gc-stage-seconds") == "10 s"
         page.get_by_role("button", name="Play").click()

@@ -69,7 +69,43 @@ function stop(state, isSettled = false) {
   if (isSettled) settle(state);
 }
 
-// ---- the question -------------------------------------------------------------------------------
+// ---- on arrival: the ring, and the question -----------------------------------------------------
+
+const RING_SECONDS = 2; // for which the ring stands
+const FALL_SECONDS = 1.3;
+
+// A visitor who comes for the first time sees the ring; then the surface falls flat, and they are asked. With
+// reduced motion a still picture of the ring stands beside the flat surface.
+function open(root, state) {
+  state.strength = 1;
+  if (isStill()) {
+    drawStage(state);
+    const before = root.querySelector('.gc-stage-before');
+    Object.assign(before, { src: state.view.picture(1), hidden: false });
+    ask(root, state);
+    aim(state); // it has half the room
+    return;
+  }
+  state.opening = true;
+  root.classList.add('gc-stage-opening');
+  const begins = performance.now() + 1000 * RING_SECONDS;
+  const step = now => {
+    if (!state.opening || !root.isConnected) return;
+    const share = Math.min(1, (now - begins) / 1000 / FALL_SECONDS);
+    if (share >= 1) ask(root, state);
+    if (share > 0) {
+      state.strength = 1 - eased(share);
+      drawStage(state);
+    }
+    if (share < 1) requestAnimationFrame(step);
+  };
+  requestAnimationFrame(step);
+}
+
+function endOpening(root, state) {
+  state.opening = false;
+  root.classList.remove('gc-stage-opening');
+}
 
 function ask(root, state) {
   const answer = text => {
@@ -78,6 +114,7 @@ function ask(root, state) {
     state.strength = 0;
     play(state);
   };
+  endOpening(root, state);
   Object.assign(state, { asking: true, strength: 0 });
   root.classList.add('gc-stage-asking');
   root.querySelector('.gc-stage-question').hidden = false;
@@ -92,6 +129,11 @@ function endQuestion(root, state) {
   root.querySelector('.gc-stage-question').hidden = true;
   state.asking = false;
   root.classList.remove('gc-stage-asking');
+  const before = root.querySelector('.gc-stage-before');
+  if (!before.hidden) {
+    before.hidden = true;
+    aim(state);
+  }
 }
 
 // Held, the stage shows the flat surface and waits; released, the gate opens.

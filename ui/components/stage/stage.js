@@ -39,14 +39,15 @@ function adopt(root, state, header, buffer, address) {
   else if (others) putCamera(); // it was of another surface
   if (isAskedFor(state, header, others) && !turns) {
     state.playing = state.waiting = false;
+    endOpening(root, state);
     if (state.asking && !header.hold) endQuestion(root, state); // what is asked for answers it
   }
-  const isOurs = isUnheard(state, state.flying) || state.waiting || state.handling || state.playing || state.asking;
+  const isOurs = isUnheard(state, state.flying) || state.waiting || state.handling || state.playing || state.opening || state.asking;
   if (!isOurs) {
     Object.assign(state, { strength: header.strength, own: Boolean(header.plane) });
     if (state.own) state.plane = planeOf(header.plane.slice(0, 3), header.plane[3], middleOf(surfaceAt(state)), state.plane?.a);
   }
-  if (first && header.ask && !isAsked()) ask(root, state);
+  if (first && header.ask && !isAsked()) open(root, state);
   else if (first && header.arrive && !isStill() && !window.__gcArrived) Object.assign(state, { strength: 0, arriving: true });
   if (first) window.__gcArrived = true;
   drawStage(state);
@@ -156,7 +157,7 @@ function drawStage(state) {
 }
 
 function showNumbers(state, field) {
-  const { root, labels, strength, own, right, asking, playing } = state;
+  const { root, labels, strength, own, right, playing } = state;
   const find = name => root.querySelector(`.gc-stage-${name}`);
   const [bold, rest] = stageSentence(state, field);
   find('sentence').replaceChildren(Object.assign(document.createElement('strong'), { textContent: bold }), ` ${rest}`);
@@ -167,5 +168,5 @@ function showNumbers(state, field) {
   find('own').textContent = own ? percentOf(right.plane, labels.length) : '–';
   find('fitted').textContent = percentOf(right.fitted, labels.length);
   find('fit').disabled = !own;
-  for (const name of ['play', 'strength']) find(name).disabled = Boolean(asking);
+  for (const name of ['play', 'strength']) find(name).disabled = Boolean(state.asking || state.opening);
 }
