@@ -31,10 +31,9 @@ SOME_PAGES = (
     "browser/test_keys.py",
 )
 SERVED = (
-    "load/test_isolation.py",
-    "load/test_load.py",
     "test_attacks.py",
     "test_faults.py",
+    "test_load.py",
     "test_security.py",
 )
 SAME_WORKER = (

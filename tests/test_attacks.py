@@ -14,8 +14,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect as websocket
 
-from tests.load.session import Session, in_a_thread, nothing_wrong, visited
 from tests.served import XSRF, ask, send_file, started, token
+from tests.tab import Tab, in_a_thread, nothing_wrong, visited
 from ui.limits import PASTED_CHARACTERS, REQUEST_SECONDS, SESSION_UPLOAD_BYTES, SESSION_UPLOADS
 
 FEW_FILES = 256  # macOS lets a shell open so many
@@ -234,10 +234,10 @@ def test_a_session_handles_what_our_pages_send_and_no_more(warm):
 
 def test_the_largest_table_that_a_page_takes_fits_into_a_message(warm):
     async def paste():
-        async with Session(warm.url, "Decision_boundary", {"own": ["true"]}) as session:
-            await session.open(lambda _: "")
-            table = "\U0001d7d8" * PASTED_CHARACTERS
-            await session.change(lambda x: "" if x.page.troubles else "no error", own_text=table)
-            return session.page.troubles
+        async with Tab(warm.url, "Decision_boundary", "own=true") as tab:
+            await tab.open()
+            await tab.change(own_text="\U0001d7d8" * PASTED_CHARACTERS)
+            await tab.until(lambda: "" if tab.page.troubles else "no error")
+            return tab.page.troubles
 
     assert "at most 1 MB is read" in in_a_thread(paste())[0]

@@ -16,8 +16,8 @@ import pytest
 
 from tests.browser.serving import free_port
 from tests.each import each
-from tests.load.session import Session, nothing_wrong, visited
 from tests.served import ROOT, ask, command, started
+from tests.tab import Tab, nothing_wrong, visited
 from tests.test_boundaries import SOURCES
 from tests.ui.opening import open_page
 from ui.components import plotly_js, view3d
@@ -42,9 +42,9 @@ def copied(tmp_path):
     return tmp_path
 
 
-def shown(session: Session) -> tuple[list[str], str, bytes]:
+def shown(tab: Tab) -> tuple[list[str], str, bytes]:
     """What a page shows: its troubles, the id of its session, and the linked view's message."""
-    return session.page.troubles, session.session_id, session.page.widget(VIEW).message.bytes
+    return tab.page.troubles, tab.session_id, tab.page.widget(VIEW).message.bytes
 
 
 # --- The server -----------------------------------------------------------------------------------

@@ -1,33 +1,20 @@
 """Several processes behind the configuration of docs/serving.md."""
 
 import asyncio
-import random
 import re
 import traceback
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 from websockets.exceptions import ConnectionClosed
 
 from tests.browser.serving import HOST, free_port
-from tests.load.session import Session, in_a_thread
-from tests.load.visitors import (
-    ARRIVAL_SECONDS,
-    Boundary,
-    Claims,
-    Efficient,
-    Experts,
-    Landing,
-    Ledger,
-    Manifold,
-    Table,
-)
+from tests.load import ARRIVAL_SECONDS, BOUNDARY, Record, Visitor
 from tests.proxied import PRINTED, asked, configuration, find_nginx, printed, proxied
 from tests.served import ask, set_cookies, started
-from ui.experts.shared import POSITIONS
-from ui.landing.page import TASKS
+from tests.tab import Tab, in_a_thread
 
 COOKIE = "gating_process"
 PATH = "/gating"  # that the app is served under
@@ -35,7 +22,13 @@ VISITORS, NEWCOMERS = 30, 8
 PAUSE_SECONDS = (0.5, 1.5)
 CALM_SECONDS = 6.0  # before the process ends, while it is gone, and after that
 RETURN_SECONDS = 240.0
-PLACES, CLAIMS = list(POSITIONS), [f"C{n}" for n in range(1, 5)]
+MOVED = {  # a control of each page
+    "": "task",
+    "Manifold": "model",
+    "Claims": "claim",
+    "Mixture_of_experts": "gate_at",
+    "Efficient_attention": "top_k",
+}
 
 
 def test_the_block_names_the_same_processes_everywhere(tmp_path):
@@ -64,57 +57,30 @@ class Met:
     outage_steps: Counter = field(default_factory=Counter)
     returned: Counter = field(default_factory=Counter)
     errors: list[str] = field(default_factory=list)
-    ledger: Ledger = field(default_factory=Ledger)
+    record: Record = field(default_factory=Record)
     is_out: bool = False
     is_over: bool = False
 
 
-def first_request(number):
-    """The page of a visitor."""
-    return (Landing(), Manifold(), Claims("C1"), Experts(), Efficient())[number % 5]
-
-
-def next_request(request, step):
-    """The next view of a visitor of this page, and the controls that are moved for it."""
-    match request:
-        case Landing():
-            task = TASKS[step % len(TASKS)]
-            return replace(request, task=task), {"task": task}
-        case Manifold():
-            seed = 300 + step
-            return replace(request, request=replace(request.request, seed=seed)), {
-                "model": float(seed)
-            }
-        case Claims():
-            claim = CLAIMS[step % len(CLAIMS)]
-            return Claims(claim), {"claim": claim}
-        case Experts():
-            place = PLACES[step % len(PLACES)]
-            return replace(request, place=place), {"gate_at": place}
-        case Efficient():
-            return replace(request, k=1 + step % 40), {"top_k": 1 + step % 40}
-
-
 async def visit(url, number, met):
-    """Move one control after the other; if the connection is lost, come back as a browser does."""
-    request, cookies, pause = first_request(number), {}, random.Random(number)
-    async with Session(url, request.address, request.link, cookies=cookies) as session:
-        await session.open(request.wrong)
+    """Move one control again and again; if the connection is lost, come back as a browser does."""
+    page, cookies = [*MOVED][number % len(MOVED)], {}
+    visitor = Visitor(url, number, VISITORS, float("inf"), met.record, PAUSE_SECONDS)
+    async with Tab(url, page, cookies=cookies) as tab:
+        await visitor.step(tab, tab.open())
         met.process[number] = cookies[COOKIE]
-        step = 0
         while not met.is_over:
-            await asyncio.sleep(pause.uniform(*PAUSE_SECONDS))
-            began_out, step = met.is_out, step + 1
-            request, values = next_request(request, step)
+            began_out, key = met.is_out, MOVED[page]
+            value = visitor.value(tab.page.widget(key), None)
             try:
-                await session.change(request.wrong, **values)
+                await visitor.step(tab, tab.change(**{key: value}))
             except (ConnectionError, ConnectionClosed):
                 if cookies[COOKIE] != "b" or not met.is_out:
                     raise
-                await session.reconnect(request.wrong)
+                await tab.reconnect()
+                await visitor.look(tab)
                 met.returned[number] += 1
             met.outage_steps[number] += began_out and met.is_out
-            met.ledger.compare(request, session)
         assert cookies[COOKIE] == met.process[number]
 
 
@@ -129,24 +95,17 @@ async def noted(url, number, met):
 
 async def newcomer(url):
     """Look at a page; return the process that answered."""
-    request, cookies = Landing(), {}
-    async with Session(url, request.address, request.link, cookies=cookies) as session:
-        await session.open(request.wrong)
+    async with Tab(url, cookies=(cookies := {})) as tab:
+        await tab.open()
     return cookies[COOKIE]
 
 
 async def upload(url, process):
     """Upload a table at this process, which alone knows of it."""
-    table = Table(0 if process == "a" else 1, 40)
-    request = replace(Boundary(first=800, count=4, steps=200), table=table)
-    link = request.link | {"own": ["true"]}
-    async with Session(url, request.address, link, cookies={COOKIE: process}) as session:
-        await session.open(lambda _: "")
-
-        def wrong(session):
-            return "" if any(x.startswith(table.used) for x in session.page.texts) else "not in use"
-
-        await session.upload("own_file", "points.csv", table.text.encode(), wrong)
+    visitor = Visitor(url, "ab".index(process), 2, float("inf"), Record())
+    async with Tab(url, BOUNDARY, "seeds=2", cookies={COOKIE: process}) as tab:
+        await tab.open()
+        await visitor.own_table(tab)
 
 
 @pytest.mark.soak  # a minute

@@ -11,8 +11,8 @@ from websockets.exceptions import InvalidStatus
 
 from tests.browser.serving import HOST
 from tests.each import each
-from tests.load.session import nothing_wrong, visited
 from tests.served import ROOT, XSRF, ask, send_file, started, token
+from tests.tab import nothing_wrong, visited
 from tests.test_boundaries import SOURCES
 from ui.claims import running
 
