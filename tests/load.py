@@ -267,7 +267,7 @@ class Visitor:
         """Look at another page, and come back by its link."""
         await tab.change(first=float(self.seeds()))
         await self.step(tab, tab.go("Guide"))
-        await tab.go("Decision boundary")
+        await tab.go(BOUNDARY)
         await self.trained(tab)
 
     async def own_table(self, tab: Tab) -> None:

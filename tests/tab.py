@@ -204,7 +204,7 @@ class Tab:
         self.requested = self.began = self.finished = 0  # runs of the whole page
         self.drawing = False  # whether a run is under way: half of the page may be of the last one
         self.finished_at = self.loaded_at = 0.0  # time.perf_counter(): the page, its pictures
-        self._run = ""  # what runs
+        self._run, self._pages = "", dict[str, str]()  # what runs; hashes by address
         self._timers: dict[str, tuple[float, asyncio.Task]] = {}
         self._loaded = set[str]()  # addresses
         self._loading: asyncio.Task | None = None
@@ -293,12 +293,10 @@ class Tab:
         state = WidgetState(id=_make_trigger_id(node.id, "events"), json_trigger_value=text)
         return await self._state(state, node.fragment)
 
-    async def go(self, label: str) -> float:
-        """Follow the link to another page."""
-        entry = next(n.message for n in self.page.all("page_link") if n.message.label == label)
+    async def go(self, address: str) -> float:
+        """Follow the bar's link to another page."""
         self._stop_timers()
-        self.link = urllib.parse.parse_qs(entry.query_string, keep_blank_values=True)
-        self.hash = entry.page_script_hash
+        self.link, self.hash = {}, self._pages[address]
         return await self._whole([])
 
     async def upload(self, key: str, name: str, content: bytes) -> float:
@@ -437,6 +435,8 @@ class Tab:
                     self._stop_timers()
             case "navigation":
                 self.hash = message.navigation.page_script_hash or self.hash
+                entries = message.navigation.app_pages
+                self._pages = {page.url_pathname: page.page_script_hash for page in entries}
             case "page_info_changed":
                 text = message.page_info_changed.query_string
                 self.link = urllib.parse.parse_qs(text, keep_blank_values=True)
