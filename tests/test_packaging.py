@@ -37,13 +37,14 @@ print(gating_core.__file__)
 print([name for name in HEAVY if sys.modules.get(name)])
 import gating_core.theory, gating_core.experiments.depth, gating_core.experiments.instance
 from gating_core import Setting, geometry, train
+from gating_core.geometry.discrete import mesh_curvature
 run = train(Setting(steps=1, seed_count=1, points=16))
 model = gating_core.restore(*(getattr(run.variants["ungated"].ensemble, part)
                               for part in ("config", "seeds", "state"))).attention
 grid = geometry.square_grid(3)
 print(geometry.measure_surface(model, grid).verdicts[0].word)
 try:
-    geometry.second_opinion(model, grid)
+    mesh_curvature(geometry.square_grid(3).points.new_zeros(3, 3, 3).numpy())
 except ImportError as error:
     print(error)
 """

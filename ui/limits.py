@@ -37,7 +37,6 @@ MANIFOLD_VALUES = (2, 12)
 MANIFOLD_HEADS = (1, 4)
 MANIFOLD_SHARPNESS = (1.0, 60.0)  # beyond it weights are 0 or 1 almost everywhere
 DIAL_SECONDS = 1.05  # of a core, as predicted, for all strengths of a gate
-OPINION_COST = 1e10  # `cost` times points of a second opinion: some ten seconds of one core
 LANDING_LAYERS = (1, 2, 3, 4)  # few, for a first look
 GATED_CHANNELS = (3, 8)  # of the layer whose conic is drawn
 BOUNDARY_LAYERS = (1, 4)

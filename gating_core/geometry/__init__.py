@@ -14,8 +14,10 @@ from gating_core.geometry.curvature import (
 )
 from gating_core.geometry.discrete import (
     DIFFERENCE_STEP,
+    ErrorCurve,
     Proxy,
     difference_curvature,
+    difference_errors,
     paper_proxy,
     proxy_limit,
 )
@@ -29,12 +31,6 @@ from gating_core.geometry.integrals import (
 )
 from gating_core.geometry.islands import Island, islands
 from gating_core.geometry.metric import Matrix, whitening
-from gating_core.geometry.second_opinion import (
-    ErrorCurve,
-    SecondOpinion,
-    opinion_evaluations,
-    second_opinion,
-)
 from gating_core.geometry.solids import SolidCurvature, solid_curvature
 from gating_core.geometry.surface import (
     MOST_CURVED,
@@ -79,7 +75,6 @@ __all__ = [
     "Island",
     "Matrix",
     "Proxy",
-    "SecondOpinion",
     "SolidCurvature",
     "SurfaceIntegrals",
     "SurfaceResult",
@@ -90,17 +85,16 @@ __all__ = [
     "concentration",
     "curvature",
     "difference_curvature",
+    "difference_errors",
     "grid_integrals",
     "islands",
     "knowledge_text",
     "mean_curvature",
     "measure_surface",
-    "opinion_evaluations",
     "paper_proxy",
     "proxy_limit",
     "ridge_levels",
     "second_fundamental_form",
-    "second_opinion",
     "solid_curvature",
     "square_grid",
     "stretched_sphere",

@@ -1,12 +1,13 @@
 """Curvature by discretisation: finite differences, triangle meshes, and the paper's proxy.
 
-Differences are wrong by truncation where the step is large, by rounding where it is small.
-Shapes: N points, D outputs, R x C grid points. Steps are lengths in the chart.
+Differences are wrong by truncation where the step is large, by rounding where it is small, and
+error curves show both. Shapes: N points, D outputs, R x C grid points, M steps. Steps are lengths
+in the chart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +15,15 @@ import torch
 
 from gating_core.checks import check_number, check_points
 from gating_core.geometry.curvature import curvature
-from gating_core.jets.second_order import SecondOrderJet
+from gating_core.geometry.grid import square_grid
+from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 
 # --- Finite differences ---------------------------------------------------------------------------
 
 DIFFERENCE_STEP = 1e-3
+DIFFERENCE_STEPS = tuple(float(f"{10 ** (i / 3):.3g}") for i in range(-18, -2))  # 1e-6 to 1e-1
+COMPARED = square_grid(21, -0.9, 0.9).points  # none of these steps leads out of the chart
+HIGH_QUANTILE = 0.95
 
 
 def central_differences(
@@ -83,6 +88,50 @@ def difference_curvature(
     NaN or infinite where the differences of the two tangents vanish.
     """
     return curvature(difference_jet(function, points, step, dtype), covariance).gaussian
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorCurve:
+    """The error of a method over M steps or grid spacings ``x``, in chart lengths.
+
+    ``median`` and ``high``, the 95 % quantile, are over points; infinite where that many points
+    have no value, NaN where no point is resolved.
+    """
+
+    x: np.ndarray  # (M,)
+    median: np.ndarray  # (M,)
+    high: np.ndarray  # (M,)
+
+
+def error_curve(x: Sequence[float], errors: Sequence[np.ndarray]) -> ErrorCurve:
+    """Summarise ``errors`` (P,), one array for each of ``x``; NaN counts as infinitely wrong."""
+    rows = np.full((len(errors), 2), np.nan)
+    for row, error in zip(rows, errors, strict=True):
+        if error.size:  # inverted_cdf picks samples, and so averages no infinity
+            error = np.where(np.isnan(error), np.inf, error)
+            row[:] = np.quantile(error, (0.5, HIGH_QUANTILE), method="inverted_cdf")
+    return ErrorCurve(np.array(x), *rows.T)
+
+
+def difference_errors(
+    function: Callable[[torch.Tensor], torch.Tensor],
+    covariance: object = None,
+    steps: Sequence[float] = DIFFERENCE_STEPS,
+) -> ErrorCurve:
+    """Return the error of `difference_curvature`, 1 / length^2, over ``steps`` up to 0.1.
+
+    Compared with exact derivatives at the resolved ones of 21 x 21 points. ``function`` is a torch
+    callable (N, 2) -> (N, D) or (1, N, D); ``ValueError`` for several surfaces.
+    """
+    field = curvature(second_order_jet(function, COMPARED, "rigorous"), covariance)
+    if field.gaussian.numel() != len(COMPARED):
+        count = field.gaussian.numel() // len(COMPARED)
+        raise ValueError(f"function returned {count} surfaces; it must be one")
+    gaps = (
+        difference_curvature(function, COMPARED, step, covariance) - field.gaussian
+        for step in steps
+    )
+    return error_curve(steps, [gap[field.resolved].abs().numpy() for gap in gaps])
 
 
 # --- Triangle meshes ------------------------------------------------------------------------------

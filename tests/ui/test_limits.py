@@ -1,19 +1,15 @@
 """Limits: all in one place, and the most that a page allows is affordable."""
 
 import ast
-import itertools
 import time
 import tomllib
 from dataclasses import replace
 from urllib.parse import parse_qs
 
 import pytest
-import torch
 
-from gating_core.experiments import cost
 from gating_core.experiments.comparison import Setting
 from gating_core.experiments.instance import measure_instance
-from gating_core.geometry import opinion_evaluations, second_opinion, square_grid
 from gating_core.tasks import LARGEST_BYTES
 from gating_core.theory import LONGEST_FORMULA, FormulaError, parse_formula
 from tests.browser.addresses import states
@@ -22,7 +18,6 @@ from tests.test_boundaries import ui_sources
 from tests.ui.opening import ROOT, TIMEOUT_SECONDS, jobs_of, open_page
 from ui import limits
 from ui.common.bar import PAGES, address
-from ui.common.lessons import section
 from ui.decision_boundary.model import BoundaryRequest, TooLong, setting
 from ui.limits import (
     BOUNDARY_SEEDS,
@@ -34,7 +29,6 @@ from ui.limits import (
     MANIFOLD_VALUES,
     TRAINING_NUMBERS,
 )
-from ui.manifold import errors
 from ui.manifold.shared import GRIDS, ManifoldRequest, at_strength, dial_request, resolve
 from ui.work.cache import bytes_of
 from ui.work.pool import Rank
@@ -173,41 +167,6 @@ def test_the_largest_model_at_all_strengths_fits_into_the_cache(source):
     few = bytes_of(tuple(frames))
     finest = few * (GRIDS[-1] / FEW) ** 2
     assert CACHE_BYTES / 10 < finest < CACHE_BYTES
-
-
-# --- Second opinions ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("side", "dim"), [(31, 3), (19, 5)])
-def test_evaluations_of_a_second_opinion_are_counted(side, dim):
-    """Except those of exact derivatives."""
-    plain, exact = [], itertools.count()  # lists are as before, once derivatives are measured
-
-    def function(points):
-        if type(points) is torch.Tensor:
-            plain.append(len(points))
-        else:
-            next(exact)
-        u, v = points[..., 0], points[..., 1]
-        return torch.stack([u, v, u * v, u + v, u - v][:dim], -1)
-
-    second_opinion(function, square_grid(side))
-    assert next(exact)
-    # A function that is no module is not measured in float32: a third of the steps are missing.
-    assert sum(plain) < opinion_evaluations(side, dim)
-    assert opinion_evaluations(side, 3) > 1.5 * opinion_evaluations(side, 4)  # meshes
-
-
-def test_a_second_opinion_of_minutes_is_refused_in_one_sentence(monkeypatch):
-    config = resolve(LARGEST).variants[1].config
-    least, dim = GRIDS[0], MANIFOLD_CHANNELS[1]
-    assert cost(config) * opinion_evaluations(least, dim) > limits.OPINION_COST
-    monkeypatch.setattr(errors, "OPINION_COST", 1.0)
-    monkeypatch.setattr(errors, "opinion", lambda *_: pytest.fail("it was computed"))
-    app = open_page("pages/1_Manifold.py", tab="Error analysis")
-    assert not app.exception
-    assert [box.value for box in app.info] == [section("manifold", "too_large")]
-    assert len(app.get("plotly_chart")) == 1  # the histogram
 
 
 # --- Training -------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The tab Error analysis: bounds, integrals, proofs, K by area, and other ways to measure K."""
+"""The tab Error analysis: bounds, integrals, proofs, K by area, and K by finite differences."""
 
 from __future__ import annotations
 
@@ -10,26 +10,22 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.experiments import cost
 from gating_core.experiments.instance import MeasuredInstance, ModelInstance, chart_of
 from gating_core.geometry import (
     FLAT,
     HOLONOMY_LIMIT,
     TANGENT_ERROR_LIMIT,
+    ErrorCurve,
     Integral,
-    SecondOpinion,
     SurfaceIntegrals,
-    opinion_evaluations,
-    second_opinion,
-    square_grid,
+    difference_errors,
 )
-from ui.common.charts import Charts, Trace, bars, chart, heatmap, line, log_axis, mark_x
+from ui.common.charts import Charts, Trace, bars, chart, line, log_axis, mark_y
 from ui.common.formatting import error_text, percent, plus_minus, short, tick_text
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.drawing import palette
 from ui.drawing.panels import CHART_NAMES
-from ui.limits import OPINION_COST
 from ui.manifold.shared import VARIANT_NAMES, Result, best_total, code_of, totals_of
 from ui.proved.code import Code
 from ui.proved.section import Compared, ProvableSurface, draw_proofs
@@ -42,27 +38,18 @@ INTEGRALS = {
     "absolute": "Total curvature ∫|K| dA",
     "positive": "Its positive part ∫max(K, 0) dA",
     "gaussian": "∫K dA",
-    "holonomy": "∫K dA once more, by holonomy",
 }
-SIGNED = ("gaussian", "holonomy")  # integrals that may be negative
-STEPS = [f"1e-{power}" for power in range(7, 0, -1)]
 BINS = 20  # of each sign of K
-STYLES = {
-    "differences, float64": (palette.CLASS_COLOURS[0], "circle"),
-    "differences, float32": (palette.CLASS_COLOURS[1], "square"),
-    "triangle mesh": (palette.ACCENT, "diamond"),
-    "paper's proxy": (palette.PLANE, "cross"),
-}
 
 
-@cached("Measuring in other ways …")
-def opinion(instance: ModelInstance, grid: int, step: float) -> SecondOpinion:
-    """Measure K of an instance by finite differences and by a mesh, and the paper's proxy."""
-    return pool.POOL.call(_opinion, instance, grid, step, rank=pool.Rank.BRIEF)
+@cached("Measuring by finite differences …")
+def differences(instance: ModelInstance) -> ErrorCurve:
+    """Return the error of K of an instance by finite differences over their step."""
+    return pool.POOL.call(_differences, instance, rank=pool.Rank.BRIEF)
 
 
-def _opinion(instance: ModelInstance, grid: int, step: float) -> SecondOpinion:
-    return second_opinion(chart_of(instance), square_grid(grid), step, instance.covariance)
+def _differences(instance: ModelInstance) -> ErrorCurve:
+    return difference_errors(chart_of(instance), instance.covariance)
 
 
 def draw(result: Result) -> None:
@@ -85,27 +72,14 @@ def draw(result: Result) -> None:
     st.table(table)
     charts.tables["bounds_and_integrals"] = table
     draw_proofs(lambda: _compared(variants, refined), CHART_NAMES[variants[-1].instance.chart])
-    which, how = st.columns(2)
-    whose = which.radio("Of which surface", names, len(names) - 1, key="whose", horizontal=True,
-                        **LINK)  # fmt: skip
-    step = float(how.select_slider("Step of the finite differences", STEPS, "1e-4", key="step",
-                                   **LINK))  # fmt: skip
+    whose = st.radio("Differences of which surface", names, len(names) - 1, key="whose",
+                     horizontal=True, **LINK)  # fmt: skip
     first, second = st.columns(2)
     charts.draw("histogram", first, histogram(variants), "Share of each surface's area by K.")
-    instance, grid = variants[names.index(whose)].instance, result.resolved.grid
-    config = instance.config
-    if cost(config) * opinion_evaluations(grid, config.model_dim) > OPINION_COST:
-        second.info(section("manifold", "too_large"), icon=":material/hourglass_disabled:")
-    else:
-        other = opinion(instance, grid, step)
-        alt = "Error of K by other methods against step or grid spacing, both logarithmic."
-        charts.draw("error_curves", second, error_curves(other, step), alt)
-        for column, (name, field) in zip(st.columns(2), errors_of(other).items(), strict=False):
-            title = f"Error of K by {name}"
-            charts.draw(name, column, error_map(other.axis, field, title), f"{title} on the chart.")
-        at_step, limit = f"{other.proxy_mean:.6g}", f"{other.proxy_limit:.6g}"
-        st.caption(section("manifold", "proxy", at_step=at_step, limit=limit))
-    charts.draw_footer(section("manifold", "errors", limit=f"{HOLONOMY_LIMIT:g}", step=f"{step:g}"))
+    variant = variants[names.index(whose)]
+    found = differences(variant.instance)
+    charts.draw("differences", second, error_chart(found, variant), differences_text(found))
+    charts.draw_footer(section("manifold", "errors", limit=f"{HOLONOMY_LIMIT:g}"))
 
 
 # --- The table ------------------------------------------------------------------------------------
@@ -143,7 +117,7 @@ def _integral(name: str, variant: MeasuredInstance, totals: SurfaceIntegrals | N
     x: Integral = getattr(totals, name)
     if name == "absolute":
         x = best_total(variant, totals) or x
-    text = plus_minus(float(x.value), float(x.error), -math.inf if name in SIGNED else 0.0)
+    text = plus_minus(float(x.value), float(x.error), -math.inf if name == "gaussian" else 0.0)
     if not bool(x.resolved):
         return f"{text} (lower estimate: some points are unresolved)"
     return text if bool(x.finished) else f"{text} (refined to {x.points:,} points)"
@@ -188,48 +162,36 @@ def histogram(variants: Sequence[MeasuredInstance]) -> go.Figure:
                  x_axis=ticks, y_axis=y_axis, barmode="overlay", bargap=0)  # fmt: skip
 
 
-def errors_of(other: SecondOpinion) -> dict[str, np.ndarray]:
-    """Return log10 of |K - exact K| (R, C) by method, not below the exact one's error."""
-    scale = other.scale.value if math.isfinite(other.scale.value) else 1.0
-    floor = np.maximum(other.exact_error, np.finfo(float).eps * scale)
-    methods = {"differences": other.difference, "mesh": other.mesh}
-    return {
-        name: np.log10(np.where(other.resolved, np.maximum(np.abs(x - other.exact), floor), np.nan))
-        for name, x in methods.items()
-        if x is not None
-    }
+def error_chart(found: ErrorCurve, variant: MeasuredInstance) -> go.Figure:
+    """Draw the error of K by differences over their step, beside the bound of exact derivatives."""
+    trace = error_line("differences", found, palette.CLASS_COLOURS[0], "circle")
+    figure = chart("Error of K by finite differences", [trace], "step (chart)",
+                   "error of K (1 / length²)", height=340, x_axis=log_axis(),
+                   y_axis=log_axis(decades=None), showlegend=False)  # fmt: skip
+    bounds = variant.surface.gaussian_error[0][variant.surface.resolved[0]]
+    bound = float(np.median(bounds)) if bounds.size else 0.0
+    return mark_y(figure, bound, "bound of exact derivatives, median") if bound > 0 else figure
 
 
-def error_map(axis: np.ndarray, field: np.ndarray, title: str) -> go.Figure:
-    """Error over the chart, as powers of ten."""
-    finite = field[np.isfinite(field)]
-    low, high = (
-        (math.floor(finite.min()), math.ceil(finite.max() + 1e-9)) if finite.size else (-1, 0)
+def error_line(name: str, found: ErrorCurve, colour: str, symbol: str) -> Trace:
+    """Return a line of medians, with bars up to the 95 % quantile, for a logarithmic axis."""
+    median, high = (
+        np.where(np.isfinite(x) & (x > 0), x, np.nan) for x in (found.median, found.high)
     )
-    decades = range(low, high + 1, max(1, (high - low) // 4))
-    bar = {"tickvals": [*decades], "ticktext": [f"10<sup>{x}</sup>" for x in decades]}
-    square = {"tickvals": [-1, 0, 1], "zeroline": False, "constrain": "domain"}
-    trace = heatmap(field, low, high, palette.SEQUENTIAL_SCALE, x=axis, y=axis, showscale=True,
-                    colorbar=bar | {"thickness": 12},
-                    hovertemplate="(%{x:.2f}, %{y:.2f}): 10^%{z:.1f}<extra></extra>")  # fmt: skip
-    return chart(title, [trace], "x<sub>1</sub>", "x<sub>2</sub>", height=340, x_axis=square,
-                 y_axis=square | {"scaleanchor": "x"})  # fmt: skip
+    above = np.nan_to_num(high - median)
+    half = np.stack([np.zeros_like(above), above])
+    return line(name, found.x, median, half, colour=colour, symbol=symbol)
 
 
-def error_curves(other: SecondOpinion, step: float) -> go.Figure:
-    """Median relative error of K against step or grid spacing, its 95 % quantile as a bar."""
-    traces: list[Trace] = []
-    for curve in other.curves:
-        colour, symbol = STYLES.get(curve.name, (palette.PLANE, "x"))
-        median, high = (np.where(np.isfinite(x) & (x > 0), x, np.nan)
-                        for x in (curve.median, curve.high))  # fmt: skip
-        above = np.nan_to_num(high - median)
-        half = np.stack([np.zeros_like(above), above])
-        traces.append(line(curve.name, curve.x, median, half, colour=colour, symbol=symbol))
-    figure = chart("Error of other methods", traces, "step or grid spacing (chart)",
-                   "relative error of K", height=340, x_axis=log_axis(),
-                   y_axis=log_axis(decades=None))  # fmt: skip
-    return mark_x(figure, step, "step in use")
+def differences_text(found: ErrorCurve) -> str:
+    """Say at which step the differences are best, and how good."""
+    if not np.isfinite(found.median).any():
+        return "Finite differences give no K here."
+    best = int(np.nanargmin(found.median))
+    return (
+        f"K by finite differences is best at a step of {found.x[best]:.2g}: its median error is"
+        f" {error_text(float(found.median[best]))}."
+    )
 
 
 # --- What is proved -------------------------------------------------------------------------------

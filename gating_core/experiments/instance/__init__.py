@@ -23,6 +23,10 @@ from gating_core.experiments.instance.model import (
     own_values,
     select_seed,
 )
+from gating_core.experiments.instance.second_opinions import (
+    SecondOpinions,
+    bundled_second_opinions,
+)
 
 __all__ = [
     "CHARTS",
@@ -33,7 +37,9 @@ __all__ = [
     "Colouring",
     "MeasuredInstance",
     "ModelInstance",
+    "SecondOpinions",
     "build_instance",
+    "bundled_second_opinions",
     "chart_of",
     "chosen_config",
     "draggable_values",
