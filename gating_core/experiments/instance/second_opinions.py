@@ -73,7 +73,7 @@ def measure_second_opinions() -> SecondOpinions:
     }
     proxies = [float(paper_proxy(model, COMPARED, step).mean) for step in DIFFERENCE_STEPS]
     off["mesh"] = (
-        [2 / (size - 1) for size in MESH_SIZES],
+        tuple(2 / (size - 1) for size in MESH_SIZES),
         [_mesh_errors(model, size) / scale for size in MESH_SIZES],
     )
     off["proxy"] = DIFFERENCE_STEPS, [np.array([abs(x / limit - 1)]) for x in proxies]

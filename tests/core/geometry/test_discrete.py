@@ -203,7 +203,7 @@ def test_the_worst_vertex_of_a_mesh_gets_better_with_the_grid(name):
         exact = surface.gaussian(grid.points).reshape(size, size).numpy()
         found = mesh_curvature(surface.chart(grid.points).reshape(size, size, 3).numpy())
         gaps = np.abs(found - exact)[1:-1, 1:-1]
-        worst.append((gaps.max(), np.median(gaps)))
+        worst.append((gaps.max(), float(np.median(gaps))))
     assert worst[0][0] > 6 * worst[1][0]
     if name != "saddle":
         assert abs(np.log2(worst[0][1] / worst[1][1]) / 2 - 2) < 0.25  # second order
