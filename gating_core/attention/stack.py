@@ -276,6 +276,38 @@ class Classifier(nn.Module):
         return self.read_out(self.attention(points))
 
 
+UNIT_LOGITS = 8.0  # a radius of the surface
+REFERENCE_SIDE = 8  # points along each side of the chart, of which centre and radius are
+
+
+class UnitClassifier(Classifier):
+    """A read-out that cannot amplify: a unit normal on the surface scaled to unit radius.
+
+    A free read-out makes up for a shallow surface by larger weights, so that nothing follows from
+    amounts of curvature. Here the logits of two classes differ by 8 for one radius: the root mean
+    square distance of the surface over [-1, 1]² from its centre, both taken at the 8 x 8 midpoints
+    of equal cells.
+    """
+
+    def read_out(self, outputs: torch.Tensor) -> torch.Tensor:
+        """Logits (S, N, 2) of representations (S, N, D)."""
+        normal, offset = self.plane()
+        margin = product(outputs, normal.unsqueeze(-1)) + offset[:, None, None]
+        return torch.cat([-margin, margin], -1) / 2
+
+    def plane(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return normal (S, D) and offset (S,): logits differ by their product with y, plus it."""
+        axis = (torch.arange(REFERENCE_SIDE, dtype=self.bias.dtype) + 0.5) / REFERENCE_SIDE
+        grid = torch.cartesian_prod(2 * axis - 1, 2 * axis - 1).T.contiguous().T
+        surface = self.attention(grid)
+        centre = surface.mean(1)
+        radius = (surface - centre.unsqueeze(1)).square().sum(-1).mean(1).sqrt()
+        direction = self.weight[..., 1] - self.weight[..., 0]
+        direction = direction / torch.linalg.vector_norm(direction, dim=-1, keepdim=True)
+        normal = UNIT_LOGITS * direction / radius.unsqueeze(-1)
+        return normal, UNIT_LOGITS * (self.bias[:, 1] - self.bias[:, 0]) - (normal * centre).sum(-1)
+
+
 def build_classifier(
     config: AttentionConfig, seeds: Iterable[int], class_count: int = 2
 ) -> Classifier:

@@ -13,7 +13,7 @@ from typing import Protocol
 import torch
 
 from gating_core.attention.config import AttentionConfig
-from gating_core.attention.stack import Attention, Classifier, build_classifier
+from gating_core.attention.stack import Attention, Classifier, build_attention
 from gating_core.randomness import generator
 from gating_core.tasks.task import Task
 
@@ -41,10 +41,13 @@ def batches_of(configs: Mapping[str, AttentionConfig]) -> list[tuple[str, ...]]:
     ]
 
 
-def shared_model(configs: Sequence[AttentionConfig], task: Task) -> Classifier:
+def shared_model(
+    configs: Sequence[AttentionConfig], task: Task, kind: type[Classifier] = Classifier
+) -> Classifier:
     """One ensemble for all configurations, at its initial weights, in float32."""
     if len(configs) == 1:
-        return build_classifier(configs[0], task.seeds, task.class_count).float()
+        attention = build_attention(configs[0], task.seeds)
+        return kind(attention, task.class_count).requires_grad_(False).float()
     whole, *others = {ensemble_config(config, configs): None for config in configs}
     if others:
         raise ValueError(
@@ -54,7 +57,7 @@ def shared_model(configs: Sequence[AttentionConfig], task: Task) -> Classifier:
     strengths = [0.0 if config.gate is None else config.gate.strength for config in configs]
     members = None if whole.gate is None else [x for x in strengths for _ in task.seeds]
     attention = Attention(whole, task.seeds * len(configs), members)
-    return Classifier(attention, task.class_count).requires_grad_(False).float()
+    return kind(attention, task.class_count).requires_grad_(False).float()
 
 
 def flatten(model: Classifier) -> tuple[torch.Tensor, torch.Tensor]:

@@ -8,7 +8,7 @@ training goes; ``progress`` is called with ``None`` after every step and block o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ import torch
 
 from gating_core.attention.config import AttentionConfig
 from gating_core.attention.layer import LayerRecord
+from gating_core.attention.stack import Attention, Classifier
 from gating_core.checks import check_integer, check_seeds
 from gating_core.progress import Progress, silent
 from gating_core.tasks.task import Task
@@ -25,6 +26,13 @@ from gating_core.training.trained import Examples, Loss, TrainedEnsemble, cross_
 
 STEPS_AT_ONCE = 16  # whose batches are gathered together
 GATE_PART = ".gate."  # in the names of a gate's weights
+# Of the price's gradient in each member's weights, in norm. It has spikes where a surface is about
+# to fold, which Adam's second moments would remember for a thousand steps: with 10 in place of 1 a
+# price on K takes two islands at D = 16 from 95 to 84 % instead of 94.
+LARGEST_PRICE_GRADIENT = 1.0
+
+# A price (M,) of an ensemble's surfaces at a step, weight included, or None where none is due.
+Price = Callable[[Attention, int], torch.Tensor | None]
 
 
 class TrainingDiverged(ArithmeticError):
@@ -94,7 +102,8 @@ class Trainer:
     The ``configs`` differ in nothing but the gate's strength, 0 where there is no gate. Models of
     one seed share data, order of the data and all initial weights that they have in common.
     ``loss`` maps logits (M, N, C) and labels (M, N) to one loss for each point (M, N), of training
-    and in snapshots. ``batches`` replaces the minibatches of the task's training points.
+    and in snapshots. ``batches`` replaces the minibatches of the task's training points, ``price``
+    is added to the loss of training, and ``kind`` is how representations are read out.
     ``ValueError`` for configurations that differ in more, and for batches larger than the data.
 
     >>> trainer = Trainer([config], make_task("circle", seeds=(0, 1)), Recipe())
@@ -110,15 +119,18 @@ class Trainer:
         checkpoint: Checkpoint | None = None,
         loss: Loss = cross_entropies,
         batches: BatchSource | None = None,
+        price: Price | None = None,
+        kind: type[Classifier] = Classifier,
     ) -> None:
         self.configs, self.task, self.recipe, self.loss = tuple(configs), task, recipe, loss
+        self.price = price
         copies = len(self.configs)
         if batches is None:
             check_integer("batch_size", recipe.batch_size, 1, task.train_points.shape[1])
             batches = Batches(task, recipe.batch_size, copies)
         self.batches = batches
         self.step = 0
-        self.model = shared_model(self.configs, task)
+        self.model = shared_model(self.configs, task, kind)
         self.weights, self.gradient = flatten(self.model)
         self.memory = Moments.fresh(self.weights)
         self.train_examples = Examples.of(task.train_points, task.train_labels, copies)
@@ -147,12 +159,26 @@ class Trainer:
         if records:
             extra = penalties(records, self.recipe)
             total, members = total + extra.sum(), members + extra
+        self.gradient.zero_()
+        price = self.price and self.price(self.model.attention, self.step)
+        if price is not None:
+            members = members + price
+            price.sum().backward()
+            self._clip()
+            total = total + price.detach().sum()
         if not math.isfinite(total.item()):
             self._check(members, self.step + 1)
-        self.gradient.zero_()
         total.backward()
         move(self.weights, self.gradient, self.memory, self.recipe)
         self.step += 1
+
+    def _clip(self) -> None:
+        """Shorten each member's part of the gradient, so far the price's, to the largest norm."""
+        parts = [x.grad.flatten(1) for x in self.model.parameters() if x.grad is not None]
+        norms = torch.stack([part.square().sum(1) for part in parts]).sum(0).sqrt()
+        factors = (LARGEST_PRICE_GRADIENT / norms).clamp(max=1.0).unsqueeze(1)
+        for part in parts:
+            part *= factors
 
     def _check(self, losses: torch.Tensor, step: int) -> None:
         """Raise `TrainingDiverged` unless all losses (M,) are finite."""

@@ -17,9 +17,11 @@ from torch.func import jacfwd, vmap
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import Attention, build_attention, build_classifier
 from gating_core.checkpoints import HeadMeasures, Layer, head_map, measure_head, principal_plane
+from gating_core.experiments.price import PRICE_POINTS, price_points
 from gating_core.export.surface import Colours, Surface, glb_file
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
+from gating_core.geometry.price import PRICES, curvature_price
 from gating_core.jets.second_order import second_order_jet
 from gating_core.proved import Budget, ProvedCurvature, prove_curvature
 from gating_core.randomness import generator
@@ -34,6 +36,7 @@ SHIFT = 1e-3  # standard deviation of a round's shift of all points
 SIDE = 101  # of the grid that curvature is computed on: 10,201 points
 TRAINED = AttentionConfig(model_dim=8, value_count=3, gate=GateConfig())
 TOGETHER, STEPS, POINTS = 64, 400, 256
+PRICED = 16  # models that pay together
 OPEN_SHARE = 0.05  # of the chart, at which a proof ends
 HEADS, WIDTH, CHANNELS, TOKENS = 12, 384, 32, 64  # of a layer of all-MiniLM-L6-v2
 FILE_SIDE = 151  # the finest grid of a page
@@ -181,6 +184,26 @@ def training() -> Iterator[Row]:
     yield row(in_turns(measured, 6), what, peer, (TOGETHER, 1))
 
 
+def prices() -> Iterator[Row]:
+    """A price on curvature and its gradient, against a pass without it, at as many points."""
+    torch.set_num_threads(1)
+    peer = f"forward and backward, {PRICE_POINTS} points"
+    model = build_attention(TRAINED, range(PRICED)).float().requires_grad_(True)
+    measured = {
+        f"price on {of} of {PRICED} models, {PRICE_POINTS} points": timed(
+            lambda points, of=of: curvature_price(model, points, of).sum().backward(),
+            lambda number: price_points(model.seeds, number).float(),
+        )
+        for of in PRICES
+    }
+    measured[peer] = timed(
+        lambda points: model(points).square().sum().backward(),
+        lambda number: price_points(model.seeds, number).float(),
+    )
+    seconds = in_turns(measured, 40)
+    yield from (row(seconds, what, peer) for what in measured if what != peer)
+
+
 def signs() -> Iterator[Row]:
     """Signs of K proved cell by cell, against K at as many points, which proves nothing between."""
     torch.set_num_threads(1)
@@ -253,4 +276,4 @@ def drawn_surface(number: int, side: int = FILE_SIDE) -> Surface:
     return Surface(points, np.ones((side, side), bool), {"K": gaussian}, colours, "a benchmark")
 
 
-GROUPS = curvatures, training, signs, heads, files
+GROUPS = curvatures, training, prices, signs, heads, files

@@ -193,7 +193,11 @@ class _Batch:
         self.seconds = run.seconds[index]
         recipe = run.setting.recipe(run.task.train_points.shape[1])
         self.trainer = Trainer(
-            [configs[name] for name in self.names], run.task, recipe, run.checkpoints[index]
+            [configs[name] for name in self.names],
+            run.task,
+            recipe,
+            run.checkpoints[index],
+            price=run.setting.make_price(),
         )
 
     def advance(self, step: int, progress: Progress) -> None:

@@ -18,6 +18,8 @@ from gating_core.attention.config import (
 from gating_core.attention.gates import CONTROL_NAMES, GATE_KINDS, GATE_NAMES
 from gating_core.attention.stack import parameter_count
 from gating_core.checks import check_choice, check_integer, check_number
+from gating_core.experiments.price import NO_PRICE, TrainingPrice
+from gating_core.geometry.price import PRICES
 from gating_core.tasks.own import TASK_NAME, OwnData, own_task
 from gating_core.tasks.task import (
     BALANCE_RANGE,
@@ -145,12 +147,17 @@ class Setting:
     spread_bonus: float = 0.0  # per e-fold of the area over which the attention weights spread
     every_layer: bool = False  # whether these three act on every layer, not on the last alone
     sink: str = "none"  # of `SINKS`: of all variants but "sink", whose sink logit is learned
+    price: str = NO_PRICE  # or one of PRICES: added to the loss of every variant
+    price_weight: float = 0.0  # nats per unit; it rises from step 125 until step 375
 
     def __post_init__(self) -> None:
         self._check_data()
         for name, limits in LIMITS.items():
             check_integer(name, getattr(self, name), *limits)
         self.recipe(self.batch_size)
+        check_choice("price", self.price, (NO_PRICE, *PRICES))
+        if self.price != NO_PRICE:
+            self.make_price()
         names = self.variants
         if not isinstance(names, tuple) or not names or len(set(names)) < len(names):
             raise ValueError(f"variants is {names!r}; it must name at least one, each once")
@@ -261,6 +268,12 @@ class Setting:
             self.spread_bonus,
             self.every_layer,
         )
+
+    def make_price(self) -> TrainingPrice | None:
+        """Build what is added to the loss beside the recipe's terms, if anything is."""
+        if self.price == NO_PRICE:
+            return None
+        return TrainingPrice(self.price, self.price_weight)
 
     def make_task(self) -> Task:
         """Draw training and test data of every seed."""

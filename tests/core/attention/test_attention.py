@@ -9,7 +9,7 @@ import torch
 
 from gating_core.attention.config import MECHANISMS, NORMS, AttentionConfig, GateConfig
 from gating_core.attention.gates import GATE_GRANULARITIES, GATE_NAMES, GATE_POSITIONS
-from gating_core.attention.stack import build_attention
+from gating_core.attention.stack import UnitClassifier, build_attention
 from gating_core.randomness import generator, normal
 from tests.core import exact
 from tests.profiles import SOAK
@@ -244,3 +244,21 @@ def test_wrong_members_are_refused():
         model.member(2)
     with pytest.raises(ValueError, match="without a gate"):
         model.member(0, [0.5])
+
+
+def test_a_unit_classifier_cannot_amplify():
+    """Its logits are a plane's distance in radii of the surface, whatever the size of anything."""
+    attention = build_attention(AttentionConfig(model_dim=4, gate=GateConfig()), range(3))
+    model = UnitClassifier(attention, 2).requires_grad_(False)
+    grid = torch.cartesian_prod(*2 * [(torch.arange(8, dtype=torch.float64) - 3.5) / 4])
+    surface, direction = attention(grid), model.weight[..., 1] - model.weight[..., 0]
+    away = surface - surface.mean(1, keepdim=True)
+    height = (away @ direction.unsqueeze(-1)).squeeze(-1) / direction.norm(dim=-1, keepdim=True)
+    radius = away.norm(dim=-1).square().mean(1, keepdim=True).sqrt()
+    logits = model(grid)
+    torch.testing.assert_close(logits[..., 1] - logits[..., 0], 8 * height / radius)
+    model.weight.data *= 7.0
+    attention.blocks[0].values.data *= 1e-3
+    torch.testing.assert_close(model(grid), logits)
+    model.bias.data[:, 1] += 0.5
+    torch.testing.assert_close((model(grid) - logits)[..., 1], torch.full((3, 64), 2.0).double())
