@@ -68,8 +68,22 @@ def test_a_class_guesses_and_sees_the_answer(served, enter):
     assert screen.evaluate(f"document.activeElement.matches('{GO}')")
     screen.get_by_text(re.compile(r"1 \(33\s%\)")).wait_for()
     screen.get_by_text(re.compile(r"2 \(67\s%\)")).wait_for()
+    assert phones[0].locator("label.right").count() == 1
+    letters = [x.strip()[:2] for x in phones[0].locator("label span").all_inner_texts()]
+    assert letters == ["A.", "B.", "C."][: len(letters)]
+    screen.get_by_text("phones cannot follow it").wait_for()  # here the server is on 127.0.0.1
+    screen.get_by_role("button", name="QR code").click()
+    code = screen.locator(".st-key-class_qr_whole").locator("img")
+    code.wait_for()
+    screen.wait_for_timeout(300)  # the popover opens
+    assert code.bounding_box()["height"] > 0.6 * screen.viewport_size["height"]
+    screen.keyboard.press("Escape")
     screen.locator(GO).get_by_text("Next").click()
     phones[0].get_by_text("Question 2 of").wait_for()
+    screen.get_by_role("button", name="Class", exact=True).click()
+    screen.get_by_role("combobox", name="Question").click()
+    screen.get_by_role("option").nth(4).click()
+    phones[0].get_by_text("Question 5 of").wait_for()
 
 
 @pytest.mark.soak  # long

@@ -154,14 +154,18 @@ class Overview:
     """The state that the teacher's and the projector's screen show."""
 
     index: int
-    count: int
-    question: Question
+    questions: tuple[Question, ...]
     revealed: bool
     door_open: bool
     answered: int
     here: int  # participants whose phone has asked lately
     joined: int
     distribution: tuple[int, ...]
+
+    @property
+    def question(self) -> Question:
+        """The question that is asked."""
+        return self.questions[self.index]
 
 
 class Classes:
@@ -264,6 +268,15 @@ class Classes:
                 room.door_open = not room.door_open
             room.version += 1
 
+    def open(self, code: str, secret: str, index: int) -> None:
+        """Ask the question ``index``, whichever has been asked before; its votes are kept."""
+        now = self._clock()
+        with self._lock:
+            room = self._taught(code, secret, now)
+            if index != room.index and 0 <= index < len(room.questions):
+                room.index, room.revealed = index, False
+                room.version += 1
+
     def overview(self, code: str) -> Overview:
         """Return what the teacher's screen shows."""
         now = self._clock()
@@ -272,8 +285,7 @@ class Classes:
             here = sum(now - then < CLASS_HERE_SECONDS for then in room.seen.values())
             return Overview(
                 room.index,
-                len(room.questions),
-                room.questions[room.index],
+                room.questions,
                 room.revealed,
                 room.door_open,
                 len(room.votes[room.index]),

@@ -32,7 +32,7 @@ from ui.classroom.classes import (
     read_code,
 )
 from ui.classroom.routes import TEACHER, base_path
-from ui.common.qr import draw_qr
+from ui.common.qr import LOOPBACK, draw_qr, is_loopback, qr_svg
 from ui.components.leave import leave_for
 from ui.foreign import as_words
 from ui.limits import CLASS_TOKEN_SECONDS
@@ -126,9 +126,11 @@ def _draw_screen(room: Room) -> None:
         _draw_choice(now, i)
     # Also after the reveal: a button that stands at another place would lose the focus.
     st.progress(now.answered / max(1, now.here, now.answered), answered_text(now))
-    if room.secret:
-        _draw_buttons(room, now)
     link = student_link(room.code)
+    if room.secret:
+        _draw_buttons(room, now, link)
+    if room.secret and is_loopback(link):
+        st.warning(LOOPBACK, icon=":material/wifi_off:")
     st.markdown(f"Join: **{as_words(link.partition('//')[2])}** · {joined_text(now)}")
     if room.secret and (problem := st.session_state.pop(PROBLEM, "")):
         st.warning(problem)
@@ -142,12 +144,14 @@ def _draw_choice(now: Overview, i: int) -> None:
     votes, total = now.distribution[i], max(1, sum(now.distribution))
     share = f"{votes} ({round(100 * votes / total)}\u00a0%)"
     correct = i == now.question.answer
-    st.progress(votes / total, f"**✓ {text}** — {share}" if correct else f"{text} — {share}")
+    # Not one element more than before: the button below would lose the focus.
+    shown = f":green[**✓ {text}**]" if correct else text
+    st.progress(votes / total, f"{shown} — {share}")
 
 
-def _draw_buttons(room: Room, now: Overview) -> None:
+def _draw_buttons(room: Room, now: Overview, link: str) -> None:
     """Draw the one button whose key stays, so that focus does, and what is needed seldom."""
-    last = now.revealed and now.index + 1 == now.count
+    last = now.revealed and now.index + 1 == len(now.questions)
     with st.container(horizontal=True):
         st.button(
             "Next" if now.revealed else "Reveal",
@@ -157,10 +161,22 @@ def _draw_buttons(room: Room, now: Overview) -> None:
             on_click=_act,
             args=(room, NEXT if now.revealed else REVEAL),
         )
-        with st.popover("QR code", key="class_qr"):
-            draw_qr(student_link(room.code), 320)
+        with st.popover("QR code", key="class_qr"), st.container(key="class_qr_whole"):
+            if code := qr_svg(link):
+                st.image(code)
+            st.markdown(f"## {as_words(link.partition('//')[2])}")
         with st.popover("Class", key="class_more"):
             st.caption("A phone can open *Learn*, too, where all answers are.")
+            st.session_state["class_question"] = now.index
+            st.selectbox(
+                "Question",
+                range(len(now.questions)),
+                key="class_question",
+                format_func=lambda i: f"{i + 1}. {now.questions[i].text}",
+                on_change=_open,
+                args=(room,),
+                help="Whichever you choose is asked next: some may be left out.",
+            )
             st.button(
                 "Close the door" if now.door_open else "Open the door",
                 key="class_door",
@@ -185,19 +201,26 @@ def _draw_buttons(room: Room, now: Overview) -> None:
                 help="A link that lets it reveal, too.",
             )
             if CLASSES.is_unused(token := st.session_state.get(TOKEN, "")):
-                link = _address(f"/teach/{token}")
+                control = _address(f"/teach/{token}")
                 st.markdown(
                     "Whoever opens this link and presses its button first controls the class, too:"
                     f" do not project it. It works once, within {CLASS_TOKEN_SECONDS / 60:.0f}"
                     " minutes."
                 )
-                draw_qr(link)
-                st.code(link, language=None, wrap_lines=True)
+                draw_qr(control)
+                st.code(control, language=None, wrap_lines=True)
 
 
 def _act(room: Room, action: str) -> None:
     try:
         CLASSES.act(room.code, room.secret, action, room.index)
+    except Refused as refused:
+        st.session_state[PROBLEM] = str(refused)
+
+
+def _open(room: Room) -> None:
+    try:
+        CLASSES.open(room.code, room.secret, st.session_state["class_question"])
     except Refused as refused:
         st.session_state[PROBLEM] = str(refused)
 

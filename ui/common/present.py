@@ -74,6 +74,8 @@ def draw_turns(
     """
     hear_turns()
     steps = steps or st.session_state.pop(STEPS, Steps())
+    if steps == Steps() and not any(beside):
+        return  # a class is led by buttons of its own
     for (name, icon), act, page in zip(ICONS.items(), steps, beside, strict=True):
         with st.container(key=f"turn-{name}", width="content"):
             if act is None and page is not None:

@@ -1,4 +1,4 @@
-"""The handout: one HTML file with all questions to print, and the answers on its last page."""
+"""The handout: one HTML file with all questions to print; and the answer key, another."""
 
 from __future__ import annotations
 
@@ -18,16 +18,25 @@ EMPHASIS = ((r"\*\*(.+?)\*\*", r"<strong>\1</strong>"), (r"\*(.+?)\*", r"<em>\1<
 
 
 def handout() -> str:
-    """Return the file; it needs nothing beside it."""
+    """Return the file with all questions; it needs nothing beside it."""
     questions = "".join(map(_question, lessons().values()))
+    return _file(
+        f"<header><h1>{TITLE}</h1>"
+        f"<p>Guess first, then see. Name: <span></span></p></header><main>{questions}</main>"
+    )
+
+
+def answer_key() -> str:
+    """Return the file with all answers."""
     answers = "".join(map(_answer, lessons().values()))
+    return _file(f'<section class="key"><h1>{TITLE}</h1><h2>Answers</h2>{answers}</section>')
+
+
+def _file(body: str) -> str:
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{TITLE}</title>'
         '<meta name="viewport" content="width=device-width">'
-        f"<style>{STYLE.read_text(encoding='utf-8')}</style></head><body>"
-        f"<header><h1>{TITLE}</h1><p>Guess first, then see. Name: <span></span></p></header>"
-        f'<main>{questions}</main><section class="key"><h2>Answers</h2>{answers}</section>'
-        "</body></html>"
+        f"<style>{STYLE.read_text(encoding='utf-8')}</style></head><body>{body}</body></html>"
     )
 
 

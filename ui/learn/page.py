@@ -15,7 +15,7 @@ from ui.common.present import offer_steps
 from ui.learn.checks import CHECKS
 from ui.learn.course import COURSE, Course, current, put_in_link
 from ui.learn.facts import after_text, try_text
-from ui.learn.handout import handout
+from ui.learn.handout import answer_key, handout
 from ui.learn.lessons import END, WHEN, Lesson, lessons, picture
 from ui.learn.pictures import PICTURES, State, draw_picture
 
@@ -119,18 +119,22 @@ def _draw_steps(lesson: Lesson | None, course: Course) -> None:
             disabled=not course.guesses,
             help="Clears all guesses.",
         )
-        st.download_button(
-            "Handout",
-            handout,
-            "lessons.html",
-            "text/html",
-            key="learn_handout",
-            type="tertiary",
-            icon=":material/print:",
-            on_click="ignore",
-            help="All questions with their pictures, to print on A4; the answers are on the last"
-            " page.",
-        )
+        for label, make, help in (
+            ("Handout", handout, "All questions with their pictures, to print on A4."),
+            ("Answer key", answer_key, "All answers with their pictures, for the teacher."),
+        ):
+            name = label.lower().replace(" ", "_")
+            st.download_button(
+                label,
+                make,
+                f"{name}.html",
+                "text/html",
+                key=f"learn_{name}",
+                type="tertiary",
+                icon=":material/print:",
+                on_click="ignore",
+                help=help,
+            )
         names = [*lessons(), END]
         here = names.index(lesson.name if lesson else END)
         draw_start(questions(), min(here, len(lessons()) - 1))

@@ -41,6 +41,7 @@ STEPS = st.lists(
         st.tuples(st.just("join"), st.integers(0, 5)),
         st.tuples(st.just("vote"), st.integers(0, 5), st.integers(-1, 3), st.integers(-1, 3)),
         st.tuples(st.just("act"), st.sampled_from((REVEAL, NEXT, DOOR)), st.integers(-1, 1)),
+        st.tuples(st.just("open"), st.integers(-1, 3)),
         st.tuples(st.just("wait"), st.floats(0, 1000)),
     ),
     max_size=60,
@@ -115,6 +116,11 @@ def test_each_last_vote_counts_once_and_the_teacher_alone_moves_the_class(steps)
                     revealed = True
                 elif revealed and index + 1 < len(QUESTIONS):
                     index, revealed = index + 1, False
+        elif name == "open":
+            assert refused(classes.open, code, "guess", rest[0]) == 403
+            classes.open(code, secret, rest[0])
+            if rest[0] in {*range(len(QUESTIONS))} - {index}:
+                index, revealed = rest[0], False
         now = classes.overview(code)
         assert (now.index, now.revealed, now.door_open) == (index, revealed, door)
         assert now.joined == len(names) == len({*names.values()})

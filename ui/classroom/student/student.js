@@ -1,6 +1,7 @@
 // A student's phone: it shows the current question, sends what is chosen, and follows the teacher.
 const HERE = location.pathname.replace(/\/$/, '');
 const EVERY_MS = 1500; // between two polls; a page that is not seen asks a tenth as often
+const LETTERS = 'ABCD';
 const ANSWER_MS = 10000; // in which an answer comes, or is lost
 const $ = id => document.getElementById(id);
 let shown = null; // the state that is drawn
@@ -38,8 +39,9 @@ function draw(state) {
     const label = make('label');
     const input = make('input', '', { type: 'radio', name: 'choice', value: i, disabled: revealed, checked: i === (picked ?? mine) });
     input.onchange = () => send(i);
-    label.append(input, make('span', choice));
+    label.append(input, make('span', `${LETTERS[i]}. ${choice}`));
     if (!revealed) return label;
+    label.classList.toggle('right', i === answer);
     const percent = total ? Math.round(100 * distribution[i] / total) : 0;
     const bar = make('i');
     bar.style.width = `${percent}%`;
