@@ -84,6 +84,7 @@ CACHED_RESOLVED = 256  # models of Manifold, as requested: kilobytes
 OPENED_CHECKPOINTS = 8  # named on the command line: headers alone, kilobytes each
 LOADED_MODELS = 24  # language models: 2 MB each
 CACHED_DRAWINGS = 32  # tables of points from links
+SENT_BYTES = 64_000_000  # of pictures as they are sent, 1 to 7 MB each
 CACHED_ADDRESSES = 48  # of arrays sent recently, 1 MB each; two workers send two a second
 STORE_STAMPS_SECONDS = 10.0  # between two readings of a running study's rows: verdicts take two
 CACHE_BYTES = 300_000_000  # surfaces and pictures: two dozen models of Manifold

@@ -6,12 +6,38 @@ hashed several times in every run, for every visitor.
 
 from __future__ import annotations
 
+import threading
+import weakref
+from collections.abc import Callable
 from hashlib import blake2b
+from typing import Any, TypeVar
 
+from cachetools import LRUCache
 from streamlit.runtime import get_instance
+
+from ui.limits import SENT_BYTES
 
 HEAD = 16  # bytes of the digest before the content
 MEDIA_TYPE = "application/octet-stream"
+Packed = TypeVar("Packed", bound=tuple[Any, bytes])
+
+_lock = threading.Lock()
+_packed: LRUCache[Any, Any] = LRUCache(SENT_BYTES, lambda packed: len(packed[1]))
+
+
+def packed_once(picture: object, pack: Callable[[], Packed]) -> Packed:
+    """Return what ``pack`` makes of ``picture``, and keep it, while there is room, for all runs.
+
+    It is as large as the picture itself, and made in milliseconds.
+    """
+    key = weakref.ref(picture)
+    with _lock:
+        packed: Packed | None = _packed.get(key)
+    if packed is None:
+        packed = pack()
+        with _lock:
+            _packed[key] = packed
+    return packed
 
 
 def with_head(content: bytes) -> bytes:

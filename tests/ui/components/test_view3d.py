@@ -1,12 +1,9 @@
-"""The data of the 3-D view: packed, and named by all of them."""
+"""The data of the 3-D view, packed."""
 
 import numpy as np
 import pytest
-from streamlit.runtime.media_file_storage import MediaFileKind
-from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
 from tests.ui.payload import arrays_in
-from ui.components import large
 from ui.components import view3d as module
 from ui.components.view3d import Legend, pack
 from ui.drawing.panels import View
@@ -24,20 +21,6 @@ def test_arrays_are_packed_without_loss():
     assert [entries[n]["framed"] for n in "abcd"] == [True, False, False, False]
     for name, array in arrays.items():
         np.testing.assert_array_equal(back[name], array.astype("<f4"))
-
-
-def test_large_files_that_differ_anywhere_have_different_addresses():
-    """Streamlit names a large file by three parts of it, the first one included."""
-    content = bytes(1_000_000)
-    other = content[:300_000] + b"1" + content[300_001:]
-    store = MemoryMediaFileStorage("/media")
-    names = [
-        store.load_and_get_id(large.with_head(x), "", MediaFileKind.MEDIA)
-        for x in (content, other, content)
-    ]
-    assert names[0] != names[1]
-    assert names[0] == names[2]
-    assert large.with_head(content)[large.HEAD :] == content
 
 
 def test_nan_in_the_header_is_refused():

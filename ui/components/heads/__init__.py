@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -73,9 +72,6 @@ class Chart:
     about: str
 
 
-_sent: WeakKeyDictionary[Wall, tuple[dict[str, Any], bytes]] = WeakKeyDictionary()
-
-
 def heads(
     wall: Wall,
     *,
@@ -96,12 +92,10 @@ def heads(
     head is opened, its mark let go, or the wall shown again, ``on_open`` gets head and point, once:
     it must store them.
     """
-    if wall not in _sent:
-        arrays = {"scores": wall.scores, "values": wall.values, "states": wall.states}
-        if wall.norms is not None:
-            arrays["norms"] = wall.norms
-        _sent[wall] = pack(arrays, frozenset())
-    entries, content = _sent[wall]
+    arrays = {"scores": wall.scores, "values": wall.values, "states": wall.states}
+    if wall.norms is not None:
+        arrays["norms"] = wall.norms
+    entries, content = large.packed_once(wall, lambda: pack(arrays, frozenset()))
     layers, count = wall.scores.shape[:2]
 
     def receive() -> None:

@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -95,9 +94,6 @@ class Pair:
     alone: bool = False
 
 
-_sent: WeakKeyDictionary[Pair, tuple[dict[str, Any], bytes]] = WeakKeyDictionary()
-
-
 def draw_pair(
     pair: Pair,
     *,
@@ -133,7 +129,7 @@ def arrays_of(pair: Pair) -> bytes:
 
 
 def _packed(pair: Pair) -> tuple[dict[str, Any], bytes]:
-    if pair not in _sent:
+    def made() -> tuple[dict[str, Any], bytes]:
         arrays: dict[str, np.ndarray] = {}
         for name, side in zip(SIDES, pair.sides, strict=False):
             arrays |= {name: side.values, f"{name}Shares": side.shares, f"{name}K": side.gaussian}
@@ -147,8 +143,9 @@ def _packed(pair: Pair) -> tuple[dict[str, Any], bytes]:
                 arrays |= {f"{name}Labels": data.labels.astype(np.uint8)}
                 arrays |= {f"{name}Tested": data.tested.astype(np.uint8)}
                 arrays |= {f"{name}Planes": data.planes}
-        _sent[pair] = pack(arrays, frozenset())
-    return _sent[pair]
+        return pack(arrays, frozenset())
+
+    return large.packed_once(pair, made)
 
 
 def header_of(

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -39,9 +38,6 @@ class Scene:
     flat: bool  # whether the surface at strength 0 is flat by proof
 
 
-_sent: WeakKeyDictionary[Scene, tuple[dict[str, Any], bytes]] = WeakKeyDictionary()
-
-
 def stage(
     scene: Scene,
     *,
@@ -60,19 +56,15 @@ def stage(
     ``arrive`` the gate opens once when the page is opened. When the visitor lets go, ``on_leave``
     gets strength and plane, once: it must store them.
     """
-    if scene not in _sent:
-        _sent[scene] = pack(
-            {
-                "surfaces": scene.surfaces,
-                "testValues": scene.test_values,
-                "testPoints": scene.test_points,
-                "labels": scene.test_labels.astype(np.uint8),
-                "planes": scene.planes,
-                "corners": scene.corners,
-            },
-            frozenset(),
-        )
-    entries, arrays = _sent[scene]
+    packed = {
+        "surfaces": scene.surfaces,
+        "testValues": scene.test_values,
+        "testPoints": scene.test_points,
+        "labels": scene.test_labels.astype(np.uint8),
+        "planes": scene.planes,
+        "corners": scene.corners,
+    }
+    entries, arrays = large.packed_once(scene, lambda: pack(packed, frozenset()))
 
     def receive() -> None:
         left = wire.receive(key, "left", is_sound)

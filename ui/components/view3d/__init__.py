@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import streamlit as st
@@ -44,24 +43,8 @@ class Legend:
     keys: Sequence[tuple[str, str]] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class _Sent:
-    """The parts of a message that are the same for all visitors."""
-
-    columns: list[list[dict[str, Any]]]
-    entries: dict[str, dict[str, Any]]  # of the header, one for each array
-    arrays: bytes  # see `pack`
-
-
-_sent: WeakKeyDictionary[View, _Sent] = WeakKeyDictionary()
-
-
-def _sent_of(view: View) -> _Sent:
-    sent = _sent.get(view)
-    if sent is None:
-        columns = [[asdict(panel) for panel in panels] for panels in view.columns]
-        sent = _sent[view] = _Sent(columns, *pack(view.arrays, view.framed))
-    return sent
+def _packed(view: View) -> tuple[dict[str, dict[str, Any]], bytes]:
+    return large.packed_once(view, lambda: pack(view.arrays, view.framed))
 
 
 def pack(
@@ -102,7 +85,7 @@ def view3d(
         st.error(NOT_WRITTEN.format(as_words(error.strerror or "no reason is given")))
         return
     header = header_of(view, key=key, **shown)
-    header |= {"plotly": plotly, "source": large.address_of(_sent_of(view).arrays, key)}
+    header |= {"plotly": plotly, "source": large.address_of(arrays_of(view), key)}
     _component(
         key=key,
         data=json.dumps(header, allow_nan=False).encode(),
@@ -113,7 +96,7 @@ def view3d(
 
 def arrays_of(view: View) -> bytes:
     """Return the bytes of all arrays of ``view``, whose places its header lists."""
-    return _sent_of(view).arrays
+    return _packed(view)[1]
 
 
 def header_of(
@@ -161,17 +144,16 @@ def header_of(
     into the window once for every new number ``reveal`` except 0. Panels of full width are
     ``wide_pixels`` high; ``click_does`` is the hint's text on clicks there.
     """
-    sent = _sent_of(view)
     columns = [
         {
             "heading": heading,
             "captions": list(lines),
-            "wide": all(not panel["pick"] for panel in panels),
-            "panels": panels,
+            "wide": all(not panel.pick for panel in panels),
+            "panels": [asdict(panel) for panel in panels],
             "readout": [{"label": label, "arrays": names} for label, names in readout],
         }
         for heading, lines, panels, readout in zip(
-            headings, captions, sent.columns, readouts, strict=True
+            headings, captions, view.columns, readouts, strict=True
         )
     ]
     return {
@@ -196,7 +178,7 @@ def header_of(
         "legend": asdict(legend),
         "pick": pick,
         "rest": rest,
-        "arrays": sent.entries,
+        "arrays": _packed(view)[0],
     }
 
 

@@ -1,0 +1,49 @@
+"""Large data for the browser: packed once while there is room, and named by all of them."""
+
+import gc
+
+import numpy as np
+from cachetools import LRUCache
+from streamlit.runtime.media_file_storage import MediaFileKind
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+
+from ui.components import large
+
+
+def test_large_files_that_differ_anywhere_have_different_addresses():
+    """Streamlit names a large file by three parts of it, the first one included."""
+    content = bytes(1_000_000)
+    other = content[:300_000] + b"1" + content[300_001:]
+    store = MemoryMediaFileStorage("/media")
+    names = [
+        store.load_and_get_id(large.with_head(x), "", MediaFileKind.MEDIA)
+        for x in (content, other, content)
+    ]
+    assert names[0] != names[1]
+    assert names[0] == names[2]
+    assert large.with_head(content)[large.HEAD :] == content
+
+
+class Picture:
+    """Something that is drawn."""
+
+
+def test_what_is_sent_is_made_once_while_there_is_room_and_holds_no_picture(monkeypatch):
+    room = LRUCache(25, lambda packed: len(packed[1]))
+    monkeypatch.setattr(large, "_packed", room)
+    made, pictures = [], [Picture() for _ in range(3)]
+
+    def packed(picture):
+        return large.packed_once(picture, lambda: (made.append(picture), np.zeros(10, "u1").data))
+
+    for picture in (*pictures[:2], *pictures[:2], pictures[2], pictures[0]):
+        packed(picture)
+    assert made == [*pictures, pictures[0]]
+    assert room.currsize == 20
+    made.clear()
+    alive = [weak for weak in room if weak() is not None]
+    del picture
+    pictures.clear()
+    gc.collect()
+    assert len(alive) == 2
+    assert not any(weak() for weak in room)
