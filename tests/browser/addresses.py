@@ -112,6 +112,7 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
                  "steering_tab=Results"),
     ),
     "Guide": Row(),
+    "What_this_does_not_say": Row(),
 }  # fmt: skip
 
 

@@ -87,6 +87,7 @@ CONTROLS = {"selectbox", "radio", "slider", "select_slider", "toggle", "checkbox
 UNBOUND = {  # what a link should not hold: popovers of every page, texts and files, passing views
     "None", "CHOOSE_HIDDEN", "CHOOSE_LOCKED", "'share_cite'", "'share_qr'", "'take_surface'",
     "'enlarged'", "'own_text'", "key", "'own_choice'", "f'{prefix}_tokens'",
+    "'class_question'",
     "f'gate_{name}'",  # writes heads_head, which the wall of Real heads writes, too
 }  # fmt: skip
 DOCUMENT = (ROOT / "docs" / "extending.md").read_text("utf-8")

@@ -47,6 +47,9 @@ PAGES = {
     "Claims": Page(
         "pages/5_Claims.py", ":material/fact_check:", EVIDENCE,
         "Does the paper hold here?"),
+    "What this does not say": Page(
+        "pages/14_What_this_does_not_say.py", ":material/rule:", EVIDENCE,
+        "What does all this not say?"),
     "Real heads": Page(
         "pages/13_Real_heads.py", ":material/window:", REAL_MODELS,
         "Where does each head of a real model look?"),

@@ -100,6 +100,17 @@ def draw_contents() -> None:
     st.markdown(" · ".join(f"[{topic.heading}](#{name})" for name, topic in TOPICS.items()))
 
 
+def draw_limits() -> None:
+    """Draw what is not said, with its picture, and what is not known."""
+    said, unknown = st.container(key="topic-limits").columns([3, 2], gap="large")
+    with said:
+        st.markdown(section("guide", "limits"))
+        st.markdown(section("limits", "numbers"))
+    with unknown:
+        st.markdown(section("learn", "unknown"))
+        _draw_picture("limits", TOPICS["limits"])
+
+
 def draw_topics() -> None:
     """Draw every topic: its text, and beside it its picture."""
     for name, topic in TOPICS.items():

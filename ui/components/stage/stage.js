@@ -162,6 +162,7 @@ function showNumbers(state, field) {
   const [bold, rest] = stageSentence(state, field);
   find('sentence').replaceChildren(Object.assign(document.createElement('strong'), { textContent: bold }), ` ${rest}`);
   find('strength').value = strength;
+  find('why').hidden = strength === 0 || strength === 1;
   find('strength').setAttribute('aria-valuetext', `gate strength ${decimals(strength)}`);
   find('lambda').textContent = decimals(strength);
   showPlaying(find('play'), Boolean(playing));

@@ -1,0 +1,8 @@
+"""What the numbers do not say, and what nobody knows yet."""
+
+from ui.common.page import page
+
+with page("What this does not say", pictures=False):
+    from ui.common.guide import draw_limits
+
+    draw_limits()
