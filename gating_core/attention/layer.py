@@ -95,9 +95,6 @@ class AttentionLayer(nn.Module):
     # Why there is no attention-weight chart. `None`: there is one, and with it `logit_map` and a
     # `bias` of the slots; a mechanism without a chart has no weights called "bias".
     no_weight_chart: str | None
-    # ``attend(state, w)`` in plain PyTorch for the exported script (`gating_core.export.script`),
-    # which has ``gated``, ``by_head`` and, in ``w``, what `make_weights` drew; None: no script.
-    script: str | None = None
 
     @staticmethod
     def state_axes(config: LayerConfig) -> tuple[int, ...]:
@@ -108,19 +105,9 @@ class AttentionLayer(nn.Module):
         return ()
 
     @staticmethod
-    def step_numbers(config: LayerConfig) -> int:
-        """Return the size of the largest tensor, in numbers for each point and channel."""
-        return 1
-
-    @staticmethod
     def mixed_count(config: LayerConfig) -> int:
         """Return how many fixed vectors a head mixes at most, with fixed values: n, or fewer."""
         return config.value_count
-
-    @staticmethod
-    def cost(config: LayerConfig) -> int:
-        """Return the rough cost of attending at one point, in numbers touched."""
-        return config.model_dim * config.value_count
 
     # --- What a mechanism does ---
 

@@ -13,19 +13,8 @@ from __future__ import annotations
 import torch
 
 from gating_core.attention.layer import LayerConfig
-from gating_core.attention.memory import SCRIPT, SlotLayer
+from gating_core.attention.memory import SlotLayer
 from gating_core.points_last import product
-
-UNNORMALISED_SCRIPT = """\
-    query, keys = torch.nn.functional.elu(query) + 1, torch.nn.functional.elu(keys) + 1
-    weights = query @ keys.mT  # (H, N, n)"""
-SCRIPT_LINES = """\
-    def phi(x):  # elu + 1, up to a factor of each row, which cancels
-        above = (x > 0).any(-1, keepdim=True)
-        return torch.where(above, torch.nn.functional.elu(x) + 1, torch.softmax(x, -1))
-    keys = phi(keys.flatten(-2)).reshape(keys.shape)
-    weights = phi(query) @ keys.mT  # (H, N, n)
-    weights = weights / weights.sum(-1, keepdim=True)"""
 
 
 def feature_map(x: torch.Tensor) -> torch.Tensor:
@@ -59,7 +48,6 @@ class UnnormalisedLinearLayer(SlotLayer):
     come_from = "learned slots, weighed by linear attention without normalisation"
     weights_on_simplex = False
     no_weight_chart = "the weights of unnormalised linear attention do not add up to one"
-    script = SCRIPT.format("Unnormalised linear attention", UNNORMALISED_SCRIPT)
 
     @staticmethod
     def mixed_count(config: LayerConfig) -> int:
@@ -84,7 +72,6 @@ class LinearLayer(UnnormalisedLinearLayer):
     come_from = "learned slots, weighed by linear attention"
     weights_on_simplex = True
     no_weight_chart = "no hidden state is known that gives linear attention prescribed weights"
-    script = SCRIPT.format("Linear attention", SCRIPT_LINES)
 
     def key_features(self) -> torch.Tensor:
         """(S, H, n, d): phi of the keys in force, of each head up to a factor.

@@ -13,15 +13,6 @@ from gating_core.attention.layer import OFFSET_SCALE, AttentionLayer, Draw, Mixe
 from gating_core.points_last import product, softmax
 from gating_core.rational import integers
 
-SCRIPT = '''\
-def attend(state, w):
-    """{0} over n slots: the mixed values (H, N, d) of states (N, D)."""
-    query = by_head(gated("G4", state @ w["query"], state, w))  # (H, N, d)
-    keys = by_head(gated("G3", w["keys"], w["keys"], w))  # (H, n, d)
-    values = by_head(gated("G2", w["values"], w["values"], w))
-{1}
-    return weights @ values'''
-
 
 class SlotLayer(AttentionLayer):
     """The base class of mechanisms that weigh n slots, each with a key and a value.
@@ -97,12 +88,6 @@ class MemoryLayer(SlotLayer):
     weights_on_simplex = True
     has_softmax = True
     no_weight_chart = None
-    script = SCRIPT.format(
-        "Softmax attention",
-        """\
-    logits = query @ keys.mT / keys.shape[-1] ** 0.5 + w["bias"].unsqueeze(-2)  # (H, N, n)
-    weights = logits.softmax(-1)""",
-    )
 
     def make_weights(self, draw: Draw) -> None:
         """Draw what `SlotLayer` draws, and a bias (H, n) of the logits."""

@@ -26,29 +26,11 @@ class TokenLayer(AttentionLayer):
     weights_on_simplex = True
     has_softmax = True
     no_weight_chart = "tokens' values move with their weights"
-    script = '''\
-def attend(state, w):
-    """Softmax attention among n tokens: the mixed values (N, H, n, d) of states (N, n, D)."""
-    query = by_head(gated("G4", state @ w["query"], state, w))  # (N, H, n, d)
-    keys = by_head(gated("G3", state @ w["key_map"], state, w))
-    values = by_head(gated("G2", state @ w["value_map"], state, w))
-    logits = query @ keys.mT / keys.shape[-1] ** 0.5  # (N, H, n, n)
-    return logits.softmax(-1) @ values'''
 
     @staticmethod
     def state_axes(config: LayerConfig) -> tuple[int, ...]:
         """Return the axis of the n tokens: hidden states are (S, n, N, D)."""
         return (config.value_count,)
-
-    @staticmethod
-    def step_numbers(config: LayerConfig) -> int:
-        """Return n^2: attention between tokens holds a weight for each pair of them."""
-        return config.value_count**2
-
-    @staticmethod
-    def cost(config: LayerConfig) -> int:
-        """Return 8 n^2 D, roughly the numbers touched at one point: tokens attend in pairs."""
-        return config.model_dim * config.value_count**2 * 8  # they look at each other in pairs
 
     def make_weights(self, draw: Draw) -> None:
         """Draw the maps (D, D) of queries, keys and values."""

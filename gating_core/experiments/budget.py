@@ -25,7 +25,10 @@ Chart = Callable[..., torch.Tensor]
 
 def cost(config: AttentionConfig) -> float:
     """Estimate the cost of one point, in numbers touched."""
-    return config.depth * (config.layer.cost(config) + config.model_dim**2)
+    attending = config.model_dim * config.value_count
+    if config.layer.state_axes(config):  # tokens, which attend in pairs
+        attending *= 8 * config.value_count
+    return config.depth * (attending + config.model_dim**2)
 
 
 def affordable_integrals(

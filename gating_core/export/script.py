@@ -2,7 +2,7 @@
 
 The program reads sizes and parts of its model from the metadata of its weights file
 (`gating_core.export.weights`). Two functions are put in: how the mechanism attends, and what the
-kind of gate computes; both stand in their own records.
+kind of gate computes (in its row of `GATE_KINDS`).
 """
 
 from __future__ import annotations
@@ -128,6 +128,48 @@ if __name__ == "__main__":
 ''')
 
 
+# ``attend(state, w)`` in plain PyTorch by mechanism, a key of `MECHANISMS`. It has ``gated``,
+# ``by_head`` and, in ``w``, what `make_weights` drew. Mechanisms over slots share a frame.
+SLOTS = '''\
+def attend(state, w):
+    """{0} over n slots: the mixed values (H, N, d) of states (N, D)."""
+    query = by_head(gated("G4", state @ w["query"], state, w))  # (H, N, d)
+    keys = by_head(gated("G3", w["keys"], w["keys"], w))  # (H, n, d)
+    values = by_head(gated("G2", w["values"], w["values"], w))
+{1}
+    return weights @ values'''
+ATTEND = {
+    "memory": SLOTS.format(
+        "Softmax attention",
+        """\
+    logits = query @ keys.mT / keys.shape[-1] ** 0.5 + w["bias"].unsqueeze(-2)  # (H, N, n)
+    weights = logits.softmax(-1)""",
+    ),
+    "linear": SLOTS.format(
+        "Linear attention",
+        """\
+    def phi(x):  # elu + 1, up to a factor of each row, which cancels
+        above = (x > 0).any(-1, keepdim=True)
+        return torch.where(above, torch.nn.functional.elu(x) + 1, torch.softmax(x, -1))
+    keys = phi(keys.flatten(-2)).reshape(keys.shape)
+    weights = phi(query) @ keys.mT  # (H, N, n)
+    weights = weights / weights.sum(-1, keepdim=True)""",
+    ),
+    "unnormalised": SLOTS.format(
+        "Unnormalised linear attention",
+        """\
+    query, keys = torch.nn.functional.elu(query) + 1, torch.nn.functional.elu(keys) + 1
+    weights = query @ keys.mT  # (H, N, n)""",
+    ),
+    "tokens": '''\
+def attend(state, w):
+    """Softmax attention among n tokens: the mixed values (N, H, n, d) of states (N, n, D)."""
+    query = by_head(gated("G4", state @ w["query"], state, w))  # (N, H, n, d)
+    keys = by_head(gated("G3", state @ w["key_map"], state, w))
+    values = by_head(gated("G2", state @ w["value_map"], state, w))
+    logits = query @ keys.mT / keys.shape[-1] ** 0.5  # (N, H, n, n)
+    return logits.softmax(-1) @ values''',
+}
 # Stands before ``attend`` where a model has a sink.
 SINK_SCRIPT = '''\
 def beside_sink(logits, w):
@@ -169,7 +211,7 @@ def script_text(ensemble: TrainedEnsemble, seed: int, weights_name: str = WEIGHT
 
 def script_problem(config: AttentionConfig) -> str | None:
     """Why there is no script for ``config``, in a sentence; ``None`` if there is one."""
-    if config.layer.script is None:
+    if config.source not in ATTEND:
         return f"source is {config.source!r}; its mechanism has no script"
     if config.gate is not None and GATE_KINDS[config.gate.kind].script is None:
         return f"gate.kind is {config.gate.kind!r}; this kind of gate has no script"
@@ -178,7 +220,7 @@ def script_problem(config: AttentionConfig) -> str | None:
 
 def _attend(config: AttentionConfig) -> str:
     """The mechanism's function, beside a sink if the model has one."""
-    text = config.layer.script or ""
+    text = ATTEND[config.source]
     if config.sink == "none":
         return text
     return SINK_SCRIPT + text.replace("logits.softmax(-1)", "beside_sink(logits, w)")

@@ -5,6 +5,7 @@ Shapes: T snapshots, S seeds, M members, several for each seed, N points, C clas
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -122,9 +123,13 @@ def scores(
 
 def block_size(model: Classifier) -> int:
     """Return the number of points to evaluate at a time, for all members together."""
-    config = model.attention.config
-    width = config.model_dim * config.layer.step_numbers(config)
+    width = widest_tensor(model.attention.config)
     return max(BLOCK_NUMBERS // (len(model.bias) * width), SMALLEST_BLOCK)
+
+
+def widest_tensor(config: AttentionConfig) -> int:
+    """Return the numbers in a layer's largest tensor for one point: tokens attend in pairs."""
+    return config.model_dim * math.prod(config.layer.state_axes(config)) ** 2
 
 
 def cross_entropies(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

@@ -32,6 +32,7 @@ from gating_core.tasks.task import (
     split_counts,
 )
 from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE, Recipe
+from gating_core.training.trained import widest_tensor
 from gating_core.training.trainer import snapshot_steps
 
 MATCHED = "matched"
@@ -210,8 +211,7 @@ class Setting:
     @property
     def _numbers(self) -> list[int]:
         """Numbers in the widest tensors for one point and member, by variant."""
-        one = self.depth * self.base.layer.step_numbers(self.base)
-        return [one * config.model_dim for config in self.configs.values()]
+        return [self.depth * widest_tensor(config) for config in self.configs.values()]
 
     @property
     def class_count(self) -> int:
