@@ -7,7 +7,7 @@ from gating_core.characters import (
     encode,
     read_typed,
 )
-from gating_core.lm.attention import AttentionRecord, LayerCache
+from gating_core.lm.attention import Hooks, KeyValueCache
 from gating_core.lm.attention_kinds import ATTENTION_KINDS, AttentionKind, causal_mask
 from gating_core.lm.config import TOPOLOGIES, ModelConfig, Topology
 from gating_core.lm.conversions import (
@@ -23,8 +23,6 @@ from gating_core.lm.generate import Written, draw_next, generate, next_probabili
 from gating_core.lm.losses import Rows, mean_loss, row_losses, rows_of, text_losses
 from gating_core.lm.model import (
     BlockRecord,
-    Edit,
-    KeyValueCache,
     LanguageModel,
     with_attention,
 )
@@ -41,16 +39,14 @@ __all__ = [
     "SEEDS",
     "TOPOLOGIES",
     "AttentionKind",
-    "AttentionRecord",
     "BlockRecord",
     "Card",
     "Conversion",
     "Converted",
-    "Edit",
+    "Hooks",
     "KeyValueCache",
     "LanguageModel",
     "LanguageRecipe",
-    "LayerCache",
     "ModelConfig",
     "Rows",
     "Topology",

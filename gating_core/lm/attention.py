@@ -6,7 +6,8 @@ width, H heads of d = D / H channels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import torch
 from torch import nn
@@ -15,34 +16,28 @@ from gating_core.attention import GATE_KINDS
 from gating_core.lm.attention_kinds import ATTENTION_KINDS, causal_mask
 from gating_core.lm.config import ModelConfig
 
+# By the name of a result: from a layer's number (0 is the first) and the result, what is used in
+# its place. Names are the fields of `BlockRecord`, and those that `LanguageModel.forward` adds.
+Hooks = Mapping[str, Callable[[int, torch.Tensor], torch.Tensor]]
 
-@dataclass(frozen=True, eq=False)
-class AttentionRecord:
-    """Everything that the attention of one block computes."""
 
-    states: torch.Tensor  # (B, T, D): the input of queries, keys, values and gate
-    queries: torch.Tensor  # (B, H, T, d)
-    keys: torch.Tensor  # (B, H, n, d)
-    values: torch.Tensor  # (B, H, n, d): as they are mixed, after a gate at G2
-    scores: torch.Tensor  # (B, H, T, n), before the mask
-    weights: torch.Tensor  # (B, H, T, n)
-    gate: torch.Tensor | None  # (B, T, D or H), strength included; None without a gate
-    ungated: torch.Tensor  # (B, H, T, d): values mixed as if there were no gate
-    mixed: torch.Tensor  # (B, H, T, d): values mixed, gate included
-    output: torch.Tensor  # (B, T, D): after the projection
+def see(hooks: Hooks, layer: int, name: str, result: torch.Tensor) -> torch.Tensor:
+    """Return a block's ``result`` called ``name``, as the hook of that name has it."""
+    return hooks[name](layer, result) if name in hooks else result
 
 
 @dataclass
-class LayerCache:
-    """Keys, values and values before a gate (B, H, n, d), and `of_keys`, of the characters read."""
+class KeyValueCache:
+    """Keys, values, values before a gate (B, H, n, d), and `of_keys`, of the characters read."""
 
-    parts: tuple[torch.Tensor, ...] = ()
+    layers: dict[int, tuple[torch.Tensor, ...]] = field(default_factory=dict)
+    length: int = 0  # characters read
 
-    def extend(self, *new: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def extend(self, layer: int, *new: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Append the tensors of further characters, and return those of all."""
-        if self.parts:
-            new = tuple(torch.cat(both, -2) for both in zip(self.parts, new, strict=True))
-        self.parts = new
+        if layer in self.layers:
+            new = tuple(torch.cat(both, -2) for both in zip(self.layers[layer], new, strict=True))
+        self.layers[layer] = new
         return new
 
 
@@ -84,45 +79,46 @@ class CausalAttention(nn.Module):
         self,
         states: torch.Tensor,
         strength: float = 1.0,
-        cache: LayerCache | None = None,
-        records: list[AttentionRecord] | None = None,
+        cache: KeyValueCache | None = None,
+        hooks: Hooks | None = None,
+        layer: int = 0,
     ) -> torch.Tensor:
-        """(B, T, D): the output for ``states`` (B, T, D).
+        """(B, T, D): the output for ``states`` (B, T, D); arguments as of `LanguageModel.forward`.
 
-        ``strength`` (0 to 1) scales the gate. A ``cache`` holds earlier characters, and is
-        extended. ``records`` receive an `AttentionRecord`.
+        Where a hook reads them, weights are computed, else a fused kernel may do without.
         """
+        hooks = hooks or {}
+        states = see(hooks, layer, "states", states)
         queries, keys, values = (self.by_head(part) for part in self.qkv(states).chunk(3, -1))
-        gate = self.gate_values(states, strength)
-        factors = None if gate is None else self.by_head(gate)  # (B, H, T, d or 1)
+        gate = self.gate_values(states, strength)  # (B, T, D or H)
+        # (B, H, T, d or 1)
+        factors = None if gate is None else self.by_head(see(hooks, layer, "gate", gate))
         at_values = self.gate_config is not None and self.gate_config.position == "G2"
-        plain = values
+        plain, of_keys = values, self.of_keys(states)
         if factors is not None and at_values:
             values = values * factors
-        of_keys = self.of_keys(states)
         if cache is not None:
-            keys, values, plain, *rest = cache.extend(keys, values, plain, *of_keys)
+            new = (keys, values, plain, *of_keys)
+            keys, values, plain, *rest = cache.extend(layer, *new)
             of_keys = tuple(rest)
-        if self.kind.fused is not None and self.window is None and records is None:
+        queries = see(hooks, layer, "queries", queries)
+        keys = see(hooks, layer, "keys", keys)
+        values = see(hooks, layer, "values", values)
+        if self.kind.fused is not None and self.window is None and "weights" not in hooks:
             mask = causal_mask(queries.shape[-2], keys.shape[-2])
             mixed = self.kind.fused(queries, keys, values, mask)
         else:
-            scores = self.kind.scores(queries, keys)
+            scores = see(hooks, layer, "scores", self.kind.scores(queries, keys))
             weights = self.weights(queries, keys, scores, *of_keys)
+            weights = see(hooks, layer, "weights", weights)
             mixed = self.mix(weights, values, states)
-        ungated = mixed
+            if "ungated" in hooks:
+                ungated = self.mix(weights, plain, states) if at_values else mixed
+                see(hooks, layer, "ungated", ungated)
         if factors is not None and not at_values:
             mixed = mixed * factors
-        output = self.project(mixed.transpose(-3, -2).flatten(-2))
-        if records is not None:
-            if at_values:
-                ungated = self.mix(weights, plain, states)
-            records.append(
-                AttentionRecord(
-                    states, queries, keys, values, scores, weights, gate, ungated, mixed, output
-                )
-            )
-        return output
+        mixed = see(hooks, layer, "mixed", mixed)
+        return see(hooks, layer, "output", self.project(mixed.transpose(-3, -2).flatten(-2)))
 
     def of_keys(self, states: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Further tensors (B, H, T, ·) of each key, from ``states``, for learned kinds."""

@@ -24,7 +24,7 @@ from gating_core.lm.conversions import (
     Converted,
 )
 from gating_core.lm.losses import text_losses
-from gating_core.lm.model import BlockRecord, LanguageModel
+from gating_core.lm.model import LanguageModel
 from gating_core.lm.shipped import digest, half_precision, load_model, model_of
 from gating_core.lm.training import LanguageRecipe, Training, TrainingText
 from gating_core.randomness import generator
@@ -68,21 +68,15 @@ def transfer(
             falling = (1 + math.cos(math.pi * step / recipe.transfer_steps)) / 2
             group["lr"] = recipe.transfer_rate * falling
         numbers = text.batch(seed, first + step, recipe.transfer_batch, model.config.context)
-        records: list[BlockRecord] = []
         with torch.no_grad():
-            base(numbers[:, :-1], records=records)
+            _, records = base.record(numbers[:, :-1])
         errors = []
         for block, record in zip(model.layers, records, strict=True):
-            base_record, layer = record.attention, block.attention
-            weights = layer.weights(
-                base_record.queries,
-                base_record.keys,
-                base_record.scores,
-                *layer.of_keys(base_record.states),
-            )
-            mixed = layer.mix(weights, base_record.values, base_record.states)
-            error = (mixed - base_record.ungated).square().mean()
-            errors.append(error / base_record.ungated.var())
+            layer, of_keys = block.attention, block.attention.of_keys(record.states)
+            weights = layer.weights(record.queries, record.keys, record.scores, *of_keys)
+            mixed = layer.mix(weights, record.values, record.states)
+            error = (mixed - record.ungated).square().mean()
+            errors.append(error / record.ungated.var())
         loss = torch.stack(errors).mean()
         optimiser.zero_grad()
         loss.backward()

@@ -10,7 +10,8 @@ from torch.nn import functional
 
 from gating_core.characters import BREAK, CHARACTERS, encode
 from gating_core.checks import check_integer, check_number
-from gating_core.lm.model import Edit, KeyValueCache, LanguageModel
+from gating_core.lm.attention import Hooks, KeyValueCache
+from gating_core.lm.model import LanguageModel
 from gating_core.randomness import generator
 
 HOTTEST = 5.0  # the largest temperature
@@ -44,14 +45,14 @@ def draw_next(
     draw: torch.Generator,
     temperature: float,
     strength: float = 1.0,
-    edit: Edit | None = None,
+    hooks: Hooks | None = None,
     forbidden: Collection[int] = (),
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """(B, 1) int64 and (B, V): read ``unread`` (B, T), and draw the next character of each text.
 
     ``cache`` holds what was read before, and is extended. Characters ``forbidden`` are never drawn.
     """
-    logits = model(unread, strength=strength, cache=cache, edit=edit)[:, -1]
+    logits = model(unread, strength=strength, cache=cache, hooks=hooks)[:, -1]
     logits[:, list(forbidden)] = -torch.inf
     probabilities = next_probabilities(logits, temperature)
     return torch.multinomial(probabilities, 1, generator=draw), probabilities

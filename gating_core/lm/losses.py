@@ -5,8 +5,9 @@ Shapes: B texts, T characters that are read (the context), V characters of the a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch.nn import functional
@@ -46,23 +47,23 @@ def row_losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 
 @torch.no_grad()
 def text_losses(
-    model: LanguageModel, texts: Sequence[str], strength: float = 1.0, cut: Collection[int] = ()
+    model: LanguageModel, texts: Sequence[str], *, first: int = 0, **options: Any
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """(B,) and (B,) float64: the summed loss of each text, and how many characters it has.
 
-    ``strength`` (0 to 1) scales the gates, MLPs of the blocks ``cut`` read no attention outputs
-    (see `LanguageModel`).
+    From its character ``first`` on; other options are those of `LanguageModel.forward`.
     """
     rows = rows_of(texts, model.config.context)
     parts = [
-        row_losses(model(rows.read[part], strength=strength, cut=cut), rows.targets[part])
+        row_losses(model(rows.read[part], **options), rows.targets[part])
         for part in torch.arange(len(texts)).split(TEXTS_AT_ONCE)
     ]
-    sums = torch.where(rows.counted, torch.cat(parts).double(), 0.0).sum(-1)
-    return sums, rows.counted.sum(-1).double()
+    counted = rows.counted[:, first:]
+    losses = torch.where(counted, torch.cat(parts)[:, first:].double(), 0.0)
+    return losses.sum(-1), counted.sum(-1).double()
 
 
 def mean_loss(model: LanguageModel, texts: Sequence[str], strength: float = 1.0) -> float:
     """The mean loss of a character of ``texts`` in nats."""
-    sums, counts = text_losses(model, texts, strength)
+    sums, counts = text_losses(model, texts, strength=strength)
     return float(sums.sum() / counts.sum())

@@ -9,15 +9,16 @@ Shapes: B texts, T characters, D width, V characters of the alphabet.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
-from typing import cast
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, cast
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from gating_core.lm.attention import AttentionRecord, CausalAttention, LayerCache
+from gating_core.lm.attention import CausalAttention, Hooks, KeyValueCache, see
 from gating_core.lm.attention_kinds import AttentionKind
 from gating_core.lm.config import TOPOLOGIES, ModelConfig
 from gating_core.randomness import normal
@@ -27,25 +28,22 @@ EPSILON = 1e-6
 MLP_FACTOR = 4
 
 
-# From a layer's number (0 is the first) and the residual stream (B, T, D) after it: a new stream.
-Edit = Callable[[int, torch.Tensor], torch.Tensor]
-
-
 @dataclass(frozen=True, eq=False)
 class BlockRecord:
-    """The attention of one block, the input of its MLP, and the residual stream after it."""
+    """Everything that one block computes."""
 
-    attention: AttentionRecord
+    states: torch.Tensor  # (B, T, D): the input of queries, keys, values and gate
+    queries: torch.Tensor  # (B, H, T, d)
+    keys: torch.Tensor  # (B, H, n, d)
+    values: torch.Tensor  # (B, H, n, d): as they are mixed, after a gate at G2
+    scores: torch.Tensor  # (B, H, T, n), before the mask
+    weights: torch.Tensor  # (B, H, T, n)
+    ungated: torch.Tensor  # (B, H, T, d): values mixed as if there were no gate
+    mixed: torch.Tensor  # (B, H, T, d): values mixed, gate included
+    output: torch.Tensor  # (B, T, D): of attention, after the projection
     mlp_input: torch.Tensor  # (B, T, D)
-    stream: torch.Tensor  # (B, T, D)
-
-
-@dataclass
-class KeyValueCache:
-    """Keys and values of the characters that a model has read, for reading on."""
-
-    layers: list[LayerCache] = field(default_factory=list)
-    length: int = 0  # characters read
+    stream: torch.Tensor  # (B, T, D): the residual stream after the block
+    gate: torch.Tensor | None = None  # (B, T, D or H), strength included; None without a gate
 
 
 class Block(nn.Module):
@@ -61,19 +59,6 @@ class Block(nn.Module):
         self.attention = CausalAttention(config)
         self.up = nn.Linear(config.width, MLP_FACTOR * config.width)
         self.down = nn.Linear(MLP_FACTOR * config.width, config.width)
-
-    def mlp_input(
-        self, stream: torch.Tensor, own: torch.Tensor, first: torch.Tensor | None, cut: bool
-    ) -> torch.Tensor:
-        """(B, T, D): the input of the MLP; with ``cut``, without any attention output.
-
-        From the block's input ``stream``, its ``own`` attention output and that of the ``first``
-        block, (B, T, D) each and not normalised; ``first`` is ``None`` in the first block.
-        """
-        read = self.norm_mlp(stream + own if self.reads_own and not cut else stream)
-        if self.norm_first is not None and first is not None and not cut:
-            read = read + self.norm_first(first)
-        return read
 
     def mlp(self, read: torch.Tensor) -> torch.Tensor:
         """(B, T, D): the output of the MLP."""
@@ -111,21 +96,55 @@ class LanguageModel(nn.Module):
         *,
         strength: float = 1.0,
         cache: KeyValueCache | None = None,
-        records: list[BlockRecord] | None = None,
-        cut: Collection[int] = (),
-        edit: Edit | None = None,
+        hooks: Hooks | None = None,
     ) -> torch.Tensor:
         """(B, T, V): logits for the characters ``numbers`` (B, T) int64.
 
-        ``strength`` (0 to 1) scales the gates: at 0 they are left out, bit for bit. A ``cache``
-        holds the characters read before, and is extended. ``records`` receive one `BlockRecord` a
-        block. The MLPs of the blocks ``cut`` (0 is the first) read no attention outputs. ``edit``
-        changes the residual stream after each block. ``ValueError`` for more characters than the
-        context holds.
+        Args:
+            numbers: The characters.
+            strength: Scales the gates, 0 to 1: at 0 they are left out, bit for bit.
+            cache: Holds the characters read before, and is extended.
+            hooks: Read or replace results: those of a block by the fields of `BlockRecord`,
+                ``embedded``, and what the MLP reads of attention outputs (B, T, D): ``own_read``,
+                and ``first_read`` of the first block's.
+
+        Raises:
+            ValueError: For more characters than the context holds.
         """
+        hooks = hooks or {}
         start = 0 if cache is None else cache.length
-        stream = self.embedded(numbers, start)
-        return self.logits(self.run(stream, strength, cache, records, cut, edit))
+        x = see(hooks, 0, "embedded", self.embedded(numbers, start))  # (B, T, D)
+        first = None
+        for layer, block in enumerate(self.layers):
+            own = block.attention(block.norm_attention(x), strength, cache, hooks, layer)
+            read = x + see(hooks, layer, "own_read", own) if block.reads_own else x
+            read = block.norm_mlp(read)
+            if block.norm_first is not None and first is not None:
+                # A norm of its own: the first block's output is as large as it has become there.
+                read = read + see(hooks, layer, "first_read", block.norm_first(first))
+            read = see(hooks, layer, "mlp_input", read)
+            x = see(hooks, layer, "stream", x + own + block.mlp(read))
+            first = own if layer == 0 else first
+        if cache is not None:
+            cache.length += numbers.shape[-1]
+        return self.read_out(self.norm(x))
+
+    def record(
+        self, numbers: torch.Tensor, *, hooks: Hooks | None = None, **options: Any
+    ) -> tuple[torch.Tensor, list[BlockRecord]]:
+        """(B, T, V) and a record of each block: the logits, and all that is computed on the way.
+
+        Arguments are those of `forward`; what ``hooks`` return is recorded.
+        """
+        seen: list[dict[str, torch.Tensor]] = [{} for _ in self.blocks]
+
+        def keep(name: str, layer: int, result: torch.Tensor) -> torch.Tensor:
+            seen[layer][name] = see(hooks or {}, layer, name, result)
+            return seen[layer][name]
+
+        keeping = {field.name: partial(keep, field.name) for field in fields(BlockRecord)}
+        logits = self(numbers, hooks={**(hooks or {}), **keeping}, **options)
+        return logits, [BlockRecord(**parts) for parts in seen]
 
     @property
     def layers(self) -> list[Block]:
@@ -138,44 +157,6 @@ class LanguageModel(nn.Module):
         if stop > self.config.context:
             raise ValueError(f"{stop} characters; the model reads at most {self.config.context}")
         return self.embed(numbers) + self.embed_position.weight[start:stop]
-
-    def run(
-        self,
-        stream: torch.Tensor,
-        strength: float = 1.0,
-        cache: KeyValueCache | None = None,
-        records: list[BlockRecord] | None = None,
-        cut: Collection[int] = (),
-        edit: Edit | None = None,
-    ) -> torch.Tensor:
-        """(B, T, D): the residual stream after all blocks, from embedded characters (B, T, D).
-
-        Other arguments as in `forward`.
-        """
-        if cache is not None:
-            cache.layers = cache.layers or [LayerCache() for _ in self.blocks]
-            cache.length += stream.shape[-2]
-        first = None
-        for layer, block in enumerate(self.layers):
-            attention: list[AttentionRecord] = []
-            own = block.attention(
-                block.norm_attention(stream),
-                strength,
-                None if cache is None else cache.layers[layer],
-                None if records is None else attention,
-            )
-            read = block.mlp_input(stream, own, first, layer in cut)
-            stream = stream + own + block.mlp(read)
-            if edit is not None:
-                stream = edit(layer, stream)
-            first = own if layer == 0 else first
-            if records is not None:
-                records.append(BlockRecord(attention[0], read, stream))
-        return stream
-
-    def logits(self, stream: torch.Tensor) -> torch.Tensor:
-        """(B, T, V): logits from the residual stream (B, T, D) after the last block."""
-        return self.read_out(self.norm(stream))
 
 
 def with_attention(model: LanguageModel, kinds: Sequence[AttentionKind]) -> LanguageModel:

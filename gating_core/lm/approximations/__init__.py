@@ -47,7 +47,6 @@ from gating_core.lm.approximations.linear import (
 )
 from gating_core.lm.approximations.models import (
     FIRST,
-    late_losses,
     long_texts,
     read_head,
     truncated,
@@ -117,7 +116,6 @@ __all__ = [
     "evict",
     "head_by_kind",
     "key_worth",
-    "late_losses",
     "load_attention_times",
     "load_measured",
     "long_texts",

@@ -22,9 +22,9 @@ from gating_core.lm.approximations.models import (
     FIRST,
     first_late,
     late_cosine,
-    late_losses,
     windowed,
 )
+from gating_core.lm.losses import text_losses
 from gating_core.lm.measurements.batches import Arrays, batches
 
 WINDOWS = (8, 16, 32)  # keys
@@ -53,12 +53,12 @@ def correction(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     `error_ratio` and of `change_by_lag` there. Cosines and ratios with a γ are over the queries
     before the `dense_tail`.
     """
-    full, counts = late_losses(model, texts)
+    full, counts = text_losses(model, texts, first=FIRST)
     sums = torch.stack(
         [
             torch.stack(
                 [
-                    late_losses(windowed(model, window, SINKS, gamma), texts)[0]
+                    text_losses(windowed(model, window, SINKS, gamma), texts, first=FIRST)[0]
                     for gamma in (None, *GAMMAS)
                 ]
             )

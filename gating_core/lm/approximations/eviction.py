@@ -16,10 +16,9 @@ import torch
 
 import gating_core.efficient as efficient
 from gating_core.lm import (
-    AttentionRecord,
+    BlockRecord,
     KeyValueCache,
     LanguageModel,
-    LayerCache,
     row_losses,
 )
 from gating_core.lm.approximations.models import with_kept_keys, with_later
@@ -149,7 +148,7 @@ def ratios(over: torch.Tensor, under: torch.Tensor, dim: int) -> tuple[torch.Ten
     return result, float(stdtrit(count - 1, 0.975)) * spread
 
 
-def key_worth(layers: Sequence[AttentionRecord]) -> list[dict[str, torch.Tensor]]:
+def key_worth(layers: Sequence[BlockRecord]) -> list[dict[str, torch.Tensor]]:
     """The worth (B, H, n) of the prefill's keys to its own queries: by layer, then by score."""
     names = {policy.score for policy in POLICIES.values()}
     return [
@@ -175,13 +174,13 @@ def _prefilled(model: LanguageModel, batch: Batch) -> KeyValueCache:
 @torch.no_grad()
 def _losses(model: LanguageModel, batch: Batch, cache: KeyValueCache) -> torch.Tensor:
     """(B,) float64: the summed loss of each text after the prefill, which the ``cache`` holds."""
-    own = KeyValueCache([LayerCache(layer.parts) for layer in cache.layers], cache.length)
+    own = KeyValueCache(dict(cache.layers), cache.length)
     logits = model(batch.rows.read[:, PREFILL:], cache=own)
     losses = row_losses(logits, batch.rows.targets[:, PREFILL:]).double()
     return torch.where(batch.rows.counted[:, PREFILL:], losses, 0.0).sum(-1)
 
 
-def _late_outputs(record: AttentionRecord, kept: torch.Tensor | None = None) -> torch.Tensor:
+def _late_outputs(record: BlockRecord, kept: torch.Tensor | None = None) -> torch.Tensor:
     """(B, H, t, d): outputs after the prefill, from those keys of it that are ``kept`` (all)."""
     scores = efficient.causal(record.scores)[..., PREFILL:, :]
     mask = None if kept is None else with_later(kept, scores.shape[-1])[..., None, :]

@@ -14,7 +14,7 @@ import torch
 
 import gating_core.efficient as efficient
 from gating_core.checks import check_number
-from gating_core.lm import AttentionRecord, BlockRecord, encode, load_model
+from gating_core.lm import BlockRecord, encode, load_model
 from gating_core.lm.approximations.models import late_cosine, read_head
 from gating_core.lm.attention_kinds import ExponentialAttention, LearnedAttention
 from gating_core.lm.conversions import (
@@ -124,14 +124,13 @@ def converted_head(text: str, layer: int, head: int, window: int) -> HeadByKind:
     )
 
 
-def _record(name: str, text: str, layer: int) -> tuple[LearnedAttention, AttentionRecord]:
+def _record(name: str, text: str, layer: int) -> tuple[LearnedAttention, BlockRecord]:
     """The learned part of a converted model's attention in a layer, and the layer's record."""
-    model, records = load_conversion(name), list[BlockRecord]()
-    model(encode(text)[None], records=records)
+    model = load_conversion(name)
     learned = model.layers[layer].attention.learned
     if learned is None:
         raise ValueError(f"{name} has learned no attention")
-    return learned, records[layer].attention
+    return learned, model.record(encode(text)[None])[1][layer]
 
 
 @dataclass(frozen=True, eq=False)

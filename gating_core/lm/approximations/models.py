@@ -11,7 +11,7 @@ n positions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 from torch.nn import functional
@@ -20,19 +20,15 @@ from gating_core.checks import check_integer
 from gating_core.efficient import HeadSample, anchors, corrected, dense_tail, top_k, window_mask
 from gating_core.lm import (
     AttentionKind,
-    BlockRecord,
     LanguageModel,
     encode,
     excerpt_texts,
-    row_losses,
-    rows_of,
     with_attention,
 )
 from gating_core.lm.attention_kinds import scaled_products
 
 CONTEXT = 128  # characters, of all shipped models; the line break before a text included
 FIRST = 32  # the first query whose loss counts
-TEXTS_AT_ONCE = 32
 # From queries, keys and the causal mask: the keys of each query, bool (T, n) or (B, H, T, n).
 Choice = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -122,19 +118,6 @@ def long_texts() -> list[str]:
 
 
 @torch.no_grad()
-def late_losses(model: LanguageModel, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
-    """(N,) and (N,) float64: the summed loss of each text from `FIRST` on, and its characters."""
-    rows = rows_of(texts, model.config.context)
-    parts = [
-        row_losses(model(rows.read[part]), rows.targets[part])
-        for part in torch.arange(len(texts)).split(TEXTS_AT_ONCE)
-    ]
-    counted = rows.counted[:, FIRST:]
-    losses = torch.where(counted, torch.cat(parts)[:, FIRST:].double(), 0.0)
-    return losses.sum(-1), counted.sum(-1).double()
-
-
-@torch.no_grad()
 def read_head(
     model: LanguageModel, text: str, layer: int, head: int, strength: float = 1.0
 ) -> HeadSample:
@@ -146,9 +129,7 @@ def read_head(
     """
     check_integer("layer", layer, 0, model.config.depth - 1)
     check_integer("head", head, 0, model.config.heads - 1)
-    records: list[BlockRecord] = []
-    model(encode(text)[None], strength=strength, records=records)
-    record = records[layer].attention
+    record = model.record(encode(text)[None], strength=strength)[1][layer]
     parts = (x[0, head].double() for x in (record.queries, record.keys, record.values))
     return HeadSample(*parts)
 

@@ -17,7 +17,8 @@ import torch
 
 import gating_core.efficient as efficient
 from gating_core.lm import LanguageModel
-from gating_core.lm.approximations.models import late_losses, truncated
+from gating_core.lm.approximations.models import FIRST, truncated
+from gating_core.lm.losses import text_losses
 from gating_core.lm.measurements.batches import Arrays, batches
 
 SIZES = (1, 2, 4, 8, 16, 32)  # k; in arrays the untruncated model comes after them
@@ -44,7 +45,7 @@ def truncation(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     (L, H, b) of standardised scores.
     """
     models = [*(truncated(model, k) for k in SIZES), model]
-    losses = [late_losses(each, texts) for each in models]
+    losses = [text_losses(each, texts, first=FIRST) for each in models]
     columns: dict[str, list[torch.Tensor]] = {}
     bins = []
     for batch in batches(model, texts[::EVERY]):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from gating_core.lm import AttentionRecord, BlockRecord, LanguageModel, Rows, rows_of
+from gating_core.lm import BlockRecord, LanguageModel, Rows, rows_of
 
 Arrays = dict[str, np.ndarray]
 TEXTS_AT_ONCE = 32
@@ -16,10 +16,10 @@ TEXTS_AT_ONCE = 32
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """A batch of texts, with the model's attention records and logits."""
+    """A batch of texts, with the records of a model's blocks, and its logits."""
 
     rows: Rows
-    layers: list[AttentionRecord]  # of each layer
+    layers: list[BlockRecord]
     logits: torch.Tensor  # (B, T, V)
 
 
@@ -28,6 +28,5 @@ def batches(model: LanguageModel, texts: Sequence[str]) -> Iterator[Batch]:
     """Read ``texts`` in batches: all attention weights at once would fill the memory."""
     for start in range(0, len(texts), TEXTS_AT_ONCE):
         rows = rows_of(texts[start : start + TEXTS_AT_ONCE], model.config.context)
-        records: list[BlockRecord] = []
-        logits = model(rows.read, records=records)
-        yield Batch(rows, [record.attention for record in records], logits)
+        logits, layers = model.record(rows.read)
+        yield Batch(rows, layers, logits)

@@ -13,7 +13,6 @@ import numpy as np
 import torch
 
 from gating_core.lm import (
-    BlockRecord,
     LanguageModel,
     decode,
     encode,
@@ -49,13 +48,11 @@ def read_text(model: LanguageModel, text: str, strength: float = 1.0) -> Reading
     ``ValueError`` for unknown characters, and for more of them than the context holds.
     """
     numbers = encode(text)
-    records: list[BlockRecord] = []
-    logits = model(numbers[None], strength=strength, records=records)
-    attention = [record.attention for record in records]
-    gates = [record.gate for record in attention if record.gate is not None]
+    logits, records = model.record(numbers[None], strength=strength)
+    gates = [record.gate for record in records if record.gate is not None]
 
     def stacked(name: str) -> np.ndarray:
-        return np.stack([getattr(record, name)[0].numpy() for record in attention])
+        return np.stack([getattr(record, name)[0].numpy() for record in records])
 
     heads = model.config.heads
     return Reading(

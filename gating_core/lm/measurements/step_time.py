@@ -53,6 +53,8 @@ def time_steps(repeats: int = REPEATS, texts: int = BATCH) -> StepTime:
     """Time the second block of an untrained FAL model; sets torch's number of threads."""
     model = LanguageModel(MODELS["fal"]).requires_grad_(False)
     block, size = model.layers[1], model.config
+    assert block.norm_first is not None
+    norms = block.norm_mlp, block.norm_first
     stream = torch.randn(
         texts, size.context, size.width, generator=torch.Generator().manual_seed(0)
     )
@@ -61,7 +63,7 @@ def time_steps(repeats: int = REPEATS, texts: int = BATCH) -> StepTime:
         return block.attention(block.norm_attention(stream))
 
     def mlp() -> torch.Tensor:
-        return block.mlp(block.mlp_input(stream, stream, stream, cut=False))
+        return block.mlp(norms[0](stream) + norms[1](stream))
 
     def after(threads: int) -> None:
         torch.set_num_threads(threads)

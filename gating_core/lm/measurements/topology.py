@@ -6,7 +6,7 @@ of them for gradients, L blocks, D width.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from copy import deepcopy
 
 import numpy as np
@@ -14,13 +14,13 @@ import torch
 
 from gating_core.geometry import Grid, SurfaceResult, measure_surface, square_grid
 from gating_core.lm import (
-    BlockRecord,
     LanguageModel,
     encode,
     row_losses,
     rows_of,
     text_losses,
 )
+from gating_core.lm.attention import Hooks
 from gating_core.lm.measurements.batches import Arrays
 
 GRADIENT_TEXTS = 50  # at most
@@ -60,8 +60,20 @@ def link_costs(model: LanguageModel, texts: Sequence[str]) -> torch.Tensor:
     the topology adds it; the stream itself keeps both.
     """
     intact, counts = text_losses(model, texts)
-    cut = [text_losses(model, texts, cut=(layer,))[0] for layer in range(model.config.depth)]
+    cut = [
+        text_losses(model, texts, hooks=without_attention([layer]))[0]
+        for layer in range(model.config.depth)
+    ]
     return (torch.stack(cut) - intact) / counts
+
+
+def without_attention(layers: Collection[int]) -> Hooks:
+    """Return hooks by which the MLPs of ``layers`` (0 is the first) read no attention outputs."""
+
+    def cut(layer: int, output: torch.Tensor) -> torch.Tensor:
+        return torch.zeros_like(output) if layer in layers else output
+
+    return {"own_read": cut, "first_read": cut}
 
 
 def attention_gradients(model: LanguageModel, texts: Sequence[str]) -> torch.Tensor:
@@ -70,12 +82,11 @@ def attention_gradients(model: LanguageModel, texts: Sequence[str]) -> torch.Ten
     The root of the summed squares over all entries of that output, for all ``texts``.
     """
     rows = rows_of(texts, model.config.context)
-    records: list[BlockRecord] = []
     with torch.enable_grad():
-        stream = model.embedded(rows.read).detach().requires_grad_()
-        losses = row_losses(model.logits(model.run(stream, records=records)), rows.targets)
-        outputs = [record.attention.output for record in records]
-        gradients = torch.autograd.grad(losses[rows.counted].mean(), outputs)
+        differentiable = {"embedded": lambda _, x: x.detach().requires_grad_()}
+        logits, records = model.record(rows.read, hooks=differentiable)
+        losses = row_losses(logits, rows.targets)[rows.counted]
+        gradients = torch.autograd.grad(losses.mean(), [record.output for record in records])
     return torch.stack([gradient.norm() for gradient in gradients])
 
 
@@ -96,8 +107,8 @@ def block_outputs(
         u, v = ((points[:, axis, None, None] + 1) / 2 for axis in (0, 1))
         origin, along, across = embedded[0], embedded[1] - embedded[0], embedded[2] - embedded[0]
         last = origin + u * along + v * across  # (N, 1, D)
-        records: list[BlockRecord] = []
-        model.run(torch.cat((read[:1].expand(len(points), -1, -1), last), 1), records=records)
+        states = torch.cat((read[:1].expand(len(points), -1, -1), last), 1)
+        _, records = model.record(texts[:1], hooks={"embedded": lambda *_: states})
         return torch.stack([record.stream[:, -1] for record in records])
 
     return outputs

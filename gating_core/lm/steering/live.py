@@ -296,8 +296,8 @@ def effect_on_next(request: DirectionRequest, push: float) -> np.ndarray:
     step = push * dictionaries.gap[request.layer].norm()
     steering = Steering(request.layer, step * unit_direction(request))
     plain, pushed = (
-        model(rows.read, edit=edit).softmax(-1)[rows.counted].mean(0)
-        for edit in (None, steering.edit(0))
+        model(rows.read, hooks=hooks).softmax(-1)[rows.counted].mean(0)
+        for hooks in (None, steering.hooks(0))
     )
     return (pushed - plain).numpy()
 

@@ -19,14 +19,13 @@ import torch
 
 from gating_core.checks import check_integer, check_number
 from gating_core.lm import (
-    BlockRecord,
-    Edit,
     KeyValueCache,
     LanguageModel,
     draw_next,
     encode,
     rows_of,
 )
+from gating_core.lm.attention import Hooks
 from gating_core.randomness import generator
 
 MEAN_OVER = 16  # characters
@@ -52,8 +51,7 @@ def streams(model: LanguageModel, texts: Sequence[str], skipped: int = SKIPPED) 
     states, owners, positions = [], [], []
     for start in range(0, len(texts), TEXTS_AT_ONCE):
         rows = rows_of(texts[start : start + TEXTS_AT_ONCE], model.config.context)
-        records: list[BlockRecord] = []
-        model(rows.read, records=records)
+        _, records = model.record(rows.read)
         use = rows.counted.clone()
         use[:, :skipped] = False
         text, position = use.nonzero(as_tuple=True)
@@ -85,13 +83,13 @@ class Steering:
     addition: torch.Tensor  # (D,) or (B, 1, D): direction times strength
     released_after: int | None = None  # characters written; None: it is held
 
-    def edit(self, written: int) -> Edit | None:
-        """The edit of the stream once ``written`` characters are written; ``None`` for no edit."""
+    def hooks(self, written: int) -> Hooks | None:
+        """Return the edit of the stream once ``written`` characters are written; or ``None``."""
         if self.released_after is not None and written >= self.released_after:
             return None
         if not self.addition.any():
             return None  # a sum with zero is not always the same bits
-        return lambda layer, stream: stream + self.addition if layer == self.layer else stream
+        return {"stream": lambda layer, x: x + self.addition if layer == self.layer else x}
 
 
 def write_steered(
@@ -111,9 +109,9 @@ def write_steered(
     check_number("strength", strength, 0.0, 1.0)
     draw, cache, unread, written = generator(seed, "steering"), KeyValueCache(), prompts, 0
     while cache.length + unread.shape[-1] <= model.config.context:
-        edit = None if steering is None else steering.edit(written)
+        hooks = None if steering is None else steering.hooks(written)
         unread, _ = draw_next(
-            model, unread, cache, draw, temperature, strength, edit, forbidden=FORBIDDEN
+            model, unread, cache, draw, temperature, strength, hooks, forbidden=FORBIDDEN
         )
         written += 1
         yield unread[:, 0]
@@ -149,15 +147,14 @@ def direct_attribution(
         raise ValueError(
             f"direction has shape {tuple(direction.shape)}; it must be ({model.config.width},)"
         )
-    records: list[BlockRecord] = []
-    model(numbers, records=records)
+    _, records = model.record(numbers)
     heads, mlps = [], []
     for block, record in zip(model.layers[: layer + 1], records, strict=False):
         # (D,) through the projection: the product per unit of each channel of each head.
         written = (direction @ block.attention.project.weight).unflatten(
             0, (model.config.heads, -1)
         )
-        heads.append(torch.einsum("bhtc,hc->hbt", record.attention.mixed, written))
+        heads.append(torch.einsum("bhtc,hc->hbt", record.mixed, written))
         mlps.append(block.mlp(record.mlp_input) @ direction)
     return Attribution(
         embedding=model.embedded(numbers) @ direction,

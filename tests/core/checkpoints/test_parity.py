@@ -274,14 +274,14 @@ def test_norms_of_the_first_files_of_bert_have_other_names(tmp_path):
 
 @pytest.mark.parametrize("name", ["g1_head", "g2", "fal", "fal_plus", "parallel"])
 def test_states_of_a_text_are_those_of_our_own_language_models(name):
-    checkpoint, records = open_checkpoint(model_path(name, 0)), []
+    checkpoint = open_checkpoint(model_path(name, 0))
     tokens = read_tokens(checkpoint, "In the beginning №")
     assert "".join(tokens.words) == "\nIn the beginning "
     assert tokens.special == (True, *[False] * 17)
     model, _ = load_model(name, 0)
-    model.double()(encode("In the beginning ")[None], records=records)
+    _, records = model.double().record(encode("In the beginning ")[None])
     for ours, record in zip(read_states(checkpoint, tokens), records, strict=True):
-        assert difference(ours, record.attention.states[0]) < IN_DOUBLE
+        assert difference(ours, record.states[0]) < IN_DOUBLE
     assert len(read_tokens(checkpoint, "word " * 100, 4096)) == model.config.context
 
 
@@ -289,15 +289,13 @@ def test_states_of_a_text_are_those_of_our_own_language_models(name):
 def test_our_own_language_models(name):
     model, _ = load_model(name, 0)
     model = model.double()
-    records = []
     for strength in (1.0, 0.25):
-        records.clear()
-        model(encode("In the beginning")[None], strength=strength, records=records)
+        _, records = model.record(encode("In the beginning")[None], strength=strength)
         for number, record in enumerate(records):
             layer = read_layer(model_path(name, 0), number)
-            ours = attend(layer, record.attention.states[0], strength)
-            assert difference(ours.output, record.attention.output[0]) < IN_DOUBLE
-            assert difference(ours.weights, record.attention.weights[0]) < IN_DOUBLE
+            ours = attend(layer, record.states[0], strength)
+            assert difference(ours.output, record.output[0]) < IN_DOUBLE
+            assert difference(ours.weights, record.weights[0]) < IN_DOUBLE
     assert open_checkpoint(model_path(name, 0)).attention_layers == (0, 1, 2, 3)
     assert isinstance(model, LanguageModel)
     assert name in MODELS

@@ -95,9 +95,8 @@ def test_a_branch_with_zero_output_leaves_the_other_its_weight(attention):
 
 
 def record_of(model):
-    records = []
-    model(TEXT, records=records)
-    return records[0].attention, model.layers[0].attention
+    _, records = model.record(TEXT)
+    return records[0], model.layers[0].attention
 
 
 def with_weights(model, **config):

@@ -17,6 +17,7 @@ from gating_core.lm import (
     ModelConfig,
     encode,
 )
+from gating_core.lm.measurements.topology import without_attention
 
 TINY = ModelConfig(depth=3, width=12, heads=3, context=10)
 GATES = (
@@ -130,36 +131,37 @@ def test_the_model_is_the_one_of_plain_loops_whatever_the_gate(gate):
 def test_the_model_is_the_one_of_plain_loops_whatever_the_topology(topology, attention, cut):
     model = lively(replace(TINY, topology=topology, attention=attention, gate=GateConfig()))
     want = loops(model, TEXT[0].tolist(), cut=cut)
-    torch.testing.assert_close(model(TEXT, cut=cut)[0], want, rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(
+        model(TEXT, hooks=without_attention(cut))[0], want, rtol=1e-10, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("gate", GATES)
 def test_a_record_changes_nothing_and_holds_what_was_computed(gate):
-    model, records = lively(replace(TINY, gate=gate)), []
-    logits = model(TEXT, records=records)
+    model = lively(replace(TINY, gate=gate))
+    logits, records = model.record(TEXT)
     torch.testing.assert_close(logits, model(TEXT), rtol=1e-12, atol=1e-12)  # the fused kernel
     assert len(records) == TINY.depth
     for block, record in zip(model.blocks, records, strict=True):
-        attention = record.attention
         fused = torch.nn.functional.scaled_dot_product_attention(
-            attention.queries, attention.keys, attention.values, is_causal=True
+            record.queries, record.keys, record.values, is_causal=True
         )
-        weights = attention.weights
+        weights = record.weights
         torch.testing.assert_close(weights.sum(-1), torch.ones_like(weights[..., 0]))
         assert not weights.triu(1).any()
-        output = block.attention.project(attention.mixed.transpose(1, 2).flatten(2))
-        torch.testing.assert_close(attention.output, output)
-        plain = block.attention.by_head(block.attention.qkv(attention.states).chunk(3, -1)[2])
-        torch.testing.assert_close(attention.ungated, weights @ plain)
+        output = block.attention.project(record.mixed.transpose(1, 2).flatten(2))
+        torch.testing.assert_close(record.output, output)
+        plain = block.attention.by_head(block.attention.qkv(record.states).chunk(3, -1)[2])
+        torch.testing.assert_close(record.ungated, weights @ plain)
         if gate is None:
-            assert attention.gate is None
-            assert torch.equal(attention.mixed, attention.ungated)
+            assert record.gate is None
+            assert torch.equal(record.mixed, record.ungated)
         elif gate.position == "G1":
-            factors = block.attention.by_head(attention.gate)
-            torch.testing.assert_close(attention.mixed, fused * factors)
+            factors = block.attention.by_head(record.gate)
+            torch.testing.assert_close(record.mixed, fused * factors)
         else:
-            torch.testing.assert_close(attention.mixed, fused)
-    torch.testing.assert_close(model.logits(records[-1].stream), logits)
+            torch.testing.assert_close(record.mixed, fused)
+    torch.testing.assert_close(model.read_out(model.norm(records[-1].stream)), logits)
 
 
 @pytest.mark.parametrize("attention", ATTENTION_KINDS)
@@ -191,14 +193,14 @@ def test_at_strength_zero_a_gate_is_left_out_bit_for_bit(gate):
 
 @pytest.mark.parametrize("gate", GATES)
 def test_with_a_cache_a_record_is_of_the_last_characters(gate):
-    model, cache, whole, last = lively(replace(TINY, gate=gate)), KeyValueCache(), [], []
-    model(TEXT, records=whole)
+    model, cache = lively(replace(TINY, gate=gate)), KeyValueCache()
+    _, whole = model.record(TEXT)
     model(TEXT[:, :7], cache=cache)
-    model(TEXT[:, 7:], cache=cache, records=last)
+    _, last = model.record(TEXT[:, 7:], cache=cache)
     for all_of_it, end in zip(whole, last, strict=True):
         for name in ("weights", "ungated", "mixed"):
-            want = getattr(all_of_it.attention, name)[:, :, 7:]
-            torch.testing.assert_close(getattr(end.attention, name), want)
+            want = getattr(all_of_it, name)[:, :, 7:]
+            torch.testing.assert_close(getattr(end, name), want)
 
 
 @pytest.mark.parametrize("attention", ATTENTION_KINDS)

@@ -17,6 +17,7 @@ from gating_core.lm import (
     load_model,
     rows_of,
     shipped,
+    text_losses,
     with_attention,
 )
 from gating_core.lm.approximations import (
@@ -32,7 +33,6 @@ from gating_core.lm.approximations import (
     SINKS,
     SIZES,
     WINDOWS,
-    late_losses,
     load_measured,
     long_texts,
     read_head,
@@ -72,7 +72,9 @@ def by_weights(model, weights):
 
 
 def excess(model, other, texts):
-    return (late_losses(other, texts)[0] - late_losses(model, texts)[0]).numpy()
+    return (
+        text_losses(other, texts, first=FIRST)[0] - text_losses(model, texts, first=FIRST)[0]
+    ).numpy()
 
 
 # --- Attention that leaves something out ----------------------------------------------------------
@@ -81,9 +83,9 @@ def excess(model, other, texts):
 @each(GATES)
 def test_with_nothing_left_out_losses_are_the_models_own_bit_for_bit(gate):
     model, texts = lively(gate), some_texts()
-    whole = late_losses(model, texts)[0]
+    whole = text_losses(model, texts, first=FIRST)[0]
     for other in (truncated(model, 128), windowed(model, 128, 0), windowed(model, 4, 0, gamma=1)):
-        assert torch.equal(late_losses(other, texts)[0], whole)
+        assert torch.equal(text_losses(other, texts, first=FIRST)[0], whole)
     read, cache, again = rows_of(texts, 128).read, KeyValueCache(), KeyValueCache()
     for each_cache in (cache, again):
         model(read[:, :PREFILL], cache=each_cache)
@@ -136,14 +138,14 @@ def test_other_attention_shares_weights_and_leaves_the_model_alone():
     with pytest.raises(ValueError, match="1 kinds of attention; the model has 2 blocks"):
         with_attention(model, [other.layers[0].attention.kind])
     with pytest.raises(ValueError, match="keeps no weights; read without records"):
-        other(encode("abc")[None], records=[])
+        other.record(encode("abc")[None])
 
 
 def test_a_head_is_a_sample_with_the_weights_that_it_had():
-    model, records = lively(GateConfig(position="G2")), []
-    model(encode("a ñb, c")[None], strength=0.5, records=records)
+    model = lively(GateConfig(position="G2"))
+    _, records = model.record(encode("a ñb, c")[None], strength=0.5)
     sample = read_head(model, "a ñb, c", 1, 0, 0.5)
-    record = records[1].attention
+    record = records[1]
     assert sample.values.dtype == torch.float64
     torch.testing.assert_close(sample.scores.softmax(-1).float(), record.weights[0, 0])
     want = record.mixed[0, 0]
@@ -159,7 +161,7 @@ def test_a_head_is_a_sample_with_the_weights_that_it_had():
 def test_losses_of_late_characters_alone_count():
     model, texts = lively(), some_texts(3)
     texts[1] = texts[1][:60]
-    sums, counts = late_losses(model, texts)
+    sums, counts = text_losses(model, texts, first=FIRST)
     assert counts.tolist() == [96, 61 - FIRST, 96]
     logits = model(encode(texts[1])[None]).log_softmax(-1)[0]
     targets = [*encode(texts[1])[1:].tolist(), 0]
@@ -171,17 +173,16 @@ def test_heads_need_what_their_sorted_weights_say():
     model, texts = lively(scale=3), some_texts(1)
     result = MEASUREMENTS["truncation"](model, texts)
     assert (result["rule"] > 2).any()
-    want = [late_losses(truncated(model, k), texts)[0] for k in SIZES]
+    want = [text_losses(truncated(model, k), texts, first=FIRST)[0] for k in SIZES]
     np.testing.assert_allclose(result["sums"][:-1], torch.stack(want), rtol=1e-6)
-    records = []
-    model(rows_of(texts, 128).read, records=records)
+    _, records = model.record(rows_of(texts, 128).read)
     for layer, record in enumerate(records):
         for head in range(2):
             needed, sigmas = [], []
             for row in range(FIRST_QUERY, 128):
-                weights = record.attention.weights[0, head, row].double().numpy()
+                weights = record.weights[0, head, row].double().numpy()
                 needed.append(1 + int((np.cumsum(np.sort(weights)[::-1]) < 0.95).sum()))
-                sigmas.append(record.attention.scores[0, head, row, : row + 1].numpy().std())
+                sigmas.append(record.scores[0, head, row, : row + 1].numpy().std())
             assert result["needed"][layer, head] == pytest.approx(np.median(needed))
             assert result["needed_high"][layer, head] == pytest.approx(np.quantile(needed, 0.9))
             assert result["sigma"][layer, head] == pytest.approx(np.median(sigmas), rel=1e-4)
@@ -199,12 +200,11 @@ def test_keys_leave_by_mass_as_in_a_loop():
     model, texts = lively(), some_texts(2)
     result = MEASUREMENTS["eviction"](model, texts)
     row, column = [*POLICIES].index("mass"), 1
-    records = []
     read = rows_of(texts, 128).read
-    model(read, records=records)
+    _, records = model.record(read)
     hidden = []
     for record in records:
-        weights = record.attention.weights[..., :PREFILL, :PREFILL].sum(-2)
+        weights = record.weights[..., :PREFILL, :PREFILL].sum(-2)
         recent = BUDGETS[column] // 2
         gone = torch.ones(2, 2, 128, dtype=torch.bool)
         gone[..., PREFILL - recent :] = False
@@ -225,11 +225,11 @@ def test_keys_leave_by_mass_as_in_a_loop():
     want = -logits.gather(-1, targets[..., None])[..., 0].sum(-1)
     np.testing.assert_allclose(result["sums"][row, column], want, rtol=1e-5)
     assert np.abs(result["sums"][row, column] - result["full"]).min() > 1e-3
-    weights = records[0].attention.weights[:, :, PREFILL:]
+    weights = records[0].weights[:, :, PREFILL:]
     fewer = weights * ~hidden[0][..., None, :]
     fewer = fewer / fewer.sum(-1, keepdim=True)
-    change = ((fewer - weights) @ records[0].attention.values).square().sum((0, 2, 3))
-    size = (weights @ records[0].attention.values).square().sum((0, 2, 3))
+    change = ((fewer - weights) @ records[0].values).square().sum((0, 2, 3))
+    size = (weights @ records[0].values).square().sum((0, 2, 3))
     np.testing.assert_allclose(result["errors"][row, column, 0], change / size, rtol=1e-4)
     assert (result["error_half_widths"][row, column] > 0).all()
 
@@ -253,15 +253,14 @@ def test_outputs_in_a_window_are_those_of_each_text_alone():
     alone = [MEASUREMENTS["correction"](model, [text]) for text in texts]
     for name in ("cosines", "ratios", "changes"):
         np.testing.assert_allclose(result[name], np.mean([of[name] for of in alone], 0), rtol=1e-4)
-    want = late_losses(windowed(model, WINDOWS[1], SINKS, GAMMAS[0]), texts)[0]
+    want = text_losses(windowed(model, WINDOWS[1], SINKS, GAMMAS[0]), texts, first=FIRST)[0]
     np.testing.assert_allclose(result["sums"][1, 1], want, rtol=1e-6)
     # The sparse outputs of one head, mixed here.
-    records = []
-    model(rows_of(texts[:1], 128).read, records=records)
+    _, records = model.record(rows_of(texts[:1], 128).read)
     ago = torch.arange(128)[:, None] - torch.arange(128)
-    some = records[1].attention.weights * ((ago < WINDOWS[0]) | (torch.arange(128) < SINKS))
-    sparse = some / some.sum(-1, keepdim=True) @ records[1].attention.values
-    alike = torch.cosine_similarity(sparse, records[1].attention.mixed, dim=-1)[..., FIRST:]
+    some = records[1].weights * ((ago < WINDOWS[0]) | (torch.arange(128) < SINKS))
+    sparse = some / some.sum(-1, keepdim=True) @ records[1].values
+    alike = torch.cosine_similarity(sparse, records[1].mixed, dim=-1)[..., FIRST:]
     np.testing.assert_allclose(alone[0]["cosines"][0, 0, 1], alike.mean(-1)[0], rtol=1e-4)
 
 
@@ -276,11 +275,10 @@ def test_certificates_fire_as_often_as_loops_count():
     assert result["rows"] == 5
     fired = np.zeros(result["rates"].shape)
     for text in texts:
-        records = []
         n = min(len(text) + 1, 128)
-        model(rows_of([text], 128).read[:, :n], records=records)
+        _, records = model.record(rows_of([text], 128).read[:, :n])
         for layer, head in np.ndindex(2, 2):
-            record = records[layer].attention
+            record = records[layer]
             query, keys = record.queries[0, head, -1], record.keys[0, head]
             for row, epsilon in enumerate(EPSILONS):
                 kept = kept_by_loops(query.double().numpy(), keys.double().numpy(), epsilon)
@@ -356,7 +354,9 @@ def test_what_is_shipped_as_left_out_is_measured_again(name, seed):
                         (windowed(model, 16, SINKS), kept["correction.sums"][1, 0]),
                         (windowed(model, 16, SINKS, 8), kept["correction.sums"][1, 2]),
                         ):  # fmt: skip
-        np.testing.assert_allclose(sums[:8], late_losses(other, texts[:8])[0], rtol=1e-4)
+        np.testing.assert_allclose(
+            sums[:8], text_losses(other, texts[:8], first=FIRST)[0], rtol=1e-4
+        )
     assert kept["certificates.rows"] == len(excerpt_texts())  # short ones, too
     some = MEASUREMENTS["eviction"](model, texts[:2])
     np.testing.assert_allclose(kept["eviction.sums"][..., :2], some["sums"], rtol=1e-4)

@@ -79,9 +79,8 @@ def test_a_converted_head_has_the_models_own_weights(monkeypatch):
     base = read_head(load_model("none", 0)[0], text, layer, head)
     full = mixed(base.scores, base.values).float()
     for name, way in (("hybrid_4", "hybrid"), ("delta", "delta")):
-        records = []
-        models[name](encode(text)[None], records=records)
-        record = records[layer].attention
+        _, records = models[name].record(encode(text)[None])
+        record = records[layer]
         np.testing.assert_allclose(
             of.weights[HEAD_KINDS.index(way)], record.weights[0, head].detach(), atol=1e-6
         )

@@ -33,12 +33,11 @@ def predictions(model):
     together = model(rows.read)
     for text, logits in zip(TEXTS, together, strict=True):
         numbers = torch.cat([encode(text), torch.zeros(1, dtype=torch.int64)])[: 24 + 1]
-        records = []
-        alone = model(numbers[None, :-1], records=records)[0]
+        (alone,), records = model.record(numbers[None, :-1])
         torch.testing.assert_close(logits[: len(alone)], alone, rtol=1e-4, atol=1e-4)
         chances.append(logits[: len(alone)].double().softmax(-1))
         followed.append(numbers[1:])
-        weights = torch.stack([record.attention.weights[0] for record in records]).double()
+        weights = torch.stack([record.weights[0] for record in records]).double()
         entropies.append(torch.special.entr(weights).sum(-1))
     return torch.cat(chances).numpy(), torch.cat(followed).numpy(), torch.cat(entropies, -1).numpy()
 
@@ -93,7 +92,7 @@ def test_logits_of_frequencies_are_calibrated_and_others_are_not():
     shares = counts / counts.sum()
 
     def of(logits):
-        model.logits = lambda stream: logits.float().expand(*stream.shape[:-1], -1)
+        model.read_out.forward = lambda stream: logits.float().expand(*stream.shape[:-1], -1)
         return confidence(model, TEXTS)
 
     right = of(shares.log().clamp(min=-40))

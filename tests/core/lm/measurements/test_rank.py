@@ -44,9 +44,8 @@ def model():
 
 @pytest.fixture(scope="module")
 def record(model):
-    records = []
-    model(TEXT, records=records)
-    return records[1].attention
+    _, records = model.record(TEXT)
+    return records[1]
 
 
 def test_ranks_of_other_models_are_compared_by_their_means_over_heads():
@@ -118,9 +117,8 @@ def test_ranks_are_those_of_all_characters_written_out(gate):
     for layer in range(2):
         before, after, projected = [], [], []
         for text in TEXTS:
-            records = []
-            model(encode(text)[None], records=records)
-            record = records[layer].attention
+            _, records = model.record(encode(text)[None])
+            record = records[layer]
             before.append(record.ungated[0])
             after.append(record.mixed[0])
             weights = model.layers[layer].attention.project.weight

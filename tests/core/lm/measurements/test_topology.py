@@ -20,7 +20,12 @@ from gating_core.lm import (
 )
 from gating_core.lm.measurements import attention_gradients, link_costs, load_times
 from gating_core.lm.measurements.step_time import StepTime, time_steps
-from gating_core.lm.measurements.topology import block_outputs, block_surfaces, topology
+from gating_core.lm.measurements.topology import (
+    block_outputs,
+    block_surfaces,
+    topology,
+    without_attention,
+)
 
 CONFIG = ModelConfig(depth=2, width=12, heads=3, context=24)
 TEXTS = ["In the beginning", "Y dijo Dios: Sea la luz", "God said"]
@@ -40,7 +45,7 @@ def test_a_link_costs_the_loss_without_it_less_the_loss_with_it(kind):
     assert costs.shape == (3, 2)
     whole, counts = text_losses(model, TEXTS[:2])
     for layer in range(3):
-        cut, _ = text_losses(model, TEXTS[:2], cut=(layer,))
+        cut, _ = text_losses(model, TEXTS[:2], hooks=without_attention([layer]))
         torch.testing.assert_close(costs[layer], (cut - whole) / counts)
     linked = [layer for layer in range(3) if kind != "parallel" or layer == 0]
     assert [bool(row.any()) for row in costs] == [layer in linked for layer in range(3)]
@@ -81,8 +86,7 @@ def test_the_corners_of_the_plane_are_the_characters_themselves(kind):
     corners = torch.tensor([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]], dtype=torch.float64)
     found = block_outputs(model, "God ", "eao")(corners)
     for place, character in enumerate("eao"):
-        records = []
-        model(encode("God " + character)[None], records=records)
+        _, records = model.record(encode("God " + character)[None])
         for layer, record in enumerate(records):
             torch.testing.assert_close(
                 found[layer, place].float(), record.stream[0, -1], rtol=1e-4, atol=1e-4
@@ -98,8 +102,7 @@ def test_between_corners_the_embedding_is_affine():
     a, o = (model.embed.weight[encode(x)[1]] for x in "ao")
     e = model.embed.weight[encode("e")[1]]
     stream[0, -1] += (a + o) / 2 - e
-    records = []
-    model.run(stream, records=records)
+    _, records = model.record(encode("God e")[None], hooks={"embedded": lambda *_: stream})
     torch.testing.assert_close(found[:, 0], torch.stack([r.stream[0, -1] for r in records]))
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gating_core.attention import GateConfig
-from gating_core.lm import BlockRecord, LanguageModel, ModelConfig, encode
+from gating_core.lm import LanguageModel, ModelConfig, encode
 from gating_core.lm.steering import (
     Steering,
     direct_attribution,
@@ -43,9 +43,8 @@ def test_a_head_is_its_values_mixed_and_projected():
     model, numbers = made(GateConfig()), encode("And God")[None]
     direction = torch.linspace(-1, 1, 12, dtype=torch.float64)
     parts = direct_attribution(model, numbers, 1, direction)
-    records: list[BlockRecord] = []
-    model(numbers, records=records)
-    record, weight = records[1].attention, model.layers[1].attention.project.weight
+    _, records = model.record(numbers)
+    record, weight = records[1], model.layers[1].attention.project.weight
     for head in range(3):
         for place in range(8):
             mixed = sum(
@@ -75,18 +74,19 @@ def test_without_a_push_no_bit_changes():
     nothing = Steering(1, torch.zeros(12))
     assert torch.equal(written(model, nothing), written(model, None))
     plain = model(encode("In the")[None])
-    assert torch.equal(plain, model(encode("In the")[None], edit=nothing.edit(0)))
+    assert torch.equal(plain, model(encode("In the")[None], hooks=nothing.hooks(0)))
 
 
 def test_a_push_is_added_to_one_layer_and_every_character():
     model, push = made(), torch.linspace(-2, 2, 12, dtype=torch.float64)
     numbers = encode("In the")[None]
-    plain, pushed = [], []
-    model(numbers, records=plain)
-    model(numbers, records=pushed, edit=Steering(1, push).edit(0))
+    _, plain = model.record(numbers)
+    _, pushed = model.record(numbers, hooks=Steering(1, push).hooks(0))
     assert torch.equal(pushed[0].stream, plain[0].stream)
     torch.testing.assert_close(pushed[1].stream, plain[1].stream + push)
-    by_hand = model.run(model.embedded(numbers), edit=lambda at, x: x + push if at == 1 else x)
+    last = model.blocks[2]
+    own = last.attention(last.norm_attention(pushed[1].stream))
+    by_hand = pushed[1].stream + own + last.mlp(last.norm_mlp(pushed[1].stream + own))
     torch.testing.assert_close(pushed[2].stream, by_hand)
 
 
@@ -95,8 +95,8 @@ def test_a_push_is_released():
     held, released = Steering(1, push), Steering(1, push, released_after=5)
     assert torch.equal(written(model, held)[:, :6], written(model, released)[:, :6])
     assert not torch.equal(written(model, held), written(model, released))
-    assert released.edit(4) is not None
-    assert released.edit(5) is None
+    assert released.hooks(4) is not None
+    assert released.hooks(5) is None
 
 
 def test_a_break_is_never_written_and_the_context_is_filled():
@@ -118,8 +118,7 @@ def test_streams_are_those_of_each_text_alone():
     model = made()
     of = streams(model, TEXTS, skipped=1)
     for row, text in enumerate(TEXTS):
-        records: list[BlockRecord] = []
-        model(encode(text)[None], records=records)
+        _, records = model.record(encode(text)[None])
         want = torch.stack([record.stream[0, 1:] for record in records])
         mine = of.texts == row
         assert of.positions[mine].tolist() == list(range(1, len(text) + 1))
