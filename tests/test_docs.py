@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 import gating_core
 from gating_core import measure, train
 from gating_core.attention import GATE_KINDS, GATE_NAMES
-from gating_core.lm import shipped
+from gating_core.lm.shipped import shipped
 from gating_core.tasks import TASKS
 from gating_core.theory import GALLERY
 from tests.ui.opening import offered

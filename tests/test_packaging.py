@@ -138,16 +138,16 @@ import numpy as np
 from gating_core.experiments import comparison, depth
 from gating_core.experts.shipped import load_curves, load_samples
 from gating_core.geometry import square_grid
-from gating_core.lm import approximations, excerpt_texts, load_model
 from gating_core.lm.conversions import load_converted
-from gating_core.lm.approximations.attention_time import load_attention_times
+from gating_core.lm.corpus import excerpt_texts
 from gating_core.lm.measurements.backcopy import load_toy
-from gating_core.lm.measurements.step_time import load_times
-from gating_core.lm.measurements.stored import load_measured
-from gating_core.lm.measurements.token_time import load_token_times
+from gating_core.lm.measurements.stored import load_efficient, load_measured
+from gating_core.lm.shipped import load_model
+from gating_core.lm.times import load_times
 from gating_core.real_heads import (TEXTS, shipped_charts, shipped_layers, shipped_measures,
                                     shipped_record, shipped_text)
-from gating_core.lm.steering import load_opening, load_steering
+from gating_core.lm.steering.experiment import load_steering
+from gating_core.lm.steering.live import load_opening
 from gating_core.lm.steering.judge import vocabulary
 
 def say(name, *arrays):
@@ -168,11 +168,10 @@ say("comparison", len(repr(comparison.load_measured("comparison"))))
 say("depth", depth.load_shipped().accuracy("gated"), len(depth.load_gates()))
 say("experts", *(x.excess for x in load_samples().values()), load_curves().accuracy)
 say_all("measured", load_measured())
-say_all("efficient", approximations.load_measured())
+say_all("efficient", load_efficient())
 converted, counts = load_converted()
 say_all("converted", {row: x.losses for row, x in converted.items()})
-say("times", len(repr(load_attention_times())), len(repr(load_times())))
-say("times", *load_token_times().values())
+say("times", len(repr(load_times())))
 say("toy", len(repr(load_toy())))
 say("verses", len(excerpt_texts()), *(words.total() for words in vocabulary().values()))
 say_all("steering", load_steering())
@@ -196,7 +195,7 @@ def test_an_installed_library_loads_what_the_repository_loads(run, wheel):
 
 
 LEFT_OUT = """
-from gating_core.lm import load_model, shipped
+from gating_core.lm.shipped import load_model, shipped
 from gating_core.lm.conversions import load_conversion
 from gating_core.lm.steering.shipped import load_dictionaries, shipped_dictionaries
 

@@ -1,10 +1,9 @@
-"""Make the corpus, train the table of models on it, or convert them, a process for each core.
+"""Make the corpus; train, convert, measure, time and steer the models, a process for each core.
 
 python -m gating_core.lm corpus ENGLISH SPANISH   # files that diatheke wrote
-python -m gating_core.lm models
-python -m gating_core.lm conversions   # of those models' attention
+python -m gating_core.lm models conversions measurements times steering   # some of these, in turn
 
-The last two skip what is done. Training goes on from checkpoints in ``build/models``.
+What is done is skipped, but for times. Training goes on from checkpoints in ``build/models``.
 """
 
 import logging
@@ -12,20 +11,35 @@ import sys
 from pathlib import Path
 
 from gating_core.lm.corpus import make_corpus
+from gating_core.lm.measurements.backcopy import train_bundled
+from gating_core.lm.measurements.stored import measure_all
+from gating_core.lm.steering.experiment import measure_steering
+from gating_core.lm.steering.live import make_opening, save_opening
+from gating_core.lm.steering.shipped import make_dictionaries
 from gating_core.lm.table import convert_table, train_table
+from gating_core.lm.times import measure_times
+
+STEPS = {
+    "models": (train_table,),
+    "conversions": (convert_table,),
+    "measurements": (train_bundled, measure_all),
+    "times": (measure_times,),
+    "steering": (make_dictionaries, measure_steering, lambda: save_opening(make_opening())),
+}
 
 
 def main() -> None:
-    """Run the command in ``sys.argv``; without a known one, print the usage and exit."""
+    """Run what ``sys.argv`` names; without known names, print the usage and exit."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    if sys.argv[1:2] == ["corpus"] and len(sys.argv) == 4:
-        verses = make_corpus(*map(Path, sys.argv[2:]))
+    names = sys.argv[1:]
+    if names[:1] == ["corpus"] and len(names) == 3:
+        verses = make_corpus(*map(Path, names[1:]))
         held_out = sum(verse.held_out for verse in verses)
         logging.info("%d verses, %d of them held out", len(verses), held_out)
-    elif sys.argv[1:] == ["models"]:
-        train_table()
-    elif sys.argv[1:] == ["conversions"]:
-        convert_table()
+    elif names and set(names) <= set(STEPS):
+        for name in names:
+            for step in STEPS[name]:
+                step()
     else:
         sys.exit(__doc__)
 

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
-import torch
 
 from gating_core.lm.conversions import (
     CONVERSIONS,
@@ -32,6 +27,7 @@ from gating_core.lm.corpus import (
 )
 from gating_core.lm.losses import mean_loss, rows_of
 from gating_core.lm.model import LanguageModel
+from gating_core.lm.processes import in_processes
 from gating_core.lm.shipped import (
     FOLDER,
     MODELS,
@@ -47,13 +43,13 @@ from gating_core.records import tensor_file
 
 CHECKPOINTS = ROOT / "build" / "models"
 STEPS_BETWEEN = 100  # checkpoints and lines of the log
-T = TypeVar("T")
 
 
 def train_table() -> None:
     """Train all rows of the table that have no file, all of one seed before the next."""
     rows = [(name, seed) for seed in SEEDS for name in MODELS]
-    for _ in in_processes(train_row, [row for row in rows if not model_path(*row).exists()]):
+    missing = [row for row in rows if not model_path(*row).exists()]
+    for _ in in_processes(train_row, missing, flush_denormal=True):
         pass
 
 
@@ -67,24 +63,9 @@ def convert_table() -> None:
     missing = [row for row in rows if row not in converted]
     counted = rows_of(excerpt_texts(), MODELS["none"].context).counted
     counts = counted.sum(-1).numpy().astype(np.float32)
-    for row, result in in_processes(convert_row, missing):
+    for row, result in in_processes(convert_row, missing, flush_denormal=True):
         converted[row] = result
         save_converted(converted, counts)
-
-
-def in_processes(work: Callable[..., T], rows: Sequence[tuple[str, int]]) -> Iterator[T]:
-    """Yield what ``work`` returns for each of ``rows``, as they end."""
-    # One row for each process: a process is then not forked from one that has computed.
-    with ProcessPoolExecutor(os.cpu_count(), initializer=settle, max_tasks_per_child=1) as pool:
-        for done in as_completed([pool.submit(work, *row) for row in rows]):
-            yield done.result()
-
-
-def settle() -> None:
-    """Prepare a process for training on one core."""
-    torch.set_num_threads(1)
-    torch.set_flush_denormal(True)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
 
 
 def train_row(

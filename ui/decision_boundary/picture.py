@@ -22,7 +22,7 @@ from gating_core.experiments.comparison import (
     training_data,
     training_frames,
 )
-from gating_core.lm.measurements import ResampledReliability, bootstrap_reliability
+from gating_core.lm.measurements.calibration import ResampledReliability, bootstrap_reliability
 from ui.common.formatting import percent
 from ui.decision_boundary.model import BoundaryView
 from ui.drawing import classified, palette

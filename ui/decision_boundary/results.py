@@ -22,7 +22,7 @@ from gating_core.experiments.comparison import (
 )
 from gating_core.export import Surface, log_csv
 from gating_core.geometry import Integral, SurfaceResult
-from gating_core.lm.measurements import BINS, ResampledReliability
+from gating_core.lm.measurements.calibration import BINS, ResampledReliability
 from gating_core.training import mean_interval
 from ui.common.charts import Charts
 from ui.common.formatting import points_text, short

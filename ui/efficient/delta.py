@@ -9,8 +9,22 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-import gating_core.lm.approximations as core
-from gating_core.lm import SEEDS
+from gating_core.lm.approximations.delta_correction import (
+    GAMMA_STEPS,
+    GAMMAS,
+    GAPS,
+    LEAST_PUBLISHED,
+    PAIRS,
+    SHORTEST,
+    WINDOW_STEPS,
+    WINDOWS,
+    Correction,
+    CorrectionRequest,
+    correct_ar1,
+    correct_head,
+    retrieve,
+)
+from gating_core.lm.shipped import SEEDS
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import by_interval, percent, plus_minus, short
@@ -33,39 +47,37 @@ STYLES: tuple[c.Style, c.Style] = (
     {"colour": c.PURPLE, "symbol": "square"},
 )  # AR(1) tokens; the other
 SHARE: c.Style = {"dash": "dot", "width": 1.5, "symbol": "line-ew", "legend": False}
-GAMMAS = (*map(str, core.GAMMAS), "none")
+GAMMA_LABELS = (*map(str, GAMMAS), "none")
 COSINES: dict[str, Any] = {
     "y_axis": {"range": [0, 1.04]},
     "x_axis": {"type": "category"},
 }
 NOTHING_LEFT = "no query is approximated; the window holds all keys, or the dense tail all queries."
-Samples = dict[str, list[core.Correction]]  # by name: five draws of AR(1) tokens, and the other
+Samples = dict[str, list[Correction]]  # by name: five draws of AR(1) tokens, and the other
 
 
 @cached("Correcting five draws of AR(1) tokens …")
-def of_ar1(
-    n: int, memory: int, draw: int, request: core.CorrectionRequest
-) -> list[core.Correction]:
+def of_ar1(n: int, memory: int, draw: int, request: CorrectionRequest) -> list[Correction]:
     """Correct five draws of AR(1) tokens: up to two seconds."""
-    return core.correct_ar1(request, n, memory, draw)
+    return correct_ar1(request, n, memory, draw)
 
 
 @cached()
-def of_sample(sample: Sample, request: core.CorrectionRequest) -> core.Correction:
+def of_sample(sample: Sample, request: CorrectionRequest) -> Correction:
     """Correct the head over its text, or tokens."""
-    return core.correct_head(shared.head_sample(sample), request)
+    return correct_head(shared.head_sample(sample), request)
 
 
 @cached()
-def retrieved(request: core.CorrectionRequest) -> np.ndarray:
+def retrieved(request: CorrectionRequest) -> np.ndarray:
     """(3, G, S): accuracies of full, window and corrected attention, by gap and seed."""
-    return core.retrieve(request)
+    return retrieve(request)
 
 
 def draw() -> None:
     """Draw the tab."""
     sample, row = shared.choose_sample(MOST_TOKENS)
-    window = row.select_slider("Window, keys", core.WINDOW_STEPS, 16, key="delta_window", **LINK)
+    window = row.select_slider("Window, keys", WINDOW_STEPS, 16, key="delta_window", **LINK)
     sinks = row.number_input(
         "Attention sinks, keys",
         *LEFT_OUT_SINKS,
@@ -77,7 +89,7 @@ def draw() -> None:
     )
     gamma = row.select_slider(
         "Full query every γ",
-        core.GAMMA_STEPS[1:],
+        GAMMA_STEPS[1:],
         8,
         key="delta_gamma",
         **LINK,
@@ -88,18 +100,18 @@ def draw() -> None:
     if sample.kind == AR1:  # beside them: the first head
         n, memory, seed = min(sample.n, MOST_TOKENS), sample.memory, sample.draw
         sample = Sample(HEAD, sample.gate, 0, "2.2", verses()["Genesis 21:31"]["english"])
-    if sample.kind == HEAD and len(sample.text) < core.SHORTEST - 1:
-        st.info(f"Delta correction needs a text of at least {core.SHORTEST - 1} characters.")
+    if sample.kind == HEAD and len(sample.text) < SHORTEST - 1:
+        st.info(f"Delta correction needs a text of at least {SHORTEST - 1} characters.")
         return
-    request = core.CorrectionRequest(window, sinks, gamma)
+    request = CorrectionRequest(window, sinks, gamma)
     slow, own = of_ar1(n, memory, seed, request), of_sample(sample, request)
     name = f"head {sample.head}" if sample.kind == HEAD else "independent tokens"
     samples = {AR1: slow, name: [own]}
     charts = c.Charts("delta")
 
     # Whole models, at the nearest window and γ that were measured.
-    near_window = min(core.WINDOWS, key=lambda size: abs(np.log2(size / window)))
-    near_gamma = min(core.GAMMAS, key=lambda size: abs(np.log2(size / gamma)))
+    near_window = min(WINDOWS, key=lambda size: abs(np.log2(size / window)))
+    near_gamma = min(GAMMAS, key=lambda size: abs(np.log2(size / gamma)))
     models = models_text(sample, near_window, near_gamma)
     st.markdown(models)
     first = c.chart_columns("first", [3, 2])
@@ -128,8 +140,8 @@ def draw() -> None:
         f"{way} {plus_minus(interval.mean, interval.half_width)} %"
         for way, interval in zip(WAYS, intervals, strict=True)
     )
-    chance = percent(1 / core.PAIRS)
-    retrieval = f"Retrieval accuracy over {core.GAPS[-1]} tokens: {found} (chance {chance})."
+    chance = percent(1 / PAIRS)
+    retrieval = f"Retrieval accuracy over {GAPS[-1]} tokens: {found} (chance {chance})."
     charts.draw("retrieval", second[2], retrieval_chart(accuracy), retrieval)
     third = c.chart_columns("curves", 2)
     charts.draw("gamma", third[0], gamma_chart(samples), text)
@@ -138,25 +150,25 @@ def draw() -> None:
         f"a window of {near_window} keys",
         sample.with_gate,
         "correction",
-        (core.WINDOWS.index(near_window), 0),
+        (WINDOWS.index(near_window), 0),
     )
     st.markdown(f"{retrieval} {effect}")
     charts.draw_footer(section("efficient", "delta"))
 
 
-def tail_text(*results: core.Correction) -> str:
+def tail_text(*results: Correction) -> str:
     """Say how many queries are computed in full at the end of each sequence, and by which rule."""
     sizes = [(result.points.shape[1], result.tail) for result in results]
     tails = " and ".join(f"the last {tail} of {length} tokens" for length, tail in sizes)
     return (
         "As in the published code, a dense tail is computed in full: s mod γ + max(128, γ) queries"
-        f" of s, from {core.LEAST_PUBLISHED} tokens on. Shorter sequences, such as the 128"
+        f" of s, from {LEAST_PUBLISHED} tokens on. Shorter sequences, such as the 128"
         " characters of the models' texts, would be dense throughout: there the tail is s mod γ +"
         f" γ. Here: {tails}, which cosines and squared errors leave out."
     )
 
 
-def ar1_text(slow: list[core.Correction]) -> str:
+def ar1_text(slow: list[Correction]) -> str:
     """Say whether the correction reduces the error on AR(1) tokens."""
     ratios = np.array([result.ratio for result in slow])
     if np.isnan(ratios).any():
@@ -173,7 +185,7 @@ def ar1_text(slow: list[core.Correction]) -> str:
     )
 
 
-def own_text(name: str, result: core.Correction) -> str:
+def own_text(name: str, result: Correction) -> str:
     """Say whether the correction reduces the error on the sample called ``name``."""
     title = f"**{name[:1].upper()}{name[1:]}"
     if np.isnan(result.ratio):
@@ -187,7 +199,7 @@ def own_text(name: str, result: core.Correction) -> str:
 
 def models_text(sample: Sample, window: int, gamma: int) -> str:
     """Say what the correction changes in whole models, and in how many heads it helps."""
-    row, column = core.WINDOWS.index(window), core.GAMMAS.index(gamma)
+    row, column = WINDOWS.index(window), GAMMAS.index(gamma)
     effects, heads = [], []
     for gate, _ in shared.gate_styles(sample.with_gate):
         effect = shared.between(gate, "correction", (row, 1 + column), (row, 0))
@@ -216,7 +228,7 @@ def mean_line(name: str, x: Iterable[object], values: np.ndarray, **style: Any) 
     )
 
 
-def plane_chart(title: str, result: core.Correction) -> go.Figure:
+def plane_chart(title: str, result: Correction) -> go.Figure:
     """Draw outputs on the two principal axes of full attention; large markers: means."""
     traces = []
     for (name, style), points in zip(WAYS.items(), result.points, strict=True):
@@ -248,7 +260,7 @@ def change_chart(samples: Samples, gamma: int) -> go.Figure:
 
 def gamma_chart(samples: Samples) -> go.Figure:
     """Draw cosines with full attention over γ; dotted: the share of scores."""
-    steps, lines = [*map(str, core.GAMMA_STEPS), "none"], []
+    steps, lines = [*map(str, GAMMA_STEPS), "none"], []
     for (name, results), style in zip(samples.items(), STYLES, strict=True):
         cosines = np.stack([[*result.by_gamma[0], result.cosine[0]] for result in results], -1)
         shares = [*results[0].by_gamma[1], results[0].share[0]]
@@ -259,7 +271,7 @@ def gamma_chart(samples: Samples) -> go.Figure:
 
 def window_chart(samples: Samples) -> go.Figure:
     """Draw cosines over the window, without (dashed) and with correction."""
-    steps, lines = [*map(str, core.WINDOW_STEPS)], []
+    steps, lines = [*map(str, WINDOW_STEPS)], []
     for (name, results), style in zip(samples.items(), STYLES, strict=True):
         without, corrected = (
             np.stack([result.by_window[row] for result in results], -1) for row in (0, 1)
@@ -275,12 +287,13 @@ def window_chart(samples: Samples) -> go.Figure:
 
 def losses_chart(with_gate: str, window: int) -> go.Figure:
     """Draw the loss of whole models over γ."""
-    row, lines = core.WINDOWS.index(window), []
+    row, lines = WINDOWS.index(window), []
     for gate, style in shared.gate_styles(with_gate):
         losses = [
-            shared.delta_loss(gate, "correction", (row, i)) for i in (*range(1, len(GAMMAS)), 0)
+            shared.delta_loss(gate, "correction", (row, i))
+            for i in (*range(1, len(GAMMA_LABELS)), 0)
         ]
-        lines.append(shared.loss_line(gate, GAMMAS, losses, **style))
+        lines.append(shared.loss_line(gate, GAMMA_LABELS, losses, **style))
     figure = c.chart(
         f"Δ loss of whole models, window {window}",
         lines,
@@ -294,8 +307,8 @@ def losses_chart(with_gate: str, window: int) -> go.Figure:
 def retrieval_chart(accuracy: np.ndarray) -> go.Figure:
     """Draw accuracies (3, G, S) in the retrieval task over the gap."""
     lines = [
-        mean_line(way, map(str, core.GAPS), rows, **style)
+        mean_line(way, map(str, GAPS), rows, **style)
         for (way, style), rows in zip(WAYS.items(), accuracy, strict=True)
     ]
     figure = c.chart("Retrieval accuracy", lines, "gap, tokens", "accuracy", **COSINES)
-    return c.mark_y(figure, 1 / core.PAIRS, "chance")
+    return c.mark_y(figure, 1 / PAIRS, "chance")

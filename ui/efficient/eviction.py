@@ -8,9 +8,20 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-import gating_core.lm.approximations as core
 from gating_core.efficient import COSTS
 from gating_core.efficient import POLICIES as SCORES
+from gating_core.lm.approximations.eviction import (
+    BUDGETS,
+    LONGEST,
+    POLICIES,
+    PREFILL,
+    SHORTEST_CACHE,
+    Evicted,
+    EvictionRequest,
+    Searched,
+    evict,
+    search,
+)
 from ui.common import charts as c
 from ui.common.formatting import by_interval, figures, percent, plus_minus
 from ui.common.language_models import head_of
@@ -41,21 +52,21 @@ PLAIN = {"showgrid": False}
 
 
 @cached("Evicting keys one by one …")
-def evicted_keys(sample: Sample, request: core.EvictionRequest) -> core.Evicted:
+def evicted_keys(sample: Sample, request: EvictionRequest) -> Evicted:
     """Evict keys by every policy: up to a second."""
     budgets = tuple(sorted({*STEPS, request.budget}))
-    return core.evict(shared.head_sample(sample), request, budgets)
+    return evict(shared.head_sample(sample), request, budgets)
 
 
 @cached("Trying every subset of twelve keys …")
-def searched(sample: Sample) -> core.Searched:
+def searched(sample: Sample) -> Searched:
     """Return the best subsets of the first keys."""
-    return core.search(shared.head_sample(sample))
+    return search(shared.head_sample(sample))
 
 
 def draw() -> None:
     """Draw the tab."""
-    sample, row = shared.choose_sample(core.LONGEST)
+    sample, row = shared.choose_sample(LONGEST)
     name = row.selectbox(
         "Eviction policy",
         [*STYLES],
@@ -82,18 +93,18 @@ def draw() -> None:
         **LINK,
         help="Half of the budget is reserved for the most recent keys.",
     )
-    if len(shared.head_sample(sample).values) < core.SHORTEST_CACHE:
-        st.info(f"Eviction needs at least {core.SHORTEST_CACHE} tokens. Type a longer text.")
+    if len(shared.head_sample(sample).values) < SHORTEST_CACHE:
+        st.info(f"Eviction needs at least {SHORTEST_CACHE} tokens. Type a longer text.")
         return
-    evicted = evicted_keys(sample, core.EvictionRequest(SCORE[name], budget, window))
+    evicted = evicted_keys(sample, EvictionRequest(SCORE[name], budget, window))
     charts, gate = c.Charts("eviction"), sample.gate
 
     # Whole models, at the nearest policy and budget that were measured.
     policy = SCORE[name] if window else f"{SCORE[name]}_unprotected"
-    policy = policy if policy in core.POLICIES else SCORE[name]
-    near = min(core.BUDGETS, key=lambda size: abs(np.log2(size / budget)))
+    policy = policy if policy in POLICIES else SCORE[name]
+    near = min(BUDGETS, key=lambda size: abs(np.log2(size / budget)))
     recent = "without" if policy.endswith("_unprotected") else "with"
-    what = f"keeping {near} of {core.PREFILL} keys by {name}, {recent} a recent window,"
+    what = f"keeping {near} of {PREFILL} keys by {name}, {recent} a recent window,"
     effect = shared.gate_effect(what, sample.with_gate, "eviction", setting(policy, near))
     st.markdown(effect)
     first = c.chart_columns("first", 2)
@@ -119,12 +130,12 @@ def draw() -> None:
     over, verses = over_verses(sample, policy, near, name)
     charts.draw("errors", second[0], errors_chart(evicted, over), f"{text} {verses}")
     few = searched(sample)
-    search = (
+    best = (
         f"The best 4 of the first {len(few.best) + 1} keys, by exhaustive search, have an error of"
         f" {figures(few.best[3])}; the best policy has {figures(few.errors[:, 3].min())}."
     )
-    charts.draw("search", second[1], search_chart(few), search)
-    st.markdown(f"{text} {verses} {search}")
+    charts.draw("search", second[1], search_chart(few), best)
+    st.markdown(f"{text} {verses} {best}")
 
     st.markdown("##### Eviction at every step, and the recent window")
     third = c.chart_columns("steps", [2, 3])
@@ -153,7 +164,7 @@ def draw() -> None:
 
 def setting(policy: str, budget: int) -> tuple[int, int]:
     """Return the indices of a measured policy and budget."""
-    return [*core.POLICIES].index(policy), core.BUDGETS.index(budget)
+    return [*POLICIES].index(policy), BUDGETS.index(budget)
 
 
 def budgets_axis(budgets: list[int], length: int) -> c.Trace:
@@ -164,7 +175,7 @@ def budgets_axis(budgets: list[int], length: int) -> c.Trace:
     return c.ticks(budgets, texts)
 
 
-def kept_chart(evicted: core.Evicted, window: bool, text: str | None) -> go.Figure:
+def kept_chart(evicted: Evicted, window: bool, text: str | None) -> go.Figure:
     """Draw the keys of the prefill that each policy keeps; ``text``: their characters."""
     signs = [*map(sign, text or "")][: evicted.prefill]
     axis = c.ticks(range(len(signs)), signs) | {"tickangle": 0, "tickfont": {"size": 10}}
@@ -189,7 +200,7 @@ def kept_chart(evicted: core.Evicted, window: bool, text: str | None) -> go.Figu
     )
 
 
-def steps_chart(evicted: core.Evicted) -> go.Figure:
+def steps_chart(evicted: Evicted) -> go.Figure:
     """Draw the keys that each query sees if keys are evicted at every step."""
     seen = evicted.reading.astype(np.uint8) + np.tri(evicted.length, dtype=np.uint8)
     text = "query %{y}, key %{x}: %{z} (2: seen, 1: evicted)<extra></extra>"
@@ -211,11 +222,9 @@ def losses_chart(
     """Draw losses over budgets; ``lines``: name, gate, measured policy and style of each."""
     traces = []
     for name, gate, policy, style in lines:
-        losses = [
-            shared.delta_loss(gate, "eviction", setting(policy, size)) for size in core.BUDGETS
-        ]
-        traces.append(shared.loss_line(name, core.BUDGETS, losses, **style))
-    axis = budgets_axis([*core.BUDGETS], core.PREFILL)
+        losses = [shared.delta_loss(gate, "eviction", setting(policy, size)) for size in BUDGETS]
+        traces.append(shared.loss_line(name, BUDGETS, losses, **style))
+    axis = budgets_axis([*BUDGETS], PREFILL)
     return c.chart(title, traces, BUDGET, shared.DELTA_LOSS, height=280, x_axis=axis, **layout)
 
 
@@ -232,7 +241,7 @@ def over_verses(sample: Sample, policy: str, near: int, name: str) -> tuple[list
     verses = shared.measured(sample.gate, "eviction.counts").shape[1]
     line = c.line(
         f"{verses} verses",
-        core.BUDGETS,
+        BUDGETS,
         errors,
         half,
         colour=c.ACCENT,
@@ -240,12 +249,12 @@ def over_verses(sample: Sample, policy: str, near: int, name: str) -> tuple[list
         symbol="circle-open",
     )
     return [line], (
-        f"Over {verses} held-out verses, {near} of {core.PREFILL} keys by {name} give this head an"
+        f"Over {verses} held-out verses, {near} of {PREFILL} keys by {name} give this head an"
         f" error of {plus_minus(errors[column], half[column])}."
     )
 
 
-def errors_chart(evicted: core.Evicted, over: list[c.Trace]) -> go.Figure:
+def errors_chart(evicted: Evicted, over: list[c.Trace]) -> go.Figure:
     """Draw the output errors of this head; dashed: without a recent window."""
     some = evicted.budgets < evicted.prefill
     budgets, lines = [*map(int, evicted.budgets[some])], []
@@ -267,7 +276,7 @@ def errors_chart(evicted: core.Evicted, over: list[c.Trace]) -> go.Figure:
     )
 
 
-def search_chart(few: core.Searched) -> go.Figure:
+def search_chart(few: Searched) -> go.Figure:
     """Draw the errors of the policies beside those of the best subset."""
     budgets = range(1, len(few.best) + 1)
     lines = [

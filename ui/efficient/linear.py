@@ -8,9 +8,20 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-import gating_core.lm.approximations as core
 from gating_core.efficient import COSTS, RULES
-from gating_core.lm.measurements import PairedDifference, loss_difference
+from gating_core.lm.approximations.linear import (
+    CONVERTED_WINDOWS,
+    RECALL_PAIRS,
+    HeadByKind,
+    LinearRequest,
+    RecallCurves,
+    converted_head,
+    converted_losses,
+    head_by_kind,
+    recall_curves,
+)
+from gating_core.lm.measurements.resampling import PairedDifference, loss_difference
+from gating_core.lm.times import AttentionTimes, load_times
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import figures, percent, plus_minus, short
@@ -68,27 +79,27 @@ BELOW: dict[str, Any] = {"height": 280, "margin": {"l": 52, "r": 6, "t": 68, "b"
 
 
 @cached()
-def by_hand(sample: Sample, request: core.LinearRequest) -> core.HeadByKind:
+def by_hand(sample: Sample, request: LinearRequest) -> HeadByKind:
     """Mix the values of the head in five ways."""
-    return core.head_by_kind(shared.head_sample(sample).beginning(MOST_TOKENS), request)
+    return head_by_kind(shared.head_sample(sample).beginning(MOST_TOKENS), request)
 
 
 @cached()
-def converted(sample: Sample, window: int) -> core.HeadByKind:
+def converted(sample: Sample, window: int) -> HeadByKind:
     """Return the same head of converted models."""
-    return core.converted_head(sample.text, *head_of(sample.head), window)
+    return converted_head(sample.text, *head_of(sample.head), window)
 
 
 @cached()
-def recalled(channels: int, overlap: float, memory: float, step: float) -> core.RecallCurves:
+def recalled(channels: int, overlap: float, memory: float, step: float) -> RecallCurves:
     """Return how many pairs each rule recalls: tenths of a second."""
-    return core.recall_curves(channels, overlap, core.LinearRequest(memory=memory, step=step))
+    return recall_curves(channels, overlap, LinearRequest(memory=memory, step=step))
 
 
 @st.cache_resource(show_spinner=False)
 def conversions() -> tuple[dict[str, dict[str, np.ndarray]], np.ndarray]:
     """Return losses (S, N) of converted models by name and part, and characters (N,)."""
-    return core.converted_losses()
+    return converted_losses()
 
 
 @cached()
@@ -158,10 +169,10 @@ def draw() -> None:
         "Recall: mean q·k of two keys", *LEFT_OUT_OVERLAP, 0.0, 0.1, key="linear_overlap", **LINK
     )
     if learned:
-        window = min(core.CONVERTED_WINDOWS, key=lambda size: abs(size - window))
+        window = min(CONVERTED_WINDOWS, key=lambda size: abs(size - window))
         head = converted(sample, window)
     else:
-        head = by_hand(sample, core.LinearRequest(window, weight, memory, step))
+        head = by_hand(sample, LinearRequest(window, weight, memory, step))
     charts = c.Charts("linear")
 
     branch = f"{branch_text(16)} {branch_text(4)}"
@@ -200,13 +211,10 @@ def draw() -> None:
         f" {short(linear.stored / softmax.stored)} of the memory of softmax attention."
     )
     charts.draw("cost", below[1], cost_chart(channels, window), cost)
-    times = core.load_attention_times()
-    if times is not None:
-        crossing = times.crossing("linear")
-        cost += (
-            f" Measured on one core, it is faster from {crossing} tokens on." if crossing else ""
-        )
-        charts.draw("time", below[2], time_chart(times), cost)
+    times = load_times().attention
+    if crossing := times.crossing("linear"):
+        cost += f" Measured on one core, it is faster from {crossing} tokens on."
+    charts.draw("time", below[2], time_chart(times), cost)
     st.markdown(f"{recall} {cost}")
     charts.draw_footer(section("efficient", "linear"))
 
@@ -263,11 +271,11 @@ def capacity(recognised: np.ndarray) -> str:
         int(np.cumprod([mean.mean + side * mean.half_width >= 0.9 for mean in intervals]).sum())
         for side in (-1, 1)
     )
-    pairs = (0, *core.RECALL_PAIRS)
+    pairs = (0, *RECALL_PAIRS)
     return f"{pairs[low]}" if low == high else f"{pairs[low]} to {pairs[high]}"
 
 
-def maps_chart(head: core.HeadByKind, text: str | None) -> go.Figure:
+def maps_chart(head: HeadByKind, text: str | None) -> go.Figure:
     """Draw the attention weights of all ways on one scale; rows are queries."""
     titles = [
         "softmax",
@@ -298,7 +306,7 @@ def maps_chart(head: core.HeadByKind, text: str | None) -> go.Figure:
     })  # fmt: skip
 
 
-def state_chart(head: core.HeadByKind, at: int) -> go.Figure:
+def state_chart(head: HeadByKind, at: int) -> go.Figure:
     """Draw the state of the delta rule after the token ``at``, on one scale for all tokens."""
     low, high = palette.symmetric_range(float(np.abs(head.states).max()))
     z = c.heatmap(
@@ -344,7 +352,7 @@ def conversions_chart() -> go.Figure:
     return figure
 
 
-def recall_chart(curves: core.RecallCurves, d: int) -> go.Figure:
+def recall_chart(curves: RecallCurves, d: int) -> go.Figure:
     """Draw the share of pairs that each rule recalls."""
     lines = []
     for rule, row in curves.recognised.items():
@@ -353,7 +361,7 @@ def recall_chart(curves: core.RecallCurves, d: int) -> go.Figure:
         lines.append(
             c.line(
                 name,
-                map(str, core.RECALL_PAIRS),
+                map(str, RECALL_PAIRS),
                 [mean.mean for mean in means],
                 [mean.half_width for mean in means],
                 **style,
@@ -391,7 +399,7 @@ def cost_chart(channels: int, window: int) -> go.Figure:
     )
 
 
-def time_chart(times: core.AttentionTimes) -> go.Figure:
+def time_chart(times: AttentionTimes) -> go.Figure:
     """Draw the measured time over that of softmax attention, with quartiles of repeats."""
     names = [f"{n // 1024}k" if n >= 1024 else f"{n}" for n in times.lengths]
     lines = []

@@ -13,6 +13,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from gating_core.characters import BREAK
 from gating_core.efficient import (
     LONGEST_ROW,
     LONGEST_TEXT,
@@ -21,9 +22,10 @@ from gating_core.efficient import (
     gaussian_scores,
     normal_tokens,
 )
-from gating_core.lm import BREAK, SEEDS
-from gating_core.lm.approximations import load_measured, read_head
-from gating_core.lm.measurements import PairedDifference, loss_difference
+from gating_core.lm.approximations.models import read_head
+from gating_core.lm.measurements.resampling import PairedDifference, loss_difference
+from gating_core.lm.measurements.stored import load_efficient
+from gating_core.lm.shipped import SEEDS
 from ui.common.charts import GATED, UNGATED, Style, Trace, line
 from ui.common.formatting import by_interval, figures, plus_minus
 from ui.common.language_models import GATES, HEADS, choose_text, head_of, loaded
@@ -186,7 +188,7 @@ def scores_of(sample: Sample) -> Any:
 @st.cache_resource(show_spinner=False)
 def measured(gate: str, name: str) -> np.ndarray:
     """(S, ...): the measurement ``name`` of the models with this ``gate``, by seed."""
-    results = load_measured()
+    results = load_efficient()
     return np.stack([results[GATES[gate], seed][name] for seed in SEEDS]).astype(float)
 
 

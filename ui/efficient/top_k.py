@@ -7,8 +7,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.efficient import CERTIFICATES, COSTS
-from gating_core.lm import SEEDS
-from gating_core.lm.approximations import (
+from gating_core.lm.approximations.top_k import (
     BINS,
     EPSILON,
     SIZES,
@@ -17,7 +16,8 @@ from gating_core.lm.approximations import (
     row_at,
     row_curves,
 )
-from gating_core.lm.approximations import EPSILONS as MEASURED_EPSILONS
+from gating_core.lm.approximations.top_k import EPSILONS as MEASURED_EPSILONS
+from gating_core.lm.shipped import SEEDS
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import figures, percent, short

@@ -15,8 +15,8 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-import gating_core.lm.measurements as core
-from gating_core.lm.measurements import EPSILON, ToyRequest, ToyRun
+from gating_core.lm.measurements.backcopy import ToyRequest, ToyRun, joined, load_toy, train_toy
+from gating_core.lm.measurements.sinks import EPSILON
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import plus_minus, short
@@ -50,7 +50,7 @@ STYLES: Mapping[str, c.Style] = {
 @st.cache_resource(show_spinner=False)
 def shipped() -> ToyRun:
     """Load the training that comes with the app."""
-    return core.load_toy()
+    return load_toy()
 
 
 def draw(row: DeltaGenerator) -> None:
@@ -109,14 +109,14 @@ def train(request: ToyRequest) -> Generator[Any]:
     parts = [replace(request, kinds=request.kinds[i::size]) for i in range(size)]
     # Runs of each part that are ahead of the part that is furthest behind.
     ahead: list[deque[ToyRun]] = [deque() for _ in parts]
-    for event in pool.POOL.together(core.train_toy, [(part,) for part in parts]):
+    for event in pool.POOL.together(train_toy, [(part,) for part in parts]):
         if event is None or event is WAITING:
             yield event
             continue
         number, run = event
         ahead[number].append(run)
         if all(ahead):
-            run = core.joined(request, [runs.popleft() for runs in ahead])
+            run = joined(request, [runs.popleft() for runs in ahead])
             yield float(run.share)
             yield run
 

@@ -12,9 +12,9 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.lm.measurements import (
+from gating_core.lm.measurements.calibration import QUANTITIES
+from gating_core.lm.measurements.resampling import (
     LEVEL,
-    QUANTITIES,
     PairedDifference,
     family_p,
     paired_difference,

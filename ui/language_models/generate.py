@@ -12,8 +12,10 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.lm import SEEDS, read_typed
-from gating_core.lm.measurements import STRENGTHS, WriteRequest, probabilities_after, write_on
+from gating_core.characters import read_typed
+from gating_core.lm.measurements.reading import WriteRequest, probabilities_after, write_on
+from gating_core.lm.measurements.stored import STRENGTHS
+from gating_core.lm.shipped import SEEDS
 from ui.common import charts as c
 from ui.common.formatting import percent
 from ui.common.language_models import GATES, TONGUES, unknown_characters

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-import gating_core.lm.measurements as core
-from gating_core.lm import CHARACTERS, load_model
-from gating_core.lm.measurements import BASE, SHUT, OverviewRow
+from gating_core.characters import CHARACTERS
+from gating_core.lm.measurements.gate_sparsity import SHUT
+from gating_core.lm.measurements.overview import BASE, OverviewRow
+from gating_core.lm.measurements.resampling import LEVEL, PairedDifference, family_p
+from gating_core.lm.shipped import load_model
 from gating_core.training import MeanInterval
 from ui.common import charts as c
 from ui.common.language_models import TITLES
@@ -79,15 +81,15 @@ def significant_differences(models: Sequence[OverviewRow]) -> dict[str, int]:
         for row in models
         if (of := row.delta_loss) is not None and len(of.by_seed) >= LEAST_SEEDS
     }
-    adjusted = core.family_p([*found.values()])
+    adjusted = family_p([*found.values()])
     return {
-        name: int(np.sign(of.mean)) if p < core.LEVEL else 0
+        name: int(np.sign(of.mean)) if p < LEVEL else 0
         for (name, of), p in zip(found.items(), adjusted, strict=True)
     }
 
 
 def cell_of(
-    interval: MeanInterval | core.PairedDifference,
+    interval: MeanInterval | PairedDifference,
     digits: int,
     scale: float = 1.0,
     bold: bool = False,
@@ -95,7 +97,7 @@ def cell_of(
     """Format a mean and its half-width, rounded up; a difference with its sign, perhaps in bold."""
     unit = 10.0**digits
     half = math.ceil(unit * scale * interval.half_width - 1e-9) / unit
-    if not isinstance(interval, core.PairedDifference):
+    if not isinstance(interval, PairedDifference):
         return f"{scale * interval.mean:.{digits}f}\u00a0±\u00a0{half:.{digits}f}"
     text = f"{scale * interval.mean:+.{digits}f}\u00a0±\u00a0{half:.{digits}f}".replace("-", "−")
     return f"**{text}**" if bold else text

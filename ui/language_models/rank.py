@@ -12,8 +12,8 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.lm import MODELS
-from gating_core.lm.measurements import rank_ratio
+from gating_core.lm.measurements.rank import rank_ratio
+from gating_core.lm.shipped import MODELS
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import by_interval, figures

@@ -13,7 +13,10 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-import gating_core.lm.measurements as core
+from gating_core.lm.measurements.overview import OverviewRow, overview
+from gating_core.lm.measurements.reading import Reading, read_text
+from gating_core.lm.measurements.resampling import PairedDifference
+from gating_core.lm.measurements.stored import load_measured
 from gating_core.training import MeanInterval, mean_interval
 from ui.common import charts as c
 from ui.common.formatting import plus_minus
@@ -54,13 +57,13 @@ class Comparison:
 @st.cache_resource(show_spinner=False)
 def table() -> dict[Model, dict[str, Any]]:
     """Return the shipped measurements: arrays by model and name."""
-    return core.load_measured()
+    return load_measured()
 
 
 @st.cache_resource(show_spinner=False)
-def architectures() -> list[core.OverviewRow]:
+def architectures() -> list[OverviewRow]:
     """Return a row for each architecture that is shipped."""
-    return core.overview(table())
+    return overview(table())
 
 
 def choose_model(row: DeltaGenerator) -> Comparison:
@@ -89,15 +92,15 @@ def choose_model(row: DeltaGenerator) -> Comparison:
 
 
 @cached(on=READINGS_CACHE)
-def reading(model: Model, text: str, strength: float) -> core.Reading:
+def reading(model: Model, text: str, strength: float) -> Reading:
     """Read ``text``, in this process: it takes some ten milliseconds."""
-    return core.read_text(loaded(model), text, strength)
+    return read_text(loaded(model), text, strength)
 
 
-def interval_text(interval: MeanInterval | core.PairedDifference, scale: float = 1.0) -> str:
+def interval_text(interval: MeanInterval | PairedDifference, scale: float = 1.0) -> str:
     """Format a mean with its half-width, both times ``scale``, with a sign if a difference."""
     text = plus_minus(scale * interval.mean, scale * interval.half_width)
-    signed = isinstance(interval, core.PairedDifference) and interval.mean > 0
+    signed = isinstance(interval, PairedDifference) and interval.mean > 0
     return f"+{text}" if signed and not text.startswith("between") else text
 
 

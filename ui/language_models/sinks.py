@@ -11,7 +11,8 @@ import numpy as np
 import streamlit as st
 
 from gating_core.characters import BREAK
-from gating_core.lm.measurements import EPSILON, Reading
+from gating_core.lm.measurements.reading import Reading
+from gating_core.lm.measurements.sinks import EPSILON
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import by_interval, rough

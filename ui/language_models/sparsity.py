@@ -11,8 +11,8 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.lm import BREAK, CHARACTERS
-from gating_core.lm.measurements import SHUT
+from gating_core.characters import BREAK, CHARACTERS
+from gating_core.lm.measurements.gate_sparsity import SHUT
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import percent

@@ -12,16 +12,11 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.lm import MODELS, TOPOLOGIES, Topology
-from gating_core.lm.measurements import (
-    BEFORE,
-    CORNERS,
-    PairedDifference,
-    StepTime,
-    family_p,
-    load_times,
-    loss_difference,
-)
+from gating_core.lm.config import TOPOLOGIES, Topology
+from gating_core.lm.measurements.resampling import PairedDifference, family_p, loss_difference
+from gating_core.lm.measurements.topology import BEFORE, CORNERS
+from gating_core.lm.shipped import MODELS
+from gating_core.lm.times import BlockTimes, load_times
 from gating_core.training import MeanInterval, mean_interval
 from ui.common import charts as c
 from ui.common.charts import chart_columns
@@ -123,7 +118,7 @@ def draw() -> None:
         ]
         charts.draw(name, column, by_block(heading, traces, quantity), blocks)
     charts.draw("curvature", columns[3], curvature_chart(totals, errors), curvature)
-    st.markdown(f"{blocks} {curvature} {time_text(load_times())}")
+    st.markdown(f"{blocks} {curvature} {time_text(load_times().block)}")
     charts.draw_footer(
         section(
             "language_models",
@@ -375,17 +370,16 @@ def curvature_text(
     return f"∫|K| dA of the last block{least}: {', '.join(parts)}."
 
 
-def time_text(times: StepTime | None) -> str:
+def time_text(times: BlockTimes) -> str:
     """Say what attention and MLP in parallel save here, and what the paper says elsewhere."""
     paper = (
         f"Kim et al. report up to {PAPER_SAVED} % less training time on several GPUs and"
         f" {PAPER_THROUGHPUT} times the throughput on one. That is not measured here."
     )
-    if times is None:
-        return paper
     middle, low, high = times.ratio()
     parallel, in_turn = (
-        figures(1000 * float(np.median(x))) for x in (times.side_by_side, times.all_cores)
+        figures(1000 * float(np.median(x)))
+        for x in (times.seconds["side_by_side"], times.seconds["all_cores"])
     )
     verdict = "no gain" if high >= 1 >= low else "faster" if high < 1 else "slower"
     return (

@@ -9,7 +9,18 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-import gating_core.lm.steering as core
+from gating_core.lm.steering import live
+from gating_core.lm.steering.dictionary import DictionaryCard
+from gating_core.lm.steering.live import (
+    LETTERS,
+    DirectionRequest,
+    TopExample,
+    WrittenAlong,
+    effect_on_next,
+    letter_shares,
+    model_and_dictionaries,
+    written_along,
+)
 from ui.common import charts as c
 from ui.common.formatting import percent, short
 from ui.common.lessons import section
@@ -39,12 +50,12 @@ class Statistics:
     auc: np.ndarray  # of separating Spanish from English, 0.5 to 1
     cosine: np.ndarray  # with the difference of means
     letters: np.ndarray  # share of the top-activating examples with the same last letters
-    card: core.DictionaryCard
+    card: DictionaryCard
 
 
 def statistics(model: Model, kind: str, layer: int) -> Statistics:
     """Return what is bundled of a dictionary."""
-    dictionaries = core.model_and_dictionaries(*model)[1]
+    dictionaries = model_and_dictionaries(*model)[1]
     trained = dictionaries.kinds[kind]
     gap, auc = dictionaries.gap[layer].numpy(), trained.statistics.auc[layer].astype(float)
     return Statistics(
@@ -52,27 +63,27 @@ def statistics(model: Model, kind: str, layer: int) -> Statistics:
         trained.statistics.difference[layer].astype(float),
         np.maximum(auc, 1 - auc),
         trained.dictionary.directions[layer].numpy() @ gap / np.linalg.norm(gap),
-        core.letter_shares(*model, kind, layer),
+        letter_shares(*model, kind, layer),
         trained.cards[layer],
     )
 
 
 @cached("Reading the verses …", on=NUMBERS_CACHE)
-def top_examples(request: core.DirectionRequest) -> list[core.TopExample]:
+def top_examples(request: DirectionRequest) -> list[TopExample]:
     """Return the top-activating examples of a feature."""
-    return pool.POOL.call(core.top_examples, request)
+    return pool.POOL.call(live.top_examples, request)
 
 
 @cached("Attributing the residual stream …", on=NUMBERS_CACHE)
-def attribution(request: core.DirectionRequest) -> core.WrittenAlong:
+def attribution(request: DirectionRequest) -> WrittenAlong:
     """Return the residual-stream attribution of a direction."""
-    return pool.POOL.call(core.written_along, request)
+    return pool.POOL.call(written_along, request)
 
 
 @cached("Steering …", on=NUMBERS_CACHE)
-def next_change(request: core.DirectionRequest, strength: float) -> np.ndarray:
+def next_change(request: DirectionRequest, strength: float) -> np.ndarray:
     """Return (V,) changes of the next character's probability by a steering vector."""
-    return pool.POOL.call(core.effect_on_next, request, strength)
+    return pool.POOL.call(effect_on_next, request, strength)
 
 
 def draw() -> None:
@@ -84,8 +95,7 @@ def draw() -> None:
     request = shared.choose_feature(row, model, layer)
     strength = shared.choose_strength(row)
     kinds = {
-        kind: statistics(model, kind, layer)
-        for kind in core.model_and_dictionaries(*model)[1].kinds
+        kind: statistics(model, kind, layer) for kind in model_and_dictionaries(*model)[1].kinds
     }
     features, charts = kinds[request.kind], c.Charts("features")
     examples = top_examples(request)
@@ -124,7 +134,7 @@ def draw() -> None:
                 args=(int(feature),),
             )
         charts.draw_footer(
-            section("steering", "features", letters=core.LETTERS, pattern=percent(PATTERN))
+            section("steering", "features", letters=LETTERS, pattern=percent(PATTERN))
         )
 
 
@@ -170,7 +180,7 @@ def kinds_text(kinds: Mapping[str, Statistics]) -> str:
     return f"The best of the {SIZE} features by AUC: {', '.join(parts)}."
 
 
-def attribution_text(parts: core.WrittenAlong) -> str:
+def attribution_text(parts: WrittenAlong) -> str:
     """Return which parts contribute most along a direction."""
     contributions = {"the embedding": parts.embedding}
     for layer, (heads, mlp) in enumerate(zip(parts.heads, parts.mlps, strict=True), 1):
@@ -225,7 +235,7 @@ def features_table(kinds: Mapping[str, Statistics]) -> dict[str, Sequence[object
     }
 
 
-def examples_html(examples: Sequence[core.TopExample]) -> str:
+def examples_html(examples: Sequence[TopExample]) -> str:
     """Return examples as HTML: the larger the activation, the darker; a line after the largest."""
     if not examples:
         return '<p class="gc-text">This feature is never active on the held-out verses.</p>'
@@ -292,7 +302,7 @@ def order_chart(features: Statistics, feature: int) -> go.Figure:
     return figure
 
 
-def attribution_chart(parts: core.WrittenAlong) -> go.Figure:
+def attribution_chart(parts: WrittenAlong) -> go.Figure:
     """Draw the contribution of each part along a direction, a row for each layer."""
     layers, heads = parts.heads.shape
     z = np.full((layers, heads + 2), np.nan)

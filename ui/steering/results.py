@@ -13,10 +13,28 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-import gating_core.lm.steering as core
-from gating_core.lm import SEEDS
-from gating_core.lm.measurements import PairedDifference
-from gating_core.lm.steering import DIRECTIONS, STRENGTHS, Outcome
+from gating_core.lm.measurements.resampling import PairedDifference
+from gating_core.lm.shipped import SEEDS
+from gating_core.lm.steering import summary
+from gating_core.lm.steering.experiment import (
+    BEYOND,
+    DIRECTIONS,
+    STRENGTHS,
+    GridRequest,
+    assembled,
+    load_steering,
+    measure_parts,
+    parts_of,
+    prompt_verses,
+)
+from gating_core.lm.steering.summary import (
+    SUMMARISED,
+    Calibration,
+    Outcome,
+    auc_difference,
+    gate_difference,
+    summarise,
+)
 from ui.common import charts as c
 from ui.common.formatting import figures, percent
 from ui.common.language_models import TONGUES
@@ -31,7 +49,7 @@ from ui.work.cache import NUMBERS_CACHE, cached
 from ui.work.jobs import Jobs
 
 Arrays = dict[str, np.ndarray]  # outcomes of a model, by name
-SUCCESS, BAYES, NATS, WORDS, BACK, FLUENT, WORDLESS = core.SUMMARISED
+SUCCESS, BAYES, NATS, WORDS, BACK, FLUENT, WORDLESS = SUMMARISED
 UNSTEERED, PROMPTED = "unsteered", "prompted"
 REFERENCES = {UNSTEERED: "dot", PROMPTED: "dash"}
 FEATURE = DIRECTIONS.index("feature")
@@ -70,23 +88,23 @@ class Source:
 @st.cache_resource(show_spinner=False)
 def bundled() -> dict[Model, dict[str, np.ndarray]]:
     """Load the outcomes of all models."""
-    return core.load_steering()
+    return load_steering()
 
 
-def run(request: core.GridRequest) -> Iterator[Any]:
+def run(request: GridRequest) -> Iterator[Any]:
     """Run the experiment; yield the share done, and the outcomes last."""
-    parts = core.parts_of(DEPTH)
-    for item in pool.POOL.split(core.measure_parts, parts, request):
-        yield core.assembled(DEPTH, parts, item) if isinstance(item, tuple) else item
+    parts = parts_of(DEPTH)
+    for item in pool.POOL.split(measure_parts, parts, request):
+        yield assembled(DEPTH, parts, item) if isinstance(item, tuple) else item
 
 
-GRID: Jobs[core.GridRequest, Arrays] = Jobs("steering_grid", run, NUMBERS_CACHE)
+GRID: Jobs[GridRequest, Arrays] = Jobs("steering_grid", run, NUMBERS_CACHE)
 
 
 @cached("Adding up …", on=NUMBERS_CACHE)
 def outcome(source: Source, mode: str, _arrays: Sequence[Arrays]) -> Outcome:
     """Return the means of the outcomes of a source, its ``_arrays``."""
-    return core.summarise(_arrays, source.gate, mode, TARGETS[source.target])
+    return summarise(_arrays, source.gate, mode, TARGETS[source.target])
 
 
 @cached(on=NUMBERS_CACHE)
@@ -94,19 +112,19 @@ def depth_difference(
     source: Source, _arrays: Sequence[Arrays]
 ) -> tuple[int, int, PairedDifference]:
     """Compare the best layers of both halves."""
-    return core.depth_difference(_arrays, TARGETS[source.target])
+    return summary.depth_difference(_arrays, TARGETS[source.target])
 
 
 @cached("Reading the dictionaries …", on=NUMBERS_CACHE)
 def gate_differences(target: str) -> tuple[list[PairedDifference], list[PairedDifference]]:
     """Return the effects of a gate on success, and on the AUC of the best feature."""
-    return core.gate_difference(TARGETS[target]), core.auc_difference()
+    return gate_difference(TARGETS[target]), auc_difference()
 
 
 @cached(on=NUMBERS_CACHE)
-def calibrations() -> list[core.Calibration]:
+def calibrations() -> list[Calibration]:
     """Return the calibration of the logistic regression."""
-    return core.calibrations()
+    return summary.calibrations()
 
 
 # --- The tab --------------------------------------------------------------------------------------
@@ -170,9 +188,9 @@ def draw() -> None:
             "results",
             works=percent(WORKS),
             fooled=percent(FOOLED),
-            beyond=f"{100 * core.BEYOND:g}\u00a0%",
-            prompts=len(core.prompt_verses()),
-            hidden=percent(3 / len(core.prompt_verses())),
+            beyond=f"{100 * BEYOND:g}\u00a0%",
+            prompts=len(prompt_verses()),
+            hidden=percent(3 / len(prompt_verses())),
         )
     )
 
@@ -210,7 +228,7 @@ def choose_source() -> tuple[Source, tuple[Arrays, ...]]:
         **LINK,
         help="Of the texts and the random directions. The bundled texts have seed 0.",
     )
-    request = core.GridRequest(gate, int(seed), draw)
+    request = GridRequest(gate, int(seed), draw)
     live = fetch(request, row)
     if live is not None:
         st.caption(":material/check: Live. For one model, intervals are over prompts alone.")
@@ -223,7 +241,7 @@ def choose_source() -> tuple[Source, tuple[Arrays, ...]]:
     return Source(gate, (int(seed),), target), (bundled()[gate, int(seed)],)
 
 
-def fetch(request: core.GridRequest, row: Any) -> Arrays | None:
+def fetch(request: GridRequest, row: Any) -> Arrays | None:
     """Return the live outcomes, if there are any; draw the button that starts a job, or the job.
 
     A job about another request ends.
@@ -296,7 +314,7 @@ def best_text(outcome: Outcome, tokens: str) -> str:
     """Return where the feature succeeds most often, and what the texts are like there."""
     at = outcome.best
     means, widths = (
-        {name: float(of[name][at]) for name in core.SUMMARISED}
+        {name: float(of[name][at]) for name in SUMMARISED}
         for of in (outcome.means, outcome.half_widths)
     )
     plain, prompted = (outcome.references[name] for name in REFERENCES)
@@ -374,7 +392,7 @@ def difference_text(what: str, differences: Sequence[PairedDifference]) -> str:
     return f"{what}: {', '.join(parts)}."
 
 
-def calibration_text(judged: Sequence[core.Calibration]) -> str:
+def calibration_text(judged: Sequence[Calibration]) -> str:
     """Return how well the classifier is calibrated, by the length of the texts."""
     parts = [
         f"with {of.characters} characters accuracy {100 * of.accuracy:.1f}\u00a0%, mean confidence"
@@ -415,11 +433,11 @@ def outcome_table(outcome: Outcome) -> dict[str, Sequence[object]]:
         "direction": [DIRECTIONS[kind] for _, kind, _ in cells],
         "strength": [STRENGTHS[strength] for _, _, strength in cells],
     }
-    for name in core.SUMMARISED:
+    for name in SUMMARISED:
         columns[name] = [float(outcome.means[name][at]) for at in cells]
         columns[f"{name}, half width"] = [float(outcome.half_widths[name][at]) for at in cells]
     for what, references in outcome.references.items():
-        columns |= {f"{name}, {what}": [references[name]] * len(cells) for name in core.SUMMARISED}
+        columns |= {f"{name}, {what}": [references[name]] * len(cells) for name in SUMMARISED}
     return columns
 
 

@@ -10,15 +10,10 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.lm import MODELS, SEEDS
-from gating_core.lm.steering import (
-    KINDS,
-    RELEASED_AFTER,
-    STEERED,
-    STRONGEST_PUSH,
-    DirectionRequest,
-    model_and_dictionaries,
-)
+from gating_core.lm.shipped import MODELS, SEEDS
+from gating_core.lm.steering.live import STRONGEST_PUSH, DirectionRequest, model_and_dictionaries
+from gating_core.lm.steering.shipped import KINDS, STEERED
+from gating_core.lm.steering.streams import RELEASED_AFTER
 from ui.common.charts import BLUE, ORANGE
 from ui.common.language_models import TITLES, UNGATED
 from ui.common.links import LINK

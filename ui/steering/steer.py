@@ -9,9 +9,25 @@ from math import isnan
 import plotly.graph_objects as go
 import streamlit as st
 
-import gating_core.lm.steering as core
-from gating_core.lm import LANGUAGES, read_typed
-from gating_core.lm.steering import RELEASED_AFTER, WINDOW, WRITTEN, Ending, SteerRequest, Step
+from gating_core.characters import read_typed
+from gating_core.lm.corpus import LANGUAGES
+from gating_core.lm.steering import live
+from gating_core.lm.steering.experiment import BEYOND, JUDGED_FROM, WRITTEN
+from gating_core.lm.steering.judge import WINDOW
+from gating_core.lm.steering.live import (
+    BEGINNING,
+    DirectionRequest,
+    Ending,
+    Opening,
+    SteerRequest,
+    Step,
+    load_opening,
+    model_and_dictionaries,
+    verdict,
+    write_judged,
+    written_texts,
+)
+from gating_core.lm.steering.streams import RELEASED_AFTER
 from ui.common import charts as c
 from ui.common.formatting import figures, percent
 from ui.common.language_models import TONGUES, unknown_characters
@@ -25,7 +41,7 @@ from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE, cached
 from ui.work.jobs import Job
 
-BEGINNINGS = {"english": core.BEGINNING, "spanish": "Y dijo Dios á "}
+BEGINNINGS = {"english": BEGINNING, "spanish": "Y dijo Dios á "}
 LANGUAGE, CHOSEN, MEANS, RANDOM = (
     "language feature",
     "chosen feature",
@@ -47,13 +63,13 @@ FINDINGS = {  # by `gating_core.lm.steering.VERDICTS`
 
 
 @st.cache_resource(show_spinner=False)
-def opening() -> core.Opening:
+def opening() -> Opening:
     """Load the bundled text with which the page opens."""
-    return core.load_opening()
+    return load_opening()
 
 
 TEXTS: jobs.Jobs[SteerRequest, Sequence[Step]] = jobs.Jobs(
-    "steering_text", partial(jobs.text_steps, core.write_judged), NUMBERS_CACHE
+    "steering_text", partial(jobs.text_steps, write_judged), NUMBERS_CACHE
 )
 
 
@@ -71,9 +87,9 @@ def endings(request: SteerRequest, _steps: Sequence[Step]) -> list[Ending]:
     if request == opening().request:
         return opening().endings
     model = request.direction.name, request.direction.model_seed
-    texts = core.written_texts(_steps)
+    texts = written_texts(_steps)
     spanish = _steps[-1].spanish
-    return pool.POOL.call(core.endings, *model, texts, spanish, rank=pool.Rank.BRIEF)
+    return pool.POOL.call(live.endings, *model, texts, spanish, rank=pool.Rank.BRIEF)
 
 
 def draw() -> None:
@@ -110,7 +126,7 @@ def draw() -> None:
                 window=WINDOW,
                 first=RELEASED_AFTER,
                 strength=f"{request.push:g}".replace("-", "−"),
-                beyond=f"{100 * core.BEYOND:g}\u00a0%",
+                beyond=f"{100 * BEYOND:g}\u00a0%",
             )
         )
 
@@ -169,13 +185,13 @@ def choose_request() -> SteerRequest:
     if vector == CHOSEN:
         direction = shared.choose_feature(second, model, layer)
     elif vector == LANGUAGE:  # of the target language, so that it is always added
-        statistics = core.model_and_dictionaries(*model)[1].kinds["means"].statistics
+        statistics = model_and_dictionaries(*model)[1].kinds["means"].statistics
         feature = statistics.language_feature(layer, spanish=strength >= 0)
-        direction = core.DirectionRequest(*model, layer, "feature", "means", feature)
+        direction = DirectionRequest(*model, layer, "feature", "means", feature)
         strength = abs(strength)
     else:
         along, seed = ("means", 0) if vector == MEANS else ("random", draw)
-        direction = core.DirectionRequest(*model, layer, along, feature=seed)
+        direction = DirectionRequest(*model, layer, along, feature=seed)
     for note in unknown_characters(typed):
         st.caption(f":material/info: {note}")
     text = read_typed(typed)[0] or BEGINNINGS[TONGUES[tongue]]
@@ -192,7 +208,7 @@ def draw_texts(charts: c.Charts, request: SteerRequest, steps: Sequence[Step]) -
     charts.draw("probability", st, probability_chart(steps, first), finding)
     titles = ("Unsteered", "Steered, with the same random numbers")
     for side, (column, title) in enumerate(zip(st.columns(2), titles, strict=True)):
-        text = core.written_texts(steps)[side]
+        text = written_texts(steps)[side]
         shades = [shade(step.spanish[side]) for step in steps]
         marked = RELEASED_AFTER if side and first else None
         shared.draw_text(column, title, shared.coloured(text, shades, marked, request.text))
@@ -210,9 +226,9 @@ def finding_text(first: bool, plain: Ending, steered: Ending) -> str:
     """Return the finding; ``first``: the steering vector is applied to the first tokens only."""
     tokens = shared.FIRST_TOKENS if first else ALL_TOKENS
     return (
-        f"{FINDINGS[core.verdict(plain, steered)]}. With the steering vector applied to {tokens},"
+        f"{FINDINGS[verdict(plain, steered)]}. With the steering vector applied to {tokens},"
         f" the classifiers see {seen_in(steered)}; without it, {seen_in(plain)}. Last"
-        f" {WRITTEN - core.JUDGED_FROM} characters: {fluency(steered)} (unsteered"
+        f" {WRITTEN - JUDGED_FROM} characters: {fluency(steered)} (unsteered"
         f" {fluency(plain)})."
     )
 

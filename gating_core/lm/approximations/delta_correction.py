@@ -17,7 +17,6 @@ import numpy as np
 import torch
 
 import gating_core.efficient as efficient
-from gating_core.lm import LanguageModel
 from gating_core.lm.approximations.models import (
     FIRST,
     first_late,
@@ -26,6 +25,7 @@ from gating_core.lm.approximations.models import (
 )
 from gating_core.lm.losses import text_losses
 from gating_core.lm.measurements.batches import Arrays, batches
+from gating_core.lm.model import LanguageModel
 
 WINDOWS = (8, 16, 32)  # keys
 SINKS = 4

@@ -15,14 +15,11 @@ import numpy as np
 import torch
 
 import gating_core.efficient as efficient
-from gating_core.lm import (
-    BlockRecord,
-    KeyValueCache,
-    LanguageModel,
-    row_losses,
-)
 from gating_core.lm.approximations.models import with_kept_keys, with_later
+from gating_core.lm.attention import KeyValueCache
+from gating_core.lm.losses import row_losses
 from gating_core.lm.measurements.batches import Arrays, Batch, batches
+from gating_core.lm.model import BlockRecord, LanguageModel
 
 PREFILL = 96  # characters
 BUDGETS = (8, 16, 24, 32, 48)  # keys of the prefill that each head keeps

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 
 import gating_core.efficient as efficient
+from gating_core.characters import encode
 from gating_core.checks import check_number
-from gating_core.lm import BlockRecord, encode, load_model
 from gating_core.lm.approximations.models import late_cosine, read_head
 from gating_core.lm.attention_kinds import ExponentialAttention, LearnedAttention
 from gating_core.lm.conversions import (
@@ -23,7 +23,8 @@ from gating_core.lm.conversions import (
     load_conversion,
     load_converted,
 )
-from gating_core.lm.shipped import SEEDS
+from gating_core.lm.model import BlockRecord
+from gating_core.lm.shipped import SEEDS, load_model
 
 CONVERTED_WINDOWS = (4, 16)
 HEAD_KINDS = ("softmax", "window", "linear", "hybrid", "delta")

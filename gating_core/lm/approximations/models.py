@@ -16,16 +16,12 @@ from collections.abc import Callable
 import torch
 from torch.nn import functional
 
+from gating_core.characters import encode
 from gating_core.checks import check_integer
 from gating_core.efficient import HeadSample, anchors, corrected, dense_tail, top_k, window_mask
-from gating_core.lm import (
-    AttentionKind,
-    LanguageModel,
-    encode,
-    excerpt_texts,
-    with_attention,
-)
-from gating_core.lm.attention_kinds import scaled_products
+from gating_core.lm.attention_kinds import AttentionKind, scaled_products
+from gating_core.lm.corpus import excerpt_texts
+from gating_core.lm.model import LanguageModel, with_attention
 
 CONTEXT = 128  # characters, of all shipped models; the line break before a text included
 FIRST = 32  # the first query whose loss counts

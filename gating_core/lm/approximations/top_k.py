@@ -16,10 +16,10 @@ import numpy as np
 import torch
 
 import gating_core.efficient as efficient
-from gating_core.lm import LanguageModel
 from gating_core.lm.approximations.models import FIRST, truncated
 from gating_core.lm.losses import text_losses
 from gating_core.lm.measurements.batches import Arrays, batches
+from gating_core.lm.model import LanguageModel
 
 SIZES = (1, 2, 4, 8, 16, 32)  # k; in arrays the untruncated model comes after them
 EPSILON = 0.05  # the tail-mass budget

@@ -11,9 +11,10 @@ measurements during training.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,7 +23,8 @@ from torch.nn import functional
 
 from gating_core.attention import GATE_KINDS
 from gating_core.checks import check_choice
-from gating_core.lm import ATTENTION_KINDS, causal_mask, row_losses
+from gating_core.lm.attention_kinds import ATTENTION_KINDS, causal_mask
+from gating_core.lm.losses import row_losses
 from gating_core.lm.measurements.sinks import sink_share
 from gating_core.lm.shipped import FOLDER
 from gating_core.progress import Progress, silent
@@ -72,33 +74,26 @@ class Texts:
 
 def draw_texts(request: ToyRequest, name: str, count: int) -> Texts:
     """Draw ``count`` texts for every seed; each ``name`` gives other texts from the same tables."""
-    drawn = [_texts(request, seed, name, count) for seed in request.seeds]
-    return Texts(*(torch.stack(part) for part in zip(*drawn, strict=True)))
-
-
-def _texts(
-    request: ToyRequest, seed: int, name: str, count: int
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """(N, T + 1) texts of one seed, and (V,) bool: the triggers, the most frequent letters."""
-    letters = request.letters
-    rows = torch.empty(letters, letters, dtype=torch.float64)
-    rows.fill_(request.concentration)
-    table = torch._sample_dirichlet(rows, generator=generator(seed, "table"))
-    table[:, FIRST] = 0.0
-    table /= table.sum(-1, keepdim=True)
-    frequent = torch.linalg.matrix_power(table, 64)[1]
-    triggers = torch.zeros(letters, dtype=torch.bool)
-    triggers[frequent.topk(request.triggers).indices] = True
-    beginning = frequent.masked_fill(triggers, 0.0)  # no trigger, for no letter precedes it
-    draw = generator(seed, f"texts {name}")
-    limits = table.cumsum(-1)[:, :-1].float()
-    texts = torch.full((count, request.length + 1), FIRST)
-    texts[:, 1] = torch.multinomial(beginning, count, replacement=True, generator=draw)
-    for position in range(2, request.length + 1):
-        last = texts[:, position - 1]
-        new = (limits[last] < torch.rand(count, 1, generator=draw)).sum(-1)
-        texts[:, position] = torch.where(triggers[last], texts[:, position - 2], new)
-    return texts, triggers
+    drawn, size = [], request.letters
+    for seed in request.seeds:
+        rows = torch.full((size, size), request.concentration, dtype=torch.float64)
+        table = torch._sample_dirichlet(rows, generator=generator(seed, "table"))
+        table[:, FIRST] = 0.0
+        table /= table.sum(-1, keepdim=True)
+        frequent = torch.linalg.matrix_power(table, 64)[1]
+        triggers = torch.zeros(size, dtype=torch.bool)  # the most frequent letters
+        triggers[frequent.topk(request.triggers).indices] = True
+        beginning = frequent.masked_fill(triggers, 0.0)  # no trigger, for no letter precedes it
+        draw = generator(seed, f"texts {name}")
+        limits = table.cumsum(-1)[:, :-1].float()
+        letters = torch.full((count, request.length + 1), FIRST)
+        letters[:, 1] = torch.multinomial(beginning, count, replacement=True, generator=draw)
+        for position in range(2, request.length + 1):
+            last = letters[:, position - 1]
+            new = (limits[last] < torch.rand(count, 1, generator=draw)).sum(-1)
+            letters[:, position] = torch.where(triggers[last], letters[:, position - 2], new)
+        drawn.append((letters, triggers))
+    return Texts(*map(torch.stack, zip(*drawn, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,113 +152,18 @@ def _normalised(states: torch.Tensor) -> torch.Tensor:
 
 
 @dataclass(frozen=True, eq=False)
-class ToyResult:
-    """Measurements on new texts after ``step`` training steps; (K, S) where no shape is given."""
-
-    step: int
-    sink: torch.Tensor  # mean weight on the first letter, at letters that are no triggers
-    sink_at_triggers: torch.Tensor
-    value_ratio: torch.Tensor  # length of the first letter's value over the others' mean
-    gate_at_triggers: torch.Tensor  # mean factor; 1 without a gate
-    gate_elsewhere: torch.Tensor
-    copied: torch.Tensor  # share of letters after triggers that are the most probable
-    loss_elsewhere: torch.Tensor  # nats, after letters that are no triggers
-    letters: torch.Tensor  # (S, T) the first of the new texts
-    weights: torch.Tensor  # (K, S, T, T) for that text
-
-
-class ToyTraining:
-    """The layers of a request in training: all seeds of a kind as one batch.
-
-    Seeds and kinds do not mix: each layer learns as if it were alone, from texts that are the same
-    for all kinds.
-
-    >>> training = ToyTraining(ToyRequest(steps=50))
-    >>> for step in training.advance(50): pass
-    >>> training.measure().sink  # (K, S)
-    """
-
-    def __init__(self, request: ToyRequest) -> None:
-        self.request, self.step = request, 0
-        self.layers = [ToyLayers(kind, request) for kind in request.kinds]
-        weights = [weight for layers in self.layers for weight in layers.parameters()]
-        self.optimiser = torch.optim.Adam(weights, request.learning_rate, fused=True)
-        self.texts = draw_texts(request, "train", request.steps * request.batch)
-        self.test = draw_texts(request, "test", TEST_TEXTS)
-
-    def advance(self, step: int) -> Iterator[int]:
-        """Train up to step ``step``, and yield the number of each step that is done."""
-        while self.step < step:
-            stretch = slice(self.step * self.request.batch, (self.step + 1) * self.request.batch)
-            letters = self.texts.letters[:, stretch]
-            self.optimiser.zero_grad()
-            for layers in self.layers:
-                losses = _losses(layers(letters[..., :-1]), letters)
-                losses.mean((-2, -1)).sum().backward()
-            self.optimiser.step()
-            self.step += 1
-            yield self.step
-
-    @torch.no_grad()
-    def measure(self) -> ToyResult:
-        """Measure the layers on new texts, from each text's second letter on."""
-        letters = self.test.letters
-        read = letters[..., :-1]
-        records: list[Layer] = []
-        for layers in self.layers:
-            layers(read, records)
-        at_triggers = self.test.triggers[torch.arange(len(read))[:, None, None], read]
-        elsewhere = ~at_triggers
-        elsewhere[..., 0] = False
-
-        def each(measure: Callable[[Layer], torch.Tensor]) -> torch.Tensor:
-            return torch.stack([measure(layer) for layer in records])
-
-        return ToyResult(
-            self.step,
-            sink=each(lambda layer: _mean(layer.weights[..., 0], elsewhere)),
-            sink_at_triggers=each(lambda layer: _mean(layer.weights[..., 0], at_triggers)),
-            value_ratio=each(_value_ratio),
-            gate_at_triggers=each(lambda layer: _mean(layer.gate.mean(-1), at_triggers)),
-            gate_elsewhere=each(lambda layer: _mean(layer.gate.mean(-1), elsewhere)),
-            copied=each(
-                lambda layer: _mean(layer.logits.argmax(-1) == letters[..., 1:], at_triggers)
-            ),
-            loss_elsewhere=each(lambda layer: _mean(_losses(layer.logits, letters), elsewhere)),
-            letters=read[:, 0],
-            weights=each(lambda layer: layer.weights[:, 0]),
-        )
-
-
-def _losses(logits: torch.Tensor, letters: torch.Tensor) -> torch.Tensor:
-    """(S, B, T): the losses of all but the first of ``letters`` (S, B, T + 1), in nats."""
-    return row_losses(logits, letters[..., 1:])
-
-
-def _value_ratio(layer: Layer) -> torch.Tensor:
-    """(S,): the length of the first value over the mean length of the later ones."""
-    lengths = layer.values.norm(dim=-1)
-    return lengths[..., 0].mean(-1) / lengths[..., 1:].mean((-2, -1))
-
-
-def _mean(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """(S,): the mean of x (S, B, T) where ``mask`` (S, B, T) is true."""
-    return (x * mask).sum((-2, -1)) / mask.sum((-2, -1))
-
-
-@dataclass(frozen=True, eq=False)
 class ToyRun:
-    """A training up to now; series (n, K, S) hold fields of `ToyResult` after each of ``steps``."""
+    """A training up to now; series (n, K, S) are measured on test texts after each of ``steps``."""
 
     request: ToyRequest
     steps: np.ndarray  # (n,)
-    sink: np.ndarray
+    sink: np.ndarray  # mean weight on the first letter, at letters that are no triggers
     sink_at_triggers: np.ndarray
-    value_ratio: np.ndarray
-    gate_at_triggers: np.ndarray
+    value_ratio: np.ndarray  # length of the first letter's value over the others' mean
+    gate_at_triggers: np.ndarray  # mean factor; 1 without a gate
     gate_elsewhere: np.ndarray
-    copied: np.ndarray
-    loss_elsewhere: np.ndarray
+    copied: np.ndarray  # share of letters after triggers that are the most probable
+    loss_elsewhere: np.ndarray  # nats, after letters that are no triggers
     letters: np.ndarray  # (S, T) of one text
     triggers: np.ndarray  # (S, V) bool
     weights: np.ndarray  # (K, S, T, T) for it, after the last step
@@ -281,19 +181,98 @@ class ToyRun:
         return sink_share(weights, counted).numpy()
 
 
+class ToyTraining:
+    """The layers of a request in training: all seeds of a kind as one batch.
+
+    Seeds and kinds do not mix: each layer learns as if it were alone, from texts that are the same
+    for all kinds.
+
+    >>> training = ToyTraining(ToyRequest(steps=50))
+    >>> for step in training.advance(50): pass
+    >>> training.measure().sink  # (1, K, S)
+    """
+
+    def __init__(self, request: ToyRequest) -> None:
+        self.request, self.step = request, 0
+        self.layers = [ToyLayers(kind, request) for kind in request.kinds]
+        weights = [weight for layers in self.layers for weight in layers.parameters()]
+        self.optimiser = torch.optim.Adam(weights, request.learning_rate, fused=True)
+        self.texts = draw_texts(request, "train", request.steps * request.batch)
+        self.test = draw_texts(request, "test", TEST_TEXTS)
+
+    def advance(self, step: int) -> Iterator[int]:
+        """Train up to step ``step``, and yield the number of each step that is done."""
+        while self.step < step:
+            stretch = slice(self.step * self.request.batch, (self.step + 1) * self.request.batch)
+            letters = self.texts.letters[:, stretch]
+            self.optimiser.zero_grad()
+            for layers in self.layers:
+                losses = row_losses(layers(letters[..., :-1]), letters[..., 1:])
+                losses.mean((-2, -1)).sum().backward()
+            self.optimiser.step()
+            self.step += 1
+            yield self.step
+
+    @torch.no_grad()
+    def measure(self) -> ToyRun:
+        """Measure the layers now on test texts, from each text's second letter on."""
+        letters = self.test.letters
+        read, following = letters[..., :-1], letters[..., 1:]
+        at_triggers = self.test.triggers[torch.arange(len(read))[:, None, None], read]
+        elsewhere = ~at_triggers
+        elsewhere[..., 0] = False
+        records: list[Layer] = []
+        rows = []
+        for layers in self.layers:
+            layers(read, records)
+            layer = records[-1]
+            first, gate = layer.weights[..., 0], layer.gate.mean(-1)
+            right, lengths = layer.logits.argmax(-1) == following, layer.values.norm(dim=-1)
+            row = {
+                "sink": _mean(first, elsewhere),
+                "sink_at_triggers": _mean(first, at_triggers),
+                "value_ratio": lengths[..., 0].mean(-1) / lengths[..., 1:].mean((-2, -1)),
+                "gate_at_triggers": _mean(gate, at_triggers),
+                "gate_elsewhere": _mean(gate, elsewhere),
+                "copied": _mean(right, at_triggers),
+                "loss_elsewhere": _mean(row_losses(layer.logits, following), elsewhere),
+            }
+            rows.append(row)
+        return ToyRun(
+            self.request,
+            np.array([self.step]),
+            **{name: torch.stack([row[name] for row in rows])[None].numpy() for name in SERIES},
+            letters=read[:, 0].numpy(),
+            triggers=self.test.triggers.numpy(),
+            weights=torch.stack([layer.weights[:, 0] for layer in records]).numpy(),
+        )
+
+
+def _mean(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """(S,): the mean of x (S, B, T) where ``mask`` (S, B, T) is true."""
+    return (x * mask).sum((-2, -1)) / mask.sum((-2, -1))
+
+
 def train_toy(request: ToyRequest, progress: Progress = silent) -> Iterator[ToyRun]:
     """Train the layers, and yield the run so far after every few steps.
 
     ``progress`` is called with ``None`` after every step.
     """
-    training, results = ToyTraining(request), list[ToyResult]()
-    results.append(training.measure())
-    yield _run(training, results)
+    training = ToyTraining(request)
+    run = training.measure()
+    yield run
     for step in training.advance(request.steps):
         if step % STEPS_BETWEEN == 0 or step == request.steps:
-            results.append(training.measure())
-            yield _run(training, results)
+            run = _after(run, training.measure())
+            yield run
         progress(None)
+
+
+def _after(run: ToyRun, now: ToyRun) -> ToyRun:
+    """The ``run`` with what is measured ``now``."""
+    names = ("steps", *SERIES)
+    series: Any = {name: np.concatenate([getattr(x, name) for x in (run, now)]) for name in names}
+    return replace(now, **series)
 
 
 def joined(request: ToyRequest, runs: Sequence[ToyRun]) -> ToyRun:
@@ -305,19 +284,11 @@ def joined(request: ToyRequest, runs: Sequence[ToyRun]) -> ToyRun:
     return replace(runs[0], request=request, weights=weights, **series)
 
 
-def _run(training: ToyTraining, results: list[ToyResult]) -> ToyRun:
-    series = {
-        name: np.stack([getattr(result, name).numpy() for result in results]) for name in SERIES
-    }
-    last = results[-1]
-    return ToyRun(
-        training.request,
-        np.array([result.step for result in results]),
-        **series,
-        letters=last.letters.numpy(),
-        triggers=training.test.triggers.numpy(),
-        weights=last.weights.numpy(),
-    )
+def train_bundled() -> None:
+    """Train the bundled run if its file is missing, or of another request."""
+    if not TOY.exists() or load_toy().request != ToyRequest():
+        *_, run = train_toy(ToyRequest())
+        save_toy(run)
 
 
 def save_toy(run: ToyRun, path: Path = TOY) -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from gating_core.lm import BlockRecord, LanguageModel, Rows, rows_of
+from gating_core.lm.losses import Rows, rows_of
+from gating_core.lm.model import BlockRecord, LanguageModel
 
 Arrays = dict[str, np.ndarray]
 TEXTS_AT_ONCE = 32

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from gating_core.lm import LanguageModel, row_losses
+from gating_core.lm.losses import row_losses
 from gating_core.lm.measurements.batches import Arrays, batches
 from gating_core.lm.measurements.resampling import (
     RESAMPLES,
@@ -21,6 +21,7 @@ from gating_core.lm.measurements.resampling import (
     resampled_means,
     text_draws,
 )
+from gating_core.lm.model import LanguageModel
 
 BINS = 15
 # In the order of the arrays ``values`` and ``resamples``.

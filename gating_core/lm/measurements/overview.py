@@ -5,15 +5,17 @@ Shapes: S seeds, N texts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.lm import MODELS, LanguageModel, ModelConfig
+from gating_core.lm.config import ModelConfig
 from gating_core.lm.measurements.batches import Arrays
 from gating_core.lm.measurements.resampling import PairedDifference, loss_difference
-from gating_core.lm.measurements.token_time import load_token_times
+from gating_core.lm.model import LanguageModel
+from gating_core.lm.shipped import MODELS
+from gating_core.lm.times import load_times
 from gating_core.training import MeanInterval, mean_interval
 
 BASE = "none"  # the model that the others are compared with
@@ -39,15 +41,15 @@ class OverviewRow:
 
 
 def overview(
-    measured: Mapping[tuple[str, int], Arrays], times: Mapping[str, np.ndarray] | None = None
+    measured: Mapping[tuple[str, int], Arrays], times: Mapping[str, Sequence[float]] | None = None
 ) -> list[OverviewRow]:
     """Return a row for each architecture of the table with two measured seeds at least.
 
     Args:
         measured: Arrays by name and seed, as `load_measured` returns them.
-        times: Seconds (R,) per token by name; default: those of `load_token_times`.
+        times: Seconds (R,) per token by name; default: the bundled ones.
     """
-    times = load_token_times() if times is None else times
+    times = load_times().tokens if times is None else times
     seeds = {name: tuple(seed for of, seed in measured if of == name) for name in MODELS}
 
     def stacked(name: str, array: str, used: tuple[int, ...]) -> np.ndarray:
@@ -65,7 +67,9 @@ def overview(
             )
             difference = loss_difference(losses, base, counts[0])
         shut = stacked(name, "gates.shut", own).mean((1, 2)) if config.gate else None
-        seconds, base_seconds = times.get(name), times.get(BASE)
+        seconds, base_seconds = (
+            np.array(times[of]) if of in times else None for of in (name, BASE)
+        )
         rows.append(
             OverviewRow(
                 name,

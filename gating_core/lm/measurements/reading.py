@@ -12,14 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from gating_core.lm import (
-    LanguageModel,
-    decode,
-    encode,
-    generate,
-    load_model,
-    next_probabilities,
-)
+from gating_core.characters import decode, encode
+from gating_core.lm.generate import generate, next_probabilities
+from gating_core.lm.model import LanguageModel
+from gating_core.lm.shipped import load_model
 
 
 @dataclass(frozen=True, eq=False)

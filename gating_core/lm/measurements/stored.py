@@ -1,30 +1,36 @@
-"""The measurements of shipped models over the shipped verses, a row each, and their file.
+"""The measurements of shipped models over the shipped verses, a row each, and their files.
 
 A measurement takes a model and N texts and returns named arrays; none where it does not apply.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
 import torch
 
-from gating_core.lm import LanguageModel, excerpt_texts, load_model, shipped, text_losses
+from gating_core.lm.approximations.delta_correction import correction
+from gating_core.lm.approximations.eviction import eviction
+from gating_core.lm.approximations.models import long_texts
+from gating_core.lm.approximations.top_k import fire_rates, truncation
+from gating_core.lm.corpus import excerpt_texts
+from gating_core.lm.losses import text_losses
 from gating_core.lm.measurements.batches import Arrays
 from gating_core.lm.measurements.calibration import confidence
 from gating_core.lm.measurements.gate_sparsity import gates
 from gating_core.lm.measurements.rank import ranks
 from gating_core.lm.measurements.sinks import sinks
 from gating_core.lm.measurements.topology import topology
-from gating_core.lm.shipped import FOLDER, MODELS, SEEDS, digest, is_current
+from gating_core.lm.model import LanguageModel
+from gating_core.lm.processes import in_processes
+from gating_core.lm.shipped import FOLDER, MODELS, SEEDS, digest, is_current, load_model, shipped
 from gating_core.records import load_record, save_record
 
-MEASURED = FOLDER / "measured.safetensors"
+MEASURED, EFFICIENT = FOLDER / "measured.safetensors", FOLDER / "efficient.safetensors"
 STRENGTHS = tuple(round(0.1 * k, 1) for k in range(11))  # λ at which losses are measured
 Model = tuple[str, int]  # name and seed
 
@@ -51,21 +57,18 @@ MEASUREMENTS: Measurements = {
 }
 
 
-def measure(
-    model: Model,
-    rows: Iterable[str] | None = None,
-    texts: list[str] | None = None,
-    measurements: Measurements = MEASUREMENTS,
-) -> Arrays:
-    """Measure one shipped model: arrays by "row.name", for ``rows`` of the table (None: all)."""
-    loaded, _ = load_model(*model)
-    texts = excerpt_texts() if texts is None else texts
-    rows = tuple(measurements) if rows is None else rows
-    return {
-        f"{row}.{name}": array
-        for row in rows
-        for name, array in measurements[row](loaded, texts).items()
-    }
+def certificates(model: LanguageModel, _: Sequence[str]) -> Arrays:
+    """Measure `fire_rates` over all verses: short ones have last queries, too."""
+    return fire_rates(model, excerpt_texts())
+
+
+APPROXIMATED = ("none", "g1_channel", "g1_head", "g2")  # models without a gate, and with one
+APPROXIMATIONS: Measurements = {  # over `long_texts`
+    "truncation": truncation,
+    "certificates": certificates,
+    "eviction": eviction,
+    "correction": correction,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,42 +80,49 @@ class Measured:
     arrays: Arrays  # by "row.name"
 
 
+def measure_all() -> None:
+    """Make all bundled measurements that models lack, a process for each core."""
+    measure_missing(MEASURED, MEASUREMENTS, shipped(), excerpt_texts())
+    models = [model for model in shipped() if model[0] in APPROXIMATED]
+    measure_missing(EFFICIENT, APPROXIMATIONS, models, long_texts())
+
+
 def measure_missing(
-    path: Path = MEASURED,
-    measurements: Measurements = MEASUREMENTS,
-    models: Sequence[Model] | None = None,
-    texts: list[str] | None = None,
-) -> Iterator[tuple[Model, list[str]]]:
-    """Make the measurements that models lack, a process for each core; write after each model.
-
-    By default of all shipped ``models`` over all shipped ``texts``. Yields each model with the
-    rows that it lacked.
-    """
+    path: Path, measurements: Measurements, models: Sequence[Model], texts: list[str]
+) -> None:
+    """Make the ``measurements`` that ``models`` lack over ``texts``; write after each model."""
     measured = read_measured(path)
-    rows_of = {model: old.rows for model, old in measured.items()}
-    lacking = {
-        model: [row for row in measurements if row not in rows_of.get(model, ())]
-        for model in (shipped() if models is None else models)
-    }
-    tasks = [(model, rows, texts, measurements) for model, rows in lacking.items() if rows]
-    with ProcessPoolExecutor(os.cpu_count(), max_tasks_per_child=1) as pool:
-        for (model, rows, *_), new in zip(tasks, pool.map(_measure, tasks), strict=True):
-            if model in measured and measured[model].digest == new.digest:
-                new = replace(
-                    new,
-                    arrays=measured[model].arrays | new.arrays,
-                    rows=(*measured[model].rows, *new.rows),
-                )
-            measured[model] = new
-            save_measured(measured, path)
-            yield model, rows
+    tasks = []
+    for model in models:
+        old = measured.get(model)
+        if rows := [row for row in measurements if old is None or row not in old.rows]:
+            tasks.append((model, {row: measurements[row] for row in rows}, texts))
+    for model, new in in_processes(measure, tasks):
+        logging.info("%s %d: %s", *model, ", ".join(new.rows))
+        old = measured.get(model)
+        if old is not None and old.digest == new.digest:
+            new = Measured(new.digest, (*old.rows, *new.rows), old.arrays | new.arrays)
+        measured[model] = new
+        save_measured(measured, path)
 
 
-def _measure(task: tuple[Model, list[str], list[str] | None, Measurements]) -> Measured:
-    torch.set_num_threads(1)  # each core has a model of its own
-    model, rows, texts, measurements = task
+def measure(
+    model: Model, measurements: Measurements, texts: Sequence[str]
+) -> tuple[Model, Measured]:
+    """Measure one shipped model over ``texts``."""
     before = digest(*model)  # before measuring, for the file may be replaced meanwhile
-    return Measured(before, tuple(rows), measure(model, rows, texts, measurements))
+    loaded, _ = load_model(*model)
+    arrays = {
+        f"{row}.{name}": array
+        for row, measurement in measurements.items()
+        for name, array in measurement(loaded, texts).items()
+    }
+    return model, Measured(before, tuple(measurements), arrays)
+
+
+def load_efficient() -> dict[Model, Arrays]:
+    """The measurements of models under approximations, by name and seed."""
+    return load_measured(EFFICIENT, APPROXIMATIONS)
 
 
 def load_measured(
@@ -139,8 +149,9 @@ def read_measured(path: Path = MEASURED) -> dict[Model, Measured]:
 
 
 def save_measured(measured: Mapping[Model, Measured], path: Path = MEASURED) -> None:
-    """Write what `read_measured` reads."""
-    save_record(path, {_key(model): result for model, result in measured.items()})
+    """Write what `read_measured` reads, in the order of the table."""
+    models = (model for model in product(MODELS, SEEDS) if model in measured)
+    save_record(path, {_key(model): measured[model] for model in models})
 
 
 def _key(model: Model) -> str:

@@ -10,27 +10,23 @@ Shapes: L layers, K kinds of direction, A strengths, 2 modes, 2 target languages
 
 from __future__ import annotations
 
-import os
+import logging
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import product
+from pathlib import Path
 
 import numpy as np
 import torch
 
-from gating_core.assets import read_asset
+from gating_core.characters import decode, encode
 from gating_core.checks import check_integer
-from gating_core.lm import (
-    LANGUAGES,
-    LanguageModel,
-    Verse,
-    decode,
-    encode,
-    load_model,
-    text_losses,
-)
-from gating_core.lm.shipped import FOLDER
+from gating_core.lm.corpus import LANGUAGES, Verse
+from gating_core.lm.losses import text_losses
+from gating_core.lm.model import LanguageModel
+from gating_core.lm.processes import in_processes
+from gating_core.lm.shipped import FOLDER, SEEDS
 from gating_core.lm.steering.judge import (
     WORD,
     bayes_probabilities,
@@ -40,15 +36,15 @@ from gating_core.lm.steering.judge import (
     spanish_probabilities,
 )
 from gating_core.lm.steering.shipped import (
+    STEERED,
     Dictionaries,
-    load_dictionaries,
     model_and_dictionaries,
     shipped_dictionaries,
 )
 from gating_core.lm.steering.streams import RELEASED_AFTER, Steering, write_steered
 from gating_core.progress import Progress, silent
 from gating_core.randomness import generator
-from gating_core.records import tensor_file, tensors_and_metadata
+from gating_core.records import load_record, save_record
 
 DIRECTIONS = ("feature", "means", "random direction", "random feature")
 STRENGTHS = (1.0, 2.0, 3.0, 4.0, 6.0)  # in lengths of the difference of the languages' means
@@ -288,17 +284,6 @@ def assembled(
     return arrays
 
 
-def run_experiment(
-    model: LanguageModel, dictionaries: Dictionaries
-) -> Iterator[tuple[float, dict[str, np.ndarray]]]:
-    """Run all parts; after each yield the share that is done, and the arrays (see `assembled`)."""
-    depth, outcomes = model.config.depth, []
-    parts = parts_of(depth)
-    for part in parts:
-        outcomes.append(measure_part(model, dictionaries, part))
-        yield len(outcomes) / len(parts), assembled(depth, parts, outcomes)
-
-
 @dataclass(frozen=True)
 class GridRequest:
     """The whole experiment on one shipped model."""
@@ -320,41 +305,39 @@ def measure_parts(
         yield measure_part(model, dictionaries, part, request.draw, progress)
 
 
-def measure_steering() -> Iterator[Model]:
+def measure_steering() -> None:
     """Run the experiment for every model without outcomes; write the file after each model."""
     measured = load_steering() if MEASURED.exists() else {}
     missing = [model for model in shipped_dictionaries() if model not in measured]
-    with ProcessPoolExecutor(os.cpu_count(), max_tasks_per_child=1) as pool:
-        for model, arrays in zip(missing, pool.map(_measure, missing), strict=True):
-            measured[model] = arrays
-            save_steering(measured)
-            yield model
+    for model, arrays in in_processes(measure_model, missing):
+        measured[model] = arrays
+        save_steering(measured)
+        logging.info("steering of %s, seed %d", *model)
 
 
-def _measure(model: Model) -> Arrays:
-    torch.set_num_threads(1)
-    *_, (_, arrays) = run_experiment(load_model(*model)[0], load_dictionaries(*model))
-    return arrays
+def measure_model(name: str, model_seed: int) -> tuple[Model, Arrays]:
+    """Run the whole experiment on one shipped model; for the arrays see `assembled`."""
+    request = GridRequest(name, model_seed)
+    depth = model_and_dictionaries(name, model_seed)[0].config.depth
+    parts = parts_of(depth)
+    return (name, model_seed), assembled(depth, parts, [*measure_parts(parts, request)])
 
 
-def save_steering(measured: dict[Model, Arrays]) -> None:
-    """Write what `load_steering` reads, in half precision."""
-    tensors = {
-        f"{name}-{seed}/{key}": array.astype(np.float16)
-        for (name, seed), arrays in measured.items()
-        for key, array in arrays.items()
+def save_steering(measured: Mapping[Model, Arrays], path: Path = MEASURED) -> None:
+    """Write what `load_steering` reads, in half precision, in the order of the table."""
+    record = {
+        "{}-{}".format(*model): {key: x.astype(np.float16) for key, x in measured[model].items()}
+        for model in product(STEERED, SEEDS)
+        if model in measured
     }
-    MEASURED.write_bytes(tensor_file(tensors, {"models": list(measured)}))
+    save_record(path, record)
 
 
-def load_steering() -> dict[Model, Arrays]:
-    """The outcomes of each model, by name of the array."""
-    tensors, about = tensors_and_metadata(read_asset(MEASURED))
-    measured = {}
-    for name, seed in about["models"]:
-        start = f"{name}-{seed}/"
-        mine = {key: array for key, array in tensors.items() if key.startswith(start)}
-        measured[name, seed] = {
-            key.removeprefix(start): array.astype(np.float32) for key, array in mine.items()
-        }
-    return measured
+def load_steering(path: Path = MEASURED) -> dict[Model, Arrays]:
+    """The outcomes of each model, by name of the array; ``ValueError`` for another file."""
+    stored = load_record(dict[str, dict[str, np.ndarray]], path, "holds no outcomes of steering")
+    return {
+        model: {key: array.astype(np.float32) for key, array in arrays.items()}
+        for model in product(STEERED, SEEDS)
+        if (arrays := stored.get("{}-{}".format(*model)))
+    }

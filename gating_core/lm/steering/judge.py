@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gating_core.assets import read_asset
-from gating_core.lm import LANGUAGES, Verse, read_excerpt
+from gating_core.lm.corpus import LANGUAGES, Verse, read_excerpt
 from gating_core.lm.shipped import FOLDER
 
 if TYPE_CHECKING:

@@ -16,18 +16,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from gating_core.characters import decode, encode
 from gating_core.checks import check_choice, check_integer, check_number
-from gating_core.lm import (
-    LANGUAGES,
-    LanguageModel,
-    Rows,
-    decode,
-    encode,
-    excerpt_texts,
-    rows_of,
-    text_losses,
-    texts_of,
-)
+from gating_core.lm.corpus import LANGUAGES, excerpt_texts, texts_of
+from gating_core.lm.losses import Rows, rows_of, text_losses
+from gating_core.lm.model import LanguageModel
 from gating_core.lm.shipped import FOLDER
 from gating_core.lm.steering.experiment import JUDGED_FROM, MODES, WRITTEN, fluency_range
 from gating_core.lm.steering.judge import (

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from pathlib import Path
@@ -14,16 +12,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from gating_core.lm import (
-    SEEDS,
-    LanguageModel,
-    Verse,
-    excerpt_texts,
-    load_model,
-    texts_of,
-)
-from gating_core.lm.corpus import CORPUS, read_verses
-from gating_core.lm.shipped import FOLDER
+from gating_core.lm.corpus import CORPUS, Verse, excerpt_texts, read_verses, texts_of
+from gating_core.lm.model import LanguageModel
+from gating_core.lm.processes import in_processes
+from gating_core.lm.shipped import FOLDER, SEEDS, load_model
 from gating_core.lm.steering.dictionary import (
     NESTED,
     PLAIN,
@@ -181,17 +173,14 @@ def make_dictionaries() -> None:
         for name in STEERED
         if not dictionaries_path(name, seed).exists()
     ]
-    with ProcessPoolExecutor(os.cpu_count(), max_tasks_per_child=1) as pool:
-        for name, seed in pool.map(_make, missing):
-            logging.info("dictionaries of %s, seed %d", name, seed)
+    for name, seed in in_processes(_make, missing):
+        logging.info("dictionaries of %s, seed %d", name, seed)
 
 
-def _make(model: tuple[str, int]) -> tuple[str, int]:
-    torch.set_num_threads(1)
-    name, seed = model
+def _make(name: str, seed: int) -> tuple[str, int]:
     verses = [verse for verse in read_verses(CORPUS) if not verse.held_out]
     chosen = sorted(verses, key=lambda verse: verse.draw)[:TRAINED_ON]
     kinds = [kind for kind in KINDS if seed == 0 or kind not in ONE_SEED]
     dictionaries = train_dictionaries(load_model(name, seed)[0], chosen, seed, kinds)
     save_dictionaries(dictionaries, dictionaries_path(name, seed))
-    return model
+    return name, seed

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.lm import LANGUAGES, SEEDS
-from gating_core.lm.measurements import (
+from gating_core.lm.corpus import LANGUAGES
+from gating_core.lm.measurements.calibration import bootstrap_reliability
+from gating_core.lm.measurements.resampling import (
     PairedDifference,
-    bootstrap_reliability,
     ends,
     loss_difference,
     text_draws,
 )
+from gating_core.lm.shipped import SEEDS
 from gating_core.lm.steering.experiment import (
     DIRECTIONS,
     MODES,

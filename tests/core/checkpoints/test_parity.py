@@ -8,6 +8,7 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
+from gating_core.characters import encode
 from gating_core.checkpoints import (
     attend,
     open_checkpoint,
@@ -16,8 +17,8 @@ from gating_core.checkpoints import (
     read_tokens,
 )
 from gating_core.checkpoints.layer import Rotary
-from gating_core.lm import MODELS, LanguageModel, encode, load_model
-from gating_core.lm.shipped import model_path
+from gating_core.lm.model import LanguageModel
+from gating_core.lm.shipped import MODELS, load_model, model_path
 from tests.core.checkpoints.classes import (
     CASES,
     GPT2,

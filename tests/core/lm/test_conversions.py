@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from gating_core.attention import GateConfig
+from gating_core.characters import encode
 from gating_core.efficient import (
     delta_recurrent,
     elu_features,
@@ -16,21 +17,10 @@ from gating_core.efficient import (
     linear_attention,
     log_decays,
 )
-from gating_core.lm import (
-    KeyValueCache,
-    LanguageModel,
-    LanguageRecipe,
-    ModelConfig,
-    TrainingText,
-    conversions,
-    converting,
-    encode,
-    excerpt_texts,
-    read_excerpt,
-    table,
-    text_losses,
-)
+from gating_core.lm import conversions, converting, processes, table
+from gating_core.lm.attention import KeyValueCache
 from gating_core.lm.attention_kinds import causal_mask, softmax_weights
+from gating_core.lm.config import ModelConfig
 from gating_core.lm.conversions import (
     CONVERSIONS,
     FALLING,
@@ -51,7 +41,11 @@ from gating_core.lm.converting import (
     without_branch,
     zero_output,
 )
+from gating_core.lm.corpus import excerpt_texts, read_excerpt
+from gating_core.lm.losses import text_losses
+from gating_core.lm.model import LanguageModel
 from gating_core.lm.shipped import Card, digest, load_model
+from gating_core.lm.training import LanguageRecipe, TrainingText
 
 TINY = ModelConfig(depth=2, width=12, heads=3, context=16)
 SHORT = ConversionRecipe(12, 2, training=LanguageRecipe(steps=4, batch=2, warmup=1))
@@ -281,8 +275,8 @@ def test_the_table_is_made_seed_by_seed_and_written_row_by_row(monkeypatch):
     monkeypatch.setattr(
         table, "save_converted", lambda rows, counts: saved.append((list(rows), counts))
     )
-    monkeypatch.setattr(table, "ProcessPoolExecutor", lambda *_, **__: pool)
-    monkeypatch.setattr(table, "as_completed", iter)
+    monkeypatch.setattr(processes, "ProcessPoolExecutor", lambda *_, **__: pool)
+    monkeypatch.setattr(processes, "as_completed", iter)
     with pytest.raises(KeyboardInterrupt):
         table.convert_table()
     rows = [(name, seed) for seed in (0, 1, 2) for name in CONVERSIONS]

@@ -2,14 +2,16 @@
 
 import pytest
 
-from gating_core.characters import left_out
-from gating_core.lm import CHARACTERS, Verse, corpus, decode, encode, read_excerpt
+from gating_core.characters import CHARACTERS, decode, encode, left_out
+from gating_core.lm import corpus
 from gating_core.lm.corpus import (
     EXCERPT_VERSES,
     LANGUAGES,
+    Verse,
     align,
     make_corpus,
     plain_verses,
+    read_excerpt,
     read_verses,
     write_verses,
 )

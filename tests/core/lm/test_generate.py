@@ -4,15 +4,10 @@ import pytest
 import torch
 
 from gating_core.attention import GateConfig
-from gating_core.lm import (
-    BREAK,
-    CHARACTERS,
-    LanguageModel,
-    ModelConfig,
-    encode,
-    generate,
-    next_probabilities,
-)
+from gating_core.characters import BREAK, CHARACTERS, encode
+from gating_core.lm.config import ModelConfig
+from gating_core.lm.generate import generate, next_probabilities
+from gating_core.lm.model import LanguageModel
 
 CONFIG = ModelConfig(depth=2, width=16, heads=2, context=24, gate=GateConfig(), topology="fal_plus")
 

@@ -8,32 +8,23 @@ import pytest
 import torch
 
 from gating_core.attention import GateConfig
-from gating_core.lm import (
-    MODELS,
-    LanguageModel,
-    LanguageRecipe,
-    ModelConfig,
-    Training,
-    TrainingText,
-    Verse,
-    decode,
-    encode,
-    mean_loss,
-    read_excerpt,
-    rows_of,
-    shipped,
-    table,
-    text_losses,
-)
-from gating_core.lm.corpus import write_verses
+from gating_core.characters import decode, encode
+from gating_core.lm import processes, table
+from gating_core.lm.config import ModelConfig
+from gating_core.lm.corpus import Verse, read_excerpt, write_verses
+from gating_core.lm.losses import mean_loss, rows_of, text_losses
+from gating_core.lm.model import LanguageModel
 from gating_core.lm.shipped import (
     FOLDER,
+    MODELS,
     Card,
     half_precision,
     load_model,
     model_file,
     model_path,
+    shipped,
 )
+from gating_core.lm.training import LanguageRecipe, Training, TrainingText
 
 TINY = ModelConfig(depth=2, width=8, heads=2, context=16, gate=GateConfig(), topology="fal")
 SHORT = LanguageRecipe(steps=12, batch=4, warmup=3)
@@ -202,7 +193,7 @@ class Recorder:
 
 def test_rows_are_trained_seed_by_seed_and_those_with_files_are_left_alone(monkeypatch, tmp_path):
     monkeypatch.setattr(table, "model_path", lambda name, seed: tmp_path / f"{name}-{seed}")
-    monkeypatch.setattr(table, "ProcessPoolExecutor", lambda *_, **__: pool)
+    monkeypatch.setattr(processes, "ProcessPoolExecutor", lambda *_, **__: pool)
     (tmp_path / "g2-1").touch()
     pool = Recorder()
     table.train_table()

@@ -8,16 +8,13 @@ import pytest
 import torch
 
 from gating_core.attention import GateConfig
-from gating_core.lm import (
-    ATTENTION_KINDS,
-    MODELS,
-    TOPOLOGIES,
-    KeyValueCache,
-    LanguageModel,
-    ModelConfig,
-    encode,
-)
+from gating_core.characters import encode
+from gating_core.lm.attention import KeyValueCache
+from gating_core.lm.attention_kinds import ATTENTION_KINDS
+from gating_core.lm.config import TOPOLOGIES, ModelConfig
 from gating_core.lm.measurements.topology import without_attention
+from gating_core.lm.model import LanguageModel
+from gating_core.lm.shipped import MODELS
 
 TINY = ModelConfig(depth=3, width=12, heads=3, context=10)
 GATES = (

@@ -32,7 +32,7 @@ from gating_core.experiments.comparison import (
 )
 from gating_core.experiments.comparison.run_curvature import curvature_along
 from gating_core.geometry import CURVED, FLAT, UNKNOWN, Integral, Verdict, square_grid
-from gating_core.lm.measurements import Reliability, ResampledReliability
+from gating_core.lm.measurements.calibration import Reliability, ResampledReliability
 from gating_core.tasks import TASKS
 from gating_core.training import mean_interval
 from tests.ui.decision_boundary.playing import (

@@ -4,18 +4,12 @@ import numpy as np
 import pytest
 
 from gating_core.efficient import gaussian_scores, masses, smallest_k
-from gating_core.lm import load_model
-from gating_core.lm.approximations import (
-    BUDGETS,
-    EPSILONS,
-    EvictionRequest,
-    evict,
-    load_measured,
-    read_head,
-    row_at,
-    row_curves,
-)
-from gating_core.lm.measurements import PairedDifference
+from gating_core.lm.approximations.eviction import BUDGETS, EvictionRequest, evict
+from gating_core.lm.approximations.models import read_head
+from gating_core.lm.approximations.top_k import EPSILONS, row_at, row_curves
+from gating_core.lm.measurements.resampling import PairedDifference
+from gating_core.lm.measurements.stored import load_efficient
+from gating_core.lm.shipped import load_model
 from tests.ui.opening import figure, mistakes, numbers, offered, open_page
 from ui.common.formatting import figures
 from ui.efficient import linear, shared, top_k
@@ -80,7 +74,7 @@ def test_kept_keys_are_drawn_on_the_text():
     assert drawn["layout"]["xaxis"]["ticktext"][:4] == ["¶", "I", "n", "␣"]
     assert "a new key has no score and is evicted first" in said(app)
     over = figure(app, "eviction_errors")["data"][-1]
-    measured = load_measured()["g1_channel", 0]["eviction.errors"][7, :, 1, 1]
+    measured = load_efficient()["g1_channel", 0]["eviction.errors"][7, :, 1, 1]
     np.testing.assert_allclose(numbers(over["y"]), measured, rtol=1e-6)
 
 
@@ -107,7 +101,7 @@ def test_fire_rates_are_those_of_the_core_and_the_best_certificate_is_named():
         " k, 2k, 4k, …” certifies it in 70 %. Never certified by: single-gap bound, box bounds."
     )
     everything = top_k.fire_rates("no gate", 0.05)
-    head = load_measured()["none", 1]["certificates.rates"][EPSILONS.index(0.05), 0]
+    head = load_efficient()["none", 1]["certificates.rates"][EPSILONS.index(0.05), 0]
     np.testing.assert_allclose(everything[1, 0], head.mean(), rtol=1e-6)
     assert "Never certified" not in top_k.fire_text({"a": np.ones((2, 6))}, "1 %")
 
@@ -138,7 +132,7 @@ def test_a_branch_alone_is_compared_with_zero_output():
 
 
 def test_losses_are_those_above_the_same_models_with_full_attention():
-    of = [load_measured()["g2", seed] for seed in range(3)]
+    of = [load_efficient()["g2", seed] for seed in range(3)]
     above = [
         (one["eviction.sums"][2, 1] - one["eviction.full"]).sum() / one["eviction.counts"].sum()
         for one in of
@@ -158,7 +152,7 @@ def test_a_gate_is_praised_only_beyond_the_interval(mean, half_width, verdict):
 
 
 def test_a_capacity_is_where_nine_in_ten_are_recalled():
-    pairs = linear.core.RECALL_PAIRS
+    pairs = linear.RECALL_PAIRS
     shares = np.ones((len(pairs), 4))
     assert linear.capacity(shares) == f"{pairs[-1]}"
     shares[2:] = 0.2

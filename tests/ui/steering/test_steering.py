@@ -6,33 +6,35 @@ import io
 import numpy as np
 import pytest
 
-from gating_core.lm.measurements import PairedDifference
-from gating_core.lm.steering import (
+from gating_core.lm.measurements.resampling import PairedDifference
+from gating_core.lm.steering import experiment
+from gating_core.lm.steering.dictionary import DictionaryCard
+from gating_core.lm.steering.experiment import (
     DIRECTIONS,
     MODES,
-    RELEASED_AFTER,
     STRENGTHS,
     WRITTEN,
-    DictionaryCard,
-    DirectionRequest,
-    Ending,
     GridRequest,
     Part,
+    load_steering,
+)
+from gating_core.lm.steering.judge import other_verses
+from gating_core.lm.steering.live import (
+    DirectionRequest,
+    Ending,
     SteerRequest,
     Step,
     TopExample,
     WrittenAlong,
     effect_on_next,
-    experiment,
-    load_dictionaries,
     load_opening,
-    load_steering,
     model_and_dictionaries,
-    other_verses,
     top_examples,
     write_judged,
     written_along,
 )
+from gating_core.lm.steering.shipped import load_dictionaries
+from gating_core.lm.steering.streams import RELEASED_AFTER
 from gating_core.lm.steering.summary import SUMMARISED, Outcome, summarise
 from tests.ui.opening import figure, mistakes, notes, numbers, open_page, open_settled
 from ui.common.charts import Charts
@@ -404,7 +406,7 @@ def test_workers_measure_the_parts_that_make_up_the_experiment(monkeypatch):
         ),
     )
     parts = Part("released", 1, 1), Part("unsteered", 1)
-    monkeypatch.setattr(results.core, "parts_of", lambda depth: parts)
+    monkeypatch.setattr(results, "parts_of", lambda depth: parts)
     monkeypatch.setattr(experiment, "WRITTEN", 22)
     monkeypatch.setattr(experiment, "STRENGTHS", (4.0,))
     monkeypatch.setattr(experiment, "prompt_verses", lambda: other_verses()[:2])

@@ -6,44 +6,32 @@ import torch
 from scipy.stats import norm
 
 from gating_core.attention import GateConfig
+from gating_core.characters import encode
 from gating_core.efficient import mixed
-from gating_core.lm import (
-    AttentionKind,
-    KeyValueCache,
-    LanguageModel,
-    ModelConfig,
-    encode,
-    excerpt_texts,
-    load_model,
-    rows_of,
-    shipped,
-    text_losses,
-    with_attention,
-)
-from gating_core.lm.approximations import (
-    BINS,
-    BUDGETS,
-    EPSILONS,
+from gating_core.lm.approximations.delta_correction import GAMMAS, SINKS, WINDOWS
+from gating_core.lm.approximations.eviction import BUDGETS, POLICIES, PREFILL, ratios
+from gating_core.lm.approximations.models import (
     FIRST,
-    FIRST_QUERY,
-    GAMMAS,
-    MODELS,
-    POLICIES,
-    PREFILL,
-    SINKS,
-    SIZES,
-    WINDOWS,
-    load_measured,
     long_texts,
     read_head,
     truncated,
     windowed,
     with_kept_keys,
 )
-from gating_core.lm.approximations.eviction import ratios
-from gating_core.lm.approximations.stored import MEASURED, MEASUREMENTS
-from gating_core.lm.approximations.top_k import fire_rates
-from gating_core.lm.measurements import stored as files
+from gating_core.lm.approximations.top_k import BINS, EPSILONS, FIRST_QUERY, SIZES, fire_rates
+from gating_core.lm.attention import KeyValueCache
+from gating_core.lm.attention_kinds import AttentionKind
+from gating_core.lm.config import ModelConfig
+from gating_core.lm.corpus import excerpt_texts
+from gating_core.lm.losses import rows_of, text_losses
+from gating_core.lm.measurements.stored import (
+    APPROXIMATED,
+    APPROXIMATIONS,
+    EFFICIENT,
+    load_efficient,
+)
+from gating_core.lm.model import LanguageModel, with_attention
+from gating_core.lm.shipped import load_model, shipped
 from gating_core.training import mean_interval
 from tests.each import each
 
@@ -171,7 +159,7 @@ def test_losses_of_late_characters_alone_count():
 
 def test_heads_need_what_their_sorted_weights_say():
     model, texts = lively(scale=3), some_texts(1)
-    result = MEASUREMENTS["truncation"](model, texts)
+    result = APPROXIMATIONS["truncation"](model, texts)
     assert (result["rule"] > 2).any()
     want = [text_losses(truncated(model, k), texts, first=FIRST)[0] for k in SIZES]
     np.testing.assert_allclose(result["sums"][:-1], torch.stack(want), rtol=1e-6)
@@ -198,7 +186,7 @@ def test_heads_need_what_their_sorted_weights_say():
 
 def test_keys_leave_by_mass_as_in_a_loop():
     model, texts = lively(), some_texts(2)
-    result = MEASUREMENTS["eviction"](model, texts)
+    result = APPROXIMATIONS["eviction"](model, texts)
     row, column = [*POLICIES].index("mass"), 1
     read = rows_of(texts, 128).read
     _, records = model.record(read)
@@ -249,8 +237,8 @@ def test_intervals_of_ratios_cover_the_truth_as_often_as_they_say():
 
 def test_outputs_in_a_window_are_those_of_each_text_alone():
     model, texts = lively(), some_texts(3)
-    result = MEASUREMENTS["correction"](model, texts)
-    alone = [MEASUREMENTS["correction"](model, [text]) for text in texts]
+    result = APPROXIMATIONS["correction"](model, texts)
+    alone = [APPROXIMATIONS["correction"](model, [text]) for text in texts]
     for name in ("cosines", "ratios", "changes"):
         np.testing.assert_allclose(result[name], np.mean([of[name] for of in alone], 0), rtol=1e-4)
     want = text_losses(windowed(model, WINDOWS[1], SINKS, GAMMAS[0]), texts, first=FIRST)[0]
@@ -339,14 +327,14 @@ def kept_by_loops(query, keys, epsilon):
 
 
 def test_every_model_without_and_with_a_gate_is_measured():
-    assert [*load_measured()] == [model for model in shipped() if model[0] in MODELS]
-    assert MEASURED.stat().st_size < 1_000_000
+    assert [*load_efficient()] == [model for model in shipped() if model[0] in APPROXIMATED]
+    assert EFFICIENT.stat().st_size < 1_000_000
 
 
 @pytest.mark.soak
 @each([("none", 0), ("g1_channel", 1)])
 def test_what_is_shipped_as_left_out_is_measured_again(name, seed):
-    kept, texts = load_measured()[name, seed], long_texts()
+    kept, texts = load_efficient()[name, seed], long_texts()
     assert len(texts) == len(kept["truncation.counts"])
     model, _ = load_model(name, seed)
     for other, sums in ((model, kept["truncation.sums"][-1]), (model, kept["correction.full"]),
@@ -358,10 +346,5 @@ def test_what_is_shipped_as_left_out_is_measured_again(name, seed):
             sums[:8], text_losses(other, texts[:8], first=FIRST)[0], rtol=1e-4
         )
     assert kept["certificates.rows"] == len(excerpt_texts())  # short ones, too
-    some = MEASUREMENTS["eviction"](model, texts[:2])
+    some = APPROXIMATIONS["eviction"](model, texts[:2])
     np.testing.assert_allclose(kept["eviction.sums"][..., :2], some["sums"], rtol=1e-4)
-
-
-def test_measurements_of_two_tables_stand_in_two_files():
-    assert files.MEASURED != MEASURED
-    assert not set(MEASUREMENTS) & set(files.MEASUREMENTS)

@@ -5,8 +5,11 @@ import pytest
 import torch
 
 from gating_core.efficient import HeadSample, ar1_tokens, corrected, error_ratio, mixed, window_mask
-from gating_core.lm.approximations import GAMMA_STEPS, GAPS, WINDOW_STEPS, CorrectionRequest
 from gating_core.lm.approximations.delta_correction import (
+    GAMMA_STEPS,
+    GAPS,
+    WINDOW_STEPS,
+    CorrectionRequest,
     correct,
     correct_ar1,
     correct_head,

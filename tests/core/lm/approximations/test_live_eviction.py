@@ -12,7 +12,7 @@ from gating_core.efficient import (
     key_scores,
     shifts_without,
 )
-from gating_core.lm.approximations import EvictionRequest, evict, search
+from gating_core.lm.approximations.eviction import EvictionRequest, evict, search
 
 BUDGETS = (2, 5, 9, 30)
 REQUEST = EvictionRequest("value", 5, True)

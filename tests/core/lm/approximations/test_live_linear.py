@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.nn import functional
 
+from gating_core.characters import encode
 from gating_core.efficient import (
     RULES,
     RecallRequest,
@@ -18,17 +19,18 @@ from gating_core.efficient import (
     recall,
     window_mask,
 )
-from gating_core.lm import LanguageModel, encode, load_model
-from gating_core.lm.approximations import (
+from gating_core.lm.approximations import linear as module
+from gating_core.lm.approximations.linear import (
     HEAD_KINDS,
     RECALL_PAIRS,
     LinearRequest,
     head_by_kind,
-    read_head,
     recall_curves,
 )
-from gating_core.lm.approximations import linear as module
+from gating_core.lm.approximations.models import read_head
 from gating_core.lm.conversions import CONVERSIONS
+from gating_core.lm.model import LanguageModel
+from gating_core.lm.shipped import load_model
 
 T = 40
 REQUEST = LinearRequest(window=4, share=0.3, memory=8.0, step=0.7)

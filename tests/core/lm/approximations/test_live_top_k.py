@@ -16,7 +16,7 @@ from gating_core.efficient import (
     tail_mass,
     top_k,
 )
-from gating_core.lm.approximations import BINS, row_at, row_curves
+from gating_core.lm.approximations.top_k import BINS, row_at, row_curves
 
 EPSILON = 0.05
 

@@ -6,12 +6,11 @@ import pytest
 import torch
 from scipy.stats import entropy
 
-from gating_core.lm.measurements import (
-    attention_entropies,
+from gating_core.lm.measurements.calibration import attention_entropies, prediction_entropies
+from gating_core.lm.measurements.sinks import (
     first_shares,
     first_value_ratios,
     importances,
-    prediction_entropies,
     sink_share,
 )
 

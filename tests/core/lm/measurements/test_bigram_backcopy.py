@@ -3,15 +3,15 @@
 import pytest
 import torch
 
-from gating_core.lm.measurements import (
-    EPSILON,
+from gating_core.lm.measurements.backcopy import (
     KINDS,
+    ToyLayers,
     ToyRequest,
     ToyTraining,
     draw_texts,
     load_toy,
 )
-from gating_core.lm.measurements.backcopy import ToyLayers
+from gating_core.lm.measurements.sinks import EPSILON
 
 SMALL = ToyRequest(seeds=(0, 1), steps=3, batch=4, length=9, letters=8, width=6)
 
@@ -97,14 +97,16 @@ def test_measures_are_means_over_the_places_they_name():
             gates[at].append(float(layer.gate[0, text, t].mean()))
             if at:
                 right.append(int(layer.logits[0, text, t].argmax()) == int(letters[text, t + 1]))
-    assert float(found.sink[1, 0]) == pytest.approx(sum(sinks[False]) / len(sinks[False]))
-    assert float(found.sink_at_triggers[1, 0]) == pytest.approx(sum(sinks[True]) / len(sinks[True]))
-    assert float(found.gate_elsewhere[1, 0]) == pytest.approx(sum(gates[False]) / len(gates[False]))
-    assert float(found.copied[1, 0]) == pytest.approx(sum(right) / len(right))
+    assert float(found.sink[0, 1, 0]) == pytest.approx(sum(sinks[False]) / len(sinks[False]))
+    at_triggers = found.sink_at_triggers[0, 1, 0]
+    assert float(at_triggers) == pytest.approx(sum(sinks[True]) / len(sinks[True]))
+    elsewhere = found.gate_elsewhere[0, 1, 0]
+    assert float(elsewhere) == pytest.approx(sum(gates[False]) / len(gates[False]))
+    assert float(found.copied[0, 1, 0]) == pytest.approx(sum(right) / len(right))
     lengths = layer.values[0].norm(dim=-1)
     want = lengths[:, 0].mean() / lengths[:, 1:].mean()
-    assert float(found.value_ratio[1, 0]) == pytest.approx(float(want))
-    assert found.gate_at_triggers[0].tolist() == [1.0, 1.0]  # without a gate
+    assert float(found.value_ratio[0, 1, 0]) == pytest.approx(float(want))
+    assert found.gate_at_triggers[0, 0].tolist() == [1.0, 1.0]  # without a gate
     assert found.weights.shape == (4, 2, 9, 9)
 
 
@@ -113,13 +115,13 @@ def test_softmax_layers_learn_a_sink_relu_layers_none_and_gates_shut():
     training = ToyTraining(ToyRequest(seeds=(0, 1), steps=250))
     list(training.advance(250))
     found = training.measure()
-    sink = dict(zip(KINDS, found.sink.mean(-1).tolist(), strict=True))
+    sink = dict(zip(KINDS, found.sink[0].mean(-1).tolist(), strict=True))
     assert sink["none"] > sink["headwise"] > 0.15
     assert sink["relu"] < 0.05
-    assert found.value_ratio[0].max() < 0.7
-    assert found.gate_at_triggers[1:3].min() > 0.6 > 0.3 > found.gate_elsewhere[1:3].max()
-    assert found.copied[:3].min() > 0.8
-    assert found.sink_at_triggers[0].max() < 0.1
+    assert found.value_ratio[0, 0].max() < 0.7
+    assert found.gate_at_triggers[0, 1:3].min() > 0.6 > 0.3 > found.gate_elsewhere[0, 1:3].max()
+    assert found.copied[0, :3].min() > 0.8
+    assert found.sink_at_triggers[0, 0].max() < 0.1
 
 
 def test_an_unknown_kind_is_refused():

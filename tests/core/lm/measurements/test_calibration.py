@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.lm.measurements import (
+from gating_core.lm.measurements.calibration import (
     bootstrap_reliability,
     classwise_error,
     equal_mass_bins,

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core.lm import LanguageModel, ModelConfig, encode, mean_loss, rows_of
-from gating_core.lm.measurements import QUANTITIES
-from gating_core.lm.measurements.calibration import confidence
+from gating_core.characters import encode
+from gating_core.lm.config import ModelConfig
+from gating_core.lm.losses import mean_loss, rows_of
+from gating_core.lm.measurements.calibration import QUANTITIES, confidence
+from gating_core.lm.model import LanguageModel
 
 CONFIG = ModelConfig(depth=2, width=12, heads=3, context=24)
 TEXTS = ["In the beginning", "Y dijo Dios: Sea la luz", "God said", "the day", "no"] * 3

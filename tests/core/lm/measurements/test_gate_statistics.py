@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gating_core.lm.measurements import histogram, means_by_character, shut_shares
+from gating_core.lm.measurements.gate_sparsity import histogram, means_by_character, shut_shares
 
 GATES = torch.tensor([
     [[0.05, 0.99], [0.15, 1.0], [0.5, 0.5]],

@@ -5,21 +5,16 @@ import pytest
 import torch
 
 from gating_core.attention import GateConfig
-from gating_core.lm import (
-    CHARACTERS,
-    MODELS,
-    LanguageModel,
-    ModelConfig,
-    encode,
-    mean_loss,
-    shipped,
-    text_losses,
-)
-from gating_core.lm.measurements import STRENGTHS, load_measured, measure
+from gating_core.characters import CHARACTERS, encode
+from gating_core.lm.config import ModelConfig
+from gating_core.lm.losses import mean_loss, text_losses
 from gating_core.lm.measurements import stored as files
 from gating_core.lm.measurements.batches import TEXTS_AT_ONCE
 from gating_core.lm.measurements.calibration import QUANTITIES
-from gating_core.lm.measurements.stored import MEASUREMENTS
+from gating_core.lm.measurements.sinks import sinks
+from gating_core.lm.measurements.stored import MEASUREMENTS, STRENGTHS, load_measured, measure
+from gating_core.lm.model import LanguageModel
+from gating_core.lm.shipped import MODELS, shipped
 from tests.each import each
 
 CONFIG = ModelConfig(depth=2, width=8, heads=2, context=24, gate=GateConfig())
@@ -139,6 +134,33 @@ def test_what_was_measured_is_of_a_model_with_the_same_file():
     assert not files.is_current("nothing", 0, files.digest("none", 0))
 
 
+def test_only_what_a_model_lacks_is_measured_and_files_do_not_depend_on_the_order(
+    tmp_path, monkeypatch
+):
+    """What was measured of other weights is measured again."""
+    made = []
+
+    def in_turn(work, tasks):
+        for task in tasks[::-1]:
+            made.append((task[0], [*task[1]]))
+            yield work(*task)
+
+    monkeypatch.setattr(files, "in_processes", in_turn)
+    path, texts = tmp_path / "measured.safetensors", files.excerpt_texts()[:2]
+    some, two = [("none", 0), ("none", 1)], {"sinks": sinks, "strengths": MEASUREMENTS["strengths"]}
+    files.measure_missing(path, {"sinks": sinks}, some, texts)
+    found = files.read_measured(path)
+    assert [*found] == some
+    old = files.Measured("other weights", ("sinks",), found[some[0]].arrays)
+    files.save_measured(found | {some[0]: old}, path)
+    del made[:]
+    files.measure_missing(path, two, some, texts)
+    assert made == [(some[1], ["strengths"]), (some[0], ["sinks", "strengths"])]
+    again = load_measured(path, two)
+    assert [*again] == some
+    np.testing.assert_equal(again[some[1]]["sinks.by_text"], found[some[1]].arrays["sinks.by_text"])
+
+
 def test_every_shipped_model_is_measured():
     assert [*load_measured()] == shipped()
     assert {name for name, _ in shipped()} <= {*MODELS}
@@ -157,7 +179,7 @@ def test_rows_are_those_of_the_shipped_weights(name, seed):
 @pytest.mark.parametrize("model", [model for model in load_measured() if model[1] == 0][:2])
 def test_what_is_shipped_is_measured_again(model):
     kept, texts = load_measured()[model], files.excerpt_texts()
-    some = measure(model, ["sinks"], texts[:TEXTS_AT_ONCE])
+    some = measure(model, {"sinks": sinks}, texts[:TEXTS_AT_ONCE])[1].arrays
     np.testing.assert_allclose(
         kept["sinks.by_text"][:TEXTS_AT_ONCE], some["sinks.by_text"], rtol=1e-3
     )

@@ -1,14 +1,11 @@
 """The table of all shipped models: its numbers against plain sums over made measurements."""
 
-import json
-
 import numpy as np
 import pytest
-import torch
 
-from gating_core.lm import MODELS, LanguageModel
-from gating_core.lm.measurements import overview
-from gating_core.lm.measurements.token_time import load_token_times, time_tokens
+from gating_core.lm.measurements.overview import overview
+from gating_core.lm.model import LanguageModel
+from gating_core.lm.shipped import MODELS
 
 N, L, H = 5, 2, 3
 
@@ -52,15 +49,3 @@ def test_rows_hold_means_over_seeds_and_paired_differences():
     assert rows["parallel"].seconds is None
     model = LanguageModel(MODELS["g1_channel"])
     assert gated.parameters == sum(weight.numel() for weight in model.parameters())
-
-
-def test_every_shipped_architecture_is_timed(tmp_path):
-    threads = torch.get_num_threads()
-    seconds = time_tokens(repeats=2, texts=1)
-    torch.set_num_threads(threads)
-    assert [*seconds] == [*MODELS] == [*load_token_times()]
-    assert all(len(values) == 2 and min(values) > 0 for values in seconds.values())
-    path = tmp_path / "times.json"
-    assert load_token_times(path) == {}
-    path.write_text(json.dumps(seconds))
-    np.testing.assert_array_equal(load_token_times(path)["g2"], seconds["g2"])

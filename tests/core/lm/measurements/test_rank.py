@@ -8,16 +8,18 @@ import pytest
 import torch
 
 from gating_core.attention import GateConfig
-from gating_core.lm import LanguageModel, ModelConfig, encode
-from gating_core.lm.measurements import (
+from gating_core.characters import encode
+from gating_core.lm.config import ModelConfig
+from gating_core.lm.measurements.rank import (
     effective_rank,
     gated_map_singular_values,
     map_singular_values,
     output_singular_values,
     rank_ratio,
+    ranks,
     value_output_maps,
 )
-from gating_core.lm.measurements.rank import ranks
+from gating_core.lm.model import LanguageModel
 
 CONFIG = ModelConfig(depth=2, width=12, heads=3, context=40)
 TEXT = encode("In the beginning God created")[None]

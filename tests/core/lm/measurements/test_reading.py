@@ -7,21 +7,27 @@ import pytest
 import torch
 
 from gating_core.attention import GateConfig
-from gating_core.lm import CHARACTERS, LanguageModel, ModelConfig, encode, generate
-from gating_core.lm.measurements import (
+from gating_core.characters import CHARACTERS, encode
+from gating_core.lm.config import ModelConfig
+from gating_core.lm.generate import generate
+from gating_core.lm.measurements import reading as module
+from gating_core.lm.measurements.backcopy import (
     KINDS,
+    SERIES,
     ToyRequest,
     ToyTraining,
-    WriteRequest,
     joined,
     load_toy,
+    save_toy,
+    train_toy,
+)
+from gating_core.lm.measurements.reading import (
+    WriteRequest,
     probabilities_after,
     read_text,
-    train_toy,
     write_on,
 )
-from gating_core.lm.measurements import reading as module
-from gating_core.lm.measurements.backcopy import SERIES, save_toy
+from gating_core.lm.model import LanguageModel
 
 CONFIG = ModelConfig(depth=2, width=8, heads=2, context=16)
 SMALL = ToyRequest(seeds=(0, 1), steps=60, batch=4, length=8, letters=9, width=8)
@@ -77,7 +83,7 @@ def test_a_toy_run_is_what_the_training_measures_and_survives_its_file(tmp_path)
         pass
     result = training.measure()
     for name in SERIES:
-        np.testing.assert_array_equal(getattr(runs[-1], name)[-1], getattr(result, name).numpy())
+        np.testing.assert_array_equal(getattr(runs[-1], name)[-1], getattr(result, name)[0])
         assert getattr(runs[-1], name).shape == (4, 4, 2)
     assert runs[-1].triggers.sum(-1).tolist() == [3, 3]
     save_toy(runs[-1], tmp_path / "toy.safetensors")

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gating_core.lm.measurements import family_p, loss_difference, paired_difference
-from gating_core.lm.measurements.resampling import ends, resampled_means, text_draws
+from gating_core.lm.measurements.resampling import (
+    ends,
+    family_p,
+    loss_difference,
+    paired_difference,
+    resampled_means,
+    text_draws,
+)
 from gating_core.training import mean_interval
 
 

@@ -7,25 +7,19 @@ import pytest
 import torch
 
 from gating_core.attention import GateConfig
+from gating_core.characters import encode
 from gating_core.geometry import square_grid
-from gating_core.lm import (
-    TOPOLOGIES,
-    LanguageModel,
-    ModelConfig,
-    encode,
-    mean_loss,
-    row_losses,
-    rows_of,
-    text_losses,
-)
-from gating_core.lm.measurements import attention_gradients, link_costs, load_times
-from gating_core.lm.measurements.step_time import StepTime, time_steps
+from gating_core.lm.config import TOPOLOGIES, ModelConfig
+from gating_core.lm.losses import mean_loss, row_losses, rows_of, text_losses
 from gating_core.lm.measurements.topology import (
+    attention_gradients,
     block_outputs,
     block_surfaces,
+    link_costs,
     topology,
     without_attention,
 )
+from gating_core.lm.model import LanguageModel
 
 CONFIG = ModelConfig(depth=2, width=12, heads=3, context=24)
 TEXTS = ["In the beginning", "Y dijo Dios: Sea la luz", "God said"]
@@ -131,26 +125,3 @@ def test_topologies_are_measured_by_block_and_gates_are_not(monkeypatch):
     assert (found["gradients"] > 0).all()
     assert found["total"].shape == found["total_error"].shape == found["complete"].shape == (2,)
     assert topology(lively(gate=GateConfig()), TEXTS) == {}
-
-
-def test_a_block_is_timed_in_all_ways_and_their_quotient_is_paired():
-    threads = torch.get_num_threads()
-    try:
-        times = time_steps(repeats=2, texts=1)
-    finally:
-        torch.set_num_threads(threads)
-    for seconds in (times.one_core, times.all_cores, times.side_by_side):
-        assert len(seconds) == 2
-        assert min(seconds) > 0
-    given = StepTime(2, 1, 8, (9.0,) * 5, (1.0, 2.0, 4.0, 8.0, 1.0), (2.0, 4.0, 8.0, 16.0, 1.0))
-    assert given.ratio() == (2.0, 2.0, 2.0)
-
-
-def test_what_was_timed_is_read_again(tmp_path):
-    assert load_times(tmp_path / "none.json") is None
-    path = tmp_path / "some.json"
-    path.write_text(
-        '{"cores": 2, "texts": 1, "characters": 8, "one_core": [1.0],'
-        ' "all_cores": [0.5], "side_by_side": [0.6]}'
-    )
-    assert load_times(path).ratio()[0] == pytest.approx(1.2)

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core.lm.steering import DictionaryRecipe, describe, train_dictionary
-from gating_core.lm.steering.dictionary import Dictionary, prefix_errors, sparse
+from gating_core.lm.steering.dictionary import (
+    Dictionary,
+    DictionaryRecipe,
+    describe,
+    prefix_errors,
+    sparse,
+    train_dictionary,
+)
 
 SMALL = DictionaryRecipe(prefixes=(2, 6), active=2, steps=20, batch=16)
 

@@ -6,26 +6,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gating_core.lm import read_excerpt
-from gating_core.lm.steering import (
+from gating_core.lm.corpus import read_excerpt
+from gating_core.lm.steering.experiment import WRITTEN
+from gating_core.lm.steering.judge import WINDOW, other_verses, spanish_probabilities, windows
+from gating_core.lm.steering.live import (
     BEGINNING,
     JUDGED_ENDS,
     LETTERS,
-    WINDOW,
-    WRITTEN,
     DirectionRequest,
     SteerRequest,
     letter_shares,
-    load_dictionaries,
     load_opening,
     make_opening,
-    other_verses,
-    spanish_probabilities,
-    windows,
+    save_opening,
     write_both,
     write_judged,
 )
-from gating_core.lm.steering.live import save_opening
+from gating_core.lm.steering.shipped import load_dictionaries
 
 
 @pytest.fixture(scope="module")

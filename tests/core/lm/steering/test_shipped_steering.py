@@ -6,57 +6,56 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core.lm import LANGUAGES, SEEDS, Verse, load_model, read_excerpt, text_losses
-from gating_core.lm.steering import (
+from gating_core.lm.corpus import LANGUAGES, Verse, read_excerpt
+from gating_core.lm.losses import text_losses
+from gating_core.lm.shipped import SEEDS, load_model
+from gating_core.lm.steering import experiment as module
+from gating_core.lm.steering.dictionary import describe, strongest
+from gating_core.lm.steering.experiment import (
     BEYOND,
     DIRECTIONS,
     JUDGED_FROM,
-    KINDS,
     MODES,
     QUANTITIES,
-    STEERED,
     STRENGTHS,
-    VERDICTS,
-    WINDOW,
-    DirectionRequest,
-    Ending,
     FluencyRange,
     GridRequest,
-    SteerRequest,
-    bayes_probabilities,
-    describe,
-    effect_on_next,
-    endings,
     fluency_range,
     fluent_success,
-    load_dictionaries,
     load_steering,
     measure_parts,
-    model_and_dictionaries,
-    other_verses,
     parts_of,
     prompt_verses,
-    real_words,
-    shipped_dictionaries,
-    spanish_probabilities,
-    streams,
-    top_examples,
-    trailing_means,
-    verdict,
-    windows,
-    write_both,
-    written_along,
 )
-from gating_core.lm.steering import experiment as module
-from gating_core.lm.steering.dictionary import strongest
 from gating_core.lm.steering.judge import (
     FOR_CLASSIFIER,
+    WINDOW,
+    bayes_probabilities,
     classifier_verses,
     count_words,
     names_and_numbers,
+    other_verses,
+    real_words,
+    spanish_probabilities,
     vocabulary,
+    windows,
 )
-from gating_core.lm.steering.live import unit_direction
+from gating_core.lm.steering.live import (
+    VERDICTS,
+    DirectionRequest,
+    Ending,
+    SteerRequest,
+    effect_on_next,
+    endings,
+    model_and_dictionaries,
+    top_examples,
+    unit_direction,
+    verdict,
+    write_both,
+    written_along,
+)
+from gating_core.lm.steering.shipped import KINDS, STEERED, load_dictionaries, shipped_dictionaries
+from gating_core.lm.steering.streams import streams, trailing_means
 
 MODELS = [(name, seed) for name in STEERED for seed in SEEDS]
 FEATURE, MEANS, RANDOM, OTHER = range(len(DIRECTIONS))
@@ -295,11 +294,9 @@ def test_the_experiment_fills_its_arrays(monkeypatch):
     monkeypatch.setattr(module, "WRITTEN", 22)
     monkeypatch.setattr(module, "STRENGTHS", (0.0, 4.0))
     monkeypatch.setattr(module, "prompt_verses", lambda: other_verses()[:2])
-    monkeypatch.setattr(module, "parts_of", lambda depth: parts)
     parts = module.Part("released", 1, 2), module.Part("prompted", 0), module.Part("held", 0)
-    model, dictionaries = model_and_dictionaries("none", 0)
-    (first, arrays), (second, _), (last, whole) = module.run_experiment(model, dictionaries)
-    assert (first, second, last) == pytest.approx((1 / 3, 2 / 3, 1))
+    outcomes = [*measure_parts(parts, GridRequest())]
+    arrays, whole = (module.assembled(4, parts, outcomes[:stop]) for stop in (1, 3))
     there = ~np.isnan(arrays["success"])
     assert there[2, :, :, RELEASED, 1].all()
     assert there.mean() == 1 / 16

@@ -8,8 +8,10 @@ import pytest
 import torch
 
 from gating_core.attention import GateConfig
-from gating_core.lm import LanguageModel, ModelConfig, encode
-from gating_core.lm.steering import (
+from gating_core.characters import encode
+from gating_core.lm.config import ModelConfig
+from gating_core.lm.model import LanguageModel
+from gating_core.lm.steering.streams import (
     Steering,
     direct_attribution,
     streams,

@@ -3,18 +3,12 @@
 import numpy as np
 import pytest
 
-from gating_core.lm.measurements import loss_difference
-from gating_core.lm.steering import (
-    DIRECTIONS,
-    MODES,
-    WINDOW,
-    load_dictionaries,
-    load_opening,
-    load_steering,
-    other_verses,
-    windows,
-)
+from gating_core.lm.measurements.resampling import loss_difference
 from gating_core.lm.steering import summary as module
+from gating_core.lm.steering.experiment import DIRECTIONS, MODES, load_steering
+from gating_core.lm.steering.judge import WINDOW, other_verses, windows
+from gating_core.lm.steering.live import load_opening
+from gating_core.lm.steering.shipped import load_dictionaries
 from gating_core.training import mean_interval
 
 HELD, RELEASED = MODES

@@ -4,8 +4,18 @@ import pytest
 import torch
 
 from gating_core.efficient import causal, mixed, top_k
-from gating_core.lm.approximations import AttentionTimes, load_attention_times
-from gating_core.lm.approximations.attention_time import LARGEST, WAYS, WINDOW, time_attention
+from gating_core.lm.shipped import MODELS
+from gating_core.lm.times import (
+    LARGEST,
+    WAYS,
+    WINDOW,
+    AttentionTimes,
+    BlockTimes,
+    load_times,
+    time_attention,
+    time_block,
+    time_tokens,
+)
 
 
 def test_ways_are_what_they_are_called():
@@ -24,23 +34,39 @@ def test_ways_are_what_they_are_called():
     torch.testing.assert_close(result["linear"], want, rtol=1e-4, atol=1e-5)
 
 
+@pytest.fixture(autouse=True)
+def threads():
+    count = torch.get_num_threads()
+    yield
+    torch.set_num_threads(count)
+
+
 def test_ratios_are_of_one_repeat_and_the_crossing_is_for_good():
-    times = AttentionTimes(1, 1, (2, 4, 8), {
+    seconds = {
         "softmax": ((1.0, 2.0, 4.0), (1.0, 1.0, 1.0), (2.0, 2.0, 2.0)),
         "linear": ((0.5, 1.0, 2.0), (3.0, 3.0, 3.0), (1.0, 1.0, 1.0)),
         "window": ((1.0, 2.0, 4.0),) * 3,
-    })  # fmt: skip
+    }
+    by_length = tuple({way: rows[i] for way, rows in seconds.items()} for i in range(3))
+    times = AttentionTimes((2, 4, 8), by_length)
     assert times.ratios("linear")[:, 1].tolist() == [0.5, 3, 0.5]
     assert times.crossing("linear") == 8
     assert times.crossing("window") is None
     assert times.ratios("linear")[0].tolist() == [0.5] * 3
+    given = {"all_cores": (1.0, 2.0, 4.0, 8.0, 1.0), "side_by_side": (2.0, 4.0, 8.0, 16.0, 1.0)}
+    assert BlockTimes(2, given).ratio() == (2.0, 2.0, 2.0)
 
 
-def test_all_ways_are_timed_and_shipped():
-    times = time_attention((64, 128), 2)
-    assert {name: len(rows) for name, rows in times.seconds.items()} == dict.fromkeys(WAYS, 2)
-    shipped = load_attention_times()
-    assert set(shipped.seconds) == set(WAYS)
-    assert shipped.lengths[-1] == 16384
-    assert shipped.ratios("softmax")[:, 1] == pytest.approx(1)
-    assert shipped.crossing("window") is not None
+def test_everything_is_timed_and_bundled():
+    bundled = load_times()
+    for found, times in (
+        ([time_block(2, 1).seconds], [bundled.block.seconds]),
+        ([time_tokens(2, 1)], [bundled.tokens]),
+        (time_attention((64, 128), 2).seconds, bundled.attention.seconds),
+    ):
+        assert all(seconds.keys() == times[0].keys() for seconds in found)
+        assert all(len(x) == 2 and min(x) > 0 for seconds in found for x in seconds.values())
+    assert [*bundled.tokens] == [*MODELS]
+    assert bundled.attention.lengths[-1] == 16384
+    assert bundled.attention.ratios("softmax")[:, 1] == pytest.approx(1)
+    assert bundled.attention.crossing("window") is not None
