@@ -17,7 +17,6 @@ from gating_core.geometry.curvature import (
 )
 from gating_core.geometry.grid import Grid, square_grid
 from gating_core.geometry.integrals import Integral, SurfaceIntegrals, total_absolute_curvature
-from gating_core.geometry.solids import solid_curvature
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 from gating_core.measurement import Measurement, measure
 from gating_core.proved.prove import prove_curvature
@@ -51,7 +50,6 @@ __all__ = [
     "restore",
     "second_fundamental_form",
     "second_order_jet",
-    "solid_curvature",
     "square_grid",
     "total_absolute_curvature",
     "train",

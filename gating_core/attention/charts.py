@@ -20,7 +20,7 @@ LARGEST_VALUE_COUNT = 49  # above it the centre's weight 1/n is below SMALLEST_W
 
 
 class WeightChart:
-    """A callable (N, k) -> (S, N, D): the outputs for first-layer weights c + u e1 + v e2 (+ w e3).
+    """A callable (N, 2) -> (S, N, D): the outputs for first-layer weights c + u e1 + v e2.
 
     c is the centre of the simplex; the e are orthonormal, orthogonal to (1, ..., 1), drawn from
     the member's seed and scaled until the smallest weight at a corner is 0.02. Every head
@@ -31,10 +31,9 @@ class WeightChart:
 
     pure = True  # as the model is
 
-    def __init__(self, model: Attention, dimension: int = 2) -> None:
+    def __init__(self, model: Attention) -> None:
         config = model.config
-        check_integer("dimension", dimension, 2, 3)
-        check_integer("value_count", config.value_count, dimension + 1, LARGEST_VALUE_COUNT)
+        check_integer("value_count", config.value_count, 3, LARGEST_VALUE_COUNT)
         why = config.no_weight_chart
         if why is not None:
             raise ValueError(
@@ -47,9 +46,7 @@ class WeightChart:
             )
         check_weights(model)
         self.model = model
-        self.slices = torch.stack(
-            [_slice(config.value_count, seed, dimension) for seed in model.seeds]
-        )
+        self.slices = torch.stack([_slice(config.value_count, seed) for seed in model.seeds])
         first = model.blocks[0]
         self._reads_only_weights = first.reads_only_weights
         if not self._reads_only_weights:
@@ -83,7 +80,7 @@ class WeightChart:
         self._offset = offset
 
     def weights(self, points: torch.Tensor) -> torch.Tensor:
-        """(S, N, n): first-layer attention weights at chart points (N, k)."""
+        """(S, N, n): first-layer attention weights at chart points (N, 2)."""
         return points @ self.slices + 1 / self.model.config.value_count
 
     def _centred_logits(self, points: torch.Tensor) -> torch.Tensor:
@@ -104,7 +101,7 @@ class WeightChart:
     def __call__(
         self, points: torch.Tensor, records: list[LayerRecord] | None = None
     ) -> torch.Tensor:
-        """(S, N, D): the outputs at chart ``points`` (N, k); ``records`` gets one of each layer."""
+        """(S, N, D): the outputs at chart ``points`` (N, 2); ``records`` gets one of each layer."""
         weights = self.weights(points).unsqueeze(1)  # one head axis, shared by all heads
         if self.model.config.heads > 1:
             weights = torch.cat([weights] * self.model.config.heads, 1)
@@ -123,7 +120,7 @@ class WeightChart:
         return self.model.spanned_by if self.model.config.depth > 1 else "fixed averages of values"
 
     def spans(self) -> list[tuple[torch.Tensor, ...] | None]:
-        """Return `Attention.spans`; of one layer, the outputs at k + 1 points of the slice.
+        """Return `Attention.spans`; of one layer, the outputs at three points of the slice.
 
         There all heads have the same weights, and these are affine in the chart's coordinates.
         """
@@ -131,7 +128,7 @@ class WeightChart:
         if self.model.config.depth > 1:
             return spans
         ends = torch.cat([torch.zeros_like(self.slices[:, :1]), self.slices], 1)
-        weights = ends + 1 / self.model.config.value_count  # (S, k + 1, n)
+        weights = ends + 1 / self.model.config.value_count  # (S, 3, n)
         return [
             None if span is None else (own @ torch.cat(span, -1),)
             for own, span in zip(weights, spans, strict=True)
@@ -142,19 +139,19 @@ class WeightChart:
         return torch.linalg.vector_norm(self.inputs(check_points(points)), dim=-1).amax(-1)
 
 
-def weight_chart(model: Attention, dimension: int = 2) -> WeightChart:
-    """The attention-weight chart of ``model``, a callable on (u, v) in [-1, 1]^2, or (u, v, w).
+def weight_chart(model: Attention) -> WeightChart:
+    """The attention-weight chart of ``model``, a callable on (u, v) in [-1, 1]^2.
 
-    ``ValueError`` for n <= ``dimension`` (n = 2 gives a line, not a surface), for tokens, for
+    ``ValueError`` for n = 2 (which gives a line, not a surface), for tokens, for
     ``norm="pre"``, and for gated or residual models with several heads or logits of too low a
     rank: there no query reaches the slice.
     """
-    return WeightChart(model, dimension)
+    return WeightChart(model)
 
 
-def _slice(n: int, seed: int, dimension: int) -> torch.Tensor:
-    """(k, n): the chart's directions, scaled."""
-    draw = torch.randn(n, dimension, generator=generator(seed, "weight_chart"), dtype=torch.float64)
+def _slice(n: int, seed: int) -> torch.Tensor:
+    """(2, n): the chart's directions, scaled."""
+    draw = torch.randn(n, 2, generator=generator(seed, "weight_chart"), dtype=torch.float64)
     frame = torch.linalg.qr(draw - draw.mean(0)).Q
     # Twice, or two draws that are nearly parallel leave e's that are not quite orthogonal to 1.
     frame, rest = torch.linalg.qr(frame - frame.mean(0))

@@ -31,7 +31,6 @@ from gating_core.geometry.integrals import (
 )
 from gating_core.geometry.islands import Island, islands
 from gating_core.geometry.metric import Matrix, whitening
-from gating_core.geometry.solids import SolidCurvature, solid_curvature
 from gating_core.geometry.surface import (
     MOST_CURVED,
     SurfaceResult,
@@ -75,7 +74,6 @@ __all__ = [
     "Island",
     "Matrix",
     "Proxy",
-    "SolidCurvature",
     "SurfaceIntegrals",
     "SurfaceResult",
     "Verdict",
@@ -95,7 +93,6 @@ __all__ = [
     "proxy_limit",
     "ridge_levels",
     "second_fundamental_form",
-    "solid_curvature",
     "square_grid",
     "stretched_sphere",
     "total_absolute_curvature",

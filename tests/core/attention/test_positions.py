@@ -17,7 +17,6 @@ from gating_core.attention.stack import build_attention
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.flatness import affine_hull
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.solids import solid_curvature
 from gating_core.jets.second_order import second_order_jet
 from gating_core.randomness import generator
 from tests.core import exact
@@ -255,17 +254,6 @@ def test_gates_of_the_output_curve_both_charts(position, kind, granularity):
         assert curved(weight_chart(model)).all()
     model = build_attention(AttentionConfig(model_dim=6, value_count=5, gate=gate), range(2))
     assert curved(weight_chart(model)).all()
-
-
-@pytest.mark.parametrize("position", GATE_POSITIONS)
-def test_solids_of_weights_are_flat_where_surfaces_are(position):
-    config = AttentionConfig(model_dim=6, value_count=5, gate=GateConfig(position=position))
-    chart = weight_chart(build_attention(config, range(4)), dimension=3)
-    points = torch.cat([POINTS, POINTS[:, :1] * POINTS[:, 1:]], -1)
-    field = solid_curvature(second_order_jet(lambda p: chart(torch.sin(p)), points, "rigorous"))
-    assert field.bound_kind == "rigorous"
-    assert field.resolved.all()
-    assert (field.flat == (position in ("G2", "G3", "G4"))).all()
 
 
 @pytest.mark.parametrize("gate", [None, *(GateConfig(position=p) for p in GATE_POSITIONS)])

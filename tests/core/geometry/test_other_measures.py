@@ -1,9 +1,8 @@
-"""The paper's proxy, affine hulls and three-dimensional charts: right, and honest about limits."""
+"""The paper's proxy and affine hulls: right, and honest about limits."""
 
 import pytest
 import torch
 
-from gating_core.attention.charts import weight_chart
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
 from gating_core.geometry.classics import SURFACES
@@ -11,7 +10,6 @@ from gating_core.geometry.curvature import curvature
 from gating_core.geometry.discrete import paper_proxy, proxy_limit
 from gating_core.geometry.flatness import affine_hull
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.solids import solid_curvature
 from gating_core.jets.second_order import second_order_jet
 
 GRID = square_grid(21)
@@ -94,114 +92,3 @@ def test_a_far_away_plane_is_still_a_plane():
 def test_wrong_values_are_refused(values):
     with pytest.raises(ValueError, match="values"):
         affine_hull(values)
-
-
-# --- Three coordinates ----------------------------------------------------------------------------
-
-CUBE = torch.rand(40, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 2 - 1
-
-
-def three_sphere(p, radius=2.0):
-    y = torch.cat([p, 0 * p[:, :1] + 1], -1)
-    return radius * y / (y * y).sum(-1, keepdim=True).sqrt()
-
-
-def flat_solid(p):
-    return torch.cat([torch.sin(p), torch.cos(p)], -1)
-
-
-def sphere_times_line(p):
-    u, v, w = p.unbind(-1)
-    r = (1 + u * u + v * v).sqrt()
-    return torch.stack([u / r, v / r, 1 / r, w], -1)
-
-
-def balanced(p):
-    """At the origin the principal curvatures are 2, 2, -1: every pair sums to nothing in all."""
-    u, v, w = p.unbind(-1)
-    return torch.stack([u, v, w, u * u + v * v - w * w / 2], -1)
-
-
-@pytest.mark.parametrize("bound", ["estimate", "rigorous"])
-def test_the_three_sphere(bound):
-    field = solid_curvature(second_order_jet(three_sphere, CUBE, bound))
-    assert field.bound_kind == bound
-    assert field.resolved.all()
-    assert ((field.scalar - 6 / 4).abs() <= field.scalar_error).all()
-    assert field.scalar_error.max() < 1e-8
-    torch.testing.assert_close(field.mean_norm, torch.full_like(field.mean_norm, 0.5))
-    for a, b in (([1.0, 0, 0], [0, 1.0, 0]), ([1.0, 2, -1], [0.3, 0, 5])):
-        value, error = field.sectional(a, b)
-        assert ((value - 1 / 4).abs() <= error).all()
-
-
-@pytest.mark.parametrize("bound", ["estimate", "rigorous"])
-def test_flat_space_and_products(bound):
-    flat = solid_curvature(second_order_jet(flat_solid, CUBE, bound))
-    assert flat.flat.all()
-    product = solid_curvature(second_order_jet(sphere_times_line, CUBE, bound))
-    assert not product.flat.any()
-    assert ((product.scalar - 2).abs() <= product.scalar_error).all()
-    along, along_error = product.sectional([1.0, 0, 0], [0, 1.0, 0])
-    across, across_error = product.sectional([1.0, 0, 0], [0, 0, 1.0])
-    assert ((along - 1).abs() <= along_error).all()
-    assert (across.abs() <= across_error).all()
-
-
-@pytest.mark.parametrize("bound", ["estimate", "rigorous"])
-def test_vanishing_scalar_curvature_is_not_flat(bound):
-    field = solid_curvature(second_order_jet(balanced, torch.zeros(1, 3), bound))
-    assert (field.scalar.abs() <= field.scalar_error).all()
-    assert not field.flat.any()
-    value, _ = field.sectional([1.0, 0, 0], [0, 1.0, 0])
-    assert abs(float(value) - 4) < 1e-12
-
-
-def test_laws_of_solids():
-    """Invariance under rigid motions and charts; 1 / c^2 under scaling; covariance."""
-    q = torch.linalg.qr(torch.randn(4, 4, generator=torch.Generator().manual_seed(1)).double()).Q
-    base = solid_curvature(second_order_jet(balanced, CUBE))
-    moved = solid_curvature(second_order_jet(lambda p: balanced(p) @ q + 1, CUBE))
-    scaled = solid_curvature(second_order_jet(lambda p: 3 * balanced(p), CUBE))
-    metric = solid_curvature(second_order_jet(balanced, CUBE), 0.25)
-    mix = torch.tensor([[2.0, 1, 0], [0, 1, 0], [1, 0, 3]], dtype=torch.float64)
-    chart = solid_curvature(
-        second_order_jet(lambda p: balanced(p @ mix), CUBE @ torch.linalg.inv(mix))
-    )
-    for other, factor in ((moved, 1), (scaled, 9), (metric, 4), (chart, 1)):
-        gap = (base.scalar - factor * other.scalar).abs()
-        assert (gap <= base.scalar_error + factor * other.scalar_error).all()
-
-
-def test_four_values_fill_a_flat_solid_and_a_gate_curves_it():
-    config = AttentionConfig(input_dim=3, model_dim=5, value_count=4)
-    for seed in range(3):
-        chart = weight_chart(build_attention(config, (seed,)), dimension=3)
-        points = CUBE[:10]
-
-        def warped(p, chart=chart):
-            return chart(torch.tanh(p) * 0.9)
-
-        field = solid_curvature(second_order_jet(warped, points, "rigorous"))
-        assert (field.flat | ~field.resolved).all()
-        assert field.resolved.all()
-        gated = build_attention(
-            AttentionConfig(input_dim=3, model_dim=5, value_count=4, gate=GateConfig()), (seed,)
-        )
-        bent = solid_curvature(second_order_jet(weight_chart(gated, 3), points, "rigorous"))
-        assert (~bent.flat & bent.resolved).any()
-
-
-@pytest.mark.parametrize(("a", "b"), [([1.0, 0, 0], [2.0, 0, 0]), ([0.0, 0, 0], [1.0, 0, 0]),
-                                      ([1.0, 0], [0.0, 1.0])])  # fmt: skip
-def test_what_spans_no_plane_is_refused(a, b):
-    field = solid_curvature(second_order_jet(three_sphere, CUBE))
-    with pytest.raises(ValueError, match="must span a plane"):
-        field.sectional(a, b)
-
-
-def test_surfaces_are_no_solids():
-    with pytest.raises(ValueError, match="k = 2"):
-        solid_curvature(second_order_jet(SURFACES["plane"].chart, GRID.points))
-    with pytest.raises(ValueError, match="value_count"):
-        weight_chart(build_attention(AttentionConfig(input_dim=3)), dimension=3)

@@ -18,7 +18,6 @@ from gating_core.attention.stack import build_attention
 from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.solids import solid_curvature
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.elementary import FUNCTIONS
 from gating_core.jets.jet import Jet
@@ -479,18 +478,6 @@ def test_jets_of_constants_and_blocks_carry_bounds():
     gap = (whole.stack[..., 1000:1300] - part.stack).abs()
     assert (gap <= whole.errors[..., 1000:1300] + part.errors).all()
     assert isinstance(model(Jet.coordinates(many)), Jet)
-
-
-def test_solids_carry_bounds():
-    def three_sphere(p):
-        y = torch.cat([p, 0 * p[:, :1] + 1], -1)
-        return 2 * y / (y * y).sum(-1, keepdim=True).sqrt()
-
-    points = torch.rand(20, 3, generator=torch.Generator().manual_seed(0)).double()
-    field = solid_curvature(second_order_jet(three_sphere, points, "rigorous"))
-    assert field.bound_kind == "rigorous"
-    assert ((field.scalar - 6 / 4).abs() <= field.scalar_error).all()
-    assert field.scalar_error.max() < 1e-9
 
 
 def test_integrals_take_rigorous_bounds():
