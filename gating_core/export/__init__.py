@@ -2,7 +2,14 @@
 
 from gating_core.export.notebook import notebook_text
 from gating_core.export.script import script_problem, script_text
-from gating_core.export.surface import Colours, Surface, no_solid, picture_file, surface_file
+from gating_core.export.surface import (
+    Colours,
+    Surface,
+    no_solid,
+    picture_file,
+    picture_pixels,
+    surface_file,
+)
 from gating_core.export.weights import log_csv, weights_file
 
 __all__ = [
@@ -12,6 +19,7 @@ __all__ = [
     "no_solid",
     "notebook_text",
     "picture_file",
+    "picture_pixels",
     "script_problem",
     "script_text",
     "surface_file",

@@ -357,9 +357,24 @@ def picture_file(surface: Surface, progress: Progress = silent) -> bytes:
 
     It takes seconds; ``progress`` hears of them.
     """
+    from PIL import Image, PngImagePlugin  # here: only files need it
+
+    pixels = picture_pixels(surface, progress)
+    about, out = PngImagePlugin.PngInfo(), io.BytesIO()
+    about.add_text("Description", surface.about)
+    Image.fromarray(pixels).save(out, "PNG", pnginfo=about, dpi=(PICTURE_DPI, PICTURE_DPI))
+    return out.getvalue()
+
+
+def picture_pixels(
+    surface: Surface, progress: Progress = silent, *, line_width: float = 3, bar: bool = True
+) -> np.ndarray:
+    """Draw `picture_file` as an array (2250, 3000, 4) of bytes, with a colour ``bar`` or without.
+
+    ``line_width`` is that of the chart's grid, in pixels.
+    """
     progress(0.0)
     import pyvista  # here: seconds to import, and only files need it
-    from PIL import Image, PngImagePlugin
 
     poly, colours = _poly_data(surface), surface.colours
     poly.point_data["colours"] = surface.per_vertex(colours.rgb)
@@ -377,22 +392,21 @@ def picture_file(surface: Surface, progress: Progress = silent) -> bytes:
         )
         lines = np.insert(_grid_lines(surface), 0, 2, axis=1)
         grid = pyvista.PolyData(surface.points.reshape(-1, 3), lines=lines.ravel())
-        drawn = plotter.add_mesh(grid, color="#5b5f66", line_width=3, lighting=False).mapper
-        drawn.SetResolveCoincidentTopologyToPolygonOffset()
-        drawn.SetRelativeCoincidentTopologyLineOffsetParameters(-2, -8)  # before the sheet
-        _add_colour_bar(plotter, pyvista, colours)
+        drawn = plotter.add_mesh(grid, color="#5b5f66", line_width=line_width, lighting=False)
+        drawn.mapper.SetResolveCoincidentTopologyToPolygonOffset()
+        # before the sheet
+        drawn.mapper.SetRelativeCoincidentTopologyLineOffsetParameters(-2, -8)
+        if bar:
+            _add_colour_bar(plotter, pyvista, colours)
         plotter.view_vector(surface.eye, viewup=(0, 0, 1))
         plotter.camera.zoom(1.15)
         plotter.enable_anti_aliasing("msaa", multi_samples=4)
         progress(0.4)
-        pixels = plotter.screenshot(transparent_background=True, return_img=True)
+        pixels: np.ndarray = plotter.screenshot(transparent_background=True, return_img=True)
     finally:
         plotter.close()
     progress(0.8)
-    about, out = PngImagePlugin.PngInfo(), io.BytesIO()
-    about.add_text("Description", surface.about)
-    Image.fromarray(pixels).save(out, "PNG", pnginfo=about, dpi=(PICTURE_DPI, PICTURE_DPI))
-    return out.getvalue()
+    return pixels
 
 
 def _grid_lines(surface: Surface) -> np.ndarray:

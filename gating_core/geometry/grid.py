@@ -62,13 +62,6 @@ class Cells:
         """The share of the chart's area that the cells cover."""
         return float(self.radius.prod(-1).sum())
 
-    def split(self) -> Cells:
-        """Four quarters of each cell."""
-        corners = torch.tensor([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
-        half = self.radius[:, None] / 2
-        centres = self.centres[:, None] + corners.double() * half
-        return Cells(centres.flatten(0, 1), half.expand(-1, 4, 2).flatten(0, 1))
-
 
 def chart_cells(side: int) -> Cells:
     """The chart in ``side`` x ``side`` cells; powers of two have no rounding in them."""
@@ -76,13 +69,6 @@ def chart_cells(side: int) -> Cells:
     v, u = torch.meshgrid(along, along, indexing="ij")
     centres = torch.stack([u.flatten(), v.flatten()], -1)
     return Cells(centres, torch.full_like(centres, 1 / side))
-
-
-def joined(parts: list[Cells]) -> Cells:
-    """All cells of several lists, in one."""
-    if not parts:
-        return chart_cells(1)[:0]
-    return Cells(torch.cat([x.centres for x in parts]), torch.cat([x.radius for x in parts]))
 
 
 def grid_points_near(cells: Cells, axis: np.ndarray) -> np.ndarray:

@@ -7,9 +7,9 @@
     for proof in proof_steps(model): ...                     # the same, growing
 
 The surface may be any torch callable whose operations have error rules: models, token models,
-formulas. `Signs` and its helpers (`labels_of`, `variation`, `worse_side`, `choose`) do not depend
-on the expression whose sign is enclosed: `gating_core.theory.enclosure` uses them for gated sheets,
-with a simpler expression, and leaves out cells in which a gate has no derivatives.
+formulas. `Signs`, their `search` by cutting cells, and its helpers (`labels_of`, `variation`,
+`worse_side`, `choose`) do not depend on what is enclosed: `gating_core.theory` uses them for gated
+sheets, with a simpler expression, and for the cells in which a gate has no derivatives.
 
 `proof_steps` yields a complete result after each pass. A later result is never worse: cells only
 leave *open*, and bounds lie within the earlier ones. See `prove`.
@@ -30,6 +30,7 @@ from gating_core.proved.signs import (
     Signs,
     choose,
     labels_of,
+    search,
     variation,
     worse_side,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "model",
     "proof_steps",
     "prove_curvature",
+    "search",
     "variation",
     "worse_side",
 ]

@@ -26,7 +26,6 @@ from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.grid import SMALLEST, Cells, chart_cells
 from gating_core.geometry.keys import sign_proofs
 from gating_core.geometry.metric import Whitening
-from gating_core.jets.blocks import one_thread
 from gating_core.jets.bounded import U
 from gating_core.jets.casts import carried
 from gating_core.jets.cell_jets import taylor_jet
@@ -48,6 +47,7 @@ from gating_core.proved.signs import (
     Signs,
     choose,
     labels_of,
+    search,
     variation,
     worse_side,
 )
@@ -221,13 +221,20 @@ def proof_steps(
         proof, one = one.reason, None
     totals = NOT_NEGATIVE, ANY, NOT_NEGATIVE
 
-    def judge_cells(batch: Cells) -> Judged:
-        with one_thread():  # many small operations: several threads would wait for each other
-            found = judge(function, batch, degree, whiten)
-            return found if one is None else found.of_sign(one.sign)
+    count = len(cells)
 
-    judged, count = judge_cells(cells), len(cells)
-    while True:
+    def judge_cells(batch: Cells) -> Judged:
+        found = judge(function, batch, degree, whiten)
+        return found if one is None else found.of_sign(one.sign)
+
+    def choose_cells(judged: Judged) -> torch.Tensor:
+        nonlocal count
+        room = max(budget.cells - count, 0) // 2  # each split adds two cells
+        chosen = _next(judged, proof is not None, min(max(BATCH_NUMBERS // dim, 1), room))
+        count += 2 * int(chosen.sum())
+        return chosen
+
+    for judged in search(judge_cells, cells, choose_cells):
         absolute, gaussian, area = map(Interval.within, totals, _totals(judged, proof))
         totals = absolute, gaussian, area
         result = ProvedCurvature(
@@ -243,13 +250,9 @@ def proof_steps(
             jet.notes,
             None if one is None else one.reason,
         )
-        room = max(budget.cells - result.count, 0) // 2  # each split adds two cells
-        chosen = _next(judged, proof is not None, min(max(BATCH_NUMBERS // dim, 1), room))
         yield result
-        if _enough(result, budget) or not chosen.any():
+        if _enough(result, budget):
             return
-        judged = judged.split(chosen, judge_cells)
-        count += 2 * int(chosen.sum())
 
 
 def _enough(result: ProvedCurvature, budget: Budget) -> bool:

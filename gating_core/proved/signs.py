@@ -8,13 +8,14 @@ Source: Tucker, *Validated Numerics*, 2011, section 5.1 (adaptive bisection).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 import torch
 
 from gating_core.geometry.grid import SMALLEST, Cells
+from gating_core.jets.blocks import one_thread
 from gating_core.jets.taylor import TaylorModel
 
 POSITIVE, NEGATIVE, FLAT, OPEN = LABELS = ("positive", "negative", "flat", "open")
@@ -154,6 +155,31 @@ class Signs:
         """Give these parts the signs that are proved of their ``parents``, which hold for them."""
         labels = parents.labels.repeat(len(self) // len(parents))
         return replace(self, labels=torch.where(labels == OPEN_CODE, self.labels, labels))
+
+
+SomeSigns = TypeVar("SomeSigns", bound=Signs)
+
+
+def search(
+    judge: Callable[[Cells], SomeSigns],
+    cells: Cells,
+    choose_cells: Callable[[SomeSigns], torch.Tensor],
+    cuts_of: Callable[[int], int] = lambda _: 1,
+) -> Iterator[SomeSigns]:
+    """Yield ``cells`` with the labels of ``judge``, again after each pass of cutting some of them.
+
+    ``choose_cells`` returns which of N judged cells to cut, (N,) bool; where it is none, the search
+    ends. ``cuts_of`` says how often each is halved, see `Signs.split`, when so many are cut.
+    """
+    with one_thread():  # many small operations: several threads would wait for each other
+        known = judge(cells)
+    while True:
+        yield known
+        chosen = choose_cells(known)
+        if not chosen.any():
+            return
+        with one_thread():
+            known = known.split(chosen, judge, cuts_of(int(chosen.sum())))
 
 
 def halves_of(cells: Cells, axis: torch.Tensor) -> Cells:

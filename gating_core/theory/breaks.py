@@ -8,23 +8,24 @@ of K, see `enclosure`.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import torch
 
-from gating_core.geometry.grid import Cells, chart_cells, joined
-from gating_core.jets.blocks import one_thread
+from gating_core.geometry.grid import Cells, chart_cells
 from gating_core.jets.cell_jets import enclosing_jet
 from gating_core.jets.intervals import Ball
-from gating_core.proved import FIRST_SIDE
+from gating_core.proved import FIRST_SIDE, LABELS, OPEN, Signs, search
 from gating_core.theory.curvature_formula import LARGEST_GATE, Gate
 from gating_core.theory.expression import Call, Expression, Operation, parts_of
 from gating_core.theory.expression import constant as constant_of
 from gating_core.theory.formula import Formula
 
 SMOOTH, EDGE, OUTSIDE, BROKEN = range(4)
+assert LABELS.index(OPEN) == BROKEN  # in a search for what is left
 # A smooth gate in all of the cell; smooth, but perhaps no gate (not positive, or too large) in a
 # part of it; a gate nowhere in it; none of these is known.
 
@@ -76,29 +77,38 @@ def parts_count(formulas: Sequence[Formula]) -> int:
 
 
 def _breaks(gate: Gate, formulas: Sequence[Formula], most: int) -> Breaks:
-    """Split what may be broken, until about ``most`` cells have been judged."""
-    smooth, broken, edged, outside, count = [], [], False, 0.0, 0
-    todo = chart_cells(FIRST_SIDE)
-    while len(todo) and (not count or count + len(todo) <= most):
-        kinds, count = smoothness(gate, formulas, todo), count + len(todo)
-        small = todo.radius.amax(-1) <= FINEST
-        smooth.append(todo[(kinds == SMOOTH) | (kinds == EDGE)])
-        edged |= bool((kinds == EDGE).any())
-        broken.append(todo[(kinds == BROKEN) & small])
-        outside += todo[kinds == OUTSIDE].share
-        todo = todo[(kinds == BROKEN) & ~small].split()
-    lost = joined(broken)
-    return Breaks(joined(smooth), edged, lost, _causes(formulas, lost), outside, todo.share)
+    """Cut what may be broken into quarters, until about ``most`` cells have been judged."""
+    count = FIRST_SIDE**2
+
+    def judge(cells: Cells) -> Signs:
+        return Signs(
+            cells.centres, cells.radius, smoothness(gate, formulas, cells), cells.radius.argmax(-1)
+        )
+
+    def large(known: Signs) -> torch.Tensor:
+        nonlocal count
+        chosen = (known.labels == BROKEN) & (known.radius.amax(-1) > FINEST)
+        count += 4 * int(chosen.sum())
+        return chosen if count <= most else torch.zeros_like(chosen)
+
+    steps = search(judge, chart_cells(FIRST_SIDE), large, lambda _: 2)
+    known = deque(steps, maxlen=1).pop()
+    labels, small = known.labels, known.radius.amax(-1) <= FINEST
+    lost = known.cells[(labels == BROKEN) & small]
+    return Breaks(
+        known.cells[(labels == SMOOTH) | (labels == EDGE)],
+        bool((labels == EDGE).any()),
+        lost,
+        _causes(formulas, lost),
+        known.cells[labels == OUTSIDE].share,
+        known.cells[(labels == BROKEN) & ~small].share,
+    )
 
 
 def smoothness(gate: Gate, formulas: Sequence[Formula], cells: Cells) -> torch.Tensor:
     """(N,): which of `SMOOTH`, `EDGE`, `OUTSIDE` and `BROKEN` each cell is."""
-    with one_thread():  # many small operations: several threads would wait for each other
-        parts = [
-            _smoothness(gate, formulas, cells[i : i + BLOCK])
-            for i in range(0, max(len(cells), 1), BLOCK)
-        ]
-    return torch.cat(parts)
+    starts = range(0, max(len(cells), 1), BLOCK)
+    return torch.cat([_smoothness(gate, formulas, cells[i : i + BLOCK]) for i in starts])
 
 
 def _smoothness(gate: Gate, formulas: Sequence[Formula], cells: Cells) -> torch.Tensor:

@@ -106,29 +106,28 @@ class TermsAtPoint:
 
 @dataclass(frozen=True, eq=False)
 class CurvatureTerms:
-    """The curvature formula at N points; every tensor is (N,), and ``errors`` has the same names.
+    """The terms of the curvature formula at N points, (N,) each, by the names of `TermsAtPoint`.
 
-    ``gaussian`` K is in 1 / length^2. Errors are bounds; infinite where nothing is known.
+    ``gaussian`` K is in 1 / length^2. Bounds are infinite where nothing is known.
     """
 
     points: torch.Tensor  # (N, 2)
-    parts: dict[str, torch.Tensor]
-    errors: dict[str, torch.Tensor]
+    parts: dict[str, Bounded]
 
     @property
     def gaussian(self) -> torch.Tensor:
         """(N,): K."""
-        return self.parts["gaussian"]
+        return self.parts["gaussian"].value
 
     @property
     def gaussian_error(self) -> torch.Tensor:
         """(N,): the error bound of K."""
-        return self.errors["gaussian"]
+        return self.parts["gaussian"].bound
 
     def point(self, index: int) -> TermsAtPoint:
         """All numbers at one of the points."""
         numbers = {
-            name: WithError(float(part[index]), float(self.errors[name][index]))
+            name: WithError(float(part.value[index]), float(part.bound[index]))
             for name, part in self.parts.items()
         }
         u, v = self.points[index].tolist()
@@ -180,11 +179,7 @@ def curvature_terms(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> 
         normal_square=normal,
         gaussian=ratio * ratio * hessian,
     )
-    return CurvatureTerms(
-        points,
-        {name: part.value for name, part in parts.items()},
-        {name: part.bound for name, part in parts.items()},
-    )
+    return CurvatureTerms(points, parts)
 
 
 def curvature_terms_at(gate: Gate, u: float, v: float, strength: float = 1.0) -> TermsAtPoint:

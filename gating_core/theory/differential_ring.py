@@ -14,7 +14,6 @@ Source: Bronstein, *Symbolic Integration I*, 2nd ed., chapter 3 (differential ex
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from gating_core.theory.expression import (
@@ -74,6 +73,10 @@ class DifferentialRing:
         self._left = MOST_STEPS
         self.u, self.v = gens[:2]
 
+    def _exactly(self, number: float) -> Any:
+        """Return the rational that a float is."""
+        return self.ring.domain(*number.as_integer_ratio())
+
     # Arithmetic within bounds.
 
     def product(self, a: Polynomial, b: Polynomial) -> Polynomial:
@@ -100,7 +103,7 @@ class DifferentialRing:
 
     def _polynomial(self, x: Expression) -> Polynomial:
         if isinstance(x, Constant):
-            return self.ring(self.ring.domain.from_sympy(_rational(x.value)))
+            return self.ring(self._exactly(x.value))
         if isinstance(x, Coordinate):
             return self.u if x.name == "u" else self.v
         if isinstance(x, Negative):
@@ -160,7 +163,7 @@ class DifferentialRing:
             return self.power(self.polynomial(root) if n >= 0 else self.reciprocal(root), abs(n))
         a, below = self.polynomial(x.left), self.reciprocal(x.left)
         t = next(self._free)
-        factor = self.product(t, below) * self.ring.domain.from_sympy(_rational(power))
+        factor = self.product(t, below) * self._exactly(power)
         return self._made(t, "positive", a, [self.product(factor, s) for s in self.slopes(a)])
 
     def _called(self, x: Call) -> Polynomial:
@@ -299,10 +302,3 @@ class DifferentialRing:
                 return 0
             signs.add(1 if coefficient > 0 else -1)
         return signs.pop() if len(signs) == 1 else 0
-
-
-def _rational(number: float) -> Any:
-    from sympy import Rational
-
-    exact = Fraction(number)
-    return Rational(exact.numerator, exact.denominator)

@@ -9,14 +9,13 @@ where g vanishes in it. A gate for each channel is judged by its surface.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 
 import gating_core.proved as proved
 from gating_core.geometry.grid import Cells
-from gating_core.jets.blocks import one_thread
 from gating_core.jets.cell_jets import taylor_jet
 from gating_core.jets.jet import Jet, filled
 from gating_core.jets.taylor import TaylorModel
@@ -81,13 +80,12 @@ class GateJudge:
 
     def __call__(self, cells: Cells) -> GateSigns:
         """Label cells by the sign of K proved on each, as far as the gate is defined."""
-        with one_thread():  # many small operations: several threads would wait for each other
-            sign = self.sign(cells)
-            labels = proved.labels_of(sign)
-            left = labels == proved.LABELS.index(proved.OPEN)
-            if self._quotient and left.any():  # as where g vanishes, and 1/g has a pole
-                labels[left] = proved.labels_of(self._without_division(cells[left]))
-            inside, outside = self._where(cells)
+        sign = self.sign(cells)
+        labels = proved.labels_of(sign)
+        left = labels == proved.LABELS.index(proved.OPEN)
+        if self._quotient and left.any():  # as where g vanishes, and 1/g has a pole
+            labels[left] = proved.labels_of(self._without_division(cells[left]))
+        inside, outside = self._where(cells)
         ball = sign.ball()
         return GateSigns(
             cells.centres,
@@ -149,25 +147,31 @@ class GateJudge:
         return reciprocal
 
 
-def sign_steps(judge: GateJudge, cells: Cells) -> Generator[tuple[GateSigns, int], None, None]:
+def sign_steps(judge: GateJudge, cells: Cells) -> Iterator[tuple[GateSigns, int]]:
     """Prove signs in ``cells``, yielding all cells and the work so far after each pass.
 
     Open cells are cut, the largest ones and those in which most may be hidden, such as a narrow
     peak; where they are few, each into many. A unit of work is the time of one cell.
     """
-    known, work = judge(cells), max(len(cells), PASS_CELLS)
-    while True:
+    work = max(len(cells), PASS_CELLS)
+
+    def cuts_of(count: int) -> int:
+        nonlocal work
+        cuts = min(max(int(math.log2(PASS_CELLS / count)), 1), MOST_CUTS)
+        work += max(count * 2**cuts, PASS_CELLS)
+        return cuts
+
+    for known in proved.search(judge, cells, _open_cells, cuts_of):
         yield known, work
-        chosen = torch.zeros(len(known), dtype=torch.bool)
-        sizes = torch.where(known.large > FAINTEST, known.open_sizes, 0.0)
-        proved.choose(chosen, sizes, BATCH // 2)
-        proved.choose(chosen, torch.where((sizes > 0) & ~chosen, known.large, 0.0), BATCH // 2)
-        count = int(chosen.sum())
-        if not count:
-            return
-        cuts = max(int(math.log2(PASS_CELLS / count)), 1)
-        known = known.split(chosen, judge, min(cuts, MOST_CUTS))
-        work += max(count * 2 ** min(cuts, MOST_CUTS), PASS_CELLS)
+
+
+def _open_cells(known: GateSigns) -> torch.Tensor:
+    """(N,): which cells to cut next."""
+    chosen = torch.zeros(len(known), dtype=torch.bool)
+    sizes = torch.where(known.large > FAINTEST, known.open_sizes, 0.0)
+    proved.choose(chosen, sizes, BATCH // 2)
+    proved.choose(chosen, torch.where((sizes > 0) & ~chosen, known.large, 0.0), BATCH // 2)
+    return chosen
 
 
 def _models(function: Gate, cells: Cells) -> Jet:

@@ -11,9 +11,7 @@ import ast
 import math
 import re
 from dataclasses import dataclass, field
-from typing import Any
 
-import numpy as np
 import torch
 
 from gating_core.theory.expression import (
@@ -65,24 +63,13 @@ class Formula:
         """Return g at chart ``points`` (N, 2), as (N, 1): tensors, or jets with their bounds."""
         return self.expression.on(points)
 
-    def at(self, u: Any, v: Any) -> Any:
-        """Return g at arrays ``u`` and ``v`` of one shape, NumPy or torch, in the same kind.
+    def at(self, u: float, v: float) -> float:
+        """Return g(u, v); NaN or infinite where it is not defined."""
+        return float(self.expression.on(torch.tensor([[u, v]], dtype=torch.float64)))
 
-        NaN or infinite where it is not defined.
-        """
-        tensors = [torch.as_tensor(x, dtype=torch.float64) for x in (u, v)]
-        shape = np.broadcast_shapes(*(x.shape for x in tensors))
-        value = self.expression.at(torch, *tensors).expand(shape)
-        torch_in = isinstance(u, torch.Tensor) or isinstance(v, torch.Tensor)
-        return value if torch_in else np.array(value.numpy())
-
-    def latex(self, **values: float) -> str:
-        """Return LaTeX; ``latex(u=0.3, v=-0.2)`` writes these numbers for the coordinates."""
-        return self.expression.latex(values)
-
-    def text(self, **values: float) -> str:
-        """Return plain text with the fewest parentheses; numbers as in `latex`."""
-        return self.expression.text(values)
+    def latex(self) -> str:
+        """Return LaTeX."""
+        return self.expression.latex()
 
 
 def parse_formula(text: object) -> Formula:

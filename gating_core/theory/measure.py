@@ -39,22 +39,12 @@ class Reference:
 
 
 @dataclass(frozen=True, eq=False)
-class TermsOnGrid(Reference):
-    """K by the curvature formula, and its terms as in `TermsAtPoint`; all (R, C)."""
-
-    rho: np.ndarray
-    hessian: np.ndarray
-    hessian_error: np.ndarray
-    normal_square: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
 class MeasuredGate:
     """A gated sheet on an R x C grid, in one version (T = 1 in ``surface``).
 
     ``gate`` (R, C, 1 or 3) is the gate at full strength; ``fails`` (R, C) says where it is not
     positive or not finite, ``breaks`` (R, C) next to which points it is not smooth: the surface is
-    unresolved at both. ``mean_norm`` |H| and its error are in 1 / length. ``whole`` is the verdict
+    unresolved at both. ``mean_norm`` |H| is in 1 / length. ``whole`` is the verdict
     on the whole chart.
     """
 
@@ -64,8 +54,7 @@ class MeasuredGate:
     breaks: np.ndarray
     surface: SurfaceResult
     mean_norm: np.ndarray  # (R, C)
-    mean_error: np.ndarray  # (R, C)
-    terms: TermsOnGrid | None  # for scalar gates
+    terms: Reference | None  # by the curvature formula, for scalar gates
     exact: Reference | None  # where K is known in closed form
     looked: Looked
     whole: GateVerdict
@@ -74,11 +63,6 @@ class MeasuredGate:
     def lost(self) -> np.ndarray:
         """(R, C): where there is no gate, or none that is smooth."""
         return self.fails | self.breaks
-
-    @property
-    def bends(self) -> np.ndarray:
-        """(R, C): whether |H| exceeds its error."""
-        return self.surface.resolved[0] & (self.mean_norm > self.mean_error)
 
     @property
     def verdict(self) -> str:
@@ -92,28 +76,12 @@ class MeasuredGate:
         known = known[np.isfinite(known)]
         return (float(known.min()), float(known.max())) if known.size else None
 
-    def deviation(self, reference: Reference) -> np.ndarray:
-        """(R, C): how far K is from the ``reference``; NaN where it is not resolved."""
-        gap = np.abs(self.surface.gaussian[0] - reference.gaussian)
-        return np.where(self.surface.resolved[0], gap, np.nan)
-
-    def allowed(self, reference: Reference) -> np.ndarray:
-        """(R, C): the sum of both errors."""
-        return self.surface.gaussian_error[0] + reference.error
-
-    def largest_deviation(self, reference: Reference) -> tuple[float, float]:
-        """The largest deviation among resolved points, and what is allowed at that point."""
-        gaps = self.deviation(reference)
-        if np.isnan(gaps).all():
-            return float("nan"), float("nan")
-        at = np.unravel_index(np.nanargmax(gaps), gaps.shape)
-        return float(gaps[at]), float(self.allowed(reference)[at])
-
     def agrees(self, reference: Reference) -> bool:
         """Return whether every resolved point is within both errors of the ``reference``."""
-        gaps = self.deviation(reference)
-        resolved = self.surface.resolved[0]
-        return bool((gaps <= self.allowed(reference))[resolved].all() and resolved.any())
+        surface = self.surface
+        gap = np.abs(surface.gaussian[0] - reference.gaussian)
+        within = gap <= surface.gaussian_error[0] + reference.error
+        return bool(within[surface.resolved[0]].all() and surface.resolved.any())
 
 
 def measure_gate(case: GateCase, strength: float, grid: Grid) -> MeasuredGate:
@@ -157,15 +125,7 @@ def measure_any_gate(
 
     by_formula = None
     if terms is not None:
-        parts = terms.parts
-        by_formula = TermsOnGrid(
-            shaped(terms.gaussian),
-            shaped(terms.gaussian_error),
-            shaped(parts["rho"]),
-            shaped(parts["hessian"]),
-            shaped(terms.errors["hessian"]),
-            shaped(parts["normal_square"]),
-        )
+        by_formula = Reference(shaped(terms.gaussian), shaped(terms.gaussian_error))
     closed = None
     if exact is not None:
         k = exact(*(Bounded(x) for x in grid.points.unbind(-1)))
@@ -186,7 +146,6 @@ def measure_any_gate(
         breaks=breaking,
         surface=surface,
         mean_norm=mean,
-        mean_error=mean_error,
         terms=by_formula,
         exact=closed,
         looked=looked,

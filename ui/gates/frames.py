@@ -57,20 +57,6 @@ def resolve(request: GateRequest) -> tuple[GateRequest, str]:
     return request, ""
 
 
-@dataclass(frozen=True)
-class Deviation:
-    """The agreement of measured K with K by another way, which has a ``value`` at the origin.
-
-    ``compared``: whether there is any point to compare at. ``constant``: whether the value is the
-    same everywhere.
-    """
-
-    compared: bool
-    agrees: bool
-    value: float
-    constant: bool
-
-
 @dataclass(frozen=True, eq=False)
 class GateFrame:
     """A gated surface at one strength: what is drawn, and what is said. Arrays are (R, C, ...)."""
@@ -81,8 +67,8 @@ class GateFrame:
     largest_bend: float  # of |H|, among resolved points
     share_lost: float  # of the chart, where the gate is not positive or not finite
     share_undetermined: float  # of the area
-    exact: Deviation | None
-    by_formula: Deviation | None
+    exact: float | None  # K in closed form, where that is one number
+    differing: tuple[str, ...]  # other ways to K that do not agree with what is measured
     axis: np.ndarray  # (R,)
     values: np.ndarray
     known: np.ndarray  # K, NaN where it is not known
@@ -116,6 +102,7 @@ def frame_of(measured: MeasuredGate) -> GateFrame:
     gate = np.where(measured.lost[..., None], np.nan, measured.gate)
     channels = (1 - measured.strength) + measured.strength * gate
     bends = measured.mean_norm[resolved]
+    ways = {"closed form": measured.exact, "curvature formula": measured.terms}
     return GateFrame(
         strength=measured.strength,
         whole=measured.whole,
@@ -123,8 +110,12 @@ def frame_of(measured: MeasuredGate) -> GateFrame:
         largest_bend=float(bends.max()) if bends.size else float("nan"),
         share_lost=float(measured.fails.mean()) if measured.strength else 0.0,
         share_undetermined=float(surface.verdicts[0].undetermined),
-        exact=_compared(measured, "exact"),
-        by_formula=_compared(measured, "terms"),
+        exact=_constant(measured.exact, resolved),
+        differing=tuple(
+            name
+            for name, way in ways.items()
+            if way is not None and resolved.any() and not measured.agrees(way)
+        ),
         axis=surface.axis,
         values=surface.values[0],
         known=surface.known[0],
@@ -137,18 +128,11 @@ def frame_of(measured: MeasuredGate) -> GateFrame:
     )
 
 
-def _compared(measured: MeasuredGate, name: str) -> Deviation | None:
-    reference = getattr(measured, name)
-    if reference is None:
+def _constant(exact: theory.Reference | None, resolved: np.ndarray) -> float | None:
+    """Return K by a closed form where it is the same at all points, to within its rounding."""
+    if exact is None or not resolved.any():
         return None
-    resolved = measured.surface.resolved[0]
-    values = reference.gaussian[resolved]
-    spread = float(np.ptp(values)) if values.size else float("nan")
-    noise = float(reference.error[resolved].max()) if values.size else 0.0
-    centre = len(measured.surface.axis) // 2
-    return Deviation(
-        compared=not np.isnan(measured.largest_deviation(reference)[0]),
-        agrees=measured.agrees(reference),
-        value=float(reference.gaussian[centre, centre]),
-        constant=spread <= 2 * noise,
-    )
+    values = exact.gaussian[resolved]
+    middle = len(resolved) // 2
+    same = float(np.ptp(values)) <= 2 * float(exact.error[resolved].max())
+    return float(exact.gaussian[middle, middle]) if same else None

@@ -316,7 +316,7 @@ def _draw_formula(result: Result) -> None:
         k = plus_minus(terms.gaussian.value, terms.gaussian.error)
         st.caption(f"At {where}, λ = {frame.strength:.2f}: **K = {k}**. {terms_sentence(terms)}")
     elif result.case.scalar:
-        value = float(result.case.formulas[0].at(*result.coordinates))
+        value = result.case.formulas[0].at(*result.coordinates)
         st.caption(no_gate_text(frame, result.at, where, value))
     else:
         st.caption("The formula is for scalar gates.")
@@ -335,14 +335,11 @@ def reading(frame: GateFrame, exact: str) -> Told:
     """Return the verdict and K, called ``exact`` in closed form, and what is not known."""
     subject = "there is" if frame.share_lost == 1 else "the surface is"
     k = "" if frame.range is None else f": {grid_range_text(frame)}"
-    if frame.exact is not None and frame.exact.constant and k:  # one number: exactly
-        called = exact if frame.strength == 1 and frame.exact.value else ""
-        k = f": K = {called}{ten_digits(frame.exact.value)}"
+    if frame.exact is not None and k:
+        called = exact if frame.strength == 1 and frame.exact else ""
+        k = f": K = {called}{ten_digits(frame.exact)}"
     bold, rest = finding(f"At λ = {frame.strength:.2f} {subject}", frame, f"{k}.")
-    parts = [rest]
-    for name, way in (("closed form", frame.exact), ("curvature formula", frame.by_formula)):
-        if way is not None and way.compared and not way.agrees:
-            parts.append(f"The {name} and the measured K do not agree.")
+    parts = [rest, *(f"The {way} and the measured K do not agree." for way in frame.differing)]
     if frame.share_lost:
         parts.append(
             f"On {percent(frame.share_lost)} of the chart the formula is no gate (not positive, not"

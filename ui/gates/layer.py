@@ -39,9 +39,7 @@ TRIANGLE_POINTS = 41  # along a side
 TASK, TRAINING_POINTS, TRAINING_STEPS, TRAINED_SEEDS = "circle", 256, 400, 16
 EXPONENTS, OFFSETS = (-3.0, 3.0), (-4.0, 4.0)  # of gates: beyond, all of K is in a corner
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])  # where a1, a2, a3 are 1
-PIXELS = (121, 105)  # across and up: as many points of the triangle as are coloured
 LINE_POINTS = 241  # along a side of the triangle, where the conic is looked for
-EDGE = 0.004  # of a weight: half a pixel
 ROOM = 0.06  # of a side, around the triangle
 
 
@@ -266,25 +264,25 @@ def line_text(conic: ConicResult) -> str:
 
 
 def triangle_figure(conic: ConicResult) -> go.Figure:
-    """Draw the exact K of the nearest measured point, and the line where the formula is 0."""
+    """Draw the exact K of the measured points, and the line where the formula is 0."""
     scale = scale_of("curvature", [conic.gaussian])
-    nearest, across, up = nearest_points(conic.weights)
-    inside = nearest >= 0
-
-    def spread(values: np.ndarray) -> np.ndarray:
-        return np.where(inside, values[np.where(inside, nearest, 0)], np.nan)
-
+    smallest = float(conic.weights.min())
     e = conic.exponents
-    line = conic_line((e.p, e.q, e.r), float(conic.weights.min()))
+    line = conic_line((e.p, e.q, e.r), smallest)
     read_off = (conic.gaussian, conic.gaussian_error, *conic.weights.T, conic.form)
     shade = np.clip(scale.apply(conic.gaussian), scale.low, scale.high)
+    colours = bricks(shade)
+    rows = np.arange(len(colours)) / (len(colours) - 1)
+    columns = (np.arange(2 * len(rows)) - 0.5) / (2 * len(rows) - 2)
     bar = colour_bar(scale)
     bar["tickvals"] = [scale.low + share * (scale.high - scale.low) for share in bar["tickvals"]]
     heat = {
-        "type": "heatmap", "name": "K", "x": across, "y": up, "z": spread(shade),
+        "type": "heatmap", "name": "K", "z": colours,
+        "x": 1.5 * smallest + (1 - 3 * smallest) * columns,
+        "y": (smallest + (1 - 3 * smallest) * rows) * CORNERS[2, 1],
         "hoverongaps": False, "zmin": scale.low, "zmax": scale.high,
         "colorscale": scale.colours, "colorbar": bar,
-        "customdata": np.stack([spread(values) for values in read_off], -1),
+        "customdata": np.stack([bricks(values) for values in read_off], -1),
         "hovertemplate": "weights %{customdata[2]:.2f}, %{customdata[3]:.2f}, %{customdata[4]:.2f}"
         "<br>K = %{customdata[0]:.3g}<br>error at most %{customdata[1]:.1g}"
         "<br>formula %{customdata[5]:.3g}<extra></extra>",
@@ -323,25 +321,16 @@ def conic_line(exponents: tuple[float, float, float], smallest: float) -> np.nda
     return np.where((there.min(-1) >= smallest)[:, None], there @ CORNERS, np.nan)
 
 
-def nearest_points(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For every coloured point the index of the measured one next to it, -1 outside; x; y."""
-    side = round((2 * len(weights) + 0.25) ** 0.5 - 0.5)
-    steps = side - 1
-    smallest = float(weights.min())
-    across = np.linspace(0.0, 1.0, PIXELS[0])
-    up = np.linspace(0.0, CORNERS[2, 1], PIXELS[1])
-    x, y = np.meshgrid(across, up)
-    a3 = y / CORNERS[2, 1]
-    a2 = x - a3 / 2
-    weights_there = np.stack([1 - a2 - a3, a2, a3], -1)
-    inside = weights_there.min(-1) >= smallest - EDGE
-    # What lies outside by less than a pixel takes the colour of the edge.
-    shares = np.maximum(weights_there - smallest, 0.0)
-    shares *= steps / shares.sum(-1, keepdims=True)
-    whole = np.round(shares)
-    off = whole.sum(-1) - steps  # rounding may be one off: mended where it was nearest to a tie
-    worst = np.abs(whole - shares).argmax(-1)[..., None]
-    np.put_along_axis(whole, worst, np.take_along_axis(whole, worst, -1) - off[..., None], -1)
-    i, j = whole[..., 0].astype(int), whole[..., 1].astype(int)
-    index = i * side - i * (i - 1) // 2 + j
-    return np.where(inside, index, -1), across, up
+def bricks(values: np.ndarray) -> np.ndarray:
+    """(n, 2 n): ``values`` (M,) of the triangle of `gating_core.theory`, n points along a side.
+
+    Rows hold equal weights a3, each point two columns, half a step apart: a row is half a step
+    further to the right than the one below.
+    """
+    side = round((2 * len(values) + 0.25) ** 0.5 - 0.5)
+    a1, rest = np.triu_indices(side)  # rest: a1 + a2
+    up = side - 1 - rest
+    field = np.full((side, 2 * side), np.nan)
+    for half in (0, 1):
+        field[up, 2 * (rest - a1) + up + half] = values
+    return field

@@ -26,11 +26,10 @@ FLAT = np.array([[-1.0, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]])  # corners o
 
 @dataclass(frozen=True, eq=False)
 class GatePicture:
-    """A picture, and the colour scales of the quantity and of the gate."""
+    """A picture, and the colour scale of its quantity."""
 
     pair: Pair
     scale: ColourScale
-    gate_scale: ColourScale
     one_size: bool  # whether all frames are drawn at one size
     cut: bool  # whether points were left out because they are too far away
     beyond: list[float]  # by frame: the share of points beyond the scale
@@ -102,7 +101,7 @@ def gate_picture(
         for x, frame in zip(drawn, settled, strict=True)
     )
     beyond = [share_beyond(field_of(frame, shown), scale) for frame in frames]
-    return GatePicture(pair, scale, gate_scale, one_size, cut, beyond)
+    return GatePicture(pair, scale, one_size, cut, beyond)
 
 
 def side_by_side(pictures: Sequence[GatePicture]) -> Pair:

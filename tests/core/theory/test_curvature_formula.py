@@ -69,7 +69,7 @@ def test_another_formula_would_be_seen():
     """The comparison has teeth: with rho^3 in place of rho^4 it fails."""
     gate = parse_formula("1/(3+u^2+2*v^2)")
     by_formula, field = curvature_terms(gate, GRID.points), field_of(GatedSheet(gate))
-    wrong = by_formula.gaussian / by_formula.parts["rho"]
+    wrong = by_formula.gaussian / by_formula.parts["rho"].value
     assert ((wrong - field.gaussian).abs() > by_formula.gaussian_error + field.gaussian_error).all()
 
 

@@ -7,7 +7,6 @@ import sys
 from contextlib import contextmanager
 
 import mpmath
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -89,13 +88,7 @@ def python(u, v):
 def test_it_means_what_python_means(text):
     for u, v in ((0.37, 0.82), (0.9, 0.25)):
         found = parse_formula(text).at(u, v)
-        assert float(found) == pytest.approx(python(u, v)[text], rel=1e-14)
-
-
-@pytest.mark.parametrize("text", python(0.37, 0.82))
-def test_what_is_written_can_be_read_again(text):
-    formula = parse_formula(text)
-    assert parse_formula(formula.text()).expression == formula.expression
+        assert found == pytest.approx(python(u, v)[text], rel=1e-14)
 
 
 def _parsed(text):
@@ -121,12 +114,11 @@ TEXTS = st.recursive(
 
 
 @given(text=TEXTS, u=st.floats(-1, 1), v=st.floats(-1, 1))
-def test_random_formulas_are_read_as_python_would_and_written_without_loss(text, u, v):
+def test_random_formulas_are_read_as_python_would(text, u, v):
     formula, said = _parsed(text)
     if formula is None:
         assert "exponent" in said or "more than" in said
         return
-    assert parse_formula(formula.text()).expression == formula.expression
     own = {name: getattr(torch, name) for name in FUNCTIONS}
     u, v = (torch.tensor(x, dtype=torch.float64) for x in (u, v))
     tree = ast.parse(text.replace("^", "**"), mode="eval")
@@ -144,7 +136,7 @@ def test_random_formulas_are_read_as_python_would_and_written_without_loss(text,
     )
     if spelt is not None:
         torch.testing.assert_close(
-            formula.at(u, v),
+            formula.expression.at(torch, u, v),
             torch.as_tensor(spelt, dtype=torch.float64).real,
             rtol=1e-9,
             atol=1e-12,
@@ -193,25 +185,20 @@ def test_jets_of_a_formula_hold_their_bounds_at_200_digits(text):
     torch.testing.assert_close(jet.stack, nested_jet(formula, points).stack, rtol=1e-12, atol=1e-13)
 
 
-def test_a_formula_takes_arrays_and_gives_the_same_kind_back():
-    formula = parse_formula("u/v")
-    u, v = np.array([[1.0, 2.0]]), np.array([[0.0], [4.0]])
-    found = formula.at(u, v)
-    assert isinstance(found, np.ndarray)
-    assert np.array_equal(found, [[np.inf, np.inf], [0.25, 0.5]])
-    assert isinstance(formula.at(torch.ones(2), torch.ones(2)), torch.Tensor)
-    assert parse_formula("0.5").at(u, v).shape == (2, 2)
+def test_a_formula_is_defined_wherever_floats_are():
     assert parse_formula("0.5")(torch.zeros(4, 2, dtype=torch.float64)).shape == (4, 1)
-    assert np.isnan(parse_formula("log(u)").at(-1.0, 0.0))
+    assert parse_formula("u/v").at(1.0, 0.0) == math.inf
+    assert math.isnan(parse_formula("log(u)").at(-1.0, 0.0))
 
 
-def test_it_is_written_with_the_current_numbers():
+def test_it_is_typeset_with_the_fewest_parentheses():
     formula = parse_formula("1/(3+u^2-v)*sigmoid(-u)")
-    assert formula.text() == "1 / (3 + u^2 - v) * sigmoid(-u)"
-    assert formula.text(u=-0.25, v=0.123456) == "1 / (3 + (-0.25)^2 - 0.1235) * sigmoid(-(-0.25))"
     assert formula.latex() == r"\frac{1}{3 + u^{2} - v} \cdot \sigma\left(-u\right)"
-    assert parse_formula("abs(u)*sqrt(v)*2e-7*pi").latex(v=1e-6) == (
-        r"\left|u\right| \cdot \sqrt{(1 \cdot 10^{-6})} \cdot (2 \cdot 10^{-7}) \cdot \pi"
+    assert parse_formula("abs(u)*sqrt(v)*2e-7*pi").latex() == (
+        r"\left|u\right| \cdot \sqrt{v} \cdot (2 \cdot 10^{-7}) \cdot \pi"
+    )
+    assert parse_formula("u-(v-1)-(u+v)^2*(-u)").latex() == (
+        r"u - \left(v - 1\right) - \left(u + v\right)^{2} \cdot -u"
     )
 
 
@@ -331,7 +318,7 @@ def test_large_powers_neither_hang_nor_raise(text):
     """An integer of Python would grow beyond bounds: numbers are floats."""
     with few_calls():
         formula = parse_formula(text)
-        assert formula.at(np.linspace(-1, 1, 5), np.zeros(5)).shape == (5,)
+        assert formula(torch.zeros(5, 2, dtype=torch.float64)).shape == (5, 1)
     numbers = [part.value for part in parts_of(formula.expression) if isinstance(part, Constant)]
     assert {type(number) for number in numbers} == {float}
 
@@ -356,8 +343,8 @@ def _check_harmless(text):
         assert "\n" not in said
         if formula is not None:
             assert isinstance(formula.expression.variables, frozenset)
-            found = formula.at(np.array([-1.0, 0.0, 0.5]), np.array([0.5, 0.0, 1.0]))
-            assert found.shape == (3,)
+            found = formula(torch.tensor([[-1, 0.5], [0, 0], [0.5, 1]], dtype=torch.float64))
+            assert found.shape == (3, 1)
             assert formula.latex()
 
 
@@ -376,7 +363,7 @@ def test_python_is_never_asked_to_run_anything(monkeypatch):
     monkeypatch.setattr(builtins, "eval", never)
     monkeypatch.setattr(builtins, "exec", never)
     monkeypatch.setattr(builtins, "compile", only_parse)
-    assert float(Formula("2*u+sin(v)").at(0.5, 0.0)) == 1.0
+    assert Formula("2*u+sin(v)").at(0.5, 0.0) == 1.0
 
 
 def test_equal_texts_are_equal_formulas():

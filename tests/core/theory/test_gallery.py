@@ -48,6 +48,14 @@ def full(name):
     return measure_gate(GALLERY[name], 1.0, GRID)
 
 
+def allowed_at_worst(found, reference):
+    """The sum of both errors of K where they differ most."""
+    gap = np.where(
+        found.surface.resolved[0], np.abs(found.surface.gaussian[0] - reference.gaussian), -1
+    )
+    return (found.surface.gaussian_error[0] + reference.error).flat[gap.argmax()]
+
+
 def test_there_are_sixteen_and_the_sphere_stands_first():
     assert len(GALLERY) == 16
     assert next(iter(GALLERY)) == "sphere"
@@ -75,8 +83,7 @@ def test_without_strength_everything_is_flat(name):
 def test_what_is_measured_is_the_exact_value(name):
     found = full(name)
     assert found.agrees(found.exact)
-    largest, allowed = found.largest_deviation(found.exact)
-    assert largest <= allowed < 1e-9 * (1 + np.abs(found.exact.gaussian).max())
+    assert allowed_at_worst(found, found.exact) < 1e-9 * (1 + np.abs(found.exact.gaussian).max())
     assert (found.exact.error < 1e-11 * (1 + np.abs(found.exact.gaussian))).all()
     moved = replace(found.exact, gaussian=found.exact.gaussian + 1e-6)
     assert not found.agrees(moved)
@@ -107,8 +114,7 @@ def test_the_exact_value_is_exact(name):
 def test_formula_and_geometry_agree(name, strength):
     found = measure_gate(GALLERY[name], strength, GRID)
     assert found.agrees(found.terms)
-    largest, allowed = found.largest_deviation(found.terms)
-    assert largest <= allowed < 1e-8 * (1 + np.abs(found.terms.gaussian).max())
+    assert allowed_at_worst(found, found.terms) < 1e-8 * (1 + np.abs(found.terms.gaussian).max())
 
 
 @pytest.mark.parametrize("name", [n for n, case in GALLERY.items() if case.at_every_strength])
@@ -143,8 +149,9 @@ def test_the_sphere_has_the_radius_that_was_asked_for(radius):
 
 def test_bending_is_not_curving():
     rolled, cut = full("one direction"), full("constant")
-    assert rolled.bends.all()
-    assert not cut.bends.any()
+    assert (rolled.mean_norm > 0.01).all()
+    assert cut.mean_norm.max() < 1e-12
+    assert (rolled.looked.bends, cut.looked.bends) == (True, False)
     assert rolled.curvature_range == cut.curvature_range == (0.0, 0.0)
 
 

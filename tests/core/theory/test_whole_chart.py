@@ -18,7 +18,7 @@ from gating_core.jets.cell_jets import enclosing_jet
 from gating_core.proved import NEGATIVE as DOWN
 from gating_core.proved import OPEN
 from gating_core.proved import POSITIVE as UP
-from gating_core.proved.signs import LABELS
+from gating_core.proved.signs import LABELS, halves_of
 from gating_core.theory import breaks
 from gating_core.theory.breaks import BROKEN, OUTSIDE, SMOOTH, breaks_of, smoothness
 from gating_core.theory.differential_ring import DifferentialRing
@@ -307,12 +307,11 @@ def test_balls_over_a_cell_hold_what_is_true_in_it(text, u, v, width, inner):
         assert error == np.inf or abs(mpmath.mpf(value) - true) <= error + exact.OWN_ERROR
 
 
-def test_cells_cover_the_chart_and_so_do_their_quarters():
+def test_cells_cover_the_chart_and_so_do_their_halves():
     cells = chart_cells(4)
-    assert (len(cells), cells.share, cells.split().share) == (16, 1.0, 1.0)
-    quarters = cells[:1].split()
-    assert quarters.centres.tolist() == [[-0.875, -0.875], [-0.875, -0.625], [-0.625, -0.875],
-                                         [-0.625, -0.625]]  # fmt: skip
+    halves = halves_of(cells, cells.radius.argmax(-1))
+    assert (len(cells), cells.share, len(halves), halves.share) == (16, 1.0, 32, 1.0)
+    assert halves.centres[[0, 16]].tolist() == [[-0.875, -0.75], [-0.625, -0.75]]
 
 
 def test_what_the_budget_does_not_reach_is_left_open():

@@ -33,8 +33,8 @@ from ui.gates.layer import (
     conic_line,
     line_text,
     measure_layer,
-    nearest_points,
     signs_text,
+    triangle_figure,
 )
 
 PAGE = "pages/3_Which_gates_curve.py"
@@ -49,19 +49,17 @@ def layer():
     return measure_layer(LayerRequest(), size=21)
 
 
-def test_every_coloured_point_has_the_colour_of_the_nearest_measured_one(layer):
-    weights = layer.weights
-    place, across, up = nearest_points(weights)
-    x, y = np.meshgrid(across, up)
-    corners = weights @ CORNERS
-    inside = place >= 0
-    assert 0.4 < inside.mean() < 0.5  # a triangle in its box
-    apart = np.hypot(*(corners[place[inside]] - np.stack([x, y], -1)[inside]).T)
-    least = np.array(
-        [np.hypot(*(corners - point).T).min() for point in np.stack([x, y], -1)[inside]]
-    )
-    cell = np.hypot(*(corners[1] - corners[0]))
-    np.testing.assert_array_less(apart, least + 0.2 * cell)  # ties and edges aside, that one
+def test_every_measured_point_is_a_brick_of_its_own(layer):
+    heat = triangle_figure(layer).data[0]
+    x, y = np.meshgrid(heat.x, heat.y)
+    there = np.isfinite(heat.customdata[..., 0])
+    read = heat.customdata[there]
+    assert len(read) == 2 * len(layer.weights)
+    across, up = (read[:, 2:5] @ CORNERS).T
+    np.testing.assert_allclose(up, y[there], atol=1e-12)
+    half = heat.x[1] - heat.x[0]  # of a brick
+    np.testing.assert_allclose(np.abs(across - x[there]), half / 2, rtol=1e-9)
+    np.testing.assert_array_equal(np.unique(read[:, 0]), np.unique(layer.gaussian))
 
 
 def test_on_the_line_the_formula_is_zero_and_no_weight_is_too_small(layer):
