@@ -23,6 +23,7 @@ ALL_UPLOAD_BYTES = 64_000_000  # of all sessions: whoever holds most gives way
 SESSION_DOWNLOADS = 4  # that are made at the same time
 MESSAGE_MB = 50  # to a browser: more than any page
 WIDGETS_MB = 2  # from a browser: a message, which has the values of all controls and the link
+FRAGMENTS = 1000  # of such a message: a browser sends one, or one for each 128 kB
 BODY_BYTES = 1000  # of a request that is no upload: a vote
 HEAD_BYTES = 131_072  # of a request: the address of a page holds its drawing
 READ_CHARACTERS = 127  # of a text that a language model reads, and its beginning

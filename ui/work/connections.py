@@ -5,8 +5,8 @@
 
 uvicorn waits for ever for a request's head or body, and for a client that does not read, and
 accepts connections until the process has no file left. Here what is waited for ends after
-`REQUEST_SECONDS`; and where connections are too many, or files few, the one that has been waited
-for longest makes room for the next.
+`REQUEST_SECONDS`; where connections are too many, or files few, the one that has been waited for
+longest makes room for the next; and a message of a websocket has few fragments.
 """
 
 from __future__ import annotations
@@ -18,10 +18,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
+
 from ui.limits import (
     CONNECTIONS,
     FILES_FOR_VISITORS,
     FILES_FOR_WORK,
+    FRAGMENTS,
     HEAD_BYTES,
     REQUEST_SECONDS,
     WIDGETS_MB,
@@ -74,6 +78,7 @@ async def guarded_connections() -> AsyncIterator[None]:
     async def create_server(factory: Factory, *, sock: Any, backlog: int, **more: Any) -> Any:
         config = factory().config  # type: ignore[attr-defined]
         config.h11_max_incomplete_event_size = HEAD_BYTES
+        config.ws_protocol_class = _Websocket
         config.ws_max_size = WIDGETS_MB * 1024 * 1024  # of what comes; MESSAGE_MB, of what goes
         connections = Connections()
         watches.append(loop.create_task(connections.watch()))
@@ -166,6 +171,17 @@ def _has_to_send(protocol: Any) -> bool:
 
 def _has_to_read(protocol: Any) -> bool:
     return bool(protocol.transport.get_write_buffer_size())
+
+
+class _Websocket(WebSocketsSansIOProtocol):
+    """A connection that ends at a message of too many fragments: each takes time, even empty."""
+
+    def handle_cont(self, event: Frame) -> None:
+        """Take a fragment that is not the first one."""
+        if len(self.frames) < FRAGMENTS:
+            super().handle_cont(event)
+        else:
+            self.transport.abort()
 
 
 class _Refused(asyncio.Protocol):
