@@ -1,4 +1,4 @@
-"""Mixture of experts: which parameters of an attention layer can data determine?"""
+"""Mixture of experts: what an attention layer is made of, and what of it data can determine."""
 
 import streamlit as st
 
@@ -8,17 +8,17 @@ TITLE = "Mixture of experts"
 
 with page(
     TITLE,
-    lead="Attention is a mixture of small linear maps, its **experts** W_V[:, c] W_O[c, :]."
-    " A gate per channel between W_V and W_O makes the experts of a head identifiable; other gates"
-    " do not.",
+    lead="Attention is a sum of small linear maps, its **experts** W_V[:, c] W_O[c, :], and each"
+    " output a sum over heads, experts and tokens. A gate per channel makes the experts of a head"
+    " identifiable; other gates do not.",
     pictures=False,
 ):
     from ui.common.links import checked_link
     from ui.experts import decomposition, identifiability, learning_curves, sample_efficiency
 
     TABS = {
-        "Identifiability": identifiability.draw,
         "Decomposition": decomposition.draw,
+        "Identifiability": identifiability.draw,
         "Sample efficiency": sample_efficiency.draw,
         "Learning curves": learning_curves.draw,
     }

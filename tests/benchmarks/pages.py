@@ -108,7 +108,7 @@ PRESSES = {
         counted(".gc-view:not([data-stale])"),
     ),
     "Mixture of experts: pad to the largest tree": Press(
-        "/Mixture_of_experts?experts_tab=Decomposition&channels=8&head_count=4&tokens=6",
+        "/Mixture_of_experts?channels=8&head_count=4&tokens=6",
         ".gc-pad-handle", SLIDE, counted(".gc-tree"),
     ),
     "landing page: a frame of a drag on the stage": Press(

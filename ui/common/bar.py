@@ -61,7 +61,7 @@ PAGES = {
         "What does efficient attention lose?"),
     "Mixture of experts": Page(
         "pages/6_Mixture_of_experts.py", ":material/account_tree:", REAL_MODELS,
-        "Which parameters can data determine?"),
+        "What is attention made of?"),
     "Steering": Page(
         "pages/9_Steering.py", ":material/explore:", REAL_MODELS,
         "Can one feature change the language?"),

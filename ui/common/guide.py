@@ -62,7 +62,7 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
         "Claims", "Claims", {"claim": "C4"},
         "differences of accuracy between gated and ungated models, task by task"),
     "experts": Topic(
-        "Mixture of experts", "Mixture of experts", {"experts_tab": "Decomposition"},
+        "Mixture of experts", "Mixture of experts", {},
         "one entry of the output as a tree of heads, experts and tokens"),
     "language_models": Topic(
         "Language models", "Language models",
