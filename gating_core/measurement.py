@@ -19,9 +19,10 @@ from gating_core.geometry.curvature import CurvatureField, curvature
 from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import Integral
-from gating_core.geometry.surface import FLAT_ERROR, surface_result
+from gating_core.geometry.surface import FLAT_ERROR, MeasuredSurface
 from gating_core.geometry.verdict import (
-    FLAT,
+    BENT,
+    PROVED,
     Verdict,
     jittered_points,
     knowledge_text,
@@ -56,9 +57,10 @@ class Measurement:
         area: The same of the area of the surface over that chart (length^2).
         bending: The same of total bending, the integral of |II|^2 dA, II the second fundamental
             form; without a unit, at least twice ``total``, and 0 on planes alone.
-        word: "curved", "flat" or, where neither is known, another word of `VERDICT_WORDS`.
+        word: "curved"; "bent, not curved", where K = 0 and the second fundamental form is not;
+            "flat", where that is 0, too; or, where none is known, another word of `VERDICT_WORDS`.
         knowledge: "proved", at points whose K exceeds a rigorous bound, or seen at points only:
-            one of `KNOWLEDGE`; ``None`` where ``word`` is neither "curved" nor "flat".
+            one of `KNOWLEDGE`; ``None`` where nothing is known.
         verdict: The same as a sentence.
         notes: Sentences about what was computed otherwise than by the layer itself.
     """
@@ -189,12 +191,12 @@ def measure(
     lost = int((~jet.value.isfinite().all(-1)).sum())
     if lost == len(where):
         raise ValueError(f"layer gives NaN or infinite values at all {lost:,} points")
-    field = curvature(jet)
     if points is None:
-        jittered = curvature(second_order_jet(function, jittered_points(grid), bound))
-        surface = surface_result(function, jet, field, grid, verification=verify(jittered))
-        (verdict,) = surface.verdicts
+        jittered = verify(curvature(second_order_jet(function, jittered_points(grid), bound)))
+        found = MeasuredSurface(function, grid, jet=jet, verification=jittered)
+        field, verdict = found.field, found.verdict
     else:
+        field = curvature(jet)
         verdict = _verdict_at_points(function, jet, field)
     sentence = _sentence(verdict, field, "area" if points is None else "points")
     total = None
@@ -266,18 +268,23 @@ def _verdict_at_points(
     (proof,) = flatness_proofs(function, jet.value)
     diagonal = torch.linalg.vector_norm(jet.value.amax(0) - jet.value.amin(0))
     small = field.gaussian_error * diagonal.square() < FLAT_ERROR
-    zero = field.flat & field.resolved & small
-    decided = field.decided & torch.tensor(proof is None)
+    sign = torch.where((field.sign == 0) & ~small, torch.nan, field.sign)
+    sign = torch.zeros_like(sign) if proof is not None else sign
 
     def share(where: torch.Tensor) -> float:
         return float(where.double().mean())
 
     return Verdict(
-        word=word_for(proof is not None, bool(decided.any()), bool(zero.all())),
-        positive=share(decided & (field.gaussian > 0)),
-        negative=share(decided & (field.gaussian < 0)),
-        flat=1.0 if proof is not None else share(zero),
-        undetermined=0.0 if proof is not None else share(~decided & ~zero),
+        word=word_for(
+            proof is not None,
+            bool((sign.abs() == 1).any()),
+            bool((sign == 0).all()),
+            bool(field.bends.any()),
+        ),
+        positive=share(sign == 1),
+        negative=share(sign == -1),
+        flat=share(sign == 0),
+        undetermined=share(sign.isnan()),
         unresolved=share(~field.resolved),
         typical_error=float(field.gaussian_error.median()),
         bound_kind=field.bound_kind,
@@ -290,7 +297,9 @@ def _sentence(verdict: Verdict, field: CurvatureField, of: str) -> str:
     """Say what is known of the curvature, how, and on which share ``of`` area or points."""
     if verdict.proof is not None:
         return f"Flat: K = 0, proved, because {verdict.proof}."
-    if verdict.one_sign is not None:
+    if verdict.knowledge == PROVED and verdict.word == BENT:
+        return f"Bent, not curved: K = 0 on the whole chart, proved, because {verdict.one_sign}."
+    if verdict.knowledge == PROVED:
         sign = ">" if verdict.positive else "<"
         return f"Curved: K {sign} 0 on the whole chart, proved, because {verdict.one_sign}."
     if verdict.knowledge is None:
@@ -302,9 +311,11 @@ def _sentence(verdict: Verdict, field: CurvatureField, of: str) -> str:
             " that it is flat"
         )
         return f"Inconclusive: no point is known to curve, but {reason}."
-    if verdict.word == FLAT:
+    if verdict.without_curvature:
         known = knowledge_text(verdict.knowledge, verdict.points)
-        return f"Flat within errors of K of {verdict.typical_error:.1g} in the median, {known}."
+        errors = f"within errors of K of {verdict.typical_error:.1g} in the median"
+        comma = "," * (verdict.word == BENT)
+        return f"{verdict.word.capitalize()}{comma} {errors}, {known}."
     # A sign that shows at points of the grid alone is there, on little of the area.
     signs = " and ".join(
         f"K {sign} 0 on {_share(share)}"
@@ -314,7 +325,7 @@ def _sentence(verdict: Verdict, field: CurvatureField, of: str) -> str:
         )
         if share or bool((field.decided & seen).any())
     )
-    rest = {"flat within errors": verdict.flat, "undetermined": verdict.undetermined}
+    rest = {"K = 0 within errors": verdict.flat, "undetermined": verdict.undetermined}
     others = "".join(f", {word} on {_share(share)}" for word, share in rest.items() if share)
     known = knowledge_text(verdict.knowledge, verdict.points)
     if not others and bool(field.decided.all()):

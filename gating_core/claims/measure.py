@@ -27,13 +27,12 @@ from gating_core.claims.study import STUDY_VERSION, Unit
 from gating_core.experiments.budget import PART_COST, cost
 from gating_core.experiments.comparison import Setting, TrainedRun, train_setting
 from gating_core.experiments.depth import DepthRequest, measure_regime
-from gating_core.geometry.curvature import CurvatureField, curvature
 from gating_core.geometry.discrete import proxy_limit
 from gating_core.geometry.grid import Grid, square_grid
-from gating_core.geometry.integrals import grid_integral, unseen_curvature
-from gating_core.geometry.surface import SurfaceResult, surface_result
+from gating_core.geometry.integrals import grid_integral
+from gating_core.geometry.surface import MeasuredSurface, SurfaceResult
 from gating_core.jets.blocks import one_thread
-from gating_core.jets.second_order import SecondOrderJet, jet_by_parts
+from gating_core.jets.second_order import jet_by_parts
 from gating_core.training.ensemble import batches_of
 
 REGIME = "aligned"  # the structured regime, in our reading
@@ -182,18 +181,17 @@ def measured(model: Attention) -> list[Numbers]:
 def on_grid(model: Attention, size: int) -> list[Numbers]:
     """Measure the query chart of all members, on a grid with ``size`` points along each side."""
     grid = square_grid(size)
-    jet, field, surface = _surface(model, model.config, grid)
-    unseen = unseen_curvature(jet, field, grid.weights).numpy()
-    positive = grid_integral("positive", field, grid.weights).value.numpy()
-    proved = surface.proved[:, 0, 0]
-    error = np.maximum(surface.total_error, np.where(proved, 0.0, unseen))
-    proxy, shares = proxy_limit(jet), surface.shares
+    found = _measured(model, model.config, grid)
+    surface = found.surface
+    positive = grid_integral("positive", found.field, grid.weights).value.numpy()
+    error = found.total.error.numpy()
+    proxy, shares = proxy_limit(found.jet), surface.shares
     largest, bound = _largest(surface)
     return _by_member({
         "total_curvature": surface.total,
         "total_error": error,
         "total_complete": surface.complete & (error <= surface.total),
-        "positive_curvature": np.where(proved, 0.0, positive),
+        "positive_curvature": np.where(surface.proved_zero, 0.0, positive),
         "flat": _flat(surface),
         "positive_share": shares.positive,
         "negative_share": shares.negative,
@@ -227,19 +225,18 @@ def _on_chart(model: Attention) -> list[Numbers]:
     # What reads the weights alone is affine on its chart, where second derivatives and bounds are
     # exactly zero and a test would be empty.
     function = through_logs(chart) if model.blocks[0].reads_only_weights else chart
-    *_, surface = _surface(function, model.config, square_grid(CHART_GRID))
+    surface = _measured(function, model.config, square_grid(CHART_GRID)).surface
     largest, _ = _largest(surface)
     columns = _flat(surface), largest, surface.largest_error, surface.shares.positive
     return _by_member(dict(zip(CHART_COLUMNS, columns, strict=True)))
 
 
-def _surface(
+def _measured(
     function: Callable[[torch.Tensor], torch.Tensor], config: AttentionConfig, grid: Grid
-) -> tuple[SecondOrderJet, CurvatureField, SurfaceResult]:
+) -> MeasuredSurface:
     part = max(int(PART_COST / cost(config)), 1)
     jet = jet_by_parts(function, grid.points, "rigorous", part)
-    field = curvature(jet)
-    return jet, field, surface_result(function, jet, field, grid)
+    return MeasuredSurface(function, grid, jet=jet)
 
 
 def _flat(surface: SurfaceResult) -> np.ndarray:
@@ -247,7 +244,8 @@ def _flat(surface: SurfaceResult) -> np.ndarray:
 
     ``None`` where it is resolved nowhere: nothing is known there.
     """
-    flat = (~(surface.resolved & ~surface.within).any((1, 2))).astype(object)
+    beyond = np.abs(surface.gaussian) > surface.gaussian_error
+    flat = (~(surface.resolved & beyond).any((1, 2))).astype(object)
     flat[~surface.resolved.any((1, 2))] = None
     return flat
 

@@ -28,19 +28,21 @@ from gating_core.geometry.integrals import (
     SurfaceIntegrals,
     grid_integrals,
     total_absolute_curvature,
+    total_bending,
 )
 from gating_core.geometry.islands import Island, islands
 from gating_core.geometry.metric import Matrix, whitening
 from gating_core.geometry.surface import (
     MOST_CURVED,
+    MeasuredSurface,
     SurfaceResult,
     concentration,
-    mean_curvature,
     measure_surface,
     ridge_levels,
 )
 from gating_core.geometry.verdict import (
     AT_POINTS,
+    BENT,
     CURVED,
     FLAT,
     POINT_TYPES,
@@ -53,6 +55,7 @@ from gating_core.geometry.verdict import (
 
 __all__ = [
     "AT_POINTS",
+    "BENT",
     "CURVED",
     "DIFFERENCE_STEP",
     "FLAT",
@@ -73,6 +76,7 @@ __all__ = [
     "Integral",
     "Island",
     "Matrix",
+    "MeasuredSurface",
     "Proxy",
     "SurfaceIntegrals",
     "SurfaceResult",
@@ -87,7 +91,6 @@ __all__ = [
     "grid_integrals",
     "islands",
     "knowledge_text",
-    "mean_curvature",
     "measure_surface",
     "paper_proxy",
     "proxy_limit",
@@ -96,5 +99,6 @@ __all__ = [
     "square_grid",
     "stretched_sphere",
     "total_absolute_curvature",
+    "total_bending",
     "whitening",
 ]

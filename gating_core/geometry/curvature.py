@@ -71,6 +71,12 @@ class CurvatureField:
         return self.resolved & ~self.flat
 
     @property
+    def sign(self) -> torch.Tensor:
+        """The sign of K where it is known, 0 where |K| is within its error, NaN if unresolved."""
+        sign = torch.where(self.flat, 0.0, self.gaussian.sign())
+        return torch.where(self.resolved, sign, torch.nan)
+
+    @property
     def bends(self) -> torch.Tensor:
         """True where II is known not to vanish: a resolved point whose |II|^2 exceeds its error."""
         return self.resolved & (self.bending > self.bending_error)

@@ -14,7 +14,12 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from gating_core.geometry.curvature import CurvatureField, curvature, second_fundamental_form
+from gating_core.geometry.curvature import (
+    CurvatureField,
+    FundamentalForm,
+    curvature,
+    second_fundamental_form,
+)
 from gating_core.jets.second_order import SecondOrderJet
 
 # --- Holonomy -------------------------------------------------------------------------------------
@@ -134,18 +139,14 @@ def total_bending(field: CurvatureField, weights: torch.Tensor) -> Integral:
 
 
 def unseen_curvature(
-    jet: SecondOrderJet,
-    field: CurvatureField,
-    weights: torch.Tensor,
-    covariance: object = None,
+    form: FundamentalForm, field: CurvatureField, weights: torch.Tensor
 ) -> torch.Tensor:
     """(...): difference of the integral of |K| dA by holonomy and by the points of a grid.
 
-    Holonomy sees curvature between the points, unless its sign changes within a cell. ``field``
-    is that of ``jet``, both in the metric of ``covariance``; ``weights`` (R, C) are the trapezoid
-    rule's.
+    Holonomy sees curvature between the points, unless its sign changes within a cell. ``form`` and
+    ``field`` are of one jet in one metric; ``weights`` (R, C) are the trapezoid rule's.
     """
-    frame = second_fundamental_form(jet, covariance).frame.unflatten(-3, tuple(weights.shape))
+    frame = form.frame.unflatten(-3, tuple(weights.shape))
     density, _ = density_of("absolute", field)
     return (_holonomies(frame).abs().sum((-2, -1)) - (density * weights.flatten()).sum(-1)).abs()
 

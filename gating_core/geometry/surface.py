@@ -1,10 +1,10 @@
-"""Measurements of a sampled surface: where it curves, where it is flat, and the errors.
+"""A measured surface: where it curves, where it is flat, its totals and verdict, and the errors.
 
-Words for points are defined here, words for whole surfaces in `verdict`, and words for totals,
-*quotable* and *converged*, in `Integral`. At a point K is *within* its error or beyond it. Beyond
-it, where the tangent plane is resolved, its sign is *decided*. K is known to be *zero* within an
-error that is small, and everywhere on a surface that is flat by proof. Anywhere else K is not
-*known*.
+`MeasuredSurface` computes from a function what is asked of it, once; `SurfaceResult` holds the
+numbers alone, fit to be stored. A point has one sign of K: 1 or -1 where |K| exceeds its error and
+the tangent plane is resolved; 0 where K is within an error that is small, and everywhere on a
+surface that is proved to have no curvature; elsewhere it is unknown, NaN. Words for whole surfaces
+are defined in `verdict`, words for totals, *quotable* and *converged*, in `Integral`.
 
 Shapes: T frames (versions of one surface), R x C grid points, D dimensions.
 """
@@ -18,13 +18,23 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from gating_core.geometry.curvature import CurvatureField, curvature
+from gating_core.geometry.curvature import (
+    CurvatureField,
+    FundamentalForm,
+    curvature,
+    second_fundamental_form,
+)
 from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.grid import Grid
-from gating_core.geometry.integrals import Integral, total_absolute_curvature
+from gating_core.geometry.integrals import (
+    BENDING_OF_CURVATURE,
+    Integral,
+    total_absolute_curvature,
+    total_bending,
+    unseen_curvature,
+)
 from gating_core.geometry.keys import OneSign, sign_proofs
 from gating_core.geometry.verdict import (
-    FLAT,
     AreaShares,
     Verdict,
     Verification,
@@ -41,7 +51,8 @@ REACH_SLACK = 1e-9  # relative, for the rounding of distances
 FLAT_ERROR = 1e-3  # of 1 / diagonal^2: an error of K below it is small
 
 FRAMED = ("values", "gaussian", "gaussian_error", "resolved", "area_element", "total",
-          "total_error", "complete", "proof", "signs")  # fmt: skip
+          "total_error", "bending", "bending_error", "complete", "bends", "proof",
+          "signs")  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +68,15 @@ class SurfaceResult:
     area_element: np.ndarray  # (T, R, C)
     total: np.ndarray  # (T,): integral of |K| dA
     total_error: np.ndarray  # (T,)
-    complete: np.ndarray  # (T,): False where the total is a lower estimate
+    bending: np.ndarray  # (T,): integral of |II|^2 dA
+    bending_error: np.ndarray  # (T,)
+    complete: np.ndarray  # (T,): False where the integrals are lower estimates
+    bends: np.ndarray  # (T,): whether |II| exceeds its error at any point
     quadrature: np.ndarray  # (R, C): weights over the chart
-    proof: tuple[str | None, ...]  # T proofs that it is flat, or None
+    proof: tuple[str | None, ...]  # T proofs that it lies in a plane, or None
     verification: Verification | None = None  # where the verdict needed jittered points
     notes: tuple[str, ...] = ()  # of the jet: what was computed otherwise than by the function
-    signs: tuple[OneSign | None, ...] = ()  # T proofs that K has one sign, not 0; or none at all
+    signs: tuple[OneSign | None, ...] = ()  # T proofs that K has one sign or is 0; or none at all
 
     def frame(self, index: int) -> SurfaceResult:
         """Return one frame alone, as a surface of one."""
@@ -84,42 +98,49 @@ class SurfaceResult:
 
     # At every point, (T, R, C).
 
-    @property
-    def within(self) -> np.ndarray:
-        """True where |K| is within its error."""
-        return np.abs(self.gaussian) <= self.gaussian_error
-
-    @property
-    def proved(self) -> np.ndarray:
-        """(T, 1, 1): whether the whole surface is flat by proof."""
-        return np.array([proof is not None for proof in self.proof])[:, None, None]
-
-    @property
-    def decided(self) -> np.ndarray:
-        """True where the sign of K is known."""
-        return self.resolved & ~self.within & ~self.proved
-
-    @property
-    def zero(self) -> np.ndarray:
-        """True where K is known to be 0: by proof, or within an error below 1e-3 / diagonal^2."""
-        return self.proved | (self.resolved & self.within & self._small(self.gaussian_error))
+    @cached_property
+    def sign(self) -> np.ndarray:
+        """The sign of K, 1, -1 or 0, where it is known; NaN elsewhere."""
+        sign = np.where(self._within, 0.0, np.sign(self.gaussian))
+        return self._known_sign(np.where(self.resolved, sign, np.nan), self.gaussian_error)
 
     @property
     def known(self) -> np.ndarray:
-        """K where it is decided, 0 where it is zero, NaN elsewhere."""
-        return np.where(self.zero, 0.0, self.gaussian_where(self.decided))
+        """K where its sign is known, 0 where that is 0; NaN elsewhere."""
+        return np.where(self.sign == 0, 0.0, np.where(np.isnan(self.sign), np.nan, self.gaussian))
 
     @property
     def known_error(self) -> np.ndarray:
-        """The error of `known`: 0 on a surface that is flat by proof."""
-        error = np.where(self.zero | self.decided, self.gaussian_error, np.nan)
-        return np.where(self.proved, 0.0, error)
+        """The error of `known`: 0 on a surface that is proved to have no curvature."""
+        error = np.where(np.isnan(self.sign), np.nan, self.gaussian_error)
+        return np.where(self.proved_zero[:, None, None], 0.0, error)
 
-    def gaussian_where(self, true: np.ndarray) -> np.ndarray:
-        """K where ``true`` (T, R, C), NaN elsewhere."""
-        return np.where(true, self.gaussian, np.nan)
+    @property
+    def signed(self) -> np.ndarray:
+        """K where its sign is known and not 0; NaN elsewhere."""
+        return np.where(abs(self.sign) == 1, self.gaussian, np.nan)
+
+    @property
+    def _within(self) -> np.ndarray:
+        """True where |K| is within its error."""
+        return np.abs(self.gaussian) <= self.gaussian_error
+
+    def _known_sign(self, sign: np.ndarray, error: np.ndarray) -> np.ndarray:
+        """Return ``sign`` (T, ...), NaN at zeros within an ``error`` that is not small."""
+        frames = (-1, *[1] * (sign.ndim - 1))
+        vague = (sign == 0) & ~self._small(error)
+        return np.where(self.proved_zero.reshape(frames), 0.0, np.where(vague, np.nan, sign))
 
     # Of every frame, (T,).
+
+    @property
+    def proved_zero(self) -> np.ndarray:
+        """Whether K = 0 on the whole surface is proved."""
+        signs = self.signs or (None,) * len(self.proof)
+        return np.array([
+            proof is not None or (one is not None and one.sign == 0)
+            for proof, one in zip(self.proof, signs, strict=True)
+        ])  # fmt: skip
 
     @cached_property
     def diagonal(self) -> np.ndarray:
@@ -150,15 +171,12 @@ class SurfaceResult:
         At the jittered points, if the surface was verified and curves at any of them: a grid may be
         in step with the surface, and see tops and valleys only.
         """
-        area = self.area_element * self.quadrature
-        shares = area_shares(area, self.gaussian, self.decided, self.zero)
+        shares = area_shares(self.area_element * self.quadrature, self.sign)
         v = self.verification
         if v is None:
             return shares
-        zero = self.proved[:, 0] | (v.within & self._small(v.gaussian_error[:, None])[:, 0])
-        area = v.area_element * self.quadrature.flatten()
-        parts = (area, v.gaussian, v.decided & ~self.proved[:, 0], zero)
-        jittered = area_shares(*(x[:, None] for x in parts))
+        sign = self._known_sign(v.sign, v.gaussian_error)
+        jittered = area_shares(v.area_element * self.quadrature.flatten(), sign)
         curves = jittered.positive + jittered.negative > 0
         return AreaShares(
             **{
@@ -172,28 +190,31 @@ class SurfaceResult:
         sign = self.signs[frame] if self.signs else None
         if sign is None:
             return {name: float(part[frame]) for name, part in vars(self.shares).items()}
-        whole = "positive" if sign.sign > 0 else "negative"
+        whole = ("flat", "positive", "negative")[sign.sign]
         return {name: float(name == whole) for name in vars(self.shares)}
 
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdict on each frame.
 
-        Without proof, flat: K is within its error at all points, all are resolved, and the error
-        is small as for `zero` at half of the points or more; and K is within its error at all
+        Without proof, K = 0: K is within its error at all points, all are resolved, and the error
+        is small as for `sign` at half of the points or more; and K is within its error at all
         jittered verification points, where there are any.
         """
-        zero, curves = self.seems_flat, np.asarray(self.decided.any((1, 2)))
+        curves, zero = (abs(self.sign) == 1).any((1, 2)), self.seems_zero
+        bends, count = self.bends, self.quadrature.size
+        if (v := self.verification) is not None:
+            curves, zero = curves | (abs(v.sign) == 1).any(1), zero & (v.sign == 0).all(1)
+            bends, count = bends | v.bends.any(1), count + v.points
+        curves, zero = curves & ~self.proved_zero, zero | self.proved_zero
         signs = self.signs or (None,) * len(self.proof)
-        count = self.quadrature.size
-        if self.verification is not None:
-            zero = zero & self.verification.zero
-            curves = curves | self.verification.positive | self.verification.negative
-            count += self.verification.points
         return tuple(
             Verdict(
                 word=word_for(
-                    proof is not None, bool(curves[frame]) or sign is not None, bool(zero[frame])
+                    proof is not None,
+                    bool(curves[frame]) or bool(one and one.sign),
+                    bool(zero[frame]),
+                    bool(bends[frame]),
                 ),
                 **self._shares_of(frame),
                 unresolved=float(self.unresolved_share[frame]),
@@ -201,26 +222,28 @@ class SurfaceResult:
                 bound_kind=self.bound_kind,
                 proof=proof,
                 points=count,
-                one_sign=None if sign is None else sign.reason,
+                one_sign=None if one is None else one.reason,
             )
-            for frame, (proof, sign) in enumerate(zip(self.proof, signs, strict=True))
+            for frame, (proof, one) in enumerate(zip(self.proof, signs, strict=True))
         )
 
     @property
-    def seems_flat(self) -> np.ndarray:
+    def seems_zero(self) -> np.ndarray:
         """True where K is within its error at all grid points, and that error is small."""
-        small = self._small(self.typical_error[:, None, None]).squeeze((1, 2))
-        return np.asarray((self.within & self.resolved).all((1, 2))) & small
+        return np.asarray((self._within & self.resolved).all((1, 2))) & self._small(
+            self.typical_error
+        )
 
     @property
-    def flat(self) -> np.ndarray:
-        """True where the verdict on the frame is *flat*."""
-        return np.array([verdict.word == FLAT for verdict in self.verdicts])
+    def without_curvature(self) -> np.ndarray:
+        """True where the verdict on the frame is that K = 0."""
+        return np.array([verdict.without_curvature for verdict in self.verdicts])
 
     def _small(self, error: np.ndarray) -> np.ndarray:
         """Return where errors of K (T, ...) are small for the surface's size; False for a point."""
+        diagonal = self.diagonal.reshape(-1, *[1] * (error.ndim - 1))
         with np.errstate(invalid="ignore"):  # zero times infinity
-            return error * self.diagonal[:, None, None] ** 2 < FLAT_ERROR
+            return error * diagonal**2 < FLAT_ERROR
 
     @property
     def largest_error(self) -> np.ndarray:
@@ -229,8 +252,8 @@ class SurfaceResult:
 
     @property
     def largest_curvature(self) -> np.ndarray:
-        """The largest |K| among decided points; 0 where there is none."""
-        return np.where(self.decided, np.abs(self.gaussian), 0.0).max((1, 2))
+        """The largest |K| among points whose sign is known; 0 where there is none."""
+        return np.nan_to_num(np.abs(self.signed)).max((1, 2))
 
     @property
     def unresolved_share(self) -> np.ndarray:
@@ -253,6 +276,158 @@ def diameter(points: torch.Tensor) -> float:
     return max(float(torch.cdist(block, ends).max()) for block in ends.split(BLOCK_POINTS))
 
 
+# --- Measuring a function ------------------------------------------------------------------------
+
+
+class MeasuredSurface:
+    """The surface of a function, measured on a grid as far as it is asked for, each thing once.
+
+    Args:
+        function: A torch callable (N, 2) -> (..., N, D); leading axes become T frames. It may prove
+            some of its surfaces to be flat or of one sign, as `flatness_proofs`, `sign_proofs`.
+        grid: On the chart.
+        covariance: Of the metric, as for `curvature`.
+        bound: As for `second_order_jet`.
+        jet: The function's jet on the grid, where it is computed otherwise.
+        verification: What jittered points show, if it is known; else they are measured where K
+            seems to be 0 without a proof.
+
+    Raises:
+        ValueError: On reading what needs them, as `second_order_jet` and `curvature`.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[torch.Tensor], torch.Tensor],
+        grid: Grid,
+        covariance: object = None,
+        bound: str = "rigorous",
+        *,
+        jet: SecondOrderJet | None = None,
+        verification: Verification | None = None,
+    ) -> None:
+        self.function, self.grid = function, grid
+        self.covariance, self.bound = covariance, bound
+        self._verification = verification
+        if jet is not None:
+            self.jet = jet
+
+    @cached_property
+    def jet(self) -> SecondOrderJet:
+        """Values and derivatives."""
+        return second_order_jet(self.function, self.grid.points, self.bound)
+
+    @cached_property
+    def field(self) -> CurvatureField:
+        """Curvature at the points."""
+        return curvature(self.jet, self.covariance)
+
+    @cached_property
+    def form(self) -> FundamentalForm:
+        """The second fundamental form at the points."""
+        return second_fundamental_form(self.jet, self.covariance)
+
+    @cached_property
+    def proof(self) -> tuple[str | None, ...]:
+        """T proofs that the surface lies in a plane, or ``None``."""
+        return flatness_proofs(self.function, self.jet.value)
+
+    @cached_property
+    def signs(self) -> tuple[OneSign | None, ...]:
+        """T proofs that K has one sign or is 0, or ``None``."""
+        return sign_proofs(self.function, len(self.proof))
+
+    @cached_property
+    def unseen(self) -> torch.Tensor:
+        """(T,): difference of the integral of |K| dA by holonomy and by the points."""
+        return unseen_curvature(self.form, self.field, self.grid.weights).reshape(-1)
+
+    @property
+    def total(self) -> Integral:
+        """The integral of |K| dA, (T,), 0 where K = 0 is proved.
+
+        The error is its change under halving of the grid, or its difference from the holonomy sum,
+        whichever is larger.
+        """
+        return self._with_unseen(self._total, self._proved_zero, 1.0)
+
+    @property
+    def bending(self) -> Integral:
+        """The integral of |II|^2 dA, (T,), 0 on a proved plane; curvature unseen counts twice."""
+        return self._with_unseen(self._bending, self._planar, BENDING_OF_CURVATURE)
+
+    def _with_unseen(self, integral: Integral, zero: torch.Tensor, factor: float) -> Integral:
+        error = torch.maximum(integral.error, factor * self.unseen)
+        return replace(integral, error=torch.where(zero, 0.0, error))
+
+    @cached_property
+    def _planar(self) -> torch.Tensor:
+        return torch.tensor([reason is not None for reason in self.proof])
+
+    @cached_property
+    def _proved_zero(self) -> torch.Tensor:
+        zero = torch.tensor([one is not None and one.sign == 0 for one in self.signs])
+        return self._planar | zero
+
+    @cached_property
+    def _total(self) -> Integral:
+        return _integral(total_absolute_curvature(self.field, self.grid.weights), self._proved_zero)
+
+    @cached_property
+    def _bending(self) -> Integral:
+        return _integral(total_bending(self.field, self.grid.weights), self._planar)
+
+    @cached_property
+    def mean_norm(self) -> np.ndarray:
+        """(T, R, C): |H| (1 / length), NaN where the tangent plane is not resolved."""
+        return self._shaped(torch.where(self.field.resolved, self.field.mean_norm, torch.nan))
+
+    @cached_property
+    def surface(self) -> SurfaceResult:
+        """The numbers at the points, fit to be stored; K stays as measured where it is proved."""
+        total, bending, field = self._total, self._bending, self.field
+        result = SurfaceResult(
+            axis=self.grid.axis.numpy(),
+            values=self._shaped(self.jet.value, self.jet.value.shape[-1]),
+            gaussian=self._shaped(field.gaussian),
+            gaussian_error=self._shaped(field.gaussian_error),
+            bound_kind=field.bound_kind,
+            resolved=self._shaped(field.resolved),
+            area_element=self._shaped(field.area_element),
+            total=total.value.numpy(),
+            total_error=total.error.numpy(),
+            bending=bending.value.numpy(),
+            bending_error=bending.error.numpy(),
+            complete=total.complete.numpy(),
+            bends=np.asarray(self._shaped(field.bends).any((1, 2))),
+            quadrature=self.grid.weights.numpy(),
+            proof=self.proof,
+            verification=self._verification,
+            notes=self.jet.notes,
+            signs=self.signs,
+        )
+        if self._verification or not bool((result.seems_zero & ~result.proved_zero).any()):
+            return result
+        kind = "rigorous" if field.bound_kind == "rigorous" else "estimate"
+        again = second_order_jet(self.function, jittered_points(self.grid), kind)
+        return replace(result, verification=verify(curvature(again, self.covariance)))
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the only frame."""
+        (verdict,) = self.surface.verdicts
+        return verdict
+
+    def _shaped(self, x: torch.Tensor, *rest: int) -> np.ndarray:
+        return x.reshape(-1, *self.grid.weights.shape, *rest).numpy()
+
+
+def _integral(integral: Integral, zero: torch.Tensor) -> Integral:
+    """Flatten ``integral`` to (T,), exactly 0 where ``zero``."""
+    value, error = (torch.where(zero, 0.0, x.reshape(-1)) for x in (integral.value, integral.error))
+    return Integral(value, error, zero | integral.complete.reshape(-1))
+
+
 def measure_surface(
     function: Callable[[torch.Tensor], torch.Tensor],
     grid: Grid,
@@ -260,71 +435,8 @@ def measure_surface(
     bound: str = "rigorous",
     casts: str = "refuse",
 ) -> SurfaceResult:
-    """Sample ``function``, a torch callable (N, 2) -> (..., N, D), on ``grid`` and measure it.
-
-    Leading axes become frames. Errors and ``casts`` as in `second_order_jet` and `curvature`.
-    """
-    function = carried(function, casts)
-    jet = second_order_jet(function, grid.points, bound)
-    return surface_result(function, jet, curvature(jet, covariance), grid, covariance)
-
-
-def mean_curvature(function: Callable[[torch.Tensor], torch.Tensor], grid: Grid) -> np.ndarray:
-    """(T, R, C): |H| (1 / length) of ``function`` on ``grid``, NaN where it is not resolved."""
-    field = curvature(second_order_jet(function, grid.points, "estimate"))
-    mean = torch.where(field.resolved, field.mean_norm, torch.nan)
-    return mean.reshape(-1, *grid.weights.shape).numpy()
-
-
-def surface_result(
-    function: Callable[[torch.Tensor], torch.Tensor],
-    jet: SecondOrderJet,
-    field: CurvatureField,
-    grid: Grid,
-    covariance: object = None,
-    verification: Verification | None = None,
-) -> SurfaceResult:
-    """Build the result from the ``jet`` of ``function`` on ``grid`` and its curvature ``field``.
-
-    If the surface is flat by proof its total is exactly 0; K stays as measured. If it seems flat
-    without a proof it is verified at jittered points, unless ``verification`` is given.
-    ``covariance`` is the one that K was measured with.
-    """
-    total = total_absolute_curvature(field, grid.weights)
-    shape = tuple(grid.weights.shape)
-    proof = flatness_proofs(function, jet.value)
-    signs = sign_proofs(function, len(proof))
-    proof = tuple(
-        flat or (one.reason if one and one.sign == 0 else None)
-        for flat, one in zip(proof, signs, strict=True)
-    )
-    proved = torch.tensor([reason is not None for reason in proof])
-
-    def frames(x: torch.Tensor, *rest: int) -> np.ndarray:
-        return x.reshape(-1, *shape, *rest).numpy()
-
-    result = SurfaceResult(
-        axis=grid.axis.numpy(),
-        values=frames(jet.value, jet.value.shape[-1]),
-        gaussian=frames(field.gaussian),
-        gaussian_error=frames(field.gaussian_error),
-        bound_kind=field.bound_kind,
-        resolved=frames(field.resolved),
-        area_element=frames(field.area_element),
-        total=torch.where(proved, 0.0, total.value.reshape(-1)).numpy(),
-        total_error=torch.where(proved, 0.0, total.error.reshape(-1)).numpy(),
-        complete=(proved | total.complete.reshape(-1)).numpy(),
-        quadrature=grid.weights.numpy(),
-        proof=proof,
-        verification=verification,
-        notes=jet.notes,
-        signs=tuple(one if one and one.sign else None for one in signs),
-    )
-    if verification or not bool((result.seems_flat & ~proved.numpy()).any()):
-        return result
-    kind = "rigorous" if field.bound_kind == "rigorous" else "estimate"
-    again = second_order_jet(function, jittered_points(grid), kind)
-    return replace(result, verification=verify(curvature(again, covariance)))
+    """Measure `MeasuredSurface.surface` in one call; ``casts`` as in `second_order_jet`."""
+    return MeasuredSurface(carried(function, casts), grid, covariance, bound).surface
 
 
 # --- Concentration of curvature -------------------------------------------------------------------
@@ -337,8 +449,8 @@ RIDGE = 0.25  # of the curvature, on that part: a high-curvature ridge
 def concentration(surface: SurfaceResult, part: float = MOST_CURVED) -> np.ndarray:
     """(T,): the share of the integral of |K| dA on the most curved ``part`` of the area.
 
-    From decided grid points: ``part`` where |K| is the same everywhere, near 1 where the surface is
-    flat but for a high-curvature ridge, 0 where nothing is known to curve.
+    From points whose sign is known: ``part`` where |K| is the same everywhere, near 1 where the
+    surface is flat but for a high-curvature ridge, 0 where nothing is known to curve.
     """
     size, area, counted = _most_curved(surface, part)
     total = (size * area).sum(1)
@@ -357,7 +469,7 @@ def ridge_levels(surface: SurfaceResult, part: float = MOST_CURVED) -> np.ndarra
 
 def _most_curved(surface: SurfaceResult, part: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(T, R C) each, most curved first: |K|, area of each point, and its share within ``part``."""
-    size = np.where(surface.decided, np.abs(surface.gaussian), 0.0)
+    size = np.nan_to_num(np.abs(surface.signed))
     size = size.reshape(len(size), -1)
     area = np.nan_to_num(surface.area_element) * surface.quadrature
     area = area.reshape(size.shape)

@@ -1,13 +1,14 @@
-"""The verdict on a surface: curved, flat, or undetermined; how that is known; types of points.
+"""The verdict on a surface: curved, bent, flat or undetermined; how it is known; types of points.
 
-A surface is *curved* if |K| exceeds its error at any point, and *flat* if a theorem says so, or if
-K is within its error at all points and that error is small. Any other is *undetermined*. The area
-is divided by the same rule for points: K > 0, K < 0, K = 0, and the rest.
+A surface is *curved* if |K| exceeds its error at any point. It has no curvature if a theorem says
+so, or if K is within its error at all points and that error is small: then it is *bent, not curved*
+if |II| exceeds its error at any point, and *flat*, a piece of a plane, if at none. Any other is
+*undetermined*. The area is divided by the sign of K: K > 0, K < 0, K = 0, and the rest.
 
 There are three kinds of knowledge, and every page says which one it has. *Proved*: a theorem,
 algebra, or enclosures hold on the whole chart. *Established at the sample points*: a bound is
-exceeded at some of them, which is enough for *curved*. *Seen at points*: all else, with the number
-of points measured.
+exceeded at some of them, which is enough for *curved*, and for the bending of a surface that is
+proved not to curve. *Seen at points*: all else, with the number of points measured.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from gating_core.geometry.curvature import CurvatureField, FundamentalForm
 from gating_core.geometry.grid import Grid
 from gating_core.numerals import UNKNOWN
 
-CURVED, FLAT, _ = VERDICT_WORDS = ("curved", "flat", UNKNOWN)
+CURVED, BENT, FLAT, _ = VERDICT_WORDS = ("curved", "bent, not curved", "flat", UNKNOWN)
 PROVED, AT_POINTS, SEEN = KNOWLEDGE = (
     "proved",
     "established at the sample points",
@@ -48,8 +49,8 @@ def knowledge_text(
 class AreaShares:
     """Shares of the surface's area, (T,) each, that add up to one.
 
-    Flat: K is known to be zero. Undetermined: |K| is within an error that is not small, or the
-    tangent plane is unresolved.
+    ``flat``: K is known to be zero. ``undetermined``: |K| is within an error that is not small, or
+    the tangent plane is unresolved.
     """
 
     positive: np.ndarray
@@ -60,13 +61,13 @@ class AreaShares:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict on one surface: one of `VERDICT_WORDS`, and the numbers behind it.
+    """The verdict on one surface: the ``word`` is one of `VERDICT_WORDS`; the numbers behind it.
 
     ``positive``, ``negative``, ``flat`` and ``undetermined`` are shares of the area and add up to
     one; ``unresolved`` is a share of the points. ``typical_error`` is the median error of K
     (1 / length^2), of the ``bound_kind`` "rigorous" or "estimate". ``proof`` is a
     clause that says why the surface must be flat, or ``None``. ``points`` were looked at.
-    ``one_sign`` is a clause that says why K has one sign everywhere, that of all of the area.
+    ``one_sign`` is a clause that says why K has one sign or is 0 everywhere, as on all of the area.
     """
 
     word: str
@@ -84,11 +85,17 @@ class Verdict:
     @property
     def knowledge(self) -> str | None:
         """The evidence for the verdict, one of `KNOWLEDGE`; ``None`` for *undetermined*."""
-        if self.word == UNKNOWN:
-            return None
-        if self.proof is not None or self.one_sign is not None:
-            return PROVED
-        return AT_POINTS if self.word == CURVED and self.bound_kind == "rigorous" else SEEN
+        rigorous = self.bound_kind == "rigorous"
+        if self.word == CURVED:
+            return PROVED if self.one_sign is not None else AT_POINTS if rigorous else SEEN
+        if self.word == BENT:  # proved is K = 0; II is not 0 at a point, which a bound decides
+            return PROVED if self.one_sign is not None and rigorous else SEEN
+        return None if self.word == UNKNOWN else SEEN if self.proof is None else PROVED
+
+    @property
+    def without_curvature(self) -> bool:
+        """Whether K = 0 everywhere, as proved or seen: *flat*, or *bent, not curved*."""
+        return self.word in (FLAT, BENT)
 
     @property
     def curved(self) -> float:
@@ -96,36 +103,38 @@ class Verdict:
         return self.positive + self.negative
 
 
-def area_shares(
-    area: np.ndarray, gaussian: np.ndarray, decided: np.ndarray, zero: np.ndarray
-) -> AreaShares:
-    """Divide the area into four parts; arguments are (T, R, C), ``area`` that of each point.
+def area_shares(area: np.ndarray, sign: np.ndarray) -> AreaShares:
+    """Divide the area into four parts by the ``sign`` of K, NaN where unknown; both (T, ...).
 
-    A surface without area counts as flat if all its points do, and as undetermined otherwise.
+    ``area`` is that of each point. A surface without area counts as flat if K is 0 at all of its
+    points, and as undetermined otherwise.
     """
+    points = tuple(range(1, area.ndim))
     area = np.nan_to_num(area, nan=0.0, posinf=0.0)
-    whole = area.sum((1, 2))
+    whole, flat = area.sum(points), np.asarray((sign == 0).all(points))
 
     def share(where: np.ndarray, empty: np.ndarray) -> np.ndarray:
-        part = (area * where).sum((1, 2))
+        part = (area * where).sum(points)
         return np.divide(part, whole, out=empty.astype(float), where=whole > 0)
 
-    none, flat = np.zeros(len(area)), np.asarray(zero.all((1, 2)))
     return AreaShares(
-        positive=share(decided & (gaussian > 0), none),
-        negative=share(decided & (gaussian < 0), none),
-        flat=share(zero & ~decided, flat),
-        undetermined=share(~zero & ~decided, ~flat),
+        positive=share(sign == 1, np.zeros_like(flat)),
+        negative=share(sign == -1, np.zeros_like(flat)),
+        flat=share(sign == 0, flat),
+        undetermined=share(np.isnan(sign), ~flat),
     )
 
 
-def word_for(proved: bool, curves: bool, zero: bool) -> str:
-    """Return one of `VERDICT_WORDS`, from a proof, a curved point, and K = 0 everywhere."""
-    if proved:
+def word_for(planar: bool, curves: bool, zero: bool, bends: bool) -> str:
+    """Return one of `VERDICT_WORDS`.
+
+    From a proof that the surface lies in a plane, a curved point, K = 0 everywhere, a bent point.
+    """
+    if planar:
         return FLAT
     if curves:
         return CURVED
-    return FLAT if zero else UNKNOWN
+    return UNKNOWN if not zero else BENT if bends else FLAT
 
 
 # --- Jittered verification points -----------------------------------------------------------------
@@ -142,31 +151,15 @@ class Verification:
     on a whole chart without a proof uses them. Arrays are (T, N).
     """
 
-    gaussian: np.ndarray
+    sign: np.ndarray  # of K beyond its error; 0 within it, or if left out; NaN if unresolved
     gaussian_error: np.ndarray
     area_element: np.ndarray
-    decided: np.ndarray  # K beyond its error
-    within: np.ndarray  # K within its error, at a resolved point; or a point that is left out
+    bends: np.ndarray  # |II| beyond its error
 
     @property
     def points(self) -> int:
         """The number of points."""
-        return self.gaussian.shape[1]
-
-    @property
-    def positive(self) -> np.ndarray:
-        """(T,): whether K > 0 beyond its error at any point."""
-        return np.asarray((self.decided & (self.gaussian > 0)).any(1))
-
-    @property
-    def negative(self) -> np.ndarray:
-        """(T,): whether K < 0 beyond its error at any point."""
-        return np.asarray((self.decided & (self.gaussian < 0)).any(1))
-
-    @property
-    def zero(self) -> np.ndarray:
-        """(T,): whether K is within its error at all points."""
-        return np.asarray(self.within.all(1))
+        return self.sign.shape[1]
 
     def frame(self, here: slice) -> Verification:
         """Return the verification of the surfaces ``here``."""
@@ -191,11 +184,10 @@ def verify(field: CurvatureField, lost: torch.Tensor | None = None) -> Verificat
     count = field.gaussian.shape[-1]
     lost = torch.zeros(count, dtype=torch.bool) if lost is None else lost
     parts = {
-        "gaussian": field.gaussian,
+        "sign": torch.where(lost, 0.0, field.sign),
         "gaussian_error": field.gaussian_error,
         "area_element": torch.where(lost, 0.0, field.area_element),
-        "decided": field.decided & ~lost,
-        "within": field.flat & field.resolved | lost,
+        "bends": field.bends & ~lost,
     }
     return Verification(**{name: x.reshape(-1, count).numpy() for name, x in parts.items()})
 

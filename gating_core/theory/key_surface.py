@@ -13,7 +13,7 @@ from gating_core.geometry.curvature import curvature
 from gating_core.geometry.flatness import Span, exact_dimension
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.keys import four_key_curvature, key_sign
-from gating_core.geometry.surface import SurfaceResult, mean_curvature, measure_surface
+from gating_core.geometry.surface import MeasuredSurface, SurfaceResult, measure_surface
 from gating_core.jets.second_order import second_order_jet
 
 
@@ -117,7 +117,8 @@ def measure_keys(keys: object, biases: object, values: object, grid: Grid) -> Su
 def key_fields(keys: object, biases: object, values: object, grid: Grid) -> dict[str, np.ndarray]:
     """Return |H| and the attention weights on ``grid`` by name, (R, C) each; see `measure_keys`."""
     surface = KeySurface(keys, biases, values)
-    (mean,), weights = mean_curvature(surface, grid), surface.weights(grid.points).numpy().T
+    (mean,) = MeasuredSurface(surface, grid, bound="estimate").mean_norm
+    weights = surface.weights(grid.points).numpy().T
     named = {f"weight {i}": weight.reshape(mean.shape) for i, weight in enumerate(weights, 1)}
     return {"|H|": mean} | named
 

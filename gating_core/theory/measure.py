@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from gating_core.geometry.curvature import curvature, second_fundamental_form
+from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import Grid, grid_points_near
-from gating_core.geometry.surface import SurfaceResult, surface_result
+from gating_core.geometry.surface import MeasuredSurface, SurfaceResult
 from gating_core.geometry.verdict import PLANAR, jittered_points, verify
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
@@ -112,12 +112,11 @@ def measure_any_gate(
     breaking = grid_points_near(breaks.broken, grid.axis.numpy())
     lost = (fails | breaking) & (strength > 0)
     jet = _without(second_order_jet(image, grid.points, "rigorous", check=False), lost)
-    field, form = curvature(jet), second_fundamental_form(jet)
     again = jittered_points(grid)
     gone = gate_fails(gate_values(gate, again)) if strength else np.zeros(len(again), dtype=bool)
     other = curvature(_without(second_order_jet(image, again, "rigorous", check=False), gone))
-    verification = verify(other, torch.tensor(gone))
-    surface = surface_result(image, jet, field, grid, verification=verification)
+    found = MeasuredSurface(image, grid, jet=jet, verification=verify(other, torch.tensor(gone)))
+    surface, field, form = found.surface, found.field, found.form
     shape = fails.shape
 
     def shaped(x: torch.Tensor) -> np.ndarray:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from gating_core.geometry.surface import SurfaceResult
-from gating_core.geometry.verdict import AT_POINTS, FLAT, PROVED, SEEN
+from gating_core.geometry.verdict import AT_POINTS, BENT, FLAT, PROVED, SEEN, UNKNOWN
 from gating_core.theory.breaks import Breaks, breaks_of, parts_count
 from gating_core.theory.curvature_formula import Gate
 from gating_core.theory.differential_ring import DifferentialRing, PolynomialTooLarge
@@ -21,14 +21,8 @@ from gating_core.theory.enclosure import GateJudge, GateSigns, sign_steps
 from gating_core.theory.expression import Constant, Coordinate, Expression, Operation
 from gating_core.theory.formula import Formula
 
-PLANE, BENT, POSITIVE, NEGATIVE, MIXED, UNDETERMINED = VERDICTS = (
-    "flat",
-    "bent, not curved",
-    "positively curved",
-    "negatively curved",
-    "mixed",
-    "undetermined",
-)
+POSITIVE, NEGATIVE, MIXED = SIGNS = ("positively curved", "negatively curved", "mixed")
+VERDICTS = (FLAT, BENT, *SIGNS, UNKNOWN)
 LEAST_KNOWN = 0.5  # share of the area: below it, no verdict of one sign
 # Numbers, names and signs of a formula times the cells that are judged, in all and before algebra
 # is tried: half a second, and a tenth of that.
@@ -78,10 +72,10 @@ class Looked:
 
     def has(self, sign: int) -> bool:
         """Return whether K has this ``sign``, 1 or -1, beyond its error at any point."""
-        surface, verification = self.surface, self.surface.verification
-        if verification and (verification.positive if sign > 0 else verification.negative)[0]:
-            return True
-        return bool((surface.decided & (sign * surface.gaussian > 0)).any())
+        verification = self.surface.verification
+        return bool((self.surface.sign == sign).any()) or bool(
+            verification and (verification.sign == sign).any()
+        )
 
     def verdict(self, up: bool, down: bool) -> GateVerdict:
         """The verdict without proof, where K > 0 (``up``) and K < 0 (``down``) are known, or not.
@@ -96,14 +90,14 @@ class Looked:
             enough = max(verdict.undetermined, self.lost) <= 1 - LEAST_KNOWN
             word = POSITIVE if up else NEGATIVE
             return GateVerdict(word, AT_POINTS, self.points) if enough else self.undetermined
-        if verdict.word != FLAT or not (self.bends or self.planar):
+        if not verdict.without_curvature or not (self.bends or self.planar):
             return self.undetermined
-        return GateVerdict(BENT if self.bends else PLANE, SEEN, self.points)
+        return GateVerdict(BENT if self.bends else FLAT, SEEN, self.points)
 
     @property
     def undetermined(self) -> GateVerdict:
         """The verdict of measurements that decide nothing."""
-        return GateVerdict(UNDETERMINED, None, self.points)
+        return GateVerdict(UNKNOWN, None, self.points)
 
 
 def gate_verdict(
@@ -143,7 +137,7 @@ def _verdict(
             word = POSITIVE if up else NEGATIVE
             return GateVerdict(word, PROVED, looked.points, ALGEBRA, weak=True)
     if proof.flat and (looked.bends or proof.plane):
-        return GateVerdict(BENT if looked.bends else PLANE, PROVED, looked.points, ALGEBRA)
+        return GateVerdict(BENT if looked.bends else FLAT, PROVED, looked.points, ALGEBRA)
     verdict = looked.verdict(up, down)
     between = (up, down) != (looked.has(1), looked.has(-1))
     return replace(verdict, between=between and verdict.knowledge == AT_POINTS)

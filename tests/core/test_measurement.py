@@ -98,7 +98,7 @@ def test_shares_add_up_to_all_however_small_one_is():
     found = measure(valley, torch.tensor([[0.0, 0.5], [0.5, 0.5], [-0.5, 0.2]]))
     assert found.verdict == (
         "Curved, established at some of the 3 sample points: K > 0 on 33.3% and K < 0 on 33.3%,"
-        " flat within errors on 33.3% of the points."
+        " K = 0 within errors on 33.3% of the points."
     )
     verdict = Verdict(CURVED, 0.2, 0.8, 0.0, 1e-5, 0.0, 1e-12, "rigorous", None, 3721)
     estimate = replace(verdict, bound_kind="estimate")

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from gating_core.geometry import (
-    FLAT,
+    BENT,
+    PROVED,
     SEEN,
     UNKNOWN,
     Integral,
@@ -94,13 +95,14 @@ def vector_text(numbers: Iterable[float]) -> str:
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Say that a surface is flat, undetermined, or where it curves, and how that is known."""
+    """Say that a surface is flat, bent, undetermined, or where it curves, and how that is known."""
     undetermined = f"undetermined on {percent(verdict.undetermined)}"
-    if verdict.proof is not None:
-        return f"flat (proved: {verdict.proof})"
-    if verdict.word == FLAT:
+    if verdict.without_curvature and verdict.knowledge == PROVED:
+        return f"{verdict.word} (proved: {verdict.proof or verdict.one_sign})"
+    if verdict.without_curvature:
         more = f"; {undetermined} of its area" if verdict.undetermined > SLIGHT else ""
-        return f"without curvature ({knowledge_text(SEEN, verdict.points)}{more})"
+        bent = "bent, " * (verdict.word == BENT and verdict.bound_kind == "rigorous")
+        return f"{bent}without curvature ({knowledge_text(SEEN, verdict.points)}{more})"
     if verdict.word == UNKNOWN:
         return "undetermined: the errors are too large to tell whether it curves"
     shares = {"K > 0": verdict.positive, "K < 0": verdict.negative}  # domes only in R³
@@ -109,19 +111,21 @@ def verdict_text(verdict: Verdict) -> str:
         return f"curved: {sign} on the whole chart (proved: {verdict.one_sign})"
     parts = [f"{word} on {percent(share)}" for word, share in shares.items() if share]
     parts[-1] += " of its area"
-    rest = [f"flat on {percent(verdict.flat)}"] if verdict.flat > SLIGHT else []
+    rest = [f"K = 0 on {percent(verdict.flat)}"] if verdict.flat > SLIGHT else []
     rest += [undetermined] if verdict.undetermined > SLIGHT else []
     known = f"curved, {verdict.knowledge}: {' and '.join(parts)}"
     return known + (f" ({', '.join(rest)})" if rest else "")
 
 
 def flat_text(verdict: Verdict) -> str:
-    """Say in a few words why a total is 0: the surface is flat, or no curvature was seen."""
-    return "flat" if verdict.proof is not None else f"none seen at {verdict.points:,} points"
+    """Say in a few words why a total is 0: that is proved, or no curvature was seen."""
+    if verdict.knowledge == PROVED:
+        return verdict.word
+    return f"none seen at {verdict.points:,} points"
 
 
 def total_text(total: Integral, flat: bool) -> str:
-    """Format the total absolute curvature with its error; 0 if the surface is flat."""
+    """Format the total absolute curvature with its error; 0 if the verdict is that K = 0."""
     if flat:
         return "0"
     if not total.quotable():
@@ -139,9 +143,9 @@ def final_total_text(total: Integral, flat: bool) -> str:
 
 def doubt_text(total: Integral, verdict: Verdict) -> str:
     """Say how sure a total is, in the line below it."""
-    if verdict.proof is not None:
-        return f"flat (proved: {verdict.proof})"
-    if verdict.word == FLAT:
+    if verdict.without_curvature and verdict.knowledge == PROVED:
+        return verdict_text(verdict)
+    if verdict.without_curvature:
         return f"no curvature beyond rounding error, {knowledge_text(SEEN, verdict.points)}"
     if not total.quotable():
         return (
@@ -163,12 +167,12 @@ def _bound(verdict: Verdict) -> str:
 
 def curvature_text(surface: SurfaceResult, at: tuple[int, int, int]) -> str:
     """Format K at a point (frame, row, column) with its error, or say what bounds it."""
-    if surface.zero[at]:
-        return "0 (proved)" if surface.proof[at[0]] else "0"
+    if surface.sign[at] == 0:
+        return "0 (proved)" if surface.proved_zero[at[0]] else "0"
     if not surface.resolved[at]:
         return f"{UNKNOWN}: no tangent plane"
     value, error = float(surface.gaussian[at]), float(surface.gaussian_error[at])
-    if surface.decided[at]:
+    if abs(surface.sign[at]) == 1:
         return plus_minus(value, error)
     return f"{UNKNOWN}: |K| at most {error_text(abs(value) + error)}"
 

@@ -21,7 +21,7 @@ from gating_core.experiments.comparison import (
     drawn_frames,
     training_data,
 )
-from gating_core.geometry import CURVED, FLAT, UNKNOWN, Integral, Verdict
+from gating_core.geometry import CURVED, UNKNOWN, Integral, Verdict
 from gating_core.training import mean_interval
 from ui.common import formatting
 from ui.common.dated import dated
@@ -342,7 +342,7 @@ def total_text(total: Integral, verdict: Verdict, refined: bool = False) -> str:
 
     A ``refined`` total is final: where it is doubtful still, the line says so.
     """
-    if verdict.word == FLAT:
+    if verdict.without_curvature:
         return f"total curvature **0**: {formatting.flat_text(verdict)}"
     said = (formatting.final_total_text if refined else formatting.total_text)(total, flat=False)
     if said == UNKNOWN:

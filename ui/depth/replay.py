@@ -66,7 +66,7 @@ def replay_of(surface: SurfaceResult, of: int) -> Replay:
         short="",
         values=drawn,
         shares=scale_share(field, scale),
-        signed=surface.gaussian_where(surface.decided),
+        signed=surface.signed,
         gaussian=surface.known,
         error=surface.known_error,
         flat=proved,

@@ -33,7 +33,7 @@ def exported(
         more: Further fields (R, C).
     """
     (known,), (error,) = surface.known, surface.known_error
-    resolved = surface.resolved[0] | surface.zero[0]
+    resolved = surface.resolved[0] | (surface.sign[0] == 0)
     points = surface.values[0] if points is None else points
     fields = {"error of K": error, **(more or {})}
     return sheet(surface.axis, points, known, resolved, about, scale, names, fields)

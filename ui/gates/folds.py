@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import gating_core.theory as theory
-from gating_core.theory import BENT, PLANE
+from gating_core.theory import BENT, FLAT
 from ui.common.charts import Charts
 from ui.common.formatting import error_text, percent, short
 from ui.common.lessons import section
@@ -49,7 +49,7 @@ def draw_why(result: Result, charts: Charts) -> None:
     """Draw two lines, what is proved of the sign, the numbers of a point, and the derivation."""
     st.markdown("  \n".join(result.case.why))
     frame, terms = result.frame, result.terms()
-    if frame.whole.word not in (PLANE, BENT) and frame.share_lost < 1:
+    if frame.whole.word not in (FLAT, BENT) and frame.share_lost < 1:
         st.caption(shares_text(frame.strength, sign_shares(result.request, frame.strength)))
     if terms is None:
         st.markdown(section("gates", "derivation" if result.case.scalar else "elementwise"))

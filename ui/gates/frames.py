@@ -121,7 +121,7 @@ def frame_of(measured: MeasuredGate) -> GateFrame:
         known=surface.known[0],
         error=surface.known_error[0],
         breaks=measured.breaks & (measured.strength > 0),
-        signed=surface.gaussian_where(surface.decided)[0],
+        signed=surface.signed[0],
         mean=np.where(resolved, measured.mean_norm, np.nan),
         gate=channels.mean(-1),
         channels=channels,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gating_core.theory import PLANE
+from gating_core.theory import FLAT
 from ui.common.formatting import rough
 from ui.components.pair import Map, Pair, Side
 from ui.drawing.colours import ColourScale, scale_of, share_beyond
@@ -21,7 +21,7 @@ from ui.gates.frames import GateFrame
 SHOWN = {"K": "curvature", "|H|": "mean"}  # what the colours can show: a quantity of `COLOURINGS`
 SMALLEST = 0.4  # of the largest diagonal: where one is smaller, all are drawn at one size
 LARGEST_DRAWN = 1e6  # of coordinates: in single precision a picture that is larger loses its lines
-FLAT = np.array([[-1.0, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]])  # corners of (u, v, 1)
+SHEET = np.array([[-1.0, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]])  # corners of (u, v, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ def gate_picture(
         points = drawable(frame.values)
         centre, size = _extent(points) if one_size else (np.array([0.0, 0, 1]), reach)
         values.append((points - centre) / size)
-        straight = frame.strength > 0 and frame.whole.word == PLANE and _is_plane(points)
+        straight = frame.strength > 0 and frame.whole.word == FLAT and _is_plane(points)
         lines.append(
             straight_segments(points, values[-1], frame.axis) if straight else NO_SEGMENTS[0]
         )
@@ -80,7 +80,7 @@ def gate_picture(
         flat=[len(x) > 1 for x in lines],
         corners=None,
         lines=np.stack([np.pad(x, [(0, most - len(x)), (0, 0), (0, 0)]) for x in lines]),
-        ground=None if one_size else (FLAT - [0, 0, 1]) / reach,
+        ground=None if one_size else (SHEET - [0, 0, 1]) / reach,
         read={"|H|": np.stack([x.mean for x in frames]), "g": np.stack([x.gate for x in frames])},
         second=(
             Map("gate over the chart", gate_scale.colours, _ends(gate_scale)),

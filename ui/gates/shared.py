@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from gating_core.geometry import SEEN, SurfaceResult, knowledge_text
-from gating_core.theory import ALGEBRA, BENT, CAUSES, MIXED, NEGATIVE, PLANE, POSITIVE, GateVerdict
+from gating_core.theory import ALGEBRA, BENT, CAUSES, FLAT, MIXED, NEGATIVE, POSITIVE, GateVerdict
 from ui.common.formatting import beyond_text, error_text, percent, short
 from ui.components.pair import Point, draw_pair
 from ui.gates.frames import GateFrame
@@ -48,7 +48,7 @@ def verdict_of(frame: GateFrame) -> Told:
         return whole.word, ""
     word = whole.word
     if whole.knowledge == SEEN:
-        word = {PLANE: "without curvature", BENT: "bent, without curvature"}[word]
+        word = {FLAT: "without curvature", BENT: "bent, without curvature"}[word]
     where = "on the whole chart"
     if whole.broken or whole.rough:  # which cells leave out, smooth or not
         where = "in every smooth piece" if whole.by == ALGEBRA else "wherever nothing is hatched"
@@ -76,7 +76,7 @@ def grid_range_text(frame: GateFrame) -> str:
 def numbers_text(frame: GateFrame, shown: str = "K") -> Told:
     """The numbers of one frame: of what is ``shown`` in colour, and the others."""
     parts = [grid_range_text(frame)]
-    if frame.largest_bend > 0 and frame.whole.word != PLANE:  # not NaN
+    if frame.largest_bend > 0 and frame.whole.word != FLAT:  # not NaN
         bend = f"|H| up to {short(frame.largest_bend)}"
         parts.insert(0, f"{bend}, in colour") if shown == "|H|" else parts.append(bend)
     if frame.share_undetermined > 0 and frame.share_lost < 1:

@@ -54,7 +54,7 @@ def draw() -> None:
         column.markdown(f"**{number}. {theory.THEOREM_GAPS[record.point]}**  \n{record.why}")
         column.markdown(f"K of an ungated layer with {record.title}")
         known, error = surface.known[-1], surface.known_error[-1]
-        signed, scale = surface.gaussian_where(surface.decided)[-1], scale_of("curvature", [known])
+        signed, scale = surface.signed[-1], scale_of("curvature", [known])
         figure = map_figure(known, surface.axis, scale, "K", signed, error)
         charts.draw(name.replace(" ", "_"), column, figure, text.replace("*", ""))
         column.markdown(text)

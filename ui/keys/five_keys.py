@@ -62,7 +62,7 @@ def draw() -> None:
         figure = chart_map(
             surface.known[0], surface.axis, scale, "K", ("u", "v"), {"thickness": 8, "len": 0.9,
             "tickvals": [0, 0.5, 1], "ticktext": ["K < 0", "0", "K > 0"]}, MAP,
-            signed=surface.gaussian_where(surface.decided)[0], error=surface.known_error[0],
+            signed=surface.signed[0], error=surface.known_error[0],
             hatched=True,
         )  # fmt: skip
         charts.draw("signs", right, figure, text)

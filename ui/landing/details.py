@@ -113,7 +113,7 @@ def curvature_maps(surfaces: dict[str, SurfaceResult], scale: ColourScale) -> go
             "hovertemplatefallback": "undetermined",
         })  # fmt: skip
         if surface.verdicts[0].word == CURVED:
-            (decided,) = surface.gaussian_where(surface.decided)
+            (decided,) = surface.signed
             curve, _ = zero_curve(decided, axis, surface.values[0])
             traces.append({
                 "type": "scatter", "x": curve[:, 0], "y": curve[:, 1], "mode": "lines",
@@ -224,10 +224,10 @@ def data_tables(result: Result) -> dict[str, dict[str, list[Any]]]:
     right, total = result.pair.right, result.sweep.total
     models = {MODEL_NAMES[0]: result.pair.left, MODEL_NAMES[1]: right}
     names = [name for name, model in models.items() for _ in model.test_accuracy]
-    flat = [0.0 if x else "" for x in result.pair.left.surface.flat]
+    flat = [0.0 if x else "" for x in result.pair.left.surface.without_curvature]
     no_gate = 0.0 if result.left == "same" else ""
     values, errors = (
-        np.where(right.surface.flat, 0.0, x).tolist()
+        np.where(right.surface.without_curvature, 0.0, x).tolist()
         for x in (total.value.numpy(), total.error.numpy())
     )
     return {

@@ -22,7 +22,7 @@ from gating_core.experiments.comparison import (
     TrainedRun,
     cut_of,
 )
-from gating_core.geometry import MOST_CURVED, UNKNOWN, SurfaceResult
+from gating_core.geometry import FLAT, MOST_CURVED, UNKNOWN, SurfaceResult
 from gating_core.training import mean_interval
 from ui.common import formatting as common
 from ui.common.lessons import section
@@ -268,7 +268,8 @@ def verdicts(
             boundary = f"Decision boundary: {cut.text}" if cut.count else "No decision boundary"
             told.append((boundary, shown))
             continue
-        verdict, flat = model.surface.verdicts[frame], model.surface.flat[frame]
+        verdict = model.surface.verdicts[frame]
+        flat = verdict.word == FLAT
         # Two planes meet in a line, whatever it looks like on the square.
         how = f"cut in {'a straight line' if flat else cut.text}" if cut.count else "not cut"
         square = f"in the input square {cut.text}{_bend_text(cut)}" if flat and cut.count else ""
@@ -280,7 +281,7 @@ def verdicts(
 
 
 def _total_text(model: MeasuredModel, frame: int, sweep: StrengthSweep | None) -> str:
-    if model.surface.flat[frame]:
+    if model.surface.without_curvature[frame]:
         return "total curvature 0"
     if sweep is None or not sweep.measured[frame]:
         return "total curvature is being measured …"

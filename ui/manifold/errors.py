@@ -12,7 +12,6 @@ import streamlit as st
 
 from gating_core.experiments.instance import MeasuredInstance, ModelInstance, chart_of
 from gating_core.geometry import (
-    FLAT,
     HOLONOMY_LIMIT,
     TANGENT_ERROR_LIMIT,
     ErrorCurve,
@@ -35,6 +34,7 @@ from ui.work.cache import cached
 COLOURS = dict(zip(VARIANT_NAMES, palette.SIDE_COLOURS.values(), strict=True))
 INTEGRALS = {
     "area": "Area ∫dA (length²)",
+    "bending": "Total bending ∫|II|² dA",
     "absolute": "Total curvature ∫|K| dA",
     "positive": "Its positive part ∫max(K, 0) dA",
     "gaussian": "∫K dA",
@@ -90,12 +90,13 @@ def known_of(variant: MeasuredInstance, totals: SurfaceIntegrals | None) -> dict
     surface, verdict = variant.surface, variant.verdict
     known = surface.known[0][surface.resolved[0] & np.isfinite(surface.known[0])]
     errors = surface.gaussian_error[0][surface.resolved[0]]
-    proved = "nothing" if verdict.one_sign is None else "K > 0" if verdict.positive else "K < 0"
+    sign = "K > 0" if verdict.positive else "K < 0" if verdict.negative else "K = 0"
+    known_sign = verdict.proof is not None or verdict.one_sign is not None
 
     def of(values: np.ndarray, which: Callable[[np.ndarray], float], text: Callable) -> str:
         return text(float(which(values))) if values.size else "none"
 
-    flat = bool(surface.proof[0])
+    flat = bool(surface.proved_zero[0])
     return {
         "Least K known": "0 (proved)" if flat else of(known, np.min, short),
         "Greatest K known": "0 (proved)" if flat else of(known, np.max, short),
@@ -104,9 +105,9 @@ def known_of(variant: MeasuredInstance, totals: SurfaceIntegrals | None) -> dict
         "Unresolved points": percent(verdict.unresolved),
         "Area with K > 0": percent(verdict.positive),
         "Area with K < 0": percent(verdict.negative),
-        "Flat area": percent(verdict.flat),
+        "Area with K = 0": percent(verdict.flat),
         "Undetermined area": percent(verdict.undetermined),
-        "Proved on the whole chart": "K = 0" if verdict.proof is not None else proved,
+        "Proved on the whole chart": sign if known_sign else "nothing",
     } | {title: _integral(name, variant, totals) for name, title in INTEGRALS.items()}
 
 
@@ -129,18 +130,18 @@ def _integral(name: str, variant: MeasuredInstance, totals: SurfaceIntegrals | N
 def histogram(variants: Sequence[MeasuredInstance]) -> go.Figure:
     """Share of each curved surface's area by K, in equal bins of asinh(K / median |K|).
 
-    Flat area is a bar at zero; hatched is what is undetermined.
+    Area with K = 0 is a bar at zero; hatched is what is undetermined.
     """
-    sizes = np.concatenate([np.abs(x.surface.gaussian[x.surface.decided]) for x in variants])
+    sizes = np.concatenate([np.abs(x.surface.gaussian[abs(x.surface.sign) == 1]) for x in variants])
     typical = max(float(np.median(sizes)) if sizes.size else 1.0, np.finfo(float).tiny)
     end = float(np.arcsinh(sizes.max(initial=typical) / typical))
     edges = np.linspace(-end, end, 2 * BINS + 1) * (1 + 1e-12)
     middles, traces = (edges[1:] + edges[:-1]) / 2, []
     for name, variant in zip(VARIANT_NAMES, variants, strict=False):
         surface, verdict = variant.surface, variant.verdict
-        if verdict.word == FLAT and len(variants) > 1:
+        if verdict.without_curvature and len(variants) > 1:
             continue  # one bar of 100 % would hide the other surface
-        decided = surface.decided[0]
+        decided = abs(surface.sign[0]) == 1
         area = np.nan_to_num(surface.area_element[0]) * surface.quadrature
         place = np.arcsinh(surface.gaussian[0][decided] / typical)
         shares = np.histogram(place, edges, weights=area[decided] / (area.sum() or 1.0))[0]

@@ -34,7 +34,6 @@ from gating_core.experiments.instance import (
     measure_instance,
 )
 from gating_core.geometry import (
-    FLAT,
     Integral,
     Matrix,
     SurfaceIntegrals,
@@ -406,7 +405,7 @@ def degenerate(variant: MeasuredInstance) -> bool:
 
 def best_total(variant: MeasuredInstance, refined: SurfaceIntegrals | None) -> Integral | None:
     """Return the grid's total where that is known to a tenth, else the ``refined`` one, if any."""
-    flat = degenerate(variant) or variant.verdict.word == FLAT
+    flat = degenerate(variant) or variant.verdict.without_curvature
     if flat or variant.total.converged():
         return variant.total
     return None if refined is None else refined.absolute

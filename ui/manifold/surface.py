@@ -28,6 +28,7 @@ from gating_core.experiments.instance import (
 )
 from gating_core.export import Surface
 from gating_core.geometry import (
+    BENT,
     CURVED,
     FLAT,
     MOST_CURVED,
@@ -193,7 +194,7 @@ def pair_of(
     axis = _ungated.surface.axis
     sides = []
     for index, (frames, points) in enumerate(zip(both, drawn, strict=True)):
-        straight = index == 0 and bool(_ungated.surface.flat[0]) and lies_in_a_plane(values[0][0])
+        straight = index == 0 and _ungated.verdict.word == FLAT and lies_in_a_plane(values[0][0])
         plane = None if corners is None else _in_space(corners, _axes)
         shown = plane is not None and _diagonal(plane) < FAR * own
         shown = shown and (index == 0 or set(times) == {1.0})
@@ -203,7 +204,7 @@ def pair_of(
                 short=shared.VARIANT_NAMES[index].lower(),
                 values=unit * points,
                 shares=np.stack([scale_share(field, scale) for field in fields[index]]),
-                signed=np.stack([x.surface.gaussian_where(x.surface.decided)[0] for x in frames]),
+                signed=np.stack([x.surface.signed[0] for x in frames]),
                 gaussian=np.stack([x.surface.known[0] for x in frames]),
                 error=np.stack([x.surface.known_error[0] for x in frames]),
                 flat=[x.verdict.proof is not None for x in frames],
@@ -263,8 +264,13 @@ def finding(ungated: MeasuredInstance, gated: MeasuredInstance) -> Told:
         )
     bold = {
         (FLAT, CURVED): "The gate curves this surface.",
+        (BENT, CURVED): "The gate curves this surface.",
+        (FLAT, BENT): "The gate bends this surface and does not curve it.",
         (FLAT, FLAT): "Flat with and without this gate.",
+        (BENT, BENT): "Bent, not curved, with and without this gate.",
+        (CURVED, BENT): "The gate leaves this surface bent, not curved.",
         (CURVED, FLAT): "The gate flattens this surface.",
+        (BENT, FLAT): "The gate flattens this surface.",
         (CURVED, CURVED): "Curved with and without this gate.",
     }.get((_word(ungated), _word(gated)), "Inconclusive.")
     return bold, f"{without}; with it at λ = {strength_of(gated):.2f}, {_known(gated)}."
@@ -305,7 +311,7 @@ def total_of(variant: MeasuredInstance, total: Integral) -> str:
     """Format the headline number."""
     if degenerate(variant):
         return "none" if on_a_line(variant) else UNKNOWN
-    return common.total_text(total, variant.verdict.word == FLAT)
+    return common.total_text(total, variant.verdict.without_curvature)
 
 
 def on_a_line(variant: MeasuredInstance) -> bool:

@@ -232,7 +232,7 @@ def _draw_text(each: Compared, proof: ProvedCurvature) -> None:
     """Draw the result of a proof as a sentence, and contradictions with measurements as errors."""
     total = statements.total_sentence(proof, each.estimates.get("absolute"))
     st.markdown(f"**{each.name}:** {statements.shares_text(proof)} {total}")
-    (gaussian,) = each.measured.gaussian_where(each.measured.decided)
+    (gaussian,) = each.measured.signed
     points = statements.contradicted(proof, each.measured.axis, np.asarray(gaussian))
     for text in statements.contradictions(proof, each.estimates, points):
         st.error(f"**{each.name}.** {text}", icon=":material/error:")

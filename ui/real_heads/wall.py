@@ -10,7 +10,7 @@ import streamlit as st
 
 from gating_core.checkpoints import head_map, principal_plane
 from gating_core.export import Surface
-from gating_core.geometry import SurfaceResult, mean_curvature, measure_surface, square_grid
+from gating_core.geometry import MeasuredSurface, SurfaceResult, square_grid
 from gating_core.real_heads import (
     BUNDLED_PLANES,
     EPSILONS,
@@ -281,8 +281,8 @@ def measure_head(
     plane = principal_plane(reading.states)
     heads_map = head_map(reading.layer, reading.states, head, plane, keys=reading.keys)
     weights = heads_map.weights(grid.points).numpy().reshape(FINE_SIZE, FINE_SIZE, -1)
-    (bend,) = mean_curvature(heads_map, grid)
-    return measure_surface(heads_map, grid), weights, bend
+    found = MeasuredSurface(heads_map, grid)
+    return found.surface, weights, found.mean_norm[0]
 
 
 def grid_sentence(found: Arrays) -> str:

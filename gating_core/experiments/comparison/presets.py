@@ -143,7 +143,10 @@ def save_surface(surface: SurfaceResult, path: Path) -> None:
         "resolved": surface.resolved,
         "total": surface.total,
         "total_error": surface.total_error,
+        "bending": surface.bending,
+        "bending_error": surface.bending_error,
         "complete": surface.complete,
+        "bends": surface.bends,
     }
     save_tensors(path, tensors, {"bound_kind": surface.bound_kind, "proof": surface.proof})
 

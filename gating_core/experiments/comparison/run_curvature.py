@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import torch
 
 from gating_core.attention.stack import Attention, restore
 from gating_core.experiments.budget import PART_COST, affordable_integrals, cost
@@ -22,12 +21,11 @@ from gating_core.experiments.comparison.frames import (
 )
 from gating_core.experiments.comparison.run import TrainedRun
 from gating_core.experiments.layers import layer_fields
-from gating_core.geometry.curvature import curvature
-from gating_core.geometry.grid import Grid, square_grid
-from gating_core.geometry.integrals import Integral, unseen_curvature
-from gating_core.geometry.surface import SurfaceResult, measure_surface, surface_result
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.integrals import Integral
+from gating_core.geometry.surface import MeasuredSurface, SurfaceResult, measure_surface
 from gating_core.geometry.verdict import Verdict
-from gating_core.jets.second_order import SecondOrderJet, jet_by_parts
+from gating_core.jets.second_order import jet_by_parts
 from gating_core.progress import Progress, silent
 from gating_core.training.trained import TrainedEnsemble
 
@@ -136,17 +134,12 @@ def curvature_along(
     The error of a total is its change under halving of the grid, or its difference from the
     holonomy sum, whichever is larger.
     """
-    model, grid = steps_model(run, name, member).attention, square_grid(FRAME_GRID)
-    jet = _jet(model, grid, "estimate", progress)
-    field = curvature(jet)
-    surface = surface_result(model, jet, field, grid)
+    found = _measured(steps_model(run, name, member).attention, FRAME_GRID, "estimate", progress)
+    surface = found.surface
     progress(None)
-    unseen = np.where(surface.flat, 0.0, unseen_curvature(jet, field, grid.weights).numpy())
-    parts = (surface.total, np.maximum(surface.total_error, unseen), surface.complete)
-    total = Integral(*map(torch.from_numpy, parts))
     with np.errstate(over="ignore"):  # infinite beyond float32, and beyond any colour scale
         known = surface.known.astype(np.float32)
-    return CurvatureSummary(name, member, total, surface.verdicts, known)
+    return CurvatureSummary(name, member, found.total, surface.verdicts, known)
 
 
 def final_curvature(
@@ -155,9 +148,7 @@ def final_curvature(
     """Measure one member's total curvature after the last step."""
     ensemble = run.variants[name].ensemble
     model = strengths_model(ensemble, member).attention
-    grid = square_grid(FINAL_GRID)
-    jet = _jet(model, grid, "rigorous", progress)
-    surface = surface_result(model, jet, curvature(jet), grid)
+    surface = _measured(model, FINAL_GRID, "rigorous", progress).surface
     integrals = affordable_integrals(model, ensemble.config, progress=progress)
     return CurvatureSummary(name, member, integrals.absolute, surface.verdicts, at_end=True)
 
@@ -170,18 +161,16 @@ def measure_fields(
     Returns the surface, and by name |H|, and gates and attention weights of the last layer: (R, C)
     each.
     """
-    grid = square_grid(grid_size)
-    jet = _jet(model, grid, "rigorous", silent)
-    field = curvature(jet)
-    surface = surface_result(model, jet, field, grid)
-    mean = np.where(surface.resolved[0], field.mean_norm.reshape(grid.weights.shape), np.nan)
-    return surface, {"|H|": mean} | layer_fields(model, grid)[-1].by_name
+    found = _measured(model, grid_size, "rigorous", silent)
+    (mean,) = found.mean_norm
+    return found.surface, {"|H|": mean} | layer_fields(model, found.grid)[-1].by_name
 
 
-def _jet(model: Attention, grid: Grid, bound: str, progress: Progress) -> SecondOrderJet:
-    """Compute the jet of all members of ``model`` on ``grid``, part by part."""
-    part = int(PART_COST / (cost(model.config) * len(model.seeds)))
-    return jet_by_parts(model, grid.points, bound, part, lambda _: progress(None))
+def _measured(model: Attention, size: int, bound: str, progress: Progress) -> MeasuredSurface:
+    """Measure all members of ``model`` on a grid; the jet is computed part by part."""
+    grid, part = square_grid(size), int(PART_COST / (cost(model.config) * len(model.seeds)))
+    jet = jet_by_parts(model, grid.points, bound, part, lambda _: progress(None))
+    return MeasuredSurface(model, grid, jet=jet)
 
 
 @dataclass(frozen=True, eq=False)

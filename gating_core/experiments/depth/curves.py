@@ -29,7 +29,7 @@ from gating_core.experiments.depth.request import (
 )
 from gating_core.experiments.layers import layer_fields
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.surface import SurfaceResult, mean_curvature, measure_surface
+from gating_core.geometry.surface import MeasuredSurface, SurfaceResult, measure_surface
 from gating_core.jets.second_order import jet_by_parts
 from gating_core.progress import Progress, silent
 
@@ -206,7 +206,8 @@ def replay_fields(
 def fields_after(layers: Layers, layer: int, grid_size: int) -> dict[str, np.ndarray]:
     """Return |H| after a ``layer``, from 1, and its gates and attention weights, (R, C) each."""
     grid = square_grid(grid_size)
-    (mean,) = mean_curvature(lambda points: layers(points)[layer - 1], grid)
+    surface = MeasuredSurface(lambda points: layers(points)[layer - 1], grid, bound="estimate")
+    (mean,) = surface.mean_norm
     if isinstance(layers, EveryLayer):
         return {"|H|": mean} | layer_fields(layers.model, grid)[layer - 1].by_name
     height = np.r_[[np.ones_like(mean)], layers(grid.points)[..., 2].reshape(-1, *mean.shape)]

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from gating_core.geometry.curvature import curvature
 from gating_core.geometry.discrete import proxy_limit
-from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.grid import Grid
-from gating_core.geometry.integrals import grid_integral, unseen_curvature
-from gating_core.geometry.surface import diameter
+from gating_core.geometry.integrals import grid_integral
+from gating_core.geometry.surface import MeasuredSurface, diameter
 from gating_core.jets.second_order import SecondOrderJet
 
 ROUNDING = 16 * torch.finfo(torch.float64).eps  # of a mean or a distance, relative to itself
@@ -67,15 +65,12 @@ def measure_quantities(
 
     ``jet`` is its jet on ``grid``, with leading axes (L, S) or (S,).
     """
-    field = curvature(jet)
-    lead = field.gaussian.shape[:-1]
-    proofs = flatness_proofs(function, jet.value)
-    proved = torch.tensor([proof is not None for proof in proofs]).reshape(lead)
+    surface = MeasuredSurface(function, grid, jet=jet)
+    field, lead = surface.field, jet.value.shape[:-2]
+    proved = torch.tensor([proof is not None for proof in surface.proof]).reshape(lead)
     resolved = field.resolved.all(-1) | proved
-    total = grid_integral("absolute", field, grid.weights)
     area = grid_integral("area", field, grid.weights)
-    total_error = torch.maximum(total.error, unseen_curvature(jet, field, grid.weights))
-    total_value, total_error = (torch.where(proved, 0.0, x) for x in (total.value, total_error))
+    total_value, total_error = (x.reshape(lead) for x in (surface.total.value, surface.total.error))
     mean = total_value / area.value
     # Of a quotient t / a: (d_t + |t / a| d_a) / (a - d_a).
     room = (area.value - area.error).clamp(min=0)

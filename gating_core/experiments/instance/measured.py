@@ -16,13 +16,11 @@ from gating_core.checks import check_weights
 from gating_core.experiments.budget import affordable_integrals
 from gating_core.experiments.instance.model import ModelInstance, build_instance, chart_of
 from gating_core.experiments.layers import LayerFields, layer_fields
-from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.flatness import affine_hull
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.integrals import Integral, SurfaceIntegrals, unseen_curvature
-from gating_core.geometry.surface import SurfaceResult, surface_result
+from gating_core.geometry.integrals import Integral, SurfaceIntegrals
+from gating_core.geometry.surface import MeasuredSurface, SurfaceResult
 from gating_core.geometry.verdict import Verdict, point_types
-from gating_core.jets.second_order import second_order_jet
 from gating_core.progress import Progress, silent
 
 
@@ -30,8 +28,8 @@ from gating_core.progress import Progress, silent
 class MeasuredInstance:
     """A model instance's surface on a grid, with its curvature, its layers' weights and gates.
 
-    ``surface`` has one frame. ``total`` is its integral of |K| dA on the grid; the error is its
-    change under halving of the grid, or its difference from the holonomy sum, whichever is larger.
+    ``surface`` has one frame. ``total`` is its integral of |K| dA on the grid, ``bending`` that of
+    |II|^2 dA; errors as in `MeasuredSurface`.
     Fields are (R, C): ``mean_norm`` |H| (1 / length), ``types`` codes of `POINT_TYPES`.
     ``principal`` (R, C, 2) and its error, larger first, for D = 3 only.
     ``weights`` (H, R, C, n) and ``gates`` (W, R, C) are in the order of the layers; ``gates`` is
@@ -41,6 +39,7 @@ class MeasuredInstance:
     instance: ModelInstance
     surface: SurfaceResult
     total: Integral
+    bending: Integral
     mean_norm: np.ndarray
     types: np.ndarray
     principal: np.ndarray | None
@@ -95,30 +94,26 @@ def instance_values(instances: Sequence[ModelInstance], grid_size: int = 61) -> 
 
 def measure_instance(instance: ModelInstance, grid_size: int = 61) -> MeasuredInstance:
     """Sample and measure an instance with rigorous bounds; errors as `chart_of`."""
-    grid = square_grid(grid_size)
-    shape = tuple(grid.weights.shape)
     model = build_instance(instance)
     check_weights(model)
     chart = chart_of(instance, model)
-    jet = second_order_jet(chart, grid.points, "rigorous")
-    field = curvature(jet, instance.covariance)
-    surface = surface_result(chart, jet, field, grid, instance.covariance)
-    form = second_fundamental_form(jet, instance.covariance)
+    found = MeasuredSurface(chart, square_grid(grid_size), instance.covariance)
+    surface, field, form, grid = found.surface, found.field, found.form, found.grid
+    shape = tuple(grid.weights.shape)
     principal = principal_error = None
     if instance.config.model_dim == 3:
         curvatures, error = form.principal_curvatures()
         principal = curvatures.reshape(*shape, 2).numpy()
         principal_error = error.reshape(shape).numpy()
     fields = layer_fields(chart, grid)
-    unseen = unseen_curvature(jet, field, grid.weights, instance.covariance).numpy()
-    error = np.maximum(surface.total_error, np.where(surface.flat, 0.0, unseen))
     reach = None
     if isinstance(chart, WeightChart) and chart.inputs_known:
         reach = float(chart.reach(grid.points))
     return MeasuredInstance(
         instance=instance,
         surface=surface,
-        total=Integral(*(torch.tensor(x[0]) for x in (surface.total, error, surface.complete))),
+        total=found.total.at(0),
+        bending=found.bending.at(0),
         mean_norm=field.mean_norm.reshape(shape).numpy(),
         types=point_types(field, form, float(surface.diagonal[0])).reshape(shape).numpy(),
         principal=principal,

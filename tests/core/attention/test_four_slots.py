@@ -14,7 +14,7 @@ from gating_core.attention.stack import EveryLayer, build_attention
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.keys import CONVEX, INSIDE, sign_proofs
 from gating_core.geometry.surface import measure_surface
-from gating_core.geometry.verdict import CURVED, FLAT, PROVED
+from gating_core.geometry.verdict import BENT, CURVED, PROVED
 from gating_core.proved import Budget, prove_curvature
 from gating_core.theory import four_key_curvature
 
@@ -55,7 +55,7 @@ def test_one_sign_is_claimed_and_every_measured_sign_agrees(config):
     for seed in range(12):
         surface = measure_surface(build_attention(config, (seed,)), GRID)
         (sign,), (verdict,) = surface.signs, surface.verdicts
-        assert (np.sign(surface.gaussian) == sign.sign)[surface.decided].all()
+        assert not (surface.sign == -sign.sign).any()
         assert (verdict.word, verdict.knowledge) == (CURVED, PROVED)
         assert (verdict.positive, verdict.negative) == ((1, 0) if sign.sign > 0 else (0, 1))
         assert (verdict.flat, verdict.undetermined) == (0, 0)
@@ -83,7 +83,7 @@ def test_without_the_theorem_these_models_have_both_signs():
             measure_surface(build_attention(NO_THEOREM[name], (seed,)), square_grid(21))
             for seed in range(30)
         ]
-        signs = [set(np.sign(one.gaussian[one.decided])) for one in found]
+        signs = [{*one.sign[abs(one.sign) == 1]} for one in found]
         assert {1.0, -1.0} in signs, name
 
 
@@ -117,16 +117,18 @@ def test_an_ensemble_has_a_proof_for_each_ungated_member():
     assert gated is None
 
 
-def test_dependent_values_prove_nothing_and_collinear_keys_flatness():
+def test_dependent_values_prove_nothing_and_collinear_keys_that_k_is_zero():
     model = build_attention(FOUR, (0,))
     layer = model.blocks[0]
     layer.keys.data[0, 3] = (layer.keys[0, 0] * 2**30).round() / 2**30
     layer.keys.data[0, :3] = (layer.keys[0, :3] * 2**30).round() / 2**30
     layer.keys.data[0, 3] = 2 * layer.keys[0, 1] - layer.keys[0, 2]
     surface = measure_surface(model, GRID)
-    assert surface.signs == (None,)
-    assert surface.verdicts[0].word == FLAT
-    assert surface.proof == ("three of the four keys are collinear",)
+    (verdict,) = surface.verdicts
+    assert (verdict.word, verdict.knowledge, verdict.proof) == (BENT, PROVED, None)
+    assert verdict.one_sign == "three of the four keys are collinear"
+    assert (verdict.flat, surface.total[0], surface.known[0].any()) == (1, 0, False)
+    assert surface.bending[0] > surface.bending_error[0]
     assert prove_curvature(model, budget=Budget(cells=256)).flat == 1
     model = build_attention(FOUR, (0,))
     values = model.blocks[0].values

@@ -62,7 +62,7 @@ def test_what_lies_above_the_level_is_the_part_that_holds_the_share(steepness, p
     if share < RIDGE:
         assert np.isinf(level)
         return
-    size = np.where(found.decided, np.abs(found.gaussian), 0.0)[0]
+    size = np.nan_to_num(np.abs(found.signed))[0]
     area = found.area_element[0] * found.quadrature
     above, beyond = size >= level, size > level
     assert (area * beyond).sum() <= part * area.sum() * (1 + 1e-9)

@@ -11,10 +11,22 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
 from gating_core.geometry.classics import SURFACES
+from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.integrals import Integral
-from gating_core.geometry.surface import diameter, measure_surface
-from gating_core.geometry.verdict import AT_POINTS, CURVED, PROVED, SEEN, UNKNOWN, jittered_points
+from gating_core.geometry.integrals import Integral, total_bending
+from gating_core.geometry.surface import MeasuredSurface, diameter, measure_surface
+from gating_core.geometry.verdict import (
+    AT_POINTS,
+    BENT,
+    CURVED,
+    FLAT,
+    PROVED,
+    SEEN,
+    UNKNOWN,
+    jittered_points,
+)
+from gating_core.jets.second_order import second_order_jet
+from gating_core.theory.key_surface import KeySurface
 
 GRID = square_grid(11)
 TORUS, PLANE = (measure_surface(SURFACES[name].chart, GRID) for name in ("torus", "warped plane"))
@@ -57,21 +69,20 @@ def test_what_is_known_point_by_point(name):
         k, error = surface.gaussian[at], surface.gaussian_error[at]
         decided = surface.resolved[at] and abs(k) > error
         zero = surface.resolved[at] and abs(k) <= error < 1e-3 / diagonal**2
-        assert surface.decided[at] == decided
-        assert surface.zero[at] == zero
+        sign = math.copysign(1, k) if decided else 0 if zero else np.nan
+        assert np.array_equal(surface.sign[at], sign, True)
         assert np.array_equal(surface.known[at], k if decided else 0 if zero else np.nan, True)
-        if surface.resolved[at]:
-            assert surface.within[at] == (not decided)
+        assert np.array_equal(surface.signed[at], k if decided else np.nan, True)
         largest = max(largest, abs(k)) if decided else largest
         zero_everywhere = zero_everywhere and zero
     assert surface.largest_curvature[0] == largest
-    assert surface.flat[0] == zero_everywhere
+    assert surface.without_curvature[0] == zero_everywhere
     assert surface.diagonal[0] == pytest.approx(diagonal, rel=1e-14)
 
 
 def test_the_cases_differ():
     seen = {
-        name: (bool(s.decided.any()), bool(s.zero.any()), bool(np.isnan(s.known).any()))
+        name: ((abs(s.sign) == 1).any(), (s.sign == 0).any(), np.isnan(s.sign).any())
         for name, s in CASES.items()
     }
     assert list(seen.values()) == [
@@ -90,8 +101,8 @@ def test_a_few_points_that_know_little_do_not_spoil_a_sheet():
     """Flat asks for small errors at half of the points only, but for zero within all of them."""
     few, most = PLANE.gaussian_error.copy(), PLANE.gaussian_error.copy()
     few[0, :5], most[0, :6] = 10.0, 10.0
-    assert replace(PLANE, gaussian_error=few).flat[0]
-    assert not replace(PLANE, gaussian_error=most).flat[0]
+    assert replace(PLANE, gaussian_error=few).without_curvature[0]
+    assert not replace(PLANE, gaussian_error=most).without_curvature[0]
     assert replace(PLANE, gaussian_error=most).typical_error[0] == 10.0
 
 
@@ -100,7 +111,7 @@ def test_a_few_points_that_know_little_do_not_spoil_a_sheet():
 def test_words_have_no_unit(name, scale):
     one = measure_surface(SURFACES[name].chart, GRID)
     other = measure_surface(lambda p: scale * SURFACES[name].chart(p), GRID)
-    for word in ("decided", "zero", "flat"):
+    for word in ("sign", "bends", "without_curvature"):
         np.testing.assert_array_equal(getattr(one, word), getattr(other, word))
 
 
@@ -125,8 +136,7 @@ def test_of_a_mere_point_nothing_is_known():
     point = measure_surface(lambda p: torch.ones(len(p), 3, dtype=torch.float64), GRID)
     assert point.diagonal[0] == point.diameter[0] == point.largest_curvature[0] == 0
     assert np.isnan(point.known).all()
-    for verdict in (point.flat, point.decided, point.zero):
-        assert not verdict.any()
+    assert point.verdicts[0].word == UNKNOWN
 
 
 # --- How large is it? -----------------------------------------------------------------------------
@@ -194,8 +204,8 @@ def test_what_repeats_with_the_grid_is_seen_at_jittered_points():
 
     found = measure_surface(waves, GRID)
     (verdict,) = found.verdicts
-    assert found.seems_flat[0]
-    assert found.verification.negative[0]
+    assert found.seems_zero[0]
+    assert (found.verification.sign == -1).any()
     assert (verdict.word, verdict.knowledge) == (CURVED, AT_POINTS)
     assert verdict.points == 2 * GRID.weights.numel()
 
@@ -203,14 +213,101 @@ def test_what_repeats_with_the_grid_is_seen_at_jittered_points():
 def test_how_a_verdict_is_known():
     assert (TORUS.verdicts[0].knowledge, TORUS.verification) == (AT_POINTS, None)
     assert PLANE.verdicts[0].knowledge == SEEN
-    assert PLANE.verification.zero[0]
-    nowhere = np.zeros_like(PLANE.verification.within)
-    lost = replace(PLANE, verification=replace(PLANE.verification, within=nowhere))
+    assert (PLANE.verification.sign == 0).all()
+    nowhere = np.full_like(PLANE.verification.sign, np.nan)
+    lost = replace(PLANE, verification=replace(PLANE.verification, sign=nowhere))
     assert (lost.verdicts[0].word, lost.verdicts[0].knowledge) == (UNKNOWN, None)
     estimate = measure_surface(SURFACES["torus"].chart, GRID, bound="estimate")
     assert estimate.verdicts[0].knowledge == SEEN
     proved = measure_surface(lambda p: torch.exp(p), GRID)
     assert proved.verdicts[0].knowledge == PROVED
+
+
+WORDS = {
+    "plane": (FLAT, SEEN),
+    "warped plane": (FLAT, SEEN),
+    "cylinder": (BENT, SEEN),
+    "cone": (BENT, SEEN),
+    "flat torus in R4": (BENT, SEEN),
+    "saddle": (CURVED, AT_POINTS),
+    "catenoid": (CURVED, AT_POINTS),
+}
+
+
+@pytest.mark.parametrize("bound", ["rigorous", "estimate"])
+@pytest.mark.parametrize("name", WORDS)
+def test_flat_bent_and_curved_are_three_words(name, bound):
+    word, knowledge = WORDS[name]
+    verdict = MeasuredSurface(SURFACES[name].chart, GRID, bound=bound).verdict
+    assert verdict.word == word
+    assert verdict.knowledge == (knowledge if bound == "rigorous" else SEEN)
+    assert verdict.without_curvature == (word != CURVED)
+    assert (verdict.flat == 1) == (word != CURVED)
+
+
+def test_bending_beside_a_proof_that_k_is_zero():
+    """The plane of three values is flat, proved; four values on collinear keys bend, proved."""
+    keys = [[0.0, -1.0], [0.0, 0.5], [0.0, 2.0], [1.0, 0.0]]
+    values = np.vstack([np.eye(3), [[0.3, -1, 2]]])
+
+    class Keys(KeySurface):
+        def four_slots(self):
+            return [(self.keys.numpy(), self.values.numpy())]
+
+    bent = Keys(keys, [0.1, 0.2, 0.3, 0.4], values)
+    for bound, knowledge in (("rigorous", PROVED), ("estimate", SEEN)):
+        verdict = MeasuredSurface(bent, GRID, bound=bound).verdict
+        assert (verdict.word, verdict.knowledge, verdict.proof) == (BENT, knowledge, None)
+        assert verdict.one_sign is not None
+        assert verdict.flat == 1
+    flat = MeasuredSurface(KeySurface(keys[1:], [0.1, 0.2, 0.3], values[1:]), GRID)
+    assert (flat.verdict.word, flat.verdict.knowledge) == (FLAT, PROVED)
+    assert float(flat.total.value) == float(flat.bending.value) == float(flat.bending.error) == 0
+    found = MeasuredSurface(bent, GRID)
+    assert float(found.total.value) == float(found.total.error) == 0
+    assert float(found.bending.value) > 2 * float(found.bending.error) > 0
+
+
+def test_bending_between_the_points_of_a_grid_is_seen_at_jittered_ones():
+    """Creases in step with the grid: K = 0 everywhere, and at its points II underflows."""
+
+    def creases(points):
+        u, v = points.unbind(-1)
+        return torch.stack([u, v, torch.exp(-400 * (torch.cos(10 * torch.pi * u) + 1))], -1)
+
+    found = MeasuredSurface(creases, GRID)
+    assert not found.surface.bends[0]
+    assert found.verdict.word == BENT
+
+
+def test_bending_counts_what_holonomy_sees_and_the_points_do_not():
+    """A peak between the points: at least twice its curvature is missing from total bending."""
+
+    def peak(points):
+        r2 = (points - 0.1).square().sum(-1, keepdim=True)
+        return torch.cat([points, 0.2 * torch.exp(-r2 / 2 / 0.06**2)], -1)
+
+    coarse, fine = MeasuredSurface(peak, GRID), MeasuredSurface(peak, square_grid(201))
+    assert float(coarse.unseen) > 0.5 * float(coarse.total.value)
+    assert float(coarse.bending.error) >= 2 * float(coarse.unseen)
+    for name in ("total", "bending"):
+        one, other = getattr(coarse, name), getattr(fine, name)
+        assert abs(float(one.value - other.value)) <= float(one.error + other.error), name
+
+
+@pytest.mark.parametrize("covariance", [None, 2.0, [0.5, 1.0, 2.0]])
+def test_a_measured_surface_is_what_its_parts_are(covariance):
+    """One jet for all, and each part as by its own function; also from a jet of several frames."""
+    found = MeasuredSurface(SURFACES["torus"].chart, GRID, covariance)
+    field = curvature(second_order_jet(found.function, GRID.points, "rigorous"), covariance)
+    np.testing.assert_array_equal(found.surface.gaussian.ravel(), field.gaussian)
+    assert float(found.surface.bending[0]) == float(total_bending(field, GRID.weights).value)
+    assert float(found.total.error) >= float(found.surface.total_error[0])
+    two = MeasuredSurface(lambda p: torch.stack([found.function(p)] * 2), GRID, covariance)
+    given = MeasuredSurface(two.function, GRID, covariance, jet=two.jet)
+    assert two.total.value.shape == given.bending.value.shape == (2,)
+    for part in ("total", "bending"):
+        assert torch.equal(getattr(given, part).value, getattr(found, part).value.expand(2))
 
 
 def test_jittered_points_are_on_the_chart_and_on_no_grid():

@@ -21,11 +21,11 @@ from gating_core.theory.gallery import (
 from gating_core.theory.measure import measure_gate
 from gating_core.theory.whole_chart import (
     BENT,
+    FLAT,
     MIXED,
     NEGATIVE,
-    PLANE,
     POSITIVE,
-    UNDETERMINED,
+    UNKNOWN,
     VERDICTS,
 )
 from tests.core import exact
@@ -35,7 +35,7 @@ GRID = square_grid(21)
 
 # Section by section what theory says; of a visitor's it says nothing.
 EXPECTED = {
-    "sphere": POSITIVE, "constant": PLANE, "channelwise": PLANE, "projective": PLANE,
+    "sphere": POSITIVE, "constant": FLAT, "channelwise": FLAT, "projective": FLAT,
     "one direction": BENT, "two directions": BENT, "distance": BENT, "ruled": NEGATIVE,
     "ellipsoid": POSITIVE, "saddle": NEGATIVE, "bump": MIXED, "quadratic": POSITIVE,
     "monkey saddle": NEGATIVE, "rms norm": POSITIVE, "learned": MIXED,
@@ -74,7 +74,7 @@ def test_the_verdict_is_what_theory_says(name):
 @pytest.mark.parametrize("name", GALLERY)
 def test_without_strength_everything_is_flat(name):
     found = measure_gate(GALLERY[name], 0.0, GRID)
-    assert found.verdict == PLANE
+    assert found.verdict == FLAT
     assert found.agrees(found.exact)
     assert np.abs(found.surface.gaussian).max() == 0
 
@@ -122,7 +122,7 @@ def test_formula_and_geometry_agree(name, strength):
 def test_what_holds_at_every_strength_does(name, strength):
     found = measure_gate(GALLERY[name], strength, GRID)
     assert found.agrees(found.exact)
-    assert found.verdict in (PLANE, BENT)
+    assert found.verdict in (FLAT, BENT)
 
 
 def test_a_closed_form_is_not_claimed_where_it_does_not_hold():
@@ -144,7 +144,7 @@ def test_the_sphere_has_the_radius_that_was_asked_for(radius):
     assert found.agrees(found.exact)
     np.testing.assert_allclose(found.exact.gaussian, radius**-2, rtol=1e-15)
     np.testing.assert_allclose(np.linalg.norm(found.surface.values[0], axis=-1), radius, rtol=1e-14)
-    assert found.surface.flat[0] == np.False_
+    assert not found.surface.without_curvature[0]
 
 
 def test_bending_is_not_curving():
@@ -192,17 +192,17 @@ def test_a_gate_that_fails_says_where_and_the_rest_is_measured(text):
     assert not (found.surface.resolved[0] & lost).any()
     assert found.verdict in VERDICTS
     assert found.surface.resolved[0].any() == (not lost.all())
-    assert (found.verdict == UNDETERMINED) == lost.all()
+    assert (found.verdict == UNKNOWN) == lost.all()
     flat = measure_gate(own_case(text), 0.0, GRID)
     assert np.array_equal(flat.fails, found.fails)
-    assert flat.verdict == PLANE
+    assert flat.verdict == FLAT
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_one_sign_is_not_said_where_there_is_hardly_a_gate(sign):
     """Unless it is proved of what there is."""
     looked = replace(full("sphere").looked, lost=0.6)
-    assert looked.verdict(sign > 0, sign < 0).word == UNDETERMINED
+    assert looked.verdict(sign > 0, sign < 0).word == UNKNOWN
     proved = measure_gate(own_case("u*u+v*v-1.95"), 1.0, GRID)
     assert 0.9 < proved.fails.mean() < 1
     assert (proved.verdict, proved.whole.knowledge) == (NEGATIVE, PROVED)
@@ -216,9 +216,9 @@ def test_at_a_fold_there_is_no_gate():
     assert np.array_equal(found.breaks, u == kink)
     assert np.array_equal(found.surface.resolved[0], u != kink)
     assert not found.fails.any()
-    assert (found.surface.zero[0] == (u != kink)).all()
-    assert not found.surface.decided.any()
-    assert (found.verdict, found.whole.causes) == (PLANE, ("kink",))
+    assert ((found.surface.sign[0] == 0) == (u != kink)).all()
+    assert not (abs(found.surface.sign) == 1).any()
+    assert (found.verdict, found.whole.causes) == (FLAT, ("kink",))
 
 
 def test_one_sign_is_not_said_of_a_surface_of_which_little_is_known():
@@ -227,7 +227,7 @@ def test_one_sign_is_not_said_of_a_surface_of_which_little_is_known():
     error[:, :14] = 10.0
     grid = replace(looked.surface, verification=None)  # else its points say what the area is
     lost = replace(looked, surface=replace(grid, gaussian_error=error))
-    assert lost.verdict(True, False).word == UNDETERMINED
+    assert lost.verdict(True, False).word == UNKNOWN
     error[:, 8:14] = 1e-12
     some = replace(looked, surface=replace(grid, gaussian_error=error))
     assert some.verdict(True, False).word == POSITIVE
@@ -244,11 +244,7 @@ def test_a_sign_is_seen_at_one_point_of_either_grid():
     turned[0, 20, 20] *= -1
     assert replace(looked, surface=replace(looked.surface, gaussian=turned)).has(-1)
     verification = looked.surface.verification
-    verification = replace(
-        verification,
-        gaussian=-np.ones_like(verification.gaussian),
-        decided=np.ones_like(verification.decided),
-    )
+    verification = replace(verification, sign=-np.ones_like(verification.sign))
     seen = replace(looked.surface, verification=verification)
     assert replace(looked, surface=seen).has(-1)
 
@@ -256,8 +252,8 @@ def test_a_sign_is_seen_at_one_point_of_either_grid():
 def test_what_is_not_proved_flat_is_seen_at_points_and_may_not_bend():
     looked = full("constant").looked
     said = looked.verdict(False, False)
-    assert (said.word, said.knowledge, said.points) == (PLANE, SEEN, 2 * 21**2)
-    assert replace(looked, planar=False).verdict(False, False).word == UNDETERMINED
+    assert (said.word, said.knowledge, said.points) == (FLAT, SEEN, 2 * 21**2)
+    assert replace(looked, planar=False).verdict(False, False).word == UNKNOWN
     assert replace(looked, bends=True).verdict(False, False).word == BENT
 
 

@@ -30,11 +30,11 @@ from gating_core.theory.measure import measure_any_gate, measure_gate
 from gating_core.theory.whole_chart import (
     ALGEBRA,
     BENT,
+    FLAT,
     MIXED,
     NEGATIVE,
-    PLANE,
     POSITIVE,
-    UNDETERMINED,
+    UNKNOWN,
     Algebra,
     algebra_of,
     sign_shares,
@@ -83,7 +83,7 @@ def exact_sign(formula, u, v):
         return 0 if abs(value) < size * mpmath.mpf(10) ** -50 else 1 if value > 0 else -1
 
 
-SAYS = {POSITIVE: {1}, NEGATIVE: {-1}, PLANE: {0}, BENT: {0}}
+SAYS = {POSITIVE: {1}, NEGATIVE: {-1}, FLAT: {0}, BENT: {0}}
 
 
 def check_point(formula, whole, u, v):
@@ -144,7 +144,7 @@ def test_no_formula_is_called_proved_against_a_point_of_60_digits(text, points):
     except FormulaError:
         return
     whole = measure_gate(case, 1.0, COARSE).whole
-    assert (whole.knowledge is None) == (whole.word == UNDETERMINED)
+    assert (whole.knowledge is None) == (whole.word == UNKNOWN)
     if whole.knowledge == PROVED:
         for u, v in points:
             check_point(case.formulas[0], whole, u, v)
@@ -153,11 +153,11 @@ def test_no_formula_is_called_proved_against_a_point_of_60_digits(text, points):
 # --- The formulas, and their neighbours ---------------------------------------------------
 
 CASES = {  # a formula, its verdict, how it is known, and what breaks it
-    "1/(2+abs(u)+abs(v))": (PLANE, PROVED, ("kink",)),
-    "1/(2+abs(u-0.01)+abs(v))": (PLANE, PROVED, ("kink",)),
+    "1/(2+abs(u)+abs(v))": (FLAT, PROVED, ("kink",)),
+    "1/(2+abs(u-0.01)+abs(v))": (FLAT, PROVED, ("kink",)),
     "1/(2+abs(u)^3)": (BENT, PROVED, ("kink",)),
     "1/(3+abs(u)*v)": (NEGATIVE, PROVED, ("kink",)),
-    "2+abs(u-0.01)/(u-0.01)/2": (PLANE, PROVED, ("kink", "pole")),
+    "2+abs(u-0.01)/(u-0.01)/2": (FLAT, PROVED, ("kink", "pole")),
     "2+abs(u+v-0.01)/(u+v-0.01)*u/2": (BENT, PROVED, ("kink", "pole")),
     "1+exp(-1e6*((u-0.017)^2+(v-0.017)^2))": (MIXED, AT_POINTS, ()),
     "1+exp(-1e5*((u-0.0171)^2+(v+0.519)^2))": (MIXED, AT_POINTS, ()),
@@ -166,14 +166,14 @@ CASES = {  # a formula, its verdict, how it is known, and what breaks it
     "1/(2+sqrt(u^2+v^2))": (BENT, PROVED, ("domain",)),
     "1/(2+sqrt(u^2+v^2+1))": (POSITIVE, PROVED, ()),
     "1/(2-sqrt(u^2+v^2)/2)": (BENT, PROVED, ("domain",)),
-    "1e59*(2+u*v)": (UNDETERMINED, None, ()),
+    "1e59*(2+u*v)": (UNKNOWN, None, ()),
     "1e3*(2+u*v)": (MIXED, AT_POINTS, ()),
-    "1/0": (UNDETERMINED, None, ()),
-    "1/(u-u)": (UNDETERMINED, None, ()),
-    "1/u": (PLANE, PROVED, ("pole",)),
-    "1/(u-0.013)": (PLANE, PROVED, ("pole",)),
+    "1/0": (UNKNOWN, None, ()),
+    "1/(u-u)": (UNKNOWN, None, ()),
+    "1/u": (FLAT, PROVED, ("pole",)),
+    "1/(u-0.013)": (FLAT, PROVED, ("pole",)),
     "1/(u*v)": (NEGATIVE, PROVED, ("pole",)),
-    "exp(u)*exp(-u)/2": (PLANE, PROVED, ()),
+    "exp(u)*exp(-u)/2": (FLAT, PROVED, ()),
     "1/(3+u^2*v)": (NEGATIVE, PROVED, ()),
     "1/(2+(u-0.5)^4+v^4)": (POSITIVE, PROVED, ()),
 }
@@ -209,11 +209,10 @@ def test_next_to_a_kink_a_tear_or_a_tip_there_is_no_gate(text, broken):
 
 def test_what_a_grid_cannot_see_is_found_between_its_points():
     peak = measure_gate(own_case("1+exp(-1e6*((u-0.017)^2+(v-0.017)^2))"), 1.0, GRID)
-    assert not peak.surface.decided.any()
+    assert not (abs(peak.surface.sign) == 1).any()
     assert peak.whole.between
     wave = measure_gate(own_case("1/(2+(sin(30*pi*u)*sin(30*pi*v))^4)"), 1.0, GRID)
-    assert wave.surface.verification.positive[0]
-    assert wave.surface.verification.negative[0]
+    assert {1.0, -1.0} <= {*wave.surface.verification.sign.flatten()}
     assert np.nanmax(np.abs(wave.surface.known)) < 1e-100  # on the grid there is nothing
 
 
@@ -221,7 +220,7 @@ def test_a_gate_that_is_no_formula_is_judged_by_cells_too():
     learned = measure_any_gate(lambda p: torch.sigmoid(p[:, :1] * p[:, 1:] * 0.2 + 1), GRID)
     assert learned.whole.knowledge in (PROVED, AT_POINTS)
     flat = measure_any_gate(lambda p: 0 * p[:, :1] + 0.5, GRID)
-    assert (flat.whole.word, flat.whole.knowledge) == (PLANE, SEEN)
+    assert (flat.whole.word, flat.whole.knowledge) == (FLAT, SEEN)
     assert flat.whole.points == 2 * 61**2
 
 

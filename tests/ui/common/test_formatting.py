@@ -18,6 +18,7 @@ from gating_core.experiments.comparison.frames import cut_of
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import Integral
+from gating_core.geometry.keys import OneSign
 from gating_core.geometry.surface import measure_surface
 from gating_core.training.trained import MeanInterval
 from tests.each import each
@@ -227,9 +228,13 @@ def test_a_settled_total_that_is_not_sure_says_so(total, flat, text):
     assert formatting.final_total_text(total, flat) == text
 
 
-FLAT, TORUS = (
-    measure_surface(SURFACES[name].chart, square_grid(21)) for name in ("warped plane", "torus")
+FLAT, TORUS, BENT = (
+    measure_surface(SURFACES[name].chart, square_grid(21))
+    for name in ("warped plane", "torus", "cylinder")
 )
+ESTIMATED = measure_surface(SURFACES["cylinder"].chart, square_grid(21), bound="estimate")
+# As where three of four keys are collinear: K = 0 is proved, and a bound says that it bends.
+KEYS = replace(BENT, signs=(OneSign(0, "three of the four keys are collinear"),))
 PROVED = measure_surface(build_attention(AttentionConfig(), (3,)), square_grid(9))
 FOUR = measure_surface(build_attention(AttentionConfig(value_count=4), (0,)), square_grid(9))
 LOST = replace(FLAT, gaussian_error=np.full_like(FLAT.gaussian_error, 1e6))
@@ -243,6 +248,7 @@ def test_doubt_is_written_from_the_field():
     assert doubt(integral(0.0, 0.0), PROVED.verdicts[0]) == (
         "flat (proved: it lies in the plane of three fixed values)"
     )
+    assert doubt(integral(0.0, 0.0), KEYS.verdicts[0]).startswith("bent, not curved (proved")
     assert "flat" not in doubt(integral(4.0, 0.1), TORUS.verdicts[0])
     assert "lower estimate" in doubt(integral(4.0, 0.1, False), TORUS.verdicts[0])
     assert "folds too sharply" in doubt(integral(4.0, 3.0), TORUS.verdicts[0])
@@ -253,6 +259,9 @@ def test_one_verdict_for_sentence_point_and_shares():
     for surface, word, start in (
         (FLAT, "flat", "without curvature (seen at 882 points, not proved)"),
         (PROVED, "flat", "flat (proved"),
+        (BENT, "bent, not curved", "bent, without curvature (seen at 882 points, not proved)"),
+        (ESTIMATED, "bent, not curved", "without curvature (seen at 882 points, not proved)"),
+        (KEYS, "bent, not curved", "bent, not curved (proved: three of the four keys are coll"),
         (TORUS, "curved", "curved, established at the sample points: "),
         (LOST, "undetermined", "undetermined"),
         (FOUR, "curved", "curved: K < 0 on the whole chart (proved: the four keys are in"),
@@ -262,11 +271,12 @@ def test_one_verdict_for_sentence_point_and_shares():
         assert formatting.verdict_text(verdict).startswith(start)
         shares = verdict.positive, verdict.negative, verdict.flat, verdict.undetermined
         assert sum(shares) == pytest.approx(1, abs=1e-12)
-        assert (verdict.flat == 1) == (word == "flat")
+        assert (verdict.flat == 1) == (word in ("flat", "bent, not curved"))
         assert (verdict.undetermined == 1) == (word == "undetermined")
         assert np.isnan(surface.known).all() == (word == "undetermined")
     assert formatting.curvature_text(FLAT, (0, 3, 4)) == "0"
-    assert formatting.curvature_text(PROVED, (0, 3, 4)) == "0 (proved)"
+    for surface in (PROVED, KEYS):
+        assert formatting.curvature_text(surface, (0, 3, 4)) == "0 (proved)"
     assert formatting.curvature_text(LOST, (0, 3, 4)).startswith("undetermined: |K| at most 1")
     assert "±" in formatting.curvature_text(
         TORUS, (0, 3, 4)

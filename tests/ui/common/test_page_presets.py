@@ -4,7 +4,7 @@ import pytest
 
 from gating_core.experiments.comparison import load_preset, load_sweep, measure_stage
 from gating_core.geometry import square_grid
-from gating_core.theory import BENT, NEGATIVE, PLANE, POSITIVE, key_sign
+from gating_core.theory import BENT, FLAT, NEGATIVE, POSITIVE, key_sign
 from tests.each import each
 from tests.profiles import SOAK
 from tests.ui.opening import mistakes, open_page
@@ -115,7 +115,7 @@ def test_keys_of_presets_have_the_sign_that_they_say(name, sign):
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "word"), [
     ("A sphere by gating", POSITIVE), ("A saddle", NEGATIVE), ("Rolled paper", BENT),
-    ("Two directions are not enough", BENT), ("A warped grid", PLANE),
+    ("Two directions are not enough", BENT), ("A warped grid", FLAT),
     ("A sphere without a gate", POSITIVE),
 ])  # fmt: skip
 def test_gates_of_presets_have_the_verdict_that_they_say(name, word):

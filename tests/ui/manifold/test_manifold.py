@@ -10,6 +10,7 @@ import pytest
 from gating_core.experiments.instance import chart_of, integrate_instance, measure_instance
 from gating_core.geometry import difference_errors
 from gating_core.geometry.discrete import error_curve
+from gating_core.geometry.keys import OneSign
 from tests.ui.opening import component, mistakes, notes, open_page, open_settled
 from ui.common.formatting import percent, plus_minus
 from ui.components.pair import is_sound
@@ -114,6 +115,22 @@ def test_the_finding_follows_from_both_verdicts(measured):
     )
     if words[1] == "curved":
         assert percent(measured[1][1].verdict.positive) in rest
+
+
+def test_a_surface_that_bends_and_does_not_curve_is_not_called_flat():
+    """No seed has one: K = 0 by the theorem, with the bending of the gated surface."""
+    flat, curved = (measure_instance(x, 31) for x in resolve(ManifoldRequest()).variants)
+    zero = {"signs": (OneSign(0, "three of the four keys are collinear"),), "proof": (None,)}
+    bent = replace(curved, surface=replace(curved.surface, **zero))
+    known = "bent, not curved (proved: three of the four keys are collinear)"
+    assert finding(flat, bent)[0] == "The gate bends this surface and does not curve it."
+    assert finding(flat, bent)[1].endswith(f"with it at λ = 1.00, {known}.")
+    assert finding(bent, bent)[0] == "Bent, not curved, with and without this gate."
+    assert finding(bent, curved)[0] == "The gate curves this surface."
+    assert verdict_of(bent, None)[0] == "Bent, not curved · total curvature 0"
+    table = errors.known_of(bent, integrate_instance(curved.instance))
+    assert (table["Area with K = 0"], table["Proved on the whole chart"]) == (percent(1.0), "K = 0")
+    assert "±" in table["Total bending ∫|II|² dA"]
 
 
 def test_error_analysis_has_the_bounds_and_the_shares_of_the_core():

@@ -134,7 +134,7 @@ def test_contradictions_are_named(proof):
 
 def test_points_with_another_sign_than_is_proved_are_counted(proof):
     surface = measure_surface(MODEL, square_grid(61))
-    (known,) = surface.gaussian_where(surface.decided)
+    (known,) = surface.signed
     assert contradicted(proof, surface.axis, known) == 0
     assert contradicted(proof, surface.axis, -known) > 0.8 * known.size
     planted = known.copy()

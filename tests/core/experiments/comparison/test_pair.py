@@ -57,8 +57,8 @@ def test_loops_and_open_lines_are_counted_and_their_sagitta_is_measured(margin, 
 
 def test_the_last_frame_is_the_trained_model_and_the_first_has_no_gate(pair):
     _, _, right = pair
-    assert right.surface.flat[0]
-    assert not right.surface.flat[-1]
+    assert right.surface.without_curvature[0]
+    assert not right.surface.without_curvature[-1]
     shares = right.surface.shares
     curved = shares.positive + shares.negative
     np.testing.assert_allclose(curved + shares.flat + shares.undetermined, 1, atol=1e-12)

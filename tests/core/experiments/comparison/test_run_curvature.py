@@ -18,12 +18,9 @@ from gating_core.experiments.comparison.run_curvature import (
     pending_measurements,
 )
 from gating_core.geometry.adaptive import adaptive_integrals
-from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.integrals import unseen_curvature
-from gating_core.geometry.surface import measure_surface
+from gating_core.geometry.surface import MeasuredSurface, measure_surface
 from gating_core.geometry.verdict import CURVED, FLAT
-from gating_core.jets.second_order import second_order_jet
 from tests.core.experiments.comparison.runs import SMALL, run_of
 
 
@@ -151,8 +148,7 @@ def test_errors_along_a_run_cover_what_refinement_finds(circle):
         gap = abs(float(along_run.value[-1]) - float(refined.value))
         assert gap <= float(along_run.error[-1]) + float(refined.error)
         grid = square_grid(run_curvature.FRAME_GRID)
-        jet = second_order_jet(model.member(member), grid.points)
-        unseen = float(unseen_curvature(jet, curvature(jet), grid.weights))
+        unseen = float(MeasuredSurface(model.member(member), grid, bound="estimate").unseen)
         assert float(along_run.error[-1]) >= unseen * (1 - 1e-6)
 
 
