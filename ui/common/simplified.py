@@ -5,7 +5,10 @@ control is drawn disabled, and a hidden one in a container that the style sheet 
 both keep value and link.
 
 Streamlit sends every element through ``DeltaGenerator._enqueue``, every container through
-``_block``; there, once for all pages, a control's name is compared with those of the link.
+``_block``; there, once for all pages, a control's name is compared with those of the link. In 1.67
+nothing public says which controls a page draws, or disables one from outside; with a version that
+does both methods can be left alone. A style on the key of a control does not hide it: present mode
+hides whatever it does not name, and a page is not to show first what is hidden when it is drawn.
 """
 
 from __future__ import annotations
