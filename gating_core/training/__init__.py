@@ -2,7 +2,12 @@
 
 from gating_core.training.recipe import GOOD_START, OPTIMISERS
 from gating_core.training.trained import MeanInterval, TrainedEnsemble, mean_interval
-from gating_core.training.trainer import Snapshot, TrainingDiverged, train_ensemble
+from gating_core.training.trainer import (
+    Snapshot,
+    TrainingDiverged,
+    ensemble_of,
+    train_ensemble,
+)
 
 __all__ = [
     "GOOD_START",
@@ -11,6 +16,7 @@ __all__ = [
     "Snapshot",
     "TrainedEnsemble",
     "TrainingDiverged",
+    "ensemble_of",
     "mean_interval",
     "train_ensemble",
 ]

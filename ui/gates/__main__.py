@@ -13,11 +13,12 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from gating_core.export import picture_pixels
+from gating_core.records import save_record
 from gating_core.theory import GALLERY
 from ui.drawing.exported import sheet
 from ui.drawing.first_view import best_eye
 from ui.gates.frames import GateFrame, GateRequest, measure_frames
-from ui.gates.shipped import FOLDER, numbers_of, picture_file, save
+from ui.gates.shipped import NUMBERS, numbers_of, picture_file
 
 SIZE = (240, 150)  # pixels: twice of what is shown
 ROOM = 4  # pixels, around what is drawn
@@ -40,9 +41,9 @@ def draw_tile(frame: GateFrame, path: Path) -> None:
 
 
 def main() -> None:
-    FOLDER.mkdir(parents=True, exist_ok=True)
     gates = {name: next(measure_frames((1.0,), GateRequest(name))) for name in GALLERY}
-    save({name: numbers_of(gate.whole, gate.range) for name, gate in gates.items()})
+    numbers = {name: numbers_of(gate.whole, gate.range) for name, gate in gates.items()}
+    save_record(NUMBERS, numbers)
     for name, gate in gates.items():
         draw_tile(gate, picture_file(name))
 

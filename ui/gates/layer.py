@@ -17,7 +17,7 @@ from gating_core.attention import AttentionConfig, GateConfig, restore
 from gating_core.progress import Progress, silent
 from gating_core.tasks import make_task
 from gating_core.theory import ConicResult
-from gating_core.training import TrainingDiverged, train_ensemble
+from gating_core.training import TrainedEnsemble, TrainingDiverged, ensemble_of, train_ensemble
 from ui.common.charts import Charts
 from ui.common.formatting import percent, rounded_error, short
 from ui.common.lessons import section
@@ -61,20 +61,8 @@ class LayerRequest:
         return LayerRequest(self.source, self.seed, self.width)
 
 
-@dataclass(frozen=True, eq=False)
-class TrainedLayer:
-    """Weights of all seeds of an ensemble, the best by training accuracy, and its accuracies."""
-
-    config: AttentionConfig
-    seeds: tuple[int, ...]
-    state: dict
-    best: int
-    train_accuracy: float
-    test_accuracy: float
-
-
 def measure_layer(
-    request: LayerRequest, trained: TrainedLayer | None = None, size: int = TRIANGLE_POINTS
+    request: LayerRequest, trained: TrainedEnsemble | None = None, size: int = TRIANGLE_POINTS
 ) -> theory.ConicResult:
     """Measure K of the requested layer over the triangle of its weights, and its conic."""
     if trained is None:
@@ -88,32 +76,21 @@ def measure_layer(
 
 def train_layer(
     request: LayerRequest, steps: int = TRAINING_STEPS, progress: Progress = silent
-) -> TrainedLayer:
-    """Train sixteen seeds on a circle, from the request's on, and return the best.
+) -> TrainedEnsemble:
+    """Train sixteen seeds on a circle, from the request's on.
 
     ``progress`` is called with the share done.
     """
     config = AttentionConfig(model_dim=request.width, gate=GateConfig(granularity="headwise"))
     seeds = tuple(range(request.seed, request.seed + TRAINED_SEEDS))
-    task = make_task(TASK, TRAINING_POINTS, seeds=seeds)
+    task, snapshots = make_task(TASK, TRAINING_POINTS, seeds=seeds), []
     for snapshot in train_ensemble(config, task, seeds, steps):
+        snapshots.append(snapshot)
         progress(snapshot.step / steps)
-    score = [
-        (-float(accuracy), float(loss))
-        for accuracy, loss in zip(snapshot.train_accuracy, snapshot.train_loss, strict=True)
-    ]
-    best = score.index(min(score))
-    return TrainedLayer(
-        config,
-        seeds,
-        snapshot.state,
-        best,
-        float(snapshot.train_accuracy[best]),
-        float(snapshot.test_accuracy[best]),
-    )
+    return ensemble_of(config, seeds, snapshots)
 
 
-LAYERS: Jobs[LayerRequest, TrainedLayer] = Jobs(
+LAYERS: Jobs[LayerRequest, TrainedEnsemble] = Jobs(
     "gate_layer",
     lambda request: pool.POOL.stream(train_layer, request),
     NUMBERS_CACHE,
@@ -122,7 +99,7 @@ LAYERS: Jobs[LayerRequest, TrainedLayer] = Jobs(
 
 
 @cached()
-def conic_of(request: LayerRequest, _trained: TrainedLayer | None) -> ConicResult:
+def conic_of(request: LayerRequest, _trained: TrainedEnsemble | None) -> ConicResult:
     """Measure a layer: some tenth of a second."""
     return pool.POOL.call(measure_layer, request, _trained)
 
@@ -150,11 +127,12 @@ def draw() -> None:
         st.latex(section("gates", "layer_formula"))
         st.markdown(exponents_text(conic))
         if trained is not None:
+            best = trained.best
+            train, test = (x[-1, best] for x in (trained.train_accuracy, trained.test_accuracy))
             st.caption(
                 f"The best of {TRAINED_SEEDS} seeds by training accuracy (seed"
-                f" {trained.seeds[trained.best]}), after {TRAINING_STEPS} steps on *{TASK}*:"
-                f" training accuracy {percent(trained.train_accuracy)}, test accuracy"
-                f" {percent(trained.test_accuracy)}."
+                f" {trained.seeds[best]}), after {TRAINING_STEPS} steps on *{TASK}*: training"
+                f" accuracy {percent(train)}, test accuracy {percent(test)}."
             )
     with right:
         st.markdown("**K over the attention weights**; black: the conic, from the formula")

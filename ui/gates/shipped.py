@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from gating_core.records import load_record
 from gating_core.theory import GateVerdict
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "gates"
-NUMBERS = FOLDER / "gallery.json"
+NUMBERS = FOLDER / "gallery.safetensors"
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,4 @@ def picture_file(name: str) -> Path:
 @cache
 def shipped() -> dict[str, TileNumbers]:
     """Return what all tiles say, by case."""
-    return {name: TileNumbers(**row) for name, row in json.loads(NUMBERS.read_text()).items()}
-
-
-def save(numbers: dict[str, TileNumbers]) -> None:
-    """Write what all tiles say."""
-    rows = {name: asdict(each) for name, each in numbers.items()}
-    NUMBERS.write_text(json.dumps(rows, indent=1) + "\n")
+    return load_record(dict[str, TileNumbers], NUMBERS, "holds no numbers of gates")
