@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from ui.work import pool
 from ui.work.cache import CACHE, cached
 from ui.work.jobs import Jobs
 
+ENCLOSURE = Path(__file__).resolve().parents[2] / "assets" / "proved" / "enclosure.svg"
 PARTIAL_SECONDS = 0.5  # at least, between two partial results
 PARTIAL_GROWTH = 1.15  # factor of the cells between them, at least: later messages are larger
 OPEN_SHARE, RELATIVE_WIDTH = 1e-4, 1e-3  # precise enough to stop before the budget is spent
@@ -168,12 +170,7 @@ def draw_proofs(
                 own.tables[name] = statements.cells_table(proof)
         with st.popover("How to read this map", icon=":material/help:", key="explain_proved"):
             st.markdown(section("proved", "explain"))
-            st.plotly_chart(
-                statements.enclosure_figure(),
-                key="enclosure",
-                alt=section("proved", "alt_enclosure"),
-                config={"displayModeBar": False},
-            )
+            st.image(str(ENCLOSURE), width="stretch", alt=section("proved", "alt_enclosure"))
         if charts is None and own.tables:
             own.offer()
         st.code(code_text(*code, requests[-1]), language="python")

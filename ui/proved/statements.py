@@ -19,7 +19,6 @@ from ui.common.formatting import between_text, plus_minus, total_text
 from ui.common.lessons import section
 from ui.drawing import palette
 from ui.drawing.chart_map import CellKind, cell_map, kinds_of_pixels
-from ui.drawing.panels import plain_figure, subplot
 
 SIZE = 380  # pixels
 KINDS = {
@@ -31,9 +30,6 @@ KINDS = {
 assert tuple(KINDS) == LABELS
 SIGNS = np.array([1, -1, 0, 0, 0])  # by label, the last for pixels of several kinds
 SPEAKS = np.array([True, True, True, False, False])  # whether a sign is proved there
-CURVE_POINTS = 241  # of the explanation
-HALVED = (1, 4, 16)  # cells of each of its pictures
-GAP = 0.12  # between two of them, as a share of one
 TENTHS = 1000  # of a percent, in a share of 1
 INTEGRALS = {"absolute": "∫|K| dA", "gaussian": "∫K dA", "area": "the area"}
 
@@ -58,63 +54,6 @@ def contradicted(proof: ProvedCurvature, axis: np.ndarray, known: np.ndarray) ->
 def _arrays(proof: ProvedCurvature) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     cells = proof.cells
     return cells.centres.numpy(), cells.radius.numpy(), proof.labels.numpy()
-
-
-# --- What an enclosure is -------------------------------------------------------------------------
-
-
-def enclosure_figure() -> go.Figure:
-    """Draw a function, and boxes that hold it on one cell, on four and on sixteen.
-
-    A box is the value in the middle of the cell, plus and minus the steepest slope times half the
-    cell's width: a ball. Boxes are coloured by the sign of all that is in them.
-    """
-    x = np.linspace(-1, 1, CURVE_POINTS)
-    traces, boxes = [], []
-    layout: dict[str, Any] = {}
-    for column, count in enumerate(HALVED):
-        half, axes = 1 / count, subplot(column)
-        for centre in ((2 * np.arange(count) + 1) / count - 1).tolist():
-            low, high = enclosure(centre, half)
-            sign = POSITIVE if low > 0 else NEGATIVE if high < 0 else OPEN
-            boxes.append({
-                "type": "rect", "xref": axes["xaxis"], "yref": axes["yaxis"], "layer": "below",
-                "x0": centre - half, "x1": centre + half, "y0": low, "y1": high,
-                "fillcolor": KINDS[sign].colour or palette.PLANE,
-                "opacity": 0.3 if sign == OPEN else 0.55,
-                "line": {"width": 1, "color": palette.GRID_LINE},
-            })  # fmt: skip
-        traces.append(axes | {
-            "type": "scatter", "x": x, "y": example(x), "mode": "lines", "hoverinfo": "skip",
-            "line": {"width": 2, "color": palette.ACCENT}, "showlegend": False,
-        })  # fmt: skip
-        layout[f"xaxis{axes['xaxis'][1:]}"] = {
-            "domain": [(column + GAP / 2) / len(HALVED), (column + 1 - GAP / 2) / len(HALVED)],
-            "anchor": axes["yaxis"], "title": {"text": f"{count} cell{'s' if count > 1 else ''}"},
-            "tickvals": [-1, 0, 1], "showgrid": False, "zeroline": False,
-        }  # fmt: skip
-        layout[f"yaxis{axes['yaxis'][1:]}"] = {
-            "anchor": axes["xaxis"], "range": [-1.3, 2.1], "tickvals": [0], "zeroline": False,
-            "showticklabels": not column,
-        }  # fmt: skip
-    return plain_figure(traces, layout | {
-        "shapes": boxes, "height": 230, "margin": {"l": 24, "r": 8, "t": 8, "b": 40},
-        "dragmode": False, "hovermode": False,
-    })  # fmt: skip
-
-
-def example(x: np.ndarray | float) -> np.ndarray | float:
-    """Return the function that is drawn."""
-    return 0.4 + 1.5 * x - x**3
-
-
-def enclosure(centre: float, half: float) -> tuple[float, float]:
-    """Return numbers between which `example` lies within ``half`` of ``centre``."""
-    ends = [centre - half, centre + half]
-    turning = [0.0] if ends[0] < 0 < ends[1] else []  # of the slope 1.5 - 3 x^2
-    steepest = max(abs(1.5 - 3 * x**2) for x in [*ends, *turning])
-    middle = float(example(centre))
-    return middle - steepest * half, middle + steepest * half
 
 
 # --- Shares ---------------------------------------------------------------------------------------

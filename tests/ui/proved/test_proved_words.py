@@ -21,8 +21,6 @@ from ui.proved.statements import (
     contradicted,
     contradiction,
     contradictions,
-    enclosure,
-    example,
     shares_text,
     total_sentence,
 )
@@ -165,11 +163,3 @@ def test_the_lines_of_python_prove_the_same():
     again = prove_curvature(MODEL, budget=request.budget)
     assert names["proof"].absolute == again.absolute
     assert names["proof"].positive == again.positive
-
-
-@given(st.floats(-1, 1), st.integers(0, 8), st.floats(-1, 1))
-def test_the_enclosures_of_the_picture_enclose(place, power, within):
-    half = 2.0**-power
-    low, high = enclosure(place, half)
-    slack = 1e-12
-    assert low - slack <= example(place + within * half) <= high + slack
