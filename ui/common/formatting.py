@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import Protocol
 
 from gating_core.geometry import (
     BENT,
@@ -30,6 +31,35 @@ SLIGHT = 0.005  # share of the area below which no sentence mentions it
 def by_interval(low: float, high: float, reduces: str, inconclusive: str, increases: str) -> str:
     """Return the text that an interval of a change, from ``low`` to ``high``, allows."""
     return reduces if high < 0 else increases if low > 0 else inconclusive
+
+
+class Interval(Protocol):
+    """A mean and the half-width of its 95 % interval."""
+
+    @property
+    def mean(self) -> float:
+        """The mean."""
+
+    @property
+    def half_width(self) -> float:
+        """Half of the interval."""
+
+
+def effect(change: Interval, cause: str, what: str, none: float = 0.0) -> str:
+    """Say in bold whether the ``cause`` reduces or increases ``what``, or that it is inconclusive.
+
+    ``none`` is the change that is none: 1 of a quotient.
+    """
+    verb = by_interval(
+        change.mean - change.half_width - none,
+        change.mean + change.half_width - none,
+        "reduces",
+        "",
+        "increases",
+    )
+    if not verb:
+        return f"**The effect of {cause} on {what} is inconclusive**"
+    return f"**{cause[:1].upper()}{cause[1:]} {verb} {what}**"
 
 
 # --- Numbers --------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from gating_core.lm.approximations.delta_correction import (
 from gating_core.lm.shipped import SEEDS
 from gating_core.training import mean_interval
 from ui.common import charts as c
-from ui.common.formatting import by_interval, percent, plus_minus, short
+from ui.common.formatting import by_interval, effect, percent, plus_minus, short
 from ui.common.language_models import verses
 from ui.common.lessons import section
 from ui.common.links import LINK
@@ -174,11 +174,9 @@ def ar1_text(slow: list[Correction]) -> str:
     if np.isnan(ratios).any():
         return f"**{AR1}**: {NOTHING_LEFT}"
     ratio = mean_interval(ratios)
-    low, high = ratio.mean - ratio.half_width, ratio.mean + ratio.half_width
-    verdict = "reduces" if high < 1 else "increases" if low > 1 else "inconclusively changes"
     window, corrected = np.mean([result.cosine for result in slow], 0)
     return (
-        f"**{AR1}: the correction {verdict} the error.** Cosine with full attention"
+        f"{AR1}: {effect(ratio, 'the correction', 'the error', none=1)}. Cosine with full attention"
         f" {short(window)} → {short(corrected)}, squared error"
         f" {plus_minus(ratio.mean, ratio.half_width)} of the window's ({len(slow)} seeds), with"
         f" {percent(slow[0].share[1])} of the scores instead of {percent(slow[0].share[0])}."

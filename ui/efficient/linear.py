@@ -115,14 +115,15 @@ def against(name: str, part: str, other: str) -> PairedDifference:
 def window_effect() -> str:
     """Say whether a gate reduces the Δ loss of a window, for models trained with it."""
     losses, counts = conversions()
-    names = ("gated_window_16", "gated_softmax", "window_16", "softmax")
+    names = ("window_16", "softmax", "gated_window_16", "gated_softmax")
     seeds = min(len(losses[name]["whole"]) for name in names)
-    gated, gated_full, plain, plain_full = (losses[name]["whole"][:seeds] for name in names)
-    effect = loss_difference(gated - gated_full, plain - plain_full, counts)
-    without = against("window_16", "whole", "softmax").mean
-    with_gate = against("gated_window_16", "whole", "gated_softmax").mean
-    return shared.gate_text(
-        "training with a window of 16 keys", "G1, per channel", effect, without, with_gate
+    plain, full, gated, gated_full = (losses[name]["whole"][:seeds] for name in names)
+    return shared.effect_text(
+        "training with a window of 16 keys",
+        "G1, per channel",
+        (plain, full),
+        (gated, gated_full),
+        counts,
     )
 
 

@@ -27,7 +27,7 @@ from gating_core.lm.measurements.resampling import PairedDifference, loss_differ
 from gating_core.lm.measurements.stored import load_efficient
 from gating_core.lm.shipped import SEEDS
 from ui.common.charts import GATED, UNGATED, Style, Trace, line
-from ui.common.formatting import by_interval, figures, plus_minus
+from ui.common.formatting import effect, figures, plus_minus
 from ui.common.language_models import GATES, HEADS, choose_text, head_of, loaded
 from ui.common.links import LINK
 from ui.limits import LEFT_OUT_KEYS, LEFT_OUT_SEEDS
@@ -224,30 +224,22 @@ def between(
 @cached()
 def gate_effect(what: str, gate: str, method: str, setting: tuple[int, ...]) -> str:
     """Say whether a gate reduces the Δ loss of ``what``."""
-    (plain, plain_full), (gated, gated_full) = (
-        (sums(name, method, setting), full(name, method)) for name in (NO_GATE, gate)
-    )
-    counts = measured(gate, f"{method}.counts")[0]
-    difference = loss_difference(gated - gated_full, plain - plain_full, counts)
-    means = [delta_loss(name, method, setting).mean for name in (NO_GATE, gate)]
-    return gate_text(what, gate, difference, *means)
+    plain, gated = ((sums(name, method, setting), full(name, method)) for name in (NO_GATE, gate))
+    return effect_text(what, gate, plain, gated, measured(gate, f"{method}.counts")[0])
 
 
-def gate_text(
-    what: str, gate: str, difference: PairedDifference, without: float, with_gate: float
-) -> str:
-    """Say what the 95 % interval of a ``difference`` allows to say of a gate."""
-    verdict = by_interval(
-        difference.low,
-        difference.high,
-        f"A gate reduces the Δ loss of {what}",
-        f"The effect of a gate on the Δ loss of {what} is inconclusive",
-        f"A gate increases the Δ loss of {what}",
-    )
+Losses = tuple[np.ndarray, np.ndarray]  # (S, N) of texts: approximated, and with full attention
+
+
+def effect_text(what: str, gate: str, plain: Losses, gated: Losses, counts: np.ndarray) -> str:
+    """Say whether a gate changes the Δ loss of ``what``, from losses of texts with ``counts``."""
+    means = [loss_difference(*losses, counts).mean for losses in (plain, gated)]
+    change = loss_difference(gated[0] - gated[1], plain[0] - plain[1], counts)
     return (
-        f"**{verdict}**: {signed(without)} nats per character without, {signed(with_gate)} with"
-        f" {gate}, difference {plus_minus(difference.mean, difference.half_width)}"
-        f" ({len(difference.by_seed)} seeds, 95 % interval over seeds and texts)."
+        f"{effect(change, 'a gate', f'the Δ loss of {what}')}: {signed(means[0])} nats per"
+        f" character without, {signed(means[1])} with {gate}, difference"
+        f" {plus_minus(change.mean, change.half_width)} ({len(change.by_seed)} seeds, 95 % interval"
+        " over seeds and texts)."
     )
 
 

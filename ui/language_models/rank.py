@@ -16,7 +16,7 @@ from gating_core.lm.measurements.rank import rank_ratio
 from gating_core.lm.shipped import MODELS
 from gating_core.training import mean_interval
 from ui.common import charts as c
-from ui.common.formatting import by_interval, figures
+from ui.common.formatting import effect, figures
 from ui.common.language_models import GATES, HEADS, head_name, head_names, head_of
 from ui.common.lessons import section
 from ui.common.links import LINK
@@ -174,15 +174,9 @@ def against_ungated(gated: np.ndarray, ungated: np.ndarray) -> str:
         means = (figures(float(ranks[:, 1].mean())) for ranks in (ungated, gated))
         return f"Mean {what}: {' → '.join(means)} with the gate; too few seeds for a verdict."
     mixed, projected = (rank_ratio(gated[:, stage], ungated[:, stage]) for stage in (1, 2))
-    verdict = by_interval(
-        mixed.mean - mixed.half_width - 1,
-        mixed.mean + mixed.half_width - 1,
-        f"The gate reduces the {what}",
-        f"The effect of the gate on the {what} is inconclusive",
-        f"The gate increases the {what}",
-    )
     return (
-        f"**{verdict}**: {interval_text(mixed)} times that of models without a gate, and"
+        f"{effect(mixed, 'the gate', f'the {what}', none=1)}: {interval_text(mixed)} times that of"
+        " models without a gate, and"
         f" {interval_text(projected)} times after W_O (mean of heads; {seeds} seeds, paired, 95 %"
         " intervals)."
     )

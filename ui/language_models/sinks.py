@@ -15,7 +15,7 @@ from gating_core.lm.measurements.reading import Reading
 from gating_core.lm.measurements.sinks import EPSILON
 from gating_core.training import mean_interval
 from ui.common import charts as c
-from ui.common.formatting import by_interval, rough
+from ui.common.formatting import effect, rough
 from ui.common.language_models import GATES, HEADS, choose_text, head_name, head_of
 from ui.common.lessons import section
 from ui.common.links import LINK
@@ -145,15 +145,11 @@ def change(title: str, before: np.ndarray, after: np.ndarray) -> str:
     if len(before) < LEAST_SEEDS:
         return f"Mean of {what}: {values}; too few seeds for a verdict."
     points = mean_interval(100 * (means[1] - means[0]))
-    verdict = by_interval(
-        points.mean - points.half_width,
-        points.mean + points.half_width,
-        f"The gate reduces {what}",
-        f"The effect of the gate on {what} is inconclusive",
-        f"The gate increases {what}",
-    )
     by = f"{points.mean:+z.1f} ± {points.half_width:.1f} points".replace("-", "−")
-    return f"**{verdict}**: {values}, difference {by} ({len(before)} seeds, paired, 95 % interval)."
+    return (
+        f"{effect(points, 'the gate', what)}: {values}, difference {by} ({len(before)} seeds,"
+        " paired, 95 % interval)."
+    )
 
 
 def sink_text(

@@ -36,7 +36,7 @@ from gating_core.lm.steering.summary import (
     summarise,
 )
 from ui.common import charts as c
-from ui.common.formatting import figures, percent
+from ui.common.formatting import by_interval, figures, percent
 from ui.common.language_models import TONGUES
 from ui.common.lessons import section
 from ui.common.links import LINK
@@ -357,12 +357,12 @@ def classifiers_text(released: Outcome, held: Outcome) -> str:
 
 def layers_text(first: int, second: int, difference: PairedDifference) -> str:
     """Compare the best layers of both halves with the paper's."""
-    says = (
-        "here, too, late layers succeed more"
-        if difference.high < 0
-        else "here early layers succeed more"
-        if difference.low > 0
-        else "here it is inconclusive"
+    says = by_interval(
+        difference.low,
+        difference.high,
+        "here, too, late layers succeed more",
+        "here it is inconclusive",
+        "here early layers succeed more",
     )
     return (
         f"Chou et al. steer a large model in mid-to-late layers; **{says}** (applied to"
@@ -381,13 +381,8 @@ def difference_text(what: str, differences: Sequence[PairedDifference]) -> str:
     few = min(len(of.by_seed) for of in differences) < FEWEST_SEEDS
     parts = []
     for layer, of in enumerate(differences, 1):
-        says = (
-            "inconclusive"
-            if few or of.low <= 0 <= of.high
-            else "**higher**"
-            if of.mean > 0
-            else "**lower**"
-        )
+        says = by_interval(of.low, of.high, "**lower**", "inconclusive", "**higher**")
+        says = "inconclusive" if few else says
         parts.append(f"layer {layer} {says} ({interval(of)})")
     return f"{what}: {', '.join(parts)}."
 

@@ -344,3 +344,16 @@ def test_an_interval_is_rounded_outwards(low, width):
        (0.0, math.inf, formatting.UNKNOWN), (2.0, 2.0, "2")])  # fmt: skip
 def test_an_interval_of_what_is_not_negative(low, high, text):
     assert formatting.between_text(low, high, least=0.0) == text
+
+
+@pytest.mark.parametrize(("mean", "half", "none", "said"), [
+    (-0.02, 0.01, 0.0, "**A gate reduces the loss**"),
+    (0.02, 0.01, 0.0, "**A gate increases the loss**"),
+    (-0.02, 0.03, 0.0, "**The effect of a gate on the loss is inconclusive**"),
+    (0.02, 0.02, 0.0, "**The effect of a gate on the loss is inconclusive**"),
+    (0.9, 0.05, 1.0, "**A gate reduces the loss**"),
+    (1.1, 0.05, 1.0, "**A gate increases the loss**"),
+    (1.1, 0.2, 1.0, "**The effect of a gate on the loss is inconclusive**"),
+])  # fmt: skip
+def test_an_effect_is_told_only_beyond_its_interval(mean, half, none, said):
+    assert formatting.effect(MeanInterval(mean, half), "a gate", "the loss", none) == said

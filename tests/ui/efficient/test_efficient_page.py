@@ -141,14 +141,18 @@ def test_losses_are_those_above_the_same_models_with_full_attention():
     np.testing.assert_allclose(loss.by_seed, above, atol=1e-5)
 
 
-@pytest.mark.parametrize(("mean", "half_width", "verdict"), [
-    (-0.02, 0.01, "**A gate reduces"), (0.02, 0.01, "**A gate increases"),
-    (-0.02, 0.03, "**The effect of a gate on the Δ loss of top-4 is inconclusive**"),
+@pytest.mark.parametrize(("spread", "verdict"), [
+    (0.001, "**A gate reduces the Δ loss of top-4**"),
+    (0.1, "**The effect of a gate on the Δ loss of top-4 is inconclusive**"),
 ])  # fmt: skip
-def test_a_gate_is_praised_only_beyond_the_interval(mean, half_width, verdict):
-    text = shared.gate_text("top-4", "G2", difference(mean, half_width), 0.03, 0.01)
-    assert text.startswith(verdict)
+def test_a_gate_is_praised_only_beyond_the_interval(spread, verdict):
+    counts, none = np.full(50, 100.0), np.ones((3, 50))
+    seeds = spread * np.array([[-1.0], [0.0], [1.0]])
+    plain, gated = (none + 3 + 100 * seeds, none), (none + 1, none)
+    text = shared.effect_text("top-4", "G2", plain, gated, counts)
+    assert text.startswith(f"{verdict}: ")
     assert "0.03 nats per character without, 0.01 with G2" in text
+    assert "(3 seeds, 95 % interval over seeds and texts)" in text
 
 
 def test_a_capacity_is_where_nine_in_ten_are_recalled():
