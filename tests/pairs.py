@@ -4,10 +4,10 @@ from dataclasses import replace
 from functools import cache
 
 from gating_core.experiments.comparison.frames import strengths_model
-from gating_core.experiments.comparison.pair import MeasuredModel, measure_model
 from gating_core.experiments.comparison.run import TrainedRun, train_setting
 from gating_core.experiments.comparison.setting import FIRST_SETTING
 from gating_core.geometry.grid import square_grid
+from ui.landing.picture import MeasuredModel, measure_model
 
 
 @cache

@@ -161,9 +161,9 @@ for name in comparison.PRESETS:
     run, sweep = comparison.load_preset(name), comparison.load_sweep(name)
     say(name, *(variant.ensemble.test_accuracy for variant in run.variants.values()))
     say(name, sweep.total.value, comparison.load_reference("tokens", name))
-pair = comparison.measure_pair("same", comparison.load_preset("circle"),
-                               comparison.load_sweep("circle"), "circle")
-say("pair", pair.right.surface.gaussian, pair.right.test_accuracy)
+    frames = comparison.sample(sweep.model(run), square_grid(), run.task.test_points[0])
+    surface = comparison.load_surface(name, frames.values, square_grid())
+    say(f"surface {name}", surface.gaussian, frames.logits)
 say("comparison", len(repr(comparison.load_measured("comparison"))))
 say("depth", depth.load_shipped().accuracy("gated"), len(depth.load_gates()))
 say("experts", *(x.excess for x in load_samples().values()), load_curves().accuracy)

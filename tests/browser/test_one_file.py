@@ -3,16 +3,11 @@
 import numpy as np
 import pytest
 
-from gating_core.experiments.comparison import (
-    STRENGTHS,
-    cut_of,
-    load_preset,
-    load_sweep,
-    measure_pair,
-)
+from gating_core.experiments.comparison import STRENGTHS, cut_of, load_preset, load_sweep
 from ui.common import formatting as common
 from ui.landing import __main__ as writer
 from ui.landing.pair import pair_of
+from ui.landing.picture import measure_pair
 
 from .accessibility import assert_accessible
 from .looking import assert_drawn

@@ -5,8 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from gating_core.experiments.comparison import load_preset, load_sweep, measure_stage
+from gating_core.experiments.comparison import load_preset, load_sweep
 from gating_core.geometry import square_grid
+from ui.landing.picture import measure_stage
 
 from .accessibility import assert_accessible
 from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down, pixels

@@ -10,13 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.experiments.comparison import (
-    STRENGTHS,
-    MeasuredModel,
-    Setting,
-    measure_fields,
-    strengths_model,
-)
+from gating_core.experiments.comparison import STRENGTHS, Setting, measure_fields, strengths_model
 from gating_core.export import Surface
 from gating_core.geometry import CURVED, SurfaceResult
 from gating_core.training import TrainedEnsemble, mean_interval
@@ -31,6 +25,7 @@ from ui.drawing.exported import exported
 from ui.drawing.lines import zero_curve
 from ui.drawing.panels import subplot, subplot_title
 from ui.landing.pair import MODEL_NAMES, Result, curvature_colours
+from ui.landing.picture import MeasuredModel
 from ui.proved.code import Code, run_code
 from ui.proved.section import Compared, ProvableSurface
 from ui.work import pool

@@ -18,13 +18,11 @@ from gating_core.experiments.comparison import (
     LIMITS,
     PRESETS,
     STRENGTHS,
-    MeasuredPair,
     Setting,
     StrengthSweep,
     TrainedRun,
     first_setting,
     load_reference,
-    measure_pair,
     shows_surface,
     sweep_strengths,
 )
@@ -42,6 +40,7 @@ from ui.drawing import palette
 from ui.drawing.panels import CHART_NAMES
 from ui.landing.details import compared, data_tables, draw_details, offer_surfaces
 from ui.landing.pair import Result, chosen_text, draw_models, stale_text
+from ui.landing.picture import MeasuredPair, measure_pair
 from ui.landing.stage import draw_stage
 from ui.limits import LANDING_LAYERS
 from ui.proved.code import offer_notebook

@@ -15,8 +15,6 @@ import streamlit as st
 from gating_core.experiments.comparison import (
     STRENGTHS,
     Cut,
-    MeasuredModel,
-    MeasuredPair,
     Setting,
     StrengthSweep,
     TrainedRun,
@@ -31,6 +29,7 @@ from ui.drawing import palette
 from ui.drawing.classified import class_colours
 from ui.drawing.colours import ColourScale, scale_of
 from ui.drawing.first_view import NO_SEGMENTS, best_eye, level, scale_share, straight_segments
+from ui.landing.picture import MeasuredModel, MeasuredPair
 from ui.work.cache import cached
 
 VIEW_KEY = "pair_view"

@@ -10,15 +10,14 @@ from gating_core.experiments.comparison import (
     FIRST_SETTING,
     STRENGTHS,
     Setting,
-    Stage,
     StrengthSweep,
     TrainedRun,
-    measure_stage,
 )
 from gating_core.geometry import square_grid
 from ui.common.links import link_value, parse_numbers
 from ui.components.stage import Plane, Scene, is_plane, stage
 from ui.landing.pair import Result, fair_texts
+from ui.landing.picture import Stage, measure_stage
 from ui.work.cache import cached
 
 STAGE_KEY = "stage"

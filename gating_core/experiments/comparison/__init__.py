@@ -21,11 +21,6 @@ from gating_core.experiments.comparison.frames import (
     training_data,
     training_frames,
 )
-from gating_core.experiments.comparison.pair import (
-    MeasuredModel,
-    MeasuredPair,
-    measure_pair,
-)
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
     PRESETS,
@@ -63,7 +58,6 @@ from gating_core.experiments.comparison.setting import (
     first_setting,
     impossible_variants,
 )
-from gating_core.experiments.comparison.stage import Stage, measure_stage
 from gating_core.experiments.comparison.sweep import (
     STRENGTHS,
     StrengthSweep,
@@ -92,10 +86,7 @@ __all__ = [
     "Cut",
     "Divergence",
     "DrawnData",
-    "MeasuredModel",
-    "MeasuredPair",
     "Setting",
-    "Stage",
     "StrengthSweep",
     "TooLarge",
     "TrainedRun",
@@ -117,8 +108,6 @@ __all__ = [
     "load_surface",
     "load_sweep",
     "measure_fields",
-    "measure_pair",
-    "measure_stage",
     "pending_measurements",
     "refitted",
     "sample",

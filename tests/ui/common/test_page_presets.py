@@ -2,7 +2,7 @@
 
 import pytest
 
-from gating_core.experiments.comparison import load_preset, load_sweep, measure_stage
+from gating_core.experiments.comparison import load_preset, load_sweep
 from gating_core.geometry import square_grid
 from gating_core.theory import BENT, FLAT, NEGATIVE, POSITIVE, key_sign
 from tests.each import each
@@ -15,6 +15,7 @@ from ui.common.presets import _preset, presets
 from ui.gates.frames import SETTLING, GateRequest
 from ui.gates.gallery import at_strengths
 from ui.keys.four_keys import model_of
+from ui.landing.picture import measure_stage
 
 TITLES = ["Flat or curved?", *(x for x, row in PAGES.items() if row.group == EXPLORE), "Claims"]
 

@@ -10,7 +10,6 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from gating_core.experiments.comparison import load_reference, sweep
-from gating_core.experiments.comparison import pair as core_pair
 from gating_core.experiments.comparison.presets import PRESETS
 from gating_core.experiments.comparison.run import Divergence
 from gating_core.experiments.comparison.setting import FIRST_SETTING
@@ -26,7 +25,7 @@ from tests.ui.opening import (
 )
 from tests.ui.payload import unpack
 from ui.common.formatting import accuracy_text
-from ui.landing import page
+from ui.landing import page, picture
 from ui.landing.page import JOB, LAST_SHOWN, tokens_text
 from ui.landing.pair import VIEW_KEY, stale_text
 from ui.work import pool, runs
@@ -52,9 +51,9 @@ def quick(monkeypatch):
         parts = torch.tensor([7.0]), torch.tensor([3.0]), torch.tensor([True])
         return SimpleNamespace(absolute=Integral(*parts))
 
-    setting, measure = page.landing_setting, core_pair.measure_model
+    setting, measure = page.landing_setting, picture.measure_model
     monkeypatch.setattr(page, "landing_setting", landing_setting)
-    monkeypatch.setattr(core_pair, "measure_model", measure_model)
+    monkeypatch.setattr(picture, "measure_model", measure_model)
     monkeypatch.setattr(sweep, "affordable_integrals", total)
 
 
@@ -341,7 +340,7 @@ def unseen(monkeypatch):
     """Models of two layers have no surface to see."""
     shows = page.shows_surface
     CACHE.clear()
-    for module in (core_pair, page):
+    for module in (picture, page):
         monkeypatch.setattr(
             module, "shows_surface", lambda run, n: run.setting.depth != 2 and shows(run, n)
         )
@@ -378,7 +377,7 @@ def test_without_any_surface_one_layer_is_worth_a_try(monkeypatch, unseen):
     monkeypatch.setattr(page, "shows_surface", lambda run, member: False)
     app = finish(open_pair(**EXPERIMENT))
     assert button(app, "Try 1 layer")
-    monkeypatch.setattr(core_pair, "shows_surface", lambda run, member: False)
+    monkeypatch.setattr(picture, "shows_surface", lambda run, member: False)
     app = open_pair(task="linear")
     assert payload(app)[0]["alone"]
     assert not [x for x in app.button if "layer" in x.label]

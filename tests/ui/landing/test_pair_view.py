@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core.experiments.comparison import MeasuredPair, StrengthSweep, cut_of
+from gating_core.experiments.comparison import StrengthSweep, cut_of
 from gating_core.geometry import Integral, measure_surface, square_grid
 from gating_core.geometry.classics import SURFACES
 from tests.pairs import small_pair
 from ui.drawing import palette
 from ui.landing.details import curvature_maps, learning_curves
 from ui.landing.pair import curvature_colours, pair_of, verdicts
+from ui.landing.picture import MeasuredPair
 
 AXIS = np.linspace(-1, 1, 21)
 

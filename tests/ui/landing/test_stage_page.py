@@ -6,12 +6,13 @@ import re
 import numpy as np
 import pytest
 
-from gating_core.experiments.comparison import load_preset, load_sweep, measure_stage
+from gating_core.experiments.comparison import load_preset, load_sweep
 from gating_core.geometry import square_grid
 from tests.ui.opening import component, mistakes, open_page, report
 from tests.ui.payload import unpack
 from ui.components.stage import is_sound
 from ui.landing.pair import VIEW_KEY
+from ui.landing.picture import measure_stage
 from ui.landing.stage import STAGE_KEY
 
 PLANE = "0.6,0,0.8,-0.25"

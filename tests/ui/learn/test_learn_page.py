@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from gating_core.experiments.comparison import load_preset, load_sweep, measure_stage
+from gating_core.experiments.comparison import load_preset, load_sweep
 from gating_core.geometry import square_grid
 from gating_core.theory import key_sign
 from tests.ui.opening import component, data_of, mistakes, open_page
 from tests.ui.payload import unpack
+from ui.landing.picture import measure_stage
 from ui.learn import facts
 from ui.learn.checks import CHECKS
 from ui.learn.course import parse_done, parse_guesses

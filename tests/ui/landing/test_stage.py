@@ -9,10 +9,10 @@ import torch
 
 from gating_core.experiments.comparison.frames import frame_accuracies
 from gating_core.experiments.comparison.presets import PRESETS, load_preset, load_sweep
-from gating_core.experiments.comparison.stage import measure_stage
 from gating_core.experiments.comparison.sweep import STRENGTHS, sweep_strengths
 from gating_core.geometry.grid import square_grid
 from tests.core.experiments.comparison.runs import SMALL, run_of
+from ui.landing.picture import measure_stage
 
 GRID = square_grid(11)
 
