@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -22,6 +23,7 @@ from gating_core.geometry.integrals import Integral
 from gating_core.geometry.surface import FLAT_ERROR, MeasuredSurface
 from gating_core.geometry.verdict import (
     BENT,
+    FLAT,
     PROVED,
     Verdict,
     jittered_points,
@@ -199,19 +201,25 @@ def measure(
         field = curvature(jet)
         verdict = _verdict_at_points(function, jet, field)
     sentence = _sentence(verdict, field, "area" if points is None else "points")
-    total = None
+    total = bending = None
     if points is None:
         if largest_sample is None:
             cheap = touched(function, where[:1]) < CHEAP_COST
             largest_sample = CHEAP_SAMPLE if cheap else COSTLY_SAMPLE
-        total = adaptive_integrals(function, bound=bound, largest_sample=largest_sample)
+        integrate = partial(
+            adaptive_integrals, function, bound=bound, largest_sample=largest_sample
+        )
+        total = integrate()
+        bending = total.bending
+        if verdict.word != FLAT and not bending.converged():  # creases bend and do not curve
+            bending = integrate(of="bending").bending
     return Measurement(
         points=where,
         values=jet.value,
         field=field,
         total=None if total is None else total.absolute,
         area=None if total is None else total.area,
-        bending=None if total is None else total.bending,
+        bending=bending,
         word=verdict.word,
         knowledge=verdict.knowledge,
         verdict=" ".join(filter(None, [sentence, _lost(lost), jet.caveat])),

@@ -13,8 +13,8 @@ from dataclasses import asdict
 
 import numpy as np
 
-from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.records import tensor_file, tensors_and_metadata
+from gating_core.attention.config import AttentionConfig
+from gating_core.records import tensor_file
 from gating_core.tasks.task import Task
 from gating_core.training.trained import TrainedEnsemble
 
@@ -66,19 +66,6 @@ def weights_file(
         "about": dict(about or {}),
     }
     return tensor_file(tensors, metadata)
-
-
-def load_weights(data: bytes) -> TrainedEnsemble:
-    """The ensemble in a file that `weights_file` made; ``ValueError`` if it is none."""
-    try:
-        tensors, stored = tensors_and_metadata(data)
-        gate = stored["config"].pop("gate")
-        config = AttentionConfig(
-            gate=None if gate is None else GateConfig(**gate), **stored["config"]
-        )
-        return ensemble_from_tensors(tensors, config, tuple(stored["seeds"]))
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(f"these are no weights of a trained ensemble: {error}") from error
 
 
 def log_csv(ensembles: Mapping[str, TrainedEnsemble]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from gating_core.checks import check_number
+from gating_core.checks import check_choice, check_number
 from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.integrals import (
@@ -82,8 +82,9 @@ def adaptive_integrals(
     casts: str = "refuse",
     part: int = PART_POINTS,
     progress: Progress = silent,
+    of: str = "absolute",
 ) -> SurfaceIntegrals:
-    """Compute all integrals over [-1, 1]^2 of one surface, refined where total |K| is uncertain.
+    """Compute all integrals over [-1, 1]^2 of one surface, refined where one is uncertain.
 
     Values and their errors are estimates, not bounds: what shows at no point is not seen.
 
@@ -95,17 +96,19 @@ def adaptive_integrals(
     rounding. Cells whose holonomy exceeds 0.2, and the 16 first cells of the largest error, are
     refined in any case. ``error`` is the sum plus rounding. Where points or halvings run out
     first, ``finished`` is False, and the |K| of all unfinished cells is part of the error in full.
-    Likewise for |II|^2, which takes no part in the choice of cells; |K| unseen counts twice there.
+    Likewise for |II|^2, where |K| unseen counts twice. Cells are chosen for the integral ``of``
+    |K|, or of |II|^2: creases bend a surface and do not curve it.
 
     Args:
         function: Torch callable (N, 2) -> (1, N, D) or (N, D).
         covariance: Of the metric, as for `curvature`.
-        relative_tolerance: Error at which to stop, as a share of the integral of |K|.
+        relative_tolerance: Error at which to stop, as a share of the integral.
         bound: Of rounding errors, as for `second_order_jet`.
         largest_sample: Points at most; the first cells take 12,000 whatever it is.
         casts: As for `second_order_jet`.
         part: Points that are sampled at a time, about.
         progress: Called with ``None`` after each part.
+        of: "absolute" or "bending": the integral that is refined to the tolerance.
 
     Raises:
         ValueError: The function makes several surfaces, or as `second_order_jet` raises.
@@ -115,6 +118,8 @@ def adaptive_integrals(
     """
     function = carried(function, casts)
     check_number("relative_tolerance", relative_tolerance, 1e-6, 1.0)
+    check_choice("of", of, ("absolute", "bending"))
+    lead = NAMES.index(of)
     flat = any(
         flatness_proofs(function, evaluate(function, torch.zeros(1, 2, dtype=torch.float64)))
     )
@@ -130,12 +135,12 @@ def adaptive_integrals(
             progress(None)
         cells = _joined(parts)
         spent, resolved = spent + cells.points, resolved and cells.resolved
-        doubt = cells.errors[ABSOLUTE]
+        doubt = cells.errors[lead]
         # Finish the cells of least error, as many as fit into half of the tolerance left.
         order = torch.where(cells.turning, torch.inf, doubt).argsort()
-        total = values[ABSOLUTE] + cells.values[ABSOLUTE].sum()
-        noise = rounding[ABSOLUTE] + cells.rounding[ABSOLUTE].sum()
-        allowed = relative_tolerance * total + noise - errors[ABSOLUTE]
+        total = values[lead] + cells.values[lead].sum()
+        noise = rounding[lead] + cells.rounding[lead].sum()
+        allowed = relative_tolerance * total + noise - errors[lead]
         close = int((doubt[order].cumsum(0) <= allowed / 2).sum())
         close = min(close, len(order) - int(cells.turning.sum()))
         wanted = len(order) - (min(close, len(order) - ALWAYS_REFINED) if depth == 0 else close)

@@ -52,10 +52,9 @@ class ProvedCurvature:
     ``immersed`` (N,): whether the map is proved to be an immersion on the cell. ``absolute``,
     ``gaussian`` and ``area`` enclose the integrals of |K| dA, K dA and dA over the chart.
     K > 0 on at least the share ``positive_area`` of the surface's area, K < 0 on at least
-    ``negative_area``. ``proof``
-    says why the surface is flat, where a theorem says so, and ``one_sign`` why K has one sign on
-    the whole chart. ``count`` cells were judged in ``seconds``. ``notes`` are those of the
-    function's jet.
+    ``negative_area``. ``proof`` says why K = 0 on the whole chart, where a theorem says so, and
+    ``one_sign`` why K has one sign there. ``count`` cells were judged in ``seconds``. ``notes`` are
+    those of the function's jet.
     """
 
     cells: Cells

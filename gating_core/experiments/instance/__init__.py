@@ -21,7 +21,6 @@ from gating_core.experiments.instance.model import (
     elongation,
     link_digits,
     own_values,
-    select_seed,
 )
 from gating_core.experiments.instance.second_opinions import (
     SecondOpinions,
@@ -49,5 +48,4 @@ __all__ = [
     "link_digits",
     "measure_instance",
     "own_values",
-    "select_seed",
 ]

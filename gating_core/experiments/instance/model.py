@@ -119,12 +119,6 @@ def chosen_config(depth: int) -> AttentionConfig:
     return AttentionConfig(depth=depth, gate=GateConfig())
 
 
-def select_seed(config: AttentionConfig, seeds: Sequence[int]) -> int:
-    """Select among ``seeds`` of a gated ``config`` by the rule; the first of equals."""
-    broad, merit = seed_scores(config, seeds)
-    return seeds[int(np.argmax(np.where(broad, 1.0 + merit, merit)))]
-
-
 def seed_scores(config: AttentionConfig, seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """(S,) each, by seed: whether both sheets are broad, and the rule's product, 0 to 1."""
     grid = square_grid(SCORE_GRID)

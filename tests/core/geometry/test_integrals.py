@@ -13,7 +13,9 @@ from gating_core.geometry.classics import SURFACES, gnomonic_sphere
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import grid_integrals, loop_holonomy
+from gating_core.geometry.verdict import BENT
 from gating_core.jets.second_order import second_order_jet
+from gating_core.measurement import measure
 
 NODES, WEIGHTS = (torch.from_numpy(x) for x in np.polynomial.legendre.leggauss(80))
 
@@ -128,6 +130,32 @@ def test_adaptive_and_grid_agree_within_their_errors(name):
     for part in ("area", "gaussian", "absolute", "positive", "bending", "holonomy"):
         x, y = getattr(a, part), getattr(b, part)
         assert abs(float(x.value - y.value)) <= float(x.error + y.error) + 1e-12, part
+
+
+@pytest.mark.parametrize("width", [0.03, 0.05])
+def test_a_crease_is_refined_for_its_bending_alone(width):
+    """z = f(u): |II|^2 dA = f''^2 / (1 + f'^2)^(5/2) du dv, and K = 0 chooses no cells."""
+    place, height = 0.31, 0.3 * width
+
+    def crease(p):
+        bump = height * torch.exp(-(p[:, :1] - place).square() / (2 * width**2))
+        return torch.cat([p, bump], -1)
+
+    u = torch.linspace(-1, 1, 200_001, dtype=torch.float64)
+    x = (u - place) / width
+    bump = height * torch.exp(-x.square() / 2)
+    slope, bend = -x * bump / width, (x.square() - 1) * bump / width**2
+    exact = 2 * float(torch.trapezoid(bend.square() / (1 + slope.square()) ** 2.5, u))
+    plain = adaptive_integrals(crease).bending
+    refined = adaptive_integrals(crease, of="bending").bending
+    for found in (plain, refined):
+        assert abs(float(found.value) - exact) <= float(found.error)
+    assert float(plain.error) > 0.1 * exact > 5 * float(refined.error)
+    told = measure(crease)  # with fewer points
+    assert told.word == BENT
+    assert abs(float(told.bending.value) - exact) <= float(told.bending.error) < 0.1 * exact
+    with pytest.raises(ValueError, match="of is 'area'; it must be one of"):
+        adaptive_integrals(crease, of="area")
 
 
 @pytest.mark.parametrize("radius", [0.1, 30.0])

@@ -14,7 +14,7 @@ from PIL import Image
 from gating_core.experiments.comparison import STRENGTHS
 from gating_core.export.notebook import LINE_LIMIT
 from gating_core.export.surface import ply_file, solid_of
-from gating_core.export.weights import load_weights
+from gating_core.records import tensors_and_metadata
 from tests.ui.opening import LANDING, mistakes, offered, open_settled
 from ui.common import take_along
 from ui.common.take_along import default_name, file_name
@@ -98,7 +98,7 @@ def test_all_files_of_one_state_have_one_digest_and_other_states_another(taken):
     digest = json.loads(unzipped(files["Data (CSV)"][1])["about.json"])["digest"]
     weights = files["Weights"][1]()
     assert digest.encode() in weights
-    assert load_weights(weights).seeds[0] == 32
+    assert tensors_and_metadata(weights)[1]["seeds"][0] == 32
     assert f"digest {digest}" in files["Script"][1]()
     surface = files["PLY"][1].func.__closure__  # the surface that a worker is sent
     assert surface is not None
