@@ -24,8 +24,13 @@ from gating_core.efficient import (
     smallest_k,
     standardised,
 )
-from gating_core.geometry import Grid, Integral, curvature, square_grid, total_absolute_curvature
-from gating_core.jets.second_order import second_order_jet
+from gating_core.geometry import (
+    Grid,
+    Integral,
+    MeasuredSurface,
+    square_grid,
+    total_absolute_curvature,
+)
 
 SIDE = 31  # points along each side of the chart
 EPSILONS = (0.01, 0.05)  # tail-mass budgets
@@ -64,8 +69,8 @@ def measure_head(head: HeadMap, grid: Grid | None = None, bound: str = "rigorous
     ``bound`` as in `second_order_jet`: "estimate" takes a third of the time, and proves nothing.
     """
     grid = square_grid(SIDE) if grid is None else grid
-    jet = second_order_jet(head, grid.points, bound)
-    field = curvature(jet)
+    surface = MeasuredSurface(head, grid, bound=bound)
+    jet, field = surface.jet, surface.field
     total = total_absolute_curvature(field, grid.weights)
     density = field.gaussian * field.area_element * grid.weights.flatten()
     negative = -float(density.clamp(max=0)[field.resolved].sum())

@@ -34,8 +34,7 @@ from gating_core.checkpoints import (
 )
 from gating_core.checks import check_choice
 from gating_core.efficient import CERTIFICATES, smallest_k
-from gating_core.geometry import Grid, curvature, square_grid, total_absolute_curvature
-from gating_core.jets import second_order_jet
+from gating_core.geometry import Grid, MeasuredSurface, square_grid, total_absolute_curvature
 from gating_core.real_heads.charts import HeadChart, chart_head
 
 GRID_SIZE = 31  # points along each side, of a head and of its twins
@@ -335,7 +334,7 @@ def measure_norms(layers: Sequence[Layer], states: Sequence[Tensor]) -> Arrays:
     for number in NORM_LAYERS:
         plane = principal_plane(states[number])
         maps = [sublayer_map(layers[number], states[number], plane, part) for part in PARTS]
-        fields = [curvature(second_order_jet(each, grid.points, "rigorous")) for each in maps]
+        fields = [MeasuredSurface(each, grid).field for each in maps]
         found.append([float(total_absolute_curvature(x, grid.weights).value) for x in fields])
     return {"totals": np.array(found)}
 

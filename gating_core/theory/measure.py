@@ -14,7 +14,7 @@ import torch
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import Grid, grid_points_near
 from gating_core.geometry.surface import MeasuredSurface, SurfaceResult
-from gating_core.geometry.verdict import PLANAR, jittered_points, verify
+from gating_core.geometry.verdict import jittered_points, verify
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 from gating_core.theory.breaks import breaks_of
@@ -116,7 +116,6 @@ def measure_any_gate(
     gone = gate_fails(gate_values(gate, again)) if strength else np.zeros(len(again), dtype=bool)
     other = curvature(_without(second_order_jet(image, again, "rigorous", check=False), gone))
     found = MeasuredSurface(image, grid, jet=jet, verification=verify(other, torch.tensor(gone)))
-    surface, field, form = found.surface, found.field, found.form
     shape = fails.shape
 
     def shaped(x: torch.Tensor) -> np.ndarray:
@@ -129,22 +128,15 @@ def measure_any_gate(
     if exact is not None:
         k = exact(*(Bounded(x) for x in grid.points.unbind(-1)))
         closed = Reference(shaped(k.value), shaped(k.bound))
-    mean, mean_error, bend = map(shaped, (field.mean_norm, form.mean_error, form.norm_error))
-    there = surface.resolved[0]
-    looked = Looked(
-        surface,
-        bends=bool((there & (mean > mean_error)).any()),
-        planar=bool(np.median(bend) * surface.diagonal[0] < PLANAR),
-        lost=float(lost.mean()),
-    )
+    looked = Looked(found.surface, lost=float(lost.mean()))
     whole = gate_verdict(looked, gate, strength, breaks, formulas)
     return MeasuredGate(
         strength=strength,
         gate=values,
         fails=fails,
         breaks=breaking,
-        surface=surface,
-        mean_norm=mean,
+        surface=found.surface,
+        mean_norm=shaped(found.field.mean_norm),
         terms=by_formula,
         exact=closed,
         looked=looked,

@@ -56,14 +56,17 @@ class GateVerdict:
 class Looked:
     """Measurements of a gated sheet at the points of a grid and at as many jittered ones.
 
-    ``surface`` has one frame. ``bends`` and ``planar``: whether |H| exceeds its error at any point,
-    and whether all errors of bending are small; ``lost`` is the share of the grid without a gate.
+    ``surface`` has one frame; ``lost`` is the share of the grid without a gate.
     """
 
     surface: SurfaceResult
-    bends: bool
-    planar: bool
     lost: float
+
+    @property
+    def bends(self) -> bool:
+        """Whether |II| exceeds its error at any point."""
+        verification = self.surface.verification
+        return bool(self.surface.bends[0] or (verification and verification.bends.any()))
 
     @property
     def points(self) -> int:
@@ -90,7 +93,7 @@ class Looked:
             enough = max(verdict.undetermined, self.lost) <= 1 - LEAST_KNOWN
             word = POSITIVE if up else NEGATIVE
             return GateVerdict(word, AT_POINTS, self.points) if enough else self.undetermined
-        if not verdict.without_curvature or not (self.bends or self.planar):
+        if not verdict.without_curvature:
             return self.undetermined
         return GateVerdict(BENT if self.bends else FLAT, SEEN, self.points)
 

@@ -34,10 +34,10 @@ from ui.work.cache import cached
 COLOURS = dict(zip(VARIANT_NAMES, palette.SIDE_COLOURS.values(), strict=True))
 INTEGRALS = {
     "area": "Area ∫dA (length²)",
-    "bending": "Total bending ∫|II|² dA",
     "absolute": "Total curvature ∫|K| dA",
     "positive": "Its positive part ∫max(K, 0) dA",
     "gaussian": "∫K dA",
+    "bending": "Total bending ∫|II|² dA",
 }
 BINS = 20  # of each sign of K
 

@@ -253,8 +253,8 @@ def test_what_is_not_proved_flat_is_seen_at_points_and_may_not_bend():
     looked = full("constant").looked
     said = looked.verdict(False, False)
     assert (said.word, said.knowledge, said.points) == (FLAT, SEEN, 2 * 21**2)
-    assert replace(looked, planar=False).verdict(False, False).word == UNKNOWN
-    assert replace(looked, bends=True).verdict(False, False).word == BENT
+    bent = replace(looked.surface, bends=np.array([True]))
+    assert replace(looked, surface=bent).verdict(False, False).word == BENT
 
 
 def test_wrong_cases_are_refused():
