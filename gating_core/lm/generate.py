@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 import torch
 from torch.nn import functional
@@ -15,14 +14,6 @@ from gating_core.lm.model import LanguageModel
 from gating_core.randomness import generator
 
 HOTTEST = 5.0  # the largest temperature
-
-
-@dataclass(frozen=True, eq=False)
-class Written:
-    """One character that a model wrote, drawn from ``probabilities`` (V,)."""
-
-    character: str
-    probabilities: torch.Tensor
 
 
 @torch.no_grad()
@@ -47,21 +38,21 @@ def draw_next(
     strength: float = 1.0,
     hooks: Hooks | None = None,
     forbidden: Collection[int] = (),
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """(B, 1) int64 and (B, V): read ``unread`` (B, T), and draw the next character of each text.
+) -> torch.Tensor:
+    """(B, 1) int64: read ``unread`` (B, T), and draw the next character of each text.
 
     ``cache`` holds what was read before, and is extended. Characters ``forbidden`` are never drawn.
     """
     logits = model(unread, strength=strength, cache=cache, hooks=hooks)[:, -1]
     logits[:, list(forbidden)] = -torch.inf
     probabilities = next_probabilities(logits, temperature)
-    return torch.multinomial(probabilities, 1, generator=draw), probabilities
+    return torch.multinomial(probabilities, 1, generator=draw)
 
 
 @torch.no_grad()
 def generate(
     model: LanguageModel, text: str, seed: int, temperature: float = 1.0, strength: float = 1.0
-) -> Iterator[Written]:
+) -> Iterator[str]:
     """Yield characters that continue ``text``, until a line break or the end of the context.
 
     Each character is read once: keys and values of earlier ones are cached. The characters depend
@@ -73,8 +64,8 @@ def generate(
     draw, cache = generator(seed, "writing"), KeyValueCache()
     unread = encode(text)[None]
     while cache.length + unread.shape[-1] <= model.config.context:
-        unread, probabilities = draw_next(model, unread, cache, draw, temperature, strength)
+        unread = draw_next(model, unread, cache, draw, temperature, strength)
         character = CHARACTERS[int(unread)]
         if character == BREAK:
             return
-        yield Written(character, probabilities[0])
+        yield character

@@ -10,7 +10,6 @@ import hashlib
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -90,11 +89,6 @@ def model_of(weights: dict[str, np.ndarray], config: ModelConfig) -> LanguageMod
     return model.requires_grad_(False)
 
 
-def recipe_of(fields: dict[str, Any]) -> LanguageRecipe:
-    """The recipe with these ``fields``, as JSON has them."""
-    return LanguageRecipe(**fields | {"betas": tuple(fields["betas"])})
-
-
 def model_file(weights: dict[str, np.ndarray], config: ModelConfig, card: Card) -> bytes:
     """Return a safetensors file; configuration and card are JSON in its metadata."""
     fields = asdict(config)
@@ -109,4 +103,5 @@ def load_model(name: str, seed: int, folder: Path = FOLDER) -> tuple[LanguageMod
         gate = None if fields["gate"] is None else GateConfig(**fields["gate"])
         given = {"gate": gate, "topology": fields.pop(STORED_TOPOLOGY)}
         model = model_of(weights, ModelConfig(**fields | given))
-        return model, Card(**card | {"recipe": recipe_of(card["recipe"])})
+        recipe = LanguageRecipe(**card["recipe"] | {"betas": tuple(card["recipe"]["betas"])})
+        return model, Card(**card | {"recipe": recipe})

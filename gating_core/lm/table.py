@@ -12,11 +12,11 @@ from gating_core.lm.conversions import (
     WEIGHTS_SEED,
     Converted,
     Row,
+    convert,
     load_converted,
     save_converted,
     weights_path,
 )
-from gating_core.lm.converting import convert
 from gating_core.lm.corpus import (
     CORPUS,
     LANGUAGES,

@@ -14,7 +14,6 @@ from gating_core.lm.approximations.linear import (
     RECALL_PAIRS,
     HeadByKind,
     LinearRequest,
-    RecallCurves,
     converted_head,
     converted_losses,
     head_by_kind,
@@ -91,7 +90,7 @@ def converted(sample: Sample, window: int) -> HeadByKind:
 
 
 @cached()
-def recalled(channels: int, overlap: float, memory: float, step: float) -> RecallCurves:
+def recalled(channels: int, overlap: float, memory: float, step: float) -> dict[str, np.ndarray]:
     """Return how many pairs each rule recalls: tenths of a second."""
     return recall_curves(channels, overlap, LinearRequest(memory=memory, step=step))
 
@@ -201,7 +200,7 @@ def draw() -> None:
     below = c.chart_columns("below", 3)
     curves, channels = recalled(d, overlap, memory, step), head.states.shape[-1]
     capacities = ", ".join(
-        f"{capacity(shares)} ({RULES[rule].title})" for rule, shares in curves.recognised.items()
+        f"{capacity(shares)} ({RULES[rule].title})" for rule, shares in curves.items()
     )
     recall = f"A state of {d} × {d} numbers recalls 90 % of up to this many pairs: {capacities}."
     charts.draw("recall", below[0], recall_chart(curves, d), recall)
@@ -353,10 +352,10 @@ def conversions_chart() -> go.Figure:
     return figure
 
 
-def recall_chart(curves: RecallCurves, d: int) -> go.Figure:
+def recall_chart(curves: dict[str, np.ndarray], d: int) -> go.Figure:
     """Draw the share of pairs that each rule recalls."""
     lines = []
-    for rule, row in curves.recognised.items():
+    for rule, row in curves.items():
         name, style = RULE_NAMES[rule]
         means = [mean_interval(shares) for shares in row]
         lines.append(

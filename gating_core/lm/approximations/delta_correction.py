@@ -23,8 +23,7 @@ from gating_core.lm.approximations.models import (
     late_cosine,
     windowed,
 )
-from gating_core.lm.losses import text_losses
-from gating_core.lm.measurements.batches import Arrays, batches
+from gating_core.lm.losses import Arrays, batches, text_losses
 from gating_core.lm.model import LanguageModel
 
 WINDOWS = (8, 16, 32)  # keys

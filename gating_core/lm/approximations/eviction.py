@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import torch
@@ -17,8 +18,7 @@ import torch
 import gating_core.efficient as efficient
 from gating_core.lm.approximations.models import with_kept_keys, with_later
 from gating_core.lm.attention import KeyValueCache
-from gating_core.lm.losses import row_losses
-from gating_core.lm.measurements.batches import Arrays, Batch, batches
+from gating_core.lm.losses import Arrays, Batch, batches, row_losses
 from gating_core.lm.model import BlockRecord, LanguageModel
 
 PREFILL = 96  # characters
@@ -75,48 +75,26 @@ def eviction(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     sums, fulls, counts, changes, sizes = [], [], [], [], []
     for batch in batches(model, texts):
         worth = key_worth(batch.layers)
-        cache = _prefilled(model, batch)
+        cache = KeyValueCache()
+        with torch.no_grad():
+            model(batch.rows.read[:, :PREFILL], cache=cache)
         fulls.append(_losses(model, batch, cache))
         counts.append(batch.rows.counted[:, PREFILL:].sum(-1))
-        kept = [
-            [
-                [policy.kept(by_score[policy.score], budget) for by_score in worth]
-                for budget in BUDGETS
-            ]
-            for policy in POLICIES.values()
-        ]
-        sums.append(
-            torch.stack(
-                [
-                    torch.stack(
-                        [_losses(with_kept_keys(model, layers), batch, cache) for layers in budgets]
-                    )
-                    for budgets in kept
-                ]
-            )
-        )
         outputs = [_late_outputs(record) for record in batch.layers]
-        changes.append(
-            torch.stack(
-                [
-                    torch.stack(
-                        [
-                            torch.stack(
-                                [
-                                    (_late_outputs(record, mask) - output).square().sum((2, 3))
-                                    for record, mask, output in zip(
-                                        batch.layers, layers, outputs, strict=True
-                                    )
-                                ]
-                            )
-                            for layers in budgets
-                        ]
-                    )
-                    for budgets in kept
-                ]
-            )
-        )
         sizes.append(torch.stack([output.square().sum((2, 3)) for output in outputs]))
+        losses, moved = [], []  # by policy and budget
+        for policy, budget in product(POLICIES.values(), BUDGETS):
+            kept = [policy.kept(by_score[policy.score], budget) for by_score in worth]
+            losses.append(_losses(with_kept_keys(model, kept), batch, cache))
+            fewer = [_late_outputs(*both) for both in zip(batch.layers, kept, strict=True)]
+            moved.append(
+                torch.stack(
+                    [(x - y).square().sum((2, 3)) for x, y in zip(fewer, outputs, strict=True)]
+                )
+            )
+        table = len(POLICIES), len(BUDGETS)
+        sums.append(torch.stack(losses).unflatten(0, table))
+        changes.append(torch.stack(moved).unflatten(0, table))
     errors, half_widths = ratios(torch.cat(changes, -2), torch.cat(sizes, -2), -2)
     return {
         "sums": torch.cat(sums, -1).float().numpy(),
@@ -159,13 +137,6 @@ def key_worth(layers: Sequence[BlockRecord]) -> list[dict[str, torch.Tensor]]:
         }
         for record in layers
     ]
-
-
-def _prefilled(model: LanguageModel, batch: Batch) -> KeyValueCache:
-    cache = KeyValueCache()
-    with torch.no_grad():
-        model(batch.rows.read[:, :PREFILL], cache=cache)
-    return cache
 
 
 @torch.no_grad()

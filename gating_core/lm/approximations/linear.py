@@ -134,15 +134,10 @@ def _record(name: str, text: str, layer: int) -> tuple[LearnedAttention, BlockRe
     return learned, model.record(encode(text)[None])[1][layer]
 
 
-@dataclass(frozen=True, eq=False)
-class RecallCurves:
-    """The recall of each rule of `gating_core.efficient.RULES`, by the number of pairs."""
+def recall_curves(channels: int, overlap: float, request: LinearRequest) -> dict[str, np.ndarray]:
+    """(n, S): the share of 2 to 128 pairs whose value is the nearest, by rule; S seeds.
 
-    recognised: dict[str, np.ndarray]  # (n, S): the share of pairs whose value is the nearest
-
-
-def recall_curves(channels: int, overlap: float, request: LinearRequest) -> RecallCurves:
-    """Recall 2 to 128 pairs from a state of ``channels``² numbers, for every seed.
+    Pairs are recalled from a state of ``channels``² numbers.
 
     ``overlap`` is the mean q·k of two keys; steps and decays are those of the ``request``.
     """
@@ -159,7 +154,7 @@ def recall_curves(channels: int, overlap: float, request: LinearRequest) -> Reca
         rule: [result[rule].recognised.double().mean(-1).numpy() for result in results]
         for rule in efficient.RULES
     }
-    return RecallCurves({rule: np.stack(of) for rule, of in shares.items()})
+    return {rule: np.stack(of) for rule, of in shares.items()}
 
 
 def converted_losses() -> tuple[dict[str, dict[str, np.ndarray]], np.ndarray]:

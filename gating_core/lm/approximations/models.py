@@ -12,6 +12,7 @@ n positions.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch.nn import functional
@@ -68,16 +69,13 @@ def with_kept_keys(model: LanguageModel, kept: list[torch.Tensor]) -> LanguageMo
 
     ``kept`` has a mask (B, H, P) bool for each block; all keys of later characters are kept.
     """
-    return with_attention(model, [_choosing(_keeping(mask)) for mask in kept])
 
-
-def _keeping(kept: torch.Tensor) -> Choice:
-    """The choice of the ``kept`` keys (B, H, P) of a prefill, and all later ones."""
-
-    def choice(queries: torch.Tensor, keys: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def choice(
+        kept: torch.Tensor, queries: torch.Tensor, keys: torch.Tensor, mask: torch.Tensor
+    ) -> torch.Tensor:
         return with_later(kept, keys.shape[-2])[..., None, :] & mask
 
-    return choice
+    return with_attention(model, [_choosing(partial(choice, mask)) for mask in kept])
 
 
 def with_later(kept: torch.Tensor, length: int) -> torch.Tensor:

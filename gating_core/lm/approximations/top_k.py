@@ -17,8 +17,7 @@ import torch
 
 import gating_core.efficient as efficient
 from gating_core.lm.approximations.models import FIRST, truncated
-from gating_core.lm.losses import text_losses
-from gating_core.lm.measurements.batches import Arrays, batches
+from gating_core.lm.losses import Arrays, batches, text_losses
 from gating_core.lm.model import LanguageModel
 
 SIZES = (1, 2, 4, 8, 16, 32)  # k; in arrays the untruncated model comes after them

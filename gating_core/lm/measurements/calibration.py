@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from gating_core.lm.losses import row_losses
-from gating_core.lm.measurements.batches import Arrays, batches
+from gating_core.lm.losses import Arrays, batches, row_losses
 from gating_core.lm.measurements.resampling import (
     RESAMPLES,
     ends,

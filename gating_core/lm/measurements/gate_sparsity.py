@@ -13,7 +13,7 @@ import torch
 from torch.nn import functional
 
 from gating_core.characters import CHARACTERS
-from gating_core.lm.measurements.batches import Arrays, batches
+from gating_core.lm.losses import Arrays, batches
 from gating_core.lm.model import LanguageModel
 
 SHUT = 0.1  # a gate below this is called shut

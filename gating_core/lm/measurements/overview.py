@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gating_core.lm.config import ModelConfig
-from gating_core.lm.measurements.batches import Arrays
+from gating_core.lm.losses import Arrays
 from gating_core.lm.measurements.resampling import PairedDifference, loss_difference
 from gating_core.lm.model import LanguageModel
 from gating_core.lm.shipped import MODELS

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from gating_core.lm.measurements.batches import Arrays, batches
+from gating_core.lm.losses import Arrays, batches
 from gating_core.lm.measurements.resampling import ends, text_draws
 from gating_core.lm.model import LanguageModel
 from gating_core.training import MeanInterval, mean_interval

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from gating_core.lm.measurements.batches import Arrays, batches
+from gating_core.lm.losses import Arrays, batches
 from gating_core.lm.model import LanguageModel
 
 EPSILON = 0.3  # the importance from which on Gu et al. call a first key a sink

@@ -18,8 +18,7 @@ from gating_core.lm.approximations.eviction import eviction
 from gating_core.lm.approximations.models import long_texts
 from gating_core.lm.approximations.top_k import fire_rates, truncation
 from gating_core.lm.corpus import excerpt_texts
-from gating_core.lm.losses import text_losses
-from gating_core.lm.measurements.batches import Arrays
+from gating_core.lm.losses import Arrays, text_losses
 from gating_core.lm.measurements.calibration import confidence
 from gating_core.lm.measurements.gate_sparsity import gates
 from gating_core.lm.measurements.rank import ranks

@@ -15,8 +15,7 @@ import torch
 from gating_core.characters import encode
 from gating_core.geometry import Grid, SurfaceResult, measure_surface, square_grid
 from gating_core.lm.attention import Hooks
-from gating_core.lm.losses import row_losses, rows_of, text_losses
-from gating_core.lm.measurements.batches import Arrays
+from gating_core.lm.losses import Arrays, row_losses, rows_of, text_losses
 from gating_core.lm.model import LanguageModel
 
 GRADIENT_TEXTS = 50  # at most

@@ -14,8 +14,8 @@ of D channels, M features.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -69,16 +69,18 @@ class Dictionary:
 
     def layer(self, layer: int) -> Dictionary:
         """The dictionary of one layer."""
-        return Dictionary(**{k: x[layer] for k, x in self.tensors.items()}, active=self.active)
+        return self.mapped(lambda tensor: tensor[layer])
 
-    @property
-    def tensors(self) -> dict[str, torch.Tensor]:
-        """Its tensors by name."""
-        return {
-            field.name: value
-            for field in fields(self)
-            if isinstance(value := getattr(self, field.name), torch.Tensor)
-        }
+    def mapped(self, change: Callable[[torch.Tensor], torch.Tensor]) -> Dictionary:
+        """Return the dictionary with each of its tensors changed."""
+        return Dictionary(
+            change(self.encoder),
+            change(self.bias),
+            change(self.directions),
+            change(self.mean),
+            change(self.scale),
+            self.active,
+        )
 
     def encode(self, states: torch.Tensor) -> torch.Tensor:
         """(..., N, M): the features of ``states`` (..., N, D), at most k of them above zero.
@@ -204,11 +206,6 @@ class FeatureStatistics:
     def language_feature(self, layer: int, spanish: bool) -> int:
         """The feature of ``layer`` whose mean is larger in one language by the most."""
         return int((self.difference[layer] * (1 if spanish else -1)).argmax())
-
-    @property
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Its arrays by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 @torch.no_grad()

@@ -249,7 +249,6 @@ class WrittenAlong:
     heads: np.ndarray  # (L, H)
     mlps: np.ndarray  # (L,)
     total: float  # of the residual stream itself
-    rest: float  # the largest difference between sum and total, over all characters
 
 
 @torch.no_grad()
@@ -267,13 +266,11 @@ def written_along(request: DirectionRequest) -> WrittenAlong:
         ]
         return means[1] - means[0]
 
-    rest = (parts.sum - parts.total)[rows.counted].abs().max()
     return WrittenAlong(
         float(gap(parts.embedding)),
         gap(parts.heads).numpy(),
         gap(parts.mlps).numpy(),
         float(gap(parts.total)),
-        float(rest),
     )
 
 

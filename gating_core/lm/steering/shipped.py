@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from gating_core.lm.steering.dictionary import (
 )
 from gating_core.lm.steering.judge import write_words
 from gating_core.lm.steering.streams import Streams, streams, trailing_means
-from gating_core.records import tensor_file, tensors_of
+from gating_core.records import load_record, save_record
 
 STEERED = ("none", "g1_channel")  # models that have dictionaries
 TRAINED_ON = 400  # verses in each language
@@ -101,53 +101,28 @@ def dictionaries_path(name: str, seed: int, folder: Path = FOLDER) -> Path:
 
 
 def save_dictionaries(dictionaries: Dictionaries, path: Path) -> None:
-    """Write what `load_dictionaries` reads; dictionaries in half precision."""
-    tensors: dict[str, np.ndarray] = {
-        "gap": dictionaries.gap.numpy(),
-        "length": dictionaries.length.numpy(),
-    }
+    """Write what `load_dictionaries` reads, in half precision."""
+    kinds = {}
     for kind, trained in dictionaries.kinds.items():
-        for name, tensor in trained.dictionary.tensors.items():
-            tensors[f"{kind}.dictionary.{name}"] = tensor.half().numpy()
-        for name, array in trained.statistics.arrays.items():
-            integer = name in ("texts", "places")
-            tensors[f"{kind}.{name}"] = array.astype(np.int16 if integer else np.float16)
-    about = {
-        "cards": {
-            kind: [asdict(card) for card in trained.cards]
-            for kind, trained in dictionaries.kinds.items()
-        },
-        "recipes": {kind: asdict(KINDS[kind]) for kind in dictionaries.kinds},
-        "seconds": dictionaries.seconds,
-    }
-    path.write_bytes(tensor_file(tensors, about))
+        found = trained.statistics
+        statistics = FeatureStatistics(
+            *(x.astype(np.float16) for x in (found.fires, found.mean, found.auc)),
+            *(x.astype(np.int16) for x in (found.texts, found.places)),
+        )
+        half = trained.dictionary.mapped(lambda tensor: tensor.half())
+        kinds[kind] = replace(trained, dictionary=half, statistics=statistics)
+    save_record(path, replace(dictionaries, kinds=kinds))
 
 
 def load_dictionaries(name: str, seed: int, folder: Path = FOLDER) -> Dictionaries:
     """The shipped dictionaries of a model; ``ValueError`` where there is no such file."""
     path = dictionaries_path(name, seed, folder)
-    with tensors_of(path, "holds no dictionaries") as (tensors, about):
-        kinds = {}
-        for kind, cards in about["cards"].items():
-            start = f"{kind}.dictionary."
-            parts = {
-                key.removeprefix(start): torch.from_numpy(array).float()
-                for key, array in tensors.items()
-                if key.startswith(start)
-            }
-            kinds[kind] = Trained(
-                Dictionary(**parts, active=about["recipes"][kind]["active"]),
-                FeatureStatistics(
-                    *(tensors[f"{kind}.{field.name}"] for field in fields(FeatureStatistics))
-                ),
-                [DictionaryCard(**card) for card in cards],
-            )
-        return Dictionaries(
-            kinds,
-            torch.from_numpy(tensors["gap"]),
-            torch.from_numpy(tensors["length"]),
-            about["seconds"],
-        )
+    stored = load_record(Dictionaries, path, "holds no dictionaries")
+    kinds = {
+        kind: replace(trained, dictionary=trained.dictionary.mapped(lambda tensor: tensor.float()))
+        for kind, trained in stored.kinds.items()
+    }
+    return replace(stored, kinds=kinds)
 
 
 @lru_cache(maxsize=8)

@@ -107,7 +107,7 @@ def write_steered(
     draw, cache, unread, written = generator(seed, "steering"), KeyValueCache(), prompts, 0
     while cache.length + unread.shape[-1] <= model.config.context:
         hooks = None if steering is None else steering.hooks(written)
-        unread, _ = draw_next(
+        unread = draw_next(
             model, unread, cache, draw, temperature, strength, hooks, forbidden=FORBIDDEN
         )
         written += 1
@@ -122,11 +122,6 @@ class Attribution:
     heads: torch.Tensor  # (L, H, B, T)
     mlps: torch.Tensor  # (L, B, T)
     total: torch.Tensor  # (B, T): the stream's own product with the direction
-
-    @property
-    def sum(self) -> torch.Tensor:
-        """(B, T): the sum of all parts."""
-        return self.embedding + self.heads.sum((0, 1)) + self.mlps.sum(0)
 
 
 @torch.no_grad()

@@ -17,7 +17,7 @@ from gating_core.efficient import (
     linear_attention,
     log_decays,
 )
-from gating_core.lm import conversions, converting, processes, table
+from gating_core.lm import conversions, processes, table
 from gating_core.lm.attention import KeyValueCache
 from gating_core.lm.attention_kinds import causal_mask, softmax_weights
 from gating_core.lm.config import ModelConfig
@@ -27,17 +27,15 @@ from gating_core.lm.conversions import (
     Conversion,
     ConversionRecipe,
     Converted,
-    load_conversion,
-    load_converted,
-    save_converted,
-    weights_path,
-)
-from gating_core.lm.converting import (
     TrainingOn,
     convert,
     converted_model,
+    load_conversion,
+    load_converted,
     measure_conversion,
+    save_converted,
     transfer,
+    weights_path,
     without_branch,
     zero_output,
 )
@@ -198,8 +196,8 @@ def test_training_on_drops_the_window_by_its_schedule_and_reads_on(text):
 def tiny_models(monkeypatch):
     card = Card("none", 0, 1, 1, LanguageRecipe(steps=7), {"both": 1.0}, 1.0)
     monkeypatch.setitem(conversions.MODELS, "none", TINY)
-    monkeypatch.setattr(converting, "load_model", lambda name, seed: (lively(seed).float(), card))
-    monkeypatch.setattr(converting, "ADDED_WINDOWS", (4, 2))
+    monkeypatch.setattr(conversions, "load_model", lambda name, seed: (lively(seed).float(), card))
+    monkeypatch.setattr(conversions, "ADDED_WINDOWS", (4, 2))
 
 
 @pytest.mark.soak

@@ -5,6 +5,7 @@ import torch
 
 from gating_core.attention import GateConfig
 from gating_core.characters import BREAK, CHARACTERS, encode
+from gating_core.lm import generate as module
 from gating_core.lm.config import ModelConfig
 from gating_core.lm.generate import generate, next_probabilities
 from gating_core.lm.model import LanguageModel
@@ -18,19 +19,25 @@ def model():
 
 
 def written(model, *arguments, **more):
-    return "".join(one.character for one in generate(model, *arguments, **more))
+    return "".join(generate(model, *arguments, **more))
 
 
 def test_a_seed_gives_the_same_text_and_another_seed_another(model):
     assert written(model, "In the", 1) == written(model, "In the", 1) != written(model, "In the", 2)
 
 
-def test_every_character_is_drawn_as_a_model_without_a_cache_would(model):
-    text = "Y dijo"
+def test_every_character_is_drawn_as_a_model_without_a_cache_would(model, monkeypatch):
+    text, drawn = "Y dijo", []
+
+    def spied(*given):
+        drawn.append(next_probabilities(*given))
+        return drawn[-1]
+
+    monkeypatch.setattr(module, "next_probabilities", spied)
     for one in generate(model, text, 3, temperature=0.8, strength=0.5):
         want = (model(encode(text)[None], strength=0.5)[0, -1] / 0.8).softmax(-1)
-        torch.testing.assert_close(one.probabilities, want, rtol=1e-4, atol=1e-6)
-        text += one.character
+        torch.testing.assert_close(drawn[-1][0], want, rtol=1e-4, atol=1e-6)
+        text += one
     assert len(text) > 6
 
 

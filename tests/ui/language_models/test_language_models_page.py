@@ -445,7 +445,7 @@ def test_a_model_generates_what_the_link_says():
     assert not app.exception
     prompt = generating.BEGINNINGS["spanish"]
     model, _ = load_model(*MODEL)
-    want = "".join(one.character for one in generate(model, prompt, 3, 0.9, 0.5))
+    want = "".join(generate(model, prompt, 3, 0.9, 0.5))
     assert said(app, f"**{prompt.strip()}**") == generating.continued(prompt, want)
     losses = [
         x["strengths.sums"][5].sum() / x["strengths.counts"].sum()

@@ -248,7 +248,7 @@ def test_examples_are_darkest_where_the_feature_is_largest():
 
 
 def test_the_largest_contributions_and_changes_are_named():
-    parts = WrittenAlong(0.5, np.array([[0.1, -2.0]]), np.array([3.0]), 1.6, 0.0)
+    parts = WrittenAlong(0.5, np.array([[0.1, -2.0]]), np.array([3.0]), 1.6)
     text = features.attribution_text(parts)
     assert "differs by +1.60 along" in text
     assert "those of the MLP of layer 1 (+3.00) and head 1.2 (−2.00)." in text

@@ -106,8 +106,8 @@ def test_recall_is_the_librarys_with_the_same_step_and_decay():
     curves = recall_curves(8, 0.2, REQUEST)
     request = RecallRequest(8, 12, overlap=0.2, step=0.7, decay=math.exp(-1 / 8))
     of = recall(request)
-    assert list(curves.recognised) == list(RULES)
-    for rule, shares in curves.recognised.items():
+    assert list(curves) == list(RULES)
+    for rule, shares in curves.items():
         expected = of[rule].recognised.double().mean(-1)
         np.testing.assert_array_equal(shares[RECALL_PAIRS.index(12)], expected)
 

@@ -7,9 +7,8 @@ import torch
 from gating_core.attention import GateConfig
 from gating_core.characters import CHARACTERS, encode
 from gating_core.lm.config import ModelConfig
-from gating_core.lm.losses import mean_loss, text_losses
+from gating_core.lm.losses import TEXTS_AT_ONCE, mean_loss, text_losses
 from gating_core.lm.measurements import stored as files
-from gating_core.lm.measurements.batches import TEXTS_AT_ONCE
 from gating_core.lm.measurements.calibration import QUANTITIES
 from gating_core.lm.measurements.sinks import sinks
 from gating_core.lm.measurements.stored import MEASUREMENTS, STRENGTHS, load_measured, measure

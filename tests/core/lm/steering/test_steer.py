@@ -38,7 +38,8 @@ def test_the_parts_add_up_to_the_stream(gate, topology):
     for layer in range(3):
         parts = direct_attribution(model, numbers, layer, direction)
         assert parts.heads.shape == (layer + 1, 3, 1, 17)
-        torch.testing.assert_close(parts.sum, parts.total, rtol=0, atol=1e-12)
+        whole = parts.embedding + parts.heads.sum((0, 1)) + parts.mlps.sum(0)
+        torch.testing.assert_close(whole, parts.total, rtol=0, atol=1e-12)
 
 
 def test_a_head_is_its_values_mixed_and_projected():
