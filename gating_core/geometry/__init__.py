@@ -28,7 +28,6 @@ from gating_core.geometry.integrals import (
     SurfaceIntegrals,
     grid_integrals,
     total_absolute_curvature,
-    total_bending,
 )
 from gating_core.geometry.islands import Island, islands
 from gating_core.geometry.metric import Matrix, whitening
@@ -99,6 +98,5 @@ __all__ = [
     "square_grid",
     "stretched_sphere",
     "total_absolute_curvature",
-    "total_bending",
     "whitening",
 ]

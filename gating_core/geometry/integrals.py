@@ -129,15 +129,6 @@ def total_absolute_curvature(field: CurvatureField, weights: torch.Tensor) -> In
     return grid_integral("absolute", field, weights)
 
 
-def total_bending(field: CurvatureField, weights: torch.Tensor) -> Integral:
-    """The integral of |II|^2 dA, as `total_absolute_curvature`: free of units as well.
-
-    4 pi on a hemisphere of any radius, area / r^2 on a cylinder of radius r, and 0 on planes alone.
-    At least twice the integral of |K| dA.
-    """
-    return grid_integral("bending", field, weights)
-
-
 def unseen_curvature(
     form: FundamentalForm, field: CurvatureField, weights: torch.Tensor
 ) -> torch.Tensor:
@@ -170,7 +161,11 @@ def grid_integrals(
 
 
 def grid_integral(name: str, field: CurvatureField, weights: torch.Tensor) -> Integral:
-    """The integral of one of `DENSITIES`; ``weights`` as for `total_absolute_curvature`."""
+    """The integral of one of `DENSITIES`; ``weights`` as for `total_absolute_curvature`.
+
+    That of ``"bending"`` is free of units as well, and at least twice that of |K|: 4 pi on a
+    hemisphere of any radius, area / r^2 on a cylinder of radius r, 0 on planes alone.
+    """
     weights = torch.as_tensor(weights, dtype=torch.float64)
     count = field.gaussian.shape[-1]
     if weights.ndim not in (1, 2) or weights.numel() != count:

@@ -29,8 +29,7 @@ from gating_core.geometry.grid import Grid
 from gating_core.geometry.integrals import (
     BENDING_OF_CURVATURE,
     Integral,
-    total_absolute_curvature,
-    total_bending,
+    grid_integral,
     unseen_curvature,
 )
 from gating_core.geometry.keys import OneSign, sign_proofs
@@ -349,33 +348,26 @@ class MeasuredSurface:
         The error is its change under halving of the grid, or its difference from the holonomy sum,
         whichever is larger.
         """
-        return self._with_unseen(self._total, self._proved_zero, 1.0)
+        return self._with_unseen("absolute", 1.0)
 
     @property
     def bending(self) -> Integral:
         """The integral of |II|^2 dA, (T,), 0 on a proved plane; curvature unseen counts twice."""
-        return self._with_unseen(self._bending, self._planar, BENDING_OF_CURVATURE)
+        return self._with_unseen("bending", BENDING_OF_CURVATURE)
 
-    def _with_unseen(self, integral: Integral, zero: torch.Tensor, factor: float) -> Integral:
+    def _with_unseen(self, name: str, factor: float) -> Integral:
+        integral, zero = self._on_grid(name)
         error = torch.maximum(integral.error, factor * self.unseen)
         return replace(integral, error=torch.where(zero, 0.0, error))
 
-    @cached_property
-    def _planar(self) -> torch.Tensor:
-        return torch.tensor([reason is not None for reason in self.proof])
-
-    @cached_property
-    def _proved_zero(self) -> torch.Tensor:
-        zero = torch.tensor([one is not None and one.sign == 0 for one in self.signs])
-        return self._planar | zero
-
-    @cached_property
-    def _total(self) -> Integral:
-        return _integral(total_absolute_curvature(self.field, self.grid.weights), self._proved_zero)
-
-    @cached_property
-    def _bending(self) -> Integral:
-        return _integral(total_bending(self.field, self.grid.weights), self._planar)
+    def _on_grid(self, name: str) -> tuple[Integral, torch.Tensor]:
+        """An integral by the points alone, (T,), and where it is proved to be 0."""
+        zero = torch.tensor([reason is not None for reason in self.proof])
+        if name == "absolute":
+            zero |= torch.tensor([one is not None and one.sign == 0 for one in self.signs])
+        whole = grid_integral(name, self.field, self.grid.weights)
+        value, error = (torch.where(zero, 0.0, x.reshape(-1)) for x in (whole.value, whole.error))
+        return Integral(value, error, zero | whole.complete.reshape(-1)), zero
 
     @cached_property
     def mean_norm(self) -> np.ndarray:
@@ -385,7 +377,8 @@ class MeasuredSurface:
     @cached_property
     def surface(self) -> SurfaceResult:
         """The numbers at the points, fit to be stored; K stays as measured where it is proved."""
-        total, bending, field = self._total, self._bending, self.field
+        (total, _), (bending, _) = map(self._on_grid, ("absolute", "bending"))
+        field = self.field
         result = SurfaceResult(
             axis=self.grid.axis.numpy(),
             values=self._shaped(self.jet.value, self.jet.value.shape[-1]),
@@ -420,12 +413,6 @@ class MeasuredSurface:
 
     def _shaped(self, x: torch.Tensor, *rest: int) -> np.ndarray:
         return x.reshape(-1, *self.grid.weights.shape, *rest).numpy()
-
-
-def _integral(integral: Integral, zero: torch.Tensor) -> Integral:
-    """Flatten ``integral`` to (T,), exactly 0 where ``zero``."""
-    value, error = (torch.where(zero, 0.0, x.reshape(-1)) for x in (integral.value, integral.error))
-    return Integral(value, error, zero | integral.complete.reshape(-1))
 
 
 def measure_surface(

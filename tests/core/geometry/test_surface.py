@@ -13,7 +13,7 @@ from scipy.spatial.distance import pdist
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.integrals import Integral, total_bending
+from gating_core.geometry.integrals import Integral, grid_integral
 from gating_core.geometry.surface import MeasuredSurface, diameter, measure_surface
 from gating_core.geometry.verdict import (
     AT_POINTS,
@@ -301,7 +301,9 @@ def test_a_measured_surface_is_what_its_parts_are(covariance):
     found = MeasuredSurface(SURFACES["torus"].chart, GRID, covariance)
     field = curvature(second_order_jet(found.function, GRID.points, "rigorous"), covariance)
     np.testing.assert_array_equal(found.surface.gaussian.ravel(), field.gaussian)
-    assert float(found.surface.bending[0]) == float(total_bending(field, GRID.weights).value)
+    assert float(found.surface.bending[0]) == float(
+        grid_integral("bending", field, GRID.weights).value
+    )
     assert float(found.total.error) >= float(found.surface.total_error[0])
     two = MeasuredSurface(lambda p: torch.stack([found.function(p)] * 2), GRID, covariance)
     given = MeasuredSurface(two.function, GRID, covariance, jet=two.jet)
