@@ -211,7 +211,7 @@ def measure(
         )
         total = integrate()
         bending = total.bending
-        if verdict.word != FLAT and not bending.converged():  # creases bend and do not curve
+        if verdict.word != FLAT and not bending.converged():  # as a developable ridge
             bending = integrate(of="bending").bending
     return Measurement(
         points=where,

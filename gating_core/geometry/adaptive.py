@@ -97,7 +97,7 @@ def adaptive_integrals(
     refined in any case. ``error`` is the sum plus rounding. Where points or halvings run out
     first, ``finished`` is False, and the |K| of all unfinished cells is part of the error in full.
     Likewise for |II|^2, where |K| unseen counts twice. Cells are chosen for the integral ``of``
-    |K|, or of |II|^2: creases bend a surface and do not curve it.
+    |K|, or of |II|^2: a developable ridge bends and does not curve.
 
     Args:
         function: Torch callable (N, 2) -> (1, N, D) or (N, D).

@@ -134,7 +134,7 @@ class SurfaceResult:
 
     @property
     def proved_zero(self) -> np.ndarray:
-        """Whether K = 0 on the whole surface is proved."""
+        """True where a proof says that K = 0 on the whole surface."""
         signs = self.signs or (None,) * len(self.proof)
         return np.array([
             proof is not None or (one is not None and one.sign == 0)

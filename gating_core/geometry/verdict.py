@@ -94,7 +94,7 @@ class Verdict:
 
     @property
     def without_curvature(self) -> bool:
-        """Whether K = 0 everywhere, as proved or seen: *flat*, or *bent, not curved*."""
+        """True where K = 0 everywhere, proved or seen: *flat*, or *bent, not curved*."""
         return self.word in (FLAT, BENT)
 
     @property

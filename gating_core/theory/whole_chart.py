@@ -64,7 +64,7 @@ class Looked:
 
     @property
     def bends(self) -> bool:
-        """Whether |II| exceeds its error at any point."""
+        """True where |II| exceeds its error at any point."""
         verification = self.surface.verification
         return bool(self.surface.bends[0] or (verification and verification.bends.any()))
 

@@ -133,11 +133,11 @@ def test_adaptive_and_grid_agree_within_their_errors(name):
 
 
 @pytest.mark.parametrize("width", [0.03, 0.05])
-def test_a_crease_is_refined_for_its_bending_alone(width):
+def test_a_developable_ridge_is_refined_for_its_bending_alone(width):
     """z = f(u): |II|^2 dA = f''^2 / (1 + f'^2)^(5/2) du dv, and K = 0 chooses no cells."""
     place, height = 0.31, 0.3 * width
 
-    def crease(p):
+    def ridge(p):
         bump = height * torch.exp(-(p[:, :1] - place).square() / (2 * width**2))
         return torch.cat([p, bump], -1)
 
@@ -146,17 +146,17 @@ def test_a_crease_is_refined_for_its_bending_alone(width):
     bump = height * torch.exp(-x.square() / 2)
     slope, bend = -x * bump / width, (x.square() - 1) * bump / width**2
     exact = 2 * float(torch.trapezoid(bend.square() / (1 + slope.square()) ** 2.5, u))
-    plain = adaptive_integrals(crease).bending
-    refined = adaptive_integrals(crease, of="bending").bending
+    plain = adaptive_integrals(ridge).bending
+    refined = adaptive_integrals(ridge, of="bending").bending
     for found in (plain, refined):
         assert abs(float(found.value) - exact) <= float(found.error)
     assert float(plain.error) > 0.1 * exact > 5 * float(refined.error)
-    told = measure(crease)  # at 60,000 points, which the narrower crease does not end with
+    told = measure(ridge)  # at 60,000 points, which the narrower ridge does not end with
     assert told.word == BENT
     assert abs(float(told.bending.value) - exact) <= float(told.bending.error)
     assert float(told.bending.error) < 0.6 * float(plain.error)
     with pytest.raises(ValueError, match="of is 'area'; it must be one of"):
-        adaptive_integrals(crease, of="area")
+        adaptive_integrals(ridge, of="area")
 
 
 @pytest.mark.parametrize("radius", [0.1, 30.0])

@@ -269,13 +269,13 @@ def test_bending_beside_a_proof_that_k_is_zero():
 
 
 def test_bending_between_the_points_of_a_grid_is_seen_at_jittered_ones():
-    """Creases in step with the grid: K = 0 everywhere, and at its points II underflows."""
+    """Ridges in step with the grid: K = 0 everywhere, and at its points II underflows."""
 
-    def creases(points):
+    def ridges(points):
         u, v = points.unbind(-1)
         return torch.stack([u, v, torch.exp(-400 * (torch.cos(10 * torch.pi * u) + 1))], -1)
 
-    found = MeasuredSurface(creases, GRID)
+    found = MeasuredSurface(ridges, GRID)
     assert not found.surface.bends[0]
     assert found.verdict.word == BENT
 
