@@ -34,7 +34,7 @@ COLOURS = dict(zip(MODEL_NAMES, palette.SIDE_COLOURS.values(), strict=True))
 SHARES = {
     "K > 0 (dome)": "positive",
     "K < 0 (saddle)": "negative",
-    "flat": "flat",
+    "K = 0": "flat",
     "undetermined": "undetermined",
 }
 TITLE_SIZE = 16  # pixels
