@@ -120,7 +120,7 @@ class LanguageModel(nn.Module):
             read = x + see(hooks, layer, "own_read", own) if block.reads_own else x
             read = block.norm_mlp(read)
             if block.norm_first is not None and first is not None:
-                # A norm of its own: the first block's output is as large as it has become there.
+                # FAL and FAL+: also the first block's attention, with a norm of its own.
                 read = read + see(hooks, layer, "first_read", block.norm_first(first))
             read = see(hooks, layer, "mlp_input", read)
             x = see(hooks, layer, "stream", x + own + block.mlp(read))

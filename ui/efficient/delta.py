@@ -185,11 +185,11 @@ def ar1_text(slow: list[Correction]) -> str:
 
 def own_text(name: str, result: Correction) -> str:
     """Say whether the correction reduces the error on the sample called ``name``."""
-    title = f"**{name[:1].upper()}{name[1:]}"
+    title = f"{name[:1].upper()}{name[1:]}"
     if np.isnan(result.ratio):
-        return f"{title}**: {NOTHING_LEFT}"
+        return f"**{title}**: {NOTHING_LEFT}"
     return (
-        f"{title}: it {'reduces' if result.ratio < 1 else 'increases'} the error.**"
+        f"{title}: **it {'reduces' if result.ratio < 1 else 'increases'} the error**."
         f" {short(result.cosine[0])} → {short(result.cosine[1])}, squared error"
         f" {short(result.ratio)}."
     )
