@@ -1,4 +1,4 @@
-"""What the numbers do not say, and what nobody knows yet."""
+"""The page of limits: what numbers do not say, and what nobody knows yet."""
 
 from ui.common.page import page
 

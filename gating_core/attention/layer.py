@@ -239,7 +239,7 @@ class AttentionLayer(nn.Module):
 
     @property
     def scales_fixed_values(self) -> bool:
-        """Whether outputs are fixed linear images of combinations of fixed values, one a head.
+        """Return whether outputs are linear images of combinations of fixed values, one a head.
 
         Their weights need not add up to one: a gate with one number per head scales them.
         """

@@ -14,7 +14,7 @@ g_ε = g + ε tr(g) I, ε = 1e-5, stands in place of g, and the density is multi
 det g / det g_ε. The bias of that: the density of |K| is too small by the factor
 (det g / det g_ε)^(3/2), never above 1, and 1 - 3 ε tr(g)² / (2 det g) where g is regular. So a
 plane in whatever coordinates, and any map into the plane (D = 2), has the price 0, as it has the
-curvature 0. A crease that is sharper than √ε, 0.3 % of its surroundings, is charged too little:
+curvature 0. A ridge that is narrower than √ε, 0.3 % of its surroundings, is charged too little:
 totals of trained models are measured afterwards, without ε (`gating_core.measure`).
 
 References:

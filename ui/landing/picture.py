@@ -1,4 +1,4 @@
-"""What the landing page shows of a training: two models side by side, and one surface to cut.
+"""The landing page's pictures of a training: two models side by side, and one surface to cut.
 
 Shapes: T frames, which are strengths of a gate; F strengths of the surface that is cut; D model
 dimension; R x R grid points, P test points.

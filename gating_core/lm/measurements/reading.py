@@ -20,7 +20,7 @@ from gating_core.lm.shipped import load_model
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What pages show of a model that reads a text; float32 throughout."""
+    """Arrays that pages show of a model that reads a text; float32 throughout."""
 
     weights: np.ndarray  # (L, H, T, T)
     opened: np.ndarray | None  # (L, H, T): the mean gate of a head's channels; None: no gate
