@@ -13,7 +13,7 @@ RUN pip install --no-cache-dir $PIP_FLAGS -r requirements.txt -c requirements.lo
 COPY . .
 
 # plotly.js is copied into static/ here, so that the running container's disk can be read-only.
-RUN python -c "from ui.components.view3d import plotly_url; plotly_url()" \
+RUN python -c "from ui.components.plotly_js import plotly_url; plotly_url()" \
     && useradd --no-create-home --uid 10001 app
 USER app
 

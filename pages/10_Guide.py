@@ -2,7 +2,7 @@
 
 from ui.common.page import page
 
-with page("Guide", pictures=False):
+with page("Guide"):
     from ui.common.guide import draw_contents, draw_topics
 
     draw_contents()

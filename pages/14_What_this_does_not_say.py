@@ -2,7 +2,7 @@
 
 from ui.common.page import page
 
-with page("What this does not say", pictures=False):
+with page("What this does not say"):
     from ui.common.guide import draw_limits
 
     draw_limits()

@@ -13,7 +13,7 @@ with page(
 ):
     from ui.common.charts import Charts
     from ui.common.links import checked_link
-    from ui.decision_boundary import film, inside, model, own_data, results, shared
+    from ui.decision_boundary import curves, film, inside, model, own_data, results, shared
 
     with checked_link(TITLE):
         front, which = shared.draw_front()
@@ -25,10 +25,11 @@ with page(
         measurement, charts = shared.read_measurement(which), Charts("decision_boundary")
         with stage:
             setting = shared.find_setting(request, own, lost)
-            job = film.draw(setting, view, measurement, inside.is_open())
+            job = film.draw(setting, view, measurement, inside.is_open() or curves.is_open())
         shown = shared.complete_run(job)
         if shown is not None:
             results.draw(job, shown, measurement, charts)
+            curves.draw(shown, measurement, charts)
             inside.draw(shown, measurement, charts)
             calibrated = results.draw_calibration(shown.run, charts)
             results.draw_files(shown, view, measurement, charts, calibrated)

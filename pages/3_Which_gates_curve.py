@@ -11,7 +11,6 @@ with page(
     TITLE,
     lead="A gate multiplies every point of the plane (u, v, 1). Some gates curve it. Some only"
     " bend it. Some do neither. The curvature formula for scalar gates says which.",
-    pictures=False,
 ):
     from ui.common.links import checked_link
     from ui.gates import gallery

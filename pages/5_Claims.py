@@ -10,7 +10,6 @@ with page(
     TITLE,
     lead="Seven claims of Bathula & Joshi (arXiv 2604.14702), in our words, tested on small models"
     " that learn tasks in the plane. What was found stands beside each; click one to see how.",
-    pictures=False,
 ):
     from ui.claims import findings, models, shared, study
     from ui.common.links import LINK, checked_link

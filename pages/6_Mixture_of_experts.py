@@ -11,7 +11,6 @@ with page(
     lead="Attention is a sum of small linear maps, its **experts** W_V[:, c] W_O[c, :], and each"
     " output a sum over heads, experts and tokens. A gate per channel makes the experts of a head"
     " identifiable; other gates do not.",
-    pictures=False,
 ):
     from ui.common.links import checked_link
     from ui.experts import decomposition, identifiability, learning_curves, sample_efficiency

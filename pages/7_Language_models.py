@@ -10,7 +10,6 @@ with page(
     TITLE,
     lead="Attention sinks, effective rank, gate sparsity, calibration and block topology of small"
     " character models: each architecture with three seeds, compared with no gate.",
-    pictures=False,
 ):
     from ui.common.links import checked_link
     from ui.language_models import calibration, generate, overview, rank, sinks, sparsity, topology

@@ -10,7 +10,6 @@ with page(
     TITLE,
     lead="Top-k truncation, KV-cache eviction, sliding windows with delta correction, and linear"
     " attention: the Δ loss of whole models, the error of one head, and the effect of a gate.",
-    pictures=False,
 ):
     from ui.common.links import checked_link
     from ui.efficient import delta, eviction, linear, top_k

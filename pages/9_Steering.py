@@ -10,7 +10,6 @@ with page(
     TITLE,
     lead="After one layer, a steering vector is added to the residual stream of a small language"
     " model. Does it go on in the other language, and is the text still fluent?",
-    pictures=False,
 ):
     from ui.common.links import checked_link
     from ui.steering import features, results, steer

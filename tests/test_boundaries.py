@@ -16,7 +16,7 @@ from tests.browser.addresses import ADDRESSES
 from tests.each import each
 from ui.common.bar import PAGES, address
 from ui.common.lessons import sections
-from ui.components import view3d  # noqa: F401  (components are made at import)
+from ui.components import pair  # noqa: F401  (components are made at import)
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("gating_core", "ui", "pages")
@@ -255,7 +255,7 @@ def test_every_room_of_the_interface_has_a_row():
 @pytest.mark.soak
 def test_a_process_that_computes_is_settled_and_starts_no_streamlit():
     code = (
-        "import gc, sys, torch, ui.work.worker, ui.drawing.panels\n"
+        "import gc, sys, torch, ui.work.worker, ui.decision_boundary.frames\n"
         "assert torch.get_num_threads() == 1 and gc.get_freeze_count() > 10_000\n"
         "assert 'streamlit' not in sys.modules\n"
     )

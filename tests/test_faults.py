@@ -4,46 +4,29 @@ import ast
 import errno
 import os
 import re
-import shutil
 import socket
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import plotly
 import pytest
 
-from tests.browser.serving import free_port
 from tests.each import each
-from tests.served import ROOT, ask, command, started
-from tests.tab import Tab, nothing_wrong, visited
+from tests.served import ROOT, ask, command
+from tests.tab import Tab, visited
 from tests.test_boundaries import SOURCES
 from tests.ui.opening import open_page
-from ui.components import plotly_js, view3d
-from ui.components.plotly_js import PLOTLY_SOURCE
+from ui.components import figures, plotly_js
 from ui.foreign import as_words
 from ui.work.jobs import Job, State
 
-PARTS = ("app.py", "pages", "ui", "gating_core", "assets", ".streamlit")
 EXIT_SECONDS = 60
-SMALL_DISK = "1m"  # less than plotly.js
-PLOTLY_PAGE = "Decision_boundary"  # whose 3-D view needs plotly.js
 VIEW, PAIR = "pair_view", "picture=two+models"  # and the link of the page that draws it
 
 
-@pytest.fixture
-def copied(tmp_path):
-    """The app in a folder of its own, whose ``static/`` may be damaged."""
-    for name in PARTS:
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile
-        copy(ROOT / name, tmp_path / name)
-    (tmp_path / "static").mkdir()
-    return tmp_path
-
-
 def shown(tab: Tab) -> tuple[list[str], str, bytes]:
-    """What a page shows: its troubles, the id of its session, and the linked view's message."""
+    """What a page shows: its troubles, the id of its session, and the picture's message."""
     return tab.page.troubles, tab.session_id, tab.page.widget(VIEW).message.bytes
 
 
@@ -64,18 +47,6 @@ def test_a_port_in_use_is_reported_and_nothing_starts():
 
 
 @pytest.mark.soak  # long
-def test_a_server_that_was_killed_serves_again_with_its_folder_whole(copied):
-    port, name = free_port(), f"plotly-{plotly.__version__}.min.js"
-    with started(copied, port) as first:
-        first.kill()
-    (copied / "static" / name).write_bytes(b"cut off")  # as if it had been copied in place
-    with started(copied, port) as second:
-        assert visited(second.url, nothing_wrong, page=PLOTLY_PAGE) == ""
-        assert ask(second.url, "GET", f"/app/static/{name}")[1] == PLOTLY_SOURCE.read_bytes()
-    assert [path.name for path in (copied / "static").iterdir()] == [name]
-
-
-@pytest.mark.soak  # long
 def test_two_tabs_of_one_visitor_do_not_know_each_other(server):
     links = (f"task=xor&{PAIR}", f"task=moons&{PAIR}")
     alone = [visited(server.url, shown, link) for link in links]
@@ -91,11 +62,6 @@ def test_two_tabs_of_one_visitor_do_not_know_each_other(server):
 # --- The disk -------------------------------------------------------------------------------------
 
 
-def not_written(code):
-    """The sentence about such a disk."""
-    return view3d.NOT_WRITTEN.format(as_words(os.strerror(code)))
-
-
 def cannot(code):
     """A copying function that fails as on such a disk, after some of it was written."""
 
@@ -109,31 +75,17 @@ def cannot(code):
 @pytest.mark.soak
 def test_a_sentence_says_that_static_cannot_be_written(monkeypatch, tmp_path):
     monkeypatch.setattr(plotly_js, "STATIC", tmp_path / "static")
-    app = None
+    app = open_page("pages/2_Decision_boundary.py")
+    app.session_state["take_along"] = True  # where figures are saved
     for code in (errno.EROFS, errno.EACCES, errno.ENOSPC, errno.EDQUOT, errno.EIO):
         monkeypatch.setattr(plotly_js.shutil, "copyfile", cannot(code))
-        app = open_page("pages/2_Decision_boundary.py") if app is None else app.run()
-        assert not app.exception
-        assert [box.value for box in app.error] == [not_written(code)]
+        assert not app.run().exception
+        why = as_words(os.strerror(code))
+        assert [box.value for box in app.error] == [figures.NOT_WRITTEN.format(why)]
         assert not list((tmp_path / "static").iterdir())  # a full disk is not kept full
         assert app.title  # the rest of the page is there
     monkeypatch.undo()
     assert not app.run().error  # once it can be written, it is
-
-
-@pytest.mark.soak  # long
-def test_on_a_full_disk_the_app_starts_and_says_so(copied):
-    static = copied / "static"
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={SMALL_DISK}", "tmpfs", str(static)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("nothing can be mounted here: the test above has the same with a patched copy")
-    try:
-        with started(copied) as server:
-            text = visited(server.url, nothing_wrong, page=PLOTLY_PAGE)
-            assert not list(static.iterdir())
-    finally:
-        subprocess.run(["umount", str(static)], check=True)
-    assert text == not_written(errno.ENOSPC)
 
 
 # --- The clock and the network --------------------------------------------------------------------

@@ -101,11 +101,11 @@ SLIDE = "ArrowLeft", "ArrowRight"
 BARE = "a bare page's slider to its picture"
 PRESSES = {
     "Manifold: λ to picture": Press(
-        "/Manifold", ".gc-scrub", SLIDE, counted(".gc-view:not([data-stale])")
+        "/Manifold", ".gc-pair-strength", SLIDE, counted(".gc-pair:not([data-stale])")
     ),
     "Manifold, 4 layers: inverse temperature": Press(
         "/Manifold?layers=4&more=true", slider("sharpness"), ("ArrowRight", "ArrowRight"),
-        counted(".gc-view:not([data-stale])"),
+        counted(".gc-pair:not([data-stale])"),
     ),
     "Mixture of experts: pad to the largest tree": Press(
         "/Mixture_of_experts?channels=8&head_count=4&tokens=6",
@@ -167,7 +167,7 @@ COLD = "a bare page"
 FIRST_PICTURES = {  # by page: script, address, its scenes and the least number of them
     "landing page, first picture of a cold server": ("app.py", "/", ".gc-stage-space", 1),
     "Decision boundary, first picture of a cold server": (
-        "app.py", "/Decision_boundary", ".gc-view[data-n]:not([data-stale]) .gc-scene", 2,
+        "app.py", "/Decision_boundary", ".gc-pair[data-n]:not([data-stale])", 1,
     ),
     "Real heads, first picture of a cold server": ("app.py", "/Real_heads", ".gc-heads", 1),
     COLD: (BARE_PAGE, "/", ".js-plotly-plot", 2),

@@ -43,7 +43,7 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
                  "sink_logit=learned&right=sink&seeds=2&steps=50&points=64",
                  "who=picked&picked_seed=5", "calibration=true"),
         small="steps=50&seeds=2&points=64&stack=1",
-        unfolded="setup=true&own=true&looking=true&calibration=true",
+        unfolded="setup=true&own=true&curves=true&looking=true&calibration=true",
     ),
     "Which_gates_curve": Row(
         ("", "case=own", "tab_gates=Gated+layer&hand=set+by+hand", "tab_gates=Theorem",

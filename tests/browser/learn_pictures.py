@@ -23,7 +23,7 @@ PARTS = {  # by the page that draws
     "Manifold": ".st-key-learn_picture",
 }
 # What is for the hand, or said elsewhere.
-WITHOUT = """.gc-bar, .gc-legend, .gc-reading, .gc-hint, .gc-keys-hint, .gc-keys-point,
+WITHOUT = """.gc-keys-hint, .gc-keys-point,
   .gc-stage-bar, .gc-stage-scores, .gc-stage-knob, [data-testid=stSelectbox],
   [data-testid=stElementContainer]:has([data-testid=stMetric]) ~ * { display: none !important; }"""
 

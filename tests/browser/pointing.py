@@ -8,27 +8,6 @@ from .visiting import settle
 
 CLICK_MS = 8_000  # until a click that hit something stands in the link
 SCROLLED = "document.querySelector('[data-testid=stMain]').scrollTop"
-# Where the points of a scene's sheet are that lie inside it, as the page's pixels.
-_SPOTS = """div => {
-  const { left, top, width, height } = div.getBoundingClientRect();
-  const { scene } = div._fullLayout;
-  const { model, view, projection } = scene._scene.glplot.cameraParams;
-  const times = (m, v) => [0, 1, 2, 3].map(r => v.reduce((sum, x, c) => sum + m[4 * c + r] * x, 0));
-  const { x, y, z } = div.data[0];
-  const size = Math.sqrt(x.length);
-  const places = Array.from(x, (_, i) => {
-    const point = [x[i], y[i], z[i]].map((value, k) => value * scene._scene.dataScale[k]);
-    const seen = times(projection, times(view, times(model, [...point, 1])));
-    return [left + width * (1 + seen[0] / seen[3]) / 2, top + height * (1 - seen[1] / seen[3]) / 2];
-  });
-  const inner = places.filter((_, i) => i % size > size / 3 && i % size < 2 * size / 3);
-  return inner.filter((_, i) => i % 7 === 0);
-}"""
-
-
-def surface_spots(scene: Locator) -> list[tuple[float, float]]:
-    """Pixels where points of the sheet in ``scene`` are; some may lie behind a fold."""
-    return [(x, y) for x, y in scene.evaluate(_SPOTS)]
 
 
 def place(panel: Locator, across: float, down: float) -> tuple[float, float]:

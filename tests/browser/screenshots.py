@@ -60,7 +60,7 @@ def photograph(page: Page, url: str, file: Path, full: bool, cold: bool) -> None
         page.screenshot(path=file.with_stem(f"{file.stem}_at_first"))
     page.wait_for_load_state("networkidle")  # a component's script may be still to come
     settle(page)
-    for undrawn in ("[data-testid=stSkeleton]", ".gc-view:not([data-n])"):  # charts, views
+    for undrawn in ("[data-testid=stSkeleton]", ".gc-pair:not([data-n])"):  # charts, views
         page.locator(undrawn).first.wait_for(state="detached")
     settle(page)
     page.screenshot(path=file)

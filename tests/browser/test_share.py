@@ -22,8 +22,7 @@ CAMERA = """() => {
 }"""
 POPOVER = "[data-testid=stPopoverBody]"
 LEAST_PIXELS = 20.0
-# Every text on the screen with its height in pixels: in SVG, with the scale of its drawing. Of
-# scenes, whose words are painted, what Plotly paints them with.
+# Every text on the screen with its height in pixels: in SVG, with the scale of its drawing.
 TEXTS = """() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const found = [];
@@ -39,12 +38,6 @@ TEXTS = """() => {
     const { c, d } = node.ownerSVGElement ? node.getScreenCTM() : { c: 0, d: 1 };
     const scale = Math.hypot(c, d);  // also of what is turned
     found.push([scale * parseFloat(fontSize), text.data.trim().slice(0, 40)]);
-  }
-  for (const { _fullLayout } of document.querySelectorAll('.gc-scene')) {
-    const { xaxis, yaxis, zaxis } = _fullLayout.scene;
-    for (const { tickfont } of [xaxis, yaxis, zaxis]) {
-      if (tickfont) found.push([tickfont.size, 'of a scene']);
-    }
   }
   return found.sort((a, b) => a[0] - b[0]);
 }"""

@@ -101,33 +101,20 @@ _LISTEN = """(() => {
   };
 })()""".replace("TIMER_MS", str(TIMER_MS))
 
-# True once the script has ended, nobody will start it again, and the view has drawn its picture,
-# whose numbers have come, in the size of its place; no scene turns any more: Plotly puts what it is
-# told of a new picture's camera half a second ahead, and until then hears no wheel.
-# What the page's own scripts then still have to say or draw, they do after a timer or within a few
-# frames; these are counted from the call on, which a number of its own tells from the calls before.
+# True once the script has ended, nobody will start it again, and all pictures are drawn from their
+# newest numbers and play no more. What the page's own scripts then still have to say or draw, they
+# do after a timer or within a few frames; these are counted from the call on, which a number of its
+# own tells from the calls before.
 _SETTLED = """([call, frames]) => {
-  const view = document.querySelector('.gc-view');
   const shown = document.querySelector('[data-testid=stApp]')?.dataset.testScriptState;
   const { requested, running, runs, polls, timers } = window.testScript;
   const over = runs > 0 && !requested && !running && !polls && shown === 'notRunning';
-  const state = view?.__gc;
-  const drawn = view === null
-    || (view.dataset.n !== undefined && !state?.playing && state?.shown === state?.calls);
   const pairs = [...document.querySelectorAll('.gc-pair')];
-  const paired = pairs.every(({ dataset: { n, stale }, __gc }) => n && !stale && !__gc.playing);
-  const pictures = [...view?.querySelectorAll('.gc-scene, .gc-plane') ?? []]
-    .filter(div => div._fullLayout && div.clientWidth && div.clientHeight);
-  const fit = pictures.every(({ clientWidth, clientHeight, _fullLayout: { width, height } }) =>
-    Math.abs(width - clientWidth) <= 1 && Math.abs(height - clientHeight) <= 1);
-  const scenes = pictures.map(div => div._fullLayout.scene?._scene?.glplot).filter(Boolean);
-  const still = scenes.every(({ camera }) => camera.view.lastT() <= performance.now());
-  const places = scenes.map(({ cameraParams: { view: from, projection } }) => [from, projection]);
-  const now = [call, location.href, runs, over, drawn, view?.dataset.n, view?.dataset.frame,
-    fit, still, places, paired, pairs.map(pair => pair.dataset.n)].join();
+  const drawn = pairs.every(({ dataset: { n, stale }, __gc }) => n && !stale && !__gc.playing);
+  const now = [call, location.href, runs, over, drawn, pairs.map(pair => pair.dataset.n)].join();
   if (window.testSeen?.now !== now || timers.size) window.testSeen = { now, frames: 0 };
   window.testSeen.frames += 1;
-  return over && drawn && paired && fit && still && window.testSeen.frames > frames;
+  return over && drawn && window.testSeen.frames > frames;
 }"""
 # What is there to read when a test has waited in vain; "" of an empty page.
 _STATE = """() => window.testScript ? [location.href,
@@ -268,7 +255,7 @@ def become_phone(page: Page) -> None:
 
 def await_view(page: Page) -> None:
     """Wait for the picture of a surface."""
-    page.wait_for_selector(".gc-view[data-n], .gc-pair[data-n]")
+    page.wait_for_selector(".gc-pair[data-n]")
     settle(page)
 
 

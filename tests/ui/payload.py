@@ -1,4 +1,4 @@
-"""What the linked view was sent: the same few lines as in view3d.js, in Python."""
+"""What a component was sent: the same few lines as in arrays.js, in Python."""
 
 import json
 
@@ -22,11 +22,3 @@ def arrays_in(entries, content: bytes):
         values = np.frombuffer(content, kind, count, entry["offset"])
         arrays[name] = values.reshape(entry["shape"])
     return arrays
-
-
-def names_in(tree) -> set[str]:
-    """The arrays that a tree of traces refers to."""
-    if isinstance(tree, dict):
-        own = {tree["array"]} if "array" in tree else set()
-        return own.union(*(names_in(value) for value in tree.values()))
-    return set().union(*map(names_in, tree)) if isinstance(tree, list) else set()

@@ -5,7 +5,7 @@
         ...
 
 A page imports its parts inside the ``with`` block. Where torch is still being imported, which takes
-a second, the head is on the screen before that, and the browser loads plotly.js meanwhile.
+a second, the head is on the screen before that.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from ui.common.present import STYLE as PRESENT_STYLE
 from ui.common.presets import draw_presets, steps_of
 from ui.common.share import draw_share
 from ui.components.history import keep_steps
-from ui.components.plotly_js import preload
 from ui.work import streamlit_fixes
 from ui.work.log import reported
 from ui.work.scripts import SCRIPTS
@@ -57,20 +56,19 @@ def page(
     lead: str = "",
     *,
     question: str = "",
-    pictures: bool = True,
     presented: Collection[str] = (),
     steps: bool = False,
 ) -> Iterator[None]:
     """Draw the page called ``title``, a row of `PAGES`, around the parts drawn within.
 
     Draws the page's question, or this ``question``, and ``lead``, and ends jobs of other pages; at
-    the end, the link to the next page of the thread. With ``pictures`` the browser begins to load
-    plotly.js. A visitor who returns finds the page as they left it. In present mode no controls are
-    displayed but those called ``presented``, and one steps through the page's presets and on to the
-    next page, or, with ``steps``, through those that `present.offer_steps` has been told.
+    the end, the link to the next page of the thread. A visitor who returns finds the page as they
+    left it. In present mode no controls are displayed but those called ``presented``, and one steps
+    through the page's presets and on to the next page, or, with ``steps``, through those that
+    `present.offer_steps` has been told.
     """
     with SCRIPTS.acquired():
-        frame = _head(title, question or PAGES[title].question, lead, pictures, presented)
+        frame = _head(title, question or PAGES[title].question, lead, presented)
         if frame.view.presented is not None and not steps:
             with frame.tail:
                 present.draw_turns(steps_of(title), beside(title), frame.links)
@@ -87,9 +85,7 @@ def page(
         frame.links[title] = link
 
 
-def _head(
-    title: str, question: str, lead: str, pictures: bool, presented: Collection[str]
-) -> Frame:
+def _head(title: str, question: str, lead: str, presented: Collection[str]) -> Frame:
     """Draw what stands above every page."""
     st.set_page_config(
         page_title=f"{title} · gated attention",
@@ -105,8 +101,6 @@ def _head(
         st.html(PRESENT_STYLE)
     links = st.session_state.setdefault(LINKS, {})
     with st.container(key=f"in-{PAGES[title].group}"):  # of this menu of the bar
-        if pictures:
-            preload()
         keep_steps()
     with st.container(horizontal=True, vertical_alignment="center", key="head"):
         st.title(question, anchor=False)

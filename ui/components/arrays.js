@@ -65,11 +65,8 @@ const headerIn = bytes => JSON.parse(new TextDecoder().decode(bytes));
 
 const KINDS = { 1: Uint8Array, 2: Uint16Array, 4: Float32Array };
 function unpack(entries, buffer) {
-  return Object.fromEntries(Object.entries(entries).map(([name, { shape, offset, framed, bytes }]) => {
+  return Object.fromEntries(Object.entries(entries).map(([name, { shape, offset, bytes }]) => {
     const count = shape.reduce((p, q) => p * q, 1);
-    // A copy: numbers must be aligned.
-    const values = new KINDS[bytes](buffer.slice(offset, offset + bytes * count));
-    const inner = framed ? shape.slice(1) : shape;
-    return [name, { values, inner, framed, size: inner.reduce((p, q) => p * q, 1) }];
+    return [name, new KINDS[bytes](buffer.slice(offset, offset + bytes * count))]; // a copy: numbers must be aligned
   }));
 }

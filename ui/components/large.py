@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import Any, TypeVar
 
+import numpy as np
 from cachetools import LRUCache
 from streamlit.runtime import get_instance
 
 from ui.limits import SENT_BYTES
 
 HEAD = 16  # bytes of the digest before the content
+SENT_AS = {np.dtype(np.uint8): "u1", np.dtype(np.uint16): "<u2"}
 MEDIA_TYPE = "application/octet-stream"
 Packed = TypeVar("Packed", bound=tuple[Any, bytes])
 
@@ -38,6 +40,21 @@ def packed_once(picture: object, pack: Callable[[], Packed]) -> Packed:
         with _lock:
             _packed[key] = packed
     return packed
+
+
+def pack(arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, dict[str, Any]], bytes]:
+    """Return an entry of the header for each array, and the bytes of all, little-endian.
+
+    Arrays of ``uint8`` and ``uint16`` are sent as they are, all others as float32.
+    """
+    entries, blobs, offset = {}, [], HEAD
+    for name, array in arrays.items():
+        with np.errstate(over="ignore"):  # beyond float32 it is infinite
+            blob = np.ascontiguousarray(array, dtype=SENT_AS.get(array.dtype, "<f4"))
+        entries[name] = {"shape": blob.shape, "offset": offset, "bytes": blob.itemsize}
+        blobs.append(blob.tobytes())
+        offset += blob.nbytes
+    return entries, with_head(b"".join(blobs))
 
 
 def with_head(content: bytes) -> bytes:

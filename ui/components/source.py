@@ -82,24 +82,13 @@ SCRIPTS = {
     "history": ("history/history.js",),
     "camera": ("camera/camera.js",),
     "turn": ("turn/turn.js",),
-    "figures": ("load_plotly.js", "figures/collect.js", "figures/files.js", "figures/figures.js"),
-    "leave": ("leave/leave.js",),
-    "plotly_js": ("load_plotly.js", "plotly_js/plotly_js.js"),
-    "view3d": (
-        "load_plotly.js",
-        "arrays.js",
-        "address.js",
-        "motion.js",
-        "view3d/payload.js",
-        "view3d/parts.js",
-        "view3d/picture.js",
-        "view3d/fitting.js",
-        "view3d/camera.js",
-        "view3d/notes.js",
-        "view3d/playing.js",
-        "view3d/pointer.js",
-        "view3d/view3d.js",
+    "figures": (
+        "figures/load_plotly.js",
+        "figures/collect.js",
+        "figures/files.js",
+        "figures/figures.js",
     ),
+    "leave": ("leave/leave.js",),
 }
 SCRIPTS["one_file"] = (*SCRIPTS["pair"], "one_file/one_file.js")
 

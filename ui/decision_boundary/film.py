@@ -1,6 +1,6 @@
-"""The film: surfaces and input planes while a run trains, its curves, and what the seeds show.
+"""The film: surfaces and input planes while a run trains, and what the seeds show.
 
-It follows the training from the first step. A worker makes the frames, once for everybody.
+It follows the training from the first step. A worker samples the frames, once for everybody.
 """
 
 from __future__ import annotations
@@ -14,81 +14,74 @@ from gating_core.attention import MECHANISMS
 from gating_core.experiments.comparison import (
     COMPARISONS,
     DRAWN_POINTS,
-    CurvatureSummary,
-    DrawnData,
     Setting,
     TrainedRun,
     drawn_frames,
-    training_data,
 )
-from gating_core.geometry import CURVED, UNKNOWN, Integral, Verdict
+from gating_core.geometry import CURVED, UNKNOWN
 from gating_core.training import mean_interval
 from ui.common import formatting
 from ui.common.dated import dated
-from ui.common.formatting import percent, short
-from ui.components.view3d import Legend, stopped, view3d
+from ui.common.formatting import percent
+from ui.components.pair import Point, draw_pair
+from ui.decision_boundary.frames import Film, film_of, variants_of
 from ui.decision_boundary.model import DATA, TITLES, BoundaryView, text
-from ui.decision_boundary.picture import (
-    TrainingFrames,
-    curves_of,
-    drawn_key,
-    frames_of,
-    gaussian_of,
-    variants_of,
-)
+from ui.decision_boundary.picture import Picture, gaussian_of, picture_of
 from ui.decision_boundary.shared import (
     HALFWAY,
     JOB,
-    REVEALED,
     STOPPED,
     VIEW_KEY,
     MeasurementRequest,
     base_rates,
     base_text,
     mean_text,
+    stopped_frame,
 )
-from ui.drawing import palette
 from ui.limits import BOUNDARY_STEPS
 from ui.work import jobs, pool, runs
 from ui.work.cache import PASSING_CACHE, cached
 from ui.work.jobs import Job, State
 from ui.work.runs import Shown, serial
 
-REWINDS, REWOUND = "boundary_rewinds", "boundary_rewound"
 MOVED = "boundary_moved"  # the visitor has stopped at another frame
-SPARE = 410  # pixels for all but the pictures
+MARKED = "boundary_point"  # the grid point that the visitor has marked
 STAGE = 400  # pixels of the pictures' place while there are none
 NOT_YET = "total curvature is being measured …"
 NOT_MEASURED = "total curvature: not measured"
 LOPSIDED = 1.2  # times an even share: what the largest class has where the sentence says so
+Told = tuple[str, str]  # what is bold, and the rest
 
 
-def _make(
-    key: object, _run: TrainedRun, member: int, _shown: Shown, view: BoundaryView, unfinished: bool
-) -> TrainingFrames:
-    about = _run, member, curves_of(_shown, member), gaussian_of(_shown, member), view, unfinished
+def _film(key: int, _run: TrainedRun, member: int, unfinished: bool) -> Film:
     if _run.setting in COMPARISONS.values():  # bundled: first sight waits for no worker
-        return frames_of(*about)
-    return pool.POOL.call(frames_of, *about)
+        return film_of(_run, member, unfinished)
+    return pool.POOL.call(film_of, _run, member, unfinished)
 
 
-_made, _made_meanwhile = cached()(_make), cached(on=PASSING_CACHE)(_make)
+def _picture(key: object, _film: Film, _shown: Shown, member: int, view: BoundaryView) -> Picture:
+    return picture_of(_film, _shown.run, member, gaussian_of(_shown, member), view)
 
 
-def frames_for(
-    shown: Shown, view: BoundaryView, member: int, going: bool = False
-) -> TrainingFrames:
-    """Return the training frames of one seed, with what is measured by now.
+# While a run grows they pass.
+FILMS = {False: cached()(_film), True: cached(on=PASSING_CACHE)(_film)}
+PICTURES = {False: cached()(_picture), True: cached(on=PASSING_CACHE)(_picture)}
 
-    While work is ``going`` on, they pass.
-    """
-    key = serial(shown.run), drawn_key(shown, member)
-    made = _made_meanwhile if going else _made
-    return made(key, shown.run, member, shown, view, going and not shown.run.ended)
+
+def film_for(run: TrainedRun, member: int, going: bool = False) -> Film:
+    """Return the frames of one seed; ``going``: whether work on the run goes on."""
+    return FILMS[going](serial(run), run, member, going and not run.ended)
+
+
+def picture_for(shown: Shown, view: BoundaryView, member: int, going: bool = False) -> Picture:
+    """Return the picture of one seed, with the curvature that is measured by now."""
+    run, measured = shown.run, tuple(gaussian_of(shown, member))
+    film, key = film_for(run, member, going), (serial(run), measured, going and not run.ended)
+    return PICTURES[going](key, film, shown, member, view)
 
 
 @cached()
-def _findings(key: int, _run: TrainedRun) -> list[str]:
+def _findings(key: int, _run: TrainedRun) -> list[Told]:
     return findings(_run)
 
 
@@ -96,11 +89,11 @@ def _findings(key: int, _run: TrainedRun) -> list[str]:
 
 
 def draw(
-    setting: Setting, view: BoundaryView, measurement: MeasurementRequest, inside: bool
+    setting: Setting, view: BoundaryView, measurement: MeasurementRequest, follows: bool
 ) -> Job:
     """Draw the run of ``setting`` while it trains; return its job.
 
-    ``inside``: whether the page draws the weights of the frame at which the visitor stops.
+    ``follows``: whether something else on the page shows the frame at which the visitor stops.
     """
     with jobs.dock(JOB, setting):
         job = runs.fetch(JOB, setting, measurement.measure, measurement.lacks)
@@ -108,7 +101,7 @@ def draw(
     jobs.watch(
         job,
         lambda: work_text(job),
-        lambda: _draw_film(job, view, measurement, setting, inside),
+        lambda: _draw_film(job, view, measurement, setting, follows),
         share=lambda: share_done(job, measurement),
     )
     return job
@@ -145,7 +138,7 @@ def share_done(job: Job, measurement: MeasurementRequest) -> float:
 
 
 def _draw_film(
-    job: Job, view: BoundaryView, measurement: MeasurementRequest, requested: Setting, inside: bool
+    job: Job, view: BoundaryView, measurement: MeasurementRequest, requested: Setting, follows: bool
 ) -> None:
     """Draw surfaces, input planes and curves, with a timeline to play and drag.
 
@@ -173,89 +166,77 @@ def _draw_film(
         if run.divergence is not None:
             st.warning(divergence_text(run))
         return
-    member, variants = measurement.member(run), variants_of(run)
-    frames = frames_for(shown, view, member, going)
-    steps = run.steps[drawn_frames(run)]
-    k = gaussian_of(shown, member) if view.paint == "curvature" and frames.measured else {}
+    member = measurement.member(run)
+    picture, film = picture_for(shown, view, member, going), film_for(run, member, going)
+    steps, last = picture.pair.places, len(picture.pair.places) - 1
     family = hash(replace(run.setting, steps=BOUNDARY_STEPS[0]))  # however long it trains
-    rewinds = st.session_state.get(REWINDS, 0)
-    rewound = st.session_state.get(REWOUND) == (run.setting, member)
-    live = job.elapsed > 0  # trained under this visitor's eyes
+    live = job.elapsed > 0 and run.setting == requested  # trained under this visitor's eyes
+    sides, unknown = variants_of(run), _unknown(shown, view, member)
     with dated(stale_text(run, requested, going)):
-        view3d(
-            frames.picture,
+        draw_pair(
+            picture.pair,
             key=VIEW_KEY,
-            headings=[*(heading(run, name, member) for name in variants.values()), "Along the run"],
-            captions=[
-                *(
-                    captions(shown, name, member, going, k.get(side), frames.spanned[side])
-                    for side, name in variants.items()
-                ),
-                [text("curves", **{side: TITLES[name] for side, name in variants.items()})],
-            ],
-            readouts=((), (), ()),
-            readings=_findings(serial(run), run),
-            frame=0 if rewound else len(steps) - 1,
-            frame_labels=frame_labels(run),
-            places=steps.tolist(),
-            legend=_legend(view, training_data(run, member), frames, drawn_text(run)),
-            scrub=True,
             scene=f"{family} {member} {run.ended or not going}",
-            spare=SPARE,
-            serial=f"{serial(run)} {member} {rewinds}",
-            family=f"{family} {rewinds}",
-            follow=live and not rewound and run.setting == requested,
+            frame=stopped_frame(run),
+            point=st.session_state.get(MARKED),
+            verdicts=[
+                verdicts(shown, name, member, going, film.sides[side].spanned, k)
+                for (side, name), k in zip(sides.items(), unknown, strict=True)
+            ],
+            findings=_findings(serial(run), run),
+            quantity=picture.quantity,
+            names=("x₁", "x₂"),
+            note=_note(run, view, picture),
+            strip=picture.maps,
+            follow=f"{family} {member}" if live else "",
             grows=going and not run.ended,
-            reveal=st.session_state.get(REVEALED, 0),
-            on_stop=lambda: _on_stop(run.setting, len(steps)),
+            on_leave=lambda frame, point, _: _on_leave(run, steps[frame], frame == last, point),
         )
-    if st.session_state.pop(MOVED, False) and inside:
-        st.rerun()  # the weights are drawn outside this fragment
-    ends = {name: shown.final.get((name, member)) for name in variants.values()}
-    notes = (theorem_text(run.setting), ends_text(ends), frames.axes, frames_text(run, len(steps)))
-    st.caption(" ".join(filter(None, notes)))
+    if st.session_state.pop(MOVED, False) and follows:
+        st.rerun()  # that is drawn outside this fragment
+    notes = (theorem_text(run.setting), film.axes, frames_text(run, len(steps)))
+    if any(notes):
+        st.caption(" ".join(filter(None, notes)))
 
 
-def _on_stop(setting: Setting, frames: int) -> None:
-    """Note that the visitor stopped at another frame of the run of this ``setting``."""
-    frame = stopped(VIEW_KEY, frames)
-    if frame is not None:
-        st.session_state[STOPPED] = setting, frame
-        st.session_state[MOVED] = True
+def _on_leave(run: TrainedRun, step: float, at_end: bool, point: Point | None) -> None:
+    """Keep the marked point, and the step at which the visitor stopped; at the end they follow."""
+    before = st.session_state.pop(STOPPED, None)
+    if not at_end:
+        st.session_state[STOPPED] = run.setting, step
+    st.session_state[MARKED] = point
+    st.session_state[MOVED] = st.session_state.get(STOPPED) != before
 
 
-def rewind(run: TrainedRun, member: int) -> None:
-    """Go back to step 0, until something else is shown; for callbacks only."""
-    st.session_state[REWOUND] = run.setting, member
-    st.session_state[STOPPED] = run.setting, 0
-    st.session_state[REWINDS] = st.session_state.get(REWINDS, 0) + 1
+def _unknown(shown: Shown, view: BoundaryView, member: int) -> list[np.ndarray | None]:
+    """Return by side at which share of the points (T,) K is not known, where it is shown."""
+    gaussian = gaussian_of(shown, member) if view.paint == "curvature" else {}
+    fields = [gaussian.get(side) for side in variants_of(shown.run)]
+    whole = len(gaussian) == len(fields)
+    return [np.isnan(x).mean((1, 2)) if whole and x is not None else None for x in fields]
 
 
-def _legend(view: BoundaryView, data: DrawnData, frames: TrainingFrames, drawn: str) -> Legend:
-    picture = frames.picture
-    if view.paint == "curvature":
-        if not frames.measured:
-            return Legend(palette.SIGNED_SCALE, "", "", "K is not measured yet")
-        low, high = (f"K = {short(end)}" for end in picture.colour_range)
-        beyond = f"at the last step {formatting.beyond_text(picture.beyond)}"
-        note = f"K < 0 to K > 0, asinh scale · {beyond} · hatched: not known"
-        return Legend(palette.SIGNED_SCALE, low, high, note)
-    note = f"filled: training points{', open: test points' if view.tested else ''}{drawn}"
-    scale = palette.class_scale(data.colours)
-    if data.class_count > 2:
-        names = zip(data.names, data.colours, strict=True)
-        keys = [(name, palette.CLASS_COLOURS[colour]) for name, colour in names]
-        return Legend(scale, "", "", note, keys)
-    return Legend(scale, data.names[0], data.names[-1], note)
+def _note(run: TrainedRun, view: BoundaryView, picture: Picture) -> str:
+    points = f"Filled: training points{', open: test points' if view.tested else ''}"
+    parts = [f"{points}{drawn_text(run)}", "black: decision boundary"]
+    data = [side.classified for side in picture.pair.sides]
+    if any(x is not None and np.isfinite(x.planes).any() for x in data):
+        parts.append("grey: the classifier's plane")
+    if view.paint == "curvature" and picture.pair.ends[0]:
+        beyond = f"at the last step {formatting.beyond_text(picture.scale.beyond)}"
+        parts += ["K < 0 to K > 0, asinh scale", beyond, "hatched: not known"]
+    return " · ".join(parts)
 
 
 # --- Findings -------------------------------------------------------------------------------------
 
 
-def findings(run: TrainedRun) -> list[str]:
+def findings(run: TrainedRun) -> list[Told]:
     """Say for every drawn frame what the seeds show together."""
-    broken = "" if run.divergence is None else f"**{divergence_text(run)}** "
-    return [broken + finding(run, frame) for frame in drawn_frames(run)]
+    told = [finding(run, frame) for frame in drawn_frames(run)]
+    if run.divergence is None:
+        return told
+    return [(f"{divergence_text(run)} {bold}", rest) for bold, rest in told]
 
 
 def divergence_text(run: TrainedRun) -> str:
@@ -264,7 +245,7 @@ def divergence_text(run: TrainedRun) -> str:
     return f"{run.divergence.text.rstrip('.')}. Shown: the steps before."
 
 
-def finding(run: TrainedRun, frame: int) -> str:
+def finding(run: TrainedRun, frame: int) -> Told:
     """Say what the paired difference of test accuracies shows after the step of a ``frame``."""
     left, right = run.setting.compared
     before, after = (run.variants[n].ensemble.test_accuracy[frame] for n in (left, right))
@@ -276,14 +257,14 @@ def finding(run: TrainedRun, frame: int) -> str:
     if not has_learned(before, base) and not has_learned(after, base):
         yet = "" if run.complete and step == run.steps[-1] else " yet"
         return (
-            f"**Neither model has learned much{yet} at step {step}**: {' and '.join(means)} test"
-            f" accuracy, where {base_text(run)}. Difference {formatting.points_text(gap)} points"
-            f" ({seeds})."
+            f"Neither model has learned much{yet} at step {step}:",
+            f"{' and '.join(means)} test accuracy, where {base_text(run)}. Difference"
+            f" {formatting.points_text(gap)} points ({seeds}).",
         )
     if base.mean() >= LOPSIDED / run.task.class_count:
         means.append(base_text(run))
     change = formatting.accuracy_change(gap, TITLES[right], TITLES[left])
-    return f"**At step {step} {change}**: {', '.join(means)} ({seeds})."
+    return f"At step {step} {change}:", f"{', '.join(means)} ({seeds})."
 
 
 def has_learned(accuracy: np.ndarray, base: np.ndarray) -> bool:
@@ -299,67 +280,48 @@ def has_learned(accuracy: np.ndarray, base: np.ndarray) -> bool:
 # --- Texts at the pictures ------------------------------------------------------------------------
 
 
-def heading(run: TrainedRun, name: str, member: int) -> str:
-    """Name the variant and the seed of a side."""
-    return f"{TITLES[name]} · seed {run.task.seeds[member]}"
-
-
-def captions(
+def verdicts(
     shown: Shown,
     name: str,
     member: int,
     going: bool,
-    gaussian: np.ndarray | None = None,
     spanned: np.ndarray | None = None,
-) -> list[str]:
-    """Return the line over a surface for every frame: accuracy, total curvature, and more.
+    unknown: np.ndarray | None = None,
+) -> list[Told]:
+    """Return what stands over a surface in every frame: accuracy and total curvature, and the rest.
 
-    While work is ``going`` on, what is not measured is about to be. ``gaussian`` (T, R, C) adds at
-    how many points K is not known, ``spanned`` (T,) the share of the convex hull of its values that
-    a flat surface spans; NaN where that is a line.
+    While work is ``going`` on, what is not measured is about to be. ``spanned`` (T,) is the share
+    of the convex hull of its values that a flat surface spans, NaN where that is a line; at an
+    ``unknown`` (T,) share of the points K is not known.
     """
-    run, frames = shown.run, drawn_frames(shown.run)
-    accuracies = run.variants[name].ensemble.test_accuracy[frames, member]
-    along, final = shown.along.get((name, member)), shown.final.get((name, member))
-    totals = [NOT_YET if going else NOT_MEASURED] * len(frames)
-    if along is not None:
-        totals = [total_text(along.total.at(i), x) for i, x in enumerate(along.verdicts)]
-    if final is not None:
-        totals[-1] = total_text(final.total, final.verdicts[-1], refined=True)
-    lines = []
-    for index, (accuracy, total) in enumerate(zip(accuracies, totals, strict=True)):
-        line = f"Test accuracy **{percent(float(accuracy))}** · {total}"
+    run, along = shown.run, shown.along.get((name, member))
+    final = shown.final.get((name, member))
+    frames, told = drawn_frames(run), []
+    for index, frame in enumerate(frames):
+        accuracy = percent(float(run.variants[name].ensemble.test_accuracy[frame, member]))
+        total, rest = NOT_YET if going else NOT_MEASURED, []
+        at_end = final is not None and index == len(frames) - 1
+        if (summary := final if at_end else along) is not None:
+            verdict, integral = summary.verdicts[-1 if at_end else index], summary.total
+            integral = integral if at_end else integral.at(index)
+            said = (formatting.final_total_text if at_end else formatting.total_text)(
+                integral, verdict.without_curvature
+            )
+            total = f"total curvature {said}"
+            if verdict.without_curvature and not at_end:
+                rest.append(formatting.flat_text(verdict))
+            elif said == UNKNOWN:
+                rest.append("the surface folds too sharply")
+            if at_end:
+                curved = verdict.word == CURVED
+                rest += [formatting.verdict_text(verdict)] if curved else []
+                rest.append(formatting.doubt_text(integral, verdict))
         if spanned is not None and not np.isnan(spanned[index]):
-            line += f" · outputs span {percent(float(spanned[index]))} of the convex hull"
-        if gaussian is not None and (unknown := float(np.isnan(gaussian[index]).mean())):
-            line += f" · K is not known at {percent(unknown)} of the points"
-        lines.append(line)
-    return lines
-
-
-def total_text(total: Integral, verdict: Verdict, refined: bool = False) -> str:
-    """Say the total curvature of a surface with its error.
-
-    A ``refined`` total is final: where it is doubtful still, the line says so.
-    """
-    if verdict.without_curvature:
-        return f"total curvature **0**: {formatting.flat_text(verdict)}"
-    said = (formatting.final_total_text if refined else formatting.total_text)(total, flat=False)
-    if said == UNKNOWN:
-        return f"total curvature: {said}, the surface folds too sharply"
-    return f"total curvature **{said}**"
-
-
-def ends_text(ends: dict[str, CurvatureSummary | None]) -> str:
-    """Say how sure the totals after the last step are, by variant; only of those measured."""
-    lines = []
-    for name, summary in ends.items():
-        if summary is not None:
-            verdict = summary.verdicts[-1]
-            doubt = formatting.doubt_text(summary.total, verdict)
-            curved = f"{formatting.verdict_text(verdict)}; " if verdict.word == CURVED else ""
-            lines.append(f"At the last step, {TITLES[name]}: {curved}{doubt}.")
-    return " ".join(lines)
+            rest.append(f"outputs span {percent(float(spanned[index]))} of the convex hull")
+        if unknown is not None and unknown[index]:
+            rest.append(f"K is not known at {percent(float(unknown[index]))} of the points")
+        told.append((f"Test accuracy {accuracy} · {total}", " · ".join(rest)))
+    return told
 
 
 def theorem_text(setting: Setting) -> str:
@@ -368,16 +330,6 @@ def theorem_text(setting: Setting) -> str:
     if not mechanism.fixed_values:
         return text("moving")
     return "" if mechanism.weights_on_simplex else text("no_averages")
-
-
-def frame_labels(run: TrainedRun) -> list[str]:
-    """Return step and epoch of every drawn frame."""
-    points = run.task.train_points.shape[1]
-    epochs = min(run.setting.batch_size, points) / points  # in a step
-    return [
-        f"step {step} · epoch {short(float(step * epochs))}"
-        for step in run.steps[drawn_frames(run)]
-    ]
 
 
 def frames_text(run: TrainedRun, drawn: int) -> str:

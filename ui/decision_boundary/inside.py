@@ -16,8 +16,8 @@ from gating_core.experiments.comparison import drawn_frames, layer_maps
 from ui.common.charts import Charts
 from ui.common.formatting import short
 from ui.common.links import LINK
+from ui.decision_boundary.frames import variants_of
 from ui.decision_boundary.model import TITLES, text
-from ui.decision_boundary.picture import variants_of
 from ui.decision_boundary.shared import MeasurementRequest, stopped_frame
 from ui.drawing import palette
 from ui.drawing.panels import plain_figure, subplot, subplot_title

@@ -31,6 +31,7 @@ from ui.common.take_along import OfferedSurface, offered
 from ui.common.trained import offer_model
 from ui.components.strip import strip
 from ui.decision_boundary import film
+from ui.decision_boundary.frames import calibrations, variants_of
 from ui.decision_boundary.model import (
     PICKED,
     TITLES,
@@ -39,7 +40,6 @@ from ui.decision_boundary.model import (
     experts_link,
     text,
 )
-from ui.decision_boundary.picture import calibrations, variants_of
 from ui.decision_boundary.shared import (
     FEW_SEEDS,
     JOB,
@@ -50,11 +50,11 @@ from ui.decision_boundary.shared import (
     mean_text,
     new_seeds,
     put_in_link,
-    reveal,
     stopped_frame,
     train_on,
 )
 from ui.drawing import palette
+from ui.drawing.classified import class_colours
 from ui.drawing.exported import exported
 from ui.drawing.reliability import reliability_chart
 from ui.proved.code import offer_notebook, run_code
@@ -79,14 +79,6 @@ def draw(job: Job, shown: Shown, measurement: MeasurementRequest, charts: Charts
             on_click=train_on,
             args=(MORE_STEPS,),
             key="train_on",
-        )
-        st.button(
-            "Back to step 0",
-            icon=":material/replay:",
-            on_click=_rewind,
-            args=(run, member),
-            key="rewind",
-            help=text("rewind_help"),
         )
         st.button("New seeds", icon=":material/casino:", on_click=new_seeds, key="new_seeds")
         _draw_others(job)
@@ -115,11 +107,6 @@ def draw(job: Job, shown: Shown, measurement: MeasurementRequest, charts: Charts
             query_params=link,
             label=f"*{TITLES[name]}*, seed {run.task.seeds[member]}: its experts",
         )
-
-
-def _rewind(run: TrainedRun, member: int) -> None:
-    film.rewind(run, member)
-    reveal()
 
 
 def _on_seed(seed: int) -> None:
@@ -350,14 +337,13 @@ def _exported(
     shown: Shown, view: BoundaryView, member: int, side: str, index: int, line: str
 ) -> Surface:
     """Return the drawn surface of a variant."""
-    picture = film.frames_for(shown, view, member).picture
-    points = np.stack([picture.arrays[f"{side}_{axis}"][index] for axis in "xyz"], -1)
     run = shown.run
+    own = film.film_for(run, member).sides[side]
     key = serial(run), len(run.steps), variants_of(run)[side], member, index
     surface, more = measured_step(key, run)
-    if view.paint == "class" and not view.discrete and run.task.test_labels.max() == 1:
-        more = more | {"probability of class 1": picture.arrays[f"{side}_colour"][index]}
-    return exported(surface, line, points, more=more)
+    if view.paint == "class" and not view.discrete and run.task.class_count == 2:
+        more = more | {"probability of class 1": class_colours(own.frames.logits[index])}
+    return exported(surface, line, own.points[index], more=more)
 
 
 @cached("Measuring curvature …")

@@ -51,8 +51,7 @@ from ui.work.runs import Shown
 
 JOB, MEASUREMENT, COMPLETE = "boundary", "boundary_measurement", "boundary_complete"
 VIEW_KEY = "boundary_view"
-STOPPED = "boundary_stopped"  # a setting, and the frame at which its visitor has stopped
-REVEALED = "boundary_revealed"  # how often the pictures had to come into view
+STOPPED = "boundary_stopped"  # a setting, and the step at which its visitor has stopped
 LAST_SETTING, TILE_CHOSEN = "boundary_setting", "boundary_tile_chosen"
 SEEDS = LIMITS["seed"]
 LAST_SEED = SEEDS[1] + limits.BOUNDARY_SEEDS[1]
@@ -253,7 +252,6 @@ def find_setting(request: BoundaryRequest, own: OwnData | None, lost: bool) -> S
 def train_on(steps: int) -> None:
     """Ask for more steps of the same run; for callbacks only."""
     st.session_state["steps"] = min(st.session_state["steps"] + steps, limits.BOUNDARY_STEPS[1])
-    reveal()
 
 
 def new_seeds() -> None:
@@ -265,12 +263,6 @@ def new_seeds() -> None:
         st.session_state["first"] = first
     else:  # its control is not drawn yet
         change_link({"first": [str(first)]})
-    reveal()
-
-
-def reveal() -> None:
-    """Let the pictures scroll into view; for callbacks only."""
-    st.session_state[REVEALED] = st.session_state.get(REVEALED, 0) + 1
 
 
 # --- The run --------------------------------------------------------------------------------------
@@ -365,9 +357,9 @@ def _parse_seed(word: str) -> int | None:
 
 def stopped_frame(run: TrainedRun) -> int:
     """Return the drawn frame that the visitor has stopped at, or else the last one."""
-    last = len(comparison.drawn_frames(run)) - 1
-    about, frame = st.session_state.get(STOPPED, (None, last))
-    return min(frame, last) if about == run.setting else last
+    steps = run.steps[comparison.drawn_frames(run)]
+    about, step = st.session_state.get(STOPPED, (None, 0))
+    return int(np.abs(steps - step).argmin()) if about == run.setting else len(steps) - 1
 
 
 def complete_run(job: Any) -> Shown | None:

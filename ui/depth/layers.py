@@ -350,7 +350,7 @@ def draw_replay(
         note=f"Asinh scale, the same for all layers · {common.percent(picture.scale.beyond)} of a"
         " layer's points exceed it · hatched: not resolved",
         on_leave=_on_leave,
-        strip=True,
+        strip=frames,
         follow=follow,
     )
     return min(linked_layer(last), len(shown.total)) - 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -41,11 +40,6 @@ class ColourScale:
         if self.log:
             return np.log10(np.maximum(field, np.finfo(float).tiny))
         return field if self.soft is None else np.arcsinh(field / self.soft)
-
-    @property
-    def style(self) -> dict[str, Any]:
-        """The colours of a mesh or a marker."""
-        return {"colorscale": self.colours, "cmin": self.low, "cmax": self.high}
 
     @property
     def ends(self) -> tuple[float, float]:

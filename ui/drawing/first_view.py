@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from ui.drawing.camera import seen_areas
 from ui.drawing.colours import ColourScale
 from ui.drawing.lines import lifted, plane_lines
 
 TURNS, RISES = np.radians(np.arange(0, 360, 15)), np.radians([25, 35, 45])  # of the first view
+PICTURE = 32  # pixels each way of the image in which visible area is counted
+POINT_BITS, DEPTH_BITS = 12, 20  # of a sort key, for the number and the depth of a point
+UPRIGHT = np.array([0.0, 0.0, 1.0])
 NO_SEGMENTS = np.zeros((1, 1, 2, 3))  # of one frame
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where surfaces stand in a picture: about their ``middle`` (3,), turned (3, 3), in units."""
+
+    middle: np.ndarray
+    turn: np.ndarray
+    unit: float
+
+    def drawn(self, points: np.ndarray) -> np.ndarray:
+        """Return ``points`` (..., 3) as they are drawn."""
+        return (points - self.middle) @ self.turn * self.unit
+
+    def planes(self, normal: np.ndarray, offset: np.ndarray) -> np.ndarray:
+        """Return planes normal (T, 3) . y + offset (T,) = 0 as rows (a, d): a . drawn + d = 0."""
+        moved = self.unit * (normal @ self.middle + offset)[:, None]
+        length = np.linalg.norm(normal, axis=-1, keepdims=True)
+        return np.concatenate([normal @ self.turn, moved], -1) / length
 
 
 def level(flat: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
@@ -49,6 +71,35 @@ def best_eye(
         areas += list(seen_areas(surface, part, eyes).T)
     best = int(np.argmax(np.min([x / max(x.max(), 1) for x in areas], 0)))
     return float(azimuth[best]), float(elevation[best])
+
+
+def seen_areas(surface: np.ndarray, parts: np.ndarray, eyes: np.ndarray) -> np.ndarray:
+    """Count the pixels that show each of the ``parts`` of a surface; returns (E, P).
+
+    ``surface`` is (R, C, 3), ``parts`` (R, C) from 0 to P - 1. ``eyes`` (E, 3) are unit directions
+    of a viewer far away. The diagonal of the surface is `PICTURE` pixels long.
+    """
+    beside = np.cross(eyes, UPRIGHT)
+    beside /= np.linalg.norm(beside, axis=1, keepdims=True)
+    points = surface.reshape(-1, 3)
+    points = points - points.min(0)
+    largest = max(float(points.max()), np.finfo(float).tiny)  # squares of small ones would be zero
+    size = largest * max(float(np.linalg.norm(points.max(0) / largest)), 1.0)
+    across, up, depth = (x @ points.T / size for x in (beside, np.cross(beside, eyes), eyes))
+    columns, rows = (((x - x.min(1, keepdims=True)) * PICTURE).astype(int) for x in (across, up))
+    picture = np.arange(len(eyes))[:, None] * (PICTURE + 1) ** 2  # one after the other
+    pixels = picture + columns * (PICTURE + 1) + rows
+    # One number for pixel, depth and point: sorted, the nearest point of each pixel comes first.
+    far = ((1 - depth) * 2 ** (DEPTH_BITS - 2)).astype(int)
+    keys = (((pixels << DEPTH_BITS) + far) << POINT_BITS) + np.arange(len(points))
+    keys = np.sort(keys.ravel())
+    pixels = keys >> (DEPTH_BITS + POINT_BITS)
+    first = np.flatnonzero(np.diff(pixels, prepend=-1))
+    nearest = keys[first] & (2**POINT_BITS - 1)
+    count = int(parts.max()) + 1
+    eye = pixels[first] // (PICTURE + 1) ** 2
+    counts = np.bincount(eye * count + parts.ravel()[nearest], minlength=len(eyes) * count)
+    return counts.reshape(len(eyes), count)
 
 
 def scale_share(field: np.ndarray, scale: ColourScale) -> np.ndarray:

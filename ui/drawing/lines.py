@@ -1,4 +1,4 @@
-"""Lines on a surface: grid, border, zeros, hatches; and how they become arrays by name.
+"""Lines on a surface: grid, zeros, boundaries of classes, hatches.
 
 Shapes: T frames, R x C grid points, D dimensions, M points of a line, in which rows of NaN separate
 pieces.
@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import contourpy
 import numpy as np
 
-Arrays = dict[str, np.ndarray]
 GRID_STEP = 6  # every sixth row and column is drawn on the surface
 PLANE_LINES = 8  # strips into which parallels to a side cut a triangle
 FEWEST_STRIPS = 4  # across a sheet, even a small part of its triangle
@@ -151,20 +150,6 @@ def barycentric(values: np.ndarray, corners: np.ndarray) -> np.ndarray:
     return np.concatenate([1 - rest.sum(-1, keepdims=True), rest], -1)
 
 
-def border(axis: np.ndarray) -> np.ndarray:
-    """Return the border (M, 2) of the chart, from grid point to grid point."""
-    low, high = np.full_like(axis, axis[0]), np.full_like(axis, axis[-1])
-    sides = [(axis, low), (high, axis), (axis[::-1], high), (low, axis[::-1])]
-    return np.concatenate([np.stack(side, -1) for side in sides])
-
-
-def triangles(size: int) -> np.ndarray:
-    """Return two triangles (2 (size - 1)^2, 3) for every cell of a grid counted by rows."""
-    a = (np.arange(size - 1)[:, None] * size + np.arange(size - 1)).ravel()
-    b, c, d = a + 1, a + size, a + size + 1
-    return np.concatenate([np.stack([a, b, c], -1), np.stack([b, d, c], -1)])
-
-
 def grid_lines(values: np.ndarray) -> np.ndarray:
     """Return every sixth row and column of surfaces (T, R, C, D) as (T, M, D), NaN between."""
     frames, _, _, dim = values.shape
@@ -172,20 +157,6 @@ def grid_lines(values: np.ndarray) -> np.ndarray:
     rows = [values[:, r] for r in range(0, values.shape[1], GRID_STEP)]
     columns = [values[:, :, c] for c in range(0, values.shape[2], GRID_STEP)]
     return np.concatenate([part for line in rows + columns for part in (line, gap)], 1)
-
-
-# --- Arrays ---------------------------------------------------------------------------------------
-
-
-def on_chart(**lines: np.ndarray) -> Arrays:
-    """The coordinates NAME_u and NAME_v of ``lines`` (..., M, 2) over the chart."""
-    return {f"{name}_{u}": x[..., i] for name, x in lines.items() for i, u in enumerate("uv")}
-
-
-def in_space(name: str, points: np.ndarray) -> Arrays:
-    """The coordinates NAME_x, NAME_y (and NAME_z) of ``points`` (..., 2 or 3)."""
-    letters = "xyz"[: points.shape[-1]]
-    return {f"{name}_{x}".lstrip("_"): points[..., i] for i, x in enumerate(letters)}
 
 
 def stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
@@ -196,8 +167,3 @@ def stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
     for row, line in zip(out, arrays, strict=True):
         row[: len(line)] = line
     return out
-
-
-def framed(name: str, frames: Sequence[Arrays]) -> Arrays:
-    """The arrays of all ``frames``, stacked by key, as NAME_key."""
-    return {f"{name}_{key}": stacked([frame[key] for frame in frames]) for key in frames[0]}

@@ -14,7 +14,6 @@ POINT_COLOURS = ("#0b3c6f", "#8f4300", "#0f5132", "#581c87")  # dark enough on t
 SIDE_COLOURS = {"left": "#6b7280", "right": "#a21caf"}  # of compared variants: grey, magenta
 BESIDE = "#0f8f7f"  # variants that are neither left nor right
 NEUTRAL = "#c9c9c9"
-INK = "ink"  # of a line on the page itself: the browser replaces it by the colour of text
 LINE = "#1b1b1b"  # decision curve and K = 0, on coloured surfaces
 GRID_LINE = "#5b5f66"
 ACCENT = "#c026d3"  # the picked point, and the triangle of the values

@@ -28,7 +28,14 @@ from ui.components.pair import Classified, Pair, Point, Side, draw_pair
 from ui.drawing import palette
 from ui.drawing.classified import class_colours
 from ui.drawing.colours import ColourScale, scale_of
-from ui.drawing.first_view import NO_SEGMENTS, best_eye, level, scale_share, straight_segments
+from ui.drawing.first_view import (
+    NO_SEGMENTS,
+    Place,
+    best_eye,
+    level,
+    scale_share,
+    straight_segments,
+)
 from ui.landing.picture import MeasuredModel, MeasuredPair
 from ui.work.cache import cached
 
@@ -167,33 +174,26 @@ def pair_of(pair: MeasuredPair, colouring: str = "class") -> tuple[Pair, ColourS
     return drawn, scale
 
 
-def _place(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the middle, the axes and the unit in which surfaces (T, R, R, 3) fill a box."""
+def _place(values: np.ndarray) -> Place:
+    """Return the place in which surfaces (T, R, R, 3) fill a box."""
     middle, turn, _ = level(values[0], values[-1])
     points = ((values[[0, -1]] - middle) @ turn).reshape(-1, 3)
     low, high = points.min(0), points.max(0)
-    return middle + turn @ (low + high) / 2, turn, 2 / float(np.linalg.norm(high - low))
+    return Place(middle + turn @ (low + high) / 2, turn, 2 / float(np.linalg.norm(high - low)))
 
 
 def _side(
     name: str,
     short: str,
     model: MeasuredModel,
-    place: tuple[np.ndarray, np.ndarray, float],
+    place: Place,
     scale: ColourScale,
     by_class: bool,
 ) -> Side:
     frames, surface, data = model.frames, model.surface, model.data
-    middle, turn, unit = place
-
-    def drawn(points: np.ndarray) -> np.ndarray:
-        return (points - middle) @ turn * unit
-
-    normal, length = frames.normal @ turn, np.linalg.norm(frames.normal, axis=-1, keepdims=True)
-    offset = unit * (frames.normal @ middle + frames.offset)[:, None]
     field = class_colours(frames.logits) if by_class else surface.known
     flat = [proof is not None for proof in surface.proof]
-    values = drawn(frames.values)
+    values = place.drawn(frames.values)
     corners = model.value_vectors
     return Side(
         name=name,
@@ -204,16 +204,16 @@ def _side(
         gaussian=field,
         error=np.zeros_like(field) if by_class else surface.known_error,
         flat=flat,
-        corners=drawn(corners),
+        corners=place.drawn(corners),
         lines=straight_segments(frames.values[0], values[0], data.axis, corners)[None]
         if flat[0]
         else NO_SEGMENTS,
         classified=Classified(
-            drawn(frames.data_values),
+            place.drawn(frames.data_values),
             data.points,
             data.labels,
             data.tested,
-            np.concatenate([normal, offset], -1) / length,
+            place.planes(frames.normal, frames.offset),
             [palette.POINT_COLOURS[index] for index in data.colours],
         ),
     )

@@ -7,7 +7,22 @@ from cachetools import LRUCache
 from streamlit.runtime.media_file_storage import MediaFileKind
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
+from tests.ui.payload import arrays_in
 from ui.components import large
+
+
+def test_arrays_are_packed_without_loss():
+    arrays = {
+        "a": np.arange(24.0).reshape(2, 3, 4),
+        "b": np.array([1.5, np.nan, np.inf]),
+        "c": np.arange(12.0).reshape(3, 4).T,  # not contiguous
+        "d": np.empty((0, 3)),
+        "e": np.arange(6, dtype=np.uint8),
+    }
+    back = arrays_in(*large.pack(arrays))
+    for name, array in arrays.items():
+        wanted = array if array.dtype == np.uint8 else array.astype("<f4")
+        np.testing.assert_array_equal(back[name], wanted)
 
 
 def test_large_files_that_differ_anywhere_have_different_addresses():

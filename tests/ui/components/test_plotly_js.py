@@ -1,4 +1,4 @@
-"""plotly.js: served whole by this server, and loaded as a page begins."""
+"""plotly.js: served whole by this server."""
 
 import os
 import shutil
@@ -7,9 +7,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-import pytest
-
-from tests.ui.opening import LANDING, ROOT, component, open_page
+from tests.ui.opening import ROOT
 from ui.components import plotly_js as module
 from ui.components.plotly_js import PLOTLY_SOURCE, plotly_url
 
@@ -47,14 +45,12 @@ def test_two_first_visitors_may_come_at_once(tmp_path, monkeypatch):
     assert served.read_bytes() == PLOTLY_SOURCE.read_bytes()
 
 
-@pytest.mark.parametrize(("page", "loads"), [(LANDING, True), ("pages/10_Guide.py", False)])
-def test_a_page_with_pictures_loads_it_before_they_are_made(page, loads):
-    """The browser loads it for a second, while the server imports torch."""
-    app = open_page(page)
-    assert (component(app, "plotly_js") is not None) == loads
-    if loads:
-        order = [element.proto.id for element in app.get("bidi_component")]
-        assert order[0].endswith("-plotly_js")
+def test_a_copy_that_was_cut_off_is_made_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "STATIC", tmp_path)
+    (tmp_path / plotly_url().rpartition("/")[2]).write_bytes(b"cut off")
+    plotly_url()
+    (served,) = tmp_path.iterdir()
+    assert served.read_bytes() == PLOTLY_SOURCE.read_bytes()
 
 
 def test_a_chart_is_drawn_while_another_visitor_still_imports_pandas():

@@ -61,7 +61,7 @@ def run_of(app) -> TrainedRun:
 
 
 def picture(app):
-    """What the linked view was sent: header and arrays."""
+    """What the pair of surfaces was sent: header and arrays."""
     return unpack(component(app, VIEW_KEY).proto.bytes)
 
 
@@ -78,8 +78,7 @@ def texts_of(app):
 
 def totals(app, frame=-1):
     """The text on total curvature over both models in a frame."""
-    captions = [column["captions"] for column in picture(app)[0]["columns"][:2]]
-    return [lines[frame].split(" · ")[1] for lines in captions]
+    return [side["verdict"][frame].split(" · ")[1] for side in picture(app)[0]["sides"]]
 
 
 def table_of(app):
@@ -92,7 +91,7 @@ def table_of(app):
 def assert_shown(app):
     """A picture with a total over each side, and the table of its run."""
     header, arrays = picture(app)
-    assert header["frame"] == header["frames"] - 1 > 0
+    assert header["frame"] == len(header["places"]) - 1 > 0
     assert len(table_of(app)["Variant"]) == len(run_of(app).setting.variants)
     assert all("total curvature" in line for line in totals(app))
     return header, arrays

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.drawing.lines import border, class_boundary, lifted
+from ui.drawing.lines import class_boundary
 
 AXIS = np.linspace(-1, 1, 13)
 SQUARE = np.stack(np.meshgrid(AXIS, AXIS), -1)
@@ -47,16 +47,3 @@ def test_three_sectors_have_three_boundaries_that_meet(turn):
     rays = around + np.pi / 3
     reach = [1 / max(abs(np.cos(ray)), abs(np.sin(ray))) for ray in rays]  # to the square's edge
     assert length(curve) == pytest.approx(sum(reach), abs=1e-9)
-
-
-def test_the_border_goes_once_around_the_chart_through_all_grid_points_of_its_edge():
-    around = border(AXIS)
-    np.testing.assert_array_equal(around[0], around[-1])
-    assert length(around) == pytest.approx(8)
-    assert {tuple(spot) for spot in around} == {
-        (x, y) for x in AXIS for y in AXIS if 1 in (abs(x), abs(y))
-    }
-    surface = np.random.default_rng(0).normal(size=(13, 13, 3))
-    edge = lifted(around, AXIS, surface[None])[0]
-    corners = [surface[0, 0], surface[0, -1], surface[-1, -1], surface[-1, 0]]
-    np.testing.assert_allclose(edge[[0, 13, 26, 39]], corners, atol=1e-12)

@@ -1,16 +1,13 @@
 """Curves, planes and lines of a drawn surface lie where the numbers say."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from tests.pairs import small_pair
-from ui.drawing.axes import coordinate_axes
 from ui.drawing.lines import barycentric, grid_lines, lifted, plane_lines, zero_curve
-from ui.drawing.sheet import boundaries, drawn_planes, plane_patch
 
 AXIS = np.linspace(-1, 1, 21)
 
@@ -39,33 +36,6 @@ def test_a_field_without_sign_change_has_no_curve():
     chart, lifted = zero_curve(np.ones((21, 21)), AXIS, np.zeros((21, 21, 3)))
     assert np.isnan(chart).all()
     assert np.isnan(lifted).all()
-
-
-def test_the_drawn_plane_is_the_zero_set_of_the_margin_and_holds_the_cut(pair):
-    for side in pair[1:]:
-        normal, offset = side.frames.normal[-1], side.frames.offset[-1]
-        surface = side.surface.values[-1]
-        _, cut = zero_curve(side.frames.margin[-1], side.data.axis, surface)
-        cut = cut[~np.isnan(cut[:, 0])]
-        assert len(cut) > 5
-        corners = plane_patch(normal, offset, cut, surface)
-        assert corners.shape == (4, 3)
-        np.testing.assert_allclose(corners @ normal + offset, 0, atol=1e-9)
-        sides = np.diff(np.concatenate([corners, corners[:1]]), axis=0)
-        np.testing.assert_allclose(sides[:-1] @ sides[1], [0, sides[1] @ sides[1], 0], atol=1e-9)
-        within = (cut - corners[0]) @ np.stack([sides[0], sides[1]]).T
-        lengths = (sides[:2] ** 2).sum(1)
-        assert (within > 0).all()
-        assert (within < lengths).all()
-
-
-def test_a_plane_that_misses_its_surface_is_not_drawn(pair):
-    frames = pair[2].frames
-    far = replace(frames, bias=frames.bias + np.array([0.0, 1e3]))
-    cuts = boundaries(far.logits, AXIS, far.values)
-    np.testing.assert_array_equal(
-        drawn_planes(far, coordinate_axes(3), cuts[..., 2:] * np.nan), np.full((3, 4, 3), np.nan)
-    )
 
 
 def test_lines_of_the_plane_are_straight_where_the_gate_is_out_and_bend_where_it_is_not(pair):

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import streamlit as st
+
 from ui.components.plotly_js import plotly_url
 from ui.components.source import declare
+from ui.foreign import as_words
 
+NOT_WRITTEN = (
+    "Figures cannot be saved: the program that draws them cannot be copied into the folder static/"
+    " ({}). Whoever runs this server can make that folder writable, or start the app once where it"
+    " is."
+)
 _component = declare("figures")
 
 
@@ -16,4 +24,9 @@ def figures(key: str, name: str, line: str) -> None:
         name: What the names of files begin with.
         line: Printed in each file: where it comes from.
     """
-    _component(key=key, data={"plotly": plotly_url(), "name": name, "line": line})
+    try:
+        url = plotly_url()
+    except OSError as error:
+        st.error(NOT_WRITTEN.format(as_words(error.strerror or "no reason is given")))
+    else:
+        _component(key=key, data={"plotly": url, "name": name, "line": line})

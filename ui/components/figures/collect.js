@@ -18,8 +18,7 @@ function rootOf(node) {
 
 // { root, title } of each, from the top of the page; a chart in an open popover counts, too.
 function picturesOnPage() {
-  const own = [...document.querySelectorAll('.gc-view .js-plotly-plot, canvas')].filter(isShown)
-    .filter(node => !(node instanceof HTMLCanvasElement) || node.gcView).map(rootOf);
+  const own = [...document.querySelectorAll('canvas')].filter(isShown).filter(node => node.gcView).map(rootOf);
   const charts = [...document.querySelectorAll('.stPlotlyChart .js-plotly-plot')].filter(isShown);
   return [...new Set([...own, ...charts])]
     .sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top)
@@ -29,8 +28,7 @@ function picturesOnPage() {
 function titleOf(root) {
   const title = root.layout?.title?.text;
   if (title) return plain(title);
-  const headings = [...root.querySelectorAll('.gc-heading')].map(node => node.textContent).filter(Boolean);
-  return headings.join(' · ') || root.querySelector('canvas')?.getAttribute('aria-label')?.split('. ')[0];
+  return root.querySelector('canvas')?.getAttribute('aria-label')?.split('. ')[0];
 }
 
 // What is drawn in a picture, with its place in it in pixels.
@@ -49,7 +47,7 @@ function partsOf(root) {
     plots: plots.map(div => ({ div, ...place(div) })),
     canvases: within('canvas').filter(apart).map(canvas => ({ canvas, ...place(canvas) })),
     drawings: within('svg').filter(apart).map(svg => ({ svg, ...place(svg) })),
-    bars: within('span').filter(apart).filter(node => BAR.test(getComputedStyle(node).backgroundImage))
+    bars: within('span, i').filter(apart).filter(node => BAR.test(getComputedStyle(node).backgroundImage))
       .map(node => ({ stops: [...getComputedStyle(node).backgroundImage.matchAll(STOP)].map(([, colour, at]) => [at / 100, colour]), ...place(node) })),
     texts: textsOf(root, frame),
   };
@@ -83,12 +81,7 @@ function textsOf(root, frame) {
 
 // Data and layout of a chart as it is seen.
 function figureOf({ data, layout, _fullLayout: drawn }) {
-  const seen = { ...layout, width: drawn.width, height: drawn.height, autosize: false };
-  for (const name of Object.keys(drawn).filter(key => /^scene\d*$/.test(key))) {
-    const camera = drawn[name]._scene?.getCamera?.();
-    if (camera) seen[name] = { ...layout[name], camera };
-  }
-  return { data, layout: seen };
+  return { data, layout: { ...layout, width: drawn.width, height: drawn.height, autosize: false } };
 }
 
 // An SVG that looks the same without the page's style sheets, as a data URL.

@@ -11,7 +11,7 @@ export default function ({ data: [header], parentElement }) {
   state.header = header;
   const allow = () => buttons.forEach(button => {
     const picture = state.pictures[which.selectedIndex];
-    button.disabled = state.busy || !picture || (button.dataset.kind === 'svg' && !isFlat(picture.root));
+    button.disabled = state.busy || !picture || (button.dataset.kind === 'svg' && !picture.root._fullLayout);
   });
   const look = () => {
     const chosen = which.value;
@@ -41,8 +41,6 @@ export default function ({ data: [header], parentElement }) {
     };
   });
 }
-
-const isFlat = root => Boolean(root._fullLayout) && !Object.keys(root._fullLayout).some(name => /^scene\d*$/.test(name));
 
 async function draw(picture, { kind, times }, { plotly, line }) {
   const Plotly = await loadPlotly(plotly);

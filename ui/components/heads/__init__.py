@@ -15,7 +15,6 @@ import numpy as np
 
 from ui.components import large, wire
 from ui.components.source import declare
-from ui.components.view3d import pack
 
 Head = tuple[int, int]  # layer and head, from 0
 Point = tuple[float, float]  # of the chart [-1, 1]²
@@ -95,7 +94,7 @@ def heads(
     arrays = {"scores": wall.scores, "values": wall.values, "states": wall.states}
     if wall.norms is not None:
         arrays["norms"] = wall.norms
-    entries, content = large.packed_once(wall, lambda: pack(arrays, frozenset()))
+    entries, content = large.packed_once(wall, lambda: large.pack(arrays))
     layers, count = wall.scores.shape[:2]
 
     def receive() -> None:

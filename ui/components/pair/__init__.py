@@ -15,7 +15,6 @@ import numpy as np
 
 from ui.components import large, wire
 from ui.components.source import declare
-from ui.components.view3d import pack
 
 Point = tuple[int, int]  # row and column of the grid
 SIDES = ("left", "right", "third", "fourth")
@@ -37,7 +36,9 @@ class Classified:
     """The data points on one surface in F frames, or in one for all, and its classifier.
 
     P points. Of two classes the second is more likely where a . y + d > 0 for a row (a, d) of
-    ``planes``; NaN where no plane is drawn.
+    ``planes``; NaN where no plane is drawn. Of more, ``cuts`` are the boundaries: S segments on the
+    surface and in the chart. The map may have a finer grid of Q x Q points: of what colours show,
+    and of the difference of two logits.
     """
 
     places: np.ndarray  # (F, P, 3)
@@ -46,6 +47,9 @@ class Classified:
     tested: np.ndarray  # (P,): test points, which stand on the map alone
     planes: np.ndarray  # (F, 4)
     colours: Sequence[str]  # of the points, by class
+    cuts: tuple[np.ndarray, np.ndarray] | None = None  # (F, S, 2, 3) and (F, S, 2, 2)
+    fine_shares: np.ndarray | None = None  # (F, Q, Q)
+    fine_signed: np.ndarray | None = None  # (F, Q, Q)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +71,7 @@ class Side:
     gaussian: np.ndarray  # (F, R, R)
     error: np.ndarray  # (F, R, R)
     flat: Sequence[bool]  # (F,): by proof
-    corners: np.ndarray | None  # (3, 3): the triangle of the values
+    corners: np.ndarray | None  # (3, 3) or (F, 3, 3): the triangle of the values
     lines: np.ndarray  # (F, S, 2, 3): segments in place of the chart's lines, where it is flat
     ground: np.ndarray | None = None  # (4, 3): corners of a level flat surface, below or above it
     read: Mapping[str, np.ndarray] = field(default_factory=dict)  # symbol: (F, R, R), beside K
@@ -80,7 +84,9 @@ class Pair:
     """Surfaces to draw; frames have a ``label`` beside the slider and a place, a number.
 
     ``back`` (k, 3) takes a step in the picture to one along the k drawn axes, where corners move.
-    ``symbol`` names what is read off at a point. ``alone``: there is no surface to see, only maps.
+    ``symbol`` names what is read off at a point; with ``keys``, words and their colours, it is one
+    of these. ``alone``: there is no surface to see, only maps. ``whole``: nothing is drawn between
+    two frames.
     """
 
     sides: tuple[Side, ...]
@@ -92,6 +98,8 @@ class Pair:
     back: np.ndarray | None = None
     symbol: str = "K"
     alone: bool = False
+    keys: Sequence[tuple[str, str]] = ()
+    whole: bool = False
 
 
 def draw_pair(
@@ -143,7 +151,13 @@ def _packed(pair: Pair) -> tuple[dict[str, Any], bytes]:
                 arrays |= {f"{name}Labels": data.labels.astype(np.uint8)}
                 arrays |= {f"{name}Tested": data.tested.astype(np.uint8)}
                 arrays |= {f"{name}Planes": data.planes}
-        return pack(arrays, frozenset())
+                if data.cuts is not None:
+                    arrays |= {f"{name}Cuts": data.cuts[0], f"{name}ChartCuts": data.cuts[1]}
+                elif data.fine_signed is not None:
+                    arrays |= {f"{name}FineSigned": data.fine_signed}
+                if data.fine_shares is not None:
+                    arrays |= {f"{name}FineShares": (255 * data.fine_shares).round().astype("u1")}
+        return large.pack(arrays)
 
     return large.packed_once(pair, made)
 
@@ -160,8 +174,9 @@ def header_of(
     names: tuple[str, str],
     note: str | Sequence[str],
     maps: bool = True,
-    strip: bool = False,
+    strip: Sequence[int] = (),
     follow: str = "",
+    grows: bool = False,
     exact: Sequence[Sequence[str]] = (),
 ) -> dict[str, Any]:
     """Return what pair.js is told: ``pair`` at a ``frame``, with a marked ``point`` of the grid.
@@ -169,15 +184,16 @@ def header_of(
     ``verdicts`` are by side and frame: the verdict, and what is known besides. ``findings`` are by
     frame: what is bold, and the rest; a ``note`` may be, too. Another ``scene`` is seen from the
     first view again. Without ``maps`` there are surfaces and colours alone, and nothing is read at
-    a point. With ``strip`` the maps of all frames of the left side stand below. For a new text
-    ``follow`` frames play once from the first. ``exact`` is shown on hover, by side and frame.
+    a point. The maps of the frames in ``strip`` stand below. For a new text ``follow`` frames play
+    once from the first; while the run ``grows``, whoever looks at the last one sees the next ones.
+    ``exact`` is shown on hover, by side and frame.
     """
     sides = [
         {
             "name": side.name,
             "short": side.short,
             "flat": [*map(bool, side.flat)],
-            "corners": None if side.corners is None else side.corners.tolist(),
+            "corners": None if side.corners is None else side.corners.reshape(-1, 3, 3).tolist(),
             "classes": side.classified and [*side.classified.colours],
             "plain": not maps or _is_plain(side),
             "ground": None if side.ground is None else side.ground.tolist(),
@@ -205,13 +221,16 @@ def header_of(
         "ends": pair.ends,
         "symbol": pair.symbol,
         "alone": pair.alone,
+        "keys": pair.keys,
+        "whole": pair.whole,
         "moves": pair.back is not None,
         "quantity": quantity,
         "names": names,
         "notes": [note] * len(pair.places) if isinstance(note, str) else note,
         "maps": maps,
-        "strip": strip,
+        "strip": [*strip],
         "follow": follow,
+        "grows": grows,
         "heard": 0,
     }
 

@@ -1,22 +1,25 @@
 // One to four surfaces under one camera that change by frames, and a quantity over their chart.
 //
 // Python sends a header { source, arrays, scene, eye: [azimuth, elevation], labels and places of the frames, frame, point,
-// sides, findings, scale, ends, symbol, quantity, names, notes, alone, moves, maps, strip, follow, heard } and receives "left" with { frame, point,
-// corners, serial } when the visitor lets go. A side has `name`, `short`, `verdict` and `more` by frame, `flat` (no chart
-// lines: curved ones would make it look curved), `corners` or null, `plain` (no map), `ground` (corners of a flat surface
-// beside it) or null, a `second` map { title, scale, ends } or null, `symbols` of what else is read at a point; its arrays
-// have one frame or all. Without `maps` nothing is read at a point either.
-// Knobs move the left corners within their level plane; whatever waits for Python meanwhile is dimmed. With `strip` the
-// maps of all frames of the left side stand below, each a button. A side with `classes`, the colours of its data points by
-// class, is classified: see classes.js; its `signed` is the difference of the logits. `alone`: maps without pictures.
+// sides, findings, scale, ends, keys, symbol, quantity, names, notes, alone, whole, moves, maps, strip, follow, grows, heard } and receives
+// "left" with { frame, point, corners, serial } when the visitor lets go. A side has `name`, `short`, `verdict` and `more` by
+// frame, `flat` (no chart lines: curved ones would make it look curved), `corners` in one frame or all, or null, `plain` (no
+// map), `ground` (corners of a flat surface beside it) or null, a `second` map { title, scale, ends } or null, `symbols` of what
+// else is read at a point; its arrays have one frame or all. Without `maps` nothing is read at a point either.
+// Knobs move the left corners within their level plane; whatever waits for Python meanwhile is dimmed. The maps of the frames
+// in `strip` stand below, each a button. A side with `classes`, the colours of its data points by class, is classified: see
+// classes.js; its `signed` is the difference of the logits; of more than two classes its boundaries come from Python, and
+// `keys` are their names and colours. `alone`: maps without pictures. `whole`: nothing is drawn between two frames.
+// For a new text `follow` frames play once from the first, and as long as the run `grows` on from the last one before.
 
 const PAIR_CELLS = 10;
 const PAIR_CAMERA = { azimuth: 0, elevation: 0.6, distance: 3, centre: [0, 0, 0] };
 const FILLED = 0.8;
 const PLAY_SECONDS = 5;
-const NEUTRAL = hexColour('#c9c9c9');
+const GROWING = 40; // frames, as long as a run has fewer: as fast as a whole run
 const ACCENT = hexColour('#c026d3');
 const SIDES = ['left', 'right', 'third', 'fourth'];
+const OF_SOME = ['Cuts', 'ChartCuts', 'FineShares', 'FineSigned']; // arrays that a side may lack
 const sidesOf = header => SIDES.slice(0, header.sides.length);
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -28,14 +31,16 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
 function adopt(root, state, header, buffer, address) {
   const isOurs = isUnheard(state, state.flying) || state.waiting || state.handling || state.playing;
+  const goesOn = state.followed === header.follow && header.grows && !isStill() && state.frame >= lastFrame(state);
   // A drag goes on where the frames have become more: they are known by their places.
-  const sought = isOurs && state.header ? state.header.places[Math.round(state.frame)] : header.places[header.frame];
+  const sought = state.header && (isOurs || goesOn) ? state.header.places[Math.round(state.frame)] : header.places[header.frame];
   state.header = header;
   if (state.shown !== address) {
     state.shown = address;
-    for (const [name, { values }] of Object.entries(unpack(header.arrays, buffer))) state[name] = values;
+    for (const side of SIDES) for (const kind of OF_SOME) delete state[`${side}${kind}`];
+    Object.assign(state, unpack(header.arrays, buffer));
     state.size = header.arrays.left.shape[1];
-    state.playing = false;
+    state.playing &&= header.grows;
   }
   state.frame = header.places.reduce((best, x, i, all) => (Math.abs(x - sought) < Math.abs(all[best] - sought) ? i : best), 0);
   if (!isOurs) Object.assign(state, { point: header.point, corners: null });
@@ -44,11 +49,13 @@ function adopt(root, state, header, buffer, address) {
   state.scene = header.scene;
   if (header.follow && state.followed !== header.follow) {
     state.followed = header.follow;
-    Object.assign(state, { frame: 0 });
+    state.frame = 0;
     play(state);
-  }
+  } else if (goesOn && !state.playing && state.frame < lastFrame(state)) play(state);
   drawPair(state);
 }
+
+const lastFrame = state => state.header.places.length - 1;
 
 const nextMessage = state => state.waiting && !state.handling && !state.playing && { name: 'left', take: () => {
   state.waiting = false;
@@ -66,7 +73,7 @@ function build(root, state) {
     figure.dataset.side = side;
     root.querySelector('.gc-pair-maps').before(figure);
   }
-  root.classList.toggle('gc-pair-stripped', state.header.strip);
+  root.classList.toggle('gc-pair-stripped', state.header.strip.length > 0);
   root.classList.toggle('gc-pair-classed', state.header.sides.length > 1 && state.header.sides.every(({ classes }) => classes));
   state.views = sidesOf(state.header).map(side => makeView(root.querySelector(`figure[data-side=${side}] canvas`), PAIR_CAMERA));
   const [first] = state.views;
@@ -121,9 +128,9 @@ function aim(state, isFirst) {
   const places = [];
   const count = 3 * state.size ** 2;
   for (const values of sidesOf(header).flatMap(side => [state[side].subarray(0, count), state[side].subarray(-count)])) {
-    for (let i = 0; i < values.length; i += 21) if (!Number.isNaN(values[i])) places.push(vertexOf(values, i / 3));
+    for (let i = 0; i < values.length; i += 3) if (!Number.isNaN(values[i])) places.push(vertexOf(values, i / 3));
   }
-  for (const { ground } of header.sides) places.push(...ground ?? []);
+  for (const { ground, corners } of header.sides) places.push(...ground ?? [], ...corners?.length > 1 ? corners.at(-1) : []);
   if (places.length) view.frame(places, FILLED);
   if (isFirst) restoreCamera(view);
   else putCamera();
@@ -134,7 +141,13 @@ function aim(state, isFirst) {
 const MOVE_BY_KEY = 0.04; // in units of the picture
 const KNOB_MARGIN = 14; // pixels: a corner outside the picture has its knob at the rim
 
-const cornersOf = state => state.corners ?? state.header.sides[0].corners;
+// The triangle of the values: where it has a place in every frame it moves.
+function cornersAt({ corners }, frame) {
+  if (!corners || corners.length === 1) return corners?.[0];
+  const after = corners[Math.ceil(frame)];
+  return corners[Math.floor(frame)].map((place, i) => mixed(place, after[i], frame % 1));
+}
+const cornersOf = (state, frame = 0) => state.corners ?? cornersAt(state.header.sides[0], frame);
 
 function placeKnobs(state) {
   const corners = cornersOf(state);
@@ -230,27 +243,31 @@ function stop(state) {
 }
 
 function play(state) {
-  const last = state.header.places.length - 1;
+  const first = lastFrame(state);
   if (isStill()) {
-    state.frame = state.frame < last ? last : 0;
+    state.frame = state.frame < first ? first : 0;
     settle(state);
     return;
   }
-  let [share, before] = [state.frame < last ? state.frame / last : 0, performance.now()];
+  if (state.frame >= first) state.frame = 0;
+  let before = performance.now();
   state.playing = true;
   const step = now => {
     if (!state.playing || !state.root.isConnected) return;
-    share = Math.min(1, share + Math.max(0, now - before) / 1000 / PLAY_SECONDS);
+    const [last, { grows, frame }] = [lastFrame(state), state.header];
+    state.frame = Math.min(last, state.frame + Math.max(0, now - before) / 1000 * Math.max(last, grows ? GROWING : 0) / PLAY_SECONDS);
     before = now;
-    state.frame = share * last;
+    if (state.frame === last && grows && frame === last) state.playing = false; // Python knows it
     drawPair(state);
-    if (share < 1) requestAnimationFrame(step);
-    else stop(state);
+    if (state.frame < last) requestAnimationFrame(step);
+    else if (state.playing) stop(state);
   };
   requestAnimationFrame(step);
 }
 
 // ---- drawing ------------------------------------------------------------------------------------
+
+const lengthInFrame = ({ arrays }, name) => arrays[name].shape.slice(1).reduce((p, q) => p * q, 1);
 
 // One frame of an array; with `share`, of the next.
 function frameOf(values, size, frame) {
@@ -264,17 +281,22 @@ function drawPair(state) {
   const style = getComputedStyle(root);
   const ink = cssColour(style.color);
   const [nearest, count] = [Math.round(state.frame), size * size];
+  const frame = header.whole ? nearest : state.frame;
   const mark = state.hover ?? state.point;
   sidesOf(header).forEach((side, i) => {
     const about = header.sides[i];
     const moves = state[side].length > 3 * count; // else it has a single frame
     const own = moves ? nearest : 0;
-    const follow = values => (i === 0 && state.corners ? followCorners(values, about.corners, state.corners) : values);
-    const places = follow(frameOf(state[side], 3 * count, moves ? state.frame : 0));
-    const corners = i === 0 ? cornersOf(state) : about.corners;
-    const at = about.classes && moves ? state.frame : own; // logits are known everywhere, K is not
+    const given = (kind, shown) => {
+      const name = `${side}${kind}`;
+      return state[name] && frameOf(state[name], lengthInFrame(header, name), shown);
+    };
+    const follow = values => (i === 0 && state.corners ? followCorners(values, cornersAt(about), state.corners) : values);
+    const places = follow(frameOf(state[side], 3 * count, moves ? frame : 0));
+    const corners = i === 0 ? cornersOf(state, frame) : cornersAt(about, frame);
+    const at = about.classes && moves ? frame : own; // logits are known everywhere, K is not
     const [shares, signed] = [state[`${side}Shares`], state[`${side}Signed`]].map(values => frameOf(values, count, at));
-    const colours = coloursOf(shares, header.scale, NEUTRAL);
+    const colours = coloursOf(shares, header.scale);
     const isFlat = about.flat[own];
     const scene = { size, places, normals: normalsOf(places, size), colours, cells: isFlat ? 0 : PAIR_CELLS, lines: [] };
     const dark = !isDark(ink);
@@ -290,9 +312,10 @@ function drawPair(state) {
       scene.shadow = 0.12;
       scene.lines.push({ segments: ringOf(ground), wide: 1.4, colour: ACCENT, hidden: 0.4 });
     }
-    if (isFlat) scene.lines.push({ segments: follow(frameOf(state[`${side}Lines`], state[`${side}Lines`].length / header.arrays[`${side}Lines`].shape[0], own)), wide: 1.2, colour: [0.35, 0.36, 0.4], near: 0.001 });
+    if (isFlat) scene.lines.push({ segments: follow(given('Lines', own)), wide: 1.2, colour: [0.35, 0.36, 0.4], near: 0.001 });
     scene.lines.push({ segments: edgeOf(places, size), wide: 1.6, colour: [0.2, 0.21, 0.25], near: 0.001 });
-    const zeros = signChanges(signed, size, places, 3);
+    const cuts = given('Cuts', own);
+    const zeros = cuts ? known(cuts, 6) : signChanges(signed, size, places, 3);
     if (about.classes && zeros.length) scene.lines.push({ segments: zeros, wide: 6, colour: [1, 1, 1], alpha: 0.85, near: 0.0018 });
     if (zeros.length) scene.lines.push({ segments: zeros, wide: about.classes ? 3.2 : 2.2, colour: [0.08, 0.08, 0.1], hidden: about.classes ? 0.28 : 0, near: 0.002 });
     const marked = mark && vertexOf(places, mark[0] * size + mark[1]);
@@ -314,12 +337,12 @@ function drawPair(state) {
     const map = root.querySelector(`.gc-pair-map[data-side=${side}]`);
     map.hidden = about.plain;
     map.querySelector('span').textContent = header.sides.some(({ plain }) => plain) ? '' : about.short;
-    if (!about.plain) paintMap(map.querySelector('canvas'), { colours, shares, signed, size, names: header.names, mark, ink: style.color,
+    if (!about.plain) paintMap(map.querySelector('canvas'), { shares: given('FineShares', at) ?? shares, signed: given('FineSigned', at) ?? signed, cuts: given('ChartCuts', own), scale: header.scale, size, names: header.names, mark, ink: style.color,
       data: about.classes && { chart: state[`${side}Chart`], labels: state[`${side}Labels`], tested: state[`${side}Tested`], colours: about.classes } });
     map.querySelector('canvas').setAttribute('aria-label', `${header.quantity}: ${about.name}`);
     if (about.second) drawSecond(state, about.second, frameOf(state[`${side}Second`], count, own), mark, style.color);
   });
-  if (header.strip) drawStrip(state, nearest);
+  drawStrip(state, nearest);
   showTexts(state, nearest, mark);
   const isStale = Boolean(state.corners);
   root.classList.toggle('gc-pair-stale', isStale);
@@ -332,7 +355,7 @@ function drawSecond({ root, header, size }, { title, scale, ends }, shares, mark
   const part = root.querySelector('.gc-pair-second');
   const canvas = part.querySelector('canvas');
   part.querySelector('p').textContent = title;
-  paintMap(canvas, { colours: coloursOf(shares, scale, NEUTRAL), shares, size, names: header.names, mark, ink });
+  paintMap(canvas, { shares, scale, size, names: header.names, mark, ink });
   canvas.setAttribute('aria-label', title);
   showScale(part.querySelector('.gc-pair-scale'), scale, ends);
 }
@@ -344,28 +367,21 @@ function showScale(part, scale, ends) {
   part.hidden = !ends[0];
 }
 
-// The maps of all frames, side by side; new ones where the numbers are.
+// The maps of some frames, one side below the other; new ones where the numbers are.
 function drawStrip(state, nearest) {
   const { root, header, size } = state;
-  const [strip, count] = [root.querySelector('.gc-pair-strip'), size * size];
+  const strip = root.querySelector('.gc-pair-strip');
   if (state.stripped !== state.shown) {
     state.stripped = state.shown;
-    strip.replaceChildren(...header.places.map((place, frame) => {
+    strip.replaceChildren(...header.strip.map(frame => {
       const button = Object.assign(document.createElement('button'), { type: 'button', title: header.labels[frame] });
-      const canvas = Object.assign(document.createElement('canvas'), { width: size, height: size });
-      const pixels = new ImageData(size, size);
-      const colours = coloursOf(frameOf(state.leftShares, count, frame), header.scale, NEUTRAL);
-      for (let i = 0; i < count; i += 1) { // rows upwards
-        const at = 4 * ((size - 1 - Math.floor(i / size)) * size + i % size);
-        pixels.data.set([...vertexOf(colours, i).map(x => 255 * x), 255], at);
-      }
-      canvas.getContext('2d').putImageData(pixels, 0, 0);
-      button.append(canvas, `${place}`);
+      button.append(...sidesOf(header).map(side => imageOf(frameOf(state[`${side}Shares`], size * size, frame), header.scale)), `${header.places[frame]}`);
       button.addEventListener('click', () => { state.playing = false; state.frame = frame; settle(state); });
       return button;
     }));
   }
-  [...strip.children].forEach((button, frame) => button.setAttribute('aria-pressed', frame === nearest));
+  const shown = header.strip.findLastIndex(frame => frame <= nearest);
+  [...strip.children].forEach((button, n) => button.setAttribute('aria-pressed', n === shown));
 }
 
 // The border of the chart on the surface, as segments; holes cut it.
@@ -385,6 +401,12 @@ function showTexts(state, nearest, mark) {
   root.classList.toggle('gc-pair-alone', header.alone);
   find('quantity').textContent = header.quantity;
   showScale(find('scale'), header.scale, header.ends);
+  find('keys').replaceChildren(...header.keys.map(([word, colour]) => {
+    const [key, bar] = ['span', 'i'].map(tag => document.createElement(tag));
+    bar.style.background = `linear-gradient(90deg, ${colour} 0%, ${colour} 100%)`; // as saved pictures look for it
+    key.append(bar, word);
+    return key;
+  }));
   const last = header.places.length - 1;
   Object.assign(find('strength'), last ? { max: last, value: Math.round(state.frame), disabled: false }
     : { max: 100, value: 100 * header.places[0], disabled: true });
@@ -404,7 +426,8 @@ function reading({ header, size, ...state }, nearest, [row, column]) {
     const index = (K.length > size * size ? nearest : 0) * size * size + row * size + column;
     const error = state[`${side}Error`][index];
     const rest = header.sides[i].symbols.map((symbol, n) => `, ${symbol} = ${number(state[`${side}Read${n}`][index])}`).join('');
-    return `${header.sides[i].short} ${header.symbol} = ${number(K[index])}${error > 0 ? ` (error below ${error.toExponential(0)})` : ''}${rest}`.trim();
+    const read = header.keys.length && !Number.isNaN(K[index]) ? header.keys[K[index]][0] : number(K[index]);
+    return `${header.sides[i].short} ${header.symbol} = ${read}${error > 0 ? ` (error below ${error.toExponential(0)})` : ''}${rest}`.trim();
   });
   return `At ${header.names[0]} = ${at(column)}, ${header.names[1]} = ${at(row)}: ${parts.join(' · ')}`;
 }

@@ -15,7 +15,6 @@ import numpy as np
 
 from ui.components import large, wire
 from ui.components.source import declare
-from ui.components.view3d import pack
 from ui.drawing import palette
 
 UNIT = 1e-3  # by which a normal may differ from length 1
@@ -64,7 +63,7 @@ def stage(
         "planes": scene.planes,
         "corners": scene.corners,
     }
-    entries, arrays = large.packed_once(scene, lambda: pack(packed, frozenset()))
+    entries, arrays = large.packed_once(scene, lambda: large.pack(packed))
 
     def receive() -> None:
         left = wire.receive(key, "left", is_sound)

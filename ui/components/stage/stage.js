@@ -24,9 +24,7 @@ function adopt(root, state, header, buffer, address) {
   const others = state.shown !== address;
   state.header = header;
   if (others) {
-    const arrays = unpack(header.arrays, buffer);
-    for (const [name, { values }] of Object.entries(arrays)) state[name] = values;
-    Object.assign(state, { shown: address, size: header.arrays.surfaces.shape[1], answer: '' });
+    Object.assign(state, unpack(header.arrays, buffer), { shown: address, size: header.arrays.surfaces.shape[1], answer: '' });
     state.surface = new Float32Array(3 * state.size ** 2);
     root.querySelector('.gc-stage-answer').textContent = '';
   }

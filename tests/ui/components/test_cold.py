@@ -11,14 +11,14 @@ CODE = """
 import sys
 from streamlit.testing.v1 import AppTest
 import ui.components.stage as stage
-import ui.components.view3d as view3d
+import ui.components.pair as pair
 
 sent = []
 def component(**message):
     heavy = {"pandas", "pyarrow", "sympy", "scipy.spatial", "scipy.stats", "sklearn"}
     sent.append(heavy & {*sys.modules})
 
-stage._component = view3d._component = component
+stage._component = pair._component = component
 app = AppTest.from_file("app.py", default_timeout=120)
 app.switch_page("pages/0_Flat_or_curved.py").run()
 app.switch_page("pages/2_Decision_boundary.py").run()

@@ -1,4 +1,4 @@
-"""plotly.js for our own pictures: served by this server, once a tab, from the start of a page.
+"""plotly.js for saved figures: served by this server.
 
 The file comes from the installed plotly package; Streamlit serves a copy from ``static/``. No page
 asks another host for it.
@@ -6,10 +6,8 @@ asks another host for it.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-from contextlib import suppress
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,15 +16,12 @@ from typing import Any
 
 from _plotly_utils import basevalidators
 
-from ui.components.source import declare
-
-STATIC = Path(__file__).resolve().parents[3] / "static"
+STATIC = Path(__file__).resolve().parents[2] / "static"
 _spec = find_spec("plotly")  # importing the package itself would take as long as a page
 assert _spec is not None
 assert _spec.origin is not None
 PLOTLY_SOURCE = Path(_spec.origin).parent / "package_data" / "plotly.min.js"
 _version = version("plotly")  # from a file of the package: not at every run of a page
-_component = declare("plotly_js")
 _get_module = basevalidators.get_module
 
 
@@ -58,12 +53,3 @@ def plotly_url() -> str:
         finally:
             part.unlink(missing_ok=True)  # or a full disk would be kept full
     return f"app/static/{target.name}"
-
-
-def preload() -> None:
-    """Let the browser load plotly.js while the server prepares the page's pictures.
-
-    Where the file is missing, the pictures report it.
-    """
-    with suppress(OSError):
-        _component(key="plotly_js", data=json.dumps(plotly_url()).encode())

@@ -1,39 +1,32 @@
-"""The camera stands where most is seen, and sees a plane as a line when asked to."""
+"""What is seen of a surface from a direction, whatever hides it and however large it is."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.drawing.camera import ENOUGH, best_camera, seen_areas
+from ui.drawing.first_view import Place, best_eye, seen_areas
 
 AXIS = np.linspace(-1, 1, 31)
 U, V = np.meshgrid(AXIS, AXIS)
 
 
-def eye_of(camera):
-    eye = np.array([camera["eye"][axis] for axis in "xyz"])
-    return eye / np.linalg.norm(eye)
-
-
 def test_a_sheet_is_seen_from_where_it_is_broad():
-    sheet = np.stack([U, 0 * U, V], -1)  # normal along y
-    assert abs(eye_of(best_camera([sheet]))[1]) > 0.9
+    upright = np.stack([U, 0 * U, V], -1)  # its normal is along y
+    azimuth, elevation = best_eye([upright])
+    assert abs(np.sin(azimuth) * np.cos(elevation)) > 0.5  # within 60 degrees of it
 
 
-def test_a_cap_is_seen_from_the_side_it_is_on():
-    """A dome over a plain: its two parts are both seen from its own side only."""
-    dome = np.stack([U, 2 * np.exp(-6 * (U**2 + V**2)), V], -1)
-    parts = (U**2 + V**2 < 0.3).astype(int)
-    assert eye_of(best_camera([dome], [parts]))[1] > 0
-
-
-def test_a_loop_is_seen_as_one():
-    """A cylinder looks alike from all around; a loop on top of it is open to those above."""
-    around = np.stack([np.cos(np.pi * U), np.sin(np.pi * U), V], -1)
-    turn = np.linspace(0, 2 * np.pi, 50)
-    rim = np.stack([np.cos(turn), np.sin(turn), np.ones(50)], -1)
-    assert abs(eye_of(best_camera([around], loops=[rim]))[2]) >= ENOUGH
+def test_a_plane_is_moved_with_the_surface_that_it_cuts():
+    rng = np.random.default_rng(0)
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    place = Place(rng.normal(size=3), turn, 0.3)
+    normal, offset, points = rng.normal(size=(5, 3)), rng.normal(size=5), rng.normal(size=(5, 9, 3))
+    planes = place.planes(normal, offset)
+    drawn = np.einsum("tpc,tc->tp", place.drawn(points), planes[:, :3]) + planes[:, 3:]
+    margin = np.einsum("tpc,tc->tp", points, normal) + offset[:, None]
+    steepness = np.linalg.norm(normal, axis=1)[:, None] / 0.3
+    np.testing.assert_allclose(drawn * steepness, margin, atol=1e-12)
 
 
 @given(st.floats(-3, 3), st.floats(-3, 3), st.floats(0, 6.28), st.floats(-1.1, 1.1))
