@@ -40,17 +40,20 @@ function adopt(root, state, header, buffer, address) {
     for (const side of SIDES) for (const kind of OF_SOME) delete state[`${side}${kind}`];
     Object.assign(state, unpack(header.arrays, buffer));
     state.size = header.arrays.left.shape[1];
-    state.playing &&= header.grows;
+    state.playing &&= Boolean(header.follow) && state.followed === header.follow;
   }
-  state.frame = header.places.reduce((best, x, i, all) => (Math.abs(x - sought) < Math.abs(all[best] - sought) ? i : best), 0);
+  const place = header.places.reduce((best, x, i, all) => (Math.abs(x - sought) < Math.abs(all[best] - sought) ? i : best), 0);
+  if (!state.playing || place !== Math.round(state.frame)) state.frame = place; // what plays does not stop there
   if (!isOurs) Object.assign(state, { point: header.point, corners: null });
   if (!state.views) build(root, state);
   if (state.scene !== header.scene) aim(state, state.scene === undefined);
   state.scene = header.scene;
   if (header.follow && state.followed !== header.follow) {
     state.followed = header.follow;
-    state.frame = 0;
-    play(state);
+    if (!header.grows || !isStill()) { // else Python's newest frame is shown
+      state.frame = 0;
+      play(state);
+    }
   } else if (goesOn && !state.playing && state.frame < lastFrame(state)) play(state);
   drawPair(state);
 }
@@ -121,16 +124,17 @@ function build(root, state) {
   find('strength').addEventListener('change', () => settle(state));
 }
 
-// All of the surfaces in their first and last frame is in the picture.
+// All of the surfaces in their first and last frame is in the picture; where frames stand in a strip, in all of these.
 function aim(state, isFirst) {
   const { header, views: [view] } = state;
   Object.assign(view.camera, PAIR_CAMERA, { azimuth: header.eye[0], elevation: header.eye[1] });
   const places = [];
   const count = 3 * state.size ** 2;
-  for (const values of sidesOf(header).flatMap(side => [state[side].subarray(0, count), state[side].subarray(-count)])) {
+  const shown = header.strip.length ? header.strip : [0, lastFrame(state)];
+  for (const values of sidesOf(header).flatMap(side => shown.map(frame => state[side].subarray(...state[side].length > count ? [frame * count, (frame + 1) * count] : [])))) {
     for (let i = 0; i < values.length; i += 3) if (!Number.isNaN(values[i])) places.push(vertexOf(values, i / 3));
   }
-  for (const { ground, corners } of header.sides) places.push(...ground ?? [], ...corners?.length > 1 ? corners.at(-1) : []);
+  for (const { ground, corners } of header.sides) places.push(...ground ?? [], ...corners?.length > 1 ? corners.flat() : []);
   if (places.length) view.frame(places, FILLED);
   if (isFirst) restoreCamera(view);
   else putCamera();
