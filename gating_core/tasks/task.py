@@ -146,6 +146,7 @@ OFFSET_NORMAL, OFFSET = (0.5, 1.0), 0.3  # passes the origin at a distance of .2
 SPIRAL_TURNS, SPIRAL_START = 1.75, 0.1  # the arms begin apart, at this distance from the origin
 RING_WIDTH = 1 / 3  # wider than make_circles' two thin rings, and one more: harder than the disc
 FIELD_WIDTH = 0.5
+ISLAND_CENTRES, ISLAND_RADIUS = ((0.45, 0.4), (-0.45, -0.4)), 0.38
 TRIANGLE = ((0.0, 0.55), (-0.55, -0.4), (0.55, -0.4))
 QUADRANTS = ((0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5), (0.5, -0.5))
 BLOB_DEVIATION = 0.17  # a point in about a hundred is nearer to another blob's centre
@@ -240,6 +241,13 @@ def rings(rng: torch.Generator, count: int) -> Sample:
     return points, np.floor(np.linalg.norm(points, axis=-1) / RING_WIDTH) % 2 == 0
 
 
+def islands(rng: torch.Generator, count: int) -> Sample:
+    """Two discs, and the rest of the square."""
+    points = _square(rng, count)
+    nearest = np.minimum(*(np.linalg.norm(points - c, axis=-1) for c in ISLAND_CENTRES))
+    return points, nearest < ISLAND_RADIUS
+
+
 def sine(rng: torch.Generator, count: int) -> Sample:
     """Above or below the curve y = ⅔ sin(πx)."""
     points = _square(rng, count)
@@ -287,6 +295,7 @@ TASKS: dict[str, TaskKind] = {
     "spiral": TaskKind(spiral, "curved"),
     "checkerboard": TaskKind(checkerboard, "curved"),
     "rings": TaskKind(rings, "curved"),
+    "islands": TaskKind(islands, "curved"),
     "sine": TaskKind(sine, "curved"),
     "cubic": TaskKind(cubic, "curved"),
     "abs": TaskKind(bend, "curved"),

@@ -42,6 +42,10 @@ RULES = {
     "spiral": lambda x: np.cos(angle(x) - 3.5 * np.pi * np.hypot(*x.T)) < 0,
     "checkerboard": lambda x: np.sin(2 * np.pi * x).prod(-1) < 0,
     "rings": lambda x: np.sin(3 * np.pi * np.hypot(*x.T)) > 0,
+    "islands": lambda x: (
+        np.abs(x @ (1, 1j) - 0.45 - 0.4j) * np.abs(x @ (1, 1j) + 0.45 + 0.4j)
+        < 0.38 * np.maximum(np.abs(x @ (1, 1j) - 0.45 - 0.4j), np.abs(x @ (1, 1j) + 0.45 + 0.4j))
+    ),
     "sine": lambda x: 1.5 * x[:, 1] - np.sin(np.pi * x[:, 0]) > 0,
     "cubic": lambda x: x[:, 1] > x[:, 0] * (np.sqrt(2) * x[:, 0] - 1) * (np.sqrt(2) * x[:, 0] + 1),
     "abs": lambda x: (x[:, 1] > 2 * x[:, 0] - 1) & (x[:, 1] > -2 * x[:, 0] - 1),
@@ -49,6 +53,7 @@ RULES = {
 SHARES = dict.fromkeys(TWO_CLASSES, (0.5, 0.5)) | {
     "offset": (0.65, 0.35),  # the line cuts the square from (-1, .8) to (1, -.2)
     "rings": (1 - np.pi / 6, np.pi / 6),  # the disc of radius 1/3 and the ring from 2/3 to 1
+    "islands": (1 - 0.0722 * np.pi, 0.0722 * np.pi),  # discs of radius .38
     "blobs3": (1 / 3,) * 3,
     "blobs4": (1 / 4,) * 4,
 }

@@ -1,0 +1,742 @@
+"""The study behind C8 and C9: models that pay for curvature, and models that cannot curve.
+
+    python -m gating_core.claims.price_study run FOLDER            # what is missing there, in order
+    python -m gating_core.claims.price_study bundle FOLDER         # one file of all that is there
+    python -m gating_core.claims.price_study judge                 # verdicts of the bundled rows
+
+A *piece* is one training: all tasks and up to 64 seeds of one architecture as one ensemble, under
+one price. Its result is a file of the folder; a piece that is there is not done again, so that a
+run may be stopped at any moment. Rows of seeds 0 to 15 choose the weights of prices; rows of seeds
+from 128 on decide.
+
+The models are `gating_core.attention.stack.Attention`, one layer over n learned slots, in float32
+and measured in float64; the read-out is `UnitClassifier`, which cannot amplify. Training begins
+without a price, and goes on from there with each, so that every priced model starts from the
+unpriced one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import ndimage
+from torch.nn.utils import parametrize
+
+from gating_core.assets import ASSETS
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import UNIT_LOGITS, Attention, Classifier, UnitClassifier
+from gating_core.experiments.price import NO_PRICE, TrainingPrice
+from gating_core.geometry.curvature import curvature
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.price import curvature_price
+from gating_core.jets.second_order import second_order_jet
+from gating_core.records import load_record, save_record
+from gating_core.tasks.task import Task, make_task
+from gating_core.training.recipe import Recipe
+from gating_core.training.trainer import Checkpoint, Trainer
+
+STUDY_FILE = ASSETS / "claims" / "price.safetensors"
+WITH_ISLANDS = ("circle", "rings", "islands")
+WITHOUT_ISLANDS = ("xor", "moons", "spiral")
+TASKS = (*WITH_ISLANDS, *WITHOUT_ISLANDS)
+# In the order in which they are done. D = 2 is the elementwise gate that cannot curve.
+ARCHITECTURES = (
+    ("elementwise", 3), ("elementwise", 16), ("headwise", 8), ("elementwise", 2),
+    ("elementwise", 8), ("elementwise", 4), ("headwise", 16),
+)  # fmt: skip
+RULE_SEEDS = range(16)
+DECIDING_SEEDS = range(128, 192)
+SEEDS_TOGETHER = 32
+WEIGHTS = (0.1, 1.0, 10.0, 100.0)  # of a price on K or bending, nats per unit
+SMALL = 0.02  # of the unpriced models' median total: what a priced one may have
+TRAIN_POINTS, TEST_POINTS = 256, 1000
+STEPS, PRICE_FROM, PRICE_WHOLE = 800, 250, 750
+MORE, MORE_VALUES = 4, 8  # times as many steps in second tries, and n there
+GRID = 41  # points along each side, for totals and islands
+FEWEST_CELLS = 5  # of an island on that grid
+NONE, FREE, ORIGIN, OFF = "none", "free", "origin", "off"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One training. ``values``: free, or kept in a plane through the origin, or in one off it."""
+
+    gate: str  # "none", "elementwise" or "headwise"
+    model_dim: int
+    price: str = NO_PRICE
+    values: str = FREE
+    value_count: int = 3
+    longer: int = 1  # times the steps
+
+    @property
+    def name(self) -> str:
+        """Return the name of its file, without its seeds."""
+        parts = f"{self.gate}-D{self.model_dim}-n{self.value_count}-x{self.longer}"
+        return f"{parts}-{self.values}-{self.price}"
+
+    @property
+    def config(self) -> AttentionConfig:
+        """Return the model's configuration."""
+        gate = None if self.gate == NONE else GateConfig("sigmoid", self.gate)
+        return AttentionConfig(model_dim=self.model_dim, value_count=self.value_count, gate=gate)
+
+
+@dataclass(frozen=True, eq=False)
+class PieceResult:
+    """The models of one piece: every array but ``weight`` is (T, S), T tasks and S seeds.
+
+    Attributes:
+        piece: The architecture, the price and the length of training.
+        seeds: S of them.
+        steps: Of training.
+        weight: (T,): the price's weight, nats per unit; 0 without a price.
+        accuracy: Of 1,000 test points.
+        loss: Mean cross-entropy of them, in nats.
+        margin: Their mean distance to the classifier's plane, in radii of the surface, negative
+            where it is on the wrong side.
+        total: ∫|K| dA over [-1, 1]², by the trapezoid rule on 41 x 41 points, without softening.
+        total_error: An estimate: rounding, and the difference from every second point.
+        resolved: Whether no tangent plane was unresolved; else ``total`` is a lower estimate.
+        bending: ∫‖II‖² dA.
+        bending_error: Its error.
+        area: A / r², as a price on it counts it.
+        islands: Components of either class that do not touch the chart's border, on the grid.
+        height: Of the largest island by area of the chart, in radii; NaN without one.
+        width: Twice the largest distance of its border from its top along the plane, in radii.
+        creased: Whether the tangent plane turns by more than 90° between neighbours of the grid:
+            the map folds there, or is about to, and the total may be too small.
+        typical: (T, 2): the two seeds' places whose accuracy and total are nearest to the medians
+            of those seeds that have an island, of all seeds where none has.
+        state: Float32 weights of the typical models by name, (T, 2, ...), as those of a `restore`d
+            `UnitClassifier`.
+    """
+
+    piece: Piece
+    seeds: np.ndarray
+    steps: int
+    weight: np.ndarray
+    accuracy: np.ndarray
+    loss: np.ndarray
+    margin: np.ndarray
+    total: np.ndarray
+    total_error: np.ndarray
+    resolved: np.ndarray
+    bending: np.ndarray
+    bending_error: np.ndarray
+    area: np.ndarray
+    islands: np.ndarray
+    height: np.ndarray
+    width: np.ndarray
+    creased: np.ndarray
+    typical: np.ndarray
+    state: dict[str, np.ndarray]
+
+    def model(self, task: str, place: int = 0) -> UnitClassifier:
+        """Return the first or second typical model of ``task`` in float64: an ensemble of one."""
+        at = self.tasks.index(task)
+        seed = int(self.seeds[self.typical[at, place]])
+        model = UnitClassifier(Attention(self.piece.config, (seed,)), 2).requires_grad_(False)
+        model.load_state_dict(
+            {name: torch.from_numpy(x[at, place : place + 1]) for name, x in self.state.items()}
+        )
+        return model
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """T of them; in second tries those with islands alone."""
+        return TASKS[: len(self.weight)]
+
+
+@dataclass(frozen=True, eq=False)
+class PriceStudy:
+    """What is bundled: one result for each piece that was done, on the deciding seeds.
+
+    ``chosen`` are the medians by which weights were chosen, on seeds 0 to 15: for each piece's name
+    the median totals (W, T) under each of `WEIGHTS`, with those of the unpriced piece first.
+    """
+
+    results: tuple[PieceResult, ...]
+    chosen: dict[str, np.ndarray]
+
+    def find(self, **wanted: object) -> PieceResult | None:
+        """Return the result whose piece has the ``wanted`` fields, the others at their defaults."""
+        piece = Piece(**wanted)  # type: ignore[arg-type]
+        return next((x for x in self.results if x.piece == piece), None)
+
+
+@cache
+def price_study() -> PriceStudy:
+    """Return the bundled study."""
+    return load_record(PriceStudy, STUDY_FILE, "holds no study of prices")
+
+
+# --- Training -------------------------------------------------------------------------------------
+
+
+class InPlane(torch.nn.Module):
+    """Values less their mean, in a plane through the origin; or moved off it by a fixed vector."""
+
+    offset: torch.Tensor
+
+    def __init__(self, offset: torch.Tensor) -> None:
+        super().__init__()
+        self.register_buffer("offset", offset, persistent=False)
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        """(M, n, D) of any values (M, n, D)."""
+        return values - values.mean(1, keepdim=True) + self.offset
+
+
+def make_data(tasks: tuple[str, ...], seeds: tuple[int, ...]) -> Task:
+    """Return all tasks as one: their members one after the other, each task with all seeds."""
+    parts = [make_task(x, TRAIN_POINTS, test_points=TEST_POINTS, seeds=seeds) for x in tasks]
+    arrays = ("train_points", "train_labels", "test_points", "test_labels")
+    joined = [np.concatenate([getattr(part, name) for part in parts]) for name in arrays]
+    return Task("all", seeds * len(tasks), 2, *joined)
+
+
+def trainer_of(
+    piece: Piece, data: Task, weights: torch.Tensor, checkpoint: Checkpoint | None = None
+) -> Trainer:
+    """Return a trainer of ``piece``, whose members pay ``weights`` (M,) times the price."""
+
+    def price(attention: Attention, step: int) -> torch.Tensor | None:
+        paid = None if unit is None else unit(attention, step)
+        return None if paid is None else weights * paid
+
+    unit = (
+        None
+        if piece.price == NO_PRICE
+        else TrainingPrice(piece.price, 1.0, PRICE_FROM * piece.longer, PRICE_WHOLE * piece.longer)
+    )
+    return Trainer(
+        [piece.config],
+        data,
+        Recipe(),
+        checkpoint,
+        price=price,
+        kind=UnitClassifier if piece.values == FREE else partial(in_plane, piece.values),
+    )
+
+
+def in_plane(values: str, attention: Attention, class_count: int) -> UnitClassifier:
+    """Keep the values in a plane through the origin, or in that plane moved by their first mean."""
+    (layer,) = attention.blocks
+    mean = layer.values.detach().mean(1, keepdim=True)
+    offset = mean.clone() if values == OFF else torch.zeros_like(mean)
+    parametrize.register_parametrization(layer, "values", InPlane(offset))
+    return UnitClassifier(attention, class_count)
+
+
+def plain_state(model: Classifier) -> dict[str, torch.Tensor]:
+    """Return the weights by name; the values in force, where they are kept in a plane."""
+    prefix = "attention.layers.0.parametrizations.values.original"
+    state = {k: v.detach().clone() for k, v in model.state_dict().items()}
+    if prefix in state:
+        del state[prefix]
+        state["attention.layers.0.values"] = model.attention.blocks[0].values.detach().clone()
+    return state
+
+
+# --- Measuring ------------------------------------------------------------------------------------
+
+
+def measured(
+    piece: Piece, data: Task, state: dict[str, torch.Tensor], weight: np.ndarray
+) -> PieceResult:
+    """Measure all models of a piece, each task's together, in float64."""
+    seeds = tuple(dict.fromkeys(data.seeds))
+    columns: dict[str, list[np.ndarray]] = {}
+    for task in range(len(weight)):
+        part = slice(task * len(seeds), (task + 1) * len(seeds))
+        model = UnitClassifier(Attention(piece.config, seeds), 2).requires_grad_(False)
+        model.load_state_dict({name: x[part] for name, x in state.items()})
+        points, labels = data.test_points[part], data.test_labels[part]
+        for name, column in (scored(model, points, labels) | shapes(model)).items():
+            columns.setdefault(name, []).append(column)
+    arrays = {name: np.stack(parts) for name, parts in columns.items()}
+    typical = typical_models(arrays)
+    grouped = {
+        name: x.numpy().reshape(len(weight), len(seeds), *x.shape[1:]) for name, x in state.items()
+    }
+    rows = np.arange(len(weight))[:, None]
+    return PieceResult(
+        piece=piece,
+        seeds=np.array(seeds),
+        steps=STEPS * piece.longer,
+        weight=weight,
+        typical=typical,
+        state={name: x[rows, typical] for name, x in grouped.items()},
+        **arrays,
+    )
+
+
+def scored(model: UnitClassifier, points: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+    """(S,) each: accuracy, loss and margin at ``points`` (S, N, 2) with ``labels`` (S, N)."""
+    logits = model(torch.from_numpy(points))
+    away = (logits[..., 1] - logits[..., 0]) * torch.from_numpy(2 * labels - 1)
+    return {
+        "accuracy": (away > 0).double().mean(1).numpy(),
+        "loss": torch.nn.functional.softplus(-away).mean(1).numpy(),
+        "margin": away.mean(1).numpy() / UNIT_LOGITS,
+    }
+
+
+def shapes(model: UnitClassifier) -> dict[str, np.ndarray]:
+    """(S,) each: totals with errors, islands, creases."""
+    grid, coarse = square_grid(GRID), square_grid(GRID // 2 + 1)
+    jet = second_order_jet(model.attention, grid.points)
+    field = curvature(jet)
+    out: dict[str, np.ndarray] = {"resolved": field.resolved.all(-1).numpy()}
+    for name, density, error in (
+        ("total", field.gaussian.abs(), field.gaussian_error),
+        ("bending", field.bending, field.bending_error),
+    ):
+        parts = torch.where(field.resolved, torch.stack([density, error]) * field.area_element, 0.0)
+        parts = parts.unflatten(-1, (GRID, GRID))
+        fine, rounding = (parts * grid.weights).sum((-2, -1))
+        half = (parts[0, :, ::2, ::2] * coarse.weights).sum((-2, -1))
+        out[name], out[f"{name}_error"] = fine.numpy(), (rounding + (fine - half).abs()).numpy()
+    out["area"] = curvature_price(model.attention, grid.points, "area").numpy()
+    first = jet.first.unflatten(1, (GRID, GRID))
+    resolved = field.resolved.unflatten(1, (GRID, GRID))
+    out["creased"] = (_turns(first, resolved) | _turns(first.mT, resolved, True)).numpy()
+    normal, offset = model.plane()
+    height = (jet.value @ normal.unsqueeze(-1)).squeeze(-1) + offset.unsqueeze(-1)
+    radius = UNIT_LOGITS / torch.linalg.vector_norm(normal, dim=-1)
+    numbers = [
+        largest_island(h.reshape(GRID, GRID), y.reshape(GRID, GRID, -1), n)
+        for h, y, n in zip(
+            (height / UNIT_LOGITS).numpy(),
+            (jet.value / radius[:, None, None]).numpy(),
+            (normal / torch.linalg.vector_norm(normal, dim=-1, keepdim=True)).numpy(),
+            strict=True,
+        )
+    ]
+    for name, column in zip(
+        ("islands", "height", "width"), zip(*numbers, strict=True), strict=True
+    ):
+        out[name] = np.array(column)
+    return out
+
+
+def _turns(first: torch.Tensor, resolved: torch.Tensor, across: bool = False) -> torch.Tensor:
+    """(S,): whether tangent planes of neighbours, along rows or ``across``, differ by over 90°."""
+    if across:
+        first, resolved = first.mT.transpose(1, 2), resolved.transpose(1, 2)
+    a, b = first[:, :-1], first[:, 1:]
+    both = resolved[:, :-1] & resolved[:, 1:]
+    return ((torch.linalg.det(a.mT @ b) < 0) & both).flatten(1).any(1)
+
+
+def largest_island(
+    height: np.ndarray, values: np.ndarray, normal: np.ndarray
+) -> tuple[int, float, float]:
+    """Return the number of islands on a grid, and height and width of the largest.
+
+    ``height`` (R, R) over the plane of unit ``normal`` (D,) and ``values`` (R, R, D), in radii.
+    """
+    found = []
+    for side in (height, -height):
+        marks, count = ndimage.label(side > 0)
+        rim = {*marks[0], *marks[-1], *marks[:, 0], *marks[:, -1]}
+        found += [(marks == mark, side) for mark in range(1, count + 1) if mark not in rim]
+    found = [(where, side) for where, side in found if where.sum() >= FEWEST_CELLS]
+    if not found:
+        return 0, np.nan, np.nan
+    where, side = max(found, key=lambda x: x[0].sum())
+    top = np.unravel_index(np.where(where, side, -np.inf).argmax(), side.shape)
+    rim = where & ~ndimage.binary_erosion(where)
+    away = values[rim] - values[top]
+    along = away - np.outer(away @ normal, normal)
+    return len(found), float(side[top]), 2 * float(np.linalg.norm(along, axis=1).max())
+
+
+def typical_models(columns: dict[str, np.ndarray]) -> np.ndarray:
+    """(T, 2): of each task the two seeds nearest to the medians of accuracy and of total."""
+    out = []
+    for accuracy, total, islands in zip(
+        columns["accuracy"], columns["total"], columns["islands"], strict=True
+    ):
+        among = np.flatnonzero(islands > 0)
+        among = among if len(among) > 1 else np.arange(len(accuracy))
+        ranks = [
+            np.abs(2 * x[among].argsort().argsort() - len(among) + 1) for x in (accuracy, total)
+        ]
+        out.append(among[np.add(*ranks).argsort(kind="stable")[:2]])
+    return np.array(out)
+
+
+# --- The run --------------------------------------------------------------------------------------
+
+
+def train_and_measure(
+    piece: Piece,
+    tasks: tuple[str, ...],
+    seeds: tuple[int, ...],
+    weight: np.ndarray,
+    start: Checkpoint | None = None,
+) -> PieceResult:
+    """Train and measure a piece, from the ``start`` of its unpriced models if that is given."""
+    data = make_data(tasks, seeds)
+    weights = torch.from_numpy(np.repeat(weight, len(seeds))).float()
+    trainer = trainer_of(piece, data, weights, start)
+    trainer.advance(STEPS * piece.longer)
+    return measured(piece, data, plain_state(trainer.model), weight)
+
+
+def started(piece: Piece, tasks: tuple[str, ...], seeds: tuple[int, ...]) -> Checkpoint:
+    """Train the unpriced models until the price begins."""
+    trainer = trainer_of(replace(piece, price=NO_PRICE), make_data(tasks, seeds), torch.zeros(1))
+    trainer.advance(PRICE_FROM * piece.longer)
+    return trainer.checkpoint
+
+
+class Folder:
+    """Results of pieces in files, by piece and first seed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def file(self, piece: Piece, first: int, mark: str = "") -> Path:
+        """Return the name of a result's file."""
+        return self.path / f"{piece.name}{mark}-s{first:03}.safetensors"
+
+    def load(self, piece: Piece, first: int, mark: str = "") -> PieceResult | None:
+        """Return a result, ``None`` if it is not there."""
+        file = self.file(piece, first, mark)
+        return load_record(PieceResult, file, "holds no piece") if file.exists() else None
+
+    def keep(self, result: PieceResult, mark: str = "") -> PieceResult:
+        """Write a result, whole or not at all."""
+        file = self.file(result.piece, int(result.seeds[0]), mark)
+        part = file.with_suffix(".part")
+        save_record(part, result)
+        part.rename(file)
+        return result
+
+
+def run_pieces(
+    folder: Folder,
+    pieces: list[Piece],
+    tasks: tuple[str, ...],
+    seeds: tuple[int, ...],
+    weights: dict[str, np.ndarray],
+) -> Iterator[PieceResult]:
+    """Do all ``pieces`` of one architecture that are missing; ``weights`` by price, (T,)."""
+    start: Checkpoint | None = None
+    for piece in pieces:
+        done = folder.load(piece, seeds[0])
+        if done is None:
+            begin = time.process_time()
+            if piece.price == NO_PRICE:
+                weight = np.zeros(len(tasks))
+                done = train_and_measure(piece, tasks, seeds, weight)
+            else:
+                start = start or started(piece, tasks, seeds)
+                done = train_and_measure(piece, tasks, seeds, weights[piece.price], start)
+            folder.keep(done)
+            print(summary(done), f"{time.process_time() - begin:.0f} s", flush=True)
+        yield done
+
+
+def choose_weights(
+    folder: Folder, piece: Piece, tasks: tuple[str, ...] = TASKS
+) -> tuple[np.ndarray, np.ndarray]:
+    """Choose the price's weight for each task, on seeds 0 to 15.
+
+    The smallest of `WEIGHTS` under which the median total is at most `SMALL` of the unpriced
+    models'; the largest where none is. The total is that of |K|, for a price on bending that of
+    bending. A placebo's is such that unpriced models pay as many nats as for |K|.
+
+    Returns:
+        The weights (T,), and the medians (1 + W, T): of unpriced models, then under each weight,
+        NaN where it was not needed.
+    """
+    seeds = tuple(RULE_SEEDS)
+    free = replace(piece, price=NO_PRICE)
+    (unpriced,) = run_pieces(folder, [free], tasks, seeds, {})
+    column = "bending" if piece.price == "bending" else "total"
+    medians = np.full((1 + len(WEIGHTS), len(tasks)), np.nan)
+    medians[0] = np.median(getattr(unpriced, column), axis=1)
+    chosen = np.full(len(tasks), np.nan)
+    start: Checkpoint | None = None
+    for row, number in enumerate(WEIGHTS, 1):
+        if not np.isnan(chosen).any():
+            break
+        weight = np.full(len(tasks), number)
+        mark = f"-w{number:g}"
+        result = folder.load(piece, seeds[0], mark)
+        if result is None:
+            start = start or started(piece, tasks, seeds)
+            result = folder.keep(train_and_measure(piece, tasks, seeds, weight, start), mark)
+            print(mark, summary(result), flush=True)
+        medians[row] = np.median(getattr(result, column), axis=1)
+        chosen[np.isnan(chosen) & (medians[row] <= SMALL * medians[0])] = number
+    return np.where(np.isnan(chosen), WEIGHTS[-1], chosen), medians
+
+
+def summary(result: PieceResult) -> str:
+    """Say in one line what came out."""
+    parts = [
+        f"{task} {100 * a.mean():.1f} K {np.median(k):.2g}"
+        for task, a, k in zip(result.tasks, result.accuracy, result.total, strict=True)
+    ]
+    return f"{result.piece.name} s{result.seeds[0]}: {'; '.join(parts)}"
+
+
+def joined(parts: list[PieceResult]) -> PieceResult:
+    """Return several results of one piece as one, with typical models of the first."""
+    first, *_ = parts
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts], axis=1)
+        for name, value in vars(first).items()
+        if isinstance(value, np.ndarray) and value.ndim == 2 and name != "typical"
+    }
+    return replace(first, seeds=np.concatenate([part.seeds for part in parts]), **columns)
+
+
+def bundle(folder: Folder, file: Path = STUDY_FILE, seeds: range = DECIDING_SEEDS) -> PriceStudy:
+    """Write all results on the deciding seeds, and the medians by which weights were chosen."""
+    found: dict[Piece, list[PieceResult]] = {}
+    for path in sorted(folder.path.glob("*.safetensors")):
+        result = load_record(PieceResult, path, "holds no piece")
+        if result.seeds[0] in seeds:
+            found.setdefault(result.piece, []).append(result)
+    order = list(pieces_in_order())
+    results = [joined(found[piece]) for piece in order if piece in found]
+    chosen = {}
+    for path in sorted(folder.path.glob("chosen-*.npy")):
+        chosen[path.stem.removeprefix("chosen-")] = np.load(path)
+    study = PriceStudy(tuple(results), chosen)
+    save_record(file, study)
+    return study
+
+
+# --- Verdicts, by the criteria of docs/claims.md --------------------------------------------------
+
+NEEDED, NOT_NEEDED, LOST, INCONCLUSIVE = "needed", "not needed", "lost", "inconclusive"
+NOT_PAID, DOES_NOT_COUNT = "price not paid", "does not count"
+LOST_BELOW, KEPT_ABOVE = 0.5, 0.8
+PAID = 0.04  # of the unpriced median total, on the deciding seeds
+
+
+@dataclass(frozen=True)
+class Share:
+    """A kept share of a gain with its 95 % interval (Fieller), over paired seeds."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def word(self) -> str:
+        """Return what it says alone."""
+        if self.low > KEPT_ABOVE:
+            return NOT_NEEDED
+        return LOST if self.high < LOST_BELOW else INCONCLUSIVE
+
+
+@dataclass(frozen=True)
+class Row:
+    """The verdict of one task and architecture, with what it follows from.
+
+    ``gain`` is that of the unpriced gate over none, in points, with the half-width of its interval;
+    ``left`` the priced models' median total over the unpriced ones'; ``tries`` the kept shares, the
+    first one and those of second tries whose price is paid; ``placebo`` that under a price on area.
+    """
+
+    gate: str
+    model_dim: int
+    task: str
+    gain: tuple[float, float]
+    left: float
+    placebo: Share | None
+    tries: tuple[Share, ...]
+    folds: float  # share of priced models with a crease
+    word: str
+
+    def __str__(self) -> str:
+        shares = ", ".join(f"{x.value:.2f} [{x.low:.2f}, {x.high:.2f}]" for x in self.tries)
+        return (
+            f"{self.gate} D={self.model_dim} {self.task}: {self.word}; gain {self.gain[0]:.1f} ±"
+            f" {self.gain[1]:.1f}, total left {self.left:.2g}, kept {shares or '-'}"
+        )
+
+
+def kept_share(ungated: np.ndarray, unpriced: np.ndarray, priced: np.ndarray) -> Share | None:
+    """Return the kept share of the gain of (S,) accuracies; ``None`` if the gain may be 0."""
+    gain, kept = unpriced - ungated, priced - ungated
+    count = len(gain)
+    t = float(student_t(count - 1))
+    (vk, cov), (_, vg) = np.cov(kept, gain) / count
+    a, b = gain.mean() ** 2 - t**2 * vg, gain.mean() * kept.mean() - t**2 * cov
+    if a <= 0 or gain.mean() <= 0:
+        return None
+    c = kept.mean() ** 2 - t**2 * vk
+    half = np.sqrt(max(0.0, b**2 - a * c)) / a
+    return Share(float(kept.mean() / gain.mean()), float(b / a - half), float(b / a + half))
+
+
+def student_t(freedom: int) -> float:
+    """Return the quantile of 97.5 %."""
+    from scipy.special import stdtrit  # scipy.stats takes a second
+
+    return float(stdtrit(freedom, 0.975))
+
+
+def judge(study: PriceStudy) -> list[Row]:
+    """Return the rows of C8 (elementwise) and C9 (headwise), as far as the study has got."""
+    rows = []
+    for gate, model_dim in sorted(ARCHITECTURES):
+        if model_dim > 2:
+            found = [_row(study, gate, model_dim, at) for at in range(len(TASKS))]
+            rows += [row for row in found if row is not None]
+    return rows
+
+
+def _row(study: PriceStudy, gate: str, model_dim: int, at: int) -> Row | None:
+    def of(gate: str, price: str = NO_PRICE, **more: Any) -> PieceResult | None:
+        return study.find(gate=gate, model_dim=model_dim, price=price, **more)
+
+    def tried(**more: Any) -> tuple[Share | None, float, PieceResult] | None:
+        base, free, paid = of(NONE, **more), of(gate, **more), of(gate, "K", **more)
+        if base is None or free is None or paid is None or at >= len(paid.weight):
+            return None
+        left = float(np.median(paid.total[at]) / np.median(free.total[at]))
+        return kept_share(base.accuracy[at], free.accuracy[at], paid.accuracy[at]), left, paid
+
+    base, free, area, first = of(NONE), of(gate), of(gate, "area"), tried()
+    if base is None or free is None or area is None or first is None:
+        return None
+    share, left, paid = first
+    gain = 100 * (free.accuracy[at] - base.accuracy[at])
+    half = student_t(len(gain) - 1) * gain.std(ddof=1) / np.sqrt(len(gain))
+    placebo = kept_share(base.accuracy[at], free.accuracy[at], area.accuracy[at])
+    more = [tried(longer=MORE, value_count=count) for count in (3, MORE_VALUES)]
+    second = [x[0] for x in more if x is not None and x[0] is not None and x[1] <= PAID]
+    counts = share is not None and placebo is not None and placebo.low > KEPT_ABOVE
+    return Row(
+        gate,
+        model_dim,
+        TASKS[at],
+        (float(gain.mean()), float(half)),
+        left,
+        placebo,
+        tuple(x for x in (share, *second) if x is not None),
+        float(paid.creased[at].mean()),
+        _word(share if counts else None, left, second, TASKS[at] in WITH_ISLANDS),
+    )
+
+
+def _word(share: Share | None, left: float, second: list[Share], islands: bool) -> str:
+    if share is None:
+        return DOES_NOT_COUNT
+    words = [x.word for x in ([share] if left <= PAID else []) + second]
+    if NOT_NEEDED in words:
+        return NOT_NEEDED
+    if left > PAID:
+        return NOT_PAID
+    if not islands:
+        return words[0]
+    return NEEDED if len(words) == 3 and set(words) == {LOST} else INCONCLUSIVE
+
+
+# --- What is done, in order -----------------------------------------------------------------------
+
+
+def first_tries(gate: str, model_dim: int) -> list[Piece]:
+    """Return the pieces of one architecture on all tasks: without a gate, gated, and priced."""
+    free = Piece(gate, model_dim)
+    pieces = [Piece(NONE, model_dim), free]
+    if model_dim == 2:  # every map into the plane has K = 0: nothing to pay for
+        return pieces
+    pieces += [replace(free, price=price) for price in ("K", "area", "bending")]
+    if gate == "headwise":
+        pieces += [replace(free, values=values) for values in (ORIGIN, OFF)]
+    return pieces
+
+
+def second_tries(gate: str, model_dim: int) -> list[Piece]:
+    """Return the pieces on tasks with islands alone: four times the steps, n = 3 and n = 8."""
+    if model_dim == 2:
+        return []
+    free = Piece(gate, model_dim)
+    return [
+        replace(piece, longer=MORE, value_count=count)
+        for count in (3, MORE_VALUES)
+        for piece in (Piece(NONE, model_dim), free, replace(free, price="K"))
+    ]
+
+
+def pieces_in_order() -> Iterator[Piece]:
+    """Yield all pieces: first tries of all architectures, then second ones."""
+    for tries in (first_tries, second_tries):
+        for gate, model_dim in ARCHITECTURES:
+            yield from tries(gate, model_dim)
+
+
+def run(folder: Folder) -> None:
+    """Do what is missing: weights, then deciding seeds, 32 at a time, first tries before second."""
+    folder.path.mkdir(parents=True, exist_ok=True)
+    weights: dict[tuple[str, int], dict[str, np.ndarray]] = {}
+    for gate, model_dim in ARCHITECTURES:
+        if model_dim > 2:
+            weights[gate, model_dim] = weights_of(folder, gate, model_dim)
+    blocks = [
+        tuple(DECIDING_SEEDS[at : at + SEEDS_TOGETHER])
+        for at in range(0, len(DECIDING_SEEDS), SEEDS_TOGETHER)
+    ]
+    for seeds in blocks:
+        for tries, tasks in ((first_tries, TASKS), (second_tries, WITH_ISLANDS)):
+            for gate, model_dim in ARCHITECTURES:
+                paid = weights.get((gate, model_dim), {})
+                some = {price: x[: len(tasks)] for price, x in paid.items()}
+                for count in (3, MORE_VALUES):
+                    pieces = [x for x in tries(gate, model_dim) if x.value_count == count]
+                    for _ in run_pieces(folder, pieces, tasks, seeds, some):
+                        pass
+
+
+def weights_of(folder: Folder, gate: str, model_dim: int) -> dict[str, np.ndarray]:
+    """Return the weights (T,) of each price, chosen on seeds 0 to 15."""
+    weights = {}
+    for price in ("K", "bending"):
+        piece = Piece(gate, model_dim, price)
+        weights[price], medians = choose_weights(folder, piece)
+        np.save(folder.path / f"chosen-{piece.name}.npy", medians)
+    free = folder.load(Piece(gate, model_dim), RULE_SEEDS[0])
+    assert free is not None
+    total, area = (np.median(x, axis=1) for x in (free.total, free.area))
+    weights["area"] = weights["K"] * total / area
+    return weights
+
+
+def main() -> None:
+    """Run or bundle, as the arguments say."""
+    parser = argparse.ArgumentParser(prog="python -m gating_core.claims.price_study")
+    parser.add_argument("command", choices=("run", "bundle", "judge"))
+    parser.add_argument("folder", type=Path, nargs="?")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    if options.command == "judge":
+        for row in judge(price_study()):
+            print(row)
+    elif options.folder is None:
+        parser.error("name a folder")
+    elif options.command == "run":
+        run(Folder(options.folder))
+    else:
+        bundle(Folder(options.folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""The study of prices: kept shares against a simulation, and verdicts by the committed rules."""
+
+import numpy as np
+import pytest
+
+from gating_core.claims.price_study import (
+    DOES_NOT_COUNT,
+    INCONCLUSIVE,
+    LOST,
+    NEEDED,
+    NOT_NEEDED,
+    NOT_PAID,
+    Share,
+    _word,
+    kept_share,
+)
+
+
+def draw(rng, kept, count=64, gain=0.2, noise=0.05):
+    ungated = 0.75 + noise * rng.standard_normal(count)
+    unpriced = 0.75 + gain + noise * rng.standard_normal(count)
+    return ungated, unpriced, 0.75 + kept * gain + noise * rng.standard_normal(count)
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.5, 0.95])
+def test_the_interval_of_a_kept_share_holds_the_truth_nineteen_times_in_twenty(kept):
+    rng = np.random.default_rng(0)
+    shares = [kept_share(*draw(rng, kept)) for _ in range(2000)]
+    hits = np.mean([share.low <= kept <= share.high for share in shares])
+    assert abs(hits - 0.95) < 3 * np.sqrt(0.95 * 0.05 / 2000)
+
+
+def test_without_a_gain_there_is_no_share_of_it():
+    rng = np.random.default_rng(1)
+    assert kept_share(*draw(rng, 0.5, gain=0.0)) is None
+    assert kept_share(*draw(rng, 0.5, gain=-0.2)) is None
+
+
+KEPT, GONE, OPEN = Share(0.95, 0.9, 1.0), Share(0.1, 0.0, 0.2), Share(0.6, 0.4, 0.85)
+
+
+@pytest.mark.parametrize(("share", "left", "second", "islands", "word"), [
+    (None, 0.01, [], True, DOES_NOT_COUNT),
+    (KEPT, 0.01, [], True, NOT_NEEDED),
+    (KEPT, 0.30, [], True, NOT_PAID),  # kept, and so is its curvature
+    (GONE, 0.01, [GONE, GONE], True, NEEDED),
+    (GONE, 0.01, [GONE], True, INCONCLUSIVE),  # a second try is missing, or was not paid
+    (GONE, 0.01, [GONE, KEPT], True, NOT_NEEDED),
+    (OPEN, 0.01, [GONE, GONE], True, INCONCLUSIVE),
+    (GONE, 0.01, [], False, LOST),
+    (OPEN, 0.01, [], False, INCONCLUSIVE),
+])  # fmt: skip
+def test_the_word_of_a_row_follows_the_rules(share, left, second, islands, word):
+    assert _word(share, left, second, islands) == word
