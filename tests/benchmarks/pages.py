@@ -112,7 +112,7 @@ PRESSES = {
         ".gc-pad-handle", SLIDE, counted(".gc-tree"),
     ),
     "landing page: a frame of a drag on the stage": Press(
-        "/?strength=1", ".gc-stage-move", ("ArrowUp", "ArrowDown"), counted(".gc-stage-space")
+        "/?strength=1", ".gc-plane-move", ("ArrowUp", "ArrowDown"), counted(".gc-stage-space")
     ),
     "Decision boundary: cancel a training": Press(
         "/Decision_boundary", "button:has-text('Cancel')", ("Enter", "Enter"),

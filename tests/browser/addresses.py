@@ -62,6 +62,10 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
          "stacked=random+gates&quantity=diameter&after=3", "gated=ungated&stacked_layers=3",
          "tab_depth=Comparison", "tab_depth=Theory"),
     ),
+    "Curved_or_bent": Row(
+        ("", "bent_tab=Islands", "bent_tab=Islands&island_surface=flat+torus&island_turn=45",
+         "bent_tab=Islands&island_surface=saddle&island_plane=0.6,0,0.8,-0.25"),
+    ),
     "Claims": Row(
         ("", "tab=Run+the+study", "claim=C6", "claim=C3&criteria=v1"),
         ("claim=C1", "claim=C2", "claim=C3", "claim=C4&show=all+variants", "claim=C5", "claim=C7",

@@ -24,7 +24,7 @@ PARTS = {  # by the page that draws
 }
 # What is for the hand, or said elsewhere.
 WITHOUT = """.gc-keys-hint, .gc-keys-point,
-  .gc-stage-bar, .gc-stage-scores, .gc-stage-knob, [data-testid=stSelectbox],
+  .gc-stage-bar, .gc-stage-scores, .gc-plane-knob, [data-testid=stSelectbox],
   [data-testid=stElementContainer]:has([data-testid=stMetric]) ~ * { display: none !important; }"""
 
 

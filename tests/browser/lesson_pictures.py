@@ -13,7 +13,8 @@ from typing import Any
 
 from PIL import Image, ImageChops, ImageOps
 from playwright.sync_api import Browser, sync_playwright
-from ui.guide.topics import PICTURES, SHADES, TOPICS
+
+from ui.common.guide import PICTURES, SHADES, TOPICS
 
 from .serving import find_chromium, launch, serve
 from .visiting import open_page, settle
@@ -30,6 +31,7 @@ PARTS = {  # what is taken where that is something else
     "depth": ".gc-pair-row",
     "bend": ".gc-pair-space",
     "keys": ".gc-keys-row",
+    "islands": ".gc-islands-stack",
     "experts": ".gc-tree-plot",
     "efficient": ".st-key-chart_top_k_losses",
     "limits": ".gc-pair-space",

@@ -213,7 +213,7 @@ def test_a_first_visitor_is_asked_before_anything_is_shown_and_a_returning_one_i
         )
         for results in (".gc-stage-square", ".st-key-stage_numbers p"):
             assert not page.locator(results).is_visible()
-        assert page.locator(".gc-stage-knob:visible").count() == 0
+        assert page.locator(".gc-plane-knob:visible").count() == 0
         assert (text(page, LAMBDA), "ring" in text(page, SENTENCE)) == ("0.00", False)
         assert_accessible(page)
         page.get_by_role("button", name="No", exact=True).click()
@@ -222,7 +222,7 @@ def test_a_first_visitor_is_asked_before_anything_is_shown_and_a_returning_one_i
         assert text(page, SENTENCE).startswith("The plane cuts a closed ring.")
         assert text(page, ".gc-stage-answer").startswith("Right: a plane meets a flat surface")
         assert text(page, ".gc-stage-fitted") == "97.7 %"
-        assert_on_the_first_screen(page, ".gc-stage-square", ".gc-stage-knob", SENTENCE)
+        assert_on_the_first_screen(page, ".gc-stage-square", ".gc-plane-knob", SENTENCE)
         assert_accessible(page)
     with open_page(browser, watch, **window) as page:
         visit(page, watch, served.url, await_stage)
@@ -295,7 +295,7 @@ def test_no_plane_cuts_a_ring_from_the_flat_surface_and_python_counts_the_same_p
 def test_keys_move_the_plane_turn_the_picture_and_the_button_fits_it_again(desk, served, watch):
     visit(desk, watch, f"{served.url}/?strength=1", await_stage)
     before = text(desk, ".gc-stage-own"), pixels(desk.locator(".gc-stage-space"))
-    desk.locator(".gc-stage-a").focus()
+    desk.locator(".gc-plane-a").focus()
     for _ in range(8):
         desk.keyboard.press("ArrowUp")
     desk.wait_for_url(lambda url: "plane=" in url)
@@ -357,7 +357,7 @@ def test_a_finger_moves_the_plane_and_scrolls_beside_it_on_a_dark_phone(browser,
         settle(page)
         assert_above_the_bars(page, ".gc-stage-square", ".gc-stage-strength", ".gc-stage-play")
         assert_accessible(page)
-        box = page.locator(".gc-stage-move").bounding_box()
+        box = page.locator(".gc-plane-move").bounding_box()
         start = box["x"] + 13, box["y"] + 13
         swipe(page, start, (start[0] + 20, start[1] + 40))
         page.wait_for_url(lambda url: "plane=" in url)

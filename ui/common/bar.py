@@ -44,6 +44,9 @@ PAGES = {
     "Depth": Page(
         "pages/4_Depth.py", ":material/layers:", EXPLORE,
         "How does curvature grow with depth?"),
+    "Curved or bent?": Page(
+        "pages/14_Curved_or_bent.py", ":material/layers_clear:", EVIDENCE,
+        "Does a gate have to curve space?"),
     "Claims": Page(
         "pages/5_Claims.py", ":material/fact_check:", EVIDENCE,
         "Does the paper hold here?"),

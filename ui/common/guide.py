@@ -58,6 +58,9 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
     "depth": Topic(
         "Depth", "Depth", {},
         "the surface of a trained stack after its last layer, and K over its chart"),
+    "islands": Topic(
+        "Curved or bent?", "Curved or bent?", {"bent_tab": "Islands"},
+        "a hill of a trained surface, cut in a closed loop, under a dome of glass that touches it"),
     "claims": Topic(
         "Claims", "Claims", {"claim": "C4"},
         "differences of accuracy between gated and ungated models, task by task"),

@@ -21,7 +21,8 @@ SURFACE = (
     "surface/turning.js",
 )
 # A component's script is these files as one module, in this order: they share their names, none
-# imports another, and the last one exports the function that Streamlit calls.
+# imports another, and the last one exports the function that Streamlit calls. Beside a file may be
+# a style sheet of its name.
 SCRIPTS = {
     "pad": ("wire.js", "svg.js", "pad/picture.js", "pad/pad.js"),
     "draw": ("wire.js", "svg.js", "draw/picture.js", "draw/hand.js", "draw/draw.js"),
@@ -48,9 +49,9 @@ SCRIPTS = {
         *SURFACE,
         "motion.js",
         "surface/plane.js",
-        "stage/cut.js",
+        "surface/cut.js",
         "stage/square.js",
-        "stage/hand.js",
+        "surface/hand.js",
         "stage/playing.js",
         "stage/scene.js",
         "stage/stage.js",
@@ -65,6 +66,17 @@ SCRIPTS = {
         "pair/map.js",
         "pair/classes.js",
         "pair/pair.js",
+    ),
+    "islands": (
+        "wire.js",
+        "svg.js",
+        "arrays.js",
+        *SURFACE,
+        "surface/plane.js",
+        "surface/cut.js",
+        "surface/hand.js",
+        "islands/glass.js",
+        "islands/islands.js",
     ),
     "heads": (
         "wire.js",
@@ -107,7 +119,7 @@ def declare(name: str, first: str = "") -> Any:
     mount = st.components.v2.component(
         f"gating_{name}",
         html=read(f"{name}/{name}.html", instead=""),
-        css=read(f"{name}/{name}.css", instead=""),
+        css="".join(read(path.replace(".js", ".css"), instead="") for path in SCRIPTS[name]),
         js=first + script(name),
         isolate_styles=False,  # isolated styles break the pictures of plotly.js
     )

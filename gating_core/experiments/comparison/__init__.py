@@ -1,6 +1,13 @@
 """Several kinds of attention that learn the same task, and their curvature while they learn."""
 
 from gating_core.experiments.comparison.coverage import covered_share, covered_shares
+from gating_core.experiments.comparison.cuts import (
+    EXAMPLES,
+    CutSurface,
+    cut_example,
+    first_plane,
+    sample_example,
+)
 from gating_core.experiments.comparison.frames import (
     DRAWN_POINTS,
     FRAME_GRID,
@@ -31,6 +38,8 @@ from gating_core.experiments.comparison.presets import (
     load_surface,
     load_sweep,
 )
+from gating_core.experiments.comparison.priced_pair import DIM as PAIR_DIM
+from gating_core.experiments.comparison.priced_pair import PricedModel, load_pair
 from gating_core.experiments.comparison.run import (
     Divergence,
     TrainedRun,
@@ -69,11 +78,13 @@ from gating_core.experiments.comparison.sweep import (
 __all__ = [
     "COMPARISONS",
     "DRAWN_POINTS",
+    "EXAMPLES",
     "FIRST_COMPARISON",
     "FIRST_SETTING",
     "FRAME_GRID",
     "LIMITS",
     "MATCHED",
+    "PAIR_DIM",
     "PRESETS",
     "REFERENCES",
     "SEED_CHOICES",
@@ -84,8 +95,10 @@ __all__ = [
     "CurvatureSummary",
     "Curvatures",
     "Cut",
+    "CutSurface",
     "Divergence",
     "DrawnData",
+    "PricedModel",
     "Setting",
     "StrengthSweep",
     "TooLarge",
@@ -94,15 +107,18 @@ __all__ = [
     "confidence_and_correctness",
     "covered_share",
     "covered_shares",
+    "cut_example",
     "cut_of",
     "drawn_data",
     "drawn_frames",
     "final_curvature",
+    "first_plane",
     "first_setting",
     "frame_accuracies",
     "impossible_variants",
     "layer_maps",
     "load_measured",
+    "load_pair",
     "load_preset",
     "load_reference",
     "load_surface",
@@ -111,6 +127,7 @@ __all__ = [
     "pending_measurements",
     "refitted",
     "sample",
+    "sample_example",
     "shown_member",
     "shows_surface",
     "steps_model",

@@ -77,6 +77,7 @@ class Side:
     read: Mapping[str, np.ndarray] = field(default_factory=dict)  # symbol: (F, R, R), beside K
     second: tuple[Map, np.ndarray] | None = None  # of one side alone; shares (F, R, R) of its scale
     classified: Classified | None = None
+    cut: bool = False  # ``signed`` is a classifier's: where it is zero is a decision boundary
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +199,7 @@ def header_of(
             "plain": not maps or _is_plain(side),
             "ground": None if side.ground is None else side.ground.tolist(),
             "second": side.second and asdict(side.second[0]),
+            "cut": side.cut or side.classified is not None,
             "symbols": [*side.read],
             "verdict": [word for word, _ in told],
             "more": [more for _, more in told],

@@ -320,8 +320,8 @@ function drawPair(state) {
     scene.lines.push({ segments: edgeOf(places, size), wide: 1.6, colour: [0.2, 0.21, 0.25], near: 0.001 });
     const cuts = given('Cuts', own);
     const zeros = cuts ? known(cuts, 6) : signChanges(signed, size, places, 3);
-    if (about.classes && zeros.length) scene.lines.push({ segments: zeros, wide: 6, colour: [1, 1, 1], alpha: 0.85, near: 0.0018 });
-    if (zeros.length) scene.lines.push({ segments: zeros, wide: about.classes ? 3.2 : 2.2, colour: [0.08, 0.08, 0.1], hidden: about.classes ? 0.28 : 0, near: 0.002 });
+    if (about.cut && zeros.length) scene.lines.push({ segments: zeros, wide: 6, colour: [1, 1, 1], alpha: 0.85, near: 0.0018 });
+    if (zeros.length) scene.lines.push({ segments: zeros, wide: about.cut ? 3.2 : 2.2, colour: [0.08, 0.08, 0.1], hidden: about.cut ? 0.28 : 0, near: 0.002 });
     const marked = mark && vertexOf(places, mark[0] * size + mark[1]);
     if (about.classes) {
       const plane = [...frameOf(state[`${side}Planes`], 4, at)];

@@ -17,6 +17,30 @@ const hexColour = text => [1, 3, 5].map(i => parseInt(text.slice(i, i + 2), 16) 
 const cssColour = text => text.match(/[\d.]+/g).slice(0, 3).map(part => part / 255);
 const isDark = colour => 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] < 0.5;
 
+// The colour at a share of a scale, a list of [share, hex].
+function colourAt(scale, share) {
+  const end = Math.max(1, scale.findIndex(([stop]) => stop >= share));
+  const [[low, from], [high, to]] = [scale[end - 1], scale[end]];
+  return mixed(hexColour(from), hexColour(to), Math.max(0, Math.min(1, (share - low) / (high - low))));
+}
+
+const UNKNOWN = 256; // after the colours of 256 shares
+const tables = new WeakMap(); // by scale
+
+function tableOf(scale) {
+  if (!tables.has(scale)) tables.set(scale, [...Array.from({ length: UNKNOWN }, (_, i) => colourAt(scale, i / 255)), hexColour('#c9c9c9')]);
+  return tables.get(scale);
+}
+
+// The colours of shares from 0 to 1, or in bytes from 0 to 255.
+function coloursOf(shares, scale) {
+  const table = tableOf(scale);
+  const placeOf = share => (Number.isNaN(share) ? UNKNOWN : Math.round(255 * Math.max(0, Math.min(1, share))));
+  const colours = new Float32Array(3 * shares.length);
+  shares.forEach((share, i) => colours.set(table[shares instanceof Uint8Array ? share : placeOf(share)], 3 * i));
+  return colours;
+}
+
 // The sides of a polygon, as segments.
 const ringOf = corners => corners.flatMap((corner, i) => [...corner, ...corners[(i + 1) % corners.length]]);
 

@@ -14,10 +14,10 @@ const KNOBS = {
 const knobPlace = (plane, name) => plus(plane.centre, KNOBS[name].at(plane), HALF);
 
 function buildKnobs(root, state) {
-  const over = root.querySelector('.gc-stage-over');
+  const over = root.querySelector('.gc-plane-over');
   state.knobs = Object.entries(KNOBS).map(([name, { turn, step, name: label }]) => {
     const knob = document.createElement('button');
-    Object.assign(knob, { type: 'button', className: `gc-stage-knob gc-stage-${name}`, title: `${label}: drag, or arrow keys` });
+    Object.assign(knob, { type: 'button', className: `gc-plane-knob gc-plane-${name}`, title: `${label}: drag, or arrow keys` });
     knob.setAttribute('aria-label', `${label}; arrow keys, with Shift finer`);
     knob.dataset.knob = name;
     listenToKnob(knob, state, way => takePlane(state, turn(state.plane, way)), name, step);
@@ -64,6 +64,6 @@ function placeKnobs(state) {
     const { clientWidth: width, clientHeight: height } = state.view.canvas;
     const within = (at, end) => Math.max(16, Math.min(end - 16, at)); // always to be reached
     knob.style.transform = `translate(${within(x, width)}px, ${within(y, height)}px) translate(-50%, -50%)`;
-    knob.hidden = Boolean(state.asking || state.opening);
+    knob.hidden = Boolean(state.asking || state.opening || state.turned); // no plane is drawn
   });
 }

@@ -1,0 +1,127 @@
+"""Do islands in the browser follow the plane and agree with the library? The saddle has none."""
+
+import numpy as np
+import pytest
+
+from gating_core.experiments.comparison import cut_example, first_plane, sample_example
+from gating_core.geometry import square_grid
+
+from .accessibility import assert_accessible
+from .looking import assert_on_the_first_screen, assert_scrolls_only_down, pixels
+from .scripts import COUNT_SENT, in_browser
+from .visiting import PHONE, open_page, settle, visit
+
+pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
+
+ADDRESS = "/Curved_or_bent?bent_tab=Islands"
+SPACE, SENTENCE = ".gc-islands-space", ".gc-islands-sentence"
+# Of planes: what the theorem needs of the highest island, and what the vertices say.
+FOUND = """({ surface: { values, ...rest }, planes }) => planes.map(plane => {
+  const surface = { values: Float64Array.from(values), ...rest };
+  const places = placesOf(surface, 0);
+  const normal = plane.slice(0, 3);
+  const island = islandOf(surface, fieldOf({ normal }, plane[3], places), normal);
+  return island && [island.height, island.sphere, island.needed.total, island.measured.total];
+})"""
+
+
+def await_islands(page):
+    page.wait_for_selector(f"{SPACE}[data-n]")
+    settle(page)
+
+
+def closed(page):
+    return page.locator(".gc-islands").get_attribute("data-closed") == "true"
+
+
+@pytest.fixture(scope="module")
+def desk(visitor, served, watch):
+    """A visitor at a desk, shared by the tests that leave the page usable."""
+    visit(visitor, watch, served.url + ADDRESS, await_islands)
+    return visitor
+
+
+@pytest.mark.parametrize("name", ["gated layer", "flat torus"])
+def test_the_browser_finds_the_islands_that_the_library_finds(desk, name):
+    """The library measures on finer grids: heights agree to a hundredth, totals to a tenth."""
+    surface = sample_example(name, square_grid(41))
+    sent = {field: np.asarray(x).ravel().tolist() for field, x in vars(surface).items()}
+    sent |= {"size": 41, "dim": surface.values.shape[-1]}
+    x, y, z, offset = first_plane(name)
+    draw = np.random.default_rng(0)
+    planes = [[x, y, z, offset + shift] for shift in (-0.5, -0.2, 0.0, 0.2, 1.0, 9.0)]
+    for normal in draw.normal([x, y, z], 0.15, (6, 3)):
+        planes.append([*normal / np.linalg.norm(normal), offset])
+    found = in_browser(desk, "islands", FOUND, {"surface": sent, "planes": planes})
+    exact = [cut_example(name, plane) for plane in planes]
+    assert [x is None for x in found] == [x is None for x in exact]
+    assert None in exact and sum(x is not None for x in exact) > 4  # noqa: PT018
+    for island, (height, sphere, needed, total) in zip(
+        filter(None, exact), filter(None, found), strict=True
+    ):
+        assert height == pytest.approx(island.height, rel=0.02)
+        assert sphere == pytest.approx(island.sphere_radius, rel=0.05)
+        if island.needed_total is not None:
+            assert needed == pytest.approx(island.needed_total, rel=0.05)
+            assert total == pytest.approx(float(island.positive.value), rel=0.1)
+
+
+def test_the_first_screen_shows_an_island_and_axe_finds_nothing(desk):
+    assert_on_the_first_screen(desk, "h1", SPACE, SENTENCE, ".gc-islands table")
+    assert closed(desk)
+    assert desk.locator(SENTENCE).inner_text().startswith("The cut closes: an island.")
+    assert len(np.unique(pixels(desk.locator(SPACE)).reshape(-1, 3), axis=0)) > 500
+    assert_accessible(desk)
+
+
+def test_keys_lift_the_plane_off_the_hill_without_the_server_and_a_button_puts_it_back(
+    desk, served, watch
+):
+    desk.evaluate(COUNT_SENT)
+    desk.locator(".gc-plane-move").focus()
+    desk.keyboard.down("ArrowUp")
+    for _ in range(60):
+        desk.keyboard.down("ArrowUp")  # as a key that is held
+    desk.wait_for_function("document.querySelector('.gc-islands').dataset.closed === 'false'")
+    assert desk.evaluate("window.testSent") == 0
+    desk.keyboard.up("ArrowUp")
+    desk.wait_for_url(lambda url: "island_plane=" in url)
+    settle(desk)
+    assert "No closed part" in desk.inner_text("body")
+    visit(desk, watch, desk.url, await_islands)
+    assert not closed(desk)
+    desk.get_by_role("button", name="First plane").click()
+    desk.wait_for_url(lambda url: "island_plane=" not in url)
+    settle(desk)
+    assert closed(desk)
+
+
+def test_a_thousand_planes_cut_no_island_out_of_the_saddle(desk, served, watch):
+    for name, fewest, most in (("saddle", 0, 0), ("flat+torus", 20, 990)):
+        visit(desk, watch, f"{served.url}{ADDRESS}&island_surface={name}", await_islands)
+        desk.get_by_role("button", name="Try 1,000 random planes").click()
+        tried = int(desk.locator(".gc-islands").get_attribute("data-tried"))
+        assert fewest <= tried <= most
+        assert f"{tried} of 1,000" in desk.locator(".gc-islands-tried").inner_text()
+
+
+def test_the_shadow_turns_its_loop_stays_closed_and_the_plane_hides(desk, served, watch):
+    visit(desk, watch, f"{served.url}{ADDRESS}&island_surface=flat+torus", await_islands)
+    before = pixels(desk.locator(SPACE))
+    dial = desk.locator(".gc-islands-turn")
+    dial.focus()
+    desk.keyboard.press("End")
+    desk.wait_for_url(lambda url: "island_turn=90" in url)
+    settle(desk)
+    assert closed(desk)
+    assert desk.locator(".gc-plane-knob:visible").count() == 0
+    assert dial.get_attribute("aria-valuetext") == "90 degrees, a saddle"
+    assert (np.abs(pixels(desk.locator(SPACE)) - before).sum(-1) > 60).mean() > 0.05
+
+
+def test_a_phone_in_the_dark_scrolls_only_down(browser, served, watch):
+    with open_page(browser, watch, **PHONE) as page:
+        visit(page, watch, f"{served.url}{ADDRESS}&island_surface=flat+torus", await_islands)
+        assert_scrolls_only_down(page)
+        assert closed(page)
+        assert_accessible(page)

@@ -1,0 +1,86 @@
+"""Does the page read its link, hear its pictures, and say what is measured?"""
+
+import re
+
+import numpy as np
+import pytest
+
+from gating_core.experiments.comparison import EXAMPLES, cut_example, first_plane
+from tests.ui.opening import component, mistakes, open_page, report
+from tests.ui.payload import unpack
+from ui.bent.islands import VIEW_KEY
+
+PAGE = "pages/14_Curved_or_bent.py"
+ISLANDS = {"bent_tab": "Islands"}
+
+
+def sent(app):
+    """The header and the arrays that the picture of islands was sent."""
+    return unpack(component(app, VIEW_KEY).proto.bytes)
+
+
+def texts(app):
+    return " ".join(x.value for x in app.markdown)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_surface_opens_with_its_first_plane_and_what_its_island_needs(name):
+    app = open_page(PAGE, **ISLANDS, island_surface=name)
+    assert not app.exception
+    header, arrays = sent(app)
+    assert header["plane"] == header["first"] == [*first_plane(name)]
+    assert arrays["values"].shape == (41, 41, 4 if name == "flat torus" else 3)
+    assert bool(header["turns"]) == (name == "flat torus")
+    island = cut_example(name, first_plane(name))
+    if name == "saddle":
+        assert "none can be: K < 0 everywhere" in texts(app)
+        assert (arrays["shares"] < 0.5).all()
+        return
+    needed = island.needed_gaussian or island.needed_mean
+    assert f"at least {needed:.3g}"[:13] in texts(app)
+    if name == "flat torus":
+        assert np.ptp(arrays["shares"]) == 0  # grey: K = 0
+        assert "K = 0" in texts(app)
+        assert "fills four dimensions" in texts(app)
+    else:
+        said = float(re.search(r"K⁺ dA = ([\d.]+)", texts(app))[1])
+        assert said == pytest.approx(float(island.positive.value), rel=0.01)
+
+
+def test_a_link_holds_plane_and_turn_and_what_it_cannot_say_is_named():
+    plane = "0.6,0,0.8,-0.25"
+    app = open_page(
+        PAGE, **ISLANDS, island_surface="flat torus", island_plane=plane, island_turn="30"
+    )
+    header, _ = sent(app)
+    assert (header["plane"], header["turn"]) == ([0.6, 0, 0.8, -0.25], 30)
+    assert mistakes(app) == []
+    for name, text in (("island_plane", "1,1,1,0"), ("island_turn", "91"), ("island_turn", "4.5")):
+        wrong = open_page(PAGE, **ISLANDS, island_surface="flat torus", **{name: text})
+        (note,) = mistakes(wrong)
+        assert f"`{name}`" in note
+        assert sent(wrong)[0]["turn"] == 0
+
+
+def test_a_move_goes_into_the_link_and_back():
+    app = open_page(PAGE, **ISLANDS, island_surface="saddle")
+    moved = {"plane": [0.6, 0, 0.8, -0.25], "turn": 0, "serial": 1_700_000_000_000}
+    app = report(app, VIEW_KEY, "moved", moved)
+    assert not app.exception
+    assert app.query_params["island_plane"] == "0.6,0,0.8,-0.25"
+    assert sent(app)[0]["plane"] == moved["plane"]
+    home = {"plane": [*first_plane("saddle")], "turn": 0, "serial": 1_700_000_000_001}
+    app = report(app, VIEW_KEY, "moved", home)
+    assert "island_plane" not in app.query_params
+
+
+@pytest.mark.parametrize(
+    "message",
+    [{"plane": [1, 1, 0, 0], "turn": 0}, {"plane": [0, 0, 1, 0], "turn": 91},
+     {"plane": [0, 0, 1], "turn": 0}, {"plane": "up", "turn": 0}, {"plane": [0, 0, 1, 0]}],
+)  # fmt: skip
+def test_messages_that_are_not_ours_change_nothing(message):
+    app = open_page(PAGE, **ISLANDS)
+    app = report(app, VIEW_KEY, "moved", message | {"serial": 1_700_000_000_000})
+    assert not app.exception
+    assert sent(app)[0]["plane"] == sent(app)[0]["first"]

@@ -1,0 +1,89 @@
+"""A surface with a plane to drag: where its cut closes, a dome of glass touches the island.
+
+All of it moves in the browser; Python hears of plane and shadow when the visitor lets go.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ui.components import large, wire
+from ui.components.source import declare
+from ui.components.stage import Plane, is_plane
+from ui.components.view3d import pack
+
+FARTHEST_TURN = 90  # degrees
+_component = declare("islands")
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A surface at R x R points of its chart; of D = 4 coordinates three at a time are drawn."""
+
+    values: np.ndarray  # (R, R, D)
+    gaussian: np.ndarray  # (R, R)
+    positive: np.ndarray  # (R, R): max(K, 0) dA for each area of the chart
+    mean: np.ndarray  # (R, R): |H|
+    shares: np.ndarray  # (R, R): the place of K on the colour scale, 0 to 1
+
+
+_sent: WeakKeyDictionary[Scene, tuple[dict[str, Any], bytes]] = WeakKeyDictionary()
+
+
+def draw_islands(
+    scene: Scene,
+    *,
+    key: str,
+    plane: Plane,
+    first: Plane,
+    turn: int,
+    turns: Sequence[tuple[int, str]],
+    scale: Sequence[tuple[float, str]],
+    texts: Mapping[str, tuple[str, str]],
+    on_move: Callable[[Plane, int], None],
+) -> None:
+    """Draw ``scene``, cut by ``plane``; a button goes back to the ``first`` one.
+
+    The third coordinate is turned by ``turn`` degrees towards the fourth; ``turns`` name what the
+    shadow is from so many degrees on, and are empty where there is no fourth. ``texts`` are what is
+    said of a cut that is "closed" or "open": what is bold, and the rest. When the visitor lets go,
+    ``on_move`` gets plane and turn, once: it must store them.
+    """
+    if scene not in _sent:
+        _sent[scene] = pack(vars(scene), frozenset())
+    entries, arrays = _sent[scene]
+
+    def receive() -> None:
+        moved = wire.receive(key, "moved", is_sound)
+        if moved:
+            on_move(tuple(map(float, moved["plane"])), moved["turn"])
+
+    header = {
+        "source": large.address_of(arrays, key),
+        "arrays": entries,
+        "plane": [*map(float, plane)],
+        "first": [*map(float, first)],
+        "turn": turn,
+        "turns": turns or None,
+        "scale": scale,
+        "texts": texts,
+        "heard": wire.heard(key),
+    }
+    _component(key=key, data=json.dumps(header, allow_nan=False).encode(), on_moved_change=receive)
+
+
+def is_sound(message: Any) -> bool:
+    """Return whether our own script could have sent this message; see `wire.receive`."""
+    plane, turn = message["plane"], message["turn"]
+    return isinstance(plane, list) and is_plane(plane) and type(turn) is int and is_turn(turn)
+
+
+def is_turn(degrees: float) -> bool:
+    """Return whether a shadow can be turned by so many whole degrees."""
+    return degrees % 1 == 0 and 0 <= degrees <= FARTHEST_TURN

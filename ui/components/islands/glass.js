@@ -1,0 +1,100 @@
+// The island that a plane cuts out of a sampled surface, and the glass dome that touches it from outside.
+//
+// The theorem and its exact numbers are gating_core/geometry/islands.py; these are from the vertices, while one drags.
+
+const LEAST = 6; // vertices: a smaller part may be an artefact of the mesh
+const SHARE = 0.99; // of H / R²: of the dome that touches, as in Python
+const SIDES = [[0, -1], [0, 1], [-1, 0], [1, 0], [1, 1], [-1, -1]]; // along edges of triangles
+const MERIDIANS = 16;
+const PARALLELS = 5;
+const ARCS = 6; // segments of a meridian between two parallels
+
+// The highest closed part beyond the plane, on either side: { sign, height, top, vertices }, or null.
+function closedPart(field, size) {
+  const last = size - 1;
+  const seen = new Uint8Array(field.length);
+  let best = null;
+  for (let start = 0; start < field.length; start += 1) {
+    if (seen[start] || field[start] === 0) continue;
+    const sign = Math.sign(field[start]);
+    const vertices = [start];
+    let [isOpen, top] = [false, start];
+    seen[start] = 1;
+    for (const i of vertices) { // which grows
+      const [row, column] = [Math.floor(i / size), i % size];
+      if (row === 0 || column === 0 || row === last || column === last) isOpen = true;
+      if (sign * field[i] > sign * field[top]) top = i;
+      for (const [down, across] of SIDES) {
+        const [r, c] = [row + down, column + across];
+        const j = r * size + c;
+        if (r < 0 || c < 0 || r > last || c > last || seen[j] || sign * field[j] <= 0) continue;
+        seen[j] = 1;
+        vertices.push(j);
+      }
+    }
+    const height = sign * field[top];
+    if (!isOpen && vertices.length >= LEAST && height > (best?.height ?? 0)) best = { sign, height, top, vertices };
+  }
+  return best;
+}
+
+const valueOf = ({ values, dim }, i) => Array.from(values.subarray(dim * i, dim * (i + 1)));
+const apart = (a, b) => Math.hypot(...a.map((x, k) => x - b[k]));
+
+// What the theorem says of the island, and what the vertices say: null where no part is closed.
+function islandOf(surface, field, normal) {
+  const { size, dim, gaussian, positive, mean } = surface;
+  const part = closedPart(field, size);
+  if (!part) return null;
+  const { sign, height, top, vertices } = part;
+  const summit = valueOf(surface, top);
+  const up = [...normal.map(x => sign * x), 0].slice(0, dim);
+  let radius = 0;
+  for (const i of vertices) {
+    for (const [down, across] of SIDES) {
+      const j = i + down * size + across;
+      if (sign * field[j] > 0) continue;
+      const share = field[i] / (field[i] - field[j]);
+      radius = Math.max(radius, apart(mixed(valueOf(surface, i), valueOf(surface, j), share), summit));
+    }
+  }
+  const eps = SHARE * height / radius ** 2;
+  const rise = i => sign * field[i] + eps * apart(valueOf(surface, i), summit) ** 2;
+  const touching = vertices.reduce((best, i) => (rise(i) > rise(best) ? i : best), top);
+  const centre = summit.map((x, k) => x - up[k] / (2 * eps));
+  const sphere = apart(valueOf(surface, touching), centre);
+  const cell = (2 / (size - 1)) ** 2;
+  return {
+    up, centre, sphere, touching, height, eps,
+    needed: { K: sphere ** -2, total: 2 * Math.PI * (1 - Math.sqrt(1 - Math.min(1, height / radius) ** 2)), H: 1 / sphere },
+    measured: { K: gaussian[touching], total: vertices.reduce((sum, i) => sum + positive[i] * cell, 0), H: mean[touching] },
+  };
+}
+
+// The part of the sphere beyond the plane: lines, and translucent pieces.
+function glassOf({ up, centre, sphere, height, eps }) {
+  const [x, y, z] = up;
+  const a = unit(cross(Math.abs(z) < 0.9 ? [0, 0, 1] : [1, 0, 0], [x, y, z]));
+  const b = cross([x, y, z], a);
+  const widest = Math.acos(Math.max(-1, Math.min(1, (1 / (2 * eps) - height) / sphere)));
+  const spot = (down, around) => {
+    const aside = plus(a.map(n => n * Math.cos(around)), b, Math.sin(around));
+    const way = plus(aside.map(n => n * Math.sin(down)), [x, y, z], Math.cos(down));
+    return way.map((n, k) => centre[k] + sphere * n);
+  };
+  const [lines, sheets] = [[], []];
+  const turn = 2 * Math.PI / MERIDIANS;
+  for (let m = 0; m < MERIDIANS; m += 1) {
+    for (let n = 0; n < PARALLELS * ARCS; n += 1) {
+      const step = widest / PARALLELS / ARCS;
+      lines.push(...spot(n * step, m * turn), ...spot((n + 1) * step, m * turn));
+    }
+    for (let n = 1; n <= PARALLELS; n += 1) {
+      const down = n * widest / PARALLELS;
+      for (let k = 0; k < 3; k += 1) lines.push(...spot(down, (m + k / 3) * turn), ...spot(down, (m + (k + 1) / 3) * turn));
+      const before = down - widest / PARALLELS;
+      sheets.push([spot(before, m * turn), spot(down, m * turn), spot(down, (m + 1) * turn), spot(before, (m + 1) * turn)]);
+    }
+  }
+  return { lines, sheets };
+}
