@@ -111,7 +111,7 @@ class PieceResult:
         islands: Components of either class that do not touch the chart's border, on the grid.
         height: Of the largest island by area of the chart, in radii; NaN without one.
         width: Twice the largest distance of its border from its top along the plane, in radii.
-        creased: Whether the tangent plane turns by more than 90° between neighbours of the grid:
+        folded: Whether the tangent plane turns by more than 90° between neighbours of the grid:
             the map folds there, or is about to, and the total may be too small.
         typical: (T, 2): the two seeds' places whose accuracy and total are nearest to the medians
             of those seeds that have an island, of all seeds where none has.
@@ -135,7 +135,7 @@ class PieceResult:
     islands: np.ndarray
     height: np.ndarray
     width: np.ndarray
-    creased: np.ndarray
+    folded: np.ndarray
     typical: np.ndarray
     state: dict[str, np.ndarray]
 
@@ -157,7 +157,7 @@ class PieceResult:
 
 @dataclass(frozen=True, eq=False)
 class PriceStudy:
-    """What is bundled: one result for each piece that was done, on the deciding seeds.
+    """The bundled study: one result for each piece that was done, on the deciding seeds.
 
     ``chosen`` are the medians by which weights were chosen, on seeds 0 to 15: for each piece's name
     the median totals (W, T) under each of `WEIGHTS`, with those of the unpriced piece first.
@@ -291,7 +291,7 @@ def scored(model: UnitClassifier, points: np.ndarray, labels: np.ndarray) -> dic
 
 
 def shapes(model: UnitClassifier) -> dict[str, np.ndarray]:
-    """(S,) each: totals with errors, islands, creases."""
+    """(S,) each: totals with errors, islands, folds."""
     grid, coarse = square_grid(GRID), square_grid(GRID // 2 + 1)
     jet = second_order_jet(model.attention, grid.points)
     field = curvature(jet)
@@ -308,7 +308,7 @@ def shapes(model: UnitClassifier) -> dict[str, np.ndarray]:
     out["area"] = curvature_price(model.attention, grid.points, "area").numpy()
     first = jet.first.unflatten(1, (GRID, GRID))
     resolved = field.resolved.unflatten(1, (GRID, GRID))
-    out["creased"] = (_turns(first, resolved) | _turns(first.mT, resolved, True)).numpy()
+    out["folded"] = (_turns(first, resolved) | _turns(first.mT, resolved, True)).numpy()
     normal, offset = model.plane()
     height = (jet.value @ normal.unsqueeze(-1)).squeeze(-1) + offset.unsqueeze(-1)
     radius = UNIT_LOGITS / torch.linalg.vector_norm(normal, dim=-1)
@@ -561,7 +561,7 @@ class Row:
     left: float
     placebo: Share | None
     tries: tuple[Share, ...]
-    folds: float  # share of priced models with a crease
+    folds: float  # share of priced models with a fold
     word: str
 
     def __str__(self) -> str:
@@ -632,7 +632,7 @@ def _row(study: PriceStudy, gate: str, model_dim: int, at: int) -> Row | None:
         left,
         placebo,
         tuple(x for x in (share, *second) if x is not None),
-        float(paid.creased[at].mean()),
+        float(paid.folded[at].mean()),
         _word(share if counts else None, left, second, TASKS[at] in WITH_ISLANDS),
     )
 

@@ -60,9 +60,10 @@ def test_the_browser_finds_the_islands_that_the_library_finds(desk, name):
         filter(None, exact), filter(None, found), strict=True
     ):
         assert height == pytest.approx(island.height, rel=0.02)
-        assert sphere == pytest.approx(island.sphere_radius, rel=0.05)
+        # R² / 2H, where the mesh has H and R to two hundredths each.
+        assert sphere == pytest.approx(island.sphere_radius, rel=0.07)
         if island.needed_total is not None:
-            assert needed == pytest.approx(island.needed_total, rel=0.05)
+            assert needed == pytest.approx(island.needed_total, rel=0.07)
             assert total == pytest.approx(float(island.positive.value), rel=0.1)
 
 

@@ -89,7 +89,7 @@ def draw() -> None:
 
 def told(name: str, kind: str) -> tuple[str, str]:
     """Return what is bold and the rest of what is said of a "closed" or "open" cut."""
-    bold, rest = section("bent", f"{name.replace(' ', '_')}_{kind}").split("\n\n")
+    bold, rest = section("bent", f"cut_{name.replace(' ', '_')}_{kind}").split("\n\n")
     return bold, rest
 
 

@@ -38,15 +38,15 @@ PAGES = {
     "Which keys curve?": Page(
         "pages/11_Which_keys_curve.py", ":material/key:", EXPLORE,
         "Which keys curve?"),
+    "Curved or bent?": Page(
+        "pages/15_Curved_or_bent.py", ":material/layers_clear:", EXPLORE,
+        "Does a gate have to curve space?"),
     "Manifold": Page(
         "pages/1_Manifold.py", ":material/blur_on:", EXPLORE,
         "Is this output surface flat or curved?"),
     "Depth": Page(
         "pages/4_Depth.py", ":material/layers:", EXPLORE,
         "How does curvature grow with depth?"),
-    "Curved or bent?": Page(
-        "pages/14_Curved_or_bent.py", ":material/layers_clear:", EVIDENCE,
-        "Does a gate have to curve space?"),
     "Claims": Page(
         "pages/5_Claims.py", ":material/fact_check:", EVIDENCE,
         "Does the paper hold here?"),

@@ -10,7 +10,7 @@ from tests.ui.opening import component, mistakes, open_page, report
 from tests.ui.payload import unpack
 from ui.bent.islands import VIEW_KEY
 
-PAGE = "pages/14_Curved_or_bent.py"
+PAGE = "pages/15_Curved_or_bent.py"
 ISLANDS = {"bent_tab": "Islands"}
 
 

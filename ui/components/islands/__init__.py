@@ -9,14 +9,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ui.components import large, wire
 from ui.components.source import declare
 from ui.components.stage import Plane, is_plane
-from ui.components.view3d import pack
 
 FARTHEST_TURN = 90  # degrees
 _component = declare("islands")
@@ -31,9 +29,6 @@ class Scene:
     positive: np.ndarray  # (R, R): max(K, 0) dA for each area of the chart
     mean: np.ndarray  # (R, R): |H|
     shares: np.ndarray  # (R, R): the place of K on the colour scale, 0 to 1
-
-
-_sent: WeakKeyDictionary[Scene, tuple[dict[str, Any], bytes]] = WeakKeyDictionary()
 
 
 def draw_islands(
@@ -55,9 +50,7 @@ def draw_islands(
     said of a cut that is "closed" or "open": what is bold, and the rest. When the visitor lets go,
     ``on_move`` gets plane and turn, once: it must store them.
     """
-    if scene not in _sent:
-        _sent[scene] = pack(vars(scene), frozenset())
-    entries, arrays = _sent[scene]
+    entries, arrays = large.packed_once(scene, lambda: large.pack(vars(scene)))
 
     def receive() -> None:
         moved = wire.receive(key, "moved", is_sound)

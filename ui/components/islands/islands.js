@@ -8,7 +8,6 @@ const CELLS = 10;
 const CAMERA = { azimuth: -1.15, elevation: 0.42, distance: 4, centre: [0, 0, 0] };
 const FILLED = 0.84; // of the picture
 const ACCENT = hexColour('#c026d3');
-const NEUTRAL = hexColour('#c9c9c9');
 const DRAWS = 1000; // random planes
 const SHOWN_DRAWS = 36; // of them
 const number = x => (Math.abs(x) < 5e-4 ? '0' : Number(x.toPrecision(2)).toString()).replace('-', '−');
@@ -27,8 +26,8 @@ function adopt(root, state, header, buffer, address) {
     const { values, gaussian, positive, mean, shares } = unpack(header.arrays, buffer);
     const [size, , dim] = header.arrays.values.shape;
     state.shown = address;
-    state.surface = { size, dim, values: values.values, gaussian: gaussian.values, positive: positive.values, mean: mean.values };
-    state.colours = coloursOf(shares.values, header.scale, NEUTRAL);
+    state.surface = { size, dim, values, gaussian, positive, mean };
+    state.colours = coloursOf(shares, header.scale);
     root.querySelector('.gc-islands-tried').textContent = '';
     Object.assign(state, { handling: false, waiting: false, trying: null });
   }

@@ -7,7 +7,7 @@ from ui.common.page import draw_open, page
 
 TITLE = "Curved or bent?"
 
-with page(TITLE, lead=section("bent", "lead"), pictures=False):
+with page(TITLE, lead=section("bent", "lead")):
     from ui.bent import guess, islands
     from ui.common.links import checked_link
 
