@@ -7,7 +7,7 @@
 A *piece* is one training: all tasks and up to 64 seeds of one architecture as one ensemble, under
 one price. Its result is a file of the folder; a piece that is there is not done again, so that a
 run may be stopped at any moment. Rows of seeds 0 to 15 choose the weights of prices; rows of seeds
-from 128 on decide.
+from 192 on decide.
 
 The models are `gating_core.attention.stack.Attention`, one layer over n learned slots, in float32
 and measured in float64; the read-out is `UnitClassifier`, which cannot amplify. Training begins
@@ -21,18 +21,17 @@ import argparse
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from scipy import ndimage
-from torch.nn.utils import parametrize
 
 from gating_core.assets import ASSETS
 from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.attention.stack import UNIT_LOGITS, Attention, Classifier, UnitClassifier
+from gating_core.attention.stack import UNIT_LOGITS, Attention, UnitClassifier
 from gating_core.experiments.price import NO_PRICE, TrainingPrice
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
@@ -41,7 +40,7 @@ from gating_core.jets.second_order import second_order_jet
 from gating_core.records import load_record, save_record
 from gating_core.tasks.task import Task, make_task
 from gating_core.training.recipe import Recipe
-from gating_core.training.trainer import Checkpoint, Trainer
+from gating_core.training.trainer import Checkpoint, Trainer, TrainingDiverged
 
 STUDY_FILE = ASSETS / "claims" / "price.safetensors"
 WITH_ISLANDS = ("circle", "rings", "islands")
@@ -53,7 +52,7 @@ ARCHITECTURES = (
     ("elementwise", 8), ("elementwise", 4), ("headwise", 16),
 )  # fmt: skip
 RULE_SEEDS = range(16)
-DECIDING_SEEDS = range(128, 192)
+DECIDING_SEEDS = range(192, 256)  # of criteria v2
 SEEDS_TOGETHER = 32
 WEIGHTS = (0.1, 1.0, 10.0, 100.0)  # of a price on K or bending, nats per unit
 SMALL = 0.02  # of the unpriced models' median total: what a priced one may have
@@ -62,17 +61,16 @@ STEPS, PRICE_FROM, PRICE_WHOLE = 800, 250, 750
 MORE, MORE_VALUES = 4, 8  # times as many steps in second tries, and n there
 GRID = 41  # points along each side, for totals and islands
 FEWEST_CELLS = 5  # of an island on that grid
-NONE, FREE, ORIGIN, OFF = "none", "free", "origin", "off"
+NONE = "none"
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One training. ``values``: free, or kept in a plane through the origin, or in one off it."""
+    """One training."""
 
     gate: str  # "none", "elementwise" or "headwise"
     model_dim: int
     price: str = NO_PRICE
-    values: str = FREE
     value_count: int = 3
     longer: int = 1  # times the steps
 
@@ -80,7 +78,7 @@ class Piece:
     def name(self) -> str:
         """Return the name of its file, without its seeds."""
         parts = f"{self.gate}-D{self.model_dim}-n{self.value_count}-x{self.longer}"
-        return f"{parts}-{self.values}-{self.price}"
+        return f"{parts}-{self.price}"
 
     @property
     def config(self) -> AttentionConfig:
@@ -181,20 +179,6 @@ def price_study() -> PriceStudy:
 # --- Training -------------------------------------------------------------------------------------
 
 
-class InPlane(torch.nn.Module):
-    """Values less their mean, in a plane through the origin; or moved off it by a fixed vector."""
-
-    offset: torch.Tensor
-
-    def __init__(self, offset: torch.Tensor) -> None:
-        super().__init__()
-        self.register_buffer("offset", offset, persistent=False)
-
-    def forward(self, values: torch.Tensor) -> torch.Tensor:
-        """(M, n, D) of any values (M, n, D)."""
-        return values - values.mean(1, keepdim=True) + self.offset
-
-
 def make_data(tasks: tuple[str, ...], seeds: tuple[int, ...]) -> Task:
     """Return all tasks as one: their members one after the other, each task with all seeds."""
     parts = [make_task(x, TRAIN_POINTS, test_points=TEST_POINTS, seeds=seeds) for x in tasks]
@@ -223,27 +207,8 @@ def trainer_of(
         Recipe(),
         checkpoint,
         price=price,
-        kind=UnitClassifier if piece.values == FREE else partial(in_plane, piece.values),
+        kind=UnitClassifier,
     )
-
-
-def in_plane(values: str, attention: Attention, class_count: int) -> UnitClassifier:
-    """Keep the values in a plane through the origin, or in that plane moved by their first mean."""
-    (layer,) = attention.blocks
-    mean = layer.values.detach().mean(1, keepdim=True)
-    offset = mean.clone() if values == OFF else torch.zeros_like(mean)
-    parametrize.register_parametrization(layer, "values", InPlane(offset))
-    return UnitClassifier(attention, class_count)
-
-
-def plain_state(model: Classifier) -> dict[str, torch.Tensor]:
-    """Return the weights by name; the values in force, where they are kept in a plane."""
-    prefix = "attention.layers.0.parametrizations.values.original"
-    state = {k: v.detach().clone() for k, v in model.state_dict().items()}
-    if prefix in state:
-        del state[prefix]
-        state["attention.layers.0.values"] = model.attention.blocks[0].values.detach().clone()
-    return state
 
 
 # --- Measuring ------------------------------------------------------------------------------------
@@ -390,7 +355,8 @@ def train_and_measure(
     weights = torch.from_numpy(np.repeat(weight, len(seeds))).float()
     trainer = trainer_of(piece, data, weights, start)
     trainer.advance(STEPS * piece.longer)
-    return measured(piece, data, plain_state(trainer.model), weight)
+    state = {name: x.detach().clone() for name, x in trainer.model.state_dict().items()}
+    return measured(piece, data, state, weight)
 
 
 def started(piece: Piece, tasks: tuple[str, ...], seeds: tuple[int, ...]) -> Checkpoint:
@@ -437,12 +403,16 @@ def run_pieces(
         done = folder.load(piece, seeds[0])
         if done is None:
             begin = time.process_time()
-            if piece.price == NO_PRICE:
-                weight = np.zeros(len(tasks))
-                done = train_and_measure(piece, tasks, seeds, weight)
-            else:
-                start = start or started(piece, tasks, seeds)
-                done = train_and_measure(piece, tasks, seeds, weights[piece.price], start)
+            try:
+                if piece.price == NO_PRICE:
+                    weight = np.zeros(len(tasks))
+                    done = train_and_measure(piece, tasks, seeds, weight)
+                else:
+                    start = start or started(piece, tasks, seeds)
+                    done = train_and_measure(piece, tasks, seeds, weights[piece.price], start)
+            except TrainingDiverged as diverged:  # its rows have no verdict
+                print(piece.name, diverged, flush=True)
+                continue
             folder.keep(done)
             print(summary(done), f"{time.process_time() - begin:.0f} s", flush=True)
         yield done
@@ -525,6 +495,7 @@ def bundle(folder: Folder, file: Path = STUDY_FILE, seeds: range = DECIDING_SEED
 
 NEEDED, NOT_NEEDED, LOST, INCONCLUSIVE = "needed", "not needed", "lost", "inconclusive"
 NOT_PAID, DOES_NOT_COUNT = "price not paid", "does not count"
+AS_PLACEBO = "lost, also under the placebo"
 LOST_BELOW, KEPT_ABOVE = 0.5, 0.8
 PAID = 0.04  # of the unpriced median total, on the deciding seeds
 
@@ -623,7 +594,7 @@ def _row(study: PriceStudy, gate: str, model_dim: int, at: int) -> Row | None:
     placebo = kept_share(base.accuracy[at], free.accuracy[at], area.accuracy[at])
     more = [tried(longer=MORE, value_count=count) for count in (3, MORE_VALUES)]
     second = [x[0] for x in more if x is not None and x[0] is not None and x[1] <= PAID]
-    counts = share is not None and placebo is not None and placebo.low > KEPT_ABOVE
+    held = placebo is not None and placebo.low > KEPT_ABOVE
     return Row(
         gate,
         model_dim,
@@ -633,11 +604,12 @@ def _row(study: PriceStudy, gate: str, model_dim: int, at: int) -> Row | None:
         placebo,
         tuple(x for x in (share, *second) if x is not None),
         float(paid.folded[at].mean()),
-        _word(share if counts else None, left, second, TASKS[at] in WITH_ISLANDS),
+        _word(share, left, second, TASKS[at] in WITH_ISLANDS, held),
     )
 
 
-def _word(share: Share | None, left: float, second: list[Share], islands: bool) -> str:
+def _word(share: Share | None, left: float, second: list[Share], islands: bool, held: bool) -> str:
+    """Return the verdict; ``held``: the gain is kept under the placebo."""
     if share is None:
         return DOES_NOT_COUNT
     words = [x.word for x in ([share] if left <= PAID else []) + second]
@@ -645,9 +617,11 @@ def _word(share: Share | None, left: float, second: list[Share], islands: bool) 
         return NOT_NEEDED
     if left > PAID:
         return NOT_PAID
-    if not islands:
-        return words[0]
-    return NEEDED if len(words) == 3 and set(words) == {LOST} else INCONCLUSIVE
+    if INCONCLUSIVE in words:
+        return INCONCLUSIVE
+    if not held:
+        return AS_PLACEBO
+    return NEEDED if islands and len(words) == 3 else LOST
 
 
 # --- What is done, in order -----------------------------------------------------------------------
@@ -660,8 +634,6 @@ def first_tries(gate: str, model_dim: int) -> list[Piece]:
     if model_dim == 2:  # every map into the plane has K = 0: nothing to pay for
         return pieces
     pieces += [replace(free, price=price) for price in ("K", "area", "bending")]
-    if gate == "headwise":
-        pieces += [replace(free, values=values) for values in (ORIGIN, OFF)]
     return pieces
 
 
@@ -695,8 +667,8 @@ def run(folder: Folder) -> None:
         tuple(DECIDING_SEEDS[at : at + SEEDS_TOGETHER])
         for at in range(0, len(DECIDING_SEEDS), SEEDS_TOGETHER)
     ]
-    for seeds in blocks:
-        for tries, tasks in ((first_tries, TASKS), (second_tries, WITH_ISLANDS)):
+    for tries, tasks in ((first_tries, TASKS), (second_tries, WITH_ISLANDS)):
+        for seeds in blocks:
             for gate, model_dim in ARCHITECTURES:
                 paid = weights.get((gate, model_dim), {})
                 some = {price: x[: len(tasks)] for price, x in paid.items()}

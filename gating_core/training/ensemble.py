@@ -6,14 +6,14 @@ of a batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import torch
 
 from gating_core.attention.config import AttentionConfig
-from gating_core.attention.stack import Attention, Classifier
+from gating_core.attention.stack import Attention, Classifier, build_attention
 from gating_core.randomness import generator
 from gating_core.tasks.task import Task
 
@@ -42,13 +42,11 @@ def batches_of(configs: Mapping[str, AttentionConfig]) -> list[tuple[str, ...]]:
 
 
 def shared_model(
-    configs: Sequence[AttentionConfig],
-    task: Task,
-    kind: Callable[[Attention, int], Classifier] = Classifier,
+    configs: Sequence[AttentionConfig], task: Task, kind: type[Classifier] = Classifier
 ) -> Classifier:
     """One ensemble for all configurations, at its initial weights, in float32."""
     if len(configs) == 1:
-        attention = Attention(configs[0], task.seeds)
+        attention = build_attention(configs[0], task.seeds)
         return kind(attention, task.class_count).requires_grad_(False).float()
     whole, *others = {ensemble_config(config, configs): None for config in configs}
     if others:

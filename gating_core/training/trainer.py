@@ -120,7 +120,7 @@ class Trainer:
         loss: Loss = cross_entropies,
         batches: BatchSource | None = None,
         price: Price | None = None,
-        kind: Callable[[Attention, int], Classifier] = Classifier,
+        kind: type[Classifier] = Classifier,
     ) -> None:
         self.configs, self.task, self.recipe, self.loss = tuple(configs), task, recipe, loss
         self.price = price

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gating_core.claims.price_study import (
+    AS_PLACEBO,
     DOES_NOT_COUNT,
     INCONCLUSIVE,
     LOST,
@@ -39,16 +40,17 @@ def test_without_a_gain_there_is_no_share_of_it():
 KEPT, GONE, OPEN = Share(0.95, 0.9, 1.0), Share(0.1, 0.0, 0.2), Share(0.6, 0.4, 0.85)
 
 
-@pytest.mark.parametrize(("share", "left", "second", "islands", "word"), [
-    (None, 0.01, [], True, DOES_NOT_COUNT),
-    (KEPT, 0.01, [], True, NOT_NEEDED),
-    (KEPT, 0.30, [], True, NOT_PAID),  # kept, and so is its curvature
-    (GONE, 0.01, [GONE, GONE], True, NEEDED),
-    (GONE, 0.01, [GONE], True, INCONCLUSIVE),  # a second try is missing, or was not paid
-    (GONE, 0.01, [GONE, KEPT], True, NOT_NEEDED),
-    (OPEN, 0.01, [GONE, GONE], True, INCONCLUSIVE),
-    (GONE, 0.01, [], False, LOST),
-    (OPEN, 0.01, [], False, INCONCLUSIVE),
+@pytest.mark.parametrize(("share", "left", "second", "islands", "held", "word"), [
+    (None, 0.01, [], True, True, DOES_NOT_COUNT),
+    (KEPT, 0.01, [], True, False, NOT_NEEDED),  # no placebo is asked
+    (KEPT, 0.30, [], True, True, NOT_PAID),  # kept, and so is its curvature
+    (GONE, 0.01, [GONE, GONE], True, True, NEEDED),
+    (GONE, 0.01, [GONE, GONE], True, False, AS_PLACEBO),
+    (GONE, 0.01, [GONE], True, True, LOST),  # a second try is missing, or was not paid
+    (GONE, 0.01, [GONE, KEPT], True, True, NOT_NEEDED),
+    (OPEN, 0.01, [GONE, GONE], True, True, INCONCLUSIVE),
+    (GONE, 0.01, [], False, True, LOST),
+    (OPEN, 0.01, [], False, True, INCONCLUSIVE),
 ])  # fmt: skip
-def test_the_word_of_a_row_follows_the_rules(share, left, second, islands, word):
-    assert _word(share, left, second, islands) == word
+def test_the_word_of_a_row_follows_the_rules(share, left, second, islands, held, word):
+    assert _word(share, left, second, islands, held) == word
