@@ -77,6 +77,8 @@ VIEW, OWN, TRAINING, FIRST_PICTURE = (
 # --- What is noted --------------------------------------------------------------------------------
 
 
+# Of a training, which whoever trains again measures anew.
+TIMES = re.compile(r"[\d.]+ s \(together\)")
 Link = tuple[str, str]  # the page, and what is in its link, in one order
 
 
@@ -102,7 +104,7 @@ class Record:
 
     def compare(self, link: Link, read: Iterable[tuple[str, object]]) -> None:
         """Raise `Crossed` unless everybody with this link has read the same, element by element."""
-        texts = [(key, repr(x)) for key, x in read]
+        texts = [(key, TIMES.sub("", repr(x))) for key, x in read]
         here = [(key, blake2b(text.encode()).digest(), text[:EXCERPT]) for key, text in texts]
         for before, now in zip_longest(self.pages.setdefault(link, here), here):
             if before is None or now is None or before[:2] != now[:2]:

@@ -62,6 +62,12 @@ def test_numbers_of_another_visitor_are_noticed(other):
         record.compare(link, other)
 
 
+def test_a_training_that_was_measured_again_took_another_time():
+    record = Record()
+    for seconds in ("1.40", "0.35"):
+        record.compare(("page", ""), [("", f"| no gate | {seconds} s (together) |")])
+
+
 @pytest.mark.parametrize("true", [0.0, 12.0])
 def test_growth_of_memory_is_found_behind_warm_up_and_noise(true):
     """A server that fills its caches first, then grows by ``true`` MB a minute."""
