@@ -13,7 +13,7 @@ from typing import Protocol
 import torch
 
 from gating_core.attention.config import AttentionConfig
-from gating_core.attention.stack import Attention, Classifier, build_attention
+from gating_core.attention.stack import Attention, Classifier
 from gating_core.randomness import generator
 from gating_core.tasks.task import Task
 
@@ -46,7 +46,7 @@ def shared_model(
 ) -> Classifier:
     """One ensemble for all configurations, at its initial weights, in float32."""
     if len(configs) == 1:
-        attention = build_attention(configs[0], task.seeds)
+        attention = Attention(configs[0], task.seeds)  # a seed may stand for several members
         return kind(attention, task.class_count).requires_grad_(False).float()
     whole, *others = {ensemble_config(config, configs): None for config in configs}
     if others:

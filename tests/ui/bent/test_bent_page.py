@@ -5,6 +5,8 @@ import re
 import numpy as np
 import pytest
 
+from gating_core.claims.price_study import TASKS as STUDIED
+from gating_core.claims.price_study import judge, price_study
 from gating_core.experiments.comparison import EXAMPLES, cut_example, first_plane
 from tests.ui.opening import component, mistakes, open_page, report
 from tests.ui.payload import unpack
@@ -84,3 +86,21 @@ def test_messages_that_are_not_ours_change_nothing(message):
     app = report(app, VIEW_KEY, "moved", message | {"serial": 1_700_000_000_000})
     assert not app.exception
     assert sent(app)[0]["plane"] == sent(app)[0]["first"]
+
+
+def test_the_price_tab_says_the_verdicts_of_the_bundled_rows():
+    """Kept shares again, from the accuracies, by the ratio of means."""
+    study = price_study()
+    app = open_page(PAGE, bent_tab="Price")
+    assert not app.exception
+    rows = [row for row in judge(study) if row.task == "circle"]
+    at = STUDIED.index("circle")
+    table = " ".join(x.value for x in app.markdown)
+    for row in rows:
+        base, free, paid = (
+            study.find(gate=gate, model_dim=row.model_dim, price=price).accuracy[at].mean()
+            for gate, price in (("none", "none"), (row.gate, "none"), (row.gate, "K"))
+        )
+        assert row.tries[0].value == pytest.approx((paid - base) / (free - base))
+        assert f"{row.gate} D = {row.model_dim}" in table
+        assert row.word in table

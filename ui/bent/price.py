@@ -1,0 +1,140 @@
+"""The tab Price: what is left of a gate's gain when its curvature is paid for."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from gating_core.claims.price_study import (
+    NEEDED,
+    NOT_NEEDED,
+    PriceStudy,
+    Row,
+    Share,
+    judge,
+    price_study,
+    student_t,
+)
+from gating_core.claims.price_study import TASKS as STUDIED
+from ui.common import charts as c
+from ui.common.lessons import section
+from ui.common.links import LINK
+from ui.work.cache import cached
+
+NAMES = {"islands": "two islands"}
+COLOURS = {("elementwise", 3): c.TEAL, ("elementwise", 4): c.BLUE, ("elementwise", 8): c.PURPLE,
+           ("elementwise", 16): c.MAGENTA, ("headwise", 8): c.ORANGE,
+           ("headwise", 16): c.GREEN}  # fmt: skip
+PRICES = {"none": ("no price", "circle"), "K": ("price on |K|", "circle-open"),
+          "bending": ("on bending", "x"), "area": ("on area", "square-open")}  # fmt: skip
+AXES = {"total |K|": "total", "total bending": "bending"}
+
+
+@cached("Judging …")
+def rows() -> list[Row]:
+    """Return the verdicts of C8 and C9."""
+    return judge(price_study())
+
+
+def draw() -> None:
+    """Draw the choice of a task and an axis, the chart, and the table of verdicts."""
+    front = st.container(horizontal=True, vertical_alignment="bottom")
+    task = front.selectbox("Task", STUDIED, key="price_task", width=180, **LINK,
+                           format_func=lambda name: NAMES.get(name, name))  # fmt: skip
+    axis = front.radio("Against", [*AXES], key="price_axis", horizontal=True, **LINK)
+    found = [row for row in rows() if row.task == task]
+    text = finding(task, found)
+    st.markdown(text)
+    charts = c.Charts("price")
+    charts.draw("price", st, price_chart(price_study(), task, axis), text)
+    charts.draw_table("verdicts", st, f"Kept shares of the gain on {NAMES.get(task, task)}",
+                      columns(found))  # fmt: skip
+    charts.draw_footer(section("bent", "price"))
+
+
+def price_chart(study: PriceStudy, task: str, axis: str) -> go.Figure:
+    """Draw accuracy against curvature: each architecture's path from no price to each price."""
+    at = STUDIED.index(task)
+    traces, level = [], []
+    for (gate, dim), colour in COLOURS.items():
+        base = study.find(gate="none", model_dim=dim)
+        level += [] if base is None else [100 * base.accuracy[at].mean()]
+        path = [study.find(gate=gate, model_dim=dim, price=price) for price in ("none", "K")]
+        ends = [x for x in path if x is not None]
+        traces.append(
+            c.line(
+                f"{gate}, D = {dim}",
+                [float(np.median(getattr(x, AXES[axis])[at])) for x in ends],
+                [100 * x.accuracy[at].mean() for x in ends],
+                colour=colour,
+                width=1.5,
+                mode="lines",
+                legend=False,
+            )
+        )
+        for price, (title, symbol) in PRICES.items():
+            result = study.find(gate=gate, model_dim=dim, price=price)
+            if result is None:
+                continue
+            accuracy = 100 * result.accuracy[at]
+            half = student_t(len(accuracy) - 1) * accuracy.std(ddof=1) / np.sqrt(len(accuracy))
+            traces.append(
+                c.line(
+                    f"{gate}, D = {dim}",
+                    [float(np.median(getattr(result, AXES[axis])[at]))],
+                    [accuracy.mean()],
+                    [half],
+                    colour=colour,
+                    symbol=symbol,
+                    mode="markers",
+                    legend=price == "none",
+                    labels=[title],
+                )
+            )
+    figure = c.chart(
+        "Filled: no price · open: price on |K| · cross: on bending · square: on area",
+        traces,
+        f"median {axis}",
+        "%",
+        height=380,
+        x_axis=c.log_axis(),
+    )
+    return c.mark_y(figure, float(np.mean(level)), "no gate") if level else figure
+
+
+def finding(task: str, found: list[Row]) -> str:
+    """Say for which architectures the gain needs curvature, and for which it does not."""
+    words = {
+        word: [f"{row.gate} D = {row.model_dim}" for row in found if row.word == word]
+        for word in dict.fromkeys(row.word for row in found)
+    }
+    order = [word for word in (NOT_NEEDED, NEEDED) if word in words]
+    order += [word for word in words if word not in order]
+    bold = {NOT_NEEDED: f"**{NOT_NEEDED}**", NEEDED: f"**{NEEDED}**"}
+    parts = [f"{bold.get(word, word)} with {', '.join(words[word])}" for word in order]
+    name = NAMES.get(task, task)
+    return f"Gaussian curvature for the gain of a gate on *{name}*: {'; '.join(parts)}."
+
+
+def columns(found: list[Row]) -> dict[str, list[str]]:
+    """Return the table of verdicts, cells by heading."""
+    return {
+        "gate": [f"{row.gate}, D = {row.model_dim}" for row in found],
+        "gain over no gate, points": [f"{row.gain[0]:.1f} ± {row.gain[1]:.1f}" for row in found],
+        "total |K| left": [f"{100 * row.left:.2g}\u00a0%" for row in found],
+        "kept share, price on |K|": [
+            share_text(row.tries[0] if row.tries else None) for row in found
+        ],
+        "second tries": ["; ".join(map(share_text, row.tries[1:])) or "–" for row in found],
+        "placebo, price on area": [share_text(row.placebo) for row in found],
+        "folds": [f"{100 * row.folds:.0f}\u00a0%" for row in found],
+        "verdict": [f"**{row.word}**" for row in found],
+    }
+
+
+def share_text(share: Share | None) -> str:
+    """Format a kept share with its interval."""
+    if share is None:
+        return "–"
+    return f"{share.value:.2f} [{share.low:.2f}, {share.high:.2f}]".replace("-", "−")
