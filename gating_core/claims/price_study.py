@@ -42,7 +42,7 @@ from gating_core.tasks.task import Task, make_task
 from gating_core.training.recipe import Recipe
 from gating_core.training.trainer import Checkpoint, Trainer, TrainingDiverged
 
-STUDY_FILE = ASSETS / "claims" / "price.safetensors"
+STUDY_FILE = ASSETS / "bent" / "price.safetensors"
 WITH_ISLANDS = ("circle", "rings", "islands")
 WITHOUT_ISLANDS = ("xor", "moons", "spiral")
 TASKS = (*WITH_ISLANDS, *WITHOUT_ISLANDS)
@@ -464,14 +464,18 @@ def summary(result: PieceResult) -> str:
 
 
 def joined(parts: list[PieceResult]) -> PieceResult:
-    """Return several results of one piece as one, with typical models of the first."""
+    """Return several results of one piece as one in single precision, typical ones of the first."""
     first, *_ = parts
     columns: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts], axis=1)
+        name: _single(np.concatenate([getattr(part, name) for part in parts], axis=1))
         for name, value in vars(first).items()
         if isinstance(value, np.ndarray) and value.ndim == 2 and name != "typical"
     }
     return replace(first, seeds=np.concatenate([part.seeds for part in parts]), **columns)
+
+
+def _single(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.float32) if array.dtype == np.float64 else array
 
 
 def bundle(folder: Folder, file: Path = STUDY_FILE, seeds: range = DECIDING_SEEDS) -> PriceStudy:
@@ -574,6 +578,12 @@ def judge(study: PriceStudy) -> list[Row]:
     return rows
 
 
+def _paired(at: int, *results: PieceResult) -> list[np.ndarray]:
+    """Return the accuracies on a task of the seeds that all ``results`` have."""
+    seeds = set.intersection(*({*x.seeds.tolist()} for x in results))
+    return [x.accuracy[at][np.isin(x.seeds, [*seeds])].astype(float) for x in results]
+
+
 def _row(study: PriceStudy, gate: str, model_dim: int, at: int) -> Row | None:
     def of(gate: str, price: str = NO_PRICE, **more: Any) -> PieceResult | None:
         return study.find(gate=gate, model_dim=model_dim, price=price, **more)
@@ -583,15 +593,16 @@ def _row(study: PriceStudy, gate: str, model_dim: int, at: int) -> Row | None:
         if base is None or free is None or paid is None or at >= len(paid.weight):
             return None
         left = float(np.median(paid.total[at]) / np.median(free.total[at]))
-        return kept_share(base.accuracy[at], free.accuracy[at], paid.accuracy[at]), left, paid
+        return kept_share(*_paired(at, base, free, paid)), left, paid
 
     base, free, area, first = of(NONE), of(gate), of(gate, "area"), tried()
     if base is None or free is None or area is None or first is None:
         return None
     share, left, paid = first
-    gain = 100 * (free.accuracy[at] - base.accuracy[at])
+    without, gated = _paired(at, base, free)
+    gain = 100 * (gated - without)
     half = student_t(len(gain) - 1) * gain.std(ddof=1) / np.sqrt(len(gain))
-    placebo = kept_share(base.accuracy[at], free.accuracy[at], area.accuracy[at])
+    placebo = kept_share(*_paired(at, base, free, area))
     more = [tried(longer=MORE, value_count=count) for count in (3, MORE_VALUES)]
     second = [x[0] for x in more if x is not None and x[0] is not None and x[1] <= PAID]
     held = placebo is not None and placebo.low > KEPT_ABOVE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -16,6 +17,7 @@ from ui.claims import shared
 from ui.claims.models import draw_model
 from ui.claims.shared import BUNDLED, LIVE, JudgedStudy, Judgement, Source
 from ui.common import charts as c
+from ui.common.bar import PAGES
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.foreign import as_words
@@ -60,6 +62,7 @@ def draw(
     with left:
         if note:
             st.caption(f":material/info: {note}")
+        st.markdown(count_text(judged))
         captions, names = [finding_text(x) for x in judged.claims.values()], tuple(CLAIMS)
         claim = st.radio("Claim", names, names.index("C4"), captions=captions, key="claim", **LINK)
         st.caption(rows_text(judged, bundled=not source.path))
@@ -105,6 +108,13 @@ def draw(
                 )
             ]
         draw_claim(source, judged, x, other, x.shown(wide), number)
+        if claim == "C6":
+            st.page_link(
+                PAGES["Curved or bent?"].path,
+                label="Together is not because: a price on curvature, *Curved or bent?*",
+                icon=":material/arrow_forward:",
+                query_params={"bent_tab": "Price"},
+            )
     draw_numbers(x)
 
 
@@ -174,6 +184,12 @@ def draw_claim(
     )
     saved.draw_footer(f"{chart['explanation']}\n\n{criteria}")
     draw_clicked(source, event)
+
+
+def count_text(judged: JudgedStudy) -> str:
+    """Say how many claims got which word."""
+    counts = Counter(x.word for x in judged.claims.values())
+    return f"**{', '.join(f'{count} {word}' for word, count in counts.most_common())}**"
 
 
 def draw_clicked(source: Source, event: PlotlyState) -> None:

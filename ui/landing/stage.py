@@ -14,6 +14,7 @@ from gating_core.experiments.comparison import (
     TrainedRun,
 )
 from gating_core.geometry import square_grid
+from ui.common.bar import PAGES
 from ui.common.links import link_value, parse_numbers
 from ui.components.stage import Plane, Scene, is_plane, stage
 from ui.landing.pair import Result, fair_texts
@@ -59,6 +60,12 @@ def draw_stage(result: Result) -> None:
     found = stage_of(setting, result.run, result.sweep)
     with st.container(key="stage_numbers"):
         st.markdown("  \n".join(filter(None, (numbers_text(result), ring_text(found)))))
+        st.page_link(
+            PAGES["Curved or bent?"].path,
+            label="A ring needs a hill: in three dimensions it proves K > 0, in more only bending",
+            icon=":material/arrow_forward:",
+            query_params={"bent_tab": "Islands"},
+        )
 
 
 def draw_surface(result: Result, key: str, **more: Any) -> None:
