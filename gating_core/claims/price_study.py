@@ -475,7 +475,8 @@ def joined(parts: list[PieceResult]) -> PieceResult:
 
 
 def _single(array: np.ndarray) -> np.ndarray:
-    return array.astype(np.float32) if array.dtype == np.float64 else array
+    with np.errstate(over="ignore"):  # beyond single precision it is infinite
+        return array.astype(np.float32) if array.dtype == np.float64 else array
 
 
 def bundle(folder: Folder, file: Path = STUDY_FILE, seeds: range = DECIDING_SEEDS) -> PriceStudy:
@@ -536,7 +537,7 @@ class Row:
     left: float
     placebo: Share | None
     tries: tuple[Share, ...]
-    folds: float  # share of priced models with a fold
+    folds: float  # of priced models with an island, in all tries, the share that folds
     word: str
 
     def __str__(self) -> str:
@@ -614,9 +615,15 @@ def _row(study: PriceStudy, gate: str, model_dim: int, at: int) -> Row | None:
         left,
         placebo,
         tuple(x for x in (share, *second) if x is not None),
-        float(paid.folded[at].mean()),
+        _folds(at, [paid, *(x[2] for x in more if x is not None)]),
         _word(share, left, second, TASKS[at] in WITH_ISLANDS, held),
     )
+
+
+def _folds(at: int, results: list[PieceResult]) -> float:
+    """Return the share that folds of the models with an island; NaN without one."""
+    folded = np.concatenate([x.folded[at][x.islands[at] > 0] for x in results])
+    return float(folded.mean()) if folded.size else float("nan")
 
 
 def _word(share: Share | None, left: float, second: list[Share], islands: bool, held: bool) -> str:

@@ -28,6 +28,7 @@ COLOURS = {("elementwise", 3): c.TEAL, ("elementwise", 4): c.BLUE, ("elementwise
            ("headwise", 16): c.GREEN}  # fmt: skip
 PRICES = {"none": ("no price", "circle"), "K": ("price on |K|", "circle-open"),
           "bending": ("on bending", "x"), "area": ("on area", "square-open")}  # fmt: skip
+MANY = 0.5  # of priced models with an island, that fold
 AXES = {"total |K|": "total", "total bending": "bending"}
 
 
@@ -106,7 +107,11 @@ def price_chart(study: PriceStudy, task: str, axis: str) -> go.Figure:
 def finding(task: str, found: list[Row]) -> str:
     """Say for which architectures the gain needs curvature, and for which it does not."""
     words = {
-        word: [f"{row.gate} D = {row.model_dim}" for row in found if row.word == word]
+        word: [
+            f"{row.gate} D = {row.model_dim}" + " (it folds)" * (row.folds > MANY)
+            for row in found
+            if row.word == word
+        ]
         for word in dict.fromkeys(row.word for row in found)
     }
     order = [word for word in (NOT_NEEDED, NEEDED) if word in words]
@@ -114,7 +119,18 @@ def finding(task: str, found: list[Row]) -> str:
     bold = {NOT_NEEDED: f"**{NOT_NEEDED}**", NEEDED: f"**{NEEDED}**"}
     parts = [f"{bold.get(word, word)} with {', '.join(words[word])}" for word in order]
     name = NAMES.get(task, task)
-    return f"Gaussian curvature for the gain of a gate on *{name}*: {'; '.join(parts)}."
+    text = f"Gaussian curvature for the gain of a gate on *{name}*: {'; '.join(parts)}."
+    folds = [
+        f"{100 * row.folds:.0f}\u00a0% (D = {row.model_dim})"
+        for row in sorted(found, key=lambda row: row.model_dim)
+        if row.gate == "elementwise" and not np.isnan(row.folds)
+    ]
+    if len(folds) < len({row.model_dim for row in found}):
+        return text
+    return (
+        f"{text} Of priced models with an island and an elementwise gate, {', '.join(folds)} fold:"
+        " in three dimensions an island without curvature has to, in more it can be rolled."
+    )
 
 
 def columns(found: list[Row]) -> dict[str, list[str]]:
@@ -128,7 +144,9 @@ def columns(found: list[Row]) -> dict[str, list[str]]:
         ],
         "second tries": ["; ".join(map(share_text, row.tries[1:])) or "–" for row in found],
         "placebo, price on area": [share_text(row.placebo) for row in found],
-        "folds": [f"{100 * row.folds:.0f}\u00a0%" for row in found],
+        "of priced islands, folds": [
+            "–" if np.isnan(row.folds) else f"{100 * row.folds:.0f}\u00a0%" for row in found
+        ],
         "verdict": [f"**{row.word}**" for row in found],
     }
 
