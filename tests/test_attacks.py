@@ -230,8 +230,8 @@ def test_a_message_has_few_fragments(warm):
         with websocket(f"ws://127.0.0.1:{warm.port}/_stcore/stream") as connection:
             with contextlib.suppress(OSError):
                 connection.socket.sendall(first + fragments * empty)
-            connection.socket.settimeout(1)
             try:
+                connection.socket.settimeout(1)  # it may be closed by now
                 return connection.socket.recv(1) != b""
             except TimeoutError:
                 return True

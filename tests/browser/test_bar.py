@@ -2,9 +2,9 @@
 
 import pytest
 
-from ui.common.bar import GUIDE, PAGES, address
+from ui.common.bar import GUIDE, PAGES, address, beside
 
-from .visiting import settle, visit
+from .visiting import PHONE, open_page, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 MENUS = [x for x in dict.fromkeys(row.group for row in PAGES.values()) if x]
@@ -37,17 +37,16 @@ def test_menus_name_all_pages_and_lead_back_to_what_was_left(visitor, served, wa
     visitor.wait_for_url("**/Which_keys_curve?fourth=sink+logit")
     settle(visitor)
     visitor.get_by_role("link", name="Next question").click()
-    visitor.wait_for_url("**/Manifold*")
+    visitor.wait_for_url(f"**/{address(beside('Which keys curve?')[1][1])}*")
 
 
-def test_on_a_phone_a_button_opens_it(borrow, served, watch):
-    phone = borrow()
-    phone.set_viewport_size({"width": 390, "height": 844})
-    visit(phone, watch, f"{served.url}/Which_keys_curve", settle)
-    phone.get_by_test_id("stHeader").get_by_role("button").first.click()
-    links = phone.get_by_test_id("stSidebarNavLink")
-    links.first.wait_for()
-    assert links.count() == len(PAGES) - 1
-    assert links.evaluate_all("all => all.map(a => new URL(a.href).pathname.slice(1))") == [
-        address(title) for title in PAGES if title != GUIDE
-    ]
+def test_on_a_phone_a_button_opens_it(browser, served, watch):
+    with open_page(browser, watch, **PHONE) as phone:
+        visit(phone, watch, f"{served.url}/Which_keys_curve", settle)
+        phone.get_by_test_id("stHeader").get_by_role("button").first.click()
+        links = phone.get_by_test_id("stSidebarNavLink")
+        links.first.wait_for()
+        assert links.count() == len(PAGES) - 1
+        assert links.evaluate_all("all => all.map(a => new URL(a.href).pathname.slice(1))") == [
+            address(title) for title in PAGES if title != GUIDE
+        ]

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from .accessibility import assert_accessible
-from .visiting import become_phone, settle, visit
+from .visiting import DESK, become_phone, open_page, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -60,22 +60,28 @@ def test_it_is_accessible_also_on_a_phone(page):
     assert_accessible(page)
 
 
-def test_a_dragged_value_moves_the_flat_surface_at_once_and_the_rest_when_it_is_let_go(page):
-    knob = page.locator(".gc-pair-knob").nth(2)
-    box = knob.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + 20, y + 30, steps=4)
-    page.wait_for_function("() => document.querySelector('.gc-pair-stale')")  # what is out of date
-    assert "when you let go" in page.locator(".gc-pair-later").inner_text()
-    page.mouse.up()
-    page.wait_for_function("() => !document.querySelector('.gc-pair-stale')", timeout=30_000)
-    settle(page)
-    assert "values=" in page.url
-    assert "Flat" in page.locator(".gc-pair-verdict").nth(0).inner_text()
-    page.get_by_role("button", name="The seed's own values").click()
-    page.wait_for_function("() => !location.search.includes('values')", timeout=30_000)
+def test_a_dragged_value_moves_the_flat_surface_at_once_and_the_rest_when_it_is_let_go(
+    browser, served, watch
+):
+    with open_page(browser, watch, **DESK) as page:
+        visit(page, watch, f"{served.url}/Manifold", await_pair)
+        knob = page.locator(".gc-pair-knob").nth(2)
+        box = knob.bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x + 20, y + 30, steps=4)
+        page.wait_for_function(
+            "() => document.querySelector('.gc-pair-stale')"
+        )  # what is out of date
+        assert "when you let go" in page.locator(".gc-pair-later").inner_text()
+        page.mouse.up()
+        page.wait_for_function("() => !document.querySelector('.gc-pair-stale')", timeout=30_000)
+        settle(page)
+        assert "values=" in page.url
+        assert "Flat" in page.locator(".gc-pair-verdict").nth(0).inner_text()
+        page.get_by_role("button", name="The seed's own values").click()
+        page.wait_for_function("() => !location.search.includes('values')", timeout=30_000)
 
 
 def test_a_knob_hears_the_arrow_keys(page):
