@@ -85,8 +85,8 @@ FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT if room !
          "gating_core.experiments.comparison", "gating_core.experiments.depth",
          "gating_core.experiments.instance",
          *(f"gating_core.claims.{room}" for room in ("__main__", "bounds", "claim", "design",
-           "equality", "gain", "growth", "measures", "pairs", "price_study", "relation", "rows",
-           "study", "text")))  # fmt: skip
+           "equality", "gain", "growth", "measures", "pairs", "price_study", "price_verdicts",
+           "relation", "rows", "study", "text")))  # fmt: skip
 
 
 @cache

@@ -2,7 +2,6 @@
 
     python -m gating_core.claims.price_study run FOLDER            # what is missing there, in order
     python -m gating_core.claims.price_study bundle FOLDER         # one file of all that is there
-    python -m gating_core.claims.price_study judge                 # verdicts of the bundled rows
 
 A *piece* is one training: all tasks and up to 64 seeds of one architecture as one ensemble, under
 one price. Its result is a file of the folder; a piece that is there is not done again, so that a
@@ -273,7 +272,8 @@ def shapes(model: UnitClassifier) -> dict[str, np.ndarray]:
     out["area"] = curvature_price(model.attention, grid.points, "area").numpy()
     first = jet.first.unflatten(1, (GRID, GRID))
     resolved = field.resolved.unflatten(1, (GRID, GRID))
-    out["folded"] = (_turns(first, resolved) | _turns(first.mT, resolved, True)).numpy()
+    across = _turns(first.transpose(1, 2), resolved.transpose(1, 2))
+    out["folded"] = (_turns(first, resolved) | across).numpy()
     normal, offset = model.plane()
     height = (jet.value @ normal.unsqueeze(-1)).squeeze(-1) + offset.unsqueeze(-1)
     radius = UNIT_LOGITS / torch.linalg.vector_norm(normal, dim=-1)
@@ -293,10 +293,11 @@ def shapes(model: UnitClassifier) -> dict[str, np.ndarray]:
     return out
 
 
-def _turns(first: torch.Tensor, resolved: torch.Tensor, across: bool = False) -> torch.Tensor:
-    """(S,): whether tangent planes of neighbours, along rows or ``across``, differ by over 90°."""
-    if across:
-        first, resolved = first.mT.transpose(1, 2), resolved.transpose(1, 2)
+def _turns(first: torch.Tensor, resolved: torch.Tensor) -> torch.Tensor:
+    """(S,): true if tangent planes of neighbours in a column differ by over 90° somewhere.
+
+    The determinant is the inner product of both planes' oriented areas.
+    """
     a, b = first[:, :-1], first[:, 1:]
     both = resolved[:, :-1] & resolved[:, 1:]
     return ((torch.linalg.det(a.mT @ b) < 0) & both).flatten(1).any(1)
@@ -496,152 +497,6 @@ def bundle(folder: Folder, file: Path = STUDY_FILE, seeds: range = DECIDING_SEED
     return study
 
 
-# --- Verdicts, by the criteria of docs/claims.md --------------------------------------------------
-
-NEEDED, NOT_NEEDED, LOST, INCONCLUSIVE = "needed", "not needed", "lost", "inconclusive"
-NOT_PAID, DOES_NOT_COUNT = "price not paid", "does not count"
-AS_PLACEBO = "lost, also under the placebo"
-LOST_BELOW, KEPT_ABOVE = 0.5, 0.8
-PAID = 0.04  # of the unpriced median total, on the deciding seeds
-
-
-@dataclass(frozen=True)
-class Share:
-    """A kept share of a gain with its 95 % interval (Fieller), over paired seeds."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def word(self) -> str:
-        """Return what it says alone."""
-        if self.low > KEPT_ABOVE:
-            return NOT_NEEDED
-        return LOST if self.high < LOST_BELOW else INCONCLUSIVE
-
-
-@dataclass(frozen=True)
-class Row:
-    """The verdict of one task and architecture, with what it follows from.
-
-    ``gain`` is that of the unpriced gate over none, in points, with the half-width of its interval;
-    ``left`` the priced models' median total over the unpriced ones'; ``tries`` the kept shares, the
-    first one and those of second tries whose price is paid; ``placebo`` that under a price on area.
-    """
-
-    gate: str
-    model_dim: int
-    task: str
-    gain: tuple[float, float]
-    left: float
-    placebo: Share | None
-    tries: tuple[Share, ...]
-    folds: float  # of priced models with an island, in all tries, the share that folds
-    word: str
-
-    def __str__(self) -> str:
-        shares = ", ".join(f"{x.value:.2f} [{x.low:.2f}, {x.high:.2f}]" for x in self.tries)
-        return (
-            f"{self.gate} D={self.model_dim} {self.task}: {self.word}; gain {self.gain[0]:.1f} ±"
-            f" {self.gain[1]:.1f}, total left {self.left:.2g}, kept {shares or '-'}"
-        )
-
-
-def kept_share(ungated: np.ndarray, unpriced: np.ndarray, priced: np.ndarray) -> Share | None:
-    """Return the kept share of the gain of (S,) accuracies; ``None`` if the gain may be 0."""
-    gain, kept = unpriced - ungated, priced - ungated
-    count = len(gain)
-    t = float(student_t(count - 1))
-    (vk, cov), (_, vg) = np.cov(kept, gain) / count
-    a, b = gain.mean() ** 2 - t**2 * vg, gain.mean() * kept.mean() - t**2 * cov
-    if a <= 0 or gain.mean() <= 0:
-        return None
-    c = kept.mean() ** 2 - t**2 * vk
-    half = np.sqrt(max(0.0, b**2 - a * c)) / a
-    return Share(float(kept.mean() / gain.mean()), float(b / a - half), float(b / a + half))
-
-
-def student_t(freedom: int) -> float:
-    """Return the quantile of 97.5 %."""
-    from scipy.special import stdtrit  # scipy.stats takes a second
-
-    return float(stdtrit(freedom, 0.975))
-
-
-def judge(study: PriceStudy) -> list[Row]:
-    """Return the rows of C8 (elementwise) and C9 (headwise), as far as the study has got."""
-    rows = []
-    for gate, model_dim in sorted(ARCHITECTURES):
-        if model_dim > 2:
-            found = [_row(study, gate, model_dim, at) for at in range(len(TASKS))]
-            rows += [row for row in found if row is not None]
-    return rows
-
-
-def _paired(at: int, *results: PieceResult) -> list[np.ndarray]:
-    """Return the accuracies on a task of the seeds that all ``results`` have."""
-    seeds = set.intersection(*({*x.seeds.tolist()} for x in results))
-    return [x.accuracy[at][np.isin(x.seeds, [*seeds])].astype(float) for x in results]
-
-
-def _row(study: PriceStudy, gate: str, model_dim: int, at: int) -> Row | None:
-    def of(gate: str, price: str = NO_PRICE, **more: Any) -> PieceResult | None:
-        return study.find(gate=gate, model_dim=model_dim, price=price, **more)
-
-    def tried(**more: Any) -> tuple[Share | None, float, PieceResult] | None:
-        base, free, paid = of(NONE, **more), of(gate, **more), of(gate, "K", **more)
-        if base is None or free is None or paid is None or at >= len(paid.weight):
-            return None
-        left = float(np.median(paid.total[at]) / np.median(free.total[at]))
-        return kept_share(*_paired(at, base, free, paid)), left, paid
-
-    base, free, area, first = of(NONE), of(gate), of(gate, "area"), tried()
-    if base is None or free is None or area is None or first is None:
-        return None
-    share, left, paid = first
-    without, gated = _paired(at, base, free)
-    gain = 100 * (gated - without)
-    half = student_t(len(gain) - 1) * gain.std(ddof=1) / np.sqrt(len(gain))
-    placebo = kept_share(*_paired(at, base, free, area))
-    more = [tried(longer=MORE, value_count=count) for count in (3, MORE_VALUES)]
-    second = [x[0] for x in more if x is not None and x[0] is not None and x[1] <= PAID]
-    held = placebo is not None and placebo.low > KEPT_ABOVE
-    return Row(
-        gate,
-        model_dim,
-        TASKS[at],
-        (float(gain.mean()), float(half)),
-        left,
-        placebo,
-        tuple(x for x in (share, *second) if x is not None),
-        _folds(at, [paid, *(x[2] for x in more if x is not None)]),
-        _word(share, left, second, TASKS[at] in WITH_ISLANDS, held),
-    )
-
-
-def _folds(at: int, results: list[PieceResult]) -> float:
-    """Return the share that folds of the models with an island; NaN without one."""
-    folded = np.concatenate([x.folded[at][x.islands[at] > 0] for x in results])
-    return float(folded.mean()) if folded.size else float("nan")
-
-
-def _word(share: Share | None, left: float, second: list[Share], islands: bool, held: bool) -> str:
-    """Return the verdict; ``held``: the gain is kept under the placebo."""
-    if share is None:
-        return DOES_NOT_COUNT
-    words = [x.word for x in ([share] if left <= PAID else []) + second]
-    if NOT_NEEDED in words:
-        return NOT_NEEDED
-    if left > PAID:
-        return NOT_PAID
-    if INCONCLUSIVE in words:
-        return INCONCLUSIVE
-    if not held:
-        return AS_PLACEBO
-    return NEEDED if islands and len(words) == 3 else LOST
-
-
 # --- What is done, in order -----------------------------------------------------------------------
 
 
@@ -713,16 +568,11 @@ def weights_of(folder: Folder, gate: str, model_dim: int) -> dict[str, np.ndarra
 def main() -> None:
     """Run or bundle, as the arguments say."""
     parser = argparse.ArgumentParser(prog="python -m gating_core.claims.price_study")
-    parser.add_argument("command", choices=("run", "bundle", "judge"))
-    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("command", choices=("run", "bundle"))
+    parser.add_argument("folder", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    if options.command == "judge":
-        for row in judge(price_study()):
-            print(row)
-    elif options.folder is None:
-        parser.error("name a folder")
-    elif options.command == "run":
+    if options.command == "run":
         run(Folder(options.folder))
     else:
         bundle(Folder(options.folder))

@@ -60,7 +60,7 @@ def test_the_browser_finds_the_islands_that_the_library_finds(desk, name):
         filter(None, exact), filter(None, found), strict=True
     ):
         assert height == pytest.approx(island.height, rel=0.02)
-        # R² / 2H, where the mesh has H and R to two hundredths each.
+        # R² / 2H. The summit is a vertex, up to half a cell off: R to three hundredths, R² to six.
         assert sphere == pytest.approx(island.sphere_radius, rel=0.07)
         if island.needed_total is not None:
             assert needed == pytest.approx(island.needed_total, rel=0.07)

@@ -71,9 +71,7 @@ def test_a_dragged_value_moves_the_flat_surface_at_once_and_the_rest_when_it_is_
         page.mouse.move(x, y)
         page.mouse.down()
         page.mouse.move(x + 20, y + 30, steps=4)
-        page.wait_for_function(
-            "() => document.querySelector('.gc-pair-stale')"
-        )  # what is out of date
+        page.wait_for_function("() => document.querySelector('.gc-pair-stale')")
         assert "when you let go" in page.locator(".gc-pair-later").inner_text()
         page.mouse.up()
         page.wait_for_function("() => !document.querySelector('.gc-pair-stale')", timeout=30_000)

@@ -17,10 +17,10 @@ from gating_core.geometry import Island, square_grid
 from ui.common.explanations import explain
 from ui.common.formatting import plus_minus, short
 from ui.common.lessons import section
-from ui.common.links import LINK, link_value, parse_number, parse_numbers
+from ui.common.links import LINK, link_value, parse_number, parse_plane
 from ui.common.take_along import File, csv_text, offered
 from ui.components.islands import Scene, draw_islands, is_turn
-from ui.components.stage import Plane, is_plane
+from ui.components.stage import Plane
 from ui.drawing.colours import scale_of
 from ui.drawing.first_view import scale_share
 from ui.work.cache import cached
@@ -150,12 +150,6 @@ def _to_link(plane: Plane, turn: int, first: Plane) -> None:
             st.query_params[key] = value
         else:
             st.query_params.pop(key, None)
-
-
-def parse_plane(text: str) -> Plane | None:
-    """Return the plane of "a,b,c,d"; ``None`` unless a unit normal and an offset within reach."""
-    numbers = parse_numbers(text)
-    return numbers if numbers and is_plane(numbers) else None
 
 
 def parse_turn(text: str) -> int | None:

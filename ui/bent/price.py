@@ -6,17 +6,10 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.claims.price_study import (
-    NEEDED,
-    NOT_NEEDED,
-    PriceStudy,
-    Row,
-    Share,
-    judge,
-    price_study,
-    student_t,
-)
 from gating_core.claims.price_study import TASKS as STUDIED
+from gating_core.claims.price_study import PieceResult, PriceStudy, price_study
+from gating_core.claims.price_verdicts import NEEDED, NOT_NEEDED, Row, Share, judge
+from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.lessons import section
 from ui.common.links import LINK
@@ -48,43 +41,36 @@ def draw() -> None:
     text = finding(task, found)
     st.markdown(text)
     charts = c.Charts("price")
+    st.caption("Filled: no price · open: a price on |K| · cross: on bending · square: on area")
     charts.draw("price", st, price_chart(price_study(), task, axis), text)
     charts.draw_table("verdicts", st, f"Kept shares of the gain on {NAMES.get(task, task)}",
-                      columns(found))  # fmt: skip
+                      columns(found, price_study()))  # fmt: skip
     charts.draw_footer(section("bent", "price"))
 
 
 def price_chart(study: PriceStudy, task: str, axis: str) -> go.Figure:
-    """Draw accuracy against curvature: each architecture's path from no price to each price."""
+    """Draw accuracy against curvature: of each architecture without a price and with each."""
     at = STUDIED.index(task)
-    traces, level = [], []
+
+    def place(result: PieceResult) -> tuple[float, float]:
+        return float(np.median(getattr(result, AXES[axis])[at])), 100 * result.accuracy[at].mean()
+
+    traces = []
     for (gate, dim), colour in COLOURS.items():
-        base = study.find(gate="none", model_dim=dim)
-        level += [] if base is None else [100 * base.accuracy[at].mean()]
-        path = [study.find(gate=gate, model_dim=dim, price=price) for price in ("none", "K")]
-        ends = [x for x in path if x is not None]
-        traces.append(
-            c.line(
-                f"{gate}, D = {dim}",
-                [float(np.median(getattr(x, AXES[axis])[at])) for x in ends],
-                [100 * x.accuracy[at].mean() for x in ends],
-                colour=colour,
-                width=1.5,
-                mode="lines",
-                legend=False,
-            )
-        )
-        for price, (title, symbol) in PRICES.items():
-            result = study.find(gate=gate, model_dim=dim, price=price)
-            if result is None:
-                continue
-            accuracy = 100 * result.accuracy[at]
-            half = student_t(len(accuracy) - 1) * accuracy.std(ddof=1) / np.sqrt(len(accuracy))
+        name = f"{gate}, D = {dim}"
+        found = {price: study.find(gate=gate, model_dim=dim, price=price) for price in PRICES}
+        results = {price: result for price, result in found.items() if result is not None}
+        ends = zip(*(place(results[price]) for price in ("none", "K")), strict=True)
+        traces.append(c.line(name, *ends, colour=colour, width=1.5, mode="lines", legend=False))
+        for price, result in results.items():
+            title, symbol = PRICES[price]
+            x, y = place(result)
+            half = mean_interval(100 * result.accuracy[at].astype(float)).half_width
             traces.append(
                 c.line(
-                    f"{gate}, D = {dim}",
-                    [float(np.median(getattr(result, AXES[axis])[at]))],
-                    [accuracy.mean()],
+                    name,
+                    [x],
+                    [y],
                     [half],
                     colour=colour,
                     symbol=symbol,
@@ -93,15 +79,20 @@ def price_chart(study: PriceStudy, task: str, axis: str) -> go.Figure:
                     labels=[title],
                 )
             )
+    level = [
+        base.accuracy[at].mean()
+        for _, dim in COLOURS
+        if (base := study.find(gate="none", model_dim=dim)) is not None
+    ]
     figure = c.chart(
-        "Filled: no price · open: price on |K| · cross: on bending · square: on area",
+        "Test accuracy against curvature, with and without a price",
         traces,
         f"median {axis}",
-        "%",
+        "test accuracy, %",
         height=380,
         x_axis=c.log_axis(),
     )
-    return c.mark_y(figure, float(np.mean(level)), "no gate") if level else figure
+    return c.mark_y(figure, float(100 * np.mean(level)), "no gate")
 
 
 def finding(task: str, found: list[Row]) -> str:
@@ -133,17 +124,28 @@ def finding(task: str, found: list[Row]) -> str:
     )
 
 
-def columns(found: list[Row]) -> dict[str, list[str]]:
+def columns(found: list[Row], study: PriceStudy) -> dict[str, list[str]]:
     """Return the table of verdicts, cells by heading."""
+
+    def both(row: Row, name: str) -> str:
+        """Return the median of a column without a price, and with one on |K|."""
+        at = STUDIED.index(row.task)
+        pair = (study.find(gate=row.gate, model_dim=row.model_dim, price=x) for x in ("none", "K"))
+        medians = [np.nanmedian([np.nan, *getattr(x, name)[at]]) for x in pair if x is not None]
+        return " → ".join("–" if np.isnan(x) else f"{x:.2f}" for x in medians)
+
     return {
         "gate": [f"{row.gate}, D = {row.model_dim}" for row in found],
-        "gain over no gate, points": [f"{row.gain[0]:.1f} ± {row.gain[1]:.1f}" for row in found],
-        "total |K| left": [f"{100 * row.left:.2g}\u00a0%" for row in found],
-        "kept share, price on |K|": [
-            share_text(row.tries[0] if row.tries else None) for row in found
+        "gain over no gate, points": [
+            f"{x.gain.mean:.1f} ± {x.gain.half_width:.1f}" for x in found
         ],
+        "total |K| left": [f"{100 * row.left:.2g}\u00a0%" for row in found],
+        "kept share, price on |K|": [share_text(next(iter(x.tries), None)) for x in found],
         "second tries": ["; ".join(map(share_text, row.tries[1:])) or "–" for row in found],
         "placebo, price on area": [share_text(row.placebo) for row in found],
+        "test loss, nats": [both(row, "loss") for row in found],
+        "margin, radii": [both(row, "margin") for row in found],
+        "height of the island, radii": [both(row, "height") for row in found],
         "of priced islands, folds": [
             "–" if np.isnan(row.folds) else f"{100 * row.folds:.0f}\u00a0%" for row in found
         ],

@@ -187,8 +187,8 @@ def draw_claim(
 
 
 def count_text(judged: JudgedStudy) -> str:
-    """Say how many claims got which word."""
-    counts = Counter(x.word for x in judged.claims.values())
+    """Say how many experiments got which word, and how many claims could not have failed."""
+    counts = Counter(x.word if x.kind == EXPERIMENT else x.kind for x in judged.claims.values())
     return f"**{', '.join(f'{count} {word}' for word, count in counts.most_common())}**"
 
 

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from ui.components.stage import is_plane
 from ui.foreign import as_code, as_words
 from ui.limits import LINK_NUMBERS, QUOTED_CHARACTERS
 
@@ -178,6 +179,12 @@ def parse_numbers(text: str) -> tuple[float, ...] | None:
     parts = text.split(",")[:LINK_NUMBERS]
     numbers = tuple(x for part in parts if (x := parse_number(part.strip(" "))) is not None)
     return numbers if len(numbers) == len(parts) else None
+
+
+def parse_plane(text: str) -> tuple[float, ...] | None:
+    """Return the plane of "a,b,c,d"; ``None`` unless a unit normal and an offset within reach."""
+    numbers = parse_numbers(text)
+    return numbers if numbers and is_plane(numbers) else None
 
 
 def parse_pick(text: str, size: int = GRID_SIZE) -> tuple[int, int] | None:

@@ -15,8 +15,8 @@ from gating_core.experiments.comparison import (
 )
 from gating_core.geometry import square_grid
 from ui.common.bar import PAGES
-from ui.common.links import link_value, parse_numbers
-from ui.components.stage import Plane, Scene, is_plane, stage
+from ui.common.links import link_value, parse_plane
+from ui.components.stage import Plane, Scene, stage
 from ui.landing.pair import Result, fair_texts
 from ui.landing.picture import Stage, measure_stage
 from ui.work.cache import cached
@@ -62,7 +62,7 @@ def draw_stage(result: Result) -> None:
         st.markdown("  \n".join(filter(None, (numbers_text(result), ring_text(found)))))
         st.page_link(
             PAGES["Curved or bent?"].path,
-            label="A ring needs a hill: in three dimensions it proves K > 0, in more only bending",
+            label="A ring needs a hill: in three dimensions K > 0 or a fold, in more only bending",
             icon=":material/arrow_forward:",
             query_params={"bent_tab": "Islands"},
         )
@@ -84,12 +84,6 @@ def draw_surface(result: Result, key: str, **more: Any) -> None:
 def linked_plane() -> Plane | None:
     """Return the visitor's plane, ``None`` for the fitted one."""
     return link_value("plane", parse_plane, None, "the fitted plane")
-
-
-def parse_plane(text: str) -> Plane | None:
-    """Return the plane of "a,b,c,d"; ``None`` unless a unit normal and an offset within reach."""
-    numbers = parse_numbers(text)
-    return numbers if numbers and is_plane(numbers) else None
 
 
 def _on_leave(strength: float, plane: Plane | None) -> None:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from gating_core.claims.price_study import (
+from gating_core.claims.price_study import price_study, shapes
+from gating_core.claims.price_verdicts import (
     AS_PLACEBO,
     DOES_NOT_COUNT,
     INCONCLUSIVE,
@@ -54,3 +55,13 @@ KEPT, GONE, OPEN = Share(0.95, 0.9, 1.0), Share(0.1, 0.0, 0.2), Share(0.6, 0.4, 
 ])  # fmt: skip
 def test_the_word_of_a_row_follows_the_rules(share, left, second, islands, held, word):
     assert _word(share, left, second, islands, held) == word
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_stored_weights_give_the_stored_numbers(place):
+    result = price_study().find(gate="elementwise", model_dim=16, price="K")
+    seed = result.typical[0, place]
+    again = shapes(result.model("circle", place))
+    for name in ("total", "bending", "area", "height"):
+        assert again[name][0] == pytest.approx(getattr(result, name)[0, seed], rel=1e-5)
+    assert again["islands"][0] == result.islands[0, seed]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gating_core.claims.price_study import TASKS as STUDIED
-from gating_core.claims.price_study import judge, price_study
+from gating_core.claims.price_study import price_study
+from gating_core.claims.price_verdicts import judge
 from gating_core.experiments.comparison import EXAMPLES, cut_example, first_plane
 from tests.ui.opening import component, mistakes, open_page, report
 from tests.ui.payload import unpack

@@ -1,0 +1,166 @@
+"""The verdicts of C8 and C9, by the criteria of docs/claims.md.
+
+python -m gating_core.claims.price_verdicts    # a line for each task and architecture
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gating_core.claims.price_study import (
+    ARCHITECTURES,
+    MORE,
+    MORE_VALUES,
+    NONE,
+    TASKS,
+    WITH_ISLANDS,
+    PieceResult,
+    PriceStudy,
+    price_study,
+)
+from gating_core.experiments.price import NO_PRICE
+from gating_core.training.trained import MeanInterval, mean_interval
+
+NEEDED, NOT_NEEDED, LOST, INCONCLUSIVE = "needed", "not needed", "lost", "inconclusive"
+NOT_PAID, DOES_NOT_COUNT = "price not paid", "does not count"
+AS_PLACEBO = "lost, also under the placebo"
+LOST_BELOW, KEPT_ABOVE = 0.5, 0.8
+PAID = 0.04  # of the unpriced median total, on the deciding seeds
+
+
+@dataclass(frozen=True)
+class Share:
+    """A kept share of a gain with its 95 % interval (Fieller), over paired seeds."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def word(self) -> str:
+        """Return what it says alone."""
+        if self.low > KEPT_ABOVE:
+            return NOT_NEEDED
+        return LOST if self.high < LOST_BELOW else INCONCLUSIVE
+
+
+@dataclass(frozen=True)
+class Row:
+    """The verdict of one task and architecture, with what it follows from.
+
+    ``gain`` is that of the unpriced gate over none, in points;
+    ``left`` the priced models' median total over the unpriced ones'; ``tries`` the kept shares, the
+    first one and those of second tries whose price is paid; ``placebo`` that under a price on area.
+    """
+
+    gate: str
+    model_dim: int
+    task: str
+    gain: MeanInterval
+    left: float
+    placebo: Share | None
+    tries: tuple[Share, ...]
+    folds: float  # of priced models with an island, in all tries, the share that folds
+    word: str
+
+    def __str__(self) -> str:
+        shares = ", ".join(f"{x.value:.2f} [{x.low:.2f}, {x.high:.2f}]" for x in self.tries)
+        return (
+            f"{self.gate} D={self.model_dim} {self.task}: {self.word}; gain {self.gain.mean:.1f} ±"
+            f" {self.gain.half_width:.1f}, total left {self.left:.2g}, kept {shares or '-'}"
+        )
+
+
+def kept_share(ungated: np.ndarray, unpriced: np.ndarray, priced: np.ndarray) -> Share | None:
+    """Return the kept share of the gain of (S,) accuracies; ``None`` if the gain may be 0.
+
+    Fieller's interval: all shares r for which the mean of kept - r gain may be 0 (Student, 95 %).
+    """
+    gain, kept = mean_interval(unpriced - ungated), mean_interval(priced - ungated)
+    both = mean_interval(unpriced + priced - 2 * ungated)
+    vg, vk = gain.half_width**2, kept.half_width**2
+    cov = (both.half_width**2 - vg - vk) / 2
+    a, b = gain.mean**2 - vg, gain.mean * kept.mean - cov
+    if a <= 0 or gain.mean <= 0:
+        return None
+    half = np.sqrt(max(0.0, b**2 - a * (kept.mean**2 - vk))) / a
+    return Share(kept.mean / gain.mean, float(b / a - half), float(b / a + half))
+
+
+def judge(study: PriceStudy) -> list[Row]:
+    """Return the rows of C8 (elementwise) and C9 (headwise), as far as the study has got."""
+    rows = []
+    for gate, model_dim in sorted(ARCHITECTURES):
+        if model_dim > 2:
+            found = [_row(study, gate, model_dim, at) for at in range(len(TASKS))]
+            rows += [row for row in found if row is not None]
+    return rows
+
+
+def _paired(at: int, *results: PieceResult) -> list[np.ndarray]:
+    """Return the accuracies on a task of the seeds that all ``results`` have."""
+    seeds = set.intersection(*({*x.seeds.tolist()} for x in results))
+    return [x.accuracy[at][np.isin(x.seeds, [*seeds])].astype(float) for x in results]
+
+
+def _row(study: PriceStudy, gate: str, model_dim: int, at: int) -> Row | None:
+    def of(gate: str, price: str = NO_PRICE, **more: Any) -> PieceResult | None:
+        return study.find(gate=gate, model_dim=model_dim, price=price, **more)
+
+    def tried(**more: Any) -> tuple[Share | None, float, PieceResult] | None:
+        base, free, paid = of(NONE, **more), of(gate, **more), of(gate, "K", **more)
+        if base is None or free is None or paid is None or at >= len(paid.weight):
+            return None
+        left = float(np.median(paid.total[at]) / np.median(free.total[at]))
+        return kept_share(*_paired(at, base, free, paid)), left, paid
+
+    base, free, area, first = of(NONE), of(gate), of(gate, "area"), tried()
+    if base is None or free is None or area is None or first is None:
+        return None
+    share, left, paid = first
+    without, gated = _paired(at, base, free)
+    placebo = kept_share(*_paired(at, base, free, area))
+    more = [tried(longer=MORE, value_count=count) for count in (3, MORE_VALUES)]
+    second = [x[0] for x in more if x is not None and x[0] is not None and x[1] <= PAID]
+    held = placebo is not None and placebo.low > KEPT_ABOVE
+    return Row(
+        gate,
+        model_dim,
+        TASKS[at],
+        mean_interval(100 * (gated - without)),
+        left,
+        placebo,
+        tuple(x for x in (share, *second) if x is not None),
+        _folds(at, [paid, *(x[2] for x in more if x is not None)]),
+        _word(share, left, second, TASKS[at] in WITH_ISLANDS, held),
+    )
+
+
+def _folds(at: int, results: list[PieceResult]) -> float:
+    """Return the share that folds of the models with an island; NaN without one."""
+    folded = np.concatenate([x.folded[at][x.islands[at] > 0] for x in results])
+    return float(folded.mean()) if folded.size else float("nan")
+
+
+def _word(share: Share | None, left: float, second: list[Share], islands: bool, held: bool) -> str:
+    """Return the verdict; ``held``: the gain is kept under the placebo."""
+    if share is None:
+        return DOES_NOT_COUNT
+    words = [x.word for x in ([share] if left <= PAID else []) + second]
+    if NOT_NEEDED in words:
+        return NOT_NEEDED
+    if left > PAID:
+        return NOT_PAID
+    if INCONCLUSIVE in words:
+        return INCONCLUSIVE
+    if not held:
+        return AS_PLACEBO
+    return NEEDED if islands and len(words) == 3 else LOST
+
+
+if __name__ == "__main__":
+    for row in judge(price_study()):
+        print(row)
