@@ -26,7 +26,7 @@ from ui.drawing import palette
 from ui.drawing.panels import plain_figure
 
 GREY, MAGENTA = palette.SIDE_COLOURS["left"], palette.SIDE_COLOURS["right"]
-BLUE, ORANGE, GREEN, PURPLE = palette.CLASS_COLOURS
+(BLUE, ORANGE), (GREEN, PURPLE) = palette.CLASS_COLOURS[:2], palette.SERIES
 TEAL, FAINT, ACCENT = palette.BESIDE, palette.PLANE, palette.ACCENT
 Trace = dict[str, Any]  # of Plotly
 Style = dict[str, Any]  # keyword arguments of `line`

@@ -27,12 +27,14 @@ from ui.common.present import STYLE as PRESENT_STYLE
 from ui.common.presets import draw_presets, steps_of
 from ui.common.share import draw_share
 from ui.components.history import keep_steps
+from ui.drawing.palette import css_variables
 from ui.work import streamlit_fixes
 from ui.work.log import reported
 from ui.work.scripts import SCRIPTS
 from ui.work.server import import_core
 
-STYLE = Path(__file__).with_suffix(".css")
+STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
+STYLES = f"<style>{css_variables()}{STYLE}</style>"
 ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
 
 
@@ -96,7 +98,7 @@ def _head(title: str, question: str, lead: str, presented: Collection[str]) -> F
     _return(title)
     view = simplified.begin(presented)
     take_along.begin(title)
-    st.html(STYLE)
+    st.html(STYLES)
     if view.presented is not None:
         st.html(PRESENT_STYLE)
     links = st.session_state.setdefault(LINKS, {})

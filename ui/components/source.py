@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
+
+from ui.drawing import palette
 
 HERE = Path(__file__).parent
 # One surface that the browser draws by itself: shared, as the files beside this one are.
@@ -106,8 +109,15 @@ SCRIPTS["one_file"] = (*SCRIPTS["pair"], "one_file/one_file.js")
 
 
 def script(name: str) -> str:
-    """Return the JavaScript module of the component ``name``."""
-    return "\n".join(read(path) for path in SCRIPTS[name])
+    """Return the JavaScript module of the component ``name``, which begins with the colours."""
+    colours = f"const PALETTE = {json.dumps(palette.NAMED)};"
+    return "\n".join([colours, *(read(path) for path in SCRIPTS[name])])
+
+
+def style(name: str) -> str:
+    """Return the style sheet of the component ``name``, which begins with the colours."""
+    sheets = (read(path.replace(".js", ".css"), instead="") for path in SCRIPTS[name])
+    return palette.css_variables() + "".join(sheets)
 
 
 def declare(name: str, first: str = "") -> Any:
@@ -119,7 +129,7 @@ def declare(name: str, first: str = "") -> Any:
     mount = st.components.v2.component(
         f"gating_{name}",
         html=read(f"{name}/{name}.html", instead=""),
-        css="".join(read(path.replace(".js", ".css"), instead="") for path in SCRIPTS[name]),
+        css=style(name),
         js=first + script(name),
         isolate_styles=False,  # isolated styles break the pictures of plotly.js
     )

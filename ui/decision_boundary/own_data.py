@@ -51,7 +51,7 @@ from ui.limits import (
     UPLOAD_MB,
 )
 
-CLASSES = ("blue", "orange", "green", "purple")
+CLASSES = ("blue", "orange", "teal", "pink")
 UNITS = 10**DIGITS  # from the middle of the square to its edge
 ALONG = 2 * UNITS + 1  # positions along an edge
 LETTERS, BYTES = 4, 3  # of a point

@@ -1,7 +1,10 @@
-"""Colours: chosen to be told apart with every colour deficiency and on both themes.
+"""Colours, one meaning each, told apart with every colour deficiency and on both themes.
 
-The neutral colour in the middle of a diverging scale is a grey that stands out from white and
-from black paper. Colour is never the only channel: contours and signs go with it.
+Blue and orange are classes; green and violet are signs, of curvature first; grey and magenta are
+the two variants compared; the brand is none of these. The neutral colour in the middle of a
+diverging scale is a grey that stands out from white and from black paper. Colour is never the only
+channel: contours, symbols and signs go with it. Scripts and style sheets get these colours from
+here (`css_variables`); Streamlit's own theme, in ``.streamlit/config.toml``, repeats `BRAND`.
 """
 
 from __future__ import annotations
@@ -9,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-CLASS_COLOURS = ("#2b6cb0", "#e07b1a", "#2a9d63", "#a855c7")  # blue, orange, green, purple
-POINT_COLOURS = ("#0b3c6f", "#8f4300", "#0f5132", "#581c87")  # dark enough on their own class
-SIDE_COLOURS = {"left": "#6b7280", "right": "#a21caf"}  # of compared variants: grey, magenta
+BRAND = {"light": "#374151", "dark": "#d1d5db"}  # of buttons and links
+CLASS_COLOURS = ("#2b6cb0", "#db7616", "#1c93a1", "#c9709b")  # blue, orange, teal, pink
+POINT_COLOURS = ("#0b3c6f", "#8f4300", "#0b4a52", "#7a2850")  # dark enough on their own class
+SIDE_COLOURS = {"left": "#6b7280", "right": "#cc0066"}  # of compared variants: grey, magenta
 BESIDE = "#0f8f7f"  # variants that are neither left nor right
+SERIES = ("#2a9d63", "#a855c7")  # green, purple: two more lines of a chart without curvature
 NEUTRAL = "#c9c9c9"
 LINE = "#1b1b1b"  # decision curve and K = 0, on coloured surfaces
 GRID_LINE = "#5b5f66"
@@ -22,13 +27,14 @@ PLANE = "#7a8794"
 Scale = list[tuple[float, str]]
 
 
-# PuOr of ColorBrewer (Brewer, Harrower and Penn State, Apache 2.0), its middle made darker.
+# After PRGn and PuOr of ColorBrewer (Brewer, Harrower, Penn State; Apache 2.0), the middle darker.
+NEGATIVE, POSITIVE = ("#542788", "#998ec3"), ("#17602a", "#6fb36b")  # whole and half
 SIGNED_SCALE: Scale = [
-    (0.0, "#542788"),
-    (0.25, "#998ec3"),
+    (0.0, NEGATIVE[0]),
+    (0.25, NEGATIVE[1]),
     (0.5, NEUTRAL),
-    (0.75, "#f1a340"),
-    (1.0, "#b35806"),
+    (0.75, POSITIVE[1]),
+    (1.0, POSITIVE[0]),
 ]
 
 
@@ -79,3 +85,26 @@ def colour_at(scale: Scale, share: float) -> str:
     part = (share - low[0]) / (high[0] - low[0])
     ends = [[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for _, colour in (low, high)]
     return "#" + "".join(f"{round(a + part * (b - a)):02x}" for a, b in zip(*ends, strict=True))
+
+
+# What scripts and style sheets use of them.
+NAMED = {
+    "accent": ACCENT,
+    "neutral": NEUTRAL,
+    "line": LINE,
+    "grid": GRID_LINE,
+    "negative": NEGATIVE[0],
+    "half-negative": NEGATIVE[1],
+    "half-positive": POSITIVE[1],
+    "positive": POSITIVE[0],
+    "class-0": CLASS_COLOURS[0],
+    "class-1": CLASS_COLOURS[1],
+    "right": SIDE_COLOURS["right"],
+}
+
+
+def css_variables() -> str:
+    """Return the rule that names the colours in style sheets: ``var(--gc-accent)``."""
+    brand = f"light-dark({BRAND['light']}, {BRAND['dark']})"
+    parts = [f"--gc-{name}: {colour};" for name, colour in (NAMED | {"brand": brand}).items()]
+    return f":root {{ {' '.join(parts)} }}\n"

@@ -70,7 +70,7 @@ def draw() -> None:
             key=TREE,
             label=entry_alt(model, entry, channel),
             hint="Point at a branch to follow one expert; click it, or press Enter, to keep it."
-            " Drag x to move the input. Width: size of the term. Orange, solid: positive. Purple,"
+            " Drag x to move the input. Width: size of the term. Green, solid: positive. Violet,"
             " dashed: negative.",
             name=f"Y[{channel}]",
             numbers=browser_numbers(model, channel),

@@ -106,7 +106,7 @@ def shown_with(result: Result, scale: ColourScale) -> dict[str, Any]:
 
 def _curvature_note(scale: ColourScale) -> str:
     return (
-        f"Violet, saddle-like, to orange, dome-like: asinh scale, {common.percent(scale.beyond)} of"
+        f"Violet, saddle-like, to green, dome-like: asinh scale, {common.percent(scale.beyond)} of"
         " the points at λ = 1 exceed it. Dotted: undetermined."
     )
 

@@ -403,7 +403,7 @@ def scale_note(scale: ColourScale, colouring: str) -> str:
     signed = COLOURINGS[colouring].range == "signed"
     notes = {
         "K = 0 wherever it is known": signed and scale.collapsed,
-        "Orange: K > 0 · violet: K < 0 · black line: K = 0 · hatched: undetermined": signed
+        "Green: K > 0 · violet: K < 0 · black line: K = 0 · hatched: undetermined": signed
         and not scale.collapsed,
         "logarithmic": scale.log,
         f"asinh scale, linear within ±{common.short(scale.soft or 0)}": scale.soft is not None,

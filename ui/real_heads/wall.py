@@ -305,7 +305,7 @@ def frames_of(shown: str, found: Arrays) -> tuple[Frames | None, str]:
     if shown in AGAINST:
         largest = float(np.abs(values).max())
         colours = [colour_at(SIGNED_SCALE, 0.5 + x / (2 * largest)) for x in values.flat]
-        return Frames(shown, colours, texts), f"{about}: purple below 1, orange above."
+        return Frames(shown, colours, texts), f"{about}: violet below 1, green above."
     low, high = float(values.min()), float(values.max())
     colours = [colour_at(SEQUENTIAL_SCALE, (x - low) / (high - low)) for x in values.flat]
     return Frames(shown, colours, texts), f"{about}. Blue is low, yellow high."

@@ -251,9 +251,9 @@ class TestPage:
         assert run_of(app).setting.task == "circle"
         draw_points(app, POINTS, [3 * label for label in LABELS], serial=2)
         own = run_of(app).setting.own
-        assert own.names == ("blue", "purple")
+        assert own.names == ("blue", "pink")
         header, _ = assert_shown(app)
-        assert (header["legend"]["low"], header["legend"]["high"]) == ("blue", "purple")
+        assert (header["legend"]["low"], header["legend"]["high"]) == ("blue", "pink")
         ends = [colour for _, colour in header["legend"]["scale"]]
         assert (ends[0], ends[-1]) == (palette.CLASS_COLOURS[0], palette.CLASS_COLOURS[3])
         again = reloaded(app)

@@ -7,7 +7,7 @@
 const CELLS = 10;
 const CAMERA = { azimuth: -1.15, elevation: 0.42, distance: 4, centre: [0, 0, 0] };
 const FILLED = 0.84; // of the picture
-const ACCENT = hexColour('#c026d3');
+const ACCENT = hexColour(PALETTE.accent);
 const DRAWS = 1000; // random planes
 const SHOWN_DRAWS = 36; // of them
 const number = x => (Math.abs(x) < 5e-4 ? '0' : Number(x.toPrecision(2)).toString()).replace('-', '−');

@@ -6,7 +6,7 @@ const CAMERA = { azimuth: -1.3, elevation: 0.32, distance: 3.9, centre: [0, 0, 0
 const FILLED = 0.78; // of the picture
 const FARTHEST_VALUE = 2;
 const VALUE_STEP = 1 / 16;
-const [SADDLE, HALF_SADDLE, NEUTRAL, HALF_DOME, DOME] = ['#542788', '#998ec3', '#c9c9c9', '#f1a340', '#b35806'].map(hexColour);
+const [SADDLE, HALF_SADDLE, NEUTRAL, HALF_DOME, DOME] = ['negative', 'half-negative', 'neutral', 'half-positive', 'positive'].map(name => hexColour(PALETTE[name]));
 const chartAt = share => 2 * share - 1;
 
 // Places, normals and K of the surface at all vertices, row by row: v grows with the row, u with the column.
@@ -52,7 +52,7 @@ function sceneOf(state, surface, verdict) {
     size: SIZE, places, normals, colours, cells: planar ? 0 : CELLS,
     lines: [{ segments: frame, wide: 1.6, colour: state.ink, alpha: 0.6, hidden: 0.25, near: 0 },
       ...(planar ? [{ segments: linesIn(values), wide: 1, colour: state.ink, alpha: 0.35, hidden: 0.15 }] : [])],
-    points: mark && { places: new Float32Array(mark), colours: new Float32Array(hexColour('#c026d3')), size: 13 },
+    points: mark && { places: new Float32Array(mark), colours: new Float32Array(hexColour(PALETTE.accent)), size: 13 },
   };
 }
 

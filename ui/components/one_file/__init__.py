@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ui.components.pair import Pair, arrays_of, header_of
-from ui.components.source import read, script
+from ui.components.source import read, script, style
 
 ROOT = Path(__file__).resolve().parents[3]
 THEMES = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
@@ -44,7 +44,7 @@ def one_file(
         "question": html.escape(question),
         "lead": paragraphs(lead),
         "explanation": paragraphs(explanation),
-        "style": "\n".join([theme(), read("pair/pair.css"), read("one_file/one_file.css")]),
+        "style": theme() + style("one_file"),
         "component": read("pair/pair.html"),
         # A script ends at the first "</script", whatever it is inside.
         "header": json.dumps(header, allow_nan=False).replace("<", "\\u003c"),

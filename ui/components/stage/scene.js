@@ -37,9 +37,9 @@ function stageScene(state, places, testPlaces, field, plane, middle) {
   if (lengthOf(minus(plane.centre, middle)) < MISSES) {
     const sheet = [[-1, -1], [1, -1], [1, 1], [-1, 1]].map(([x, y]) =>
       plus(plus(plane.centre, plane.a, HALF * x), plane.b, HALF * y));
-    const [stem, accent] = [knobPlace(plane, 'move'), dark ? [0.88, 0.64, 0.94] : [0.49, 0.18, 0.57]];
+    const stem = knobPlace(plane, 'move');
     scene.lines.push({ segments: ringOf(sheet), wide: 1.5, colour: ink, alpha: 0.55, hidden: 0.2 },
-      { segments: [...plus(stem, plane.normal, -0.14), ...plus(stem, plane.normal, 0.14)], wide: 2.5, colour: accent, hidden: 0.5 });
+      { segments: [...plus(stem, plane.normal, -0.14), ...plus(stem, plane.normal, 0.14)], wide: 2.5, colour: ACCENT, hidden: 0.5 });
     scene.sheets.push({ corners: sheet, colour: [0.55, 0.58, 0.64, dark ? 0.22 : 0.2] });
   }
   return scene;

@@ -12,7 +12,7 @@ function unit(a) {
   return [a[0] / length, a[1] / length, a[2] / length];
 }
 
-// "#2b6cb0", and what getComputedStyle says: "rgb(43, 108, 176)".
+// "#rrggbb", and what getComputedStyle says: "rgb(43, 108, 176)".
 const hexColour = text => [1, 3, 5].map(i => parseInt(text.slice(i, i + 2), 16) / 255);
 const cssColour = text => text.match(/[\d.]+/g).slice(0, 3).map(part => part / 255);
 const isDark = colour => 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] < 0.5;
@@ -28,7 +28,7 @@ const UNKNOWN = 256; // after the colours of 256 shares
 const tables = new WeakMap(); // by scale
 
 function tableOf(scale) {
-  if (!tables.has(scale)) tables.set(scale, [...Array.from({ length: UNKNOWN }, (_, i) => colourAt(scale, i / 255)), hexColour('#c9c9c9')]);
+  if (!tables.has(scale)) tables.set(scale, [...Array.from({ length: UNKNOWN }, (_, i) => colourAt(scale, i / 255)), hexColour(PALETTE.neutral)]);
   return tables.get(scale);
 }
 
