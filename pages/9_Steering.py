@@ -12,9 +12,9 @@ with page(
     " model. Does it go on in the other language, and is the text still fluent?",
 ):
     from ui.common.links import checked_link
-    from ui.steering import features, results, steer
+    from ui.steering import features, steer
 
-    TABS = {"Steer": steer.draw, "Features": features.draw, "Results": results.draw}
+    TABS = {"Steer": steer.draw, "Features": features.draw}
     with checked_link(TITLE):
         draw_open(
             st.tabs([*TABS], key="steering_tab", bind="query-params", on_change="rerun"), TABS

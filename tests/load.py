@@ -62,7 +62,7 @@ PAGES: dict[str, dict[str, Sequence[str] | None]] = {
     "Efficient_attention": {
         "top_k": None, "sample_text": None, "delta_gamma": None, "linear_at": None,
         "method": ("Top-k", "KV-cache eviction", "Delta correction", "Linear and hybrid")},
-    "Steering": {"steering_text": None, "steering_tab": ("Steer", "Features", "Results")},
+    "Steering": {"steering_text": None, "steering_tab": ("Steer", "Features")},
     "Guide": {},
 }  # fmt: skip
 BOUNDARY, BOUNDARY_STEPS, SEEDS = "Decision_boundary", "400", 16

@@ -110,12 +110,11 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
                  "method=Linear+and+hybrid&linear_learned=true&sample_gate=no+gate"),
     ),
     "Steering": Row(
-        drawing=("", "steering_vector=chosen+feature", "steering_tab=Features",
-                 "steering_tab=Results&results_seed=1&results_draw=4"),
-        looking=("steering_tokens=all+tokens&steering_gate=G1%2C+per+channel",
+        drawing=("", "steering_vector=chosen+feature", "steering_tab=Features"),
+        looking=("steering_tokens=all+tokens&steering_numbers=true",
                  "steering_strength=-4&steering_prompt=Spanish",
-                 "steering_tab=Features&steering_dictionary=plain+top-k&steering_layer=3",
-                 "steering_tab=Results"),
+                 "steering_tab=Features&steering_dictionary=plain+top-k&steering_layer=3"
+                 "&steering_parts=true"),
     ),
     "Guide": Row(),
     "What_this_does_not_say": Row(),

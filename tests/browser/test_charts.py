@@ -31,7 +31,7 @@ SCREENS = (
     (EFFICIENT, "A gate reduces the Δ loss", 6, ".st-key-input-row",
      *charts("top_k_losses", "top_k_weights")),
     (MODELS, "Test loss against", 0, "table"),
-    (STEERING, "With the steering vector", 1, *charts("steer_probability"), ".gc-key"),
+    (STEERING, "one feature changes the language", 2, ".gc-key", *charts("steer_none")),
     (LEARNED, "Experts are learned with", 2, CONTROLS, CHART),
     (CURVES, "No significant difference", 2, CONTROLS, CHART),
     (f"{EFFICIENT}?method=KV-cache+eviction", "Δ loss of keeping 16 of 96 keys", 6,
@@ -47,9 +47,7 @@ SCREENS = (
     (f"{MODELS}?measure=Calibration", "on the calibration error is", 3),
     (f"{MODELS}?measure=Block+topology", "A1 reduces the loss", 8),
     (f"{MODELS}?measure=Generate", "Test loss", 2),
-    (f"{STEERING}?steering_tab=Features", "the languages", 3, CHART, ".gc-examples"),
-    (f"{STEERING}?steering_tab=Results", "Applied to", 5,
-     *charts("results_released", "results_held")),
+    (f"{STEERING}?steering_tab=Features", "the languages", 1, CHART, ".gc-examples"),
 )  # fmt: skip
 
 
@@ -97,7 +95,7 @@ def test_another_claim_is_one_click_away_and_a_click_on_a_point_opens_its_model(
 
 @pytest.mark.soak  # long
 def test_a_click_chooses_a_feature(desk, served, watch):
-    open_charts(desk, watch, f"{served.url}{STEERING}?steering_tab=Features", 3)
+    open_charts(desk, watch, f"{served.url}{STEERING}?steering_tab=Features", 1)
     desk.get_by_text("Feature 2 separates").wait_for()
     click(desk, ".st-key-chart_features_order .scatterlayer .point")
     desk.get_by_text("Feature 2 separates").wait_for(state="detached")
@@ -115,13 +113,13 @@ def click(page, selector):
 
 @pytest.mark.soak  # long
 def test_a_text_is_written_letter_by_letter_and_can_be_stopped(desk, served, watch):
-    open_charts(desk, watch, served.url + STEERING, 1)
+    open_charts(desk, watch, served.url + STEERING, 2)
     follow_link(desk, f"{STEERING}?steering_text=The+king+&steering_draw=5&steering_strength=5")
     desk.get_by_role("button", name="Cancel").click()
     desk.get_by_text("Generating was cancelled after").wait_for()
     desk.get_by_text("of 60 characters").first.wait_for()  # the run before may still show it, too
     desk.get_by_role("button", name="Generate again").click()
-    desk.get_by_text("With the steering vector").wait_for()
+    desk.get_by_text("unsteered English.").nth(1).wait_for()
     assert desk.locator(".gc-text").nth(1).inner_text().startswith("The king")
 
 
@@ -150,8 +148,8 @@ def test_back_undoes_one_change_of_a_control(desk, served, watch):
     pytest.param(address, count, marks=pytest.mark.soak) for address, count in (
         (LEARNED, 2), (CURVES, 2), (EFFICIENT, 6), (f"{EFFICIENT}?method=KV-cache+eviction", 6),
         (f"{MODELS}?measure=Attention+sinks", 4), (f"{MODELS}?measure=Gate+sparsity", 3),
-        (f"{MODELS}?measure=Block+topology", 8), (STEERING, 1),
-        (f"{STEERING}?steering_tab=Features", 3), (f"{STEERING}?steering_tab=Results", 5),
+        (f"{MODELS}?measure=Block+topology", 8), (STEERING, 2),
+        (f"{STEERING}?steering_tab=Features", 1),
     )
 )])  # fmt: skip
 def test_a_dark_phone_has_charts_below_each_other_before_controls_and_scrolls_only_down(

@@ -76,7 +76,7 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
         "the Δ loss of models in which every head keeps its k largest weights, less with a gate"),
     "steering": Topic(
         "Steering", "Steering", {},
-        "a classifier sees English become Spanish in the text of a model, with a steering vector"),
+        "a text goes on in English, and with a steering vector the same one goes on in Spanish"),
     "limits": Topic(
         "What this does not say", "Which gates curve?",
         {"case": "rms norm"}, "a flat surface, put on a sphere by a normalisation, without a gate"),

@@ -39,6 +39,7 @@ ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
 
 
 LINKS = "_links"
+FINDING = "_finding"  # the place of the page's finding, in the run of its script
 streamlit_fixes.apply()
 simplified.apply()
 
@@ -112,9 +113,15 @@ def _head(title: str, question: str, lead: str, presented: Collection[str]) -> F
             horizontal=True, width="content", key="sharing" if view.presented is None else "turns"
         )
     note = st.container(key="note")
+    st.session_state[FINDING] = st.container(key="finding")
     if lead:
         st.container(key="lead").markdown(lead)
     return Frame(links, view, tail, note)
+
+
+def draw_finding(text: str) -> None:
+    """Draw what the page, or its open tab, found: one sentence directly under the title."""
+    st.session_state[FINDING].markdown(text)
 
 
 def _foot(title: str, frame: Frame, steps: bool) -> None:

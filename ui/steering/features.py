@@ -21,9 +21,13 @@ from gating_core.lm.steering.live import (
     model_and_dictionaries,
     written_along,
 )
+from gating_core.lm.steering.shipped import STEERED
 from ui.common import charts as c
 from ui.common.formatting import percent, short
+from ui.common.language_models import TITLES
 from ui.common.lessons import section
+from ui.common.links import LINK
+from ui.common.page import draw_finding
 from ui.drawing import palette
 from ui.drawing.characters import named
 from ui.foreign import as_code
@@ -32,13 +36,14 @@ from ui.steering.shared import DICTIONARIES, SIZE, STYLE, Model, signed
 from ui.work import pool
 from ui.work.cache import NUMBERS_CACHE, cached
 
+GATES = {TITLES[name]: name for name in STEERED}
 CHART = "chart_features_order"
 SEPARATES, BLIND = 0.9, 0.7  # AUC from which on a feature separates languages; below which not
 PATTERN = 0.8  # share of top-activating examples with the same letters, from which on: a pattern
 BEFORE, AFTER = 64, 20  # characters shown around the largest activation
 CHANGED = 7  # characters with the largest increases, and as many with the largest decreases
 SHADES = 5
-TITLES = {kind: title for title, kind in DICTIONARIES.items()}
+KIND_TITLES = {kind: title for title, kind in DICTIONARIES.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +95,19 @@ def draw() -> None:
     """Draw the tab."""
     st.html(STYLE)
     row = shared.control_row("features-row")
-    model = shared.choose_model(row)
+    with row:
+        gate = st.selectbox(
+            "Gate",
+            [*GATES],
+            key="steering_gate",
+            width=165,
+            **LINK,
+            help="The multiplicative gate with which the model was trained.",
+        )
+        model = GATES[gate], shared.choose_seed()
     layer = shared.choose_layer(row)
-    request = shared.choose_feature(row, model, layer)
+    with row:
+        request = shared.choose_feature(model, layer)
     strength = shared.choose_strength(row)
     kinds = {
         kind: statistics(model, kind, layer) for kind in model_and_dictionaries(*model)[1].kinds
@@ -100,7 +115,7 @@ def draw() -> None:
     features, charts = kinds[request.kind], c.Charts("features")
     examples = top_examples(request)
     finding = feature_text(features, request.feature)
-    st.markdown(finding)
+    draw_finding(finding)
     left, right = st.container(key="first").columns([6, 7])
     figure = order_chart(features, request.feature)
     charts.figures["order"] = figure
@@ -113,16 +128,13 @@ def draw() -> None:
         selection_mode="points",
     )
     shared.draw_text(right, "Top-activating examples, held-out verses", examples_html(examples))
-    left, right = st.columns([6, 7])
-    parts, change = attribution(request), next_change(request, strength)
-    along, effect = attribution_text(parts), next_text(change, strength)
-    charts.draw("attribution", left, attribution_chart(parts), along)
-    charts.draw("next", right, next_chart(change), effect)
-    st.markdown(f"{along} {effect}")
-    with st.container(key="steering_kinds"):
-        charts.draw_table("dictionaries", st, "Dictionaries of this layer", kinds_table(kinds))
-    st.markdown(kinds_text(kinds))
     charts.tables["features"] = features_table(kinds)
+    st.markdown(kinds_text(kinds))
+    more = st.expander("What writes along it, and what it changes", key="steering_parts",
+                       on_change="rerun", **LINK)  # fmt: skip
+    if more.open:
+        with more:
+            draw_parts(request, strength, kinds, charts)
     with st.container(horizontal=True):
         for name, feature in (("Most Spanish", features.difference.argmax()),
                             ("Most English", features.difference.argmin())):  # fmt: skip
@@ -136,6 +148,20 @@ def draw() -> None:
         charts.draw_footer(
             section("steering", "features", letters=LETTERS, pattern=percent(PATTERN))
         )
+
+
+def draw_parts(
+    request: DirectionRequest, strength: float, kinds: Mapping[str, Statistics], charts: c.Charts
+) -> None:
+    """Draw a feature's attribution, its effect on the next character, and all dictionaries."""
+    parts, change = attribution(request), next_change(request, strength)
+    along, effect = attribution_text(parts), next_text(change, strength)
+    left, right = st.columns([6, 7])
+    charts.draw("attribution", left, attribution_chart(parts), along)
+    charts.draw("next", right, next_chart(change), effect)
+    st.markdown(f"{along} {effect}")
+    with st.container(key="steering_kinds"):
+        charts.draw_table("dictionaries", st, "Dictionaries of this layer", kinds_table(kinds))
 
 
 def take_feature(feature: int) -> None:
@@ -164,7 +190,7 @@ def feature_text(features: Statistics, feature: int) -> str:
     """Return the finding on one feature."""
     english, spanish = features.active[:, feature]
     return (
-        f"**Feature {feature + 1} {separation(features.auc[feature])}** (AUC"
+        f"Feature {feature + 1} {separation(features.auc[feature])} (AUC"
         f" {features.auc[feature]:.3f}): active at {percent(english)} of English and"
         f" {percent(spanish)} of Spanish positions. Its cosine with the difference of means is"
         f" {signed(features.cosine[feature])}."
@@ -174,7 +200,7 @@ def feature_text(features: Statistics, feature: int) -> str:
 def kinds_text(kinds: Mapping[str, Statistics]) -> str:
     """Return whether the dictionaries have a feature that separates the languages."""
     parts = [
-        f"that of *{TITLES[kind]}* {separation(features.auc.max())}"
+        f"that of *{KIND_TITLES[kind]}* {separation(features.auc.max())}"
         for kind, features in kinds.items()
     ]
     return f"The best of the {SIZE} features by AUC: {', '.join(parts)}."
@@ -208,7 +234,7 @@ def kinds_table(kinds: Mapping[str, Statistics]) -> dict[str, Sequence[str]]:
     """Return the dictionaries as columns."""
     rows = kinds.values()
     return {
-        "dictionary": [TITLES[kind] for kind in kinds],
+        "dictionary": [KIND_TITLES[kind] for kind in kinds],
         "variance explained": [percent(of.card.explained) for of in rows],
         "active": [f"{short(of.card.active)} of {SIZE}" for of in rows],
         "dead": [str(of.card.dead) for of in rows],
@@ -224,7 +250,7 @@ def features_table(kinds: Mapping[str, Statistics]) -> dict[str, Sequence[object
         return [x for of in kinds.values() for x in values(of)]
 
     return {
-        "dictionary": [TITLES[kind] for kind in kinds for _ in range(SIZE)],
+        "dictionary": [KIND_TITLES[kind] for kind in kinds for _ in range(SIZE)],
         "feature": [*range(1, SIZE + 1)] * len(kinds),
         "active in English": columns(lambda of: of.active[0]),
         "active in Spanish": columns(lambda of: of.active[1]),

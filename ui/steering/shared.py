@@ -12,14 +12,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.lm.shipped import MODELS, SEEDS
 from gating_core.lm.steering.live import STRONGEST_PUSH, DirectionRequest, model_and_dictionaries
-from gating_core.lm.steering.shipped import KINDS, STEERED
+from gating_core.lm.steering.shipped import KINDS
 from gating_core.lm.steering.streams import RELEASED_AFTER
 from ui.common.charts import BLUE, ORANGE
-from ui.common.language_models import TITLES, UNGATED
+from ui.common.language_models import UNGATED
 from ui.common.links import LINK
 from ui.foreign import printable
 
-GATES = {TITLES[name]: name for name in STEERED}
 FIRST_TOKENS, ALL_TOKENS = f"the first {RELEASED_AFTER} tokens", "all tokens"
 MODES = {FIRST_TOKENS: "released", ALL_TOKENS: "held"}  # the steering vector is applied to these
 DICTIONARIES = dict(zip(("means of 16", "characters", "plain top-k"), KINDS, strict=True))
@@ -35,24 +34,9 @@ def control_row(key: str) -> DeltaGenerator:
     return st.container(horizontal=True, vertical_alignment="bottom", key=key)
 
 
-def choose_gate(row: DeltaGenerator) -> str:
-    """Draw the control of the gate; return its name in the core."""
-    return GATES[
-        row.selectbox(
-            "Gate",
-            [*GATES],
-            key="steering_gate",
-            width=165,
-            **LINK,
-            help="The multiplicative gate with which the model was trained.",
-        )
-    ]
-
-
-def choose_model(row: DeltaGenerator) -> Model:
-    """Draw the controls of a model."""
-    gate = choose_gate(row)
-    return gate, row.selectbox(
+def choose_seed() -> int:
+    """Draw the control of the seed of the models."""
+    return st.selectbox(
         "Model seed",
         SEEDS,
         key="steering_seed",
@@ -93,9 +77,9 @@ def choose_layer(row: DeltaGenerator) -> int:
     )
 
 
-def choose_feature(row: DeltaGenerator, model: Model, layer: int) -> DirectionRequest:
+def choose_feature(model: Model, layer: int) -> DirectionRequest:
     """Draw the controls of a feature; say if this model has no such dictionary."""
-    title = row.selectbox(
+    title = st.selectbox(
         "Dictionary",
         [*DICTIONARIES],
         key="steering_dictionary",
@@ -105,7 +89,7 @@ def choose_feature(row: DeltaGenerator, model: Model, layer: int) -> DirectionRe
         " stream over 16 characters. *characters*: single positions. Both are Matryoshka (nested)"
         " autoencoders. *plain top-k*: single positions, not nested, seed 0 only.",
     )
-    feature = row.number_input("Feature", 1, SIZE, 2, key="steering_feature", width=120, **LINK)
+    feature = st.number_input("Feature", 1, SIZE, 2, key="steering_feature", width=120, **LINK)
     kind, kinds = DICTIONARIES[title], model_and_dictionaries(*model)[1].kinds
     if kind not in kinds:
         kind = next(iter(kinds))

@@ -1,24 +1,23 @@
-"""The tab Steer: a text generated with a steering vector, beside the same one without it."""
+"""The tab Steer: texts of two models, steered, and how often the language changes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import isnan
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.characters import read_typed
 from gating_core.lm.corpus import LANGUAGES
 from gating_core.lm.steering import live
-from gating_core.lm.steering.experiment import BEYOND, JUDGED_FROM, WRITTEN
+from gating_core.lm.steering.experiment import BEYOND, WRITTEN, prompt_verses
 from gating_core.lm.steering.judge import WINDOW
 from gating_core.lm.steering.live import (
     BEGINNING,
     DirectionRequest,
     Ending,
-    Opening,
+    Example,
     SteerRequest,
     Step,
     load_opening,
@@ -27,19 +26,20 @@ from gating_core.lm.steering.live import (
     write_judged,
     written_texts,
 )
+from gating_core.lm.steering.shipped import STEERED
 from gating_core.lm.steering.streams import RELEASED_AFTER
 from ui.common import charts as c
 from ui.common.formatting import figures, percent
-from ui.common.language_models import TONGUES, unknown_characters
+from ui.common.language_models import TITLES, TONGUES, UNGATED, unknown_characters
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.drawing.characters import sign
+from ui.common.page import draw_finding
 from ui.limits import STEERED_CHARACTERS
-from ui.steering import shared
+from ui.steering import results, shared
 from ui.steering.shared import ALL_TOKENS, MODES, STYLE
 from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE, cached
-from ui.work.jobs import Job
+from ui.work.jobs import Jobs
 
 BEGINNINGS = {"english": BEGINNING, "spanish": "Y dijo Dios á "}
 LANGUAGE, CHOSEN, MEANS, RANDOM = (
@@ -48,11 +48,8 @@ LANGUAGE, CHOSEN, MEANS, RANDOM = (
     "difference of means",
     "random direction",
 )
+CARDS = {gate: TITLES[gate].capitalize() for gate in STEERED}
 SHADES = 5  # of each language
-LINES: dict[str, c.Style] = {
-    "unsteered": {"colour": c.GREY, "dash": "dash", "symbol": "x"},
-    "steered": {"colour": c.MAGENTA},
-}
 FINDINGS = {  # by `gating_core.lm.steering.VERDICTS`
     "changed": "**The language changes**",
     "unchanged": "**The language stays the same**",
@@ -60,32 +57,22 @@ FINDINGS = {  # by `gating_core.lm.steering.VERDICTS`
     "degenerate": "**The text degenerates**, and the language stays the same",
     "inconclusive": "**It is inconclusive** whether the language changes",
 }
-
-
-@st.cache_resource(show_spinner=False)
-def opening() -> Opening:
-    """Load the bundled text with which the page opens."""
-    return load_opening()
-
-
-TEXTS: jobs.Jobs[SteerRequest, Sequence[Step]] = jobs.Jobs(
+TEXTS: Jobs[SteerRequest, Sequence[Step]] = Jobs(
     "steering_text", partial(jobs.text_steps, write_judged), NUMBERS_CACHE
 )
 
 
-def generated(request: SteerRequest) -> tuple[Sequence[Step], Job | None]:
-    """Return the steps of both texts so far, and the job that generates them."""
-    if request == opening().request:
-        return opening().steps, None
-    steps, job = TEXTS.fetch(request)
-    return steps or (), job
+@st.cache_resource(show_spinner=False)
+def opening() -> dict[SteerRequest, Example]:
+    """Load the bundled texts with which the page opens."""
+    return {example.request: example for example in load_opening().examples}
 
 
 @cached(on=NUMBERS_CACHE)
 def endings(request: SteerRequest, _steps: Sequence[Step]) -> list[Ending]:
     """Return the judgement of both texts, which ``_steps`` make up."""
-    if request == opening().request:
-        return opening().endings
+    if request in opening():
+        return opening()[request].endings
     model = request.direction.name, request.direction.model_seed
     texts = written_texts(_steps)
     spanish = _steps[-1].spanish
@@ -93,23 +80,39 @@ def endings(request: SteerRequest, _steps: Sequence[Step]) -> list[Ending]:
 
 
 def draw() -> None:
-    """Draw the tab: controls, then the texts as they are generated."""
+    """Draw the tab: controls, then two cards: a text as it is generated, and how often it works."""
     st.html(STYLE)
-    request = choose_request()
-    (steps, job), charts = generated(request), c.Charts("steer")
+    requests, layer, target = choose_requests()
+    mode, strength = requests[0].mode, abs(requests[0].push)
+    both, charts = results.outcomes(mode, target), c.Charts("steer")
+    draw_finding(results.finding_text(both, layer))
 
-    def so_far() -> Sequence[Step]:
-        return steps or TEXTS.so_far((request,)).get(request, ())
+    bundled = {key: opening()[key].steps for key in requests if key in opening()}
+    texts, job = (bundled, None) if len(bundled) == 2 else TEXTS.fetch_all(requests)
 
-    with jobs.dock(TEXTS.name, request):
+    def so_far() -> Mapping[SteerRequest, Sequence[Step]]:
+        return texts if job is None else TEXTS.so_far(requests)
+
+    with jobs.dock(TEXTS.name, requests):
         jobs.draw_end(job, "Generating")
-    with st.container(key="first"):
+    first = st.container(key="first")
+    with first:
         jobs.watch(
             job,
             "Generating",
-            lambda: draw_texts(charts, request, so_far()),
-            share=lambda: len(so_far()) / WRITTEN,
+            lambda: draw_texts(charts, requests, so_far()),
+            share=lambda: sum(map(len, so_far().values())) / WRITTEN / 2,
         )
+    with first:
+        for column, (gate, outcome) in zip(st.columns(2), both.items(), strict=True):
+            title = f"{CARDS[gate]}: share of {outcome.texts} texts"
+            figure = results.outcome_chart(title, outcome, layer, strength)
+            charts.draw(gate, column, figure, results.best_text(outcome, layer))
+            charts.tables[f"outcomes_{gate}"] = results.outcome_table(outcome)
+    more = st.expander("All numbers", key="steering_numbers", on_change="rerun", **LINK)
+    if more.open:
+        with more:
+            results.draw_more(both, layer, mode, target)
     with st.container(horizontal=True):
         st.button(
             "Generate another",
@@ -125,8 +128,11 @@ def draw() -> None:
                 "steer",
                 window=WINDOW,
                 first=RELEASED_AFTER,
-                strength=f"{request.push:g}".replace("-", "−"),
                 beyond=f"{100 * BEYOND:g}\u00a0%",
+                works=percent(results.WORKS),
+                fooled=percent(results.FOOLED),
+                prompts=len(prompt_verses()),
+                hidden=percent(3 / len(prompt_verses())),
             )
         )
 
@@ -136,33 +142,24 @@ def take_next_seed() -> None:
     st.session_state["steering_draw"] = (st.session_state["steering_draw"] + 1) % 10_000
 
 
-def choose_request() -> SteerRequest:
-    """Draw the controls; return the text to generate."""
-    first, second = shared.control_row("text-row"), shared.control_row("vector-row")
-    typed = first.text_input(
+def choose_requests() -> tuple[tuple[SteerRequest, ...], int, str]:
+    """Draw the controls; return a text to generate for each gate, the layer, the target language.
+
+    The target language is that of the outcomes.
+    """
+    row = shared.control_row("steer-row")
+    typed = row.text_input(
         "Prompt",
         max_chars=STEERED_CHARACTERS,
         placeholder="Type a prompt",
         key="steering_text",
-        width=330,
+        width=240,
         **LINK,
         help=f"At most {STEERED_CHARACTERS} characters: letters of English and Spanish, and common"
         f" signs. The model generates {WRITTEN} more.",
     )
-    tongue = first.radio("Or one in", [*TONGUES], key="steering_prompt", horizontal=True, **LINK)
-    draw = first.number_input(
-        "Text seed",
-        0,
-        9999,
-        0,
-        key="steering_draw",
-        width=130,
-        **LINK,
-        help="Of the characters drawn, the same for both texts, and of the random direction.",
-    )
-    model = shared.choose_model(first)
-    strength = shared.choose_strength(second)
-    tokens = second.radio(
+    strength = shared.choose_strength(row)
+    tokens = row.radio(
         "Applied to",
         [*MODES],
         key="steering_tokens",
@@ -171,70 +168,93 @@ def choose_request() -> SteerRequest:
         help=f"The steering vector is added at every token of the prompt and of the text, or only"
         f" up to the first {RELEASED_AFTER} generated ones. A token is a character.",
     )
-    layer = shared.choose_layer(second)
-    vector = second.selectbox(
-        "Steering vector",
-        (LANGUAGE, CHOSEN, MEANS, RANDOM),
-        key="steering_vector",
-        width=180,
-        **LINK,
-        help="*language feature*: the feature of the dictionary *means of 16* whose mean is larger"
-        " in the target language by the most. *difference of means*: mean residual stream of"
-        " Spanish minus that of English.",
-    )
-    if vector == CHOSEN:
-        direction = shared.choose_feature(second, model, layer)
-    elif vector == LANGUAGE:  # of the target language, so that it is always added
-        statistics = model_and_dictionaries(*model)[1].kinds["means"].statistics
-        feature = statistics.language_feature(layer, spanish=strength >= 0)
-        direction = DirectionRequest(*model, layer, "feature", "means", feature)
-        strength = abs(strength)
-    else:
-        along, seed = ("means", 0) if vector == MEANS else ("random", draw)
-        direction = DirectionRequest(*model, layer, along, feature=seed)
+    layer = shared.choose_layer(row)
+    with row.popover("More", icon=":material/tune:", key="steering_more"):
+        tongue = st.radio("Prompt in", [*TONGUES], key="steering_prompt", horizontal=True, **LINK)
+        draw = st.number_input(
+            "Text seed",
+            0,
+            9999,
+            0,
+            key="steering_draw",
+            **LINK,
+            help="Of the characters drawn, the same for all texts, and of the random direction.",
+        )
+        seed = shared.choose_seed()
+        vector = st.selectbox(
+            "Steering vector",
+            (LANGUAGE, CHOSEN, MEANS, RANDOM),
+            key="steering_vector",
+            **LINK,
+            help="Of the texts. *language feature*: the feature of the dictionary *means of 16*"
+            " whose mean is larger in the target language by the most. *difference of means*: mean"
+            " residual stream of Spanish minus that of English.",
+        )
+        chosen = shared.choose_feature((UNGATED, seed), layer) if vector == CHOSEN else None
+        target = st.selectbox(
+            "Target language of the charts",
+            [*results.TARGETS],
+            key="results_target",
+            **LINK,
+            help="Every prompt of the experiment is in the other language.",
+        )
     for note in unknown_characters(typed):
         st.caption(f":material/info: {note}")
     text = read_typed(typed)[0] or BEGINNINGS[TONGUES[tongue]]
-    return SteerRequest(direction, text, strength, MODES[tokens], draw)
+    requests = []
+    for gate in STEERED:
+        push, along, kind, number = strength, "feature", "means", 0
+        if chosen:
+            kind, number = chosen.kind, chosen.feature
+        elif vector == LANGUAGE:  # of the target language, so that it is always added
+            statistics = model_and_dictionaries(gate, seed)[1].kinds["means"].statistics
+            number, push = statistics.language_feature(layer, strength >= 0), abs(strength)
+        else:
+            along, number = ("means", 0) if vector == MEANS else ("random", draw)
+        direction = DirectionRequest(gate, seed, layer, along, kind, number)
+        requests.append(SteerRequest(direction, text, push, MODES[tokens], draw))
+    return tuple(requests), layer, target
 
 
-def draw_texts(charts: c.Charts, request: SteerRequest, steps: Sequence[Step]) -> None:
-    """Draw the finding, the probability of Spanish by character, and both texts."""
-    first = request.mode != MODES[ALL_TOKENS]
-    finding = f"Generated: {len(steps)} of {WRITTEN} characters."
-    if len(steps) == WRITTEN:
-        finding = finding_text(first, *endings(request, steps))
-    st.markdown(finding)
-    charts.draw("probability", st, probability_chart(steps, first), finding)
-    titles = ("Unsteered", "Steered, with the same random numbers")
-    for side, (column, title) in enumerate(zip(st.columns(2), titles, strict=True)):
-        text = written_texts(steps)[side]
-        shades = [shade(step.spanish[side]) for step in steps]
-        marked = RELEASED_AFTER if side and first else None
-        shared.draw_text(column, title, shared.coloured(text, shades, marked, request.text))
+def draw_texts(
+    charts: c.Charts,
+    requests: Sequence[SteerRequest],
+    texts: Mapping[SteerRequest, Sequence[Step]],
+) -> None:
+    """Draw for each gate both texts and what becomes of the language."""
+    for column, request in zip(st.columns(2), requests, strict=True):
+        gate, steps = request.direction.name, texts.get(request, ())
+        finding = f"Generated: {len(steps)} of {WRITTEN} characters."
+        if len(steps) == WRITTEN:
+            finding = finding_text(*endings(request, steps))
+        lines = []
+        for text, side in zip(written_texts(steps), (0, 1), strict=True):
+            shades = [shade(step.spanish[side]) for step in steps]
+            marked = RELEASED_AFTER if side and request.mode != MODES[ALL_TOKENS] else None
+            lines.append(shared.coloured(text, shades, marked, request.text))
+        title = f"{CARDS[gate]}: unsteered, then steered with the same random numbers"
+        shared.draw_text(column, title, "".join(lines))
+        column.markdown(finding)
+        charts.tables[f"characters_{gate}"] = {
+            "character": range(1, len(steps) + 1),
+            "unsteered": [step.plain for step in steps],
+            "steered": [step.steered for step in steps],
+            "P(Spanish), unsteered": [step.spanish[0] for step in steps],
+            "P(Spanish), steered": [step.spanish[1] for step in steps],
+        }
     st.html(LEGEND)
-    charts.tables["characters"] = {
-        "character": range(1, len(steps) + 1),
-        "unsteered": [step.plain for step in steps],
-        "steered": [step.steered for step in steps],
-        "P(Spanish), unsteered": [step.spanish[0] for step in steps],
-        "P(Spanish), steered": [step.spanish[1] for step in steps],
-    }
 
 
-def finding_text(first: bool, plain: Ending, steered: Ending) -> str:
-    """Return the finding; ``first``: the steering vector is applied to the first tokens only."""
-    tokens = shared.FIRST_TOKENS if first else ALL_TOKENS
+def finding_text(plain: Ending, steered: Ending) -> str:
+    """Return what became of the language, from how both texts end."""
     return (
-        f"{FINDINGS[verdict(plain, steered)]}. With the steering vector applied to {tokens},"
-        f" the classifiers see {seen_in(steered)}; without it, {seen_in(plain)}. Last"
-        f" {WRITTEN - JUDGED_FROM} characters: {fluency(steered)} (unsteered"
-        f" {fluency(plain)})."
+        f"{FINDINGS[verdict(plain, steered)]}: {seen_in(steered)}, unsteered {seen_in(plain)}."
+        f" {fluency(steered)} (unsteered {fluency(plain)})."
     )
 
 
 def seen_in(ending: Ending) -> str:
-    """Return the language that the classifiers see."""
+    """Return the language that the classifiers see in the last `WRITTEN` - `JUDGED_FROM`."""
     first, second = (LANGUAGES[p > 0.5].title() for p in (ending.spanish, ending.bayes))
     if first != second:
         return f"{first} (logistic regression) and {second} (naive Bayes)"
@@ -265,27 +285,3 @@ LEGEND = '<p class="gc-key">Classifier, last {} characters: {}</p>'.format(
         )
     ),
 )
-
-
-def probability_chart(steps: Sequence[Step], first: bool) -> go.Figure:
-    """Draw the probability of Spanish after each character."""
-    numbers = range(1, len(steps) + 1)
-    traces = [
-        c.line(
-            name,
-            numbers,
-            [step.spanish[side] for step in steps],
-            **style,
-            labels=[sign(step.steered if side else step.plain) for step in steps],
-        )
-        for side, (name, style) in enumerate(LINES.items())
-    ]
-    figure = c.chart("Probability of Spanish", traces, "characters generated", height=190,
-                     x_axis={"range": [0.5, WRITTEN + 0.5]},
-                     y_axis={"range": [-0.04, 1.04], "tickformat": ".0%",
-                             "tickvals": [0, 0.5, 1]})  # fmt: skip
-    c.mark_y(figure, 0.5)
-    if first:
-        c.mark_x(figure, RELEASED_AFTER + 0.5, "vector removed")
-        figure.update_annotations(y=0.3)  # where no line comes near
-    return figure

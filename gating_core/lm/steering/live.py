@@ -1,6 +1,6 @@
 """Steering and features on demand, for a page: requests are plain values, results are arrays.
 
-And the shipped first view: a text, steered and not, and its judge's tests.
+And the shipped first view: texts, steered and not, and their judge's tests.
 
 Shapes: L layers, H heads, M features, T characters of a text, V characters of the alphabet.
 """
@@ -31,7 +31,13 @@ from gating_core.lm.steering.judge import (
     spanish_probabilities,
     windows,
 )
-from gating_core.lm.steering.shipped import KINDS, are_spanish, model_and_dictionaries, states_for
+from gating_core.lm.steering.shipped import (
+    KINDS,
+    STEERED,
+    are_spanish,
+    model_and_dictionaries,
+    states_for,
+)
 from gating_core.lm.steering.streams import Steering, direct_attribution, streams, write_steered
 from gating_core.randomness import generator
 from gating_core.records import load_record, save_record
@@ -298,28 +304,36 @@ def _effect_rows(model: LanguageModel) -> tuple[Rows, torch.Tensor]:
     return rows_of(texts, model.config.context), torch.tensor(are_spanish(texts))
 
 
-@dataclass(frozen=True, eq=False)
-class Opening:
-    """A text as it is written, and the classifier's probabilities for verses that test it."""
+@dataclass(frozen=True)
+class Example:
+    """A text as it is written, and how it ends."""
 
     request: SteerRequest
     steps: list[Step]
     endings: list[Ending]  # without and with steering
-    judged: np.ndarray  # (2, N): of Spanish, for the last `JUDGED_ENDS` of each window of these
+
+
+@dataclass(frozen=True, eq=False)
+class Opening:
+    """A text of each of the `STEERED` models, and the classifier on verses that test it."""
+
+    examples: list[Example]
+    judged: np.ndarray  # (2, N): P(Spanish) of the last `JUDGED_ENDS` of each window of these
 
 
 def make_opening() -> Opening:
     """Steer a text towards Spanish, by the first layer's `FeatureStatistics.language_feature`."""
-    first = DirectionRequest()
-    statistics = model_and_dictionaries(first.name, first.model_seed)[1].kinds["means"].statistics
-    feature = statistics.language_feature(0, spanish=True)
-    request = SteerRequest(DirectionRequest(feature=feature), BEGINNING)
+    examples = []
+    for name in STEERED:
+        statistics = model_and_dictionaries(name, 0)[1].kinds["means"].statistics
+        feature = statistics.language_feature(0, spanish=True)
+        request = SteerRequest(DirectionRequest(name, feature=feature), BEGINNING)
+        steps = list(write_judged(request))
+        ends = endings(name, 0, written_texts(steps), steps[-1].spanish)
+        examples.append(Example(request, steps, ends))
     texts, _ = windows(other_verses())
     judged = [spanish_probabilities([text[-end:] for text in texts]) for end in JUDGED_ENDS]
-    steps = list(write_judged(request))
-    last = steps[-1].spanish
-    judged_endings = endings(first.name, first.model_seed, written_texts(steps), last)
-    return Opening(request, steps, judged_endings, np.stack(judged).astype(np.float32))
+    return Opening(examples, np.stack(judged).astype(np.float32))
 
 
 def save_opening(opening: Opening, path: Path = OPENING) -> None:
@@ -328,5 +342,5 @@ def save_opening(opening: Opening, path: Path = OPENING) -> None:
 
 
 def load_opening(path: Path = OPENING) -> Opening:
-    """The shipped text and probabilities; ``ValueError`` for a file of another kind."""
-    return load_record(Opening, path, "holds no steered text")
+    """The shipped texts and probabilities; ``ValueError`` for a file of another kind."""
+    return load_record(Opening, path, "holds no steered texts")

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.lm.corpus import LANGUAGES
-from gating_core.lm.measurements.calibration import bootstrap_reliability
 from gating_core.lm.measurements.resampling import (
     PairedDifference,
     ends,
@@ -32,14 +30,13 @@ from gating_core.lm.steering.experiment import (
 )
 from gating_core.lm.steering.judge import other_verses, windows
 from gating_core.lm.steering.live import JUDGED_ENDS, load_opening
-from gating_core.lm.steering.shipped import STEERED, load_dictionaries
+from gating_core.lm.steering.shipped import STEERED
 from gating_core.training import mean_interval
 
 FEATURE = DIRECTIONS.index("feature")
 # And the shares that follow: "fluent", see `fluent_success`; "wordless": texts without a whole
 # word, which have no share of real words.
 SUMMARISED = (*QUANTITIES, "fluent", "wordless")
-RESAMPLES = 400  # of a reliability diagram
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +48,9 @@ class Outcome:
     half_widths: dict[str, np.ndarray]
     references: dict[str, dict[str, float]]  # means by name and quantity
 
-    @property
-    def best(self) -> tuple[int, int, int]:
-        """The layer, direction and strength at which the feature succeeds most often."""
-        means = self.means["success"][:, FEATURE]
-        layer, strength = np.unravel_index(means.argmax(), means.shape)
-        return int(layer), FEATURE, int(strength)
+    def best(self, layer: int) -> tuple[int, int, int]:
+        """Return where the feature succeeds most often after a layer: (layer, kind, strength)."""
+        return layer, FEATURE, int(self.means["success"][layer, FEATURE].argmax())
 
 
 def means_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -90,7 +84,7 @@ def summarise(tables: Sequence[Arrays], gate: str, mode: str, languages: slice) 
         tables: Outcomes as in `load_steering`.
         gate: Name of the models.
         mode: One of `MODES`.
-        languages: The target languages, of `LANGUAGES`.
+        languages: The target languages, of `corpus.LANGUAGES`.
     """
     row, whole = [*MODES].index(mode), []
     for arrays in tables:
@@ -127,7 +121,7 @@ def depth_difference(
     Returns the two layers, and the first's success minus the second's, at the best strength of
     each.
     """
-    success = np.stack([_released(arrays, languages) for arrays in tables])  # (S, L, A, ..., N)
+    success = np.stack([_success(arrays, languages) for arrays in tables])  # (S, L, A, ..., N)
     count, success = success.shape[-2], success.sum(-2)
     sums = success.sum((0, -1))  # (L, A)
     half = len(sums) // 2
@@ -136,14 +130,16 @@ def depth_difference(
     return first, second, loss_difference(early, late, np.full(success.shape[-1], count))
 
 
-def gate_difference(languages: slice) -> list[PairedDifference]:
+def gate_difference(languages: slice, mode: str) -> list[PairedDifference]:
     """Return by layer how much more often the feature succeeds with a gate than without.
 
-    Means over all strengths, "released"; bundled models, paired by seed.
+    Means over all strengths, bundled models, paired by seed.
     """
     outcomes = load_steering()
     plain, gated = (
-        np.stack([_released(outcomes[name, seed], languages).mean((1, 2)) for seed in SEEDS], 1)
+        np.stack(
+            [_success(outcomes[name, seed], languages, mode).mean((1, 2)) for seed in SEEDS], 1
+        )
         for name in STEERED
     )  # (L, S, N)
     return [
@@ -151,24 +147,9 @@ def gate_difference(languages: slice) -> list[PairedDifference]:
     ]
 
 
-def _released(arrays: Arrays, languages: slice) -> np.ndarray:
+def _success(arrays: Arrays, languages: slice, mode: str = "released") -> np.ndarray:
     """Success (L, A, languages, N) of the feature."""
-    return arrays["success"][:, FEATURE, :, [*MODES].index("released"), languages]
-
-
-def auc_difference() -> list[PairedDifference]:
-    """Return by layer how much larger the best feature's AUC is with a gate; over seeds alone.
-
-    Features are those of the kind "means", which steer; AUC is on held-out verses.
-    """
-    best = []
-    for name in STEERED:
-        kinds = [load_dictionaries(name, seed).kinds["means"] for seed in SEEDS]
-        auc = np.stack([kind.statistics.auc for kind in kinds]).astype(float)
-        best.append(np.maximum(auc, 1 - auc).max(-1))
-    return [
-        PairedDifference(layer, mean_interval(layer).half_width) for layer in (best[1] - best[0]).T
-    ]
+    return arrays["success"][:, FEATURE, :, [*MODES].index(mode), languages]
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,29 +157,17 @@ class Calibration:
     """Calibration of a classifier: confidence in the likelier language, and its accuracy."""
 
     characters: int  # that it reads
-    bins: np.ndarray  # (3, b): confidence, accuracy, count
-    ends: np.ndarray  # (2, b): intervals of the accuracies
-    accuracy: float  # of all
-
-    @property
-    def gap(self) -> float:
-        """Accuracy minus mean confidence."""
-        confidence, accuracy, counts = self.bins
-        return float(np.average(accuracy - confidence, weights=counts))
+    windows: int
+    accuracy: float
+    gap: float  # accuracy minus mean confidence
 
 
 def calibrations() -> list[Calibration]:
     """Return the calibration of the logistic regression on windows of held-out verses."""
-    verses = other_verses()
-    _, spanish = windows(verses)
-    lengths = [np.bincount(windows([verse])[1], minlength=len(LANGUAGES)) for verse in verses]
-    groups = np.concatenate(
-        [np.repeat(np.arange(len(verses)), counts) for counts in np.transpose(lengths)]
-    )
+    _, spanish = windows(other_verses())
     results = []
     for characters, judged in zip(JUDGED_ENDS, load_opening().judged.astype(float), strict=True):
-        right = (judged > 0.5) == spanish.astype(bool)
-        result = bootstrap_reliability(np.maximum(judged, 1 - judged), right, groups, RESAMPLES)
-        bins = np.stack([result.whole.confidence, result.whole.frequency, result.whole.counts])
-        results.append(Calibration(characters, bins, result.frequency_ends, float(right.mean())))
+        accuracy = float(((judged > 0.5) == spanish.astype(bool)).mean())
+        gap = accuracy - float(np.maximum(judged, 1 - judged).mean())
+        results.append(Calibration(characters, len(spanish), accuracy, gap))
     return results

@@ -22,7 +22,7 @@ from gating_core.lm.steering.live import (
     write_both,
     write_judged,
 )
-from gating_core.lm.steering.shipped import load_dictionaries
+from gating_core.lm.steering.shipped import STEERED, load_dictionaries
 
 
 @pytest.fixture(scope="module")
@@ -30,18 +30,21 @@ def opening():
     return load_opening()
 
 
-def test_the_opening_is_what_its_request_writes(opening):
+def test_the_opening_is_what_its_requests_write(opening):
     made = make_opening()
-    assert opening.request == made.request == replace(opening.request, text=BEGINNING)
-    assert len(opening.steps) == WRITTEN
     np.testing.assert_allclose(opening.judged, made.judged, atol=1e-5)
-    # Another processor may round a draw to another letter, and from there on write another text.
-    steps = [*zip(opening.steps, made.steps, strict=True)]
-    same = [(one.plain, one.steered) == (two.plain, two.steered) for one, two in steps]
-    until = same.index(False) if False in same else len(same)
-    assert until >= WRITTEN // 4
-    for shipped, fresh in steps[:until]:
-        assert shipped.spanish == pytest.approx(fresh.spanish, abs=1e-5)
+    for example, again, gate in zip(opening.examples, made.examples, STEERED, strict=True):
+        assert example.request == again.request == replace(example.request, text=BEGINNING)
+        assert example.request.direction.name == gate
+        assert len(example.steps) == WRITTEN
+        # Another processor may round a draw to another letter, and from there on write another
+        # text.
+        steps = [*zip(example.steps, again.steps, strict=True)]
+        same = [(one.plain, one.steered) == (two.plain, two.steered) for one, two in steps]
+        until = same.index(False) if False in same else len(same)
+        assert until >= WRITTEN // 4
+        for shipped, fresh in steps[:until]:
+            assert shipped.spanish == pytest.approx(fresh.spanish, abs=1e-5)
     texts, _ = windows(other_verses())
     assert opening.judged.shape == (len(JUDGED_ENDS), len(texts))
     some = texts[::50]
@@ -53,7 +56,7 @@ def test_the_opening_is_what_its_request_writes(opening):
 def test_it_is_saved_as_it_was(opening, tmp_path):
     save_opening(opening, tmp_path / "opening.safetensors")
     again = load_opening(tmp_path / "opening.safetensors")
-    assert (again.request, again.steps) == (opening.request, opening.steps)
+    assert again.examples == opening.examples
     assert (again.judged == opening.judged).all()
 
 
