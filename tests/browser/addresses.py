@@ -54,7 +54,8 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
     ),
     "Which_keys_curve": Row(
         ("", "fourth=sink+logit", "fourth=no+fourth+key", "five_keys=true&key_count=5"),
-        ("keys=0,3;-2.75,-2;2.75,-2;0,-2", "keys=0,3;-2.75,-2;2.75,-2;1,-3&at=0.3,-0.2"),
+        ("keys=0,3;-2.75,-2;2.75,-2;0,-2",
+         "keys=0,3;-2.75,-2;2.75,-2;1,-3&at=0.3,-0.2&cut=0.6,0,0.8,-0.1"),
         unfolded="five_keys=true",
     ),
     "Depth": Row(

@@ -31,6 +31,22 @@ MEASURED = """models => models.map(({ points, ...model }) => ({
 }))"""
 
 
+# Of models: how many of `count` planes cut a closed ring, and whether the first one does.
+RINGS = """({ models, count }) => models.map(model => {
+  const surface = sampled(model);
+  const { places, normals } = surface;
+  const normal = normalNumbers(1);
+  const rings = plane => Boolean(closedPart(fieldOf(plane, offsetOf(plane), places), SIZE));
+  const planes = Array.from({ length: count }, (_, n) => {
+    const i = Math.floor(n * SIZE * SIZE / count);
+    const around = n % 2 ? vertexOf(normals, i) : [0, 0, 0];  // half are nearly tangent planes
+    const across = unit([0, 1, 2].map(k => around[k] + (n % 2 ? 0.05 : 1) * normal()));
+    return planeOf(across, -dot(across, vertexOf(places, i)), [0, 0, 0]);
+  });
+  return [planes.filter(rings).length, rings(firstCut(surface))];
+})"""
+
+
 def await_keys(page):
     page.wait_for_selector(".gc-keys-space[data-n]")
     settle(page)
@@ -97,6 +113,19 @@ def test_a_key_that_is_put_on_a_line_is_on_it_exactly(desk):
     assert twice > 150
 
 
+def test_a_plane_cuts_a_ring_out_of_every_dome_and_out_of_no_saddle(desk):
+    """By theorem; here 100 planes each, on the mesh that is drawn."""
+    names = ("keys", "biases", "values")
+    layers = [random_keys(4, seed) for seed in range(60)]
+    models = [{name: getattr(layer, name).tolist() for name in names} for layer in layers]
+    found = in_browser(desk, "keys", RINGS, {"models": models, "count": 100})
+    signs = [key_sign(layer.keys).sign for layer in layers]
+    assert {*signs} == {1, -1}
+    for (rings, first), sign in zip(found, signs, strict=True):
+        assert first == (sign > 0)
+        assert sign > 0 or not rings
+
+
 # --- The hand -------------------------------------------------------------------------------------
 
 
@@ -131,6 +160,32 @@ def test_a_key_dragged_over_an_edge_turns_the_dome_at_once_and_costs_the_server_
     assert "saddle" in desk.locator(".gc-keys-aloud").text_content()
     visit(desk, watch, desk.url, await_keys)
     assert sign(desk) == "-1"
+
+
+def test_the_ring_that_a_plane_cuts_opens_where_the_dome_becomes_a_saddle(desk, served, watch):
+    visit(desk, watch, served.url + ADDRESS, await_keys)
+    assert not desk.locator(".gc-plane-move").is_visible()
+    button = desk.get_by_role("button", name="Cut with a plane")
+    button.click()
+    desk.wait_for_url(lambda url: "cut=" in url)
+    settle(desk)
+    assert "The plane cuts a closed ring." in desk.locator(SENTENCE).inner_text()
+    link = desk.url
+    desk.locator(".gc-plane-move").focus()
+    desk.keyboard.press("ArrowUp")
+    desk.wait_for_url(lambda url: "cut=" in url and url != link)
+    desk.get_by_role("slider", name="Key 4").focus()
+    for _ in range(20):
+        desk.keyboard.press("ArrowDown")
+    desk.wait_for_url(lambda url: "keys=" in url)
+    settle(desk)
+    said = desk.locator(SENTENCE).inner_text()
+    assert "open curve" in said
+    assert said.endswith("No plane cuts a closed ring: that needs K > 0.")
+    button.click()
+    desk.wait_for_url(lambda url: "cut=" not in url)
+    settle(desk)
+    assert desk.locator(SENTENCE).inner_text().startswith("The four keys are in convex position")
 
 
 @pytest.mark.soak  # long

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,8 +14,9 @@ import ui.components.keys as component
 from gating_core.export import Surface
 from gating_core.geometry import SurfaceResult, square_grid
 from gating_core.theory import key_fields, measure_keys
+from ui.common.bar import PAGES
 from ui.common.lessons import section
-from ui.common.links import GRID_SIZE, LINK, link_value, parse_numbers
+from ui.common.links import GRID_SIZE, LINK, link_value, parse_numbers, parse_plane
 from ui.common.take_along import OfferedSurface, offered
 from ui.components.keys import EXTENT, LARGEST_BIAS, LARGEST_VALUE, FourKeys, Rows
 from ui.drawing.exported import exported
@@ -30,6 +31,7 @@ FIRST = FourKeys(
             (0.0, 0.0, 1.0)),
 )  # fmt: skip
 VIEW_KEY = "keys_view"
+ABSENT = {"at": "no point", "cut": "no plane"}  # without one in the link
 
 
 def draw() -> tuple[str, FourKeys]:
@@ -44,6 +46,12 @@ def draw() -> tuple[str, FourKeys]:
     )
     mode, model = FOURTH[fourth], linked_model()
     draw_keys(VIEW_KEY, mode, model)
+    st.page_link(
+        PAGES["Curved or bent?"].path,
+        label="Why is a saddle not enough? A plane cuts a closed ring only round a hill, K > 0",
+        icon=":material/arrow_forward:",
+        query_params={"bent_tab": "Islands", "island_surface": "saddle"},
+    )
     if mode != "none":  # or it is flat, the triangle of its values
         offered().name = f"four_keys_{fourth}"
         offered().surfaces["The surface of outputs"] = OfferedSurface(
@@ -73,7 +81,7 @@ def draw_keys(key: str, mode: str, model: FourKeys, first: FourKeys = FIRST, **m
 def linked_model(first: FourKeys = FIRST) -> FourKeys:
     """Return the model of the link; what the link does not say is that of ``first``."""
     rows = {
-        name: link_value(name, PARSERS[name], table, "the first ones" if table else "no point")
+        name: link_value(name, PARSERS[name], table, ABSENT.get(name, "the first ones"))
         for name, table in _tables(first).items()
     }
     return _from_tables(rows)
@@ -94,27 +102,35 @@ def _parse(text: str, first: Rows, largest: float) -> Rows | None:
     return table if all(abs(x) <= largest for row in table for x in row) else None
 
 
-PARSERS = {
+def _parse_cut(text: str) -> Rows | None:
+    plane = parse_plane(text)
+    return (plane,) if plane else None
+
+
+PARSERS: dict[str, Callable[[str], Rows | None]] = {
     "keys": partial(_parse, first=FIRST.keys, largest=EXTENT),
     "biases": partial(_parse, first=(FIRST.biases,), largest=LARGEST_BIAS),
     "values": partial(_parse, first=FIRST.values, largest=LARGEST_VALUE),
     "at": partial(_parse, first=((0.0, 0.0),), largest=1.0),
+    "cut": _parse_cut,
 }
 
 
 def _tables(model: FourKeys) -> dict[str, Rows]:
-    """Return ``model`` as parameters of the link; no rows where no point is marked."""
+    """Return ``model`` as parameters of the link; no rows for a point or a plane not there."""
     return {
         "keys": model.keys,
         "biases": (model.biases,),
         "values": model.values,
         "at": (model.at,) if model.at else (),
+        "cut": (model.cut,) if model.cut else (),
     }
 
 
 def _from_tables(tables: Mapping[str, Any]) -> FourKeys:
     (biases,) = tables["biases"]
-    return FourKeys(tables["keys"], biases, tables["values"], *tables["at"])
+    at, cut = (next(iter(tables[name]), None) for name in ("at", "cut"))
+    return FourKeys(tables["keys"], biases, tables["values"], at, cut)
 
 
 def _to_link(model: FourKeys, first: FourKeys) -> None:

@@ -37,6 +37,7 @@ def test_a_link_says_all_of_the_model(fourth, mode):
         keys=ON_A_LINE,
         biases="0,0.5,-1,2",
         at="0.25,-0.5",
+        cut="0.6,0,0.8,-0.25",
         values="1,0,0;0,1,0;0,0,1;1,1,1",
     )
     assert not app.exception
@@ -47,6 +48,7 @@ def test_a_link_says_all_of_the_model(fourth, mode):
     assert sent["model"]["biases"] == [0, 0.5, -1, 2]
     assert sent["model"]["values"][0] == [1, 0, 0]
     assert sent["model"]["at"] == [0.25, -0.5]
+    assert sent["model"]["cut"] == [0.6, 0, 0.8, -0.25]
     said = texts(app)
     assert ("At (0.25, −0.5): weights" in said) == (mode != "none")
     assert ("K = 0$ exactly" in said) == (mode == "none")
@@ -56,7 +58,7 @@ def test_a_link_says_all_of_the_model(fourth, mode):
 
 @pytest.mark.parametrize(("name", "text"), [
     ("keys", "0,3;-2.75,-2;2.75,-2;0,5"), ("biases", "0,0,0"), ("values", "0,0;0,0;0,0;0,0"),
-    ("at", "2,0"), ("at", "0,0;0,0"),
+    ("at", "2,0"), ("at", "0,0;0,0"), ("cut", "1,1,1,0"),
 ])  # fmt: skip
 def test_what_a_link_cannot_say_is_named_and_not_used(name, text):
     app = open_page(PAGE, **{name: text})
@@ -70,6 +72,7 @@ def test_a_move_goes_into_the_link_without_a_digit_lost_and_back():
     app = open_page(PAGE)
     third = 1 + 2**-19  # on the lattice of lines
     moved = data_of(app, VIEW_KEY)["model"] | {"at": [0.1, 0.2], "serial": 1_700_000_000_000}
+    moved["cut"] = [0.6, 0, 0.8, -0.25]
     moved["keys"] = [[0, 3], [-2.75, -2], [2.75, -2], [third, -0.25]]
     app = report(app, VIEW_KEY, "moved", moved)
     assert not app.exception
@@ -77,19 +80,23 @@ def test_a_move_goes_into_the_link_without_a_digit_lost_and_back():
     assert open_page(PAGE, keys=link).exception == []
     assert data_of(app, VIEW_KEY)["model"]["keys"][3] == [third, -0.25]
     assert "biases" not in app.query_params
+    assert app.query_params["cut"] == "0.6,0.0,0.8,-0.25"
     assert "At (0.1, 0.2)" in texts(app)
     first = data_of(app, VIEW_KEY)["first"] | {"serial": 1_700_000_000_001}
     app = report(app, VIEW_KEY, "moved", first)
-    assert not {"keys", "at"} & set(app.query_params)
+    assert not {"keys", "at", "cut"} & set(app.query_params)
 
 
 SOUND = {"keys": [[0, 3.5], [-2, -2], [2, -2], [0, 0]], "biases": [0, 0, 0, -4],
-         "values": [[0, 0, 2]] * 4, "at": [1, -1], "serial": 1}  # fmt: skip
+         "values": [[0, 0, 2]] * 4, "at": [1, -1],
+         "cut": [0, 0.6, 0.8, -1], "serial": 1}  # fmt: skip
 
 
 @pytest.mark.parametrize(("change", "sound"), [
     ({}, True),
-    ({"at": None}, True),
+    ({"at": None, "cut": None}, True),
+    ({"cut": [0, 0, 0, 1]}, False),
+    ({"cut": "0001"}, False),
     ({"at": [1, 2]}, False),
     ({"at": []}, False),
     ({"keys": [[0, 3.5]] * 3}, False),

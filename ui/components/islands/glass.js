@@ -2,41 +2,10 @@
 //
 // The theorem and its exact numbers are gating_core/geometry/islands.py; these are from the vertices, while one drags.
 
-const LEAST = 6; // vertices: a smaller part may be an artefact of the mesh
 const SHARE = 0.99; // of H / R²: of the dome that touches, as in Python
-const SIDES = [[0, -1], [0, 1], [-1, 0], [1, 0], [1, 1], [-1, -1]]; // along edges of triangles
 const MERIDIANS = 16;
 const PARALLELS = 5;
 const ARCS = 6; // segments of a meridian between two parallels
-
-// The highest closed part beyond the plane, on either side: { sign, height, top, vertices }, or null.
-function closedPart(field, size) {
-  const last = size - 1;
-  const seen = new Uint8Array(field.length);
-  let best = null;
-  for (let start = 0; start < field.length; start += 1) {
-    if (seen[start] || field[start] === 0) continue;
-    const sign = Math.sign(field[start]);
-    const vertices = [start];
-    let [isOpen, top] = [false, start];
-    seen[start] = 1;
-    for (const i of vertices) { // which grows
-      const [row, column] = [Math.floor(i / size), i % size];
-      if (row === 0 || column === 0 || row === last || column === last) isOpen = true;
-      if (sign * field[i] > sign * field[top]) top = i;
-      for (const [down, across] of SIDES) {
-        const [r, c] = [row + down, column + across];
-        const j = r * size + c;
-        if (r < 0 || c < 0 || r > last || c > last || seen[j] || sign * field[j] <= 0) continue;
-        seen[j] = 1;
-        vertices.push(j);
-      }
-    }
-    const height = sign * field[top];
-    if (!isOpen && vertices.length >= LEAST && height > (best?.height ?? 0)) best = { sign, height, top, vertices };
-  }
-  return best;
-}
 
 const valueOf = ({ values, dim }, i) => Array.from(values.subarray(dim * i, dim * (i + 1)));
 const apart = (a, b) => Math.hypot(...a.map((x, k) => x - b[k]));
@@ -46,20 +15,20 @@ function islandOf(surface, field, normal) {
   const { size, dim, gaussian, positive, mean } = surface;
   const part = closedPart(field, size);
   if (!part) return null;
-  const { sign, height, top, vertices } = part;
+  const { side, height, top, vertices } = part;
   const summit = valueOf(surface, top);
-  const up = [...normal.map(x => sign * x), 0].slice(0, dim);
+  const up = [...normal.map(x => side * x), 0].slice(0, dim);
   let radius = 0;
   for (const i of vertices) {
     for (const [down, across] of SIDES) {
       const j = i + down * size + across;
-      if (sign * field[j] > 0) continue;
+      if (side * field[j] > 0) continue;
       const share = field[i] / (field[i] - field[j]);
       radius = Math.max(radius, apart(mixed(valueOf(surface, i), valueOf(surface, j), share), summit));
     }
   }
   const eps = SHARE * height / radius ** 2;
-  const rise = i => sign * field[i] + eps * apart(valueOf(surface, i), summit) ** 2;
+  const rise = i => side * field[i] + eps * apart(valueOf(surface, i), summit) ** 2;
   const touching = vertices.reduce((best, i) => (rise(i) > rise(best) ? i : best), top);
   const centre = summit.map((x, k) => x - up[k] / (2 * eps));
   const sphere = apart(valueOf(surface, touching), centre);

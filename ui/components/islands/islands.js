@@ -7,7 +7,6 @@
 const CELLS = 10;
 const CAMERA = { azimuth: -1.15, elevation: 0.42, distance: 4, centre: [0, 0, 0] };
 const FILLED = 0.84; // of the picture
-const ACCENT = hexColour(PALETTE.accent);
 const DRAWS = 1000; // random planes
 const SHOWN_DRAWS = 36; // of them
 const number = x => (Math.abs(x) < 5e-4 ? '0' : Number(x.toPrecision(2)).toString()).replace('-', '−');
@@ -160,13 +159,10 @@ function draw(state) {
   const field = fieldOf(plane, offsetOf(plane), placesOf(surface, 0));
   const island = islandOf(surface, field, plane.normal);
   const places = placesOf(surface, turn);
-  const cut = cutOf(field, surface.size, places);
-  const scene = { size: surface.size, places, normals: normalsOf(places, surface.size), colours, cells: CELLS, sheets: [], lines: [
-    { segments: cut, wide: 6.5, colour: [1, 1, 1], alpha: 0.85, near: 0.0018 },
-    { segments: cut, wide: 3.5, colour: [0.08, 0.08, 0.1], hidden: 0.28, near: 0.002 },
-  ] };
+  const scene = { size: surface.size, places, normals: normalsOf(places, surface.size), colours, cells: CELLS, sheets: [], lines: [] };
+  addCut(scene, cutOf(field, surface.size, places));
   state.turned = turn > 0;
-  if (!state.turned) addSheet(scene, plane, ink, dark);
+  if (!state.turned) addSheet(scene, plane, [0, 0, 0], ink, dark);
   if (island && !state.turned) {
     const glass = glassOf(island);
     scene.lines.push({ segments: glass.lines, wide: 1.2, colour: ink, alpha: 0.42, hidden: 0.12 });
@@ -179,14 +175,6 @@ function draw(state) {
   showNumbers(state, island);
   root.dataset.closed = Boolean(island);
   root.dataset.n = 1 + Number(root.dataset.n ?? 0);
-}
-
-// The plane as a sheet, and the stem of the knob that moves it.
-function addSheet(scene, plane, ink, dark) {
-  if (lengthOf(plane.centre) > MISSES) return;
-  const sheet = [[-1, -1], [1, -1], [1, 1], [-1, 1]].map(([x, y]) => plus(plus(plane.centre, plane.a, HALF * x), plane.b, HALF * y));
-  scene.lines.push({ segments: ringOf(sheet), wide: 1.5, colour: ink, alpha: 0.55, hidden: 0.2 });
-  scene.sheets.push({ corners: sheet, colour: [0.55, 0.58, 0.64, dark ? 0.22 : 0.2] });
 }
 
 function showNumbers(state, island) {

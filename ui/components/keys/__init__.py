@@ -11,6 +11,7 @@ from typing import Any
 
 from ui.components import wire
 from ui.components.source import declare
+from ui.components.stage import Plane, is_plane
 
 Rows = tuple[tuple[float, ...], ...]
 SLOTS = 4
@@ -23,12 +24,16 @@ _component = declare("keys")
 
 @dataclass(frozen=True)
 class FourKeys:
-    """Keys in the plane, biases and values in space of four slots; ``at`` is the marked point."""
+    """Keys in the plane, biases and values in space of four slots; ``at`` is the marked point.
+
+    ``cut`` is a plane (a, b, c, d) that cuts the surface.
+    """
 
     keys: Rows  # (4, 2)
     biases: tuple[float, ...]  # (4,)
     values: Rows  # (4, 3)
     at: tuple[float, ...] | None = None  # (2,)
+    cut: Plane | None = None  # (4,)
 
 
 def keys(
@@ -73,12 +78,13 @@ def keys(
 
 def is_sound(message: Any) -> bool:
     """Return whether our own script could have sent this message; see `wire.receive`."""
-    point = message["at"]
+    point, cut = message["at"], message["cut"]
     return (
         _is_table(message["keys"], SLOTS, 2, EXTENT)
         and _is_table([message["biases"]], 1, SLOTS, LARGEST_BIAS)
         and _is_table(message["values"], SLOTS, 3, LARGEST_VALUE)
         and (point is None or _is_table([point], 1, 2, 1.0))
+        and (cut is None or (isinstance(cut, list) and is_plane(cut)))
     )
 
 
@@ -96,5 +102,5 @@ def _model(message: dict[str, Any]) -> FourKeys:
         return tuple(tuple(map(float, row)) for row in table)
 
     (biases,) = rows([message["biases"]])
-    at = message["at"]
-    return FourKeys(rows(message["keys"]), biases, rows(message["values"]), at and rows([at])[0])
+    at, cut = (x and rows([x])[0] for x in (message["at"], message["cut"]))
+    return FourKeys(rows(message["keys"]), biases, rows(message["values"]), at, cut)

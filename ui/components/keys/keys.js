@@ -1,7 +1,7 @@
 // Which keys curve? Four keys to drag; the surface is computed and painted here while they move.
 //
-// Python sends { mode: none | key | sink, model: { keys, biases, values, at }, first: a model, hold, elevations, heard } and receives "moved" with
-// { keys, biases, values, at, serial } when the visitor lets go.
+// Python sends { mode: none | key | sink, model: { keys, biases, values, at, cut }, first: a model, hold, elevations, heard } and
+// receives "moved" with { keys, biases, values, at, cut, serial } when the visitor lets go. `cut` is a plane [a, b, c, d], or null.
 
 const MODES = { none: 3, key: 4, sink: 4 };
 const LARGEST_BIAS = 4;
@@ -29,7 +29,10 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   post(root, state);
 }
 
-const adopt = (state, { at, ...model }) => Object.assign(state, { at, model: structuredClone(model) });
+function adopt(state, { at, cut, ...model }) {
+  const plane = cut && planeOf(cut.slice(0, 3), cut[3], middleOf(model.values.flat()), state.plane?.a);
+  Object.assign(state, { at, plane, model: structuredClone(model) });
+}
 
 const slotsOf = state => MODES[state.mode];
 const isFixed = (state, index) => state.mode === 'sink' && index === 3;
@@ -52,6 +55,7 @@ function build(root, state, elevation) {
   state.view = makeView(canvas, { ...CAMERA, elevation });
   buildPlane(root, state);
   buildValues(root, state);
+  buildKnobs(root, state);
   listenToTurning(state.view, {
     onClick: (x, y) => {
       const hit = state.view.hit(x, y);
@@ -75,6 +79,10 @@ function build(root, state, elevation) {
     return label;
   });
   root.querySelector('.gc-keys-biases').replaceChildren(...state.sliders);
+  root.querySelector('.gc-keys-cut').addEventListener('click', () => {
+    state.plane = state.plane ? null : firstCut(state.surface);
+    settle(state);
+  });
   root.querySelector('.gc-keys-break').addEventListener('click', () => {
     const text = breakingSentence(tryToBreak(root, state));
     root.querySelector('.gc-keys-broken').textContent = text;
@@ -120,7 +128,7 @@ const nextMessage = state => state.waiting && !state.handling && !state.playing 
 function takeModel(state) {
   state.waiting = false;
   const { keys, biases, values } = state.model;
-  return { keys, biases, values, at: state.at };
+  return { keys, biases, values, at: state.at, cut: state.plane && [...state.plane.normal, offsetOf(state.plane)].map(x => Number(x.toFixed(6))) };
 }
 
 // ---- drawing ------------------------------------------------------------------------------------
@@ -131,7 +139,9 @@ function drawAll(root, state) {
   const verdict = verdictOf(state, model);
   state.surface = sampled(model);
   drawPlane(root, state, verdict);
-  state.view.show(sceneOf(state, state.surface, verdict));
+  const scene = sceneOf(state, state.surface, verdict);
+  const words = state.plane && cutBy(state, scene, verdict);
+  state.view.show(scene);
   state.sliders.forEach((label, i) => {
     label.hidden = i >= slotsOf(state);
     const [name, slider] = label.children;
@@ -139,8 +149,10 @@ function drawAll(root, state) {
     name.textContent = `${isFixed(state, i) ? 'sink logit s' : `bias b${'₁₂₃₄'[i]}`} = ${number(state.model.biases[i])}`;
   });
   const [bold, rest] = sentenceOf(state, verdict);
+  root.classList.toggle('gc-keys-uncut', !state.plane);
+  root.querySelector('.gc-keys-cut').setAttribute('aria-pressed', Boolean(state.plane));
   const sentence = root.querySelector('.gc-keys-sentence');
-  sentence.replaceChildren(Object.assign(document.createElement('strong'), { textContent: bold }), ` ${rest}`);
+  sentence.replaceChildren(Object.assign(document.createElement('strong'), { textContent: bold }), ` ${words || rest}`);
   root.querySelector('.gc-keys-half').textContent = verdict.sign ? `half colour at |K| = ${number(state.half)}` : 'K = 0';
   showPoint(root, state, null);
   root.classList.toggle('gc-keys-three', slotsOf(state) < 4); // which are flat: there are no signs

@@ -12,7 +12,7 @@ function buildPlane(root, state) {
   const rows = ['zones', 'lines', 'words', 'handles'].map(name => make('g', { class: `gc-keys-${name}` }));
   rows.slice(0, 3).forEach(group => group.setAttribute('aria-hidden', 'true'));
   svg.replaceChildren(...rows);
-  state.plane = Object.fromEntries(['zones', 'lines', 'words', 'handles'].map((name, i) => [name, rows[i]]));
+  state.groups = Object.fromEntries(['zones', 'lines', 'words', 'handles'].map((name, i) => [name, rows[i]]));
   state.handles = state.model.keys.map((_, index) => {
     const group = make('g', { class: 'gc-key', tabindex: 0, role: 'slider', 'data-key': index,
       'aria-valuemin': -EXTENT, 'aria-valuemax': EXTENT });
@@ -20,7 +20,7 @@ function buildPlane(root, state) {
       make('circle', { class: 'gc-key-dot', r: KEY_RADIUS }), make('text', { 'text-anchor': 'middle', y: 5 }));
     return group;
   });
-  state.plane.handles.replaceChildren(...state.handles);
+  state.groups.handles.replaceChildren(...state.handles);
   listenToKeys(svg, state);
 }
 
@@ -106,9 +106,9 @@ function drawPlane(root, state, verdict) {
   } else {
     lines.push(make('polygon', { points: spots(keys) }));
   }
-  state.plane.zones.replaceChildren(...zones);
-  state.plane.lines.replaceChildren(...lines);
-  state.plane.words.replaceChildren(...words);
+  state.groups.zones.replaceChildren(...zones);
+  state.groups.lines.replaceChildren(...lines);
+  state.groups.words.replaceChildren(...words);
   state.handles.forEach((group, i) => {
     group.style.display = i < slotsOf(state) ? '' : 'none';
     if (i >= slotsOf(state)) return;

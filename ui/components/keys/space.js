@@ -52,7 +52,7 @@ function sceneOf(state, surface, verdict) {
     size: SIZE, places, normals, colours, cells: planar ? 0 : CELLS,
     lines: [{ segments: frame, wide: 1.6, colour: state.ink, alpha: 0.6, hidden: 0.25, near: 0 },
       ...(planar ? [{ segments: linesIn(values), wide: 1, colour: state.ink, alpha: 0.35, hidden: 0.15 }] : [])],
-    points: mark && { places: new Float32Array(mark), colours: new Float32Array(hexColour(PALETTE.accent)), size: 13 },
+    points: mark && { places: new Float32Array(mark), colours: new Float32Array(ACCENT), size: 13 },
   };
 }
 
@@ -63,15 +63,18 @@ const aim = state => state.view.frame(attentionOf(state).values, FILLED);
 
 function buildValues(root, state) {
   const over = root.querySelector('.gc-keys-over');
-  state.knobs = state.model.values.map((_, index) => {
+  state.valueKnobs = state.model.values.map((_, index) => {
     const knob = document.createElement('button');
     Object.assign(knob, { type: 'button', className: 'gc-keys-value', textContent: `v${'₁₂₃₄'[index]}` });
     knob.dataset.value = index;
     listenToValue(knob, state, index);
     return knob;
   });
-  over.replaceChildren(...state.knobs);
-  state.view.onPaint = () => placeValues(state);
+  over.replaceChildren(...state.valueKnobs);
+  state.view.onPaint = () => {
+    placeValues(state);
+    if (state.plane) placeKnobs(state);
+  };
 }
 
 // A value moves parallel to the screen; an arrow key moves it by a sixteenth.
@@ -108,7 +111,7 @@ function listenToValue(knob, state, index) {
 function placeValues(state) {
   const { values } = attentionOf(state);
   const middle = [0, 1, 2].map(k => values.reduce((sum, value) => sum + value[k] / values.length, 0));
-  state.knobs.forEach((knob, i) => {
+  state.valueKnobs.forEach((knob, i) => {
     knob.hidden = i >= values.length;
     if (knob.hidden) return;
     const [x, y] = state.view.project(plus(values[i], unit(minus(values[i], middle)), 0.12)); // beside its corner

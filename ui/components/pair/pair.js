@@ -17,7 +17,6 @@ const PAIR_CAMERA = { azimuth: 0, elevation: 0.6, distance: 3, centre: [0, 0, 0]
 const FILLED = 0.8;
 const PLAY_SECONDS = 5;
 const GROWING = 40; // frames, as long as a run has fewer: as fast as a whole run
-const ACCENT = hexColour(PALETTE.accent);
 const SIDES = ['left', 'right', 'third', 'fourth'];
 const OF_SOME = ['Cuts', 'ChartCuts', 'FineShares', 'FineSigned']; // arrays that a side may lack
 const sidesOf = header => SIDES.slice(0, header.sides.length);

@@ -30,18 +30,8 @@ function stageScene(state, places, testPlaces, field, plane, middle) {
     return scene;
   }
   const cut = cutOf(field, size, places);
-  scene.lines.push(
-    { segments: cut, wide: 6.5, colour: [1, 1, 1], alpha: 0.85, near: 0.0018 },
-    { segments: cut, wide: 3.5, colour: [0.08, 0.08, 0.1], hidden: 0.28, near: 0.002 },
-  );
-  if (lengthOf(minus(plane.centre, middle)) < MISSES) {
-    const sheet = [[-1, -1], [1, -1], [1, 1], [-1, 1]].map(([x, y]) =>
-      plus(plus(plane.centre, plane.a, HALF * x), plane.b, HALF * y));
-    const stem = knobPlace(plane, 'move');
-    scene.lines.push({ segments: ringOf(sheet), wide: 1.5, colour: ink, alpha: 0.55, hidden: 0.2 },
-      { segments: [...plus(stem, plane.normal, -0.14), ...plus(stem, plane.normal, 0.14)], wide: 2.5, colour: ACCENT, hidden: 0.5 });
-    scene.sheets.push({ corners: sheet, colour: [0.55, 0.58, 0.64, dark ? 0.22 : 0.2] });
-  }
+  addCut(scene, cut);
+  addSheet(scene, plane, middle, ink, dark);
   return scene;
 }
 
@@ -67,15 +57,4 @@ function stageSentence({ strength, kinds, own, right, labels, header, asking }, 
   const yours = `Your plane: ${percentOf(right.plane, labels.length)} of ${points}; the fitted plane: ${percentOf(right.fitted, labels.length)}.`;
   return [cutWords(strength === 0 && header.flat, kinds, field),
     own ? yours : `The fitted plane: ${percentOf(right.fitted, labels.length)} of ${points}.`];
-}
-
-function cutWords(isFlat, { loops, arcs, small }, field) {
-  const name = isFlat ? 'flat surface' : 'surface';
-  if (isFlat && field.every(distance => Math.abs(distance) < CONTAINS)) return 'The plane contains the flat surface.';
-  if (isFlat && loops + arcs) return 'Flat: the plane cuts a straight line, never a ring.';
-  if (loops + arcs === 0 && (isFlat || !small)) return `The plane misses the ${name}.`;
-  const rings = loops === 1 ? 'a closed ring' : `${loops} closed rings`;
-  const open = arcs === 1 ? 'an open curve' : `${arcs} open curves`;
-  const tiny = `${small === 1 ? 'a closed ring' : 'closed rings'} smaller than a cell of the grid`;
-  return `The plane cuts ${[loops && rings, arcs && open, small && tiny].filter(Boolean).join(' and ')}.`;
 }

@@ -9,7 +9,6 @@ const DRAWN = 200; // test points at most; all of them count
 const ASIDE = 0.4; // radians, from the direction in which the last plane faces
 const ELEVATION = 0.7;
 const FILLED = 0.86; // of the picture
-const ACCENT = hexColour(PALETTE.accent);
 const decimals = x => x.toFixed(2);
 const percentOf = (count, all) => `${(100 * count / all).toFixed(1)} %`;
 

@@ -41,6 +41,18 @@ function tilted(plane, end, angle) {
   return { ...plane, normal: turn(plane.normal, plane[end], -sine), [end]: axis };
 }
 
+// What the plane cuts, in words.
+function cutWords(isFlat, { loops, arcs, small }, field) {
+  const name = isFlat ? 'flat surface' : 'surface';
+  if (isFlat && field.every(distance => Math.abs(distance) < CONTAINS)) return 'The plane contains the flat surface.';
+  if (isFlat && loops + arcs) return 'Flat: the plane cuts a straight line, never a ring.';
+  if (loops + arcs === 0 && (isFlat || !small)) return `The plane misses the ${name}.`;
+  const rings = loops === 1 ? 'a closed ring' : `${loops} closed rings`;
+  const open = arcs === 1 ? 'an open curve' : `${arcs} open curves`;
+  const tiny = `${small === 1 ? 'a closed ring' : 'closed rings'} smaller than a cell of the grid`;
+  return `The plane cuts ${[loops && rings, arcs && open, small && tiny].filter(Boolean).join(' and ')}.`;
+}
+
 // How many points lie on the side of their label.
 function rightOf(field, labels) {
   let count = 0;
@@ -48,35 +60,51 @@ function rightOf(field, labels) {
   return count;
 }
 
+const SIDES = [[0, -1], [0, 1], [-1, 0], [1, 0], [1, 1], [-1, -1]]; // along edges of triangles
+const LEAST = 6; // vertices: a smaller part may be an artefact of the mesh
+
+// The connected parts of a field on either side of zero: [{ side, vertices, top, isOpen: reaches the edge of the chart }].
+function partsOf(field, size) {
+  const last = size - 1;
+  const seen = new Uint8Array(field.length);
+  const parts = [];
+  for (let start = 0; start < field.length; start += 1) {
+    if (seen[start]) continue;
+    const side = field[start] > 0 ? 1 : -1;
+    const part = { side, vertices: [start], top: start, isOpen: false };
+    seen[start] = 1;
+    for (const i of part.vertices) { // which grows
+      const [row, column] = [Math.floor(i / size), i % size];
+      if (row === 0 || column === 0 || row === last || column === last) part.isOpen = true;
+      if (side * field[i] > side * field[part.top]) part.top = i;
+      for (const [down, across] of SIDES) {
+        const [r, c] = [row + down, column + across];
+        const j = r * size + c;
+        if (r < 0 || c < 0 || r > last || c > last || seen[j] || field[j] > 0 !== side > 0) continue;
+        seen[j] = 1;
+        part.vertices.push(j);
+      }
+    }
+    parts.push(part);
+  }
+  return parts;
+}
+
+// The highest closed part beyond the plane, on either side: { side, height, top, vertices }, or null.
+const closedPart = (field, size) => partsOf(field, size)
+  .map(part => ({ ...part, height: part.side * field[part.top] }))
+  .filter(({ isOpen, vertices, height }) => !isOpen && vertices.length >= LEAST && height > 0)
+  .reduce((best, part) => (best && best.height >= part.height ? best : part), null);
+
 // The cut on the mesh: { loops, arcs, small }; `small` counts rings between its vertices. An arc begins and ends
 // at the edge of the chart; the curves divide the vertices into one part more than there are curves.
 function cutKinds(field, size) {
-  const side = i => field[i] > 0;
   const last = size - 1;
   const edge = [];
   for (let i = 0; i < last; i += 1) edge.push([i, i * size + last, last * size + last - i, (last - i) * size]);
   const rim = [0, 1, 2, 3].flatMap(k => edge.map(corners => corners[k]));
-  const changes = rim.filter((i, k) => side(i) !== side(rim[(k + 1) % rim.length])).length;
-  const seen = new Uint8Array(size * size);
-  let parts = 0;
-  for (let start = 0; start < size * size; start += 1) {
-    if (seen[start]) continue;
-    parts += 1;
-    seen[start] = 1;
-    const waiting = [start];
-    while (waiting.length) {
-      const i = waiting.pop();
-      const [row, column] = [Math.floor(i / size), i % size];
-      for (const [down, across] of [[0, -1], [0, 1], [-1, 0], [1, 0], [1, 1], [-1, -1]]) { // along edges of triangles
-        const [r, c] = [row + down, column + across];
-        const j = r * size + c;
-        if (r < 0 || c < 0 || r > last || c > last || seen[j] || side(j) !== side(i)) continue;
-        seen[j] = 1;
-        waiting.push(j);
-      }
-    }
-  }
-  return { arcs: changes / 2, loops: parts - 1 - changes / 2, small: ringsBetween(field, size) };
+  const changes = rim.filter((i, k) => field[i] > 0 !== field[rim[(k + 1) % rim.length]] > 0).length;
+  return { arcs: changes / 2, loops: partsOf(field, size).length - 1 - changes / 2, small: ringsBetween(field, size) };
 }
 
 // Rings that hold no vertex: beside a vertex nearer to the plane than its eight neighbours, the paraboloid through

@@ -1,4 +1,4 @@
-// Three knobs at the sheet of the plane: one moves it along its normal, two tilt it.
+// A plane that cuts a surface: its cut, its sheet, and three knobs. One moves it along its normal, two tilt it.
 
 const HALF = 0.36; // of the sheet's side
 const SHIFT_BY_KEY = 0.02;
@@ -12,6 +12,21 @@ const KNOBS = {
   b: { at: ({ b }) => b, turn: (plane, way) => tilted(plane, 'b', way / HALF), step: TILT_BY_KEY * HALF, name: 'Tilt the plane the other way' },
 };
 const knobPlace = (plane, name) => plus(plane.centre, KNOBS[name].at(plane), HALF);
+
+function addCut({ lines }, segments) {
+  lines.push({ segments, wide: 6.5, colour: [1, 1, 1], alpha: 0.85, near: 0.0018 },
+    { segments, wide: 3.5, colour: [0.08, 0.08, 0.1], hidden: 0.28, near: 0.002 });
+}
+
+// The sheet, with the stem of the knob that moves it; not where the plane is far from the `middle` of the surface.
+function addSheet({ lines, sheets }, plane, middle, ink, dark) {
+  if (lengthOf(minus(plane.centre, middle)) > MISSES) return;
+  const corners = [[-1, -1], [1, -1], [1, 1], [-1, 1]].map(([x, y]) => plus(plus(plane.centre, plane.a, HALF * x), plane.b, HALF * y));
+  const stem = knobPlace(plane, 'move');
+  lines.push({ segments: ringOf(corners), wide: 1.5, colour: ink, alpha: 0.55, hidden: 0.2 },
+    { segments: [...plus(stem, plane.normal, -0.14), ...plus(stem, plane.normal, 0.14)], wide: 2.5, colour: ACCENT, hidden: 0.5 });
+  sheets.push({ corners, colour: [0.55, 0.58, 0.64, dark ? 0.22 : 0.2] });
+}
 
 function buildKnobs(root, state) {
   const over = root.querySelector('.gc-plane-over');

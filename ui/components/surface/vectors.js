@@ -14,6 +14,7 @@ function unit(a) {
 
 // "#rrggbb", and what getComputedStyle says: "rgb(43, 108, 176)".
 const hexColour = text => [1, 3, 5].map(i => parseInt(text.slice(i, i + 2), 16) / 255);
+const ACCENT = hexColour(PALETTE.accent);
 const cssColour = text => text.match(/[\d.]+/g).slice(0, 3).map(part => part / 255);
 const isDark = colour => 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] < 0.5;
 
