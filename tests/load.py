@@ -17,7 +17,7 @@ import re
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from http.cookies import SimpleCookie
@@ -248,6 +248,10 @@ class Visitor:
         await tab.until(wrong)
         self.record.seconds[TRAINING].append(time.perf_counter() - began)
         if "own" not in tab.link.get("data", []):  # whose table is not in its link
+            try:  # the last step's text follows its picture
+                await tab.settle(LOOK_SECONDS)
+            except Wrong:
+                return picture[0]
             self.record.compare((BOUNDARY, f"first={tab.link['first'][0]}"), steps_of(tab).items())
         return picture[0]
 
@@ -438,15 +442,16 @@ BLOCKS = 15  # whose means are nearly independent, as samples soon after one ano
 SLIGHT = 2.0  # MB a minute: in an hour less than one visitor takes
 
 
-def used(process: int) -> tuple[float, Mapping[str, float]]:
-    """Return the megabytes of a server with its workers, and processor seconds of each kind."""
-    root, megabytes, seconds = psutil.Process(process), 0.0, Counter[str]()
+def used(process: int) -> dict[str, tuple[float, float, int]]:
+    """Return megabytes, processor seconds and number of the processes of a server, by kind."""
+    root, found = psutil.Process(process), dict[str, tuple[float, float, int]]()
     for one in [root, *root.children(recursive=True)]:
         with contextlib.suppress(psutil.Error):
-            megabytes += one.memory_full_info().pss / MEGABYTE
             kind = "server" if one == root else f"workers, {one.nice() - root.nice()} nicer"
-            seconds[kind] += sum(one.cpu_times()[:2])
-    return megabytes, seconds
+            megabytes, seconds, number = found.get(kind, (0.0, 0.0, 0))
+            megabytes += one.memory_full_info().pss / MEGABYTE
+            found[kind] = megabytes, seconds + sum(one.cpu_times()[:2]), number + 1
+    return dict(sorted(found.items()))
 
 
 @dataclass(frozen=True)
@@ -521,7 +526,8 @@ async def hold(
 
     async def watch() -> None:
         while True:
-            record.memory.append((time.monotonic(), used(process)[0]))
+            megabytes = sum(each[0] for each in used(process).values())
+            record.memory.append((time.monotonic(), megabytes))
             await asyncio.sleep(SAMPLE_SECONDS)
 
     async def class_beside() -> None:
@@ -596,13 +602,15 @@ def main() -> None:
         record = asyncio.run(
             hold(served.url, served.pid, options.sessions, seconds, options.students)
         )
-        processors = used(served.pid)[1]
+        kinds = used(served.pid)
         if "Traceback" in (output := served.output()):
             record.errors[f"in the server's log: {output[output.index('Traceback') :]}"] += 1
     averages = " ".join(f"{x:.1f}" for x in os.getloadavg())
     print(f"{options.sessions} visitors, {options.minutes:g} minutes, {os.cpu_count()} processors,")
-    print(f"load averages at the end: {averages}\n\n{told(record)}\nprocessor seconds:")
-    print(*(f"  {kind:<24}{x:>8.1f}" for kind, x in sorted(processors.items())), "", sep="\n")
+    print(f"load averages at the end: {averages}\n\n{told(record)}\n")
+    print(f"{'processes':<36}{'count':>7}{'s of CPU':>9}{'MB':>8}")
+    for kind, (megabytes, seconds, number) in kinds.items():
+        print(f"{kind:<36}{number:>7}{seconds:>9.1f}{megabytes:>8.0f}")
     goals = reached(record)
     print(*(f"{'reached' if ok else 'MISSED':<10}{goal}" for goal, ok in goals.items()), sep="\n")
     sys.exit(not all(goals.values()))
