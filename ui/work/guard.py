@@ -6,6 +6,11 @@ A request says how long its body is, and is refused before it is read where that
 lengths are refused as well: with `Transfer-Encoding` the server would not look at the other.
 Of a session's messages those are handled that our pages send. Others clear the caches of all
 visitors, read the state of the server's folder, or install files there.
+
+Which messages are handled, and which session has which uploader and files, Streamlit 1.67 tells by
+private names only (``handle_backmsg``, ``_session_mgr``, ``_new_widget_state``, ``file_storage``):
+each can go with a version that refuses such messages and bounds uploads itself. The attacks of
+``tests/test_attacks.py`` and ``test_security.py`` fail where a version has other names.
 """
 
 from __future__ import annotations
