@@ -60,7 +60,7 @@ PAGES: dict[str, dict[str, Sequence[str] | None]] = {
     "Real_heads": {"heads_text": None, "heads_plane": None},
     "Language_models": {"lm_text": None, "measure": ("Gate sparsity", "Attention sinks")},
     "Efficient_attention": {
-        "top_k": None, "sample_text": None, "delta_gamma": None, "linear_at": None,
+        "top_k": None, "sample_text": None, "delta_gamma": None, "evict_budget": None,
         "method": ("Top-k", "KV-cache eviction", "Delta correction", "Linear and hybrid")},
     "Steering": {"steering_text": None, "steering_tab": ("Steer", "Features")},
     "Guide": {},

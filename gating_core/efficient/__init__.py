@@ -33,7 +33,6 @@ from gating_core.efficient.delta_correction import (
 from gating_core.efficient.delta_rule import (
     delta_chunked,
     delta_recurrent,
-    delta_states,
     delta_weights,
     gated_output,
     log_decays,
@@ -41,9 +40,7 @@ from gating_core.efficient.delta_rule import (
 )
 from gating_core.efficient.eviction import (
     EVICTION_SCORES,
-    MOST_KEYS,
     POLICIES,
-    best_subset,
     kept_keys,
     kept_while_reading,
     key_scores,
@@ -93,7 +90,6 @@ __all__ = [
     "LEAST_BLOCKS",
     "LONGEST_ROW",
     "LONGEST_TEXT",
-    "MOST_KEYS",
     "POLICIES",
     "RULES",
     "BlockSearch",
@@ -107,7 +103,6 @@ __all__ = [
     "Rule",
     "anchors",
     "ar1_tokens",
-    "best_subset",
     "block_bounds",
     "block_search",
     "causal",
@@ -115,7 +110,6 @@ __all__ = [
     "corrected",
     "delta_chunked",
     "delta_recurrent",
-    "delta_states",
     "delta_weights",
     "dense_tail",
     "diameter",

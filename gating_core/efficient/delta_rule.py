@@ -60,14 +60,6 @@ def delta_recurrent(
     return torch.stack(outputs, -2), states[-1]
 
 
-def delta_states(
-    keys: torch.Tensor, values: torch.Tensor, log_decay: torch.Tensor, step: torch.Tensor
-) -> torch.Tensor:
-    """(..., T, e, d): the state after each token; arguments and errors as in `delta_recurrent`."""
-    _, states = zip(*_tokens(keys, keys, values, log_decay, step, None), strict=True)
-    return torch.stack(states, -3)
-
-
 def delta_chunked(
     queries: torch.Tensor,
     keys: torch.Tensor,

@@ -12,7 +12,6 @@ Shapes: T queries, n keys, d channels; dots and -inf as in `gating_core.efficien
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
 
 import torch
 from torch.nn import functional
@@ -20,7 +19,6 @@ from torch.nn import functional
 from gating_core.checks import check_choice, check_integer
 from gating_core.efficient.rows import MOST, check_scores, check_values, top_k
 
-MOST_KEYS = 12  # of which every subset is tried
 HALF = 0.5  # one weight of a row at most is larger
 
 
@@ -152,30 +150,6 @@ def kept_while_reading(
             row = scores[..., t : t + 1, :].masked_fill(~alive[..., None, :], -torch.inf)
             worth = worth + EVICTION_SCORES[policy](row, values)[..., 0, :]
     return kept
-
-
-def best_subset(
-    scores: torch.Tensor, values: torch.Tensor, budget: int
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """(..., n) bool and (...): the ``budget`` keys with the least Σ |ô - o|², and that sum.
-
-    Tries all subsets; ô is the output from a subset alone. ``ValueError`` for more than 12 keys,
-    and where a query of ``scores`` (..., T, n) does not see all keys: a subset might hold none.
-    """
-    check_values(scores, values)
-    n = scores.shape[-1]
-    check_integer("budget", budget, 1, n)
-    if n > MOST_KEYS:
-        raise ValueError(f"scores have {n} keys; all subsets are tried of {MOST_KEYS} at most")
-    if scores.isneginf().any():
-        raise ValueError("scores are -inf somewhere; every query must see every key")
-    chosen = torch.tensor([*combinations(range(n), budget)])
-    subsets = torch.zeros(len(chosen), n, dtype=torch.bool).scatter(-1, chosen, True)
-    masked = scores[..., None, :, :].masked_fill(~subsets[:, None, :], -torch.inf)
-    difference = masked.softmax(-1) - scores.softmax(-1)[..., None, :, :]
-    errors = (difference @ values[..., None, :, :]).square().sum((-2, -1))  # (..., subsets)
-    least = errors.min(-1)
-    return subsets[least.indices], least.values
 
 
 def _protected(

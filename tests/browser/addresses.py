@@ -104,11 +104,14 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
          "measure=Generate&lm_writer=no+gate"),
     ),
     "Efficient_attention": Row(
-        drawing=("", "sample=Gaussian+scores", "sample=AR(1)+tokens", "method=KV-cache+eviction",
+        drawing=("", "sample=Gaussian+scores&top_certificates=true&top_scores=true",
+                 "sample=AR(1)+tokens&top_scores=true",
+                 "method=KV-cache+eviction&evict_all=true&evict_head=true",
+                 "method=Delta+correction&delta_samples=true&delta_retrieval=true",
+                 "method=Linear+and+hybrid&linear_more=true"),
+        looking=("sample_gate=no+gate&top_k=2", "method=KV-cache+eviction",
                  "method=Delta+correction",
-                 "method=Linear+and+hybrid&linear_at=20&linear_more=true"),
-        looking=("sample_gate=no+gate&top_k=2",
-                 "method=Linear+and+hybrid&linear_learned=true&sample_gate=no+gate"),
+                 "method=Linear+and+hybrid&linear_learned=true&linear_more=true"),
     ),
     "Steering": Row(
         drawing=("", "steering_vector=chosen+feature", "steering_tab=Features"),

@@ -16,6 +16,7 @@ from gating_core.lm.approximations.delta_correction import (
     LEAST_PUBLISHED,
     PAIRS,
     SHORTEST,
+    SINKS,
     WINDOW_STEPS,
     WINDOWS,
     Correction,
@@ -31,6 +32,7 @@ from ui.common.formatting import by_interval, effect, percent, plus_minus, short
 from ui.common.language_models import verses
 from ui.common.lessons import section
 from ui.common.links import LINK
+from ui.common.page import draw_finding
 from ui.efficient import shared
 from ui.efficient.shared import AR1, HEAD, Sample
 from ui.limits import LEFT_OUT_SINKS
@@ -75,18 +77,8 @@ def retrieved(request: CorrectionRequest) -> np.ndarray:
 
 
 def draw() -> None:
-    """Draw the tab."""
-    sample, row = shared.choose_sample(MOST_TOKENS)
-    window = row.select_slider("Window, keys", WINDOW_STEPS, 16, key="delta_window", **LINK)
-    sinks = row.number_input(
-        "Attention sinks, keys",
-        *LEFT_OUT_SINKS,
-        4,
-        key="delta_sinks",
-        width=165,
-        **LINK,
-        help="The first keys, which every query sees.",
-    )
+    """Draw the tab: the Δ loss of whole models over γ, and in folds samples and retrieval."""
+    row, gate, compared = shared.front_row()
     gamma = row.select_slider(
         "Full query every γ",
         GAMMA_STEPS[1:],
@@ -96,6 +88,53 @@ def draw() -> None:
         help="Every γ-th query, the anchor, attends to all keys. Its residual (full minus window)"
         " is added to its own output and to the γ − 1 that follow.",
     )
+    window = row.radio("Window, keys", WINDOW_STEPS, 2, key="delta_window", horizontal=True, **LINK)
+    sinks = row.number_input(
+        "Attention sinks, keys",
+        *LEFT_OUT_SINKS,
+        4,
+        key="delta_sinks",
+        width=165,
+        **LINK,
+        help=f"The first keys, which every query of a sample sees; {SINKS} in whole models.",
+    )
+    # Of whole models, the nearest window and γ were measured.
+    near_window = min(WINDOWS, key=lambda size: abs(np.log2(size / window)))
+    near_gamma = min(GAMMAS, key=lambda size: abs(np.log2(size / gamma)))
+    request, charts = CorrectionRequest(window, sinks, gamma), c.Charts("delta")
+    models, heads = models_text(compared, near_window, near_gamma)
+    draw_finding(models)
+    figure = c.mark_x(losses_chart(compared, near_window), GAMMAS.index(near_gamma))
+    charts.draw("losses", st.container(key="first"), figure, models)
+    effect = shared.gate_effect(
+        f"a window of {near_window} keys",
+        compared,
+        "correction",
+        (WINDOWS.index(near_window), 0),
+    )
+    st.markdown(f"{heads} {effect}")
+
+    with shared.fold("One head over a text, and AR(1) tokens", "delta_samples") as is_open:
+        sample, _ = shared.choose_sample(MOST_TOKENS, gate)
+        if is_open:
+            draw_samples(charts, sample, request)
+    with shared.fold("Retrieval task", "delta_retrieval") as is_open:
+        if is_open:
+            accuracy = retrieved(request)
+            intervals = [mean_interval(100 * rows[-1]) for rows in accuracy]
+            found = ", ".join(
+                f"{way} {plus_minus(interval.mean, interval.half_width)} %"
+                for way, interval in zip(WAYS, intervals, strict=True)
+            )
+            chance = percent(1 / PAIRS)
+            retrieval = f"Retrieval accuracy over {GAPS[-1]} tokens: {found} (chance {chance})."
+            charts.draw("retrieval", st, retrieval_chart(accuracy), retrieval)
+            st.markdown(retrieval)
+    charts.draw_footer(section("efficient", "delta"))
+
+
+def draw_samples(charts: c.Charts, sample: Sample, request: CorrectionRequest) -> None:
+    """Draw the change of the residual and cosines, of AR(1) tokens and of another sample."""
     n, memory, seed = 512, 128, 0
     if sample.kind == AR1:  # beside them: the first head
         n, memory, seed = min(sample.n, MOST_TOKENS), sample.memory, sample.draw
@@ -103,62 +142,20 @@ def draw() -> None:
     if sample.kind == HEAD and len(sample.text) < SHORTEST - 1:
         st.info(f"Delta correction needs a text of at least {SHORTEST - 1} characters.")
         return
-    request = CorrectionRequest(window, sinks, gamma)
     slow, own = of_ar1(n, memory, seed, request), of_sample(sample, request)
     name = f"head {sample.head}" if sample.kind == HEAD else "independent tokens"
     samples = {AR1: slow, name: [own]}
-    charts = c.Charts("delta")
-
-    # Whole models, at the nearest window and γ that were measured.
-    near_window = min(WINDOWS, key=lambda size: abs(np.log2(size / window)))
-    near_gamma = min(GAMMAS, key=lambda size: abs(np.log2(size / gamma)))
-    models = models_text(sample, near_window, near_gamma)
-    st.markdown(models)
-    first = c.chart_columns("first", [3, 2])
-    charts.draw("losses", first[0], losses_chart(sample.with_gate, near_window), models)
-    alt = "The correction helps where the mean change up to lag γ − 1 is below 1."
-    charts.draw("change", first[1], change_chart(samples, gamma), alt)
     text = f"{ar1_text(slow)} {own_text(name, own)}"
+    alt = "The correction helps where the mean change up to lag γ − 1 is below 1."
+    left, right = c.chart_columns("samples", 2)
+    charts.draw("change", left, change_chart(samples, request.gamma), alt)
+    charts.draw("gamma", right, gamma_chart(samples), text)
     st.markdown(f"{text} {alt} {tail_text(slow[0], own)}")
-
-    st.markdown("##### Outputs, and their cosine with full attention")
-    second = c.chart_columns("outputs", 3)
-    for column, (title, results) in zip(second, samples.items(), strict=False):
-        shift = (
-            f"The mean output of the window lies {short(results[0].shift[0])} standard deviations"
-            f" from that of full attention, the corrected one {short(results[0].shift[1])}."
-        )
-        charts.draw(
-            f"outputs_{'ar1' if title == AR1 else 'sample'}",
-            column,
-            plane_chart(f"Outputs, {title}", results[0]),
-            shift,
-        )
-    accuracy = retrieved(request)
-    intervals = [mean_interval(100 * rows[-1]) for rows in accuracy]
-    found = ", ".join(
-        f"{way} {plus_minus(interval.mean, interval.half_width)} %"
-        for way, interval in zip(WAYS, intervals, strict=True)
-    )
-    chance = percent(1 / PAIRS)
-    retrieval = f"Retrieval accuracy over {GAPS[-1]} tokens: {found} (chance {chance})."
-    charts.draw("retrieval", second[2], retrieval_chart(accuracy), retrieval)
-    third = c.chart_columns("curves", 2)
-    charts.draw("gamma", third[0], gamma_chart(samples), text)
-    charts.draw("window", third[1], window_chart(samples), text)
-    effect = shared.gate_effect(
-        f"a window of {near_window} keys",
-        sample.with_gate,
-        "correction",
-        (WINDOWS.index(near_window), 0),
-    )
-    st.markdown(f"{retrieval} {effect}")
-    charts.draw_footer(section("efficient", "delta"))
 
 
 def tail_text(*results: Correction) -> str:
     """Say how many queries are computed in full at the end of each sequence, and by which rule."""
-    sizes = [(result.points.shape[1], result.tail) for result in results]
+    sizes = [(result.length, result.tail) for result in results]
     tails = " and ".join(f"the last {tail} of {length} tokens" for length, tail in sizes)
     return (
         "As in the published code, a dense tail is computed in full: s mod γ + max(128, γ) queries"
@@ -195,11 +192,11 @@ def own_text(name: str, result: Correction) -> str:
     )
 
 
-def models_text(sample: Sample, window: int, gamma: int) -> str:
+def models_text(with_gate: str, window: int, gamma: int) -> tuple[str, str]:
     """Say what the correction changes in whole models, and in how many heads it helps."""
     row, column = WINDOWS.index(window), GAMMAS.index(gamma)
     effects, heads = [], []
-    for gate, _ in shared.gate_styles(sample.with_gate):
+    for gate, _ in shared.gate_styles(with_gate):
         effect = shared.between(gate, "correction", (row, 1 + column), (row, 0))
         verdict = by_interval(
             effect.low, effect.high, "reduces", "inconclusively changes", "increases"
@@ -210,9 +207,9 @@ def models_text(sample: Sample, window: int, gamma: int) -> str:
         ratios = shared.measured(gate, "correction.ratios")[:, row, column]
         heads.append(f"{int((ratios < 1).sum())} of {ratios.size} heads ({gate})")
     return (
-        f"**At a window of {window} and γ = {gamma}, the correction {', and '.join(effects)}** nats"
-        f" per character ({len(SEEDS)} seeds, 95 % interval). It reduces the output error of"
-        f" {' and '.join(heads)}."
+        f"At a window of {window} and γ = {gamma}, the correction {', and '.join(effects)} nats"
+        f" per character ({len(SEEDS)} seeds, 95 % interval).",
+        f"The correction reduces the output error of {' and '.join(heads)}.",
     )
 
 
@@ -224,20 +221,6 @@ def mean_line(name: str, x: Iterable[object], values: np.ndarray, **style: Any) 
     return c.line(
         name, x, [mean.mean for mean in means], [mean.half_width for mean in means], **style
     )
-
-
-def plane_chart(title: str, result: Correction) -> go.Figure:
-    """Draw outputs on the two principal axes of full attention; large markers: means."""
-    traces = []
-    for (name, style), points in zip(WAYS.items(), result.points, strict=True):
-        traces.append(c.line(name, *points.T, **style, mode="markers") | {"opacity": 0.45})
-    for (name, style), points in zip(WAYS.items(), result.points[:, result.first :], strict=True):
-        mean = c.line(
-            f"mean, {name}", *points.mean(0)[:, None], **style, mode="markers", legend=False
-        )
-        mean["marker"] |= {"size": 13, "line": {"width": 1.5, "color": "white"}}
-        traces.append(mean)
-    return c.chart(title, traces, "first principal axis", "second", y_axis={"scaleanchor": "x"})
 
 
 def change_chart(samples: Samples, gamma: int) -> go.Figure:
@@ -265,22 +248,6 @@ def gamma_chart(samples: Samples) -> go.Figure:
         lines += [mean_line(name, steps, cosines, **style),
                   c.line(f"{name}, share of scores", steps, shares, **style | SHARE)]  # fmt: skip
     return c.chart("By γ (dotted: share of scores)", lines, "γ", "cosine", **COSINES)
-
-
-def window_chart(samples: Samples) -> go.Figure:
-    """Draw cosines over the window, without (dashed) and with correction."""
-    steps, lines = [*map(str, WINDOW_STEPS)], []
-    for (name, results), style in zip(samples.items(), STYLES, strict=True):
-        without, corrected = (
-            np.stack([result.by_window[row] for result in results], -1) for row in (0, 1)
-        )
-        dashed = style | {"dash": "dash", "legend": False, "symbol": "x"}
-        lines += [
-            mean_line(f"{name}, not corrected", steps, without, **dashed),
-            mean_line(name, steps, corrected, **style),
-            c.line(f"{name}, scores", steps, results[0].by_window[3], **style | SHARE),
-        ]
-    return c.chart("By window (dashed: not corrected)", lines, "window", "cosine", **COSINES)
 
 
 def losses_chart(with_gate: str, window: int) -> go.Figure:

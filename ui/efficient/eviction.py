@@ -1,4 +1,4 @@
-"""The tab Eviction: which keys a KV cache of fixed size keeps, and the loss that follows."""
+"""The tab KV-cache eviction: which keys a cache of fixed size keeps, and what that costs."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from gating_core.lm.approximations.eviction import (
     LONGEST,
     POLICIES,
     PREFILL,
+    PREFILL_SHARE,
     SHORTEST_CACHE,
     Evicted,
     EvictionRequest,
-    Searched,
     evict,
-    search,
 )
 from ui.common import charts as c
 from ui.common.formatting import by_interval, figures, percent, plus_minus
 from ui.common.language_models import head_of
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.drawing import palette
+from ui.common.page import draw_finding
 from ui.drawing.characters import sign
 from ui.efficient import shared
 from ui.efficient.shared import HEAD, Sample
@@ -47,7 +46,6 @@ SCORE = dict(zip(STYLES, SCORES, strict=True))
 CHANNELS = 24  # of a head
 BUDGET = "budget, and share of the cache"  # an axis
 KEPT = [[0.0, "rgba(122, 135, 148, 0.15)"], [1.0, c.MAGENTA]]
-SEEN = [[0.0, "rgba(0, 0, 0, 0)"], [0.5, palette.NEUTRAL], [1.0, c.MAGENTA]]
 PLAIN = {"showgrid": False}
 
 
@@ -58,26 +56,9 @@ def evicted_keys(sample: Sample, request: EvictionRequest) -> Evicted:
     return evict(shared.head_sample(sample), request, budgets)
 
 
-@cached("Trying every subset of twelve keys …")
-def searched(sample: Sample) -> Searched:
-    """Return the best subsets of the first keys."""
-    return search(shared.head_sample(sample))
-
-
 def draw() -> None:
-    """Draw the tab."""
-    sample, row = shared.choose_sample(LONGEST)
-    name = row.selectbox(
-        "Eviction policy",
-        [*STYLES],
-        1,
-        key="evict_by",
-        **LINK,
-        help="The score by which keys are ranked. *recency*: position. *accumulated attention*: the"
-        " sum of the weights (H2O). *value*, *key*, *joint error*: the squared change of the output"
-        " to first order if the value, the key, or both are set to 0. *exact error*: the squared"
-        " change without this key.",
-    )
+    """Draw the tab: the Δ loss of whole models, and in folds one head and all policies."""
+    row, gate, compared = shared.front_row()
     budget = row.slider(
         "Budget, keys",
         *LEFT_OUT_BUDGETS,
@@ -86,6 +67,18 @@ def draw() -> None:
         **LINK,
         help="The number of keys that stay in the cache of each head.",
     )
+    name = row.selectbox(
+        "Eviction policy",
+        [*STYLES],
+        1,
+        key="evict_by",
+        width=240,
+        **LINK,
+        help="The score by which keys are ranked. *recency*: position. *accumulated attention*: the"
+        " sum of the weights (H2O). *value*, *key*, *joint error*: the squared change of the output"
+        " to first order if the value, the key, or both are set to 0. *exact error*: the squared"
+        " change without this key.",
+    )
     window = row.toggle(
         "Recent window",
         True,
@@ -93,73 +86,75 @@ def draw() -> None:
         **LINK,
         help="Half of the budget is reserved for the most recent keys.",
     )
-    if len(shared.head_sample(sample).values) < SHORTEST_CACHE:
-        st.info(f"Eviction needs at least {SHORTEST_CACHE} tokens. Type a longer text.")
-        return
-    evicted = evicted_keys(sample, EvictionRequest(SCORE[name], budget, window))
-    charts, gate = c.Charts("eviction"), sample.gate
-
-    # Whole models, at the nearest policy and budget that were measured.
+    # Of whole models, the nearest policy and budget were measured.
     policy = SCORE[name] if window else f"{SCORE[name]}_unprotected"
     policy = policy if policy in POLICIES else SCORE[name]
     near = min(BUDGETS, key=lambda size: abs(np.log2(size / budget)))
     recent = "without" if policy.endswith("_unprotected") else "with"
     what = f"keeping {near} of {PREFILL} keys by {name}, {recent} a recent window,"
-    effect = shared.gate_effect(what, sample.with_gate, "eviction", setting(policy, near))
-    st.markdown(effect)
-    first = c.chart_columns("first", 2)
-    lines = [(title, title, policy, style) for title, style in shared.gate_styles(sample.with_gate)]
-    figure = losses_chart(f"Δ loss of whole models, {name}", lines)
-    charts.draw("gate", first[0], c.mark_x(figure, budget), effect)
+    effect = shared.gate_effect(what, compared, "eviction", setting(policy, near))
+    draw_finding(effect)
+    charts = c.Charts("eviction")
+    lines = [(title, title, policy, style) for title, style in shared.gate_styles(compared)]
+    figure = c.mark_x(losses_chart(f"Δ loss of whole models, {name}", lines), budget)
+    charts.draw("gate", st.container(key="first"), figure, effect)
+
+    with shared.fold("All policies, without and with a recent window", "evict_all") as is_open:
+        if is_open:
+            draw_policies(charts, gate, near)
+    with shared.fold("One head over a text", "evict_head") as is_open:
+        sample, _ = shared.choose_sample(LONGEST, gate)
+        if is_open:
+            draw_head(charts, sample, EvictionRequest(SCORE[name], budget, window), policy, near)
+    charts.draw_footer(
+        section("efficient", "eviction", prefill=PREFILL, share=percent(PREFILL_SHARE))
+    )
+
+
+def draw_policies(charts: c.Charts, gate: str, near: int) -> None:
+    """Draw the Δ loss of every policy, and say what the recent window changes."""
     lines = [(title, gate, SCORE[title], style) for title, style in STYLES.items()]
-    lines.insert(
-        1, ("attention sink + recency", gate, "sink_recency", {"symbol": "x", "dash": "dash"})
-    )
+    lines[1:1] = [
+        ("attention sink + recency", gate, "sink_recency", {"symbol": "x", "dash": "dash"}),
+        ("accumulated, no window", gate, "mass_unprotected", {"colour": c.BLUE, "dash": "dot"}),
+    ]
     figure = losses_chart(f"Δ loss by policy, {gate}", lines, legend=c.LEGEND_RIGHT)
-    charts.draw("policies", first[1], figure, f"Δ loss by policy and budget, models with {gate}.")
-    errors = evicted.errors[0 if window else 1, :, [*evicted.budgets].index(budget)]
-    text = (
-        f"This head, {budget} of {evicted.prefill} keys by {name}: relative squared error of later"
-        f" outputs **{figures(errors[[*STYLES].index(name)])}** (lowest: {figures(errors.min())},"
-        f" {[*STYLES][errors.argmin()]})."
-    )
-    charts.draw("kept", st, kept_chart(evicted, window, sample.characters), text)
-
-    st.markdown("##### Output error of this head")
-    second = c.chart_columns("errors", 2)
-    over, verses = over_verses(sample, policy, near, name)
-    charts.draw("errors", second[0], errors_chart(evicted, over), f"{text} {verses}")
-    few = searched(sample)
-    best = (
-        f"The best 4 of the first {len(few.best) + 1} keys, by exhaustive search, have an error of"
-        f" {figures(few.best[3])}; the best policy has {figures(few.errors[:, 3].min())}."
-    )
-    charts.draw("search", second[1], search_chart(few), best)
-    st.markdown(f"{text} {verses} {best}")
-
-    st.markdown("##### Eviction at every step, and the recent window")
-    third = c.chart_columns("steps", [2, 3])
-    greedy = f"Evicting at every step, {percent(evicted.seen_newest)} of queries see their own key"
-    if evicted.seen_newest < 1:
-        greedy += ": **without a recent window a new key has no score and is evicted first**"
-    greedy += f" (relative squared error {figures(evicted.reading_error)})."
-    charts.draw("steps", third[0], steps_chart(evicted), greedy)
+    charts.draw("policies", st, figure, f"Δ loss by policy and budget, models with {gate}.")
     difference = shared.between(
         gate, "eviction", setting("mass_unprotected", near), setting("mass", near)
     )
     verdict = by_interval(
         difference.low, difference.high, "is lower", "differs inconclusively", "is higher"
     )
-    without = (
+    st.markdown(
         f"Without a recent window, the loss by accumulated attention (budget {near}, {gate})"
         f" {verdict}: {plus_minus(difference.mean, difference.half_width)} nats per character."
     )
-    lines = [("no recent window", gate, "mass_unprotected", {"symbol": "x", "dash": "dot"}),
-             ("half of the budget", gate, "mass", {"colour": c.MAGENTA})]  # fmt: skip
-    figure = losses_chart(f"Δ loss, recent window or not, {gate}", lines)
-    charts.draw("window", third[1], figure, without)
-    st.markdown(f"{greedy} {without}")
-    charts.draw_footer(section("efficient", "eviction", prefill=evicted.prefill))
+
+
+def draw_head(
+    charts: c.Charts, sample: Sample, request: EvictionRequest, policy: str, near: int
+) -> None:
+    """Draw which keys of one head every policy keeps, and the error of its outputs."""
+    if len(shared.head_sample(sample).values) < SHORTEST_CACHE:
+        st.info(f"Eviction needs at least {SHORTEST_CACHE} tokens. Type a longer text.")
+        return
+    evicted, name = evicted_keys(sample, request), [*STYLES][[*SCORES].index(request.policy)]
+    row = 0 if request.protects else 1
+    errors = evicted.errors[row, :, [*evicted.budgets].index(request.budget)]
+    text = (
+        f"This head, {request.budget} of {evicted.prefill} keys by {name}: relative squared error"
+        f" of later outputs **{figures(errors[[*STYLES].index(name)])}** (lowest:"
+        f" {figures(errors.min())}, {[*STYLES][errors.argmin()]})."
+    )
+    over, verses = over_verses(sample, policy, near, name)
+    greedy = f"Evicting at every step, {percent(evicted.seen_newest)} of queries see their own key"
+    if evicted.seen_newest < 1:
+        greedy += ": **without a recent window a new key has no score and is evicted first**"
+    greedy += f" (relative squared error {figures(evicted.reading_error)})."
+    charts.draw("kept", st, kept_chart(evicted, row, sample.characters), text)
+    charts.draw("errors", st, errors_chart(evicted, over), f"{text} {verses}")
+    st.markdown(f"{text} {verses} {greedy}")
 
 
 def setting(policy: str, budget: int) -> tuple[int, int]:
@@ -175,11 +170,11 @@ def budgets_axis(budgets: list[int], length: int) -> c.Trace:
     return c.ticks(budgets, texts)
 
 
-def kept_chart(evicted: Evicted, window: bool, text: str | None) -> go.Figure:
+def kept_chart(evicted: Evicted, row: int, text: str | None) -> go.Figure:
     """Draw the keys of the prefill that each policy keeps; ``text``: their characters."""
     signs = [*map(sign, text or "")][: evicted.prefill]
     axis = c.ticks(range(len(signs)), signs) | {"tickangle": 0, "tickfont": {"size": 10}}
-    mask = evicted.kept[0 if window else 1].astype(np.uint8)
+    mask = evicted.kept[row].astype(np.uint8)
     kept = c.heatmap(
         mask,
         0,
@@ -200,22 +195,6 @@ def kept_chart(evicted: Evicted, window: bool, text: str | None) -> go.Figure:
     )
 
 
-def steps_chart(evicted: Evicted) -> go.Figure:
-    """Draw the keys that each query sees if keys are evicted at every step."""
-    seen = evicted.reading.astype(np.uint8) + np.tri(evicted.length, dtype=np.uint8)
-    text = "query %{y}, key %{x}: %{z} (2: seen, 1: evicted)<extra></extra>"
-    keys = c.heatmap(seen, 0, 2, SEEN, hovertemplate=text)
-    return c.chart(
-        "Evicting at every step: keys seen",
-        [keys],
-        "key",
-        "query",
-        height=280,
-        x_axis=PLAIN,
-        y_axis=PLAIN | {"autorange": "reversed"},
-    )
-
-
 def losses_chart(
     title: str, lines: list[tuple[str, str, str, c.Style]], **layout: Any
 ) -> go.Figure:
@@ -225,7 +204,10 @@ def losses_chart(
         losses = [shared.delta_loss(gate, "eviction", setting(policy, size)) for size in BUDGETS]
         traces.append(shared.loss_line(name, BUDGETS, losses, **style))
     axis = budgets_axis([*BUDGETS], PREFILL)
-    return c.chart(title, traces, BUDGET, shared.DELTA_LOSS, height=280, x_axis=axis, **layout)
+    margin = {"l": 58, "r": 8, "t": 48, "b": 56}  # ticks have two lines
+    return c.chart(
+        title, traces, BUDGET, shared.DELTA_LOSS, height=290, x_axis=axis, margin=margin, **layout
+    )
 
 
 def over_verses(sample: Sample, policy: str, near: int, name: str) -> tuple[list[c.Trace], str]:
@@ -273,27 +255,4 @@ def errors_chart(evicted: Evicted, over: list[c.Trace]) -> go.Figure:
         legend=c.LEGEND_RIGHT,
         y_axis=c.log_axis(decades=2),
         x_axis=c.log_axis() | budgets_axis(budgets, evicted.length),
-    )
-
-
-def search_chart(few: Searched) -> go.Figure:
-    """Draw the errors of the policies beside those of the best subset."""
-    budgets = range(1, len(few.best) + 1)
-    lines = [
-        c.line(
-            "optimal subset", budgets, few.best, colour=c.FAINT, dash="dash", width=4, mode="lines"
-        )
-    ]
-    lines += [
-        c.line(name, budgets, row, **style, legend=False)
-        for (name, style), row in zip(STYLES.items(), few.errors, strict=True)
-    ]
-    return c.chart(
-        "Exhaustive search, first 12 keys",
-        lines,
-        "budget",
-        "relative squared error",
-        height=280,
-        x_axis={"dtick": 2},
-        y_axis=c.log_axis(decades=2),
     )

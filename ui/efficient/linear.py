@@ -23,16 +23,17 @@ from gating_core.lm.measurements.resampling import PairedDifference, loss_differ
 from gating_core.lm.times import AttentionTimes, load_times
 from gating_core.training import mean_interval
 from ui.common import charts as c
-from ui.common.formatting import figures, percent, plus_minus, short
+from ui.common.formatting import figures, plus_minus, short
 from ui.common.language_models import head_of
 from ui.common.lessons import section
 from ui.common.links import LINK
+from ui.common.page import draw_finding
 from ui.drawing import palette
 from ui.drawing.characters import sign
 from ui.drawing.panels import plain_figure, subplot, subplot_title
 from ui.efficient import shared
 from ui.efficient.shared import HEAD, Sample
-from ui.limits import LEFT_OUT_MEMORY, LEFT_OUT_OVERLAP, READ_CHARACTERS
+from ui.limits import LEFT_OUT_MEMORY, LEFT_OUT_OVERLAP
 from ui.work.cache import cached
 
 MOST_TOKENS = 128  # whose weights are drawn
@@ -58,13 +59,11 @@ SCALE = [
     [(1 + np.sign(2 * at - 1) * (2 * at - 1) ** 2) / 2, colour]
     for at, colour in palette.SIGNED_SCALE
 ]
-CONVERSIONS = {  # the core's name, and a part of its measurements
-    "window 16": ("window_16", ""), "hybrid 16": ("hybrid_16", ""),
-    "hybrid 16, dropout": ("dropped_16", ""), "hybrid 16, elu + 1": ("elu_16", ""),
-    "window 4": ("window_4", ""), "hybrid 4": ("hybrid_4", ""),
-    "hybrid 4, dropout": ("dropped_4", ""), "hybrid 4, elu + 1": ("elu_4", ""),
+CONVERSIONS = {  # the core's name, and a part of its measurements; {}: a window
+    "window {}": ("window_{}", ""), "hybrid {}": ("hybrid_{}", ""),
+    "hybrid {}, dropout": ("dropped_{}", ""), "hybrid {}, elu + 1": ("elu_{}", ""),
     "linear": ("linear", ""), "gated delta rule": ("delta", ""),
-    "linear + window 16": ("linear", "added_16."), "linear + window 4": ("linear", "added_4."),
+    "linear + window {}": ("linear", "added_{}."),
 }  # fmt: skip
 ABLATIONS: dict[str, tuple[str, c.Style]] = {
     "whole": ("as trained", {"colour": c.MAGENTA}),
@@ -73,7 +72,7 @@ ABLATIONS: dict[str, tuple[str, c.Style]] = {
     "zero_linear": ("linear output zero", {"colour": c.GREEN, "symbol": "x"}),
 }
 SMALL = 0.005  # nats: a linear branch that is worth less for certain contributes nothing
-LENGTHS = [10**power for power in range(2, 7)]
+LONG, CHANNELS = 10**6, 24  # tokens; of a head
 BELOW: dict[str, Any] = {"height": 280, "margin": {"l": 52, "r": 6, "t": 68, "b": 36}}
 
 
@@ -127,96 +126,92 @@ def window_effect() -> str:
 
 
 def draw() -> None:
-    """Draw the tab."""
-    sample, row = shared.choose_sample(MOST_TOKENS)
+    """Draw the tab: the Δ loss of converted models by window, and in a fold a head and its cost."""
+    row = st.container(horizontal=True, vertical_alignment="bottom", key="front-row")
     window = row.radio(
-        "Window, keys", (4, 8, 16, 32), 2, key="linear_window", horizontal=True, **LINK
+        "Window, keys",
+        (4, 8, 16, 32),
+        2,
+        key="linear_window",
+        horizontal=True,
+        **LINK,
+        help="Models were converted with windows of 4 and 16 keys; the nearest is drawn.",
     )
-    weight = row.slider(
-        "Window weight w",
+    near, charts = min(CONVERTED_WINDOWS, key=lambda size: abs(size - window)), c.Charts("linear")
+    branch = branch_text(near)
+    draw_finding(branch)
+    charts.draw("conversions", st.container(key="first"), conversions_chart(near), branch)
+    st.markdown(f"{margin_text(near)} {window_effect()}")
+    with shared.fold("One head over a text, recall and cost", "linear_more") as is_open:
+        sample, row = shared.choose_sample(MOST_TOKENS)
+        weight = row.slider(
+            "Window weight w",
+            0.0,
+            1.0,
+            0.5,
+            0.1,
+            key="linear_share",
+            width=200,
+            **LINK,
+            help="Hybrid output: w · window + (1 − w) · linear.",
+        )
+        memory = row.number_input(
+            "Decay time, tokens", *LEFT_OUT_MEMORY, 32.0, 1.0, key="linear_memory", **LINK
+        )
+        step = row.slider("Step size β", 0.0, 1.0, 0.5, 0.1, key="linear_step", **LINK)
+        learned = sample.kind == HEAD and row.toggle(
+            "Converted model",
+            key="linear_learned",
+            **LINK,
+            help="Off: linear attention by hand, with elu + 1 features and the parameters set here."
+            " On: the same head of models converted by training (no gate, seed 0), with learned"
+            " features.",
+        )
+        if is_open:
+            request = LinearRequest(window, weight, memory, step)
+            head = converted(sample, near) if learned else by_hand(sample, request)
+            cosines = ", ".join(map("{} {:.2f}".format, [*WAYS][1:], head.cosine[1:]))
+            whose = f"converted models, window {near}" if learned else "not trained for it"
+            text = f"Cosine of this head with softmax attention ({whose}): {cosines}."
+            charts.draw("maps", st, maps_chart(head, sample.characters), text)
+            st.markdown(text)
+        draw_recall(charts, request if is_open else None)
+    charts.draw_footer(section("efficient", "linear"))
+
+
+def draw_recall(charts: c.Charts, request: LinearRequest | None) -> None:
+    """Draw the controls of the recall task, and with a ``request`` its results and the cost."""
+    row = st.container(horizontal=True, vertical_alignment="bottom", key="recall-row")
+    d = row.radio("Recall: d", (8, 16, 32), 1, key="linear_channels", horizontal=True, **LINK)
+    overlap = row.slider(
+        "Recall: mean q·k of two keys",
+        *LEFT_OUT_OVERLAP,
         0.0,
-        1.0,
-        0.5,
         0.1,
-        key="linear_share",
-        width=200,
+        key="linear_overlap",
+        width=240,
         **LINK,
-        help="Hybrid output: w · window + (1 − w) · linear.",
     )
-    token = row.slider(
-        "State after token", 1, READ_CHARACTERS, 64, 1, key="linear_at", width=200, **LINK
-    )
-    learned = sample.kind == HEAD and row.toggle(
-        "Converted model",
-        key="linear_learned",
-        **LINK,
-        help="Off: linear attention by hand, with elu + 1 features and the parameters set here. On:"
-        " the same head of models converted by training (no gate, seed 0), with learned features.",
-    )
-    above = st.container(key="first")
-    more = st.expander(
-        "Parameters of the delta rule and of the recall task",
-        key="linear_more",
-        on_change="rerun",
-        **LINK,
-    ).columns(4)
-    memory = more[0].number_input(
-        "Decay time, tokens", *LEFT_OUT_MEMORY, 32.0, 1.0, key="linear_memory", **LINK
-    )
-    step = more[1].slider("Step size β", 0.0, 1.0, 0.5, 0.1, key="linear_step", **LINK)
-    d = more[2].radio("Recall: d", (8, 16, 32), 1, key="linear_channels", horizontal=True, **LINK)
-    overlap = more[3].slider(
-        "Recall: mean q·k of two keys", *LEFT_OUT_OVERLAP, 0.0, 0.1, key="linear_overlap", **LINK
-    )
-    if learned:
-        window = min(CONVERTED_WINDOWS, key=lambda size: abs(size - window))
-        head = converted(sample, window)
-    else:
-        head = by_hand(sample, LinearRequest(window, weight, memory, step))
-    charts = c.Charts("linear")
-
-    branch = f"{branch_text(16)} {branch_text(4)}"
-    cosines = ", ".join(map("{} {:.2f}".format, [*WAYS][1:], head.cosine[1:]))
-    whose = f"converted models, window {window}" if learned else "not trained for it"
-    text = f"Cosine of this head with softmax attention ({whose}): {cosines}."
-    token = min(token, len(head.states) - 1)
-    squares = head.sizes[token] ** 2
-    share = float(squares[0] / max(squares.sum(), np.finfo(float).tiny))
-    state = (
-        f"After token {token}, {percent(share)} of the squared norm of"
-        " the delta rule's state lies in one direction."
-    )
-    if not squares.any():
-        state = f"With step size 0 the delta rule's state is zero after token {token}."
-    with above:
-        st.markdown(branch)
-        first = c.chart_columns("first", [3, 2])
-        charts.draw("conversions", first[0], conversions_chart(), branch)
-        charts.draw("state", first[1], state_chart(head, token), state)
-        charts.draw("maps", st, maps_chart(head, sample.characters), text)
-        st.markdown(f"{margin_text(16)} {text} {state} {window_effect()}")
-
-    st.markdown("##### Recall and cost")
-    below = c.chart_columns("below", 3)
-    curves, channels = recalled(d, overlap, memory, step), head.states.shape[-1]
+    if request is None:
+        return
+    curves = recalled(d, overlap, request.memory, request.step)
     capacities = ", ".join(
         f"{capacity(shares)} ({RULES[rule].title})" for rule, shares in curves.items()
     )
     recall = f"A state of {d} × {d} numbers recalls 90 % of up to this many pairs: {capacities}."
-    charts.draw("recall", below[0], recall_chart(curves, d), recall)
-    linear, softmax = (COSTS[kind](LENGTHS[-1], channels) for kind in ("linear", "full"))
+    linear, softmax = (COSTS[kind](LONG, CHANNELS) for kind in ("linear", "full"))
     cost = (
-        f"For {LENGTHS[-1]:,} tokens, linear attention needs"
+        f"For {LONG:,} tokens, linear attention needs"
         f" {short(linear.scores / softmax.scores)} of the products and"
         f" {short(linear.stored / softmax.stored)} of the memory of softmax attention."
     )
-    charts.draw("cost", below[1], cost_chart(channels, window), cost)
     times = load_times().attention
     if crossing := times.crossing("linear"):
         cost += f" Measured on one core, it is faster from {crossing} tokens on."
-    charts.draw("time", below[2], time_chart(times), cost)
+    left, right = c.chart_columns("below", 2)
+    charts.draw("recall", left, recall_chart(curves, d), recall)
+    charts.draw("time", right, time_chart(times), cost)
     st.markdown(f"{recall} {cost}")
-    charts.draw_footer(section("efficient", "linear"))
 
 
 def branch_text(window: int) -> str:
@@ -236,7 +231,7 @@ def contribution_text(window: int, gain: PairedDifference, ablated: PairedDiffer
         else "contributes inconclusively"
     )
     text = (
-        f"**With a window of {window}, the linear branch {verdict}**: it lowers the loss by"
+        f"With a window of {window}, the linear branch {verdict}: it lowers the loss by"
         f" {plus_minus(gain.mean, gain.half_width)} nats per character against the window alone,"
         f" equally trained; its ablation raises it by"
         f" {plus_minus(ablated.mean, ablated.half_width)}"
@@ -306,34 +301,17 @@ def maps_chart(head: HeadByKind, text: str | None) -> go.Figure:
     })  # fmt: skip
 
 
-def state_chart(head: HeadByKind, at: int) -> go.Figure:
-    """Draw the state of the delta rule after the token ``at``, on one scale for all tokens."""
-    low, high = palette.symmetric_range(float(np.abs(head.states).max()))
-    z = c.heatmap(
-        head.states[at], low, high, palette.SIGNED_SCALE, showscale=True, colorbar={"thickness": 8}
-    )
-    square = {"constrain": "domain"}
-    return c.chart(
-        f"Delta-rule state after token {at}",
-        [z],
-        "key channel",
-        "value channel",
-        height=330,
-        x_axis=square,
-        y_axis=square | {"scaleanchor": "x"},
-    )
-
-
 @cached()
-def conversions_chart() -> go.Figure:
-    """Draw the losses of converted models above softmax; dotted: the windows alone."""
+def conversions_chart(window: int) -> go.Figure:
+    """Draw the losses of converted models above softmax; dotted: the ``window`` alone."""
     traces = []
     for part, (label, style) in ABLATIONS.items():
         rows = {
-            title: against(name, prefix + part, "softmax")
+            title.format(window): against(name.format(window), prefix.format(window) + part,
+                                          "softmax")
             for title, (name, prefix) in CONVERSIONS.items()
-            if prefix + part in conversions()[0][name]
-        }
+            if prefix.format(window) + part in conversions()[0][name.format(window)]
+        }  # fmt: skip
         x, half = [row.mean for row in rows.values()], [row.half_width for row in rows.values()]
         trace = c.line(label, x, np.zeros(len(x)), half, **style, mode="markers")
         traces.append(trace | {"y": [*rows], "error_x": trace.pop("error_y")})
@@ -341,15 +319,13 @@ def conversions_chart() -> go.Figure:
         "Δ loss of converted models",
         traces,
         shared.DELTA_LOSS,
-        height=350,
+        height=320,
         x_axis=c.log_axis(0.003, 3) | c.ticks((0.01, 0.1, 1), ("0.01", "0.1", "1")),
-        y_axis={"autorange": "reversed", "dtick": 1, "tickfont": {"size": 10}},
-        margin={"l": 130, "r": 6, "t": 84, "b": 36},
+        y_axis={"autorange": "reversed", "dtick": 1},
+        margin={"l": 150, "r": 6, "t": 84, "b": 36},
     )
-    for window in (16, 4):
-        alone = against(f"window_{window}", "whole", "softmax").mean
-        c.mark_x(figure, max(alone, 1e-9))
-    return figure
+    alone = against(f"window_{window}", "whole", "softmax").mean
+    return c.mark_x(figure, max(alone, 1e-9))
 
 
 def recall_chart(curves: dict[str, np.ndarray], d: int) -> go.Figure:
@@ -375,27 +351,6 @@ def recall_chart(curves: dict[str, np.ndarray], d: int) -> go.Figure:
         **BELOW,
         x_axis={"type": "category"},
         y_axis={"range": [0, 1.04]},
-    )
-
-
-def cost_chart(channels: int, window: int) -> go.Figure:
-    """Draw products and (dotted) numbers stored over the length of the text: closed forms."""
-    lines = []
-    for way, kind, sizes in (("softmax", "full", ()), ("window", "window", (window,)),
-                           ("linear", "linear", ()), ("hybrid", "hybrid", (window,))):  # fmt: skip
-        costs = [COSTS[kind](n, channels, *sizes) for n in LENGTHS]
-        solid = WAYS[way] | {"dash": "solid"}
-        dotted = WAYS[way] | {"dash": "dot", "width": 1.5, "legend": False}
-        lines += [c.line(way, LENGTHS, [float(cost.scores) for cost in costs], **solid),
-                  c.line(f"{way}, stored", LENGTHS, [float(cost.stored) for cost in costs],
-                         **dotted)]  # fmt: skip
-    return c.chart(
-        "Products (dotted: stored numbers)",
-        lines,
-        "tokens",
-        **BELOW,
-        x_axis=c.log_axis(decades=3),
-        y_axis=c.log_axis(decades=3),
     )
 
 

@@ -6,6 +6,7 @@ Shapes: S seeds, N texts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,10 +66,43 @@ class Sample:
         return BREAK + self.text if self.kind == HEAD else None
 
 
-def choose_sample(most: int = 0) -> tuple[Sample, DeltaGenerator]:
+def choose_gate(row: DeltaGenerator) -> str:
+    """Draw the control of the gate; return its title."""
+    return row.selectbox(
+        "Gate",
+        [*GATES],
+        1,
+        key="sample_gate",
+        width=165,
+        **LINK,
+        help="Where the model has a multiplicative gate. G1: on the attention output. G2: on the"
+        " values.",
+    )
+
+
+def front_row() -> tuple[DeltaGenerator, str, str]:
+    """Draw the row of a tab's own controls and the gate; return both, and the gate compared.
+
+    That is the gate which is compared with no gate.
+    """
+    row = st.container(horizontal=True, vertical_alignment="bottom", key="front-row")
+    gate = choose_gate(row)
+    return row, gate, Sample(HEAD, gate).with_gate
+
+
+@contextmanager
+def fold(title: str, key: str) -> Iterator[bool]:
+    """Draw what follows in a fold; yield whether it is open, and worth computing."""
+    expander = st.expander(title, key=key, on_change="rerun", **LINK)
+    with expander:
+        yield bool(expander.open)
+
+
+def choose_sample(most: int = 0, gate: str = "") -> tuple[Sample, DeltaGenerator]:
     """Draw the controls of the input; return it, and the row for the controls of the tab.
 
     The tab reads at most ``most`` tokens, and needs their values; 0: of any number, without values.
+    ``gate``: where it is chosen elsewhere.
     """
     row = st.container(horizontal=True, vertical_alignment="bottom", key="input-row")
     below = st.container(horizontal=True, vertical_alignment="bottom", key="control-row")
@@ -82,16 +116,7 @@ def choose_sample(most: int = 0) -> tuple[Sample, DeltaGenerator]:
         " *Gaussian scores*: i.i.d. scores. *AR(1) tokens*: queries, keys and values that follow an"
         " autoregressive process.",
     )
-    gate = row.selectbox(
-        "Gate",
-        [*GATES],
-        1,
-        key="sample_gate",
-        width=165,
-        **LINK,
-        help="Where the model has a multiplicative gate. G1: on the attention output. G2: on the"
-        " values.",
-    )
+    gate = gate or choose_gate(row)
     if kind != HEAD:
         gaussian = kind == GAUSSIAN
         n = row.number_input(

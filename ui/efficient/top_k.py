@@ -24,6 +24,7 @@ from ui.common.formatting import figures, percent, short
 from ui.common.language_models import HEADS
 from ui.common.lessons import section
 from ui.common.links import LINK
+from ui.common.page import draw_finding
 from ui.drawing.characters import sign
 from ui.efficient import shared
 from ui.efficient.shared import HEAD, Sample
@@ -88,7 +89,7 @@ def draw() -> None:
     effect = shared.gate_effect(
         f"top-{size} attention in every head", sample.with_gate, "truncation", (SIZES.index(size),)
     )
-    st.markdown(effect)
+    draw_finding(effect)
     first = c.chart_columns("first", [3, 2])
     charts.draw("losses", first[0], losses_chart(sample.with_gate, k), effect)
     text = f"Last query: k = {k:,} of {curves.n:,} keys leave a tail mass **τ = {figures(tail)}**"
@@ -104,7 +105,30 @@ def draw() -> None:
         f" {curves.by_quantiles:,})."
     )
 
-    st.markdown("##### Certificates: k for a tail-mass budget, without all scores")
+    with shared.fold(
+        "Certificates: k for a tail-mass budget, without all scores", "top_certificates"
+    ) as is_open:
+        if is_open:
+            draw_certificates(charts, sample, curves, k, budget)
+    with shared.fold(
+        "Scores of this row, and the Gaussian approximation in all heads", "top_scores"
+    ) as is_open:
+        if is_open:
+            draw_scores(charts, sample, curves, k, at_k)
+    st.page_link(
+        "pages/13_Real_heads.py",
+        label="Sinks and top-k on 72 heads of a real model",
+        icon=":material/arrow_forward:",
+        query_params={"heads_tab": "Sinks and top-k"},
+    )
+    charts.draw_footer(section("efficient", "top_k"))
+
+
+def draw_certificates(
+    charts: c.Charts, sample: Sample, curves: RowCurves, k: int, budget: str
+) -> None:
+    """Draw the bounds of the tail mass, what each certifies, and how often."""
+    needed = curves.certified["truth"].k
     second = c.chart_columns("certificates", [3, 4, 3])
     alt = f"For a tail mass of at most {budget} this row needs k = {needed:,}."
     charts.draw("bounds", second[0], bounds_chart(curves, k, EPSILONS[budget]), alt)
@@ -127,7 +151,9 @@ def draw() -> None:
     charts.draw("fire_rates", second[2], fire_chart(rates, budget), fired)
     st.markdown(fired)
 
-    st.markdown("##### Scores of this row, and the Gaussian approximation in all heads")
+
+def draw_scores(charts: c.Charts, sample: Sample, curves: RowCurves, k: int, at_k: RowAt) -> None:
+    """Draw the Gaussian approximation of all heads, this row's scores, and the output error."""
     third = c.chart_columns("scores", 2 if curves.errors is None else 3)
     figure, rule = approximation_chart(sample.with_gate)
     charts.draw("approximation", third[0], figure, rule)
@@ -138,17 +164,11 @@ def draw() -> None:
         f" would lie at {short(curves.sigma)} σ."
     )
     charts.draw("scores", third[1], scores_chart(curves), scores)
-    if curves.errors is not None:
+    if curves.errors is not None and at_k.errors is not None:
+        moved, _, bound = at_k.errors
         alt = f"At k = {k} the output moves by {figures(moved)}, at most {figures(bound)}."
         charts.draw("error", third[2], error_chart(curves, k), alt)
     st.markdown(f"{rule} {scores}")
-    st.page_link(
-        "pages/13_Real_heads.py",
-        label="Sinks and top-k on 72 heads of a real model",
-        icon=":material/arrow_forward:",
-        query_params={"heads_tab": "Sinks and top-k"},
-    )
-    charts.draw_footer(section("efficient", "top_k"))
 
 
 def fire_rates(gate: str, epsilon: float) -> np.ndarray:

@@ -143,57 +143,38 @@ class Correction:
     none.
     """
 
-    points: np.ndarray  # (3, T, 2): full, sparse, corrected outputs on two principal axes of full
-    first: int  # the first query of the means
+    length: int  # T
     tail: int  # the last queries, which are computed in full
-    explained: float  # the share of the variance of full outputs along these axes
-    shift: np.ndarray  # (2,): |mean - mean of full| / spread of full; sparse, corrected
     cosine: np.ndarray  # (2,): sparse, corrected
     by_gamma: np.ndarray  # (2, C) at GAMMA_STEPS: cosine corrected, and the share of scores
-    by_window: np.ndarray  # (4, C) at WINDOW_STEPS: cosine sparse, corrected; shares of scores
     share: np.ndarray  # (2,): of the scores of full attention, sparse and corrected
     ratio: float  # squared error corrected over sparse, before the tail; NaN if nothing is missing
     change: np.ndarray  # (lags,): `change_by_lag`
 
 
-@dataclass(frozen=True, eq=False)
-class Outputs:
-    """Outputs (T, d) of one head: of full attention, and with ``sinks`` in each window."""
+def correct_head(sample: efficient.HeadSample, request: CorrectionRequest) -> Correction:
+    """Correct the outputs of a head over a text, or of tokens, in a window.
 
-    full: torch.Tensor
-    sparse: dict[int, torch.Tensor]  # by `WINDOW_STEPS`
-    sinks: int
-
-
-def outputs(sample: efficient.HeadSample, sinks: int) -> Outputs:
-    """Mix the values of a sample in full and in each window; float32."""
-    scores, values = sample.scores.float(), sample.values.float()
-    sparse = {window: _in_window(scores, values, window, sinks) for window in WINDOW_STEPS}
-    return Outputs(efficient.mixed(scores, values), sparse, sinks)
-
-
-def correct(outputs: Outputs, window: int, gamma: int) -> Correction:
-    """Correct sparse outputs of a ``window`` among `WINDOW_STEPS` at every ``gamma``-th query.
-
-    ``ValueError`` for another window, and for a text of fewer than four tokens.
+    ``ValueError`` for a window that is none of `WINDOW_STEPS`, and for fewer than four tokens.
     """
-    if window not in outputs.sparse:
+    window, gamma = request.window, request.gamma
+    if window not in WINDOW_STEPS:
         raise ValueError(f"window is {window}; it must be one of {WINDOW_STEPS}")
-    length, channels = outputs.full.shape
+    length, channels = sample.values.shape
     if length < SHORTEST:
         raise ValueError(f"the text has {length} tokens; it must have {SHORTEST} at least")
+    scores, values = sample.scores.float(), sample.values.float()
+    full = efficient.mixed(scores, values)
+    sparse = _in_window(scores, values, window, request.sinks)
     tail = efficient.dense_tail(length, gamma)
     late = slice(first_late(length), max(first_late(length), length - tail))
 
-    def repaired(window: int, gamma: int) -> torch.Tensor:
+    def cosine(gamma: int) -> float:
         tail = efficient.dense_tail(length, gamma)
-        return _repaired(outputs.sparse[window], outputs.full, gamma, tail)
+        return float(late_cosine(_repaired(sparse, full, gamma, tail), full, tail))
 
-    def cosine(result: torch.Tensor, tail: int = tail) -> float:
-        return float(late_cosine(result, outputs.full, tail))
-
-    def share(window: int, gamma: int | None = None) -> float:
-        sizes = length, channels, window, outputs.sinks
+    def share(gamma: int | None = None) -> float:
+        sizes = length, channels, window, request.sinks
         if gamma is None:
             cost = efficient.COSTS["window"](*sizes)
         else:
@@ -201,48 +182,19 @@ def correct(outputs: Outputs, window: int, gamma: int) -> Correction:
             cost = efficient.COSTS["corrected"](*sizes, gamma, tail)
         return cost.scores / efficient.COSTS["full"](length, channels).scores
 
-    shown = torch.stack([outputs.full, outputs.sparse[window], repaired(window, gamma)])
-    missing = (shown[0] - shown[1])[late.start :]
-    points, explained = _principal(shown)
-    means, spread = shown[:, late].mean(1), shown[0, late].std(0).norm()
-    errors = (shown[1:] - shown[0])[:, late].square().sum((1, 2))
+    missing = full - sparse
+    left = full - _repaired(sparse, full, gamma, tail)
+    errors = [part[late].square().sum() for part in (missing, left)]
+    missing = missing[late.start :]
     return Correction(
-        points=points,
-        first=late.start,
+        length=length,
         tail=tail,
-        explained=explained,
-        shift=((means[1:] - means[0]).norm(dim=-1) / spread).numpy(),
-        cosine=np.array([cosine(result) for result in shown[1:]]),
-        by_gamma=np.array(
-            [
-                [
-                    cosine(repaired(window, each), efficient.dense_tail(length, each))
-                    for each in GAMMA_STEPS
-                ],
-                [share(window, each) for each in GAMMA_STEPS],
-            ]
-        ),
-        by_window=np.array(
-            [
-                [cosine(outputs.sparse[each]) for each in WINDOW_STEPS],
-                [cosine(repaired(each, gamma)) for each in WINDOW_STEPS],
-                [share(each) for each in WINDOW_STEPS],
-                [share(each, gamma) for each in WINDOW_STEPS],
-            ]
-        ),
-        share=np.array([share(window), share(window, gamma)]),
+        cosine=np.array([float(late_cosine(sparse, full, tail)), cosine(gamma)]),
+        by_gamma=np.array([[of(each) for each in GAMMA_STEPS] for of in (cosine, share)]),
+        share=np.array([share(), share(gamma)]),
         ratio=float(errors[1] / errors[0]),
         change=efficient.change_by_lag(missing, min(SHOWN_LAGS, len(missing) - 1)).numpy(),
     )
-
-
-@lru_cache(maxsize=4)
-def _slow_outputs(sinks: int, tokens: int, memory: float, seed: int) -> list[Outputs]:
-    """The outputs of slowly varying tokens, by draw; cached, for any window and γ."""
-    return [
-        outputs(efficient.ar1_tokens(tokens, memory, seed=seed + n), sinks)
-        for n in range(SLOW_DRAWS)
-    ]
 
 
 def correct_ar1(
@@ -253,14 +205,9 @@ def correct_ar1(
 ) -> list[Correction]:
     """Correct several draws, from ``seed`` on, of slow ``tokens`` correlated over ``memory``."""
     return [
-        correct(outputs, request.window, request.gamma)
-        for outputs in _slow_outputs(request.sinks, tokens, memory, seed)
+        correct_head(efficient.ar1_tokens(tokens, memory, seed=seed + n), request)
+        for n in range(SLOW_DRAWS)
     ]
-
-
-def correct_head(sample: efficient.HeadSample, request: CorrectionRequest) -> Correction:
-    """Correct a head over a text, as `read_head` returns it."""
-    return correct(outputs(sample, request.sinks), request.window, request.gamma)
 
 
 @lru_cache(maxsize=2)
@@ -288,17 +235,3 @@ def retrieve(request: CorrectionRequest) -> np.ndarray:
         for task, full, sparse in _retrievals(request.window, request.sinks)
     ]
     return np.array(accuracies).T.reshape(3, len(GAPS), len(RETRIEVAL_SEEDS))
-
-
-def _principal(outputs: torch.Tensor) -> tuple[np.ndarray, float]:
-    """(3, T, 2): ``outputs`` (3, T, d) on the two principal axes of ``outputs[0]``.
-
-    And the share of its variance along these. Each axis is oriented so that its largest entry is
-    positive.
-    """
-    centre = outputs[0].mean(0)
-    _, sizes, directions = torch.linalg.svd(outputs[0] - centre, full_matrices=False)
-    plane = directions[:2].mT
-    plane = plane * plane.gather(0, plane.abs().argmax(0, keepdim=True)).sign()
-    share = sizes[:2].square().sum() / sizes.square().sum()
-    return ((outputs - centre) @ plane).numpy(), float(share)

@@ -24,11 +24,8 @@ from gating_core.lm.model import BlockRecord, LanguageModel
 PREFILL = 96  # characters
 BUDGETS = (8, 16, 24, 32, 48)  # keys of the prefill that each head keeps
 PREFILL_SHARE = 0.75  # of a text
-SHORTEST_CACHE = (
-    2 * efficient.MOST_KEYS
-)  # tokens: so that a prefill is long enough for the exhaustive search
+SHORTEST_CACHE = 24  # tokens, so that a budget can be smaller than the prefill
 LONGEST = 512  # tokens read one by one
-SEARCHED = 32  # queries for which subsets of keys are tried
 
 
 @dataclass(frozen=True)
@@ -171,19 +168,10 @@ class Evicted:
     prefill: int  # n
     length: int  # T
     kept: np.ndarray  # (2, P, n) bool: keys of the prefill; recent ones protected, and not
-    reading: np.ndarray  # (T, T) bool: the keys each query sees while keys are evicted one by one
-    seen_newest: float  # then: the share of queries that see their own key
-    reading_error: float  # then: the error of the outputs
+    seen_newest: float  # evicting at every step: the share of queries that see their own key
+    reading_error: float  # evicting at every step: the error of the outputs
     budgets: np.ndarray  # (b,)
     errors: np.ndarray  # (2, P, b) of outputs after the prefill; protected, and not
-
-
-@dataclass(frozen=True, eq=False)
-class Searched:
-    """Errors of policies and of the best subset, for twelve keys and at most 32 later queries."""
-
-    best: np.ndarray  # (b,): error of the best subset of each budget from 1 on
-    errors: np.ndarray  # (P, b): error of each policy, nothing protected
 
 
 def evict(
@@ -222,7 +210,6 @@ def evict(
                 for protects in (True, False)
             ]
         ),
-        reading=reading.numpy(),
         seen_newest=float(reading.diagonal().double().mean()),
         reading_error=_error(
             efficient.mixed(scores, values, reading), efficient.mixed(scores, values)
@@ -234,34 +221,6 @@ def evict(
                 for protects in (True, False)
             ]
         ),
-    )
-
-
-def search(sample: efficient.HeadSample) -> Searched:
-    """Try every subset of the first keys, for the queries that see them all.
-
-    ``ValueError`` for fewer than 24 tokens.
-    """
-    scores, values = _start(sample, efficient.MOST_KEYS + SEARCHED)
-    first = slice(0, efficient.MOST_KEYS)
-    late, own = scores[efficient.MOST_KEYS :, first], scores[first, first]
-    output = efficient.mixed(late, values[first])
-    worths = [efficient.key_scores(own, values[first], policy) for policy in efficient.POLICIES]
-    size = output.square().sum()
-    budgets = range(1, efficient.MOST_KEYS)
-
-    def error(worth: torch.Tensor, budget: int) -> float:
-        mask = efficient.kept_keys(worth, budget).expand(late.shape)
-        return _error(efficient.mixed(late, values[first], mask), output)
-
-    return Searched(
-        best=np.array(
-            [
-                float(efficient.best_subset(late, values[first], budget)[1] / size)
-                for budget in budgets
-            ]
-        ),
-        errors=np.array([[error(worth, budget) for budget in budgets] for worth in worths]),
     )
 
 

@@ -1,4 +1,4 @@
-"""One head with each kind of attention: weights, outputs, and the state of the delta rule.
+"""One head with each kind of attention: weights, and how its outputs differ from softmax.
 
 Shapes: T characters with the line break before them, d channels, W kinds of attention.
 """
@@ -53,12 +53,6 @@ class HeadByKind:
 
     weights: np.ndarray  # (W, T, T); those of the delta rule can be negative
     cosine: np.ndarray  # (W,): of outputs with those of softmax attention, mean over late queries
-    states: np.ndarray  # (T, d, d): the delta rule's state after each character
-
-    @property
-    def sizes(self) -> np.ndarray:
-        """(T, d): the singular values of each state, the largest first."""
-        return np.linalg.svd(self.states, compute_uv=False)
 
 
 def head_by_kind(head: efficient.HeadSample, request: LinearRequest) -> HeadByKind:
@@ -77,10 +71,7 @@ def head_by_kind(head: efficient.HeadSample, request: LinearRequest) -> HeadByKi
         [softmax, window, linear, efficient.hybrid(window, linear, request.share), delta]
     )
     outputs = weights @ head.values
-    states = efficient.delta_states(head.keys, head.values, log_decay, step)
-    return HeadByKind(
-        weights.float().numpy(), late_cosine(outputs, outputs[0]).numpy(), states.float().numpy()
-    )
+    return HeadByKind(weights.float().numpy(), late_cosine(outputs, outputs[0]).numpy())
 
 
 @torch.no_grad()
@@ -96,7 +87,7 @@ def converted_head(text: str, layer: int, head: int, window: int) -> HeadByKind:
     both, delta = (_record(name, text, layer) for name in (f"hybrid_{window}", "delta"))
     base = read_head(load_model("none", WEIGHTS_SEED)[0], text, layer, head)
     length = len(base.values)
-    (learned, record), (rule, delta_record) = both, delta
+    (learned, record), (_, delta_record) = both, delta
     assert isinstance(learned, ExponentialAttention)
     features = learned.features(record.queries, record.keys)
     linear = efficient.linear_weights(*features, efficient.window_mask(length, length))
@@ -114,14 +105,8 @@ def converted_head(text: str, layer: int, head: int, window: int) -> HeadByKind:
     values = torch.stack([*3 * [record.values[0, head]], delta_record.values[0, head]])
     softmax = base.scores.softmax(-1).float()
     cosine = late_cosine(weights @ values, softmax @ base.values.float())
-    log_decay, step = (part[0, head, :, 0] for part in rule.of_keys(delta_record.states))
-    states = efficient.delta_states(
-        delta_record.keys[0, head], delta_record.values[0, head], log_decay, step
-    )
     return HeadByKind(
-        torch.cat([softmax[None], weights]).numpy(),
-        np.array([1.0, *cosine.tolist()]),
-        states.numpy(),
+        torch.cat([softmax[None], weights]).numpy(), np.array([1.0, *cosine.tolist()])
     )
 
 

@@ -16,11 +16,18 @@ from ui.efficient import linear, shared, top_k
 
 PAGE = "pages/8_Efficient_attention.py"
 TEXT = "In the beginning God created the heaven"
-EVICTION, DELTA, LINEAR = "KV-cache eviction", "Delta correction", "Linear and hybrid"
-CHARTS = {EVICTION: 7, DELTA: 7, LINEAR: 6}
+TOP_K, EVICTION, DELTA, LINEAR = (
+    "Top-k",
+    "KV-cache eviction",
+    "Delta correction",
+    "Linear and hybrid",
+)
+FOLDS = {EVICTION: ("evict_all", "evict_head"), DELTA: ("delta_samples", "delta_retrieval"),
+         LINEAR: ("linear_more",), TOP_K: ("top_certificates", "top_scores")}  # fmt: skip
+CHARTS = {EVICTION: (1, 4), DELTA: (1, 4), LINEAR: (1, 4), TOP_K: (2, 6)}  # closed; open
 
 
-def page(tab="Top-k", **link):
+def page(tab=TOP_K, **link):
     return open_page(PAGE, method=tab, **link)
 
 
@@ -36,12 +43,15 @@ def difference(mean, half_width, seeds=3):
 @pytest.mark.parametrize("tab", CHARTS)
 @pytest.mark.parametrize("kind", [shared.GAUSSIAN, shared.AR1])
 def test_every_tab_draws_every_input_with_alt_texts_and_one_download(tab, kind):
-    """Those of a head, and those of *Top-k*, are opened by `test_states`."""
-    app = page(tab, sample=kind, sample_keys="64", sample_tokens="64")
+    """One picture at first, the others in folds; those of a head are opened by `test_states`."""
+    link = dict(sample=kind, sample_keys="64", sample_tokens="64")
+    closed = page(tab, **link)
+    assert len(closed.get("plotly_chart")) == CHARTS[tab][0]
+    app = page(tab, **link, **dict.fromkeys(FOLDS[tab], "true"))
     assert not app.exception
     assert not app.error
     charts = app.get("plotly_chart")
-    assert len(charts) == CHARTS[tab]
+    assert len(charts) == CHARTS[tab][1] - (kind == shared.GAUSSIAN and tab == TOP_K)
     assert all(len(c.proto.alt) > 20 for c in charts)
     assert len(offered(app).charts) == 1
     assert "95 % interval" in said(app)
@@ -65,7 +75,9 @@ def test_gaussian_scores_need_the_k_of_their_masses():
 
 
 def test_kept_keys_are_drawn_on_the_text():
-    app = page(EVICTION, sample_text=TEXT, evict_window="false", evict_budget="6")
+    app = page(
+        EVICTION, sample_text=TEXT, evict_window="false", evict_budget="6", evict_head="true"
+    )
     head = read_head(load_model("g1_channel", 0)[0], TEXT, 1, 1)
     of = evict(head, EvictionRequest("mass", 6, False), (6,))
     drawn = figure(app, "eviction_kept")
@@ -83,7 +95,7 @@ def test_kept_keys_are_drawn_on_the_text():
     (DELTA, "a", "Delta correction needs a text of at least 3 characters"),
 ])  # fmt: skip
 def test_a_text_that_is_too_short_is_said_in_one_sentence(tab, text, sentence):
-    app = page(tab, sample_text=text)
+    app = page(tab, sample_text=text, evict_head="true", delta_samples="true")
     assert not app.exception
     (info,) = app.info
     assert info.value.startswith(sentence)
@@ -107,10 +119,11 @@ def test_fire_rates_are_those_of_the_core_and_the_best_certificate_is_named():
 
 
 def test_the_dense_tail_is_said_with_its_rule():
-    text = said(page(DELTA, sample="AR(1) tokens", sample_tokens="600", delta_gamma="16"))
+    text = said(page(DELTA, sample="AR(1) tokens", sample_tokens="600", delta_gamma="16",
+                     delta_samples="true"))  # fmt: skip
     assert "s mod γ + max(128, γ) queries of s, from 512 tokens on" in text
     assert "the last 136 of 600 tokens" in text
-    text = said(page(DELTA))
+    text = said(page(DELTA, delta_samples="true"))
     assert "the last 128 of 512 tokens and the last 9 of 81 tokens" in text
     ratios = [
         shared.measured(gate, "correction.ratios")[:, 1, 1]
@@ -167,7 +180,12 @@ def test_a_capacity_is_where_nine_in_ten_are_recalled():
 
 def test_the_link_restores_controls_and_says_what_it_cannot_use():
     app = page(
-        EVICTION, evict_budget="9", evict_by="exact error", sample_head="9.9", sample_strength="abc"
+        EVICTION,
+        evict_budget="9",
+        evict_by="exact error",
+        sample_head="9.9",
+        sample_strength="abc",
+        evict_head="true",
     )
     assert app.slider("evict_budget").value == 9
     assert app.selectbox("evict_by").value == "exact error"
@@ -178,9 +196,9 @@ def test_the_link_restores_controls_and_says_what_it_cannot_use():
 
 
 @pytest.mark.parametrize(("gain", "ablated", "verdict", "adapted"), [
-    ((0.02, 0.01), (0.1, 0.01), "contributes**", True),
-    ((0.001, 0.002), (0.1, 0.01), "contributes nothing**", True),
-    ((0.004, 0.004), (0.005, 0.01), "contributes inconclusively**", False),
+    ((0.02, 0.01), (0.1, 0.01), "contributes:", True),
+    ((0.001, 0.002), (0.1, 0.01), "contributes nothing:", True),
+    ((0.004, 0.004), (0.005, 0.01), "contributes inconclusively:", False),
 ])  # fmt: skip
 def test_a_branch_contributes_only_beyond_the_interval(gain, ablated, verdict, adapted):
     text = linear.contribution_text(16, difference(*gain), difference(*ablated))

@@ -8,12 +8,9 @@ from gating_core.efficient import HeadSample, ar1_tokens, corrected, error_ratio
 from gating_core.lm.approximations.delta_correction import (
     GAMMA_STEPS,
     GAPS,
-    WINDOW_STEPS,
     CorrectionRequest,
-    correct,
     correct_ar1,
     correct_head,
-    outputs,
     retrieve,
 )
 
@@ -41,7 +38,6 @@ def test_cosines_are_those_of_each_query(sample, result):
     end = T - GAMMA  # the last 4 queries are computed in full
     late = range(T // 2, end)  # the text is too short for the first 32 to be left out
     assert result.tail == GAMMA
-    assert result.first == T // 2
     for mean, of in zip(result.cosine, (sparse, repaired), strict=True):
         assert mean == pytest.approx(np.mean([cosine(of[i], full[i]) for i in late]), abs=1e-6)
     errors = [(outputs - full)[T // 2 : end].square().sum() for outputs in (repaired, sparse)]
@@ -51,26 +47,15 @@ def test_cosines_are_those_of_each_query(sample, result):
     assert result.ratio == pytest.approx(float(error_ratio((full - sparse)[T // 2 : end], GAMMA)))
 
 
-def test_the_plane_keeps_distances_as_far_as_it_explains(sample, result):
-    full = mixed(sample.scores, sample.values).numpy()
-    values = np.linalg.eigvalsh(np.cov(full.T, bias=True))[::-1]
-    assert result.explained == pytest.approx(values[:2].sum() / values.sum(), rel=1e-4)
-    np.testing.assert_allclose(result.points[0].var(0), values[:2], rtol=1e-3)
-    assert result.points.shape == (3, T, 2)
-    np.testing.assert_allclose(result.points[0].mean(0), 0, atol=1e-5)
-
-
-def test_curves_meet_where_they_say_the_same(result):
-    row, column = GAMMA_STEPS.index(GAMMA), WINDOW_STEPS.index(WINDOW)
-    assert result.by_gamma[0, row] == result.by_window[1, column] == result.cosine[1]
-    assert result.by_window[0, column] == result.cosine[0]
-    assert result.by_gamma[1, row] == result.by_window[3, column] == result.share[1]
+def test_curves_pass_through_the_numbers_of_the_request(result):
+    row = GAMMA_STEPS.index(GAMMA)
+    assert result.by_gamma[0, row] == result.cosine[1]
+    assert result.by_gamma[1, row] == result.share[1]
     np.testing.assert_allclose(result.by_gamma[:, 0], 1)  # γ = 1: everything is computed
     small = GAMMA_STEPS.index(8)  # beyond it the dense tail grows
     assert (np.diff(result.by_gamma[1, :small]) < 0).all()  # rarer anchors compute less
     assert np.isnan(result.by_gamma[0, -1])  # γ = 64: all 48 queries are computed in full
     assert result.by_gamma[1, -1] == 1
-    assert (result.by_window[2] <= result.by_window[3]).all()
 
 
 def test_shares_count_the_scores_that_a_mask_holds(result):
@@ -83,10 +68,9 @@ def test_shares_count_the_scores_that_a_mask_holds(result):
 
 
 def test_nothing_is_missing_where_the_window_holds_all(sample):
-    of = correct(outputs(sample, 0), 64, GAMMA)
+    of = correct_head(sample, CorrectionRequest(64, 0, GAMMA))
     assert np.isnan(of.ratio)
     np.testing.assert_allclose(of.cosine, 1)
-    assert not of.shift.any()
 
 
 def test_correction_helps_slow_tokens_and_not_fast_ones():
@@ -111,4 +95,4 @@ def test_retrieval_fails_beyond_the_window():
 def test_what_cannot_be_corrected_is_said(window, length, message):
     parts = torch.ones(3, length, 2, dtype=torch.float64)
     with pytest.raises(ValueError, match=message):
-        correct(outputs(HeadSample(*parts), 0), window, GAMMA)
+        correct_head(HeadSample(*parts), CorrectionRequest(window, 0, GAMMA))
