@@ -1,4 +1,4 @@
-"""What axe-core, the checker of the WCAG's rules, says of a page as it is shown."""
+"""What axe-core, the checker of the WCAG's rules, says of a page as it is shown; and its type."""
 
 from importlib.resources import files
 
@@ -20,10 +20,38 @@ FIND = """async within => {
       ({ target, html, failureSummary }) => `${id}: ${target} ${html} ${failureSummary}`));
 }"""
 
+# Five sizes of type, in rem, and nothing smaller; formulas have sizes of their own,
+# and Plotly makes powers of ten .9375.
+SIZES = [0.75, 0.875, 1, 1.25, 1.9]
+MEASURE = """([within, sizes]) => {
+  const root = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const presents = document.querySelector('.st-key-turns') !== null; // drawings are scaled there
+  const odd = {};
+  const walker = document.createTreeWalker(document.querySelector(within), NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const { textContent, parentElement: part } = walker.currentNode;
+    const without = 'script, style, .katex, sub, sup, tspan[dy], [data-testid=stIconMaterial]';
+    if (!textContent.trim() || !part.getClientRects().length || part.closest(without)) continue;
+    const matrix = part.ownerSVGElement && part.getScreenCTM();
+    const size = parseFloat(getComputedStyle(part).fontSize)
+      * (matrix ? Math.hypot(matrix.a, matrix.b) : 1);
+    const more = part.closest('.xtick, .ytick') ? [0.9375] : [];
+    const fits = presents ? size > sizes[0] * root - 0.5
+      : [...sizes, ...more].some(each => Math.abs(each * root - size) < 0.1);
+    const words = `${size.toFixed(1)} px: ${textContent.trim().slice(0, 40)}`;
+    if (!fits) odd[words] = part.outerHTML.slice(0, 120);
+  }
+  return Object.entries(odd).map(entry => entry.join(' '));
+}"""
+
 
 def assert_accessible(page: Page, within: str = "html") -> None:
-    """Axe finds nothing serious or critical ``within`` a part, in the colours it has now."""
+    """Axe finds nothing serious or critical ``within`` a part, in the colours it has now.
+
+    Its words are of one of the five sizes.
+    """
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
     found = page.evaluate(FIND, within)
+    found += page.evaluate(MEASURE, [within, SIZES])
     assert not found, "\n".join(found)

@@ -1,21 +1,30 @@
-"""Axe finds nothing serious on *Guide*; other pages are looked at in their own tests."""
+"""Axe finds nothing serious on any page, and words are of five sizes."""
 
 import pytest
 
 from .accessibility import assert_accessible
+from .addresses import ADDRESSES
 from .visiting import settle, visit
 
-pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
+pytestmark = [pytest.mark.usefixtures("nothing_goes_wrong"), pytest.mark.soak]
+STYLE = "style => document.querySelectorAll('h1, h1 *').forEach(part => { part.style = style; })"
 
 
-@pytest.mark.soak
-def test_nothing_serious_is_found_and_what_is_serious_would_be(visitor, served, watch):
+@pytest.mark.parametrize("path", ADDRESSES)
+def test_nothing_serious_is_found(visitor, served, watch, path):
+    visit(visitor, watch, f"{served.url}/{path}", settle)
+    for scheme in ("light", "dark"):
+        visitor.emulate_media(color_scheme=scheme)
+        settle(visitor)
+        assert_accessible(visitor)
+
+
+def test_what_is_serious_would_be_found(visitor, served, watch):
     visit(visitor, watch, f"{served.url}/Guide", settle)
-    assert_accessible(visitor)
     visitor.emulate_media(color_scheme="dark")
     settle(visitor)
-    assert_accessible(visitor)
-    visitor.evaluate("document.querySelector('h1').style.color = '#333'")  # on nearly black
-    with pytest.raises(AssertionError, match="color-contrast"):
-        assert_accessible(visitor, "h1")
-    visitor.evaluate("document.querySelector('h1').style.color = ''")  # other pages reuse it
+    for style, word in (("color: #333", "color-contrast"), ("font-size: 11px", "11.0 px: ")):
+        visitor.evaluate(STYLE, style)
+        with pytest.raises(AssertionError, match=word):
+            assert_accessible(visitor, "h1")
+    visitor.evaluate(STYLE, "")  # other pages reuse it

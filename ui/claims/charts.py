@@ -269,7 +269,7 @@ def effects_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
             name += "<br><sub>mean difference, in its standard deviations over seeds</sub>"
         layout[_axis(panel, "xaxis")] = {
             "domain": [panel * width, (panel + 1) * width - GAP], "anchor": "y",
-            "title": {"text": name, "font": {"size": 11}}, "zeroline": False,
+            "title": {"text": name, "font": {"size": 12}}, "zeroline": False,
         }  # fmt: skip
     title = "Effect of the gate, by measure"
     figure = c.chart(

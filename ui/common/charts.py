@@ -36,10 +36,9 @@ LEGEND_INSIDE = {
     "x": 0.01,
     "y": 0.01,
     "yanchor": "bottom",
-    "font": {"size": 10},
     "bgcolor": "rgba(0,0,0,0)",
 }
-LEGEND_RIGHT = {"orientation": "v", "x": 1.01, "y": 1, "yanchor": "top", "font": {"size": 10}}
+LEGEND_RIGHT = {"orientation": "v", "x": 1.01, "y": 1, "yanchor": "top"}
 HEIGHT = 250  # pixels
 FONT_PIXELS, PRESENT_PIXELS = 12, 20  # of words on a page, and in present mode: see present.css
 CSS = Path(__file__).with_suffix(".css")
@@ -195,7 +194,6 @@ def mark_x(figure: go.Figure, x: float, text: str = "") -> go.Figure:
         y=0.98,
         showarrow=False,
         xanchor="left",
-        font={"size": 11},
     )
 
 
@@ -203,7 +201,7 @@ def mark_y(figure: go.Figure, y: float, text: str = "") -> go.Figure:
     """Draw a level dashed line at ``y``, with a small label at its beginning."""
     return figure.add_shape({"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y,
         "line": {"width": 1, "dash": "dash", "color": FAINT},
-        "label": {"text": text, "textposition": "start", "font": {"size": 10}}})  # fmt: skip
+        "label": {"text": text, "textposition": "start"}})  # fmt: skip
 
 
 def in_type_of_page(figure: go.Figure) -> go.Figure:

@@ -173,7 +173,7 @@ def budgets_axis(budgets: list[int], length: int) -> c.Trace:
 def kept_chart(evicted: Evicted, row: int, text: str | None) -> go.Figure:
     """Draw the keys of the prefill that each policy keeps; ``text``: their characters."""
     signs = [*map(sign, text or "")][: evicted.prefill]
-    axis = c.ticks(range(len(signs)), signs) | {"tickangle": 0, "tickfont": {"size": 10}}
+    axis = c.ticks(range(len(signs)), signs) | {"tickangle": 0, "tickfont": {"size": 12}}
     mask = evicted.kept[row].astype(np.uint8)
     kept = c.heatmap(
         mask,

@@ -284,7 +284,7 @@ def fire_chart(rates: dict[str, np.ndarray], budget: str) -> go.Figure:
         margin={"l": 150, "r": 8, "t": 68, "b": 40},
         barmode="group",
         x_axis={"range": [0, 1]},
-        y_axis={"autorange": "reversed", "tickfont": {"size": 10}},
+        y_axis={"autorange": "reversed", "tickfont": {"size": 12}},
     )
 
 

@@ -353,5 +353,5 @@ def difference_chart(curves: LearningCurves) -> go.Figure:
     return figure.add_shape({
         "type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": -margin, "y1": margin,
         "fillcolor": f"{c.FAINT}33", "line": {"width": 0},
-        "label": {"text": "no difference", "textposition": "top left", "font": {"size": 10}},
+        "label": {"text": "no difference", "textposition": "top left", "font": {"size": 12}},
     })  # fmt: skip

@@ -70,7 +70,7 @@ def map_chart(
                 "tickvals": (begins[:, None] + np.arange(len(signs))).ravel(),
                 "ticktext": signs * len(begins), "ticks": "", "tickangle": 0,
                 "showticklabels": not several and len(signs) <= LABELLED,
-                "tickfont": {"size": 9}, "showgrid": False, "zeroline": False,
+                "tickfont": {"size": 12}, "showgrid": False, "zeroline": False,
                 "range": [-0.5, count - 0.5] if axis is x else [count - 0.5, -0.5],
                 "domain": domain, "anchor": other, "constrain": "domain",
                 **({} if axis is x else {"scaleanchor": x}),
@@ -150,7 +150,7 @@ def _numbered(word: str, number: int) -> str:
 
 
 def _text(
-    text: str, xref: str, yref: str, x: float, y: float, above: float, size: float = 11
+    text: str, xref: str, yref: str, x: float, y: float, above: float, size: float = 12
 ) -> dict[str, Any]:
     """A text ``above`` a place, in pixels."""
     return {"text": text, "xref": xref, "yref": yref, "x": x, "y": y, "yshift": above,

@@ -102,7 +102,7 @@ def layers_chart(ungated: np.ndarray, gated: np.ndarray) -> go.Figure:
         height=270,
         x_axis=layer_axis(ungated.shape[2], 0.3),
         y_axis={"rangemode": "tozero"},
-        legend={"orientation": "h", "y": 1, "yanchor": "bottom", "font": {"size": 10}},
+        legend={"orientation": "h", "y": 1, "yanchor": "bottom", "font": {"size": 12}},
         margin={"l": 50, "r": 8, "t": 82, "b": 40},
     )
 

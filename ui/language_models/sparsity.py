@@ -132,7 +132,7 @@ def head_map(
         x_axis={**c.ticks([*range(n)], [*map(sign, text)]), "side": "top", "tickangle": 0,
                 "ticks": "", "tickfont": {"size": size, "family": "monospace"}, "showgrid": False},
         y_axis={"autorange": "reversed", "type": "category", "ticks": "", "showgrid": False,
-                "tickfont": {"size": 9}, "dtick": 1})  # fmt: skip
+                "tickfont": {"size": 12}, "dtick": 1})  # fmt: skip
 
 
 def histogram_chart(counts: np.ndarray) -> go.Figure:

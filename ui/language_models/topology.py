@@ -177,7 +177,7 @@ def box(x: float, y: float, text: str) -> Trace:
     """Return a box with a text, centred at (x, y)."""
     return {"type": "rect", "x0": x - HALF_WIDTH, "x1": x + HALF_WIDTH, "y0": y - HALF_HEIGHT,
             "y1": y + HALF_HEIGHT, "line": {"width": 1, "color": c.FAINT},
-            "fillcolor": f"{c.FAINT}33", "label": {"text": text, "font": {"size": 11}}}  # fmt: skip
+            "fillcolor": f"{c.FAINT}33", "label": {"text": text, "font": {"size": 12}}}  # fmt: skip
 
 
 def line(

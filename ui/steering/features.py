@@ -357,7 +357,7 @@ def attribution_chart(parts: WrittenAlong) -> go.Figure:
         [parts_map],
         height=190,
         margin={"l": 56, "r": 8, "t": 32, "b": 28},
-        x_axis=plain | {"tickangle": 0, "tickfont": {"size": 10}},
+        x_axis=plain | {"tickangle": 0, "tickfont": {"size": 12}},
         y_axis=plain | {"autorange": "reversed", "type": "category"},
     )
 

@@ -34,6 +34,7 @@ MEANINGS = {
     "right": palette.SIDE_COLOURS["right"],
 }
 GRAPHIC, TEXT = 3.0, 4.5  # least contrast, WCAG 2.2
+CAPTION = 0.6  # opacity of Streamlit's captions
 APART, OPPOSITE = 12.0, 25.0  # least difference: of any two meanings, of those in one picture
 HUES_APART = 25  # degrees
 
@@ -127,6 +128,9 @@ def test_signs_have_hues_of_their_own_and_the_brand_has_none():
         for paper in ("backgroundColor", "secondaryBackgroundColor"):
             assert contrast(colour, theme[paper]) >= TEXT
             assert contrast(theme["textColor"], theme[paper]) >= TEXT
+        mixture = [(0.0, theme["backgroundColor"]), (1.0, theme["textColor"])]
+        caption = palette.colour_at(mixture, CAPTION)
+        assert contrast(caption, theme["backgroundColor"]) >= TEXT
 
 
 def test_what_streamlit_does_not_serve_has_the_brand_too():

@@ -1,7 +1,7 @@
 // A picture as PNG, SVG, or a page that turns without this one. In each, the line that says where it is from.
 
 const FOOT = 22; // pixels below a picture, for that line
-const FOOT_FONT = '10px sans-serif';
+const FOOT_FONT = '12px sans-serif';
 const TYPES = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, i4: Int32Array };
 
 const paperOf = node => getComputedStyle(node.closest('.stApp') ?? document.body).backgroundColor;
@@ -48,7 +48,7 @@ async function pngOf(Plotly, { root }, times, line) {
 async function svgOf(Plotly, { root }, line) {
   const { data, layout } = figureOf(root);
   const below = { text: line, x: 0, xref: 'paper', xanchor: 'left', y: 0, yref: 'paper', yanchor: 'bottom', showarrow: false,
-    font: { size: 10 }, yshift: -(root._fullLayout._size.b + FOOT) };
+    font: { size: 12 }, yshift: -(root._fullLayout._size.b + FOOT) };
   const margin = { ...layout.margin, b: root._fullLayout._size.b + FOOT };
   const url = await Plotly.toImage({ data, layout: { ...layout, paper_bgcolor: paperOf(root), margin,
     height: layout.height + FOOT, annotations: [...(layout.annotations ?? []), below] } },
