@@ -6,6 +6,7 @@ The names listed here are the stable public interface; README and docs/method.md
 from gating_core.attention.charts import WeightChart, weight_chart
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import Attention, build_attention, restore
+from gating_core.checkpoints.state_plane import StatePlane, state_plane
 from gating_core.experiments.comparison.run import TrainedRun, train
 from gating_core.experiments.comparison.setting import VARIANTS, Setting
 from gating_core.geometry.adaptive import adaptive_integrals
@@ -36,6 +37,7 @@ __all__ = [
     "Measurement",
     "SecondOrderJet",
     "Setting",
+    "StatePlane",
     "SurfaceIntegrals",
     "Task",
     "TrainedRun",
@@ -51,6 +53,7 @@ __all__ = [
     "second_fundamental_form",
     "second_order_jet",
     "square_grid",
+    "state_plane",
     "total_absolute_curvature",
     "train",
     "weight_chart",

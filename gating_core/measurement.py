@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -65,6 +65,8 @@ class Measurement:
             one of `KNOWLEDGE`; ``None`` where nothing is known.
         verdict: The same as a sentence.
         notes: Sentences about what was computed otherwise than by the layer itself.
+        twin: ``total`` of a layer with random queries and keys that is as sharp, where the layer
+            has a ``twin``, as that of `state_plane`: a total is to be read beside it.
     """
 
     points: torch.Tensor
@@ -77,11 +79,17 @@ class Measurement:
     verdict: str
     notes: tuple[str, ...]
     bending: Integral | None = None
+    twin: Integral | None = None
 
     def __str__(self) -> str:
-        """Return the verdict, estimates of the three integrals, and notes, one a line."""
+        """Return the verdict, estimates of the integrals, and notes, one a line."""
         lines = [self.verdict]
-        named = ("∫|K| dA", self.total), ("area", self.area), ("bending ∫|II|² dA", self.bending)
+        named = (
+            ("∫|K| dA", self.total),
+            ("∫|K| dA of its twin, random queries and keys as sharp", self.twin),
+            ("area", self.area),
+            ("bending ∫|II|² dA", self.bending),
+        )
         for name, integral in named:
             if integral is not None:
                 text = plus_minus(float(integral.value), float(integral.error), least=0.0)
@@ -107,6 +115,7 @@ class Measurement:
             "total": _numbers(self.total),
             "area": _numbers(self.area),
             "bending": _numbers(self.bending),
+            "twin": _numbers(self.twin),
             "notes": list(self.notes),
         }
 
@@ -201,7 +210,7 @@ def measure(
         field = curvature(jet)
         verdict = _verdict_at_points(function, jet, field)
     sentence = _sentence(verdict, field, "area" if points is None else "points")
-    total = bending = None
+    total = bending = twin = None
     if points is None:
         if largest_sample is None:
             cheap = touched(function, where[:1]) < CHEAP_COST
@@ -213,6 +222,9 @@ def measure(
         bending = total.bending
         if verdict.word != FLAT and not bending.converged():  # as a developable ridge
             bending = integrate(of="bending").bending
+        if getattr(layer, "has_attention", False):  # of a `StatePlane`
+            other = carried(cast(Any, layer).twin(), casts)
+            twin = adaptive_integrals(other, bound="estimate", largest_sample=largest_sample)
     return Measurement(
         points=where,
         values=jet.value,
@@ -223,7 +235,8 @@ def measure(
         word=verdict.word,
         knowledge=verdict.knowledge,
         verdict=" ".join(filter(None, [sentence, _lost(lost), jet.caveat])),
-        notes=jet.notes,
+        notes=(*getattr(layer, "notes", ()), *jet.notes),
+        twin=None if twin is None else twin.absolute,
     )
 
 

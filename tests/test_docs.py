@@ -11,7 +11,7 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 import gating_core
-from gating_core import measure, train
+from gating_core import measure, state_plane, train
 from gating_core.attention import GATE_KINDS, GATE_NAMES
 from gating_core.lm.shipped import shipped
 from gating_core.tasks import TASKS
@@ -46,7 +46,7 @@ def test_the_example_of_a_layer_gives_its_verdict_and_a_table(capsys, tmp_path, 
     assert len((tmp_path / "curvature.csv").read_text().splitlines()) == 61 * 61 + 1
 
 
-@pytest.mark.parametrize("function", [measure, train])
+@pytest.mark.parametrize("function", [measure, state_plane, train])
 def test_the_example_of_a_docstring_says_what_it_prints(function):
     (found,) = doctest.DocTestFinder(recurse=False).find(function, globs={})
     assert found.examples

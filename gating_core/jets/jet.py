@@ -231,6 +231,8 @@ def call(name: str, *args: Any, **kwargs: Any) -> Any:
     flat = [x for part in args for x in (part if isinstance(part, list | tuple) else [part])]
     if any(isinstance(x, Jet) for x in flat):
         return apply(name, args, kwargs)
+    if any(isinstance(x, Carrier) for x in flat):  # of jets
+        return getattr(torch, name)(*args, **kwargs)
     return (
         COMPOSED[name](*args, **kwargs)
         if name in COMPOSED
@@ -309,7 +311,10 @@ def exact_number(x: Any) -> Any:
 
 def rounded(number: float, like: Jet | torch.Tensor) -> Any:
     """Return a number that is only the nearest one to what is meant, such as pi, with its error."""
+    while isinstance(like, Carrier) and not isinstance(like, Jet):
+        like = like.value
     if not isinstance(like, Jet) or not isinstance(like.value, Bounded):
         return number
-    value = torch.tensor(number, dtype=like.dtype)
-    return Jet(Bounded(value, U * value.abs()), k=like.k)
+    with torch._C.DisableTorchFunction():
+        value = torch.tensor(number, dtype=like.value.dtype)
+        return Jet(Bounded(value, U * value.abs()), k=like.k)

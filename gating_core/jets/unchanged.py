@@ -121,8 +121,8 @@ class _State:
                 self.storages[_storage(x)] = x
             return []
         if isinstance(x, dict):
-            self.containers.append((x, dict(x)))
-            return list(x.values())
+            self.containers.append((x, dict(dict.items(x))))  # whatever its class answers
+            return list(dict.values(x))
         if isinstance(x, list | set | deque):
             self.containers.append((x, set(x) if isinstance(x, set) else list(x)))
             return list(x)
@@ -206,10 +206,10 @@ def _put_back(container: Any, before: Any) -> None:
             container.clear()
             container.update(before)
     elif isinstance(container, dict):
-        for key in container.keys() - before.keys():
+        for key in dict.keys(container) - before.keys():
             del container[key]
         for key, x in before.items():
-            if container.get(key, container) is not x:
+            if dict.get(container, key, container) is not x:
                 container[key] = x
     elif len(container) != len(before) or any(
         x is not y for x, y in zip(container, before, strict=True)

@@ -2,7 +2,7 @@
 
 import copy
 import io
-from collections import deque
+from collections import OrderedDict, deque
 from types import SimpleNamespace
 
 import pytest
@@ -230,6 +230,25 @@ def test_what_a_function_that_is_no_module_keeps_is_put_back():
     assert not hasattr(layer, "cache")
     assert measure(layer.forward, POINTS).word == "curved"
     assert not hasattr(layer, "cache")
+
+
+class Making(OrderedDict):
+    """A table of classes that answers with objects, as that of transformers' activations."""
+
+    def __getitem__(self, key):
+        return super().__getitem__(key)()
+
+
+TABLE = Making(tanh=nn.Tanh)
+
+
+def test_a_table_that_makes_what_it_is_asked_for_keeps_what_it_holds():
+    class Layer(nn.Module):
+        def forward(self, x):
+            return TABLE["tanh"](x @ x.new_ones(2, 3))
+
+    measure(Layer(), POINTS)
+    assert dict.__getitem__(TABLE, "tanh") is nn.Tanh
 
 
 def test_every_call_starts_from_the_state_in_which_the_layer_was_handed_over():
