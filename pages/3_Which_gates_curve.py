@@ -9,8 +9,9 @@ TABS = ("Gallery", "Gated layer", "Theorem", "Gate design")
 
 with page(
     TITLE,
-    lead="A gate multiplies every point of the plane (u, v, 1). Some gates curve it. Some only"
-    " bend it. Some do neither. The curvature formula for scalar gates says which.",
+    lead="A gate pulls every point of a flat surface towards 0 by a factor of its own. **Equal"
+    " factors** keep it flat, a factor that changes **along one line** rolls it, **most others**"
+    " must stretch it.",
 ):
     from ui.common.links import checked_link
     from ui.gates import gallery

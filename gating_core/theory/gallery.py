@@ -38,13 +38,13 @@ class GateCase:
     """A gate on the sheet (u, v, 1), its known curvature, and an explanation.
 
     ``formulas`` are one, or three: one for each channel. ``exact`` is K at full strength (at every
-    strength if ``at_every_strength``), with its own rounding bound. ``why`` are two lines.
+    strength if ``at_every_strength``), with its own rounding bound. ``why`` is a sentence.
     """
 
     title: str
     kind: str
     formulas: tuple[Formula, ...]
-    why: tuple[str, str]
+    why: str
     exact: Exact | None = None
     at_every_strength: bool = False
 
@@ -131,10 +131,7 @@ def sphere_case(radius: float = FIRST_RADIUS) -> GateCase:
         "sphere by gating",
         "scalar",
         _formulas(f"{float(radius)!r}/sqrt(u^2+v^2+1)"),
-        (
-            "Divided by its length, every point of the sheet lands at one distance from 0.",
-            "No sheet of paper covers a piece of a sphere: K is 1/r², whatever the chart.",
-        ),
+        "Divided by its length, each point lands at one distance from 0: no paper covers a sphere.",
         partial(_spherical, square=1.0, radius=float(radius)),
     )
 
@@ -145,10 +142,7 @@ def own_case(text: str = FIRST_FORMULA) -> GateCase:
         "your own formula",
         "scalar",
         (parse_formula(text),),
-        (
-            "K has the sign of det Hess(1/g): where 1/g is a bowl or a dome, K is positive,",
-            "where it is a saddle, negative, where it is straight in some direction, zero.",
-        ),
+        "K > 0 where 1/g is a bowl or a dome, K < 0 where a saddle, 0 where straight along a line.",
     )
 
 
@@ -162,84 +156,70 @@ GALLERY: dict[str, GateCase] = {
     "sphere": sphere_case(),
     "constant": GateCase(
         "constant gate", "scalar", _formulas("0.6"),
-        ("Every point moves towards the origin by the same factor: a smaller sheet.",
-         "1/g is constant, its Hessian zero."),
+        "One factor for all points: a smaller sheet, flat as before.",
         _zero, True,
     ),
     "channelwise": GateCase(
         "channelwise gate", "channelwise",
         _formulas("sigmoid(1.5*u)", "sigmoid(1-v)", "0.7"),
-        ("Each channel is gated by itself, and the sheet lies along the axes:",
-         "its grid is warped within one plane. Second differences see that, K does not."),
+        "Each channel has a factor of its own along its axis: the grid is warped within one plane.",
         _zero, True,
     ),
     "projective": GateCase(
         "projective gate", "scalar", _formulas("1/(3+u+0.5*v)"),
-        ("1/g is affine, so that the gate is a projection from one plane to another.",
-         "Straight lines stay straight; the Hessian of 1/g is zero."),
+        "1/g is affine: the factors project the sheet onto another plane, lines stay straight.",
         _zero, True,
     ),
     "one direction": GateCase(
         "gate of one coordinate", "scalar", _formulas("sigmoid(2*u+v)"),
-        ("1/g varies in one direction of the sheet: along the other the sheet stays straight.",
-         "It is rolled up, like paper: it bends, and does not curve."),
+        "The factor changes along one line: across it the sheet stays straight, rolled like paper.",
         _zero, True,
     ),
     "two directions": GateCase(
         "two directions, yet K = 0", "scalar", _formulas("1/(3+u^2+v)"),
-        ("The gate varies in both directions, but the Hessian of 1/g = 3 + u² + v has one entry.",
-         "Two directions are necessary for curvature, but not sufficient."),
+        "The factor changes along two lines, but 1/g bends along one alone: the sheet is rolled.",
         _zero,
     ),
     "distance": GateCase(
         "gate of a distance", "scalar", _formulas("1/sqrt((u+2)^2+(v+2)^2)"),
-        ("1/g is the distance from a point outside: it grows in proportion along every ray.",
-         "Along the rays its Hessian vanishes: the sheet is rolled into a cone, like paper."),
+        "1/g grows evenly along every ray from a point outside: the sheet is rolled into a cone.",
         _zero,
     ),
     "ruled": GateCase(
         "elementwise gate of one coordinate", "elementwise", _formulas(*_OVER_ONE_COORDINATE),
-        ("Along lines u + v = const the gate is constant in each channel, and lines stay straight.",
-         "Unlike paper they twist: a ruled surface, on which K is never positive."),
+        "Channels have factors of their own, equal along u + v = const: these lines stay, twisted.",
     ),
     "ellipsoid": GateCase(
         "ellipsoidal gate", "scalar", _formulas(f"1/sqrt((u/{_A})^2+(v/{_B})^2+1)"),
-        ("The radial graph of an ellipsoid. A gate makes any surface that each ray meets once.",
-         "1/g is a bowl, so K is positive; it is largest where the ellipsoid is most pointed."),
+        "Pulled onto an ellipsoid: 1/g is a bowl, and K is largest where that is most pointed.",
         _ellipsoidal,
     ),
     "saddle": GateCase(
         "saddle gate", "scalar", _formulas("1/(3+u^2-v^2)"),
-        ("1/g is a saddle: its Hessian has one positive and one negative direction.",
-         "The image is a piece of a hyperboloid of one sheet."),
+        "1/g rises along one line and falls along another: stretched into a hyperboloid, K < 0.",
         _hyperboloid,
     ),
     "bump": GateCase(
         "bump gate", "scalar", _formulas("0.4+0.5*exp(-3*(u^2+v^2))"),
-        ("The gate opens in the middle. Around its top 1/g is a bowl,",
-         "and on its slope a saddle: K changes its sign where 1/g is steepest."),
+        "The middle is pulled least: its top becomes a dome, K > 0, and its slope a saddle, K < 0.",
     ),
     "quadratic": GateCase(
         "quadratic gate", "scalar", _formulas(f"1-{SHRINK}*(u^2+v^2)"),
-        ("One layer of the structured regime: it moves points inwards, the outer ones more.",
-         f"K is 4 eps² at the middle, with eps = {SHRINK}, and grows outwards."),
+        f"Outer points are pulled more, into a cap: K = 4 eps² in its middle, with eps = {SHRINK}.",
         _shrunk,
     ),
     "monkey saddle": GateCase(
         "monkey saddle gate", "scalar", _formulas("1/(3+u^3-3*u*v^2)"),
-        ("1/g falls in three directions, for two legs and a tail, and rises between them.",
-         "The Hessian's determinant is -36 (u² + v²): zero at one point, negative elsewhere."),
+        "1/g falls along three lines and rises between: K is zero at one point, and else negative.",
         _monkey,
     ),
     "learned": GateCase(
         "learned sigmoid gate", "scalar", _formulas(LEARNED),
-        ("A sigmoid of three units has learned the sphere's gate: it is at most 0.03 off.",
-         "K depends on second derivatives: it is far from the sphere's 1.56, with both signs."),
+        "The sphere's factors to within 0.03, learned by a sigmoid, but K has both signs.",
     ),
     "rms norm": GateCase(
         "no gate, but RMSNorm", "normalisation", _formulas("sqrt(3/(u^2+v^2+1))"),
-        ("Normalisation divides by the length as well, up to the root of D = 3.",
-         "It puts the plane on a sphere, K = 1/D: a gate is not the only way to curve."),
+        "Normalisation divides by the length, too: the sheet comes to lie on a sphere, K = 1/D.",
         partial(_spherical, square=3.0),
     ),
     "own": own_case(),

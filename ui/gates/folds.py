@@ -12,10 +12,10 @@ from ui.common.charts import Charts
 from ui.common.formatting import error_text, percent, short
 from ui.common.lessons import section
 from ui.drawing.colours import scale_of
-from ui.gates.frames import GateRequest, measure_shares
-from ui.gates.gallery import Result, ten_digits, terms_latex
+from ui.gates.frames import GateFrame, GateRequest, measure_shares
+from ui.gates.gallery import Result, ten_digits
 from ui.gates.maps import map_figure
-from ui.gates.shared import range_text
+from ui.gates.shared import causes_text, range_text
 from ui.work import pool
 from ui.work.cache import cached
 
@@ -46,31 +46,79 @@ def sign_shares(request: GateRequest, strength: float) -> theory.SignShares:
 
 
 def draw_why(result: Result, charts: Charts) -> None:
-    """Draw two lines, what is proved of the sign, the numbers of a point, and the derivation."""
-    st.markdown("  \n".join(result.case.why))
+    """Draw what is proved of the sign, the curvature formula at a point, and its derivation."""
     frame, terms = result.frame, result.terms()
     if frame.whole.word not in (FLAT, BENT) and frame.share_lost < 1:
         st.caption(shares_text(frame.strength, sign_shares(result.request, frame.strength)))
-    if terms is None:
-        st.markdown(section("gates", "derivation" if result.case.scalar else "elementwise"))
+    if not result.case.scalar:
+        st.markdown(section("gates", "elementwise"))
         return
-    st.latex(rf"g(u, v) = {result.case.formulas[0].latex()}")
+    gate = result.case.formulas[0]
+    st.latex(rf"g(u, v) = {gate.latex()}")
+    place = f"({', '.join(map(short, result.coordinates))})"
+    where = f"{'the marked point' if result.point else 'the origin'} {place}"
     left, right = st.columns([2, 3], gap="large")
-    numbers = [getattr(terms, name) for name in POINT_ROWS.values()]
-    title = f"At (u, v) = ({', '.join(map(short, result.coordinates))})"
-    charts.draw_table(
-        "formula",
-        left,
-        title,
-        {
-            "Number": [*POINT_ROWS],
-            "Value": [ten_digits(each.value) for each in numbers],
-            "Error at most": [error_text(each.error) for each in numbers],
-        },
-    )
+    if terms is None:
+        left.caption(no_gate_text(frame, result.at, where, gate.at(*result.coordinates)))
+    else:
+        numbers = [getattr(terms, name) for name in POINT_ROWS.values()]
+        charts.draw_table(
+            "formula",
+            left,
+            f"At {where}, λ = {frame.strength:.2f}",
+            {
+                "Number": [*POINT_ROWS],
+                "Value": [ten_digits(each.value) for each in numbers],
+                "Error at most": [error_text(each.error) for each in numbers],
+            },
+        )
     with right:
-        st.latex(terms_latex(terms))
+        st.latex(section("gates", "curvature_formula"))
+        if terms is not None:
+            st.latex(terms_latex(terms))
+            st.caption(terms_sentence(terms))
         st.markdown(section("gates", "derivation"))
+
+
+def no_gate_text(frame: GateFrame, at: tuple[int, int], where: str, value: float) -> str:
+    """Say why there is no K at a grid point called ``where``, where the gate has a ``value``."""
+    if frame.breaks[at] and np.isfinite(value) and value > 0:
+        return (
+            f"At {where} the gate is {short(value)}, but not smooth, or not known to be"
+            f" ({causes_text(frame.whole)}): nothing is said of K."
+        )
+    return f"At {where} the formula is no gate."
+
+
+def terms_sentence(at: theory.TermsAtPoint) -> str:
+    """Say what the sign of the Hessian's determinant means at a point."""
+    hessian = at.hessian
+    if not abs(hessian.value) > hessian.error:
+        off, k_off = (abs(each.value) + each.error for each in (hessian, at.gaussian))
+        if hessian.value == 0:
+            return f"det Hess(1/g) is 0 here to within {error_text(off)}, and so is K."
+        return (
+            f"det Hess(1/g) is within {error_text(off)} of zero here, K within {error_text(k_off)}:"
+            " their signs are inconclusive."
+        )
+    shape = "a bowl or a dome" if hessian.value > 0 else "a saddle"
+    sign = "positive" if hessian.value > 0 else "negative"
+    return f"1/g is {shape} here: det Hess(1/g) is {sign}, and so is K."
+
+
+def terms_latex(at: theory.TermsAtPoint) -> str:
+    """Return the curvature formula with the numbers of one point in it."""
+    top = rf"{_bracketed(at.rho.value)}^4 \cdot {_bracketed(at.hessian.value)}"
+    squares = (at.rho_u, at.rho_v, at.foot)
+    below = " + ".join(rf"{_bracketed(each.value)}^2" for each in squares)
+    return rf"\small K = \frac{{{top}}}{{\left({below}\right)^2}}"
+
+
+def _bracketed(number: float) -> str:
+    """A number within LaTeX, a power of ten where it would be long; no zero has a sign."""
+    digits, mark, power = f"{number:z.4g}".partition("e")
+    text = rf"{digits}\cdot 10^{{{int(power)}}}" if mark else digits
+    return rf"({text})" if number < 0 or mark else text
 
 
 def draw_maps(result: Result, charts: Charts) -> None:

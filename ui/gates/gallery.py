@@ -1,4 +1,4 @@
-"""The tab Gallery: sixteen gates on a flat surface, one of them open, and the curvature formula."""
+"""The tab Gallery: sixteen gates on a flat surface, one of them open."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import streamlit as st
 import gating_core.theory as theory
 from gating_core.export import Surface
 from gating_core.theory import FIRST_FORMULA, FIRST_RADIUS, GALLERY
+from ui.common.bar import PAGES
 from ui.common.explanations import explain
-from ui.common.formatting import error_text, percent, plus_minus, short
+from ui.common.formatting import percent
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_number, parse_pick
 from ui.common.take_along import OfferedSurface, offer_notebook, offered
@@ -54,7 +55,7 @@ from ui.work.pool import Rank
 VIEW_KEY = "gates_view"
 DRAWN = "gates_strengths"  # of the frames in the browser
 FOLDS = {
-    "why": "Why? The curvature formula and its derivation",
+    "why": "The curvature formula and its derivation",
     "maps": "K, |H| and the gate over the chart",
 }
 ON_TILE = 18  # characters of a formula
@@ -148,7 +149,7 @@ def _parse_strength(text: str) -> float | None:
 
 
 def draw() -> None:
-    """Draw the tiles, the open gate with its formula, and what is folded below."""
+    """Draw the tiles, the open gate and why it curves or not, and what is folded below."""
     st.html(CSS)
     with st.container(key="gates_desk"):
         left, right = st.columns([5, 8], gap="medium")
@@ -159,8 +160,15 @@ def draw() -> None:
                 result = fetch(request, shown)
                 _draw_view(result)
         _draw_tiles(tiles, request)
-        with left.container(key="gates_formula"):
-            _draw_formula(result)
+        with left.container(key="gates_why"):
+            st.markdown(result.case.why)
+            st.page_link(
+                PAGES["Curved or bent?"].path,
+                label="What a closed ring proves: in three dimensions K > 0 or a fold, in more only"
+                " bending, with elementwise gates",
+                icon=":material/arrow_forward:",
+                query_params={"bent_tab": "Islands"},
+            )
     why, maps = (
         st.expander(label, key=key, on_change="rerun", **LINK) for key, label in FOLDS.items()
     )
@@ -305,23 +313,6 @@ def _on_leave(frame: int, point: Point | None, corners: np.ndarray | None) -> No
             st.query_params.pop(name, None)
 
 
-def _draw_formula(result: Result) -> None:
-    """Draw the curvature formula, and the same with the numbers of the marked point."""
-    st.latex(section("gates", "curvature_formula"))
-    terms, frame = result.terms(), result.frame
-    place = f"({', '.join(map(short, result.coordinates))})"
-    where = f"{'the marked point' if result.point else 'the origin'} {place}"
-    if terms is not None:
-        st.latex(terms_latex(terms))
-        k = plus_minus(terms.gaussian.value, terms.gaussian.error)
-        st.caption(f"At {where}, λ = {frame.strength:.2f}: **K = {k}**. {terms_sentence(terms)}")
-    elif result.case.scalar:
-        value = result.case.formulas[0].at(*result.coordinates)
-        st.caption(no_gate_text(frame, result.at, where, value))
-    else:
-        st.caption("The formula is for scalar gates.")
-
-
 # --- Sentences ------------------------------------------------------------------------------------
 
 
@@ -361,47 +352,6 @@ def exact_name(case: theory.GateCase, radius: float) -> str:
     if case.title == "sphere by gating":
         return f"1/r² = 1/{radius:g}² = "
     return "1/D = 1/3 = " if case.kind == "normalisation" else ""
-
-
-def no_gate_text(frame: GateFrame, at: tuple[int, int], where: str, value: float) -> str:
-    """Say why there is no K at a grid point called ``where``, where the gate has a ``value``."""
-    if frame.breaks[at] and np.isfinite(value) and value > 0:
-        return (
-            f"At {where} the gate is {short(value)}, but not smooth, or not known to be"
-            f" ({causes_text(frame.whole)}): nothing is said of K."
-        )
-    return f"At {where} the formula is no gate."
-
-
-def terms_sentence(at: theory.TermsAtPoint) -> str:
-    """Say what the sign of the Hessian's determinant means at a point."""
-    hessian = at.hessian
-    if not abs(hessian.value) > hessian.error:
-        off, k_off = (abs(each.value) + each.error for each in (hessian, at.gaussian))
-        if hessian.value == 0:
-            return f"det Hess(1/g) is 0 here to within {error_text(off)}, and so is K."
-        return (
-            f"det Hess(1/g) is within {error_text(off)} of zero here, K within {error_text(k_off)}:"
-            " their signs are inconclusive."
-        )
-    shape = "a bowl or a dome" if hessian.value > 0 else "a saddle"
-    sign = "positive" if hessian.value > 0 else "negative"
-    return f"1/g is {shape} here: det Hess(1/g) is {sign}, and so is K."
-
-
-def terms_latex(at: theory.TermsAtPoint) -> str:
-    """Return the curvature formula with the numbers of one point in it."""
-    top = rf"{_bracketed(at.rho.value)}^4 \cdot {_bracketed(at.hessian.value)}"
-    squares = (at.rho_u, at.rho_v, at.foot)
-    below = " + ".join(rf"{_bracketed(each.value)}^2" for each in squares)
-    return rf"\small K = \frac{{{top}}}{{\left({below}\right)^2}}"
-
-
-def _bracketed(number: float) -> str:
-    """A number within LaTeX, a power of ten where it would be long; no zero has a sign."""
-    digits, mark, power = f"{number:z.4g}".partition("e")
-    text = rf"{digits}\cdot 10^{{{int(power)}}}" if mark else digits
-    return rf"({text})" if number < 0 or mark else text
 
 
 def ten_digits(value: float) -> str:

@@ -1,4 +1,4 @@
-"""The picture of a gated surface: itself beside the flat one, K or |H| and the gate over the chart.
+"""The picture of a gated surface: itself and the flat one, arrows from that, maps over the chart.
 
 Frames are strengths of the gate. Shapes: F frames, R x R grid points.
 """
@@ -19,8 +19,9 @@ from ui.drawing.lines import lies_in_a_plane
 from ui.gates.frames import GateFrame
 
 SHOWN = {"K": "curvature", "|H|": "mean"}  # what the colours can show: a quantity of `COLOURINGS`
-SMALLEST = 0.4  # of the largest diagonal: where one is smaller, all are drawn at one size
+SMALLEST = 0.45  # of the largest diagonal: where one is smaller, each is enlarged
 LARGEST_DRAWN = 1e6  # of coordinates: in single precision a picture that is larger loses its lines
+TOP = np.array([0.0, 0, 1])  # the middle of the sheet, and of the picture
 SHEET = np.array([[-1.0, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]])  # corners of (u, v, 1)
 
 
@@ -30,7 +31,7 @@ class GatePicture:
 
     pair: Pair
     scale: ColourScale
-    one_size: bool  # whether all frames are drawn at one size
+    one_size: bool  # whether each frame is enlarged by a factor of its own
     cut: bool  # whether points were left out because they are too far away
     beyond: list[float]  # by frame: the share of points beyond the scale
 
@@ -48,22 +49,21 @@ def gate_picture(
 
     Colours, sizes and the first view come from ``settled``, some of the frames, the full gate last,
     whichever others have been measured so far. Without ``labels`` frames are called by their
-    strengths. Where their sizes differ too much to be seen
-    together, by less than ``smallest``, each is drawn at one size, without the flat surface.
+    strengths. Where their sizes differ too much to be seen together, by less than ``smallest``,
+    each is enlarged from the origin until the point that is pulled least is on the flat surface.
     """
     settled = settled or frames
     scale = scale_of(SHOWN[shown], [field_of(frame, shown) for frame in settled])
     gate_scale = scale_of("gate", [frame.gate for frame in settled], asinh=False)
     drawn = [drawable(frame.values) for frame in settled]
-    sizes = [_extent(points)[1] for points in drawn]
+    sizes = [_extent(points) for points in drawn]
     one_size = min(sizes) < smallest * max(sizes)
-    far = [np.abs(x - [0, 0, 1]).max(initial=0, where=~np.isnan(x)) for x in drawn]
-    reach = max(1.0, *map(float, far))
+    far = [np.abs(x - TOP).max(initial=0, where=~np.isnan(x)) for x in drawn]
+    reach = 1.0 if one_size else max(1.0, *map(float, far))
     values, lines = [], []
     for frame in frames:
         points = drawable(frame.values)
-        centre, size = _extent(points) if one_size else (np.array([0.0, 0, 1]), reach)
-        values.append((points - centre) / size)
+        values.append((points * (_enlargement(points, frame) if one_size else 1) - TOP) / reach)
         straight = frame.strength > 0 and frame.whole.word == FLAT and _is_plane(points)
         lines.append(
             straight_segments(points, values[-1], frame.axis) if straight else NO_SEGMENTS[0]
@@ -80,7 +80,8 @@ def gate_picture(
         flat=[len(x) > 1 for x in lines],
         corners=None,
         lines=np.stack([np.pad(x, [(0, most - len(x)), (0, 0), (0, 0)]) for x in lines]),
-        ground=None if one_size else (SHEET - [0, 0, 1]) / reach,
+        ground=(SHEET - TOP) / reach,
+        origin=-TOP / reach,
         read={"|H|": np.stack([x.mean for x in frames]), "g": np.stack([x.gate for x in frames])},
         second=(
             Map("gate over the chart", gate_scale.colours, _ends(gate_scale)),
@@ -109,7 +110,7 @@ def side_by_side(pictures: Sequence[GatePicture]) -> Pair:
     sides = [picture.pair.sides[0] for picture in pictures]
     return replace(
         pictures[0].pair,
-        sides=tuple(replace(side, second=None) for side in sides),
+        sides=tuple(replace(side, second=None, ground=None, origin=None) for side in sides),
         eye=best_eye([np.nan_to_num(side.values[-1], nan=0.0) for side in sides]),
     )
 
@@ -124,13 +125,16 @@ def field_of(frame: GateFrame, shown: str) -> np.ndarray:
     return frame.known if shown == "K" else frame.mean
 
 
-def _extent(points: np.ndarray) -> tuple[np.ndarray, float]:
-    """The middle (3,) of the drawn among points (R, R, 3), and half of their diagonal."""
+def _extent(points: np.ndarray) -> float:
+    """The diagonal of the drawn among points (R, R, 3)."""
     there = points[np.isfinite(points[..., 0])]
-    if not len(there):
-        return np.zeros(3), 1.0
-    low, high = there.min(0), there.max(0)
-    return (low + high) / 2, max(float(np.linalg.norm(high - low)) / 2, float(np.finfo(float).tiny))
+    return float(np.linalg.norm(np.ptp(there, 0))) if len(there) else 1.0
+
+
+def _enlargement(points: np.ndarray, frame: GateFrame) -> float:
+    """The factor by which the largest gate of the drawn ``points`` becomes 1."""
+    gates = frame.channels[np.isfinite(points[..., 0])]
+    return 1 / float(gates.max()) if gates.size else 1.0
 
 
 def _is_plane(points: np.ndarray) -> bool:

@@ -156,12 +156,12 @@ def notes_of(picture: GatePicture, frames: Sequence[GateFrame]) -> list[str]:
     return [
         " · ".join(note for note, there in {
             _zero_text(frame, scale.collapsed): True,
-            "outlined: the flat surface (u, v, 1), and the shadow on it": not picture.one_size,
+            "outlined: the flat surface (u, v, 1), and the shadow on it": True,
             f"asinh scale, linear within ±{short(soft or 0.0)}": soft is not None,
             beyond_text(beyond): beyond > 0,
             "hatched: no gate, or K not known": frame.share_lost > 0 and not frame.whole.broken,
             "hatched: no gate, or none that is smooth": frame.whole.broken > 0,
-            "each λ is drawn to its own scale": picture.one_size,
+            "at each λ enlarged until one point is on the outline": picture.one_size,
             "left open: farther than a million from the origin": picture.cut,
         }.items() if there)
         for beyond, frame in every

@@ -74,6 +74,7 @@ class Side:
     corners: np.ndarray | None  # (3, 3) or (F, 3, 3): the triangle of the values
     lines: np.ndarray  # (F, S, 2, 3): segments in place of the chart's lines, where it is flat
     ground: np.ndarray | None = None  # (4, 3): corners of a level flat surface, below or above it
+    origin: np.ndarray | None = None  # (3,): towards which a gate pulls that one; arrows show it
     read: Mapping[str, np.ndarray] = field(default_factory=dict)  # symbol: (F, R, R), beside K
     second: tuple[Map, np.ndarray] | None = None  # of one side alone; shares (F, R, R) of its scale
     classified: Classified | None = None
@@ -198,6 +199,7 @@ def header_of(
             "classes": side.classified and [*side.classified.colours],
             "plain": not maps or _is_plain(side),
             "ground": None if side.ground is None else side.ground.tolist(),
+            "origin": None if side.origin is None else side.origin.tolist(),
             "second": side.second and asdict(side.second[0]),
             "cut": side.cut or side.classified is not None,
             "symbols": [*side.read],

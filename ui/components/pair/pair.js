@@ -4,7 +4,7 @@
 // sides, findings, scale, ends, keys, symbol, quantity, names, notes, alone, whole, moves, maps, strip, follow, grows, heard } and receives
 // "left" with { frame, point, corners, serial } when the visitor lets go. A side has `name`, `short`, `verdict` and `more` by
 // frame, `flat` (no chart lines: curved ones would make it look curved), `corners` in one frame or all, or null, `plain` (no
-// map), `ground` (corners of a flat surface beside it) or null, a `second` map { title, scale, ends } or null, `symbols` of what
+// map), `ground` (corners of a flat surface beside it) or null, `origin` (the point towards which a gate pulls that one) or null, a `second` map { title, scale, ends } or null, `symbols` of what
 // else is read at a point; its arrays have one frame or all. Without `maps` nothing is read at a point either.
 // Knobs move the left corners within their level plane; whatever waits for Python meanwhile is dimmed. The maps of the frames
 // in `strip` stand below, each a button. A side with `classes`, the colours of its data points by class, is classified: see
@@ -133,7 +133,7 @@ function aim(state, isFirst) {
   for (const values of sidesOf(header).flatMap(side => shown.map(frame => state[side].subarray(...state[side].length > count ? [frame * count, (frame + 1) * count] : [])))) {
     for (let i = 0; i < values.length; i += 3) if (!Number.isNaN(values[i])) places.push(vertexOf(values, i / 3));
   }
-  for (const { ground, corners } of header.sides) places.push(...ground ?? [], ...corners?.length > 1 ? corners.flat() : []);
+  for (const { ground, origin, corners } of header.sides) places.push(...ground ?? [], ...origin ? [origin] : [], ...corners?.length > 1 ? corners.flat() : []);
   if (places.length) view.frame(places, FILLED);
   if (isFirst) restoreCamera(view);
   else putCamera();
@@ -314,6 +314,7 @@ function drawPair(state) {
       scene.ground = { corners: ground, colour: [...ACCENT, 0.1] };
       scene.shadow = 0.12;
       scene.lines.push({ segments: ringOf(ground), wide: 1.4, colour: ACCENT, hidden: 0.4 });
+      if (about.origin) addPulls(scene, about, ink);
     }
     if (isFlat) scene.lines.push({ segments: follow(given('Lines', own)), wide: 1.2, colour: [0.35, 0.36, 0.4], near: 0.001 });
     scene.lines.push({ segments: edgeOf(places, size), wide: 1.6, colour: [0.2, 0.21, 0.25], near: 0.001 });
@@ -385,6 +386,15 @@ function drawStrip(state, nearest) {
   }
   const shown = header.strip.findLastIndex(frame => frame <= nearest);
   [...strip.children].forEach((button, n) => button.setAttribute('aria-pressed', n === shown));
+}
+
+// How a gate pulls every point of the ground towards the origin, by a factor of its own.
+function addPulls({ places, size, lines }, { ground, origin }, ink) {
+  const at = i => [i % size, Math.floor(i / size)].map(x => x / (size - 1));
+  const from = i => mixed(mixed(ground[0], ground[1], at(i)[0]), mixed(ground[3], ground[2], at(i)[0]), at(i)[1]);
+  lines.push({ segments: pullsOf(from, places, size), wide: 1.6, colour: ink, alpha: 0.6, hidden: 0.2 },
+    { segments: ground.flatMap(corner => [...corner, ...origin]), wide: 1, colour: ACCENT, alpha: 0.35, hidden: 0.15 },
+    { segments: [...origin, ...plus(origin, [0, 0, 0.01])], wide: 8, colour: ACCENT, hidden: 0.5 });
 }
 
 // The border of the chart on the surface, as segments; holes cut it.

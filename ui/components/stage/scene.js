@@ -1,6 +1,5 @@
 // What is drawn in space: surface, triangle, plane, cut and test points; and the sentence beside it.
 
-const PULLED = 8; // parts of a side, at whose ends it is shown how the gate moves points
 const grouped = n => n.toLocaleString('en-GB');
 
 function stageScene(state, places, testPlaces, field, plane, middle) {
@@ -23,7 +22,7 @@ function stageScene(state, places, testPlaces, field, plane, middle) {
   scene.points = { size: 7.5, places: testPlaces.subarray(0, 3 * drawn),
     colours: Float32Array.from({ length: 3 * drawn }, (_, i) => colours[labels[Math.floor(i / 3)]][i % 3]) };
   if (state.strength > 0 && state.strength < 1) {
-    scene.lines.push({ segments: pulls(state, places), wide: 1.6, colour: ink, alpha: 0.6, hidden: 0.2 });
+    scene.lines.push({ segments: pullsOf(i => vertexOf(state.surfaces, i), places, size), wide: 1.6, colour: ink, alpha: 0.6, hidden: 0.2 });
   }
   if (asking) { // no result before the answer
     Object.assign(scene, { plane: null, colours: plainColours(size) });
@@ -33,19 +32,6 @@ function stageScene(state, places, testPlaces, field, plane, middle) {
   addCut(scene, cut);
   addSheet(scene, plane, middle, ink, dark);
   return scene;
-}
-
-// From where points of the closed gate's surface were to where the gate has moved them.
-function pulls({ size, surfaces }, places) {
-  const step = (size - 1) / PULLED;
-  const segments = [];
-  for (let row = 0; row <= PULLED; row += 1) {
-    for (let column = 0; column <= PULLED; column += 1) {
-      const i = Math.round(row * step) * size + Math.round(column * step);
-      segments.push(...vertexOf(surfaces, i), ...vertexOf(places, i));
-    }
-  }
-  return segments;
 }
 
 const plainColours = size => Float32Array.from({ length: 3 * size * size }, (_, i) => [0.72, 0.71, 0.76][i % 3]);

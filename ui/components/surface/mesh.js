@@ -61,6 +61,27 @@ function cutOf(field, size, places, dimension = 3) {
   return segments;
 }
 
+const PULLED = 6; // parts of a side, at whose ends arrows stand
+const HEAD = 0.05; // length of an arrow's head, at most
+
+// Arrows from where points of the flat surface are, `from(i)`, to where a gate has pulled them.
+function pullsOf(from, places, size) {
+  const step = (size - 1) / PULLED;
+  const segments = [];
+  for (let n = 0; n < (PULLED + 1) ** 2; n += 1) {
+    const i = Math.round(Math.floor(n / (PULLED + 1)) * step) * size + Math.round(n % (PULLED + 1) * step);
+    const [start, tip] = [from(i), vertexOf(places, i)];
+    const way = minus(tip, start);
+    const length = lengthOf(way);
+    if (!(length > 0)) continue; // also at a hole
+    const head = Math.min(HEAD, length / 3) / length;
+    const across = unit(cross(way, Math.abs(way[2]) > 0.9 * length ? [1, 0, 0] : [0, 0, 1])).map(x => x * head * length / 2);
+    segments.push(...start, ...tip);
+    for (const side of [1, -1]) segments.push(...tip, ...plus(plus(tip, way, -head), across, side));
+  }
+  return segments;
+}
+
 // Where a ray first meets the mesh: { row, column } as shares of one; null where it misses.
 function hitOf(places, size, origin, direction) {
   let nearest = Infinity;
