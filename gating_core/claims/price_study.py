@@ -6,7 +6,7 @@
 A *piece* is one training: all tasks and up to 64 seeds of one architecture as one ensemble, under
 one price. Its result is a file of the folder; a piece that is there is not done again, so that a
 run may be stopped at any moment. Rows of seeds 0 to 15 choose the weights of prices; rows of seeds
-from 192 on decide.
+192 to 255 decide; of models whose values' plane is fixed, seeds 256 to 319.
 
 The models are `gating_core.attention.stack.Attention`, one layer over n learned slots, in float32
 and measured in float64; the read-out is `UnitClassifier`, which cannot amplify. Training begins
@@ -34,7 +34,7 @@ from gating_core.attention.stack import UNIT_LOGITS, Attention, UnitClassifier
 from gating_core.experiments.price import NO_PRICE, TrainingPrice
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.price import curvature_price
+from gating_core.geometry.price import TINY, curvature_price
 from gating_core.jets.second_order import second_order_jet
 from gating_core.records import load_record, save_record
 from gating_core.tasks.task import Task, make_task
@@ -52,6 +52,8 @@ ARCHITECTURES = (
 )  # fmt: skip
 RULE_SEEDS = range(16)
 DECIDING_SEEDS = range(192, 256)  # of criteria v2
+PLANE_SEEDS = range(256, 320)
+PLANES = (0.0, 1.0)  # distances of the values' plane from 0, in radii
 SEEDS_TOGETHER = 32
 WEIGHTS = (0.1, 1.0, 10.0, 100.0)  # of a price on K or bending, nats per unit
 SMALL = 0.02  # of the unpriced models' median total: what a priced one may have
@@ -61,6 +63,7 @@ MORE, MORE_VALUES = 4, 8  # times as many steps in second tries, and n there
 GRID = 41  # points along each side, for totals and islands
 FEWEST_CELLS = 5  # of an island on that grid
 NONE = "none"
+SLOTS = "attention.layers.0.values"
 
 
 @dataclass(frozen=True)
@@ -72,12 +75,13 @@ class Piece:
     price: str = NO_PRICE
     value_count: int = 3
     longer: int = 1  # times the steps
+    plane: float | None = None  # distance of the values' plane from 0, in radii; None: free
 
     @property
     def name(self) -> str:
         """Return the name of its file, without its seeds."""
         parts = f"{self.gate}-D{self.model_dim}-n{self.value_count}-x{self.longer}"
-        return f"{parts}-{self.price}"
+        return f"{parts}-{self.price}" + ("" if self.plane is None else f"-plane{self.plane:g}")
 
     @property
     def config(self) -> AttentionConfig:
@@ -272,8 +276,7 @@ def shapes(model: UnitClassifier) -> dict[str, np.ndarray]:
     out["area"] = curvature_price(model.attention, grid.points, "area").numpy()
     first = jet.first.unflatten(1, (GRID, GRID))
     resolved = field.resolved.unflatten(1, (GRID, GRID))
-    across = _turns(first.transpose(1, 2), resolved.transpose(1, 2))
-    out["folded"] = (_turns(first, resolved) | across).numpy()
+    out["folded"] = turns(first, resolved).numpy()
     normal, offset = model.plane()
     height = (jet.value @ normal.unsqueeze(-1)).squeeze(-1) + offset.unsqueeze(-1)
     radius = UNIT_LOGITS / torch.linalg.vector_norm(normal, dim=-1)
@@ -293,14 +296,21 @@ def shapes(model: UnitClassifier) -> dict[str, np.ndarray]:
     return out
 
 
-def _turns(first: torch.Tensor, resolved: torch.Tensor) -> torch.Tensor:
-    """(S,): true if tangent planes of neighbours in a column differ by over 90° somewhere.
+def turns(first: torch.Tensor, resolved: torch.Tensor) -> torch.Tensor:
+    """(S,): true if tangent planes of neighbours on the grid differ by over 90° somewhere.
 
-    The determinant is the inner product of both planes' oriented areas.
+    ``first`` (S, R, R, D, 2) are the tangents; both planes of a pair must be ``resolved``.
     """
-    a, b = first[:, :-1], first[:, 1:]
-    both = resolved[:, :-1] & resolved[:, 1:]
-    return ((torch.linalg.det(a.mT @ b) < 0) & both).flatten(1).any(1)
+    # Of orthonormal frames: where tangents are nearly parallel, the determinant of their own inner
+    # products is lost in rounding.
+    frame, triangle = torch.linalg.qr(first)
+    frame = frame * torch.where(triangle.diagonal(dim1=-2, dim2=-1) < 0, -1.0, 1.0).unsqueeze(-2)
+    found = torch.zeros(len(first), dtype=torch.bool)
+    for axis in (1, 2):
+        planes, known = frame.transpose(1, axis), resolved.transpose(1, axis)
+        against = torch.linalg.det(planes[:, :-1].mT @ planes[:, 1:]) < 0
+        found |= (against & known[:, :-1] & known[:, 1:]).flatten(1).any(1)
+    return found
 
 
 def largest_island(
@@ -355,8 +365,16 @@ def train_and_measure(
     data = make_data(tasks, seeds)
     weights = torch.from_numpy(np.repeat(weight, len(seeds))).float()
     trainer = trainer_of(piece, data, weights, start)
-    trainer.advance(STEPS * piece.longer)
+    if piece.plane is None:
+        trainer.advance(STEPS * piece.longer)
+    else:  # projected gradients: a step, and the plane is put back
+        for step in range(STEPS * piece.longer + 1):
+            trainer.advance(step)
+            put_plane(trainer.model.attention.blocks[-1].values, piece.plane)
     state = {name: x.detach().clone() for name, x in trainer.model.state_dict().items()}
+    if piece.plane is not None:  # in single precision it misses 0 by a little
+        state[SLOTS] = state[SLOTS].double()
+        put_plane(state[SLOTS], piece.plane)
     return measured(piece, data, state, weight)
 
 
@@ -365,6 +383,24 @@ def started(piece: Piece, tasks: tuple[str, ...], seeds: tuple[int, ...]) -> Che
     trainer = trainer_of(replace(piece, price=NO_PRICE), make_data(tasks, seeds), torch.zeros(1))
     trainer.advance(PRICE_FROM * piece.longer)
     return trainer.checkpoint
+
+
+@torch.no_grad()
+def put_plane(values: torch.Tensor, distance: float) -> None:
+    """Move three ``values`` (S, 3, D) along the normal through 0 of their plane, in place.
+
+    ``distance``: of the plane from 0, in radii: the root mean square distance of the values from
+    their mean. At 0 a headwise gate gives K = 0 whatever the other weights are, for all outputs lie
+    in that plane; and without a gate a surface is only moved.
+    """
+    edges = values[:, 1:] - values[:, :1]
+    frame = torch.linalg.qr(edges.mT).Q
+    first = values[:, 0].unsqueeze(-1)
+    foot = (first - frame @ (frame.mT @ first)).mT  # (S, 1, D): the plane's point nearest to 0
+    length = torch.linalg.vector_norm(foot, dim=-1, keepdim=True).clamp_min(TINY)
+    centred = values - values.mean(1, keepdim=True)
+    radius = centred.square().sum(-1).mean(1).sqrt()[:, None, None]
+    values += (distance * radius / length - 1) * foot
 
 
 class Folder:
@@ -480,11 +516,12 @@ def _single(array: np.ndarray) -> np.ndarray:
         return array.astype(np.float32) if array.dtype == np.float64 else array
 
 
-def bundle(folder: Folder, file: Path = STUDY_FILE, seeds: range = DECIDING_SEEDS) -> PriceStudy:
+def bundle(folder: Folder, file: Path = STUDY_FILE) -> PriceStudy:
     """Write all results on the deciding seeds, and the medians by which weights were chosen."""
     found: dict[Piece, list[PieceResult]] = {}
     for path in sorted(folder.path.glob("*.safetensors")):
         result = load_record(PieceResult, path, "holds no piece")
+        seeds = DECIDING_SEEDS if result.piece.plane is None else PLANE_SEEDS
         if result.seeds[0] in seeds:
             found.setdefault(result.piece, []).append(result)
     order = list(pieces_in_order())
@@ -522,9 +559,17 @@ def second_tries(gate: str, model_dim: int) -> list[Piece]:
     ]
 
 
+def plane_tries(gate: str, model_dim: int) -> list[Piece]:
+    """Return the pieces of a headwise gate whose values' plane passes through 0, and does not."""
+    if gate != "headwise":
+        return []
+    planes = [Piece(gate, model_dim, plane=distance) for distance in PLANES]
+    return [Piece(NONE, model_dim, plane=PLANES[0]), *planes]
+
+
 def pieces_in_order() -> Iterator[Piece]:
-    """Yield all pieces: first tries of all architectures, then second ones."""
-    for tries in (first_tries, second_tries):
+    """Yield all pieces: first tries of all architectures, then second ones, then planes."""
+    for tries in (first_tries, second_tries, plane_tries):
         for gate, model_dim in ARCHITECTURES:
             yield from tries(gate, model_dim)
 
@@ -536,12 +581,13 @@ def run(folder: Folder) -> None:
     for gate, model_dim in ARCHITECTURES:
         if model_dim > 2:
             weights[gate, model_dim] = weights_of(folder, gate, model_dim)
-    blocks = [
-        tuple(DECIDING_SEEDS[at : at + SEEDS_TOGETHER])
-        for at in range(0, len(DECIDING_SEEDS), SEEDS_TOGETHER)
-    ]
-    for tries, tasks in ((first_tries, TASKS), (second_tries, WITH_ISLANDS)):
-        for seeds in blocks:
+    for tries, tasks, deciding in (
+        (first_tries, TASKS, DECIDING_SEEDS),
+        (second_tries, WITH_ISLANDS, DECIDING_SEEDS),
+        (plane_tries, TASKS, PLANE_SEEDS),
+    ):
+        for at in range(0, len(deciding), SEEDS_TOGETHER):
+            seeds = tuple(deciding[at : at + SEEDS_TOGETHER])
             for gate, model_dim in ARCHITECTURES:
                 paid = weights.get((gate, model_dim), {})
                 some = {price: x[: len(tasks)] for price, x in paid.items()}

@@ -15,6 +15,7 @@ from gating_core.claims.price_study import (
     MORE,
     MORE_VALUES,
     NONE,
+    PLANES,
     TASKS,
     WITH_ISLANDS,
     PieceResult,
@@ -100,6 +101,39 @@ def judge(study: PriceStudy) -> list[Row]:
     return rows
 
 
+def judge_planes(study: PriceStudy) -> list[Row]:
+    """Return the rows of a headwise gate over values whose plane is fixed.
+
+    ``gain`` and ``left`` compare with the plane off 0; the one try is the share of that gain kept
+    where the plane passes through 0, and K = 0 for every map.
+    """
+    rows = []
+    for gate, model_dim in sorted(ARCHITECTURES):
+        through, off = (
+            study.find(gate=gate, model_dim=model_dim, plane=distance) for distance in PLANES
+        )
+        base = study.find(gate=NONE, model_dim=model_dim, plane=PLANES[0])
+        if through is None or off is None or base is None:
+            continue
+        for at, task in enumerate(TASKS):
+            without, curved, flat = _paired(at, base, off, through)
+            share = kept_share(without, curved, flat)
+            rows.append(
+                Row(
+                    gate,
+                    model_dim,
+                    task,
+                    mean_interval(100 * (curved - without)),
+                    float(np.median(through.total[at]) / np.median(off.total[at])),
+                    None,
+                    () if share is None else (share,),
+                    _folds(at, [through]),
+                    DOES_NOT_COUNT if share is None else share.word,
+                )
+            )
+    return rows
+
+
 def _paired(at: int, *results: PieceResult) -> list[np.ndarray]:
     """Return the accuracies on a task of the seeds that all ``results`` have."""
     seeds = set.intersection(*({*x.seeds.tolist()} for x in results))
@@ -163,4 +197,7 @@ def _word(share: Share | None, left: float, second: list[Share], islands: bool, 
 
 if __name__ == "__main__":
     for row in judge(price_study()):
+        print(row)
+    print("The values' plane through 0, against off it:")
+    for row in judge_planes(price_study()):
         print(row)

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
 
-from gating_core.claims.price_study import price_study, shapes
+from gating_core.attention.stack import Attention, UnitClassifier
+from gating_core.claims.price_study import Piece, price_study, put_plane, shapes, turns
 from gating_core.claims.price_verdicts import (
     AS_PLACEBO,
     DOES_NOT_COUNT,
@@ -65,3 +67,35 @@ def test_stored_weights_give_the_stored_numbers(place):
     for name in ("total", "bending", "area", "height"):
         assert again[name][0] == pytest.approx(getattr(result, name)[0, seed], rel=1e-5)
     assert again["islands"][0] == result.islands[0, seed]
+
+
+def test_an_ungated_map_of_three_values_never_folds_and_a_crease_does():
+    """The map is an immersion, onto a triangle, however nearly parallel its tangents are."""
+    model = UnitClassifier(Attention(Piece("none", 16).config, range(8)), 2).requires_grad_(False)
+    model.attention.blocks[0].sharpen(8.0)
+    assert not shapes(model)["folded"].any()
+    u, v = torch.meshgrid(*2 * [torch.linspace(-1, 1, 40, dtype=torch.float64)], indexing="xy")
+    one, known = torch.ones_like(u), torch.ones(1, 40, 40, dtype=torch.bool)
+    cap = torch.stack([torch.stack([one, 0 * u, -u], -1), torch.stack([0 * u, one, -v], -1)], -1)
+    crease = torch.stack([torch.stack([2 * u, 0 * u], -1), torch.stack([0 * u, one], -1)], -1)
+    assert not turns(cap[None], known)
+    for surface in (crease, crease.transpose(0, 1)):  # (u^2, v), along either axis of the grid
+        assert turns(surface[None], known)
+
+
+@pytest.mark.parametrize("dim", [3, 8])
+def test_values_in_a_plane_through_the_origin_give_k_zero_and_keep_the_rest(dim):
+    config = Piece("headwise", dim).config
+    for distance in (0.0, 1.0):
+        model = UnitClassifier(Attention(config, range(4)), 2).requires_grad_(False)
+        values = model.attention.blocks[0].values
+        before = values.clone()
+        put_plane(values, distance)
+        moved = values - before  # the same for all three, and normal to their plane
+        torch.testing.assert_close(moved, moved[:, :1].expand_as(moved))
+        assert ((before[:, 1:] - before[:, :1]) @ moved[:, 0, :, None]).abs().max() < 1e-12
+        total = shapes(model)["total"]
+        assert (total < 1e-9).all() if distance == 0 else (total > 1e-3).all()
+        again = values.clone()
+        put_plane(again, distance)
+        torch.testing.assert_close(again, values)
