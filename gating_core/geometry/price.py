@@ -112,22 +112,24 @@ def price_density(jet: torch.Tensor, of: str) -> torch.Tensor:
 
     They come in the order of `SecondOrderJet.stack`.
     """
+    # Split once: gradients of slices would each be added up in a tensor of the whole size.
+    value, first, second = jet.split((1, 2, 3))
     # No density but that of the area changes when all derivatives at a point are scaled: of size 1
     # their powers stay within float32 where attention is saturated.
-    size = jet[1:3].detach().abs().amax((0, -2)).clamp_min(TINY)
-    derivatives = jet[1:] / size.unsqueeze(-2)
-    u, v = derivatives[0], derivatives[1]
+    size = first.detach().abs().amax(0).amax(-2).clamp_min(TINY)
+    u, v = (first / size.unsqueeze(-2)).unbind(0)
     e, f, g = _dot(u, u), _dot(u, v), _dot(v, v)
     softening = SOFTENING * (e + g) + STILL
     e, g = e + softening, g + softening
     det = e * g - f * f
     if of == "area":
-        away = jet[0] - jet[0].mean(-1, keepdim=True)
+        away = value[0] - value[0].mean(-1, keepdim=True)
         return size.square() * det.sqrt() / away.square().sum(-2).mean(-1, keepdim=True)
-    first = _unit(u)
-    rest = _without(v, first)
-    second = _unit(_without(_unit(rest), first))
-    uu, uv, vv = _without(_without(derivatives[2:], first), second).unbind(0)
+    along = _unit(u)
+    rest = _without(v, along)
+    across = _unit(_without(_unit(rest), along))
+    bends = second / size.unsqueeze(-2)
+    uu, uv, vv = _without(_without(bends, along), across).unbind(0)
     factor = _dot(u, u) * _dot(rest, rest) / det  # 0 where the tangent plane is unknown
     if of == "K":
         return (_dot(uu, vv) - _dot(uv, uv)).abs() * factor / det.sqrt()

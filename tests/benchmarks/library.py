@@ -36,7 +36,7 @@ SHIFT = 1e-3  # standard deviation of a round's shift of all points
 SIDE = 101  # of the grid that curvature is computed on: 10,201 points
 TRAINED = AttentionConfig(model_dim=8, value_count=3, gate=GateConfig())
 TOGETHER, STEPS, POINTS = 64, 400, 256
-PRICED = 16  # models that pay together
+PRICED = AttentionConfig(model_dim=16, value_count=3, gate=GateConfig())  # TOGETHER pay
 OPEN_SHARE = 0.05  # of the chart, at which a proof ends
 HEADS, WIDTH, CHANNELS, TOKENS = 12, 384, 32, 64  # of a layer of all-MiniLM-L6-v2
 FILE_SIDE = 151  # the finest grid of a page
@@ -188,9 +188,9 @@ def prices() -> Iterator[Row]:
     """A price on curvature and its gradient, against a pass without it, at as many points."""
     torch.set_num_threads(1)
     peer = f"forward and backward, {PRICE_POINTS} points"
-    model = build_attention(TRAINED, range(PRICED)).float().requires_grad_(True)
+    model = build_attention(PRICED, range(TOGETHER)).float().requires_grad_(True)
     measured = {
-        f"price on {of} of {PRICED} models, {PRICE_POINTS} points": timed(
+        f"price on {of} of {TOGETHER} models, {PRICE_POINTS} points": timed(
             lambda points, of=of: curvature_price(model, points, of).sum().backward(),
             lambda number: price_points(model.seeds, number).float(),
         )
