@@ -2,6 +2,7 @@
 
     python -m gating_core.claims.price_study run FOLDER            # what is missing there, in order
     python -m gating_core.claims.price_study bundle FOLDER         # one file of all that is there
+    python -m gating_core.claims.price_study again PIECE           # one bundled piece, compared
 
 A *piece* is one training: all tasks and up to 64 seeds of one architecture as one ensemble, under
 one price. Its result is a file of the folder; a piece that is there is not done again, so that a
@@ -84,6 +85,12 @@ class Piece:
         return f"{parts}-{self.price}" + ("" if self.plane is None else f"-plane{self.plane:g}")
 
     @property
+    def is_shown(self) -> bool:
+        """True for a point of the chart on *Price*: its typical models are bundled."""
+        gated = self.gate != NONE and self.model_dim > 2
+        return gated and self.longer == 1 and self.plane is None
+
+    @property
     def config(self) -> AttentionConfig:
         """Return the model's configuration."""
         gate = None if self.gate == NONE else GateConfig("sigmoid", self.gate)
@@ -113,11 +120,12 @@ class PieceResult:
         height: Of the largest island by area of the chart, in radii; NaN without one.
         width: Twice the largest distance of its border from its top along the plane, in radii.
         folded: Whether the tangent plane turns by more than 90° between neighbours of the grid:
-            the map folds there, or is about to, and the total may be too small.
+            the map folds there, or is about to, and the total may be too small. ``None`` in the
+            bundled study where it was counted by an earlier rule that rounding spoiled.
         typical: (T, 2): the two seeds' places whose accuracy and total are nearest to the medians
             of those seeds that have an island, of all seeds where none has.
         state: Float32 weights of the typical models by name, (T, 2, ...), as those of a `restore`d
-            `UnitClassifier`.
+            `UnitClassifier`; in the bundled study only where the piece `is_shown`.
     """
 
     piece: Piece
@@ -136,7 +144,7 @@ class PieceResult:
     islands: np.ndarray
     height: np.ndarray
     width: np.ndarray
-    folded: np.ndarray
+    folded: np.ndarray | None
     typical: np.ndarray
     state: dict[str, np.ndarray]
 
@@ -508,12 +516,16 @@ def joined(parts: list[PieceResult]) -> PieceResult:
         for name, value in vars(first).items()
         if isinstance(value, np.ndarray) and value.ndim == 2 and name != "typical"
     }
+    if not first.piece.is_shown:
+        columns["state"] = {}
     return replace(first, seeds=np.concatenate([part.seeds for part in parts]), **columns)
 
 
 def _single(array: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore"):  # beyond single precision it is infinite
-        return array.astype(np.float32) if array.dtype == np.float64 else array
+    """Return floats in single precision, beyond it infinite, and counts in 16 bits."""
+    with np.errstate(over="ignore"):
+        kinds = {np.dtype(np.float64): np.float32, np.dtype(np.int64): np.int16}
+        return array.astype(kinds.get(array.dtype, array.dtype))
 
 
 def bundle(folder: Folder, file: Path = STUDY_FILE) -> PriceStudy:
@@ -524,7 +536,7 @@ def bundle(folder: Folder, file: Path = STUDY_FILE) -> PriceStudy:
         seeds = DECIDING_SEEDS if result.piece.plane is None else PLANE_SEEDS
         if result.seeds[0] in seeds:
             found.setdefault(result.piece, []).append(result)
-    order = list(pieces_in_order())
+    order = dict.fromkeys(pieces_in_order())  # two gates share ungated models
     results = [joined(found[piece]) for piece in order if piece in found]
     chosen = {}
     for path in sorted(folder.path.glob("chosen-*.npy")):
@@ -611,17 +623,36 @@ def weights_of(folder: Folder, gate: str, model_dim: int) -> dict[str, np.ndarra
     return weights
 
 
+def again(stored: PieceResult) -> Iterator[PieceResult]:
+    """Train a bundled piece again on its own seeds and weights, as many together as were then.
+
+    On the same processor, with the same torch, every weight has the bits that it had; on another
+    one rounding differs, and trainings part.
+    """
+    for at in range(0, len(stored.seeds), SEEDS_TOGETHER):
+        seeds = tuple(stored.seeds[at : at + SEEDS_TOGETHER].tolist())
+        paid = stored.piece.price != NO_PRICE
+        start = started(stored.piece, stored.tasks, seeds) if paid else None
+        yield train_and_measure(stored.piece, stored.tasks, seeds, stored.weight, start)
+
+
 def main() -> None:
-    """Run or bundle, as the arguments say."""
+    """Run, bundle, or repeat, as the arguments say."""
     parser = argparse.ArgumentParser(prog="python -m gating_core.claims.price_study")
-    parser.add_argument("command", choices=("run", "bundle"))
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("command", choices=("run", "bundle", "again"))
+    parser.add_argument("what", metavar="FOLDER or PIECE")
     options = parser.parse_args()
     torch.set_num_threads(1)
     if options.command == "run":
-        run(Folder(options.folder))
+        run(Folder(Path(options.what)))
+    elif options.command == "bundle":
+        bundle(Folder(Path(options.what)))
     else:
-        bundle(Folder(options.folder))
+        pieces = {x.piece.name: x for x in price_study().results}
+        if options.what not in pieces:
+            parser.error(f"no piece {options.what}; there are {', '.join(pieces)}")
+        print(summary(pieces[options.what]), "(bundled)")
+        print(summary(joined([*again(pieces[options.what])])), "(now)")
 
 
 if __name__ == "__main__":

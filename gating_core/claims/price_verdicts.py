@@ -64,7 +64,7 @@ class Row:
     left: float
     placebo: Share | None
     tries: tuple[Share, ...]
-    folds: float  # of priced models with an island, in all tries, the share that folds
+    folds: float  # of priced models with an island, in the first try, the share that folds
     word: str
 
     def __str__(self) -> str:
@@ -127,7 +127,7 @@ def judge_planes(study: PriceStudy) -> list[Row]:
                     float(np.median(through.total[at]) / np.median(off.total[at])),
                     None,
                     () if share is None else (share,),
-                    _folds(at, [through]),
+                    _folds(at, through),
                     DOES_NOT_COUNT if share is None else share.word,
                 )
             )
@@ -168,15 +168,17 @@ def _row(study: PriceStudy, gate: str, model_dim: int, at: int) -> Row | None:
         left,
         placebo,
         tuple(x for x in (share, *second) if x is not None),
-        _folds(at, [paid, *(x[2] for x in more if x is not None)]),
+        _folds(at, paid),
         _word(share, left, second, TASKS[at] in WITH_ISLANDS, held),
     )
 
 
-def _folds(at: int, results: list[PieceResult]) -> float:
+def _folds(at: int, result: PieceResult) -> float:
     """Return the share that folds of the models with an island; NaN without one."""
-    folded = np.concatenate([x.folded[at][x.islands[at] > 0] for x in results])
-    return float(folded.mean()) if folded.size else float("nan")
+    islands = result.islands[at] > 0
+    if result.folded is None or not islands.any():
+        return float("nan")
+    return float(result.folded[at][islands].mean())
 
 
 def _word(share: Share | None, left: float, second: list[Share], islands: bool, held: bool) -> str:

@@ -4,61 +4,27 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
 import streamlit as st
 
 from gating_core.experiments.comparison import PAIR_DIM, PricedModel, load_pair
+from ui.bent.shadows import draw_shadows, percent, shadow_pair
 from ui.common.explanations import explain
-from ui.common.formatting import plus_minus, short
+from ui.common.formatting import plus_minus
 from ui.common.lessons import section
 from ui.common.links import link_value
 from ui.common.take_along import File, csv_text, offered
-from ui.components.pair import Pair, Side, draw_pair
-from ui.drawing.colours import scale_of
-from ui.drawing.first_view import NO_SEGMENTS, best_eye, scale_share
+from ui.components.pair import Pair
 from ui.work.cache import cached
 
 SHOWN = {"left": "price on K", "right": "no price"}  # of `load_pair`
 FLAT = "left"
 GUESS, VIEW_KEY = "flat_guess", "flat_pair"
-GREY = 0.5  # the middle of the scale
 
 
 @cached()
 def picture(guessed: bool) -> Pair:
     """Return both shadows, in grey before the guess and in colours of K after it."""
-    models = [load_pair()[name] for name in SHOWN.values()]
-    scale = scale_of("curvature", [model.gaussian for model in models])
-    low, high = scale.ends
-    return Pair(
-        sides=tuple(
-            side_of(name, model, scale_share(model.gaussian, scale) if guessed else None)
-            for name, model in zip(SHOWN, models, strict=True)
-        ),
-        labels=[""],
-        places=[1.0],
-        eye=best_eye([model.places for model in models]),
-        scale=scale.colours,
-        ends=(f"K = {short(low)}", short(high)) if guessed else ("", ""),
-    )
-
-
-def side_of(name: str, model: PricedModel, shares: np.ndarray | None) -> Side:
-    """Return one shadow with its decision boundary."""
-    grey = np.full_like(model.gaussian, GREY)
-    return Side(
-        name=name.capitalize(),
-        short=name,
-        values=model.places[None],
-        shares=(grey if shares is None else shares)[None],
-        signed=model.height[None],
-        gaussian=model.gaussian[None],
-        error=np.zeros_like(grey)[None],
-        flat=[False],
-        corners=None,
-        lines=NO_SEGMENTS,
-        cut=True,
-    )
+    return shadow_pair({side: load_pair()[name] for side, name in SHOWN.items()}, guessed)
 
 
 def draw() -> None:
@@ -69,20 +35,8 @@ def draw() -> None:
     else:
         st.markdown(section("bent", "right" if guess == FLAT else "wrong"))
     models = [load_pair()[name] for name in SHOWN.values()]
-    draw_pair(
-        picture(guess is not None),
-        key=VIEW_KEY,
-        scene="pair",
-        frame=0,
-        point=None,
-        verdicts=[[verdict(model, guess is not None)] for model in models],
-        findings=[("", "")],
-        quantity="K",
-        names=("x₁", "x₂"),
-        note="",
-        maps=False,
-        on_leave=lambda *_: None,
-    )
+    verdicts = [verdict(model, guess is not None) for model in models]
+    draw_shadows(picture(guess is not None), VIEW_KEY, "pair", verdicts)
     if guess is None:
         for column, name in zip(st.columns(2), SHOWN, strict=True):
             column.button("This one is flat", key=f"guess_{name}", on_click=partial(answer, name),
@@ -90,7 +44,8 @@ def draw() -> None:
     else:
         st.button("Ask me again", key="guess_again", on_click=answer, icon=":material/undo:")
     seed = models[0].seed
-    st.caption(section("bent", "shadow", dim=PAIR_DIM, seed=seed, count=len(models[0].totals)))
+    shadow = section("bent", "shadow", dim=PAIR_DIM, seed=seed, count=len(models[0].totals))
+    st.caption(shadow if guess is None else f"{section('bent', 'paid')} {shadow}")
     explain("the pair", section("bent", "pair"))
     offered().name = "curved_or_bent"
     offered().files["Both models in numbers"] = File("pair.csv", table)
@@ -111,7 +66,7 @@ def answer(name: str = "") -> None:
 
 def verdict(model: PricedModel, guessed: bool) -> tuple[str, str]:
     """Return what is large and what is small above a surface."""
-    accuracy = f"test accuracy {100 * model.accuracy:.1f}\u00a0%"
+    accuracy = f"test accuracy {percent(model.accuracy)}"
     if not guessed:
         return accuracy, f"D = {PAIR_DIM}"
     total, bending = (

@@ -7,22 +7,39 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.claims.price_study import TASKS as STUDIED
-from gating_core.claims.price_study import PieceResult, PriceStudy, price_study
-from gating_core.claims.price_verdicts import NEEDED, NOT_NEEDED, Row, Share, judge
+from gating_core.claims.price_study import WITH_ISLANDS, PieceResult, PriceStudy, price_study
+from gating_core.claims.price_verdicts import (
+    NEEDED,
+    NOT_NEEDED,
+    PAID,
+    Row,
+    Share,
+    judge,
+    judge_planes,
+)
+from gating_core.experiments.comparison.shadows import cast_shadow
 from gating_core.training import mean_interval
+from ui.bent.shadows import NO_BREAK, draw_shadows, percent, shadow_pair
 from ui.common import charts as c
+from ui.common.formatting import plus_minus
 from ui.common.lessons import section
 from ui.common.links import LINK
+from ui.components.pair import Pair
 from ui.work.cache import cached
 
 NAMES = {"islands": "two islands"}
 COLOURS = {("elementwise", 3): c.TEAL, ("elementwise", 4): c.BLUE, ("elementwise", 8): c.PURPLE,
            ("elementwise", 16): c.MAGENTA, ("headwise", 8): c.ORANGE,
            ("headwise", 16): c.GREEN}  # fmt: skip
+GATES = {f"{gate}, D = {dim}": (gate, dim) for gate, dim in COLOURS}
 PRICES = {"none": ("no price", "circle"), "K": ("price on |K|", "circle-open"),
-          "bending": ("on bending", "x"), "area": ("on area", "square-open")}  # fmt: skip
+          "bending": ("price on bending", "x"),
+          "area": ("price on area", "square-open")}  # fmt: skip
 MANY = 0.5  # of priced models with an island, that fold
 AXES = {"total |K|": "total", "total bending": "bending"}
+CHART = "chart_price_price"
+SAME = {"marker": {"opacity": 1}}  # where another mark is selected
+GRID = 61  # points along each side of a surface
 
 
 @cached("Judging …")
@@ -31,8 +48,29 @@ def rows() -> list[Row]:
     return judge(price_study())
 
 
+@cached("Judging …")
+def plane_rows() -> list[Row]:
+    """Return what headwise gates keep that cannot curve."""
+    return judge_planes(price_study())
+
+
+@cached("Drawing two surfaces …")
+def surfaces(gate: str, price: str, task: str) -> Pair:
+    """Return the shadows of the two typical models of a point."""
+    gate_kind, dim = GATES[gate]
+    result = price_study().find(gate=gate_kind, model_dim=dim, price=price)
+    assert result is not None
+    shadows = {}
+    for place in (0, 1):
+        model = result.model(task, place)
+        (normal,), (offset,) = model.plane()
+        name = f"seed {result.seeds[result.typical[STUDIED.index(task), place]]}"
+        shadows[name] = cast_shadow(model.attention, normal, float(offset), GRID)
+    return shadow_pair(shadows)
+
+
 def draw() -> None:
-    """Draw the choice of a task and an axis, the chart, and the table of verdicts."""
+    """Draw the choice of a task and an axis, the chart, two surfaces, and the verdicts."""
     front = st.container(horizontal=True, vertical_alignment="bottom")
     task = front.selectbox("Task", STUDIED, key="price_task", width=180, **LINK,
                            format_func=lambda name: NAMES.get(name, name))  # fmt: skip
@@ -42,22 +80,79 @@ def draw() -> None:
     st.markdown(text)
     charts = c.Charts("price")
     st.caption("Filled: no price · open: a price on |K| · cross: on bending · square: on area")
-    charts.draw("price", st, price_chart(price_study(), task, axis), text)
+    chart = st.container()
+    choice = st.container(horizontal=True, vertical_alignment="bottom")
+    gate = choice.selectbox("Two surfaces of", [*GATES], 3, key="price_gate", width=200, **LINK)
+    price = choice.selectbox("trained with", [*PRICES], 1, key="price_paid", width=180, **LINK,
+                             format_func=lambda name: PRICES[name][0])  # fmt: skip
+    figure = price_chart(price_study(), task, axis, (gate, price))
+    charts.figures["price"] = figure
+    chart.plotly_chart(
+        c.in_type_of_page(figure),
+        key=CHART,
+        alt=text,
+        config={"displayModeBar": False},
+        on_select=take_point,
+        selection_mode="points",
+    )
+    draw_point(gate, price, task)
     charts.draw_table("verdicts", st, f"Kept shares of the gain on {NAMES.get(task, task)}",
                       columns(found, price_study()))  # fmt: skip
+    st.markdown(planes_text(task, plane_rows()))
     charts.draw_footer(section("bent", "price"))
 
 
-def price_chart(study: PriceStudy, task: str, axis: str) -> go.Figure:
-    """Draw accuracy against curvature: of each architecture without a price and with each."""
+def take_point() -> None:
+    """Choose the point that was clicked; a callback."""
+    points = st.session_state[CHART].selection.points
+    if points and "customdata" in points[0]:
+        st.session_state["price_gate"], st.session_state["price_paid"] = points[0]["customdata"]
+
+
+def draw_point(gate: str, price: str, task: str) -> None:
+    """Draw the two typical surfaces of a point of the chart, with their numbers."""
+    gate_kind, dim = GATES[gate]
+    result = price_study().find(gate=gate_kind, model_dim=dim, price=price)
+    assert result is not None  # bundled: a test draws them all
+    at = STUDIED.index(task)
+    draw_shadows(
+        surfaces(gate, price, task),
+        "price_pair",
+        f"{gate}, {price}, {task}",
+        [verdict(result, at, member) for member in result.typical[at]],
+    )
+    st.caption(
+        section("bent", "typical", dim=dim, count=len(result.seeds), piece=result.piece.name)
+    )
+
+
+def verdict(result: PieceResult, at: int, member: int) -> tuple[str, str]:
+    """Return what is large and what is small above the surface of one model."""
+    total, bending = (
+        plus_minus(*(float(getattr(result, name)[at, member]) for name in (kind, f"{kind}_error")))
+        for kind in ("total", "bending")
+    )
+    words = [f"test accuracy {percent(result.accuracy[at, member])}"]
+    words.append(f"total bending ∫‖II‖² dA = {bending}")
+    islands = int(result.islands[at, member])
+    words.append("no island" if not islands else f"{islands} island{'s' * (islands > 1)}")
+    words += ["it folds"] * (result.folded is not None and bool(result.folded[at, member]))
+    return f"total |K| = {total}", ", ".join(words)
+
+
+def price_chart(study: PriceStudy, task: str, axis: str, chosen: tuple[str, str]) -> go.Figure:
+    """Draw accuracy against curvature, of each architecture without a price and with each.
+
+    The ``chosen`` point, of a gate and a price, is ringed.
+    """
     at = STUDIED.index(task)
 
     def place(result: PieceResult) -> tuple[float, float]:
         return float(np.median(getattr(result, AXES[axis])[at])), 100 * result.accuracy[at].mean()
 
     traces = []
-    for (gate, dim), colour in COLOURS.items():
-        name = f"{gate}, D = {dim}"
+    for name, (gate, dim) in GATES.items():
+        colour = COLOURS[gate, dim]
         found = {price: study.find(gate=gate, model_dim=dim, price=price) for price in PRICES}
         results = {price: result for price, result in found.items() if result is not None}
         ends = zip(*(place(results[price]) for price in ("none", "K")), strict=True)
@@ -66,57 +161,68 @@ def price_chart(study: PriceStudy, task: str, axis: str) -> go.Figure:
             title, symbol = PRICES[price]
             x, y = place(result)
             half = mean_interval(100 * result.accuracy[at].astype(float)).half_width
-            traces.append(
-                c.line(
-                    name,
-                    [x],
-                    [y],
-                    [half],
-                    colour=colour,
-                    symbol=symbol,
-                    mode="markers",
-                    legend=price == "none",
-                    labels=[title],
-                )
+            mark = c.line(
+                name,
+                [x],
+                [y],
+                [half],
+                colour=colour,
+                symbol=symbol,
+                mode="markers",
+                legend=price == "none",
+                labels=[title],
             )
+            mark["marker"]["size"] = 9
+            # A click brings its name and price; Plotly would fade all other marks.
+            traces.append(mark | {"customdata": [[name, price]], "unselected": SAME})
     level = [
         base.accuracy[at].mean()
         for _, dim in COLOURS
         if (base := study.find(gate="none", model_dim=dim)) is not None
     ]
     figure = c.chart(
-        "Test accuracy against curvature, with and without a price",
+        "Accuracy against curvature: click a point",
         traces,
         f"median {axis}",
         "test accuracy, %",
         height=380,
         x_axis=c.log_axis(),
     )
+    gate, dim = GATES[chosen[0]]
+    ringed = study.find(gate=gate, model_dim=dim, price=chosen[1])
+    if ringed is not None:
+        x, y = place(ringed)
+        figure.add_scatter(
+            x=[x],
+            y=[y],
+            mode="markers",
+            marker={"size": 20, "symbol": "circle-open", "color": COLOURS[gate, dim]},
+            name="shown below",
+            showlegend=False,
+            hoverinfo="skip",
+        )
     return c.mark_y(figure, float(100 * np.mean(level)), "no gate")
 
 
 def finding(task: str, found: list[Row]) -> str:
     """Say for which architectures the gain needs curvature, and for which it does not."""
-    words = {
-        word: [
-            f"{row.gate} D = {row.model_dim}" + " (it folds)" * (row.folds > MANY)
-            for row in found
-            if row.word == word
-        ]
-        for word in dict.fromkeys(row.word for row in found)
-    }
-    order = [word for word in (NOT_NEEDED, NEEDED) if word in words]
-    order += [word for word in words if word not in order]
-    bold = {NOT_NEEDED: f"**{NOT_NEEDED}**", NEEDED: f"**{NEEDED}**"}
-    parts = [f"{bold.get(word, word)} with {', '.join(words[word])}" for word in order]
+    words: dict[str, dict[str, list[str]]] = {NOT_NEEDED: {}, NEEDED: {}}
+    for row in found:
+        words.setdefault(row.word, {}).setdefault(row.gate, []).append(f"{row.model_dim}{why(row)}")
+    parts = [
+        f"**{word}** with "
+        + " and ".join(f"{gate} gates, D = {', '.join(dims)}" for gate, dims in gates.items())
+        for word, gates in words.items()
+        if gates
+    ]
     name = NAMES.get(task, task)
     text = f"Gaussian curvature for the gain of a gate on *{name}*: {'; '.join(parts)}."
     folds = [
-        f"{100 * row.folds:.0f}\u00a0% (D = {row.model_dim})"
-        for row in sorted(found, key=lambda row: row.model_dim)
+        f"{100 * row.folds:.0f}{NO_BREAK}% (D = {row.model_dim})"
+        for row in found
         if row.gate == "elementwise" and not np.isnan(row.folds)
     ]
-    if len(folds) < len({row.model_dim for row in found}):
+    if task not in WITH_ISLANDS or not folds:
         return text
     return (
         f"{text} Of priced models with an island and an elementwise gate, {', '.join(folds)} fold:"
@@ -124,15 +230,36 @@ def finding(task: str, found: list[Row]) -> str:
     )
 
 
+def why(row: Row) -> str:
+    """Say in brackets what a reader of the chart would miss: second tries, and folds."""
+    first = row.tries[0].word if row.tries and row.left <= PAID else ""
+    notes = ["second try"] * (row.word == NOT_NEEDED != first) + ["it folds"] * (row.folds > MANY)
+    return f" ({', '.join(notes)})" if notes else ""
+
+
+def planes_text(task: str, found: list[Row]) -> str:
+    """Say what a headwise gate keeps that cannot curve."""
+    parts = [
+        f"{share_text(next(iter(row.tries), None))} at D = {row.model_dim} ({row.word})"
+        for row in found
+        if row.task == task
+    ]
+    return section("bent", "planes", shares=" and ".join(parts), task=NAMES.get(task, task))
+
+
 def columns(found: list[Row], study: PriceStudy) -> dict[str, list[str]]:
     """Return the table of verdicts, cells by heading."""
 
     def both(row: Row, name: str) -> str:
         """Return the median of a column without a price, and with one on |K|."""
-        at = STUDIED.index(row.task)
-        pair = (study.find(gate=row.gate, model_dim=row.model_dim, price=x) for x in ("none", "K"))
-        medians = [np.nanmedian([np.nan, *getattr(x, name)[at]]) for x in pair if x is not None]
-        return " → ".join("–" if np.isnan(x) else f"{x:.2f}" for x in medians)
+        medians = []
+        for price in ("none", "K"):
+            result = study.find(gate=row.gate, model_dim=row.model_dim, price=price)
+            assert result is not None  # or there would be no row
+            numbers = getattr(result, name)[STUDIED.index(row.task)]
+            numbers = numbers[~np.isnan(numbers)]  # heights without an island
+            medians.append(f"{np.median(numbers):.2f}" if numbers.size else "–")
+        return " → ".join(medians)
 
     return {
         "gate": [f"{row.gate}, D = {row.model_dim}" for row in found],

@@ -24,14 +24,12 @@ from gating_core.experiments.comparison.frames import strengths_model
 from gating_core.experiments.comparison.run import train_setting
 from gating_core.experiments.comparison.run_curvature import nearest_to_medians
 from gating_core.experiments.comparison.setting import FIRST_SETTING, variant_config
-from gating_core.experiments.comparison.shadows import upright
+from gating_core.experiments.comparison.shadows import cast_shadow
 from gating_core.geometry.adaptive import adaptive_integrals
-from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import Integral
 from gating_core.geometry.islands import islands
 from gating_core.geometry.surface import measure_surface
-from gating_core.jets.second_order import second_order_jet
 from gating_core.records import load_record, save_record
 from gating_core.training.trained import TrainedEnsemble
 
@@ -51,10 +49,8 @@ SETTINGS = {
 class PricedModel:
     """A trained model, its seed's results beside those of all S seeds, and its shadow.
 
-    ``places`` (R, R, 3) are those of `upright`; ``height`` (R, R), of the classifier, is positive
-    for class 1. ``gaussian`` (R, R) is K times the squared unit of the picture, 0 where K is within
-    its error. ``needed_mean`` and ``mean`` are |H| at the point where a sphere touches the island,
-    per unit of the picture.
+    ``places``, ``height`` and ``gaussian`` are those of its `Shadow`. ``needed_mean`` and ``mean``
+    are |H| at the point where a sphere touches the island, per unit of the picture.
     """
 
     seed: int
@@ -98,16 +94,11 @@ def load_pair() -> dict[str, PricedModel]:
 def measured(ensemble: TrainedEnsemble, totals: np.ndarray, member: int) -> PricedModel:
     """Measure one ``member`` of a trained ensemble and its shadow."""
     model = strengths_model(ensemble, member)
-    grid = square_grid(GRID)
-    jet = second_order_jet(model.attention, grid.points, "rigorous")
-    field = curvature(jet)
-    values, shape = jet.value[0], (GRID, GRID)
     normal = model.weight[0, :, 1] - model.weight[0, :, 0]
     offset = float(model.bias[0, 1] - model.bias[0, 0])
-    shadow = upright(values, normal)
+    shadow = cast_shadow(model.attention, normal, offset, GRID)
     (island,) = islands(model.attention, normal, offset)
     integrals = adaptive_integrals(model.attention, bound="rigorous")
-    gaussian = torch.where(field.decided, field.gaussian, 0.0)[0] * shadow.unit**2
     return PricedModel(
         seed=ensemble.seeds[member],
         accuracies=ensemble.test_accuracy[-1],
@@ -117,9 +108,9 @@ def measured(ensemble: TrainedEnsemble, totals: np.ndarray, member: int) -> Pric
         bending=integrals.bending,
         needed_mean=(island.needed_mean or torch.nan) * shadow.unit,
         mean=island.mean * shadow.unit,
-        places=shadow(values).reshape(*shape, 3).float().numpy(),
-        height=(values @ normal + offset).reshape(shape).float().numpy(),
-        gaussian=gaussian.reshape(shape).float().numpy(),
+        places=shadow.places,
+        height=shadow.height,
+        gaussian=shadow.gaussian,
         state={name: array[member : member + 1] for name, array in ensemble.state.items()},
     )
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+
+from gating_core.attention.stack import Attention
+from gating_core.geometry.curvature import curvature
+from gating_core.geometry.grid import square_grid
+from gating_core.jets.second_order import second_order_jet
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,3 +45,34 @@ def upright(values: torch.Tensor, normal: torch.Tensor) -> Upright:
         along = torch.linalg.cross(up, across)  # right-handed
     unit = float(centred.square().sum(1).mean().sqrt())
     return Upright(centre, torch.stack([across, along, up]), unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Shadow:
+    """The shadow of a classified surface on a grid of R x R points of the chart.
+
+    ``places`` (R, R, 3) are those of `upright`, in ``unit``; ``height`` (R, R) of the classifier is
+    positive for class 1. ``gaussian`` (R, R) is K times the squared unit, 0 where K is within its
+    error.
+    """
+
+    places: np.ndarray
+    height: np.ndarray
+    gaussian: np.ndarray
+    unit: float
+
+
+def cast_shadow(attention: Attention, normal: torch.Tensor, offset: float, size: int) -> Shadow:
+    """Cast the shadow of one surface, an ensemble of one, cut by <``normal``, y> + ``offset``."""
+    jet = second_order_jet(attention, square_grid(size).points, "rigorous")
+    field, values = curvature(jet), jet.value[0]
+    shadow = upright(values, normal)
+    places, height, gaussian = (
+        x.float().numpy().reshape(size, size, *x.shape[1:])
+        for x in (
+            shadow(values),
+            values @ normal + offset,
+            torch.where(field.decided, field.gaussian, 0.0)[0] * shadow.unit**2,
+        )
+    )
+    return Shadow(places, height, gaussian, shadow.unit)

@@ -1,11 +1,24 @@
 """The study of prices: kept shares against a simulation, and verdicts by the committed rules."""
 
+from itertools import product
+
 import numpy as np
 import pytest
+import scipy
 import torch
 
+from gating_core.assets import ASSETS
 from gating_core.attention.stack import Attention, UnitClassifier
-from gating_core.claims.price_study import Piece, price_study, put_plane, shapes, turns
+from gating_core.claims.price_study import (
+    TASKS,
+    Piece,
+    again,
+    joined,
+    price_study,
+    put_plane,
+    shapes,
+    turns,
+)
 from gating_core.claims.price_verdicts import (
     AS_PLACEBO,
     DOES_NOT_COUNT,
@@ -16,8 +29,12 @@ from gating_core.claims.price_verdicts import (
     NOT_PAID,
     Share,
     _word,
+    judge,
+    judge_planes,
     kept_share,
 )
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.price import curvature_price
 
 
 def draw(rng, kept, count=64, gain=0.2, noise=0.05):
@@ -57,6 +74,103 @@ KEPT, GONE, OPEN = Share(0.95, 0.9, 1.0), Share(0.1, 0.0, 0.2), Share(0.6, 0.4, 
 ])  # fmt: skip
 def test_the_word_of_a_row_follows_the_rules(share, left, second, islands, held, word):
     assert _word(share, left, second, islands, held) == word
+
+
+def ends(base, free, paid):
+    """The interval of a kept share again: all r that Student's t of paid - base - r (free - base)
+    does not reject; ``None`` where the gain free - base may be 0."""
+    base, free, paid = (x.astype(float) for x in (base, free, paid))
+    most = scipy.stats.t.ppf(0.975, len(base) - 1)
+
+    def beyond(apart):
+        return abs(apart.mean()) / (apart.std(ddof=1) / len(apart) ** 0.5) - most
+
+    gain, kept = free - base, paid - base
+    if gain.mean() <= 0 or beyond(gain) <= 0:
+        return None
+    middle = kept.mean() / gain.mean()
+    return tuple(
+        scipy.optimize.brentq(lambda share: beyond(kept - share * gain), middle, middle + far)
+        for far in (-1e4, 1e4)
+    )
+
+
+def word_of(study, gate, dim, at):
+    """A verdict again, from the rows and the sentences of docs/claims.md."""
+
+    def shares(price="K", **more):
+        base, free, paid = (
+            study.find(gate=kind, model_dim=dim, price=of, **more)
+            for kind, of in (("none", "none"), (gate, "none"), (gate, price))
+        )
+        if paid is None or at >= len(paid.tasks):
+            return None, 1.0
+        left = np.median(paid.total[at]) / np.median(free.total[at])
+        same = [dict(zip(x.seeds, x.accuracy[at], strict=True)) for x in (base, free, paid)]
+        seeds = [seed for seed in same[0] if seed in same[1] and seed in same[2]]
+        return ends(*(np.array([x[seed] for seed in seeds]) for x in same)), left
+
+    tries = [shares(), shares(longer=4), shares(longer=4, value_count=8)]
+    if tries[0][0] is None:
+        return DOES_NOT_COUNT
+    paid = [interval for interval, left in tries if interval and left <= 0.04]
+    if any(low > 0.8 for low, _ in paid):
+        return NOT_NEEDED
+    if tries[0][1] > 0.04:
+        return NOT_PAID
+    if any(high >= 0.5 for _, high in paid):
+        return INCONCLUSIVE
+    placebo, _ = shares("area")
+    if placebo is None or placebo[0] <= 0.8:
+        return AS_PLACEBO
+    return NEEDED if len(paid) == 3 else LOST
+
+
+def test_verdicts_follow_from_the_rows_and_the_table_in_the_docs_says_them():
+    study, rows = price_study(), judge(price_study())
+    docs = (ASSETS.parent / "docs" / "claims.md").read_text("utf-8")
+    table = docs[docs.index("| seeds 192 to 255 |") :].split("\n\n")[0].splitlines()[2:]
+    assert len(rows) == len(TASKS) * len(table) == 36
+    for at, row in enumerate(rows):
+        assert row.word == word_of(study, row.gate, row.model_dim, at % len(TASKS)), row
+        place, *cells = (cell.strip() for cell in table[at // len(TASKS)].split("|")[1:-1])
+        assert place.endswith(f"D = {row.model_dim}")
+        name = "two islands" if row.task == "islands" else row.task
+        kinds = dict(zip((NOT_NEEDED, INCONCLUSIVE, "other"), cells, strict=True))
+        said = kinds.get(row.word, kinds["other"].partition(f"{row.word}: ")[2].split(";")[0])
+        assert name in said.replace("all six", ", ".join([*TASKS, "two islands"])).split(", "), row
+    for row in judge_planes(study):
+        at = TASKS.index(row.task)
+        base, off, through = (
+            study.find(gate=gate, model_dim=row.model_dim, plane=plane).accuracy[at]
+            for gate, plane in (("none", 0.0), ("headwise", 1.0), ("headwise", 0.0))
+        )
+        (share,) = row.tries
+        assert (share.low, share.high) == pytest.approx(ends(base, off, through), rel=1e-6)
+
+
+@pytest.mark.parametrize("price", ["none", "K", *(pytest.param(x, marks=pytest.mark.soak)
+                                                  for x in ("area", "bending"))])  # fmt: skip
+def test_training_in_single_precision_pays_for_the_curvature_that_there_is(price):
+    """The price of stored weights in float32, as in a training, against float64."""
+    results = [x for x in price_study().results if x.piece.is_shown and x.piece.price == price]
+    assert len(results) == 6
+    points = square_grid(21).points
+    for result, task, of in product(results, TASKS, ("K", "bending")):
+        model = result.model(task).attention
+        exact = curvature_price(model, points[None], of)
+        single = curvature_price(model.float(), points[None].float(), of).double()
+        torch.testing.assert_close(single, exact, rtol=0.02, atol=1e-3)
+
+
+@pytest.mark.soak
+def test_a_bundled_piece_can_be_trained_again():
+    """Bit for bit on the same processor; elsewhere roundings part, and means agree."""
+    stored = price_study().find(gate="headwise", model_dim=8)
+    now = joined([*again(stored)])
+    apart = np.abs(now.accuracy.mean(1, float) - stored.accuracy.mean(1, float))
+    assert (apart < 0.02).all()
+    assert (now.folded.mean(1) < 1).all()
 
 
 @pytest.mark.parametrize("place", [0, 1])

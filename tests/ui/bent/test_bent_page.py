@@ -89,21 +89,53 @@ def test_messages_that_are_not_ours_change_nothing(message):
     assert sent(app)[0]["plane"] == sent(app)[0]["first"]
 
 
+def test_nothing_tells_the_answer_before_the_guess_and_a_guess_is_in_the_link():
+    before = open_page(PAGE)
+    told = " ".join(x.value for x in (*before.markdown, *before.caption))
+    assert not re.search(r"\b(left|right)\b", told)
+    app = before.button(key="guess_right").click().run()
+    assert app.query_params["flat_guess"] == "right"
+    assert "It is the other one" in texts(app)
+    assert "paid a price" in app.caption[0].value
+
+
 def test_the_price_tab_says_the_verdicts_of_the_bundled_rows():
     """Kept shares again, from the accuracies, by the ratio of means."""
     study = price_study()
     app = open_page(PAGE, bent_tab="Price")
     assert not app.exception
-    rows = [row for row in judge(study) if row.task == "circle"]
     at = STUDIED.index("circle")
-    table = " ".join(x.value for x in app.markdown)
-    for row in rows:
-        base, free, paid = (
-            study.find(gate=gate, model_dim=row.model_dim, price=price)
-            .accuracy[at]
-            .mean(dtype=float)
-            for gate, price in (("none", "none"), (row.gate, "none"), (row.gate, "K"))
+
+    def mean(gate, dim, **more):
+        found = study.find(gate=gate, model_dim=dim, **more)
+        return found.accuracy[at].mean(dtype=float)
+
+    for row in judge(study):
+        if row.task == "circle":
+            dim = row.model_dim
+            base, free, paid = (
+                mean("none", dim), mean(row.gate, dim), mean(row.gate, dim, price="K")
+            )  # fmt: skip
+            assert row.tries[0].value == pytest.approx((paid - base) / (free - base), rel=1e-4)
+            assert row.word in texts(app)
+    for dim in (8, 16):
+        base = mean("none", dim, plane=0.0)
+        flat, curved = (mean("headwise", dim, plane=plane) for plane in (0.0, 1.0))
+        assert f"{(flat - base) / (curved - base):.2f} [" in texts(app)
+
+
+def test_a_point_shows_its_two_surfaces_with_their_numbers():
+    chosen = {"price_gate": "headwise, D = 8", "price_paid": "price on bending"}
+    app = open_page(PAGE, bent_tab="Price", price_task="rings", **chosen)
+    assert (app.exception, mistakes(app)) == ([], [])
+    header, _ = unpack(component(app, "price_pair").proto.bytes)
+    result = price_study().find(gate="headwise", model_dim=8, price="bending")
+    for side, member in zip(header["sides"], result.typical[STUDIED.index("rings")], strict=True):
+        assert side["name"] == f"Seed {result.seeds[member]}"
+        total, error = (
+            x[STUDIED.index("rings"), member] for x in (result.total, result.total_error)
         )
-        assert row.tries[0].value == pytest.approx((paid - base) / (free - base), rel=1e-4)
-        assert f"{row.gate} D = {row.model_dim}" in table
-        assert row.word in table
+        said = re.search(r"total \|K\| = ([\d.e⁻-]+)", side["verdict"][0])
+        assert said or error > total
+        assert f"{100 * result.accuracy[1, member]:.1f}" in side["more"][0]
+    assert f"price_study again {result.piece.name}" in " ".join(x.value for x in app.caption)
