@@ -60,7 +60,8 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
     ),
     "Depth": Row(
         ("", "stacked=aligned+gates&strong=weak", "stacked=random+stacks&around=nothing+else",
-         "stacked=random+gates&quantity=diameter&after=3", "gated=ungated&stacked_layers=3",
+         "stacked=random+gates&quantity=diameter&after=3&depth_seeds=true",
+         "gated=ungated&stacked_layers=3",
          "tab_depth=Comparison", "tab_depth=Theory"),
     ),
     "Curved_or_bent": Row(

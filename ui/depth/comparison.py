@@ -10,6 +10,7 @@ from gating_core.experiments.depth import DepthResult
 from ui.common import charts as c
 from ui.common.lessons import section
 from ui.common.links import LINK
+from ui.common.page import draw_finding
 from ui.depth import shared
 from ui.depth.shared import ALIGNED, QUANTITIES, RANDOM, TRAINED, Growth
 
@@ -31,6 +32,7 @@ def draw() -> None:
         TRAINED: shared.pair(trained, {"ungated": "ungated", "gated": "gated"}, "total"),
     }
     charts = c.Charts("comparison")
+    draw_finding(doubling_text(*rows[ALIGNED]).replace("**", ""))
     for column, (name, growths) in zip(c.chart_columns("depth", 3), rows.items(), strict=True):
         key = name.split()[0]
         column.markdown(section("depth", f"side_{key}"))

@@ -18,6 +18,7 @@ from ui.common import charts as c
 from ui.common import formatting as common
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_pick
+from ui.common.page import draw_finding
 from ui.common.take_along import OfferedSurface, offer_notebook, offered
 from ui.components.pair import Point, draw_pair
 from ui.depth import shared
@@ -39,6 +40,7 @@ CLEAR = 0.5  # of the points: a surface of which less is resolved is not shown f
 AROUND = {arrangement.words: name for name, arrangement in core.ARRANGEMENTS.items()}
 SEEDS = UNTRAINED.seed_count  # also of trained stacks
 T = TypeVar("T", int, None)
+CURVE = "Total curvature after each layer (hatched: at least)"
 COMMAND = "python -m gating_core.experiments.depth"
 
 
@@ -76,51 +78,24 @@ class Stack:
 
 
 def draw() -> None:
-    """Draw the controls, the replay and the growth of the stacks of its kind."""
-    headline = st.empty()
+    """Draw the controls, the replay, and in a fold the growth of all seeds of its kind."""
     row = st.container(horizontal=True, vertical_alignment="bottom", key="control-row")
-    left, right = st.container(key="first").columns([7, 5])
+    first, fold = st.container(key="first"), st.container()
     training = st.container(horizontal=True, vertical_alignment="bottom")
     stack = choose(row, training)
     trained = trained_stacks(stack) if stack.kind == TRAINED else None
     if stack.kind == TRAINED:
         draw_training(stack, trained, training)
         if trained is None:
-            left.info(f"Stacks from seed {stack.first_seed} are not trained yet: press *Train*.")
+            first.info(f"Stacks from seed {stack.first_seed} are not trained yet: press *Train*.")
             return
     charts = c.Charts("depth")
-    with right:
-        quantity = st.selectbox(
-            "Quantity",
-            [*QUANTITIES],
-            key="quantity",
-            width=220,
-            **LINK,
-            help="; ".join(f"{q.symbol}: {q.title}" for q in core.QUANTITIES.values()),
-        )
-        names, place = tuple(stack.regimes), st.container()
-        results = trained.results if trained else shared.measured(names, f"Measuring {SEEDS} seeds")
-    if set(names) <= set(results):
-        growths = shared.pair(results, stack.regimes, QUANTITIES[quantity])
-        gated = stack.kind in (TRAINED, STACKS)
-        place.markdown(
-            shared.gate_text(*growths) if gated else " ".join(map(shared.course_text, growths))
-        )
-        charts.draw(
-            "growth", place, shared.growth_chart(growths, stack.member), shared.alt_text(growths)
-        )
-        exponents = [f"{x.title} {shared.exponent_text(x.exponent)}" for x in growths]
-        charts.draw(
-            "exponents",
-            place,
-            shared.exponent_chart(growths),
-            f"Exponents, median over seeds: {'; '.join(exponents)}.",
-        )
-        place.caption(f"{shared.courses_text(*growths) if gated else ''} {missing_seeds(growths)}")
-    with left:
-        surface = replayed(stack, trained)
-        headline.markdown(stack_text(surface))
-        layer = draw_replay(stack, surface) + 1
+    surface = replayed(stack, trained)
+    draw_finding(stack_text(surface))
+    with first:
+        layer = draw_replay(stack, surface, is_charted=True) + 1
+    with fold:
+        draw_seeds(charts, stack, trained)
     if stack.kind == STACKS:
         link = manifold_link(stack, layer)
         st.page_link(
@@ -135,17 +110,39 @@ def draw() -> None:
     origin = common.curvature_text(surface, (layer - 1, middle, middle))
     low, high = map(common.percent, core.QUARTILES)
     charts.draw_footer(
-        section(
-            "depth",
-            "layers",
-            layer=layer,
-            origin=origin,
-            low=low,
-            high=high,
-            count=SEEDS,
-            symbol=core.QUANTITIES[QUANTITIES[quantity]].symbol,
-        )
+        section("depth", "layers", layer=layer, origin=origin, low=low, high=high, count=SEEDS)
     )
+
+
+def draw_seeds(charts: c.Charts, stack: Stack, trained: TrainedDepths | None) -> None:
+    """Draw a fold: a quantity of all seeds over the number of layers, and what the gate changes."""
+    expander = st.expander(
+        f"All {SEEDS} seeds over the number of layers", key="depth_seeds", on_change="rerun", **LINK
+    )
+    with expander:
+        quantity = st.selectbox(
+            "Quantity",
+            [*QUANTITIES],
+            key="quantity",
+            width=220,
+            **LINK,
+            help="; ".join(f"{q.symbol}: {q.title}" for q in core.QUANTITIES.values()),
+        )
+        if not expander.open:
+            return
+        names = tuple(stack.regimes)
+        results = trained.results if trained else shared.measured(names, f"Measuring {SEEDS} seeds")
+        if not set(names) <= set(results):
+            return
+        growths = shared.pair(results, stack.regimes, QUANTITIES[quantity])
+        gated = stack.kind in (TRAINED, STACKS)
+        st.markdown(
+            shared.gate_text(*growths) if gated else " ".join(map(shared.course_text, growths))
+        )
+        charts.draw(
+            "growth", st, shared.growth_chart(growths, stack.member), shared.alt_text(growths)
+        )
+        st.caption(f"{shared.courses_text(*growths) if gated else ''} {missing_seeds(growths)}")
 
 
 def offer_layer(
@@ -311,11 +308,13 @@ def draw_replay(
     key: str = VIEW,
     layers: int = UNTRAINED.depth,
     follow: str = "",
+    is_charted: bool = False,
 ) -> int:
     """Draw the surface, its map, and the maps of all layers; return the frame that is shown.
 
     That is the layer of the link, or the last at which K is resolved at enough points. Only the
-    first ``layers`` are shown; they play once for a new text ``follow``.
+    first ``layers`` are shown; they play once for a new text ``follow``. ``is_charted``: as they
+    play, the curve of total curvature is drawn.
     """
     picture, shown = replay(stack, layers, surface), surface.first(layers)
     clear = np.flatnonzero(np.isfinite(shown.known).mean((1, 2)) >= CLEAR)
@@ -351,6 +350,7 @@ def draw_replay(
         " layer's points exceed it · hatched: not resolved",
         on_leave=_on_leave,
         strip=frames,
+        curve=(CURVE, shown.total.tolist(), shown.complete.tolist()) if is_charted else None,
         follow=follow,
     )
     return min(linked_layer(last), len(shown.total)) - 1
@@ -388,7 +388,7 @@ def stack_text(surface: SurfaceResult) -> str:
         "The total curvature of this stack grows with its layers",
     )
     ends = [known_total_text(surface, frame) for frame in (0, -1)]
-    return f"**{verdict}**: {ends[0]} after layer 1, {ends[1]} after layer {len(surface.total)}."
+    return f"{verdict}: {ends[0]} after layer 1, {ends[1]} after layer {len(surface.total)}."
 
 
 def known_total_text(surface: SurfaceResult, frame: int) -> str:

@@ -47,7 +47,6 @@ COURSES = {
     core.INCONCLUSIVE: "Inconclusive: no course of {} is significant",
 }
 DECADES = 1e-12  # of the largest value: what has collapsed further is cut off
-SPREAD = 0.12  # of dots round their place
 
 RESULTS: Jobs[str, DepthResult] = Jobs(
     "depth_measuring",
@@ -300,51 +299,3 @@ def _limits(growth: Growth) -> list[c.Trace]:
         c.line(name, depths, y, colour=c.TEAL, dash=dash, width=1.5, mode="lines")
         for name, y, dash in (("ellipsoid's cap", cap, "dot"), ("2π, half a sphere", most, "dash"))
     ]
-
-
-def exponent_chart(growths: list[Growth]) -> go.Figure:
-    """Draw the exponent of every seed, their median with its interval, and that of theory."""
-    traces = []
-    for x, growth in enumerate(growths):
-        exponent = growth.exponent
-        slopes = np.sort(exponent.slopes[np.isfinite(exponent.slopes)])
-        across = x - 0.2 + SPREAD * np.resize([-1, 0, 1], len(slopes))
-        dots = c.line(
-            f"{growth.title}, seeds",
-            across,
-            slopes,
-            colour=growth.colour,
-            mode="markers",
-            legend=False,
-        )
-        traces.append(dots | {"opacity": 0.6})
-        over = exponent.over_seeds
-        if over.known:
-            around = [[over.value - over.low], [over.high - over.value]]
-            traces.append(
-                c.line(
-                    f"{growth.title}, median",
-                    [x + 0.2],
-                    [over.value],
-                    around,
-                    colour=growth.colour,
-                    symbol="diamond",
-                    legend=False,
-                )
-            )
-        if growth.theory is not None:
-            traces.append(
-                c.line(
-                    f"{growth.title}, theory",
-                    [x - 0.4, x + 0.4],
-                    [growth.theory] * 2,
-                    colour=c.TEAL,
-                    dash="dashdot",
-                    width=1.5,
-                    mode="lines",
-                    legend=False,
-                )
-            )
-    titles = [growth.title for growth in growths]
-    axis = {"range": [-0.6, len(growths) - 0.4]} | c.ticks(range(len(growths)), titles)
-    return c.chart("Exponent, one dot per seed", traces, "", "exponent", height=170, x_axis=axis)

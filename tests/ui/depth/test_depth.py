@@ -15,6 +15,7 @@ from gating_core.experiments.depth import (
     load_shipped,
     measure_regime,
     replay,
+    replay_trained,
 )
 from gating_core.experiments.instance import measure_instance
 from tests.ui.opening import (
@@ -102,16 +103,17 @@ def test_a_chart_of_the_comparison_opens_its_stack():
 
 
 def test_the_numbers_are_those_of_the_core():
-    app = open_page(PAGE, stacked_seed="3")
+    app = open_page(PAGE, stacked_seed="3", depth_seeds="true")
     without, gated = (growth.curve for growth in bundled())
     for curve in (without, gated):
         assert f"{curve.course.whole.over_seeds.value:.2f} [" in said(app)
     drawn = {trace["name"]: trace for trace in figure(app, "depth_growth")["data"]}
     np.testing.assert_array_equal(numbers(drawn["gated"]["y"]), gated.median)
     np.testing.assert_array_equal(numbers(drawn["gated, seed 3"]["y"]), gated.values[3])
-    dots = {trace["name"]: trace for trace in figure(app, "depth_exponents")["data"]}
-    slopes = gated.course.whole.slopes
-    np.testing.assert_array_equal(numbers(dots["gated, seeds"]["y"]), np.sort(slopes))
+    _, totals, complete = header(app)["curve"]
+    surface = replay_trained(load_shipped(), "gated", 8, 3, REPLAY_GRID)
+    np.testing.assert_allclose(totals, surface.total)
+    assert complete == surface.complete.tolist()
     accuracy = load_shipped().accuracy("gated")[:, -1].mean()
     assert f"{100 * accuracy:.0f}\u00a0% gated" in said(app)
 
@@ -133,6 +135,7 @@ def test_a_link_restores_controls_and_names_what_it_cannot_use():
         after="17",
         stacked_layers="5",
         quantity="diameter",
+        depth_seeds="true",
         stacked_point="31.0",
     )
     assert not app.exception
@@ -330,9 +333,9 @@ def test_missing_seeds_are_counted():
     assert row["With depth"] == plain.curve.course.word
 
 
-GROWS = "**The total curvature of this stack grows with its layers**"
-FALLS = "**The total curvature of this stack falls with its layers**"
-OPEN = "**It is inconclusive whether the total curvature of this stack grows with its layers**"
+GROWS = "The total curvature of this stack grows with its layers"
+FALLS = "The total curvature of this stack falls with its layers"
+OPEN = "It is inconclusive whether the total curvature of this stack grows with its layers"
 
 
 @pytest.mark.parametrize(

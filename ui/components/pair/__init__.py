@@ -177,6 +177,7 @@ def header_of(
     note: str | Sequence[str],
     maps: bool = True,
     strip: Sequence[int] = (),
+    curve: tuple[str, Sequence[float], Sequence[bool]] | None = None,
     follow: str = "",
     grows: bool = False,
     exact: Sequence[Sequence[str]] = (),
@@ -186,7 +187,9 @@ def header_of(
     ``verdicts`` are by side and frame: the verdict, and what is known besides. ``findings`` are by
     frame: what is bold, and the rest; a ``note`` may be, too. Another ``scene`` is seen from the
     first view again. Without ``maps`` there are surfaces and colours alone, and nothing is read at
-    a point. The maps of the frames in ``strip`` stand below. For a new text ``follow`` frames play
+    a point. The maps of the frames in ``strip`` stand below; with a ``curve``, its title,
+    a number for each of them and whether it is complete, they are the axis of a column chart that
+    is drawn as the frames play. For a new text ``follow`` frames play
     once from the first; while the run ``grows``, whoever looks at the last one sees the next ones.
     ``exact`` is shown on hover, by side and frame.
     """
@@ -233,6 +236,7 @@ def header_of(
         "notes": [note] * len(pair.places) if isinstance(note, str) else note,
         "maps": maps,
         "strip": [*strip],
+        "curve": curve,
         "follow": follow,
         "grows": grows,
         "heard": 0,

@@ -1,13 +1,13 @@
 // One to four surfaces under one camera that change by frames, and a quantity over their chart.
 //
 // Python sends a header { source, arrays, scene, eye: [azimuth, elevation], labels and places of the frames, frame, point,
-// sides, findings, scale, ends, keys, symbol, quantity, names, notes, alone, whole, moves, maps, strip, follow, grows, heard } and receives
+// sides, findings, scale, ends, keys, symbol, quantity, names, notes, alone, whole, moves, maps, strip, curve, follow, grows, heard } and receives
 // "left" with { frame, point, corners, serial } when the visitor lets go. A side has `name`, `short`, `verdict` and `more` by
 // frame, `flat` (no chart lines: curved ones would make it look curved), `corners` in one frame or all, or null, `plain` (no
 // map), `ground` (corners of a flat surface beside it) or null, `origin` (the point towards which a gate pulls that one) or null, a `second` map { title, scale, ends } or null, `symbols` of what
 // else is read at a point; its arrays have one frame or all. Without `maps` nothing is read at a point either.
 // Knobs move the left corners within their level plane; whatever waits for Python meanwhile is dimmed. The maps of the frames
-// in `strip` stand below, each a button. A side with `classes`, the colours of its data points by class, is classified: see
+// in `strip` stand below, each a button; with a `curve` [title, numbers, complete] they are the axis of a column chart, drawn as frames play. A side with `classes`, the colours of its data points by class, is classified: see
 // classes.js; its `signed` is the difference of the logits; of more than two classes its boundaries come from Python, and
 // `keys` are their names and colours. `alone`: maps without pictures. `whole`: nothing is drawn between two frames.
 // For a new text `follow` frames play once from the first, and as long as the run `grows` on from the last one before.
@@ -76,6 +76,7 @@ function build(root, state) {
     root.querySelector('.gc-pair-maps').before(figure);
   }
   root.classList.toggle('gc-pair-stripped', state.header.strip.length > 0);
+  root.classList.toggle('gc-pair-charted', Boolean(state.header.curve));
   root.classList.toggle('gc-pair-classed', state.header.sides.length > 1 && state.header.sides.every(({ classes }) => classes));
   state.views = sidesOf(state.header).map(side => makeView(root.querySelector(`figure[data-side=${side}] canvas`), PAIR_CAMERA));
   const [first] = state.views;
@@ -379,13 +380,28 @@ function drawStrip(state, nearest) {
     state.stripped = state.shown;
     strip.replaceChildren(...header.strip.map(frame => {
       const button = Object.assign(document.createElement('button'), { type: 'button', title: header.labels[frame] });
+      if (header.curve) button.append(columnOf(header.curve, frame));
       button.append(...sidesOf(header).map(side => imageOf(frameOf(state[`${side}Shares`], size * size, frame), header.scale)), `${header.places[frame]}`);
       button.addEventListener('click', () => { state.playing = false; state.frame = frame; settle(state); });
       return button;
     }));
+    root.querySelector('.gc-pair-curve').textContent = header.curve?.[0] ?? '';
   }
   const shown = header.strip.findLastIndex(frame => frame <= nearest);
-  [...strip.children].forEach((button, n) => button.setAttribute('aria-pressed', n === shown));
+  [...strip.children].forEach((button, n) => {
+    button.setAttribute('aria-pressed', n === shown);
+    button.classList.toggle('gc-pair-ahead', n > shown);
+  });
+}
+
+// A number as a column, as high as its share of the largest; above it the number.
+function columnOf([, numbers, complete], frame) {
+  const [column, number] = ['span', 'b'].map(tag => document.createElement(tag));
+  column.className = `gc-pair-column${complete[frame] ? '' : ' gc-pair-least'}`;
+  column.style.setProperty('--share', numbers[frame] / Math.max(...numbers, Number.MIN_VALUE));
+  number.textContent = Number(numbers[frame].toPrecision(2));
+  column.append(number);
+  return column;
 }
 
 // How a gate pulls every point of the ground towards the origin, by a factor of its own.
