@@ -73,7 +73,7 @@ def test_the_first_screen_holds_replay_curve_and_sentence(desk):
 def test_a_click_on_a_column_goes_to_its_layer_into_the_link_and_the_curve_ends_there(desk):
     for layer in (3, 8):
         desk.locator(f"{STRIP} button").nth(layer - 1).click()
-        desk.wait_for_function(f"() => document.querySelector('{SHOWN}').title === 'Layer {layer} of 8'")
+        desk.locator(f"{SHOWN}[title='Layer {layer} of 8']").wait_for()
         settle(desk)
         assert f"after={layer}" in desk.url
         assert f"After layer {layer} of 8" in desk.locator(".gc-pair-finding").inner_text()
