@@ -17,7 +17,7 @@ from gating_core.claims.price_verdicts import (
     judge,
     judge_planes,
 )
-from gating_core.experiments.comparison.shadows import cast_shadow
+from gating_core.experiments.comparison import cast_shadow
 from gating_core.training import mean_interval
 from ui.bent.shadows import NO_BREAK, draw_shadows, percent, shadow_pair
 from ui.common import charts as c

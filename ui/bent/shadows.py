@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gating_core.experiments.comparison import PricedModel
-from gating_core.experiments.comparison.shadows import Shadow
+from gating_core.experiments.comparison import PricedModel, Shadow
 from ui.common.formatting import short
 from ui.components.pair import Pair, Side, draw_pair
 from ui.drawing.colours import scale_of

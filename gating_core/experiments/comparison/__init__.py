@@ -67,6 +67,7 @@ from gating_core.experiments.comparison.setting import (
     first_setting,
     impossible_variants,
 )
+from gating_core.experiments.comparison.shadows import Shadow, cast_shadow
 from gating_core.experiments.comparison.sweep import (
     STRENGTHS,
     StrengthSweep,
@@ -100,10 +101,12 @@ __all__ = [
     "DrawnData",
     "PricedModel",
     "Setting",
+    "Shadow",
     "StrengthSweep",
     "TooLarge",
     "TrainedRun",
     "along_cost",
+    "cast_shadow",
     "confidence_and_correctness",
     "covered_share",
     "covered_shares",
