@@ -1,22 +1,18 @@
-"""Language models: what does a gate change in small models that read text?"""
+"""Should I gate: what does a gate change in small models that read text, and what does it cost?"""
 
 import streamlit as st
 
 from ui.common.page import draw_open, page
 
-TITLE = "Language models"
+TITLE = "Should I gate?"
 
-with page(
-    TITLE,
-    lead="Attention sinks, effective rank, gate sparsity, calibration and block topology of small"
-    " character models: each architecture with three seeds, compared with no gate.",
-):
+with page(TITLE):
     from ui.common.links import checked_link
-    from ui.language_models import calibration, generate, overview, rank, sinks, sparsity, topology
+    from ui.language_models import calibration, decision, generate, rank, sparsity, topology
 
+    decision.draw_advice()
     TABS = {
-        "Overview": overview.draw,
-        "Attention sinks": sinks.draw,
+        "Decision": decision.draw,
         "Effective rank": rank.draw,
         "Gate sparsity": sparsity.draw,
         "Calibration": calibration.draw,

@@ -10,6 +10,7 @@ import hashlib
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,6 +24,7 @@ from gating_core.records import tensor_file, tensors_of
 
 FOLDER = ASSETS / "models"
 SEEDS = (0, 1, 2)
+LACKING = "holds no language model"
 STORED_TOPOLOGY = "wiring"  # the key of `ModelConfig.topology` in the files, which stays
 MODELS = {  # a further model is one more row
     "none": ModelConfig(),
@@ -96,12 +98,26 @@ def model_file(weights: dict[str, np.ndarray], config: ModelConfig, card: Card) 
     return tensor_file(weights, {"config": fields, "card": asdict(card)})
 
 
+def load_card(name: str, seed: int) -> Card | None:
+    """The card of a shipped model; ``None`` where an installed library leaves its file out."""
+    path = model_path(name, seed)
+    if is_left_out(path):
+        return None
+    with tensors_of(path, LACKING) as (_, about):
+        return card_of(about)
+
+
+def card_of(about: dict[str, Any]) -> Card:
+    """The card in the metadata of a shipped model."""
+    recipe = about["card"]["recipe"]
+    betas = tuple(recipe["betas"])
+    return Card(**about["card"] | {"recipe": LanguageRecipe(**recipe | {"betas": betas})})
+
+
 def load_model(name: str, seed: int, folder: Path = FOLDER) -> tuple[LanguageModel, Card]:
     """A shipped model and its card; ``ValueError`` where there is no such file."""
-    with tensors_of(model_path(name, seed, folder), "holds no language model") as (weights, about):
-        fields, card = about["config"], about["card"]
+    with tensors_of(model_path(name, seed, folder), LACKING) as (weights, about):
+        fields = about["config"]
         gate = None if fields["gate"] is None else GateConfig(**fields["gate"])
         given = {"gate": gate, "topology": fields.pop(STORED_TOPOLOGY)}
-        model = model_of(weights, ModelConfig(**fields | given))
-        recipe = LanguageRecipe(**card["recipe"] | {"betas": tuple(card["recipe"]["betas"])})
-        return model, Card(**card | {"recipe": recipe})
+        return model_of(weights, ModelConfig(**fields | given)), card_of(about)

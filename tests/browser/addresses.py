@@ -97,11 +97,10 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
         unfolded="heads_twins=true",
     ),
     "Language_models": Row(
-        ("", "measure=Attention+sinks",
-         "measure=Attention+sinks&lm_sinks_of=Bigram%E2%80%93Backcopy+task",
+        ("", "lm_sinks_of=language+models",
          "measure=Effective+rank", "measure=Gate+sparsity", "measure=Calibration",
          "measure=Block+topology", "measure=Generate&lm_lambda=0.5"),
-        ("measure=Attention+sinks&lm_map_head=2.3&lm_language=Spanish&lm_gate=G1%2C+per+head",
+        ("lm_sinks_of=language+models&lm_map_head=2.3&lm_language=Spanish&lm_gate=G1%2C+per+head",
          "measure=Generate&lm_writer=no+gate"),
     ),
     "Efficient_attention": Row(

@@ -30,7 +30,7 @@ SCREENS = (
     ("/Claims", "✓ supported: Adding instead", 1, CLAIM, CHART),
     (EFFICIENT, "A gate reduces the Δ loss", 2, ".st-key-input-row",
      *charts("top_k_losses", "top_k_weights")),
-    (MODELS, "Test loss against", 0, "table"),
+    (MODELS, "Yes, if heads are to keep few keys", 0, "table"),
     (STEERING, "one feature changes the language", 2, ".gc-key", *charts("steer_none")),
     (LEARNED, "Experts are learned with", 2, CONTROLS, CHART),
     (CURVES, "No significant difference", 2, CONTROLS, CHART),
@@ -40,8 +40,7 @@ SCREENS = (
      *charts("delta_losses")),
     (f"{EFFICIENT}?method=Linear+and+hybrid", "With a window of 16", 1,
      *charts("linear_conversions")),
-    (f"{MODELS}?measure=Attention+sinks", "The gate reduces the first", 4),
-    (f"{MODELS}?measure=Attention+sinks&lm_sinks_of=Bigram%E2%80%93Backcopy+task", "is a sink", 4),
+    (f"{MODELS}?lm_sinks_of=language+models", "on the first token's share of", 2),
     (f"{MODELS}?measure=Effective+rank", "The gate increases the effective rank", 3),
     (f"{MODELS}?measure=Gate+sparsity", "The gates are", 3),
     (f"{MODELS}?measure=Calibration", "on the calibration error is", 3),
@@ -147,7 +146,7 @@ def test_back_undoes_one_change_of_a_control(desk, served, watch):
 @pytest.mark.parametrize(("address", "count"), [("/Claims?claim=C3", 1), *(
     pytest.param(address, count, marks=pytest.mark.soak) for address, count in (
         (LEARNED, 2), (CURVES, 2), (EFFICIENT, 2), (f"{EFFICIENT}?method=KV-cache+eviction", 1),
-        (f"{MODELS}?measure=Attention+sinks", 4), (f"{MODELS}?measure=Gate+sparsity", 3),
+        (f"{MODELS}?lm_sinks_of=language+models", 2), (f"{MODELS}?measure=Gate+sparsity", 3),
         (f"{MODELS}?measure=Block+topology", 8), (STEERING, 2),
         (f"{STEERING}?steering_tab=Features", 1),
     )

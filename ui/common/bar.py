@@ -56,9 +56,9 @@ PAGES = {
     "Real heads": Page(
         "pages/13_Real_heads.py", ":material/window:", REAL_MODELS,
         "Where does each head of a real model look?"),
-    "Language models": Page(
+    "Should I gate?": Page(
         "pages/7_Language_models.py", ":material/visibility:", REAL_MODELS,
-        "What does a gate change in a language model?"),
+        "Should I gate?"),
     "Efficient attention": Page(
         "pages/8_Efficient_attention.py", ":material/speed:", REAL_MODELS,
         "What does efficient attention lose?"),

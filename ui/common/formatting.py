@@ -45,10 +45,13 @@ class Interval(Protocol):
         """Half of the interval."""
 
 
-def effect(change: Interval, cause: str, what: str, none: float = 0.0) -> str:
+def effect(
+    change: Interval, cause: str, what: str, none: float = 0.0, significant: bool = True
+) -> str:
     """Say in bold whether the ``cause`` reduces or increases ``what``, or that it is inconclusive.
 
-    ``none`` is the change that is none: 1 of a quotient.
+    ``none`` is the change that is none: 1 of a quotient. ``significant`` is false where the test is
+    not, once adjusted for others that are told with it.
     """
     verb = by_interval(
         change.mean - change.half_width - none,
@@ -57,7 +60,7 @@ def effect(change: Interval, cause: str, what: str, none: float = 0.0) -> str:
         "",
         "increases",
     )
-    if not verb:
+    if not (verb and significant):
         return f"**The effect of {cause} on {what} is inconclusive**"
     return f"**{cause[:1].upper()}{cause[1:]} {verb} {what}**"
 

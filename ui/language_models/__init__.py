@@ -1,1 +1,1 @@
-"""The page *Language models*: what does a gate change in models that read text?"""
+"""The page *Should I gate?*: what does a gate change in models that read text, and at what cost?"""

@@ -32,7 +32,8 @@ from ui.work.pool import WAITING
 
 WHAT = "Training 32 layers"
 SEEDS = 8
-TALL, LOW = 400, 190  # pixels
+TALL = 420  # pixels
+MAPPED = ("none", "elementwise")  # whose attention maps are drawn
 LETTERS = (BREAK_SIGN, *"abcdefghijklmnopqrstuvwxyzαβγδεζ")
 TITLES = {
     "none": "no gate",
@@ -41,9 +42,8 @@ TITLES = {
     "relu": "ReLU attention",
 }
 STYLES: Mapping[str, c.Style] = {
-    "none": c.UNGATED, "elementwise": c.GATED,
-    "headwise": {"colour": c.BLUE, "dash": "dash", "symbol": "square"},
-    "relu": {"colour": c.ORANGE, "dash": "dashdot", "symbol": "diamond"},
+    "none": {"colour": c.GREY, "dash": "dot"}, "elementwise": c.GATED,
+    "headwise": {"colour": c.BLUE, "dash": "dash"}, "relu": {"colour": c.ORANGE, "dash": "dashdot"},
 }  # fmt: skip
 
 
@@ -134,12 +134,10 @@ def draw_run(run: ToyRun, charts: c.Charts) -> None:
     """Draw a run, and its finding."""
     text = finding(run)
     st.markdown(text)
-    left, middle, right = st.columns([5, 5, 4])
-    charts.draw("training", left, training_chart(run), text)
+    left, right = st.columns([9, 4])
     maps, letters = example_maps(run)
-    charts.draw("maps", middle, map_chart(maps, letters, height=TALL), text)
-    for name, figure in (("gates", gate_chart(run)), ("values", value_chart(run))):
-        charts.draw(name, right, figure, text)
+    charts.draw("maps", left, map_chart(maps, letters, height=TALL), text)
+    charts.draw("training", right, training_chart(run), text)
 
 
 def intervals(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -155,7 +153,7 @@ def training_chart(run: ToyRun) -> go.Figure:
     means, widths = intervals(100 * run.sink)
     traces: list[c.Trace] = []
     for k, kind in enumerate(run.request.kinds):
-        style = {key: value for key, value in STYLES[kind].items() if key != "symbol"}
+        style = STYLES[kind]
         ends = np.concatenate([means[:, k] - widths[:, k], (means[:, k] + widths[:, k])[::-1]])
         steps = np.concatenate([run.steps, run.steps[::-1]])
         band = c.line(
@@ -183,68 +181,14 @@ def training_chart(run: ToyRun) -> go.Figure:
 
 
 def example_maps(run: ToyRun) -> tuple[dict[str, np.ndarray], list[str]]:
-    """Return the maps (1, 1, T, T) of each kind for the first seed, and its text.
+    """Return maps (1, 1, T, T) without and with a gate for the first seed, and its text.
 
-    Triggers, after which the letter before is copied, are capitals. Maps of ReLU attention are
-    shares of each query's weights, as the others are.
+    Triggers, after which the letter before is copied, are capitals.
     """
-    weights = run.weights[:, 0]
-    shares = weights / np.maximum(weights.sum(-1, keepdims=True), 1e-9)
-    maps = {TITLES[kind]: shares[k][None, None] for k, kind in enumerate(run.request.kinds)}
+    shares = run.weights[:, 0]
+    maps = {TITLES[kind]: shares[run.request.kinds.index(kind)][None, None] for kind in MAPPED}
     triggers = run.triggers[0]
     return maps, [LETTERS[n].upper() if triggers[n] else LETTERS[n] for n in run.letters[0]]
-
-
-def by_kind(
-    heading: str,
-    series: Mapping[str, tuple[np.ndarray, str]],
-    kinds: tuple[str, ...],
-    quantity: str,
-    most: float,
-) -> go.Figure:
-    """Draw series, values (K, S) with a symbol by name: a dot with its interval for each kind."""
-    traces = []
-    for name, (values, symbol) in series.items():
-        means, widths = intervals(values)
-        trace = c.line(
-            name, means, np.zeros(len(kinds)), mode="markers", symbol=symbol, legend=len(series) > 1
-        )
-        colours = [STYLES[kind]["colour"] for kind in kinds]
-        traces.append(trace | {"y": [TITLES[kind] for kind in kinds],
-            "error_x": {"type": "data", "array": widths, "thickness": 1.5},
-            "marker": {"size": 10, "symbol": symbol, "color": colours},
-            "hovertemplate": f"%{{y}}, {name}: %{{x:.3f}}<extra></extra>"})  # fmt: skip
-    return c.chart(
-        heading,
-        traces,
-        quantity,
-        height=LOW,
-        x_axis={"range": [-0.03, most]},
-        y_axis={"autorange": "reversed"},
-        margin={"l": 96, "r": 8, "t": 48, "b": 40},
-    )
-
-
-def gate_chart(run: ToyRun) -> go.Figure:
-    """Draw the mean gate at triggers and elsewhere."""
-    kinds = tuple(kind for kind in run.request.kinds if kind in ("elementwise", "headwise"))
-    rows = [run.request.kinds.index(kind) for kind in kinds]
-    series = {"at triggers": (run.gate_at_triggers[-1, rows], "triangle-up"),
-              "elsewhere": (run.gate_elsewhere[-1, rows], "circle-open")}  # fmt: skip
-    return by_kind("Mean gate", series, kinds, "gate", 1.03)
-
-
-def value_chart(run: ToyRun) -> go.Figure:
-    """Draw the norm of the first letter's value over the others'."""
-    values = run.value_ratio[-1]
-    most = max(1.0, float(np.add(*intervals(values)).max())) * 1.05
-    return by_kind(
-        "Norm of the first value",
-        {"‖v₁‖ / others": (values, "circle")},
-        run.request.kinds,
-        "‖v₁‖ / others",
-        most,
-    )
 
 
 def finding(run: ToyRun) -> str:

@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.lm.measurements.calibration import QUANTITIES
+from gating_core.lm.measurements.overview import LEAST_SEEDS
 from gating_core.lm.measurements.resampling import (
     LEVEL,
     PairedDifference,
@@ -25,7 +26,7 @@ from ui.common.language_models import GATES
 from ui.common.lessons import section
 from ui.drawing.reliability import reliability_chart
 from ui.language_models import shared
-from ui.language_models.shared import LEAST_SEEDS, NO_GATE, interval_text, layer_axis
+from ui.language_models.shared import NO_GATE, interval_text, layer_axis
 
 HIGH, LOW = 400, 195  # pixels
 LOWER, HIGHER, EQUIVALENT = "lower", "higher", "equivalent"

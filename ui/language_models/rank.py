@@ -12,6 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from gating_core.lm.measurements.overview import LEAST_SEEDS
 from gating_core.lm.measurements.rank import rank_ratio
 from gating_core.lm.shipped import MODELS
 from gating_core.training import mean_interval
@@ -22,7 +23,7 @@ from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.drawing.panels import subplot
 from ui.language_models import shared
-from ui.language_models.shared import LEAST_SEEDS, NO_GATE, interval_text, layer_axis
+from ui.language_models.shared import NO_GATE, interval_text, layer_axis
 
 STAGES = (("before gate", c.GREY, "/"), ("after gate", c.MAGENTA, ""), ("after W_O", c.BLUE, "x"))
 MOST, LEAST = "largest increase", "smallest increase"  # the heads that a rule chooses

@@ -1,10 +1,11 @@
-"""Shared by the tabs of Language models: measured models, their controls, lines over layers.
+"""Shared by the tabs of Should I gate: measured models, their controls, lines over layers.
 
 Shapes: S seeds, N texts, L layers.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,14 +14,18 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.lm.measurements.overview import OverviewRow, overview
+from gating_core.lm.measurements.overview import (
+    OverviewRow,
+    load_overview,
+    significant,
+)
 from gating_core.lm.measurements.reading import Reading, read_text
 from gating_core.lm.measurements.resampling import PairedDifference
 from gating_core.lm.measurements.stored import load_measured
 from gating_core.training import MeanInterval, mean_interval
 from ui.common import charts as c
 from ui.common.formatting import plus_minus
-from ui.common.language_models import GATES, UNGATED, Model, loaded
+from ui.common.language_models import GATES, TITLES, UNGATED, Model, loaded
 from ui.common.links import LINK
 from ui.drawing.panels import subplot, subplot_title
 from ui.limits import READINGS_BYTES
@@ -28,7 +33,6 @@ from ui.work.cache import Cache, cached
 
 NO_GATE = next(title for title, name in GATES.items() if name == UNGATED)
 GATED = [title for title in GATES if title != NO_GATE]
-LEAST_SEEDS = 3  # for a verdict
 READINGS_CACHE = Cache(READINGS_BYTES)  # what is typed displaces nothing else
 
 
@@ -63,7 +67,19 @@ def table() -> dict[Model, dict[str, Any]]:
 @st.cache_resource(show_spinner=False)
 def architectures() -> list[OverviewRow]:
     """Return a row for each architecture that is shipped."""
-    return overview(table())
+    return load_overview()
+
+
+def signs(rows: Sequence[OverviewRow], name: str) -> dict[str, int]:
+    """Return `significant` over what is told of the number ``name``: gates; of the loss all."""
+    return significant(rows if name == "loss" else [x for x in rows if x.name in TITLES], name)
+
+
+def difference_text(change: PairedDifference, digits: int, scale: float = 1.0) -> str:
+    """Format a difference with its sign and its half-width, rounded up."""
+    unit = 10.0**digits
+    half = math.ceil(unit * scale * change.half_width - 1e-9) / unit
+    return f"{scale * change.mean:+z.{digits}f}\u00a0±\u00a0{half:.{digits}f}".replace("-", "−")
 
 
 def choose_model(row: DeltaGenerator) -> Comparison:
@@ -133,9 +149,9 @@ def layer_axis(layers: int, room: float = 0.5) -> dict[str, Any]:
     return {"tickvals": [*range(1, layers + 1)], "range": [0.7, layers + room]}
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], last: str = "and") -> str:
     """Join names: "a, b and c"."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return f" {last} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def layer_panels(

@@ -13,6 +13,7 @@ import streamlit as st
 
 from gating_core.characters import BREAK, CHARACTERS
 from gating_core.lm.measurements.gate_sparsity import SHUT
+from gating_core.lm.measurements.overview import LEAST_SEEDS
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import percent
@@ -23,7 +24,7 @@ from ui.drawing.characters import sign
 from ui.drawing.panels import subplot
 from ui.foreign import as_code
 from ui.language_models import shared
-from ui.language_models.shared import LEAST_SEEDS, interval_text
+from ui.language_models.shared import interval_text
 
 LEAST_COUNT = 100  # times that a character must be read to be drawn
 COLOURS = (c.BLUE, c.ORANGE, c.GREEN, c.PURPLE)  # of heads

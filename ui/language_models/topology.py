@@ -85,9 +85,9 @@ def draw() -> None:
     told = against | ({GAIN: less(FAL, CONTROL)} if {FAL, CONTROL} <= set(shown) else {})
     # One family with the gates of the Overview: no difference has two verdicts on one page.
     gates = {
-        row.name: row.delta_loss
+        row.name: row.changes["loss"]
         for row in shared.architectures()
-        if row.config.gate is not None and row.delta_loss is not None
+        if row.config.gate is not None and "loss" in row.changes
     }
     words = loss_words(told | gates)
     finding = loss_text(losses, against, words)

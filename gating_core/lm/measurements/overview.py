@@ -1,87 +1,106 @@
-"""All shipped models in one table: test loss against no gate, and what a gate is said to change.
+"""All shipped models in one table: what is measured of each, and its differences from no gate.
 
 Shapes: S seeds, N texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from gating_core.lm.approximations.top_k import SIZES
 from gating_core.lm.config import ModelConfig
 from gating_core.lm.losses import Arrays
-from gating_core.lm.measurements.resampling import PairedDifference, loss_difference
+from gating_core.lm.measurements.resampling import (
+    LEVEL,
+    PairedDifference,
+    family_p,
+    loss_difference,
+)
+from gating_core.lm.measurements.stored import load_efficient, load_measured
 from gating_core.lm.model import LanguageModel
-from gating_core.lm.shipped import MODELS
+from gating_core.lm.shipped import MODELS, load_card
 from gating_core.lm.times import load_times
 from gating_core.training import MeanInterval, mean_interval
 
 BASE = "none"  # the model that the others are compared with
+KEPT = 8  # keys of each query, under top-k attention in every head
+LEAST_SEEDS = 3  # for a verdict
 QUARTILES = (25, 50, 75)
+# A number of one model from its arrays, by name. `KeyError`: it does not apply to that model.
+NUMBERS: Mapping[str, Callable[[Arrays], float]] = {
+    "loss": lambda x: x["strengths.sums"][-1].sum() / x["strengths.counts"].sum(),  # in nats
+    "first_share": lambda x: x["sinks.by_text"].mean(),  # of the weights of later queries
+    "rank": lambda x: x["ranks.outputs"][1].mean(),  # effective, before W_O, mean of heads
+    "added": lambda x: added(x).sum() / x["truncation.counts"].sum(),  # by top-k, in nats
+    "shut": lambda x: x["gates.shut"].mean(),  # share of gate values below `SHUT`
+    "calibration": lambda x: x["confidence.values"][0],  # expected calibration error
+    "step": lambda x: x["training.step"],  # processor seconds of a step of training
+}
 
 
 @dataclass(frozen=True, eq=False)
 class OverviewRow:
-    """Measurements of one architecture; intervals are over its seeds (Student t, 95 %)."""
+    """Measurements of one architecture by the names of `NUMBERS`, as far as they apply."""
 
     name: str
     config: ModelConfig
     seeds: tuple[int, ...]
     parameters: int
-    loss: MeanInterval  # nats per character, on held-out texts
-    delta_loss: PairedDifference | None  # against `BASE`, over the seeds of both
-    first_share: MeanInterval  # of the first token in the weights of later queries
-    rank: MeanInterval  # effective, of head outputs before W_O, mean of heads
-    shut: MeanInterval | None  # share of gate values below `SHUT`
-    calibration: MeanInterval  # expected calibration error
-    seconds: np.ndarray | None  # (3,) per token, quartiles over repeats
+    values: dict[str, MeanInterval]  # over seeds (Student t, 95 %)
+    # From `BASE`, paired by seed; of losses by text, too. That of "step" is relative.
+    changes: dict[str, PairedDifference]
+    seconds: np.ndarray | None  # (3,) of processor time per token read, quartiles over repeats
     time_ratio: np.ndarray | None  # (3,): quartiles of the ratio to `BASE` within repeats
 
 
+def added(arrays: Arrays) -> np.ndarray:
+    """(N,): what top-k attention with `KEPT` keys adds to the loss of each text, in nats."""
+    sums = arrays["truncation.sums"].astype(float)
+    return sums[SIZES.index(KEPT)] - sums[-1]
+
+
+def load_overview() -> list[OverviewRow]:
+    """Return `overview` of all that is bundled."""
+    measured, efficient = load_measured(), load_efficient()
+    for model, arrays in measured.items():
+        card = load_card(*model)
+        steps = {} if card is None else {"training.step": card.seconds / card.recipe.steps}
+        measured[model] = arrays | efficient.get(model, {}) | steps
+    return overview(measured, load_times().tokens)
+
+
 def overview(
-    measured: Mapping[tuple[str, int], Arrays], times: Mapping[str, Sequence[float]] | None = None
+    measured: Mapping[tuple[str, int], Arrays], times: Mapping[str, Sequence[float]]
 ) -> list[OverviewRow]:
     """Return a row for each architecture of the table with two measured seeds at least.
 
     Args:
-        measured: Arrays by name and seed, as `load_measured` returns them.
-        times: Seconds (R,) per token by name; default: the bundled ones.
+        measured: Arrays by name and seed.
+        times: Seconds (R,) per token by name.
     """
-    times = load_times().tokens if times is None else times
     seeds = {name: tuple(seed for of, seed in measured if of == name) for name in MODELS}
-
-    def stacked(name: str, array: str, used: tuple[int, ...]) -> np.ndarray:
-        return np.stack([measured[name, seed][array] for seed in used]).astype(float)
-
     rows = []
     for name in (name for name in MODELS if len(seeds[name]) > 1):
-        own, config = seeds[name], MODELS[name]
-        shared = tuple(seed for seed in own if seed in seeds[BASE])
-        sums, counts = (stacked(name, f"strengths.{part}", own) for part in ("sums", "counts"))
-        difference = None
-        if name != BASE and len(shared) > 1:
-            losses, base = (
-                stacked(model, "strengths.sums", shared)[:, -1] for model in (name, BASE)
-            )
-            difference = loss_difference(losses, base, counts[0])
-        shut = stacked(name, "gates.shut", own).mean((1, 2)) if config.gate else None
+        models = [measured[name, seed] for seed in seeds[name]]
+        pairs = [
+            (measured[name, seed], measured[BASE, seed])
+            for seed in seeds[name]
+            if seed in seeds[BASE]
+        ]
         seconds, base_seconds = (
             np.array(times[of]) if of in times else None for of in (name, BASE)
         )
         rows.append(
             OverviewRow(
                 name,
-                config,
-                own,
-                sum(weight.numel() for weight in LanguageModel(config).parameters()),
-                loss=mean_interval(sums[:, -1].sum(-1) / counts.sum(-1)),
-                delta_loss=difference,
-                first_share=mean_interval(stacked(name, "sinks.by_text", own).mean((1, 2))),
-                rank=mean_interval(stacked(name, "ranks.outputs", own)[:, 1].mean((1, 2))),
-                shut=None if shut is None else mean_interval(shut),
-                calibration=mean_interval(stacked(name, "confidence.values", own)[:, 0]),
+                MODELS[name],
+                seeds[name],
+                sum(weight.numel() for weight in LanguageModel(MODELS[name]).parameters()),
+                values={key: mean_interval(of) for key, of in numbers(models).items()},
+                changes={} if name == BASE or len(pairs) < 2 else differences(pairs),
                 seconds=None if seconds is None else np.percentile(seconds, QUARTILES),
                 time_ratio=None
                 if seconds is None or base_seconds is None
@@ -89,3 +108,53 @@ def overview(
             )
         )
     return rows
+
+
+def numbers(models: Sequence[Arrays]) -> dict[str, np.ndarray]:
+    """(S,) by name: those of `NUMBERS` that apply to all ``models``."""
+    found = {}
+    for name, number in NUMBERS.items():
+        try:
+            found[name] = np.array([float(number(arrays)) for arrays in models])
+        except KeyError:
+            continue
+    return found
+
+
+def differences(pairs: Sequence[tuple[Arrays, Arrays]]) -> dict[str, PairedDifference]:
+    """Return the differences within ``pairs`` by name: the first less the second, over pairs.
+
+    Where both are losses of the same texts, the interval is over seeds and texts.
+    """
+    own, base = (numbers(models) for models in zip(*pairs, strict=True))
+    found = {}
+    for name in (name for name in own if name in base):
+        by_seed = own[name] - base[name]
+        if name == "step":
+            by_seed = by_seed / base[name]
+        found[name] = PairedDifference(by_seed, mean_interval(by_seed).half_width)
+    for name, counts, of_texts in (
+        ("loss", "strengths.counts", lambda x: x["strengths.sums"][-1]),
+        ("added", "truncation.counts", added),
+    ):
+        if name in found:
+            sums = (np.stack([of_texts(x) for x in models]) for models in zip(*pairs, strict=True))
+            found[name] = loss_difference(*sums, pairs[0][0][counts])
+    return found
+
+
+def significant(rows: Sequence[OverviewRow], name: str) -> dict[str, int]:
+    """Return the sign of each difference called ``name`` by row; 0 where it is not significant.
+
+    By Holm's p over all ``rows`` that are compared, with `LEAST_SEEDS` at least.
+    """
+    found = {
+        row.name: of
+        for row in rows
+        if (of := row.changes.get(name)) is not None and len(of.by_seed) >= LEAST_SEEDS
+    }
+    adjusted = family_p([*found.values()])
+    return {
+        row: int(np.sign(of.mean)) if p < LEVEL else 0
+        for (row, of), p in zip(found.items(), adjusted, strict=True)
+    }

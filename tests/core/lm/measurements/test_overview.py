@@ -1,11 +1,16 @@
-"""The table of all shipped models: its numbers against plain sums over made measurements."""
+"""The table of all models: its numbers against plain sums over made measurements, and verdicts."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from gating_core.lm.measurements.overview import overview
+from gating_core.lm.approximations.top_k import SIZES
+from gating_core.lm.measurements.overview import load_overview, overview, significant
+from gating_core.lm.measurements.resampling import PairedDifference
 from gating_core.lm.model import LanguageModel
-from gating_core.lm.shipped import MODELS
+from gating_core.lm.shipped import MODELS, load_model
 
 N, L, H = 5, 2, 3
 
@@ -16,7 +21,9 @@ def measurements(loss, gate):
         "strengths.sums": np.array([[99.0] * N, [10 * loss] * N])[0 if gate else 1 :],
         "strengths.counts": np.full(N, 10.0), "sinks.by_text": np.full((N, L), 0.1 * loss),
         "ranks.outputs": np.stack([np.full((L, H), value) for value in (1.0, 2 * loss, 3.0)]),
-        "confidence.values": np.array([0.01 * loss, 1, 1, 1, 1]),
+        "confidence.values": np.array([0.01 * loss, 1, 1, 1, 1]), "training.step": loss,
+        "truncation.sums": np.outer([9.0] * SIZES.index(8) + [2 * loss] + [0.5] * 3, [10] * N),
+        "truncation.counts": np.full(N, 5.0),
     }  # fmt: skip
     return arrays | ({"gates.shut": np.full((L, H), 0.5 * loss)} if gate else {})
 
@@ -37,15 +44,47 @@ def test_rows_hold_means_over_seeds_and_paired_differences():
     rows = {row.name: row for row in overview(measured, times)}
     assert [*rows] == ["none", "g1_channel", "parallel"]  # one seed makes no interval
     base, gated = rows["none"], rows["g1_channel"]
-    assert (base.loss.mean, base.first_share.mean) == pytest.approx((1.2, 0.12))
-    assert (base.rank.mean, base.calibration.mean) == pytest.approx((2.4, 0.012))
-    assert base.loss.half_width == pytest.approx(4.302653 * 0.2 / 3**0.5, rel=1e-6)
-    assert base.delta_loss is None
-    assert base.shut is None
-    assert gated.shut.mean == pytest.approx(0.5)
-    assert gated.delta_loss.by_seed.tolist() == pytest.approx([-0.1, -0.1])  # of the same seeds
+    means = {name: of.mean for name, of in base.values.items()}
+    assert means == pytest.approx({
+        "loss": 1.2, "first_share": 0.12, "rank": 2.4, "added": 2 * (2 * 1.2 - 0.5),
+        "calibration": 0.012, "step": 1.2,
+    })  # fmt: skip
+    assert base.values["loss"].half_width == pytest.approx(4.302653 * 0.2 / 3**0.5, rel=1e-6)
+    assert base.changes == {}
+    assert gated.values["shut"].mean == pytest.approx(0.5)
+    for name, want in {
+        "loss": [-0.1, -0.1], "first_share": [-0.01, -0.01], "rank": [-0.2, -0.2],
+        "added": [-0.4, -0.4], "step": [-0.1, -0.1 / 1.2],
+    }.items():  # fmt: skip
+        assert gated.changes[name].by_seed.tolist() == pytest.approx(want)  # of the same seeds
+    assert "shut" not in gated.changes
     assert gated.time_ratio.tolist() == pytest.approx([1.25, 1.5, 1.75])
     assert gated.seconds[1] == 3.0
     assert rows["parallel"].seconds is None
     model = LanguageModel(MODELS["g1_channel"])
     assert gated.parameters == sum(weight.numel() for weight in model.parameters())
+
+
+def test_bundled_rows_hold_what_cards_say_and_verdicts_are_holms():
+    rows = {row.name: row for row in load_overview()}
+    assert [*rows] == [*MODELS]
+    for name, row in rows.items():
+        cards = [load_model(name, seed)[1] for seed in row.seeds]
+        assert row.values["loss"].mean == pytest.approx(np.mean([x.losses["both"] for x in cards]))
+        steps = [card.seconds / card.recipe.steps for card in cards]
+        assert row.values["step"].mean == pytest.approx(np.mean(steps))
+    # The interval of FAL+ lacks 0, but it is the best of all.
+    found = [row.changes["loss"] for row in rows.values() if row.changes]
+    t = [abs(of.mean) / of.half_width * stats.t.ppf(0.975, 2) for of in found]
+    assert rows["fal_plus"].changes["loss"].high < 0
+    assert len(found) * 2 * stats.t.sf(max(t), 2) > 0.05
+    assert not any(significant([*rows.values()], "loss").values())
+    far = PairedDifference(np.full(3, -0.1), 0.01)
+    changes = {
+        "fal": far,
+        "parallel": replace(far, by_seed=-far.by_seed),
+        "g2": replace(far, half_width=0.2),
+        "g1_head": replace(far, by_seed=far.by_seed[:2]),
+    }
+    made = [replace(rows[name], changes={"loss": of}) for name, of in changes.items()]
+    assert significant(made, "loss") == {"fal": -1, "parallel": 1, "g2": 0}
