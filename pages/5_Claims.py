@@ -1,4 +1,4 @@
-"""Claims: does the paper hold here, and by which numbers?"""
+"""Claims: what holds, of the paper's claims and of ours, and by which numbers?"""
 
 import streamlit as st
 
@@ -8,23 +8,18 @@ TITLE = "Claims"
 
 with page(
     TITLE,
-    lead="Seven claims of Bathula & Joshi (arXiv 2604.14702), in our words, tested on small models"
-    " that learn tasks in the plane. What was found stands beside each; click one to see how.",
+    lead="C1 to C7 are claims of Bathula & Joshi (arXiv 2604.14702) in our words, C8 and C9 are"
+    " ours, all tested on small models that learn tasks in the plane. Open one to see how.",
 ):
-    from ui.claims import findings, models, shared, study
+    from ui.claims import findings, models, study
     from ui.common.links import LINK, checked_link
 
     with checked_link(TITLE):
         tabs = st.tabs(
             ("Findings", "Trained models", "Run the study"), key="tab", on_change="rerun", **LINK
         )
-        left, right = tabs[0].columns([6, 7])
-        list_of_findings = left.container()
-        with left:
-            rows = findings.choose_rows()
-        source, judged, note = shared.fetch(rows)
         with tabs[0]:
-            findings.draw(list_of_findings, right, source, judged, note)
+            source, judged = findings.draw()
         if tabs[1].open:
             with tabs[1]:
                 models.draw(source, judged)

@@ -54,7 +54,7 @@ PAGES: dict[str, dict[str, Sequence[str] | None]] = {
     "Which_gates_curve": {"tint": None},
     "Which_keys_curve": {"fourth": None},
     "Depth": {"stacked": None, "quantity": None},
-    "Claims": {"claim": None},
+    "Claims": {"rows": None},
     "Mixture_of_experts": {"gate_at": None, "model_seed": None,
                            "experts_tab": ("Identifiability", "Decomposition")},
     "Real_heads": {"heads_text": None, "heads_plane": None},

@@ -25,7 +25,7 @@ RETURN_SECONDS = 240.0
 MOVED = {  # a control of each page
     "": "task",
     "Manifold": "model",
-    "Claims": "claim",
+    "Claims": "rows",
     "Mixture_of_experts": "gate_at",
     "Efficient_attention": "top_k",
 }

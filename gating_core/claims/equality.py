@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gating_core.claims.claim import NOT_DONE, Claim, Table, Thresholds, Verdict, Word, guarded
+from gating_core.claims.claim import (
+    NOT_DONE,
+    Brief,
+    Claim,
+    Mark,
+    Table,
+    Thresholds,
+    Verdict,
+    Word,
+    guarded,
+)
 from gating_core.claims.design import LINEAR, PRIMARY, UNGATED
 from gating_core.claims.pairs import Pairs, pairs_of
 from gating_core.claims.rows import Models
@@ -113,6 +123,23 @@ def judge(models: Models, t: Thresholds) -> Verdict:
         _table([x for tasks in every.values() for x in tasks]),
         models.gaps(models.variants),
         done,
+        _brief(done, t),
+    )
+
+
+def _brief(done: Sequence[tuple[Pairs, Equivalence]], t: Thresholds) -> Brief:
+    """Name the difference that is farthest from zero; draw all, with the margin."""
+    if not done:
+        return Brief()
+    marks = [Mark(100 * x.interval[0], 100 * x.interval[1], 100 * x.paired.mean) for _, x in done]
+    farthest = max(range(len(done)), key=lambda at: abs(done[at][1].paired.mean))
+    low, high, mean, _ = marks[farthest]
+    return Brief(
+        f"{number(mean, '+.2g')} points {interval(low, high, '.2g')}",
+        f"{share(1 - 2 * t.level)} interval, on {done[farthest][0].task}, the larger of"
+        f" {counted(len(done), 'difference')}; margin ±{t.margin_points:g} point",
+        [[mark] for mark in marks],
+        [-t.margin_points, 0.0, t.margin_points],
     )
 
 

@@ -11,7 +11,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.claims.claim import NOT_DONE, V2, Claim, Table, Thresholds, Verdict, Word
+from gating_core.claims.claim import (
+    NOT_DONE,
+    V2,
+    Brief,
+    Claim,
+    Mark,
+    Table,
+    Thresholds,
+    Verdict,
+    Word,
+)
 from gating_core.claims.design import GATED, LINEAR, NONLINEAR, UNGATED
 from gating_core.claims.rows import BASE, Models
 from gating_core.claims.statistics import METHODS, Group, PooledCorrelation, pooled_correlation
@@ -128,7 +138,27 @@ def judge(models: Models, t: Thresholds) -> Verdict:
         for some in by_kind.values()
         for line in some.gaps([x for x in models.variants if x in (UNGATED, *GATED)])
     ]
-    return Verdict(word, summary, " ".join(sentences), table, tuple(sorted(gaps)), evidence)
+    return Verdict(
+        word,
+        summary,
+        " ".join(sentences),
+        table,
+        tuple(sorted(gaps)),
+        evidence,
+        _brief(evidence, t),
+    )
+
+
+def _brief(evidence: dict[str, Relations], t: Thresholds) -> Brief:
+    """Name and draw r of ∫|K| dA, beside what the paper reports of its proxy."""
+    first, second = (relation.of(EXACT) for relation in evidence.values())
+    one, other = evidence
+    return Brief(
+        f"r = {r_text(first)}",
+        f"on {one} tasks, {r_text(second)} on {other} ones; the paper reports {t.paper_r:g}",
+        [[Mark(x.low, x.high, x.r, kind)] for x, kind in ((first, "gate"), (second, "control"))],
+        [0.0, t.paper_r],
+    )
 
 
 def _sign(r: PooledCorrelation) -> str:

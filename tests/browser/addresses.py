@@ -70,10 +70,10 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
          "bent_tab=Islands&island_surface=saddle&island_plane=0.6,0,0.8,-0.25"),
     ),
     "Claims": Row(
-        ("", "tab=Run+the+study", "claim=C6", "claim=C3&criteria=v1"),
+        ("", "tab=Run+the+study", "claim=C6&measure=proxy", "claim=C3&criteria=v1", "claim=C8"),
         ("claim=C1", "claim=C2", "claim=C3", "claim=C4&show=all+variants", "claim=C5", "claim=C7",
          "tab=Trained+models", "rows=live"),
-        unfolded="numbers=true",
+        unfolded="claim=C9&numbers=true",
     ),
     "Mixture_of_experts": Row(
         ("", "code=true", "experts_tab=Identifiability", "experts_tab=Sample+efficiency",

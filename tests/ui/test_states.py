@@ -88,6 +88,7 @@ UNBOUND = {  # what a link should not hold: popovers of every page, texts and fi
     "None", "CHOOSE_HIDDEN", "CHOOSE_LOCKED", "'share_cite'", "'share_qr'", "'take_surface'",
     "'enlarged'", "'own_text'", "key", "'own_choice'", "f'{prefix}_tokens'",
     "'class_question'",
+    "f'claim_{name}'",  # writes claim, which opens one row alone
     "f'gate_{name}'",  # writes heads_head, which the wall of Real heads writes, too
 }  # fmt: skip
 DOCUMENT = (ROOT / "docs" / "extending.md").read_text("utf-8")

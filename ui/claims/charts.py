@@ -16,6 +16,7 @@ import plotly.graph_objects as go
 
 from gating_core.claims import THRESHOLDS, Verdict
 from gating_core.claims.bounds import CURVED, FLAT
+from gating_core.claims.claim import Brief
 from gating_core.claims.design import CONTROLS, GATED, UNGATED, WITHOUT_GATE
 from gating_core.claims.gain import POINTS, SHOWN
 from gating_core.claims.growth import CENTRE, TITLES, expected
@@ -30,6 +31,9 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "
 COLOURS = (c.BLUE, c.ORANGE, c.GREEN, c.PURPLE, c.MAGENTA, c.TEAL, c.GREY, "#a3721a")  # of tasks
 HEIGHT, FOREST_ROW = 330, 30  # pixels
 SPREAD = 0.22  # of single seeds, above and below their row
+PLOT = 170, 40  # pixels of a small one
+KINDS = {"gate": c.MAGENTA, "no gate": c.GREY, "control": c.TEAL, "rest": c.FAINT,
+         "needed": c.MAGENTA, "not needed": c.TEAL, "inconclusive": "#9ca3af"}  # fmt: skip
 BESIDE = 0.3  # of tasks or variants, above and below their row
 GAP = 0.03  # between two panels, of the width
 PANEL_CHARACTERS = 15  # in a line of a panel's title, on a phone
@@ -55,7 +59,32 @@ def claim_charts(claim: str, verdict: Verdict, wide: bool = False) -> list[Claim
 
     None where there is nothing to draw.
     """
-    return CHARTS[claim](verdict, wide)
+    return CHARTS[claim](verdict, wide) if claim in CHARTS else []
+
+
+def small_plot(brief: Brief) -> str:
+    """Return the plot of a row of the list, as SVG without words."""
+    known = [x for row in brief.rows for mark in row for x in mark[:2] if np.isfinite(x)]
+    low, high = min([*known, *brief.lines, 0.0]), max([*known, *brief.lines, 0.0])
+    step = PLOT[1] / max(len(brief.rows), 1)
+
+    def at(value: float) -> float:
+        return round(4 + (PLOT[0] - 8) * (value - low) / ((high - low) or 1), 1)
+
+    parts = [f'<path d="M{at(x)} 0V{PLOT[1]}" stroke="{c.FAINT}"/>' for x in brief.lines]
+    for row, marks in enumerate(brief.rows):
+        y = round(step * (row + 0.5), 1)
+        for mark in marks:
+            if mark.kind not in KINDS or np.isnan(mark.high - mark.low):
+                continue
+            thick = 1.5 if mark.middle is not None else round(min(0.7 * step, 14), 1)
+            path = f'd="M{at(mark.low)} {y}H{at(mark.high)}" stroke="{KINDS[mark.kind]}"'
+            parts.append(f'<path {path} stroke-width="{thick}"/>')
+            if mark.middle is not None:
+                dot = f'cx="{at(mark.middle)}" cy="{y}" r="{min(0.4 * step, 4):.1f}"'
+                parts.append(f'<circle {dot} fill="{KINDS[mark.kind]}"/>')
+    size = f'width="{PLOT[0]}" height="{PLOT[1]}" viewBox="0 0 {PLOT[0]} {PLOT[1]}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
 
 
 def dots(
@@ -219,7 +248,7 @@ def forest_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
     figure = c.chart(
         title,
         traces,
-        "difference of test accuracy, points",
+        "difference of test accuracy,<br>points",  # on a phone in two lines
         height=max(HEIGHT, FOREST_ROW * len(rows)),
         y_axis=rows_axis(names, 0.7, 0.3),
         shapes=[upright(0.0)],

@@ -1,17 +1,17 @@
-"""The tab Findings: one line for each claim, and the chart and numbers that decide one of them."""
+"""The tab Findings: a row for each claim; an open one has its chart, and how it was decided."""
 
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections import Counter
 
 import plotly.graph_objects as go
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.plotly_chart import PlotlyState
 
-from gating_core.claims import CLAIMS, CRITERIA, STUDY_VERSION, V1, V2, WORDS
-from gating_core.claims.claim import EXPERIMENT
+from gating_core.claims import STUDY_VERSION, V1, V2, WORDS, Word
+from gating_core.claims.claim import CONSTRUCTION, EXPERIMENT, THEOREM
 from gating_core.claims.text import counted, spans
 from ui.claims import shared
 from ui.claims.models import draw_model
@@ -19,12 +19,56 @@ from ui.claims.shared import BUNDLED, LIVE, JudgedStudy, Judgement, Source
 from ui.common import charts as c
 from ui.common.bar import PAGES
 from ui.common.lessons import section
-from ui.common.links import LINK
+from ui.common.links import LINK, link_value
 from ui.foreign import as_words
 
+CSS = shared.HERE / "findings.css"
 SIGNS: dict[str, str] = dict(zip(WORDS, "✓◐✗?", strict=True))
-MEASURES = {"∫|K| dA": 1, "proxy": 0}  # C6's charts
-SHOWN = {"what decides": False, "all variants": True}
+# What the charts of a claim show, where there are two: the parameter of the link, and its values.
+WIDE, MEASURE = ("show", ("what decides", "all variants")), ("measure", ("proxy", "∫|K| dA"))
+
+
+def draw() -> tuple[Source, JudgedStudy]:
+    """Draw the rows, and return of what they are. Which one is open stands in the link alone."""
+    st.html(CSS)
+    place = st.container(gap="xsmall")
+    choice = st.radio(
+        "Rows of models",
+        (BUNDLED, LIVE),
+        key="rows",
+        horizontal=True,
+        **LINK,
+        help="A row has the results of one model. Bundled: the rows of the preregistered studies."
+        " Live: the rows of C1 to C7 of studies on this server, also while one runs.",
+    )
+    source, judged, note = shared.fetch(choice)
+    st.caption(rows_text(judged, bundled=not source.path))
+    claim = link_value("claim", lambda text: text if text in judged.claims else None, "", "none")
+    with place:
+        if note:
+            st.caption(f":material/info: {note}")
+        st.markdown(count_text(judged))
+        for name, x in judged.claims.items():
+            st.session_state[f"claim_{name}"] = name == claim
+            row = st.expander(row_text(x), key=f"claim_{name}", on_change=_turn, args=(name,))
+            if row.open:
+                with row:
+                    draw_claim(source, judged, x)
+    return source, judged
+
+
+def _turn(name: str) -> None:
+    """Open the row, which closes the other, or close it."""
+    st.query_params.pop("claim", None)
+    if st.session_state[f"claim_{name}"]:
+        st.query_params["claim"] = name
+
+
+def count_text(judged: JudgedStudy) -> str:
+    """Say how many experiments got which word, and how many claims could not have failed."""
+    counts = Counter(x.word if x.kind == EXPERIMENT else x.kind for x in judged.claims.values())
+    found = [f"{counts[word]} {word}" for word in (*WORDS, THEOREM, CONSTRUCTION) if counts[word]]
+    return f"**{', '.join(found)}.** What is a theorem or true by construction checks our code."
 
 
 def word_text(x: Judgement) -> str:
@@ -32,164 +76,108 @@ def word_text(x: Judgement) -> str:
     return f"{SIGNS[x.word]} **{x.word}**"
 
 
-def finding_text(x: Judgement) -> str:
-    """Say what was found of a claim, by its newest criteria, and where v1 found otherwise."""
-    check = "" if x.kind == EXPERIMENT else f" ({x.kind}: a check of our code)"
-    text = f"**{x.title}**{check}: {word_text(x)}, {x.evidence}"
-    earlier = shared.frozen()["claims"].get(x.claim)
-    if earlier is not None and earlier.word != x.word:
-        text += f" (criteria {earlier.criteria}: {SIGNS[earlier.word]} {earlier.word})"
-    return text
-
-
-def choose_rows() -> str:
-    """Draw the choice of the rows that verdicts use."""
-    return st.radio(
-        "Rows",
-        (BUNDLED, LIVE),
-        key="rows",
-        horizontal=True,
-        **LINK,
-        help="A row has the results of one model. Bundled: the rows of both preregistered studies."
-        " Live: the rows of studies on this server, also while one runs.",
+def row_text(x: Judgement) -> str:
+    """Return a row as Markdown: claim, verdict, number, note and plot; for `findings.css`."""
+    sure = x.kind != EXPERIMENT and x.word == Word.SUPPORTED
+    plot = b64encode(x.plot.encode()).decode()
+    return (
+        f"**{x.claim} {x.title}** *{SIGNS[x.word]} {x.kind if sure else x.word}*"
+        f" ***{x.number}*** :small[{x.note}] ![{x.evidence}](data:image/svg+xml;base64,{plot})"
     )
 
 
-def draw(
-    left: DeltaGenerator, right: DeltaGenerator, source: Source, judged: JudgedStudy, note: str
-) -> None:
-    """Draw the list of findings at the ``left``, and what decides one of them at the ``right``."""
-    with left:
-        if note:
-            st.caption(f":material/info: {note}")
-        st.markdown(count_text(judged))
-        captions, names = [finding_text(x) for x in judged.claims.values()], tuple(CLAIMS)
-        claim = st.radio("Claim", names, names.index("C4"), captions=captions, key="claim", **LINK)
-        st.caption(rows_text(judged, bundled=not source.path))
-    x, other = judged.claims[claim], shared.frozen()["claims"].get(claim)
-    with right.container(gap="xsmall"):
-        row = st.container(horizontal=True, vertical_alignment="bottom", key="criteria-row")
-        if other is not None:
-            version = row.radio(
-                "Criteria",
-                [V2.name, V1.name],
-                key="criteria",
-                horizontal=True,
-                help="Preregistered rules of the verdict. Three were changed after the results of"
-                " v1 had been read. v2 decides on new seeds, trained after its rules were"
-                " written.",
-                **LINK,
-            )
-            if version == V1.name:  # its rows are bundled
-                x, other, source = other, x, Source()
-        wide, number = False, 0
-        if x.shown(wide=True):
-            wide = SHOWN[
-                row.radio(
-                    "Show",
-                    [*SHOWN],
-                    key="show",
-                    horizontal=True,
-                    **LINK,
-                    help="The sigmoid gate decides the verdict. The other gates and the controls"
-                    " show what else can explain a gain.",
-                )
-            ]
-        elif claim == "C6":
-            number = MEASURES[
-                row.radio(
-                    "Measure",
-                    [*MEASURES],
-                    key="measure",
-                    horizontal=True,
-                    help="Accuracy is compared with the total absolute curvature, or with the"
-                    " paper's proxy for local nonlinearity.",
-                    **LINK,
-                )
-            ]
-        draw_claim(source, judged, x, other, x.shown(wide), number)
-        if claim == "C6":
-            st.page_link(
-                PAGES["Curved or bent?"].path,
-                label="Together is not because: a price on curvature, *Curved or bent?*",
-                icon=":material/arrow_forward:",
-                query_params={"bent_tab": "Price"},
-            )
-    draw_numbers(x)
+def draw_claim(source: Source, judged: JudgedStudy, x: Judgement) -> None:
+    """Draw the chart of an open claim beside its verdict; below, folded, how it was decided."""
+    other, place = shared.frozen()["claims"].get(x.claim), st.container()
+    fold = st.expander("How decided", key="numbers", on_change="rerun", **LINK)
+    choices = fold.container(horizontal=True, key="criteria-row")
+    if other is not None:
+        version = choices.radio(
+            "Criteria",
+            [V2.name, V1.name],
+            key="criteria",
+            horizontal=True,
+            help="Preregistered rules of the verdict. Three were changed after the results of v1"
+            " had been read. v2 decides on new seeds, trained after its rules were written.",
+            **LINK,
+        )
+        if version == V1.name:  # its rows are bundled
+            x, other, source = other, x, Source()
+    number = 0
+    if len(x.charts) > 1:
+        key, names = WIDE if x.charts[-1]["wide"] else MEASURE
+        first = int(names is MEASURE[1])
+        shown = choices.radio(key.title(), names, first, key=key, horizontal=True, **LINK)
+        number = names.index(shown)
+    with place:
+        draw_verdict(source, judged, x, other, number)
+    with fold:
+        draw_rule(x, bool(fold.open))
 
 
-def draw_claim(
-    source: Source,
-    judged: JudgedStudy,
-    x: Judgement,
-    other: Judgement | None,
-    charts: list[dict],
-    number: int,
+def draw_verdict(
+    source: Source, judged: JudgedStudy, x: Judgement, other: Judgement | None, number: int
 ) -> None:
-    """Draw the chart that decides, the verdict with its numbers, and the clicked model.
+    """Draw chart ``number``, the verdict in sentences, and the clicked model.
 
     ``other`` is the verdict by the other criteria, if there is one.
     """
-    st.markdown(f"**{x.claim}: {x.rule['The claim']}**")
-    if not charts:
-        about = CRITERIA[x.criteria]
-        st.info(
-            f"There is no chart of {x.claim} yet. {x.sentences} Criteria {about.name} decide on"
-            f" the seeds {spans(about.seeds)}."
-        )
-        return
-    chart = charts[min(number, len(charts) - 1)]
-    figure, verdict = go.Figure(json.loads(chart["text"])), f"{word_text(x)}: {x.sentences}"
-    if chart["wide"]:  # the chart is higher than a screen
-        st.markdown(verdict)
-    event = st.plotly_chart(
-        c.in_type_of_page(figure),
-        key=f"claims_chart_{x.claim}_{x.criteria}_{number}_{chart['wide']}",
-        alt=chart["alt"],
-        on_select="rerun",
-        selection_mode="points",
-        config={"displayModeBar": False},
-    )
-    if not chart["wide"]:
-        st.markdown(verdict)
-    for text in [] if source.path else shared.frozen()["captions"].get(x.claim, []):
-        st.caption(text)
-    for over, found in judged.reported.items():
-        if x.claim in found:
-            word, evidence, seeds = found[x.claim]
-            st.markdown(  # a verdict as the one above: the two may part
-                "*In the setting that readers of the paper report, n = 8 and D = 64* (seeds"
-                f" {seeds}; {over}, one layer): {SIGNS[word]} **{word}**, {evidence}."
-            )
-    if other is not None:
-        st.caption(
-            f"*Criteria {other.criteria}* ({CRITERIA[other.criteria].date}, seeds"
-            f" {spans(other.seeds) or '–'}): {word_text(other)}: {other.evidence}."
-        )
+    left, right = st.columns([7, 5], gap="medium")
     saved = c.Charts("claims")
-    saved.figures[f"{x.claim}_chart"] = figure
-    saved.tables[f"{x.claim}_numbers"] = {k: [row[k] for row in x.table] for k in x.table[0]}
+    explanation = section("claims", "price")
+    with right:
+        by = f" by criteria {x.criteria}" if other is not None else ""
+        st.markdown(f"**{x.rule['The claim']}**\n\n{word_text(x)}{by}: {x.sentences}")
+        for text in [] if source.path else shared.frozen()["captions"].get(x.claim, []):
+            st.caption(text)
+        for over, found in judged.reported.items():
+            if x.claim in found:
+                word, evidence, seeds = found[x.claim]
+                st.markdown(  # a verdict as the one above: the two may part
+                    "*In the setting that readers of the paper report, n = 8 and D = 64* (seeds"
+                    f" {seeds}; {over}, one layer): {SIGNS[word]} **{word}**, {evidence}."
+                )
+        if other is not None:
+            st.caption(
+                f"*Criteria {other.criteria}* ({other.date}, seeds {spans(other.seeds) or '–'}):"
+                f" {word_text(other)}: {other.evidence}."
+            )
+    with left:
+        if x.charts:
+            chart = x.charts[number]
+            figure, explanation = go.Figure(json.loads(chart["text"])), chart["explanation"]
+            event = st.plotly_chart(
+                c.in_type_of_page(figure),
+                key=f"claims_chart_{x.claim}_{x.criteria}_{number}",
+                alt=chart["alt"],
+                on_select="rerun",
+                selection_mode="points",
+                config={"displayModeBar": False},
+            )
+            draw_clicked(source, event)
+            saved.figures[f"{x.claim}_chart"] = figure
+        elif x.claim in shared.PRICE_CLAIMS:
+            tasks = dict.fromkeys(row["task"] for row in x.table)
+            words = {y: [row["verdict"] for row in x.table if row["task"] == y] for y in tasks}
+            dims = dict.fromkeys(row["D"] for row in x.table)
+            saved.draw_table("words", st, "Verdicts by task and D", {"D": [*dims]} | words)
+            st.page_link(
+                PAGES["Curved or bent?"].path,
+                label="Each of these with its chart and intervals: *Curved or bent?*, Price",
+                icon=":material/arrow_forward:",
+                query_params={"bent_tab": "Price"},
+            )
+        else:
+            st.info(f"There is no chart yet. Criteria {x.criteria} decide on seeds {x.decide_on}.")
+    saved.tables[f"{x.claim}_numbers"] = {
+        name: [row[name] for row in x.table] for name in next(iter(x.table), ())
+    }
     saved.tables["findings"] = {
         "claim": [*judged.claims],
         "verdict": [found.word for found in judged.claims.values()],
         "evidence": [found.evidence for found in judged.claims.values()],
     }
-    criteria = section(
-        "claims",
-        "criteria",
-        v1_date=V1.date,
-        v2_date=V2.date,
-        v1_seeds=spans(V1.seeds),
-        v2_seeds=spans(V2.seeds),
-    )
-    saved.draw_footer(f"{chart['explanation']}\n\n{criteria}")
-    draw_clicked(source, event)
-
-
-def count_text(judged: JudgedStudy) -> str:
-    """Say how many experiments got which word, and how many claims could not have failed."""
-    counts = Counter(x.word if x.kind == EXPERIMENT else x.kind for x in judged.claims.values())
-    return f"**{', '.join(f'{count} {word}' for word, count in counts.most_common())}**"
+    saved.draw_footer(explanation)
 
 
 def draw_clicked(source: Source, event: PlotlyState) -> None:
@@ -204,39 +192,37 @@ def draw_clicked(source: Source, event: PlotlyState) -> None:
         st.caption("This point is no trained model.")
 
 
-def draw_numbers(x: Judgement) -> None:
-    """Draw the whole rule, every number, and what is missing."""
-    fold = st.expander(
-        "The rule, all numbers of the claim, and what is missing",
-        key="numbers",
-        on_change="rerun",
-        **LINK,
+def draw_rule(x: Judgement, is_open: bool) -> None:
+    """Draw the whole rule, and in an open fold every number, and what is missing."""
+    st.markdown(
+        f"**The rule of {x.claim}, criteria {x.criteria}, preregistered on {x.date}, decides on"
+        f" seeds {x.decide_on}.** {x.rule['The verdict']}"
     )
-    about, frozen = CRITERIA[x.criteria], shared.frozen()
-    fold.markdown(
-        f"**The rule of {x.claim}, criteria {about.name}, preregistered on {about.date}.**"
-        f" {x.rule['The verdict']}"
-    )
-    if not fold.open:
+    if not is_open:
         return
-    if x.claim in frozen["claims"] and about is V1:
-        fold.markdown(
+    frozen = shared.frozen()
+    if x.claim in frozen["claims"] and x.criteria == V1.name:
+        st.markdown(
             f"**Frozen.** Commit `{frozen['decided'][:8]}` decided this verdict, which is kept as"
             f" data. Commit `{frozen['code'][:8]}` still has the code that computes it."
         )
     for name, text in x.rule.items():
-        if name != "The verdict":
-            fold.markdown(f"**{name}.** {text}")
-    fold.dataframe(x.table, hide_index=True)
+        if name not in ("The verdict", "The claim"):
+            st.markdown(f"**{name}.** {text}")
+    st.dataframe(x.table, hide_index=True)
     if x.gaps:
-        fold.markdown("**Models that are missing.** " + as_words("; ".join(x.gaps)) + ".")
+        st.markdown("**Models that are missing.** " + as_words("; ".join(x.gaps)) + ".")
+    if x.claim not in shared.PRICE_CLAIMS:
+        dates = {"v1_date": V1.date, "v2_date": V2.date}
+        seeds = {"v1_seeds": spans(V1.seeds), "v2_seeds": spans(V2.seeds)}
+        st.markdown(section("claims", "criteria", **dates, **seeds))
 
 
 def rows_text(judged: JudgedStudy, bundled: bool) -> str:
     """Say which rows the verdicts use, of which version, and how many models are excluded."""
     models, stacks = judged.model_count, judged.stack_count
     text = (
-        f"Rows: {counted(models, 'trained model')} and {counted(stacks, 'stack')}, seeds"
+        f"C1 to C7: {counted(models, 'trained model')} and {counted(stacks, 'stack')}, seeds"
         f" {spans(judged.seeds) or '–'}, {BUNDLED if bundled else 'trained here'}."
     )
     if judged.code and judged.code != STUDY_VERSION:
@@ -250,4 +236,4 @@ def rows_text(judged: JudgedStudy, bundled: bool) -> str:
     if judged.set_aside:
         text += f" Excluded: {counted(judged.set_aside, 'model')}. They have another version or"
         text += " number of steps than most, or were trained twice."
-    return text
+    return f"{text} C8 and C9: a study of its own, bundled."

@@ -36,9 +36,11 @@ from gating_core.claims import (
     verdict,
     verdicts,
 )
+from gating_core.claims.price_study import price_study
+from gating_core.claims.price_verdicts import PRICE_CLAIMS
 from gating_core.claims.text import spans
 from gating_core.progress import Progress, silent
-from ui.claims.charts import claim_charts
+from ui.claims.charts import claim_charts, small_plot
 from ui.claims.report_charts import head, pictures
 from ui.claims.running import store_path
 from ui.foreign import error_words
@@ -46,7 +48,7 @@ from ui.limits import STORE_STAMPS_SECONDS
 from ui.work import pool
 from ui.work.cache import cached
 
-FOLDER = ASSETS / "claims"
+HERE, FOLDER = Path(__file__).parent, ASSETS / "claims"
 MODELS, STACKS, JUDGED = "models.csv.xz", "stacks.csv.xz", "verdicts.json.gz"
 FROZEN, BESIDE = "criteria_v1.json.gz", "beside.json"
 # Models in the setting that readers of the paper report, by what they attend to: n = 8, D = 64.
@@ -79,15 +81,16 @@ class Judgement:
     table: list[dict[str, str]]
     charts: list[dict[str, Any]]  # title, figure as JSON, alt, explanation; wide: all variants
     counts: dict[str, int] = field(default_factory=dict)
-
-    def shown(self, wide: bool) -> list[dict[str, Any]]:
-        """Return the charts of what decides, or of all variants."""
-        return [chart for chart in self.charts if chart["wide"] == wide]
+    date: str = V1.date  # of the criteria; those that are frozen are v1
+    decide_on: str = spans(V1.seeds)
+    number: str = ""
+    note: str = ""
+    plot: str = ""  # a small one, as SVG
 
 
 @dataclass(frozen=True)
 class JudgedStudy:
-    """All seven claims, and what the rows are."""
+    """All nine claims, and what the rows of the first seven are."""
 
     claims: dict[str, Judgement]
     model_count: int
@@ -114,9 +117,10 @@ def rows_of(source: Source) -> tuple[list[ModelRow], list[StackRow]]:
 def judge_rows(source: Source) -> JudgedStudy:
     """Return the verdicts of the rows of ``source``, with their charts."""
     rows, stacks = rows_of(source)
-    claims = {}
-    for name, of in verdicts(rows, stacks).items():
-        claim, charts = CLAIMS[name], []
+    claims, every = {}, CLAIMS | PRICE_CLAIMS
+    judged = {name: claim.judge(price_study()) for name, claim in PRICE_CLAIMS.items()}
+    for name, of in (verdicts(rows, stacks) | judged).items():
+        claim, charts = every[name], []
         for wide in (False, True)[: 1 + (name == "C4")]:
             for chart in claim_charts(name, of, wide):
                 figure = json.loads(chart.figure.update_layout(template="none").to_json())
@@ -137,6 +141,11 @@ def judge_rows(source: Source) -> JudgedStudy:
             of.table,
             charts,
             of.counts,
+            claim.criteria.date,
+            spans(claim.criteria.seeds),
+            of.brief.number,
+            of.brief.note,
+            small_plot(of.brief),
         )
     found = sorted_out(rows)
     about = len(rows), len(stacks), found.code, [*found.seeds], found.set_aside

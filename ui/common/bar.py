@@ -49,7 +49,7 @@ PAGES = {
         "How does curvature grow with depth?"),
     "Claims": Page(
         "pages/5_Claims.py", ":material/fact_check:", EVIDENCE,
-        "Does the paper hold here?"),
+        "Nine claims: what holds?"),
     "What this does not say": Page(
         "pages/14_What_this_does_not_say.py", ":material/rule:", EVIDENCE,
         "What does all this not say?"),

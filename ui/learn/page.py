@@ -25,7 +25,7 @@ SHOWN = "learn_shown"  # the lesson that a class saw last
 WIDTHS = (7, 4)  # of picture and course
 FURTHER = {  # pages to go on to
     "Manifold": "the surface of any kind of attention, K with its error",
-    "Claims": "seven claims of the paper, and what decides them",
+    "Claims": "nine claims, and what decides them",
     "Real heads": "the heads of a public model, or of your checkpoint",
     "Guide": "what is measured, and what it does not say",
 }

@@ -1,6 +1,8 @@
 """The study of prices: kept shares against a simulation, and verdicts by the committed rules."""
 
+from collections import Counter
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import torch
 
 from gating_core.assets import ASSETS
 from gating_core.attention.stack import Attention, UnitClassifier
+from gating_core.claims.claim import Word
 from gating_core.claims.price_study import (
     TASKS,
     Piece,
@@ -27,8 +30,10 @@ from gating_core.claims.price_verdicts import (
     NEEDED,
     NOT_NEEDED,
     NOT_PAID,
+    PRICE_CLAIMS,
     Share,
     _word,
+    decide,
     judge,
     judge_planes,
     kept_share,
@@ -74,6 +79,26 @@ KEPT, GONE, OPEN = Share(0.95, 0.9, 1.0), Share(0.1, 0.0, 0.2), Share(0.6, 0.4, 
 ])  # fmt: skip
 def test_the_word_of_a_row_follows_the_rules(share, left, second, islands, held, word):
     assert _word(share, left, second, islands, held) == word
+
+
+@pytest.mark.parametrize(("words", "verdict"), [
+    ([], Word.NOT_ENOUGH), ([NOT_PAID, DOES_NOT_COUNT], Word.NOT_ENOUGH),
+    ([NEEDED, NOT_PAID], Word.SUPPORTED), ([NOT_NEEDED, DOES_NOT_COUNT], Word.NOT_SUPPORTED),
+    ([NEEDED, NOT_NEEDED], Word.PARTLY), ([INCONCLUSIVE, INCONCLUSIVE], Word.PARTLY),
+    ([NEEDED, AS_PLACEBO], Word.PARTLY), ([NOT_NEEDED, LOST], Word.PARTLY),
+])  # fmt: skip
+def test_a_claim_is_decided_by_the_rows_that_count_and_are_paid(words, verdict):
+    assert decide([SimpleNamespace(word=word) for word in words]) == verdict
+
+
+@pytest.mark.parametrize("claim", PRICE_CLAIMS)
+def test_of_a_claim_nothing_is_said_but_how_many_rows_have_each_word(claim):
+    found = PRICE_CLAIMS[claim].judge(price_study())
+    counts = Counter(row.word for row in found.evidence)
+    parts = [part.split(" ", 1) for part in found.summary.split("; ")]
+    assert {word: int(count) for count, word in parts if int(count)} == counts
+    assert found.brief.number == f"needed in {counts[NEEDED]} of {counts.total()} rows"
+    assert Counter(mark.kind for row in found.brief.rows for mark in row) == counts
 
 
 def ends(base, free, paid):

@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import xml.etree.ElementTree as ET
+from base64 import b64decode
 from dataclasses import replace
 
 import pytest
@@ -17,6 +19,8 @@ from gating_core.claims import (
     verdicts,
 )
 from gating_core.claims.__main__ import _options
+from gating_core.claims.price_study import price_study
+from gating_core.claims.price_verdicts import PRICE_CLAIMS
 from tests.ui.opening import mistakes, offered, open_page
 from ui.claims import running, shared
 from ui.claims.running import Status
@@ -31,6 +35,7 @@ from ui.claims.shared import (
 )
 
 PAGE = "pages/5_Claims.py"
+ALL = CLAIMS | PRICE_CLAIMS
 
 
 @pytest.fixture(autouse=True)
@@ -71,29 +76,38 @@ def first():
 @pytest.fixture(scope="module")
 def found(rows):
     """What the core says of the bundled rows, by claim."""
-    return verdicts(*rows)
+    prices = {name: claim.judge(price_study()) for name, claim in PRICE_CLAIMS.items()}
+    return verdicts(*rows) | prices
 
 
-def test_it_opens_on_a_finding_of_every_claim(first, found):
+def test_it_opens_on_a_row_of_every_claim_with_its_verdict_number_and_plot(first, found):
     assert not first.exception
     assert not first.error
-    (claims,) = [radio for radio in first.radio if radio.key == "claim"]
-    assert claims.value == "C4"
-    findings = dict(zip(claims.options, claims.proto.captions, strict=True))
-    assert list(findings) == [f"C{n}" for n in range(1, 8)]
-    for name, text in findings.items():
-        one = found[name]
-        assert f"**{CLAIMS[name].title}**" in text
-        assert f"**{one.word}**, {one.summary}" in text
-        assert ("a check of our code" in text) == (name in ("C1", "C7"))
-    assert "(criteria v1: ✓ supported)" in findings["C3"]
-    assert said(first, found["C4"].sentences)
+    assert not charts(first)  # none is open
+    rows = {x.label.split()[0].strip("*"): x.label for x in first.expander}
+    assert list(rows) == list(ALL)
+    for name, text in rows.items():
+        one, sure = found[name], {"C1": "theorem", "C7": "by construction"}.get(name)
+        assert text.startswith(f"**{name} {ALL[name].title}** *")
+        assert f" {sure or one.word}* ***{one.brief.number}*** :small[{one.brief.note}] " in text
+        plot = b64decode(text.partition("base64,")[2].rstrip(")")).decode()
+        assert ET.fromstring(plot).tag.endswith("svg")
+    assert said(first, "**3 supported, 4 partly, 1 theorem, 1 by construction.**")
     assert said(first, ", bundled. Version")
+
+
+def test_one_row_is_open_at_a_time_and_the_link_says_which(first):
+    app = open_page(PAGE, claim="C8")
+    assert [x.label[2:4] for x in app.expander if x.proto.expanded] == ["C8"]
+    (link,) = [x.proto for x in app.get("page_link") if "Price" in x.proto.label]
+    assert "bent_tab=Price" in link.query_string
+    (words,) = app.table
+    assert words.value["circle"].tolist() == ["not needed"] * 4
 
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(("claim", "link", "charted"), [
-    *((f"C{n}", {}, "") for n in range(1, 8)),
+    *((claim, {}, "") for claim in CLAIMS),
     ("C3", {"criteria": "v1"}, ""), ("C4", {"criteria": "v1", "show": "all variants"}, ""),
     ("C4", {"show": "all variants"}, ""), ("C6", {"measure": "proxy"}, "proxy"),
     ("C6", {"criteria": "v1", "measure": "∫|K| dA"}, "∫|K| dA"),
@@ -104,7 +118,8 @@ def test_every_claim_has_its_verdict_chart_rule_and_download(claim, link, charte
     one, version = found[claim], CLAIMS[claim].criteria.name
     if link.get("criteria") == "v1":
         one, version = load_judged(FROZEN)[claim], "v1"
-    assert said(app, f"**{one.word}**: {one.sentences}")
+    by = f" by criteria {version}" if claim in load_judged(FROZEN) else ""
+    assert said(app, f"**{one.word}**{by}: {one.sentences}")
     assert said(app, f"**The rule of {claim}, criteria {version}, preregistered on")
     other = any(text.startswith("*Criteria v") for text in texts(app))
     assert other == (claim in load_judged(FROZEN))
@@ -117,7 +132,7 @@ def test_every_claim_has_its_verdict_chart_rule_and_download(claim, link, charte
 
 def test_all_variants_are_shown_if_asked_for():
     def lines(**link):
-        (chart,) = charts(open_page(PAGE, **link))
+        (chart,) = charts(open_page(PAGE, claim="C4", **link))
         return len(json.loads(chart.proto.spec)["layout"]["yaxis"]["ticktext"])
 
     assert (lines(criteria="v1"), lines(criteria="v1", show="all variants")) == (6, 42)
@@ -125,10 +140,9 @@ def test_all_variants_are_shown_if_asked_for():
 
 
 def test_a_link_names_what_it_could_not_use():
-    app = open_page(PAGE, claim="C9", rows="yours", tab="Nowhere")
+    app = open_page(PAGE, claim="C10", rows="yours", tab="Nowhere")
     assert not app.exception
     assert {text.split("`")[1] for text in mistakes(app)} == {"claim", "rows", "tab"}
-    assert len(charts(app)) == 1
 
 
 def test_live_rows_and_what_is_excluded_of_them(store, rows, first):
@@ -143,7 +157,7 @@ def test_live_rows_and_what_is_excluded_of_them(store, rows, first):
     assert said(app, ", trained here.")
     assert said(app, "Excluded: 5 models. They have another version")
     (about,) = app.info  # none of its seeds is of v2
-    assert about.value.endswith("Criteria v2 decide on the seeds 64–95.")
+    assert about.value.endswith("Criteria v2 decide on seeds 64–95.")
     assert not said(first, "Excluded")
 
 
@@ -192,14 +206,14 @@ def test_a_clicked_point_opens_its_model(monkeypatch, rows):
     row = next(row for row in rows[0] if row.variant == "sigmoid" and row.seed == 17)
     event = {"selection": {"points": [{"customdata": row.key}]}}
     monkeypatch.setattr(st, "plotly_chart", lambda *a, **k: event)
-    app = open_page(PAGE)
+    app = open_page(PAGE, claim="C4")
     assert not app.exception
     assert said(app, f"**{row.task}, sigmoid, seed 17")
     (link,) = [x.proto for x in app.get("page_link") if "This model" in x.proto.label]
     assert "picked_seed=17" in link.query_string
     assert "first=16" in link.query_string
     event["selection"]["points"] = [{"x": 1.0}]
-    assert said(open_page(PAGE), "This point is no trained model.")
+    assert said(open_page(PAGE, claim="C4"), "This point is no trained model.")
 
 
 # --- The study ------------------------------------------------------------------------------------
@@ -279,11 +293,11 @@ def test_rows_of_a_running_study_are_judged_every_few_seconds(store, rows, monke
     with Store(store) as opened:
         opened.write(some[:20])
         app = open_page(PAGE, rows="live")
-        assert said(app, "Rows: 20 trained models")
+        assert said(app, "C1 to C7: 20 trained models")
         opened.write(some)
-        assert said(app.run(), "Rows: 20 trained models")
+        assert said(app.run(), "C1 to C7: 20 trained models")
         monkeypatch.setattr(shared, "monotonic", lambda: 1000.0 + shared.STORE_STAMPS_SECONDS)
-        assert said(app.run(), f"Rows: {len(some)} trained models")
+        assert said(app.run(), f"C1 to C7: {len(some)} trained models")
     assert not app.exception
 
 
@@ -310,8 +324,8 @@ def test_the_report_is_made_of_what_is_shown(store, rows):
     done = []
     report = report_file(source, "digest 0123456789ab", done.append).decode()
     assert done == sorted(done)
-    assert len(done) > len(judge_rows(source).claims)  # it can be cancelled there
+    assert len(done) > len(CLAIMS)  # it can be cancelled there
     assert "digest 0123456789ab" in report
     found = judge_rows(source)
-    for one in found.claims.values():
+    for one in (found.claims[name] for name in CLAIMS):
         assert f"<h2>{one.claim} {one.title}: {one.word}</h2>" in report
