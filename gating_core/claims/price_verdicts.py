@@ -224,10 +224,8 @@ def judge_gate(gate: str, study: PriceStudy) -> Verdict:
     first, *rest = (f"{count} {word}" for word, count in counts.items())
     dims = {f"D = {row.model_dim}": row.model_dim for row in rows}
     summary = "; ".join([first, *rest])
-    text = (
-        f"Of {counted(len(rows), 'row')} ({', '.join(dims)}; six tasks): {summary}. Each row speaks"
-    )
-    text += " of its own task and dimension alone."
+    text = f"Of {counted(len(rows), 'row')} ({', '.join(dims)}; six tasks): {summary}."
+    text += " Each row speaks of its own task and dimension alone."
     table = [
         {
             "task": row.task, "D": str(row.model_dim), "verdict": row.word,
@@ -262,7 +260,8 @@ def _claim(name: str, gate: str, dims: str) -> Claim:
         " with one that pays for ∫|K| dA from step 250 of 800 on. The price's weight is the"
         " smallest that leaves 2 % of the curvature on the seeds 0–15. A row is a task and a"
         " dimension. Its kept share of the gain is (priced − ungated) / (gated − ungated), by test"
-        " accuracy, with Fieller's 95 % interval over paired seeds.",
+        " accuracy, with Fieller's 95 % interval over paired seeds, not corrected for the number of"
+        " rows.",
         verdict=f"A row is *not needed* if its kept share is known to be above {KEPT_ABOVE:g}, and"
         f" *lost* if it is known to be below {LOST_BELOW:g}; else it is *inconclusive*. Tasks with"
         " islands are tried again where they are lost or inconclusive: with four times the steps,"

@@ -24,7 +24,7 @@ def charts(*names: str) -> tuple[str, ...]:
 # What opens a screen, how it begins to say what was found, how many charts there are until nothing
 # more is drawn, and what is seen without scrolling. The others are looked at in `make soak`.
 SCREENS = (
-    ("/Claims", "3 supported, 4 partly", 0, *(f".st-key-claim_C{n}" for n in range(1, 10))),
+    ("/Claims", "3 supported, 4 partly;", 0, *(f".st-key-claim_C{n}" for n in range(1, 10))),
     (EFFICIENT, "A gate reduces the Δ loss", 2, ".st-key-input-row",
      *charts("top_k_losses", "top_k_weights")),
     (MODELS, "Yes, if heads are to keep few keys", 0, "table"),

@@ -20,6 +20,7 @@ from ui.common import charts as c
 from ui.common.bar import PAGES
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value
+from ui.common.page import draw_finding
 from ui.foreign import as_words
 
 CSS = shared.HERE / "findings.css"
@@ -44,10 +45,10 @@ def draw() -> tuple[Source, JudgedStudy]:
     source, judged, note = shared.fetch(choice)
     st.caption(rows_text(judged, bundled=not source.path))
     claim = link_value("claim", lambda text: text if text in judged.claims else None, "", "none")
+    draw_finding(count_text(judged))
     with place:
         if note:
             st.caption(f":material/info: {note}")
-        st.markdown(count_text(judged))
         for name, x in judged.claims.items():
             st.session_state[f"claim_{name}"] = name == claim
             row = st.expander(row_text(x), key=f"claim_{name}", on_change=_turn, args=(name,))
@@ -67,8 +68,9 @@ def _turn(name: str) -> None:
 def count_text(judged: JudgedStudy) -> str:
     """Say how many experiments got which word, and how many claims could not have failed."""
     counts = Counter(x.word if x.kind == EXPERIMENT else x.kind for x in judged.claims.values())
-    found = [f"{counts[word]} {word}" for word in (*WORDS, THEOREM, CONSTRUCTION) if counts[word]]
-    return f"**{', '.join(found)}.** What is a theorem or true by construction checks our code."
+    decided = [f"{counts[word]} {word}" for word in WORDS if counts[word]]
+    text = f"{', '.join(decided)}; {counts[THEOREM]} theorem and {counts[CONSTRUCTION]} true by"
+    return f"{text} construction, which check our code."
 
 
 def word_text(x: Judgement) -> str:

@@ -92,7 +92,7 @@ def test_it_opens_on_a_row_of_every_claim_with_its_verdict_number_and_plot(first
         assert f" {sure or one.word}* ***{one.brief.number}*** :small[{one.brief.note}] " in text
         plot = b64decode(text.partition("base64,")[2].rstrip(")")).decode()
         assert ET.fromstring(plot).tag.endswith("svg")
-    assert said(first, "**3 supported, 4 partly, 1 theorem, 1 by construction.**")
+    assert said(first, "3 supported, 4 partly; 1 theorem and 1 true by construction")
     assert said(first, ", bundled. Version")
 
 
