@@ -10,7 +10,7 @@ from ui.common.bar import PAGES, address
 from .accessibility import assert_accessible
 from .looking import assert_scrolls_only_down
 from .test_keys import await_keys
-from .visiting import PHONE, open_page, settle, visit
+from .visiting import PHONE, await_view, open_page, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -65,7 +65,7 @@ def test_a_link_with_a_hidden_and_a_locked_control_is_opened_by_somebody_else(
     visitor.locator(POPOVER).get_by_text("The address holds").wait_for()
     settle(visitor)
     assert_accessible(visitor, POPOVER)
-    choose(visitor, "Hide controls", "five_keys")
+    choose(visitor, "Hide controls", "Five keys: where the theorem ends")
     choose(visitor, "Lock controls", "Fourth slot")
     link = visitor.locator(f"{POPOVER} code").first.inner_text().strip()
     query = parse_qs(urlsplit(link).query)
@@ -95,6 +95,14 @@ def test_nothing_is_smaller_than_twenty_pixels_in_present_mode(visitor, served, 
     assert len(texts) > 3
     assert texts[0][0] >= LEAST_PIXELS, texts[:9]
     assert not visitor.get_by_test_id("stTopNav").is_visible()
+
+
+def test_the_surface_is_larger_in_present_mode(visitor, served, watch):
+    heights = []
+    for query in ("", "?present=1"):
+        visit(visitor, watch, f"{served.url}/Manifold{query}", await_view)
+        heights.append(visitor.locator(".gc-pair-space").first.bounding_box()["height"])
+    assert heights[1] > 1.15 * heights[0]
 
 
 @pytest.mark.soak  # long

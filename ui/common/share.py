@@ -81,5 +81,5 @@ def shared_link(instead: Mapping[str, list[str]]) -> str:
 
 def _label(name: str) -> str:
     view: View = st.session_state[VIEW]
-    label = view.labels.get(name, "")
-    return f"{label} ({name})" if label and label.lower() != name else name
+    label = view.labels.get(name) or name
+    return label if [*view.labels.values()].count(label) < 2 else f"{label} ({name})"

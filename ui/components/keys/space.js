@@ -57,7 +57,7 @@ function sceneOf(state, surface, verdict) {
 }
 
 // All values and their names in the picture; the visitor's turning stays.
-const aim = state => state.view.frame(attentionOf(state).values, FILLED);
+const aim = state => state.view.frame(attentionOf(state).values, FILLED, state.view.canvas.parentElement);
 
 // ---- values to drag ---------------------------------------------------------------------------
 

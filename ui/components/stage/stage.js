@@ -80,7 +80,7 @@ function aim({ view, surfaces, corners, planes }) {
   const azimuth = Math.atan2(z < 0 ? -y : y, z < 0 ? -x : x) + ASIDE;
   Object.assign(view.camera, { azimuth, elevation: ELEVATION });
   const all = new Float32Array([...corners, ...surfaces]);
-  view.frame(Array.from({ length: all.length / 3 }, (_, i) => vertexOf(all, i)), FILLED);
+  view.frame(Array.from({ length: all.length / 3 }, (_, i) => vertexOf(all, i)), FILLED, view.canvas.parentElement);
 }
 
 // ---- changes by the visitor ---------------------------------------------------------------------

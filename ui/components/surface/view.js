@@ -3,7 +3,8 @@
 //   const view = makeView(canvas, { azimuth, elevation, distance, centre });
 //   view.show(scene)       paints the scene at the next frame
 //   view.invalidate()      the same scene again: the camera or the window has changed
-//   view.frame(places, share)   the camera's centre and distance, so that these fill a share of the picture
+//   view.frame(places, share, stack)   the camera's centre and distance, so that these fill a share of the picture;
+//                              the element `stack` around it gets their ratio, `--gc-aspect`, for its style sheet: no empty bands
 //   view.project(place)    [x, y, depth] on the screen, in pixels
 //   view.unproject(x, y, depth)   the place there
 //   view.hit(x, y)         { row, column } of the surface as shares of one, or null
@@ -39,7 +40,15 @@ function makeView(canvas, camera) {
     if (!view.waiting) view.waiting = requestAnimationFrame(() => { view.waiting = 0; paintView(view); });
   };
   view.show = scene => { view.scene = scene; view.invalidate(); };
-  view.frame = (places, share) => { frameAll(view, places, share); view.invalidate(); };
+  view.frame = (places, share, stack) => {
+    if (stack) stack.style.removeProperty('--gc-aspect');
+    const tall = Math.max(LEAST_TALL, CROP_MARGIN * frameAll(view, places, share));
+    if (stack && tall < 1) {
+      stack.style.setProperty('--gc-aspect', stack.clientWidth / (tall * canvas.clientHeight));
+      frameAll(view, places, share);
+    }
+    view.invalidate();
+  };
   view.project = place => view.lens.project(place);
   view.unproject = (x, y, depth) => plus(view.lens.eye, view.lens.ray(x, y), depth);
   view.hit = (x, y) => view.scene && view.lens
@@ -60,8 +69,12 @@ function makeView(canvas, camera) {
 }
 
 const ROUNDS = 4; // of framing: perspective changes with the distance
+const CROP_MARGIN = 1.1; // of a stack's height, for shadows and handles
+const LEAST_TALL = 0.4; // of its greatest height: what is seen edge-on is still turned
 
+// Returns the share of its height that a picture needs; where that is less than one, its width limits it.
 function frameAll({ canvas, camera, home }, places, share) {
+  let tall = 1;
   const [width, height] = canvas.clientWidth ? [canvas.clientWidth, canvas.clientHeight] : [3, 2];
   for (let round = 0; round < ROUNDS; round += 1) {
     const lens = lensOf(camera, width, height, 1);
@@ -69,9 +82,12 @@ function frameAll({ canvas, camera, home }, places, share) {
     const [across, down] = [0, 1].map(k => [Math.min, Math.max].map(end => spots.reduce((x, spot) => end(x, spot[k]), spots[0][k])));
     const middle = [across, down].map(([low, high]) => (low + high) / 2);
     camera.centre = plus(lens.eye, lens.ray(...middle), camera.distance);
-    camera.distance *= Math.max((across[1] - across[0]) / width, (down[1] - down[0]) / height) / share;
+    const [wide, high] = [(across[1] - across[0]) / width, (down[1] - down[0]) / height];
+    camera.distance *= Math.max(wide, high) / share;
+    tall = high / Math.max(wide, high);
   }
   Object.assign(home, camera);
+  return tall;
 }
 
 function paintView(view, ratio = Math.min(devicePixelRatio || 1, LARGEST_RATIO)) {
