@@ -8,14 +8,12 @@ TITLE = "Should I gate?"
 
 with page(TITLE):
     from ui.common.links import checked_link
-    from ui.language_models import calibration, decision, generate, rank, sparsity, topology
+    from ui.language_models import decision, details, generate, topology
 
     decision.draw_advice()
     TABS = {
         "Decision": decision.draw,
-        "Effective rank": rank.draw,
-        "Gate sparsity": sparsity.draw,
-        "Calibration": calibration.draw,
+        "Rank, sparsity, calibration": details.draw,
         "Block topology": topology.draw,
         "Generate": generate.draw,
     }

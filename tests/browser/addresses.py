@@ -98,7 +98,7 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
     ),
     "Language_models": Row(
         ("", "lm_sinks_of=language+models",
-         "measure=Effective+rank", "measure=Gate+sparsity", "measure=Calibration",
+         "measure=Rank%2C+sparsity%2C+calibration",
          "measure=Block+topology", "measure=Generate&lm_lambda=0.5"),
         ("lm_sinks_of=language+models&lm_map_head=2.3&lm_language=Spanish&lm_gate=G1%2C+per+head",
          "measure=Generate&lm_writer=no+gate"),

@@ -38,10 +38,8 @@ SCREENS = (
     (f"{EFFICIENT}?method=Linear+and+hybrid", "With a window of 16", 1,
      *charts("linear_conversions")),
     (f"{MODELS}?lm_sinks_of=language+models", "on the first token's share of", 2),
-    (f"{MODELS}?measure=Effective+rank", "The gate increases the effective rank", 3),
-    (f"{MODELS}?measure=Gate+sparsity", "The gates are", 3),
-    (f"{MODELS}?measure=Calibration", "on the calibration error is", 3),
-    (f"{MODELS}?measure=Block+topology", "A1 reduces the loss", 8),
+    (f"{MODELS}?measure=Rank%2C+sparsity%2C+calibration", "The gate increases the effective", 3),
+    (f"{MODELS}?measure=Block+topology", "A1 reduces the loss", 6),
     (f"{MODELS}?measure=Generate", "Test loss", 2),
     (f"{STEERING}?steering_tab=Features", "the languages", 1, CHART, ".gc-examples"),
 )  # fmt: skip
@@ -142,8 +140,9 @@ def test_back_undoes_one_change_of_a_control(desk, served, watch):
 @pytest.mark.parametrize(("address", "count"), [("/Claims?claim=C3", 1), *(
     pytest.param(address, count, marks=pytest.mark.soak) for address, count in (
         (LEARNED, 2), (CURVES, 2), (EFFICIENT, 2), (f"{EFFICIENT}?method=KV-cache+eviction", 1),
-        (f"{MODELS}?lm_sinks_of=language+models", 2), (f"{MODELS}?measure=Gate+sparsity", 3),
-        (f"{MODELS}?measure=Block+topology", 8), (STEERING, 2),
+        (f"{MODELS}?lm_sinks_of=language+models", 2), (STEERING, 2),
+        (f"{MODELS}?measure=Rank%2C+sparsity%2C+calibration", 3),
+        (f"{MODELS}?measure=Block+topology", 6),
         (f"{STEERING}?steering_tab=Features", 1),
     )
 )])  # fmt: skip

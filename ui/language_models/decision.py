@@ -36,7 +36,7 @@ def draw() -> None:
     """Draw the tab."""
     rows = shared.architectures()
     charts = c.Charts("decision")
-    left, right = st.columns([7, 2], gap="medium")
+    left, right = st.columns([4, 1], gap="medium")
     charts.draw_table("gates", left, "Each gate against no gate, on held-out texts", columns(rows))
     with right:
         st.markdown(section("language_models", "published"))
@@ -74,6 +74,8 @@ def columns(rows: Sequence[OverviewRow]) -> dict[str, list[str]]:
         cells.setdefault("parameters", []).append(f"{row.parameters:,}{more}")
         step = by(row, "step", 1, 100) if "step" in row.changes else NONE
         cells.setdefault("training time, %", []).append(step)
+        time = NONE if row.time_ratio is None else "{0:.2f} to {2:.2f}".format(*row.time_ratio)
+        cells.setdefault("time per token, ×", []).append(time)
     return cells
 
 

@@ -14,26 +14,47 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from gating_core.lm.measurements.calibration import QUANTITIES
 from gating_core.lm.measurements.overview import (
+    LEAST_SEEDS,
     OverviewRow,
     load_overview,
     significant,
 )
 from gating_core.lm.measurements.reading import Reading, read_text
-from gating_core.lm.measurements.resampling import PairedDifference
+from gating_core.lm.measurements.resampling import LEVEL, PairedDifference
 from gating_core.lm.measurements.stored import load_measured
 from gating_core.training import MeanInterval, mean_interval
 from ui.common import charts as c
 from ui.common.formatting import plus_minus
 from ui.common.language_models import GATES, TITLES, UNGATED, Model, loaded
 from ui.common.links import LINK
-from ui.drawing.panels import subplot, subplot_title
 from ui.limits import READINGS_BYTES
 from ui.work.cache import Cache, cached
 
 NO_GATE = next(title for title, name in GATES.items() if name == UNGATED)
 GATED = [title for title in GATES if title != NO_GATE]
 READINGS_CACHE = Cache(READINGS_BYTES)  # what is typed displaces nothing else
+LOWER, HIGHER, EQUIVALENT = "lower", "higher", "equivalent"
+INCONCLUSIVE, TOO_FEW = "inconclusive", "too few seeds"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A compared number: its name, and the margin within which models are equivalent."""
+
+    title: str
+    margin: float
+    unit: str = ""
+
+
+MARGINS = dict(zip(QUANTITIES, (
+    Quantity("ECE", 0.003),
+    Quantity("classwise ECE", 0.0001),
+    Quantity("loss", 0.01, " nats"),
+    Quantity("entropy of predictions", 0.02, " nats"),
+    Quantity("entropy of attention", 0.1, " nats"),
+), strict=True))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -80,6 +101,21 @@ def difference_text(change: PairedDifference, digits: int, scale: float = 1.0) -
     unit = 10.0**digits
     half = math.ceil(unit * scale * change.half_width - 1e-9) / unit
     return f"{scale * change.mean:+z.{digits}f}\u00a0±\u00a0{half:.{digits}f}".replace("-", "−")
+
+
+def word(difference: PairedDifference, margin: float, p: float) -> str:
+    """Return the verdict on a difference, from its p-value adjusted over all that are told with it.
+
+    *equivalent*: the whole 95 % interval lies within the margin. *lower*, *higher*: ``p`` is below
+    5 %. Otherwise *inconclusive*. No verdict with fewer than `LEAST_SEEDS`.
+    """
+    if len(difference.by_seed) < LEAST_SEEDS:
+        return TOO_FEW
+    if -margin <= difference.low and difference.high <= margin:
+        return EQUIVALENT
+    if not p < LEVEL:
+        return INCONCLUSIVE
+    return HIGHER if difference.mean > 0 else LOWER
 
 
 def choose_model(row: DeltaGenerator) -> Comparison:
@@ -152,26 +188,3 @@ def layer_axis(layers: int, room: float = 0.5) -> dict[str, Any]:
 def listed(names: Sequence[str], last: str = "and") -> str:
     """Join names: "a, b and c"."""
     return f" {last} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def layer_panels(
-    layers: int, x_axis: dict[str, Any], x: str, y: str, highest: float
-) -> dict[str, Any]:
-    """Return the layout of a panel for each layer, side by side, with one vertical axis.
-
-    ``x`` and ``y``: the quantities of the axes; ``highest``: the largest value drawn.
-    """
-    layout: dict[str, Any] = {"annotations": []}
-    for layer in range(layers):
-        ends = layer / layers + 0.01, (layer + 1) / layers - 0.01
-        x_name, y_name = subplot(layer).values()
-        layout[f"xaxis{x_name[1:]}"] = {"domain": ends, "anchor": y_name, **x_axis}
-        layout[f"yaxis{y_name[1:]}"] = {
-            "range": [0, 1.05 * highest],
-            "anchor": x_name,
-            "showticklabels": not layer,
-        }
-        layout["annotations"].append(subplot_title(f"layer {layer + 1}", sum(ends) / 2, 0.88, 11))
-    for axis, text in (("xaxis", x), ("yaxis", y)):
-        layout[axis]["title"] = {"text": text, "standoff": 2}
-    return layout

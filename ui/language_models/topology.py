@@ -23,8 +23,16 @@ from ui.common.charts import chart_columns
 from ui.common.formatting import figures, plus_minus
 from ui.common.lessons import section
 from ui.language_models import shared
-from ui.language_models.calibration import EQUIVALENT, HIGHER, LOWER, TABLE, TOO_FEW, word
-from ui.language_models.shared import interval_text, layer_axis, layer_lines
+from ui.language_models.shared import (
+    EQUIVALENT,
+    HIGHER,
+    LOWER,
+    MARGINS,
+    TOO_FEW,
+    interval_text,
+    layer_axis,
+    word,
+)
 
 BASE, FAL, CONTROL = "usual", "fal", "parallel"
 GAIN = "gain"  # of FAL over the control
@@ -42,7 +50,7 @@ STYLES: dict[str, c.Style] = {
     "parallel": {"colour": c.GREEN, "dash": "dashdot", "symbol": "diamond"},
 }  # fmt: skip
 OWN, FIRST = c.FAINT, c.BLUE  # links in the diagrams: no colour of `STYLES`
-MARGIN = TABLE["loss"].margin
+MARGIN = MARGINS["loss"].margin
 PAPER_SAVED, PAPER_THROUGHPUT = 44, 1.18  # percent on several GPUs; times on one: Kim et al.
 BUS = 2.5  # height of the first attention's link; the stream is at 0
 HALF_WIDTH, HALF_HEIGHT = 0.19, 0.32  # of a box
@@ -83,7 +91,7 @@ def draw() -> None:
 
     against = {name: less(name, BASE) for name in shown if name != BASE}
     told = against | ({GAIN: less(FAL, CONTROL)} if {FAL, CONTROL} <= set(shown) else {})
-    # One family with the gates of the Overview: no difference has two verdicts on one page.
+    # One family with the gates of the tab Decision: no difference has two verdicts on one page.
     gates = {
         row.name: row.changes["loss"]
         for row in shared.architectures()
@@ -105,19 +113,9 @@ def draw() -> None:
         figure = diagram(LONG[name], TOPOLOGIES[name], MODELS[MODEL_OF[name]].depth)
         charts.draw(f"diagram_{name}", column, figure, reads(name))
     st.caption(section("language_models", "topology_legend"))
-    columns = chart_columns("topology", 4)
-    charts.draw("loss", columns[0], loss_chart(losses), finding)
-    for column, (name, heading, quantity, values) in zip(columns[1:], (
-        ("links", "Δ loss, A ablated in one MLP", "nats per character", links),
-        ("gradients", "Gradient norm at attention A", "norm", gradients),
-    ), strict=False):  # fmt: skip
-        traces = [
-            trace
-            for key, x in values.items()
-            for trace in layer_lines(SHORT[key], x, **STYLES[key])
-        ]
-        charts.draw(name, column, by_block(heading, traces, quantity), blocks)
-    charts.draw("curvature", columns[3], curvature_chart(totals, errors), curvature)
+    left, right = chart_columns("topology", 2)
+    charts.draw("loss", left, loss_chart(losses), finding)
+    charts.draw("curvature", right, curvature_chart(totals, errors), curvature)
     st.markdown(f"{blocks} {curvature} {time_text(load_times().block)}")
     charts.draw_footer(
         section(
@@ -243,20 +241,6 @@ def loss_chart(losses: Mapping[str, np.ndarray]) -> go.Figure:
     )
 
 
-def by_block(heading: str, traces: list[Trace], quantity: str) -> go.Figure:
-    """Draw values by block; `loss_chart` beside it is the legend."""
-    depth = max(int(max(trace["x"])) for trace in traces)
-    return c.chart(
-        heading,
-        traces,
-        "block",
-        quantity,
-        showlegend=False,
-        x_axis=layer_axis(depth),
-        y_axis={"rangemode": "tozero"},
-    )
-
-
 def curvature_chart(
     totals: Mapping[str, np.ndarray], errors: Mapping[str, np.ndarray]
 ) -> go.Figure:
@@ -276,7 +260,15 @@ def curvature_chart(
             seeds | {"opacity": 0.6},
             c.line(f"{SHORT[name]}, mean", numbers, total.mean(0), **STYLES[name]),
         ]
-    return by_block("Curvature of block outputs", traces, "∫|K| dA")
+    return c.chart(
+        "Curvature of block outputs",
+        traces,
+        "block",
+        "∫|K| dA",
+        showlegend=False,
+        x_axis=layer_axis(numbers[-1]),
+        y_axis={"rangemode": "tozero"},
+    )
 
 
 def reads(name: str) -> str:

@@ -17,17 +17,15 @@ from gating_core.lm.shipped import MODELS, load_model
 from gating_core.lm.times import BlockTimes
 from gating_core.training import mean_interval
 from tests.ui.opening import figure, mistakes, notes, numbers, open_page
-from ui.common.formatting import rough
+from ui.common.formatting import figures, rough
 from ui.common.language_models import TITLES, verses
 from ui.language_models import (
     backcopy,
-    calibration,
     decision,
+    details,
     maps,
-    rank,
     shared,
     sinks,
-    sparsity,
     topology,
 )
 from ui.language_models import (
@@ -39,9 +37,8 @@ from ui.work import jobs
 PAGE = "pages/7_Language_models.py"
 MODEL = ("g1_channel", 0)
 TEXT = verses()["Genesis 21:31"]["english"]
-RANK, SPARSITY, CALIBRATION, TOPOLOGY, GENERATE = (
-    {"measure": tab}
-    for tab in ("Effective rank", "Gate sparsity", "Calibration", "Block topology", "Generate")
+DETAILS, TOPOLOGY, GENERATE = (
+    {"measure": tab} for tab in ("Rank, sparsity, calibration", "Block topology", "Generate")
 )
 SINKS = {"lm_sinks_of": "language models"}
 G2 = {"lm_gate": "G2, per channel"}
@@ -89,6 +86,7 @@ def test_the_table_has_the_cores_numbers_and_bold_is_significant():
     assert cells["Δ loss of top-8"][2] == "0.007 (**−0.023 ± 0.011**)"
     assert cells["parameters"][:3] == ["473,952", "511,200 (+7.9 %)", "475,504 (+0.3 %)"]
     assert cells["training time, %"][:3] == ["–", "**+7.0 ± 3.0**", "**+3.4 ± 2.4**"]
+    assert cells["time per token, ×"][1] == "0.96 to 1.04"
 
 
 @pytest.mark.parametrize(("changes", "says"), [
@@ -199,21 +197,7 @@ def test_a_gate_changes_the_learned_sink_beyond_the_intervals_only():
     assert "per channel reduces it to 0.1 of that without a gate and a gate per head incr" in text
 
 
-# --- Effective rank -------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def ranks():
-    """Two layers of two heads: 1.1 is lifted from 1 to 3, 2.2 falls from 3 to 2."""
-    before, after = np.array([[1.0, 2.0], [2.0, 3.0]]), np.array([[3.0, 3.0], [2.0, 2.0]])
-    outputs = np.stack([before, after, after - 0.5])
-    quotient = after / before
-    return {
-        "ranks.outputs": outputs, "ranks.range": np.stack([outputs - 0.1, outputs + 0.1]),
-        "ranks.lift": np.stack([quotient - 0.05, quotient + 0.05]),
-        "ranks.maps": np.broadcast_to(np.linspace(4, 1, 4), (2, 2, 4)),
-        "ranks.opened": np.full((2, 2), 2.5),
-    }  # fmt: skip
+# --- Rank, sparsity, calibration ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("factors", "says"), [
@@ -222,72 +206,42 @@ def ranks():
     ((0.8, 1.3, 1.0), "rank of head outputs before W_O is inconclusive**"),
     ((1.2, 1.3), "too few seeds for a verdict"),
 ])  # fmt: skip
-def test_ranks_are_compared_with_those_of_models_without_a_gate(ranks, factors, says):
+def test_ranks_are_compared_with_those_of_models_without_a_gate(factors, says):
     """What happens inside the gated model, whose rank before the gate may be lower, is another."""
-    ungated = np.stack([ranks["ranks.outputs"]] * len(factors))
-    ungated[:, 1] = ungated[:, 0]
+    ungated = np.ones((len(factors), 3, 2, 2))
     gated = ungated * np.array([[0.5] * len(factors), factors, factors]).T[..., None, None]
-    assert says in rank.against_ungated(gated, ungated)
+    assert says in details.against_ungated(gated, ungated)
+    told = details.against_ungated(gated, ungated, significant=False)
+    assert "increases" not in told
+    assert "reduces" not in told
 
 
 @pytest.mark.parametrize(("gate", "before", "after"), [
     ("G1, per channel", "1.27 ± 0.05", "1.58 ± 0.14"),
     ("G1, per head", "0.768 ± 0.044", "0.73 ± 0.08"),
 ])  # fmt: skip
-def test_the_page_gives_the_shipped_ratios_of_gated_to_ungated_models(gate, before, after):
-    app = open_page(PAGE, **RANK, lm_gate=gate, lm_head="2.3")
-    text = said(app, "**The gate")
+def test_what_is_told_of_a_gate_is_what_is_bundled(gate, before, after):
+    app = open_page(PAGE, **DETAILS, lm_gate=gate, lm_text="¿Qué €?")
+    text = said(app, "effective rank of head outputs")
     assert f"before W_O**: {before} times that of models without a gate, and {after}" in text
-    assert "head 2.3 is one map" in said(app, "**Why")
-    assert figure(app, "rank_heads")["layout"]["shapes"][0]["x0"] == 4 + 2 - 0.5
-    lines = {x["name"]: x for x in figure(app, "rank_by_layer")["data"]}
-    name = shared.GATES[gate]
-    outputs = [
-        np.stack([shared.table()[model, seed]["ranks.outputs"] for seed in range(3)])
-        for model in (name, "none")
-    ]
+    models = [[shared.table()[name, seed] for seed in range(3)]
+              for name in (shared.GATES[gate], "none")]  # fmt: skip
+    outputs = [np.stack([x["ranks.outputs"] for x in of]) for of in models]
+    lines = {x["name"]: x for x in figure(app, "details_rank")["data"]}
     np.testing.assert_allclose(
         numbers(lines["gate, after W_O"]["y"]), outputs[0][:, 2].mean((0, 2)), rtol=1e-6
     )
     assert f"{rank_ratio(*(x[:, 1] for x in outputs)).mean:.2f}" == f"{float(before[:5]):.2f}"
-
-
-def test_heads_of_one_model_are_counted_and_no_rank_above_d_is_claimed(ranks):
-    outputs = ranks["ranks.outputs"]
-    assert [rank.choose_head(name, outputs) for name in (rank.MOST, rank.LEAST, "2.1")] == [
-        (0, 0), (1, 1), (1, 0)]  # fmt: skip
-    text = rank.within(ranks, outputs[None], outputs[None], 7)
-    assert "increases in 2, decreases in 1 and is inconclusive in 1 of 4 heads" in text
-    assert "largest increase in 1.1 (1.00 → 3.00), smallest increase in 2.2 (3.00 → 2.00)" in text
-    assert f"{(3 + 1.5 + 1 + 2 / 3) / 4:.3f}" in text
-    assert "No rank exceeds d = 4, and none can" in text
-    # A number that algebra forbids would be said, not hidden.
-    wrong = ranks | {"ranks.outputs": outputs + 2}
-    assert "9 ranks exceed d" not in rank.within(wrong, outputs[None], outputs[None], 7)
-    assert "none can" not in rank.within(wrong, outputs[None], outputs[None], 7)
-    text = rank.reason(ranks, (0, 0), 8, query=True)
-    for part in ("head 1.1", "8 × 4 times 4 × 8", "4.00 to 1.00", "1.00 → 3.00", "× 2.95 to 3.05",
-                 "2.50 after W_O", "query's character", "above d = 4 (proved)"):  # fmt: skip
-        assert part in text
-    assert "key's character" in rank.reason(ranks, (0, 0), 8, query=False)
-
-
-# --- Gate sparsity --------------------------------------------------------------------------------
-
-
-def test_what_is_typed_is_read_and_named_where_it_is_unknown():
-    app = open_page(PAGE, **SPARSITY, lm_text="¿Qué €?")
-    (note,) = notes(app)
+    errors = [np.mean([x["confidence.values"][0] for x in of]) for of in models]
+    assert f"ECE {figures(errors[1])} → {figures(errors[0])}" in said(app, "ECE")
+    shut = [x["gates.shut"].mean() for x in models[0]]
+    assert f"**: {int(100 * np.mean(shut))}" in said(app, "of their values are below")
+    (note,) = notes(app)  # what is typed is read, and named where it is unknown
     assert "`€`" in note
-    opened = read_text(load_model(*MODEL)[0], "¿Qué ?").opened
-    drawn = figure(app, "sparsity_text")
+    opened = read_text(load_model(shared.GATES[gate], 0)[0], "¿Qué ?").opened
+    drawn = figure(app, "details_gates")
     np.testing.assert_allclose(numbers(drawn["data"][0]["z"]), opened.reshape(-1, 7), rtol=1e-6)
     assert drawn["layout"]["xaxis"]["ticktext"] == ["¶", *"¿Qué", "␣", "?"]
-    lines = figure(app, "sparsity_histogram")["data"]
-    assert len(lines) == 16
-    assert numbers(lines[0]["y"])[:-1].sum() == pytest.approx(100)
-    shut = [shared.table()["g1_channel", seed]["gates.shut"].mean() for seed in range(3)]
-    assert f"sparse**: {100 * np.mean(shut):.1f} ± " in said(app, "**The gates")
 
 
 @pytest.mark.parametrize(("ends", "says"), [
@@ -295,23 +249,11 @@ def test_what_is_typed_is_read_and_named_where_it_is_unknown():
     ((0.05, 0.2), "inconclusive"), ((0.4, 0.6), "inconclusive"),
 ])  # fmt: skip
 def test_gates_are_called_sparse_by_their_interval(ends, says):
-    assert says in sparsity.degree(*ends)
+    assert says in details.degree(*ends)
     shut = np.full((2, 2, 2), 0.75)
-    assert sparsity.sparsity(shut, 0, "G2").startswith("Too few seeds for a verdict: 75\u00a0%")
-
-
-def test_the_mean_opening_is_weighted_by_how_often_characters_come():
-    counts = np.array([200, 300, 100, 5, 0])
-    means = np.array([0.8, 0.2, 0.6, 0.9, np.nan])[:, None, None]
-    above = sparsity.openers({"gates.by_character": means, "gates.counts": counts})[:, 0, 0]
-    average = (200 * 0.8 + 300 * 0.2 + 100 * 0.6 + 5 * 0.9) / 605
-    np.testing.assert_allclose(above[1:3], [0.2 - average, 0.6 - average])
-    assert np.isnan(above[[0, 3, 4]]).all()  # the break, and characters that are too rare
+    assert details.sparsity(shut, 0, "G2").startswith("Too few seeds for a verdict: 75\u00a0%")
     opened = np.array([[[0.9, 0.1, 0.3, 0.2]]])
-    assert "head 1.1 opens most at `b` (character 2): 0.30" in sparsity.in_text(opened, "\nabc")
-
-
-# --- Calibration ----------------------------------------------------------------------------------
+    assert "head 1.1 opens most at `b` (character 2): 0.30" in details.in_text(opened, "\nabc")
 
 
 @pytest.mark.parametrize(("by_seed", "half", "word", "says"), [
@@ -323,34 +265,11 @@ def test_the_mean_opening_is_weighted_by_how_often_characters_come():
 ])  # fmt: skip
 def test_verdicts_follow_interval_and_margin(by_seed, half, word, says):
     of = difference(by_seed, half)
-    assert calibration.word(of, calibration.TABLE["calibration"].margin, of.p) == word
+    assert shared.word(of, shared.MARGINS["calibration"].margin, of.p) == word
     values = np.ones((len(by_seed), len(QUANTITIES)))
-    text = calibration.compared(dict.fromkeys(QUANTITIES, of), values, values)
+    text = details.compared(dict.fromkeys(QUANTITIES, of), values, values)
     assert f"{says}**: ECE 1.00 → 1.00" in text
     assert text.endswith(".")
-
-
-def test_differences_are_the_cores_and_drawn_in_margins():
-    app = open_page(PAGE, **CALIBRATION)
-    values = [
-        np.stack([shared.table()[name, seed]["confidence.values"] for seed in range(3)])
-        for name in ("g1_channel", "none")
-    ]
-    drawn = figure(app, "calibration_differences")["data"][1]["x"]
-    margins = [row.margin for row in calibration.TABLE.values()]
-    np.testing.assert_allclose(drawn, (values[0] - values[1]).mean(0) / margins, rtol=1e-4)
-
-
-def test_bins_off_the_diagonal_are_counted_and_a_tie_is_one():
-    bins = np.array([[0.2, 0.5, 0.9], [0.2, 0.3, 0.6], [9, 9, 9]])
-    for ends, says in (
-        ([bins[1] - 0.05, bins[1] + 0.05], "2 of 3 bins lie off the diagonal, 2 of them over"),
-        ([bins[0] + 0.01, bins[0] + 0.1], "3 of 3 bins lie off the diagonal, 3 of them under"),
-        ([bins[0] - [0.1, -0.05, 0.2], bins[0] + [0.1, 0.1, -0.1]],
-         "2 of 3 bins lie off the diagonal, as many overconfident as underconfident"),
-        ([bins[0] - 1, bins[0] + 1], "0 of 3 bins lie off the diagonal"),
-    ):  # fmt: skip
-        assert calibration.off_diagonal(bins, np.array(ends)).startswith(says)
 
 
 # --- Block topology -------------------------------------------------------------------------------
@@ -479,8 +398,8 @@ def test_generated_text_is_harmless_and_losses_are_interpolated():
 def test_the_data_of_a_tab_are_a_table_for_each_chart():
     charts = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rank.c.Charts, "draw_footer", lambda self, text: charts.append(self))
-        open_page(PAGE, **RANK)
+        patch.setattr(details.c.Charts, "draw_footer", lambda self, text: charts.append(self))
+        open_page(PAGE, **DETAILS)
     files = charts[0].csv_files()
-    assert [*files] == ["by_layer", "heads", "singular_values"]
-    assert files["heads"].splitlines()[1].startswith("before gate,1.1,16.")
+    assert [*files] == ["rank", "reliability", "gates"]
+    assert files["rank"].splitlines()[1].startswith("no gate,1,")

@@ -1,0 +1,255 @@
+"""The tab Rank, sparsity, calibration: what a gate changes inside heads, and in predictions.
+
+Shapes: S seeds, Q quantities, R resamples of texts, L layers, H heads, T characters of a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from gating_core.characters import BREAK
+from gating_core.lm.measurements.calibration import QUANTITIES
+from gating_core.lm.measurements.gate_sparsity import SHUT
+from gating_core.lm.measurements.overview import LEAST_SEEDS
+from gating_core.lm.measurements.rank import rank_ratio
+from gating_core.lm.measurements.resampling import PairedDifference, family_p, paired_difference
+from gating_core.training import mean_interval
+from ui.common import charts as c
+from ui.common.formatting import effect, figures, percent, short
+from ui.common.language_models import GATES, choose_text, head_name, head_names
+from ui.common.lessons import section
+from ui.drawing import palette
+from ui.drawing.characters import sign
+from ui.drawing.reliability import reliability_chart
+from ui.foreign import as_code
+from ui.language_models import shared
+from ui.language_models.shared import (
+    EQUIVALENT,
+    HIGHER,
+    INCONCLUSIVE,
+    LOWER,
+    MARGINS,
+    NO_GATE,
+    TOO_FEW,
+    interval_text,
+    layer_axis,
+    signs,
+    word,
+)
+
+HEIGHT = 290  # pixels
+MANY, FEW = 0.5, 0.1  # shares of gates below `SHUT` from which on gates are sparse, and are not
+
+
+def draw() -> None:
+    """Draw the tab."""
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    chosen, text = shared.choose_model(row), choose_text(row, "lm")
+    charts = c.Charts("details")
+    left, right = st.columns(2, gap="medium")
+    ungated, gated = chosen.pair("ranks.outputs")
+    told = signs(shared.architectures(), "rank").get(GATES[chosen.title], 0) != 0
+    ranks = against_ungated(gated, ungated, told)
+    left.markdown(ranks)
+    charts.draw("rank", left, rank_chart(ungated, gated), ranks)
+
+    values = chosen.pair("confidence.values")
+    finding = compared(differences(values, chosen.pair("confidence.resamples")), *values)
+    diagrams = [
+        (title, x["confidence.bins"], x["confidence.range"])
+        for title in (NO_GATE, chosen.title)
+        for x in [shared.table()[GATES[title], chosen.seed]]
+    ]
+    figure = reliability_chart(diagrams, HEIGHT).update_layout(
+        title=c.title("Reliability diagram, 15 bins"), margin_t=60,
+        xaxis_title_text="confidence", yaxis_title_text="frequency",
+    )  # fmt: skip
+    right.markdown(finding)
+    charts.draw("reliability", right, figure, finding)
+
+    opened = shared.reading(chosen.model, text, 1.0).opened
+    assert opened is not None  # the model has a gate
+    shut = chosen.over_seeds(chosen.title, "gates.shut")
+    sparse = sparsity(shut, chosen.seeds.index(chosen.seed), chosen.title)
+    here = in_text(opened, BREAK + text)
+    st.markdown(f"{sparse} {here}")
+    charts.draw("gates", st, gate_map(opened, BREAK + text), here)
+    charts.draw_footer(
+        section(
+            "language_models",
+            "details",
+            d=shared.table()[chosen.model]["ranks.maps"].shape[-1],
+            texts=len(shared.table()[chosen.model]["strengths.counts"]),
+            shut=f"{SHUT:g}",
+            many=percent(MANY),
+            few=percent(FEW),
+            margins=", ".join(f"{x.title} ± {short(x.margin)}{x.unit}" for x in MARGINS.values()),
+            least=LEAST_SEEDS,
+        )
+    )
+
+
+# --- Effective rank -------------------------------------------------------------------------------
+
+
+def rank_chart(ungated: np.ndarray, gated: np.ndarray) -> go.Figure:
+    """Draw mean effective ranks (S, 3, L, H) by layer, before and after W_O, gated and ungated."""
+    traces = []
+    for name, ranks, style in ((NO_GATE, ungated, c.UNGATED), ("gate", gated, c.GATED)):
+        for stage, where, dash, symbol in ((1, "", "solid", "circle"),
+                                           (2, ", after W_O", "dash", "diamond")):  # fmt: skip
+            means = ranks[:, stage].mean(-1)
+            traces.append(
+                c.line(
+                    f"{name}{where}",
+                    np.arange(1, means.shape[1] + 1),
+                    means.mean(0),
+                    shared.half_widths(means),
+                    colour=style["colour"],
+                    dash=dash,
+                    symbol=symbol,
+                )
+            )
+    return c.chart(
+        "Effective rank, mean of heads", traces, "layer", "effective rank", height=HEIGHT,
+        x_axis=layer_axis(ungated.shape[2], 0.3), y_axis={"rangemode": "tozero"},
+    )  # fmt: skip
+
+
+def against_ungated(gated: np.ndarray, ungated: np.ndarray, significant: bool = True) -> str:
+    """Say how ranks (S, 3, L, H) of gated models differ from those of models without a gate.
+
+    A gate has acted on the second and third of the three; without a gate the first two are equal.
+    ``significant``: by the test of the table of gates.
+    """
+    seeds, what = len(gated), "effective rank of head outputs before W_O"
+    if seeds < LEAST_SEEDS:
+        means = (figures(float(ranks[:, 1].mean())) for ranks in (ungated, gated))
+        return f"Mean {what}: {' → '.join(means)} with the gate; too few seeds for a verdict."
+    mixed, projected = (rank_ratio(gated[:, stage], ungated[:, stage]) for stage in (1, 2))
+    return (
+        f"{effect(mixed, 'the gate', f'the {what}', 1, significant)}: {interval_text(mixed)} times"
+        f" that of models without a gate, and {interval_text(projected)} times after W_O (mean of"
+        f" heads; {seeds} seeds, paired, 95 % intervals)."
+    )
+
+
+# --- Calibration ----------------------------------------------------------------------------------
+
+
+def differences(
+    values: Sequence[np.ndarray], resamples: Sequence[np.ndarray]
+) -> dict[str, PairedDifference]:
+    """Return gated minus ungated by quantity, from values (S, Q) and resamples (S, Q, R).
+
+    Two of each, the ungated models first.
+    """
+    return {
+        name: paired_difference(
+            values[1][:, q], values[0][:, q], resamples[1][:, q], resamples[0][:, q]
+        )
+        for q, name in enumerate(QUANTITIES)
+    }
+
+
+def compared(paired: Mapping[str, PairedDifference], ungated: np.ndarray, gated: np.ndarray) -> str:
+    """Say of every quantity how the gate changes it; values (S, Q)."""
+    first, *phrases = [
+        f"{figures(ungated[:, q].mean())} → {figures(gated[:, q].mean())}{MARGINS[name].unit}"
+        f" ({interval_text(of)})"
+        for q, (name, of) in enumerate(paired.items())
+    ]
+    adjusted = family_p([*paired.values()])
+    calibration, *words = [
+        word(of, MARGINS[name].margin, p)
+        for (name, of), p in zip(paired.items(), adjusted, strict=True)
+    ]
+    verdict = {
+        LOWER: "The gate reduces the calibration error",
+        HIGHER: "The gate increases the calibration error",
+        EQUIVALENT: "The calibration errors are equivalent",
+        INCONCLUSIVE: "The effect of the gate on the calibration error is inconclusive",
+        TOO_FEW: "Too few seeds for a verdict on the calibration error",
+    }[calibration]
+    others = [
+        f"{row.title} {word}, {phrase}"
+        for row, word, phrase in zip([*MARGINS.values()][1:], words, phrases, strict=True)
+    ]
+    return f"**{verdict}**: ECE {first}, paired over {len(gated)} seeds; {'; '.join(others)}."
+
+
+# --- Gate sparsity --------------------------------------------------------------------------------
+
+
+def gate_map(opened: np.ndarray, text: str) -> go.Figure:
+    """Draw the gate of every head, ``opened`` (L, H, T), at the characters of ``text``."""
+    layers, heads, length = opened.shape
+    trace = c.heatmap(
+        opened.reshape(-1, length),
+        0.0,
+        1.0,
+        palette.SEQUENTIAL_SCALE,
+        y=head_names(layers, heads),
+        name="gate",
+        showscale=True,
+        text=[[*map(sign, text)]] * (layers * heads),
+        colorbar={"thickness": 12, "title": {"text": "gate"}},
+        hovertemplate="head %{y} at “%{text}”: %{z:.3f}<extra></extra>",
+    )
+    figure = c.chart("Gate at every character, by head", [trace], height=260,
+        margin={"l": 44, "r": 8, "t": 46, "b": 4},
+        x_axis={**c.ticks([*range(length)], [*map(sign, text)]), "side": "top", "tickangle": 0,
+                "ticks": "", "tickfont": {"size": 11, "family": "monospace"}, "showgrid": False},
+        y_axis={"autorange": "reversed", "type": "category", "ticks": "", "showgrid": False,
+                "tickfont": {"size": 9}, "dtick": 1})  # fmt: skip
+    for y in np.arange(1, layers) * heads - 0.5:
+        figure.add_hline(y, line={"width": 1, "color": palette.NEUTRAL})
+    return figure
+
+
+def degree(low: float, high: float) -> str:
+    """Say how sparse gates are, from the interval of the share below `SHUT`."""
+    if low >= MANY:
+        return "The gates are sparse"
+    if high <= FEW:
+        return "The gates are not sparse"
+    if low > FEW and high < MANY:
+        return "The gates are partly sparse"
+    return "The sparsity of the gates is inconclusive"
+
+
+def sparsity(shut: np.ndarray, seed: int, title: str) -> str:
+    """Say how many gate values are nearly 0: by seed, layer and head (S, L, H)."""
+    means, shown = shut.mean((1, 2)), shut[seed]
+    sparsest, openest = (np.unravel_index(k, shown.shape) for k in (shown.argmax(), shown.argmin()))
+    verdict, share = "Too few seeds for a verdict", percent(float(means.mean()))
+    over = f"{title}, {len(means)} seeds"
+    if len(means) >= LEAST_SEEDS:
+        mean = mean_interval(means)
+        share, over = f"{interval_text(mean, 100)} %", f"{over}, 95 % interval"
+        low = max(mean.mean - mean.half_width, 0.0)
+        verdict = f"**{degree(low, mean.mean + mean.half_width)}**"
+    return (
+        f"{verdict}: {share} of their values are below {SHUT:g} ({over}), most in head"
+        f" {head_name(sparsest)} ({percent(float(shown.max()))}), fewest in head"
+        f" {head_name(openest)} ({percent(float(shown.min()))})."
+    )
+
+
+def in_text(opened: np.ndarray, text: str) -> str:
+    """Say where in ``text`` a head is widest open, against its own mean, of (L, H, T).
+
+    The break before the text does not count.
+    """
+    above = (opened - opened.mean(-1, keepdims=True))[..., 1:]
+    layer, head, before = np.unravel_index(above.argmax(), above.shape)
+    position = int(before) + 1
+    return (
+        f"In this text head {head_name((layer, head))} opens most at"
+        f" {as_code(sign(text[position]))} (character {position}):"
+        f" {opened[layer, head, position]:.2f} against {opened[layer, head].mean():.2f} on average."
+    )
