@@ -42,6 +42,7 @@ from gating_core.geometry import (
 from ui.common import formatting as common
 from ui.common.explanations import draw_explanation
 from ui.common.lessons import section
+from ui.common.page import draw_finding
 from ui.common.take_along import OfferedSurface, offered
 from ui.components.pair import Pair, Point, Side, draw_pair
 from ui.drawing.axes import Axes
@@ -92,6 +93,7 @@ def draw(result: Result, colouring: str) -> None:
         [verdict_of(x, refined.get(x.instance), n) for x, n in zip(side, larger, strict=True)]
         for side, larger in (([ungated], [1.0]), (frames, times))
     ]
+    draw_finding(why_text(ungated, gated))
     draw_pair(
         drawn,
         key=KEY,
@@ -274,6 +276,20 @@ def finding(ungated: MeasuredInstance, gated: MeasuredInstance) -> Told:
         (CURVED, CURVED): "Curved with and without this gate.",
     }.get((_word(ungated), _word(gated)), "Inconclusive.")
     return bold, f"{without}; with it at λ = {strength_of(gated):.2f}, {_known(gated)}."
+
+
+def why_text(ungated: MeasuredInstance, gated: MeasuredInstance) -> str:
+    """Return the finding of the page: the verdict, and why the surface need not be a dome."""
+    bold, verdict = finding(ungated, gated)[0], gated.verdict
+    if not _gate(gated) or _word(gated) != CURVED:
+        return bold
+    bold, most = bold.rstrip("."), verdict.positive >= verdict.negative
+    if most:
+        return f"{bold}, most of it like a dome (K > 0 on {common.percent(verdict.positive)})."
+    return (
+        f"{bold}, most of it like a saddle (K < 0 on {common.percent(verdict.negative)}): the"
+        " weights are random, and no ring asks for a dome or a fold."
+    )
 
 
 def _word(variant: MeasuredInstance) -> str:

@@ -11,6 +11,7 @@ from gating_core.real_heads import EPSILONS, SIZES, shipped_record
 from ui.common import charts as c
 from ui.common.formatting import percent, short
 from ui.common.lessons import section
+from ui.common.page import draw_finding
 
 COLUMNS = {f"n = {SIZES[0]}": (0, "trained"), f"random weights, n = {SIZES[0]}": (0, "random"),
            f"n = {SIZES[1]}": (1, "trained")}  # fmt: skip
@@ -23,8 +24,8 @@ def draw() -> None:
     """Draw the tab."""
     found = {name: shipped_record(f"{SIZES[i]}.{which}") for name, (i, which) in COLUMNS.items()}
     trained, random, longer = found.values()
-    st.markdown(f"**{sink_sentence(trained, random)}** {section('real_heads', 'sink')}")
-    st.markdown(needed_sentence(trained, random))
+    draw_finding(sink_sentence(trained, random))
+    st.markdown(f"{needed_sentence(trained, random)} {section('real_heads', 'sink')}")
     charts = c.Charts("heads_keys")
     left, right = c.chart_columns("heads_keys", [3, 2])
     charts.draw_table("keys", left, "Means over 72 heads, every token a query", table(found))

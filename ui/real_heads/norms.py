@@ -10,6 +10,7 @@ from gating_core.real_heads import NORM_LAYERS, shipped_record
 from ui.common import charts as c
 from ui.common.formatting import short
 from ui.common.lessons import section
+from ui.common.page import draw_finding
 
 BARS = ("heads and projection", "+ residual", "+ LayerNorm", "LayerNorm of the state alone")
 COLOURS = (c.MAGENTA, c.ORANGE, c.BLUE, c.GREY)
@@ -19,7 +20,7 @@ def draw() -> None:
     """Draw the tab."""
     totals = shipped_record("norms")["totals"]
     text = norm_sentence(totals)
-    st.markdown(f"**{text}**")
+    draw_finding(text)
     charts = c.Charts("heads_norms")
     charts.draw("norms", st, norm_chart(totals), text)
     charts.draw_footer(section("real_heads", "norms"))

@@ -188,7 +188,7 @@ def draw_layer(
         chart = choose_chart([row, row], "own", opened, wall, three, partial(open_on, request))
     draw_wall(wall, found, None, hint, opened, chart, "own")
     st.markdown(
-        f"{twins_sentence(found)} {keys_text(request, result)}{interval_sentence(found)}"
+        f"**{twins_sentence(found)}** {keys_text(request, result)}{interval_sentence(found)}"
         f" {dealt_sentence(found)}"
     )
     charts = c.Charts("own_heads")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -64,6 +65,17 @@ def drawn_words(tokens: Sequence[str]) -> tuple[list[str], list[bool]]:
         words.append(word)
         glued.append(number > 0 and (joined or word in CLOSING))
     return words, glued
+
+
+def marked_as_cut(
+    words: Sequence[str], glued: Sequence[bool], special: Sequence[bool], text: str
+) -> list[str]:
+    """Return ``words``, the last of the ``text`` with "…" where the text goes on within it."""
+    last = max(number for number, extra in enumerate(special) if not extra)
+    first = max(number for number in range(last + 1) if not glued[number])
+    piece = "".join(words[first : last + 1])
+    whole = not piece[-1].isalnum() or re.search(rf"\b{re.escape(piece)}\b", text, re.I)
+    return [*words] if whole else [*words[:last], f"{words[last]}…", *words[last + 1 :]]
 
 
 # --- The wall and the open head -------------------------------------------------------------------
@@ -222,8 +234,8 @@ def twins_sentence(found: Arrays) -> str:
     """Say by how much twins of the scores curve more than the heads, by its interval."""
     sharp, offset = (twin_ratio(found, name) for name in ("sharp", "offset"))
     if sharp is None or offset is None:
-        return "**No head is known to curve.**"
-    return f"**{effects_text(sharp.mean, offset.mean)}**"
+        return "No head is known to curve."
+    return effects_text(sharp.mean, offset.mean)
 
 
 # What random queries and keys do to ∫|K| dA: an interval that reduces, is inconclusive, increases,

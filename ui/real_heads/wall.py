@@ -39,6 +39,7 @@ from ui.common.formatting import percent, short
 from ui.common.front import front_columns
 from ui.common.lessons import section
 from ui.common.links import LINK
+from ui.common.page import draw_finding
 from ui.common.take_along import OfferedSurface, offer_notebook, offered
 from ui.components.heads import Frames, Head, Wall
 from ui.drawing.exported import exported
@@ -53,6 +54,7 @@ from ui.real_heads.shared import (
     entropy_sentence,
     interval_sentence,
     linked_head,
+    marked_as_cut,
     named,
     ratio_text,
     twins_sentence,
@@ -69,6 +71,7 @@ def wall_of(title: str, special: bool) -> Wall:
     """Return what is drawn of the bundled model on one of its texts."""
     text, charts = shipped_text(title), shipped_charts(title, special)
     words, glued = drawn_words(text.tokens.words)
+    words = marked_as_cut(words, glued, text.tokens.special, TEXTS[title])
     return Wall(
         charts.scores,
         charts.values,
@@ -100,7 +103,6 @@ def open_here(
 
 def draw() -> None:
     """Draw the tab."""
-    headline = st.empty()
     opened = linked_head("heads", shipped_measures(next(iter(TEXTS)), False)["total"].shape)
     widths = (2, 2, 2, 3, 2) if opened else (2, 2, 3)
     first, second, *planes, last = front_columns(widths, "bottom")
@@ -133,7 +135,7 @@ def draw() -> None:
     if chart and chart.three == FIRST_THREE:  # of other tokens only the open head is measured
         said = shipped_measures(title, special, THREE_TOKENS)
         plane = f"the plane of {named(wall.words, FIRST_THREE)}"
-    headline.markdown(twins_sentence(said))
+    draw_finding(twins_sentence(said))
     with st.container(key="first"):
         draw_wall(wall, found, frames, hint or section("real_heads", "hint"), opened, chart)
     st.markdown(f"{interval_sentence(said, plane)} {section('real_heads', 'offsets')}")
@@ -303,12 +305,17 @@ def frames_of(shown: str, found: Arrays) -> tuple[Frames | None, str]:
         return None, ""
     values, texts, about = FRAMES[shown](found)
     if shown in AGAINST:
-        largest = float(np.abs(values).max())
-        colours = [colour_at(SIGNED_SCALE, 0.5 + x / (2 * largest)) for x in values.flat]
-        return Frames(shown, colours, texts), f"{about}: violet below 1, green above."
-    low, high = float(values.min()), float(values.max())
-    colours = [colour_at(SEQUENTIAL_SCALE, (x - low) / (high - low)) for x in values.flat]
-    return Frames(shown, colours, texts), f"{about}. Blue is low, yellow high."
+        shares, scale = np.sign(values) * ranks(np.abs(values)), SIGNED_SCALE
+        shares, says = (1 + shares) / 2, "violet below 1, green above, darker by rank"
+    else:
+        shares, scale, says = ranks(values), SEQUENTIAL_SCALE, "blue is low, yellow high, by rank"
+    colours = [colour_at(scale, float(x)) for x in shares.flat]
+    return Frames(shown, colours, texts), f"{about}: {says}."
+
+
+def ranks(values: np.ndarray) -> np.ndarray:
+    """Return the share of ``values`` that are smaller or the same: one outlier dims no others."""
+    return np.searchsorted(np.sort(values, None), values, side="right") / values.size
 
 
 def _entropy(found: Arrays) -> tuple[np.ndarray, list[str], str]:

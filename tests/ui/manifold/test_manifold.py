@@ -16,7 +16,7 @@ from ui.common.formatting import percent, plus_minus
 from ui.components.pair import is_sound
 from ui.manifold import errors, shared
 from ui.manifold.shared import ManifoldRequest, resolve
-from ui.manifold.surface import KEY, dragged, finding, pair_of, point_column, verdict_of
+from ui.manifold.surface import KEY, dragged, finding, pair_of, point_column, verdict_of, why_text
 
 PAGE = "pages/1_Manifold.py"
 REQUESTS = {
@@ -100,6 +100,17 @@ def test_over_a_surface_stands_the_total_that_the_core_integrates(measured):
             assert abs(float(total.value - refined.absolute.value)) <= float(
                 total.error + refined.absolute.error
             )
+
+
+@pytest.mark.parametrize(("seed", "says"), [
+    (None, "curves this surface, most of it like a saddle (K < 0 on {}): the weights are random,"),
+    (215, "curves this surface, most of it like a dome (K > 0 on {})."),
+])  # fmt: skip
+def test_a_saddle_says_why_it_is_none_of_the_landing_pages_domes(seed, says):
+    ungated, gated = (measure_instance(x, 31) for x in resolve(ManifoldRequest(seed=seed)).variants)
+    share = max(gated.verdict.negative, gated.verdict.positive)
+    assert says.format(percent(share)) in why_text(ungated, gated)
+    assert why_text(ungated, ungated) == finding(ungated, ungated)[0]
 
 
 def test_the_finding_follows_from_both_verdicts(measured):
