@@ -130,7 +130,7 @@ def draw() -> None:
     shared.draw_text(right, "Top-activating examples, held-out verses", examples_html(examples))
     charts.tables["features"] = features_table(kinds)
     st.markdown(kinds_text(kinds))
-    more = st.expander("What writes along it, and what it changes", key="steering_parts",
+    more = st.expander("Direct attribution, and the effect on the next character", key="steering_parts",
                        on_change="rerun", **LINK)  # fmt: skip
     if more.open:
         with more:

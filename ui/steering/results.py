@@ -1,4 +1,4 @@
-"""How often steering changes the language, without and with a gate: the sentences and the chart."""
+"""Outcomes of steering without and with a gate: the sentences and the chart."""
 
 from __future__ import annotations
 
