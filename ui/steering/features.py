@@ -130,8 +130,12 @@ def draw() -> None:
     shared.draw_text(right, "Top-activating examples, held-out verses", examples_html(examples))
     charts.tables["features"] = features_table(kinds)
     st.markdown(kinds_text(kinds))
-    more = st.expander("Direct attribution, and the effect on the next character", key="steering_parts",
-                       on_change="rerun", **LINK)  # fmt: skip
+    more = st.expander(
+        "Direct attribution, and the effect on the next character",
+        key="steering_parts",
+        on_change="rerun",
+        **LINK,
+    )
     if more.open:
         with more:
             draw_parts(request, strength, kinds, charts)
