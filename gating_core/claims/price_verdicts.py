@@ -71,7 +71,9 @@ class Row:
     left: float
     placebo: Share | None
     tries: tuple[Share, ...]
-    folds: float  # of priced models with an island, in the first try, the share that folds
+    folds: tuple[
+        int, int
+    ]  # of priced models in the first try: with an island and a fold; an island
     word: str
 
     def __str__(self) -> str:
@@ -180,12 +182,11 @@ def _row(study: PriceStudy, gate: str, model_dim: int, at: int) -> Row | None:
     )
 
 
-def _folds(at: int, result: PieceResult) -> float:
-    """Return the share that folds of the models with an island; NaN without one."""
+def _folds(at: int, result: PieceResult) -> tuple[int, int]:
+    """Return how many models of a task have an island and fold, and how many have an island."""
+    assert result.folded is not None
     islands = result.islands[at] > 0
-    if result.folded is None or not islands.any():
-        return float("nan")
-    return float(result.folded[at][islands].mean())
+    return int((result.folded[at] & islands).sum()), int(islands.sum())
 
 
 def _word(share: Share | None, left: float, second: list[Share], islands: bool, held: bool) -> str:

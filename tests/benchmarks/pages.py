@@ -169,6 +169,9 @@ FIRST_PICTURES = {  # by page: script, address, its scenes and the least number 
     "Decision boundary, first picture of a cold server": (
         "app.py", "/Decision_boundary", ".gc-pair[data-n]:not([data-stale])", 1,
     ),
+    "Curved or bent?, first picture of a cold server": (
+        "app.py", "/Curved_or_bent", ".gc-pair[data-n]:not([data-stale])", 1,
+    ),
     "Real heads, first picture of a cold server": ("app.py", "/Real_heads", ".gc-heads", 1),
     COLD: (BARE_PAGE, "/", ".js-plotly-plot", 2),
 }  # fmt: skip

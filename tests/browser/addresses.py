@@ -65,7 +65,8 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
          "tab_depth=Comparison", "tab_depth=Theory"),
     ),
     "Curved_or_bent": Row(
-        ("", "bent_tab=Price&price_task=rings", "bent_tab=Islands",
+        ("", "bent_tab=Price&price_task=rings&price_gate=headwise,+D+%3D+16&price_paid=no+price",
+         "bent_tab=Islands",
          "bent_tab=Islands&island_surface=flat+torus&island_turn=45",
          "bent_tab=Islands&island_surface=saddle&island_plane=0.6,0,0.8,-0.25"),
     ),

@@ -9,7 +9,7 @@ from gating_core.geometry import square_grid
 from .accessibility import assert_accessible
 from .looking import assert_on_the_first_screen, assert_scrolls_only_down, pixels
 from .scripts import COUNT_SENT, in_browser
-from .visiting import PHONE, open_page, settle, visit
+from .visiting import DESK, PHONE, open_page, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -125,4 +125,61 @@ def test_a_phone_in_the_dark_scrolls_only_down(browser, served, watch):
         visit(page, watch, f"{served.url}{ADDRESS}&island_surface=flat+torus", await_islands)
         assert_scrolls_only_down(page)
         assert closed(page)
+        assert_accessible(page)
+
+
+PAIR, POINT = ".gc-pair[data-n]:not([data-stale])", ".st-key-chart_price_price .point"
+
+
+def await_pair(page):
+    page.wait_for_selector(PAIR)
+    settle(page)
+
+
+@pytest.mark.parametrize("look", [DESK, PHONE], ids=["desk", "phone"])
+def test_a_guess_by_keyboard_colours_both_surfaces(browser, served, watch, look):
+    with open_page(browser, watch, **look) as page:
+        visit(page, watch, f"{served.url}/Curved_or_bent", await_pair)
+        assert_on_the_first_screen(page, "h1", PAIR)
+        assert_scrolls_only_down(page)
+        assert_accessible(page)
+        grey = pixels(page.locator(PAIR))
+        assert np.median(np.ptp(grey.reshape(-1, grey.shape[-1])[:, :3].astype(int), axis=1)) < 12
+        button = page.get_by_role("button", name="This one is flat").first
+        button.focus()
+        page.keyboard.press("Enter")
+        page.get_by_text("Yes: the left one.").wait_for()
+        await_pair(page)
+        assert "flat_guess=left" in page.url
+        assert_accessible(page)
+
+
+def test_a_click_on_a_point_shows_its_two_surfaces_and_so_does_the_keyboard(browser, served, watch):
+    with open_page(browser, watch, **DESK) as page:
+        visit(page, watch, f"{served.url}/Curved_or_bent?bent_tab=Price", await_pair)
+        assert_on_the_first_screen(page, "h1", ".st-key-chart_price_price", ".gc-pair canvas")
+        assert_accessible(page)
+        before = page.locator(PAIR).inner_text()
+        box = page.locator(POINT).first.bounding_box()  # elementwise, D = 3, no price
+        place = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        page.mouse.move(*place)
+        page.mouse.click(*place)
+        page.wait_for_url(lambda url: "price_gate=elementwise%2C+D+%3D+3" in url)
+        await_pair(page)
+        assert "price_paid=no+price" in page.url
+        clicked = page.locator(PAIR).inner_text()
+        assert clicked != before
+        page.get_by_role("combobox", name="trained with").focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_url(lambda url: "price_paid=no+price" not in url)
+        await_pair(page)
+        assert page.locator(PAIR).inner_text() not in (before, clicked)
+
+
+def test_prices_on_a_phone_in_the_dark(browser, served, watch):
+    with open_page(browser, watch, **PHONE) as page:
+        visit(page, watch, f"{served.url}/Curved_or_bent?bent_tab=Price", await_pair)
+        assert_scrolls_only_down(page)
         assert_accessible(page)

@@ -79,11 +79,10 @@ def draw() -> None:
     text = finding(task, found)
     st.markdown(text)
     charts = c.Charts("price")
-    st.caption("Filled: no price · open: a price on |K| · cross: on bending · square: on area")
-    chart = st.container()
-    choice = st.container(horizontal=True, vertical_alignment="bottom")
-    gate = choice.selectbox("Two surfaces of", [*GATES], 3, key="price_gate", width=200, **LINK)
-    price = choice.selectbox("trained with", [*PRICES], 1, key="price_paid", width=180, **LINK,
+    chart, beside = c.chart_columns("price", [3, 2])
+    choice = beside.container(horizontal=True, vertical_alignment="bottom")
+    gate = choice.selectbox("Two surfaces of", [*GATES], 3, key="price_gate", width=190, **LINK)
+    price = choice.selectbox("trained with", [*PRICES], 1, key="price_paid", width=170, **LINK,
                              format_func=lambda name: PRICES[name][0])  # fmt: skip
     figure = price_chart(price_study(), task, axis, (gate, price))
     charts.figures["price"] = figure
@@ -95,10 +94,12 @@ def draw() -> None:
         on_select=take_point,
         selection_mode="points",
     )
-    draw_point(gate, price, task)
+    chart.caption(section("bent", "marks"))
+    with beside:
+        draw_point(gate, price, task)
+    st.markdown(f"{folds_text(task, found)}\n\n{planes_text(task, plane_rows())}")
     charts.draw_table("verdicts", st, f"Kept shares of the gain on {NAMES.get(task, task)}",
                       columns(found, price_study()))  # fmt: skip
-    st.markdown(planes_text(task, plane_rows()))
     charts.draw_footer(section("bent", "price"))
 
 
@@ -133,7 +134,7 @@ def verdict(result: PieceResult, at: int, member: int) -> tuple[str, str]:
         for kind in ("total", "bending")
     )
     words = [f"test accuracy {percent(result.accuracy[at, member])}"]
-    words.append(f"total bending ∫‖II‖² dA = {bending}")
+    words.append(f"bending {bending}")
     islands = int(result.islands[at, member])
     words.append("no island" if not islands else f"{islands} island{'s' * (islands > 1)}")
     words += ["it folds"] * (result.folded is not None and bool(result.folded[at, member]))
@@ -185,7 +186,8 @@ def price_chart(study: PriceStudy, task: str, axis: str, chosen: tuple[str, str]
         traces,
         f"median {axis}",
         "test accuracy, %",
-        height=380,
+        height=400,
+        margin={"l": 58, "r": 8, "t": 84, "b": 40},  # six names in three rows on a phone
         x_axis=c.log_axis(),
     )
     gate, dim = GATES[chosen[0]]
@@ -216,24 +218,30 @@ def finding(task: str, found: list[Row]) -> str:
         if gates
     ]
     name = NAMES.get(task, task)
-    text = f"Gaussian curvature for the gain of a gate on *{name}*: {'; '.join(parts)}."
-    folds = [
-        f"{100 * row.folds:.0f}{NO_BREAK}% (D = {row.model_dim})"
-        for row in found
-        if row.gate == "elementwise" and not np.isnan(row.folds)
-    ]
-    if task not in WITH_ISLANDS or not folds:
-        return text
-    return (
-        f"{text} Of priced models with an island and an elementwise gate, {', '.join(folds)} fold:"
-        " in three dimensions an island without curvature has to, in more it can be rolled."
+    return f"Gaussian curvature for the gain of a gate on *{name}*: {'; '.join(parts)}."
+
+
+def folds_text(task: str, found: list[Row]) -> str:
+    """Say how many of the priced islands are folds, where there are any in three dimensions."""
+    rows = [row for row in found if row.gate == "elementwise" and row.folds[1]]
+    if task not in WITH_ISLANDS or not rows or rows[0].model_dim > 3:
+        return ""
+    return section(
+        "bent", "folds", counts=", ".join(f"{of_text(x)} (D = {x.model_dim})" for x in rows)
     )
+
+
+def of_text(row: Row) -> str:
+    """Return how many of the priced models with an island fold."""
+    return "{} of {}".format(*row.folds) if row.folds[1] else "–"
 
 
 def why(row: Row) -> str:
     """Say in brackets what a reader of the chart would miss: second tries, and folds."""
     first = row.tries[0].word if row.tries and row.left <= PAID else ""
-    notes = ["second try"] * (row.word == NOT_NEEDED != first) + ["it folds"] * (row.folds > MANY)
+    notes = ["second try"] * (row.word == NOT_NEEDED != first) + ["it folds"] * (
+        row.folds[0] > MANY * row.folds[1]
+    )
     return f" ({', '.join(notes)})" if notes else ""
 
 
@@ -262,7 +270,7 @@ def columns(found: list[Row], study: PriceStudy) -> dict[str, list[str]]:
         return " → ".join(medians)
 
     return {
-        "gate": [f"{row.gate}, D = {row.model_dim}" for row in found],
+        "gate": [f"{row.gate}, D = {row.model_dim}".replace(" ", NO_BREAK) for row in found],
         "gain over no gate, points": [
             f"{x.gain.mean:.1f} ± {x.gain.half_width:.1f}" for x in found
         ],
@@ -273,9 +281,7 @@ def columns(found: list[Row], study: PriceStudy) -> dict[str, list[str]]:
         "test loss, nats": [both(row, "loss") for row in found],
         "margin, radii": [both(row, "margin") for row in found],
         "height of the island, radii": [both(row, "height") for row in found],
-        "of priced islands, folds": [
-            "–" if np.isnan(row.folds) else f"{100 * row.folds:.0f}\u00a0%" for row in found
-        ],
+        "with an island, fold": [of_text(row) for row in found],
         "verdict": [f"**{row.word}**" for row in found],
     }
 
