@@ -123,7 +123,8 @@ class PieceResult:
             the map folds there, or is about to, and the total may be too small. ``None`` in the
             bundled study where it was counted by an earlier rule that rounding spoiled.
         typical: (T, 2): the two seeds' places whose accuracy and total are nearest to the medians
-            of those seeds that have an island, of all seeds where none has.
+            of those seeds that have an island, of all seeds where none has; in the bundled study of
+            the first `SEEDS_TOGETHER`.
         state: Float32 weights of the typical models by name, (T, 2, ...), as those of a `restore`d
             `UnitClassifier`; in the bundled study only where the piece `is_shown`.
     """

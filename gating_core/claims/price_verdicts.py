@@ -62,6 +62,8 @@ class Row:
     ``gain`` is that of the unpriced gate over none, in points;
     ``left`` the priced models' median total over the unpriced ones'; ``tries`` the kept shares, the
     first one and those of second tries whose price is paid; ``placebo`` that under a price on area.
+    Of the priced models of the first try, ``folded`` is the share that folds, and ``folds`` are the
+    numbers of those with an island that do, and of those with an island.
     """
 
     gate: str
@@ -71,9 +73,8 @@ class Row:
     left: float
     placebo: Share | None
     tries: tuple[Share, ...]
-    folds: tuple[
-        int, int
-    ]  # of priced models in the first try: with an island and a fold; an island
+    folds: tuple[int, int]
+    folded: float
     word: str
 
     def __str__(self) -> str:
@@ -127,6 +128,7 @@ def judge_planes(study: PriceStudy) -> list[Row]:
         for at, task in enumerate(TASKS):
             without, curved, flat = _paired(at, base, off, through)
             share = kept_share(without, curved, flat)
+            folds, folded = _folds(at, through)
             rows.append(
                 Row(
                     gate,
@@ -136,7 +138,8 @@ def judge_planes(study: PriceStudy) -> list[Row]:
                     float(np.median(through.total[at]) / np.median(off.total[at])),
                     None,
                     () if share is None else (share,),
-                    _folds(at, through),
+                    folds,
+                    folded,
                     DOES_NOT_COUNT if share is None else share.word,
                 )
             )
@@ -169,6 +172,7 @@ def _row(study: PriceStudy, gate: str, model_dim: int, at: int) -> Row | None:
     more = [tried(longer=MORE, value_count=count) for count in (3, MORE_VALUES)]
     second = [x[0] for x in more if x is not None and x[0] is not None and x[1] <= PAID]
     held = placebo is not None and placebo.low > KEPT_ABOVE
+    folds, folded = _folds(at, paid)
     return Row(
         gate,
         model_dim,
@@ -177,16 +181,17 @@ def _row(study: PriceStudy, gate: str, model_dim: int, at: int) -> Row | None:
         left,
         placebo,
         tuple(x for x in (share, *second) if x is not None),
-        _folds(at, paid),
+        folds,
+        folded,
         _word(share, left, second, TASKS[at] in WITH_ISLANDS, held),
     )
 
 
-def _folds(at: int, result: PieceResult) -> tuple[int, int]:
-    """Return how many models of a task have an island and fold, and how many have an island."""
+def _folds(at: int, result: PieceResult) -> tuple[tuple[int, int], float]:
+    """Return `Row.folds` and `Row.folded` of a task."""
     assert result.folded is not None
-    islands = result.islands[at] > 0
-    return int((result.folded[at] & islands).sum()), int(islands.sum())
+    islands, folded = result.islands[at] > 0, result.folded[at]
+    return (int((folded & islands).sum()), int(islands.sum())), float(folded.mean())
 
 
 def _word(share: Share | None, left: float, second: list[Share], islands: bool, held: bool) -> str:

@@ -6,8 +6,14 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from gating_core.claims.price_study import (
+    SEEDS_TOGETHER,
+    WITH_ISLANDS,
+    PieceResult,
+    PriceStudy,
+    price_study,
+)
 from gating_core.claims.price_study import TASKS as STUDIED
-from gating_core.claims.price_study import WITH_ISLANDS, PieceResult, PriceStudy, price_study
 from gating_core.claims.price_verdicts import (
     NEEDED,
     NOT_NEEDED,
@@ -35,7 +41,7 @@ GATES = {f"{gate}, D = {dim}": (gate, dim) for gate, dim in COLOURS}
 PRICES = {"none": ("no price", "circle"), "K": ("price on |K|", "circle-open"),
           "bending": ("price on bending", "x"),
           "area": ("price on area", "square-open")}  # fmt: skip
-MANY = 0.5  # of priced models with an island, that fold
+MANY = 0.5  # of priced models, that fold
 AXES = {"total |K|": "total", "total bending": "bending"}
 CHART = "chart_price_price"
 SAME = {"marker": {"opacity": 1}}  # where another mark is selected
@@ -122,9 +128,7 @@ def draw_point(gate: str, price: str, task: str) -> None:
         f"{gate}, {price}, {task}",
         [verdict(result, at, member) for member in result.typical[at]],
     )
-    st.caption(
-        section("bent", "typical", dim=dim, count=len(result.seeds), piece=result.piece.name)
-    )
+    st.caption(section("bent", "typical", dim=dim, count=SEEDS_TOGETHER, piece=result.piece.name))
 
 
 def verdict(result: PieceResult, at: int, member: int) -> tuple[str, str]:
@@ -138,7 +142,8 @@ def verdict(result: PieceResult, at: int, member: int) -> tuple[str, str]:
     islands = int(result.islands[at, member])
     words.append("no island" if not islands else f"{islands} island{'s' * (islands > 1)}")
     words += ["it folds"] * (result.folded is not None and bool(result.folded[at, member]))
-    return f"total |K| = {total}", ", ".join(words)
+    sign = "=" if result.resolved[at, member] else "≥"  # tangent planes are missing in the sum
+    return f"total |K| {sign} {total}", ", ".join(words)
 
 
 def price_chart(study: PriceStudy, task: str, axis: str, chosen: tuple[str, str]) -> go.Figure:
