@@ -1,4 +1,4 @@
-"""Learn: nine short lessons, each with a guess before the picture answers."""
+"""Learn: ten short lessons, each with a guess before the picture answers."""
 
 import streamlit as st
 
@@ -8,6 +8,7 @@ from ui.common.page import page
 from ui.learn.lessons import END, lessons
 
 TITLE = "Learn"
+PRESENTED = ("task", "formula", "after", "fooled", "island_surface")
 
 name = st.query_params.get("lesson", "")
 title = lessons().get(name, next(iter(lessons().values()))).title
@@ -15,7 +16,7 @@ if room := find_room():
     title = [*lessons().values()][room.index].title
 elif name == END:
     title = section("learn", "title")
-with page(TITLE, question=title, steps=True, presented=["task", "formula", "after", "fooled"]):
+with page(TITLE, question=title, steps=True, presented=PRESENTED):
     from ui.common.links import checked_link
     from ui.learn.page import draw
 

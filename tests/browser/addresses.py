@@ -27,6 +27,7 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
          "lesson=bent&guess=bent-1&formula=1/(2%2Bu)", "lesson=layers&guess=layers-2&after=8",
          "lesson=loops&guess=loops-3&task=moons",
          "lesson=misleading&guess=misleading-3&fooled=step+too+small",
+         "lesson=island&guess=island-3&island_surface=gated+layer&island_plane=0,0,1,-0.4",
          "lesson=keys&guess=multiply-3.keys-1&done=multiply&at=0.3,-0.2"),
     ),
     "Manifold": Row(

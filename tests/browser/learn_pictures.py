@@ -16,14 +16,18 @@ from .serving import find_chromium, launch, serve
 from .visiting import DESK
 
 PARTS = {  # by the page that draws
-    "Flat or curved?": ".gc-stage-row",
+    "Flat or curved?": ".gc-stage",
     "Which keys curve?": ".gc-keys-row",
     "Which gates curve?": ".gc-pair-row",
     "Depth": ".gc-pair-row",
     "Manifold": ".st-key-learn_picture",
+    "Curved or bent?": ".gc-islands-stack",
 }
-# What is for the hand, or said elsewhere.
-WITHOUT = """.gc-keys-hint, .gc-keys-point,
+# Without what is for the hand, or said elsewhere; the square in a corner of its picture.
+WITHOUT = """.gc-stage .gc-stage-stack.gc-stage-stack { grid-area: 1 / 1 / 2 / -1 !important; }
+  .gc-stage .gc-stage-square.gc-stage-square { grid-area: 1 / 1 !important; align-self: end;
+    z-index: 1; }
+  .gc-keys-hint, .gc-keys-point, .gc-stage > p,
   .gc-stage-bar, .gc-stage-scores, .gc-plane-knob, [data-testid=stSelectbox],
   [data-testid=stElementContainer]:has([data-testid=stMetric]) ~ * { display: none !important; }"""
 

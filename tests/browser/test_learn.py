@@ -156,12 +156,11 @@ def test_a_class_goes_by_keys_from_the_first_lesson_to_the_last(browser, served,
             settle(page)
             tab_to(page, ".st-key-learn_commit button")
             page.keyboard.press("Enter")
-            page.wait_for_url(lambda url, name=name: f"{name}-1" in url)
+            page.wait_for_url(lambda url, guess=f"{name}-{lesson.order[0] + 1}": guess in url)
             settle(page)
             if name != [*lessons()][-1]:
                 tab_to(page, ".st-key-learn_next button")
                 page.keyboard.press("Enter")
-        assert page.url.count("-1") == len(lessons())
 
 
 def tab_to(page, selector):

@@ -61,23 +61,7 @@ def draw() -> None:
     """Draw the choice of a surface, the picture, and what is measured of its island."""
     name = st.radio("Surface", [*EXAMPLES], key="island_surface", horizontal=True,
                     label_visibility="collapsed", **LINK)  # fmt: skip
-    flat = name == "flat torus"
-    first = first_plane(name)
-    plane = link_value("island_plane", parse_plane, first, "the first plane")
-    turn = link_value("island_turn", parse_turn, 0, "no turn")
-    scale = scale_of("curvature", [sampled(name).gaussian])
-    draw_islands(
-        scene_of(name),
-        key=VIEW_KEY,
-        plane=plane,
-        first=first,
-        turn=turn if flat else 0,
-        turns=TURNS if flat else (),
-        scale=scale.colours,
-        texts={kind: told(name, kind) for kind in ("closed", "open")},
-        on_move=partial(_to_link, first=first),
-    )
-    island = island_of(name, plane)
+    island = draw_example(name, VIEW_KEY)
     st.markdown(island_text(name, island))
     explain("islands", section("bent", "theorem"))
     offered().name = f"island_{name.replace(' ', '_')}"
@@ -85,6 +69,32 @@ def draw() -> None:
         offered().files["Needed and measured"] = File(
             "island.csv", lambda line: table(island, line)
         )
+
+
+def draw_example(name: str, key: str, turned: int = 0, hold: bool = False) -> Island | None:
+    """Draw an example, its shadow ``turned`` at first, cut by the plane of the link.
+
+    Returns:
+        The island that the plane cuts out of it.
+    """
+    flat = name == "flat torus"
+    first = first_plane(name)
+    plane = link_value("island_plane", parse_plane, first, "the first plane")
+    turn = link_value("island_turn", parse_turn, turned, "no turn")
+    scale = scale_of("curvature", [sampled(name).gaussian])
+    draw_islands(
+        scene_of(name),
+        key=key,
+        plane=plane,
+        first=first,
+        turn=turn if flat else 0,
+        turns=TURNS if flat else (),
+        scale=scale.colours,
+        texts={kind: told(name, kind) for kind in ("closed", "open")},
+        on_move=partial(_to_link, first=first, turned=turned),
+        hold=hold,
+    )
+    return island_of(name, plane)
 
 
 def told(name: str, kind: str) -> tuple[str, str]:
@@ -141,9 +151,9 @@ def table(island: Island, line: str) -> str:
     )
 
 
-def _to_link(plane: Plane, turn: int, first: Plane) -> None:
+def _to_link(plane: Plane, turn: int, first: Plane, turned: int) -> None:
     text = ",".join(f"{x:g}" for x in plane)
-    values = {"island_turn": str(turn) if turn else ""}
+    values = {"island_turn": "" if turn == turned else str(turn)}
     values["island_plane"] = "" if text == ",".join(f"{x:.6g}" for x in first) else text
     for key, value in values.items():
         if value:

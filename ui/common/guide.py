@@ -109,7 +109,12 @@ def draw_limits() -> None:
         st.markdown(section("guide", "limits"))
         st.markdown(section("limits", "numbers"))
     with unknown:
-        st.markdown(section("learn", "unknown"))
+        st.page_link(
+            PAGES["Learn"].path,
+            label=f"{section('learn', 'title')} What is known, and what is not",
+            icon=PAGES["Learn"].icon,
+            query_params={"lesson": "end"},
+        )
         _draw_picture("limits", TOPICS["limits"])
 
 

@@ -79,6 +79,7 @@ SCRIPTS = {
         "svg.js",
         "arrays.js",
         *SURFACE,
+        "motion.js",
         "surface/plane.js",
         "surface/cut.js",
         "surface/hand.js",

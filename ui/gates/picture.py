@@ -106,13 +106,24 @@ def gate_picture(
 
 
 def side_by_side(pictures: Sequence[GatePicture]) -> Pair:
-    """Join the surfaces of ``pictures`` with the same strengths under one camera."""
-    sides = [picture.pair.sides[0] for picture in pictures]
+    """Join the surfaces of ``pictures`` with the same strengths, all at one size, alone."""
+    sides = [_at_one_size(picture.pair.sides[0]) for picture in pictures]
     return replace(
         pictures[0].pair,
-        sides=tuple(replace(side, second=None, ground=None, origin=None) for side in sides),
+        sides=tuple(sides),
         eye=best_eye([np.nan_to_num(side.values[-1], nan=0.0) for side in sides]),
     )
+
+
+def _at_one_size(side: Side) -> Side:
+    """The surface alone, centred in every frame, with a diagonal of 2."""
+    there = ~np.isnan(side.values)
+    low = side.values.min((1, 2), keepdims=True, initial=np.inf, where=there)
+    high = side.values.max((1, 2), keepdims=True, initial=-np.inf, where=there)
+    with np.errstate(invalid="ignore"):  # nothing is there
+        middle, size = (low + high) / 2, np.linalg.norm(high - low, axis=-1, keepdims=True) / 2
+        values, lines = ((x - middle) / size for x in (side.values, side.lines))
+    return replace(side, values=values, lines=lines, second=None, ground=None, origin=None)
 
 
 def drawable(values: np.ndarray) -> np.ndarray:

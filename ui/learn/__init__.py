@@ -1,1 +1,1 @@
-"""Learn: nine short lessons, each with a guess before the picture answers."""
+"""Learn: ten short lessons, each with a guess before the picture answers."""

@@ -7,15 +7,17 @@ from collections.abc import Callable
 import numpy as np
 import streamlit as st
 
-from gating_core.experiments.comparison import STRENGTHS
+from gating_core.experiments.comparison import STRENGTHS, first_plane
 from gating_core.geometry import affine_hull
 from gating_core.theory import BENT, KeySurface, barycentric_coordinates, key_sign
 from gating_core.training import mean_interval
+from ui.bent import islands
+from ui.common.links import link_value, parse_plane
 from ui.depth.layers import linked_layer
 from ui.keys import four_keys
 from ui.landing.page import bundled_result, linked_frame
 from ui.landing.stage import linked_plane, stage_of
-from ui.learn.facts import WHOLE_WEIGHT, at_origin, gains, surface_of
+from ui.learn.facts import STEEP, WHOLE_WEIGHT, at_origin, gains, surface_of
 from ui.learn.pictures import LOOPS, State, own_gate
 from ui.manifold import misleading
 
@@ -96,8 +98,16 @@ def invented(state: State) -> bool:
     return name != state.base["fooled"] and misleading.picture(name).flat
 
 
+def steep_ring(state: State) -> bool:
+    """Return whether the visitor's plane cuts a ring out of the layer that proves `STEEP`."""
+    name = st.session_state.get("island_surface", state.base["island_surface"])
+    plane = link_value("island_plane", parse_plane, first_plane(name), "the first plane")
+    island = islands.island_of(name, plane)
+    return island is not None and (island.needed_gaussian or 0.0) >= STEEP
+
+
 CHECKS: dict[str, Callable[[State], bool]] = {
     "corner": corner, "curve": curve, "ring": ring, "bends": bends, "closed": closed,
     "least gain": least_gain, "fiftyfold": fiftyfold, "invented": invented,
-    "dome outside": dome_outside,
+    "dome outside": dome_outside, "steep ring": steep_ring,
 }  # fmt: skip

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.experiments.comparison import covered_share, strengths_model
+from gating_core.experiments.comparison import covered_share, first_plane, strengths_model
 from gating_core.geometry import CURVED, affine_hull, measure_surface, square_grid
 from gating_core.theory import BENT, KeySurface, four_key_curvature, key_sign
 from gating_core.training import mean_interval
+from ui.bent import islands
 from ui.claims.shared import Source, judged
 from ui.common import formatting
 from ui.common.formatting import percent, points_text, short
@@ -34,6 +35,7 @@ from ui.work.cache import cached
 GRID = square_grid(41)  # as the component draws the surface of keys
 WHOLE_WEIGHT = 0.95  # of one value, in a corner
 COARSE = 5  # points along a side
+STEEP = 1.0  # K that a ring proves, 1 / length^2
 # Of the choices of *keys*: inside, farther out, on the edge.
 FOURTH_KEYS = ((0.0, -0.25), (0.5, -4.0), (0.0, -2.0))
 LAYERS = (4, 8, 16)
@@ -61,7 +63,8 @@ def after_text(name: str) -> str:
 
 def try_text(name: str) -> str:
     """Return what a lesson asks to try."""
-    fields = {"wanted": percent(WHOLE_WEIGHT)} if name == "hull" else {}
+    wanted = {"hull": percent(WHOLE_WEIGHT), "island": short(STEEP)}
+    fields = {"wanted": wanted[name]} if name in wanted else {}
     return fill(lessons()[name].try_it, f"*try* of {name}", fields)
 
 
@@ -240,7 +243,25 @@ def _misleading(lesson: Lesson) -> Facts:
     })  # fmt: skip
 
 
+def _island(lesson: Lesson) -> Facts:
+    flat, layer = (
+        islands.island_of(name, first_plane(name))
+        for name in (lesson.state["island_surface"], "gated layer")
+    )
+    assert flat is not None
+    assert layer is not None
+    assert flat.needed_mean is not None
+    curved = islands.sampled(lesson.state["island_surface"]).gaussian.any()
+    needed = layer.needed_gaussian
+    return Facts(0 if curved else 1 if needed is None else 2, {
+        "mean": short(flat.mean), "needed_mean": short(flat.needed_mean),
+        "dimension": islands.COUNT_WORDS[flat.dimension],
+        "needed": short(needed or 0.0), "there": short(layer.gaussian),
+    })  # fmt: skip
+
+
 FACTS: dict[str, Callable[[Lesson], Facts]] = {
     "hull": _hull, "flat": _flat, "multiply": _multiply, "bent": _bent, "plane": _plane,
     "loops": _loops, "layers": _layers, "misleading": _misleading, "keys": _keys,
+    "island": _island,
 }  # fmt: skip

@@ -24,7 +24,7 @@ NOW = "learn_revealed"  # the lesson whose guess has just been committed
 SHOWN = "learn_shown"  # the lesson that a class saw last
 WIDTHS = (7, 4)  # of picture and course
 FURTHER = {  # pages to go on to
-    "Manifold": "the surface of any kind of attention, K with its error",
+    "Curved or bent?": "what a ring needs, and a price on curvature",
     "Claims": "nine claims, and what decides them",
     "Real heads": "the heads of a public model, or of your checkpoint",
     "Guide": "what is measured, and what it does not say",
@@ -93,11 +93,11 @@ def _draw_class(room: Room) -> None:
 def _draw_steps(lesson: Lesson | None, course: Course) -> None:
     with st.container(horizontal=True, key="learn_steps", gap="xsmall"):
         for each in lessons().values():
-            icon = ":material/check:" if each.name in course.done else None
+            tick = "done_all" if each.name in course.done else "check"
             st.button(
-                f"{each.number}",
+                f"{each.number} *{each.name.capitalize()}*",
                 key=f"learn_step_{each.name}",
-                icon=icon,
+                icon=f":material/{tick}:" if each.name in course.guesses else None,
                 help=each.title,
                 type="primary" if each is lesson else "secondary",
                 on_click=go,
@@ -110,14 +110,6 @@ def _draw_steps(lesson: Lesson | None, course: Course) -> None:
             type="secondary" if lesson else "primary",
             on_click=go,
             args=(END,),
-        )
-        st.button(
-            "Start over",
-            key="learn_start_over",
-            type="tertiary",
-            on_click=_start_over,
-            disabled=not course.guesses,
-            help="Clears all guesses.",
         )
         for label, make, help in (
             ("Handout", handout, "All questions with their pictures, to print on A4."),
@@ -246,8 +238,18 @@ def _draw_answer(lesson: Lesson, course: Course) -> None:
 def _draw_end(course: Course) -> None:
     """Draw what the lessons have shown, what is open, and where to go on."""
     right = sum(lessons()[name].correct == guess for name, guess in course.guesses.items())
+    st.markdown(section("learn", "answer"))
     if course.guesses:
-        st.markdown(section("learn", "right", right=right, count=len(course.guesses)))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            said = section("learn", "right", right=right, count=len(course.guesses))
+            st.markdown(said, width="content")
+            st.button(
+                "Start over",
+                key="learn_start_over",
+                type="tertiary",
+                on_click=_start_over,
+                help="Clears all guesses.",
+            )
     known, unknown = st.columns(2, gap="large")
     known.markdown(section("learn", "known"))
     unknown.markdown(section("learn", "unknown"))

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from gating_core.experiments.comparison import EXAMPLES
+from ui.bent import islands
 from ui.common.links import LINK
 from ui.components.pair import Pair, draw_pair
 from ui.components.strip import strip
@@ -195,6 +197,18 @@ def _draw_layers(state: State) -> None:
     layers.draw_replay(ALIGNED_STACK, surface, state.key, int(state.base["after"]), follow)
 
 
+# --- Islands --------------------------------------------------------------------------------------
+
+
+def _draw_island(state: State) -> None:
+    name, turned = state.base["island_surface"], int(state.base["island_turn"])
+    if state.committed:
+        names = [*EXAMPLES]
+        name = st.radio("Surface", names, names.index(name), key="island_surface",
+                        horizontal=True, **LINK)  # fmt: skip
+    islands.draw_example(name, state.key, turned, hold=not state.committed)
+
+
 # --- Misleading pictures --------------------------------------------------------------------------
 
 
@@ -216,8 +230,9 @@ def _draw_misleading(state: State) -> None:
 
 PICTURES = {
     "Flat or curved?": Picture(_draw_stage, ("task", "strength", "plane")),
-    "Which keys curve?": Picture(_draw_keys, ("keys", "biases", "values", "at")),
+    "Which keys curve?": Picture(_draw_keys, ("keys", "biases", "values", "at", "cut")),
     "Which gates curve?": Picture(_draw_shapes, ("formula",)),
     "Depth": Picture(_draw_layers, ("after", "stacked_point")),
     "Manifold": Picture(_draw_misleading, ("fooled",)),
+    "Curved or bent?": Picture(_draw_island, ("island_surface", "island_plane", "island_turn")),
 }

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from gating_core.claims.price_study import price_study
+from gating_core.claims.price_verdicts import NEEDED, NOT_NEEDED, judge
 from gating_core.experiments.comparison import load_preset, load_sweep
 from gating_core.geometry import square_grid
 from gating_core.theory import key_sign
@@ -27,6 +29,10 @@ TRIED = {
     "plane": ({"strength": "0"}, {"strength": "0.05"}),
     "loops": ({"task": "moons", "strength": "1"}, {"task": "xor", "strength": "1"}),
     "layers": ({"after": "8"}, {"after": "9"}),
+    "island": (
+        {"island_surface": "gated layer", "island_plane": "0,0,1,-0.5"},
+        {"island_surface": "gated layer", "island_plane": "0,0,1,0"},
+    ),
     "misleading": ({"fooled": "step too small"}, {"fooled": "saturated softmax"}),
     "keys": ({"keys": "0,3;-2.75,-2;2.75,-2;0,4"}, {"keys": "0,3;-2.75,-2;2.75,-2;0,-0.5"}),
 }
@@ -96,19 +102,28 @@ def test_a_ring_can_be_cut_at_a_nearly_closed_gate_but_not_by_the_fitted_plane()
 
 def test_after_the_last_lesson_stands_what_is_known_what_is_not_and_where_to_go_on():
     last = [*lessons()][-1]
-    app = open_page(PAGE, lesson=last, guess=f"{last}-1.hull-3.flat-1")
+    app = open_page(PAGE, lesson=last, guess=f"{last}-3.hull-3.flat-1")
     app.button("learn_next").click().run()
     assert not app.exception
     assert not mistakes(app)
     assert param(app, "lesson") == "end"
-    assert [x.value for x in app.title] == ["What you know now"]
+    assert [x.value for x in app.title] == ["What has curvature to do with classification?"]
     said = texts(app)
     assert "You guessed 2 of 3 right." in said
-    assert all(f"**{part}**" in said for part in ("What is not known", "Where to go on"))
-    assert {"Manifold", "Claims", "Real_heads", "Guide"} <= {
+    assert all(f"**{part}**" in said for part in ("What you know now", "What is not known"))
+    assert {"Curved_or_bent", "Claims", "Real_heads", "Guide"} <= {
         x.proto.page for x in app.get("page_link")
     }
     assert param(open_page(PAGE, lesson="other"), "lesson") == ""
+
+
+def test_what_is_said_of_prices_at_the_end_is_what_the_study_says():
+    rows = judge(price_study())
+    assert NEEDED not in {row.word for row in rows}
+    by_task = {task: {x.word for x in rows if (x.task, x.gate) == (task, "elementwise")}
+               for task in ("circle", "moons", "rings", "islands")}  # fmt: skip
+    assert by_task["circle"] == by_task["moons"] == {NOT_NEEDED}
+    assert by_task["rings"] == by_task["islands"] == {"inconclusive"}
 
 
 # --- The course -----------------------------------------------------------------------------------
@@ -162,6 +177,7 @@ def test_a_guess_is_there_after_a_reload_and_goes_with_start_over():
     assert data_of(app, "learn_keys")["hold"] is False
     assert data_of(app, "learn_keys")["model"]["keys"][3] == [1, 0]
     assert "Done" in texts(app)
+    app.button("learn_step_end").click().run()
     app.button("learn_start_over").click().run()
     assert not {"guess", "done", "keys"} & set(app.query_params)
     assert app.radio

@@ -42,13 +42,15 @@ def draw_islands(
     scale: Sequence[tuple[float, str]],
     texts: Mapping[str, tuple[str, str]],
     on_move: Callable[[Plane, int], None],
+    hold: bool = False,
 ) -> None:
     """Draw ``scene``, cut by ``plane``; a button goes back to the ``first`` one.
 
     The third coordinate is turned by ``turn`` degrees towards the fourth; ``turns`` name what the
     shadow is from so many degrees on, and are empty where there is no fourth. ``texts`` are what is
     said of a cut that is "closed" or "open": what is bold, and the rest. When the visitor lets go,
-    ``on_move`` gets plane and turn, once: it must store them.
+    ``on_move`` gets plane and turn, once: it must store them. With ``hold`` the picture says
+    nothing; the first call without it turns the shadow.
     """
     entries, arrays = large.packed_once(scene, lambda: large.pack(vars(scene)))
 
@@ -66,6 +68,7 @@ def draw_islands(
         "turns": turns or None,
         "scale": scale,
         "texts": texts,
+        "hold": hold,
         "heard": wire.heard(key),
     }
     _component(key=key, data=json.dumps(header, allow_nan=False).encode(), on_moved_change=receive)

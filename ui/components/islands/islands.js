@@ -1,6 +1,6 @@
 // Islands: a surface, a plane to drag, and a glass dome where the cut closes.
 //
-// Python sends a header { source, arrays, plane, first, turn, turns, scale, texts, heard } and receives "moved" with
+// Python sends a header { source, arrays, plane, first, turn, turns, scale, texts, hold, heard } and receives "moved" with
 // { plane: [a, b, c, d], turn, serial } when the visitor lets go. Of four coordinates three are drawn: the third one
 // is turned by so many degrees towards the fourth. The plane depends on the first three alone.
 
@@ -9,6 +9,7 @@ const CAMERA = { azimuth: -1.15, elevation: 0.42, distance: 4, centre: [0, 0, 0]
 const FILLED = 0.84; // of the picture
 const DRAWS = 1000; // random planes
 const SHOWN_DRAWS = 36; // of them
+const TURN_SECONDS = 4; // of the shadow, once it is no more held
 const number = x => (Math.abs(x) < 5e-4 ? '0' : Number(x.toPrecision(2)).toString()).replace('-', '−');
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -32,11 +33,15 @@ function adopt(root, state, header, buffer, address) {
   }
   const first = !state.view;
   if (first) build(root, state);
-  if (others || !(isUnheard(state, state.flying) || state.waiting || state.handling)) {
+  const isReleased = state.asking && !header.hold;
+  state.asking = header.hold; // no knobs
+  root.classList.toggle('gc-islands-held', header.hold);
+  if (others || !(isUnheard(state, state.flying) || state.waiting || state.handling || state.trying)) {
     state.turn = header.turn;
     setPlane(state, header.plane);
   }
   if (others) aim(state, first);
+  if (isReleased && !isStill()) turnShadow(state, header.turn);
   draw(state);
 }
 
@@ -111,6 +116,21 @@ const nextMessage = state => state.waiting && !state.handling && { name: 'moved'
   return { plane: [...normal, offsetOf(state.plane)].map(x => Number(x.toFixed(6))), turn: state.turn };
 } };
 
+// From the first shadow to one that is turned by so many degrees.
+function turnShadow(state, end) {
+  const [begun, trying] = [performance.now(), {}];
+  Object.assign(state, { turn: 0, trying });
+  const step = now => {
+    if (state.trying !== trying || !state.root.isConnected) return;
+    const way = Math.min(1, Math.max(0, now - begun) / 1000 / TURN_SECONDS);
+    state.turn = Math.round(end * eased(way));
+    if (way === 1) state.trying = null;
+    draw(state);
+    if (way < 1) requestAnimationFrame(step);
+  };
+  requestAnimationFrame(step);
+}
+
 // Random planes through random points; a few of them are seen.
 function tryPlanes(state) {
   const { root, surface } = state;
@@ -123,7 +143,7 @@ function tryPlanes(state) {
   const closed = planes.filter(([x, y, z, offset]) => closedPart(fieldOf({ normal: [x, y, z] }, offset, places), surface.size)).length;
   root.querySelector('.gc-islands-tried').textContent = `${closed} of ${DRAWS.toLocaleString('en-GB')} random planes cut out an island.`;
   root.dataset.tried = closed;
-  if (matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+  if (isStill()) return;
   const [own, trying] = [[...state.plane.normal, offsetOf(state.plane)], {}];
   Object.assign(state, { turn: 0, trying });
   const step = n => {
@@ -162,13 +182,13 @@ function draw(state) {
   const scene = { size: surface.size, places, normals: normalsOf(places, surface.size), colours, cells: CELLS, sheets: [], lines: [] };
   addCut(scene, cutOf(field, surface.size, places));
   state.turned = turn > 0;
-  if (!state.turned) addSheet(scene, plane, [0, 0, 0], ink, dark);
-  if (island && !state.turned) {
+  if (!state.turned && !state.asking) addSheet(scene, plane, [0, 0, 0], ink, dark);
+  if (island && !state.turned && !state.asking) {
     const glass = glassOf(island);
     scene.lines.push({ segments: glass.lines, wide: 1.2, colour: ink, alpha: 0.42, hidden: 0.12 });
     scene.sheets.push(...glass.sheets.map(corners => ({ corners, colour: dark ? [0.75, 0.85, 1, 0.045] : [0.35, 0.5, 0.75, 0.05] })));
   }
-  if (island) {
+  if (island && !state.asking) {
     scene.points = { size: 15, places: places.slice(3 * island.touching, 3 * island.touching + 3), colours: new Float32Array(ACCENT) };
   }
   view.show(scene);
