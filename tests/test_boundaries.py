@@ -64,6 +64,7 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room m
     "classroom": {"common", "components", "limits", "foreign"},
     # A lesson has the picture of another page.
     "learn": {
+        "bent",
         "classroom",
         "common",
         "components",

@@ -206,7 +206,9 @@ def _draw_island(state: State) -> None:
         names = [*EXAMPLES]
         name = st.radio("Surface", names, names.index(name), key="island_surface",
                         horizontal=True, **LINK)  # fmt: skip
-    islands.draw_example(name, state.key, turned, hold=not state.committed)
+    island = islands.draw_example(name, state.key, turned, hold=not state.committed)
+    if state.committed:
+        st.markdown(islands.island_text(name, island))
 
 
 # --- Misleading pictures --------------------------------------------------------------------------

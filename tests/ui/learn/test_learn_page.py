@@ -166,6 +166,10 @@ def test_before_the_guess_the_surface_of_the_question_is_shown_and_its_answer_no
     app = open_page(PAGE, lesson="layers", guess="layers-2", after="8")  # a link
     header, _ = unpack(component(app, "learn_layers").proto.bytes)
     assert (header["follow"], header["frame"]) == ("", 7)
+    for guess, state in ({}, (True, 0)), ({"guess": "island-1"}, (False, 45)):
+        app = open_page(PAGE, lesson="island", **guess)
+        header, _ = unpack(component(app, "learn_island").proto.bytes)
+        assert (header["hold"], header["turn"]) == state
     (chart,) = open_page(PAGE, lesson="misleading").get("plotly_chart")
     assert chart.proto.alt == lessons()["misleading"].alt["before"]
 
