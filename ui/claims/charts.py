@@ -21,6 +21,7 @@ from gating_core.claims.design import CONTROLS, GATED, UNGATED, WITHOUT_GATE
 from gating_core.claims.gain import POINTS, SHOWN
 from gating_core.claims.growth import CENTRE, TITLES, expected
 from gating_core.claims.measures import SETTINGS
+from gating_core.claims.pairs import Pairs
 from gating_core.claims.relation import EXACT, MEASURES, PROXY, Relations
 from gating_core.claims.text import counted, interval, number, share
 from ui.common import charts as c
@@ -39,9 +40,7 @@ GAP = 0.03  # between two panels, of the width
 PANEL_CHARACTERS = 15  # in a line of a panel's title, on a phone
 OUTERMOST = 0.05  # share of each kind's models at either end that may lie beyond the frame
 ROOM = 1.0  # decades round the others
-# Arrowheads at the frame, by where a point lies: left, within or right, and below, within or above.
-ARROWS = {(-1, -1): "sw", (-1, 0): "left", (-1, 1): "nw", (0, -1): "down", (0, 1): "up",
-          (1, -1): "se", (1, 0): "right", (1, 1): "ne"}  # fmt: skip
+DIFFERENCE = "difference of test accuracy,<br>points: variant − ungated"  # on a phone in two lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,39 +145,32 @@ def bounds_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
         ("gated", GATED, c.MAGENTA, "diamond"),
         ("controls", controls, c.TEAL, "square"),
     )
+    traces: list[Trace] = []
     kinds, zeros = [], 0
     for name, variants, colour, symbol in groups:
         for word in (FLAT, CURVED):
             every = verdict.evidence.of(variants, word)
             rows = [row for row in every if row.chart_largest and row.chart_bound]
             zeros += len(every) - len(rows)
-            if rows:
-                logs = np.log10([(row.chart_bound, row.chart_largest) for row in rows])
-                kinds.append(
-                    (f"{name}: {word}", colour, symbol + "-open" * (word == FLAT), rows, logs)
-                )
+            if not rows:
+                continue
+            points = np.array([(row.chart_bound, row.chart_largest) for row in rows])
+            labels = [
+                f"{row.task}, {row.variant}, seed {row.seed}<br>|K| {row.chart_largest:.3g},"
+                f" bound {row.chart_bound:.3g}"
+                for row in rows
+            ]
+            marker = {"color": colour, "size": 7, "symbol": symbol + "-open" * (word == FLAT)}
+            keys = [row.key for row in rows]
+            x, y = points.T
+            traces.append(dots(f"{name}: {word}", x, y, labels, marker, keys))
+            kinds.append(np.log10(points))
     if not kinds:
         return []
     # By kinds, so that those of which there are many do not decide for the others.
-    ends = np.array([np.quantile(x[-1], [OUTERMOST, 1 - OUTERMOST], axis=0) for x in kinds])
+    ends = np.array([np.quantile(x, [OUTERMOST, 1 - OUTERMOST], axis=0) for x in kinds])
     low, high = np.floor(ends[:, 0].min(0) - ROOM), np.ceil(ends[:, 1].max(0) + ROOM)
-    traces, beyond = [], 0
-    for name, colour, symbol, rows, logs in kinds:
-        sides = (logs > high).astype(int) - (logs < low)  # 0 within
-        order = np.abs(sides).any(1).argsort(kind="stable")  # the legend shows the first symbol
-        beyond += int(np.abs(sides).any(1).sum())
-        symbols = [
-            f"triangle-{ARROWS[x]}" if any(x) else symbol for x in map(tuple, sides[order].tolist())
-        ]
-        labels = [
-            f"{row.task}, {row.variant}, seed {row.seed}<br>|K| {row.chart_largest:.3g},"
-            f" bound {row.chart_bound:.3g}"
-            for row in (rows[at] for at in order)
-        ]
-        x, y = (10 ** np.clip(logs[order], low, high)).T
-        marker = {"color": colour, "size": 7, "symbol": symbols}
-        keys = [rows[at].key for at in order]
-        traces.append(dots(name, x, y, labels, marker, keys, cliponaxis=False))
+    beyond = sum(int(((x < low) | (x > high)).any(1).sum()) for x in kinds)
     diagonal = 10.0 ** np.array([max(low), min(high)])
     traces.append(
         c.line("|K| = bound", diagonal, diagonal, colour=c.GREY, dash="dash", width=1, mode="lines")
@@ -194,16 +186,35 @@ def bounds_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
         x_axis=c.log_axis(10 ** low[0], 10 ** high[0], None),
         y_axis=c.log_axis(10 ** low[1], 10 ** high[1], None),
     )
-    cut = ""
-    if beyond:
-        cut = f" The axes are cut at 10^{low[0]:.0f} and 10^{high[0]:.0f} for bounds,"
-        cut += (
-            f" 10^{low[1]:.0f} and 10^{high[1]:.0f} for |K|: {counted(beyond, 'model')} beyond are"
-        )
-        cut += " drawn as triangles at the edge that point to where they lie."
+    cut = f" Beyond the axes: {counted(beyond, 'model')}." if beyond else ""
     if zeros:
         cut += f" {counted(zeros, 'model')} with K exactly 0, or without a bound, cannot be drawn."
     return [ClaimChart(title, figure, verdict.sentences, section("claims", "bounds", cut=cut))]
+
+
+def seeds_and_mean(
+    at: int,
+    name: str,
+    pairs: Pairs,
+    mean: float,
+    end: float,
+    colour: str,
+    symbol: str,
+    thick: float,
+) -> list[Trace]:
+    """Return in a row the differences of ``pairs``, and their mean with a bar to ``end``."""
+    seeds = [
+        f"{name}, seed {seed}: {POINTS * value:.3g} points"
+        for seed, value in zip(pairs.seeds, pairs.values, strict=True)
+    ]
+    values, half = POINTS * np.array(pairs.values), POINTS * np.nan_to_num(end - mean)
+    small = {"color": colour, "size": 4, "opacity": 0.45}
+    large = {"color": colour, "size": 10, "symbol": symbol}
+    text = f"{name}: {POINTS * mean:.3g} ± {half:.2g} points"
+    return [
+        dots(f"{name}: seeds", values, jittered(at, pairs.count), seeds, small, pairs.keys),
+        dots(f"{name}: mean", [POINTS * mean], [at], [text], large, reach=[half], width=thick),
+    ]
 
 
 def forest_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
@@ -223,32 +234,14 @@ def forest_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
     if not rows:
         return []
     names, traces = [f"{x.task}: {x.variant}" for x in rows], []
-    kinds = ((True, "gates", c.MAGENTA, "diamond"), (False, "controls", c.TEAL, "square"))
-    for gate, kind, colour, symbol in kinds:
-        drawn = [(at, x) for at, x in enumerate(rows) if (x.variant in GATED) == gate]
-        if not drawn:
-            continue
-        points = [
-            (POINTS * value, height, f"{names[at]}, seed {seed}: {POINTS * value:.3g}", key)
-            for at, x in drawn
-            for value, height, seed, key in zip(
-                x.values, jittered(at, x.count), x.seeds, x.keys, strict=True
-            )
-        ]
-        x, y, labels, keys = zip(*points, strict=True)
-        marker = {"color": colour, "size": 4, "opacity": 0.45}
-        traces.append(dots(f"{kind}: seeds", x, y, labels, marker, keys))
-        means = [(at, POINTS * x.measured.mean, POINTS * x.measured.high) for at, x in drawn]
-        means = [(at, mean, 0.0 if np.isnan(high) else high - mean) for at, mean, high in means]
-        texts = [f"{names[at]}: {mean:.3g} ± {half:.2g}" for at, mean, half in means]
-        y, x, reach = zip(*means, strict=True)
-        marker = {"color": colour, "size": 10, "symbol": symbol}
-        traces.append(dots(f"{kind}: mean", x, y, texts, marker, reach=reach, width=1.5))
+    for at, x in enumerate(rows):
+        look = (c.MAGENTA, "diamond") if x.variant in GATED else (c.TEAL, "square")
+        traces += seeds_and_mean(at, names[at], x, x.measured.mean, x.measured.high, *look, 1.5)
     title = f"Difference from {UNGATED}, by task"
     figure = c.chart(
         title,
         traces,
-        "difference of test accuracy,<br>points",  # on a phone in two lines
+        DIFFERENCE,
         height=max(HEIGHT, FOREST_ROW * len(rows)),
         y_axis=rows_axis(names, 0.7, 0.3),
         shapes=[upright(0.0)],
@@ -315,27 +308,11 @@ def effects_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
 def margin_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
     """C5: draw the differences on linear tasks with the margin of equivalence."""
     t, tasks, traces = THRESHOLDS, verdict.evidence[::-1], []
-    sure = share(1 - 2 * t.level)
     if not tasks:
         return []
     for at, (pairs, of) in enumerate(tasks):
-        mean, values = 100 * of.paired.mean, 100 * np.array(pairs.values)
-        labels = [
-            f"{pairs.task}, seed {seed}: {value:.2f} points"
-            for seed, value in zip(pairs.seeds, values, strict=True)
-        ]
-        heights, marker = (
-            jittered(at, pairs.count),
-            {"color": c.MAGENTA, "size": 4, "opacity": 0.45},
-        )
-        traces.append(dots(pairs.task, values, heights, labels, marker, pairs.keys))
-        half = 100 * of.interval[1] - mean if pairs.count > 1 else 0.0
-        label, marker = (
-            f"{pairs.task}: {mean:.2f} ± {half:.2f} points ({sure})",
-            marker | {"opacity": 1},
-        )
-        marker = {"color": c.MAGENTA, "size": 11, "symbol": "diamond"}
-        traces.append(dots(pairs.task, [mean], [at], [label], marker, reach=[half], width=5))
+        look = c.MAGENTA, "diamond", 5
+        traces += seeds_and_mean(at, pairs.task, pairs, of.paired.mean, of.interval[1], *look)
     margin = t.margin_points
     band = {"type": "rect", "xref": "x", "yref": "paper", "x0": -margin, "x1": margin, "y0": 0,
             "y1": 1, "fillcolor": c.TEAL, "opacity": 0.14, "line": {"width": 0},
@@ -344,14 +321,14 @@ def margin_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
     figure = c.chart(
         title,
         traces,
-        "difference of test accuracy,<br>points: sigmoid − ungated",  # on a phone in two lines
+        DIFFERENCE,
         height=HEIGHT,
         y_axis=rows_axis([f"{pairs.task}<br>power {share(of.power)}" for pairs, of in tasks]),
         showlegend=False,
         shapes=[band, *(upright(x, "dot") for x in (-margin, margin)), upright(0.0)],
     )
     numbers = {"margin": f"{margin:g}", "level": share(t.level)}
-    text = section("claims", "margin", **numbers, confidence=sure)
+    text = section("claims", "margin", **numbers, confidence=share(1 - 2 * t.level))
     return [ClaimChart(title, figure, verdict.sentences, text)]
 
 

@@ -1,6 +1,7 @@
 """The charts show the rows, all of them, with the numbers and intervals of the core."""
 
 import json
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 from functools import cache
 
@@ -8,12 +9,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from gating_core.claims.claim import Brief, Mark
 from gating_core.claims.report import report
 from gating_core.claims.rows import sorted_out
 from gating_core.claims.verdicts import CLAIMS, verdict, verdicts
 from tests.core.claims.made_rows import curved, failed, kin, made, stacks, study
 from tests.core.claims.test_report import NASTY, Page
-from ui.claims.charts import claim_charts
+from ui.claims.charts import claim_charts, small_plot
 from ui.claims.report_charts import head, pictures
 
 ROWS = made()
@@ -71,35 +73,33 @@ def test_bounds_are_those_of_the_rows():
         assert shown[key] == pytest.approx(point)
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize(("bound", "largest", "arrow"), [
-    (1e100, 1e150, "ne"), (1e-200, 1e-180, "sw"), (1e-12, 1e90, "up"), (1e70, 1.0, "right"),
-])  # fmt: skip
-def test_models_beyond_the_frame_point_to_where_they_lie(bound, largest, arrow):
+def test_models_beyond_the_frame_and_without_a_logarithm_are_counted():
     rows = [
-        replace(row, chart_largest=largest, chart_bound=bound, chart_flat=False)
+        replace(row, chart_largest=1e150, chart_bound=1e100, chart_flat=False)
         if row.key == "xor/sigmoid/3"
+        else replace(row, chart_largest=0.0)
+        if row.variant == "ungated"
         else row
         for row in ROWS
     ]
     (chart,) = claim_charts("C2", verdicts(rows, [])["C2"])
-    marks = {
-        key: (trace.marker.symbol[index], trace.text[index], x, y)
-        for trace in chart.figure.data
-        for index, (key, x, y) in enumerate(models_of(trace))
-    }
-    symbol, text, x, y = marks["xor/sigmoid/3"]
-    assert symbol == f"triangle-{arrow}"
-    assert f"|K| {largest:.3g}, bound {bound:.3g}" in text
-    assert sum("triangle-" in mark for mark, *_ in marks.values()) == 1
-    for axis, drawn, value in (("xaxis", x, bound), ("yaxis", y, largest)):
-        low, high = chart.figure.layout[axis].range
-        assert np.log10(drawn) == pytest.approx(np.clip(np.log10(value), low, high))
-    assert "1 model beyond are drawn as" in chart.explanation
-    none = [replace(row, chart_largest=0.0) if row.variant == "ungated" else row for row in ROWS]
-    assert (
-        "80 models with K exactly 0" in claim_charts("C1", verdicts(none, [])["C1"])[0].explanation
-    )
+    assert chart.figure.layout.yaxis.range[1] < 150
+    assert "Beyond the axes: 1 model." in chart.explanation
+    assert "80 models with K exactly 0" in chart.explanation
+
+
+SMALL = Brief("", "", [[Mark(2, 4, 3)], [Mark(0, 8, kind="control"), Mark(8, 10, kind="no kind")],
+                       [Mark(float("nan"), float("nan"), 5)]], [10.0])  # fmt: skip
+
+
+def test_a_small_plot_has_its_marks_and_lines_to_scale():
+    paths = [(x.tag.partition("}")[2], x.attrib) for x in ET.fromstring(small_plot(SMALL))]
+    at = {value: 4 + 16.2 * value for value in range(11)}
+    assert [of["d"] for tag, of in paths if tag == "path"] == [
+        "M166.0 0V40", f"M{at[2]:.1f} 6.7H{at[4]:.1f}", f"M4.0 20.0H{at[8]:.1f}",
+    ]  # fmt: skip
+    assert [of["cx"] for tag, of in paths if tag == "circle"] == [f"{at[3]:.1f}"]
+    assert len(ET.fromstring(small_plot(Brief()))) == 0
 
 
 def test_a_forest_has_the_differences_and_their_interval():

@@ -23,12 +23,14 @@ from gating_core.claims.price_study import price_study
 from gating_core.claims.price_verdicts import PRICE_CLAIMS
 from tests.ui.opening import mistakes, offered, open_page
 from ui.claims import running, shared
+from ui.claims.findings import rows_text
 from ui.claims.running import Status
 from ui.claims.shared import (
     FROZEN,
     Source,
     csv_texts,
     judge_rows,
+    judged,
     load_judged,
     report_file,
     rows_of,
@@ -113,7 +115,7 @@ def test_one_row_is_open_at_a_time_and_the_link_says_which(first):
     ("C6", {"criteria": "v1", "measure": "∫|K| dA"}, "∫|K| dA"),
 ])  # fmt: skip
 def test_every_claim_has_its_verdict_chart_rule_and_download(claim, link, charted, found):
-    app = open_page(PAGE, claim=claim, **link)
+    app = open_page(PAGE, claim=claim, numbers="true", **link)
     assert not app.exception
     one, version = found[claim], CLAIMS[claim].criteria.name
     if link.get("criteria") == "v1":
@@ -123,6 +125,7 @@ def test_every_claim_has_its_verdict_chart_rule_and_download(claim, link, charte
     assert said(app, f"**The rule of {claim}, criteria {version}, preregistered on")
     other = any(text.startswith("*Criteria v") for text in texts(app))
     assert other == (claim in load_judged(FROZEN))
+    assert app.dataframe[0].value.to_dict("records") == one.table
     (chart,) = charts(app)
     assert len(chart.proto.alt) > 20
     assert charted in json.loads(chart.proto.spec)["layout"]["xaxis"]["title"]["text"]
@@ -159,13 +162,8 @@ def test_live_rows_and_what_is_excluded_of_them(store, rows, first):
     (about,) = app.info  # none of its seeds is of v2
     assert about.value.endswith("Criteria v2 decide on seeds 64–95.")
     assert not said(first, "Excluded")
-
-
-def test_rows_of_an_older_version_are_named(store, rows):
-    with Store(store) as opened:
-        opened.write([replace(row, code="d1d7abe7b131") for row in rows[0][:20]])
-    app = open_page(PAGE, rows="live")
-    assert said(app, f"of version d1d7abe7b131 of the study; version {STUDY_VERSION} runs here.")
+    older = rows_text(replace(judged(Source()), code="d1d7abe7b131"), bundled=False)
+    assert f"of version d1d7abe7b131 of the study; version {STUDY_VERSION} runs here." in older
 
 
 def test_a_file_that_is_no_store_is_one_sentence_and_stays(store):
@@ -176,13 +174,6 @@ def test_a_file_that_is_no_store_is_one_sentence_and_stays(store):
     assert said(app, "The live rows cannot be read:")
     assert said(app, "Bundled rows are shown.")
     assert store.read_bytes() == before
-
-
-def test_the_fold_has_the_whole_rule_and_all_numbers(found):
-    app = open_page(PAGE, claim="C5", numbers="true")
-    (table,) = app.dataframe
-    assert [*table.value.columns] == [*found["C5"].table[0]]
-    assert len(table.value) == len(found["C5"].table)
 
 
 # --- Models ---------------------------------------------------------------------------------------
