@@ -53,12 +53,9 @@ class ClaimChart:
     explanation: str
 
 
-def claim_charts(claim: str, verdict: Verdict, wide: bool = False) -> list[ClaimChart]:
-    """Return the charts of a claim: of what decides it, or with ``wide`` of all variants.
-
-    None where there is nothing to draw.
-    """
-    return CHARTS[claim](verdict, wide) if claim in CHARTS else []
+def claim_charts(claim: str, verdict: Verdict) -> list[ClaimChart]:
+    """Return the charts of a claim, that of what decides it first; none if nothing is to draw."""
+    return CHARTS[claim](verdict) if claim in CHARTS else []
 
 
 def small_plot(brief: Brief) -> str:
@@ -101,11 +98,13 @@ def dots(
 
     Error bars ``reach`` to both sides, or as far below and above as its two rows say.
     """
-    trace = {"type": "scatter", "mode": "markers", "name": name, "x": np.asarray(x, float),
-             "y": np.asarray(y, float), "text": [*labels], "customdata": keys, "marker": marker,
+    x, y = np.asarray([x, y], float).tolist()  # lists: Plotly would pack arrays
+    trace = {"type": "scatter", "mode": "markers", "name": name, "x": x, "y": y,
+             "text": [*labels], "customdata": keys, "marker": marker,
              "hovertemplate": "%{text}<extra></extra>"} | more  # fmt: skip
     if reach is not None:
-        below, above = reach if np.ndim(reach) == 2 else (None, reach)
+        reach = np.asarray(reach, float)
+        below, above = reach.tolist() if reach.ndim == 2 else (None, reach.tolist())
         bars = {"type": "data", "array": above, "color": marker["color"], "width": 0,
                 "thickness": width}  # fmt: skip
         trace["error_x"] = bars | (
@@ -137,7 +136,7 @@ def _axis(number: int, letter: str = "x") -> str:
     return f"{letter}{number + 1 if number else ''}"
 
 
-def bounds_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
+def bounds_charts(verdict: Verdict) -> list[ClaimChart]:
     """C1, C2: draw max |K| of every model over the bound on its error, both axes logarithmic."""
     controls = tuple(name for name in CONTROLS if name not in WITHOUT_GATE)
     groups = (
@@ -217,23 +216,27 @@ def seeds_and_mean(
     ]
 
 
-def forest_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
-    """C4: draw the differences from the ungated model, a row for each task and variant."""
+def forest_charts(verdict: Verdict) -> list[ClaimChart]:
+    """C4: draw the differences from the ungated model: of what decides, and of all variants."""
     families, _ = verdict.evidence
-    chosen = [name for name in SHOWN if name in families]
-    if wide or SHOWN[0] not in families:  # gates before controls
-        chosen = [*dict.fromkeys([*(x for x in GATED if x in families), *families])]
-    tasks = dict.fromkeys(x.task for name in chosen for x in families[name])
+    every = dict.fromkeys([*(x for x in GATED if x in families), *families])  # gates first
+    shown = [name for name in SHOWN if name in families] if SHOWN[0] in families else [*every]
+    charts = [forest_chart(verdict, names) for names in (shown, [*every])]
+    return charts if any(charts[0].figure.data) else []
+
+
+def forest_chart(verdict: Verdict, variants: Sequence[str]) -> ClaimChart:
+    """Draw a row for each task and variant."""
+    families, traces = verdict.evidence[0], []
+    tasks = dict.fromkeys(x.task for name in variants for x in families[name])
     rows = [
         x
         for task in tasks
-        for name in chosen
+        for name in variants
         for x in families[name]
         if x.task == task and x.measured is not None
     ][::-1]
-    if not rows:
-        return []
-    names, traces = [f"{x.task}: {x.variant}" for x in rows], []
+    names = [f"{x.task}: {x.variant}" for x in rows]
     for at, x in enumerate(rows):
         look = (c.MAGENTA, "diamond") if x.variant in GATED else (c.TEAL, "square")
         traces += seeds_and_mean(at, names[at], x, x.measured.mean, x.measured.high, *look, 1.5)
@@ -248,10 +251,10 @@ def forest_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
         showlegend=False,
     )
     text = section("claims", "forest", confidence=share(THRESHOLDS.confidence))
-    return [ClaimChart(title, figure, verdict.sentences, text)]
+    return ClaimChart(title, figure, verdict.sentences, text)
 
 
-def effects_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
+def effects_charts(verdict: Verdict) -> list[ClaimChart]:
     """C3: draw the mean difference over its standard deviation, a panel for each measure.
 
     A filled mark is a significant difference.
@@ -305,7 +308,7 @@ def effects_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
     return [ClaimChart(title, figure, verdict.sentences, section("claims", "effects"))]
 
 
-def margin_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
+def margin_charts(verdict: Verdict) -> list[ClaimChart]:
     """C5: draw the differences on linear tasks with the margin of equivalence."""
     t, tasks, traces = THRESHOLDS, verdict.evidence[::-1], []
     if not tasks:
@@ -332,7 +335,7 @@ def margin_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
     return [ClaimChart(title, figure, verdict.sentences, text)]
 
 
-def groups_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
+def groups_charts(verdict: Verdict) -> list[ClaimChart]:
     """C6: draw r of every group and pooled within each kind of task, for each of two measures."""
     kinds = verdict.evidence
     measures = [x for x in (PROXY, EXACT) if any(of.of(x).groups for of in kinds.values())]
@@ -394,7 +397,7 @@ def groups_chart(kinds: dict[str, Relations], measure: str) -> ClaimChart:
     )
 
 
-def growth_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
+def growth_charts(verdict: Verdict) -> list[ClaimChart]:
     """C7: draw |K(0)| and the proxy of every seed over depth, with lines of the exponents."""
     evidence = verdict.evidence
     if not len(evidence.seeds):
@@ -441,7 +444,7 @@ def growth_charts(verdict: Verdict, wide: bool) -> list[ClaimChart]:
     return [ClaimChart(title, figure, verdict.sentences, section("claims", "growth"))]
 
 
-CHARTS: dict[str, Callable[[Verdict, bool], list[ClaimChart]]] = {
+CHARTS: dict[str, Callable[[Verdict], list[ClaimChart]]] = {
     "C1": bounds_charts,
     "C2": bounds_charts,
     "C3": effects_charts,

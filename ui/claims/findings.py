@@ -107,7 +107,7 @@ def draw_claim(source: Source, judged: JudgedStudy, x: Judgement) -> None:
             x, other, source = other, x, Source()
     number = 0
     if len(x.charts) > 1:
-        key, names = WIDE if x.charts[-1]["wide"] else MEASURE
+        key, names = MEASURE if x.claim == "C6" else WIDE
         first = int(names is MEASURE[1])
         shown = choices.radio(key.title(), names, first, key=key, horizontal=True, **LINK)
         number = names.index(shown)
@@ -222,19 +222,15 @@ def draw_rule(x: Judgement, is_open: bool) -> None:
 
 def rows_text(judged: JudgedStudy, bundled: bool) -> str:
     """Say which rows the verdicts use, of which version, and how many models are excluded."""
-    models, stacks = judged.model_count, judged.stack_count
     text = (
-        f"C1 to C7: {counted(models, 'trained model')} and {counted(stacks, 'stack')}, seeds"
-        f" {spans(judged.seeds) or '–'}, {BUNDLED if bundled else 'trained here'}."
+        f"C1 to C7: {counted(judged.model_count, 'trained model')} and"
+        f" {counted(judged.stack_count, 'stack')}, seeds {spans(judged.seeds) or '–'},"
+        f" {BUNDLED if bundled else 'trained here'}."
     )
-    if judged.code and judged.code != STUDY_VERSION:
-        text += (
-            f" They are of version {judged.code} of the study; version {STUDY_VERSION} runs here. A"
-            " new run adds its own rows and keeps these."
-        )
-    elif judged.code:
-        text += f" Version {judged.code} of the study"
-        text += "; recomputed single layers are the same." if bundled else "."
+    if judged.code:
+        text += f" Version {judged.code} of the study."
+    if judged.code not in ("", STUDY_VERSION):
+        text += f" Version {STUDY_VERSION} runs here: a new run adds its own rows and keeps these."
     if judged.set_aside:
         text += f" Excluded: {counted(judged.set_aside, 'model')}. They have another version or"
         text += " number of steps than most, or were trained twice."

@@ -79,7 +79,7 @@ class Judgement:
     rule: dict[str, str]
     gaps: list[str]
     table: list[dict[str, str]]
-    charts: list[dict[str, Any]]  # title, figure as JSON, alt, explanation; wide: all variants
+    charts: list[dict[str, Any]]  # title, figure as JSON, alt, explanation
     counts: dict[str, int] = field(default_factory=dict)
     date: str = V1.date  # of the criteria; those that are frozen are v1
     decide_on: str = spans(V1.seeds)
@@ -121,12 +121,11 @@ def judge_rows(source: Source) -> JudgedStudy:
     judged = {name: claim.judge(price_study()) for name, claim in PRICE_CLAIMS.items()}
     for name, of in (verdicts(rows, stacks) | judged).items():
         claim, charts = every[name], []
-        for wide in (False, True)[: 1 + (name == "C4")]:
-            for chart in claim_charts(name, of, wide):
-                figure = json.loads(chart.figure.update_layout(template="none").to_json())
-                figure["layout"].pop("template", None)  # the page has its own
-                texts = {"title": chart.title, "alt": chart.alt, "explanation": chart.explanation}
-                charts.append(texts | {"text": json.dumps(figure), "wide": wide})
+        for chart in claim_charts(name, of):
+            figure = json.loads(chart.figure.update_layout(template="none").to_json())
+            figure["layout"].pop("template", None)  # the page has its own
+            texts = {"title": chart.title, "alt": chart.alt, "explanation": chart.explanation}
+            charts.append(texts | {"text": json.dumps(figure)})
         claims[name] = Judgement(
             name,
             claim.title,

@@ -163,7 +163,7 @@ def test_live_rows_and_what_is_excluded_of_them(store, rows, first):
     assert about.value.endswith("Criteria v2 decide on seeds 64–95.")
     assert not said(first, "Excluded")
     older = rows_text(replace(judged(Source()), code="d1d7abe7b131"), bundled=False)
-    assert f"of version d1d7abe7b131 of the study; version {STUDY_VERSION} runs here." in older
+    assert f"Version d1d7abe7b131 of the study. Version {STUDY_VERSION} runs here:" in older
 
 
 def test_a_file_that_is_no_store_is_one_sentence_and_stays(store):

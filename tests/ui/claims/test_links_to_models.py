@@ -7,7 +7,6 @@ import pytest
 
 from gating_core.claims import SELECTIONS
 from gating_core.claims.design import STACKS
-from gating_core.training.ensemble import batches_of
 from tests.ui.opening import mistakes, open_page
 from ui.claims.models import model_link, model_text
 from ui.claims.shared import Source, rows_of
@@ -103,14 +102,6 @@ def test_a_link_trains_on_the_same_points(bundled):
         assert (ours.train_points == theirs.train_points).all()
         assert (ours.train_labels == theirs.train_labels).all()
         assert len(theirs.test_points[0]) == 1024
-
-
-def test_gated_and_ungated_are_trained_in_the_same_batch(bundled):
-    unit = next(unit for unit in units() if "sigmoid" in unit.setting.variants)
-    for name in ("ungated", "sigmoid"):
-        found = opened(as_row(bundled, unit, name))
-        assert set(found.variants) == set(unit.setting.variants)
-        assert batches_of(found.configs) == batches_of(unit.setting.configs)
 
 
 @pytest.mark.parametrize("seed", [0, 15, 16, 31])
