@@ -45,7 +45,12 @@ def draw() -> tuple[Source, JudgedStudy]:
     source, judged, note = shared.fetch(choice)
     st.caption(rows_text(judged, bundled=not source.path))
     claim = link_value("claim", lambda text: text if text in judged.claims else None, "", "none")
-    draw_finding(count_text(judged))
+    counts = Counter(x.word if x.kind == EXPERIMENT else x.kind for x in judged.claims.values())
+    draw_finding(
+        f"{', '.join(f'{counts[word]} {word}' for word in WORDS if counts[word])};"
+        f" {counts[THEOREM]} theorem and {counts[CONSTRUCTION]} true by construction, which check"
+        " our code."
+    )
     with place:
         if note:
             st.caption(f":material/info: {note}")
@@ -63,14 +68,6 @@ def _turn(name: str) -> None:
     st.query_params.pop("claim", None)
     if st.session_state[f"claim_{name}"]:
         st.query_params["claim"] = name
-
-
-def count_text(judged: JudgedStudy) -> str:
-    """Say how many experiments got which word, and how many claims could not have failed."""
-    counts = Counter(x.word if x.kind == EXPERIMENT else x.kind for x in judged.claims.values())
-    decided = [f"{counts[word]} {word}" for word in WORDS if counts[word]]
-    text = f"{', '.join(decided)}; {counts[THEOREM]} theorem and {counts[CONSTRUCTION]} true by"
-    return f"{text} construction, which check our code."
 
 
 def word_text(x: Judgement) -> str:

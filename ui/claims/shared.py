@@ -147,9 +147,16 @@ def judge_rows(source: Source) -> JudgedStudy:
             small_plot(of.brief),
         )
     found = sorted_out(rows)
-    about = len(rows), len(stacks), found.code, [*found.seeds], found.set_aside
-    reported = {} if source.path else judge_reported()
-    return JudgedStudy(claims, *about, accuracies(models_of(rows, V1)), reported)
+    return JudgedStudy(
+        claims,
+        len(rows),
+        len(stacks),
+        found.code,
+        [*found.seeds],
+        found.set_aside,
+        accuracies(models_of(rows, V1)),
+        {} if source.path else judge_reported(),
+    )
 
 
 def judge_reported() -> dict[str, dict[str, tuple[str, str, str]]]:

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from gating_core.claims import SELECTIONS, V2, default_path
-from gating_core.claims.study import Size, progress_text
+from gating_core.claims.study import progress_text
 from gating_core.claims.text import counted, spans
 from ui.claims import running
 from ui.claims.running import store_path
@@ -40,7 +40,9 @@ def draw() -> None:
     )
     quick = SELECTIONS["quick"].size
     about.caption(
-        f"{size_text(quick)} It goes on when this tab is closed. Its rows are *live* in Findings."
+        f"{counted(quick.models, 'model')} and {counted(quick.stacks, 'stack')}, without those that"
+        f" are there already. This takes about {quick.seconds / CORES:.0f} s on two cores, perhaps"
+        " half or twice that. It goes on when this tab is closed. Its rows are *live* in Findings."
     )
     if status.runs:
         st.fragment(_look, run_every=EVERY_SECONDS)()
@@ -59,7 +61,7 @@ def draw() -> None:
 
 def commands() -> str:
     """Return what can be run in a shell, a line each."""
-    sizes = {name: f"{counted(SELECTIONS[name].size.models, 'model')}" for name in SELECTIONS}
+    sizes = {name: counted(of.size.models, "model") for name, of in SELECTIONS.items()}
     lines = {
         "run --quick": f"{sizes['quick']}: C1, C2, C5 and C7",
         "run --full": f"{sizes['full']}: C1, C2, C5 and C7, seeds of criteria v1",
@@ -73,16 +75,6 @@ def commands() -> str:
     }
     width = max(map(len, lines))
     return "\n".join(f"{COMMAND} {words:{width}}  # {about}" for words, about in lines.items())
-
-
-def size_text(size: Size) -> str:
-    """Say what a study of this ``size`` does, and how long that takes."""
-    time = size.seconds / CORES
-    text = f"{max(round(time), 1)} s" if time < 120 else f"{time / 60:.0f} min"
-    return (
-        f"{counted(size.models, 'model')} and {counted(size.stacks, 'stack')}, without those that"
-        f" are there already. This takes about {text} on two cores, perhaps half or twice that."
-    )
 
 
 def start() -> None:
