@@ -98,7 +98,9 @@ def test_a_click_chooses_a_feature(desk, served, watch):
 
 def click(page, selector):
     """Move to the middle of the first one, and click."""
-    box = page.locator(selector).first.bounding_box()
+    part = page.locator(selector).first
+    part.scroll_into_view_if_needed()
+    box = part.bounding_box()
     place = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(*place)
     page.mouse.click(*place)
