@@ -8,9 +8,8 @@ TITLE = "Mixture of experts"
 
 with page(
     TITLE,
-    lead="Attention is a sum of small linear maps, its **experts** W_V[:, c] W_O[c, :], and each"
-    " output a sum over heads, experts and tokens. A gate per channel makes the experts of a head"
-    " identifiable; other gates do not.",
+    lead="Attention is a sum of small linear maps, its **experts** W_V[:, c] W_O[c, :]. A gate per"
+    " channel makes the experts of a head identifiable; other gates do not.",
 ):
     from ui.common.links import checked_link
     from ui.experts import decomposition, identifiability, learning_curves, sample_efficiency

@@ -30,7 +30,7 @@ SCREENS = (
     (MODELS, "Yes, if heads are to keep few keys", 0, "table"),
     (STEERING, "one feature changes the language", 2, ".gc-key", *charts("steer_none")),
     (LEARNED, "Experts are learned with", 2, CONTROLS, CHART),
-    (CURVES, "No significant difference", 2, CONTROLS, CHART),
+    (CURVES, "No significant difference", 1, CONTROLS, CHART),
     (f"{EFFICIENT}?method=KV-cache+eviction", "Δ loss of keeping 16 of 96 keys", 1,
      *charts("eviction_gate")),
     (f"{EFFICIENT}?method=Delta+correction", "At a window of 16", 1,
@@ -141,7 +141,7 @@ def test_back_undoes_one_change_of_a_control(desk, served, watch):
 
 @pytest.mark.parametrize(("address", "count"), [("/Claims?claim=C3", 1), *(
     pytest.param(address, count, marks=pytest.mark.soak) for address, count in (
-        (LEARNED, 2), (CURVES, 2), (EFFICIENT, 2), (f"{EFFICIENT}?method=KV-cache+eviction", 1),
+        (LEARNED, 2), (CURVES, 1), (EFFICIENT, 2), (f"{EFFICIENT}?method=KV-cache+eviction", 1),
         (f"{MODELS}?lm_sinks_of=language+models", 2), (STEERING, 2),
         (f"{MODELS}?measure=Rank%2C+sparsity%2C+calibration", 3),
         (f"{MODELS}?measure=Block+topology", 6),

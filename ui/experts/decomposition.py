@@ -13,6 +13,7 @@ from ui.common import charts as c
 from ui.common.formatting import short, vector_text
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_numbers
+from ui.common.page import draw_finding
 from ui.components.pad import Handle, pad
 from ui.components.tree import tree
 from ui.drawing import palette
@@ -49,7 +50,7 @@ def draw() -> None:
     entry = entry_of(model, point, channel)
     charts = c.Charts("decomposition")
 
-    st.markdown(entry_text(entry, point, channel))
+    draw_finding(entry_text(entry, point, channel))
     picture, beside = st.container(key="first").container().columns([10, 3])
     with beside:
         pad(
@@ -130,10 +131,11 @@ def entry_text(entry: EntryTree, point: tuple[float, float], channel: int) -> st
     """Say of what the entry is the sum."""
     experts = entry.channels
     head, own = np.unravel_index(np.abs(experts).argmax(), experts.shape)
+    heads, size, tokens = entry.terms.shape
     return (
-        f"**Y[{channel}] = {short(entry.value)} is the sum of {entry.terms.size} terms** at"
-        f" x = {vector_text(point)}. The sum of their sizes is {short(entry.size)}. The largest"
-        f" part is that of expert {head + 1}.{own + 1}: {short(float(experts[head, own]))}."
+        f"A sum over heads, experts and tokens: Y[{channel}] = {short(entry.value)} is the sum of"
+        f" {heads} · {size} · {tokens} = {entry.terms.size} terms at x = {vector_text(point)}, the"
+        f" largest part that of expert {head + 1}.{own + 1} ({short(float(experts[head, own]))})."
     )
 
 

@@ -15,11 +15,12 @@ import streamlit as st
 
 import gating_core.experts as core
 from gating_core.attention import AttentionConfig
-from gating_core.experts import NULL_SHARE, Moves, NonIdentifiable
+from gating_core.experts import Moves, NonIdentifiable
 from ui.common import charts as c
 from ui.common.formatting import percent, short, tick_text
 from ui.common.lessons import section
 from ui.common.links import LINK
+from ui.common.page import draw_finding
 from ui.experts import shared
 from ui.experts.shared import EXPERT, NO_GATE, RANDOM, GateSetting, Model, setting_text
 from ui.work import pool
@@ -72,7 +73,6 @@ def draw() -> None:
     model = shared.with_weights(model, *model.pair.values())
     expert = shared.followed_expert(model)
     counts = counts_of(model)
-    place = st.empty()
     left, right = c.chart_columns("first", [6, 5])
     row = right.container(horizontal=True, vertical_alignment="bottom")
     direction = row.radio(
@@ -113,19 +113,19 @@ def draw() -> None:
     moves = {name: moves_of(each, *moved, mixes) for name, each in model.pair.items()}
     charts = c.Charts("identifiability")
 
-    place.markdown(finding(model, counts))
+    says, theory = finding(model, counts)
+    draw_finding(says)
     charts.draw("counts_by_gate", left, count_chart(counts, model.setting), counts_alt(counts))
     move = move_text(moved, mixes, moves, distance)
     charts.draw("move", right, move_chart(moves, distance), move)
-    left, right = c.chart_columns("spectrum", [6, 5])
-    shown = counts[model.setting]
-    charts.draw("singular_values", left, spectrum_chart(shown), spectrum_alt(shown))
     right.markdown(move)
+    shown = counts[model.setting]
+    st.markdown(theory)
     own = ""
     if model.task != RANDOM:
         gated = setting_text([*model.pair.values()][1].setting)
         own = f"The rows *{NO_GATE}* and *{gated}* are trained; the others have random weights. "
-    right.caption(own + section("experts", "not_said"))
+    st.caption(own + section("experts", "not_said"))
     charts.tables["counts"] = count_columns(counts)
     charts.tables["moves"] = move_columns(moves)
     smallest, null = map(short, shown.ends)
@@ -149,29 +149,33 @@ def draw() -> None:
 # --- Sentences ----------------------------------------------------------------------------------
 
 
-def finding(model: Model, counts: Counts) -> str:
+def finding(model: Model, counts: Counts) -> tuple[str, str]:
     """Say whether the gate changes the number of non-identifiable directions, and why."""
     shown, plain = counts[model.setting], counts[None]
     for name, directions in (("this gate", shown), ("no gate", plain)):
         if not directions.clear:
             smallest, null = map(short, directions.ends)
             return (
-                "**The number of non-identifiable directions is inconclusive**: with"
-                f" {name} the singular values have no clear gap ({smallest} above, {null} below)."
+                "The number of non-identifiable directions is inconclusive: with"
+                f" {name} the singular values have no clear gap ({smallest} above, {null} below).",
+                "",
             )
     of = f"of {len(shown.singular_values)} directions of W_V and W_O"
     change = shown.count - plain.count
     verdict = "reduces" if change < 0 else "increases" if change > 0 else "does not change"
     strength = "" if model.strength == 1 else f", λ = {model.strength:g}"
     text = (
-        f"**The gate ({setting_text(model.setting)}{strength}) {verdict} the number of"
-        f" non-identifiable directions**: {shown.count} {of}, {plain.count} without a gate."
+        f"The gate ({setting_text(model.setting)}{strength}) {verdict} the number of"
+        f" non-identifiable directions: {shown.count} {of}, {plain.count} without a gate."
     )
     if model.setting is None:
-        text = f"**Without a gate, {plain.count} {of} are non-identifiable.**"
-    return (
-        f"{text} Along them no output changes, whatever the data. {theory_text(model, shown)}"
-        f" {comparison_text(counts)}"
+        text = f"Without a gate, {plain.count} {of} are non-identifiable."
+    smallest, null = map(short, shown.ends)
+    return text, (
+        "Along non-identifiable directions no output changes, whatever the data."
+        f" {theory_text(model, shown)}"
+        f" {comparison_text(counts)} Of the singular values of the Jacobian, relative to the"
+        f" largest, {shown.count} are at most {null}, the others at least {smallest}."
     )
 
 
@@ -243,16 +247,6 @@ def counts_alt(counts: Counts) -> str:
     )
 
 
-def spectrum_alt(directions: NonIdentifiable) -> str:
-    """Return the finding of the singular values."""
-    smallest, null = directions.ends
-    return (
-        f"{len(directions.singular_values)} singular values from large to small."
-        f" {directions.count} count as zero: the largest of these is {short(null)}, the smallest of"
-        f" the others {short(smallest)}."
-    )
-
-
 # --- Tables and charts --------------------------------------------------------------------------
 
 
@@ -321,28 +315,6 @@ def powers(high: float) -> dict[str, Any]:
     """Return a logarithmic axis with a tick at every fourth power of ten."""
     ticks = [10.0**power for power in range(-16, 1, 4)]
     return c.log_axis(SMALLEST, high) | c.ticks(ticks, [*map(tick_text, ticks)])
-
-
-def spectrum_chart(directions: NonIdentifiable) -> go.Figure:
-    """Draw the singular values of one model, and the share below which they count as zero."""
-    values = np.maximum(directions.singular_values, SMALLEST)
-    order, null = np.arange(1, len(values) + 1), directions.singular_values < NULL_SHARE
-    styles: dict[str, tuple[np.ndarray, c.Style]] = {
-        "identifiable": (~null, {"colour": c.BLUE}),
-        "non-identifiable": (null, {"symbol": "diamond-open"}),
-    }
-    dots = [
-        c.line(name, order[chosen], values[chosen], **style, mode="markers")
-        for name, (chosen, style) in styles.items()
-    ]
-    figure = c.chart(
-        "Singular values of the Jacobian",
-        dots,
-        "index, from large to small",
-        "share of the largest",
-        y_axis=powers(3.0),
-    )
-    return c.mark_y(figure, NULL_SHARE)
 
 
 def move_chart(moves: Mapping[str, Moves], distance: float) -> go.Figure:

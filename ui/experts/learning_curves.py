@@ -20,6 +20,7 @@ from ui.common import charts as c
 from ui.common.formatting import percent
 from ui.common.lessons import section
 from ui.common.links import LINK
+from ui.common.page import draw_finding
 from ui.experts import shared
 from ui.experts.shared import FIRST_SEEDS
 from ui.work import jobs, pool
@@ -30,13 +31,6 @@ SOURCES = {"tokens": "tokens", "static slots": "memory"}
 GATES = tuple(name for name in VARIANTS if name != "ungated")
 BOTH = ("ungated", "gated")
 REMAINS = ("gated better", "ungated better")  # with the most data
-MARKS = {
-    "gated better": "triangle-up",
-    "ungated better": "triangle-down",
-    "no difference": "circle",
-    "no advantage": "circle-open",
-}
-INCONCLUSIVE_MARK = "x"
 
 
 @st.cache_resource(show_spinner=False)
@@ -131,11 +125,13 @@ def draw() -> None:
     charts, request = c.Charts("learning_curves"), curves.request
 
     compared, verdicts = finding(curves, level), verdicts_text(curves)
-    st.markdown(f"{compared} {verdicts}")
-    left, right = c.chart_columns("first", 2)
-    charts.draw("test_error", left, curves_chart(curves, level), curves_alt(curves))
-    charts.draw("differences", right, difference_chart(curves), verdicts)
+    draw_finding(compared[0])
+    charts.draw(
+        "test_error", st.container(key="first"), curves_chart(curves, level), curves_alt(curves)
+    )
+    st.markdown(f"{compared[1]} {verdicts}")
     charts.tables["accuracies"] = accuracy_columns(curves)
+    charts.tables["differences"] = difference_columns(curves)
     charts.draw_footer(
         section(
             "experts",
@@ -175,13 +171,13 @@ def title_of(variant: str) -> str:
 # --- Sentences ----------------------------------------------------------------------------------
 
 
-def finding(curves: LearningCurves, level: float) -> str:
+def finding(curves: LearningCurves, level: float) -> tuple[str, str]:
     """Say whether the gate changes the number of training points that an accuracy needs."""
     name, (ungated, gated) = title_of(curves.request.gate), curves.needed(level)
     return (
-        f"{ratio_text(curves.ratio(level), name, percent(level))} The ungated model needs"
-        f" {needed_text(ungated, curves)}, the {name} {needed_text(gated, curves)}"
-        " (95 % intervals over seeds)."
+        ratio_text(curves.ratio(level), name, percent(level)),
+        f"The ungated model needs {needed_text(ungated, curves)}, the {name}"
+        f" {needed_text(gated, curves)} (95 % intervals over seeds).",
     )
 
 
@@ -189,7 +185,7 @@ def ratio_text(ratio: Ratio, name: str, level: str) -> str:
     """Say whether the model called ``name`` needs another number of points, seed by seed."""
     if ratio.measured is None or ratio.word == "not enough data":
         return (
-            f"**Not enough data for a ratio of training points for {level}**: too few seeds of"
+            f"Not enough data for a ratio of training points for {level}: too few seeds of"
             " either model reach it."
         )
     of = ratio.measured
@@ -197,7 +193,7 @@ def ratio_text(ratio: Ratio, name: str, level: str) -> str:
     numbers = f"{middle} [{low}, {high}] times as many, paired over {of.count} seeds"
     if ratio.against or (ratio.bounded and ratio.word == "inconclusive"):
         return (
-            f"**Inconclusive which model needs fewer training points for {level}**: for"
+            f"Inconclusive which model needs fewer training points for {level}: for"
             f" {ratio.bounded} of {of.count} seeds a number is at an end of those tried, so that"
             " only a bound of their ratio is known."
         )
@@ -205,11 +201,11 @@ def ratio_text(ratio: Ratio, name: str, level: str) -> str:
         numbers += f"; {ratio.bounded} are at an end of what was tried, so that is too near 1"
     if ratio.word == "inconclusive":
         return (
-            f"**No significant difference in the training points for {level} ({of.count} seeds)**:"
+            f"No significant difference in the training points for {level} ({of.count} seeds):"
             f" the {name} needs {numbers}."
         )
     more = "fewer" if ratio.word == "gated better" else "more"
-    return f"**The {name} needs {more} training points for {level}**: {numbers}."
+    return f"The {name} needs {more} training points for {level}: {numbers}."
 
 
 def needed_text(needed: Needed, curves: LearningCurves) -> str:
@@ -271,6 +267,21 @@ def accuracy_columns(curves: LearningCurves) -> dict[str, list[Any]]:
     }
 
 
+def difference_columns(curves: LearningCurves) -> dict[str, list[Any]]:
+    """Return the gated minus the ungated accuracy, with intervals, as columns of a table."""
+    differences = curves.differences()
+    return {
+        "training points": [x.count for x in differences],
+        **{
+            f"difference, {name} (percentage points)": [
+                100 * float(getattr(x.measured, name)) for x in differences
+            ]
+            for name in ("low", "mean", "high")
+        },
+        "verdict": [x.word for x in differences],
+    }
+
+
 def points_axis(curves: LearningCurves) -> dict[str, Any]:
     """Return the axis of training points."""
     return c.log_axis() | c.ticks([*curves.counts], [f"{count:.0f}" for count in curves.counts])
@@ -315,43 +326,3 @@ def curves_chart(curves: LearningCurves, level: float) -> go.Figure:
         margin={"l": 56, "r": 8, "t": 56, "b": 40},
     )
     return c.mark_y(figure, 100 * (1 - level), "★ target")
-
-
-def difference_chart(curves: LearningCurves) -> go.Figure:
-    """Draw gated minus ungated accuracy with intervals, and the margin of no difference."""
-    differences = curves.differences()
-    low, means, high = (
-        100 * np.array([getattr(x.measured, name) for x in differences])
-        for name in ("low", "mean", "high")
-    )
-    dots = c.line(
-        "difference",
-        curves.counts,
-        means,
-        [means - low, high - means],
-        colour=c.MAGENTA,
-        mode="markers",
-        labels=[x.word for x in differences],
-        legend=False,
-    )
-    dots["marker"] |= {
-        "size": 9,
-        "symbol": [MARKS.get(x.word, INCONCLUSIVE_MARK) for x in differences],
-    }
-    word = title_of(curves.request.gate).split()[0]
-    figure = c.chart(
-        f"Test accuracy, {word} − ungated",
-        [dots],
-        "training points",
-        "percentage points",
-        height=370,
-        x_axis=points_axis(curves),
-        y_axis={"zeroline": True},
-        margin={"l": 56, "r": 8, "t": 56, "b": 40},
-    )
-    margin = 100 * THRESHOLDS.margin
-    return figure.add_shape({
-        "type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": -margin, "y1": margin,
-        "fillcolor": f"{c.FAINT}33", "line": {"width": 0},
-        "label": {"text": "no difference", "textposition": "top left", "font": {"size": 12}},
-    })  # fmt: skip

@@ -21,6 +21,7 @@ from ui.common import charts as c
 from ui.common.formatting import short, tick_text
 from ui.common.lessons import section, sections
 from ui.common.links import LINK
+from ui.common.page import draw_finding
 from ui.experts import shared
 from ui.experts.shared import FIRST_SEEDS, setting_text
 from ui.work import jobs, pool
@@ -100,7 +101,8 @@ def draw() -> None:
                 " Shown: what comes with the app."
             )
             shown = {gate: bundled()[gate] for gate in FIRST}
-        st.markdown(finding(shown))
+        says, predictions = finding(shown)
+        draw_finding(says)
         left, right = c.chart_columns("first", 2)
         charts.draw(
             "expert_errors", left, error_chart(shown, "expert"), errors_alt(shown, "expert")
@@ -111,8 +113,7 @@ def draw() -> None:
             error_chart(shown, "prediction"),
             errors_alt(shown, "prediction"),
         )
-        if text := caution(shown):
-            st.caption(text)
+        st.markdown(f"{predictions} {caution(shown)}")
     if every.open and len(learned) == len(GATES):
         charts.draw_table("all_gates", every, "Median errors of experts", gate_columns(learned))
         every.caption(
@@ -225,7 +226,7 @@ def verdict(mean: MeanInterval) -> str:
     return "slower" if low > USUAL and high < -NEARLY_NONE else "inconclusive"
 
 
-def finding(learned: Mapping[str, Learned]) -> str:
+def finding(learned: Mapping[str, Learned]) -> tuple[str, str]:
     """Say with which gates experts are learned, and whether predictions differ."""
     sentences: list[str] = []
     for name, lead in VERDICTS.items():
@@ -236,7 +237,7 @@ def finding(learned: Mapping[str, Learned]) -> str:
         ]
         if own:
             names = " and ".join(filter(None, (", ".join(own[:-1]), own[-1])))
-            sentences.append(f"{lead} {names}." if sentences else f"**{lead} {names}.**")
+            sentences.append(f"{lead} {names}.")
     last = [float(np.median(x.prediction[:, -1])) for x in learned.values()]
     slopes = [x.slopes["prediction"].mean for x in learned.values()]
     low, high = (
@@ -254,7 +255,7 @@ def finding(learned: Mapping[str, Learned]) -> str:
         )
     repeats = next(iter(learned.values())).request.repeats
     kind = f"Slopes of log error over log n: means of {repeats} repeats with 95 % intervals."
-    return " ".join([*sentences, text, kind])
+    return " ".join(sentences), f"{text} {kind}"
 
 
 def caution(learned: Mapping[str, Learned]) -> str:
