@@ -76,8 +76,8 @@ def test_the_first_screens_hold_both_pictures_and_their_sentences(desk):
             desk, "h1", ".st-key-control-row", ".gc-pad-plot", ".gc-tree-plot", ".gc-tree-formula"
         )
     assert_accessible(desk)
-    follow_link(desk, PAGE)
-    await_charts(desk, 3)
+    follow_link(desk, f"{PAGE}?experts_tab=Identifiability")
+    await_charts(desk, 2)
     for width, height in ((1400, 900), (1366, 768)):
         resize(desk, width, height)
         assert_on_the_first_screen(
