@@ -243,8 +243,13 @@ def test_a_notebook_runs_from_top_to_bottom_and_ends_with_a_check(run, path):
     run("\n\n".join(codes))
 
 
-def test_there_are_notebooks_of_three_subjects():
-    assert [path.stem for path in NOTEBOOKS] == ["any_module", "attention_head", "trained_pair"]
+def test_there_are_notebooks_of_four_subjects():
+    assert [path.stem for path in NOTEBOOKS] == [
+        "any_module",
+        "attention_head",
+        "trained_pair",
+        "your_model",
+    ]
 
 
 # --- What it depends on ---------------------------------------------------------------------------
@@ -253,12 +258,13 @@ def test_there_are_notebooks_of_three_subjects():
 def test_it_depends_on_what_it_imports_in_versions_that_the_app_pins():
     asked = {"": requirements(PROJECT["dependencies"])}
     asked |= {extra: requirements(names) for extra, names in EXTRAS.items()}
-    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    lists = [ROOT / "requirements.txt", ROOT / "tests" / "requirements.txt"]  # one is optional
+    lines = [x for path in lists for x in path.read_text("utf-8").splitlines() if x[:2] != "-r"]
     pinned = requirements(line.split("#")[0] for line in lines if line.split("#")[0])
     study = {path for path in SOURCES if path.is_relative_to(ROOT / CORE / "claims")}
     core, claims = distributions(set(SOURCES) - study), distributions(study)
-    extras = {"pillow", "pyvista", "tokenizers"}
-    assert set(asked["opinion"]) | set(asked["checkpoints"]) == extras < core
+    extras = {"pillow", "pyvista", "transformers"}
+    assert set(asked["opinion"]) | set(asked["models"]) == extras < core
     assert set(asked[""]) == core - extras
     assert set(asked["claims"]) == claims - core
     for name, wanted in {k: v for names in asked.values() for k, v in names.items()}.items():

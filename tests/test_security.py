@@ -159,7 +159,6 @@ PICKLES = Path("ui/work/messages.py")  # messages to and from our own worker pro
 # Coloured characters, and a line over what is out of date: each is escaped.
 ESCAPED = (Path("ui/steering/shared.py"), Path("ui/common/dated.py"))
 STARTS = (  # processes of ours, by commands whose first words are constant
-    Path("gating_core/checkpoints/states.py"),
     Path("ui/claims/running.py"),
     Path("ui/work/processes.py"),
 )

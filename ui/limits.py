@@ -73,7 +73,7 @@ LEFT_OUT_BUDGETS = (2, 64)  # keys of a cache
 LEFT_OUT_SINKS = (0, 16)  # keys at the beginning
 LEFT_OUT_MEMORY = (2.0, 1000.0)  # tokens
 LEFT_OUT_OVERLAP = (0.0, 0.9)  # the mean q·k of two keys
-OWN_CHARACTERS = 2000  # of a text for a visitor's checkpoint: some 256 tokens are read
+OWN_CHARACTERS = 2000  # of a text for a visitor's model: 256 tokens are read
 DRAWN_GATE_SEEDS = (0, 9999)
 DRAWN_GATE_SPREAD = (0.5, 4.0)  # standard deviation of its logits
 VARIANTS_BESIDE = 4  # in the table of results, beside the two that are drawn
@@ -82,7 +82,6 @@ VARIANTS_BESIDE = 4  # in the table of results, beside the two that are drawn
 # The number of entries, or the bytes of all, with measured sizes of one entry.
 
 CACHED_RESOLVED = 256  # models of Manifold, as requested: kilobytes
-OPENED_CHECKPOINTS = 8  # named on the command line: headers alone, kilobytes each
 LOADED_MODELS = 24  # language models: 2 MB each
 CACHED_DRAWINGS = 32  # tables of points from links
 SENT_BYTES = 64_000_000  # of pictures as they are sent, 1 to 7 MB each

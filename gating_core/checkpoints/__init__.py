@@ -27,7 +27,6 @@ from gating_core.checkpoints.reading import file_stamp
 from gating_core.checkpoints.states import (
     Tokens,
     read_states,
-    read_tokens,
     shuffled,
     shuffled_order,
 )
@@ -58,7 +57,6 @@ __all__ = [
     "principal_plane",
     "read_layer",
     "read_states",
-    "read_tokens",
     "sharp_twin",
     "shuffled",
     "shuffled_order",

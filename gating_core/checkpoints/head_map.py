@@ -2,8 +2,7 @@
 
 The query's state lies on a plane; keys and values are those of a text and do not move. The plane is
 projected once: what the weights make of it are three queries and three logits of each gate. Scores
-are then affine in the two coordinates, whatever D is; with a norm of queries they are functions of
-three queries of d channels.
+are then affine in the two coordinates, whatever D is.
 
 Bounds are those of the map with these projected numbers: the projection itself is one product in
 float64, and its rounding is not followed.
@@ -18,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from gating_core.checkpoints.layer import Layer, Norm, by_head, check_states, factor
+from gating_core.checkpoints.layer import Layer, by_head, check_states, factor
 from gating_core.checkpoints.planes import Plane
 from gating_core.checks import check_choice, check_integer, check_number
 from gating_core.randomness import generator
@@ -66,16 +65,14 @@ class HeadMap:
 
     Attributes:
         tokens: (n,) int64, the token of each key.
-        keys: (n, d), turned relative to the query's position.
+        keys: (n, d).
         plain_values: (n, d), before a gate of values.
-        queries: (3, d), at the plane's origin and along its directions, before a norm.
-        query_norm: The norm of queries, or ``None``.
+        queries: (3, d), at the plane's origin and along its directions.
         prescribed: (3, n) or ``None``: the weights on an attention-weight chart.
         gate_logits: (3, d or 1) or ``None``, as ``queries``.
         sigma: The gate's function of its logits.
         value_gate: (n, d or 1) or ``None``: factors of the values, of a gate that reads each token.
-        sink: The sink's logit, or ``None``.
-        strength: λ of gate or sink, from 0 to 1.
+        strength: λ of the gate, from 0 to 1.
         sharpness: A factor of all scores.
     """
 
@@ -83,12 +80,10 @@ class HeadMap:
     keys: torch.Tensor
     plain_values: torch.Tensor
     queries: torch.Tensor
-    query_norm: Norm | None = None
     prescribed: OptionalTensor = None
     gate_logits: OptionalTensor = None
     sigma: Callable[[torch.Tensor], torch.Tensor] = torch.sigmoid
     value_gate: OptionalTensor = None
-    sink: float | None = None
     strength: float = 1.0
     sharpness: float = 1.0
 
@@ -104,15 +99,15 @@ class HeadMap:
 
     @property
     def logits(self) -> OptionalTensor:
-        """(3, n): scores at the origin and along u and v; ``None`` where they are not affine."""
-        if self.query_norm is not None or self.prescribed is not None:
+        """(3, n): scores at the origin and along u and v; ``None`` where weights are prescribed."""
+        if self.prescribed is not None:
             return None
         return self.queries @ self.keys.mT * (self.sharpness * self.keys.shape[1] ** -0.5)
 
     @property
     def gated(self) -> bool:
         """True if outputs are multiplied by a factor that depends on the point."""
-        return self.strength > 0 and (self.gate_logits is not None or self.sink is not None)
+        return self.strength > 0 and self.gate_logits is not None
 
     def with_strength(self, strength: float) -> HeadMap:
         """Return the map with another λ."""
@@ -126,31 +121,22 @@ class HeadMap:
     def scores(self, points: torch.Tensor) -> torch.Tensor:
         """(N, n): q·k / √d at ``points`` (N, 2); of a query chart only."""
         logits = self.logits
-        if logits is not None:
-            return points @ logits[1:] + logits[0]
-        if self.prescribed is not None:
+        if logits is None:
             raise ValueError("on an attention-weight chart weights are prescribed: no scores")
-        queries = points @ self.queries[1:] + self.queries[0]
-        assert self.query_norm is not None
-        scale = self.sharpness * self.keys.shape[1] ** -0.5
-        return self.query_norm(queries) @ (self.keys.mT * scale)
+        return points @ logits[1:] + logits[0]
 
     def weights(self, points: torch.Tensor) -> torch.Tensor:
-        """(N, n): the attention weights, which add up to one; a sink is in `gate_values`."""
+        """(N, n): the attention weights, which add up to one."""
         if self.prescribed is not None:
             return points @ self.prescribed[1:] + self.prescribed[0]
         return self.scores(points).softmax(-1)
 
     def gate_values(self, points: torch.Tensor) -> OptionalTensor:
         """(N, d or 1): the factors of the outputs, λ included; ``None`` where there are none."""
-        if not self.gated:
+        if not self.gated or self.gate_logits is None:
             return None
-        if self.gate_logits is not None:
-            logits = points @ self.gate_logits[1:] + self.gate_logits[0]
-            return factor(self.sigma(logits), self.strength)
-        assert self.sink is not None
-        logits = self.scores(points).logsumexp(-1, keepdim=True) - self.sink
-        return factor(logits.sigmoid(), self.strength)
+        logits = points @ self.gate_logits[1:] + self.gate_logits[0]
+        return factor(self.sigma(logits), self.strength)
 
     def __call__(self, points: torch.Tensor) -> torch.Tensor:
         """(N, d): the head's outputs at chart points (N, 2)."""
@@ -188,8 +174,7 @@ def head_map(
         The map, which `second_order_jet` and `measure` take as it is.
 
     Raises:
-        ValueError: A number is out of range, no key is left, or weights are prescribed for a head
-            with a sink, whose share they do not determine.
+        ValueError: A number is out of range, or no key is left.
 
     Example:
         >>> import torch
@@ -209,40 +194,28 @@ def head_map(
     position = count - 1 if position is None else position
     check_integer("position", position, 0, count - 1)
     check_number("strength", strength, 0.0, 1.0)
-    tokens, prescribed = _tokens(layer, plane, keys, position, count), None
-    sink = None if layer.sinks is None or gate is not None else float(layer.sinks[head])
-    if plane.weights is not None:
-        if sink is not None:
-            raise ValueError("the head has a sink: prescribed weights do not determine its share")
-        prescribed = plane.weights
-    group = head * layer.key_heads // layer.heads
+    tokens = _tokens(layer, plane, keys, position, count)
 
-    def of_states(weight: torch.Tensor, bias: OptionalTensor, number: int) -> torch.Tensor:
-        part = slice(number, number + 1)
+    def of_states(weight: torch.Tensor, bias: OptionalTensor) -> torch.Tensor:
+        part = slice(head, head + 1)
         return by_head(states[tokens], weight[part], None if bias is None else bias[part])[0]
 
-    turned = of_states(layer.key, layer.key_bias, group)
-    turned = turned if layer.key_norm is None else layer.key_norm(turned)
-    if layer.rotary is not None:  # turned back by the query's angle instead of turning the query
-        turned = layer.rotary.turn(turned, tokens - position, times=2)
     logits, value_gate, own = None, None, layer.gate if gate is None else None
     if gate is not None:
         logits = gate.logits(layer, states, head, plane)
     elif own is not None and layer.gates_values:
-        value_gate = layer.sigma(of_states(own, layer.gate_bias, head))
+        value_gate = layer.sigma(of_states(own, layer.gate_bias))
     elif own is not None:
         logits = _of_plane(plane, own[head], layer.gate_bias, head)
     return HeadMap(
         tokens=tokens,
-        keys=turned,
-        plain_values=of_states(layer.value, layer.value_bias, group),
+        keys=of_states(layer.key, layer.key_bias),
+        plain_values=of_states(layer.value, layer.value_bias),
         queries=_of_plane(plane, layer.query[head], layer.query_bias, head),
-        query_norm=layer.query_norm,
-        prescribed=prescribed,
+        prescribed=plane.weights,
         gate_logits=logits,
         sigma=torch.sigmoid if gate is not None else layer.sigma,
         value_gate=value_gate,
-        sink=sink,
         strength=strength if gate is not None else strength * layer.gate_strength,
     )
 

@@ -13,7 +13,6 @@ References:
 from __future__ import annotations
 
 import codecs
-import hashlib
 import json
 import math
 import os
@@ -31,8 +30,6 @@ from gating_core.checks import quoted
 
 JSON_BYTES = 10_000_000  # of a header, an index or a configuration
 MOST_TENSORS = 20_000  # named by one file
-MOST_IN_SHARDS = 200_000  # named by all shards of a checkpoint
-MOST_SHARDS = 500
 MOST_AXES = 8
 MOST_NUMBERS = 2**28  # of one tensor: 2 GB in float64
 CHUNK_BYTES = 1 << 26  # of one call of the system
@@ -42,8 +39,7 @@ DTYPES = {
     "F16": torch.float16,
     "BF16": torch.bfloat16,
 }
-SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
-BARE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}\.safetensors")
+SINGLE = "model.safetensors"
 # What files begin with whose loaders may run code: an archive (torch.save) and a pickle.
 EXECUTABLE = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 # What stands in a file's place, by how it begins, without blanks and in small letters.
@@ -52,7 +48,6 @@ STAND_INS = {
     rb"<(!doctype )?html": "is a web page; download the file itself, by its raw address",
 }
 STAND_IN_BYTES = 64
-SAMPLES, SAMPLE_BYTES = 64, 4096  # of a file's data, for its digest
 
 
 class _Place(NamedTuple):
@@ -86,7 +81,6 @@ class TensorFile:
         size = self._end - self._base
         entries = parse_json(bytes(header), f"the header of {self.name}")
         self.metadata = entries.pop("__metadata__", None)
-        self.digest = hashlib.sha256(header).hexdigest()
         if len(entries) > MOST_TENSORS:
             raise ValueError(
                 f"{self.name} names {len(entries):,} tensors; at most {MOST_TENSORS:,} are read"
@@ -174,13 +168,6 @@ class TensorFile:
             raise ValueError(f"tensor {quoted(name)} contains NaN or infinite numbers")
         return tensor.double()
 
-    def sample(self) -> bytes:
-        """Return some bytes of the data, evenly spread."""
-        last = max(self._end - SAMPLE_BYTES, self._base)
-        places = {self._base + (last - self._base) * i // SAMPLES for i in range(SAMPLES + 1)}
-        pieces = [(at, min(SAMPLE_BYTES, self._end - at)) for at in sorted(places)]
-        return bytes(self._read(*pieces))
-
     def _read(self, *pieces: tuple[int, int]) -> bytearray:
         """The bytes of ``pieces``, as `_read`, of the file as it was when it was opened first."""
         with opened(self.path) as (file, status):
@@ -190,61 +177,13 @@ class TensorFile:
 
 
 def open_tensors(folder: Path) -> dict[str, TensorFile]:
-    """Return the file of every tensor by name: of ``model.safetensors``, or of its shards.
-
-    Args:
-        folder: A folder, or one safetensors file.
+    """Return the file of every tensor by name, of ``model.safetensors`` in a folder, or of a file.
 
     Raises:
-        ValueError: A file is missing or malformed, or the index and the shards disagree.
+        ValueError: It is missing or malformed.
     """
-    if not folder.is_dir():
-        return _by_name(TensorFile(folder))
-    if os.path.lexists(folder / SINGLE):
-        return _by_name(TensorFile(folder / SINGLE))
-    if not os.path.lexists(folder / INDEX):
-        raise ValueError(
-            f"there is neither {SINGLE} nor {INDEX} in {folder.name}; {_remedy(folder)}"
-        )
-    index = read_json(folder / INDEX).get("weight_map")
-    if not isinstance(index, dict):
-        raise ValueError(f"{INDEX} has no weight_map")
-    for shard in index.values():
-        if not isinstance(shard, str) or not BARE_NAME.fullmatch(shard):
-            raise ValueError(
-                f"{INDEX} names {quoted(shard)}; it may name only .safetensors files beside it"
-            )
-    shards = sorted(set(index.values()))
-    if len(shards) > MOST_SHARDS or len(index) > MOST_IN_SHARDS:
-        raise ValueError(
-            f"{INDEX} names {len(index):,} tensors in {len(shards):,} shards;"
-            f" at most {MOST_IN_SHARDS:,} in {MOST_SHARDS} are read"
-        )
-    found: dict[str, TensorFile] = {}
-    for shard in shards:
-        for name, file in _by_name(TensorFile(folder / shard)).items():
-            if name in found:
-                raise ValueError(
-                    f"tensor {quoted(name)} is in two shards, {found[name].name} and {shard}"
-                )
-            found[name] = file
-        if len(found) > MOST_IN_SHARDS:
-            raise ValueError(f"the shards hold more than {MOST_IN_SHARDS:,} tensors")
-    for name, shard in index.items():
-        if name not in found or found[name].name != shard:
-            raise ValueError(f"{INDEX} names tensor {quoted(name)}, which {shard} does not hold")
-    return found
-
-
-def _remedy(folder: Path) -> str:
-    """Say what to do about a ``folder`` without weights."""
-    if (folder / "snapshots").is_dir():
-        names = sorted(path.name for path in (folder / "snapshots").iterdir())
-        known = " or ".join(f"snapshots/{name}" for name in names[:3]) or "snapshots/HASH"
-        return f"it is a folder of the hub's cache: name {known} in it"
-    if (folder / "adapter_config.json").exists():
-        return "it holds an adapter: merge it into the weights of its model (merge_and_unload)"
-    return "weights of other formats are not read"
+    file = TensorFile(folder / SINGLE if folder.is_dir() else folder)
+    return dict.fromkeys(file.places, file)
 
 
 def read_bytes(path: Path, most: int) -> bytes:
@@ -286,10 +225,6 @@ def parse_json(data: bytes, what: str) -> dict[str, Any]:
 
 class _NameTwice(ValueError):
     """A JSON object names a member twice."""
-
-
-def _by_name(file: TensorFile) -> dict[str, TensorFile]:
-    return dict.fromkeys(file.places, file)
 
 
 def identity(status: os.stat_result) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ from gating_core.jets.rows import Following, Row, Run
 from gating_core.randomness import generator
 
 MOVES = ("token", "query")
-TOGETHER = 512  # points for which the other tokens are computed once
+TOGETHER = 256  # points for which the other tokens are computed once
 # How far ours may be from the recorded output, relative to its largest number, by its precision.
 ALLOWED = {torch.float64: 1e-5, torch.float32: 1e-3}
 ALLOWED_OF_HALVES = 0.1

@@ -64,8 +64,7 @@ def sharp_twin(
     }
     own = head_map(layer, states, head, plane, **options)
     draw = generator(seed, f"twin {layer.number}.{head}")
-    group = head * layer.key_heads // layer.heads
-    drawn = _alone(layer, head, group)
+    drawn = _alone(layer, head)
     query, key = (
         torch.randn(weight[0].shape, generator=draw, dtype=torch.float64)
         * weight.square().mean().sqrt()
@@ -81,12 +80,12 @@ def sharp_twin(
 def offset_twin(head: HeadMap, twin: HeadMap, *, points: torch.Tensor) -> HeadMap:
     """Return the head with its own offsets and another's slopes, at its own size and entropy.
 
-    On a chart the score of key i is affine, c_i + u a_i + v b_i (over the norm of the query, in a
-    model that norms it). The head's offsets c stay: how it leans on single tokens wherever the
-    query is. Its slopes a and b are replaced by those of the ``twin``, each less its mean over the
-    keys and scaled to the standard deviation over keys that the head's own has. All scores are then
-    multiplied by one number, so that the mean entropy of the attention weights over ``points``
-    (N, 2) is the head's to `ENTROPY_TOLERANCE`. Values, gate and sink are the head's.
+    On a chart the score of key i is affine, c_i + u a_i + v b_i. The head's offsets c stay: how it
+    leans on single tokens wherever the query is. Its slopes a and b are replaced by those of the
+    ``twin``, each less its mean over the keys and scaled to the standard deviation over keys that
+    the head's own has. All scores are then multiplied by one number, so that the mean entropy of
+    the attention weights over ``points``
+    (N, 2) is the head's to `ENTROPY_TOLERANCE`. Values and gate are the head's.
 
     Args:
         head: As `head_map` returns it.
@@ -99,30 +98,15 @@ def offset_twin(head: HeadMap, twin: HeadMap, *, points: torch.Tensor) -> HeadMa
     """
     if head.prescribed is not None:
         raise ValueError("on an attention-weight chart weights are prescribed: no scores")
-    scores, others = _affine(head), _affine(twin)
+    scores, others = (x.queries @ x.keys.mT for x in (head, twin))
     own, drawn = (x[1:] - x[1:].mean(1, keepdim=True) for x in (scores, others))
     sizes = own.norm(dim=1, keepdim=True) / drawn.norm(dim=1, keepdim=True)
     change = torch.zeros_like(scores)
     change[1:] = drawn * sizes.nan_to_num(0.0, 0.0) - own  # a single key has no slope but its mean
-    if head.query_norm is None:  # three channels hold any scores
-        queries = torch.eye(3, dtype=torch.float64)
-        keys = (scores + change).mT * (3 / head.keys.shape[1]) ** 0.5
-        found = replace(head, queries=queries, keys=keys)
-    else:  # the norm reads the queries: keys change, in the three directions that these span
-        axes, upper = torch.linalg.qr(_weighted_queries(head).mT)
-        change = axes @ torch.linalg.solve_triangular(upper.mT, change, upper=False)
-        found = replace(head, keys=head.keys + change.mT)
+    # Three channels hold any scores.
+    keys = (scores + change).mT * (3 / head.keys.shape[1]) ** 0.5
+    found = replace(head, queries=torch.eye(3, dtype=torch.float64), keys=keys)
     return _as_sharp(found, float(entropies(head.weights(points)).mean()), points)
-
-
-def _affine(head: HeadMap) -> torch.Tensor:
-    """(3, n): the scores at the origin and along u and v, but for constants and the norm."""
-    return _weighted_queries(head) @ head.keys.mT
-
-
-def _weighted_queries(head: HeadMap) -> torch.Tensor:
-    norm = head.query_norm
-    return head.queries if norm is None else head.queries * norm.weight
 
 
 def dealt_twin(head: HeadMap, seed: int = 0, name: str = "") -> HeadMap:
@@ -135,16 +119,11 @@ def dealt_twin(head: HeadMap, seed: int = 0, name: str = "") -> HeadMap:
     return replace(head, plain_values=head.plain_values[order], value_gate=gate)
 
 
-def _alone(layer: Layer, head: int, group: int) -> Layer:
+def _alone(layer: Layer, head: int) -> Layer:
     """The layer with one of its heads."""
-
-    def one(part: torch.Tensor | None, number: int) -> torch.Tensor | None:
-        return None if part is None else part[number : number + 1]
-
-    of_head = ("query", "query_bias", "output", "gate", "gate_bias", "sinks")
-    of_group = ("key", "key_bias", "value", "value_bias")
-    parts: dict[str, Any] = {name: one(getattr(layer, name), head) for name in of_head}
-    parts |= {name: one(getattr(layer, name), group) for name in of_group}
+    of_head = "query query_bias key key_bias value value_bias output gate gate_bias".split()
+    parts: dict[str, Any] = {name: getattr(layer, name) for name in of_head}
+    parts = {name: x if x is None else x[head : head + 1] for name, x in parts.items()}
     return replace(layer, **parts)
 
 

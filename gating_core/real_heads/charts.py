@@ -29,7 +29,6 @@ class HeadCharts:
     values: np.ndarray  # (L, H, n, 3): in the principal components of the head's outputs
     states: np.ndarray  # (L, T, 2): the tokens' own states in the chart
     ranks: np.ndarray  # (T,): of a token by the area on which it gets most of the attention
-    norms: np.ndarray | None = None  # (L, H, 6): see `query_norm`
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +43,6 @@ class HeadChart:
     scores: np.ndarray  # (3, n)
     values: np.ndarray  # (n, 3)
     states: np.ndarray  # (T, 2)
-    norm: np.ndarray | None  # (6,)
     prescribed: bool
     flat: bool
 
@@ -76,58 +74,22 @@ def chart_heads(
         np.array([[getattr(x, part) for x in row] for row in charts])
         for part in ("scores", "values")
     )
-    norms = [[x.norm for x in row] for row in charts]
-    return HeadCharts(
-        scores,
-        values,
-        np.array([row[0].states for row in charts]),
-        ranks.numpy(),
-        None if norms[0][0] is None else np.array(norms),
-    )
+    drawn = np.array([row[0].states for row in charts])
+    return HeadCharts(scores, values, drawn, ranks.numpy())
 
 
 def chart_head(head: HeadMap, plane: Plane, states: Tensor) -> HeadChart:
     """Return what is drawn of a ``head`` on a ``plane``; ``states`` (T, D): of the text."""
-    scores, norm = affine_scores(head)
+    scores = head.logits if head.prescribed is None else head.prescribed
+    assert scores is not None
     return HeadChart(
         tokens=tuple(head.tokens.tolist()),
         scores=scores.float().numpy(),
         values=principal_values(head).float().numpy(),
         states=plane.project(states).float().numpy(),
-        norm=None if head.query_norm is None else norm.float().numpy(),
         prescribed=head.prescribed is not None,
         flat=head.prescribed is not None and not head.gated,
     )
-
-
-def affine_scores(map: HeadMap) -> tuple[Tensor, Tensor]:
-    """Return the scores (3, n) that are affine in the chart, and what divides them.
-
-    On an attention-weight chart the weights, which are prescribed, stand for the scores.
-
-    A model that norms its queries divides all scores at a point by one number: the root of a
-    polynomial with the coefficients (6,) of 1, u, v, u², u v, v². Without a norm it is 1.
-    """
-    if map.prescribed is not None or map.query_norm is None:
-        affine = map.logits if map.prescribed is None else map.prescribed
-        assert affine is not None
-        return affine, torch.tensor([1.0, 0, 0, 0, 0, 0], dtype=torch.float64)
-    corners = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
-    square = query_norm(map)
-    u, v = corners.T
-    terms = torch.stack([torch.ones_like(u), u, v, u * u, u * v, v * v], -1)
-    at = map.scores(corners) * (terms @ square).sqrt()[:, None]
-    return torch.stack([at[0], at[1] - at[0], at[2] - at[0]]), square
-
-
-def query_norm(map: HeadMap) -> Tensor:
-    """Return the mean square of the query over the chart: coefficients of 1, u, v, u², u v, v²."""
-    origin, along, across = map.queries
-    pairs = ((origin, origin, 1), (origin, along, 2), (origin, across, 2), (along, along, 1),
-             (along, across, 2), (across, across, 1))  # fmt: skip
-    square = torch.stack([factor * (a * b).mean() for a, b, factor in pairs])
-    square[0] += 0.0 if map.query_norm is None else map.query_norm.epsilon
-    return square
 
 
 def principal_values(map: HeadMap) -> Tensor:

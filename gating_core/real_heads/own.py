@@ -1,200 +1,178 @@
-"""A layer of a visitor's checkpoint: its heads on one text, measured one after the other.
+"""Any module of a visitor's own model, a folder of `transformers`, on one text.
 
-Shapes: L = 1 layer, H heads, S twins, T tokens, D width.
+Shapes: R x R grid points.
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from torch import Tensor
+import numpy as np
+import torch
 
-from gating_core.checkpoints import (
-    Checkpoint,
-    Tokens,
-    head_map,
-    measure_head,
-    open_checkpoint,
-    principal_plane,
-    read_layer,
-    read_states,
-    read_tokens,
-    shuffled,
-)
-from gating_core.checkpoints.reading import TensorFile, file_stamp
-from gating_core.geometry import square_grid
+from gating_core.checkpoints import Tokens
+from gating_core.checkpoints.reading import file_stamp
+from gating_core.checkpoints.state_plane import state_plane
+from gating_core.geometry import Integral, MeasuredSurface, Verdict, square_grid
+from gating_core.jets.casts import carried
 from gating_core.progress import Progress, silent
-from gating_core.real_heads.charts import HeadChart, HeadCharts, chart_heads
-from gating_core.real_heads.measured import (
-    GRID_SIZE,
-    Arrays,
-    Dial,
-    Reading,
-    Three,
-    dial_head,
-    keys_of,
-    measure_one,
-    open_head,
-    stacked,
-)
 
-STATES = "states.safetensors"  # beside the weights: tensors "layer.N" (T, D), what attention reads
 MOST_TOKENS = 256
-LARGEST_WIDTH = 8192
-LARGEST_CHANNELS = 256
+GRID_SIZE = 31  # points along each side
+COMPONENTS = 3  # of the outputs: what can be seen
+
+
+@dataclass(frozen=True)
+class OwnText:
+    """A ``text`` that the model in a ``folder`` reads.
+
+    ``stamp`` tells the folder's files from those of before.
+    """
+
+    folder: str
+    stamp: tuple[int, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class OwnModel:
+    """What is offered of a model: the names of its ``modules`` with their classes, and words."""
+
+    modules: tuple[tuple[str, str], ...]
+    words: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class OwnRequest:
-    """A ``layer``, from 0, of the checkpoint in a ``folder``, on a ``text``.
+    """A ``module``, in which one ``token`` of a text moves: see `state_plane`."""
 
-    ``digest`` tells the checkpoint from another in the same folder, and ``stamp`` its other files,
-    such as states or a tokeniser, from those of before. Where the folder holds the states, the text
-    is not read.
-    """
-
-    folder: str
-    digest: str
-    layer: int
-    text: str = ""
-    special: bool = False
-    stamp: tuple[int, ...] = ()
+    text: OwnText
+    module: str
+    token: int
+    three: tuple[int, int, int] | None = None
+    moves: str = "token"
+    residual: bool = False
 
 
 @dataclass(frozen=True, eq=False)
-class OwnLayer:
-    """The charts and measures of all heads of a layer; arrays as those of `measure_heads`.
+class OwnSurface:
+    """A module's measured surface.
 
-    For a layer with a gate or sinks, ``ungated`` (1, H) are totals without: λ = 0.
+    ``drawn`` (R, R, 3) are its first three principal components, which hold the ``share`` of the
+    outputs' variance. ``known`` is K where its sign is known, and 0 where it is 0; ``signed`` where
+    it is not 0; NaN elsewhere.
     """
 
-    tokens: Tokens
-    keys: tuple[int, ...]
-    charts: HeadCharts
-    measures: Arrays
+    drawn: np.ndarray
+    share: float
+    known: np.ndarray
+    signed: np.ndarray
+    error: np.ndarray
+    verdict: Verdict
+    total: Integral
+    bending: Integral
 
 
-def has_states(checkpoint: Checkpoint) -> bool:
-    """Return whether the folder holds states, so that no text is read."""
-    return checkpoint.folder.is_dir() and (checkpoint.folder / STATES).is_file()
+@dataclass(frozen=True, eq=False)
+class OwnResult:
+    """The surface of a module and, where it has one attention, that of its twin."""
+
+    own: OwnSurface
+    twin: OwnSurface | None
+    notes: tuple[str, ...]
 
 
-def own_states(
-    checkpoint: Checkpoint, layer: int, text: str, shuffle: bool = False, most: int = MOST_TOKENS
-) -> tuple[Tokens, Tensor, Tensor | None]:
-    """Return tokens, the states (T, D) that the attention of a layer reads, and those shuffled.
+@lru_cache(maxsize=1)
+def load_model(folder: str, stamp: tuple[int, ...]) -> tuple[Any, Any]:
+    """Return model and tokeniser of a folder, without running code of its own.
 
-    The last are of the tokens in another order; ``None`` where the folder holds the states, or
-    nothing is to ``shuffle``.
-
-    ``ValueError`` if there are neither states in the folder nor a tokeniser and a forward pass.
+    ``stamp`` is the folder's `file_stamp`. ``ValueError`` in one sentence if it cannot be loaded.
     """
-    if has_states(checkpoint):
-        file = TensorFile(checkpoint.folder / STATES)
-        name = f"layer.{layer}"
-        if name not in file.places:
-            raise ValueError(f"{STATES} has no tensor {name!r}")
-        states = file.read(name)
-        if states.ndim != 2 or states.shape[1] != checkpoint.width or len(states) > most:
-            raise ValueError(
-                f"tensor {name!r} in {STATES} has shape {tuple(states.shape)}; it must be"
-                f" (T, {checkpoint.width}) with at most {most} tokens"
-            )
-        return _words_of(file, len(states)), states, None
-    tokens = read_tokens(checkpoint, text, most)
-    states = read_states(checkpoint, tokens)[layer]
-    return tokens, states, read_states(checkpoint, shuffled(tokens))[layer] if shuffle else None
-
-
-def _words_of(file: TensorFile, count: int) -> Tokens:
-    """Return the words in the file's metadata, or numbers."""
-    text = (file.metadata or {}).get("words")
     try:
-        words = json.loads(text) if isinstance(text, str) else None
-    except (ValueError, RecursionError):
-        words = None
-    if not (
-        isinstance(words, list)
-        and len(words) == count
-        and all(isinstance(word, str) for word in words)
-    ):
-        return Tokens.numbered(count)
-    return Tokens(tuple(range(count)), tuple(words), (False,) * count)
+        from transformers import AutoModel, AutoTokenizer  # an extra, of some seconds
+    except ImportError:
+        raise ValueError("the package transformers is not installed") from None
+    here: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        found = (
+            AutoModel.from_pretrained(folder, use_safetensors=True, **here),
+            AutoTokenizer.from_pretrained(folder, **here),
+        )
+    except Exception as error:  # whatever its files are
+        first = (str(error).strip() or type(error).__name__).partition("\n")[0]
+        raise ValueError(f"the model cannot be loaded: {first}") from error
+    if stamp != file_stamp(Path(folder)):
+        raise ValueError("the model has changed since the page was drawn")
+    return found
 
 
-def check_size(checkpoint: Checkpoint) -> None:
-    """Raise ``ValueError`` for a checkpoint whose heads are too large to be measured here."""
-    for name, value, most in (
-        ("channels of a state", checkpoint.width, LARGEST_WIDTH),
-        ("channels of a head", checkpoint.channels, LARGEST_CHANNELS),
-    ):
-        if value > most:
-            raise ValueError(f"the model has {value:,} {name}; at most {most:,} are measured here")
+def _read(text: OwnText) -> tuple[Any, dict[str, Any], tuple[str, ...]]:
+    """The model, what it is called with, and the text's tokens."""
+    model, tokenizer = load_model(text.folder, text.stamp)
+    tokens = read_tokens(tokenizer, text.text, MOST_TOKENS)
+    if len(tokens) < 3:
+        raise ValueError("the text has fewer than three tokens")
+    inputs = {"input_ids": torch.tensor([tokens.ids])}
+    if model.config.is_encoder_decoder:
+        inputs["decoder_input_ids"] = inputs["input_ids"]
+    return model, inputs, tokens.words
 
 
-def opened_layer(request: OwnRequest, shuffle: bool = True) -> Reading:
-    """Return the layer of a request, and the text that it reads, where asked for also shuffled.
-
-    ``ValueError`` in one sentence for whatever is wrong with the checkpoint or the text.
-    """
-    checkpoint = open_checkpoint(Path(request.folder))
-    check_size(checkpoint)
-    layer = read_layer(checkpoint, request.layer)
-    tokens, states, other = own_states(checkpoint, request.layer, request.text, shuffle)
-    # Afterwards: what was read is of one checkpoint, the requested one.
-    same = not request.stamp or file_stamp(checkpoint.folder) == request.stamp
-    if checkpoint.digest != request.digest or not same:
-        raise ValueError("the checkpoint has changed since the page was drawn")
-    seen = layer.visible(len(tokens) - 1, len(tokens))
-    keys = keys_of(tokens, request.special or all(tokens.special))
-    return Reading(layer, tokens, states, tuple(key for key in keys if seen[key]), other)
+def read_tokens(tokenizer: Any, text: str, most: int) -> Tokens:
+    """Split a text into at most ``most`` tokens, special ones included."""
+    found = tokenizer(text, truncation=True, max_length=most, return_special_tokens_mask=True)
+    ids = found["input_ids"]
+    special = map(bool, found["special_tokens_mask"])
+    return Tokens(tuple(ids), tuple(tokenizer.convert_ids_to_tokens(ids)), tuple(special))
 
 
-def dial_own(request: OwnRequest, head: int) -> Dial | None:
-    """Measure a head by λ of its own gate; ``None`` where it has none, or fewer than three keys.
-
-    The attention-weight chart is that of the first, the middle and the last key.
-    """
-    reading = opened_layer(request, shuffle=False)
-    keys = reading.keys
-    if reading.layer.gate is None or len(keys) < 3:
-        return None
-    three = keys[0], keys[len(keys) // 2], keys[-1]
-    return dial_head(reading.layer, reading.states, head, keys, three, None)
+def open_own(text: OwnText) -> OwnModel:
+    """Return what can be chosen of a model and of a text; ``ValueError`` as `load_model`."""
+    model, _, words = _read(text)
+    modules = tuple((name, type(x).__name__) for name, x in model.named_modules())
+    return OwnModel(modules, words)
 
 
-def open_own(request: OwnRequest, head: int, kind: str, three: Three) -> tuple[HeadChart, Arrays]:
-    """Return `open_head` of a request; ``ValueError`` as in `opened_layer`, too."""
-    return open_head(opened_layer(request), head, kind, three)
-
-
-def measure_own(request: OwnRequest, progress: Progress = silent) -> OwnLayer:
-    """Measure a layer; ``progress`` is called with the share done after every head.
-
-    ``ValueError`` as in `opened_layer`.
-    """
-    reading = opened_layer(request)
-    charts = chart_heads([reading.layer], [reading.states], reading.keys)
-    progress(0.0)
-    row = []
-    for head in range(reading.layer.heads):
-        row.append(measure_one(reading, head) | ungated(reading, head))
-        progress((head + 1) / reading.layer.heads)
-    return OwnLayer(reading.tokens, reading.keys, charts, stacked([row]))
-
-
-def ungated(reading: Reading, head: int) -> dict[str, list[float]]:
-    """Return the total of a head at λ = 0 as ``ungated``; nothing for a layer without a gate."""
-    if not reading.layer.gated:
-        return {}
-    own = head_map(
-        reading.layer,
-        reading.states,
-        head,
-        principal_plane(reading.states),
-        keys=reading.keys,
-        strength=0.0,
+def measure_own(request: OwnRequest, progress: Progress = silent) -> OwnResult:
+    """Measure a module and its twin; ``ValueError`` as `load_model` and `state_plane`."""
+    model, inputs, _ = _read(request.text)
+    plane = state_plane(
+        model,
+        request.module,
+        inputs,
+        request.token,
+        plane=request.three,
+        moves=request.moves,
+        residual=request.residual,
     )
-    return {"ungated": [float(measure_head(own, square_grid(GRID_SIZE)).total.value)]}
+    progress(0.05)
+    own, notes = _measured(plane, "rigorous")
+    progress(0.7)
+    twin = _measured(plane.twin(), "estimate")[0] if plane.has_attention else None
+    return OwnResult(own, twin, (*plane.notes, *notes))
+
+
+def _measured(plane: Callable, bound: str) -> tuple[OwnSurface, tuple[str, ...]]:
+    measured = MeasuredSurface(carried(plane, "carry"), square_grid(GRID_SIZE), bound=bound)
+    surface = measured.surface
+    values = surface.values[0].reshape(GRID_SIZE**2, -1)
+    centred = values - values.mean(0)
+    _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
+    drawn = centred @ axes[:COMPONENTS].T
+    drawn = np.pad(drawn, [(0, 0), (0, COMPONENTS - drawn.shape[1])])
+    total = float((sizes**2).sum())
+    found = OwnSurface(
+        drawn.reshape(GRID_SIZE, GRID_SIZE, COMPONENTS),
+        float((sizes[:COMPONENTS] ** 2).sum()) / total if total else 1.0,
+        surface.known[0],
+        surface.signed[0],
+        surface.known_error[0],
+        surface.verdicts[0],
+        measured.total,
+        measured.bending,
+    )
+    return found, surface.notes

@@ -31,7 +31,6 @@ from gating_core.checkpoints import (
     principal_plane,
     read_layer,
     read_states,
-    read_tokens,
     shuffled,
 )
 from gating_core.geometry import square_grid
@@ -44,6 +43,7 @@ from gating_core.real_heads.measured import (
     Reading,
     keys_of,
 )
+from gating_core.real_heads.own import read_tokens
 from gating_core.real_heads.texts import TEXTS, TOKENS
 from gating_core.records import load_record, save_record, save_tensors, tensors_of
 
@@ -170,7 +170,10 @@ def make_extract(source: Path, folder: Path = FOLDER) -> Iterator[str]:
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
     save_tensors(folder / WEIGHTS, extract_weights(whole), {"made_from": "all-MiniLM-L6-v2"})
     yield "weights"
-    texts = {title: read_tokens(checkpoint, text, TOKENS) for title, text in TEXTS.items()}
+    from transformers import AutoTokenizer  # an extra
+
+    tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=True)
+    texts = {title: read_tokens(tokenizer, text, TOKENS) for title, text in TEXTS.items()}
     states = {title: read_states(checkpoint, tokens) for title, tokens in texts.items()}
     others = {
         f"{title}.shuffled": read_states(checkpoint, shuffled(tokens))
@@ -224,7 +227,8 @@ def make_extract(source: Path, folder: Path = FOLDER) -> Iterator[str]:
     totals = [compared_totals(whole, states[first], texts[first]),
               compared_totals(list(layers), rough, texts[first])]  # fmt: skip
     found["extract.totals"] = np.array(totals)
-    for name, array in records(checkpoint, whole, states[first], texts[first]):
+    longer = {size: read_tokens(tokenizer, " ".join(TEXTS.values()), size) for size in SIZES}
+    for name, array in records(checkpoint, whole, states[first], texts[first], longer):
         found[name] = array
         yield name
     numbers = {name: array.astype(np.float64) for name, array in found.items()}
@@ -244,19 +248,21 @@ def extract_weights(layers: list[Layer]) -> dict[str, np.ndarray]:
 
 
 def records(
-    checkpoint: Checkpoint, layers: list[Layer], read: tuple[Tensor, ...], tokens: Tokens
+    checkpoint: Checkpoint,
+    layers: list[Layer],
+    read: tuple[Tensor, ...],
+    tokens: Tokens,
+    longer: dict[int, Tokens],
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Yield what `shipped_record` returns of the whole checkpoint, by name."""
     for name, array in measured.dial_gates(layers, read, tokens).items():
         yield f"gates.{name}", array
     for name, array in measured.measure_norms(layers, read).items():
         yield f"norms.{name}", array
-    long = " ".join(TEXTS.values())
     with tempfile.TemporaryDirectory() as name:
         models = {"trained": checkpoint, "random": random_model(checkpoint, Path(name))}
-        for size in SIZES:
+        for size, reading in longer.items():
             for which, model in models.items():
-                reading = read_tokens(checkpoint, long, size)
                 stack = [read_layer(model, number) for number in range(model.layers)]
                 found = measured.measure_keys(stack, read_states(model, reading), reading)
                 for part, array in found.items():

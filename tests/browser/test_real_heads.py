@@ -28,9 +28,9 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 ADDRESS = "/Real_heads"
 MOBY = next(iter(TEXTS))
 WINDOW, OPENED, MARK = ".gc-window", ".gc-heads-opened", ".gc-mark"
-WEIGHTS = """heads => heads.map(({ scores, norm, prescribed, points }) => {
+WEIGHTS = """heads => heads.map(({ scores, prescribed, points }) => {
   const n = scores.length / 3;
-  return points.map(([u, v]) => Array.from(weightsAt({ n, scores, norm, prescribed }, u, v)));
+  return points.map(([u, v]) => Array.from(weightsAt({ n, scores, prescribed }, u, v)));
 })"""
 SHARES = """heads => heads.map(({ scores }) => {
   const shares = new Array(scores.length / 3).fill(0);
@@ -74,7 +74,6 @@ def test_javascript_computes_the_weights_of_python_at_a_thousand_points(desk):
         asked.append(
             {
                 "scores": charts.scores[layer, head].ravel().tolist(),
-                "norm": None,
                 "points": points.tolist(),
             }
         )
@@ -86,18 +85,12 @@ def test_javascript_computes_the_weights_of_python_at_a_thousand_points(desk):
     np.testing.assert_allclose(drawn, exact, atol=2e-6)  # scores are sent in single precision
 
 
-def test_a_norm_of_queries_divides_the_scores(desk):
+def test_prescribed_weights_are_read_as_they_are(desk):
     draw = np.random.default_rng(1)
     scores, points = draw.normal(size=(3, 5)), draw.uniform(-1, 1, (7, 2))
-    norm = [2.0, 0.3, -0.2, 0.5, 0.1, 0.7]
-    asked = [{"scores": scores.ravel().tolist(), "norm": norm, "points": points.tolist()}]
-    u, v = points.T
-    square = np.stack([np.ones(7), u, v, u * u, u * v, v * v], -1) @ norm
-    logits = (scores[0] + points @ scores[1:]) / np.sqrt(square)[:, None]
-    exact = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
-    np.testing.assert_allclose(in_browser(desk, "heads", WEIGHTS, asked)[0], exact, atol=1e-12)
-    as_weights = in_browser(desk, "heads", WEIGHTS, [asked[0] | {"norm": None, "prescribed": True}])
-    np.testing.assert_allclose(as_weights[0], scores[0] + points @ scores[1:], atol=1e-12)
+    asked = {"scores": scores.ravel().tolist(), "prescribed": True, "points": points.tolist()}
+    weights = in_browser(desk, "heads", WEIGHTS, [asked])[0]
+    np.testing.assert_allclose(weights, scores[0] + points @ scores[1:], atol=1e-12)
 
 
 def test_cells_cover_the_chart_as_the_largest_weights_do(desk):

@@ -26,7 +26,7 @@ WIDTHS = (7, 4)  # of picture and course
 FURTHER = {  # pages to go on to
     "Curved or bent?": "what a ring needs, and a price on curvature",
     "Claims": "nine claims, and what decides them",
-    "Real heads": "the heads of a public model, or of your checkpoint",
+    "Real heads": "the heads of a public model, or a module of yours",
     "Guide": "what is measured, and what it does not say",
 }
 OF_PICTURES = ("camera", *{name for row in PICTURES.values() for name in row.parameters})

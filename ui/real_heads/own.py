@@ -1,4 +1,4 @@
-"""The tab Your own model: a checkpoint named on the command line, one layer at a time."""
+"""The tab Your own model: any module of a model that is named on the command line."""
 
 from __future__ import annotations
 
@@ -7,295 +7,218 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.checkpoints import FAMILIES, Checkpoint, file_stamp, open_checkpoint
+from gating_core.checkpoints import file_stamp
 from gating_core.real_heads import (
-    MOST_TOKENS,
-    STATES,
     TEXTS,
-    Dial,
-    HeadChart,
-    OwnLayer,
+    OwnModel,
     OwnRequest,
-    check_size,
-    dial_own,
-    has_states,
+    OwnResult,
+    OwnSurface,
+    OwnText,
     measure_own,
     open_own,
 )
-from ui.common import charts as c
-from ui.common.formatting import short
+from ui.common.explanations import explain
+from ui.common.formatting import final_total_text, percent, rough, verdict_text
 from ui.common.lessons import section, sections
-from ui.common.links import LINK, link_value
-from ui.components.heads import Head, Wall
-from ui.foreign import as_code, error_words, printable
-from ui.limits import OPENED_CHECKPOINTS, OWN_CHARACTERS
-from ui.real_heads.gates import draw_dial
-from ui.real_heads.shared import (
-    Arrays,
-    Three,
-    choose_chart,
-    dealt_sentence,
-    draw_wall,
-    drawn_words,
-    interval_sentence,
-    linked_head,
-    twins_sentence,
-)
+from ui.common.links import LINK
+from ui.components.pair import Pair, Side, draw_pair
+from ui.drawing.colours import scale_of
+from ui.drawing.first_view import NO_SEGMENTS, best_eye, level, scale_share
+from ui.foreign import as_words, printable
+from ui.limits import OWN_CHARACTERS
+from ui.real_heads.shared import drawn_words
 from ui.work import jobs, pool
-from ui.work.cache import CACHE, NUMBERS_CACHE, cached
-from ui.work.jobs import Jobs
+from ui.work.cache import CACHE, cached
 
-FIRST_TEXT = next(iter(TEXTS.values()))[:226]  # two sentences
-COMMAND = "streamlit run app.py -- --checkpoint DIR"
-
-
-def run(request: OwnRequest) -> Iterator[Any]:
-    """Measure a layer in a worker."""
-    return pool.POOL.stream(measure_own, request)
+FIRST_TEXT = next(iter(TEXTS.values()))[:103]  # a sentence
+COMMAND = "streamlit run app.py -- --model FOLDER"
+NOTEBOOK = Path(__file__).resolve().parents[2] / "examples" / "your_model.ipynb"
+PLANES = PRINCIPAL, THREE = "principal plane", "three tokens"
+MOVES = {"the token": "token", "its query alone": "query"}
+WHOLE = "the whole model"
 
 
-OWN: Jobs[OwnRequest, OwnLayer] = Jobs("own_heads", run, CACHE, expected=(ImportError, ValueError))
+def stream(function: Any) -> Any:
+    """Return what runs ``function`` of a request in a worker."""
+
+    def run(request: Any) -> Iterator[Any]:
+        return pool.POOL.stream(function, request)
+
+    return run
 
 
-def named_folders(arguments: list[str]) -> list[Path]:
-    """Return the folders that a command line names with ``--checkpoint``."""
+EXPECTED = (ImportError, ValueError)
+MODEL: jobs.Jobs[OwnText, OwnModel] = jobs.Jobs("own_model", stream(open_own), CACHE, EXPECTED)
+SURFACE: jobs.Jobs[OwnRequest, OwnResult] = jobs.Jobs(
+    "own_module", stream(measure_own), CACHE, EXPECTED
+)
+
+
+def named_folder(arguments: list[str]) -> Path | None:
+    """Return the folder that a command line names with ``--model``, the last one."""
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
-    parser.add_argument("--checkpoint", action="append", default=[], type=os.path.abspath)
+    parser.add_argument("--model", type=os.path.abspath)
     try:
-        named = parser.parse_known_args(arguments)[0].checkpoint
-        return [Path(folder) for folder in dict.fromkeys(named)]
+        found = parser.parse_known_args(arguments)[0].model
     except argparse.ArgumentError:
-        return []
-
-
-@lru_cache(maxsize=OPENED_CHECKPOINTS)
-def opened(folder: Path, _stamp: tuple[int, ...]) -> Checkpoint | str:
-    """Open a checkpoint, or say in a sentence why it cannot be read."""
-    try:
-        checkpoint = open_checkpoint(folder)
-        check_size(checkpoint)
-    except ValueError as error:
-        return error_words(error)
-    return checkpoint
+        return None
+    return None if found is None else Path(found)
 
 
 def draw() -> None:
     """Draw the tab."""
-    folders = named_folders(sys.argv[1:])
-    families = ", ".join(sorted({family.title for family in FAMILIES.values()}))
-    if not folders:
+    folder = named_folder(sys.argv[1:])
+    if folder is None:
         st.markdown(section("real_heads", "own"))
         st.code(COMMAND, language="bash")
-        st.markdown(
-            section("real_heads", "own_files", families=families, states=STATES, tokens=MOST_TOKENS)
-        )
-        st.code(example("DIR"), language="python")
+        st.markdown(section("real_heads", "own_library"))
+        st.code(example(), language="python")
+        st.download_button("Notebook your_model.ipynb", NOTEBOOK.read_bytes(), NOTEBOOK.name,
+                           key="own_notebook", icon=":material/menu_book:")  # fmt: skip
         return
-    checkpoints: dict[str, Checkpoint] = {}
-    for folder in folders:
-        found = opened(folder, file_stamp(folder))
-        if isinstance(found, str):
-            st.error(f"{as_code(folder.name)}: {found}.")
-        else:
-            copies = sum(other.digest == found.digest for other in checkpoints.values())
-            checkpoints[found.digest + (f"-{copies + 1}" if copies else "")] = found
-    if checkpoints:
-        draw_checkpoint(checkpoints)
-
-
-def draw_checkpoint(checkpoints: dict[str, Checkpoint]) -> None:
-    """Draw controls, the job, and the heads of one layer.
-
-    The keys are digests, which are kept in links; of copies they are numbered.
-    """
-    names = [checkpoint.folder.name for checkpoint in checkpoints.values()]
     row = st.container(horizontal=True, vertical_alignment="bottom")
-    first = next(iter(checkpoints))
-    linked = link_value("own_model", lambda x: x if x in checkpoints else None, first, first)
-
-    def named(key: str) -> str:
-        """The folder's name, with that of its parent where another one has the same."""
-        folder = checkpoints[key].folder
-        several = names.count(folder.name) > 1
-        name = f"{folder.parent.name}/{folder.name}" if several else folder.name
-        return f"{printable(name)} ({checkpoints[key].title})"
-
-    chosen = row.selectbox(
-        "Checkpoint",
-        [*checkpoints],
-        [*checkpoints].index(linked),
-        key="own_choice",
-        width=280,
-        format_func=named,
-        on_change=_to_link,
-    )
-    if st.query_params.get("own_model") != chosen:  # results are those of one checkpoint
-        st.query_params["own_model"] = chosen
-    checkpoint = checkpoints[chosen]
-    layers = checkpoint.attention_layers
-    layer = row.selectbox("Layer", [n + 1 for n in layers], key="own_layer", width=110, **LINK)
-    special = row.toggle("Special tokens as keys", key="own_special", **LINK)
-    text = ""
-    if not has_states(checkpoint):
-        if not (checkpoint.has_tokenizer and checkpoint.has_forward):
-            st.info(section("real_heads", "own_states", title=checkpoint.title, states=STATES))
-            st.code(example(checkpoint.folder.name, layer - 1, text=None), language="python")
-            return
-        text = st.text_input("Text", FIRST_TEXT, max_chars=OWN_CHARACTERS, key="own_text", **LINK)
-    if not (text or has_states(checkpoint)):
-        st.info("Type a text of at least three tokens.")
-        return
-    request = OwnRequest(
-        str(checkpoint.folder),
-        checkpoint.digest,
-        layer - 1,
-        text,
-        special,
-        file_stamp(checkpoint.folder),
-    )
-    with jobs.dock(OWN.name, (request,)):
-        result, job = OWN.fetch(request)
+    words = st.text_input("Text", FIRST_TEXT, max_chars=OWN_CHARACTERS, key="own_text", **LINK)
+    text = OwnText(str(folder), file_stamp(folder), words)
+    with jobs.dock(MODEL.name, (text,)):
+        model, job = MODEL.fetch(text)
         if job is not None:
-            OWN.watch(job, f"Measuring {checkpoint.heads} heads", again="Measure")
+            MODEL.watch(job, f"Loading {printable(folder.name)}", again="Load")
+    if model is None:
+        return
+    with row:
+        request = choose(text, model)
+    if request is None:
+        return
+    with jobs.dock(SURFACE.name, (request,)):
+        result, running = SURFACE.fetch(request)
+        if running is not None:
+            SURFACE.watch(running, "Measuring the module", again="Measure")
     if result is not None:
-        draw_layer(row, checkpoint, request, result)
-
-
-def _to_link() -> None:
-    st.query_params["own_model"] = st.session_state["own_choice"]
-
-
-def draw_layer(
-    row: DeltaGenerator, checkpoint: Checkpoint, request: OwnRequest, result: OwnLayer
-) -> None:
-    """Draw the heads of a layer, their table, and the lines of Python that give the same.
-
-    The controls of an open head are drawn in the ``row``.
-    """
-    hint = f"Layer {request.layer + 1} of {checkpoint.folder.name}. Click a window to open a head."
-    wall, found, keys = own_wall(request, result), result.measures, result.keys
-    opened = linked_head("own", (1, checkpoint.heads))
-    three, chart = (keys[0], keys[len(keys) // 2], keys[-1]), None
-    if opened and len(keys) >= 3:
-        chart = choose_chart([row, row], "own", opened, wall, three, partial(open_on, request))
-    draw_wall(wall, found, None, hint, opened, chart, "own")
-    st.markdown(
-        f"**{twins_sentence(found)}** {keys_text(request, result)}{interval_sentence(found)}"
-        f" {dealt_sentence(found)}"
-    )
-    charts = c.Charts("own_heads")
-    charts.tables["heads"] = columns(result)
-    head = opened[1] if opened else 0
-    if "ungated" in found:
-        st.markdown(gate_sentence(found["ungated"], found["total"]))
-        draw_gate(charts, request, head, [wall.words[token] for token in three])
+        draw_result(request, result)
     with st.expander("The same from the library", key="own_code", on_change="rerun", **LINK):
-        text = None if has_states(checkpoint) else request.text
-        st.code(
-            example(checkpoint.folder.name, request.layer, head, request.special, text),
-            language="python",
-        )
-    charts.draw_footer(section("real_heads", "heads"))
+        st.code(example(folder.name, request), language="python")
+
+
+def choose(text: OwnText, model: OwnModel) -> OwnRequest | None:
+    """Draw the controls; return what they ask for, or ``None`` where three tokens are missing."""
+    modules = {printable(name) or WHOLE: name for name, _ in model.modules}
+    words = [f"{i} {printable(word)}" for i, word in enumerate(drawn_words(model.words)[0])]
+    module = st.selectbox("Module", [*modules], [*modules.values()].index(first_module(model)),
+                          key="own_module", width=360, help=section("real_heads", "own_modules"),
+                          **LINK)  # fmt: skip
+    token = st.selectbox("Token", words, len(words) // 2, key="own_token", width=140, **LINK)
+    plane = st.selectbox("Plane of its state", PLANES, key="own_plane", width=170, **LINK)
+    moves = st.selectbox("What moves", [*MOVES], key="own_moves", width=170,
+                         help=section("real_heads", "own_moves"), **LINK)  # fmt: skip
+    residual = st.toggle("Residual", key="own_residual", **LINK)
+    three = None
+    if plane == THREE:
+        first = [words[0], words[len(words) // 2], words[-1]]
+        chosen = st.multiselect("Its three tokens", words, first, key="own_three",
+                                max_selections=3, **LINK)  # fmt: skip
+        if len(chosen) < 3:
+            st.info("Choose three tokens.")
+            return None
+        a, b, c = map(words.index, chosen)
+        three = (a, b, c)
+    return OwnRequest(text, modules[module], words.index(token), three, MOVES[moves], residual)
+
+
+def first_module(model: OwnModel) -> str:
+    """Return the first attention with none within, or the model itself."""
+    attentions = [name for name, kind in model.modules if "Attention" in kind]
+    innermost = (
+        name for name in attentions if not any(x.startswith(f"{name}.") for x in attentions)
+    )
+    return next(innermost, "")
+
+
+def draw_result(request: OwnRequest, result: OwnResult) -> None:
+    """Draw the surface beside its twin's, the finding and what is to be said of them."""
+    sides = [result.own] if result.twin is None else [result.own, result.twin]
+    draw_pair(
+        picture(request, result),
+        key="own_surfaces",
+        scene=f"{request.module} {request.token}",
+        frame=0,
+        point=None,
+        verdicts=[[(f"total |K| = {total_text(x)}", verdict_text(x.verdict))] for x in sides],
+        findings=[finding(request.module or WHOLE, result)],
+        quantity="K",
+        names=("u", "v"),
+        note="",
+        on_leave=lambda *_: None,
+    )
+    shown = " and ".join(percent(x.share) for x in sides)
+    st.caption(f"First three principal components, {shown} of the variance of the outputs.")
+    for note in result.notes:
+        st.caption(as_words(note[:1].upper() + note[1:]))
+    explain("these surfaces", section("real_heads", "own_surfaces"))
 
 
 @cached()
-def own_wall(request: OwnRequest, _result: OwnLayer) -> Wall:
-    """Return what is drawn of a layer."""
-    words, glued = drawn_words(_result.tokens.words)
-    charts = _result.charts
-    return Wall(
-        charts.scores,
-        charts.values,
-        charts.states,
-        [str(request.layer + 1)],
-        words,
-        glued,
-        _result.tokens.special,
-        charts.ranks,
-        _result.keys,
-        charts.norms,
-    )
+def picture(request: OwnRequest, _result: OwnResult) -> Pair:
+    """Return both surfaces, each to its own scale, in one colour scale of K."""
+    surfaces = {"The module": _result.own}
+    if _result.twin is not None:
+        surfaces["Random queries and keys"] = _result.twin
+    scale = scale_of("curvature", [x.known for x in surfaces.values()], each=True)
+    sides = []
+    for name, surface in surfaces.items():
+        middle, turn, unit = level(surface.drawn, surface.drawn)
+        sides.append(
+            Side(
+                name=name,
+                short="",
+                values=((surface.drawn - middle) @ turn * unit)[None],
+                shares=scale_share(surface.known, scale)[None],
+                signed=surface.signed[None],
+                gaussian=surface.known[None],
+                error=surface.error[None],
+                flat=[surface.verdict.proof is not None],
+                corners=None,
+                lines=NO_SEGMENTS,
+            )
+        )
+    low, high = ("", "") if scale.collapsed else map(rough, scale.ends)
+    eye = best_eye([side.values[0] for side in sides])
+    return Pair(tuple(sides), [""], [0.0], eye, scale.colours, (low, high))
 
 
-def draw_gate(charts: c.Charts, request: OwnRequest, head: int, three: list[str]) -> None:
-    """Draw totals by λ of a head's own gate, if it has one; ``three`` words span a chart."""
-    try:
-        dial = dial_of(request, head)
-    except ValueError as error:
-        st.info(f"The gate of head {head + 1} is not drawn: {error_words(error)}.")
-        return
-    if dial is not None:
-        st.markdown(f"##### The gate of head {head + 1}")
-        draw_dial(charts, dial, three, "its own gate")
+def total_text(surface: OwnSurface) -> str:
+    """Format the total of a surface with its error."""
+    return final_total_text(surface.total, surface.verdict.without_curvature)
 
 
-def keys_text(request: OwnRequest, result: OwnLayer) -> str:
-    """Say which tokens are attended to, for a text with special tokens."""
-    if not any(result.tokens.special):
-        return ""
-    return f"{'With' if request.special else 'Without'} special tokens among the keys. "
+def finding(name: str, result: OwnResult) -> tuple[str, str]:
+    """Say how the module curves and bends, and what of that is left without what it learned."""
+    own, twin = result.own, result.twin
+    says = f"{printable(name)} is {verdict_text(own.verdict)}."
+    rest = f"∫|K| dA = {total_text(own)}"
+    if twin is not None:
+        rest += f", with random queries and keys, each head as sharp, {total_text(twin)}"
+    rest += f"; bending ∫|II|² dA = {final_total_text(own.bending, False)}."
+    return says, rest + " No attention that can be followed, so no twin." * (twin is None)
 
 
-@cached("Measuring curvature …", on=NUMBERS_CACHE)
-def open_on(request: OwnRequest, opened: Head, kind: str, three: Three) -> tuple[HeadChart, Arrays]:
-    """Return a head on a plane through three tokens."""
-    return pool.POOL.call(open_own, request, opened[1], kind, three, rank=pool.Rank.BRIEF)
-
-
-@cached("Measuring curvature …", on=NUMBERS_CACHE)
-def dial_of(request: OwnRequest, head: int) -> Dial | None:
-    """Return the totals of a head by λ of its own gate."""
-    return pool.POOL.call(dial_own, request, head, rank=pool.Rank.BRIEF)
-
-
-def gate_sentence(without: np.ndarray, gated: np.ndarray) -> str:
-    """Compare totals (1, H) without and with the heads' own gate."""
-    raised, (before, after) = int((gated > without).sum()), map(np.median, (without, gated))
-    return (
-        f"The model’s own gate raises ∫|K| dA on query planes in {raised} of {gated.size} heads and"
-        f" lowers it in {int((gated < without).sum())}; medians {short(float(before))} without it,"
-        f" {short(float(after))} with it. Surfaces are drawn without it, numbers are with it."
-    )
-
-
-def columns(result: OwnLayer) -> dict[str, list[str]]:
-    """Return the measures of all heads as a table: columns by name."""
-    heads = [str(n + 1) for n in range(result.measures["total"].shape[1])]
-    table = {"head": heads}
-    for name, array in result.measures.items():
-        rows = [array] if array.ndim == 2 else list(array)
-        for number, row in enumerate(rows):
-            title = name if array.ndim == 2 else f"{name.replace('_', ' ')} of twin {number}"
-            table[title] = [short(float(x)) if name != "error" else f"{x:.3g}" for x in row[0]]
-    return table
-
-
-def example(
-    folder: str, layer: int = 0, head: int = 0, special: bool = False, text: str | None = FIRST_TEXT
-) -> str:
-    """Return ten lines of Python that give the total of one head; no ``text``: of given states."""
-    lines = sections("real_heads")
-    keys = "None" if special else "[i for i, x in enumerate(tokens.special) if not x]"
+def example(folder: str = "FOLDER", request: OwnRequest | None = None) -> str:
+    """Return lines of Python that measure the module and its twin."""
+    options = ""
+    if request is not None:
+        options += f", plane={request.three}" if request.three else ""
+        options += f", moves={request.moves!r}" if request.moves != "token" else ""
+        options += ", residual=True" if request.residual else ""
     fields = {
         "FOLDER": repr(folder),
-        "LAYER": layer,
-        "HEAD": head,
-        "KEYS": keys,
-        "TEXT": repr(text),
-        "MOST": MOST_TOKENS,
-        "FILE": STATES,
+        "MODULE": repr("encoder.layer.0.attention.self" if request is None else request.module),
+        "TOKEN": str(7 if request is None else request.token),
+        "TEXT": repr(FIRST_TEXT if request is None else request.text.text),
+        "OPTIONS": options,
     }
-    read = lines["own_code_states" if text is None else "own_code_text"]
-    return re.sub(
-        "|".join(fields),
-        lambda found: str(fields[found[0]]),
-        lines["own_code"].replace("READ", read),
-    )
+    return re.sub("|".join(fields), lambda x: fields[x[0]], sections("real_heads")["own_code"])

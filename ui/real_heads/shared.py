@@ -168,7 +168,6 @@ def choose_chart(
         drawn.scores,
         drawn.values,
         drawn.states,
-        drawn.norm,
         drawn.prescribed,
         three if kind == THREE_TOKENS else (),
         numbers_of(found, (0, 0), drawn.flat),

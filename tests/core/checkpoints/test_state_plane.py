@@ -18,8 +18,9 @@ from gating_core.geometry import square_grid
 from gating_core.jets.second_order import second_order_jet
 from gating_core.real_heads import TEXTS, shipped_layers, shipped_text
 from tests.core.checkpoints.classes import (
-    CASES,
+    GPT2,
     GROUPED,
+    NEXT,
     SIZES,
     exact_rotations,
     in_double,
@@ -32,19 +33,21 @@ POINT = torch.tensor([[0.3, -0.4]], dtype=torch.float64)
 SAME, DIFFERENCES = 1e-12, 1e-7  # of values, and of Richardson differences, relative
 IMAGE = dict(image_size=12, patch_size=4, num_channels=2)
 
+SHARED = SIZES | dict(num_key_value_heads=2)
+
 ARCHITECTURES = {  # model_type, options, module
     "BERT": ("bert", SIZES, "encoder.layer.0.attention.self"),
     "BERT, a layer": ("bert", SIZES, "encoder.layer.0"),
     "RoBERTa": ("roberta", SIZES, "encoder.layer.0.attention"),
-    "GPT-2": ("gpt2", CASES["GPT-2"][1], "h.0.attn"),
-    "GPT-2, a layer": ("gpt2", CASES["GPT-2"][1], "h.0"),
+    "GPT-2": ("gpt2", GPT2, "h.0.attn"),
+    "GPT-2, a layer": ("gpt2", GPT2, "h.0"),
     "GPT-NeoX": ("gpt_neox", SIZES, "layers.0.attention"),
-    "Llama": ("llama", CASES["Llama"][1], "layers.0.self_attn"),
-    "Llama, a layer": ("llama", CASES["Llama"][1], "layers.0"),
-    "Mistral": ("mistral", CASES["Mistral, a window"][1], "layers.0.self_attn"),
-    "Qwen2": ("qwen2", CASES["Qwen2"][1], "layers.0.self_attn"),
+    "Llama": ("llama", SHARED, "layers.0.self_attn"),
+    "Llama, a layer": ("llama", SHARED, "layers.0"),
+    "Mistral": ("mistral", SHARED | dict(sliding_window=4), "layers.0.self_attn"),
+    "Qwen2": ("qwen2", SHARED, "layers.0.self_attn"),
     "Qwen3": ("qwen3", GROUPED, "layers.0.self_attn"),
-    "Qwen3-Next": ("qwen3_next", CASES["Qwen3-Next"][1], "layers.0.self_attn"),
+    "Qwen3-Next": ("qwen3_next", NEXT, "layers.0.self_attn"),
     "Gemma": ("gemma", GROUPED, "layers.0.self_attn"),
     "Phi": ("phi", SIZES, "layers.0.self_attn"),
     "T5": ("t5", dict(d_model=32, num_heads=4, d_kv=8, d_ff=24, num_layers=2, vocab_size=11),
@@ -288,6 +291,7 @@ def test_a_measurement_has_the_total_of_its_twin_beside_it():
 # --- What a model may be --------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.past_key_values. is deprecated:FutureWarning")
 def test_a_cache_holds_the_tokens_before():
     model, name, inputs = tiny("Llama")
     whole = state_plane(model, name, inputs)

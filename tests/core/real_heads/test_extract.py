@@ -1,12 +1,11 @@
 """The bundled extract of a public model against the whole of it and against the code."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from safetensors.numpy import load, save_file
+from safetensors.numpy import load
 
 from gating_core.checkpoints import (
     attend,
@@ -47,7 +46,6 @@ from gating_core.real_heads import (
     twin_ratio,
 )
 from gating_core.real_heads import WEIGHTS as WEIGHT_CHART
-from gating_core.real_heads.charts import affine_scores
 from gating_core.real_heads.shipped import (
     COMPARED_SIZE,
     FOLDER,
@@ -221,7 +219,6 @@ def test_bundled_charts_are_those_of_the_extract(special):
     keys = keys_of(text.tokens, special)
     again = chart_heads(shipped_layers()[:2], text.states[:2], keys)
     bundled = shipped_charts(MOBY, special)
-    assert bundled.norms is None
     assert bundled.scores.shape == (6, 12, 3, len(keys))
     np.testing.assert_allclose(again.scores, bundled.scores[:2], rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(again.states, bundled.states[:2], rtol=1e-4, atol=1e-5)
@@ -241,20 +238,6 @@ def test_a_convex_combination_of_the_charts_values_is_the_output_in_principal_co
     torch.testing.assert_close(drawn, spread[:3], rtol=1e-4, atol=0)
     first = [0, 30, -31, -1]  # corners of the chart: a projection brings none farther apart
     assert (torch.cdist(seen[first], seen) <= torch.cdist(outputs[first], outputs) + 1e-4).all()
-
-
-def test_a_norm_of_queries_divides_affine_scores_by_the_root_of_a_polynomial(normed_layer):
-    draw = torch.Generator().manual_seed(3)
-    states = torch.randn(9, normed_layer.width, generator=draw, dtype=torch.float64)
-    found = head_map(normed_layer, states, 1, principal_plane(states))
-    affine, norm = affine_scores(found)
-    points = square_grid(5).points
-    u, v = points.T
-    square = torch.stack([torch.ones_like(u), u, v, u * u, u * v, v * v], -1) @ norm
-    rebuilt = (points @ affine[1:] + affine[0]) * square.rsqrt()[:, None]
-    torch.testing.assert_close(rebuilt, found.scores(points), rtol=1e-10, atol=1e-10)
-    drawn = chart_heads([normed_layer], [states], range(9))
-    assert drawn.norms.shape == (1, normed_layer.heads, 6)
 
 
 @pytest.mark.sampled(1)
@@ -301,36 +284,6 @@ def test_a_plane_needs_three_tokens_that_differ():
     line = torch.arange(64.0).double()[:, None] * torch.ones(384).double()
     with pytest.raises(ValueError, match="lie on one line"):
         open_head(replace(reading, states=line), 0, WEIGHT_CHART, (3, 4, 5))
-
-
-@pytest.fixture(scope="module")
-def normed_layer(tmp_path_factory):
-    """A layer of a small random Qwen3, which norms queries and keys."""
-    folder = tmp_path_factory.mktemp("qwen3")
-    draw = np.random.default_rng(0)
-    start = "model.layers.0."
-    shapes = {"self_attn.q_proj": (32, 16), "self_attn.k_proj": (16, 16),
-              "self_attn.v_proj": (16, 16), "self_attn.o_proj": (16, 32),
-              "self_attn.q_norm": (8,), "self_attn.k_norm": (8,),
-              "input_layernorm": (16,)}  # fmt: skip
-    save_file(
-        {
-            f"{start}{name}.weight": draw.normal(size=shape).astype(np.float32)
-            for name, shape in shapes.items()
-        },
-        folder / "model.safetensors",
-    )
-    config = {
-        "model_type": "qwen3",
-        "hidden_size": 16,
-        "num_attention_heads": 4,
-        "head_dim": 8,
-        "num_key_value_heads": 2,
-        "num_hidden_layers": 1,
-        "rms_norm_eps": 1e-6,
-    }
-    (folder / "config.json").write_text(json.dumps(config))
-    return read_layer(open_checkpoint(folder), 0)
 
 
 def test_a_drawn_gate_curves_the_flat_attention_weight_chart():

@@ -12,22 +12,22 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from safetensors.numpy import save_file
 
-from gating_core.checkpoints import DrawnGate, head_map, open_checkpoint, principal_plane
+from gating_core import square_grid, state_plane
+from gating_core.checkpoints import DrawnGate, head_map, principal_plane
 from gating_core.checkpoints.reading import file_stamp
-from gating_core.geometry import curvature
+from gating_core.geometry import MeasuredSurface, curvature
 from gating_core.jets import second_order_jet
-from gating_core.lm.shipped import model_path
 from gating_core.real_heads import (
     FINE_SIZE,
     FIRST_THREE,
     PRINCIPAL,
     TEXTS,
-    OwnRequest,
+    OwnText,
     dial_head,
     keys_of,
     open_head,
+    open_own,
     shipped_charts,
     shipped_layers,
     shipped_measures,
@@ -35,9 +35,6 @@ from gating_core.real_heads import (
     shipped_record,
     shipped_text,
 )
-from gating_core.real_heads import own as own_layers
-from gating_core.real_heads.shipped import FOLDER
-from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import component, mistakes, offered, open_page, open_settled, report
 from ui.common.formatting import plus_minus
 from ui.components.heads import is_sound
@@ -376,223 +373,106 @@ def test_the_gate_is_said_to_be_drawn_and_every_number_stands_beside_random_weig
     assert "bert-base-uncased: 58.8 and 107.8" in texts(app)
 
 
-# --- A checkpoint of the visitor's ----------------------------------------------------------------
+# --- A model of the visitor's ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A tiny BERT that reads words, as `save_pretrained` writes it."""
+    from transformers import BertConfig, BertModel, BertTokenizerFast  # here: ten seconds
+
+    folder = tmp_path_factory.mktemp("models") / "mine"
+    folder.mkdir()
+    words = "[PAD] [UNK] [CLS] [SEP] [MASK] call me ishmael . some years ago ,".split()
+    (folder / "vocab.txt").write_text("\n".join(words))
+    BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
+    sizes = dict(hidden_size=16, num_attention_heads=2, num_hidden_layers=2, intermediate_size=24)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        BertModel(BertConfig(vocab_size=len(words), **sizes)).save_pretrained(folder)
+    return folder
 
 
 @pytest.fixture
-def named(tmp_path, monkeypatch):
-    """The extract as a visitor's folder, with the states of a text, named on the command line."""
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    for name in ("config.json", "model.safetensors"):
-        (folder / name).write_bytes((FOLDER / name).read_bytes())
-    text = shipped_text(MOBY)
-    tensors = {f"layer.{i}": read.numpy() for i, read in enumerate(text.states)}
-    words = {"words": json.dumps(text.tokens.words)}
-    save_file(tensors, folder / "states.safetensors", words)
-    monkeypatch.setattr(sys, "argv", ["app.py", "--checkpoint", str(folder)])
+def named(folder, monkeypatch):
+    """The page is started with this folder."""
+    monkeypatch.setattr(sys, "argv", ["app.py", "--model", str(folder)])
     return folder
 
 
 def test_without_a_named_folder_the_page_says_how_to_name_one():
     app = open_page(PAGE, heads_tab="Your own model")
     assert not app.exception
-    assert own.COMMAND in [code.value for code in app.code]
+    command, lines = [code.value for code in app.code]
+    assert command == own.COMMAND
+    assert len(lines.split("\n\n")[1].splitlines()) == 5
 
 
-@pytest.mark.soak
-def test_a_named_folder_is_measured_and_gives_the_numbers_of_the_library(
-    named, monkeypatch, capsys
-):
-    app = open_settled(
-        PAGE,
-        heads_tab="Your own model",
-        own_layer="1",
-        own_head="1.3",
-        own_code="true",
-        own_model=str(named.parent),
-    )
+def test_a_module_of_a_named_model_is_drawn_with_the_numbers_of_the_library(named):
+    from transformers import AutoModel, AutoTokenizer
+
+    name, text = "encoder.layer.1.attention.self", "Call me Ishmael. Some years ago,"
+    app = open_settled(PAGE, heads_tab="Your own model", own_module=name, own_text=text,
+                       own_token="4 .", own_plane="three tokens", own_moves="its query alone",
+                       own_three=["1 call", "3 ishmael", "6 years"], own_code="true")  # fmt: skip
     assert not app.exception
-    (note,) = mistakes(app)  # only folders of the command line are opened
-    assert "`own_model`" in note
-    sent = header(app, "own_wall")
-    assert (sent["layers"], sent["heads"], sent["layerNames"]) == (1, 12, ["1"])
-    assert sent["words"][3:6] == ["is", "hma", "el"]
-    bundled = shipped_measures(MOBY, True)["total"][0]
-    np.testing.assert_allclose(totals(app), bundled, rtol=2e-3)
-    assert str(named.parent) not in texts(app)
-    assert run_beside(app, named, monkeypatch, capsys) == pytest.approx(totals(app)[2], rel=5e-3)
-
-
-def run_beside(app, folder, monkeypatch, capsys):
-    """The total that the page's lines of Python print beside the folder."""
+    assert not mistakes(app)
+    sent = header(app, "own_surfaces")
+    model, tokeniser = AutoModel.from_pretrained(named), AutoTokenizer.from_pretrained(named)
+    inputs = dict(tokeniser(text, return_tensors="pt"))
+    plane = state_plane(model, name, inputs, 4, plane=(1, 3, 6), moves="query")
+    grid = square_grid(31)
+    for side, function in zip(sent["sides"], (plane, plane.twin()), strict=True):
+        total = MeasuredSurface(function, grid, bound="estimate").total
+        assert side["verdict"] == [
+            f"total |K| = {plus_minus(float(total.value), float(total.error))}"
+        ]
+    said, rest = sent["findings"][0]
+    assert said.startswith(f"{name} is curved, established at the sample points")
+    assert "with random queries and keys, each head as sharp, " in rest
+    assert "weights and states in torch" in texts(app)
     (code,) = [x.value for x in app.code]
-    monkeypatch.chdir(folder.parent)
-    exec(compile(code, "page", "exec"), {})
-    return float(re.search(r"value=tensor\(([-\d.e]+)", capsys.readouterr().out)[1])
+    assert f"{name!r}, inputs, token=4, plane=(1, 3, 6), moves='query')" in code
+    assert str(named.parent) not in texts(app) + code
 
 
-def totals(app):
-    """The totals of all heads, as the page writes them."""
-    return [
-        float(re.match(r"[-\d.e]+", rows[0][1])[0])
-        for _, rows, _ in header(app, "own_wall")["numbers"]
-    ]
-
-
-def test_lines_of_python_give_the_number_of_the_page(monkeypatch, capsys):
-    model = model_path("g1_head", 0)
-    monkeypatch.setattr(sys, "argv", ["app.py", "--checkpoint", str(model)])
-    app = open_settled(
-        PAGE,
-        heads_tab="Your own model",
-        own_layer="2",
-        own_head="1.3",
-        own_code="true",
-        own_text="In the beginning was the word",
-    )
+def test_what_cannot_be_loaded_or_measured_is_a_sentence(named, monkeypatch):
+    app = open_settled(PAGE, heads_tab="Your own model", own_text="me",
+                       own_module="embeddings.word_embeddings")  # fmt: skip
     assert not app.exception
-    assert not app.error
-    found = run_beside(app, model, monkeypatch, capsys)
-    assert found == pytest.approx(totals(app)[2], rel=5e-3)  # of four digits
-
-
-@pytest.mark.soak
-def test_other_states_in_the_folder_give_other_numbers(named):
-    text = shipped_text("Alice in Wonderland")
-    save_file({"layer.0": text.states[0].numpy()}, named / "states.safetensors")
-    app = open_settled(PAGE, heads_tab="Your own model", own_layer="1")
+    assert "reads no states of real numbers" in " ".join(x.value for x in app.error)
+    app = open_settled(PAGE, heads_tab="Your own model", own_module="![x](//far.test/x)")
     assert not app.exception
-    bundled, before = (shipped_measures(title, True)["total"][0] for title in (text.title, MOBY))
-    np.testing.assert_allclose(totals(app), bundled, rtol=2e-3)
-    assert not np.allclose(before, bundled, rtol=1e-2)
-
-
-def test_states_that_repeat_leave_the_gate_out_with_a_sentence(tmp_path, monkeypatch):
-    """Layer 0 of a model without position embeddings reads the same state for the same word."""
-    draw = np.random.default_rng(0)
-    shapes = {"self_attn.q_proj": (32, 16), "self_attn.k_proj": (8, 16),
-              "self_attn.v_proj": (8, 16), "self_attn.o_proj": (16, 16), "self_attn.q_norm": (8,),
-              "self_attn.k_norm": (8,), "input_layernorm": (16,)}  # fmt: skip
-    save_file(
-        {
-            f"model.layers.0.{name}.weight": draw.normal(size=shape).astype(np.float32)
-            for name, shape in shapes.items()
-        },
-        tmp_path / "model.safetensors",
-    )
-    config = {"model_type": "qwen3_next", "hidden_size": 16, "num_attention_heads": 2,
-              "head_dim": 8, "num_key_value_heads": 1, "num_hidden_layers": 1,
-              "rms_norm_eps": 1e-6, "layer_types": ["full_attention"],
-              "partial_rotary_factor": 0.25}  # fmt: skip
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    states = draw.normal(size=(9, 16))
-    states[8] = states[0]
-    save_file({"layer.0": states}, tmp_path / "states.safetensors")
-    monkeypatch.setattr(sys, "argv", ["app.py", "--checkpoint", str(tmp_path)])
-    app = open_settled(PAGE, heads_tab="Your own model", own_head="1.1", own_plane="three tokens")
+    assert len(mistakes(app)) == 1
+    monkeypatch.setattr(sys, "argv", ["app.py", "--model", str(named.parent / "none")])
+    app = open_settled(PAGE, heads_tab="Your own model")
     assert not app.exception
-    assert header(app, "own_wall")["chart"] is None
-    said = [each.value for each in app.info]
-    assert len(said) == 2
-    assert all("lie on one line and span no plane" in each for each in said)
-    assert "numbers are with it" in texts(app)
+    assert "the model cannot be loaded" in " ".join(x.value for x in app.error)
 
 
-def test_a_folder_that_cannot_be_read_is_named_in_a_sentence(named):
-    (named / "model.safetensors").write_bytes(b"nothing")
-    app = open_page(PAGE, heads_tab="Your own model")
-    assert not app.exception
-    (said,) = [each.value for each in app.error]
-    assert "mine" in said
-    assert str(named.parent) not in said
-    (named / "config.json").unlink()
-    assert not open_page(PAGE, heads_tab="Your own model").exception
-    shutil.rmtree(named)
-    app = open_page(PAGE, heads_tab="Your own model")
-    assert not app.exception
-    assert ["there is no checkpoint 'mine'" in each.value for each in app.error] == [True]
+@pytest.mark.parametrize("change", ["code of its own", "a pickle"])
+def test_no_code_of_a_model_is_run(folder, tmp_path, change):
+    mine = tmp_path / "mine"
+    shutil.copytree(folder, mine)
+    if change == "a pickle":
+        (mine / "model.safetensors").unlink()
+        torch.save({"x": torch.zeros(1)}, mine / "pytorch_model.bin")
+    else:
+        config = json.loads((mine / "config.json").read_text())
+        config |= {
+            "model_type": "mine",
+            "auto_map": {"AutoConfig": "mine.C", "AutoModel": "mine.M"},
+        }
+        (mine / "config.json").write_text(json.dumps(config))
+        (mine / "mine.py").write_text("raise SystemExit('run')")
+    with pytest.raises(ValueError, match="the model cannot be loaded"):
+        open_own(OwnText(str(mine), file_stamp(mine), "call me ishmael"))
 
 
-def test_each_named_folder_is_offered_whatever_its_digest(tmp_path, monkeypatch):
-    """Two copies of a model, and a third with other states beside it."""
-    folders = [tmp_path / name for name in ("a/mine", "b/mine", "c")]
-    for number, folder in enumerate(folders):
-        shutil.copytree(FOLDER, folder)
-        save_file({"layer.0": np.full((9, 384), 1.0 + number)}, folder / "states.safetensors")
-    assert len({open_checkpoint(folder).digest for folder in folders}) == 1
-    named = [f"--checkpoint={folder}" for folder in (*folders, folders[0])]
-    monkeypatch.setattr(sys, "argv", ["app.py", *named])
-    app = open_page(PAGE, heads_tab="Your own model")
-    assert not app.exception
-    (box,) = [box for box in app.selectbox if box.label == "Checkpoint"]
-    assert box.options == ["a/mine (BERT)", "b/mine (BERT)", "c (BERT)"]
-    digest = open_checkpoint(folders[0]).digest
-    box.select_index(2).run()
-    assert app.query_params["own_model"] == f"{digest}-3"
-
-
-def test_what_a_checkpoint_says_is_drawn_as_text_and_not_as_a_whole(tmp_path, monkeypatch):
-    image = "![x](//far.test/x)"
-    files = [
-        *({"model_type": text} for text in HOSTILE),
-        {"model_type": "bert", "position_embedding_type": image * 400_000},
-        {"model_type": "llama", "architectures": [image], "hidden_size": 8},
-        {"model_type": "qwen3", "num_hidden_layers": 1, "num_attention_heads": 1,
-         "hidden_size": 8, "layer_types": [[image] * 1000]},
-        {"model_type": "bert", "hidden_size": image * 100},
-    ]  # fmt: skip
-    folders = [tmp_path / str(number) for number in range(len(files))]
-    for folder, config in zip(folders, files, strict=True):
-        folder.mkdir()
-        (folder / "config.json").write_text(json.dumps(config))
-        save_file({image: np.ones(2)}, folder / "model.safetensors")
-    monkeypatch.setattr(sys, "argv", ["app.py", *(f"--checkpoint={x}" for x in folders)])
-    app = open_page(PAGE, heads_tab="Your own model")
-    assert not app.exception
-    said = [each.value for each in app.error]
-    assert len(said) == len(files)
-    for number, text in enumerate(said):
-        assert text.startswith(f"`{number}`: ")
-        assert text.isprintable()
-        assert len(text) < 800
-        plain = text.partition(": ")[2].replace("\\\\", "").removesuffix(".")
-        assert not re.search(r"(?<!\\)[`*_{}\[\]()<>#+\-.!|~$:&@^=]", plain), text
-
-
-@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "states.safetensors"])
-def test_a_checkpoint_that_changes_while_it_is_read_is_not_mixed(name, tmp_path, monkeypatch):
-    folder = tmp_path / "mine"
-    shutil.copytree(FOLDER, folder)
-    save_file({"layer.0": np.eye(9, 384)}, folder / "states.safetensors")
-    request = OwnRequest(
-        str(folder), open_checkpoint(folder).digest, 0, special=True, stamp=file_stamp(folder)
-    )
-    assert len(own_layers.opened_layer(request).tokens) == 9
-
-    def then_written(*args):
-        shutil.copy(folder / name, tmp_path / "copy")
-        (tmp_path / "copy").replace(folder / name)
-        return found(*args)
-
-    found = own_layers.own_states
-    monkeypatch.setattr(own_layers, "own_states", then_written)
-    with pytest.raises(ValueError, match="the checkpoint has changed since"):
-        own_layers.opened_layer(request)
-
-
-def test_folders_are_named_on_the_command_line():
-    assert own.named_folders(["--checkpoint"]) == []
-    assert own.named_folders(["--other", "x"]) == []
-    assert len(own.named_folders(["--checkpoint", "a", "--checkpoint=b"])) == 2
-
-
-def test_wrong_states_are_one_sentence(named):
-    save_file({"layer.0": torch.zeros(4, 3).numpy()}, named / "states.safetensors")
-    app = open_settled(PAGE, heads_tab="Your own model", own_layer="1")
-    assert not app.exception
-    said = " ".join(each.value for each in app.error).replace("\\", "")
-    assert "it must be (T, 384)" in said
+def test_the_folder_is_named_on_the_command_line():
+    assert own.named_folder(["--model"]) is None
+    assert own.named_folder(["--other", "x"]) is None
+    assert own.named_folder(["--model", "a", "--model=b"]).name == "b"
 
 
 def test_an_open_head_gives_the_sheet_that_is_drawn_with_its_curvature():

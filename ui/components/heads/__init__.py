@@ -34,7 +34,6 @@ class Wall:
     special: Sequence[bool]  # (T,)
     ranks: np.ndarray  # (T,): of the token by the area where it gets most of the attention
     keys: Sequence[int]  # (n,): the tokens among the keys
-    norms: np.ndarray | None = None  # (L, H, 6): see affine.js; where the model norms its queries
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,6 @@ class Chart:
     scores: np.ndarray  # (3, n): the weights themselves where they are ``prescribed``
     values: np.ndarray  # (n, 3)
     states: np.ndarray  # (T, 2)
-    norm: np.ndarray | None  # (6,)
     prescribed: bool
     three: Sequence[int]  # tokens whose states are marked on the chart
     numbers: Numbers
@@ -92,8 +90,6 @@ def heads(
     it must store them.
     """
     arrays = {"scores": wall.scores, "values": wall.values, "states": wall.states}
-    if wall.norms is not None:
-        arrays["norms"] = wall.norms
     entries, content = large.packed_once(wall, lambda: large.pack(arrays))
     layers, count = wall.scores.shape[:2]
 
@@ -135,7 +131,6 @@ def _as_json(chart: Chart) -> dict[str, Any]:
     return flat | {
         "head": chart.head,
         "tokens": [*map(int, chart.tokens)],
-        "norm": None if chart.norm is None else chart.norm.astype(float).tolist(),
         "prescribed": chart.prescribed,
         "three": [*chart.three],
         "numbers": [numbers.finding, numbers.rows, numbers.rest],

@@ -1,15 +1,13 @@
 // Attention over fixed keys along a plane of queries, whose coordinates u and v run from -1 to 1.
 //
 // A head: `n` keys; `scores`, 3 n numbers: those at the origin, then the slopes along u and along v; `values`, 3 n
-// numbers, three coordinates for each key. `norm`: six coefficients of the mean square of the query over
-// 1, u, v, u², u v, v², where the model divides by its root; otherwise null. `prescribed`: the scores are the weights.
+// numbers, three coordinates for each key. `prescribed`: the scores are the weights.
 
-// Softmax of the scores, which are affine; a norm of the query divides all of them by one positive number.
-function weightsAt({ n, scores, norm, prescribed }, u, v, out = new Float64Array(n)) {
-  const scale = norm ? (norm[0] + norm[1] * u + norm[2] * v + norm[3] * u * u + norm[4] * u * v + norm[5] * v * v) ** -0.5 : 1;
+// Softmax of the scores, which are affine.
+function weightsAt({ n, scores, prescribed }, u, v, out = new Float64Array(n)) {
   let top = -Infinity;
   for (let i = 0; i < n; i += 1) {
-    out[i] = scale * (scores[i] + u * scores[n + i] + v * scores[2 * n + i]);
+    out[i] = scores[i] + u * scores[n + i] + v * scores[2 * n + i];
     if (out[i] > top) top = out[i];
   }
   if (prescribed) return out;

@@ -1,9 +1,9 @@
 // Real heads: a wall of windows, one for each head of a model that reads a text; a click opens a head.
 //
-// Python sends a header { source, arrays: { scores (L, H, 3, n), values (L, H, n, 3), states (L, T, 2), norms (L, H, 6)
-// or none }, layers, heads, layerNames, words and glued and special and ranks (T), keys (n), numbers (L H)
+// Python sends a header { source, arrays: { scores (L, H, 3, n), values (L, H, n, 3), states (L, T, 2) },
+// layers, heads, layerNames, words and glued and special and ranks (T), keys (n), numbers (L H)
 // [finding, rows [name, total, span], rest], hint, about, frames: null or { name, colours, texts }, open: null or
-// [layer, head], chart: null or the open head on another plane { head, tokens, scores, values, states, norm,
+// [layer, head], chart: null or the open head on another plane { head, tokens, scores, values, states,
 // prescribed, three, numbers, about }, at, heard } and receives "opened" with { open, at, serial } when a head is
 // opened, its mark let go, or the wall shown again. All else is drawn here.
 
@@ -42,7 +42,7 @@ function adopt(root, state, header, buffer, address) {
 }
 
 // Every head with its numbers, its words and its colours.
-function headsOf({ layers, heads, words, keys, numbers, about }, { scores, values, states, norms }, colours) {
+function headsOf({ layers, heads, words, keys, numbers, about }, { scores, values, states }, colours) {
   const n = keys.length;
   return Array.from({ length: layers * heads }, (_, i) => {
     const layer = Math.floor(i / heads);
@@ -52,7 +52,6 @@ function headsOf({ layers, heads, words, keys, numbers, about }, { scores, value
       scores: scores.subarray(3 * n * i, 3 * n * (i + 1)),
       values: values.subarray(3 * n * i, 3 * n * (i + 1)),
       states: states.subarray(2 * words.length * layer, 2 * words.length * (layer + 1)),
-      norm: norms ? norms.subarray(6 * i, 6 * (i + 1)) : null,
       words: keys.map(token => words[token]),
       colours: keys.map(token => colours[token]),
       three: [],
