@@ -19,7 +19,7 @@ from gating_core.lm.measurements.backcopy import ToyRequest, ToyRun, joined, loa
 from gating_core.lm.measurements.sinks import EPSILON
 from gating_core.training import mean_interval
 from ui.common import charts as c
-from ui.common.formatting import plus_minus, short
+from ui.common.formatting import effect, plus_minus
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.drawing.characters import BREAK_SIGN
@@ -192,35 +192,19 @@ def example_maps(run: ToyRun) -> tuple[dict[str, np.ndarray], list[str]]:
 
 
 def finding(run: ToyRun) -> str:
-    """Say in how many seeds the first letter is a sink, and how a gate changes its weight."""
-    weight = {
-        kind: (float(mean), float(width))
-        for kind, mean, width in zip(run.request.kinds, *intervals(run.sink[-1]), strict=True)
-    }
-    seeds = len(run.request.seeds)
-    sunk = [
-        f"{round(seeds * float(share))} ({TITLES[kind]})"
-        for kind, share in zip(run.request.kinds, run.sink_shares, strict=True)
-    ]
-    means = [
-        f"{plus_minus(mean, width, 0.0)} ({TITLES[kind]})" for kind, (mean, width) in weight.items()
-    ]
-    row = run.request.kinds.index("elementwise")
-    at, elsewhere = (
-        short(float(x[-1, row].mean(dtype=float)))
-        for x in (run.gate_at_triggers, run.gate_elsewhere)
+    """Say how a gate per channel changes the first letter's weight, and where it is a sink."""
+    kinds, last, seeds = run.request.kinds, run.sink[-1].astype(float), len(run.request.seeds)
+    plain, gated = (last[kinds.index(kind)] for kind in MAPPED)
+    what = "the weight on the first letter, where nothing is to be copied"
+    means = ", ".join(
+        f"{plus_minus(float(mean), float(width), 0.0)} ({TITLES[kind]})"
+        for kind, mean, width in zip(kinds, *intervals(last), strict=True)
     )
-    effects = []
-    mean, width = weight["none"]
-    for kind in ("elementwise", "headwise"):
-        own, half = weight[kind]
-        effect = f"changes it inconclusively, to {short(own / mean)}"
-        if own + half < mean - width or own - half > mean + width:
-            effect = f"{'reduces' if own < mean else 'increases'} it to {short(own / mean)}"
-        effects.append(f"a gate {TITLES[kind]} {effect} of that without a gate")
+    sunk = ", ".join(str(round(seeds * float(share))) for share in run.sink_shares)
+    text = f"**Weight on the first letter**: {means}"
+    if seeds > 1:
+        text = f"{effect(mean_interval(gated - plain), 'a gate per channel', what)}: {means}"
     return (
-        f"**The first letter is a sink** (mean weight above {EPSILON:g} in one text) **in this"
-        f" many of {seeds} seeds**: {', '.join(sunk)}. Its weight at letters that are no triggers,"
-        f" after {run.steps[-1]} steps: {', '.join(means)}; {' and '.join(effects)}. The mean gate"
-        f" per channel is {at} at triggers and {elsewhere} elsewhere."
+        f"{text}. So it is a sink (mean weight above {EPSILON:g} in one text) in {sunk} of {seeds}"
+        f" seeds, after {run.steps[-1]} steps."
     )

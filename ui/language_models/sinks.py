@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.characters import BREAK
 from gating_core.lm.measurements.overview import BASE, OverviewRow
@@ -31,8 +32,8 @@ LARGE_MODEL = (46.7, 4.8)  # percent on the first token, without and with a gate
 
 def draw() -> None:
     """Draw the maps without and with a gate, of the task or of the language models."""
-    row = st.container(horizontal=True, vertical_alignment="bottom")
-    row.markdown("##### Attention sinks, without a gate and with one", width="content")
+    st.markdown("##### Attention sinks, without a gate and with one")
+    picture, row = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
     kind = row.selectbox(
         "Model",
         (TASK, MODELS),
@@ -42,9 +43,15 @@ def draw() -> None:
         help="*Bigram–Backcopy task*: one attention layer that learns one task, and a sink with it."
         " *Language models*: small models that read English and Spanish.",
     )
-    if kind == TASK:
-        backcopy.draw(row)
-        return
+    with picture:
+        if kind == TASK:
+            backcopy.draw(row)
+        else:
+            draw_models(row)
+
+
+def draw_models(row: DeltaGenerator) -> None:
+    """Draw maps and shares of language models; controls in ``row``."""
     chosen, text = shared.choose_model(row), choose_text(row, "lm")
     head = row.selectbox("Head", (MOST, ALL_HEADS, *HEADS), key="lm_map_head", width=190, **LINK)
     charts = c.Charts("sinks")
