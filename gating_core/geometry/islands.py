@@ -81,7 +81,8 @@ class Island:
 
     ``h`` counts in units of length: it is divided by the length of its gradient along the surface's
     affine hull. Needed numbers are ``None`` where the theorem is silent: all at a fold, K and its
-    total where no three-dimensional space holds the surface.
+    total where no three-dimensional space holds the surface, the total where it may fold elsewhere
+    on the island.
 
     Attributes:
         top: (2,), chart point p of the largest height.
@@ -139,8 +140,11 @@ class Island:
 
     @property
     def needed_total(self) -> float | None:
-        """The least integral of max(K, 0) dA over the island."""
-        if not self.immersed or self.dimension > 3:
+        """The least integral of max(K, 0) dA over the island; ``None`` also if it may fold within.
+
+        Normals of a fold, a curve of points of rank one, may cover a part of the cap.
+        """
+        if not self.immersed or self.thin > 0 or self.dimension > 3:
             return None
         steep = min(self.height / self._farthest, 1.0)
         return 2 * math.pi * (1 - math.sqrt(1 - steep**2))

@@ -119,13 +119,14 @@ def island_text(name: str, island: Island | None) -> str:
             gaussian=gaussian,
             dimension=COUNT_WORDS[island.dimension],
         )
+    total = island.needed_total
     return section(
         "bent",
         "measured",
         gaussian=gaussian,
         needed=short(island.needed_gaussian),
         total=plus_minus(float(island.positive.value), float(island.positive.error)),
-        needed_total=short(island.needed_total or 0.0),
+        needed_total="as it may fold, nothing" if total is None else f"at least {short(total)}",
     )
 
 
