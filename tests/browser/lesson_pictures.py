@@ -34,7 +34,7 @@ PARTS = {  # what is taken where that is something else
     "islands": ".gc-islands-stack",
     "experts": ".gc-tree-plot",
     "efficient": ".st-key-chart_top_k_losses",
-    "steering": "[data-testid=stColumn]:has(.gc-text)",
+    "steering": ".stHtml:has(.gc-text)",
     "limits": ".gc-pair-space",
     "numbers": ".gc-pair-row",
     "proved": "[data-testid=stHorizontalBlock]:has(.st-key-proved_map_0)",

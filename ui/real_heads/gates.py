@@ -26,6 +26,7 @@ from ui.common import charts as c
 from ui.common.formatting import by_interval, plus_minus, short
 from ui.common.lessons import section
 from ui.common.links import LINK
+from ui.common.page import draw_finding
 from ui.limits import DRAWN_GATE_SEEDS, DRAWN_GATE_SPREAD
 from ui.real_heads.shared import drawn_words, head_text, linked_head
 from ui.work import pool
@@ -77,8 +78,8 @@ def draw() -> None:
     gates = shipped_record("gates")
     values = len(shipped_text(title).tokens.words)
     sampled = points_sentence(shipped_measures(title, True)["proved"], values)
-    st.markdown(f"{flat_sentence(gates['flat'], gates['weight'])} {sampled}")
-    st.markdown(medians_sentence(gates["query"]))
+    draw_finding(flat_sentence(gates["flat"], gates["weight"]))
+    st.markdown(f"{sampled} {medians_sentence(gates['query'])}")
     charts.draw_footer(section("real_heads", "gate_charts"))
 
 
