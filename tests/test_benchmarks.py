@@ -10,6 +10,7 @@ import pytest
 import torch
 import trimesh
 
+from gating_core.checkpoints.state_plane import state_plane
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
 from gating_core.jets.second_order import second_order_jet
@@ -50,6 +51,17 @@ def test_the_mesh_of_pyvista_has_nearly_our_curvature():
     mesh = torch.from_numpy(library.mesh_curvature(plain, points)).reshape(41, 41)
     off = (mesh - ours).abs()[2:-2, 2:-2]  # a mesh does not know its rim
     assert off.median() < 0.02 * ours.abs().median()
+
+
+def test_an_encoder_layer_by_torch_func_has_our_curvature():
+    layer, states = library.encoder_layer(8, 2, 12, 5)
+    plane = state_plane(layer, "", states, token=3)
+    points = library.shifted(1, 3)
+    ours = curvature(second_order_jet(plane, points))
+    plain = library.plain_encoder(layer, states, plane.plane.state, 3)
+    gaussian, area = library.plain_curvature(plain, points)
+    torch.testing.assert_close(gaussian, ours.gaussian, rtol=1e-8, atol=0)
+    torch.testing.assert_close(area, ours.area_element, rtol=1e-10, atol=0)
 
 
 def test_a_plain_loop_learns_the_weights_that_the_trainer_learns_for_its_first_seed():

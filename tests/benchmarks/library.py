@@ -7,16 +7,19 @@ same numbers, which `tests/test_benchmarks.py` checks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pyvista
 import torch
 import trimesh
 from torch.func import jacfwd, vmap
+from torch.nn import functional
 
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import Attention, build_attention, build_classifier
 from gating_core.checkpoints import HeadMeasures, Layer, head_map, measure_head, principal_plane
+from gating_core.checkpoints.state_plane import state_plane
 from gating_core.experiments.price import PRICE_POINTS, price_points
 from gating_core.export.surface import Colours, Surface, glb_file
 from gating_core.geometry.curvature import curvature
@@ -39,6 +42,8 @@ TOGETHER, STEPS, POINTS = 64, 400, 256
 PRICED = AttentionConfig(model_dim=16, value_count=3, gate=GateConfig())  # TOGETHER pay
 OPEN_SHARE = 0.05  # of the chart, at which a proof ends
 HEADS, WIDTH, CHANNELS, TOKENS = 12, 384, 32, 64  # of a layer of all-MiniLM-L6-v2
+BERT_SIZE = 768, 12, 3072, 32  # width, heads, width of the MLP, tokens
+BERT_SIDE, FEW = 31, 9  # points along each side, and points of the peer
 FILE_SIDE = 151  # the finest grid of a page
 
 
@@ -276,4 +281,68 @@ def drawn_surface(number: int, side: int = FILE_SIDE) -> Surface:
     return Surface(points, np.ones((side, side), bool), {"K": gaussian}, colours, "a benchmark")
 
 
-GROUPS = curvatures, training, prices, signs, heads, files
+def modules() -> Iterator[Row]:
+    """K of a layer of BERT's base size over the plane of one token's states."""
+    torch.set_num_threads(1)
+    layer, states = encoder_layer(*BERT_SIZE)
+    plane = state_plane(layer, "", states, token=7)
+    function = plain_encoder(layer, states, plane.plane.state, 7)
+    peer = f"torch.func: jacfwd of jacfwd at {FEW} of the points, no bounds"
+    name = f"K of a BERT-base layer, {BERT_SIZE[-1]} tokens, {BERT_SIDE} × {BERT_SIDE} points"
+    measured = {
+        f"{name}, {what}": timed(
+            lambda points, bound=bound: curvature(second_order_jet(plane, points, bound)),
+            lambda number: shifted(number, BERT_SIDE),
+        )
+        for what, bound in (("no bounds", "estimate"), ("rigorous bounds", "rigorous"))
+    }
+    ours = [*measured]
+    measured[peer] = timed(
+        lambda points: plain_curvature(function, points),
+        lambda number: shifted(number, BERT_SIDE)[:FEW],
+    )
+    seconds = in_turns(measured, 3)
+    yield from (row(seconds, what, peer, (BERT_SIDE**2, FEW)) for what in ours)
+
+
+def encoder_layer(width: int, heads: int, wide: int, tokens: int) -> tuple[Any, torch.Tensor]:
+    """Return a layer as BERT's, in float64, and what it reads, (1, tokens, width)."""
+    rng = generator(0, "benchmarks: modules")
+    layer = torch.nn.TransformerEncoderLayer(
+        width, heads, wide, activation="gelu", batch_first=True
+    )
+    layer = layer.double().eval().requires_grad_(False)
+    for weight in layer.parameters():
+        weight.copy_(torch.randn(weight.shape, generator=rng, dtype=torch.float64) * width**-0.5)
+    return layer, torch.randn(1, tokens, width, generator=rng, dtype=torch.float64)
+
+
+def plain_encoder(layer: Any, states: torch.Tensor, plane: torch.Tensor, token: int) -> Function:
+    """Return the layer as a function of two coordinates, as anyone would write it."""
+    attention = layer.self_attn
+    here = torch.arange(states.shape[1])[:, None] == token
+
+    def by_head(x: torch.Tensor) -> torch.Tensor:
+        return x.unflatten(-1, (attention.num_heads, -1)).movedim(-2, -3)
+
+    def outputs(points: torch.Tensor) -> torch.Tensor:
+        moved = plane[0] + points @ plane[1:]
+        x = torch.where(here, moved[:, None], states)
+        inputs = functional.linear(x, attention.in_proj_weight, attention.in_proj_bias)
+        q, k, v = map(by_head, inputs.chunk(3, -1))
+        weights = torch.softmax(q @ k.mT * q.shape[-1] ** -0.5, -1)
+        mixed = (weights @ v).movedim(-3, -2).flatten(-2)[:, token]
+        x = normed(layer.norm1, x[:, token] + attention.out_proj(mixed))
+        return normed(layer.norm2, x + layer.linear2(functional.gelu(layer.linear1(x))))
+
+    return outputs
+
+
+def normed(norm: torch.nn.LayerNorm, x: torch.Tensor) -> torch.Tensor:
+    """LayerNorm written out: torch's own has wrong second derivatives in forward mode."""
+    centred = x - x.mean(-1, keepdim=True)
+    variance = centred.square().mean(-1, keepdim=True)
+    return centred * (variance + norm.eps).rsqrt() * norm.weight + norm.bias
+
+
+GROUPS = curvatures, training, prices, signs, heads, modules, files
