@@ -39,7 +39,7 @@ def class_one(locator):
     red, green, blue = np.asarray(Image.open(io.BytesIO(locator.screenshot())))[..., :3].T.astype(
         int
     )
-    inside = (red > 190) & (blue < 120) & (green > 90)
+    inside = (red > 185) & (blue < 116) & (green > 85)
     return [int(inside.sum()), *(float(where.mean()) for where in np.nonzero(inside))]
 
 
@@ -74,6 +74,14 @@ def test_the_stage_is_taken_along_as_it_is_seen(browser, served, watch, visitor,
         sizes[times] = picture.size
         assert picture.size[0] == pytest.approx(times * box["width"], abs=1)
         assert len(np.unique(np.asarray(picture)[..., :3].reshape(-1, 3), axis=0)) > 100
+    name, data = taken(visitor, "PNG for slides")
+    assert name.endswith("_slide.png")
+    slide = np.asarray(Image.open(io.BytesIO(data)))
+    assert slide.shape == (1080, 1920, 4)
+    drawn = slide[..., 3] > 0
+    assert 0.1 < drawn.mean() < 0.7  # on nothing
+    rows, columns = (np.flatnonzero(drawn.any(axis)) for axis in (1, 0))
+    assert max(np.ptp(rows) / 1080, np.ptp(columns) / 1920) > 0.85  # and as large as fits
     name, html = taken(visitor, "HTML")
     assert len(html) < MOST_BYTES
     assert digest.encode() in html

@@ -1,8 +1,9 @@
 // The pictures that are on the page, and what is drawn in one of them.
 
 const LEFT_OUT = 'button, input, select, [role=alert], [aria-live=polite], [class$="-hint"], [class$="-seconds"], .js-plotly-plot, svg, style';
+const TOLD = 'p, dl, label, table, [class$="-verdict"], [class$="-more"]'; // of the picture, not in it
 const DRAWN_BY = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-dasharray', 'opacity',
-  'font-size', 'font-family', 'font-weight', 'text-anchor', 'dominant-baseline', 'visibility', 'display'];
+  'font-size', 'font-family', 'font-weight', 'text-anchor', 'dominant-baseline', 'visibility', 'display', 'background-color'];
 const BAR = /linear-gradient\(90deg, (.*)\)/;
 const STOP = /(rgba?\([^)]*\)) ([\d.]+)%/g;
 
@@ -48,7 +49,7 @@ function partsOf(root) {
     canvases: within('canvas').filter(apart).map(canvas => ({ canvas, ...place(canvas) })),
     drawings: within('svg').filter(apart).map(svg => ({ svg, ...place(svg) })),
     bars: within('span, i').filter(apart).filter(node => BAR.test(getComputedStyle(node).backgroundImage))
-      .map(node => ({ stops: [...getComputedStyle(node).backgroundImage.matchAll(STOP)].map(([, colour, at]) => [at / 100, colour]), ...place(node) })),
+      .map(node => ({ stops: [...getComputedStyle(node).backgroundImage.matchAll(STOP)].map(([, colour, at]) => [at / 100, colour]), told: node.closest(TOLD) !== null, ...place(node) })),
     texts: textsOf(root, frame),
   };
 }
@@ -68,7 +69,7 @@ function textsOf(root, frame) {
       range.setEnd(node, word.index + word[0].trimEnd().length);
       const { left, right, top, height } = range.getBoundingClientRect();
       if (!line || Math.abs(line.top - (top - frame.top)) > 2) {
-        line = { left: left - frame.left, top: top - frame.top, height, text: '', colour: style.color,
+        line = { left: left - frame.left, top: top - frame.top, height, text: '', colour: style.color, told: parent.closest(TOLD) !== null,
           font: `${style.fontWeight} ${style.fontSize} ${style.fontFamily}` };
         lines.push(line);
       }

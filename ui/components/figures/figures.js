@@ -42,16 +42,16 @@ export default function ({ data: [header], parentElement }) {
   });
 }
 
-async function draw(picture, { kind, times }, { plotly, line }) {
+async function draw(picture, { kind, ...options }, { plotly, line }) {
   const Plotly = await loadPlotly(plotly);
-  if (kind === 'png') return pngOf(Plotly, picture, Number(times), line);
+  if (kind === 'png') return pngOf(Plotly, picture, options, line);
   return kind === 'svg' ? svgOf(Plotly, picture, line) : htmlOf(picture, line, plotly);
 }
 
-function save(blob, { title }, { kind, times }, { name }) {
+function save(blob, { title }, { kind, times, slide }, { name }) {
   const what = title.replace(/[^\w.,=-]+/g, '-').slice(0, 60).replace(/^-+|-+$/g, '');
   const link = Object.assign(document.createElement('a'), { href: URL.createObjectURL(blob),
-    download: `${name}_${what}${times ? `_${times}x` : ''}.${kind}` });
+    download: `${name}_${what}${times ? `_${times}x` : ''}${slide ? '_slide' : ''}.${kind}` });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS);
 }

@@ -12,14 +12,30 @@ const loaded = url => new Promise((resolve, reject) => {
   image.src = url;
 });
 
-async function pngOf(Plotly, { root }, times, line) {
+// Of a slide: the picture alone, as large as fits, on nothing.
+const SLIDE = { width: 1920, height: 1080 };
+const SLIDE_FILLED = 0.94;
+
+function slideOf(parts) {
+  const [bars, texts] = [parts.bars, parts.texts].map(some => some.filter(({ told }) => !told));
+  const all = [...parts.plots, ...parts.canvases, ...parts.drawings, ...bars, ...texts];
+  const [left, top] = ['left', 'top'].map(side => Math.min(...all.map(part => part[side])));
+  const [wide, tall] = [['left', 'width', left], ['top', 'height', top]].map(([side, size, from]) => Math.max(...all.map(part => part[side] + part[size])) - from);
+  const times = SLIDE_FILLED * Math.min(SLIDE.width / wide, SLIDE.height / tall);
+  return { bars, texts, times, origin: [(SLIDE.width - times * wide) / 2 - times * left, (SLIDE.height - times * tall) / 2 - times * top] };
+}
+
+async function pngOf(Plotly, { root }, { times: chosen, slide }, line) {
   const parts = partsOf(root);
-  const canvas = Object.assign(document.createElement('canvas'),
-    { width: Math.round(times * parts.width), height: Math.round(times * (parts.height + FOOT)) });
+  const { bars, texts, times, origin } = slide ? slideOf(parts) : { ...parts, times: Number(chosen), origin: [0, 0] };
+  const canvas = Object.assign(document.createElement('canvas'), slide ? SLIDE
+    : { width: Math.round(times * parts.width), height: Math.round(times * (parts.height + FOOT)) });
   const context = canvas.getContext('2d');
-  context.scale(times, times);
-  context.fillStyle = paperOf(root);
-  context.fillRect(0, 0, parts.width, parts.height + FOOT);
+  context.setTransform(times, 0, 0, times, ...origin);
+  if (!slide) {
+    context.fillStyle = paperOf(root);
+    context.fillRect(0, 0, parts.width, parts.height + FOOT);
+  }
   const images = [
     ...parts.plots.map(async part => [part, await Plotly.toImage(figureOf(part.div), { format: 'png', scale: times, width: part.width, height: part.height })]),
     ...parts.canvases.map(async part => [part, part.canvas.gcView?.picture(times) ?? part.canvas.toDataURL()]),
@@ -29,7 +45,7 @@ async function pngOf(Plotly, { root }, times, line) {
     const [{ left, top, width, height }, url] = await image;
     context.drawImage(await loaded(url), left, top, width, height);
   }
-  for (const { left, top, width, height, stops } of parts.bars) {
+  for (const { left, top, width, height, stops } of bars) {
     const fill = context.createLinearGradient(left, 0, left + width, 0);
     stops.forEach(([at, colour]) => fill.addColorStop(at, colour));
     context.fillStyle = fill;
@@ -40,8 +56,8 @@ async function pngOf(Plotly, { root }, times, line) {
     Object.assign(context, { font, fillStyle: colour });
     context.fillText(text, left, top + height / 2);
   };
-  parts.texts.forEach(write);
-  write({ text: line, font: FOOT_FONT, colour: getComputedStyle(root).color, left: 6, top: parts.height, height: FOOT });
+  texts.forEach(write);
+  if (!slide) write({ text: line, font: FOOT_FONT, colour: getComputedStyle(root).color, left: 6, top: parts.height, height: FOOT });
   return new Promise(resolve => canvas.toBlob(resolve, 'image/png'));
 }
 
