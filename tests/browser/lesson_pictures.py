@@ -51,6 +51,7 @@ def photograph(
         part.wait_for(timeout=JOB_MS)
         page.locator("[class*=st-key-dock-]").wait_for(state="detached", timeout=JOB_MS)
         page.wait_for_load_state("networkidle")
+        page.locator("[data-testid=stSkeleton]").first.wait_for(state="detached")  # a chart
         if style:
             page.add_style_tag(content=style)
         settle(page)
