@@ -273,7 +273,8 @@ def _claim(name: str, gate: str, dims: str) -> Claim:
         " islands are tried again where they are lost or inconclusive: with four times the steps,"
         " with n = 3 and n = 8. *Needed* is what is lost in all three, while a price on area, the"
         f" placebo, keeps more than {KEPT_ABOVE:g}. The claim is supported if every row that counts"
-        " and is paid is needed, not supported here if each is not needed, else partly.",
+        " and is paid is needed, contradicted (not supported here) if each is not needed, else"
+        " partly.",
         failures="A row whose gain is not significantly above 0 does not count. Where more than"
         f" {PAID:.0%} of the curvature is left, the price is not paid and the row has no verdict.",
         judge=partial(judge_gate, gate),

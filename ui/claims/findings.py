@@ -45,7 +45,14 @@ def draw() -> tuple[Source, JudgedStudy]:
     source, judged, note = shared.fetch(choice)
     st.caption(rows_text(judged, bundled=not source.path))
     claim = link_value("claim", lambda text: text if text in judged.claims else None, "", "none")
-    counts = Counter(x.word if x.kind == EXPERIMENT else x.kind for x in judged.claims.values())
+    saved, found = c.Charts("claims"), judged.claims.values()
+    saved.tables["findings"] = {
+        "claim": [x.claim for x in found],
+        "verdict": [x.word for x in found],
+        "number": [x.number for x in found],
+        "evidence": [x.evidence for x in found],
+    }
+    counts = Counter(x.word if x.kind == EXPERIMENT else x.kind for x in found)
     draw_finding(
         f"{', '.join(f'{counts[word]} {word}' for word in WORDS if counts[word])};"
         f" {counts[THEOREM]} theorem and {counts[CONSTRUCTION]} true by construction, which check"
@@ -59,7 +66,8 @@ def draw() -> tuple[Source, JudgedStudy]:
             row = st.expander(row_text(x), key=f"claim_{name}", on_change=_turn, args=(name,))
             if row.open:
                 with row:
-                    draw_claim(source, judged, x)
+                    draw_claim(saved, source, judged, x)
+    saved.offer()
     return source, judged
 
 
@@ -85,7 +93,7 @@ def row_text(x: Judgement) -> str:
     )
 
 
-def draw_claim(source: Source, judged: JudgedStudy, x: Judgement) -> None:
+def draw_claim(saved: c.Charts, source: Source, judged: JudgedStudy, x: Judgement) -> None:
     """Draw the chart of an open claim beside its verdict; below, folded, how it was decided."""
     other, place = shared.frozen()["claims"].get(x.claim), st.container()
     fold = st.expander("How decided", key="numbers", on_change="rerun", **LINK)
@@ -109,20 +117,24 @@ def draw_claim(source: Source, judged: JudgedStudy, x: Judgement) -> None:
         shown = choices.radio(key.title(), names, first, key=key, horizontal=True, **LINK)
         number = names.index(shown)
     with place:
-        draw_verdict(source, judged, x, other, number)
+        draw_verdict(saved, source, judged, x, other, number)
     with fold:
         draw_rule(x, bool(fold.open))
 
 
 def draw_verdict(
-    source: Source, judged: JudgedStudy, x: Judgement, other: Judgement | None, number: int
+    saved: c.Charts,
+    source: Source,
+    judged: JudgedStudy,
+    x: Judgement,
+    other: Judgement | None,
+    number: int,
 ) -> None:
     """Draw chart ``number``, the verdict in sentences, and the clicked model.
 
     ``other`` is the verdict by the other criteria, if there is one.
     """
     left, right = st.columns([7, 5], gap="medium")
-    saved = c.Charts("claims")
     explanation = section("claims", "price")
     with right:
         by = f" by criteria {x.criteria}" if other is not None else ""
@@ -170,11 +182,6 @@ def draw_verdict(
             st.info(f"There is no chart yet. Criteria {x.criteria} decide on seeds {x.decide_on}.")
     saved.tables[f"{x.claim}_numbers"] = {
         name: [row[name] for row in x.table] for name in next(iter(x.table), ())
-    }
-    saved.tables["findings"] = {
-        "claim": [*judged.claims],
-        "verdict": [found.word for found in judged.claims.values()],
-        "evidence": [found.evidence for found in judged.claims.values()],
     }
     saved.draw_footer(explanation)
 

@@ -87,6 +87,8 @@ def test_it_opens_on_a_row_of_every_claim_with_its_verdict_number_and_plot(first
         assert ET.fromstring(plot).tag.endswith("svg")
     assert said(first, "3 supported, 4 partly; 1 theorem and 1 true by construction")
     assert said(first, ", bundled. Version")
+    saved = offered(first).charts["claims"].tables["findings"]
+    assert saved["number"] == [one.brief.number for one in found.values()]
 
 
 def test_one_row_is_open_at_a_time_and_the_link_says_which(first):
