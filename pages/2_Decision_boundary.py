@@ -6,30 +6,31 @@ from ui.common.page import page
 
 TITLE = "Decision boundary"
 
-with page(
-    TITLE,
-    lead="Two kinds of attention learn the same points from the same initial weights, with many"
-    " seeds. Watch them train, drag the run back, or draw points of your own.",
-):
+with page(TITLE):
     from ui.common.charts import Charts
     from ui.common.links import checked_link
-    from ui.decision_boundary import curves, film, inside, model, own_data, results, shared
+    from ui.decision_boundary import controls, film, inside, measuring, own_data, results
+    from ui.decision_boundary.model import OWN_SHARE
 
     with checked_link(TITLE):
-        front, which = shared.draw_front()
+        top = st.container()
+        front, which = controls.draw_front()
+        own = st.container()
         stage, folds = st.container(), st.container()
         with folds:
-            more, view = shared.draw_more()
-            request = model.BoundaryRequest(**front, **more)
-            own, lost = own_data.draw(request.train_share or model.OWN_SHARE)
-        measurement, charts = shared.read_measurement(which), Charts("decision_boundary")
+            more, view = controls.draw_more()
+        with own:
+            found = own_data.draw(front, more.get("train_share") or OWN_SHARE)
+        measurement, charts = measuring.read_measurement(which), Charts("decision_boundary")
         with stage:
-            setting = shared.find_setting(request, own, lost)
-            job = film.draw(setting, view, measurement, inside.is_open() or curves.is_open())
-        shown = shared.complete_run(job)
+            setting = controls.find_setting(front, more, *found)
+            job = film.draw(setting, view, measurement, inside.is_open())
+        shown = results.complete_run(job)
         if shown is not None:
+            with top:
+                results.draw_finding(job, shown.run, measurement)
             results.draw(job, shown, measurement, charts)
-            curves.draw(shown, measurement, charts)
-            inside.draw(shown, measurement, charts)
+            inside.draw_curves(shown, measurement, charts)
+            inside.draw_maps(shown, measurement, charts)
             calibrated = results.draw_calibration(shown.run, charts)
             results.draw_files(shown, view, measurement, charts, calibrated)

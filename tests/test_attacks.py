@@ -183,7 +183,7 @@ def test_a_page_without_a_place_for_files_takes_none_and_one_with_it_holds_few(w
     assert visited(server.url, lambda session: upload(session, 3)) == ({403}, 0)
     time.sleep(5)  # so long Streamlit keeps what it has counted
     page = "Decision_boundary"
-    statuses, held = visited(server.url, lambda x: upload(x, 40), "own=true", page=page)
+    statuses, held = visited(server.url, lambda x: upload(x, 40), "data=own", page=page)
     assert statuses == {204}
     assert 900_000 < held <= SESSION_UPLOAD_BYTES
 
@@ -260,7 +260,7 @@ def test_a_session_handles_what_our_pages_send_and_no_more(warm):
 
 def test_the_largest_table_that_a_page_takes_fits_into_a_message(warm):
     async def paste():
-        async with Tab(warm.url, "Decision_boundary", "own=true") as tab:
+        async with Tab(warm.url, "Decision_boundary", "data=own") as tab:
             await tab.open()
             await tab.change(own_text="\U0001d7d8" * PASTED_CHARACTERS)
             await tab.until(lambda: "" if tab.page.troubles else "no error")

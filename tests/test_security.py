@@ -95,7 +95,7 @@ def test_an_upload_needs_the_token_of_its_session_and_has_a_limit(server):
         assert upload(bytes(LIMIT + 1), mine, mine) == 413
         return nothing_wrong(session)
 
-    assert visited(server.url, statuses, "own=true", page="Decision_boundary") == ""
+    assert visited(server.url, statuses, "data=own", page="Decision_boundary") == ""
 
 
 @pytest.mark.parametrize("path", ["app.py", "README.md", ".streamlit/config.toml", ".git/HEAD"])

@@ -109,7 +109,7 @@ def shown():
     with pytest.MonkeyPatch.context() as patch:
         for grid in QUICKLY:
             patch.setattr(*grid)
-        app = open_page(PAGE, steps="50", seeds="2", own="true")
+        app = open_page(PAGE, steps="50", seeds="2", data="own")
         app.text_area(key="own_text").set_value(table_of(NAMES)).run()
         for job, *_ in app.session_state["_jobs"].values():
             job.join(120)

@@ -18,7 +18,8 @@ from tests.test_boundaries import ui_sources
 from tests.ui.opening import ROOT, TIMEOUT_SECONDS, jobs_of, open_page
 from ui import limits
 from ui.common.bar import PAGES, address
-from ui.decision_boundary.model import BoundaryRequest, TooLong, setting
+from ui.decision_boundary.model import TooLong
+from ui.decision_boundary.model import resolve as resolve_run
 from ui.limits import (
     BOUNDARY_SEEDS,
     BOUNDARY_STEPS,
@@ -172,7 +173,7 @@ def test_the_largest_model_at_all_strengths_fits_into_the_cache(source):
 # --- Training -------------------------------------------------------------------------------------
 
 LONG = dict(steps="4000", seeds="32", width="16", stack="4", batch="128")
-HEAVY = BoundaryRequest(source="tokens", model_dim=16, value_count=8, heads=4, depth=4)
+HEAVY = dict(source="tokens", model_dim=16, value_count=8, heads=4, depth=4)
 LONG_REFUSED = (
     "Too long for this page. Choose fewer steps, points, seeds, layers or dimensions. Shown: the"
     " last run that could be trained."
@@ -186,10 +187,10 @@ def test_a_training_of_minutes_is_refused_in_one_sentence():
 
 
 def test_the_longest_training_of_small_models_is_not():
-    most = BoundaryRequest(steps=BOUNDARY_STEPS[1], seed_count=BOUNDARY_SEEDS[1])
-    assert setting(most, None).training_numbers <= TRAINING_NUMBERS
+    most = dict(steps=BOUNDARY_STEPS[1], seed_count=BOUNDARY_SEEDS[1])
+    assert resolve_run(most)[0].training_numbers <= TRAINING_NUMBERS
     with pytest.raises(TooLong):
-        setting(replace(most, model_dim=16, depth=4), None)
+        resolve_run(most | dict(model_dim=16, depth=4))
 
 
 def test_numbers_of_a_training_grow_with_everything_that_takes_time():
@@ -205,7 +206,7 @@ def test_numbers_of_a_training_grow_with_everything_that_takes_time():
 
 def test_a_short_training_with_costly_snapshots_is_refused():
     """Steps of 16 points, snapshots of all 4,000: these would take 80 seconds."""
-    heavy = replace(HEAVY, batch_size=16, steps=50, points=4000, seed_count=4)
+    heavy = HEAVY | dict(batch_size=16, steps=50, points=4000, seed_count=4)
     with pytest.raises(TooLong):
-        setting(heavy, None)
-    setting(replace(heavy, points=1000), None)
+        resolve_run(heavy)
+    resolve_run(heavy | dict(points=1000))

@@ -13,7 +13,7 @@ WRAPPED = Path(__file__).with_suffix(".css")
 
 
 def front_columns(
-    widths: Sequence[float], align: Literal["top", "bottom"] = "top", alone: Literal[1, 2] = 1
+    widths: Sequence[float], align: Literal["top", "bottom"] = "top", alone: Literal[0, 1, 2] = 1
 ) -> list[DeltaGenerator]:
     """Return columns of these ``widths``; on a phone two in a row, the first ``alone`` alone."""
     st.html(WRAPPED)

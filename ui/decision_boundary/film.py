@@ -1,11 +1,14 @@
-"""The film: surfaces and input planes while a run trains, and what the seeds show.
+"""The film: surfaces and input planes while a run trains.
 
 It follows the training from the first step. A worker samples the frames, once for everybody.
+
+Shapes: T frames (snapshots of a run), S seeds, R x C grid points.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import streamlit as st
@@ -23,34 +26,150 @@ from gating_core.training import mean_interval
 from ui.common import formatting
 from ui.common.dated import dated
 from ui.common.formatting import percent
-from ui.components.pair import Point, draw_pair
+from ui.components.pair import Classified, Pair, Point, Side, draw_pair
 from ui.decision_boundary.frames import Film, film_of, variants_of
+from ui.decision_boundary.measuring import STOPPED, MeasurementRequest, stopped_frame
 from ui.decision_boundary.model import DATA, TITLES, BoundaryView, text
-from ui.decision_boundary.picture import Picture, gaussian_of, picture_of
-from ui.decision_boundary.shared import (
-    HALFWAY,
-    JOB,
-    STOPPED,
-    VIEW_KEY,
-    MeasurementRequest,
-    base_rates,
-    base_text,
-    mean_text,
-    stopped_frame,
-)
+from ui.drawing import palette
+from ui.drawing.classified import class_colours
+from ui.drawing.colours import ColourScale, scale_of
+from ui.drawing.first_view import scale_share
 from ui.limits import BOUNDARY_STEPS
 from ui.work import jobs, pool, runs
 from ui.work.cache import PASSING_CACHE, cached
 from ui.work.jobs import Job, State
 from ui.work.runs import Shown, serial
 
+JOB, VIEW_KEY = "boundary", "boundary_view"
 MOVED = "boundary_moved"  # the visitor has stopped at another frame
 MARKED = "boundary_point"  # the grid point that the visitor has marked
 STAGE = 400  # pixels of the pictures' place while there are none
+MOST_MAPS = 20  # below the picture
 NOT_YET = "total curvature is being measured …"
 NOT_MEASURED = "total curvature: not measured"
-LOPSIDED = 1.2  # times an even share: what the largest class has where the sentence says so
 Told = tuple[str, str]  # what is bold, and the rest
+
+
+def draw(
+    setting: Setting, view: BoundaryView, measurement: MeasurementRequest, follows: bool
+) -> Job:
+    """Draw the run of ``setting`` while it trains; return its job.
+
+    ``follows``: whether something else on the page shows the frame at which the visitor stops.
+    """
+    with jobs.dock(JOB, setting):
+        job = runs.fetch(JOB, setting, measurement.measure, measurement.lacks)
+        run = next((shown.run for shown in job.so_far.values()), None)
+        cut = run is not None and not run.ended
+        where = f", at step {run.steps[-1]} of {run.setting.steps}" if run and cut else ""
+        said = jobs.end_text(job, work_text(job), where)
+        if job.state is State.FAILED:
+            st.error(said)
+        elif said:
+            st.caption(f":material/stop_circle: {said}")
+    jobs.watch(
+        job,
+        lambda: work_text(job),
+        lambda: _draw_film(job, view, measurement, setting, follows),
+        share=lambda: share_done(job, measurement),
+    )
+    return job
+
+
+def work_text(job: Job) -> str:
+    """Say what a job does."""
+    return "Measuring curvature" if runs.trained(job) else "Training"
+
+
+def share_done(job: Job, measurement: MeasurementRequest) -> float:
+    """Return how much of it is done."""
+    shown = next(iter(job.so_far.values()), None)
+    if shown is None or not shown.run.ended:
+        return job.share
+    seeds = len(shown.run.task.seeds) if measurement.others(shown.run) else 1
+    return len(shown.along) / (len(shown.run.setting.compared) * seeds)
+
+
+def _draw_film(
+    job: Job, view: BoundaryView, measurement: MeasurementRequest, requested: Setting, follows: bool
+) -> None:
+    """Draw surfaces and input planes, with a timeline to play and drag.
+
+    As long as the ``requested`` run is not there, the picture says of what it is; before a first
+    run there is none.
+    """
+    shown, going = runs.shown_of(JOB, job), not job.over
+    if shown is None:
+        if going:
+            with st.container(height=STAGE, border=True, horizontal_alignment="center",
+                              vertical_alignment="center"):  # fmt: skip
+                models = " and ".join(TITLES[name] for name in requested.compared)
+                st.markdown(
+                    f"Training on {DATA[requested.task].name}: {models}. The picture"
+                    " appears with the first steps.",
+                    width="content",
+                )
+        return
+    run = shown.run
+    if not len(run.frames):
+        if run.divergence is not None:
+            st.warning(divergence_text(run))
+        return
+    member = measurement.member(run)
+    film, picture = film_for(run, member, going), picture_for(shown, view, member, going)
+    steps, last = run.steps[drawn_frames(run)], len(picture.pair.places) - 1
+    strip = np.unique(np.linspace(0, last, min(last + 1, MOST_MAPS)).round())
+    family = hash(replace(run.setting, steps=BOUNDARY_STEPS[0]))  # however long it trains
+    live = job.elapsed > 0 and run.setting == requested  # trained under this visitor's eyes
+
+    def on_leave(frame: int, point: Point | None, _: object) -> None:
+        """Keep the marked point, and the step where the visitor stopped; at the end they follow."""
+        before = st.session_state.pop(STOPPED, None)
+        if frame != last:
+            st.session_state[STOPPED] = run.setting, float(steps[frame])
+        st.session_state[MARKED] = point
+        st.session_state[MOVED] = st.session_state.get(STOPPED) != before
+
+    with dated(stale_text(run, requested, going)):
+        draw_pair(
+            picture.pair,
+            key=VIEW_KEY,
+            scene=f"{family} {member} {run.ended or not going}",
+            frame=stopped_frame(run),
+            point=st.session_state.get(MARKED),
+            verdicts=[
+                verdicts(shown, name, member, going, film.sides[side].spanned, picture.unknown[i])
+                for i, (side, name) in enumerate(variants_of(run).items())
+            ],
+            findings=[("", "")] * len(steps),  # the page's own is of all steps
+            quantity=picture.quantity,
+            names=("x₁", "x₂"),
+            note=note_text(run, view, picture),
+            strip=strip.astype(int).tolist(),
+            follow=f"{family} {member}" if live else "",
+            grows=going and not run.ended,
+            on_leave=on_leave,
+        )
+    if st.session_state.pop(MOVED, False) and follows:
+        st.rerun()  # that is drawn outside this fragment
+    if notes := [*filter(None, details(run, film))]:
+        st.caption(" ".join(notes))
+
+
+# --- The picture ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A ``pair`` with its colour ``scale`` and what it shows.
+
+    ``unknown``: the share of points (T,) by side at which K, where it is drawn, is not known.
+    """
+
+    pair: Pair
+    scale: ColourScale
+    quantity: str
+    unknown: list[np.ndarray | None]
 
 
 def _film(key: int, _run: TrainedRun, member: int, unfinished: bool) -> Film:
@@ -80,201 +199,74 @@ def picture_for(shown: Shown, view: BoundaryView, member: int, going: bool = Fal
     return PICTURES[going](key, film, shown, member, view)
 
 
-@cached()
-def _findings(key: int, _run: TrainedRun) -> list[Told]:
-    return findings(_run)
+def gaussian_of(shown: Shown, member: int) -> dict[str, np.ndarray]:
+    """Return K (T, R, C) by side, of those variants of which it is measured."""
+    pairs = {s: shown.along.get((name, member)) for s, name in variants_of(shown.run).items()}
+    return {s: x.known for s, x in pairs.items() if x is not None and x.known is not None}
 
 
-# --- Drawing --------------------------------------------------------------------------------------
+def picture_of(
+    film: Film,
+    run: TrainedRun,
+    member: int,
+    gaussian: Mapping[str, np.ndarray],
+    view: BoundaryView,
+) -> Picture:
+    """Draw the frames of a ``film``, ``gaussian`` being K (T, R, C) by side.
 
-
-def draw(
-    setting: Setting, view: BoundaryView, measurement: MeasurementRequest, follows: bool
-) -> Job:
-    """Draw the run of ``setting`` while it trains; return its job.
-
-    ``follows``: whether something else on the page shows the frame at which the visitor stops.
+    By "class" colours show the classifier: its probability, or where the view is ``discrete`` the
+    likeliest class. By "curvature" they show K on one scale, hatched where it is NaN. A side that
+    is not measured yet is neutral.
     """
-    with jobs.dock(JOB, setting):
-        job = runs.fetch(JOB, setting, measurement.measure, measurement.lacks)
-        _draw_end(job)
-    jobs.watch(
-        job,
-        lambda: work_text(job),
-        lambda: _draw_film(job, view, measurement, setting, follows),
-        share=lambda: share_done(job, measurement),
-    )
-    return job
-
-
-def _draw_end(job: Job) -> None:
-    """Draw why a run is not complete, and where it was stopped, beside the way to go on."""
-    run, where = _run_of(job), ""
-    if run is not None and not run.ended:
-        where = f", at step {run.steps[-1]} of {run.setting.steps}"
-    said = jobs.end_text(job, work_text(job), where)
-    if job.state is State.FAILED:
-        st.error(said)
-    elif said:
-        st.caption(f":material/stop_circle: {said}")
-
-
-def _run_of(job: Job) -> TrainedRun | None:
-    return next((shown.run for shown in job.so_far.values()), None)
-
-
-def work_text(job: Job) -> str:
-    """Say what a job does."""
-    return "Measuring curvature" if runs.trained(job) else "Training"
-
-
-def share_done(job: Job, measurement: MeasurementRequest) -> float:
-    """Return how much of it is done."""
-    shown = next(iter(job.so_far.values()), None)
-    if shown is None or not shown.run.ended:
-        return job.share
-    seeds = len(shown.run.task.seeds) if measurement.others(shown.run) else 1
-    return len(shown.along) / (len(shown.run.setting.compared) * seeds)
-
-
-def _draw_film(
-    job: Job, view: BoundaryView, measurement: MeasurementRequest, requested: Setting, follows: bool
-) -> None:
-    """Draw surfaces, input planes and curves, with a timeline to play and drag.
-
-    As long as the ``requested`` run is not there, the picture says of what it is; before a first
-    run there is none.
-    """
-    shown, going = runs.shown_of(JOB, job), not job.over
-    if shown is None:
-        if going:
-            with st.container(
-                height=STAGE,
-                border=True,
-                horizontal_alignment="center",
-                vertical_alignment="center",
-            ):
-                models = " and ".join(TITLES[name] for name in requested.compared)
-                st.markdown(
-                    f"Training on {DATA[requested.task].name}: {models}. The picture"
-                    " appears with the first steps.",
-                    width="content",
-                )
-        return
-    run = shown.run
-    if not len(run.frames):
-        if run.divergence is not None:
-            st.warning(divergence_text(run))
-        return
-    member = measurement.member(run)
-    picture, film = picture_for(shown, view, member, going), film_for(run, member, going)
-    steps, last = picture.pair.places, len(picture.pair.places) - 1
-    family = hash(replace(run.setting, steps=BOUNDARY_STEPS[0]))  # however long it trains
-    live = job.elapsed > 0 and run.setting == requested  # trained under this visitor's eyes
-    sides, unknown = variants_of(run), _unknown(shown, view, member)
-    with dated(stale_text(run, requested, going)):
-        draw_pair(
-            picture.pair,
-            key=VIEW_KEY,
-            scene=f"{family} {member} {run.ended or not going}",
-            frame=stopped_frame(run),
-            point=st.session_state.get(MARKED),
-            verdicts=[
-                verdicts(shown, name, member, going, film.sides[side].spanned, k)
-                for (side, name), k in zip(sides.items(), unknown, strict=True)
-            ],
-            findings=_findings(serial(run), run),
-            quantity=picture.quantity,
-            names=("x₁", "x₂"),
-            note=_note(run, view, picture),
-            strip=picture.maps,
-            follow=f"{family} {member}" if live else "",
-            grows=going and not run.ended,
-            on_leave=lambda frame, point, _: _on_leave(run, steps[frame], frame == last, point),
-        )
-    if st.session_state.pop(MOVED, False) and follows:
-        st.rerun()  # that is drawn outside this fragment
-    notes = (theorem_text(run.setting), film.axes, frames_text(run, len(steps)))
-    if any(notes):
-        st.caption(" ".join(filter(None, notes)))
-
-
-def _on_leave(run: TrainedRun, step: float, at_end: bool, point: Point | None) -> None:
-    """Keep the marked point, and the step at which the visitor stopped; at the end they follow."""
-    before = st.session_state.pop(STOPPED, None)
-    if not at_end:
-        st.session_state[STOPPED] = run.setting, step
-    st.session_state[MARKED] = point
-    st.session_state[MOVED] = st.session_state.get(STOPPED) != before
-
-
-def _unknown(shown: Shown, view: BoundaryView, member: int) -> list[np.ndarray | None]:
-    """Return by side at which share of the points (T,) K is not known, where it is shown."""
-    gaussian = gaussian_of(shown, member) if view.paint == "curvature" else {}
-    fields = [gaussian.get(side) for side in variants_of(shown.run)]
-    whole = len(gaussian) == len(fields)
-    return [np.isnan(x).mean((1, 2)) if whole and x is not None else None for x in fields]
-
-
-def _note(run: TrainedRun, view: BoundaryView, picture: Picture) -> str:
-    points = f"Filled: training points{', open: test points' if view.tested else ''}"
-    parts = [f"{points}{drawn_text(run)}", "black: decision boundary"]
-    data = [side.classified for side in picture.pair.sides]
-    if any(x is not None and np.isfinite(x.planes).any() for x in data):
-        parts.append("grey: the classifier's plane")
-    if view.paint == "curvature" and picture.pair.ends[0]:
-        beyond = f"at the last step {formatting.beyond_text(picture.scale.beyond)}"
-        parts += ["K < 0 to K > 0, asinh scale", beyond, "hatched: not known"]
-    return " · ".join(parts)
-
-
-# --- Findings -------------------------------------------------------------------------------------
-
-
-def findings(run: TrainedRun) -> list[Told]:
-    """Say for every drawn frame what the seeds show together."""
-    told = [finding(run, frame) for frame in drawn_frames(run)]
-    if run.divergence is None:
-        return told
-    return [(f"{divergence_text(run)} {bold}", rest) for bold, rest in told]
-
-
-def divergence_text(run: TrainedRun) -> str:
-    """Say where a run broke off."""
-    assert run.divergence is not None
-    return f"{run.divergence.text.rstrip('.')}. Shown: the steps before."
-
-
-def finding(run: TrainedRun, frame: int) -> Told:
-    """Say what the paired difference of test accuracies shows after the step of a ``frame``."""
-    left, right = run.setting.compared
-    before, after = (run.variants[n].ensemble.test_accuracy[frame] for n in (left, right))
-    means = [
-        f"{TITLES[name]} {mean_text(shares)}" for name, shares in ((left, before), (right, after))
-    ]
-    base, gap, step = base_rates(run), mean_interval(after - before), run.steps[frame]
-    seeds = f"{len(before)} seeds, 95 % interval, paired by seed"
-    if not has_learned(before, base) and not has_learned(after, base):
-        yet = "" if run.complete and step == run.steps[-1] else " yet"
-        return (
-            f"Neither model has learned much{yet} at step {step}:",
-            f"{' and '.join(means)} test accuracy, where {base_text(run)}. Difference"
-            f" {formatting.points_text(gap)} points ({seeds}).",
-        )
-    if base.mean() >= LOPSIDED / run.task.class_count:
-        means.append(base_text(run))
-    change = formatting.accuracy_change(gap, TITLES[right], TITLES[left])
-    return f"At step {step} {change}:", f"{', '.join(means)} ({seeds})."
-
-
-def has_learned(accuracy: np.ndarray, base: np.ndarray) -> bool:
-    """Return whether test ``accuracy`` (S,) may be halfway from the ``base`` rate (S,) to 100 %.
-
-    Not where even the upper end of the mean's 95 % interval stays below halfway. The base rate is
-    that of always predicting the largest class.
-    """
-    interval, rate = mean_interval(accuracy), float(base.mean())
-    return interval.mean + interval.half_width >= rate + HALFWAY * (1 - rate)
+    data, by_class = film.data, view.paint == "class"
+    whole = data.class_count > 2 or view.discrete
+    keys, symbol, ends = [], "K", ("", "")
+    if by_class:
+        scale = ColourScale(palette.class_scale(data.colours), 0.0, data.class_count - 1.0)
+        symbol, quantity, ends = f"p({data.names[1]})", f"Probability of {data.names[1]}", (
+            data.names[0], data.names[1])  # fmt: skip
+        if whole:
+            symbol, quantity, ends = "class", "Predicted class", ("", "")
+            colours = [palette.CLASS_COLOURS[c] for c in data.colours]
+            keys = [*zip(data.names, colours, strict=True)]
+    else:
+        scale = scale_of("curvature", [field[-1] for field in gaussian.values()])
+        quantity = "K over the input square"
+        if len(gaussian) < len(film.sides):
+            quantity = "K is not measured yet"
+        elif not scale.collapsed:
+            low, high = (f"K = {formatting.short(end)}" for end in scale.ends)
+            ends = low, high
+    sides = []
+    for (side, own), name in zip(film.sides.items(), variants_of(run).values(), strict=True):
+        k, frames = gaussian.get(side), own.frames
+        field = class_colours(frames.logits, view.discrete).astype(float) if by_class else k
+        shown = ~data.tested | view.tested
+        fine = frames.fine_logits
+        drawn = Classified(
+            own.places[:, shown], data.points[shown], data.labels[shown], data.tested[shown],
+            own.planes, [palette.POINT_COLOURS[index] for index in data.colours], own.cuts,
+            None if fine is None or not by_class else scale_share(
+                class_colours(fine, view.discrete), scale),
+            None if fine is None else fine[..., 1] - fine[..., 0],
+        )  # fmt: skip
+        empty = np.full(own.values.shape[:3], np.nan)
+        sides.append(Side(
+            f"{TITLES[name]} · seed {run.task.seeds[member]}", TITLES[name], own.values,
+            np.full(empty.shape, 0.5) if field is None else scale_share(field, scale),
+            frames.margin, empty if field is None else field, np.zeros_like(empty),
+            [own.corners is not None] * len(empty), own.corners, own.lines,
+            read={"K": k} if by_class and k is not None else {}, classified=drawn,
+        ))  # fmt: skip
+    is_told = not by_class and len(gaussian) == len(sides)
+    unknown = [np.isnan(x.gaussian).mean((1, 2)) if is_told else None for x in sides]
+    steps = run.steps[drawn_frames(run)].tolist()
+    points = run.task.train_points.shape[1]
+    epochs = min(run.setting.batch_size, points) / points  # in a step
+    labels = [f"Step {step}, epoch {formatting.short(float(step * epochs))}" for step in steps]
+    pair = Pair(tuple(sides), labels, steps, film.eye, scale.colours, ends, symbol=symbol,
+                keys=keys, whole=whole)  # fmt: skip
+    return Picture(pair, scale, quantity, unknown)
 
 
 # --- Texts at the pictures ------------------------------------------------------------------------
@@ -295,15 +287,15 @@ def verdicts(
     ``unknown`` (T,) share of the points K is not known.
     """
     run, along = shown.run, shown.along.get((name, member))
-    final = shown.final.get((name, member))
+    final, left = shown.final.get((name, member)), run.setting.compared[0]
     frames, told = drawn_frames(run), []
+    accuracies, others = (run.variants[n].ensemble.test_accuracy for n in (name, left))
     for index, frame in enumerate(frames):
-        accuracy = percent(float(run.variants[name].ensemble.test_accuracy[frame, member]))
         total, rest = NOT_YET if going else NOT_MEASURED, []
         at_end = final is not None and index == len(frames) - 1
         if (summary := final if at_end else along) is not None:
-            verdict, integral = summary.verdicts[-1 if at_end else index], summary.total
-            integral = integral if at_end else integral.at(index)
+            verdict = summary.verdicts[-1 if at_end else index]
+            integral = summary.total if at_end else summary.total.at(index)
             said = (formatting.final_total_text if at_end else formatting.total_text)(
                 integral, verdict.without_curvature
             )
@@ -320,31 +312,62 @@ def verdicts(
             rest.append(f"outputs span {percent(float(spanned[index]))} of the convex hull")
         if unknown is not None and unknown[index]:
             rest.append(f"K is not known at {percent(float(unknown[index]))} of the points")
-        told.append((f"Test accuracy {accuracy} · {total}", " · ".join(rest)))
+        mean = f"{len(run.task.seeds)} seeds: {mean_text(accuracies[frame])}"
+        if name != left:
+            gap = mean_interval(accuracies[frame] - others[frame])
+            mean += f", difference {formatting.points_text(gap)} points"
+        accuracy = percent(float(accuracies[frame, member]))
+        told.append((f"Test accuracy {accuracy} · {total}", " · ".join([mean, *rest])))
     return told
 
 
-def theorem_text(setting: Setting) -> str:
-    """Say why the flatness theorem, on averages of fixed values, does not apply, if so."""
-    mechanism = MECHANISMS[setting.source]
-    if not mechanism.fixed_values:
-        return text("moving")
-    return "" if mechanism.weights_on_simplex else text("no_averages")
+def mean_text(shares: np.ndarray) -> str:
+    """Format the mean accuracy of all seeds in percent, with its 95 % interval.
+
+    An interval that would reach beyond what an accuracy can be ends there.
+    """
+    interval = mean_interval(shares)
+    if not interval.half_width <= interval.mean <= 1 - interval.half_width:
+        return formatting.accuracy_text(interval)
+    width = np.ceil(1000 * interval.half_width - 1e-9) / 10  # rounded up
+    return f"{100 * interval.mean:.1f} ± {width:.1f}\u00a0%"
 
 
-def frames_text(run: TrainedRun, drawn: int) -> str:
-    """Say how many frames of a large model are drawn, if not all are."""
-    count = len(run.frames)
-    return "" if drawn == count else f"{drawn} of {count} saved steps are shown."
+def divergence_text(run: TrainedRun) -> str:
+    """Say where a run broke off."""
+    assert run.divergence is not None
+    return f"{run.divergence.text.rstrip('.')}. Shown: the steps before."
 
 
-def drawn_text(run: TrainedRun) -> str:
-    """Say how many of the points are drawn, if not all are."""
-    train, test = run.task.train_points.shape[1], run.task.test_points.shape[1]
-    if max(train, test) <= DRAWN_POINTS:
-        return ""
-    drawn = [min(count, DRAWN_POINTS) for count in (train, test)]
-    return f" ({drawn[0]} of {train} and {drawn[1]} of {test} are drawn)"
+def note_text(run: TrainedRun, view: BoundaryView, picture: Picture) -> str:
+    """Say what is drawn."""
+    counts = run.task.train_points.shape[1], run.task.test_points.shape[1]
+    points = f"Filled: training points{', open: test points' if view.tested else ''}"
+    if max(counts) > DRAWN_POINTS:
+        train, test = (f"{min(count, DRAWN_POINTS)} of {count}" for count in counts)
+        points += f" ({train} and {test} are drawn)"
+    parts = [points, "black: decision boundary"]
+    data = [side.classified for side in picture.pair.sides]
+    if any(x is not None and np.isfinite(x.planes).any() for x in data):
+        parts.append("grey: the classifier's plane")
+    if view.paint == "curvature" and picture.pair.ends[0]:
+        beyond = f"at the last step {formatting.beyond_text(picture.scale.beyond)}"
+        parts += ["K < 0 to K > 0, asinh scale", beyond, "hatched: not known"]
+    return " · ".join(parts)
+
+
+def details(run: TrainedRun, film: Film) -> tuple[str, str, str]:
+    """Say why the flatness theorem, on averages of fixed values, does not apply; what is drawn."""
+    mechanism = MECHANISMS[run.setting.source]
+    theorem = "" if mechanism.fixed_values else text("moving")
+    if mechanism.fixed_values and not mechanism.weights_on_simplex:
+        theorem = text("no_averages")
+    saved, drawn = len(run.frames), len(drawn_frames(run))
+    return (
+        theorem,
+        text("axes", shares=film.axes) if film.axes else "",
+        "" if saved == drawn else f"{drawn} of {saved} saved steps are shown.",
+    )
 
 
 def stale_text(run: TrainedRun, requested: Setting, going: bool = True) -> str:

@@ -25,7 +25,7 @@ from gating_core.lm.measurements.calibration import (
 )
 from ui.common.formatting import percent
 from ui.drawing.axes import Axes, frame_axes
-from ui.drawing.first_view import NO_SEGMENTS, Place, best_eye, level, straight_segments
+from ui.drawing.first_view import NO_SEGMENTS, best_eye_of_classified, level, straight_segments
 from ui.drawing.lines import class_boundary, lifted, stacked
 
 SIDES = ("left", "right")
@@ -80,31 +80,46 @@ def film_of(run: TrainedRun, member: int, unfinished: bool) -> Film:
     """
     variants = {s: training_frames(run, name, member) for s, name in variants_of(run).items()}
     axes, data = frame_axes(variants), training_data(run, member)
-    sides = {
-        side: _side(frames, axes[side], data, 0 if unfinished else -1)
-        for side, frames in variants.items()
-    }
+    upright = 0 if unfinished else -1
+    sides = {s: _side(frames, axes[s], data, upright) for s, frames in variants.items()}
+    drawn = [f"{percent(own.share(variants[s].values[-1]))} ({s})" for s, own in axes.items()
+             if own.principal]  # fmt: skip
     eye = BEGIN_EYE
     if not unfinished:
-        eye = best_eye(
-            [side.values[-1] for side in sides.values()],
-            [side.frames.logits[-1].argmax(-1) for side in sides.values()],
+        eye = best_eye_of_classified(
+            [
+                (
+                    x.values[-1],
+                    x.frames.logits[-1].argmax(-1),
+                    x.corners if x.corners is None else x.corners[-1],
+                )
+                for x in sides.values()
+            ]
         )
-    return Film(sides, data, eye, axes_text(variants, axes))
+    return Film(sides, data, eye, " and ".join(drawn))
 
 
 def _side(frames: ClassifierFrames, axes: Axes, data: DrawnData, upright: int) -> FilmSide:
+    """Place one variant: each frame about its own middle, all turned alike and in one unit."""
     points, averaged, corners = axes.project(frames.values), frames.averaged, None
+    turn = level(points[upright], points[upright])[1]
+    parts = [points.reshape(len(points), -1, 3)]
     if averaged is not None and averaged.shape[1] == 3:
         corners = axes.project(averaged)
-    place = _placed(points, corners, upright)
-    values, lines = place.drawn(points), NO_SEGMENTS
+        parts.append(corners)
+    ends = np.concatenate(parts, 1) @ turn
+    middle = (ends.min(1) + ends.max(1)) / 2 @ turn.T  # (T, 3)
+    size = float(np.linalg.norm(np.ptp(ends, axis=1), axis=-1).max())
+    unit = 2 / max(size, float(np.finfo(np.float32).tiny))
+
+    def place(x: np.ndarray) -> np.ndarray:
+        return (x - middle.reshape(-1, *[1] * (x.ndim - 2), 3)) @ turn * unit
+
+    values, lines, cuts = place(points), NO_SEGMENTS, None
     if averaged is not None and corners is not None:
         about = zip(frames.values, values, averaged, strict=True)
         straight = [straight_segments(x, drawn, data.axis, own) for x, drawn, own in about]
-        lines = np.nan_to_num(stacked(straight))
-        corners = place.drawn(corners)
-    cuts = None
+        lines, corners = np.nan_to_num(stacked(straight)), place(corners)
     if data.class_count > 2:
         fine = frames.logits if frames.fine_logits is None else frames.fine_logits
         axis = np.linspace(data.axis[0], data.axis[-1], fine.shape[1])
@@ -113,27 +128,17 @@ def _side(frames: ClassifierFrames, axes: Axes, data: DrawnData, upright: int) -
             lifted(chart, data.axis, x[None])[0] for chart, x in zip(charts, values, strict=True)
         ]
         in_chart = [class_boundary(x, axis) for x in fine]
-        cuts = (
-            stacked([*map(_segments, on_surface)]),
-            stacked([*map(_segments, in_chart)]),
-        )
+        cuts = stacked([*map(_segments, on_surface)]), stacked([*map(_segments, in_chart)])
     planes = np.full((len(values), 4), np.nan)
-    if (known := classifier_planes(frames, axes)) is not None:
-        normal, offset, honest = known
-        planes[honest] = place.planes(normal, offset)[honest]
-    places = place.drawn(axes.project(frames.data_values))
-    spanned = covered_shares(frames)
-    return FilmSide(frames, points, values, places, corners, lines, planes, cuts, spanned)
-
-
-def _placed(points: np.ndarray, corners: np.ndarray | None, upright: int) -> Place:
-    """Return the place in which all frames fill a box, level in the frame ``upright``."""
-    middle, turn, _ = level(points[upright], points[upright])
-    parts = [points, *([] if corners is None else [corners])]
-    reach = np.concatenate([((part - middle) @ turn).reshape(-1, 3) for part in parts])
-    low, high = reach.min(0), reach.max(0)
-    size = max(float(np.linalg.norm(high - low)), float(np.finfo(np.float32).tiny))
-    return Place(middle + turn @ (low + high) / 2, turn, 2 / size)
+    if data.class_count == 2:
+        normal, offset, honest = classifier_planes(frames, axes)
+        moved = unit * (np.einsum("td,td->t", normal, middle) + offset)
+        found = np.column_stack([normal @ turn, moved])
+        planes[honest] = (found / np.linalg.norm(normal, axis=-1, keepdims=True))[honest]
+    places = place(axes.project(frames.data_values))
+    return FilmSide(
+        frames, points, values, places, corners, lines, planes, cuts, covered_shares(frames)
+    )
 
 
 def _segments(curve: np.ndarray) -> np.ndarray:
@@ -142,21 +147,16 @@ def _segments(curve: np.ndarray) -> np.ndarray:
     return pairs[np.isfinite(pairs).all((1, 2))]
 
 
-# --- The classifier's plane -----------------------------------------------------------------------
-
-
 def classifier_planes(
     frames: ClassifierFrames, axes: Axes
-) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Return the classifier's planes normal . y + offset = 0 in the drawn axes.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the classifier's planes normal . y + offset = 0 in the drawn axes, for two classes.
 
     Returns ``normal`` (T, 3), ``offset`` (T,) and ``honest`` (T,): whether the plane's margin in
     the drawn axes is the classifier's to 1 % of the largest on the surface, and its decision the
     same at 99 % of the points. In R^3 it always is. In more dimensions some are not drawn, and a
-    classifier that reads those has no plane in the view. ``None`` for more than two classes.
+    classifier that reads those has no plane in the view.
     """
-    if frames.logits.shape[-1] != 2:
-        return None
     if not axes.principal:
         return frames.normal, frames.offset, np.ones(len(frames.offset), dtype=bool)
     normal, offset = frames.normal @ axes.basis, frames.offset + frames.normal @ axes.origin
@@ -165,34 +165,6 @@ def classifier_planes(
     close = np.abs(drawn - margin).max((1, 2)) <= PLANE_TOLERANCE * np.abs(margin).max((1, 2))
     otherwise = ((drawn > 0) != (margin > 0)).mean((1, 2))
     return normal, offset, close & (otherwise <= PLANE_TOLERANCE)
-
-
-def axes_text(variants: dict[str, ClassifierFrames], axes: dict[str, Axes]) -> str:
-    """Return what is drawn of more than three dimensions, and what of the classifier's plane."""
-    where = [side for side, own in axes.items() if own.principal]
-    if not where:
-        return ""
-    whose = "both models'" if len(where) == len(axes) else f"the {where[0]} model's"
-    shares = [f"{percent(axes[side].share(variants[side].values[-1]))} ({side})" for side in where]
-    text = (
-        f"The pictures are drawn along three principal components of {whose} final points. These"
-        f" hold {' and '.join(shares)} of the variance."
-    )
-    planes = {side: classifier_planes(variants[side], axes[side]) for side in where}
-    fits = {side: plane[2] for side, plane in planes.items() if plane is not None}
-    if not fits:
-        return text
-    missing = [side for side, steps in fits.items() if not steps.all()]
-    if not missing:
-        dims = sorted({variants[side].values.shape[-1] for side in where})
-        all_dims = f"{' or '.join(map(str, dims))} dimensions"
-        return f"{text} The classifier's plane decides in them as in all {all_dims}."
-    when = "at any step" if not any(fits[side].any() for side in missing) else "at some steps"
-    models = f"{' and '.join(missing)} {'models' if len(missing) > 1 else 'model'}"
-    return f"{text} In these the plane of the {models} cannot be drawn {when}."
-
-
-# --- Calibration ----------------------------------------------------------------------------------
 
 
 def calibrations(run: TrainedRun) -> dict[str, ResampledReliability]:

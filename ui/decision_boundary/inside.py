@@ -1,11 +1,9 @@
-"""Every attention weight and gate of both models over the input square, at the shown step."""
+"""The folds with curves along the run, and with every attention weight and gate of both models."""
 
 from __future__ import annotations
 
-import itertools
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,178 +11,162 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.experiments.comparison import drawn_frames, layer_maps
-from ui.common.charts import Charts
-from ui.common.formatting import short
+from ui.common import charts as c
 from ui.common.links import LINK
 from ui.decision_boundary.frames import variants_of
+from ui.decision_boundary.measuring import MeasurementRequest, stopped_frame
 from ui.decision_boundary.model import TITLES, text
-from ui.decision_boundary.shared import MeasurementRequest, stopped_frame
 from ui.drawing import palette
-from ui.drawing.panels import plain_figure, subplot, subplot_title
+from ui.drawing.panels import plain_figure, subplot
 from ui.work.runs import Shown
 
-SMALL_KEY = "inside_small_"
-ZERO_BELOW = 1e-6  # of the other end of a scale
-SEPARATOR = " · "  # between the parts of a map's name; the first is its side
-COLUMNS = 4  # of small multiples: what a phone can show
-GAP = 0.02  # between two columns, as a share of all
-ROW_HEIGHT, TITLE_HEIGHT, LARGE_HEIGHT = 150, 56, 460  # pixels
+CURVES, MAPS = "curves", "looking"  # the folds
+BAND = (0.1, 0.9)  # quantiles over the seeds
+COLUMNS = 3  # of small multiples: as many as the first run has values, and channels
+ROW_HEIGHT, TITLE_HEIGHT = 206, 50  # pixels
 
 
 def is_open() -> bool:
-    """Return whether the fold was left open."""
-    return bool(st.session_state.get("looking"))
+    """Return whether something here shows the frame at which the visitor stops."""
+    return bool(st.session_state.get(CURVES) or st.session_state.get(MAPS))
 
 
-def draw(shown: Shown, measurement: MeasurementRequest, charts: Charts) -> None:
-    """Draw the fold with all maps of both models as small multiples, or with one enlarged."""
-    fold = st.expander("Attention weights and gates", key="looking", on_change="rerun", **LINK)
-    if fold.open:
-        with fold:
-            _draw_maps(shown, measurement, charts)
+# --- Curves ---------------------------------------------------------------------------------------
 
 
-def _draw_maps(shown: Shown, measurement: MeasurementRequest, charts: Charts) -> None:
+def draw_curves(shown: Shown, measurement: MeasurementRequest, charts: c.Charts) -> None:
+    """Draw the fold with loss, accuracy and total curvature of all seeds along the run."""
+    fold = st.expander("Curves along the run", key=CURVES, on_change="rerun", **LINK)
+    if not fold.open:
+        return
+    run, member = shown.run, measurement.member(shown.run)
+    frames = drawn_frames(run)
+    steps, now = run.steps[frames], int(run.steps[frames][stopped_frame(run)])
+    with fold:
+        left, right = (TITLES[name] for name in run.setting.compared)
+        st.caption(text("curves", left=left, right=right))
+        columns = c.chart_columns("curves", 3)
+    ensembles = {name: run.variants[name].ensemble for name in run.setting.compared}
+    totals = {name: totals_of(shown, name) for name in ensembles}
+    for column, title, unit, values in zip(
+        columns,
+        ("Training loss", "Test accuracy", "Total curvature"),
+        ("nats", "%", "∫|K| dA"),
+        (
+            {name: x.train_loss[frames] for name, x in ensembles.items()},
+            {name: 100 * x.test_accuracy[frames] for name, x in ensembles.items()},
+            {name: x[0] for name, x in totals.items()},
+        ),
+        strict=True,
+    ):
+        doubts = {name: x[1:, :, member] for name, x in totals.items()} if unit[0] == "∫" else {}
+        figure = curve_chart(title, unit, steps, values, member, doubts)
+        ends = ", ".join(f"{TITLES[name]} {x[-1, member]:.3g}" for name, x in values.items())
+        charts.draw(title, column, c.mark_x(figure, now, f"step {now}"),
+                    f"{title} of seed shown, last: {ends}.")  # fmt: skip
+
+
+def totals_of(shown: Shown, name: str) -> np.ndarray:
+    """(3, T, S): total curvature of all seeds in the drawn frames, its error, 1 if a lower one.
+
+    NaN where it is not measured. Where it is refined that is the last point.
+    """
+    totals = np.full((3, len(drawn_frames(shown.run)), len(shown.run.task.seeds)), np.nan)
+    for of, at in ((shown.along, slice(None)), (shown.final, slice(-1, None))):
+        for (variant, seed), summary in of.items():
+            if variant == name and (variant, seed) in shown.along:
+                x = summary.total
+                for row, part in zip(totals, (x.value, x.error, ~x.resolved), strict=True):
+                    row[at, seed] = part.numpy()
+    return totals
+
+
+def curve_chart(
+    title: str,
+    unit: str,
+    steps: np.ndarray,
+    by_variant: Mapping[str, np.ndarray],
+    shown: int,
+    doubts: Mapping[str, np.ndarray],
+) -> go.Figure:
+    """Draw the seed ``shown`` of both variants (T, S) with its error, and the band over all seeds.
+
+    ``doubts`` (2, T) are its errors, and 1 at lower estimates, which have rings. There is a band
+    where all seeds are known.
+    """
+    traces = []
+    colours = palette.SIDE_COLOURS.values()
+    for (name, values), colour in zip(by_variant.items(), colours, strict=True):
+        whole = np.isfinite(values).all(1)
+        errors, lower = doubts.get(name, (None, np.zeros(len(steps))))
+        parts: list[Any] = [("", steps, values[:, shown], errors, "lines", {})]
+        if whole.any():
+            low, high = np.quantile(values[whole], BAND, axis=1)
+            fill = {"fill": "toself", "fillcolor": f"{colour}33"}
+            parts.insert(0, (", band", [*steps[whole], *steps[whole][::-1]], [*low, *high[::-1]],
+                             None, "lines", fill))  # fmt: skip
+        if (ringed := lower == 1).any():
+            parts.append((", lower estimate", steps[ringed], values[ringed, shown], None, "markers",
+                          {}))  # fmt: skip
+        traces += [
+            c.line(f"{TITLES[name]}{what}", x, y, half, colour=colour, mode=mode, legend=False,
+                   symbol="circle-open", width=0 if more else 2.5) | more
+            for what, x, y, half, mode, more in parts
+        ]  # fmt: skip
+    return c.chart(title, traces, "step", unit, y_axis={"rangemode": "tozero"})
+
+
+# --- Maps -----------------------------------------------------------------------------------------
+
+
+def draw_maps(shown: Shown, measurement: MeasurementRequest, charts: c.Charts) -> None:
+    """Draw the fold with all maps of both models as small multiples on one scale."""
+    fold = st.expander("Attention weights and gates", key=MAPS, on_change="rerun", **LINK)
+    if not fold.open:
+        return
     run, member = shown.run, measurement.member(shown.run)
     frame = int(drawn_frames(run)[stopped_frame(run)])
     variants = variants_of(run)
-    maps = {
-        side: {
-            f"{side}{SEPARATOR}{part}": field
-            for part, field in layer_maps(run, name, member, frame).items()
-        }
-        for side, name in variants.items()
-    }
-    fields = {name: field for own in maps.values() for name, field in own.items()}
-    low, high = span(fields)
-    axis = np.linspace(-1, 1, len(next(iter(fields.values()))))
+    maps = {side: layer_maps(run, name, member, frame) for side, name in variants.items()}
+    every = {f"{side} · {part}": field for side, x in maps.items() for part, field in x.items()}
+    low, high = (float(end([end(x) for x in every.values()])) for end in (np.min, np.max))
+    axis = np.linspace(-1, 1, len(next(iter(every.values()))))
     x1, x2 = np.meshgrid(axis, axis)
-    columns = {"x1": x1, "x2": x2} | fields
+    columns = {"x1": x1, "x2": x2} | every
     charts.tables["inside"] = {name: field.ravel().tolist() for name, field in columns.items()}
-    st.caption(
-        text(
-            "inside",
-            seed=run.task.seeds[member],
-            step=run.steps[frame],
-            low=_end(low, high),
-            high=_end(high, low),
-        )
-    )
-    large = st.pills("Enlarge", tuple(fields), key="enlarged")
-    if large in fields:
-        _draw({large: fields[large]}, (low, high), (large,), "inside_large")
-        st.button(
-            "Show all",
-            icon=":material/grid_view:",
-            on_click=_enlarge,
-            args=(None,),
-            key="inside_all",
-        )
-        return
-    # One order for both: the model with fewer maps has some of the other's.
-    parts = [name.split(SEPARATOR, 1)[1] for name in max(maps.values(), key=len)]
-    for column, (side, own) in zip(st.columns(len(maps)), maps.items(), strict=True):
-        order = dict.fromkeys([*(f"{side}{SEPARATOR}{part}" for part in parts), *own])
-        with column:
-            st.markdown(f"**{TITLES[variants[side]]}**")
-            _draw(own, (low, high), tuple(order), SMALL_KEY + side)
+    with fold:
+        st.caption(text("inside", seed=run.task.seeds[member], step=run.steps[frame],
+                        low=f"{low:z.2f}", high=f"{high:z.2f}"))  # fmt: skip
+        for column, (side, fields) in zip(st.columns(len(maps)), maps.items(), strict=True):
+            column.markdown(f"**{TITLES[variants[side]]}**")
+            column.plotly_chart(
+                maps_figure(fields, low, high),
+                key=f"inside_small_{side}",
+                alt=f"{len(fields)} maps over the input square: {', '.join(fields)}.",
+            )
 
 
-def _draw(
-    fields: dict[str, np.ndarray], ends: tuple[float, float], order: Sequence[str], key: str
-) -> None:
-    st.plotly_chart(
-        inside_figure(fields, ends, order),
-        key=key,
-        on_select=lambda: _on_field(key),
-        selection_mode="points",
-        config={"displayModeBar": False},
-        alt=f"{len(fields)} maps over the input square, from {_end(*ends)} to"
-        f" {_end(*ends[::-1])}: {', '.join(fields)}.",
-    )
-
-
-def _end(number: float, other: float) -> str:
-    """Return an end of the scale as text; zero where no colour tells it from that."""
-    return short(0.0 if abs(number) < ZERO_BELOW * abs(other) else number)
-
-
-def _on_field(key: str) -> None:
-    chart = st.session_state.get(key)
-    points = chart["selection"]["points"] if chart else ()
-    if points:
-        _enlarge(points[0]["customdata"])
-
-
-def _enlarge(name: str | None) -> None:
-    st.session_state["enlarged"] = name
-
-
-def inside_figure(
-    fields: dict[str, np.ndarray],
-    ends: tuple[float, float] | None = None,
-    order: Sequence[str] | None = None,
-) -> go.Figure:
-    """Draw small multiples of ``fields`` (R, C) over the input square, on one scale.
-
-    ``ends`` of the scale are the least and the largest number unless given. Each field has its cell
-    in ``order``, in which some may be missing, so that figures of one order can be compared row by
-    row. Over each of several lies an invisible point that can be clicked: its customdata is the
-    field's name.
-    """
-    cells = _cells(order or tuple(fields))
-    rows, columns = (1 + max(indices) for indices in zip(*cells.values(), strict=True))
-    alone = len(cells) == 1
-    height = LARGE_HEIGHT if alone else (ROW_HEIGHT + TITLE_HEIGHT) * rows
-    gap = TITLE_HEIGHT / height
-    wide, high = (1 - GAP * (columns - 1)) / columns, (1 - gap * (rows - 1)) / rows
-    low, most = ends or span(fields)
-    heatmaps, points, titles = [], [], []
-    layout: dict[str, Any] = {}
-    for index, name in enumerate(sorted(fields, key=lambda name: cells[name])):
-        field, (row, column), axes = fields[name], cells[name], subplot(index)
-        axis = np.linspace(-1, 1, len(field))
-        heatmaps.append(axes | {
-            "type": "heatmap", "x": axis, "y": axis, "z": field, "coloraxis": "coloraxis",
-            "hovertemplate": "(%{x:.2f}, %{y:.2f}): %{z:.3g}<extra></extra>",
-        })  # fmt: skip
-        unseen = {"marker": {"opacity": 0}}
-        points.append(axes | {  # Streamlit reports clicks on points alone
-            "type": "scatter", "x": [0], "y": [0], "customdata": [name], "mode": "markers",
-            "marker": {"symbol": "square", "size": ROW_HEIGHT, "opacity": 0}, "showlegend": False,
-            "selected": unseen, "unselected": unseen,
-            "hovertemplate": f"{name}: click to enlarge<extra></extra>",
-        })  # fmt: skip
-        left, top = column * (wide + GAP), 1 - row * (high + gap)
-        text = f"{name.split(SEPARATOR, 1)[-1]}<br>{field.min():z.2f} … {field.max():z.2f}"
-        titles.append(subplot_title(text, left + wide / 2, top, 11))
-        plain = {"range": [-1, 1], "visible": False}
-        layout[f"xaxis{axes['xaxis'][1:]}"] = plain | {
-            "domain": [left, left + wide], "anchor": axes["yaxis"], "constrain": "domain",
-        }  # fmt: skip
-        layout[f"yaxis{axes['yaxis'][1:]}"] = plain | {
-            "domain": [max(top - high, 0.0), top], "anchor": axes["xaxis"],
-            "scaleanchor": axes["xaxis"],
-        }  # fmt: skip
-    scale = {"colorscale": palette.SEQUENTIAL_SCALE, "cmin": low, "cmax": most, "showscale": alone}
-    return plain_figure([*heatmaps, *(() if alone else points)], layout | {
-        "annotations": titles, "height": height + 5, "coloraxis": scale,
+def maps_figure(fields: Mapping[str, np.ndarray], low: float, high: float) -> go.Figure:
+    """Draw small multiples of ``fields`` (R, C) over the input square, colours on one scale."""
+    rows = math.ceil(len(fields) / COLUMNS)
+    traces, titles = [], []
+    hidden: dict[str, Any] = {}
+    for index, (name, field) in enumerate(fields.items()):
+        axis, axes = np.linspace(-1, 1, len(field)), subplot(index)
+        traces.append(c.heatmap(
+            field, low, high, palette.SEQUENTIAL_SCALE, x=axis, y=axis, name=name, **axes,
+            hovertemplate=f"{name}<br>(%{{x:.2f}}, %{{y:.2f}}): %{{z:.3g}}<extra></extra>",
+        ))  # fmt: skip
+        x, y = (f"{own} domain" for own in axes.values())
+        span = f"{field.min():z.2f} … {field.max():z.2f}"
+        titles.append({"text": f"{name}<br>{span}", "xref": x, "x": 0.5, "yref": y, "y": 1,
+                       "yanchor": "bottom", "showarrow": False, "font": {"size": 12}})  # fmt: skip
+        square = {"visible": False, "constrain": "domain"}
+        hidden |= {f"{own[0]}axis{own[1:]}": square for own in axes.values()}
+        hidden[f"yaxis{axes['yaxis'][1:]}"] = square | {"scaleanchor": axes["xaxis"]}
+    return plain_figure(traces, hidden | {
+        "grid": {"rows": rows, "columns": COLUMNS, "pattern": "independent", "xgap": 0.06,
+                 "ygap": TITLE_HEIGHT / ROW_HEIGHT},
+        "annotations": titles, "height": ROW_HEIGHT * rows,
         "margin": {"l": 5, "r": 5, "t": TITLE_HEIGHT, "b": 5},
     })  # fmt: skip
-
-
-def _cells(names: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Return row and column of each: weights, gates, layers and heads begin a row of their own."""
-    cells, row = {}, 0
-    for _, group in itertools.groupby(names, lambda name: re.sub(r"(α|gate )\d+", r"\1", name)):
-        members = list(group)
-        for index, name in enumerate(members):
-            cells[name] = row + index // COLUMNS, index % COLUMNS
-        row += math.ceil(len(members) / COLUMNS)
-    return cells
-
-
-def span(fields: dict[str, np.ndarray]) -> tuple[float, float]:
-    """Return the least and the largest number of all ``fields``."""
-    ends = [end for field in fields.values() for end in (field.min(), field.max())]
-    return float(min(ends)), float(max(ends))

@@ -16,9 +16,9 @@ import csv
 import io
 import re
 import zlib
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -36,11 +36,11 @@ from gating_core.tasks import (
     quote,
     train_counts,
 )
-from ui.common.links import LINK, link_value
+from ui.common.links import link_value
 from ui.components import draw as square
 from ui.components.draw import DIGITS, Point
+from ui.decision_boundary.controls import choose_data, put_in_link
 from ui.decision_boundary.model import text
-from ui.decision_boundary.shared import in_use, put_in_link
 from ui.drawing import palette
 from ui.foreign import as_words, error_words, printable
 from ui.limits import (
@@ -59,95 +59,89 @@ TOO_LARGE = "too-large"  # what stands in the link for a table that does not fit
 URL_LETTERS = re.compile(r"[A-Za-z0-9_-]+")
 WITHOUT_HEAD = -zlib.MAX_WBITS  # what zlib calls a stream that does not say how it was made
 COARSE_BELOW = 20  # test points: one more or less right shows in the accuracy
-LARGE_TABLE = "own_table"  # the last table, if it is too large for the link
-READ = "own_read"  # the last table, as it was read
+LAST_TABLE = "own_table"  # as it was read: the link may be too short for it
 PROBLEM = "own_problem"  # why what came after it was refused
 
 Points = tuple[tuple[Point, ...], tuple[int, ...]]  # and their labels
 NO_POINTS: Points = ((), ())
 
 
-def draw(train_share: float) -> tuple[OwnData | None, bool]:
-    """Draw the fold with the three ways to bring points, and what became of them.
+def draw(front: Mapping[str, Any], train_share: float) -> tuple[OwnData | None, bool]:
+    """Draw the three ways to bring points, and what became of them, where own points are wanted.
 
     ``train_share`` is what the page trains own points with. Returns the points, if there are any
     that can be used, a table before a drawing; and whether the link is about a table that was too
     large for it and is not there any more.
     """
-    table = link_value("table", _parse_table, None)
+    if front["task"] != TASK_NAME:
+        return None, False
     drawing = link_value("drawing", decode_drawing, NO_POINTS)
-    if isinstance(table, str):  # too large for the link
-        table = st.session_state.get(LARGE_TABLE)
-        lost = table is None
-    else:
-        lost = False
-    drawn, problem = (None, "") if not drawing[0] else _usable(drawing)
-    own = table or drawn
-    fold = st.expander("Your own data: draw, upload, paste", key="own", on_change="rerun", **LINK)
-    if fold.open or in_use(("own_text", "drawing", "table")):
-        with fold:
-            _draw_ways(drawing)
-            if lost:
-                st.caption(f":material/link_off: {text('lost_table')}")
-            problem = st.session_state.get(PROBLEM) or ("" if own else problem)
+    table, last = link_value("table", _parse_table, None), st.session_state.get(LAST_TABLE)
+    own = table if isinstance(table, OwnData) else None
+    if table == TOO_LARGE and last is not None and encode_table(last) == TOO_LARGE:
+        own = last
+    lost = table == TOO_LARGE and own is None
+    problem = st.session_state.get(PROBLEM, "")
+    if own is None and drawing[0]:
+        try:
+            own = drawn_own(drawing)
+        except OwnDataError as error:
+            problem = problem or str(error)
+    with st.container(border=True, key="own"):
+        by_hand, given = st.columns((2, 3))
+        with by_hand:
+            square.draw(
+                key="own_draw",
+                points=drawing[0],
+                labels=drawing[1],
+                class_names=CLASSES,
+                most=DRAWN_POINTS_IN_LINK,
+                colours=palette.CLASS_COLOURS,
+                on_change=_on_draw,
+            )
+        with given:
+            st.caption(text("draw"))
+            _draw_tables()
             if problem:
                 st.error(f"{error_words(problem)}.")
             if own is not None:
-                _draw_use(own, "Still in use, from before" if problem else "In use", train_share)
+                whose = "Still in use, from before" if problem else "In use"
+                st.text(f"{whose}: {use_text(own)} {split_text(own, train_share)}")
+                if own == last and last.remark:  # a link has the numbers, not how they were written
+                    st.warning(as_words(last.remark))
+                where = text("not_in_link" if table == TOO_LARGE else "in_link")
+                st.caption(f":material/link: {where}")
     return own, lost
 
 
-def _draw_ways(drawing: Points) -> None:
-    by_hand, upload, paste = st.tabs(("Draw", "Upload", "Paste"))
-    with by_hand:
-        st.caption(text("draw"))
-        points, labels = drawing
-        square.draw(
-            key="own_draw",
-            points=points,
-            labels=labels,
-            class_names=CLASSES,
-            most=DRAWN_POINTS_IN_LINK,
-            colours=palette.CLASS_COLOURS,
-            on_change=_on_draw,
-        )
-    with upload:
-        label = text(
-            "upload", classes=MOST_CLASSES, rows=f"{MOST_POINTS:,}", size=f"{LARGEST_BYTES / 1e6:g}"
-        )
-        st.file_uploader(
-            label, type=None, key="own_file", on_change=_on_file, max_upload_size=UPLOAD_MB
-        )
-        st.download_button(
-            "An example",
-            EXAMPLE_CSV,
-            "example.csv",
-            on_click="ignore",
-            icon=":material/download:",
-            key="own_example",
-        )
-    with paste:
-        st.text_area(
-            "A table with columns x, y and label",
-            key="own_text",
-            on_change=_on_text,
-            max_chars=PASTED_CHARACTERS,
-            placeholder=EXAMPLE_CSV[:60],
-        )
-        st.caption(text("paste", characters=f"{PASTED_CHARACTERS:,}"))
+def _draw_tables() -> None:
+    label = text(
+        "upload", classes=MOST_CLASSES, rows=f"{MOST_POINTS:,}", size=f"{LARGEST_BYTES / 1e6:g}"
+    )
+    st.file_uploader(label, key="own_file", on_change=_on_file, max_upload_size=UPLOAD_MB)
+    st.text_area(
+        "or paste a table with columns x, y and label",
+        key="own_text",
+        on_change=lambda: _read(st.session_state.get("own_text", "")),
+        max_chars=PASTED_CHARACTERS,
+        height=80,
+        placeholder=EXAMPLE_CSV[:60],
+        help=text("paste", characters=f"{PASTED_CHARACTERS:,}"),
+    )
+    st.download_button(
+        "An example",
+        EXAMPLE_CSV,
+        "example.csv",
+        on_click="ignore",
+        icon=":material/download:",
+        key="own_example",
+    )
 
 
-def _draw_use(own: OwnData, whose: str, train_share: float) -> None:
-    in_link = own is not st.session_state.get(LARGE_TABLE)
-    last = st.session_state.get(READ)
-    if own == last and last.remark:  # the link has the numbers, not how they were written
-        st.warning(as_words(last.remark))
+def use_text(own: OwnData) -> str:
+    """Say how many points there are, of which classes, and how they were scaled."""
     names = printable(", ".join(own.names))
-    said = f"{whose}: {len(own.points)} points, classes {names}. {scaling_text(own)}"
-    st.text(f"{said} {text('in_link')}" if in_link else said)
-    if not in_link:
-        st.caption(f":material/link_off: {text('not_in_link')}")
-    st.text(split_text(own, train_share))
+    return f"{len(own.points)} points, classes {names}. {scaling_text(own)}"
 
 
 def scaling_text(own: OwnData) -> str:
@@ -178,7 +172,7 @@ def split_text(own: OwnData, train_share: float) -> str:
         parts.append(
             f"These are few: one more right point moves a test accuracy by {100 / test:.0f} points."
         )
-    single = [own.names[label] for label, size in Counter(own.labels.tolist()).items() if size == 1]
+    single = [own.names[label] for label in np.flatnonzero(np.bincount(own.labels) == 1)]
     if single:
         names = ", ".join(map(quote, sorted(single)))
         parts.append(
@@ -193,47 +187,29 @@ def split_text(own: OwnData, train_share: float) -> str:
 def _on_draw() -> None:
     drawing = square.drawn("own_draw")
     put_in_link("drawing", encode_drawing(*drawing))
-    if drawing[0] and _usable(drawing)[0] is not None:
-        st.session_state.pop(LARGE_TABLE, None)
+    try:
+        drawn_own(drawing)
         put_in_link("table", "")
-        put_in_link("data", TASK_NAME)
+    except OwnDataError:  # said where it is drawn; a table stays in use until there are enough
+        pass
     st.session_state.pop(PROBLEM, None)
 
 
 def _on_file() -> None:
-    file = st.session_state.get("own_file")
-    if file is None:
-        st.session_state.pop(PROBLEM, None)
-    else:
+    st.session_state.pop(PROBLEM, None)
+    if (file := st.session_state.get("own_file")) is not None:
         _read(file.getvalue())
-
-
-def _on_text() -> None:
-    _read(st.session_state.get("own_text", ""))
 
 
 def _read(source: bytes | str) -> None:
     try:
-        table = parse_csv(source)
+        table = st.session_state[LAST_TABLE] = parse_csv(source)
     except OwnDataError as error:
         st.session_state[PROBLEM] = str(error)
         return
-    encoded = encode_table(table)
-    put_in_link("table", encoded)
-    put_in_link("data", TASK_NAME)
-    st.session_state[READ] = table
-    st.session_state.pop(LARGE_TABLE, None)
-    if encoded == TOO_LARGE:
-        st.session_state[LARGE_TABLE] = table
+    put_in_link("table", encode_table(table))
+    choose_data(TASK_NAME)
     st.session_state.pop(PROBLEM, None)
-
-
-def _usable(drawing: Points) -> tuple[OwnData | None, str]:
-    """Return a drawing as data, or why it is none."""
-    try:
-        return drawn_own(drawing), ""
-    except OwnDataError as error:
-        return None, str(error)
 
 
 # --- Points in the link ---------------------------------------------------------------------------

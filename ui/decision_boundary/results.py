@@ -1,4 +1,4 @@
-"""The results of a run: accuracies of all seeds, calibration, and files to take away."""
+"""The results of a run: its finding with a dot for every seed, the table, calibration, files."""
 
 from __future__ import annotations
 
@@ -25,34 +25,17 @@ from gating_core.geometry import Integral, SurfaceResult
 from gating_core.lm.measurements.calibration import BINS, ResampledReliability
 from gating_core.training import mean_interval
 from ui.common.charts import Charts
-from ui.common.formatting import points_text, short
+from ui.common.formatting import accuracy_change, by_interval, percent, points_text, short
 from ui.common.links import LINK
 from ui.common.take_along import OfferedSurface, offered
 from ui.common.trained import offer_model
 from ui.components.strip import strip
 from ui.decision_boundary import film
+from ui.decision_boundary.controls import new_seeds, put_in_link, train_on
+from ui.decision_boundary.film import JOB, Told, divergence_text, mean_text
 from ui.decision_boundary.frames import calibrations, variants_of
-from ui.decision_boundary.model import (
-    PICKED,
-    TITLES,
-    WHO,
-    BoundaryView,
-    experts_link,
-    text,
-)
-from ui.decision_boundary.shared import (
-    FEW_SEEDS,
-    JOB,
-    MEASUREMENT,
-    MeasurementRequest,
-    base_rates,
-    base_text,
-    mean_text,
-    new_seeds,
-    put_in_link,
-    stopped_frame,
-    train_on,
-)
+from ui.decision_boundary.measuring import MEASUREMENT, MeasurementRequest, stopped_frame
+from ui.decision_boundary.model import PICKED, TITLES, WHO, BoundaryView, experts_link, text
 from ui.drawing import palette
 from ui.drawing.classified import class_colours
 from ui.drawing.exported import exported
@@ -63,49 +46,47 @@ from ui.work.cache import cached
 from ui.work.jobs import Job, State
 from ui.work.runs import Shown, serial
 
+COMPLETE = "boundary_complete"
 MORE_STEPS = 400
+FEW_SEEDS = 6
+HALFWAY = 0.5  # from the base rate to 100 %: below it nothing much is learned
+LOPSIDED = 1.2  # times an even share: what the largest class has where the sentence says so
 DIAGRAM_PIXELS = 420
 TAILS = (2.5, 97.5)  # percent: the ends of a 95 % interval
 
 
-def draw(job: Job, shown: Shown, measurement: MeasurementRequest, charts: Charts) -> None:
-    """Draw what trains a run on or begins another, the table of variants, and a dot per seed."""
-    run = shown.run
-    member = measurement.member(run)
-    with st.container(horizontal=True):
-        st.button(
-            f"Train on ({MORE_STEPS} steps)",
-            icon=":material/fast_forward:",
-            on_click=train_on,
-            args=(MORE_STEPS,),
-            key="train_on",
-        )
-        st.button("New seeds", icon=":material/casino:", on_click=new_seeds, key="new_seeds")
-        _draw_others(job)
+def complete_run(job: Job) -> Shown | None:
+    """Return the run for the table: a complete one, or what is left of one; else the last."""
+    if job.over or runs.trained(job):
+        shown = runs.shown_of(JOB, job)
+        if shown is not None and shown.run.frames:
+            st.session_state[COMPLETE] = shown
+    return st.session_state.get(COMPLETE)
+
+
+# --- The finding ----------------------------------------------------------------------------------
+
+
+def draw_finding(job: Job, run: TrainedRun, measurement: MeasurementRequest) -> None:
+    """Draw what the seeds show together, and each of them as a dot."""
+    said, dots = st.columns((6, 5), vertical_alignment="center")
+    bold, rest = finding(run)
+    said.markdown(f"**{bold}** {rest}")
     if job.requests != (run.setting,):
-        st.caption(f":material/hourglass_top: {text('not_current')}")
-    columns = charts.tables["test accuracy"] = table(run)
-    st.markdown(table_text(columns))  # st.table loads pandas and Arrow
-    st.caption(table_note(run), help=text("learned_help"))
+        said.caption(f":material/hourglass_top: {text('not_current')}")
     others = len(run.variants) - len(palette.SIDE_COLOURS)
-    strip(
-        key="seed_strip",
-        label="Final test accuracy of every seed; press one to show it.",
-        title="test accuracy, % (click a seed to show it)",
-        accuracies={TITLES[name]: x.ensemble.test_accuracy[-1] for name, x in run.variants.items()},
-        colours=[*palette.SIDE_COLOURS.values(), *[palette.BESIDE] * others],
-        seeds=run.task.seeds,
-        shown=member,
-        on_pick=_on_seed,
-    )
-    st.caption(shown_text(run, member, measurement.chosen(run)))
-    name = run.setting.compared[-1]
-    if link := experts_link(run.setting, name, run.task.seeds[member]):
-        st.page_link(
-            "pages/6_Mixture_of_experts.py",
-            icon=":material/account_tree:",
-            query_params=link,
-            label=f"*{TITLES[name]}*, seed {run.task.seeds[member]}: its experts",
+    with dots:
+        strip(
+            key="seed_strip",
+            label="Test accuracy of every seed; press one to show it.",
+            title="test accuracy of every seed, %",
+            accuracies={
+                TITLES[name]: x.ensemble.test_accuracy[-1] for name, x in run.variants.items()
+            },
+            colours=[*palette.SIDE_COLOURS.values(), *[palette.BESIDE] * others],
+            seeds=run.task.seeds,
+            shown=measurement.member(run),
+            on_pick=_on_seed,
         )
 
 
@@ -114,25 +95,81 @@ def _on_seed(seed: int) -> None:
     st.session_state["who"] = PICKED
 
 
-def _draw_others(job: Job) -> None:
-    """Offer to measure the other seeds, where that takes long."""
-    shown = runs.shown_of(JOB, job)
-    if job.state is not State.DONE or shown is None:
-        return
-    setting, seeds = shown.run.setting, range(len(shown.run.task.seeds))
-    if all((name, i) in shown.along for name in setting.compared for i in seeds):
-        return
-    count = len(seeds) - 1
-    st.button(
-        f"Measure the other {count} seeds" if count > 1 else "Measure the other seed",
-        icon=":material/stacked_line_chart:",
-        key="measure_others",
-        on_click=lambda: setattr(st.session_state[MEASUREMENT], "all_of", setting),
-        help=text("others_help"),
-    )
+def finding(run: TrainedRun) -> Told:
+    """Say what the paired difference of test accuracies shows after the last step."""
+    left, right = run.setting.compared
+    before, after = (run.variants[n].ensemble.test_accuracy[-1] for n in (left, right))
+    means = [f"{TITLES[n]} {mean_text(x)}" for n, x in ((left, before), (right, after))]
+    base, gap, step = base_rates(run), mean_interval(after - before), run.steps[-1]
+    seeds = f"{len(before)} seeds, 95 % interval, paired by seed"
+    broken = "" if run.divergence is None else f"{divergence_text(run)} "
+    if not has_learned(before, base) and not has_learned(after, base):
+        yet = "" if run.complete else " yet"
+        return (
+            f"{broken}Neither model has learned much{yet} at step {step}:",
+            f"{' and '.join(means)} test accuracy, where {base_text(run)}. Difference"
+            f" {points_text(gap)} points ({seeds}).",
+        )
+    if base.mean() >= LOPSIDED / run.task.class_count:
+        means.append(base_text(run))
+    change = accuracy_change(gap, TITLES[right], TITLES[left])
+    return f"{broken}At step {step} {change}:", f"{', '.join(means)} ({seeds})."
 
 
-# --- Numbers and sentences ------------------------------------------------------------------------
+def has_learned(accuracy: np.ndarray, base: np.ndarray) -> bool:
+    """Return whether test ``accuracy`` (S,) may be halfway from the ``base`` rate (S,) to 100 %.
+
+    Not where even the upper end of the mean's 95 % interval stays below halfway. The base rate is
+    that of always predicting the largest class.
+    """
+    interval, rate = mean_interval(accuracy), float(base.mean())
+    return interval.mean + interval.half_width >= rate + HALFWAY * (1 - rate)
+
+
+def base_rates(run: TrainedRun) -> np.ndarray:
+    """(S,): the share of each seed's test points in their largest class."""
+    counts = [np.bincount(own, minlength=run.task.class_count) for own in run.task.test_labels]
+    return np.max(counts, axis=1) / run.task.test_labels.shape[1]
+
+
+def base_text(run: TrainedRun) -> str:
+    """Say how right the constant classifier is."""
+    class_ = "larger" if run.task.class_count == 2 else "largest"
+    return f"always predicting the {class_} class gets {percent(base_rates(run).mean())}"
+
+
+# --- The table ------------------------------------------------------------------------------------
+
+
+def draw(job: Job, shown: Shown, measurement: MeasurementRequest, charts: Charts) -> None:
+    """Draw what trains a run on or begins another, and the table of variants."""
+    run, member = shown.run, measurement.member(shown.run)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(f"Train on ({MORE_STEPS} steps)", icon=":material/fast_forward:",
+                  on_click=train_on, args=(MORE_STEPS,), key="train_on")  # fmt: skip
+        st.button("New seeds", icon=":material/casino:", on_click=new_seeds, key="new_seeds")
+        pairs = {(name, i) for name in run.setting.compared for i in range(len(run.task.seeds))}
+        if job.state is State.DONE and run.setting in job.requests and pairs - {*shown.along}:
+            st.button(
+                "Measure the other seeds",
+                icon=":material/stacked_line_chart:",
+                key="measure_others",
+                on_click=lambda: setattr(st.session_state[MEASUREMENT], "all_of", run.setting),
+                help=text("others_help"),
+            )
+        st.caption(shown_text(run, member, measurement.chosen(run)))
+    columns = charts.tables["test accuracy"] = table(run)
+    rows = [columns, ["---"] * len(columns), *zip(*columns.values(), strict=True)]
+    st.markdown("\n".join(f"| {' | '.join(row)} |" for row in rows))  # st.table loads pandas
+    st.caption(table_note(run), help=text("learned_help"))
+    name, seed = run.setting.compared[-1], run.task.seeds[member]
+    if link := experts_link(run.setting, name, seed):
+        st.page_link(
+            "pages/6_Mixture_of_experts.py",
+            icon=":material/account_tree:",
+            query_params=link,
+            label=f"*{TITLES[name]}*, seed {seed}: its experts",
+        )
 
 
 def table(run: TrainedRun) -> dict[str, list[str]]:
@@ -140,8 +177,7 @@ def table(run: TrainedRun) -> dict[str, list[str]]:
     left = run.setting.compared[0]
     rows = []
     for name, variant in run.variants.items():
-        ensemble = variant.ensemble
-        finals = ensemble.test_accuracy[-1]
+        ensemble, finals = variant.ensemble, variant.ensemble.test_accuracy[-1]
         gap = points_text(mean_interval(finals - run.variants[left].ensemble.test_accuracy[-1]))
         together = " (together)" if len(variant.together) > 1 else ""
         rows.append(
@@ -158,52 +194,30 @@ def table(run: TrainedRun) -> dict[str, list[str]]:
     return {title: [row[title] for row in rows] for title in rows[0]}
 
 
-def table_text(columns: Mapping[str, Sequence[str]]) -> str:
-    """Return a table in Markdown."""
-    rows = [columns, ["---"] * len(columns), *zip(*columns.values(), strict=True)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
 def table_note(run: TrainedRun) -> str:
     """Say what the numbers are of, and which variants are not significantly above the base rate."""
-    count, rate = len(run.task.seeds), base_text(run)
+    count, rate, rates = len(run.task.seeds), base_text(run), base_rates(run)
+    gains = {TITLES[name]: mean_interval(variant.ensemble.test_accuracy[-1] - rates)
+             for name, variant in run.variants.items()}  # fmt: skip
+    idle = [name for name, gain in gains.items() if not gain.mean > gain.half_width]
     parts = [
         f"After step {run.steps[-1]}. Mean of {count} seeds ± 95 % interval of the mean (Student"
-        " t)."
+        " t).",
+        "With so few seeds, intervals are wide." if count < FEW_SEEDS else "",
+        f"{rate[0].upper()}{rate[1:]}.",
+        f"Not significantly better than that: {', '.join(idle)}." if idle else "",
+        text("own_seeds") if run.setting.own is not None else "",
     ]
-    if count < FEW_SEEDS:
-        parts.append("With so few seeds, intervals are wide.")
-    parts.append(f"{rate[0].upper()}{rate[1:]}.")
-    idle = [
-        TITLES[name]
-        for name, variant in run.variants.items()
-        if not _above(variant.ensemble.test_accuracy[-1], base_rates(run))
-    ]
-    if idle:
-        parts.append(f"Not significantly better than that: {', '.join(idle)}.")
-    if run.setting.own is not None:
-        parts.append(
-            "Seeds differ in their initial weights and in which of your points they train on. The"
-            " interval does not say what other points would have done."
-        )
-    return " ".join(parts)
-
-
-def _above(accuracy: np.ndarray, base: np.ndarray) -> bool:
-    """Return whether the 95 % interval of the mean of ``accuracy`` - ``base`` (S,) is above 0."""
-    gain = mean_interval(accuracy - base)
-    return gain.mean > gain.half_width
+    return " ".join(filter(None, parts))
 
 
 def shown_text(run: TrainedRun, member: int, chosen: str) -> str:
     """Say which seed is shown, and why."""
+    why = "It is nearest to the medians over seeds of test accuracies and total curvatures"
     if chosen == PICKED:
         why = "You picked it"
-    elif (whose := WHO[chosen]) is None:
-        why = "It is nearest to the medians over seeds of test accuracies and total curvatures"
-    else:
-        side, which = whose
-        why = f"It is the {which} of the {side} model on its training points"
+    elif (whose := WHO[chosen]) is not None:
+        why = f"It is the {whose[1]} of the {whose[0]} model on its training points"
     return f"Seed {run.task.seeds[member]} is shown. {why}."
 
 
@@ -232,39 +246,35 @@ def draw_calibration(run: TrainedRun, charts: Charts) -> bool:
             for name, of in results.items()
         ]
         fold.markdown(sentence)
-        charts.draw(
-            "reliability", fold, reliability_chart(bins, DIAGRAM_PIXELS), sentence.replace("**", "")
-        )
+        figure = reliability_chart(bins, DIAGRAM_PIXELS)
+        charts.draw("reliability", fold, figure, sentence.replace("**", ""))
     return bool(fold.open)
 
 
 def calibration_text(results: Mapping[str, ResampledReliability], seeds: int) -> str:
     """Say how the right variant changes the expected calibration error (ECE) of the left one."""
     before, after = results.values()
-    *_, right = results
-    what = "the expected calibration error (ECE)"
+    name, what = TITLES[[*results][-1]], "the expected calibration error (ECE)"
     differences = after.errors - before.errors
-    low, high = np.percentile(differences, TAILS)
-    if seeds < FEW_SEEDS or low <= 0 <= high:
-        why = "" if seeds >= FEW_SEEDS else f", because a verdict needs {FEW_SEEDS} seeds"
-        verdict = f"The effect of {TITLES[right]} on {what} is inconclusive{why}"
-    else:
-        name = TITLES[right]
-        verb = "increases" if low > 0 else "reduces"
-        verdict = f"{name[0].upper()}{name[1:]} {verb} {what}"
-    each = ", ".join(
-        f"{TITLES[name]} {short(of.whole.error)} ({_range(of.errors)})"
-        for name, of in results.items()
+    low, high = np.percentile(differences, TAILS) if seeds >= FEW_SEEDS else (-np.inf, np.inf)
+    why = "" if seeds >= FEW_SEEDS else f", because a verdict needs {FEW_SEEDS} seeds"
+    verdict = by_interval(
+        low,
+        high,
+        f"{name[0].upper()}{name[1:]} reduces {what}",
+        f"The effect of {name} on {what} is inconclusive{why}",
+        f"{name[0].upper()}{name[1:]} increases {what}",
     )
+    each = [(f"{TITLES[n]} ", x.whole.error, x.errors) for n, x in results.items()]
+    each.append(("difference ", after.whole.error - before.whole.error, differences))
+    numbers = [
+        f"{said}{short(error)} ({' to '.join(map(short, np.percentile(resampled, TAILS)))})"
+        for said, error, resampled in each
+    ]
     return (
-        f"**{verdict}**: {each}, difference {short(after.whole.error - before.whole.error)}"
-        f" ({_range(differences)}; {seeds} seeds, 95\u00a0% bootstrap intervals over seeds)."
+        f"**{verdict}**: {', '.join(numbers)}; {seeds} seeds, 95\u00a0% bootstrap intervals over"
+        " seeds."
     )
-
-
-def _range(resamples: np.ndarray) -> str:
-    low, high = np.percentile(resamples, TAILS)
-    return f"{short(low)} to {short(high)}"
 
 
 # --- Files to take away ---------------------------------------------------------------------------
@@ -277,34 +287,17 @@ def draw_files(
     charts: Charts,
     calibrated: bool,
 ) -> None:
-    """Offer weights, script, figure and data, and draw the explanation of the charts."""
-    run = shown.run
-    member = measurement.member(run)
+    """Offer weights, script, notebook, surfaces and data; draw the explanation of the charts."""
+    run, member, index = shown.run, measurement.member(shown.run), stopped_frame(shown.run)
     offer_model(run, run.setting.compared[-1], member)
-    index, seed = stopped_frame(run), run.task.seeds[member]
-    step = int(run.steps[drawn_frames(run)][index])
+    seed, step = run.task.seeds[member], int(run.steps[drawn_frames(run)][index])
     for side, name in variants_of(run).items():
+        offered().name = f"{run.setting.task}_{name}_seed{seed}_step{step}"
         offered().surfaces[TITLES[name]] = OfferedSurface(
-            f"{run.setting.task}_{name}_seed{seed}_step{step}",
-            partial(_exported, shown, view, member, side, index),
+            offered().name, partial(_exported, shown, view, member, side, index)
         )
-    _offer_notebook(shown, member, index, step)
-    charts.tables |= _logs((serial(run), len(shown.along), len(shown.final)), shown)
-    explanation = text("charts", grid=FRAME_GRID)
-    if calibrated:
-        points = run.task.test_labels.size
-        more = text(
-            "reliability", points=points, seeds=len(run.task.seeds), step=run.steps[-1], bins=BINS
-        )
-        explanation = f"{explanation}\n\n{more}"
-    charts.draw_footer(explanation)
-
-
-def _offer_notebook(shown: Shown, member: int, index: int, step: int) -> None:
-    """Offer a notebook on the surface of the right variant in the drawn frame ``index``."""
-    run, name = shown.run, shown.run.setting.compared[-1]
-    setting = run.setting
-    if setting not in COMPARISONS.values():  # a run trained further has other frames on its way
+    setting = run.setting  # a run trained further has other frames on its way
+    if setting not in COMPARISONS.values():
         setting = replace(setting, steps=max(step, 1))
     problem = None if setting.own is None else "A notebook does not hold points of your own."
     imports, trained = ("", "") if problem else run_code(setting, "drawn_frames", "steps_model")
@@ -313,16 +306,21 @@ def _offer_notebook(shown: Shown, member: int, index: int, step: int) -> None:
         f"frame = run.steps[drawn_frames(run)].tolist().index({step})",
         f"surface = steps_model(run, {name!r}, {member}).attention.member(frame)",
     )
-    along = (name, member) in shown.along
-    offered().name = f"{run.setting.task}_{name}_seed{run.task.seeds[member]}_step{step}"
     offer_notebook(
-        f"{TITLES[name]}, seed {run.task.seeds[member]}, step {step}",
+        f"{TITLES[name]}, seed {seed}, step {step}",
         offered().name,
         (imports, "\n".join(lines)),
-        total_at(shown, name, member, index) if along else None,
+        total_at(shown, name, member, index) if (name, member) in shown.along else None,
         run.variants[name].ensemble.config.model_dim,
         problem=problem,
     )
+    charts.tables |= _logs((serial(run), len(shown.along), len(shown.final)), shown)
+    explanation = text("charts", grid=FRAME_GRID)
+    if calibrated:
+        points, count = run.task.test_labels.size, len(run.task.seeds)
+        more = text("reliability", points=points, seeds=count, step=run.steps[-1], bins=BINS)
+        explanation = f"{explanation}\n\n{more}"
+    charts.draw_footer(explanation)
 
 
 def total_at(shown: Shown, name: str, member: int, index: int) -> Integral:
@@ -356,33 +354,25 @@ def measured_step(
 
 
 @cached()
-def _logs(key: object, _shown: Shown) -> dict[str, dict[str, list[Any]]]:
+def _logs(key: object, _shown: Shown) -> dict[str, Mapping[str, Sequence[Any]]]:
     return logs(_shown)
 
 
-def logs(shown: Shown) -> dict[str, dict[str, list[Any]]]:
+def logs(shown: Shown) -> dict[str, Mapping[str, Sequence[Any]]]:
     """Return the history of losses and accuracies, and total curvature along the run, as tables."""
     run = shown.run
     titles, *lines = csv.reader(
         io.StringIO(log_csv({name: variant.ensemble for name, variant in run.variants.items()}))
     )
-    history = dict(zip(titles, map(list, zip(*lines, strict=True)), strict=True))
-    steps, rows = run.steps[drawn_frames(run)], []
-    for name, member in shown.along:
-        for index, step in enumerate(steps):
-            total = total_at(shown, name, member, index)
-            rows.append(
-                (
-                    name,
-                    step,
-                    run.task.seeds[member],
-                    float(total.value),
-                    float(total.error),
-                    bool(total.complete),
-                )
-            )
-    if not rows:  # not measured yet
-        return {"log": history}
-    titles = ["variant", "step", "seed", "total curvature (estimate)", "its error", "complete"]
-    curvature = dict(zip(titles, map(list, zip(*rows, strict=True)), strict=True))
-    return {"log": history, "total curvature": curvature}
+    rows = [
+        (name, step, run.task.seeds[member], float(x.value), float(x.error), bool(x.complete))
+        for name, member in shown.along
+        for index, step in enumerate(run.steps[drawn_frames(run)])
+        for x in [total_at(shown, name, member, index)]
+    ]
+    headings = ["variant", "step", "seed", "total curvature (estimate)", "its error", "complete"]
+    tables = {"log": (titles, lines)} | ({"total curvature": (headings, rows)} if rows else {})
+    return {
+        name: dict(zip(heads, map(list, zip(*cells, strict=True)), strict=True))
+        for name, (heads, cells) in tables.items()
+    }

@@ -13,6 +13,7 @@ from ui.drawing.lines import lifted, plane_lines
 TURNS, RISES = np.radians(np.arange(0, 360, 15)), np.radians([25, 35, 45])  # of the first view
 PICTURE = 32  # pixels each way of the image in which visible area is counted
 POINT_BITS, DEPTH_BITS = 12, 20  # of a sort key, for the number and the depth of a point
+STEEPER = np.radians([45, 60])  # the rises where a flat surface is among several
 UPRIGHT = np.array([0.0, 0.0, 1.0])
 NO_SEGMENTS = np.zeros((1, 1, 2, 3))  # of one frame
 
@@ -54,13 +55,16 @@ def level(flat: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
 
 
 def best_eye(
-    surfaces: list[np.ndarray], classes: Sequence[np.ndarray] | None = None
+    surfaces: list[np.ndarray],
+    classes: Sequence[np.ndarray] | None = None,
+    rises: np.ndarray = RISES,
 ) -> tuple[float, float]:
     """Azimuth and elevation that show the least visible of ``surfaces`` (R, R, 3) most broadly.
 
-    With ``classes`` (R, R), integers of each surface, the least visible class of one of them.
+    With ``classes`` (R, R), integers of each surface, the least visible class of one of them. The
+    elevation is one of ``rises``.
     """
-    azimuth, elevation = (x.ravel() for x in np.meshgrid(TURNS, RISES))
+    azimuth, elevation = (x.ravel() for x in np.meshgrid(TURNS, rises))
     level = np.cos(elevation)
     eyes = np.stack([level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)], -1)
     areas = []
@@ -71,6 +75,25 @@ def best_eye(
         areas += list(seen_areas(surface, part, eyes).T)
     best = int(np.argmax(np.min([x / max(x.max(), 1) for x in areas], 0)))
     return float(azimuth[best]), float(elevation[best])
+
+
+def best_eye_of_classified(
+    sides: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray | None]],
+) -> tuple[float, float]:
+    """Return the best eye for surfaces (R, R, 3) with classes (R, R), or corners (3, 3).
+
+    A surface that lies in the triangle of its values may be a line in it: what has to be seen is
+    the triangle.
+    """
+    surfaces = [x if corners is None else _triangle(corners, len(x)) for x, _, corners in sides]
+    classes = [x if corners is None else np.zeros_like(x) for _, x, corners in sides]
+    return best_eye(surfaces, classes, STEEPER)
+
+
+def _triangle(corners: np.ndarray, size: int) -> np.ndarray:
+    """Return the points (``size``, ``size``, 3) of a triangle with ``corners`` (3, 3)."""
+    s, t = np.meshgrid(*[np.linspace(0, 1, size)] * 2)
+    return np.stack([1 - s, s * (1 - t), s * t], -1) @ corners
 
 
 def seen_areas(surface: np.ndarray, parts: np.ndarray, eyes: np.ndarray) -> np.ndarray:

@@ -31,7 +31,7 @@ from ui.drawing.colours import ColourScale, scale_of
 from ui.drawing.first_view import (
     NO_SEGMENTS,
     Place,
-    best_eye,
+    best_eye_of_classified,
     level,
     scale_share,
     straight_segments,
@@ -147,15 +147,18 @@ def pair_of(pair: MeasuredPair, colouring: str = "class") -> tuple[Pair, ColourS
     by_class = colouring == "class" or not pair.seen
     scale = CLASSES if by_class else curvature_colours(right.surface)
     alike = left.value_vectors.tolist() == right.value_vectors.tolist()
-    places = [_place(model.frames.values) for model in (right if alike else left, right)]
+    places = [_place(x.frames.values, x.value_vectors) for x in (right if alike else left, right)]
     names = LEFT["same" if alike else "own"], "With a gate"
     sides = tuple(
         _side(*each, scale, by_class)
         for each in zip(names, MODEL_NAMES, (left, right), places, strict=True)
     )
-    eye = best_eye(
-        [sides[0].values[0], sides[1].values[-1]],
-        [model.frames.logits[-1].argmax(-1) for model in (left, right)],
+    likeliest = [model.frames.logits[-1].argmax(-1) for model in (left, right)]
+    eye = best_eye_of_classified(
+        [
+            (sides[0].values[0], likeliest[0], sides[0].corners if sides[0].flat[0] else None),
+            (sides[1].values[-1], likeliest[1], None),
+        ]
     )
     low, high = scale.ends
     ends = (f"K = {common.rough(low)}", f"K = {common.rough(high)}")
@@ -174,10 +177,11 @@ def pair_of(pair: MeasuredPair, colouring: str = "class") -> tuple[Pair, ColourS
     return drawn, scale
 
 
-def _place(values: np.ndarray) -> Place:
-    """Return the place in which surfaces (T, R, R, 3) fill a box."""
+def _place(values: np.ndarray, corners: np.ndarray) -> Place:
+    """Return the place in which surfaces (T, R, R, 3) and ``corners`` (3, 3) fill a box."""
     middle, turn, _ = level(values[0], values[-1])
-    points = ((values[[0, -1]] - middle) @ turn).reshape(-1, 3)
+    shown = np.concatenate([values[[0, -1]].reshape(-1, 3), corners])
+    points = (shown - middle) @ turn
     low, high = points.min(0), points.max(0)
     return Place(middle + turn @ (low + high) / 2, turn, 2 / float(np.linalg.norm(high - low)))
 

@@ -10,7 +10,7 @@ from gating_core.claims.design import STACKS
 from tests.ui.opening import mistakes, open_page
 from ui.claims.models import model_link, model_text
 from ui.claims.shared import Source, rows_of
-from ui.decision_boundary.model import BoundaryRequest, resolve, setting
+from ui.decision_boundary.model import FIRST, resolve
 from ui.work import runs
 
 
@@ -20,8 +20,8 @@ def bundled():
     return rows_of(Source())
 
 
-FIELDS = {  # of `BoundaryRequest`, by the parameter of the link
-    "data": "task", "left": "left", "right": "right", "steps": "steps", "points": "points",
+FIELDS = {  # of `Setting`, by the parameter of the link
+    "data": "task", "steps": "steps", "points": "points",
     "share": "train_share", "flip": "label_noise", "decay": "weight_decay", "from": "source",
     "width": "model_dim", "slots": "value_count", "stack": "depth", "skip": "residual",
     "seeds": "seed_count", "first": "seed",
@@ -30,14 +30,14 @@ FIELDS = {  # of `BoundaryRequest`, by the parameter of the link
 
 def opened(row):
     """The setting of the Decision boundary page whose link is that of ``row``."""
-    link, first = model_link(row), BoundaryRequest()
-    given = {}
+    link = model_link(row)
+    given = {"variants": (link["left"], link["right"])}
     for name, field in FIELDS.items():
-        kind = type(getattr(first, field))
+        kind = type(getattr(FIRST, field))
         given[field] = link[name] == "true" if kind is bool else kind(link[name])
-    request, notes = resolve(BoundaryRequest(**given), None)
+    setting, notes = resolve(given)
     assert all("Left and right" in note or "matched" in note for note in notes), notes
-    return setting(request, None)
+    return setting
 
 
 def test_the_page_reads_the_link(bundled, monkeypatch):
@@ -52,7 +52,7 @@ def test_the_page_reads_the_link(bundled, monkeypatch):
     assert not app.exception
     assert mistakes(app) == []
     assert app.session_state["boundary_setting"] == opened(row)
-    assert set(model_link(row)) == set(FIELDS) | {"who", "picked_seed"}
+    assert set(model_link(row)) == set(FIELDS) | {"left", "right", "who", "picked_seed"}
 
 
 def units():

@@ -10,7 +10,7 @@ from gating_core.experiments.comparison.run import TrainedRun
 from gating_core.training.trainer import snapshot_steps
 from tests.ui.opening import TIMEOUT_SECONDS, component, open_page
 from tests.ui.payload import unpack
-from ui.decision_boundary.shared import JOB, VIEW_KEY
+from ui.decision_boundary.film import JOB, VIEW_KEY
 from ui.work import runs
 
 PAGE = "pages/2_Decision_boundary.py"

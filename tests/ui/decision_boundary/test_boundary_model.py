@@ -14,18 +14,14 @@ from ui.decision_boundary.model import (
     DATA,
     FIRST,
     KINDS,
-    BoundaryRequest,
     TooLong,
     resolve,
-    setting,
 )
 
 ANYTHING = st.builds(
-    BoundaryRequest,
+    dict,
     task=st.sampled_from((*TASKS, TASK_NAME)),
-    left=st.sampled_from(tuple(VARIANTS)),
-    right=st.sampled_from(tuple(VARIANTS)),
-    also=st.lists(st.sampled_from(tuple(VARIANTS)), max_size=4).map(tuple),
+    variants=st.lists(st.sampled_from(tuple(VARIANTS)), min_size=2, max_size=6).map(tuple),
     points=st.integers(*limits.BOUNDARY_POINTS),
     train_share=st.floats(0, 0.9),
     noise=st.floats(0, 0.5),
@@ -47,26 +43,24 @@ ANYTHING = st.builds(
 
 
 def test_the_default_has_nothing_to_excuse():
-    assert resolve(BoundaryRequest(), None) == (BoundaryRequest(), [])
-    assert setting(BoundaryRequest(), None) == FIRST
+    assert resolve({}) == (FIRST, [])
 
 
 @fuzz()
 @given(ANYTHING)
-def test_whatever_is_asked_for_there_is_a_run_within_limits_and_a_note_for_each_difference(request):
-    resolved, notes = resolve(request, None)
-    assert all(note.endswith(".") for note in notes)
-    again, more = resolve(resolved, None)
-    assert again == resolved  # what can be is left as it is
-    assert not [note for note in more if "Shown" in note]
-    for name in ("task", "left", "right", "heads"):
-        assert getattr(resolved, name) == getattr(request, name) or "Shown" in " ".join(notes)
+def test_whatever_is_asked_for_there_is_a_run_within_limits_and_a_note_for_each_difference(asked):
     try:
-        found = setting(resolved, None)
+        found, notes = resolve(asked)
     except (TooLarge, TooLong):
         return
-    assert found.variants[:2] == (resolved.left, resolved.right)
+    assert all(note.endswith(".") for note in notes)
     assert found.training_numbers <= limits.TRAINING_NUMBERS
+    again, more = resolve(vars(found))
+    assert again == found  # what can be is left as it is
+    assert not [note for note in more if "Shown" in note]
+    same = found.variants[:2] == asked["variants"][:2]
+    same &= (found.task, found.heads) == (asked["task"], asked["heads"])
+    assert same or "Shown" in " ".join(notes)
 
 
 NEEDS = "Gate on the values (G2): keys and values must come from tokens, because a learned slot"
@@ -97,25 +91,24 @@ NEEDS = "Gate on the values (G2): keys and values must come from tokens, because
          ["Constant gate of ½: a gate that scales all channels alike"], None),
         (dict(right="half", norm="post", residual=True), [], None),
         (dict(right="headwise", norm="post"), ["Sigmoid gate, one per head: a gate"], None),
+        (dict(price="K", price_weight=0.1, steps=375), ["in a run of 375 steps"], None),
+        (dict(price="K", price_weight=0.1), [], None),
         (dict(entropy_bonus=0.05), ["by 0.05 × the entropy"], None),
     ],
     ids=str,
 )  # fmt: skip
 def test_what_cannot_be_gets_one_note_each(fields, sentences, variants):
-    resolved, notes = resolve(BoundaryRequest(**fields), None)
+    fields = dict(fields)
+    left, right = (
+        fields.pop(side, first)
+        for side, first in zip(("left", "right"), FIRST.variants, strict=True)
+    )
+    setting, notes = resolve({"variants": (left, right, *fields.pop("also", ())), **fields})
     assert len(notes) == len(sentences)
     for note, sentence in zip(notes, sentences, strict=True):
         assert sentence in note
     if variants:
-        assert setting(resolved, None).variants == variants
-
-
-def test_a_sink_logit_is_of_all_models_whatever_their_gate():
-    for sink in ("zero", "learned"):
-        configs = setting(resolve(BoundaryRequest(sink=sink), None)[0], None).configs
-        assert {config.sink for config in configs.values()} == {sink}
-    without = setting(resolve(BoundaryRequest(sink="zero", source="linear"), None)[0], None)
-    assert {config.sink for config in without.configs.values()} == {"none"}
+        assert setting.variants == variants
 
 
 def test_every_data_set_and_every_kind_of_attention_has_a_name_and_a_line_of_its_own():

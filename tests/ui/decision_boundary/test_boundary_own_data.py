@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from gating_core.tasks import EXAMPLE_CSV, LARGEST_BYTES, OwnDataError, parse_csv
 from tests.ui.decision_boundary.playing import (
     assert_shown,
-    choose,
     finish,
     open_boundary,
     run_of,
     texts_of,
 )
-from tests.ui.opening import as_read, data_of, mistakes, notes, report
+from tests.ui.opening import data_of, mistakes, notes, report
 from ui.decision_boundary import own_data
 from ui.decision_boundary.own_data import (
     TOO_LARGE,
@@ -160,20 +159,8 @@ def reloaded(app):
 
 @pytest.mark.usefixtures("quick")
 class TestPage:
-    @pytest.mark.soak
-    def test_how_what_could_be_thousands_was_read(self):
-        app = open_boundary(own="true")
-        xs = ("1.250", "950", "1.050", "875") * 2
-        rows = [f"{x};{i};{'ab'[i % 2]}" for i, x in enumerate(xs)]
-        paste(app, "\n".join(["x;y;label", *rows]))
-        assert [as_read(warning.value) for warning in app.warning] == [
-            "In column x, 1.250 was read as 1.25: a point starts the decimals. If it separates"
-            " thousands, write 1250."
-        ]
-        assert run_of(app).setting.own.originals[:2, 0].tolist() == [1.25, 950]
-
     def test_pasted_tables_are_trained_or_refused_and_the_picture_stays(self):
-        app = open_boundary(own="true")
+        app = open_boundary(data="own")
         assert app.text_area(key="own_text").proto.max_chars == PASTED_CHARACTERS
         before = run_of(app)
         paste(app, "x")
@@ -199,7 +186,7 @@ class TestPage:
         assert run_of(app) is not trained
 
     def test_an_uploaded_file_is_trained_or_refused(self):
-        app = open_boundary(own="true")
+        app = open_boundary(data="own")
         (uploader,) = app.get("file_uploader")
         assert uploader.proto.max_upload_size_mb == 1
         assert "at most 5,000 rows and 1 MB" in uploader.proto.label
@@ -216,19 +203,8 @@ class TestPage:
         assert run_of(app).setting.task == "own"
 
     @pytest.mark.soak
-    def test_a_small_table_survives_a_reload(self):
-        app = paste(open_boundary(own="true"), table_of())
-        assert "The link contains these points." in texts_of(app)
-        again = reloaded(app)
-        assert run_of(again).setting == run_of(app).setting
-        assert "In use: 40 points, classes a, b" in texts_of(again)
-        assert not notes(again)
-        paste(again, "x,y\n1,2")  # what is refused takes nothing away
-        assert run_of(again).setting == run_of(app).setting
-
-    @pytest.mark.soak
     def test_of_a_table_too_large_for_the_link_that_is_said_before_and_after(self):
-        app = upload(open_boundary(own="true"), large_table().encode())
+        app = upload(open_boundary(data="own"), large_table().encode())
         assert "too large for the link. After a reload" in texts_of(app)
         assert not notes(app)
         again = reloaded(app)
@@ -244,7 +220,7 @@ class TestPage:
 
     @pytest.mark.soak
     def test_drawn_points_are_trained_and_found_again(self):
-        app = open_boundary(own="true")
+        app = open_boundary(data="own")
         draw_points(app, [[0.1 * i, 0.0] for i in range(4)], [0] * 4)
         (error,) = app.error
         assert "4; at least 8" in error.value
@@ -266,20 +242,9 @@ class TestPage:
         ]
 
     def test_a_table_of_a_link_that_is_none_gets_one_sentence(self):
-        app = open_boundary(data="own", own="true", table="<b>**")
+        app = open_boundary(data="own", table="<b>**")
         (problem,) = mistakes(app)
         assert "The link asks for `table`" in problem
         (note,) = notes(app)
         assert note.endswith("There are no points of your own yet. Shown: circle.")
         assert "table" not in app.query_params
-
-    @pytest.mark.soak
-    def test_own_points_take_no_noise_and_no_balance_and_can_be_returned_to(self):
-        app = open_boundary(finished=False, own="true", noise="0.2", flip="0.2", balance="0.3")
-        paste(app, table_of())
-        assert "The balance of classes cannot be set for your own points" in notes(app)[0]
-        assert "no noise, no label noise" in notes(app)[1]
-        setting = run_of(app).setting
-        assert (setting.noise, setting.label_noise) == (0, 0)
-        assert run_of(finish(choose(app, "data", "xor"))).setting.task == "xor"
-        assert run_of(finish(choose(app, "data", "own"))).setting == setting

@@ -6,22 +6,18 @@ import json
 import re
 from dataclasses import replace
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
 
 from gating_core import measure
-from gating_core.experiments import budget
 from gating_core.experiments.comparison import (
     FRAME_GRID,
     VARIANTS,
     CurvatureSummary,
     Setting,
     TrainedRun,
-    along_cost,
     final_curvature,
     impossible_variants,
     layer_maps,
@@ -37,7 +33,6 @@ from gating_core.tasks import TASKS
 from gating_core.training import mean_interval
 from tests.ui.decision_boundary.playing import (
     PAGE,
-    QUICK,
     Halted,
     assert_shown,
     at_a_halt,
@@ -53,25 +48,22 @@ from tests.ui.decision_boundary.playing import (
     totals,
 )
 from tests.ui.opening import (
-    LANDING,
-    ROOT,
     TIMEOUT_SECONDS,
     data_of,
     dated_text,
-    mistakes,
     notes,
     offered,
     open_page,
     report,
 )
 from ui.common.formatting import doubt_text, final_total_text
-from ui.decision_boundary import film, results, shared
-from ui.decision_boundary.curves import curves_of
+from ui.decision_boundary import controls, film, measuring, results
+from ui.decision_boundary.film import VIEW_KEY, gaussian_of, picture_of
 from ui.decision_boundary.frames import BEGIN_EYE, calibrations, film_of
-from ui.decision_boundary.inside import inside_figure
-from ui.decision_boundary.model import FIRST, TITLES, WHO, BoundaryView
-from ui.decision_boundary.picture import gaussian_of, picture_of
-from ui.decision_boundary.shared import FEW_SEEDS, VIEW_KEY, MeasurementRequest
+from ui.decision_boundary.inside import maps_figure
+from ui.decision_boundary.measuring import MeasurementRequest
+from ui.decision_boundary.model import FIRST, TITLES, BoundaryView
+from ui.decision_boundary.results import FEW_SEEDS
 from ui.work import jobs, pool, runs
 from ui.work.cache import Cache
 from ui.work.jobs import State
@@ -85,6 +77,11 @@ quick = pytest.mark.usefixtures("quick")
 def trained(setting: Setting) -> TrainedRun:
     *_, run = train_setting(setting)
     return run
+
+
+def finding_of(app):
+    text = next(x.value for x in app.markdown if "t step " in x.value)
+    return text.replace("**", "")
 
 
 def with_finals(run, *shares):
@@ -121,7 +118,7 @@ def test_the_default_is_shown_without_any_job(monkeypatch):
         r"At step 400 sigmoid gate increases test accuracy by ([\d.]+) ± ([\d.]+) points"
         r" against no gate: no gate 73.4 ± 2.4\u00a0%, sigmoid gate 85.8 ± 4.8\u00a0%"
         r" \(16 seeds, 95 % interval, paired by seed\)\.$",
-        " ".join(header["findings"][-1]),
+        finding_of(app),
     ).groups()
     assert abs(float(mean) - 100 * gap.mean) <= 0.051
     assert 0 <= float(half) - 100 * gap.half_width < 0.1
@@ -131,23 +128,9 @@ def test_the_default_is_shown_without_any_job(monkeypatch):
         total = final_total_text(shown_of(app).final[name, member].total, name == "ungated")
         assert side["verdict"][-1].endswith(f" · total curvature {total}")
     assert re.match(
-        r"flat \(proved: .*\) · outputs span \d\u00a0% of the convex hull$",
+        r"16 seeds: 73.4 ± 2.4\u00a0% · flat \(proved: .*\) · outputs span \d\u00a0% of the",
         header["sides"][0]["more"][-1],
     )
-
-
-@pytest.mark.soak
-def test_a_fold_is_filled_once_it_is_wanted_and_stays():
-    def drawn():
-        return [len(app.get("file_uploader")), len(app.number_input)]
-
-    app = open_page(PAGE)
-    assert drawn() == [0, 0]
-    for unfolded in ("true", "false"):
-        app.query_params["setup"] = app.query_params["own"] = unfolded
-        app.run()
-        assert drawn() == [1, 1]
-    assert open_page(PAGE, first="7").number_input(key="first").value == 7
 
 
 # --- Training is shown while it happens -----------------------------------------------------------
@@ -181,52 +164,6 @@ def test_a_new_run_is_followed_from_its_first_steps(monkeypatch):
 
 
 @quick
-def test_before_a_first_run_there_is_a_place_and_no_other_picture(inline):
-    with inline.busy():
-        app = open_boundary(finished=False, data="xor")
-        assert not [c for c in app.get("bidi_component") if shared.VIEW_KEY in c.proto.id]
-        assert "Training on xor: no gate and sigmoid gate. The picture appears" in texts_of(app)
-    finish(app)
-    assert dated_text(app) == ""
-
-
-@pytest.mark.soak
-@quick
-def test_drawing_and_other_pages_wait_for_nobodys_training(inline):
-    app = open_boundary()
-    with inline.busy():
-        app.selectbox(key="who").set_value("worst right").run(timeout=10)
-        assert_shown(app)
-        for page in (LANDING, "pages/1_Manifold.py"):
-            other = AppTest.from_file(str(ROOT / "app.py"), default_timeout=20)
-            other.switch_page(page).run()
-            assert not other.exception
-    finish(app)
-
-
-@pytest.mark.soak
-@quick
-def test_train_on_is_what_a_long_run_would_have_been(monkeypatch):
-    monkeypatch.setattr(results, "MORE_STEPS", 50)
-    app = open_boundary()
-    short = run_of(app)
-    followed = picture(app)[0]["follow"]
-    with monkeypatch.context() as patch:
-        patch.setattr(runs, "train_setting", None)  # it is continued: whoever begins anew fails
-        finish(app.button(key="train_on").click().run())
-    longer = run_of(app)
-    assert app.slider(key="steps").value == longer.steps[-1] == 100
-    assert longer.steps[: len(short.frames)].tolist() == short.steps.tolist()
-    header, _ = picture(app)
-    assert header["follow"] == followed  # the film goes on from where it was
-    assert header["labels"][-1].startswith("Step 100,")
-    whole = trained(longer.setting)
-    for name, variant in longer.variants.items():
-        for part, array in variant.ensemble.state.items():
-            np.testing.assert_array_equal(array, whole.variants[name].ensemble.state[part])
-
-
-@quick
 def test_who_stops_at_a_step_stays_there_and_the_page_shows_it():
     app = open_boundary(seeds="3", looking="true", curves="true")
     steps = picture(app)[0]["places"]
@@ -243,29 +180,10 @@ def test_who_stops_at_a_step_stays_there_and_the_page_shows_it():
         "left",
         {"frame": len(steps) - 1, "point": None, "corners": None, "serial": 2},
     )
-    assert shared.STOPPED not in app.session_state  # whoever looks at the last step sees the next
+    assert (
+        measuring.STOPPED not in app.session_state
+    )  # whoever looks at the last step sees the next
     assert picture(app)[0]["frame"] == len(steps) - 1
-
-
-@pytest.mark.soak
-def test_new_seeds_are_in_the_link_although_their_control_is_folded():
-    app = open_page(PAGE)
-    assert not app.number_input
-    for first in ("16", "32"):
-        app.button(key="new_seeds").click().run()
-        job_of(app).cancel()
-        job_of(app).join(TIMEOUT_SECONDS)
-        assert job_of(app).over
-        assert "".join(app.query_params["first"]) == first  # a text, or a list of one
-        assert app.number_input(key="first").value == int(first)
-
-
-@pytest.mark.soak
-@quick
-def test_after_the_last_seed_comes_the_first():
-    app = open_boundary(first="9999")
-    finish(app.button(key="new_seeds").click().run())
-    assert run_of(app).setting.seeds == (0, 1)
 
 
 @quick
@@ -280,48 +198,20 @@ def test_looking_differently_trains_nothing():
     assert picture(app)[0]["ends"][0].startswith("K =")
 
 
-@pytest.mark.soak
-@quick
-def test_each_optimiser_begins_at_a_rate_that_suits_it():
-    app = open_boundary(setup="true")
-    for optimiser, rate, momentum in (("sgd", 0.1, 0.9), ("adam", 0.02, 0.0)):
-        finish(app.radio(key="optimiser").set_value(optimiser).run())
-        setting = run_of(app).setting
-        assert (setting.learning_rate, setting.momentum) == (rate, momentum)
-
-
 # --- Nothing is lost of a run that diverges, is cancelled or left ---------------------------------
 
 
 @quick
 def test_a_run_that_diverges_says_where_and_keeps_what_it_had(monkeypatch):
-    monkeypatch.setitem(shared.RATES, "0.1", 10.0)
+    monkeypatch.setitem(controls.RATES, "0.1", 10.0)
     app = open_boundary(optimiser="sgd", rate="0.1", steps="400")
     run = run_of(app)
     assert run.divergence is not None
     header, _ = assert_shown(app)
-    bold, _ = header["findings"][-1]
+    bold = finding_of(app)
     assert f"at step {run.divergence.step} for seed {run.divergence.members[0][1]}" in bold
     assert "Shown: the steps before. " in bold
     assert 1 < len(header["places"]) == len(run.frames) < 40
-
-
-@quick
-def test_a_run_that_cannot_start_keeps_the_picture(monkeypatch):
-    app = open_boundary()
-    before = run_of(app)
-
-    def broken(setting):
-        yield 0.1
-        raise ZeroDivisionError("secret")
-
-    monkeypatch.setattr(runs, "train_setting", broken)
-    finish(app.button(key="new_seeds").click().run())
-    (error,) = app.error
-    assert "Training failed: an error of ours (ZeroDivisionError, in the log as " in error.value
-    assert "secret" not in error.value
-    assert run_of(app) is before
-    assert "not training" in dated_text(app)
 
 
 @quick
@@ -351,26 +241,6 @@ def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     assert totals(app)[0] == "total curvature 0"
 
 
-@pytest.mark.soak
-def test_coming_back_after_leaving_in_the_middle_it_goes_on(nothing_known, monkeypatch):
-    halt = Halted(monkeypatch, 5)
-    app = open_boundary(finished=False)
-    at_a_halt(app, 3)
-    app.run()
-    left, part = job_of(app), run_of(app)
-    app.switch_page(LANDING).run()
-    left.join(TIMEOUT_SECONDS)
-    assert left.over
-    assert left.state is State.CANCELLED
-    halt.release.set()
-    monkeypatch.setattr(runs, "train_setting", None)  # whoever begins anew fails
-    for name, value in QUICK.items():
-        app.query_params[name] = value
-    finish(app.switch_page(PAGE).run())
-    assert run_of(app).steps[-1] == 50
-    assert run_of(app).steps[: len(part.frames)].tolist() == part.steps.tolist()
-
-
 # --- Links ----------------------------------------------------------------------------------------
 
 
@@ -397,6 +267,8 @@ def test_a_link_restores_an_experiment():
         batch="16",
         decay="0.1",
         soft="0.05",
+        price="bending",
+        price_weight="0.1",
         first="7",
         discrete="true",
         **{"from": "tokens"},
@@ -404,8 +276,8 @@ def test_a_link_restores_an_experiment():
     )
     app = open_boundary(**query)
     assert not app.warning
-    (note,) = notes(app)
-    assert "by 0.05 × the entropy" in note
+    assert "by 0.05 × the entropy" in notes(app)[0]
+    assert "not whole in a run of 50 steps" in notes(app)[1]
     assert run_of(app).setting == Setting(
         task="blobs3",
         points=64,
@@ -430,40 +302,10 @@ def test_a_link_restores_an_experiment():
         batch_size=16,
         weight_decay=0.1,
         entropy_bonus=0.05,
+        price="bending",
+        price_weight=0.1,
     )
     assert_shown(app)
-
-
-def test_each_bad_value_of_a_link_gets_one_sentence():
-    query = dict(
-        data="hypercube",
-        left="relu",
-        right="nothing",
-        steps="1e9",
-        seeds="",
-        points="nan",
-        balance="1",
-        rate="10",
-        first="inf",
-        who="me",
-        width="2",
-        stack="",
-        paint="\x00",
-        picked_seed="9" * 5000,
-        batch="1,2",
-        attention_heads="0.5",
-        skip="perhaps",
-        optimiser="<b>",
-        also="relu",
-        share="-0.1",
-        **{"from": "nowhere"},
-    )
-    app = open_boundary(finished=False, **query)
-    assert not app.exception
-    said = mistakes(app)
-    for name in query:
-        assert [f"`{name}`" in text for text in said].count(True) == 1, (name, said)
-    assert all("Shown instead" in text for text in said)
 
 
 @quick
@@ -500,39 +342,6 @@ def test_a_tile_changes_link_and_run_and_closes_its_menu():
 
 
 # --- Numbers on the screen ------------------------------------------------------------------------
-
-
-@pytest.mark.soak
-@quick
-def test_the_totals_are_those_of_the_seed_shown(nothing_known, monkeypatch):
-    monkeypatch.setattr(budget, "AFFORDABLE_COST", 1e6)  # enough to refine them
-    app = open_boundary(seeds="3", who="worst right")
-    for who in ("worst right", "best right"):  # another seed's end is measured when one looks
-        finish(app.selectbox(key="who").set_value(who).run())
-        shown = shown_of(app)
-        member = MeasurementRequest(who).member(shown.run)
-        total = shown.final["sigmoid", member].total
-        (value,) = re.findall(r"total curvature ([\d.]+) ±", totals(app)[1])
-        assert abs(float(value) - float(total.value)) <= float(total.error)
-    assert set(shown.along) == set(product(("ungated", "sigmoid"), range(3)))
-    curve = curves_of(shown, member)[2]  # it ends at that number; a ring means a lower estimate
-    path = shown.along["sigmoid", member].total
-    assert curve.by_variant["sigmoid"][-1, member] == float(total.value)
-    assert curve.errors["sigmoid"][-1] == float(total.error)
-    np.testing.assert_array_equal(curve.open["sigmoid"][:-1], ~path.complete[:-1])
-    seed = run_of(app).task.seeds[member]
-    assert f"Seed {seed} is shown. It is the best of the right model" in texts_of(app)
-
-
-@pytest.mark.soak
-@quick
-def test_a_picked_seed_and_what_is_inside_its_model():
-    app = open_boundary(seeds="3", who="picked", picked_seed="1", looking="true")
-    headings = [side["name"] for side in picture(app)[0]["sides"]]
-    assert headings == ["no gate · seed 1", "sigmoid gate · seed 1"]
-    assert "Seed 1 is shown. You picked it." in texts_of(app)
-    charts = [json.loads(c.proto.spec) for c in app.get("plotly_chart")]
-    assert [len(chart["data"]) for chart in charts] == [2 * 3, 2 * (3 + 3)]  # with what is clicked
 
 
 @quick
@@ -590,7 +399,7 @@ SLOTS_CANNOT = impossible_variants("memory")
 def test_every_variant(right):
     run = drawn(variants=("ungated", right), source="tokens" if right in SLOTS_CANNOT else "memory")
     maps = layer_maps(run, right, 0, -1)
-    assert len([x for x in inside_figure(maps).data if x.type == "heatmap"]) == len(maps) >= 3
+    assert len([x for x in maps_figure(maps, 0, 1).data if x.type == "heatmap"]) == len(maps) >= 3
 
 
 def drawn(**more):
@@ -599,7 +408,7 @@ def drawn(**more):
     shown = runs.Shown(run)
     made = picture_of(film_of(run, 0, False), run, 0, gaussian_of(shown, 0), BoundaryView())
     frames = len(made.pair.places)
-    assert frames == len(film.findings(run)) > 1
+    assert frames > 1
     for name, side in zip(run.setting.compared, made.pair.sides, strict=True):
         assert len(film.verdicts(shown, name, 0, False)) == frames == len(side.values)
         assert np.isfinite(side.values).all()
@@ -629,7 +438,7 @@ SPREAD = np.array([-0.01, 0.0, 0.01])
 )  # fmt: skip
 def test_a_finding_follows_from_its_interval(left, right, start):
     run = with_finals(trained(SMALL), left + SPREAD, right + SPREAD)
-    assert " ".join(film.findings(run)[-1]).startswith(start)
+    assert " ".join(results.finding(run)).startswith(start)
 
 
 @pytest.mark.parametrize(
@@ -638,8 +447,8 @@ def test_a_finding_follows_from_its_interval(left, right, start):
 )  # the upper end of the interval is beyond 0.75, or not
 def test_nothing_is_learned_where_an_interval_ends_below_halfway_to_all(accuracy, learned):
     base = np.full(3, 0.5)
-    assert film.has_learned(np.array(accuracy), base) is learned
-    assert film.has_learned(np.array(accuracy) + 0.1, base + 0.2) is learned  # halfway is 0.85
+    assert results.has_learned(np.array(accuracy), base) is learned
+    assert results.has_learned(np.array(accuracy) + 0.1, base + 0.2) is learned  # halfway is 0.85
 
 
 def test_a_lopsided_class_and_variants_no_better_than_it_are_named():
@@ -647,7 +456,7 @@ def test_a_lopsided_class_and_variants_no_better_than_it_are_named():
     base = np.maximum((run.task.test_labels == 0).mean(1), (run.task.test_labels == 1).mean(1))
     text = f"lways predicting the larger class gets {100 * base.mean():.0f}\u00a0%"
     run = with_finals(run, base, base + 0.08)
-    assert f"a{text} (3 seeds" in film.findings(run)[-1][1]
+    assert f"a{text} (3 seeds" in results.finding(run)[1]
     assert results.table_note(run).endswith(
         f"A{text}. Not significantly better than that: no gate."
     )
@@ -659,7 +468,7 @@ def test_a_lopsided_class_and_variants_no_better_than_it_are_named():
     [([0.6, 0.61, 0.62], "61.0 ± 2.5\u00a0%"), ([0.98, 0.99, 1.0], "99\u00a0% (96 to 100\u00a0%)")],
 )
 def test_a_mean_accuracy_ends_where_accuracies_do(shares, text):
-    assert shared.mean_text(np.array(shares)) == text
+    assert film.mean_text(np.array(shares)) == text
 
 
 def exact(number):
@@ -695,7 +504,7 @@ def test_a_total_has_its_error_in_its_own_frame(word, total, text):
     assert told[-1][1].endswith(doubt_text(end, verdict))
     earlier = "0" if word == FLAT else "3.0 ± 0.1"
     assert told[1][0].endswith(f" · total curvature {earlier}")
-    assert told[1][1] == ("none seen at 961 points" if word == FLAT else "")
+    assert told[1][1].endswith("none seen at 961 points") == (word == FLAT)
     assert ("the surface folds too sharply · " in told[-1][1]) == (text == UNKNOWN)
 
 
@@ -711,13 +520,6 @@ def test_a_verdict_on_calibration_needs_an_interval_without_zero():
     assert said((0.1, 0.11), (0.2, 0.21)).startswith("**Sigmoid gate increases the expected")
     assert "is inconclusive**: no gate 0.05" in said((0.1, 0.2), (0.2, 0.1))
     assert "inconclusive, because a verdict needs 6 seeds**" in said((0.2, 0.21), (0.1, 0.11), 5)
-
-
-def test_where_the_flatness_theorem_does_not_apply_that_is_said():
-    for source, said in (("memory", ""), ("tokens", "Values come from tokens here"),
-                         ("unnormalised", "Weights do not add up to one here")):  # fmt: skip
-        assert film.theorem_text(replace(SMALL, source=source)).startswith(said)
-        assert bool(film.theorem_text(replace(SMALL, source=source))) is bool(said)
 
 
 # --- What is measured, in which order -------------------------------------------------------------
@@ -750,33 +552,3 @@ def test_nobody_who_waits_for_a_first_picture_waits_for_other_seeds(asked):
         *((curvature_along, name, 0, Rank.REST) for name in names),
         (curvature_along, names[1], 1, Rank.REST),
     ]
-
-
-def test_where_other_seeds_would_take_long_they_are_measured_on_request(asked, monkeypatch):
-    shown = runs.Shown(trained(SMALL))
-    monkeypatch.setattr(shared, "OTHERS_COST", 2 * along_cost(shown.run) - 1)
-    request = MeasurementRequest("picked", 1)
-    assert not any(request.measure(shown))
-    assert {member for _, _, member, _ in asked} == {1}
-    asked.clear()
-    request.all_of = shown.run.setting
-    assert not any(request.measure(shown))
-    assert {member for _, _, member, _ in asked} == {0, 1, 2}
-
-
-@pytest.mark.soak
-@quick
-def test_other_seeds_of_a_large_model_can_be_measured(monkeypatch):
-    monkeypatch.setattr(shared, "OTHERS_COST", 0.0)
-    app = open_boundary(seeds="3", first="77")
-    assert len(shown_of(app).along) == 2  # both sides of the seed shown
-    finish(app.button(key="measure_others").click().run())
-    assert len(shown_of(app).along) == 6
-    assert not [x for x in app.button if x.key == "measure_others"]
-
-
-def test_a_picked_seed_is_shown_if_it_is_one_of_the_run():
-    run = trained(SMALL)
-    assert MeasurementRequest("picked", 2).member(run) == 2
-    assert MeasurementRequest("picked", 8).member(run) == MeasurementRequest().member(run)
-    assert all(MeasurementRequest(which).member(run) in range(3) for which in WHO)

@@ -134,7 +134,10 @@ function aim(state, isFirst) {
   for (const values of sidesOf(header).flatMap(side => shown.map(frame => state[side].subarray(...state[side].length > count ? [frame * count, (frame + 1) * count] : [])))) {
     for (let i = 0; i < values.length; i += 3) if (!Number.isNaN(values[i])) places.push(vertexOf(values, i / 3));
   }
-  for (const { ground, origin, corners } of header.sides) places.push(...ground ?? [], ...origin ? [origin] : [], ...corners?.length > 1 ? corners.flat() : []);
+  // The triangle of a surface that is classified belongs to it; another may be much larger than its surface.
+  for (const { ground, origin, corners, classes } of header.sides) {
+    places.push(...ground ?? [], ...origin ? [origin] : [], ...corners && (classes || corners.length > 1) ? corners.flat() : []);
+  }
   if (places.length) view.frame(places, FILLED);
   if (isFirst) restoreCamera(view);
   else putCamera();

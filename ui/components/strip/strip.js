@@ -4,7 +4,7 @@
 // heard } and receives "picked" with { seed, serial }. A picked dot is ringed at once, before Python has
 // answered.
 
-const ROW = 44; // pixels high
+const ROW = 34; // pixels high
 // In heights of the type, which is larger in present mode:
 const FOOT = 3.1; // for the axis and its title
 const LETTER = 0.55; // about the width of one in the names of rows

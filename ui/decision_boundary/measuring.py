@@ -1,0 +1,109 @@
+"""The seed shown of a run, and what is measured of it and of the others, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+import gating_core.experiments.comparison as comparison
+from gating_core.experiments.comparison import LIMITS, Setting, TrainedRun
+from ui import limits
+from ui.common.links import link_value
+from ui.decision_boundary.model import PICKED, TYPICAL, WHO
+from ui.limits import OTHERS_COST
+from ui.work import pool
+from ui.work.pool import Rank
+from ui.work.runs import Shown
+
+MEASUREMENT = "boundary_measurement"
+STOPPED = "boundary_stopped"  # a setting, and the step at which its visitor has stopped
+LEAST_SEED, LAST_SEED = LIMITS["seed"][0], LIMITS["seed"][1] + limits.BOUNDARY_SEEDS[1]
+
+
+@dataclass
+class MeasurementRequest:
+    """The seed that is measured first: ``which`` of `WHO`, or the ``picked`` one.
+
+    There is one for a session, and its job reads it as well. Curvature of the other seeds along the
+    run is measured where that takes few seconds, and for the setting ``all_of``.
+    """
+
+    which: str = TYPICAL
+    picked: int | None = None
+    all_of: Setting | None = None
+
+    def chosen(self, run: TrainedRun) -> str:
+        """Return by which of `WHO` a seed is shown, or `PICKED` for a seed of the run that was."""
+        is_there = self.which != PICKED or self.picked in run.task.seeds
+        return self.which if is_there else TYPICAL
+
+    def member(self, run: TrainedRun) -> int:
+        """Return the index of the seed shown, which is the same for both variants."""
+        chosen = self.chosen(run)
+        if chosen == PICKED:
+            return run.task.seeds.index(self.picked)
+        if (whose := WHO[chosen]) is None:
+            return comparison.typical_member(run)
+        name = run.setting.compared[("left", "right").index(whose[0])]
+        return comparison.shown_member(run.variants[name].ensemble, whose[1])
+
+    def others(self, run: TrainedRun) -> bool:
+        """Return whether seeds that are not shown are measured, too."""
+        count = len(run.task.seeds) - 1
+        return self.all_of == run.setting or count * comparison.along_cost(run) <= OTHERS_COST
+
+    def lacks(self, shown: Shown) -> bool:
+        """Return whether there is something left to measure."""
+        return bool(shown.run.frames) and self._next(shown) is not None
+
+    def measure(self, shown: Shown) -> Iterator[Any]:
+        """Measure the curvatures that are missing, those of the seed shown first.
+
+        Only its curvature along the run ranks first: the rest waits for others' trainings, and for
+        their first pictures.
+        """
+        done: set[Any] = set()
+        while (work := self._next(shown, done)) is not None:
+            done.add(work)
+            function, name, member = work
+            at_end = function is comparison.final_curvature
+            first = not at_end and member == self.member(shown.run)
+            rank = Rank.FIRST if first else Rank.REST
+            yield from pool.POOL.stream(function, shown.run, name, member, rank=rank)
+
+    def _next(
+        self, shown: Shown, done: Collection[Any] = ()
+    ) -> tuple[Callable[..., Any], str, int] | None:
+        """Return what is measured next; of seeds that are not shown, totals are enough."""
+        run, seed = shown.run, self.member(shown.run)
+        enough = {key for key, x in shown.along.items() if key[1] != seed or x.known is not None}
+        for work in comparison.pending_measurements(
+            run, run.setting.compared, seed, enough, shown.final
+        ):
+            if work not in done and (work[2] == seed or self.others(run)):
+                return work
+        return None
+
+
+def read_measurement(which: str) -> MeasurementRequest:
+    """Return this session's request, brought up to date with the controls and the link."""
+    request = st.session_state.setdefault(MEASUREMENT, MeasurementRequest())
+    request.which = which
+    request.picked = link_value("picked_seed", _parse_seed, None, "the typical one")
+    return request
+
+
+def _parse_seed(word: str) -> int | None:
+    seed = int(word) if word.isascii() and word.isdigit() and len(word) <= 5 else -1
+    return seed if LEAST_SEED <= seed <= LAST_SEED else None
+
+
+def stopped_frame(run: TrainedRun) -> int:
+    """Return the drawn frame that the visitor has stopped at, or else the last one."""
+    steps = run.steps[comparison.drawn_frames(run)]
+    about, step = st.session_state.get(STOPPED, (None, 0))
+    return int(np.abs(steps - step).argmin()) if about == run.setting else len(steps) - 1
