@@ -13,7 +13,6 @@ with page(TITLE):
     from ui.decision_boundary.model import OWN_SHARE
 
     with checked_link(TITLE):
-        top = st.container()
         front, which = controls.draw_front()
         own = st.container()
         stage, folds = st.container(), st.container()
@@ -27,8 +26,7 @@ with page(TITLE):
             job = film.draw(setting, view, measurement, inside.is_open())
         shown = results.complete_run(job)
         if shown is not None:
-            with top:
-                results.draw_finding(job, shown.run, measurement)
+            results.draw_finding(shown.run, measurement)
             results.draw(job, shown, measurement, charts)
             inside.draw_curves(shown, measurement, charts)
             inside.draw_maps(shown, measurement, charts)

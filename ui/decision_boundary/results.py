@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from gating_core.training import mean_interval
 from ui.common.charts import Charts
 from ui.common.formatting import accuracy_change, by_interval, percent, points_text, short
 from ui.common.links import LINK
+from ui.common.page import FINDING
 from ui.common.take_along import OfferedSurface, offered
 from ui.common.trained import offer_model
 from ui.components.strip import strip
@@ -67,13 +69,12 @@ def complete_run(job: Job) -> Shown | None:
 # --- The finding ----------------------------------------------------------------------------------
 
 
-def draw_finding(job: Job, run: TrainedRun, measurement: MeasurementRequest) -> None:
+def draw_finding(run: TrainedRun, measurement: MeasurementRequest) -> None:
     """Draw what the seeds show together, and each of them as a dot."""
-    said, dots = st.columns((6, 5), vertical_alignment="center")
+    said, dots = st.session_state[FINDING].columns((6, 5), vertical_alignment="center")
     bold, rest = finding(run)
-    said.markdown(f"**{bold}** {rest}")
-    if job.requests != (run.setting,):
-        said.caption(f":material/hourglass_top: {text('not_current')}")
+    said.markdown(bold)
+    said.html(escape(rest))  # smaller: the type of the finding is for paragraphs
     others = len(run.variants) - len(palette.SIDE_COLOURS)
     with dots:
         strip(
@@ -158,6 +159,8 @@ def draw(job: Job, shown: Shown, measurement: MeasurementRequest, charts: Charts
                 help=text("others_help"),
             )
         st.caption(shown_text(run, member, measurement.chosen(run)))
+    if job.requests != (run.setting,):
+        st.caption(f":material/hourglass_top: {text('not_current')}")
     columns = charts.tables["test accuracy"] = table(run)
     rows = [columns, ["---"] * len(columns), *zip(*columns.values(), strict=True)]
     st.markdown("\n".join(f"| {' | '.join(row)} |" for row in rows))  # st.table loads pandas

@@ -80,8 +80,9 @@ def trained(setting: Setting) -> TrainedRun:
 
 
 def finding_of(app):
-    text = next(x.value for x in app.markdown if "t step " in x.value)
-    return text.replace("**", "")
+    bold = next(x.value for x in app.markdown if "t step " in x.value)
+    rest = next(x.proto.body for x in app.get("html") if "paired by seed" in x.proto.body)
+    return f"{bold} {rest}"
 
 
 def with_finals(run, *shares):
