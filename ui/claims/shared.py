@@ -43,6 +43,7 @@ from gating_core.progress import Progress, silent
 from ui.claims.charts import claim_charts, small_plot
 from ui.claims.report_charts import head, pictures
 from ui.claims.running import store_path
+from ui.drawing.palette import CLASS_COLOURS, SIDE_COLOURS
 from ui.foreign import error_words
 from ui.limits import STORE_STAMPS_SECONDS
 from ui.work import pool
@@ -51,6 +52,8 @@ from ui.work.cache import cached
 HERE, FOLDER = Path(__file__).parent, ASSETS / "claims"
 MODELS, STACKS, JUDGED = "models.csv.xz", "stacks.csv.xz", "verdicts.json.gz"
 FROZEN, BESIDE = "criteria_v1.json.gz", "beside.json"
+# Charts of `FROZEN` have the colours of their time.
+RECOLOURED = {"#a21caf": SIDE_COLOURS["right"], "#e07b1a": CLASS_COLOURS[1]}
 # Models in the setting that readers of the paper report, by what they attend to: n = 8, D = 64.
 REPORTED, REPORTED_FILE = {"slots": "reported", "tokens": "reported tokens"}, "further.csv.xz"
 BUNDLED, LIVE = "bundled", "live"
@@ -212,7 +215,10 @@ def save_judged() -> None:
 
 def load_judged(name: str) -> dict[str, Judgement]:
     """Return the bundled verdicts, or the `FROZEN` ones, whose tables are in columns and rows."""
-    found = json.loads(read_text(name))["claims"]
+    text = read_text(name)
+    for before, now in RECOLOURED.items():
+        text = text.replace(before, now)
+    found = json.loads(text)["claims"]
     for x in found.values():
         x.pop("changes", None)
         if isinstance(table := x["table"], dict):
