@@ -36,7 +36,7 @@ from ui.real_heads.shared import drawn_words
 from ui.work import jobs, pool
 from ui.work.cache import CACHE, cached
 
-FIRST_TEXT = next(iter(TEXTS.values()))[:103]  # a sentence
+FIRST_TEXT = next(iter(TEXTS.values()))[:103].rstrip(", ")  # to a comma
 COMMAND = "streamlit run app.py -- --model FOLDER"
 NOTEBOOK = Path(__file__).resolve().parents[2] / "examples" / "your_model.ipynb"
 PLANES = PRINCIPAL, THREE = "principal plane", "three tokens"
