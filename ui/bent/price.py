@@ -244,9 +244,7 @@ def of_text(row: Row) -> str:
 def why(row: Row) -> str:
     """Say in brackets what a reader of the chart would miss: second tries, and folds."""
     first = row.tries[0].word if row.tries and row.left <= PAID else ""
-    notes = ["second try"] * (row.word == NOT_NEEDED != first) + ["it folds"] * (
-        row.folds[0] > MANY * row.folds[1]
-    )
+    notes = ["second try"] * (row.word == NOT_NEEDED != first) + ["it folds"] * (row.folded > MANY)
     return f" ({', '.join(notes)})" if notes else ""
 
 

@@ -124,6 +124,12 @@ def test_the_price_tab_says_the_verdicts_of_the_bundled_rows():
         assert f"{(flat - base) / (curved - base):.2f} [" in texts(app)
 
 
+def test_the_finding_says_that_most_models_fold_also_without_islands():
+    """Moons at D = 3: curvature may stand in ridges narrower than the grid."""
+    app = open_page(PAGE, bent_tab="Price", price_task="moons")
+    assert "elementwise gates, D = 3 (it folds), 4, 8, 16" in texts(app)
+
+
 def test_a_point_shows_its_two_surfaces_with_their_numbers():
     chosen = {"price_gate": "headwise, D = 8", "price_paid": "price on bending"}
     app = open_page(PAGE, bent_tab="Price", price_task="rings", **chosen)
