@@ -124,7 +124,7 @@ def test_signs_have_hues_of_their_own_and_the_brand_has_none():
     for scheme, colour in palette.BRAND.items():
         assert np.hypot(*lab(colour)[1:]) < 15  # nearly grey
         theme = THEMES[scheme]
-        assert theme["primaryColor"] == colour
+        assert theme["primaryColor"] == theme["linkColor"] == colour
         for paper in ("backgroundColor", "secondaryBackgroundColor"):
             assert contrast(colour, theme[paper]) >= TEXT
             assert contrast(theme["textColor"], theme[paper]) >= TEXT
