@@ -104,6 +104,31 @@ class LearnedAttention(nn.Module):
         return mixed
 
 
+class SinkAttention(LearnedAttention):
+    """Softmax attention with a learned logit for each head in its denominator: a sink logit.
+
+    The weights are e^z / (Σ e^z + e^s), so that a query may give its values little weight or none.
+    That is a gate per head, Z / (Z + e^s) with Z = Σ e^z, without a matrix of its own (as gpt-oss).
+    """
+
+    def __init__(self, heads: int, channels: int, window: int | None) -> None:
+        super().__init__(heads, channels, window)
+        self.sink = nn.Parameter(torch.zeros(heads, 1, 1))
+
+    def forward(
+        self,
+        queries: torch.Tensor,
+        keys: torch.Tensor,
+        scores: torch.Tensor,
+        *of_keys: torch.Tensor,
+    ) -> torch.Tensor:
+        """(B, H, T, n): the weights of the keys; what they lack of one is the sink's."""
+        mask = causal_mask(scores.shape[-2], scores.shape[-1], self.window)
+        sink = self.sink.expand(*scores.shape[:-1], 1)
+        logits = torch.cat([scores.masked_fill(~mask, -torch.inf), sink], -1)
+        return logits.softmax(-1)[..., :-1]
+
+
 class EluAttention(LearnedAttention):
     """Linear attention with features elu + 1, alone or mixed with a softmax window.
 
@@ -217,6 +242,7 @@ class AttentionKind:
 
 ATTENTION_KINDS = {
     "softmax": AttentionKind("softmax attention", fused=softmax_fused),
+    "softmax_sink": AttentionKind("softmax attention with a sink logit", learned=SinkAttention),
     "relu": AttentionKind("ReLU attention", relu_weights),
     "linear_elu": AttentionKind("linear attention, features elu + 1", learned=EluAttention),
     "linear_exponential": AttentionKind(

@@ -10,7 +10,6 @@ import hashlib
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -24,13 +23,13 @@ from gating_core.records import tensor_file, tensors_of
 
 FOLDER = ASSETS / "models"
 SEEDS = (0, 1, 2)
-LACKING = "holds no language model"
 STORED_TOPOLOGY = "wiring"  # the key of `ModelConfig.topology` in the files, which stays
 MODELS = {  # a further model is one more row
     "none": ModelConfig(),
     "g1_channel": ModelConfig(gate=GateConfig()),
     "g1_head": ModelConfig(gate=GateConfig(granularity="headwise")),
     "g2": ModelConfig(gate=GateConfig(position="G2")),
+    "sink_logit": ModelConfig(attention="softmax_sink"),
     "fal": ModelConfig(topology="fal"),
     "fal_plus": ModelConfig(topology="fal_plus"),
     "parallel": ModelConfig(topology="parallel"),
@@ -98,26 +97,12 @@ def model_file(weights: dict[str, np.ndarray], config: ModelConfig, card: Card) 
     return tensor_file(weights, {"config": fields, "card": asdict(card)})
 
 
-def load_card(name: str, seed: int) -> Card | None:
-    """The card of a shipped model; ``None`` where an installed library leaves its file out."""
-    path = model_path(name, seed)
-    if is_left_out(path):
-        return None
-    with tensors_of(path, LACKING) as (_, about):
-        return card_of(about)
-
-
-def card_of(about: dict[str, Any]) -> Card:
-    """The card in the metadata of a shipped model."""
-    recipe = about["card"]["recipe"]
-    betas = tuple(recipe["betas"])
-    return Card(**about["card"] | {"recipe": LanguageRecipe(**recipe | {"betas": betas})})
-
-
 def load_model(name: str, seed: int, folder: Path = FOLDER) -> tuple[LanguageModel, Card]:
     """A shipped model and its card; ``ValueError`` where there is no such file."""
-    with tensors_of(model_path(name, seed, folder), LACKING) as (weights, about):
-        fields = about["config"]
+    with tensors_of(model_path(name, seed, folder), "holds no language model") as (weights, about):
+        fields, card = about["config"], about["card"]
         gate = None if fields["gate"] is None else GateConfig(**fields["gate"])
         given = {"gate": gate, "topology": fields.pop(STORED_TOPOLOGY)}
-        return model_of(weights, ModelConfig(**fields | given)), card_of(about)
+        model = model_of(weights, ModelConfig(**fields | given))
+        recipe = LanguageRecipe(**card["recipe"] | {"betas": tuple(card["recipe"]["betas"])})
+        return model, Card(**card | {"recipe": recipe})

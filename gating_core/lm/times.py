@@ -1,4 +1,4 @@
-"""Measured times: of a block's two parts, of a token by architecture, of attention by its kind.
+"""Measured times: of a block's parts, of a token and a training step, of attention by its kind.
 
 python -m gating_core.lm times
 
@@ -20,14 +20,17 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from gating_core.characters import CHARACTERS
 from gating_core.efficient.linear import elu_features, linear_chunked
 from gating_core.lm.model import LanguageModel
 from gating_core.lm.shipped import FOLDER, MODELS
+from gating_core.lm.training import LanguageRecipe, Training, TrainingText
 from gating_core.randomness import generator
 from gating_core.records import load_record, save_record
 
 TIMES = FOLDER / "times.safetensors"
 TEXTS = 32  # of a batch
+TEXT = 4096  # random characters that are trained on
 QUARTILES = (25, 50, 75)
 LENGTHS = (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)  # tokens, of attention
 HEADS, CHANNELS = 4, 24  # as in the language models
@@ -74,10 +77,11 @@ class AttentionTimes:
 
 @dataclass(frozen=True)
 class Times:
-    """All that was timed; ``tokens`` are processor seconds of a token by architecture."""
+    """All that was timed; processor seconds of a token and of a training step by architecture."""
 
     block: BlockTimes
     tokens: Seconds
+    steps: Seconds
     attention: AttentionTimes
 
 
@@ -146,6 +150,22 @@ def time_tokens(repeats: int = 60, texts: int = TEXTS) -> Seconds:
     return {name: tuple(x / tokens.numel() for x in values) for name, values in seconds.items()}
 
 
+def time_steps(repeats: int = 60) -> Seconds:
+    """Time a step of training by architecture on one core; sets torch's number of threads.
+
+    In processor seconds, on random characters.
+    """
+    torch.set_num_threads(1)
+    numbers = torch.randint(len(CHARACTERS), (TEXT,), generator=generator(0, "step time"))
+    text = TrainingText(numbers, torch.arange(TEXT // 2))
+    models = {name: Training(config, 0, LanguageRecipe(), text) for name, config in MODELS.items()}
+    return in_turn(
+        {name: lambda x=x: list(x.advance(x.step + 1)) for name, x in models.items()},
+        repeats,
+        time.process_time,
+    )
+
+
 # --- Attention ------------------------------------------------------------------------------------
 
 
@@ -211,12 +231,12 @@ def load_times(path: Path = TIMES) -> Times:
 
 def measure_times() -> None:
     """Time everything and write the file; log ratios."""
-    times = Times(time_block(), time_tokens(), time_attention())
+    times = Times(time_block(), time_tokens(), time_steps(), time_attention())
     save_record(TIMES, times)
     logging.info("side by side over one after the other: %.2f (%.2f to %.2f)", *times.block.ratio())
-    for name, seconds in times.tokens.items():
-        ratio = np.median(np.array(seconds) / times.tokens["none"])
-        logging.info("%s: %.3g µs, × %.3f", name, 1e6 * np.median(seconds), ratio)
+    for name in times.steps:
+        token, step = (np.array(x[name]) / x["none"] for x in (times.tokens, times.steps))
+        logging.info("%s: a token × %.3f, a step × %.3f", name, np.median(token), np.median(step))
     for name in WAYS:
         medians = ", ".join(f"{ratio:.2f}" for ratio in times.attention.ratios(name)[:, 1])
         logging.info("%s over softmax: %s", name, medians)

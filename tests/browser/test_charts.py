@@ -39,7 +39,7 @@ SCREENS = (
      *charts("linear_conversions")),
     (f"{MODELS}?lm_sinks_of=language+models", "on the first token's share of", 2),
     (f"{MODELS}?measure=Rank%2C+sparsity%2C+calibration", "The gate increases the effective", 3),
-    (f"{MODELS}?measure=Block+topology", "A1 reduces the loss", 6),
+    (f"{MODELS}?measure=Block+topology", "The effect of A1 on the loss is", 6),
     (f"{MODELS}?measure=Generate", "Test loss", 2),
     (f"{STEERING}?steering_tab=Features", "the languages", 1, CHART, ".gc-examples"),
 )  # fmt: skip

@@ -8,11 +8,10 @@ import streamlit as st
 
 from gating_core.lm.measurements.overview import BASE, KEPT, OverviewRow
 from ui.common import charts as c
-from ui.common.formatting import figures, plus_minus
-from ui.common.language_models import TITLES
+from ui.common.formatting import figures
 from ui.common.lessons import section
 from ui.language_models import shared, sinks
-from ui.language_models.shared import difference_text, listed, signs
+from ui.language_models.shared import ROWS, difference_text, listed, signs
 
 # What a gate may be for, by the number that is then lower: in the answer, where no gain is shown,
 # and in the sentence that follows.
@@ -32,7 +31,7 @@ COLUMNS = {
 NONE = "–"
 # The last row: Qiu et al., arXiv 2505.06708, of a mixture of experts.
 PUBLISHED = ("published [Q], 15 billion weights: G1, per channel", "perplexity 6.026 → 5.761",
-             "46.7 → 4.8\u00a0%", NONE, NONE, NONE, "below +2", NONE)  # fmt: skip
+             "46.7 → 4.8\u00a0%", NONE, NONE, NONE, "below 1.02", NONE)  # fmt: skip
 
 
 def draw() -> None:
@@ -62,8 +61,8 @@ def columns(rows: Sequence[OverviewRow]) -> dict[str, list[str]]:
         text = difference_text(row.changes[name], digits, scale)
         return f"**{text}**" if signs(rows, name).get(row.name) else text
 
-    for row in (row for row in rows if row.name in TITLES):
-        cells.setdefault("gate", []).append(TITLES[row.name])
+    for row in (row for row in rows if row.name in ROWS):
+        cells.setdefault("gate", []).append(ROWS[row.name])
         for name, (heading, digits, scale) in COLUMNS.items():
             text = shown(row, name) if name in row.values else NONE
             if name in row.changes:
@@ -74,10 +73,10 @@ def columns(rows: Sequence[OverviewRow]) -> dict[str, list[str]]:
             cells.setdefault(heading.format(channels=channels), []).append(text)
         more = f" (+{100 * (row.parameters / base.parameters - 1):.1f}\u00a0%)" * (row != base)
         cells.setdefault("parameters", []).append(f"{row.parameters:,}{more}")
-        step = by(row, "step", 1, 100) if "step" in row.changes else NONE
-        cells.setdefault("training time, %", []).append(step)
-        time = NONE if row.time_ratio is None else "{0:.2f} to {2:.2f}".format(*row.time_ratio)
-        cells.setdefault("time per token, ×", []).append(time)
+        for heading, ratio in (("training time, ×", row.step_time),
+                               ("time per token, ×", row.token_time)):  # fmt: skip
+            quartiles = NONE if ratio is None else "{0:.2f} to {2:.2f}".format(*ratio)
+            cells.setdefault(heading, []).append(NONE if row is base else quartiles)
     for heading, cell in zip(cells, PUBLISHED, strict=True):
         cells[heading].append(f"*{cell}*")
     return cells
@@ -90,7 +89,7 @@ def advice(rows: Sequence[OverviewRow]) -> str:
     the fewest parameters.
     """
     base = next(row for row in rows if row.name == BASE)
-    gates = [row for row in rows if row.name in TITLES and row.changes]
+    gates = [row for row in rows if row.name in ROWS and row.changes]
     found = {goal: signs(rows, goal) for goal in GOALS}
     reached = {
         row.name: [goal for goal in GOALS if found[goal].get(row.name) == -1]
@@ -113,10 +112,9 @@ def advice(rows: Sequence[OverviewRow]) -> str:
             f"{GOALS[goal][2]} from {shown(base, goal)} to {shown(best, goal)}" for goal in goals
         ]
         more = figures(100 * (best.parameters / base.parameters - 1), 2)
-        text += f" {TITLES[best.name]}, reduces {listed(falls)}, for {more}\u00a0% more weights"
-        if step := best.changes.get("step"):
-            time = plus_minus(100 * step.mean, 100 * step.half_width)
-            text += f" and {time}\u00a0% more training time"
+        text += f" {ROWS[best.name]}, reduces {listed(falls)}, for {more}\u00a0% more weights"
+        if best.step_time is not None:
+            text += f" and {100 * (best.step_time[1] - 1):.0f}\u00a0% more training time"
         text += "."
     sizes = [row.parameters for row in (base, *gates)]
     seeds = min(len(row.seeds) for row in (base, *gates))

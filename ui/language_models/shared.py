@@ -33,6 +33,7 @@ from ui.limits import READINGS_BYTES
 from ui.work.cache import Cache, cached
 
 NO_GATE = next(title for title, name in GATES.items() if name == UNGATED)
+ROWS = {**TITLES, "sink_logit": "sink logit"}  # of the table of gates, by name
 GATED = [title for title in GATES if title != NO_GATE]
 READINGS_CACHE = Cache(READINGS_BYTES)  # what is typed displaces nothing else
 LOWER, HIGHER, EQUIVALENT = "lower", "higher", "equivalent"
@@ -93,7 +94,7 @@ def architectures() -> list[OverviewRow]:
 
 def signs(rows: Sequence[OverviewRow], name: str) -> dict[str, int]:
     """Return `significant` over what is told of the number ``name``: gates; of the loss all."""
-    return significant(rows if name == "loss" else [x for x in rows if x.name in TITLES], name)
+    return significant(rows if name == "loss" else [x for x in rows if x.name in ROWS], name)
 
 
 def difference_text(change: PairedDifference, digits: int, scale: float = 1.0) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.lm.config import TOPOLOGIES, Topology
+from gating_core.lm.config import TOPOLOGIES, ModelConfig, Topology
 from gating_core.lm.measurements.resampling import PairedDifference, family_p, loss_difference
 from gating_core.lm.measurements.topology import BEFORE, CORNERS
 from gating_core.lm.shipped import MODELS
@@ -28,6 +28,7 @@ from ui.language_models.shared import (
     HIGHER,
     LOWER,
     MARGINS,
+    ROWS,
     TOO_FEW,
     interval_text,
     layer_axis,
@@ -36,7 +37,11 @@ from ui.language_models.shared import (
 
 BASE, FAL, CONTROL = "usual", "fal", "parallel"
 GAIN = "gain"  # of FAL over the control
-MODEL_OF = {config.topology: name for name, config in MODELS.items() if config.gate is None}
+MODEL_OF = {
+    config.topology: name
+    for name, config in MODELS.items()
+    if config == ModelConfig(topology=config.topology)
+}
 SHORT = {"usual": "standard", "fal": "FAL", "fal_plus": "FAL+", "parallel": "parallel"}
 LONG = {
     "usual": "standard",
@@ -95,7 +100,7 @@ def draw() -> None:
     gates = {
         row.name: row.changes["loss"]
         for row in shared.architectures()
-        if row.config.gate is not None and "loss" in row.changes
+        if row.name in ROWS and "loss" in row.changes
     }
     words = loss_words(told | gates)
     finding = loss_text(losses, against, words)

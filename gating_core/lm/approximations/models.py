@@ -12,6 +12,7 @@ n positions.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -20,7 +21,12 @@ from torch.nn import functional
 from gating_core.characters import encode
 from gating_core.checks import check_integer
 from gating_core.efficient import HeadSample, anchors, corrected, dense_tail, top_k, window_mask
-from gating_core.lm.attention_kinds import AttentionKind, scaled_products
+from gating_core.lm.attention_kinds import (
+    ATTENTION_KINDS,
+    AttentionKind,
+    causal_mask,
+    scaled_products,
+)
 from gating_core.lm.corpus import excerpt_texts
 from gating_core.lm.model import LanguageModel, with_attention
 
@@ -31,12 +37,22 @@ Choice = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def truncated(model: LanguageModel, k: int) -> LanguageModel:
-    """Return ``model`` with top-k attention: every query mixes its ``k`` largest weights alone."""
+    """Return ``model`` with top-k attention: every query mixes its ``k`` largest weights alone.
+
+    A sink logit stays in the denominator.
+    """
 
     def choice(queries: torch.Tensor, keys: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         scores = scaled_products(queries, keys).masked_fill(~mask, -torch.inf)
         return top_k(scores, k)
 
+    def scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        kept = choice(queries, keys, causal_mask(queries.shape[-2], keys.shape[-2]))
+        return scaled_products(queries, keys).masked_fill(~kept, -torch.inf)
+
+    if model.config.attention == "softmax_sink":  # which no fused kernel computes
+        kind = replace(ATTENTION_KINDS["softmax_sink"], scores=scores)
+        return with_attention(model, [kind] * model.config.depth)
     return with_attention(model, [_choosing(choice)] * model.config.depth)
 
 

@@ -19,16 +19,15 @@ from gating_core.lm.measurements.resampling import (
     family_p,
     loss_difference,
 )
-from gating_core.lm.measurements.stored import load_efficient, load_measured
+from gating_core.lm.measurements.stored import EFFICIENT, load_measured, read_measured
 from gating_core.lm.model import LanguageModel
-from gating_core.lm.shipped import MODELS, load_card
-from gating_core.lm.times import load_times
+from gating_core.lm.shipped import MODELS
+from gating_core.lm.times import QUARTILES, Seconds, load_times
 from gating_core.training import MeanInterval, mean_interval
 
 BASE = "none"  # the model that the others are compared with
 KEPT = 8  # keys of each query, under top-k attention in every head
 LEAST_SEEDS = 3  # for a verdict
-QUARTILES = (25, 50, 75)
 # A number of one model from its arrays, by name. `KeyError`: it does not apply to that model.
 NUMBERS: Mapping[str, Callable[[Arrays], float]] = {
     "loss": lambda x: x["strengths.sums"][-1].sum() / x["strengths.counts"].sum(),  # in nats
@@ -37,7 +36,6 @@ NUMBERS: Mapping[str, Callable[[Arrays], float]] = {
     "added": lambda x: added(x).sum() / x["truncation.counts"].sum(),  # by top-k, in nats
     "shut": lambda x: x["gates.shut"].mean(),  # share of gate values below `SHUT`
     "calibration": lambda x: x["confidence.values"][0],  # expected calibration error
-    "step": lambda x: x["training.step"],  # processor seconds of a step of training
 }
 
 
@@ -50,10 +48,10 @@ class OverviewRow:
     seeds: tuple[int, ...]
     parameters: int
     values: dict[str, MeanInterval]  # over seeds (Student t, 95 %)
-    # From `BASE`, paired by seed; of losses by text, too. That of "step" is relative.
-    changes: dict[str, PairedDifference]
-    seconds: np.ndarray | None  # (3,) of processor time per token read, quartiles over repeats
-    time_ratio: np.ndarray | None  # (3,): quartiles of the ratio to `BASE` within repeats
+    changes: dict[str, PairedDifference]  # from `BASE`, paired by seed; of losses by text, too
+    # (3,): quartiles of the ratios to `BASE` within repeats of a time; None where it is not timed.
+    step_time: np.ndarray | None  # of a training step
+    token_time: np.ndarray | None  # of reading a token
 
 
 def added(arrays: Arrays) -> np.ndarray:
@@ -64,22 +62,23 @@ def added(arrays: Arrays) -> np.ndarray:
 
 def load_overview() -> list[OverviewRow]:
     """Return `overview` of all that is bundled."""
-    measured, efficient = load_measured(), load_efficient()
-    for model, arrays in measured.items():
-        card = load_card(*model)
-        steps = {} if card is None else {"training.step": card.seconds / card.recipe.steps}
-        measured[model] = arrays | efficient.get(model, {}) | steps
-    return overview(measured, load_times().tokens)
+    efficient, times = read_measured(EFFICIENT), load_times()
+    measured = {
+        model: arrays | (efficient[model].arrays if model in efficient else {})
+        for model, arrays in load_measured().items()
+    }
+    return overview(measured, times.steps, times.tokens)
 
 
 def overview(
-    measured: Mapping[tuple[str, int], Arrays], times: Mapping[str, Sequence[float]]
+    measured: Mapping[tuple[str, int], Arrays], steps: Seconds, tokens: Seconds
 ) -> list[OverviewRow]:
     """Return a row for each architecture of the table with two measured seeds at least.
 
     Args:
         measured: Arrays by name and seed.
-        times: Seconds (R,) per token by name.
+        steps: Processor seconds (R,) of a training step by name.
+        tokens: Processor seconds (R,) of a token by name.
     """
     seeds = {name: tuple(seed for of, seed in measured if of == name) for name in MODELS}
     rows = []
@@ -90,8 +89,11 @@ def overview(
             for seed in seeds[name]
             if seed in seeds[BASE]
         ]
-        seconds, base_seconds = (
-            np.array(times[of]) if of in times else None for of in (name, BASE)
+        ratios = (
+            np.percentile(np.array(times[name]) / np.array(times[BASE]), QUARTILES)
+            if name in times
+            else None
+            for times in (steps, tokens)
         )
         rows.append(
             OverviewRow(
@@ -99,12 +101,9 @@ def overview(
                 MODELS[name],
                 seeds[name],
                 sum(weight.numel() for weight in LanguageModel(MODELS[name]).parameters()),
-                values={key: mean_interval(of) for key, of in numbers(models).items()},
-                changes={} if name == BASE or len(pairs) < 2 else differences(pairs),
-                seconds=None if seconds is None else np.percentile(seconds, QUARTILES),
-                time_ratio=None
-                if seconds is None or base_seconds is None
-                else np.percentile(seconds / base_seconds, QUARTILES),
+                {key: mean_interval(of) for key, of in numbers(models).items()},
+                {} if name == BASE or len(pairs) < 2 else differences(pairs),
+                *ratios,
             )
         )
     return rows
@@ -130,8 +129,6 @@ def differences(pairs: Sequence[tuple[Arrays, Arrays]]) -> dict[str, PairedDiffe
     found = {}
     for name in (name for name in own if name in base):
         by_seed = own[name] - base[name]
-        if name == "step":
-            by_seed = by_seed / base[name]
         found[name] = PairedDifference(by_seed, mean_interval(by_seed).half_width)
     for name, counts, of_texts in (
         ("loss", "strengths.counts", lambda x: x["strengths.sums"][-1]),

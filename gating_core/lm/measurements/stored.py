@@ -61,6 +61,7 @@ def certificates(model: LanguageModel, _: Sequence[str]) -> Arrays:
     return fire_rates(model, excerpt_texts())
 
 
+SINK = "sink_logit"  # of all approximations, measured under truncation alone
 APPROXIMATED = ("none", "g1_channel", "g1_head", "g2")  # models without a gate, and with one
 APPROXIMATIONS: Measurements = {  # over `long_texts`
     "truncation": truncation,
@@ -84,6 +85,8 @@ def measure_all() -> None:
     measure_missing(MEASURED, MEASUREMENTS, shipped(), excerpt_texts())
     models = [model for model in shipped() if model[0] in APPROXIMATED]
     measure_missing(EFFICIENT, APPROXIMATIONS, models, long_texts())
+    models = [model for model in shipped() if model[0] == SINK]
+    measure_missing(EFFICIENT, {"truncation": truncation}, models, long_texts())
 
 
 def measure_missing(

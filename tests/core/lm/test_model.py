@@ -9,8 +9,9 @@ import torch
 
 from gating_core.attention import GateConfig
 from gating_core.characters import encode
+from gating_core.lm.approximations.models import truncated
 from gating_core.lm.attention import KeyValueCache
-from gating_core.lm.attention_kinds import ATTENTION_KINDS
+from gating_core.lm.attention_kinds import ATTENTION_KINDS, causal_mask
 from gating_core.lm.config import TOPOLOGIES, ModelConfig
 from gating_core.lm.measurements.topology import without_attention
 from gating_core.lm.model import LanguageModel
@@ -210,6 +211,28 @@ def test_with_a_cache_the_logits_are_the_same(gate, attention):
     assert cache.length == TEXT.shape[1]
     with pytest.raises(ValueError, match="13 characters; the model reads at most 10"):
         model(TEXT[:, :3], cache=cache)
+
+
+def test_a_sink_logit_is_a_gate_per_head_on_softmax_attention():
+    model = lively(replace(TINY, attention="softmax_sink"))
+    plain = lively(TINY)
+    plain.load_state_dict({
+        name: weight for name, weight in model.state_dict().items() if not name.endswith(".sink")
+    })  # fmt: skip
+    first, softmax = (of.record(TEXT)[1][0] for of in (model, plain))
+    scores = first.scores.masked_fill(~causal_mask(*first.scores.shape[-2:]), -torch.inf)
+    total = scores.exp().sum(-1, keepdim=True)
+    gate = total / (total + model.layers[0].attention.learned.sink.exp())
+    torch.testing.assert_close(first.weights, gate * softmax.weights)
+    torch.testing.assert_close(first.mixed, gate * softmax.mixed)
+    # Truncation leaves it in the denominator: with one key it is e^z / (e^z + e^s).
+    seen = {}
+    hooks = {"weights": lambda layer, x: seen.setdefault(layer, x)}
+    truncated(model, 1)(TEXT, hooks=hooks)
+    largest = scores.amax(-1, keepdim=True).exp()
+    sink = model.layers[0].attention.learned.sink.exp()
+    torch.testing.assert_close(seen[0].sum(-1, keepdim=True), largest / (largest + sink))
+    torch.testing.assert_close(truncated(model, 10)(TEXT), model(TEXT))
 
 
 def test_models_of_one_seed_share_the_weights_that_they_have_in_common():

@@ -14,6 +14,7 @@ from gating_core.lm.times import (
     load_times,
     time_attention,
     time_block,
+    time_steps,
     time_tokens,
 )
 
@@ -62,11 +63,12 @@ def test_everything_is_timed_and_bundled():
     for found, times in (
         ([time_block(2, 1).seconds], [bundled.block.seconds]),
         ([time_tokens(2, 1)], [bundled.tokens]),
+        ([time_steps(2)], [bundled.steps]),
         (time_attention((64, 128), 2).seconds, bundled.attention.seconds),
     ):
         assert all(seconds.keys() == times[0].keys() for seconds in found)
         assert all(len(x) == 2 and min(x) > 0 for seconds in found for x in seconds.values())
-    assert [*bundled.tokens] == [*MODELS]
+    assert [*bundled.tokens] == [*bundled.steps] == [*MODELS]
     assert bundled.attention.lengths[-1] == 16384
     assert bundled.attention.ratios("softmax")[:, 1] == pytest.approx(1)
     assert bundled.attention.crossing("window") is not None

@@ -21,7 +21,7 @@ def measurements(loss, gate):
         "strengths.sums": np.array([[99.0] * N, [10 * loss] * N])[0 if gate else 1 :],
         "strengths.counts": np.full(N, 10.0), "sinks.by_text": np.full((N, L), 0.1 * loss),
         "ranks.outputs": np.stack([np.full((L, H), value) for value in (1.0, 2 * loss, 3.0)]),
-        "confidence.values": np.array([0.01 * loss, 1, 1, 1, 1]), "training.step": loss,
+        "confidence.values": np.array([0.01 * loss, 1, 1, 1, 1]),
         "truncation.sums": np.outer([9.0] * SIZES.index(8) + [2 * loss] + [0.5] * 3, [10] * N),
         "truncation.counts": np.full(N, 5.0),
     }  # fmt: skip
@@ -41,26 +41,26 @@ def test_rows_hold_means_over_seeds_and_paired_differences():
         for seed, loss in enumerate(of)
     }
     times = {"none": np.array([2.0, 1.0, 4.0]), "g1_channel": np.array([3.0, 1.0, 8.0])}
-    rows = {row.name: row for row in overview(measured, times)}
+    rows = {row.name: row for row in overview(measured, {}, times)}
     assert [*rows] == ["none", "g1_channel", "parallel"]  # one seed makes no interval
     base, gated = rows["none"], rows["g1_channel"]
     means = {name: of.mean for name, of in base.values.items()}
     assert means == pytest.approx({
         "loss": 1.2, "first_share": 0.12, "rank": 2.4, "added": 2 * (2 * 1.2 - 0.5),
-        "calibration": 0.012, "step": 1.2,
+        "calibration": 0.012,
     })  # fmt: skip
     assert base.values["loss"].half_width == pytest.approx(4.302653 * 0.2 / 3**0.5, rel=1e-6)
     assert base.changes == {}
     assert gated.values["shut"].mean == pytest.approx(0.5)
     for name, want in {
         "loss": [-0.1, -0.1], "first_share": [-0.01, -0.01], "rank": [-0.2, -0.2],
-        "added": [-0.4, -0.4], "step": [-0.1, -0.1 / 1.2],
+        "added": [-0.4, -0.4],
     }.items():  # fmt: skip
         assert gated.changes[name].by_seed.tolist() == pytest.approx(want)  # of the same seeds
     assert "shut" not in gated.changes
-    assert gated.time_ratio.tolist() == pytest.approx([1.25, 1.5, 1.75])
-    assert gated.seconds[1] == 3.0
-    assert rows["parallel"].seconds is None
+    assert gated.token_time.tolist() == pytest.approx([1.25, 1.5, 1.75])
+    assert gated.step_time is None
+    assert rows["parallel"].token_time is None
     model = LanguageModel(MODELS["g1_channel"])
     assert gated.parameters == sum(weight.numel() for weight in model.parameters())
 
@@ -69,10 +69,8 @@ def test_bundled_rows_hold_what_cards_say_and_verdicts_are_holms():
     rows = {row.name: row for row in load_overview()}
     assert [*rows] == [*MODELS]
     for name, row in rows.items():
-        cards = [load_model(name, seed)[1] for seed in row.seeds]
-        assert row.values["loss"].mean == pytest.approx(np.mean([x.losses["both"] for x in cards]))
-        steps = [card.seconds / card.recipe.steps for card in cards]
-        assert row.values["step"].mean == pytest.approx(np.mean(steps))
+        losses = [load_model(name, seed)[1].losses["both"] for seed in row.seeds]
+        assert row.values["loss"].mean == pytest.approx(np.mean(losses))
     # The interval of FAL+ lacks 0, but it is the best of all.
     found = [row.changes["loss"] for row in rows.values() if row.changes]
     t = [abs(of.mean) / of.half_width * stats.t.ppf(0.975, 2) for of in found]
