@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -158,12 +159,16 @@ def time_steps(repeats: int = 60) -> Seconds:
     torch.set_num_threads(1)
     numbers = torch.randint(len(CHARACTERS), (TEXT,), generator=generator(0, "step time"))
     text = TrainingText(numbers, torch.arange(TEXT // 2))
-    models = {name: Training(config, 0, LanguageRecipe(), text) for name, config in MODELS.items()}
-    return in_turn(
-        {name: lambda x=x: list(x.advance(x.step + 1)) for name, x in models.items()},
-        repeats,
-        time.process_time,
-    )
+
+    def step(training: Training) -> None:
+        for _ in training.advance(training.step + 1):
+            pass
+
+    ways = {
+        name: partial(step, Training(config, 0, LanguageRecipe(), text))
+        for name, config in MODELS.items()
+    }
+    return in_turn(ways, repeats, time.process_time)
 
 
 # --- Attention ------------------------------------------------------------------------------------

@@ -135,8 +135,10 @@ def differences(pairs: Sequence[tuple[Arrays, Arrays]]) -> dict[str, PairedDiffe
         ("added", "truncation.counts", added),
     ):
         if name in found:
-            sums = (np.stack([of_texts(x) for x in models]) for models in zip(*pairs, strict=True))
-            found[name] = loss_difference(*sums, pairs[0][0][counts])
+            sums, base_sums = (
+                np.stack([of_texts(x) for x in models]) for models in zip(*pairs, strict=True)
+            )
+            found[name] = loss_difference(sums, base_sums, pairs[0][0][counts])
     return found
 
 
