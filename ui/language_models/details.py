@@ -205,7 +205,7 @@ def gate_map(opened: np.ndarray, text: str) -> go.Figure:
         x_axis={**c.ticks([*range(length)], [*map(sign, text)]), "side": "top", "tickangle": 0,
                 "ticks": "", "tickfont": {"size": 11, "family": "monospace"}, "showgrid": False},
         y_axis={"autorange": "reversed", "type": "category", "ticks": "", "showgrid": False,
-                "tickfont": {"size": 9}, "dtick": 1})  # fmt: skip
+                "tickfont": {"size": 12}, "dtick": 1})  # fmt: skip
     for y in np.arange(1, layers) * heads - 0.5:
         figure.add_hline(y, line={"width": 1, "color": palette.NEUTRAL})
     return figure

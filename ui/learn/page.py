@@ -199,7 +199,7 @@ def _draw_answer(lesson: Lesson, course: Course) -> None:
     with st.container(key="learn_answer_new" if new else "learn_answer"):
         left, right = st.columns(2)
         is_right = guess == lesson.correct
-        icon, colour = ("check_circle", "green") if is_right else ("cancel", "orange")
+        icon, colour = ("check_circle", "green") if is_right else ("cancel", "red")
         left.markdown(f"**Your guess** :{colour}[:material/{icon}:]  \n{lesson.choices[guess]}")
         right.markdown(f"**The answer**  \n{lesson.choices[lesson.correct]}")
         st.markdown(after_text(lesson.name))
