@@ -112,6 +112,8 @@ def test_scrubbing_back_shows_the_past_and_the_strip_goes_where_it_says(wide):
 def test_one_screen_tells_it(wide):
     """Without scrolling: question, controls, finding, both surfaces and maps, and what plays it."""
     parts = (".gc-strip", ".gc-pair-space", ".gc-pair-map canvas", ".gc-pair-bar")
+    follow_link(wide, "/Decision_boundary")  # the first state, whose surfaces are broad
+    await_run(wide)
     assert_accessible(wide)
     try:
         for size in ((1400, 900), (1366, 768)):
@@ -122,6 +124,8 @@ def test_one_screen_tells_it(wide):
                 assert_drawn(sheet)
     finally:
         resize(wide, 800, 1400)
+        follow_link(wide, ADDRESS)
+        await_run(wide)
 
 
 @pytest.mark.parametrize("side", [0, pytest.param(1, marks=pytest.mark.soak)])

@@ -9,7 +9,7 @@ const ROW = 34; // pixels high
 const FOOT = 3.1; // for the axis and its title
 const LETTER = 0.55; // about the width of one in the names of rows
 const RADIUS = { other: 5, shown: 7 };
-const SPREAD = 10; // pixels up and down, so that dots of equal accuracy do not cover each other
+const SPREAD = 8; // pixels up and down, so that dots of equal accuracy do not cover each other
 
 export default function ({ data: [data], parentElement, setTriggerValue }) {
   const svg = parentElement.querySelector('.gc-strip');
