@@ -206,7 +206,7 @@ class StatePlane(torch.nn.Module):
 
 @dataclass(frozen=True)
 class _Axes:
-    """What the axes of a module's states are: ``batch`` of texts, ``channels``, others tokens'.
+    """The axes of a module's states: ``batch`` of texts, ``channels``, all others of tokens.
 
     ``batch`` is ``None`` where rows do not meet; ``token`` gives the token's index by axis.
     """
@@ -373,7 +373,7 @@ def _one_text(inputs: Any, batch: int) -> tuple[tuple, dict[str, Any]]:
 def _call(
     model: torch.nn.Module, module: torch.nn.Module, name: str, args: tuple, kwargs: dict
 ) -> tuple[tuple[tuple, dict], Any]:
-    """What the module gets at its first call, and what it returns."""
+    """Record the arguments of the module's first call, and its output."""
     got: list[Any] = []
     returned: list[Any] = []
 
@@ -411,7 +411,7 @@ def _call(
 
 
 def _place(args: tuple, kwargs: dict, name: str) -> int | str:
-    """Which argument holds the states: the first one of real numbers."""
+    """Return the place of the argument that holds the states: the first one of real numbers."""
     named: dict[Any, Any] = dict(enumerate(args))
     if "hidden_states" in kwargs:
         named["hidden_states"] = kwargs["hidden_states"]

@@ -298,7 +298,7 @@ def _aligned(*operands: Any) -> tuple[Row, int, int, int]:
 
 
 def _row_part(x: Any, like: Row, from_end: int) -> Any:
-    """What of an operand meets the row; ``from_end`` is the tokens' axis, counted from the last."""
+    """Return the part of an operand that meets the row; ``from_end`` is the tokens' axis, < 0."""
     if isinstance(x, Row):
         return x.row
     if isinstance(x, Carrier | torch.Tensor) and x.ndim >= -from_end and x.shape[from_end] > 1:

@@ -40,7 +40,7 @@ class OwnText:
 
 @dataclass(frozen=True)
 class OwnModel:
-    """What is offered of a model: the names of its ``modules`` with their classes, and words."""
+    """The choices that a model offers: names of its ``modules`` with their classes, and words."""
 
     modules: tuple[tuple[str, str], ...]
     words: tuple[str, ...]
