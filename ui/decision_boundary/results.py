@@ -7,7 +7,6 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -74,7 +73,7 @@ def draw_finding(run: TrainedRun, measurement: MeasurementRequest) -> None:
     said, dots = st.session_state[FINDING].columns((6, 5), vertical_alignment="center")
     bold, rest = finding(run)
     said.markdown(bold)
-    said.html(escape(rest))  # smaller: the type of the finding is for paragraphs
+    said.text(rest)
     others = len(run.variants) - len(palette.SIDE_COLOURS)
     with dots:
         strip(

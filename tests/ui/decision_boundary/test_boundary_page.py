@@ -81,7 +81,7 @@ def trained(setting: Setting) -> TrainedRun:
 
 def finding_of(app):
     bold = next(x.value for x in app.markdown if "t step " in x.value)
-    rest = next(x.proto.body for x in app.get("html") if "paired by seed" in x.proto.body)
+    rest = next(x.value for x in app.text if "paired by seed" in x.value)
     return f"{bold} {rest}"
 
 
