@@ -203,7 +203,7 @@ def gate_map(opened: np.ndarray, text: str) -> go.Figure:
     figure = c.chart("Gate at every character, by head", [trace], height=260,
         margin={"l": 44, "r": 8, "t": 46, "b": 4},
         x_axis={**c.ticks([*range(length)], [*map(sign, text)]), "side": "top", "tickangle": 0,
-                "ticks": "", "tickfont": {"size": 11, "family": "monospace"}, "showgrid": False},
+                "ticks": "", "tickfont": {"size": 12, "family": "monospace"}, "showgrid": False},
         y_axis={"autorange": "reversed", "type": "category", "ticks": "", "showgrid": False,
                 "tickfont": {"size": 12}, "dtick": 1})  # fmt: skip
     for y in np.arange(1, layers) * heads - 0.5:
