@@ -98,7 +98,7 @@ def test_on_a_phone_it_is_dark_and_its_button_makes_it_light(browser, file):
         page.goto(file.as_uri())
         wait_for_frame(page, LAST)
         background = "getComputedStyle(document.body).backgroundColor"
-        assert page.evaluate(background) == "rgb(19, 18, 23)"
+        assert page.evaluate(background) == "rgb(18, 19, 23)"
         width = PHONE["viewport"]["width"]
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert_accessible(page)
