@@ -1,4 +1,4 @@
-"""What axe-core, the checker of the WCAG's rules, says of a page as it is shown; and its type."""
+"""The rules of the WCAG, checked by axe-core on a page as it is shown, and sizes of type."""
 
 from importlib.resources import files
 

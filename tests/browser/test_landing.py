@@ -27,7 +27,8 @@ from .visiting import (
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
-LANDING, LESSON = "Flat or curved?", "Guide"
+LANDING, LESSON = "Flat or curved?", "Learn"
+MOBILE = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Mobile"  # whose menu closes itself
 WIDE = {"viewport": {"width": 800, "height": 1500}}
 PAIR = "/?picture=two+models"
 COPIED = "/?strength=0.35&task=xor&picture=two+models&explore=true&colour=curvature&pick=20.30"
@@ -71,7 +72,7 @@ def wide(visitor, served, watch):
 @pytest.fixture(scope="module")
 def phone(browser, served, watch):
     """A visitor with a phone and a dark colour scheme, who was sent a link."""
-    with open_page(browser, watch, **PHONE) as page:
+    with open_page(browser, watch, **PHONE, user_agent=MOBILE) as page:
         page.add_init_script(f"({COUNT_CONTEXTS})()")
         page.goto(served.url + COPIED)
         await_view(page)
@@ -80,8 +81,9 @@ def phone(browser, served, watch):
 
 def open_by_link(page, name):
     page.bring_to_front()  # a click waits for frames, of which others get one in a second
+    page.get_by_test_id("stHeader").get_by_role("button").first.click()
     page.get_by_role("link", name=name, exact=True).click()
-    heading = {LANDING: "Does this attention layer", LESSON: "How to read"}[name]
+    heading = {LANDING: "Does this attention layer", LESSON: "Where do averages lie"}[name]
     page.get_by_role("heading", name=heading).first.wait_for()
 
 

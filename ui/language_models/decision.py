@@ -105,7 +105,7 @@ def advice(rows: Sequence[OverviewRow]) -> str:
     missing = [words for goal, (_, words, _) in GOALS.items() if goal not in goals]
     text = f"Yes, {listed([GOALS[goal][0] for goal in goals])}." if best else "No."
     if missing:
-        text += f" No gain is shown {listed(missing, 'or')}."
+        text += f" No gain is shown {listed(missing, 'or')} in these models."
     text = f"**{text}**"
     if best:
         falls = [

@@ -52,7 +52,8 @@ def draw() -> None:
     charts = c.Charts("details")
     left, right = st.columns(2, gap="medium")
     ungated, gated = chosen.pair("ranks.outputs")
-    told = signs(shared.architectures(), "rank").get(GATES[chosen.title], 0) != 0
+    rows = shared.architectures()
+    told = signs(rows, "rank").get(GATES[chosen.title], 0) != 0
     ranks = against_ungated(gated, ungated, told)
     left.markdown(ranks)
     charts.draw("rank", left, rank_chart(ungated, gated), ranks)
@@ -82,7 +83,7 @@ def draw() -> None:
         section(
             "language_models",
             "details",
-            d=shared.table()[chosen.model]["ranks.maps"].shape[-1],
+            d=rows[0].config.width // rows[0].config.heads,
             texts=len(shared.table()[chosen.model]["strengths.counts"]),
             shut=f"{SHUT:g}",
             many=percent(MANY),

@@ -93,7 +93,7 @@ def architectures() -> list[OverviewRow]:
 
 
 def signs(rows: Sequence[OverviewRow], name: str) -> dict[str, int]:
-    """Return `significant` over what is told of the number ``name``: gates; of the loss all."""
+    """Return `significant` over the gates; for the number "loss" over all architectures."""
     return significant(rows if name == "loss" else [x for x in rows if x.name in ROWS], name)
 
 

@@ -32,7 +32,7 @@ LARGE_MODEL = (46.7, 4.8)  # percent on the first token, without and with a gate
 
 def draw() -> None:
     """Draw the maps without and with a gate, of the task or of the language models."""
-    st.markdown("##### Attention sinks, without a gate and with one")
+    heading = st.empty()
     picture, row = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
     kind = row.selectbox(
         "Model",
@@ -43,6 +43,8 @@ def draw() -> None:
         help="*Bigram–Backcopy task*: one attention layer that learns one task, and a sink with it."
         " *Language models*: small models that read English and Spanish.",
     )
+    where = "on a task that makes them" if kind == TASK else "in a language model"
+    heading.markdown(f"##### Attention sinks {where}, without a gate and with one")
     with picture:
         if kind == TASK:
             backcopy.draw(row)

@@ -81,9 +81,10 @@ def finding_text(both: Mapping[str, Outcome], layer: int) -> str:
         [share_of_texts(of, name, of.best(layer)) for of in both.values()]
         for name in (SUCCESS, FLUENT)
     )
+    best = dict.fromkeys(f"{STRENGTHS[of.best(layer)[2]]:g}" for of in both.values())
     return (
         f"{says}: {success[0]} and {success[1]} of texts change, {fluent[0]} and {fluent[1]}"
-        " fluently."
+        f" fluently, at strength {' and '.join(best)}."
     )
 
 

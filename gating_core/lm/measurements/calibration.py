@@ -33,9 +33,8 @@ def confidence(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     ``bins`` (3, b): mean confidence, frequency and count in bins of equal mass; ``range`` (2, b):
     the frequency's 95 % interval over texts. ``values`` (5,) and ``resamples`` (5, R) are those of
     `QUANTITIES`: calibration error, classwise calibration error, loss, and the mean entropies of
-    predictions and of attention weights, all in nats. ``entropy`` (L, H): the last by head.
+    predictions and of attention weights, all in nats.
     """
-    depth, heads = model.config.depth, model.config.heads
     all_probabilities, targets, sums, counts = [], [], [], []
     for batch in batches(model, texts):
         counted = batch.rows.counted
@@ -74,7 +73,6 @@ def confidence(model: LanguageModel, texts: Sequence[str]) -> Arrays:
             "range": top.frequency_ends,
             "values": values,
             "resamples": np.stack([top.errors, np.mean(classes, 0), *means]),
-            "entropy": (totals[:, 2:].sum(0) / lengths.sum()).reshape(depth, heads),
         }.items()
     }
 

@@ -92,10 +92,10 @@ def test_the_table_has_the_cores_numbers_and_bold_is_significant():
 
 
 @pytest.mark.parametrize(("changes", "says"), [
-    ({}, "**No. No gain is shown for the loss, against attention sinks or for keeping few keys.**"
-     " Measured on"),
+    ({}, "**No. No gain is shown for the loss, against attention sinks or for keeping few keys in"
+     " these models.** Measured on"),
     ({"added": -0.01}, "**Yes, if heads are to keep few keys. No gain is shown for the loss or"
-     " against attention sinks.** G1, per head, reduces what top-8"),
+     " against attention sinks in these models.** G1, per head, reduces what top-8"),
     ({"loss": -0.1, "added": -0.01, "first_share": -0.01},
      "**Yes, for a lower loss, against attention sinks and if heads are to keep few keys.** G1,"),
     ({"loss": 0.1, "added": -0.01}, "**No. No gain"),

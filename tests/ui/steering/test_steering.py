@@ -302,7 +302,8 @@ def test_the_finding_names_both_gates():
     same = {"none": made(), "g1_channel": made(success=0.95)}
     assert plain(results.finding_text(same, 1)) == (
         "Without and with a gate, one feature changes the language, with an inconclusive effect on"
-        " the fluency: 90 % ± 2 and 95 % ± 2 of texts change, 80 % ± 2 and 80 % ± 2 fluently."
+        " the fluency: 90 % ± 2 and 95 % ± 2 of texts change, 80 % ± 2 and 80 % ± 2 fluently, at"
+        " strength 3."
     )
     apart = {"none": made(fluent=0.9), "g1_channel": made(success=0.5)}
     assert results.finding_text(apart, 1).startswith(

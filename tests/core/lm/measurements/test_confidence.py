@@ -73,7 +73,6 @@ def test_loss_and_entropies_are_means_over_all_characters(found, model, predicti
     assert value(found, "prediction") == pytest.approx(
         -(chances * np.log(chances)).sum(-1).mean(), rel=1e-4
     )
-    np.testing.assert_allclose(found["entropy"], entropies.mean(-1), rtol=1e-4)
     assert value(found, "attention") == pytest.approx(entropies.mean(), rel=1e-4)
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from gating_core.attention import GateConfig
-from gating_core.characters import CHARACTERS, encode
+from gating_core.characters import encode
 from gating_core.lm.config import ModelConfig
 from gating_core.lm.losses import TEXTS_AT_ONCE, mean_loss, text_losses
 from gating_core.lm.measurements import stored as files
@@ -62,33 +62,19 @@ def test_sinks_of_many_texts_are_those_of_each_alone(model):
 @pytest.mark.parametrize(
     "gate", [GateConfig(), GateConfig(granularity="headwise"), GateConfig(position="G2")]
 )
-def test_gates_of_many_texts_are_counted_one_by_one(gate):
+def test_shut_gates_of_many_texts_are_those_of_each_alone(gate):
     with torch.no_grad():
         model = LanguageModel(ModelConfig(**{**CONFIG.__dict__, "gate": gate}))
         for weight in model.parameters():
             weight *= 8
     texts = some_texts()
     found = MEASUREMENTS["gates"](model, texts)
-    values, read = [], []
+    values = []
     for text in texts:
         gates = [x.gate[0].numpy() for x in alone(model, text)]
         values.append(np.stack([x.reshape(len(x), 2, -1) for x in gates], 1))  # (T, L, H, .)
-        read += ["\n", *text]
     every = np.concatenate(values)
     np.testing.assert_allclose(found["shut"], (every < 0.1).mean((0, 3)), atol=1e-6)
-    bins = [
-        [np.histogram(every[:, layer, head], 20, (0, 1))[0] for head in range(2)]
-        for layer in range(2)
-    ]
-    np.testing.assert_allclose(found["histogram"], bins, atol=1)  # one may lie on an edge
-    assert found["counts"].sum() == len(read)
-    for number, character in enumerate(CHARACTERS):
-        chosen = every[np.array(read) == character]
-        if len(chosen):
-            want = chosen.mean((0, 3))
-            np.testing.assert_allclose(found["by_character"][number], want, rtol=1e-4)
-        else:
-            assert np.isnan(found["by_character"][number]).all()
 
 
 def test_a_model_without_a_gate_has_no_gates_and_one_loss(model):
