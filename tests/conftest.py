@@ -76,7 +76,8 @@ load_profile()
 # They compute, more than they keep.
 keep_at_hand()
 
-# pytest-xdist runs several processes: one thread in each.
+# pytest-xdist runs several processes: one thread in each, and in those that tests start.
+os.environ["OMP_NUM_THREADS"] = "1"
 torch.set_num_threads(1)
 threadpool_limits(1)
 

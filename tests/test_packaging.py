@@ -227,7 +227,7 @@ NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 @pytest.mark.parametrize(
     "path",
     [
-        pytest.param(path, marks=[] if path.stem == "attention_head" else pytest.mark.soak)
+        pytest.param(path, marks=[] if path.stem == "your_model" else pytest.mark.soak)
         for path in NOTEBOOKS
     ],
     ids=lambda path: path.stem,
