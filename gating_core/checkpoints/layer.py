@@ -1,4 +1,4 @@
-"""One attention layer of a checkpoint, in float64: read from the files, and computed on a text.
+"""One attention layer of a checkpoint in float64, and what it computes on a text.
 
 Shapes: T tokens, D width, H heads, d channels of a head.
 """
@@ -7,16 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import torch
 from torch.nn import functional
-
-from gating_core.attention import GateConfig
-from gating_core.checkpoints.checkpoint import Checkpoint, open_checkpoint
-from gating_core.checkpoints.families import CONFIG
-from gating_core.checks import check_integer, quoted
 
 OptionalTensor = torch.Tensor | None
 
@@ -44,7 +37,6 @@ class Layer:
 
     Attributes:
         number: Of the layer, from 0.
-        family: A key of `FAMILIES`.
         query: (H, d, D).
         key: (H, d, D).
         value: (H, d, D).
@@ -66,7 +58,6 @@ class Layer:
     """
 
     number: int
-    family: str
     query: torch.Tensor
     key: torch.Tensor
     value: torch.Tensor
@@ -112,88 +103,6 @@ class Layer:
             return seen if self.window is None else seen & (keys > position - self.window)
         reach = count if self.window is None else self.window  # both ways, as transformers has it
         return (keys - position).abs() <= reach
-
-
-# --- From the files -------------------------------------------------------------------------------
-
-
-def read_layer(checkpoint: Checkpoint | str | Path, layer: int) -> Layer:
-    """Read one attention layer of a checkpoint.
-
-    Args:
-        checkpoint: As `open_checkpoint` returns it, or its folder.
-        layer: The number of the layer, from 0.
-
-    Returns:
-        The layer, in float64. The output projection may be missing from the files.
-
-    Raises:
-        ValueError: The layer does not exist, or a tensor is missing, malformed or of another shape
-            than the configuration says.
-
-    Example:
-        >>> from gating_core.assets import ASSETS
-        >>> layer = read_layer(ASSETS / "models" / "g1_head-0.safetensors", 2)
-        >>> layer.query.shape, layer.gate.shape
-        (torch.Size([4, 24, 96]), torch.Size([4, 1, 96]))
-    """
-    if not isinstance(checkpoint, Checkpoint):
-        checkpoint = open_checkpoint(checkpoint)
-    check_integer("layer", layer, 0, checkpoint.layers - 1)
-    c, row, at = checkpoint, checkpoint.row, checkpoint.name(layer, "")
-    parts: dict[str, Any] = {}
-
-    def linear(part: str, rows: int, columns: int, bias: bool) -> tuple[Any, Any]:
-        weight = c.tensor(f"{at}{part}.weight", rows, columns)
-        return weight, c.tensor(f"{at}{part}.bias", rows) if bias else None
-
-    def by_heads(name: str, weight: Any, bias: Any) -> None:
-        parts[name] = weight.reshape(c.heads, -1, c.width)
-        parts[f"{name}_bias"] = None if bias is None else bias.reshape(c.heads, -1)
-
-    names = ("query", "key", "value")
-    if row.query == row.key:  # fused
-        weight, _ = linear(row.query, 3 * c.width, c.width, row.bias)
-        for name, part in zip(names, weight.chunk(3), strict=True):
-            by_heads(name, part, None)
-    else:
-        for name in names:
-            by_heads(name, *linear(getattr(row, name), c.width, c.width, row.bias))
-    if f"{at}{row.output}.weight" in c:  # an extract may do without
-        weight, parts["output_bias"] = linear(row.output, c.width, c.width, row.bias)
-        parts["output"] = weight.reshape(c.width, c.heads, c.channels).movedim(1, 0)
-    if row.gate is not None and (gate := c.entry("gate")) is not None:
-        config = _gate_config(gate)
-        wide = 1 if config.granularity == "headwise" else c.channels
-        by_heads("gate", *linear(row.gate, c.heads * wide, c.width, True))
-        parts["sigma"], parts["gate_strength"] = config.record.sigma, config.strength
-        parts["gates_values"] = config.position == "G2"
-    if row.norm is not None:
-        parts["norm"] = read_norm(c, row.norm.format(i=layer))
-    if row.after is not None and f"{row.after.format(i=layer)}.weight" in c:
-        parts["after"] = read_norm(c, row.after.format(i=layer))
-    window = c.entry("window") if "window" in row.entries else None
-    if window is not None:
-        check_integer(f"window in {CONFIG}", window, 1, 10**9)
-    return Layer(layer, c.family, causal=row.causal, window=window, **parts)
-
-
-def read_norm(checkpoint: Checkpoint, name: str) -> Norm:
-    """Read a norm of the family's kind."""
-    c, removed = checkpoint, checkpoint.row.mean_removed
-    bias = c.tensor(f"{name}.bias", c.width) if removed else None
-    return Norm(c.tensor(f"{name}.weight", c.width), bias, c.epsilon, removed)
-
-
-def _gate_config(gate: Any) -> GateConfig:
-    """The gate of one of our language models."""
-    try:
-        config = GateConfig(**gate)
-    except TypeError:
-        raise ValueError(f"the configuration has an unknown gate, {quoted(gate)}") from None
-    if config.record.control is not None or config.position not in ("G1", "G2"):
-        raise ValueError(f"a gate {config.kind!r} at {config.position} is not read; only at G1, G2")
-    return config
 
 
 # --- On a text ------------------------------------------------------------------------------------

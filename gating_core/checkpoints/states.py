@@ -6,14 +6,14 @@ Shapes: T tokens, D width.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch.nn import functional
 
-from gating_core.checkpoints.checkpoint import Checkpoint, open_checkpoint
-from gating_core.checkpoints.layer import attend, read_layer, read_norm
+from gating_core.checkpoints.checkpoint import Checkpoint, open_checkpoint, read_layer
+from gating_core.checkpoints.layer import attend
 from gating_core.checks import check_integer
 from gating_core.randomness import generator
 
@@ -35,18 +35,11 @@ class Tokens:
         return len(self.ids)
 
 
-def shuffled(tokens: Tokens, seed: int = 0) -> Tokens:
-    """Return the same tokens in random order; special ones stay where they are."""
-    order = shuffled_order(tokens, seed)
-    return replace(
-        tokens,
-        ids=tuple(tokens.ids[i] for i in order),
-        words=tuple(tokens.words[i] for i in order),
-    )
-
-
 def shuffled_order(tokens: Tokens, seed: int = 0) -> tuple[int, ...]:
-    """Return for each place of the `shuffled` text the token that stands there, from 0."""
+    """Return for each place of a shuffled text the token that stands there, from 0.
+
+    The same tokens in random order; special ones stay where they are.
+    """
     places = [i for i, special in enumerate(tokens.special) if not special]
     draw = torch.randperm(len(places), generator=generator(seed, "shuffled text")).tolist()
     order = list(range(len(tokens)))
@@ -73,7 +66,7 @@ def read_states(
         checkpoint = open_checkpoint(checkpoint)
     ids = tokens.ids if isinstance(tokens, Tokens) else tuple(tokens)
     if checkpoint.family != "bert":
-        raise ValueError(f"states of {checkpoint.title} are not computed here; give them as (T, D)")
+        raise ValueError("only the states of a BERT are computed here; give others as (T, D)")
     check_integer("the number of tokens", len(ids), 1, MOST_TOKENS)
     return _bert(checkpoint, ids)
 
@@ -85,7 +78,7 @@ def _bert(c: Checkpoint, ids: tuple[int, ...]) -> tuple[torch.Tensor, ...]:
         + c.tensor(f"{at}position_embeddings.weight", -1, c.width, rows=range(len(ids)))
         + c.tensor(f"{at}token_type_embeddings.weight", -1, c.width, rows=[0])
     )
-    stream = read_norm(c, f"{at}LayerNorm")(stream)
+    stream = c.norm(f"{at}LayerNorm")(stream)
     states = []
     for i in range(c.layers):
         states.append(stream)
@@ -98,7 +91,7 @@ def _bert(c: Checkpoint, ids: tuple[int, ...]) -> tuple[torch.Tensor, ...]:
         block = f"encoder.layer.{i}."
         wide = _linear(c, stream, f"{block}intermediate.dense")
         stream = stream + _linear(c, functional.gelu(wide), f"{block}output.dense", c.width)
-        stream = read_norm(c, f"{block}output.LayerNorm")(stream)
+        stream = c.norm(f"{block}output.LayerNorm")(stream)
     return tuple(states)
 
 

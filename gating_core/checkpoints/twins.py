@@ -4,8 +4,8 @@ Total curvature of a head goes with the sharpness of its attention, so twins hav
 That is not all that they must share: a head leans on single tokens wherever its query is, and
 random queries and keys do not. Hence two twins of scores: `sharp_twin` has random queries and keys,
 `offset_twin` their slopes and the head's own offsets. `dealt_twin` keeps all scores and deals the
-values to other tokens. A twin of shuffled text is the head itself on the states of
-`gating_core.checkpoints.states.shuffled` tokens.
+values to other tokens. A twin of shuffled text is the head itself on the states of tokens in
+`shuffled_order`.
 
 Shapes: n keys, N points, d channels of a head.
 """

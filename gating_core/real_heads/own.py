@@ -15,7 +15,6 @@ import numpy as np
 import torch
 
 from gating_core.checkpoints import Tokens
-from gating_core.checkpoints.reading import file_stamp
 from gating_core.checkpoints.state_plane import state_plane
 from gating_core.geometry import Integral, MeasuredSurface, Verdict, square_grid
 from gating_core.jets.casts import carried
@@ -84,6 +83,16 @@ class OwnResult:
     own: OwnSurface
     twin: OwnSurface | None
     notes: tuple[str, ...]
+
+
+def file_stamp(folder: Path) -> tuple[int, ...]:
+    """Return what changes when a file of a ``folder``, or a single file, is written or replaced."""
+    try:
+        files = sorted(folder.iterdir()) if folder.is_dir() else [folder]
+        found = [file.stat() for file in files if file.exists()]
+    except OSError:  # it goes while it is looked at
+        return ()
+    return tuple(x for s in found for x in (s.st_size, s.st_mtime_ns, s.st_dev, s.st_ino))
 
 
 @lru_cache(maxsize=1)

@@ -12,7 +12,6 @@ from typing import Any
 
 import streamlit as st
 
-from gating_core.checkpoints import file_stamp
 from gating_core.real_heads import (
     TEXTS,
     OwnModel,
@@ -20,6 +19,7 @@ from gating_core.real_heads import (
     OwnResult,
     OwnSurface,
     OwnText,
+    file_stamp,
     measure_own,
     open_own,
 )

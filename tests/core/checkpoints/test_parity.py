@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gating_core.characters import encode
-from gating_core.checkpoints import attend, open_checkpoint, read_layer, read_states
+from gating_core.checkpoints import attend, read_layer, read_states
 from gating_core.lm.shipped import load_model, model_path
 from tests.core.checkpoints.classes import SIZES, in_double, random_model
 
@@ -50,4 +50,3 @@ def test_our_own_language_models(name):
             ours = attend(layer, record.states[0], strength)
             assert difference(ours.output, record.output[0]) < IN_DOUBLE
             assert difference(ours.weights, record.weights[0]) < IN_DOUBLE
-    assert open_checkpoint(model_path(name, 0)).attention_layers == (0, 1, 2, 3)

@@ -43,7 +43,7 @@ def drawn_layer(gate=None, **options):
     parts |= {f"{name}_bias": drawn(4, 8) for name in parts}
     if gate is not None:
         parts |= {"gate": drawn(4, gate, 32), "gate_bias": drawn(4, gate)}
-    return Layer(0, "bert", output=drawn(4, 32, 8), **parts, **options)
+    return Layer(0, output=drawn(4, 32, 8), **parts, **options)
 
 
 LAYERS = {

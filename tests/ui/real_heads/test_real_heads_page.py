@@ -15,7 +15,6 @@ import torch
 
 from gating_core import square_grid, state_plane
 from gating_core.checkpoints import DrawnGate, head_map, principal_plane
-from gating_core.checkpoints.reading import file_stamp
 from gating_core.geometry import MeasuredSurface, curvature
 from gating_core.jets import second_order_jet
 from gating_core.real_heads import (
@@ -25,6 +24,7 @@ from gating_core.real_heads import (
     TEXTS,
     OwnText,
     dial_head,
+    file_stamp,
     keys_of,
     open_head,
     open_own,
