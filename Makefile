@@ -53,7 +53,6 @@ preview: $(DEV_READY)
 presets: $(APP_READY)
 	$(BIN)/python -m gating_core.experiments.comparison
 	$(BIN)/python -m gating_core.experiments.depth
-	$(BIN)/python -m gating_core.experiments.instance
 	$(BIN)/python -m gating_core.experts
 	$(BIN)/python -m ui.gates
 	$(BIN)/python -m ui.claims

@@ -37,16 +37,11 @@ print(gating_core.__file__)
 print([name for name in HEAVY if sys.modules.get(name)])
 import gating_core.theory, gating_core.experiments.depth, gating_core.experiments.instance
 from gating_core import Setting, geometry, train
-from gating_core.geometry.discrete import mesh_curvature
 run = train(Setting(steps=1, seed_count=1, points=16))
 model = gating_core.restore(*(getattr(run.variants["ungated"].ensemble, part)
                               for part in ("config", "seeds", "state"))).attention
 grid = geometry.square_grid(3)
 print(geometry.measure_surface(model, grid).verdicts[0].word)
-try:
-    mesh_curvature(geometry.square_grid(3).points.new_zeros(3, 3, 3).numpy())
-except ImportError as error:
-    print(error)
 """
 
 
@@ -119,14 +114,13 @@ def test_every_module_of_the_core_is_installed_and_nothing_else(environment):
 
 @pytest.mark.soak
 def test_the_core_works_from_any_folder_without_the_extras(run, environment):
-    """It is imported, trains and measures; what needs an extra names it in one sentence."""
+    """It is imported, trains and measures."""
     extras = sorted(import_name(x) for names in EXTRAS.values() for x in requirements(names))
     code = f"EXTRAS, HEAVY = {[*extras, 'dask', 'vtk']!r}, {HEAVY!r}\n{WITHOUT_EXTRAS}"
     assert run(code).splitlines() == [
         str(environment[1] / CORE / "__init__.py"),
         "[]",  # of what is slow to import nothing is loaded
         "flat",
-        'a triangle mesh needs PyVista: pip install "gating-curvature[opinion]"',
     ]
 
 

@@ -76,8 +76,8 @@ class WeightChart:
                 f"value_count is {n}; no query reaches this slice of the simplex, because the"
                 f" logits span fewer than {n - 1} dimensions"
             )
-        self._inverse = torch.linalg.pinv(solve)
-        self._offset = offset
+        self.inverse = torch.linalg.pinv(solve)
+        self.offset = offset
 
     def weights(self, points: torch.Tensor) -> torch.Tensor:
         """(S, N, n): first-layer attention weights at chart points (N, 2)."""
@@ -85,7 +85,7 @@ class WeightChart:
 
     def _centred_logits(self, points: torch.Tensor) -> torch.Tensor:
         logs = self.weights(points).log()
-        return logs - logs.mean(-1, keepdim=True) - self._offset
+        return logs - logs.mean(-1, keepdim=True) - self.offset
 
     @property
     def inputs_known(self) -> bool:
@@ -96,7 +96,7 @@ class WeightChart:
         """(S, N, input_dim): the inputs that have these weights; n = 3 only."""
         if not self.inputs_known:
             raise ValueError("inputs are known only for n = 3 and a gated or residual model")
-        return self._centred_logits(points) @ self._inverse
+        return self._centred_logits(points) @ self.inverse
 
     def __call__(
         self, points: torch.Tensor, records: list[LayerRecord] | None = None
@@ -110,7 +110,7 @@ class WeightChart:
         if self.model.config.value_count == 3:
             hidden = self.model.embed(self.inputs(points))
         else:
-            hidden = self._centred_logits(points) @ self._inverse
+            hidden = self._centred_logits(points) @ self.inverse
             hidden = hidden + self.model.input_bias.unsqueeze(1)
         return self.model.run(hidden, weights, records)
 

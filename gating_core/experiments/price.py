@@ -20,7 +20,7 @@ from functools import lru_cache
 import torch
 
 from gating_core.attention.stack import Attention
-from gating_core.checks import check_choice, check_integer, check_number
+from gating_core.checks import check_choice, check_number
 from gating_core.geometry.price import PRICES, curvature_price
 from gating_core.randomness import generator
 
@@ -34,22 +34,18 @@ PLASTIC = 1.324717957244746  # the root of x³ = x + 1
 
 @dataclass(frozen=True)
 class TrainingPrice:
-    """``weight`` times the price of kind ``of``, rising from step ``start`` until step ``full``."""
+    """``weight`` times the price of kind ``of``, rising from step 125 until step 375."""
 
     of: str  # one of PRICES
     weight: float  # nats per unit; prices have no unit
-    start: int = PRICE_START
-    full: int = PRICE_FULL
 
     def __post_init__(self) -> None:
         check_choice("price", self.of, PRICES)
         check_number("price_weight", self.weight, 0.0, LARGEST_PRICE_WEIGHT)
-        check_integer("price_start", self.start, 0, 1_000_000)
-        check_integer("price_full", self.full, self.start + 1, 1_000_001)
 
     def __call__(self, attention: Attention, step: int) -> torch.Tensor | None:
         """(M,): what the members pay at ``step``, in nats; ``None`` where nothing is due."""
-        risen = min((step - self.start) / (self.full - self.start), 1.0)
+        risen = min((step - PRICE_START) / (PRICE_FULL - PRICE_START), 1.0)
         if risen <= 0 or self.weight == 0 or step % PRICE_EVERY:
             return None
         points = price_points(attention.seeds, step).to(attention.input_map.dtype)

@@ -8,7 +8,8 @@ import numpy as np
 
 from gating_core.attention import Attention, AttentionConfig, restore
 from gating_core.tasks import make_task
-from gating_core.training import train_ensemble
+from gating_core.training.recipe import Recipe
+from gating_core.training.trainer import train_ensemble
 
 POINTS, TEST_POINTS = 256, 768  # of the task
 STEPS = 400
@@ -25,7 +26,7 @@ def trained_state(config: AttentionConfig, task: str, seed: int) -> dict[str, np
     if config.gate is not None:
         config = replace(config, gate=replace(config.gate, strength=1.0))
     data = make_task(task, POINTS, test_points=TEST_POINTS, seeds=(seed,))
-    *_, last = train_ensemble(config, data, (seed,), STEPS, weight_decay=WEIGHT_DECAY, snapshots=1)
+    *_, last = train_ensemble(config, data, STEPS, Recipe(weight_decay=WEIGHT_DECAY), 1)
     return last.state
 
 

@@ -13,33 +13,12 @@ from dataclasses import asdict
 
 import numpy as np
 
-from gating_core.attention.config import AttentionConfig
 from gating_core.records import tensor_file
 from gating_core.tasks.task import Task
 from gating_core.training.trained import TrainedEnsemble
 
 HISTORY = ("steps", "train_loss", "train_accuracy", "test_accuracy")
 STATE = "state."  # what the names of weights begin with
-
-
-def ensemble_tensors(ensemble: TrainedEnsemble, prefix: str = "") -> dict[str, np.ndarray]:
-    """Weights and history of ``ensemble`` by name, ready to be saved."""
-    named = {f"{STATE}{name}": array for name, array in ensemble.state.items()}
-    named |= {name: getattr(ensemble, name) for name in HISTORY}
-    return {prefix + name: array for name, array in named.items()}
-
-
-def ensemble_from_tensors(
-    tensors: Mapping[str, np.ndarray],
-    config: AttentionConfig,
-    seeds: tuple[int, ...],
-    prefix: str = "",
-) -> TrainedEnsemble:
-    """The ensemble that `ensemble_tensors` took apart; ``KeyError`` if its history is missing."""
-    start = prefix + STATE
-    state = {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}
-    history = {name: tensors[prefix + name] for name in HISTORY}
-    return TrainedEnsemble(config=config, seeds=seeds, state=state, **history)
 
 
 def weights_file(
@@ -52,7 +31,8 @@ def weights_file(
     """
     if task.seeds != ensemble.seeds:
         raise ValueError(f"task has the seeds {task.seeds}; it must have {ensemble.seeds}")
-    tensors = ensemble_tensors(ensemble)
+    tensors = {f"{STATE}{name}": array for name, array in ensemble.state.items()}
+    tensors |= {name: getattr(ensemble, name) for name in HISTORY}
     for part, points, labels in (
         ("train", task.train_points, task.train_labels),
         ("test", task.test_points, task.test_labels),

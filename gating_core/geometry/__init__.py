@@ -37,7 +37,6 @@ from gating_core.geometry.surface import (
     SurfaceResult,
     concentration,
     measure_surface,
-    ridge_levels,
 )
 from gating_core.geometry.verdict import (
     AT_POINTS,
@@ -93,7 +92,6 @@ __all__ = [
     "measure_surface",
     "paper_proxy",
     "proxy_limit",
-    "ridge_levels",
     "second_fundamental_form",
     "square_grid",
     "stretched_sphere",

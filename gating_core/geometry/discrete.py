@@ -1,4 +1,4 @@
-"""Curvature by discretisation: finite differences, triangle meshes, and the paper's proxy.
+"""Curvature by discretisation: finite differences, and the paper's proxy.
 
 Differences are wrong by truncation where the step is large, by rounding where it is small, and
 error curves show both. Shapes: N points, D outputs, R x C grid points, M steps. Steps are lengths
@@ -61,33 +61,18 @@ def central_differences(
     return torch.stack([middle, u, v, uu, uv, vv])
 
 
-def difference_jet(
-    function: Callable[[torch.Tensor], torch.Tensor],
-    points: torch.Tensor,
-    step: float = DIFFERENCE_STEP,
-    dtype: torch.dtype = torch.float64,
-) -> SecondOrderJet:
-    """Value, first and second derivatives at ``points`` (N, 2) by central differences.
-
-    Values and differences are computed in ``dtype``, then kept in float64. ``errors`` is
-    None: nothing bounds the truncation. Arguments and errors as `central_differences`.
-    """
-    differences = central_differences(function, points, step, dtype).double()
-    return SecondOrderJet(differences.mT.contiguous(), 2)
-
-
 def difference_curvature(
     function: Callable[[torch.Tensor], torch.Tensor],
     points: torch.Tensor,
     step: float = DIFFERENCE_STEP,
     covariance: object = None,
-    dtype: torch.dtype = torch.float64,
 ) -> torch.Tensor:
-    """K (..., N) in float64 from `difference_jet`, by the same formula as the exact one.
+    """K (..., N) in float64 from `central_differences`, by the same formula as the exact one.
 
-    NaN or infinite where the differences of the two tangents vanish.
+    NaN or infinite where the differences of the two tangents vanish. Arguments and errors as there.
     """
-    return curvature(difference_jet(function, points, step, dtype), covariance).gaussian
+    differences = central_differences(function, points, step)
+    return curvature(SecondOrderJet(differences.mT.contiguous(), 2), covariance).gaussian
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,52 +117,6 @@ def difference_errors(
         for step in steps
     )
     return error_curve(steps, [gap[field.resolved].abs().numpy() for gap in gaps])
-
-
-# --- Triangle meshes ------------------------------------------------------------------------------
-
-INSTALL = 'pip install "gating-curvature[opinion]"'
-SLIVER = 1e-12  # area over squared sides: a triangle below it has no angles
-
-
-def mesh_curvature(values: np.ndarray) -> np.ndarray:
-    """Compute PyVista's discrete K (R, C) of the triangulated grid ``values`` (R, C, 3).
-
-    The angle that a vertex lacks of a full turn, over a third of the area of its triangles
-    (Meyer et al., *Discrete differential-geometry operators*, 2003). All diagonals run the same
-    way, because errors at single vertices do not shrink with the grid where diagonals flip. NaN on
-    the boundary, and beside triangles without area, which PyVista counts as flat.
-    ``ValueError`` unless ``values`` is (R, C, 3), R and C at least 3, and finite; ``ImportError``
-    without PyVista, which is an extra.
-    """
-    try:
-        import pyvista  # here: an extra, and a second to import
-    except ImportError as error:
-        raise ImportError(f"a triangle mesh needs PyVista: {INSTALL}") from error
-
-    values = np.asarray(values, dtype=float)
-    if values.ndim != 3 or values.shape[-1] != 3 or min(values.shape[:2]) < 3:
-        raise ValueError(f"values has shape {values.shape}; it must be (R, C, 3) with R, C >= 3")
-    if not np.isfinite(values).all():
-        raise ValueError("values contains NaN or infinite values; all must be finite")
-    shape = values.shape[:2]
-    vertices, corners = np.ascontiguousarray(values).reshape(-1, 3), triangles(*shape)
-    mesh = pyvista.PolyData.from_regular_faces(vertices, corners)
-    gaussian = np.array(mesh.curvature("gaussian")).reshape(shape)
-
-    a, b, c = (vertices[corner] for corner in corners.T)
-    area = np.linalg.norm(np.cross(b - a, c - a), axis=-1)
-    sides = ((b - a) ** 2 + (c - a) ** 2).sum(-1)
-    gaussian.flat[corners[area <= SLIVER * sides].ravel()] = np.nan
-    gaussian[[0, -1]] = gaussian[:, [0, -1]] = np.nan
-    return gaussian
-
-
-def triangles(rows: int, columns: int) -> np.ndarray:
-    """(2 (R - 1) (C - 1), 3): two triangles for every cell of a grid in row order."""
-    a = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
-    b, c, d = a + 1, a + columns, a + columns + 1
-    return np.concatenate([np.stack([a, b, c], -1), np.stack([b, d, c], -1)])
 
 
 # --- The proxy ------------------------------------------------------------------------------------

@@ -124,11 +124,6 @@ class Island:
     positive: Integral
 
     @property
-    def radius_bound(self) -> float:
-        """The bound on ``sphere_radius`` from R_C, H and R alone (length)."""
-        return math.hypot(self.reach, self._farthest**2 / (2 * SHARE * self.height))
-
-    @property
     def needed_mean(self) -> float | None:
         """The least |H| at q (1 / length)."""
         return 1 / self.sphere_radius if self.immersed else None

@@ -430,7 +430,6 @@ def measure_surface(
 
 
 MOST_CURVED = 0.01  # of the area
-RIDGE = 0.25  # of the curvature, on that part: a high-curvature ridge
 
 
 def concentration(surface: SurfaceResult, part: float = MOST_CURVED) -> np.ndarray:
@@ -439,29 +438,12 @@ def concentration(surface: SurfaceResult, part: float = MOST_CURVED) -> np.ndarr
     From points whose sign is known: ``part`` where |K| is the same everywhere, near 1 where the
     surface is flat but for a high-curvature ridge, 0 where nothing is known to curve.
     """
-    size, area, counted = _most_curved(surface, part)
-    total = (size * area).sum(1)
-    return np.divide((size * counted).sum(1), total, out=np.zeros_like(total), where=total > 0)
-
-
-def ridge_levels(surface: SurfaceResult, part: float = MOST_CURVED) -> np.ndarray:
-    """(T,): the least |K| (1 / length^2) of a point in the most curved ``part`` of the area.
-
-    Infinite where that part holds less than a quarter of the integral of |K| dA.
-    """
-    size, _, counted = _most_curved(surface, part)
-    least = np.where(counted > 0, size, np.inf).min(1)
-    return np.where(concentration(surface, part) >= RIDGE, least, np.inf)
-
-
-def _most_curved(surface: SurfaceResult, part: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(T, R C) each, most curved first: |K|, area of each point, and its share within ``part``."""
     size = np.nan_to_num(np.abs(surface.signed))
     size = size.reshape(len(size), -1)
-    area = np.nan_to_num(surface.area_element) * surface.quadrature
-    area = area.reshape(size.shape)
+    area = (np.nan_to_num(surface.area_element) * surface.quadrature).reshape(size.shape)
     order = np.argsort(-size, axis=1)
     size, area = (np.take_along_axis(x, order, 1) for x in (size, area))
-    before = np.cumsum(area, 1) - area
-    whole = area.sum(1, keepdims=True)
-    return size, area, np.clip(part * whole - before, 0.0, area)
+    before, whole = np.cumsum(area, 1) - area, area.sum(1, keepdims=True)
+    counted = np.clip(part * whole - before, 0.0, area)
+    total = (size * area).sum(1)
+    return np.divide((size * counted).sum(1), total, out=np.zeros_like(total), where=total > 0)

@@ -20,7 +20,6 @@ from gating_core.theory.conic import (
     measure_conic,
     quadratic_form,
     with_exponents,
-    with_gate,
 )
 from gating_core.theory.counterexamples import (
     COUNTEREXAMPLES,
@@ -161,6 +160,5 @@ __all__ = [
     "sign_shares",
     "sphere_case",
     "with_exponents",
-    "with_gate",
     "with_sink",
 ]

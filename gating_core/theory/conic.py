@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from gating_core.attention.charts import WeightChart
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.gates import Gate
 from gating_core.attention.stack import Attention, build_attention
@@ -36,20 +37,6 @@ def gated_layer(seed: int, model_dim: int = 3) -> Attention:
     return build_attention(AttentionConfig(model_dim=model_dim, gate=gate), (seed,))
 
 
-def with_gate(model: Attention, weight: list[float], bias: float) -> Attention:
-    """A copy of ``model`` whose gate is sigmoid(weight . h + bias); D weights."""
-    dim = model.config.model_dim
-    if len(weight) != dim:
-        raise ValueError(f"{len(weight)} gate weights were given; the model needs D = {dim}")
-    for number in (*weight, bias):
-        check_number("gate weight", number, -LARGEST_LOGIT, LARGEST_LOGIT)
-    copy = model.member(0)
-    gate = _gate(copy)
-    gate.weight.data = torch.tensor(weight, dtype=torch.float64).reshape(1, dim, 1)
-    gate.bias.data = torch.tensor([[bias]], dtype=torch.float64)
-    return copy
-
-
 def with_exponents(model: Attention, p: float, q: float, log_scale: float = 0.0) -> Attention:
     """A copy of ``model`` whose gate has 1/g = 1 + exp(log_scale) a1^p a2^q a3^(-p-q).
 
@@ -57,12 +44,13 @@ def with_exponents(model: Attention, p: float, q: float, log_scale: float = 0.0)
     """
     for number in (p, q, log_scale):
         check_number("exponent", number, -LARGEST_LOGIT, LARGEST_LOGIT)
-    to_input = _inverse(model)
-    inner = torch.linalg.pinv(to_input @ model.input_map[0])  # (D, 3)
-    exponents = torch.tensor([p, q, -p - q], dtype=torch.float64)
-    weight = -(inner @ exponents)
-    bias = -log_scale - float(_centre(model) @ weight)
-    return with_gate(model, weight.tolist(), bias)
+    chart, copy = TriangleChart(model), model.member(0)
+    gate, to_state = _gate(copy), chart.inverse[0] @ model.input_map[0]  # (3, D), of logits
+    weight = -torch.linalg.pinv(to_state) @ torch.tensor([p, q, -p - q], dtype=torch.float64)
+    centre = model.input_bias[0] - chart.offset[0, 0] @ to_state  # the state at equal weights
+    gate.weight.data = weight.reshape(1, -1, 1)
+    gate.bias.data = (-log_scale - centre @ weight).reshape(1, 1)
+    return copy
 
 
 @dataclass(frozen=True)
@@ -108,34 +96,24 @@ class ConicResult:
         return int((~self.decided).sum())
 
 
-class TriangleChart:
+class TriangleChart(WeightChart):
     """A callable (N, 2) -> (1, N, D): the layer's output for the weights (a1, a2, 1 - a1 - a2).
 
     The gate reads the state of the input that has these weights.
     """
 
-    pure = True  # as the model is
-
     def __init__(self, model: Attention) -> None:
-        _check_model(model)
-        self.model = model
-        self.to_input = _inverse(model)
-        self.offset = _offset(model)
+        config, gate = model.config, GateConfig(granularity="headwise")
+        if config != AttentionConfig(model_dim=config.model_dim, gate=gate) or len(model.seeds) > 1:
+            raise ValueError(
+                f"model is {config}; the conic is about one member of one layer with one head,"
+                " three fixed values and a headwise sigmoid gate at G1, at full strength"
+            )
+        super().__init__(model)
 
     def weights(self, points: torch.Tensor) -> torch.Tensor:
-        """(N, 3): the attention weights at chart points (N, 2)."""
-        return torch.cat([points, 1 - points.sum(-1, keepdim=True)], -1)
-
-    def hidden(self, weights: torch.Tensor) -> torch.Tensor:
-        """(1, N, D): the state that produces the attention weights (N, 3)."""
-        logs = weights.log()
-        inputs = (logs - logs.mean(-1, keepdim=True) - self.offset) @ self.to_input
-        return self.model.embed(inputs)
-
-    def __call__(self, points: torch.Tensor) -> torch.Tensor:
-        """(1, N, D): the outputs at chart ``points`` (N, 2)."""
-        weights = self.weights(points)
-        return self.model.run(self.hidden(weights), weights.unsqueeze(0).unsqueeze(0))
+        """(1, N, 3): the attention weights at chart points (N, 2)."""
+        return torch.cat([points, 1 - points.sum(-1, keepdim=True)], -1).unsqueeze(0)
 
 
 def triangle(size: int, smallest: float = SMALLEST_WEIGHT) -> torch.Tensor:
@@ -150,13 +128,12 @@ def triangle(size: int, smallest: float = SMALLEST_WEIGHT) -> torch.Tensor:
 
 def exponents_of(model: Attention) -> Exponents:
     """Compute p, q, r and c from the model's weights; errors as `TriangleChart`."""
-    _check_model(model)
-    exponents = _exponents(model)
+    chart, gate = TriangleChart(model), _gate(model)
+    exponents = _exponents(chart)
     p, q, r = exponents.value.tolist()
-    gate = _gate(model)
-    to_state = gate.weight[0, :, 0]
-    bias = model.input_bias[0] @ to_state + gate.bias[0, 0]
-    log_scale = _offset(model) @ _inverse(model) @ model.input_map[0] @ to_state - bias
+    weight = gate.weight[0, :, 0]
+    bias = model.input_bias[0] @ weight + gate.bias[0, 0]
+    log_scale = chart.offset[0, 0] @ chart.inverse[0] @ model.input_map[0] @ weight - bias
     return Exponents(p, q, r, float(log_scale), float(exponents.bound.max()))
 
 
@@ -179,10 +156,10 @@ def measure_conic(model: Attention, size: int = 41) -> ConicResult:
     """
     chart = TriangleChart(model)
     points = triangle(size)[:, :2].contiguous()
-    weights = chart.weights(points)  # as the chart has them, to the last bit
+    weights = chart.weights(points)[0]  # as the chart has them, to the last bit
     field: CurvatureField = curvature(second_order_jet(chart, points, "rigorous"))
-    form = quadratic_form(_exponents(model), weights)
-    states = chart.hidden(weights)
+    form = quadratic_form(_exponents(chart), weights)
+    states = model.embed(chart.inputs(points))
     decided = field.decided[0] & (form.value.abs() > form.bound)
     return ConicResult(
         exponents=exponents_of(model),
@@ -195,53 +172,15 @@ def measure_conic(model: Attention, size: int = 41) -> ConicResult:
     )
 
 
-# --- From states to weights and back --------------------------------------------------------------
-
-
-def _check_model(model: Attention) -> None:
-    config = model.config
-    allowed = AttentionConfig(model_dim=config.model_dim, gate=GateConfig(granularity="headwise"))
-    if config != allowed or len(model.seeds) != 1:
-        raise ValueError(
-            f"model is {config}; the conic is about one member of one layer with one head, three"
-            " fixed values and a headwise sigmoid gate at G1, at full strength"
-        )
-
-
 def _gate(model: Attention) -> Gate:
     gate = model.blocks[0].gate
     assert gate is not None
     return gate
 
 
-def _to_logits(model: Attention) -> torch.Tensor:
-    """(D, 3): from hidden states to centred logits."""
-    centre = torch.eye(3, dtype=torch.float64) - 1 / 3
-    return model.blocks[0].logit_map()[0, 0] @ centre
-
-
-def _offset(model: Attention) -> torch.Tensor:
-    """(3,): the centred logits at x = 0."""
-    bias = model.blocks[0].bias[0, 0]
-    return model.input_bias[0] @ _to_logits(model) + bias - bias.mean()
-
-
-def _inverse(model: Attention) -> torch.Tensor:
-    """(3, 2): from centred logits to inputs."""
-    solve = model.input_map[0] @ _to_logits(model)
-    if torch.linalg.matrix_rank(solve) < 2:
-        raise ValueError("no input has some of the weights, because the logits span a line only")
-    return torch.linalg.pinv(solve)
-
-
-def _centre(model: Attention) -> torch.Tensor:
-    """(D,): the state at equal weights."""
-    return model.input_bias[0] - _offset(model) @ _inverse(model) @ model.input_map[0]
-
-
-def _exponents(model: Attention) -> Bounded:
+def _exponents(chart: TriangleChart) -> Bounded:
     """(3,): p, q, r of the chart's own map from logits to inputs, rounding followed."""
+    model = chart.model
     weight = Bounded(_gate(model).weight[0])
-    product = Bounded(_inverse(model)) @ Bounded(model.input_map[0]) @ weight
-    logits = product[:, 0]
+    logits = (Bounded(chart.inverse[0]) @ Bounded(model.input_map[0]) @ weight)[:, 0]
     return -(logits - logits.mean(0, keepdim=True))

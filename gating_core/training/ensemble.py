@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import torch
 
 from gating_core.attention.config import AttentionConfig
-from gating_core.attention.stack import Attention, Classifier
+from gating_core.attention.stack import Attention, Classifier, build_classifier
 from gating_core.randomness import generator
 from gating_core.tasks.task import Task
 
@@ -41,13 +40,10 @@ def batches_of(configs: Mapping[str, AttentionConfig]) -> list[tuple[str, ...]]:
     ]
 
 
-def shared_model(
-    configs: Sequence[AttentionConfig], task: Task, kind: type[Classifier] = Classifier
-) -> Classifier:
+def shared_model(configs: Sequence[AttentionConfig], task: Task) -> Classifier:
     """One ensemble for all configurations, at its initial weights, in float32."""
     if len(configs) == 1:
-        attention = Attention(configs[0], task.seeds)  # a seed may stand for several members
-        return kind(attention, task.class_count).requires_grad_(False).float()
+        return build_classifier(configs[0], task.seeds, task.class_count).float()
     whole, *others = {ensemble_config(config, configs): None for config in configs}
     if others:
         raise ValueError(
@@ -57,7 +53,7 @@ def shared_model(
     strengths = [0.0 if config.gate is None else config.gate.strength for config in configs]
     members = None if whole.gate is None else [x for x in strengths for _ in task.seeds]
     attention = Attention(whole, task.seeds * len(configs), members)
-    return kind(attention, task.class_count).requires_grad_(False).float()
+    return Classifier(attention, task.class_count).requires_grad_(False).float()
 
 
 def flatten(model: Classifier) -> tuple[torch.Tensor, torch.Tensor]:
@@ -83,27 +79,13 @@ def flatten(model: Classifier) -> tuple[torch.Tensor, torch.Tensor]:
 
 @dataclass(frozen=True, eq=False)
 class BatchOrder:
-    """The state of a source of batches: enough to continue as if training had not stopped.
+    """The state of `Batches`: enough to continue as if training had not stopped.
 
     ``queue`` (S, Q) are the points of drawn epochs that no batch has used yet.
     """
 
     queue: torch.Tensor
     generator_states: tuple[torch.Tensor, ...]
-
-
-class BatchSource(Protocol):
-    """A source of training batches: `Batches`, or anything else with these three members."""
-
-    def take(self, count: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """``count`` batches: the model's inputs (M, B, ...) and its labels (M, B, ...)."""
-
-    @property
-    def order(self) -> BatchOrder:
-        """The state of the order, to `resume` from."""
-
-    def resume(self, order: BatchOrder) -> None:
-        """Continue from ``order``."""
 
 
 class Batches:

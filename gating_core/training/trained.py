@@ -6,7 +6,6 @@ Shapes: T snapshots, S seeds, M members, several for each seed, N points, C clas
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -83,8 +82,6 @@ def _quantile(confidence: float, count: int) -> float:
 # --- Loss and accuracy ----------------------------------------------------------------------------
 
 
-Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]  # of logits and labels
-
 BLOCK_NUMBERS = 100_000  # of one tensor, worked on at a time: what stays in a core's cache
 SMALLEST_BLOCK = 16  # points
 
@@ -104,9 +101,9 @@ class Examples:
 
 
 def scores(
-    model: Classifier, examples: Examples, loss: Loss | None = None, progress: Progress = silent
+    model: Classifier, examples: Examples, progress: Progress = silent
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean ``loss`` (M,), cross-entropy unless given, and accuracy (M,), in float32."""
+    """Mean cross-entropy (M,) and accuracy (M,), in float32."""
     members, count = examples.labels.shape
     total, hits = torch.zeros(2, members, dtype=torch.float64)
     block = block_size(model)
@@ -115,7 +112,7 @@ def scores(
     ):
         with torch.no_grad():
             logits = model(columns.mT)
-            total += (loss or cross_entropies)(logits, labels).sum(-1)
+            total += cross_entropies(logits, labels).sum(-1)
             hits += right(logits, labels).sum(-1)
         progress(None)
     return (total / count).numpy(), (hits / count).numpy()

@@ -8,7 +8,7 @@ training goes; ``progress`` is called with ``None`` after every step and block o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,13 +16,13 @@ import torch
 
 from gating_core.attention.config import AttentionConfig
 from gating_core.attention.layer import LayerRecord
-from gating_core.attention.stack import Attention, Classifier
-from gating_core.checks import check_integer, check_seeds
+from gating_core.attention.stack import Attention
+from gating_core.checks import check_integer
 from gating_core.progress import Progress, silent
 from gating_core.tasks.task import Task
-from gating_core.training.ensemble import Batches, BatchOrder, BatchSource, flatten, shared_model
-from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE, Moments, Recipe, move, penalties
-from gating_core.training.trained import Examples, Loss, TrainedEnsemble, cross_entropies, scores
+from gating_core.training.ensemble import Batches, BatchOrder, flatten, shared_model
+from gating_core.training.recipe import Moments, Recipe, move, penalties
+from gating_core.training.trained import Examples, TrainedEnsemble, cross_entropies, scores
 
 STEPS_AT_ONCE = 16  # whose batches are gathered together
 GATE_PART = ".gate."  # in the names of a gate's weights
@@ -101,10 +101,8 @@ class Trainer:
 
     The ``configs`` differ in nothing but the gate's strength, 0 where there is no gate. Models of
     one seed share data, order of the data and all initial weights that they have in common.
-    ``loss`` maps logits (M, N, C) and labels (M, N) to one loss for each point (M, N), of training
-    and in snapshots. ``batches`` replaces the minibatches of the task's training points, ``price``
-    is added to the loss of training, and ``kind`` is how representations are read out.
-    ``ValueError`` for configurations that differ in more, and for batches larger than the data.
+    ``price`` is added to the loss of training. ``ValueError`` for configurations that differ in
+    more, and for batches larger than the data.
 
     >>> trainer = Trainer([config], make_task("circle", seeds=(0, 1)), Recipe())
     >>> trainer.advance(100)
@@ -117,20 +115,14 @@ class Trainer:
         task: Task,
         recipe: Recipe,
         checkpoint: Checkpoint | None = None,
-        loss: Loss = cross_entropies,
-        batches: BatchSource | None = None,
         price: Price | None = None,
-        kind: type[Classifier] = Classifier,
     ) -> None:
-        self.configs, self.task, self.recipe, self.loss = tuple(configs), task, recipe, loss
-        self.price = price
+        self.configs, self.task, self.recipe, self.price = tuple(configs), task, recipe, price
         copies = len(self.configs)
-        if batches is None:
-            check_integer("batch_size", recipe.batch_size, 1, task.train_points.shape[1])
-            batches = Batches(task, recipe.batch_size, copies)
-        self.batches = batches
+        check_integer("batch_size", recipe.batch_size, 1, task.train_points.shape[1])
+        self.batches = Batches(task, recipe.batch_size, copies)
         self.step = 0
-        self.model = shared_model(self.configs, task, kind)
+        self.model = shared_model(self.configs, task)
         self.weights, self.gradient = flatten(self.model)
         self.memory = Moments.fresh(self.weights)
         self.train_examples = Examples.of(task.train_points, task.train_labels, copies)
@@ -153,7 +145,7 @@ class Trainer:
     def _learn(self, points: torch.Tensor, labels: torch.Tensor) -> None:
         records: list[LayerRecord] | None = [] if self.recipe.has_penalties else None
         outputs = self.model.attention(points, records)
-        losses = self.loss(self.model.read_out(outputs), labels)
+        losses = cross_entropies(self.model.read_out(outputs), labels)
         total = losses.sum() / losses[0].numel()  # members do not mix: each has its own gradient
         members = losses.flatten(1).sum(-1)
         if records:
@@ -211,7 +203,7 @@ class Trainer:
         Raises `TrainingDiverged` where a training loss is not finite.
         """
         (train_loss, train_accuracy), (test_loss, test_accuracy) = (
-            scores(self.model, examples, self.loss, progress)
+            scores(self.model, examples, progress)
             for examples in (self.train_examples, self.test_examples)
         )
         self._check(torch.from_numpy(train_loss), self.step)
@@ -242,6 +234,7 @@ class Trainer:
 
 SNAPSHOTS = 40
 STEPS_RANGE = (1, 1_000_000)
+USUAL = Recipe()
 
 
 def snapshot_steps(steps: int, count: int = SNAPSHOTS) -> list[int]:
@@ -253,31 +246,17 @@ def snapshot_steps(steps: int, count: int = SNAPSHOTS) -> list[int]:
 def train_ensemble(
     config: AttentionConfig,
     task: Task,
-    seeds: Iterable[int],
     steps: int,
-    learning_rate: float = LEARNING_RATE,
-    batch_size: int = BATCH_SIZE,
-    weight_decay: float = 0.0,
+    recipe: Recipe = USUAL,
     snapshots: int = SNAPSHOTS,
 ) -> Iterator[Snapshot]:
-    """Train one model per seed with Adam on cross-entropy, in float32; yield about 40 snapshots.
+    """Train one model per seed on cross-entropy, in float32; yield about 40 snapshots.
 
-    ``weight_decay`` is decoupled (AdamW): each step shrinks every weight by the factor
-    1 - learning_rate * weight_decay. ``seeds`` must be the task's. The first snapshot is the
-    initial state, the last one has ``step == steps``. Raises ``ValueError`` for arguments out of
-    range at once, and `TrainingDiverged` with step and seed when a loss is no longer finite.
+    The first one is the initial state, the last one has ``step == steps``. Raises
+    `TrainingDiverged` with step and seed when a loss is no longer finite.
     """
-    seeds = check_seeds(seeds)
-    if seeds != task.seeds:
-        raise ValueError(f"seeds is {seeds}; it must be the task's seeds, {task.seeds}")
     check_integer("steps", steps, *STEPS_RANGE)
-    check_integer("snapshots", snapshots, 1, 1000)
-    recipe = Recipe("adam", learning_rate, 0.0, batch_size, weight_decay)
     trainer = Trainer([config], task, recipe)
-    return _run(trainer, snapshot_steps(steps, snapshots))
-
-
-def _run(trainer: Trainer, marks: list[int]) -> Iterator[Snapshot]:
-    for mark in marks:
+    for mark in snapshot_steps(steps, snapshots):
         trainer.advance(mark)
         yield trainer.snapshots()[0]

@@ -90,9 +90,9 @@ def on_weight_chart(m, chart, point: list, member: int = 0) -> tuple[list, list[
     if chart.model.blocks[0].reads_only_weights:
         return _run(m, chart.model, [None], member, weights)
     logs = [m.log(w) for w in weights]
-    (offset,) = _read(m, chart._offset, member)
+    (offset,) = _read(m, chart.offset, member)
     centred = [x - m.fsum(logs) / n - o for x, o in zip(logs, offset, strict=True)]
-    solved = _affine(centred, _read(m, chart._inverse, member))
+    solved = _affine(centred, _read(m, chart.inverse, member))
     if n == 3:  # then it is an input
         solved = _affine(solved, _read(m, chart.model.input_map, member))
     bias = _read(m, chart.model.input_bias, member)

@@ -84,7 +84,7 @@ def train_layer(
     config = AttentionConfig(model_dim=request.width, gate=GateConfig(granularity="headwise"))
     seeds = tuple(range(request.seed, request.seed + TRAINED_SEEDS))
     task, snapshots = make_task(TASK, TRAINING_POINTS, seeds=seeds), []
-    for snapshot in train_ensemble(config, task, seeds, steps):
+    for snapshot in train_ensemble(config, task, steps):
         snapshots.append(snapshot)
         progress(snapshot.step / steps)
     return ensemble_of(config, seeds, snapshots)

@@ -16,7 +16,6 @@ from gating_core.experiments.comparison.presets import (
     save_references,
     save_run,
     save_surface,
-    save_sweep,
 )
 from gating_core.experiments.comparison.run import TrainedRun, train_setting
 from gating_core.experiments.comparison.run_curvature import measured
@@ -24,6 +23,7 @@ from gating_core.experiments.comparison.setting import Setting
 from gating_core.experiments.comparison.sweep import sweep_strengths
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
+from gating_core.records import save_record
 
 
 def trained(setting: Setting) -> TrainedRun:
@@ -55,7 +55,7 @@ def main() -> None:
             save_curvatures(measured(run), path.with_suffix(".curvature.safetensors"))
         else:
             *_, sweep = sweep_strengths(run)
-            save_sweep(sweep, path.with_suffix(".sweep.safetensors"))
+            save_record(path.with_suffix(".sweep.safetensors"), sweep)
             surface = measure_surface(sweep.model(run).attention, square_grid())
             save_surface(surface, path.with_suffix(".surface.safetensors"))
         ensembles = {name: variant.ensemble for name, variant in run.variants.items()}

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from gating_core.experiments.comparison.frames import ClassifierFrames
-from gating_core.geometry.discrete import triangles
 
 SWEEP_LINES = 256  # across a folded sheet
 UNIT_TRIANGLE = 0.5  # area of a triangle in coordinates along its sides
@@ -94,6 +93,13 @@ def _unions(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
     ends = np.maximum.accumulate(np.take_along_axis(ends, order, 1), 1)
     before = np.concatenate([starts[:, :1], ends[:, :-1]], 1)
     return np.maximum(ends - np.maximum(starts, before), 0).sum(1)
+
+
+def triangles(rows: int, columns: int) -> np.ndarray:
+    """(2 (R - 1) (C - 1), 3): two triangles for every cell of a grid in row order."""
+    a = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
+    b, c, d = a + 1, a + columns, a + columns + 1
+    return np.concatenate([np.stack([a, b, c], -1), np.stack([b, d, c], -1)])
 
 
 # --- Breadth --------------------------------------------------------------------------------------

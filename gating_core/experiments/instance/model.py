@@ -5,7 +5,6 @@ Shapes: R x C grid points, D model dimension, H heads, n values.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,10 +14,7 @@ from gating_core.attention.charts import WeightChart, weight_chart
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import Attention, build_attention
 from gating_core.checks import check_choice, check_integer, check_number
-from gating_core.geometry.grid import square_grid
-from gating_core.geometry.integrals import CONVERGED
 from gating_core.geometry.metric import Matrix
-from gating_core.geometry.surface import concentration, measure_surface
 
 CHARTS = ("inputs", "weights")
 SHARPNESS_RANGE = (0.1, 100.0)
@@ -99,57 +95,22 @@ def link_digits(array: np.ndarray) -> Matrix:
 
 # --- Selection ------------------------------------------------------------------------------------
 
-# The rule selects the random model that shows best what a gate does. Random gated stacks without a
-# residual collapse with depth: most of their surfaces are near-degenerate, or ribbons. A model is
-# broad if neither its ungated surface nor its gated one is ten times as long as broad. Among the
-# broad ones, or among all if there are none, the rule selects the largest product of four numbers
-# from 0 to 1: the breadth of both surfaces; one minus the share of the curvature on the most curved
-# part of the area; and the total curvature, up to 1. Totals not known to a tenth count as 0.
-
-SCORE_GRID = 31  # points along each side: enough to compare models
 NEAR_DEGENERATE = 10.0  # elongation above which a surface counts as near-degenerate
 SEEDS = 1024  # candidates of the rule, from 0
-# Selected by the rule for each depth, with one sigmoid gate per channel at G1 and the sizes of
-# `AttentionConfig`, in some seconds each. With seven layers or more no model is broad.
+# For each depth, the seed of the random model that shows best what a gate does, with one sigmoid
+# gate per channel at G1 and the sizes of `AttentionConfig`. Random gated stacks without a residual
+# collapse with depth: most of their surfaces are near-degenerate, or ribbons. A model is broad if
+# neither its ungated surface nor its gated one is ten times as long as broad. Among the broad ones,
+# or among all if there are none, the largest product was taken of the breadth of both surfaces; one
+# minus the share of the curvature on the most curved part of the area; and the total curvature, up
+# to 1 (`gating_core.experiments.instance.model` of commit 1f4177a5). With seven layers or more no
+# model is broad.
 CHOSEN_SEEDS = {1: 614, 2: 543, 3: 892, 4: 808, 5: 59, 6: 557, 7: 149, 8: 149}
 
 
 def chosen_config(depth: int) -> AttentionConfig:
     """Return the configuration of the candidates with ``depth`` layers."""
     return AttentionConfig(depth=depth, gate=GateConfig())
-
-
-def seed_scores(config: AttentionConfig, seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """(S,) each, by seed: whether both sheets are broad, and the rule's product, 0 to 1."""
-    grid = square_grid(SCORE_GRID)
-    ungated = build_attention(replace(config, gate=None), tuple(seeds))
-    with torch.no_grad():
-        sheets = ungated(grid.points).unflatten(1, tuple(grid.weights.shape)).numpy()
-    gated = measure_surface(build_attention(config, tuple(seeds)), grid, bound="estimate")
-    before, after = (
-        np.array([breadth(sheet) for sheet in several]) for several in (sheets, gated.values)
-    )
-    total = np.where(gated.total_error <= CONVERGED * gated.total, gated.total, 0.0)
-    merit = before * after * (1 - concentration(gated)) * np.minimum(total, 1.0)
-    return np.minimum(before, after) > 1 / NEAR_DEGENERATE, merit
-
-
-def breadth(sheet: np.ndarray) -> float:
-    """Compute breadth by length of a sheet (R, C, D): 0 for a line, 1 for a square.
-
-    The smaller of two numbers: the inverse of `elongation`, and the area by the square of the
-    length, which is small for a bent ribbon, too. 0 for a sheet with points that are not finite.
-    """
-    if not np.isfinite(sheet).all():
-        return 0.0
-    sheet = sheet / max(float(np.abs(sheet).max()), np.finfo(float).tiny)  # squares overflow
-    points = sheet.reshape(-1, sheet.shape[-1])
-    length = 12 * float(np.linalg.svd(points - points.mean(0), compute_uv=False)[0]) ** 2
-    across, along = np.diff(sheet, axis=1)[:-1], np.diff(sheet, axis=0)[:, :-1]
-    gram = (across**2).sum(-1) * (along**2).sum(-1) - (across * along).sum(-1) ** 2
-    area = float(np.sqrt(np.maximum(gram, 0.0)).sum())
-    square = length / len(points)
-    return min(1 / elongation(sheet), area / square) if square > 0 else 0.0
 
 
 def elongation(values: np.ndarray) -> float:

@@ -97,43 +97,11 @@ def test_odd_shapes_against_the_plain_reference(name, source):
     assert_plain(config, points[:3])
 
 
-def test_ungated_numbers_are_those_of_torch_scaled_dot_product_attention():
-    config = AttentionConfig(model_dim=6, value_count=5, heads=2)
-    model = build_attention(config, (0, 1))
-    layer = model.blocks[0]
-    query = (model.embed(POINTS) @ layer.query).unflatten(-1, (2, 3)).transpose(1, 2)
-    keys, values = (m.unflatten(-1, (2, 3)).transpose(1, 2) for m in (layer.keys, layer.values))
-    mask = layer.bias.unsqueeze(2).expand(2, 2, len(POINTS), 5)
-    out = torch.nn.functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
-    torch.testing.assert_close(model(POINTS), out.transpose(1, 2).flatten(-2), rtol=1e-12, atol=0)
-
-
-def test_ungated_tokens_are_torch_scaled_dot_product_self_attention():
-    """Batches of whole sequences, as a language model has them: all tokens of both layers."""
-    config = AttentionConfig(source="tokens", model_dim=6, value_count=5, heads=2, depth=2)
-    model = build_attention(config, (0, 1))
-    states = model.embed(POINTS).transpose(1, 2)  # (S, N, n, D)
-    for layer in model.blocks:
-        query, keys, values = (
-            (states @ matrix.unsqueeze(1)).unflatten(-1, (2, 3)).transpose(2, 3)
-            for matrix in (layer.query, layer.key_map, layer.value_map)
-        )
-        out = torch.nn.functional.scaled_dot_product_attention(query, keys, values)
-        states = out.transpose(2, 3).flatten(-2)
-    torch.testing.assert_close(model(POINTS), states[:, :, 0], rtol=1e-12, atol=1e-14)
-
-
 def test_members_do_not_depend_on_the_company_they_keep():
     config = AttentionConfig(gate=GateConfig())
     many, alone = build_attention(config, range(20)), build_attention(config, (13,))
     for (name, a), (_, b) in zip(many.named_parameters(), alone.named_parameters(), strict=True):
         assert torch.equal(a[13], b[0]), name
-
-
-def test_gated_and_ungated_share_every_weight_they_have_in_common():
-    gated = dict(build_attention(AttentionConfig(gate=GateConfig()), (0,)).named_parameters())
-    for name, value in build_attention(AttentionConfig(), (0,)).named_parameters():
-        assert torch.equal(gated[name], value), name
 
 
 @pytest.mark.parametrize("source", MECHANISMS)

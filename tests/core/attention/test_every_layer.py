@@ -40,14 +40,6 @@ def test_layer_l_is_the_stack_cut_after_l_layers(name):
             assert (off > 1e3 * alone.errors.amax((0, 2, 3))).all()
 
 
-def test_the_last_layer_is_the_model():
-    model = build_attention(CONFIGS["residual"], (3,))
-    assert torch.equal(EveryLayer(model)(POINTS)[-1], model(POINTS))
-    records = []
-    model(POINTS, records)
-    assert len(records) == 5
-
-
 FLAT = AttentionConfig(depth=6)  # one head, three values, no gate
 NOT_FLAT = {
     "gate": replace(FLAT, gate=GATE),

@@ -79,12 +79,11 @@ def test_nothing_is_claimed_on_the_attention_weight_chart():
 def test_without_the_theorem_these_models_have_both_signs():
     """Each condition is needed: without it some model curves both ways."""
     for name in ("five values", "a gate", "two heads", "two layers", "a residual", "tokens"):
-        found = [
-            measure_surface(build_attention(NO_THEOREM[name], (seed,)), square_grid(21))
+        signs = (
+            measure_surface(build_attention(NO_THEOREM[name], (seed,)), square_grid(21)).sign
             for seed in range(30)
-        ]
-        signs = [{*one.sign[abs(one.sign) == 1]} for one in found]
-        assert {1.0, -1.0} in signs, name
+        )
+        assert any((sign == 1).any() and (sign == -1).any() for sign in signs), name
 
 
 @given(seed=st.integers(0, 10**6), sharpness=st.sampled_from([0.1, 1.0, 30.0]))
@@ -141,7 +140,7 @@ def test_dependent_values_prove_nothing_and_collinear_keys_that_k_is_zero():
 def test_the_whole_chart_is_proved_at_once(covariance):
     """Cells alone leave a part of these charts open, and every bound lies within theirs."""
     opened = 0.0
-    for seed in range(6):
+    for seed in range(3):
         model = build_attention(FOUR, (seed,))
         model.blocks[0].sharpen(8.0)
         few = Budget(float("inf"), 1000, 0.0, 0.0)

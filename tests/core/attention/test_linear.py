@@ -15,9 +15,6 @@ from gating_core.experiments.instance.model import ModelInstance
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
 from gating_core.jets.second_order import nested_jet, second_order_jet
-from gating_core.tasks.task import make_task
-from gating_core.training.recipe import Recipe
-from gating_core.training.trainer import Trainer
 
 GRID = square_grid(21)
 LINEAR = AttentionConfig("linear")
@@ -70,14 +67,6 @@ def test_keys_far_below_zero_are_compared_as_softmax_compares_them():
         records[0].weights, shares.unsqueeze(2).expand(-1, -1, len(GRID.points), -1)
     )
     assert torch.isfinite(layer.mixed_values()).all()
-
-
-def test_shared_weights_are_those_of_softmax_attention():
-    memory = dict(build_attention(AttentionConfig(gate=GateConfig()), (3,)).named_parameters())
-    for config in BOTH:
-        own = dict(build_attention(replace(config, gate=GateConfig()), (3,)).named_parameters())
-        assert set(memory) - set(own) == {"layers.0.bias"}
-        assert all(torch.equal(memory[name], value) for name, value in own.items())
 
 
 @pytest.mark.parametrize("config", BOTH, ids=lambda config: config.source)
@@ -138,24 +127,7 @@ def test_eight_values_of_three_channels_lie_in_a_plane():
     assert measure_instance(ModelInstance(replace(LINEAR, value_count=8), 2), 9).hull_dimension == 2
 
 
-def test_an_instance_without_averages_says_in_how_many_dimensions_it_lies():
-    normalised, free = (measure_instance(ModelInstance(config, 2), 9) for config in BOTH)
-    assert (normalised.hull_dimension, free.hull_dimension) == (2, 3)
-    assert free.verdict.word == "curved"
-
-
 @pytest.mark.parametrize("config", BOTH, ids=lambda config: config.source)
 def test_there_is_no_weight_chart(config):
     with pytest.raises(ValueError, match=f"source is '{config.source}'; .* linear attention"):
         weight_chart(build_attention(config))
-
-
-@pytest.mark.parametrize("config", BOTH, ids=lambda config: config.source)
-def test_it_learns_with_bonuses_for_its_weights(config):
-    task = make_task("circle", points=64, seeds=(1, 2))
-    recipe = Recipe(entropy_bonus=0.03, spread_bonus=0.01)
-    trainer = Trainer([replace(config, gate=GateConfig())], task, recipe)
-    first = trainer.weights.clone()
-    trainer.advance(20)
-    assert trainer.weights.isfinite().all()
-    assert not torch.equal(first, trainer.weights)

@@ -15,8 +15,6 @@ from gating_core.attention.gates import GATE_GRANULARITIES, GATE_NAMES, GATE_POS
 from gating_core.attention.layer import LayerRecord
 from gating_core.attention.stack import build_attention
 from gating_core.geometry.curvature import curvature
-from gating_core.geometry.flatness import affine_hull
-from gating_core.geometry.grid import square_grid
 from gating_core.jets.second_order import second_order_jet
 from gating_core.randomness import generator
 from tests.core import exact
@@ -59,12 +57,6 @@ def test_a_gate_frozen_at_one_equals_no_gate_bit_for_bit(source, position):
             layer.gate.weight.data.zero_()
             layer.gate.bias.data.fill_(800.0)  # sigmoid and tanh of it are exactly 1 in float64
         assert torch.equal(gated(POINTS), ungated(POINTS))
-
-
-@given(st.floats(0, 1))
-def test_the_blend_of_one_with_one_is_one(strength):
-    """(1 - s) + s rounds to 1 for every s: the premise of the two tests above."""
-    assert (1 - strength) + strength == 1.0
 
 
 @pytest.mark.sampled(5)
@@ -254,16 +246,6 @@ def test_gates_of_the_output_curve_both_charts(position, kind, granularity):
         assert curved(weight_chart(model)).all()
     model = build_attention(AttentionConfig(model_dim=6, value_count=5, gate=gate), range(2))
     assert curved(weight_chart(model)).all()
-
-
-@pytest.mark.parametrize("gate", [None, *(GateConfig(position=p) for p in GATE_POSITIONS)])
-@pytest.mark.parametrize("projection", [False, True])
-def test_the_affine_hull_of_the_query_chart(projection, gate):
-    """n - 1 dimensions whatever the query does; a gate of the output fills all it can."""
-    config = AttentionConfig(model_dim=7, value_count=5, output_projection=projection, gate=gate)
-    values = build_attention(config, (1,))(square_grid(21).points)[0]
-    fixed = gate is None or gate.position in ("G2", "G3", "G4")
-    assert affine_hull(values).dimension == (4 if fixed else 7)
 
 
 @pytest.mark.parametrize("granularity", GATE_GRANULARITIES)

@@ -13,16 +13,13 @@ from hypothesis import strategies as st
 from gating_core.attention.charts import weight_chart
 from gating_core.attention.config import MECHANISMS, AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention, causal_mask
-from gating_core.experiments.instance.measured import measure_instance
-from gating_core.experiments.instance.model import ModelInstance
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
 from gating_core.jets.second_order import nested_jet, second_order_jet
 from gating_core.randomness import generator
-from gating_core.tasks.task import make_task
 from gating_core.theory import four_key_curvature, with_sink
-from gating_core.training.trainer import train_ensemble
 from tests.core import exact
+from tests.profiles import fuzz
 
 POINTS = torch.rand(9, 2, generator=generator(2, "test"), dtype=torch.float64) * 2 - 1
 SOFTMAX = [source for source, layer in MECHANISMS.items() if layer.has_softmax]
@@ -109,17 +106,6 @@ def test_over_slots_it_equals_one_more_slot_with_key_0_and_value_0(sink):
     torch.testing.assert_close(sunk(POINTS), wider(POINTS), rtol=1e-13, atol=1e-14)
 
 
-def test_a_wrong_sign_of_the_sink_would_be_seen():
-    sunk, plain = both(AttentionConfig(sink="learned"))
-    gate = (sunk(POINTS) / plain(POINTS)).mean(-1)  # (S, N)
-    layer = sunk.blocks[0]
-    logits = torch.einsum("snd,sdk->snk", sunk.embed(POINTS), layer.logit_map()[:, 0])
-    total = (logits + layer.bias).exp().sum(-1)
-    for sign, right in ((1, True), (-1, False)):
-        found = total / (total + (sign * layer.sink).exp())
-        assert torch.allclose(gate, found, rtol=1e-10) == right
-
-
 @pytest.mark.parametrize("source", SOFTMAX)
 def test_a_sink_far_below_changes_nothing_and_one_far_above_takes_all(source):
     sunk, plain = both(AttentionConfig(source, sink="learned"))
@@ -143,6 +129,7 @@ CONFIGS = st.builds(
 )
 
 
+@fuzz(6, soak=100)
 @given(config=CONFIGS, seed=st.integers(0, 1000))
 def test_jets_and_a_second_implementation_agree(config, seed):
     model = build_attention(config, (seed,))
@@ -188,32 +175,11 @@ def test_with_two_slots_it_is_flat_and_with_four_both_signs_occur():
     )
     assert flat.proof == ("it lies in the plane of three fixed values, one of them the sink's 0",)
     assert ((abs(flat.gaussian) <= flat.gaussian_error) | ~flat.resolved).all()
-    found = [
-        measure_surface(
-            build_attention(AttentionConfig(value_count=4, sink="learned"), (seed,)),
-            square_grid(15),
-        )
-        for seed in range(20)
-    ]
-    assert {1.0, -1.0} in [{*one.sign[abs(one.sign) == 1]} for one in found]
-
-
-def test_an_instance_with_a_sink_is_measured():
-    found = measure_instance(
-        ModelInstance(AttentionConfig(sink="learned", gate=GateConfig()), 5), 9
+    four = AttentionConfig(value_count=4, sink="learned")
+    signs = (
+        measure_surface(build_attention(four, (seed,)), square_grid(15)).sign for seed in range(20)
     )
-    assert found.hull_dimension == 3  # three values and the origin
-    assert (found.weights[0].sum(-1) < 1).all()
-
-
-@pytest.mark.parametrize("source", SOFTMAX)
-def test_a_sink_learns(source):
-    config = AttentionConfig(source, sink="learned")
-    task = make_task("circle", seeds=(1, 2))
-    run = list(train_ensemble(config, task, task.seeds, 40, batch_size=32))
-    first, last = (snapshot.state["attention.layers.0.sink"] for snapshot in (run[0], run[-1]))
-    assert (np.abs(last - first) > 1e-3).all()
-    assert (run[-1].train_loss < run[0].train_loss).all()
+    assert any((sign == 1).any() and (sign == -1).any() for sign in signs)
 
 
 def test_what_cannot_be_is_refused():

@@ -28,7 +28,8 @@ from gating_core.experts.learning_curves import (
 from gating_core.experts.shipped import save_curves
 from gating_core.randomness import normal
 from gating_core.tasks import make_task
-from gating_core.training import train_ensemble
+from gating_core.training.recipe import Recipe
+from gating_core.training.trainer import train_ensemble
 from tests.each import each
 
 REQUEST = CurvesRequest()
@@ -162,7 +163,7 @@ def test_models_are_trained_as_any_ensemble_is(source, gate):
     (ungated, gated), _ = accuracies_at((25, 100), request)
     task = make_task("xor", 25, seeds=(3, 4, 5), test_points=1000)
     for found, config in zip((ungated, gated), request.setting.configs.values(), strict=True):
-        *_, last = train_ensemble(config, task, task.seeds, 20, batch_size=25)
+        *_, last = train_ensemble(config, task, 20, Recipe(batch_size=25))
         assert found == pytest.approx(last.test_accuracy, abs=0.01)
 
 

@@ -22,7 +22,7 @@ from gating_core.experiments.instance.measured import measure_instance
 from gating_core.experiments.instance.model import ModelInstance
 from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.classics import SURFACES
-from gating_core.geometry.flatness import flatness_proofs
+from gating_core.geometry.flatness import affine_hull, flatness_proofs
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
 from gating_core.jets.second_order import second_order_jet
@@ -201,3 +201,20 @@ def test_values_that_are_no_numbers_prove_nothing(broken):
     model = build_attention(AttentionConfig(), (3,))
     model.blocks[0].values.data[0, 0, 0] = broken
     assert flatness_proofs(model, torch.zeros(1, 4, 3)) == (None,)
+
+
+# --- The affine hull ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "dim", "expected"), [(3, 8, 2), (4, 8, 3), (6, 3, 3), (2, 5, 1)])
+def test_values_span_what_the_theorem_says(n, dim, expected):
+    model = build_attention(AttentionConfig(model_dim=dim, value_count=n), (0,))
+    assert affine_hull(model.blocks[0].values[0]).dimension == expected
+
+
+def test_a_far_away_plane_is_still_a_plane():
+    assert affine_hull(SURFACES["plane"].chart(GRID.points) + 1e6).dimension == 2
+    assert affine_hull(torch.ones(5, 3)).dimension == 0
+    for wrong in (torch.zeros(0, 3), torch.zeros(3), torch.tensor([[1.0, torch.nan]])):
+        with pytest.raises(ValueError, match="values"):
+            affine_hull(wrong)

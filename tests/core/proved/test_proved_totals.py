@@ -8,7 +8,7 @@ import torch
 
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.comparison.presets import COMPARISONS, PRESETS, load_preset
+from gating_core.experiments.comparison.presets import PRESETS, load_preset
 from gating_core.experiments.comparison.sweep import select_member, strengths_model
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.curvature import curvature
@@ -162,20 +162,6 @@ def test_points_of_the_shipped_examples_agree(name):
     model = strengths_model(run.variants["sigmoid"].ensemble, select_member(run), [1.0]).attention
     share = points_agree(model, few(9000))
     assert share > (0.4 if name == "linear" else 0.9)  # that one is steep
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("name", sorted({**PRESETS, **COMPARISONS}))
-def test_points_of_every_shipped_model_agree(name):
-    """All seeds, without a gate, with it, and with half of it."""
-    run = load_preset(name)
-    for variant in run.variants.values():
-        ensemble = variant.ensemble
-        for member in range(len(ensemble.seeds)):
-            for strength in (None,) if ensemble.config.gate is None else (0.5, 1.0):
-                strengths = None if strength is None else [strength]
-                model = strengths_model(ensemble, member, strengths).attention
-                points_agree(model, few(3000))
 
 
 def test_the_metric_counts():

@@ -146,18 +146,6 @@ def test_an_elementwise_gate_of_one_coordinate_never_curves_to_the_positive_side
     assert (field.gaussian <= field.gaussian_error)[field.resolved].all()
 
 
-@given(
-    a=st.lists(numbers, min_size=3, max_size=3),
-    b=st.lists(numbers, min_size=3, max_size=3),
-    name=st.sampled_from("uv"),
-)
-def test_along_the_axes_of_the_sheet_it_does_not_curve_at_all(a, b, name):
-    """There the straight lines are parallel: (u a(u), v b(u), c(u)) is a cylinder."""
-    gates = [parse_formula(f"sigmoid({x}*{name}+{y})") for x, y in zip(a, b, strict=True)]
-    field = field_of(GatedSheet(lambda p: torch.cat([gate(p) for gate in gates], -1)))
-    assert field.flat[field.resolved].all()
-
-
 @given(radius=st.floats(0.05, 20), turn=st.floats(-3, 3), shift=st.floats(-1, 1))
 def test_the_spherical_gate_gives_its_radius_in_any_chart(radius, turn, shift):
     image = GatedSheet(sphere_case(radius).gate)
@@ -177,24 +165,6 @@ def test_the_spherical_gate_gives_its_radius_in_any_chart(radius, turn, shift):
         assert (gap <= field.gaussian_error + 1e-15 * true)[field.resolved].all()
         assert field.resolved.double().mean() > 0.9
         assert field.gaussian_error[field.resolved].median() < 1e-9 * true
-
-
-@pytest.mark.parametrize("eps", [0.01, 0.2])
-@pytest.mark.parametrize("layers", [1, 2, 4])
-def test_aligned_quadratic_gates_curve_their_middle_by_four_times_the_square(eps, layers):
-    """K(0) = 4 L^2 eps^2 exactly; each gate reads what the one before it left."""
-
-    def function(p):
-        y = sheet(p)
-        for _ in range(layers):
-            y = y * (1 - eps * (y[:, :2] * y[:, :2]).sum(-1, keepdim=True))
-        return y
-
-    middle = torch.zeros(1, 2, dtype=torch.float64)
-    field = curvature(second_order_jet(function, middle, "rigorous"))
-    true = 4 * layers**2 * eps**2
-    assert abs(float(field.gaussian) - true) <= float(field.gaussian_error) + 1e-15 * true
-    assert float(field.gaussian_error) < 1e-12
 
 
 def test_at_strength_zero_there_is_no_gate():

@@ -18,7 +18,6 @@ from gating_core.theory.design import (
     fit_gate,
 )
 from gating_core.theory.measure import measure_any_gate
-from tests.core import exact
 
 GRID = square_grid(15)
 designed = cache(lambda name, size: design(name, size, GRID))  # takes up to a second
@@ -90,7 +89,8 @@ def test_whether_a_sigmoid_reaches_it_is_a_question_of_size(name):
 
 
 def test_the_verdicts_of_the_shapes():
-    words = {name: designed(name, 1.0).image.surface.shares for name in SHAPES}
+    names = ("sphere", "ellipsoid", "saddle", "bumpy sphere")
+    words = {name: designed(name, 1.0).image.surface.shares for name in names}
     assert words["sphere"].positive[0] == pytest.approx(1)
     assert words["ellipsoid"].positive[0] == pytest.approx(1)
     assert words["saddle"].negative[0] == pytest.approx(1)
@@ -122,15 +122,6 @@ def test_a_fit_is_the_same_each_time_and_depends_on_its_seed():
     assert not torch.equal(first.network.inner, other.network.inner)
 
 
-def test_a_fit_leaves_the_threads_and_gradients_as_they_were():
-    def progress(share):
-        assert torch.get_num_threads() == threads
-        assert torch.is_grad_enabled()
-
-    threads = torch.get_num_threads()
-    fit_gate(DesignedGate("sphere", 0.5), 0, 4, 30, progress)
-
-
 def test_the_slopes_are_the_derivatives():
     network, points = first_network(0, 5), GRID.points[:7]
     parts = (network.inner, network.outer, network.offset)
@@ -139,13 +130,6 @@ def test_the_slopes_are_the_derivatives():
     )
     flat = torch.cat([part.flatten(1) for part in jacobian], -1)
     torch.testing.assert_close(network.slopes(points), flat, rtol=1e-13, atol=1e-15)
-
-
-def test_a_step_moves_the_weights_in_the_order_of_the_slopes():
-    network, points = first_network(0, 5), GRID.points
-    by = torch.randn(21, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 1e-6
-    found = (network.moved(by)(points) - network(points))[:, 0]
-    torch.testing.assert_close(found, network.slopes(points) @ by, rtol=1e-4, atol=1e-11)
 
 
 def test_what_cannot_be_is_refused():
@@ -161,25 +145,3 @@ def test_what_cannot_be_is_refused():
         fit_gate(DesignedGate("sphere", 0.5), units=0)
     with pytest.raises(ValueError, match="steps is 0"):
         fit_gate(DesignedGate("sphere", 0.5), steps=0)
-
-
-def test_the_gate_network_is_followed_at_200_digits():
-    network = first_network(3, 2)
-    weights = [x.tolist() for x in (network.inner, network.outer, network.offset)]
-
-    def image(m, u, v):
-        inner, outer, offset = weights
-        y = [u, v, m.mpf(1)]
-        logit = m.mpf(offset[0])
-        for unit in range(2):
-            turned = m.fsum(m.mpf(inner[i][unit]) * y[i] for i in range(3))
-            logit += m.mpf(outer[unit][0]) * m.tanh(turned)
-        return [x / (1 + m.exp(-logit)) for x in y]
-
-    found = measure_any_gate(network, GRID).surface
-    with mpmath.workdps(exact.DIGITS):
-        for row, column in ((0, 4), (9, 12)):
-            u, v = float(GRID.axis[column]), float(GRID.axis[row])
-            true = exact.geometry(exact.jet(image, u, v))["gaussian"]
-            gap = abs(mpmath.mpf(found.gaussian[0, row, column]) - true)
-            assert gap <= found.gaussian_error[0, row, column] + exact.OWN_ERROR

@@ -124,28 +124,6 @@ def test_biases_values_and_metric_do_not_change_the_sign(seed, other, dim):
     assert (field.gaussian.sign() == key_sign(keys).sign)[field.decided].all()
 
 
-def test_five_keys_have_both_signs():
-    """The limit of the theorem, and a check that the one-sign law is not empty."""
-    both = 0
-    for seed in range(20):
-        keys, biases, values, points = random_layer(seed)
-        more = random_layer(seed + 100)
-        field = measured(
-            surface(
-                *(
-                    torch.cat([x, y[:1]])
-                    for x, y in zip((keys, biases, values), more[:3], strict=True)
-                )
-            ),
-            3 * points,
-        )
-        both += bool(
-            (field.decided & (field.gaussian > 0)).any()
-            and (field.decided & (field.gaussian < 0)).any()
-        )
-    assert both >= 5
-
-
 # --- The sign -------------------------------------------------------------------------------------
 
 
@@ -292,21 +270,6 @@ def test_unusable_keys_are_refused(keys):
 
 
 # --- Sinks, and exclusive attention ---------------------------------------------------------------
-
-
-@given(seed=seeds, count=st.integers(2, 6), logit=st.floats(-5, 5))
-def test_a_sink_is_a_scalar_gate_and_a_slot(seed, count, logit):
-    keys, biases, values, points = random_layer(seed, 4)
-    more = random_layer(seed + 1, 4)
-    a, b, v = (
-        torch.cat([x, y])[:count] for x, y in zip((keys, biases, values), more[:3], strict=True)
-    )
-    exponentials = (points @ a.mT + b).exp()
-    total = exponentials.sum(-1, keepdim=True)
-    sunk = exponentials @ v / (total + math.exp(logit))
-    gated = surface(a, b, v)(points) * total / (total + math.exp(logit))
-    assert torch.allclose(sunk, gated, rtol=1e-12, atol=1e-14)
-    assert torch.allclose(sunk, surface(*with_sink(a, b, v, logit))(points), rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize(("corner", "sign"), [

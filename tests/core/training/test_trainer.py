@@ -149,30 +149,6 @@ def test_progress_is_reported_after_every_step():
     assert steps == [(None, step) for step in range(1, 41)]
 
 
-def test_another_loss_and_another_source_of_batches():
-    """The task's own batches and loss, given, change no bit; others are what is learned from."""
-    task, recipe = make_task("xor", seeds=SEEDS), RECIPES["adam"]
-    plain = trained([GATED], task, 20)
-    own = Trainer([GATED], task, recipe, loss=cross_entropies, batches=Batches(task, 64))
-    squares = Trainer([GATED], task, recipe, loss=square_loss)
-    flipped = Batches(task, 64)
-    flipped.columns = (*flipped.columns[:2], 1 - flipped.columns[2])
-    wrong = Trainer([GATED], task, recipe, batches=flipped)
-    for trainer, steps in ((own, 20), (squares, 100), (wrong, 100)):
-        trainer.advance(steps)
-    assert torch.equal(own.weights, plain.weights)
-    shown = squares.snapshots()[0]
-    assert (shown.train_accuracy > 0.8).all()
-    logits = squares.model(torch.from_numpy(task.test_points).float())
-    loss = square_loss(logits, torch.from_numpy(task.test_labels)).mean(-1)
-    np.testing.assert_allclose(shown.test_loss, loss.detach(), rtol=1e-5)
-    assert (wrong.snapshots()[0].train_accuracy < 0.2).all()
-
-
-def square_loss(logits, labels):
-    return (logits.softmax(-1) - torch.nn.functional.one_hot(labels, 2)).square().sum(-1)
-
-
 def test_an_epoch_shows_every_point_once_and_all_variants_the_same():
     task = make_task("xor", points=48, seeds=SEEDS)
     seen = list(Batches(task, 16, copies=2).take(6))
@@ -286,3 +262,8 @@ def test_models_that_differ_in_more_than_strength_are_not_trained_together(other
     with pytest.raises(ValueError, match="equal but for the strength of the gate"):
         Trainer((GATED, other), task, Recipe())
     Trainer((GATED, replace(GATED, gate=GateConfig(strength=0.3)), UNGATED), task, Recipe())
+
+
+def test_a_batch_larger_than_the_data_is_refused():
+    with pytest.raises(ValueError, match="batch_size is 300"):
+        Trainer([GATED], make_task("xor", seeds=SEEDS), Recipe(batch_size=300))

@@ -144,4 +144,4 @@ def test_a_point_shows_its_two_surfaces_with_their_numbers():
         said = re.search(r"total \|K\| = ([\d.e⁻-]+)", side["verdict"][0])
         assert said or error > total
         assert f"{100 * result.accuracy[1, member]:.1f}" in side["more"][0]
-    assert f"price_study again {result.piece.name}" in " ".join(x.value for x in app.caption)
+    assert f"commit 1f4177a5, as {result.piece.name}" in " ".join(x.value for x in app.caption)

@@ -12,8 +12,7 @@ from gating_core.experiments.comparison import frames as film
 from gating_core.experiments.comparison.frames import layer_maps
 from gating_core.geometry.grid import square_grid
 from gating_core.training.trained import TrainedEnsemble
-from tests.core.experiments.comparison.runs import SMALL, run_of
-from ui.drawing.lines import barycentric
+from tests.core.experiments.comparison.runs import SMALL
 
 MEMBER = 1
 
@@ -23,10 +22,6 @@ def both(run, member=MEMBER):
     """The frames of both variants, as the page requests them."""
     names = zip(("left", "right"), run.setting.variants, strict=True)
     return {side: film.training_frames(run, name, member) for side, name in names}
-
-
-def steps_of(run):
-    return run.steps[film.drawn_frames(run)]
 
 
 # --- Frames ---------------------------------------------------------------------------------------
@@ -54,19 +49,6 @@ def test_a_frame_is_the_model_at_its_step(run, side, frame):
     np.testing.assert_allclose(side.data_values[frame], on_surface, rtol=0, atol=1e-12)
 
 
-def test_every_frame_is_there_and_rows_are_the_second_coordinate(run):
-    side = both(run)["right"]
-    data = film.training_data(run, MEMBER)
-    assert len(side.values) == len(run.frames)
-    assert steps_of(run).tolist() == run.steps.tolist()
-    name = run.setting.variants[1]
-    ensemble = run.variants[name].ensemble
-    model = restore(ensemble.config, ensemble.seeds, ensemble.state)
-    spot = torch.tensor([[data.axis[5], data.axis[20]]])  # (x1, x2)
-    found = side.values[-1, 20, 5]
-    np.testing.assert_allclose(found, model.attention(spot)[MEMBER, 0].numpy(), atol=1e-12)
-
-
 def test_the_ungated_film_with_three_values_stays_flat(circle):
     """Weights of three values fill a plane: the flatness theorem, at every step."""
     side = both(circle, 0)["left"]
@@ -77,23 +59,6 @@ def test_the_ungated_film_with_three_values_stays_flat(circle):
 
 
 # --- Data -----------------------------------------------------------------------------------------
-
-
-def test_where_values_are_averages_the_film_says_of_what(run):
-    """Their shares are not negative, and sum to one."""
-    for side, name in zip(both(run).values(), run.setting.variants, strict=True):
-        config = run.variants[name].ensemble.config
-        plain = config.layer.fixed_values and config.heads == 1 and not config.output_projection
-        gate = config.gate
-        acts = gate is not None and gate.position not in ("G2", "G3", "G4")
-        if not plain or acts or config.residual or config.norm == "post":
-            assert side.averaged is None
-            continue
-        for values, vectors in zip(side.values, side.averaged, strict=True):
-            if len(vectors) == 3 and len(vectors[0]) == 3:
-                shares = barycentric(values, vectors)
-                np.testing.assert_allclose(shares @ vectors, values, atol=1e-9)
-                assert shares.min() > -1e-9
 
 
 def test_the_points_are_those_of_the_seed(run):
@@ -146,13 +111,6 @@ def test_best_median_worst(accuracy, loss, best, median, worst):
     assert ensemble.best == best
 
 
-def test_nobody_looks_at_the_test_points(circle):
-    ensemble = circle.variants["sigmoid"].ensemble
-    blind = replace(ensemble, test_accuracy=1 - ensemble.test_accuracy)
-    for which in film.SEED_CHOICES:
-        assert film.shown_member(ensemble, which) == film.shown_member(blind, which)
-
-
 @pytest.mark.parametrize("count", [1, 2, film.MOST_FRAMES, film.MOST_FRAMES + 1, 61, 500])
 def test_long_runs_are_thinned(circle, count):
     frames = film.drawn_frames(replace(circle, frames=(circle.frames * 100)[:count]))
@@ -164,62 +122,7 @@ def test_long_runs_are_thinned(circle, count):
     assert np.ptp(gaps) <= 1 if count > 1 else True
 
 
-def test_a_large_model_has_fewer_frames_the_ends_among_them(circle):
-    large = replace(
-        SMALL,
-        source="tokens",
-        model_dim=16,
-        value_count=8,
-        depth=4,
-        seed_count=2,
-        steps=20,
-        points=64,
-        batch_size=16,
-    )
-    run = run_of(large)
-    frames = film.drawn_frames(run)
-    assert len(frames) == film.FEWEST_FRAMES < len(run.frames)
-    assert (frames[0], frames[-1]) == (0, len(run.frames) - 1)
-
-
-def test_a_thinned_film_keeps_step_and_state_together(circle):
-    longer = replace(
-        circle,
-        frames=tuple(
-            replace(frame, step=10 * place) for place, frame in enumerate(circle.frames * 3)
-        ),
-    )
-    frames = film.drawn_frames(longer)
-    assert len(frames) < len(longer.frames)
-    side = film.training_frames(longer, "sigmoid", 0)
-    assert steps_of(longer).tolist() == (10 * frames).tolist()
-    whole = both(circle, 0)["right"]
-    again = whole.values[frames % len(circle.frames)]
-    np.testing.assert_allclose(side.values, again, rtol=0, atol=1e-14)
-
-
 # --- A look inside --------------------------------------------------------------------------------
-
-
-def test_a_look_inside_shows_every_weight_and_gate(run):
-    for name in run.setting.variants:
-        config = run.variants[name].ensemble.config
-        fields = layer_maps(run, name, MEMBER)
-        weights = {k: v for k, v in fields.items() if "α" in k}
-        assert len(weights) == config.depth * config.heads * config.value_count
-        for layer in range(1, config.depth + 1):
-            for head in range(1, config.heads + 1):
-                label = f" · head {head}" if config.heads > 1 else ""
-                mine = [
-                    weights[f"layer {layer} · α{slot}{label}"]
-                    for slot in range(1, config.value_count + 1)
-                ]
-                assert np.min(mine) >= 0
-                np.testing.assert_allclose(np.sum(mine, 0), 1, atol=1e-12)
-        gates = len(fields) - len(weights)
-        assert (gates > 0) == (config.gate is not None), name
-        for field in fields.values():
-            assert field.shape == (film.FRAME_GRID, film.FRAME_GRID)
 
 
 def test_a_look_inside_is_that_of_its_seed(circle):
@@ -236,11 +139,3 @@ def test_a_look_inside_is_that_of_its_seed(circle):
             np.testing.assert_allclose(found, wanted, atol=1e-12)
             wanted = weights[member, 0, :, channel].reshape(31, 31).numpy()
             np.testing.assert_allclose(fields[f"layer 1 · α{channel + 1}"], wanted, atol=1e-12)
-
-
-def test_a_sigmoid_gate_has_a_field_for_every_channel(circle):
-    fields = layer_maps(circle, "sigmoid", 0)
-    gates = [fields[f"layer 1 · gate {channel}"] for channel in (1, 2, 3)]
-    assert np.min(gates) > 0
-    assert np.max(gates) < 1
-    assert np.ptp(gates, axis=(1, 2)).min() > 0

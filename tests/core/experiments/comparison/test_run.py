@@ -11,7 +11,7 @@ from gating_core.experiments.comparison.run import train_further, train_setting
 from gating_core.experiments.comparison.setting import Setting
 from gating_core.tasks.own import EXAMPLE_CSV, parse_csv
 from gating_core.training import trained
-from gating_core.training.trainer import snapshot_steps, train_ensemble
+from gating_core.training.trainer import snapshot_steps
 
 SMALL = Setting(task="xor", points=256, train_share=0.5, seed_count=3, steps=60)
 EVERY_KIND = replace(SMALL, variants=("silu", "ungated", "matched", "sigmoid", "half"))
@@ -55,20 +55,6 @@ def test_a_run_shows_its_way_from_the_first_step_to_the_last():
     assert run.variants["silu"].seconds == run.variants["ungated"].seconds
 
 
-def test_variants_in_lockstep_learn_what_they_learn_alone():
-    run = finished(train_setting(EVERY_KIND))
-    for name, variant in run.variants.items():
-        *_, alone = train_ensemble(EVERY_KIND.configs[name], run.task, run.setting.seeds, 60)
-        for part, value in alone.state.items():
-            # Ungated models trained beside gated ones, and only these, may round differently.
-            limit = 1e-4 if len(variant.together) > 1 else 0
-            np.testing.assert_allclose(
-                variant.ensemble.state[part], value, atol=limit, rtol=0, err_msg=f"{name} {part}"
-            )
-    loss = run.variants["sigmoid"].ensemble.train_loss
-    assert loss[-1].mean() < 0.9 * loss[0].mean()
-
-
 @pytest.mark.parametrize("optimiser", ["adam", pytest.param("sgd", marks=pytest.mark.soak)])
 def test_a_run_that_goes_on_is_one_that_never_stopped(optimiser):
     setting = replace(EVERY_KIND, optimiser=optimiser, momentum=0.5, weight_decay=0.01)
@@ -92,18 +78,6 @@ def test_a_run_stopped_anywhere_goes_on_from_its_last_frame():
     assert not run.complete
     rest = finished(train_further(run, 60 - run.frames[-1].step))
     assert_same_weights(rest, finished(train_setting(SMALL)))
-
-
-def test_rewinding_begins_with_the_same_weights_and_new_seeds_with_others():
-    first, again = finished(train_setting(SMALL)), finished(train_setting(SMALL))
-    for frame in range(len(first.frames)):
-        assert_same_weights(first, again, frame)
-    assert np.array_equal(first.task.train_points, again.task.train_points)
-    other = finished(train_setting(replace(SMALL, seed=SMALL.seed + SMALL.seed_count)))
-    assert not set(other.setting.seeds) & set(first.setting.seeds)
-    assert replace(other.setting, seed=SMALL.seed) == SMALL
-    weights = [run.frames[0].snapshots["sigmoid"].state["weight"] for run in (first, other)]
-    assert not np.array_equal(*weights)
 
 
 def test_progress_is_reported_within_a_frame_and_what_a_callback_takes_is_no_training(monkeypatch):
@@ -183,11 +157,6 @@ def test_the_matched_model_has_the_parameters_of_the_variant_it_is_compared_with
         assert (matched_count("matched", *others) >= sigmoid) == wide
     assert matched_count("ungated", "headwise", "matched", "sigmoid") < sigmoid
     assert matched_count("ungated", "sigmoid", "matched") >= sigmoid
-
-
-def test_settings_can_be_compared_and_kept_in_a_dictionary():
-    assert {Setting(): 1}[Setting()] == 1
-    assert Setting(task="own", own=OWN) == Setting(task="own", own=OWN)
 
 
 @pytest.mark.parametrize(

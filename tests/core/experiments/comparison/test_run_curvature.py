@@ -112,14 +112,6 @@ def assert_known(found, wanted):
     assert np.isnan(found[~decided & ~surely_zero]).all()
 
 
-@pytest.mark.soak
-def test_noise_on_a_flat_surface_is_not_painted():
-    """A saturated ungated layer is flat; its K is rounding noise of any size."""
-    run = run_of(replace(SMALL, task="xor", steps=300, learning_rate=0.1, seed_count=2))
-    for member in range(2):
-        assert not np.nan_to_num(curvature_along(run, "ungated", member).known).any()
-
-
 def test_the_final_total_says_how_sure_it_is(circle):
     """A much finer integral lies within both errors; those of a fixed grid would be too small."""
     ensemble = circle.variants["sigmoid"].ensemble
@@ -188,23 +180,3 @@ def test_progress_is_reported_often_enough_to_cancel(measure):
     reports = iter(range(6))
     with pytest.raises(StopIteration):
         measure(run_of(heavy), "silu", 0, lambda share: next(reports))
-
-
-@pytest.mark.soak
-def test_parts_change_no_number(circle, monkeypatch):
-    monkeypatch.setattr(budget, "AFFORDABLE_COST", 1e6)
-    monkeypatch.setattr(run_curvature, "FRAME_GRID", 15)
-    monkeypatch.setattr(run_curvature, "FINAL_GRID", 21)
-    others = {(name, member) for name in circle.setting.compared for member in (1, 2)}
-    whole = measured(circle, known=others)
-    for module in (run_curvature, budget):
-        monkeypatch.setattr(module, "PART_COST", 5_000)
-    parts = measured(circle, known=others)
-    for key, found in whole[0].items():
-        again = parts[0][key].total
-        np.testing.assert_allclose(again.value, found.total.value, rtol=1e-12, atol=1e-14)
-        np.testing.assert_array_equal(again.complete, found.total.complete)
-    for key, final in whole[1].items():
-        assert float(parts[1][key].total.value) == pytest.approx(
-            float(final.total.value), rel=1e-12, abs=1e-14
-        )

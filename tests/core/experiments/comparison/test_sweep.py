@@ -20,7 +20,6 @@ from gating_core.experiments.comparison.presets import (
     load_surface,
     load_sweep,
     save_surface,
-    save_sweep,
 )
 from gating_core.experiments.comparison.run import train_setting
 from gating_core.experiments.comparison.setting import FIRST_SETTING
@@ -32,7 +31,6 @@ from gating_core.experiments.comparison.sweep import (
     regularity,
     select_member,
     sweep_strengths,
-    triangle_area,
 )
 from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.grid import square_grid
@@ -111,14 +109,6 @@ def test_regularity_is_one_of_an_equilateral_triangle_and_has_no_size(triangle, 
     assert regularity(np.stack([a, b, (a + b) / 2])) == pytest.approx(0, abs=1e-7)
 
 
-@given(corners)
-def test_areas_of_triangles_are_those_of_the_cross_product(triangle):
-    flat = triangle.copy()
-    flat[:, 3] = 0
-    wanted = np.linalg.norm(np.cross(flat[1, :3] - flat[0, :3], flat[2, :3] - flat[0, :3])) / 2
-    assert triangle_area(flat) == pytest.approx(wanted, abs=1e-7)
-
-
 def test_the_selected_member_has_the_best_score_in_the_better_half():
     run = small()
     ensemble = run.variants["sigmoid"].ensemble
@@ -143,17 +133,6 @@ def sweeps():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sweep, "SWEEP_POINTS", 400)
         return [*sweep_strengths(small())]
-
-
-@pytest.mark.soak
-def test_the_ends_of_the_dial_come_first_and_nothing_else_changes(sweeps):
-    measured = [np.flatnonzero(found.measured).tolist() for found in sweeps]
-    assert measured[:3] == [[], [20], [0, 20]]
-    assert measured[-1] == list(range(21))
-    for found in sweeps:
-        assert found.weight is sweeps[0].weight
-        unknown = np.isnan(found.total.value.numpy())
-        np.testing.assert_array_equal(unknown, ~found.measured)
 
 
 def test_without_the_gate_the_total_is_zero_by_proof(sweeps):
@@ -181,18 +160,6 @@ def test_a_shipped_sweep_belongs_to_its_run(name, monkeypatch):
     assert shipped.member == fresh.member
     np.testing.assert_allclose(shipped.weight, fresh.weight, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(shipped.bias, fresh.bias, rtol=1e-4, atol=1e-4)
-
-
-def test_a_sweep_survives_a_file(sweeps, tmp_path, monkeypatch):
-    path = tmp_path / "circle.sweep.safetensors"
-    save_sweep(sweeps[4], path)
-    monkeypatch.setattr("gating_core.experiments.comparison.presets.FOLDER", tmp_path)
-    back = load_sweep("circle")
-    assert back.member == sweeps[4].member
-    for part in ("weight", "bias", "measured"):
-        np.testing.assert_array_equal(getattr(back, part), getattr(sweeps[4], part))
-    for part in ("value", "error", "complete"):
-        np.testing.assert_array_equal(getattr(back.total, part), getattr(sweeps[4].total, part))
 
 
 def test_strengths_are_one_model_and_the_last_is_the_trained_one(sweeps):

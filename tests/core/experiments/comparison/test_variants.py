@@ -8,12 +8,12 @@ import torch
 
 from gating_core.attention.charts import weight_chart
 from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.attention.gates import CONTROL_NAMES, GATE_NAMES
+from gating_core.attention.gates import CONTROL_NAMES
 from gating_core.attention.stack import build_attention, build_classifier, parameter_count
 from gating_core.experiments.comparison.setting import VARIANTS, variant_config
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
-from gating_core.jets.second_order import nested_jet, second_order_jet
+from gating_core.jets.second_order import second_order_jet
 from gating_core.randomness import generator
 from gating_core.training.ensemble import batches_of
 from tests.core.exact import gate_value
@@ -77,63 +77,6 @@ def test_variants_of_memory_models_against_a_plain_reference(name, strength):
         torch.testing.assert_close(found.tolist(), wanted, rtol=1e-12, atol=1e-13)
 
 
-def test_the_value_gate_opens_each_tokens_own_value():
-    model = build_attention(variant_config("value", replace(TOKENS, heads=1)), (3,))
-    layer = model.blocks[0]
-    for point, found in zip(POINTS, model(POINTS)[0], strict=True):
-        tokens = [
-            point @ a + b for a, b in zip(model.input_map[0], model.input_bias[0], strict=True)
-        ]
-        query = tokens[0] @ layer.query[0]
-        logits = [float(query @ (t @ layer.key_map[0])) / math.sqrt(6) for t in tokens]
-        values = [
-            t @ layer.value_map[0] * torch.sigmoid(t @ layer.gate.weight[0] + layer.gate.bias[0])
-            for t in tokens
-        ]
-        wanted = sum(w * v for w, v in zip(softmax(logits), values, strict=True))
-        torch.testing.assert_close(found, wanted, rtol=1e-12, atol=1e-13)
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("name", list(VARIANTS))
-def test_derivatives_and_bounds_go_through_every_variant(name):
-    model = build_attention(replace(variant_config(name, base_of(name)), depth=2), (5,))
-    jet = second_order_jet(model, POINTS, "rigorous")
-    assert jet.bound_kind == "rigorous"
-    second = nested_jet(model, POINTS)
-    torch.testing.assert_close(jet.stack, second.stack, rtol=1e-9, atol=1e-10)
-    assert ((jet.stack - second.stack).abs() <= 1e-9 + jet.errors).all()
-
-
-@pytest.mark.parametrize("name", [n for n, gate in VARIANTS.items() if gate is not None])
-def test_strength_zero_is_no_gate_bit_for_bit_alone_and_among_others(name):
-    config = variant_config(name, base_of(name))
-    ungated = build_attention(replace(config, gate=None), (2,))
-    off = build_attention(replace(config, gate=replace(config.gate, strength=0.0)), (2,))
-    sweep = build_attention(config, (2,)).member(0, [0.0, 1.0])
-    assert torch.equal(off(POINTS), ungated(POINTS))
-    assert torch.equal(sweep(POINTS)[0], ungated(POINTS)[0])
-    alone = build_attention(config, (2,))
-    torch.testing.assert_close(sweep(POINTS)[1], alone(POINTS)[0], rtol=1e-14, atol=1e-15)
-    assert not torch.equal(sweep(POINTS)[1], ungated(POINTS)[0])
-
-
-@pytest.mark.parametrize("name", [n for n, gate in VARIANTS.items() if gate is not None])
-def test_the_look_inside_shows_the_gate_in_force(name):
-    base = replace(base_of(name), heads=1)
-    model = build_attention(variant_config(name, base), (7,))
-    looks = []
-    out = model(POINTS, looks)
-    gate = looks[0].gate
-    if name == "value":  # reads tokens: averaged over them
-        assert gate.shape == (1, 9, 6)
-        return
-    mixed = model.blocks[0].mix(looks[0].weights)
-    wanted = mixed + gate if name == "additive" else mixed * gate
-    torch.testing.assert_close(wanted.expand_as(out), out, rtol=1e-13, atol=1e-14)
-    assert gate.shape == (1, 9, 1 if name == "headwise" else 6)
-
-
 @pytest.mark.parametrize(
     ("name", "flat"), [("ungated", True), ("half", True), ("pointwise", False), ("sigmoid", False)]
 )
@@ -154,11 +97,6 @@ def test_controls_on_the_attention_weight_chart(name, flat):
 def _bent(chart):
     """The chart in other coordinates: on affine ones a plane has no second derivatives at all."""
     return lambda points: chart(points + 0.05 * torch.sin(2 * points))
-
-
-def test_a_control_with_a_residual_reads_the_state_on_the_chart():
-    config = AttentionConfig(gate=GateConfig("pointwise"), residual=True)
-    assert weight_chart(build_attention(config, (1,))).inputs_known
 
 
 def test_parameters_are_counted_by_hand():
@@ -220,10 +158,6 @@ def test_controls_have_one_place(kind):
     for wrong in (dict(granularity="headwise"), dict(position="G2"), dict(position="G5")):
         with pytest.raises(ValueError, match=f"control '{kind}' must be elementwise at G1"):
             GateConfig(kind, **wrong)
-
-
-def test_controls_are_no_gates():
-    assert not set(CONTROL_NAMES) & set(GATE_NAMES)
 
 
 @pytest.mark.parametrize("name", list(VARIANTS))

@@ -12,7 +12,6 @@ from gating_core.experiments.comparison import measure_fields
 from gating_core.experiments.depth import (
     QUANTITIES,
     REGIMES,
-    SHRINKS,
     ZERO,
     DepthRequest,
     TrainedRequest,
@@ -97,22 +96,6 @@ def test_proxy_and_diameter_are_within_their_bounds_at_two_hundred_digits():
     assert found.curves["diameter"].errors[0, 4] >= 2 * moved
 
 
-def test_a_seed_is_the_same_whoever_else_is_there():
-    found = measure_regime(REQUEST, "gated_plain")
-    alone = measure_regime(replace(REQUEST, seed=4, seed_count=1), "gated_plain")
-    for name in QUANTITIES:
-        here, there = found.curves[name], alone.curves[name]
-        assert np.allclose(here.values[1], there.values[0], rtol=1e-9)
-
-
-def test_grids_twice_as_fine_stay_within_the_errors():
-    coarse = measure_regime(replace(REQUEST, grid=15), "gated_residual")
-    fine = measure_regime(replace(REQUEST, grid=29), "gated_residual")
-    for name in ("total", "mean"):
-        here, there = coarse.curves[name], fine.curves[name]
-        assert (np.abs(here.values - there.values) <= here.errors).all()
-
-
 def test_an_ungated_stack_of_three_values_stays_zero():
     request = replace(REQUEST, value_count=3, depth=16)
     found = measure_regime(request, "ungated_plain")
@@ -126,25 +109,6 @@ def test_an_ungated_stack_of_three_values_stays_zero():
     gated = measure_regime(request, "gated_plain")
     assert not gated.proved.any()
     assert gated.curves["total"].course.word != ZERO
-
-
-def test_ordinary_gated_stacks_collapse():
-    """Size and curvature are lost, by orders of magnitude; what is too small is not known."""
-    request = DepthRequest(grid=9)
-    found = measure_regime(request, "gated_plain")
-    size, total = found.curves["diameter"], found.curves["total"]
-    assert size.course.word == SHRINKS
-    assert size.median[7] < 1e-4 * size.median[0]
-    assert total.median[3] < total.median[0]
-    assert found.curves["proxy"].course.word == SHRINKS
-    assert found.unresolved[:, 0].max() == 0
-    assert found.unresolved[:, -1].min() == 1
-    assert not total.known[:, -1].any()
-    assert np.isnan(total.median[-1])
-    assert np.isnan(total.band[:, -1]).all()
-    assert size.count[-1] == 16
-    with_residual = measure_regime(request, "gated_residual").curves["diameter"]
-    assert with_residual.course.word != SHRINKS
 
 
 def test_medians_are_of_what_is_known():

@@ -39,7 +39,7 @@ def test_slopes_are_medians_over_pairs_of_depths_and_seeds():
 
 def test_a_median_is_within_its_interval_about_as_often_as_it_says():
     rng = np.random.default_rng(5)
-    draws = [middle(rng.standard_t(2, SEEDS)) for _ in range(200)]
+    draws = [middle(rng.standard_t(2, SEEDS)) for _ in range(60)]
     missed = sum(not one.low <= 0 <= one.high for one in draws)
     assert missed <= stats.binom.ppf(0.999, len(draws), 0.08)
     assert middle(np.ones(5)) == Middle(1.0, 1.0, 1.0, 5)
@@ -81,16 +81,6 @@ def test_nothing_is_said_of_too_few_depths_or_seeds():
     few[7] = True
     assert exponent(DEPTHS, values, few).over_seeds == Middle(2.0, 2.0, 2.0, 8)
     assert not exponent(DEPTHS, values[:1], EVERYWHERE[:1]).over_seeds.known
-
-
-def test_what_is_not_fitted_changes_nothing():
-    values = DEPTHS**2.0 * noise(2, 0.1)
-    fitted = EVERYWHERE & (DEPTHS <= 8)
-    wild = np.where(fitted, values, np.nan)
-    assert np.array_equal(
-        exponent(DEPTHS, values, fitted).slopes, exponent(DEPTHS, wild, fitted).slopes
-    )
-    assert exponent(DEPTHS, values, fitted).depths == (1, 8)
 
 
 SERIES = {

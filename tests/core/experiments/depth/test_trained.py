@@ -42,7 +42,7 @@ def test_they_are_trained_as_any_ensemble_is():
     for variant, gated in DEPTH_VARIANTS.items():
         for place, depth in enumerate(REQUEST.depths):
             config = REQUEST.stack(depth, gated, "residual")
-            *_, snapshot = train_ensemble(config, task, REQUEST.seeds, 8, batch_size=64)
+            *_, snapshot = train_ensemble(config, task, 8)
             found = trained.ensembles[variant][place]
             assert found.config == config
             assert set(found.state) == set(snapshot.state)

@@ -16,8 +16,16 @@ from hypothesis.extra.numpy import arrays
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
 from gating_core.experiments.instance import measured
-from gating_core.experiments.instance.measured import COLOURINGS
-from gating_core.experiments.instance.model import ModelInstance, build_instance, chart_of
+from gating_core.experiments.instance.measured import COLOURINGS, instance_values
+from gating_core.experiments.instance.model import (
+    CHOSEN_SEEDS,
+    NEAR_DEGENERATE,
+    ModelInstance,
+    build_instance,
+    chart_of,
+    chosen_config,
+    elongation,
+)
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.curvature import (
     CurvatureField,
@@ -461,3 +469,31 @@ def test_a_constant_field_is_neither_blank_nor_amplified(name, asinh, value):
     if COLOURINGS[name].range in ("signed", "from zero") and value < 1:
         shown = float(scale.apply(np.array(value)))
         assert abs(shown) <= 1e-6 * scale.high  # drawn neutral
+
+
+# --- How long a surface is ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("times", [1.0, 12.0, 1e5])
+def test_a_rectangle_is_as_elongated_as_it_says(times):
+    side = np.linspace(-1, 1, 21)
+    across, along = np.meshgrid(side, times * side)
+    sheet = np.stack([across, along, np.zeros_like(across)], -1)
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    assert elongation(sheet @ turn + 5.0) == pytest.approx(times, rel=1e-6)
+    huge = 1e200 * (sheet @ turn)
+    huge[0, 0] = np.nan
+    assert elongation(huge) == pytest.approx(times, rel=0.1)
+
+
+def test_the_elongation_of_a_point_is_one_and_of_a_line_infinite():
+    assert elongation(np.ones((4, 4, 3))) == 1
+    assert elongation(np.full((4, 4, 3), np.inf)) == 1  # no finite point
+    assert elongation(np.linspace(0, 1, 9)[:, None] * np.array([1.0, 0.0, 0.0])) == np.inf
+
+
+@pytest.mark.parametrize("depth", range(1, 7))
+def test_both_surfaces_of_a_chosen_model_are_broad(depth):
+    instance = ModelInstance(chosen_config(depth), CHOSEN_SEEDS[depth])
+    for values in instance_values([instance.ungated, instance], 31):
+        assert elongation(values) < NEAR_DEGENERATE
