@@ -1,6 +1,6 @@
 """The film: surfaces and input planes while a run trains.
 
-It follows the training from the first step. A worker samples the frames, once for everybody.
+It follows the training from the first step. Workers sample each frame once, for everybody.
 
 Shapes: T frames (snapshots of a run), S seeds, R x C grid points.
 """
@@ -27,7 +27,7 @@ from ui.common import formatting
 from ui.common.dated import dated
 from ui.common.formatting import percent
 from ui.components.pair import Classified, Pair, Point, Side, draw_pair
-from ui.decision_boundary.frames import Film, film_of, variants_of
+from ui.decision_boundary.frames import Film, film_of, sampled, sampled_run, variants_of
 from ui.decision_boundary.measuring import STOPPED, MeasurementRequest, stopped_frame
 from ui.decision_boundary.model import DATA, TITLES, BoundaryView, text
 from ui.drawing import palette
@@ -175,7 +175,11 @@ class Picture:
 def _film(key: int, _run: TrainedRun, member: int, unfinished: bool) -> Film:
     if _run.setting in COMPARISONS.values():  # bundled: first sight waits for no worker
         return film_of(_run, member, unfinished)
-    return pool.POOL.call(film_of, _run, member, unfinished)
+    latest = film_of, replace(_run.setting, steps=BOUNDARY_STEPS[0]), member
+    before = PASSING_CACHE.find([latest]).get(latest)
+    found = sampled_run(_run, member, before, lambda calls: pool.POOL.map(sampled, calls))
+    PASSING_CACHE.put(latest, found)
+    return film_of(_run, member, unfinished, found)
 
 
 def _picture(key: object, _film: Film, _shown: Shown, member: int, view: BoundaryView) -> Picture:

@@ -1,4 +1,6 @@
-"""The frames of a run as they are drawn, without their colours: a worker makes them.
+"""The frames of a run as they are drawn, without their colours.
+
+A worker samples each frame once, however often a run is drawn as it grows; the server places them.
 
 Shapes: T frames (snapshots of a run), R x C grid points, D model dimension, P data points, S
 segments. "left" and "right" are the sides on which the two variants stand.
@@ -6,31 +8,62 @@ segments. "left" and "right" are the sides on which the two variants stand.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
+from gating_core.attention import AttentionConfig
 from gating_core.experiments.comparison import (
     ClassifierFrames,
     DrawnData,
     TrainedRun,
     confidence_and_correctness,
     covered_shares,
+    drawn_frames,
     training_data,
-    training_frames,
 )
+from gating_core.experiments.comparison.frames import fine_size, sample_steps, steps_of
+from gating_core.experiments.comparison.run import Frame
 from gating_core.lm.measurements.calibration import (
     ResampledReliability,
     bootstrap_reliability,
 )
 from ui.common.formatting import percent
 from ui.drawing.axes import Axes, frame_axes
-from ui.drawing.first_view import NO_SEGMENTS, best_eye_of_classified, level, straight_segments
-from ui.drawing.lines import class_boundary, lifted, stacked
+from ui.drawing.first_view import NO_SEGMENTS, best_eye_of_classified, level, segments_on
+from ui.drawing.lines import class_boundary, lifted, plane_lines, segments, stacked
 
 SIDES = ("left", "right")
 PLANE_TOLERANCE = 0.01  # share of the largest margin, and of the points, that a plane may miss
 BEGIN_EYE = (0.8, 0.6)  # from which a run is seen before it is complete, in radians
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """One variant in some frames, before they are placed; a frame's numbers need no other frame.
+
+    - ``straight``: by frame, lines of the chart (M, 2) that are straight on a flat surface.
+    - ``borders``, ``fine_borders``: by frame, boundaries of more than two classes in the chart,
+      from both grids.
+    - ``spanned`` (T,): see `FilmSide`.
+    """
+
+    frames: ClassifierFrames
+    straight: tuple[np.ndarray, ...] | None
+    borders: tuple[np.ndarray, ...] | None
+    fine_borders: tuple[np.ndarray, ...] | None
+    spanned: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class SampledRun:
+    """Both sides in the frames that are drawn ``of`` a run; see `fine_size`."""
+
+    of: tuple[Frame, ...]
+    fine_sizes: dict[str, int | None]
+    sides: dict[str, Sampled]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,16 +105,85 @@ def variants_of(run: TrainedRun) -> dict[str, str]:
     return dict(zip(SIDES, run.setting.compared, strict=False))
 
 
-def film_of(run: TrainedRun, member: int, unfinished: bool) -> Film:
-    """Sample and place the drawn frames of seed ``member``.
+# --- Sampling -------------------------------------------------------------------------------------
+
+
+def sampled(
+    config: AttentionConfig, states: dict[str, np.ndarray], data: DrawnData, size: int | None
+) -> Sampled:
+    """Sample some frames of one variant, given as `steps_of` returns them."""
+    frames = sample_steps(config, states, data.points, size)
+    averaged, straight, borders, fine_borders = frames.averaged, None, None, None
+    if averaged is not None and averaged.shape[1] == 3:
+        pairs = zip(frames.values, averaged, strict=True)
+        straight = tuple(plane_lines(values, data.axis, own) for values, own in pairs)
+    if data.class_count > 2:
+        fine = frames.logits if frames.fine_logits is None else frames.fine_logits
+        axis = np.linspace(data.axis[0], data.axis[-1], fine.shape[1])
+        borders = tuple(class_boundary(x, data.axis) for x in frames.logits)
+        fine_borders = tuple(class_boundary(x, axis) for x in fine)
+    return Sampled(frames, straight, borders, fine_borders, covered_shares(frames))
+
+
+def sample_here(calls: Sequence[tuple[Any, ...]]) -> Sequence[Sampled]:
+    """Return what `sampled` returns for each of ``calls``."""
+    return [sampled(*call) for call in calls]
+
+
+def sampled_run(
+    run: TrainedRun,
+    member: int,
+    before: SampledRun | None = None,
+    sample: Callable[[Sequence[tuple[Any, ...]]], Sequence[Sampled]] = sample_here,
+) -> SampledRun:
+    """Sample the drawn frames of seed ``member`` but those that were sampled ``before``."""
+    drawn, variants = tuple(run.frames[index] for index in drawn_frames(run)), variants_of(run)
+    sizes = {side: fine_size(run.setting.configs[name], len(drawn))
+             for side, name in variants.items()}  # fmt: skip
+    known = before.of if before is not None and before.fine_sizes == sizes else ()
+    new, parts = [frame for frame in drawn if frame not in known], list[list[Sampled]]()
+    if before is not None and known:
+        parts.append([*before.sides.values()])
+    if new:
+        data = training_data(run, member)
+        parts.append([*sample([(*steps_of(new, run, name, member), data, sizes[side])
+                               for side, name in variants.items()])])  # fmt: skip
+    order = [(*known, *new).index(frame) for frame in drawn]
+    both = zip(variants, zip(*parts, strict=True), strict=True)
+    sides = {side: _gathered(own, order) for side, own in both}
+    return SampledRun(drawn, sizes, sides)
+
+
+def _gathered(parts: Sequence[Any], order: list[int]) -> Any:
+    """Join what was sampled of some frames, then of others, and bring the frames into ``order``."""
+    if any(part is None for part in parts):
+        return None
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)[order]
+    if isinstance(parts[0], tuple):
+        joined = [x for part in parts for x in part]
+        return tuple(joined[place] for place in order)
+    return type(parts[0])(
+        *(_gathered([getattr(x, own.name) for x in parts], order) for own in fields(parts[0]))
+    )
+
+
+# --- Placing --------------------------------------------------------------------------------------
+
+
+def film_of(
+    run: TrainedRun, member: int, unfinished: bool, found: SampledRun | None = None
+) -> Film:
+    """Place the drawn frames of seed ``member``, which were ``found`` or are sampled here.
 
     Final surfaces stand level. An ``unfinished`` run is turned as its first frame is, and seen from
     one direction: otherwise it would turn with every step.
     """
-    variants = {s: training_frames(run, name, member) for s, name in variants_of(run).items()}
+    found = found or sampled_run(run, member)
+    variants = {side: own.frames for side, own in found.sides.items()}
     axes, data = frame_axes(variants), training_data(run, member)
     upright = 0 if unfinished else -1
-    sides = {s: _side(frames, axes[s], data, upright) for s, frames in variants.items()}
+    sides = {s: _side(own, axes[s], data, upright) for s, own in found.sides.items()}
     drawn = [f"{percent(own.share(variants[s].values[-1]))} ({s})" for s, own in axes.items()
              if own.principal]  # fmt: skip
     eye = BEGIN_EYE
@@ -99,13 +201,14 @@ def film_of(run: TrainedRun, member: int, unfinished: bool) -> Film:
     return Film(sides, data, eye, " and ".join(drawn))
 
 
-def _side(frames: ClassifierFrames, axes: Axes, data: DrawnData, upright: int) -> FilmSide:
+def _side(own: Sampled, axes: Axes, data: DrawnData, upright: int) -> FilmSide:
     """Place one variant: each frame about its own middle, all turned alike and in one unit."""
-    points, averaged, corners = axes.project(frames.values), frames.averaged, None
+    frames = own.frames
+    points, corners = axes.project(frames.values), None
     turn = level(points[upright], points[upright])[1]
     parts = [points.reshape(len(points), -1, 3)]
-    if averaged is not None and averaged.shape[1] == 3:
-        corners = axes.project(averaged)
+    if own.straight is not None and frames.averaged is not None:
+        corners = axes.project(frames.averaged)
         parts.append(corners)
     ends = np.concatenate(parts, 1) @ turn
     middle = (ends.min(1) + ends.max(1)) / 2 @ turn.T  # (T, 3)
@@ -116,19 +219,14 @@ def _side(frames: ClassifierFrames, axes: Axes, data: DrawnData, upright: int) -
         return (x - middle.reshape(-1, *[1] * (x.ndim - 2), 3)) @ turn * unit
 
     values, lines, cuts = place(points), NO_SEGMENTS, None
-    if averaged is not None and corners is not None:
-        about = zip(frames.values, values, averaged, strict=True)
-        straight = [straight_segments(x, drawn, data.axis, own) for x, drawn, own in about]
+    if own.straight is not None and corners is not None:
+        about = zip(own.straight, values, strict=True)
+        straight = [segments_on(chart, data.axis, drawn) for chart, drawn in about]
         lines, corners = np.nan_to_num(stacked(straight)), place(corners)
-    if data.class_count > 2:
-        fine = frames.logits if frames.fine_logits is None else frames.fine_logits
-        axis = np.linspace(data.axis[0], data.axis[-1], fine.shape[1])
-        charts = [class_boundary(x, data.axis) for x in frames.logits]
-        on_surface = [
-            lifted(chart, data.axis, x[None])[0] for chart, x in zip(charts, values, strict=True)
-        ]
-        in_chart = [class_boundary(x, axis) for x in fine]
-        cuts = stacked([*map(_segments, on_surface)]), stacked([*map(_segments, in_chart)])
+    if own.borders is not None and own.fine_borders is not None:
+        about = zip(own.borders, values, strict=True)
+        on_surface = [lifted(chart, data.axis, x[None])[0] for chart, x in about]
+        cuts = stacked([*map(segments, on_surface)]), stacked([*map(segments, own.fine_borders)])
     planes = np.full((len(values), 4), np.nan)
     if data.class_count == 2:
         normal, offset, honest = classifier_planes(frames, axes)
@@ -136,15 +234,7 @@ def _side(frames: ClassifierFrames, axes: Axes, data: DrawnData, upright: int) -
         found = np.column_stack([normal @ turn, moved])
         planes[honest] = (found / np.linalg.norm(normal, axis=-1, keepdims=True))[honest]
     places = place(axes.project(frames.data_values))
-    return FilmSide(
-        frames, points, values, places, corners, lines, planes, cuts, covered_shares(frames)
-    )
-
-
-def _segments(curve: np.ndarray) -> np.ndarray:
-    """Return the pieces of a curve (M, D), between which there is NaN, as segments (S, 2, D)."""
-    pairs = np.stack([curve[:-1], curve[1:]], 1)
-    return pairs[np.isfinite(pairs).all((1, 2))]
+    return FilmSide(frames, points, values, places, corners, lines, planes, cuts, own.spanned)
 
 
 def classifier_planes(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,35 +59,43 @@ class MeasurementRequest:
 
     def lacks(self, shown: Shown) -> bool:
         """Return whether there is something left to measure."""
-        return bool(shown.run.frames) and self._next(shown) is not None
+        return bool(shown.run.frames and self._pending(shown))
 
     def measure(self, shown: Shown) -> Iterator[Any]:
         """Measure the curvatures that are missing, those of the seed shown first.
 
         Only its curvature along the run ranks first: the rest waits for others' trainings, and for
-        their first pictures.
+        their first pictures. A worker is sent the run once for each rank.
         """
         done: set[Any] = set()
-        while (work := self._next(shown, done)) is not None:
-            done.add(work)
-            function, name, member = work
-            at_end = function is comparison.final_curvature
-            first = not at_end and member == self.member(shown.run)
-            rank = Rank.FIRST if first else Rank.REST
-            yield from pool.POOL.stream(function, shown.run, name, member, rank=rank)
+        while pending := self._pending(shown, done):
+            seed = self.member(shown.run)
+            first = [x for x in pending if x[0] is not comparison.final_curvature and x[2] == seed]
+            works, rank = (first, Rank.FIRST) if first else (pending, Rank.REST)
+            items = pool.POOL.stream(comparison.measure_each, shown.run, tuple(works), rank=rank)
+            with closing(items):
+                for item in items:
+                    yield item
+                    if isinstance(item, comparison.CurvatureSummary):
+                        done.add((item.at_end, item.variant, item.member))
+                    if self.member(shown.run) != seed:
+                        break
 
-    def _next(
+    def _pending(
         self, shown: Shown, done: Collection[Any] = ()
-    ) -> tuple[Callable[..., Any], str, int] | None:
-        """Return what is measured next; of seeds that are not shown, totals are enough."""
+    ) -> list[tuple[Callable[..., Any], str, int]]:
+        """List what is to be measured; of seeds that are not shown, totals are enough."""
         run, seed = shown.run, self.member(shown.run)
         enough = {key for key, x in shown.along.items() if key[1] != seed or x.known is not None}
-        for work in comparison.pending_measurements(
+        pending = comparison.pending_measurements(
             run, run.setting.compared, seed, enough, shown.final
-        ):
-            if work not in done and (work[2] == seed or self.others(run)):
-                return work
-        return None
+        )
+        return [
+            (function, name, member)
+            for function, name, member in pending
+            if (function is comparison.final_curvature, name, member) not in done
+            and (member == seed or self.others(run))
+        ]
 
 
 def read_measurement(which: str) -> MeasurementRequest:

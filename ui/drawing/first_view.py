@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ui.drawing.colours import ColourScale
-from ui.drawing.lines import lifted, plane_lines
+from ui.drawing.lines import lifted, plane_lines, segments
 
 TURNS, RISES = np.radians(np.arange(0, 360, 15)), np.radians([25, 35, 45])  # of the first view
 PICTURE = 32  # pixels each way of the image in which visible area is counted
@@ -134,7 +134,10 @@ def straight_segments(
     values: np.ndarray, drawn: np.ndarray, axis: np.ndarray, plane: np.ndarray | None = None
 ) -> np.ndarray:
     """Segments (S, 2, 3) on the ``drawn`` flat surface that are straight there."""
-    lines = lifted(plane_lines(values, axis, plane), axis, drawn[None])[0]
-    pairs = np.stack([lines[:-1], lines[1:]], 1)
-    kept = pairs[np.isfinite(pairs).all((1, 2))]
-    return kept if len(kept) else NO_SEGMENTS[0]
+    return segments_on(plane_lines(values, axis, plane), axis, drawn)
+
+
+def segments_on(chart: np.ndarray, axis: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """Segments (S, 2, 3), at least one, on the ``drawn`` surface of lines (M, 2) of its chart."""
+    found = segments(lifted(chart, axis, drawn[None])[0])
+    return found if len(found) else NO_SEGMENTS[0]

@@ -159,6 +159,12 @@ def grid_lines(values: np.ndarray) -> np.ndarray:
     return np.concatenate([part for line in rows + columns for part in (line, gap)], 1)
 
 
+def segments(lines: np.ndarray) -> np.ndarray:
+    """Return the pieces of ``lines`` (M, D), between which there is NaN, as segments (S, 2, D)."""
+    pairs = np.stack([lines[:-1], lines[1:]], 1)
+    return pairs[np.isfinite(pairs).all((1, 2))]
+
+
 def stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
     """Stack arrays to (T, ...); lines (M, ...) are filled up with NaN to the longest."""
     if len({x.shape for x in arrays}) == 1:

@@ -13,9 +13,10 @@ import contourpy
 import numpy as np
 import torch
 
+from gating_core.attention.config import AttentionConfig
 from gating_core.attention.stack import Classifier, restore
 from gating_core.experiments.budget import cost
-from gating_core.experiments.comparison.run import TrainedRun
+from gating_core.experiments.comparison.run import Frame, TrainedRun
 from gating_core.experiments.layers import layer_fields
 from gating_core.geometry.grid import Grid, square_grid
 from gating_core.tasks.task import Task
@@ -76,9 +77,9 @@ class ClassifierFrames:
 
 def steps_model(run: TrainedRun, name: str, member: int) -> Classifier:
     """Restore one member's drawn snapshots as an ensemble of T, with frame numbers as seeds."""
-    variant, frames = run.variants[name], drawn_frames(run)
-    states = {part: np.ascontiguousarray(x[frames, member]) for part, x in variant.states.items()}
-    return restore(variant.ensemble.config, range(len(frames)), states)
+    frames = [run.frames[index] for index in drawn_frames(run)]
+    config, states = steps_of(frames, run, name, member)
+    return restore(config, range(len(frames)), states)
 
 
 def strengths_model(
@@ -156,7 +157,7 @@ def drawn_frames(run: TrainedRun) -> np.ndarray:
 
     All frames, unless these are too many to send or, for a large model, to compute at once.
     """
-    highest_cost = max(cost(variant.ensemble.config) for variant in run.variants.values())
+    highest_cost = max(map(cost, run.setting.configs.values()))
     most = min(MOST_FRAMES, max(FEWEST_FRAMES, int(FRAMES_COST / (highest_cost * FRAME_GRID**2))))
     count = len(run.frames)
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
@@ -214,11 +215,33 @@ def _drawn_indices(count: int) -> np.ndarray:
 
 def training_frames(run: TrainedRun, name: str, member: int) -> ClassifierFrames:
     """Sample variant ``name`` of seed ``member`` in the drawn frames of the run."""
-    model = steps_model(run, name, member)
-    frames = sample(model, square_grid(FRAME_GRID), training_data(run, member).points)
-    cost_of_point = cost(model.attention.config) * len(model.attention.seeds)
+    frames, points = [run.frames[i] for i in drawn_frames(run)], training_data(run, member).points
+    size = fine_size(run.setting.configs[name], len(frames))
+    return sample_steps(*steps_of(frames, run, name, member), points, size)
+
+
+def steps_of(
+    frames: Sequence[Frame], run: TrainedRun, name: str, member: int
+) -> tuple[AttentionConfig, dict[str, np.ndarray]]:
+    """Return what is sampled of some ``frames`` of a run: one member's weights (T, ...) by name."""
+    states = [frame.snapshots[name].state for frame in frames]
+    return run.setting.configs[name], {
+        part: np.stack([state[part][member] for state in states]) for part in states[0]
+    }
+
+
+def fine_size(config: AttentionConfig, count: int) -> int | None:
+    """Return the points along a side of the finer grid of ``count`` frames, if there is one."""
     sizes = (times * (FRAME_GRID - 1) + 1 for times in FINER)
-    size = next((size for size in sizes if cost_of_point * size**2 <= FRAMES_COST), None)
+    return next((size for size in sizes if cost(config) * count * size**2 <= FRAMES_COST), None)
+
+
+def sample_steps(
+    config: AttentionConfig, states: dict[str, np.ndarray], points: np.ndarray, size: int | None
+) -> ClassifierFrames:
+    """Sample `steps_of` some frames, at data ``points`` and on a finer grid of ``size``, too."""
+    model = restore(config, range(len(states["bias"])), states)
+    frames = sample(model, square_grid(FRAME_GRID), points)
     if size is None:
         return frames
     finer = square_grid(size)

@@ -5,7 +5,7 @@ Shapes: T frames, R x C grid points, D model dimension, S seeds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
@@ -35,7 +35,7 @@ TYPICAL_COST = 1e7  # of `cost` times points: half a second
 EQUAL_DECIMALS = 12  # to which accuracies are equal
 _typical: WeakKeyDictionary[TrainedRun, int] = WeakKeyDictionary()
 Key = tuple[str, int]  # variant, member
-Measure = Callable[[TrainedRun, str, int], "CurvatureSummary"]
+Measure = Callable[..., "CurvatureSummary"]  # of a run, a variant, a member
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +118,14 @@ def pending_measurements(
     yield from ((final_curvature, n, first) for n in names if (n, first) not in final)
     others = (member for member in range(len(run.task.seeds)) if member != first)
     yield from ((curvature_along, n, i) for i in others for n in names if (n, i) not in known)
+
+
+def measure_each(
+    run: TrainedRun, pending: Iterable[tuple[Measure, str, int]], progress: Progress = silent
+) -> Iterator[CurvatureSummary]:
+    """Measure what is ``pending``, as `pending_measurements` lists it, one after the other."""
+    for measure, name, member in pending:
+        yield measure(run, name, member, progress)
 
 
 def along_cost(run: TrainedRun) -> float:

@@ -21,6 +21,7 @@ from gating_core.experiments.comparison import (
     final_curvature,
     impossible_variants,
     layer_maps,
+    measure_each,
     strengths_model,
     train_setting,
     training_frames,
@@ -526,26 +527,23 @@ def test_a_verdict_on_calibration_needs_an_interval_without_zero():
 # --- What is measured, in which order -------------------------------------------------------------
 
 
-@pytest.fixture
-def asked(monkeypatch):
-    """What the workers are asked for, in order."""
+def test_nobody_who_waits_for_a_first_picture_waits_for_other_seeds(monkeypatch):
     asked = []
 
-    def stream(function, run, name, member, rank):
-        asked.append((function, name, member, rank))
-        yield None
+    def stream(function, run, works, rank):
+        assert function is measure_each
+        for kind, name, member in works:
+            asked.append((kind, name, member, rank))
+            at_end = kind is final_curvature
+            yield CurvatureSummary(name, member, None, (), at_end=at_end)
 
     monkeypatch.setattr(pool.POOL, "stream", stream)
-    return asked
-
-
-def test_nobody_who_waits_for_a_first_picture_waits_for_other_seeds(asked):
     shown, request = runs.Shown(trained(SMALL)), MeasurementRequest("picked", 1)
     names = SMALL.compared
     work = request.measure(shown)
     next(work)
     request.picked = 2  # whoever turns to another seed in the middle is served that one
-    assert not any(work)
+    assert len([*work]) == 7
     assert asked == [
         (curvature_along, names[0], 1, Rank.FIRST),
         *((curvature_along, name, 2, Rank.FIRST) for name in names),

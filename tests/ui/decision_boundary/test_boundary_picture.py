@@ -18,7 +18,7 @@ from tests.core.experiments.comparison.runs import SETTINGS, SMALL, run_of
 from tests.ui.payload import arrays_in
 from ui.components.pair import arrays_of, header_of
 from ui.decision_boundary.film import picture_of
-from ui.decision_boundary.frames import PLANE_TOLERANCE, film_of
+from ui.decision_boundary.frames import PLANE_TOLERANCE, film_of, sample_here, sampled_run
 from ui.decision_boundary.model import BoundaryView
 
 MEMBER = 1
@@ -148,3 +148,36 @@ def test_all_frames_are_below_eight_megabytes(task):
     np.testing.assert_array_equal(arrays["right"], pair.sides[1].values.astype("<f4"))
     assert ("leftCuts" in arrays) == (task == "blobs4")
     assert json.dumps(header, allow_nan=False)
+
+
+@pytest.mark.parametrize("task", ["circle", "blobs4"])
+def test_a_run_that_grows_is_sampled_frame_by_frame(task):
+    """Whatever is known of its frames, the film is that of the whole run; none is made twice."""
+    run, made = run_of(replace(SMALL, task=task)), []
+
+    def sample(calls):
+        made.extend(len(states["bias"]) for _, states, *_ in calls)
+        return sample_here(calls)
+
+    found = None
+    for count in (1, 4, 4, len(run.frames)):
+        part = replace(run, frames=run.frames[:count])
+        found = sampled_run(part, MEMBER, found, sample)
+        drawn = zip(*(film_of(part, MEMBER, False, x).sides.values() for x in (found, None)),
+                    strict=True)  # fmt: skip
+        for grown, whole in drawn:
+            np.testing.assert_allclose(grown.frames.fine_logits, whole.frames.fine_logits, 1e-6)
+            for name in ("values", "places", "lines", "planes", "spanned"):
+                own, other = (getattr(side, name) for side in (grown, whole))
+                assert (own is None) == (other is None)
+                if own is not None:
+                    np.testing.assert_allclose(own, other, atol=1e-12)
+            for own, other in zip(grown.cuts or (), whole.cuts or (), strict=True):
+                np.testing.assert_allclose(own, other, atol=1e-12)
+    assert made == [1, 1, 3, 3, len(run.frames) - 4, len(run.frames) - 4]
+    thinned = replace(run, frames=run.frames[::2])
+    sampled_run(thinned, MEMBER, found, sample)
+    assert len(made) == 6
+    other = sampled_run(replace(run, frames=run_of(replace(SMALL, task=task, seed=7)).frames),
+                        MEMBER, found)  # fmt: skip
+    assert np.abs(other.sides["right"].frames.values - found.sides["right"].frames.values).max() > 0
