@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from torch.func import functional_call, jacfwd
+from torch.func import functional_call
 
 from gating_core.attention import (
     GATE_POSITIONS,
@@ -33,7 +33,6 @@ from gating_core.attention import (
 )
 from gating_core.attention.gates import GATE_GRANULARITIES
 from gating_core.checks import check_integer, check_number, check_points, check_weights
-from gating_core.forward_mode import one_at_a_time
 
 POINTS_ALONG = 15  # of the grid where the outputs are differentiated
 NULL_SHARE = 1e-12  # of the largest singular value: smaller ones are zero up to rounding
@@ -72,7 +71,7 @@ def non_identifiable_directions(
 ) -> NonIdentifiable:
     """Count the directions of value map and projection in which no output of ``model`` changes.
 
-    Derivatives are exact (forward mode); the outputs of all ``points`` (N, input_dim) are taken
+    Derivatives are exact; the outputs of all ``points`` (N, input_dim) are taken
     together. Without ``points``, a grid of 15 points along each side of [-1, 1]^input_dim. In a
     stack, the maps of the last layer. Rounding leaves null singular values near 1e-16 of the
     largest.
@@ -86,21 +85,23 @@ def non_identifiable_directions(
     check_weights(model)
     points = default_points(config.input_dim) if points is None else check_points(points)
     own = model.member(member)
-    names = names_between(own)
-    parameters = dict(own.named_parameters())
-    chosen = {name: parameters[name] for name in names}
-    count = sum(each.numel() for each in chosen.values())
-    if points.shape[0] * config.model_dim < count:
+    parameters, dim = dict(own.named_parameters()), config.model_dim
+    count, names = points.shape[0] * dim, names_between(own)
+    wanted = sum(parameters[name].numel() for name in names)
+    if count < wanted:
         raise ValueError(
-            f"points has {points.shape[0]} rows, so {points.shape[0] * config.model_dim} outputs;"
-            f" {count} parameters need as many at least"
+            f"points has {points.shape[0]} rows, so {count} outputs; {wanted} parameters need as"
+            " many at least"
         )
-
-    def outputs(weights: dict[str, torch.Tensor]) -> torch.Tensor:
-        return functional_call(own, {**parameters, **weights}, (points,)).flatten()
-
-    parts = one_at_a_time(jacfwd(outputs))(chosen)
-    jacobian = torch.cat([part.flatten(1) for part in parts.values()], 1)
+    # One copy of the model for each output, at that output's point: copies do not mix, so one pass
+    # backward gives all rows of the Jacobian. (Forward mode would import the compiler: a second.)
+    copies = {name: x.detach().expand(count, *x.shape[1:]) for name, x in parameters.items()}
+    chosen = {name: copies[name].clone().requires_grad_() for name in names}
+    at = points.repeat_interleave(dim, 0).unsqueeze(1)
+    outputs = functional_call(own, {**copies, **chosen}, (at,)).view(-1, dim, dim)
+    total = outputs.diagonal(dim1=1, dim2=2).sum()
+    rows = torch.autograd.grad(total, [*chosen.values()])
+    jacobian = torch.cat([row.flatten(1) for row in rows], 1)
     singular = torch.linalg.svdvals(torch.linalg.qr(jacobian, mode="r").R)
     if not singular[0] > 0:
         raise ValueError("every output's derivative by W_V and W_O is zero: there is no scale")

@@ -36,10 +36,8 @@ Counts = Mapping[GateSetting, NonIdentifiable]
 
 @cached("Counting non-identifiable directions …", on=NUMBERS_CACHE)
 def by_gate(config: AttentionConfig, seed: int) -> Counts:
-    """Count directions of models with random weights for every gate position: up to two seconds."""
-    counts: Counts = pool.POOL.call(
-        core.non_identifiable_by_gate, config, seed, rank=pool.Rank.BRIEF
-    )
+    """Count directions of models with random weights for every gate position."""
+    counts: Counts = pool.POOL.call(core.non_identifiable_by_gate, config, seed)
     return counts
 
 
