@@ -18,14 +18,16 @@ from gating_core.attention import AttentionConfig
 from gating_core.experiments.comparison import (
     ClassifierFrames,
     DrawnData,
+    Frame,
     TrainedRun,
     confidence_and_correctness,
     covered_shares,
     drawn_frames,
+    fine_size,
+    sample_steps,
+    steps_of,
     training_data,
 )
-from gating_core.experiments.comparison.frames import fine_size, sample_steps, steps_of
-from gating_core.experiments.comparison.run import Frame
 from gating_core.lm.measurements.calibration import (
     ResampledReliability,
     bootstrap_reliability,
