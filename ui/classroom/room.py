@@ -83,6 +83,8 @@ def draw_start(questions: Sequence[Question], index: int = 0) -> None:
         help="Students answer on their phones; you reveal the answer to all. A phone can open this"
         " page, too, where the answers are.",
     )
+    if is_loopback(student_link("")):
+        st.caption(":material/wifi_off: By this address no phone reaches a class.", help=LOOPBACK)
     if problem := st.session_state.pop(PROBLEM, ""):
         st.warning(problem)
     if path := st.session_state.pop(LEAVING, ""):

@@ -10,6 +10,7 @@ from gating_core.geometry import square_grid
 from gating_core.theory import key_sign
 from tests.ui.opening import component, data_of, mistakes, open_page
 from tests.ui.payload import unpack
+from ui.classroom import room
 from ui.landing.picture import measure_stage
 from ui.learn import facts
 from ui.learn.checks import CHECKS
@@ -235,3 +236,14 @@ def test_guesses_in_links():
 def test_a_trial_counts_only_after_a_guess():
     app = open_page(PAGE, lesson="keys", done="keys")
     assert not param(app, "done")
+
+
+@pytest.mark.parametrize(
+    ("address", "warned"), [("http://127.0.0.1:8501", True), ("http://school.example", False)]
+)
+def test_whoever_starts_a_class_knows_before_that_phones_cannot_reach_it(
+    monkeypatch, address, warned
+):
+    monkeypatch.setattr(room, "student_link", lambda code: f"{address}/c/{code}")
+    shown = [x.value for x in open_page(PAGE).caption]
+    assert any("no phone reaches" in text for text in shown) == warned
