@@ -67,7 +67,7 @@ build/corpus.tsv: | $(APP_READY)
 	$(BIN)/python -m gating_core.lm corpus build/english.txt build/spanish.txt
 
 models: build/corpus.tsv
-	$(BIN)/python -m gating_core.lm models conversions measurements times steering
+	$(BIN)/python -m gating_core.lm models measurements
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

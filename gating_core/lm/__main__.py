@@ -1,9 +1,9 @@
-"""Make the corpus; train, convert, measure, time and steer the models, a process for each core.
+"""Make the corpus; train and measure the models, a process for each core.
 
 python -m gating_core.lm corpus ENGLISH SPANISH   # files that diatheke wrote
-python -m gating_core.lm models conversions measurements times steering   # some of these, in turn
+python -m gating_core.lm models measurements   # one of these, or both in turn
 
-What is done is skipped, but for times. Training goes on from checkpoints in ``build/models``.
+What is done is skipped. Training goes on from checkpoints in ``build/models``.
 """
 
 import logging
@@ -13,19 +13,9 @@ from pathlib import Path
 from gating_core.lm.corpus import make_corpus
 from gating_core.lm.measurements.backcopy import train_bundled
 from gating_core.lm.measurements.stored import measure_all
-from gating_core.lm.steering.experiment import measure_steering
-from gating_core.lm.steering.live import make_opening, save_opening
-from gating_core.lm.steering.shipped import make_dictionaries
-from gating_core.lm.table import convert_table, train_table
-from gating_core.lm.times import measure_times
+from gating_core.lm.table import train_table
 
-STEPS = {
-    "models": (train_table,),
-    "conversions": (convert_table,),
-    "measurements": (train_bundled, measure_all),
-    "times": (measure_times,),
-    "steering": (make_dictionaries, measure_steering, lambda: save_opening(make_opening())),
-}
+STEPS = {"models": (train_table,), "measurements": (train_bundled, measure_all)}
 
 
 def main() -> None:

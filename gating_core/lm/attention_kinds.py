@@ -81,9 +81,6 @@ class LearnedAttention(nn.Module):
     def __init__(self, heads: int, channels: int, window: int | None) -> None:
         super().__init__()
         self.heads, self.window = heads, window
-        # Replaces the learned share of the window while it is set: see `efficient.BRANCHES`.
-        self.share: float | None = None
-        self.zeroed: tuple[str, ...] = ()  # branches whose output is set to zero, a control
 
     def of_keys(self, states: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Further tensors of each key, (B, H, T, ·) each, from ``states`` (B, T, D)."""
@@ -156,14 +153,10 @@ class EluAttention(LearnedAttention):
         """(B, H, T, n): linear weights, or their mixture with softmax weights of the window."""
         lengths = scores.shape[-2], scores.shape[-1]
         linear = linear_weights(*self.features(queries, keys), causal_mask(*lengths))
-        if "linear" in self.zeroed:
-            linear = torch.zeros_like(linear)
         if self.window is None:
             return linear
         window = softmax_weights(scores, causal_mask(*lengths, self.window))
-        if "window" in self.zeroed:
-            window = torch.zeros_like(window)
-        return hybrid(window, linear, self.balance.sigmoid() if self.share is None else self.share)
+        return hybrid(window, linear, self.balance.sigmoid())
 
 
 class ExponentialAttention(EluAttention):

@@ -20,7 +20,6 @@ from gating_core.experts import CurvesRequest, SampleRequest, accuracies_at, lea
 from gating_core.geometry import adaptive_integrals
 from gating_core.geometry.classics import SURFACES
 from gating_core.lm.measurements.backcopy import ToyRequest, train_toy
-from gating_core.lm.steering.experiment import GridRequest, measure_parts, parts_of
 from gating_core.progress import Cancelled
 from gating_core.theory import DesignedGate, fit_gate
 from tests.core.experiments.comparison.runs import SMALL, run_of
@@ -38,7 +37,6 @@ CALLS = {
     train_depths: lambda: (TrainedRequest(),),
     learn: lambda: ((0,), SampleRequest(), "none"),
     accuracies_at: lambda: ((25,), CurvesRequest()),
-    measure_parts: lambda: (parts_of(4)[-1:], GridRequest()),
     train_toy: lambda: (ToyRequest(),),
     fit_gate: lambda: (DesignedGate("sphere", 0.5),),
 }

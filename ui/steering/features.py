@@ -21,7 +21,7 @@ from gating_core.lm.steering.live import (
     model_and_dictionaries,
     written_along,
 )
-from gating_core.lm.steering.shipped import STEERED
+from gating_core.lm.steering.shipped import SIZE, STEERED
 from ui.common import charts as c
 from ui.common.formatting import percent, short
 from ui.common.language_models import TITLES
@@ -32,7 +32,7 @@ from ui.drawing import palette
 from ui.drawing.characters import named
 from ui.foreign import as_code
 from ui.steering import shared
-from ui.steering.shared import DICTIONARIES, SIZE, STYLE, Model, signed
+from ui.steering.shared import DICTIONARIES, STYLE, Model, signed
 from ui.work import pool
 from ui.work.cache import NUMBERS_CACHE, cached
 

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.lm.shipped import MODELS, SEEDS
 from gating_core.lm.steering.live import STRONGEST_PUSH, DirectionRequest, model_and_dictionaries
-from gating_core.lm.steering.shipped import KINDS
+from gating_core.lm.steering.shipped import KINDS, SIZE
 from gating_core.lm.steering.streams import RELEASED_AFTER
 from ui.common.charts import BLUE, ORANGE
 from ui.common.language_models import UNGATED
@@ -22,7 +22,6 @@ from ui.foreign import printable
 FIRST_TOKENS, ALL_TOKENS = f"the first {RELEASED_AFTER} tokens", "all tokens"
 MODES = {FIRST_TOKENS: "released", ALL_TOKENS: "held"}  # the steering vector is applied to these
 DICTIONARIES = dict(zip(("means of 16", "characters", "plain top-k"), KINDS, strict=True))
-SIZE = max(prefix for recipe in KINDS.values() for prefix in recipe.prefixes)  # of a dictionary
 DEPTH = MODELS[UNGATED].depth
 LANGUAGES = (("English", BLUE, "triangle-down"), ("Spanish", ORANGE, "triangle-up"))
 STYLE = Path(__file__).with_name("steering.css")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import takewhile
 
 import numpy as np
 import torch
@@ -27,7 +26,6 @@ from gating_core.lm.model import BlockRecord
 from gating_core.lm.shipped import SEEDS, load_model
 
 CONVERTED_WINDOWS = (4, 16)
-HEAD_KINDS = ("softmax", "window", "linear", "hybrid", "delta")
 LEAST_DECAY = 0.5  # of the recall task, in which a decay is limited
 RECALL_PAIRS = (2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 
@@ -49,9 +47,10 @@ class LinearRequest:
 
 @dataclass(frozen=True, eq=False)
 class HeadByKind:
-    """A head with each kind of `HEAD_KINDS`; the features of linear attention are elu + 1."""
+    """A head with each kind of attention; the features of linear attention are elu + 1."""
 
-    weights: np.ndarray  # (W, T, T); those of the delta rule can be negative
+    # (W, T, T): softmax, in a window, linear, hybrid, and the delta rule, where some are negative.
+    weights: np.ndarray
     cosine: np.ndarray  # (W,): of outputs with those of softmax attention, mean over late queries
 
 
@@ -145,17 +144,16 @@ def recall_curves(channels: int, overlap: float, request: LinearRequest) -> dict
 def converted_losses() -> tuple[dict[str, dict[str, np.ndarray]], np.ndarray]:
     """Losses (S, N) of texts in nats, by conversion and then by measurement; and characters (N,).
 
-    For each conversion the seeds from the first on, up to the first that is missing.
+    Of each conversion that has all seeds.
     """
     converted, counts = load_converted()
     results = {}
     for name in CONVERSIONS:
-        ready = [converted.get((name, seed)) for seed in SEEDS]
-        losses = [model.losses for model in takewhile(bool, ready) if model is not None]
-        if losses:
+        losses = [converted[name, seed].losses for seed in SEEDS if (name, seed) in converted]
+        if len(losses) == len(SEEDS):
             # Controls of hybrids are measured for seeds whose weights are shipped.
             results[name] = {
                 part: np.stack([by_part[part] for by_part in losses if part in by_part])
                 for part in sorted(losses[0])
             }
-    return results, np.zeros(0) if counts is None else counts
+    return results, counts

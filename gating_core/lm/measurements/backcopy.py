@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -37,15 +35,6 @@ TEST_TEXTS = 64
 SCALE = 0.02  # standard deviation of all initial matrices
 TOY = FOLDER / "toy.safetensors"
 STEPS_BETWEEN = 25  # two measurements
-SERIES = (
-    "sink",
-    "sink_at_triggers",
-    "value_ratio",
-    "gate_at_triggers",
-    "gate_elsewhere",
-    "copied",
-    "loss_elsewhere",
-)
 
 
 @dataclass(frozen=True)
@@ -96,16 +85,6 @@ def draw_texts(request: ToyRequest, name: str, count: int) -> Texts:
     return Texts(*map(torch.stack, zip(*drawn, strict=True)))
 
 
-@dataclass(frozen=True, eq=False)
-class Layer:
-    """Logits, weights, values and gate of the layers of one kind, all seeds, for some texts."""
-
-    logits: torch.Tensor  # (S, B, T, V)
-    weights: torch.Tensor  # (S, B, T, T)
-    values: torch.Tensor  # (S, B, T, D)
-    gate: torch.Tensor  # (S, B, T, D or 1); 1 where there is none
-
-
 class ToyLayers(nn.Module):
     """Residual attention layers of one kind with one head, a stack with one for each seed."""
 
@@ -123,28 +102,27 @@ class ToyLayers(nn.Module):
         self.qkv, self.gate = drawn("qkv", D, 3 * D), drawn("gate", D, self.gates)
         self.project, self.read_out = drawn("project", D, D), drawn("read_out", D, V)
 
-    def forward(self, letters: torch.Tensor, record: list[Layer] | None = None) -> torch.Tensor:
-        """(S, B, T, V): logits for ``letters`` (S, B, T) int64; ``record`` receives a `Layer`."""
+    def forward(
+        self, letters: torch.Tensor, maps: list[torch.Tensor] | None = None
+    ) -> torch.Tensor:
+        """(S, B, T, V): logits for ``letters`` (S, B, T) int64; ``maps`` receives weights."""
         seeds, length = torch.arange(letters.shape[0])[:, None, None], letters.shape[-1]
         shape = letters.shape[1:]
         stream = (self.embed[seeds, letters] + self.position[:, None]).flatten(1, 2)
         states = _normalised(stream)
         queries, keys, values = (states @ self.qkv).unflatten(1, shape).chunk(3, -1)
         mask = causal_mask(length, length)
-        if self.attention.fused is not None and record is None:
+        if self.attention.fused is not None and maps is None:
             mixed = self.attention.fused(queries, keys, values, mask)
         else:
             weights = self.attention.weights(self.attention.scores(queries, keys), mask)
             mixed = weights @ values
-        gate = torch.ones(*values.shape[:-1], 1)
+            if maps is not None:
+                maps.append(weights)  # (S, B, T, T)
         if self.gates:
-            gate = GATE_KINDS["sigmoid"].sigma(states @ self.gate).unflatten(1, shape)
-            mixed = mixed * gate
+            mixed = mixed * GATE_KINDS["sigmoid"].sigma(states @ self.gate).unflatten(1, shape)
         stream = stream + mixed.flatten(1, 2) @ self.project
-        logits = (_normalised(stream) @ self.read_out).unflatten(1, shape)
-        if record is not None:
-            record.append(Layer(logits, weights, values, gate))
-        return logits
+        return (_normalised(stream) @ self.read_out).unflatten(1, shape)
 
 
 def _normalised(states: torch.Tensor) -> torch.Tensor:
@@ -153,17 +131,11 @@ def _normalised(states: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True, eq=False)
 class ToyRun:
-    """A training up to now; series (n, K, S) are measured on test texts after each of ``steps``."""
+    """A training up to now, measured on test texts after each of ``steps``."""
 
     request: ToyRequest
     steps: np.ndarray  # (n,)
-    sink: np.ndarray  # mean weight on the first letter, at letters that are no triggers
-    sink_at_triggers: np.ndarray
-    value_ratio: np.ndarray  # length of the first letter's value over the others' mean
-    gate_at_triggers: np.ndarray  # mean factor; 1 without a gate
-    gate_elsewhere: np.ndarray
-    copied: np.ndarray  # share of letters after triggers that are the most probable
-    loss_elsewhere: np.ndarray  # nats, after letters that are no triggers
+    sink: np.ndarray  # (n, K, S): mean weight on the first letter, at letters that are no triggers
     letters: np.ndarray  # (S, T) of one text
     triggers: np.ndarray  # (S, V) bool
     weights: np.ndarray  # (K, S, T, T) for it, after the last step
@@ -216,41 +188,21 @@ class ToyTraining:
     @torch.no_grad()
     def measure(self) -> ToyRun:
         """Measure the layers now on test texts, from each text's second letter on."""
-        letters = self.test.letters
-        read, following = letters[..., :-1], letters[..., 1:]
-        at_triggers = self.test.triggers[torch.arange(len(read))[:, None, None], read]
-        elsewhere = ~at_triggers
+        read = self.test.letters[..., :-1]
+        elsewhere = ~self.test.triggers[torch.arange(len(read))[:, None, None], read]
         elsewhere[..., 0] = False
-        records: list[Layer] = []
-        rows = []
+        maps: list[torch.Tensor] = []
         for layers in self.layers:
-            layers(read, records)
-            layer = records[-1]
-            first, gate = layer.weights[..., 0], layer.gate.mean(-1)
-            right, lengths = layer.logits.argmax(-1) == following, layer.values.norm(dim=-1)
-            row = {
-                "sink": _mean(first, elsewhere),
-                "sink_at_triggers": _mean(first, at_triggers),
-                "value_ratio": lengths[..., 0].mean(-1) / lengths[..., 1:].mean((-2, -1)),
-                "gate_at_triggers": _mean(gate, at_triggers),
-                "gate_elsewhere": _mean(gate, elsewhere),
-                "copied": _mean(right, at_triggers),
-                "loss_elsewhere": _mean(row_losses(layer.logits, following), elsewhere),
-            }
-            rows.append(row)
+            layers(read, maps)
+        sinks = [(x[..., 0] * elsewhere).sum((-2, -1)) / elsewhere.sum((-2, -1)) for x in maps]
         return ToyRun(
             self.request,
             np.array([self.step]),
-            **{name: torch.stack([row[name] for row in rows])[None].numpy() for name in SERIES},
+            sink=torch.stack(sinks)[None].numpy(),
             letters=read[:, 0].numpy(),
             triggers=self.test.triggers.numpy(),
-            weights=torch.stack([layer.weights[:, 0] for layer in records]).numpy(),
+            weights=torch.stack([x[:, 0] for x in maps]).numpy(),
         )
-
-
-def _mean(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """(S,): the mean of x (S, B, T) where ``mask`` (S, B, T) is true."""
-    return (x * mask).sum((-2, -1)) / mask.sum((-2, -1))
 
 
 def train_toy(request: ToyRequest, progress: Progress = silent) -> Iterator[ToyRun]:
@@ -263,40 +215,35 @@ def train_toy(request: ToyRequest, progress: Progress = silent) -> Iterator[ToyR
     yield run
     for step in training.advance(request.steps):
         if step % STEPS_BETWEEN == 0 or step == request.steps:
-            run = _after(run, training.measure())
+            now = training.measure()
+            steps, sink = (
+                np.concatenate(x) for x in ((run.steps, now.steps), (run.sink, now.sink))
+            )
+            run = replace(now, steps=steps, sink=sink)
             yield run
         progress(None)
-
-
-def _after(run: ToyRun, now: ToyRun) -> ToyRun:
-    """The ``run`` with what is measured ``now``."""
-    names = ("steps", *SERIES)
-    series: Any = {name: np.concatenate([getattr(x, name) for x in (run, now)]) for name in names}
-    return replace(now, **series)
 
 
 def joined(request: ToyRequest, runs: Sequence[ToyRun]) -> ToyRun:
     """Join ``runs`` of single kinds, all at the same step, into the run of ``request``."""
     by_kind = {kind: (run, k) for run in runs for k, kind in enumerate(run.request.kinds)}
     parts = [by_kind[kind] for kind in request.kinds]
-    series = {name: np.stack([getattr(run, name)[:, k] for run, k in parts], 1) for name in SERIES}
-    weights = np.stack([run.weights[k] for run, k in parts])
-    return replace(runs[0], request=request, weights=weights, **series)
+    return replace(
+        runs[0],
+        request=request,
+        sink=np.stack([run.sink[:, k] for run, k in parts], 1),
+        weights=np.stack([run.weights[k] for run, k in parts]),
+    )
 
 
 def train_bundled() -> None:
     """Train the bundled run if its file is missing, or of another request."""
     if not TOY.exists() or load_toy().request != ToyRequest():
         *_, run = train_toy(ToyRequest())
-        save_toy(run)
+        save_record(TOY, replace(run, weights=run.weights.astype(np.float16)))
 
 
-def save_toy(run: ToyRun, path: Path = TOY) -> None:
-    """Write a run; attention weights in half precision."""
-    save_record(path, replace(run, weights=run.weights.astype(np.float16)))
-
-
-def load_toy(path: Path = TOY) -> ToyRun:
-    """The shipped run; ``ValueError`` for a file of another kind."""
-    run = load_record(ToyRun, path, "holds no run of the bigram-backcopy task")
+def load_toy() -> ToyRun:
+    """The bundled run; ``ValueError`` for a file of another kind."""
+    run = load_record(ToyRun, TOY, "holds no run of the bigram-backcopy task")
     return replace(run, weights=run.weights.astype(np.float32))

@@ -1,9 +1,9 @@
-"""Judge texts: their language, the share of real words, and which names and numbers recur.
+"""Judge texts: their language, and the share of real words.
 
 Two classifiers of character n-grams are trained on some of the shipped held-out verses and tested
 on the others: a logistic regression (scikit-learn), and an independent one, a multinomial naive
 Bayes. Texts unlike both languages are beyond what either has learned, and there they part. Real
-words are those of the verses that models were trained on.
+words are those that occur three times at least in the verses that models were trained on.
 """
 
 from __future__ import annotations
@@ -27,33 +27,12 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
 WORDS = FOLDER / "words.tsv"
-LEAST_COUNT = 3  # times that a word must occur to count as real
 LEAST_LETTERS = 2  # of a word that counts: one letter is no evidence of a language
 WINDOW = 32  # characters that the classifiers see
 BAYES_LENGTHS = (1, 2, 3)  # of the n-grams of the second classifier
 STRIDE = 8
 FOR_CLASSIFIER = 120  # shipped verses; the others test the classifiers and are prompts
 WORD = re.compile(r"[^\W\d_]+")
-NAME = re.compile(r"(?<=[a-zñáéíóúü,;] )[A-ZÁÉÍÓÚ][a-zñáéíóúü]{2,}")
-NUMBERS = dict(
-    one="uno",
-    two="dos",
-    three="tres",
-    four="cuatro",
-    five="cinco",
-    six="seis",
-    seven="siete",
-    eight="ocho",
-    nine="nueve",
-    ten="diez",
-    twelve="doce",
-    twenty="veinte",
-    thirty="treinta",
-    forty="cuarenta",
-    fifty="cincuenta",
-    hundred="cien",
-    thousand="mil",
-)
 
 
 @cache
@@ -137,11 +116,6 @@ def bayes_probabilities(texts: Sequence[str]) -> np.ndarray:
     return np.array([1 / (1 + math.exp(-min(max(odd, -500.0), 500.0))) for odd in odds])
 
 
-def count_words(texts: Sequence[str]) -> Counter[str]:
-    """Count the words, in lower case, of ``texts``."""
-    return Counter(word for text in texts for word in WORD.findall(text.lower()))
-
-
 @cache
 def vocabulary() -> dict[str, Counter[str]]:
     """Return the counts of the words of the verses that models were trained on, by language."""
@@ -162,24 +136,3 @@ def real_words(text: str, language: str) -> float:
     words = [word for word in WORD.findall(text.lower())[1:-1] if len(word) >= LEAST_LETTERS]
     real = vocabulary()[language]
     return float(np.mean([word in real for word in words])) if words else float("nan")
-
-
-def names_and_numbers(text: str, language: str) -> set[str]:
-    """The names of ``text`` (words with a capital letter within a sentence) and its numbers."""
-    numbers = NUMBERS if language == LANGUAGES[0] else NUMBERS.values()
-    return set(NAME.findall(text)) | set(WORD.findall(text.lower())) & set(numbers)
-
-
-def write_words(verses: Sequence[Verse]) -> None:
-    """Write the words that occur often enough in those ``verses`` that models were trained on."""
-    trained = [verse for verse in verses if not verse.held_out]
-    counts = [
-        count_words([getattr(verse, language) for verse in trained]) for language in LANGUAGES
-    ]
-    often = [{word: count for word, count in of.items() if count >= LEAST_COUNT} for of in counts]
-    english, spanish = often
-    rows = (
-        f"{word}\t{english.get(word, 0)}\t{spanish.get(word, 0)}\n"
-        for word in sorted(english | spanish)
-    )
-    WORDS.write_text("".join(rows), encoding="utf-8")

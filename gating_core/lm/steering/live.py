@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -29,18 +28,16 @@ from gating_core.lm.steering.judge import (
     other_verses,
     real_words,
     spanish_probabilities,
-    windows,
 )
 from gating_core.lm.steering.shipped import (
     KINDS,
-    STEERED,
     are_spanish,
     model_and_dictionaries,
     states_for,
 )
 from gating_core.lm.steering.streams import Steering, direct_attribution, streams, write_steered
 from gating_core.randomness import generator
-from gating_core.records import load_record, save_record
+from gating_core.records import load_record
 
 ALONG = ("feature", "means", "random")  # directions
 STRONGEST_PUSH = 10.0
@@ -315,32 +312,15 @@ class Example:
 
 @dataclass(frozen=True, eq=False)
 class Opening:
-    """A text of each of the `STEERED` models, and the classifier on verses that test it."""
+    """A text of each model that has dictionaries, and the classifier on verses that test it.
+
+    The texts are steered towards Spanish by the first layer's `language_feature`.
+    """
 
     examples: list[Example]
     judged: np.ndarray  # (2, N): P(Spanish) of the last `JUDGED_ENDS` of each window of these
 
 
-def make_opening() -> Opening:
-    """Steer a text towards Spanish, by the first layer's `FeatureStatistics.language_feature`."""
-    examples = []
-    for name in STEERED:
-        statistics = model_and_dictionaries(name, 0)[1].kinds["means"].statistics
-        feature = statistics.language_feature(0, spanish=True)
-        request = SteerRequest(DirectionRequest(name, feature=feature), BEGINNING)
-        steps = list(write_judged(request))
-        ends = endings(name, 0, written_texts(steps), steps[-1].spanish)
-        examples.append(Example(request, steps, ends))
-    texts, _ = windows(other_verses())
-    judged = [spanish_probabilities([text[-end:] for text in texts]) for end in JUDGED_ENDS]
-    return Opening(examples, np.stack(judged).astype(np.float32))
-
-
-def save_opening(opening: Opening, path: Path = OPENING) -> None:
-    """Write what `load_opening` reads."""
-    save_record(path, opening)
-
-
-def load_opening(path: Path = OPENING) -> Opening:
+def load_opening() -> Opening:
     """The shipped texts and probabilities; ``ValueError`` for a file of another kind."""
-    return load_record(Opening, path, "holds no steered texts")
+    return load_record(Opening, OPENING, "holds no steered texts")

@@ -1,45 +1,24 @@
-"""The shipped dictionaries of some language models, one file for each model, and their training."""
+"""The bundled dictionaries of some language models, one file for each model."""
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
 import torch
 
-from gating_core.lm.corpus import CORPUS, Verse, excerpt_texts, read_verses, texts_of
 from gating_core.lm.model import LanguageModel
-from gating_core.lm.processes import in_processes
-from gating_core.lm.shipped import FOLDER, SEEDS, load_model
-from gating_core.lm.steering.dictionary import (
-    NESTED,
-    PLAIN,
-    Dictionary,
-    DictionaryCard,
-    DictionaryRecipe,
-    FeatureStatistics,
-    describe,
-    language_gap,
-    statistics,
-    train_dictionary,
-)
-from gating_core.lm.steering.judge import write_words
-from gating_core.lm.steering.streams import Streams, streams, trailing_means
-from gating_core.records import load_record, save_record
+from gating_core.lm.shipped import FOLDER, load_model
+from gating_core.lm.steering.dictionary import Dictionary, DictionaryCard, FeatureStatistics
+from gating_core.lm.steering.streams import Streams, trailing_means
+from gating_core.records import load_record
 
 STEERED = ("none", "g1_channel")  # models that have dictionaries
-TRAINED_ON = 400  # verses in each language
-KINDS = {  # by what it is trained on (`states_for`): how; a further kind is a row
-    "means": DictionaryRecipe(NESTED),
-    "characters": DictionaryRecipe(NESTED),
-    "plain": DictionaryRecipe(PLAIN),
-}
-ONE_SEED = ("plain",)  # kinds that the first seed alone has
+# See `states_for`; only the first seed has a plain one.
+KINDS = ("means", "characters", "plain")
+SIZE = 192  # M, features of a dictionary
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,47 +50,9 @@ def states_for(kind: str, residual: Streams) -> Streams:
     return trailing_means(residual) if kind == "means" else residual
 
 
-def train_dictionaries(
-    model: LanguageModel, verses: Sequence[Verse], seed: int, kinds: Sequence[str]
-) -> Dictionaries:
-    """Train ``kinds`` of dictionaries on ``verses``, and measure them on the shipped ones."""
-    began = time.process_time()
-    learned = streams(model, texts_of(verses))
-    trained = {}
-    for kind in kinds:
-        *_, (_, trained[kind]) = train_dictionary(
-            states_for(kind, learned).states, KINDS[kind], seed
-        )
-    seconds = time.process_time() - began
-    texts = excerpt_texts()
-    held_out, spanish = streams(model, texts), are_spanish(texts)
-    results = {}
-    for kind, dictionary in trained.items():
-        residual = states_for(kind, held_out)
-        cards = [describe(dictionary.layer(k), x) for k, x in enumerate(residual.states)]
-        results[kind] = Trained(dictionary, statistics(dictionary, residual, spanish), cards)
-    return Dictionaries(
-        results, language_gap(held_out, spanish), held_out.states.norm(dim=-1).mean(-1), seconds
-    )
-
-
 def dictionaries_path(name: str, seed: int, folder: Path = FOLDER) -> Path:
     """The file of the dictionaries of a model."""
     return folder / f"dictionary-{name}-{seed}.safetensors"
-
-
-def save_dictionaries(dictionaries: Dictionaries, path: Path) -> None:
-    """Write what `load_dictionaries` reads, in half precision."""
-    kinds = {}
-    for kind, trained in dictionaries.kinds.items():
-        found = trained.statistics
-        statistics = FeatureStatistics(
-            *(x.astype(np.float16) for x in (found.fires, found.mean, found.auc)),
-            *(x.astype(np.int16) for x in (found.texts, found.places)),
-        )
-        half = trained.dictionary.mapped(lambda tensor: tensor.half())
-        kinds[kind] = replace(trained, dictionary=half, statistics=statistics)
-    save_record(path, replace(dictionaries, kinds=kinds))
 
 
 def load_dictionaries(name: str, seed: int, folder: Path = FOLDER) -> Dictionaries:
@@ -129,33 +70,3 @@ def load_dictionaries(name: str, seed: int, folder: Path = FOLDER) -> Dictionari
 def model_and_dictionaries(name: str, seed: int) -> tuple[LanguageModel, Dictionaries]:
     """A shipped model and its dictionaries, cached; ``ValueError`` where there are none."""
     return load_model(name, seed)[0], load_dictionaries(name, seed)
-
-
-def shipped_dictionaries() -> list[tuple[str, int]]:
-    """Name and seed of the models whose dictionaries there are."""
-    return [
-        (name, seed) for name in STEERED for seed in SEEDS if dictionaries_path(name, seed).exists()
-    ]
-
-
-def make_dictionaries() -> None:
-    """Train what is missing, a process for each core, and write the words of the corpus."""
-    verses = read_verses(CORPUS)
-    write_words(verses)
-    missing = [
-        (name, seed)
-        for seed in SEEDS
-        for name in STEERED
-        if not dictionaries_path(name, seed).exists()
-    ]
-    for name, seed in in_processes(_make, missing):
-        logging.info("dictionaries of %s, seed %d", name, seed)
-
-
-def _make(name: str, seed: int) -> tuple[str, int]:
-    verses = [verse for verse in read_verses(CORPUS) if not verse.held_out]
-    chosen = sorted(verses, key=lambda verse: verse.draw)[:TRAINED_ON]
-    kinds = [kind for kind in KINDS if seed == 0 or kind not in ONE_SEED]
-    dictionaries = train_dictionaries(load_model(name, seed)[0], chosen, seed, kinds)
-    save_dictionaries(dictionaries, dictionaries_path(name, seed))
-    return name, seed

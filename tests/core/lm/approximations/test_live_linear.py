@@ -21,17 +21,17 @@ from gating_core.efficient import (
 )
 from gating_core.lm.approximations import linear as module
 from gating_core.lm.approximations.linear import (
-    HEAD_KINDS,
     RECALL_PAIRS,
     LinearRequest,
     head_by_kind,
     recall_curves,
 )
 from gating_core.lm.approximations.models import read_head
-from gating_core.lm.conversions import CONVERSIONS
+from gating_core.lm.conversions import CONVERSIONS, load_converted
 from gating_core.lm.model import LanguageModel
 from gating_core.lm.shipped import load_model
 
+HEAD_KINDS = ("softmax", "window", "linear", "hybrid", "delta")
 T = 40
 REQUEST = LinearRequest(window=4, share=0.3, memory=8.0, step=0.7)
 
@@ -112,24 +112,10 @@ def test_wrong_requests_are_refused(wrong):
         LinearRequest(**wrong)
 
 
-def test_losses_of_conversions_are_stacked_up_to_the_first_missing_seed(monkeypatch):
-    class Card:
-        def __init__(self, value):
-            self.losses = {"whole": np.full(3, value), "late": np.zeros(3)}
-
-    cards = {
-        ("softmax", 0): Card(1.0),
-        ("softmax", 1): Card(2.0),
-        ("linear", 1): Card(3.0),
-        ("delta", 0): Card(4.0),
-        ("delta", 2): Card(5.0),
-    }
-    monkeypatch.setattr(module, "load_converted", lambda: (cards, np.ones(3)))
+def test_losses_of_conversions_are_those_of_all_seeds():
     losses, counts = module.converted_losses()
-    assert list(losses) == ["softmax", "delta"]
-    assert list(losses["softmax"]) == ["late", "whole"]  # by name: files have no order
-    np.testing.assert_array_equal(losses["softmax"]["whole"], [[1, 1, 1], [2, 2, 2]])
-    assert len(losses["delta"]["whole"]) == 1
-    assert counts.sum() == 3
-    monkeypatch.setattr(module, "load_converted", lambda: ({}, None))
-    assert module.converted_losses()[0] == {}
+    rows, _ = load_converted()
+    assert list(losses) == list(CONVERSIONS)
+    for name, parts in losses.items():
+        assert parts["whole"].shape == (3, len(counts))
+        np.testing.assert_array_equal(parts["whole"][2], rows[name, 2].losses["whole"])

@@ -12,12 +12,10 @@ from gating_core.lm.generate import generate
 from gating_core.lm.measurements import reading as module
 from gating_core.lm.measurements.backcopy import (
     KINDS,
-    SERIES,
     ToyRequest,
     ToyTraining,
     joined,
     load_toy,
-    save_toy,
     train_toy,
 )
 from gating_core.lm.measurements.reading import (
@@ -63,7 +61,7 @@ def test_what_is_written_is_what_the_model_generates(monkeypatch):
     assert set(found) <= set(CHARACTERS)
 
 
-def test_a_toy_run_is_what_the_training_measures_and_survives_its_file(tmp_path):
+def test_a_toy_run_is_what_the_training_measures():
     runs = [*train_toy(SMALL)]
     assert [run.steps[-1] for run in runs] == [0, 25, 50, 60]
     assert [run.share for run in runs] == [0, 25 / 60, 50 / 60, 1]
@@ -71,15 +69,9 @@ def test_a_toy_run_is_what_the_training_measures_and_survives_its_file(tmp_path)
     for _ in training.advance(60):
         pass
     result = training.measure()
-    for name in SERIES:
-        np.testing.assert_array_equal(getattr(runs[-1], name)[-1], getattr(result, name)[0])
-        assert getattr(runs[-1], name).shape == (4, 4, 2)
+    np.testing.assert_array_equal(runs[-1].sink[-1], result.sink[0])
+    assert runs[-1].sink.shape == (4, 4, 2)
     assert runs[-1].triggers.sum(-1).tolist() == [3, 3]
-    save_toy(runs[-1], tmp_path / "toy.safetensors")
-    back = load_toy(tmp_path / "toy.safetensors")
-    assert back.request == SMALL
-    np.testing.assert_array_equal(back.sink, runs[-1].sink)
-    np.testing.assert_allclose(back.weights, runs[-1].weights, atol=1e-3)
 
 
 def test_kinds_that_are_trained_apart_make_the_same_run():
@@ -91,7 +83,7 @@ def test_kinds_that_are_trained_apart_make_the_same_run():
         apart.append(part)
     run = joined(request, apart)
     assert run.request == request
-    for name in (*SERIES, "steps", "letters", "triggers", "weights"):
+    for name in ("sink", "steps", "letters", "triggers", "weights"):
         np.testing.assert_array_equal(getattr(run, name), getattr(whole, name))
 
 

@@ -1,30 +1,21 @@
 """The shipped dictionaries and outcomes: whole, and with their controls."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-import torch
 
-from gating_core.lm.corpus import LANGUAGES, Verse, read_excerpt
+from gating_core.lm.corpus import LANGUAGES, read_excerpt
 from gating_core.lm.losses import text_losses
 from gating_core.lm.shipped import SEEDS, load_model
-from gating_core.lm.steering import experiment as module
-from gating_core.lm.steering.dictionary import describe, strongest
 from gating_core.lm.steering.experiment import (
     BEYOND,
     DIRECTIONS,
     JUDGED_FROM,
-    MODES,
     QUANTITIES,
     STRENGTHS,
     FluencyRange,
-    GridRequest,
     fluency_range,
     fluent_success,
     load_steering,
-    measure_parts,
-    parts_of,
     prompt_verses,
 )
 from gating_core.lm.steering.judge import (
@@ -32,8 +23,6 @@ from gating_core.lm.steering.judge import (
     WINDOW,
     bayes_probabilities,
     classifier_verses,
-    count_words,
-    names_and_numbers,
     other_verses,
     real_words,
     spanish_probabilities,
@@ -54,8 +43,7 @@ from gating_core.lm.steering.live import (
     write_both,
     written_along,
 )
-from gating_core.lm.steering.shipped import KINDS, STEERED, load_dictionaries, shipped_dictionaries
-from gating_core.lm.steering.streams import streams, trailing_means
+from gating_core.lm.steering.shipped import STEERED
 
 MODELS = [(name, seed) for name in STEERED for seed in SEEDS]
 FEATURE, MEANS, RANDOM, OTHER = range(len(DIRECTIONS))
@@ -68,7 +56,6 @@ def outcomes():
 
 
 def test_all_are_shipped(outcomes):
-    assert shipped_dictionaries() == MODELS
     assert set(outcomes) == set(MODELS)
     shape = (4, len(DIRECTIONS), len(STRENGTHS), 2, 2, len(prompt_verses()))
     for arrays in outcomes.values():
@@ -91,53 +78,6 @@ def test_prompts_are_no_verses_of_the_classifier():
     verses = read_excerpt()
     assert not set(prompt_verses()) & set(verses[:FOR_CLASSIFIER])
     assert other_verses() == verses[FOR_CLASSIFIER:]
-
-
-@pytest.mark.soak
-def test_the_card_and_the_statistics_are_those_of_the_dictionary():
-    from sklearn.metrics import roc_auc_score  # here: slow to import
-
-    dictionaries = load_dictionaries("none", 0)
-    model, _ = load_model("none", 0)
-    verses = read_excerpt()
-    texts = [getattr(verse, language) for language in LANGUAGES for verse in verses]
-    of = trailing_means(streams(model, texts))
-    spanish = (of.texts >= len(verses)).numpy()
-    trained = dictionaries.kinds["means"]
-    features = trained.dictionary.layer(1).encode(of.states[1])
-    card = describe(trained.dictionary.layer(1), of.states[1])
-    assert card.explained == pytest.approx(trained.cards[1].explained, abs=2e-3)
-    chosen = trained.statistics.language_feature(1, spanish=True)
-    column = features[:, chosen].numpy()
-    assert trained.statistics.auc[1, chosen] == pytest.approx(
-        roc_auc_score(spanish, column), abs=2e-3
-    )
-    difference = column[spanish].mean() - column[~spanish].mean()
-    assert trained.statistics.difference[1, chosen] == pytest.approx(difference, rel=1e-2)
-    assert column[spanish].mean() > 10 * column[~spanish].mean()
-
-
-def test_means_separate_the_languages_and_the_plain_dictionary_does_not():
-    kinds = load_dictionaries("none", 0).kinds
-    best = {kind: one.statistics.auc.max(1).max() for kind, one in kinds.items()}
-    assert set(best) == set(KINDS)
-    assert best["means"] > 0.99
-    assert max(best["characters"], best["plain"]) < 0.8
-
-
-def test_the_strongest_passages_are_of_different_texts():
-    draw = torch.Generator().manual_seed(0)
-    texts = ["In the beginning God created", "Y dijo Dios: Sea la luz: y fué"]
-    of = trailing_means(streams(load_model("none", 0)[0], texts))
-    features = torch.rand(len(of.texts), 3, generator=draw)
-    features[:, 2] = 0
-    rows, places = strongest(features, of)
-    for feature in range(2):
-        for text, place in zip(rows[feature], places[feature], strict=True):
-            mine = features[of.texts == text, feature]
-            assert of.positions[of.texts == text][mine.argmax()] == place
-        assert set(rows[feature]) == {0, 1}
-    assert (rows[2] == -1).all()
 
 
 @pytest.mark.soak
@@ -164,26 +104,13 @@ def test_naive_bayes_is_that_of_another_implementation():
     assert bayes_probabilities([]).shape == (0,)
 
 
-def test_words_names_and_numbers():
+def test_words():
     assert real_words("xx and the qqqqq of Spirit xx", "english") == pytest.approx(0.8)
     assert np.isnan(real_words("and", "english"))
     # One letter is no evidence of a language.
     assert np.isnan(real_words("dáñó ó á y ó cáñó", "spanish"))
     assert real_words("x y la ó qqq y", "spanish") == 0.5
-    assert count_words(["The the", "LUZ"]) == {"the": 2, "luz": 1}
     assert vocabulary()["spanish"]["dijo"] > 100
-    assert names_and_numbers("Now Moses and Aaron, the two, went. He", "english") == {
-        "Moses",
-        "Aaron",
-        "two",
-    }
-    assert names_and_numbers("Y el dos de Moisés", "spanish") == {"Moisés", "dos"}
-    verse = Verse("Nowhere 1:1", "So Moses and Aaron", "Y fué Moisés con Aarón")
-    assert module.returned("dijo Moisés", verse, "spanish") == 0.5
-    # Words, not letters within others.
-    assert module.returned("todos, Aaróna", Verse("", "", "Y dos con Aarón"), "spanish") == 0
-    assert module.returned("Dos á Aarón", Verse("", "", "Y dos con Aarón"), "spanish") == 1
-    assert np.isnan(module.returned("", Verse("", "so", "así"), "english"))
 
 
 def test_the_fluency_range_is_that_of_unsteered_texts(outcomes):
@@ -272,72 +199,6 @@ def test_gibberish_is_beyond_the_range_whatever_the_classifiers_see():
     assert (of_verse.fluent, gibberish.fluent) == (True, False)
     english = ending()
     assert [verdict(english, one) for one in (of_verse, gibberish)] == ["changed", "fooled"]
-
-
-def test_directions_are_what_they_are_called():
-    dictionaries = load_dictionaries("g1_channel", 1)
-    for target in (0, 1):
-        unit = module.directions(dictionaries, 0, target, 6)
-        assert unit.shape == (len(DIRECTIONS), 6, 96)
-        torch.testing.assert_close(unit.norm(dim=-1), torch.ones(len(DIRECTIONS), 6))
-        gap = dictionaries.gap[0] * (1 if target else -1)
-        assert torch.allclose(unit[MEANS, 0], gap / gap.norm())
-        assert float(unit[FEATURE, 0] @ gap) > 0  # towards the language that is wanted
-        feature = dictionaries.kinds["means"].statistics.language_feature(0, bool(target))
-        rows = dictionaries.kinds["means"].dictionary.directions[0]
-        chosen = [(rows @ one).argmax().item() for one in unit[OTHER]]
-        assert feature not in chosen
-        assert len({tuple(one.tolist()) for one in unit[RANDOM]}) == 6
-
-
-def test_the_experiment_fills_its_arrays(monkeypatch):
-    monkeypatch.setattr(module, "WRITTEN", 22)
-    monkeypatch.setattr(module, "STRENGTHS", (0.0, 4.0))
-    monkeypatch.setattr(module, "prompt_verses", lambda: other_verses()[:2])
-    parts = module.Part("released", 1, 2), module.Part("prompted", 0), module.Part("held", 0)
-    outcomes = [*measure_parts(parts, GridRequest())]
-    arrays, whole = (module.assembled(4, parts, outcomes[:stop]) for stop in (1, 3))
-    there = ~np.isnan(arrays["success"])
-    assert there[2, :, :, RELEASED, 1].all()
-    assert there.mean() == 1 / 16
-    assert np.isnan(arrays["prompted.nats"]).all()
-    assert (~np.isnan(whole["prompted.nats"])).tolist() == [[True, True], [False, False]]
-
-
-def test_parts_are_measured_by_themselves_and_in_any_order(monkeypatch):
-    monkeypatch.setattr(module, "WRITTEN", 22)
-    monkeypatch.setattr(module, "STRENGTHS", (4.0,))
-    monkeypatch.setattr(module, "prompt_verses", lambda: other_verses()[:2])
-    parts = module.Part("held", 1, 3), module.Part("released", 0)
-    request = GridRequest("g1_channel", 1, draw=2)
-    first, second = measure_parts(parts, request)
-    again, _ = measure_parts(parts[::-1], request)
-    np.testing.assert_array_equal(again.nats, second.nats)
-    assert not (first.nats == second.nats).all()
-    (other,) = measure_parts(parts[:1], replace(request, draw=3))
-    assert not (other.nats == first.nats).any()
-
-
-def test_all_parts_are_there_once_and_random_directions_follow_from_the_seed():
-    parts = parts_of(4)
-    assert len(set(parts)) == len(parts) == 4 * len(MODES) * 2 + 2 * 2
-    dictionaries = load_dictionaries("none", 0)
-    first, second = (module.directions(dictionaries, 1, 1, 3, seed) for seed in (0, 1))
-    assert torch.equal(first[:RANDOM], second[:RANDOM])
-    assert not (first[RANDOM] == second[RANDOM]).any()
-    with pytest.raises(ValueError, match="draw"):
-        GridRequest(draw=-1)
-
-
-@pytest.mark.soak
-def test_the_shipped_outcomes_are_made_again(outcomes):
-    model, dictionaries = model_and_dictionaries("none", 0)
-    result = module.measure_part(model, dictionaries, module.Part("released", 1))
-    shipped = outcomes["none", 0]
-    assert np.abs(result.success - shipped["success"][0, :, :, RELEASED, 1]).mean() < 0.02
-    np.testing.assert_allclose(
-        result.nats.mean(), shipped["nats"][0, :, :, RELEASED, 1].mean(), rtol=2e-2
-    )
 
 
 def spanish_feature(name="none", seed=0, layer=0):
