@@ -46,19 +46,6 @@ def test_strength_zero_equals_no_gate_bit_for_bit(source, position):
         assert not torch.isclose(on(POINTS), ungated(POINTS), rtol=1e-3).all(-1).any()
 
 
-@pytest.mark.parametrize(("source", "position"), PLACES)
-def test_a_gate_frozen_at_one_equals_no_gate_bit_for_bit(source, position):
-    for strength, kind, granularity in (
-        (0.1, "sigmoid", "headwise"), (0.3, "tanh", "elementwise"), (1.0, "sigmoid", "elementwise"),
-    ):  # fmt: skip
-        gate = GateConfig(kind, granularity, position, strength)
-        ungated, gated = pair(source, gate, **EVERYTHING)
-        for layer in gated.blocks:
-            layer.gate.weight.data.zero_()
-            layer.gate.bias.data.fill_(800.0)  # sigmoid and tanh of it are exactly 1 in float64
-        assert torch.equal(gated(POINTS), ungated(POINTS))
-
-
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize(("source", "position"), PLACES)
 def test_a_sweep_of_strengths_is_the_model_at_each_strength(source, position):
@@ -246,36 +233,3 @@ def test_gates_of_the_output_curve_both_charts(position, kind, granularity):
         assert curved(weight_chart(model)).all()
     model = build_attention(AttentionConfig(model_dim=6, value_count=5, gate=gate), range(2))
     assert curved(weight_chart(model)).all()
-
-
-@pytest.mark.parametrize("granularity", GATE_GRANULARITIES)
-def test_gates_of_memory_slots_only_move_them(granularity):
-    """G2 and G3 are the ungated model with other values or keys, bit for bit."""
-    for position, name in (("G2", "values"), ("G3", "keys")):
-        ungated, model = pair("memory", GateConfig("tanh", granularity, position), **EVERYTHING)
-        for plain, layer in zip(ungated.blocks, model.blocks, strict=True):
-            slots = getattr(plain, name)
-            slots.data = layer.gate(slots, slots)
-        assert torch.equal(model(POINTS), ungated(POINTS))
-
-
-@pytest.mark.parametrize("source", MECHANISMS)
-def test_without_a_projection_the_first_and_the_last_place_are_one(source):
-    for granularity, heads in (("elementwise", 2), ("headwise", 1)):
-        gates = (GateConfig("silu", granularity, position) for position in ("G1", "G5"))
-        parts = EVERYTHING | dict(heads=heads, output_projection=False)
-        (_, first), (_, last) = (pair(source, gate, **parts) for gate in gates)
-        assert torch.equal(first(POINTS), last(POINTS))
-
-
-@pytest.mark.parametrize("heads", [1, 3])
-@pytest.mark.parametrize("source", MECHANISMS)
-def test_a_headwise_gate_of_the_last_place_is_one_scalar(source, heads):
-    """It keeps the direction of the ungated output; after attention, each head keeps its own."""
-    parts = dict(model_dim=6, heads=heads)
-    for position, blocks in (("G5", 1), ("G1", heads)):
-        ungated, model = pair(source, GateConfig("sigmoid", "headwise", position), **parts)
-        assert model.blocks[0].gate.weight.shape == (2, 6, blocks)
-        ratio = (model(POINTS) / ungated(POINTS)).unflatten(-1, (blocks, -1))
-        torch.testing.assert_close(ratio, ratio[..., :1].expand_as(ratio), rtol=1e-13, atol=0)
-        assert ((ratio > 0) & (ratio < 1)).all()

@@ -36,10 +36,12 @@ def tiny_rows():
 
 @pytest.fixture(scope="session")
 def scheduler():
-    """The address of two workers, which are at hand for every test."""
+    """The address of two workers, threads of this process, at hand for every test."""
     with LocalCluster(
         n_workers=2,
         threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
         host="127.0.0.1",
         dashboard_address="127.0.0.1:0",
         silence_logs=logging.CRITICAL,

@@ -1,7 +1,6 @@
 """Which models does a study train, and is every row known by a key of its own?"""
 
 import json
-import pickle
 from dataclasses import asdict, dataclass, replace
 
 import pytest
@@ -75,12 +74,6 @@ def test_every_setting_has_its_first_seeds_before_any_has_more():
     assert max(unit.setting.seed_count for unit in models(FULL)) == UNIT_SEEDS
 
 
-def test_seeds_that_fill_no_whole_unit_make_a_smaller_one():
-    found = models(replace(TINY, seed_count=UNIT_SEEDS + 3, parts=("base",), tasks=("xor",)))
-    assert [unit.setting.seed_count for unit in found] == [16, 16, 3, 3]
-    assert found[-1].setting.seeds == (16, 17, 18)
-
-
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_a_claim_gets_all_that_it_needs_and_units_without_it_are_left_out(claim):
@@ -147,24 +140,9 @@ def test_a_key_stands_for_one_setting_and_one_member_alone(one, other):
     assert len(set(keys)) == sum(members[x] for x in distinct)
 
 
-@given(settings)
-def test_a_unit_survives_being_sent(setting):
-    unit = Unit("base", setting)
-    again = pickle.loads(pickle.dumps(unit))
-    assert again == unit
-    assert again.keys == unit.keys
-    assert again.key == unit.key
-
-
 def test_where_a_model_stands_in_the_grid_is_no_part_of_its_key():
     (unit, *_) = models(TINY)
     assert Unit("all", unit.setting).keys == unit.keys
-
-
-def test_stacks_have_keys_by_seed_and_depth():
-    (unit, *others) = [x for x in TINY.units() if x.part == STACKS]
-    assert not others
-    assert len(set(unit.keys.values())) == 2 * 16
 
 
 def test_keys_change_with_the_version_and_not_with_a_field_at_its_default(monkeypatch):

@@ -296,16 +296,6 @@ def test_what_a_process_that_was_killed_has_begun_to_make_is_made_anew(path):
     assert {x.name for x in path.parent.iterdir()} == {path.name, f"{path.name}.lock"}
 
 
-def test_while_a_store_is_made_a_reader_sees_none(path, monkeypatch):
-    columns, seen = store_file._columns, []
-    monkeypatch.setattr(
-        store_file, "_columns", lambda kind: seen.append(path.exists()) or columns(kind)
-    )
-    Store(path).close()
-    assert seen == [False, False]
-    Store(path, readable=True).close()
-
-
 def test_the_default_path_is_the_users_own_and_is_made(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))

@@ -5,9 +5,7 @@ import csv
 import io
 import itertools
 import json
-import random
 import re
-import runpy
 import subprocess
 import sys
 from dataclasses import dataclass, fields, replace
@@ -27,8 +25,8 @@ from gating_core.attention.gates import (
     GATE_POSITIONS,
 )
 from gating_core.attention.layer import SINKS
-from gating_core.attention.stack import build_classifier, restore
-from gating_core.export.script import SCRIPT, script_problem, script_text
+from gating_core.attention.stack import build_classifier
+from gating_core.export.script import SCRIPT, script_text
 from gating_core.export.weights import log_csv, weights_file
 from gating_core.records import tensors_and_metadata
 from gating_core.tasks.own import EXAMPLE_CSV, own_task, parse_csv
@@ -38,11 +36,6 @@ from gating_core.training.trained import TrainedEnsemble
 from gating_core.training.trainer import ensemble_of, train_ensemble
 
 SEEDS = (3, 4, 8)
-TRAINED = {
-    "linear": AttentionConfig("linear", model_dim=8, value_count=5, depth=3, norm="post"),
-    "all": AttentionConfig(model_dim=8, heads=2, depth=2, residual=True, norm="pre",
-                           output_projection=True, gate=GateConfig("tanh", "headwise", "G1", 0.7)),
-}  # fmt: skip
 PLACES = [
     *itertools.product(GATE_NAMES, GATE_GRANULARITIES, GATE_POSITIONS),
     *((kind, "elementwise", "G1") for kind in CONTROL_NAMES),
@@ -104,23 +97,6 @@ def test_the_script_runs_elsewhere_and_finds_the_same_accuracy(tmp_path):
     check_printed(run.stdout, trained, 8)
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("name", list(TRAINED))
-def test_scripts_rebuild_what_was_trained(name, tmp_path, capsys):
-    task = make_task("xor", points=64, seeds=SEEDS, noise=0.05)
-    trained = train(TRAINED[name], task)
-    wanted = restore(TRAINED[name], SEEDS, trained.ensemble.state)(
-        torch.from_numpy(task.test_points)
-    )
-    for member, seed in enumerate(SEEDS):
-        path = write(trained, seed, tmp_path)
-        rebuilt = runpy.run_path(str(path), run_name="__main__")
-        check_printed(capsys.readouterr().out, trained, seed)
-        logits = rebuilt["model"](torch.from_numpy(task.test_points[member]).float())
-        # float32 against float64.
-        torch.testing.assert_close(logits.double(), wanted[member], atol=1e-4, rtol=1e-4)
-
-
 @dataclass(frozen=True, eq=False)
 class Drawn:
     """A model with random float64 weights, none of them 0, and its logits at random points."""
@@ -162,42 +138,6 @@ def drawn(config, seed=0, classes=3, below=0.0):
     ensemble = TrainedEnsemble(config, SEEDS[:2], np.array([5]), once, once, once, state)
     task = Task("none", SEEDS[:2], classes, both, labels, both, labels)
     return Drawn(ensemble, task, points, model(points)[1])
-
-
-def many_configs():
-    """Every mechanism with every position and granularity; kinds, strengths and parts in turn."""
-    rng = random.Random(5)
-    gates = [
-        GateConfig(kind, granularity, position, strength)
-        for (kind, granularity, position), strength in zip(
-            PLACES, itertools.cycle((0.3, 1.0)), strict=False
-        )
-    ]
-    found = []
-    for turn, source in enumerate(MECHANISMS):
-        for gate in (None, GateConfig(strength=0.0), *gates[turn % 3 :: 3], *gates[-3:]):
-            found.append(
-                AttentionConfig(
-                    source,
-                    rng.choice((2, 3)),
-                    4,
-                    3,
-                    rng.choice((1, 2)),
-                    rng.choice((1, 2, 3)),
-                    rng.choice((False, True)),
-                    rng.choice(NORMS),
-                    rng.choice((False, True)),
-                    gate,
-                )
-            )
-    return found
-
-
-def test_there_is_a_script_for_every_model(tmp_path):
-    for config in many_configs():
-        assert script_problem(config) is None
-        one = drawn(config)
-        assert one.agrees(script_text(one.ensemble, SEEDS[1]), tmp_path), config
 
 
 def test_the_script_compares_keys_whose_features_underflow(tmp_path):
@@ -274,7 +214,9 @@ def test_every_field_of_a_configuration_is_read_or_stands_in_the_text():
             assert read != (field.name in elsewhere), field.name
 
 
-@pytest.mark.parametrize("config", many_configs()[::9])
+@pytest.mark.parametrize(
+    "config", [AttentionConfig(), *(one for source in MECHANISMS for one in variants_of(source))]
+)
 def test_scripts_are_short_and_stand_alone(config, trained):
     text = script_text(replace(trained.ensemble, config=config), 3)
     imports = {

@@ -186,13 +186,6 @@ def test_a_ply_has_places_colours_and_numbers_of_every_point(name):
     assert np.all(across == across[0])  # triangles of one side
 
 
-def test_a_hole_is_no_zero():
-    each, whole = SURFACES["holes"], SURFACES["dome"]
-    ply = PlyData.read(io.BytesIO(surface_file(each, "ply")))
-    assert len(ply["face"].data) < 2 * (SIZE - 1) ** 2
-    assert ply["vertex"]["K"].min() >= np.nanmin(whole.fields["K"]) - 1e-7 > 0
-
-
 def test_a_point_of_unknown_curvature_is_grey_and_has_no_number():
     each = SURFACES["dome"]
     gaussian = each.fields["K"].copy()

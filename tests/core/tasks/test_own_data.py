@@ -291,15 +291,6 @@ CELLS = st.one_of(
     st.integers(-10, 10).map(str),
     st.text(max_size=5),
 )  # fmt: skip
-LINES = st.lists(CELLS, max_size=5)
-
-
-@st.composite
-def tables(draw):
-    delimiter = draw(st.sampled_from([",", ";", "\t", " "]))
-    header = draw(st.one_of(st.permutations(["x", "y", "label"]), LINES))
-    end = draw(st.sampled_from(["\n", "\r\n", "\r"]))
-    return end.join(delimiter.join(line) for line in [header, *draw(st.lists(LINES, max_size=12))])
 
 
 @st.composite
@@ -328,12 +319,6 @@ def check_own_or_refused(source):
     assert again.names == own.names
     for name in ("points", "labels", "originals", "centre"):
         assert np.array_equal(getattr(again, name), getattr(own, name)), name
-
-
-@given(tables())
-def test_generated_tables_are_read_or_refused(source):
-    check_own_or_refused(source)
-    check_own_or_refused(source.encode("utf-8", "replace"))
 
 
 @given(near_tables())

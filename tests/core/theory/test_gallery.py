@@ -212,19 +212,6 @@ def test_one_sign_is_not_said_of_a_surface_of_which_little_is_known():
     assert some.verdict(False, True).word == NEGATIVE
 
 
-def test_a_sign_is_seen_at_one_point_of_either_grid():
-    looked = full("sphere").looked
-    assert looked.has(1)
-    assert not looked.has(-1)
-    turned = looked.surface.gaussian.copy()
-    turned[0, 20, 20] *= -1
-    assert replace(looked, surface=replace(looked.surface, gaussian=turned)).has(-1)
-    verification = looked.surface.verification
-    verification = replace(verification, sign=-np.ones_like(verification.sign))
-    seen = replace(looked.surface, verification=verification)
-    assert replace(looked, surface=seen).has(-1)
-
-
 def test_what_is_not_proved_flat_is_seen_at_points_and_may_not_bend():
     looked = full("constant").looked
     said = looked.verdict(False, False)

@@ -12,16 +12,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.geometry.grid import Cells, chart_cells, grid_points_near, square_grid
+from gating_core.geometry.grid import Cells, chart_cells, square_grid
 from gating_core.geometry.verdict import AT_POINTS, PROVED, SEEN
 from gating_core.jets.cell_jets import enclosing_jet
 from gating_core.proved import NEGATIVE as DOWN
 from gating_core.proved import OPEN
 from gating_core.proved import POSITIVE as UP
-from gating_core.proved.signs import LABELS, halves_of
+from gating_core.proved.signs import LABELS
 from gating_core.theory import breaks
 from gating_core.theory.breaks import BROKEN, OUTSIDE, SMOOTH, breaks_of, smoothness
-from gating_core.theory.differential_ring import DifferentialRing
 from gating_core.theory.enclosure import GateJudge, sign_steps
 from gating_core.theory.expression import FUNCTIONS, parts_of
 from gating_core.theory.formula import FormulaError, parse_formula
@@ -306,13 +305,6 @@ def test_balls_over_a_cell_hold_what_is_true_in_it(text, u, v, width, inner):
         assert error == np.inf or abs(mpmath.mpf(value) - true) <= error + exact.OWN_ERROR
 
 
-def test_cells_cover_the_chart_and_so_do_their_halves():
-    cells = chart_cells(4)
-    halves = halves_of(cells, cells.radius.argmax(-1))
-    assert (len(cells), cells.share, len(halves), halves.share) == (16, 1.0, 32, 1.0)
-    assert halves.centres[[0, 16]].tolist() == [[-0.875, -0.75], [-0.625, -0.75]]
-
-
 def test_what_the_budget_does_not_reach_is_left_open():
     monkey = parse_formula("1/(3+u^3-3*u*v^2)")
     steps = sign_steps(GateJudge(monkey, 1.0, (monkey,)), breaks_of(monkey, (monkey,)).smooth)
@@ -479,27 +471,3 @@ def test_what_algebra_proves_holds_at_points(text, strength):
         if sign is not None:
             assert not found.flat or sign == 0
             assert sign * found.sign >= 0
-
-
-def test_a_cell_between_grid_points_marks_all_that_are_next_to_it():
-    axis = np.linspace(-1, 1, 5)  # half a step is 0.25
-    small = torch.full((1, 2), 0.01).double()
-    for centre, marked in (
-        ((0.0, 0.0), {(2, 2)}), ((0.25, 0.1), {(2, 2), (2, 3)}), ((0.1, 0.25), {(2, 2), (3, 2)}),
-        ((-0.75, -0.25), {(1, 0), (1, 1), (2, 0), (2, 1)}), ((1.0, 1.0), {(4, 4)}),
-    ):  # fmt: skip
-        cells = Cells(torch.tensor([centre], dtype=torch.float64), small)
-        assert set(map(tuple, np.argwhere(grid_points_near(cells, axis)))) == marked
-
-
-@pytest.mark.parametrize("name", ["exp", "tan", "tanh", "sigmoid", "log", "sqrt"])
-def test_the_ring_differentiates_as_analysis_does(name):
-    """Of f(u), whose one generator beside reciprocals has the value of f."""
-    ring = DifferentialRing(parse_formula(f"{name}(u)").expression)
-    f = ring.polynomial(parse_formula(f"{name}(u)").expression)
-    slope, _ = ring.slopes(f)
-    u = mpmath.mpf("0.7")
-    values = {ring.u.as_expr(): u, f.as_expr(): getattr(Exact, name)(u)}
-    values |= dict.fromkeys(slope.as_expr().free_symbols - set(values), 1 / u)
-    found = slope.as_expr().evalf(30, subs=values)
-    assert abs(found - mpmath.diff(getattr(Exact, name), u)) < 1e-12

@@ -109,28 +109,6 @@ def test_what_is_asked_of_every_layer_adds_up_and_else_the_last_one_answers_alon
     torch.testing.assert_close(penalties(layers, replace(recipe, every_layer=True)), sum(alone))
 
 
-def test_without_the_new_terms_the_penalty_is_bit_for_bit_what_it_was():
-    recipe, layers = Recipe(entropy_bonus=0.03, gate_penalty=0.003), records()
-    last = layers[-1]
-    before = -recipe.entropy_bonus * entropy(last.weights)
-    before = before + recipe.gate_penalty * last.gate_logits.square().flatten(1).mean(1)
-    assert torch.equal(penalties(layers, recipe), before)
-
-
-@pytest.mark.soak
-def test_attention_spreads_in_every_layer_where_it_is_asked_to():
-    config = replace(GATED, depth=3)
-    found = {}
-    for name, spread in {"asked": 0.1, "not": 0.0}.items():
-        recipe = Recipe(entropy_bonus=0.3, spread_bonus=spread, every_layer=True)
-        task, _, last = trained(recipe, config)
-        model, layers = restore(config, task.seeds, last.state), []
-        model.attention(torch.from_numpy(task.train_points), layers)
-        found[name] = [log_spread(layer.weights).mean() for layer in layers]
-    for asked, not_asked in zip(found["asked"], found["not"], strict=True):
-        assert asked > not_asked + 1
-
-
 def trained(recipe, config=GATED, seeds=(1, 2, 3), steps=80):
     task = make_task("circle", points=128, seeds=seeds)
     trainer = Trainer([config], task, recipe)
@@ -164,14 +142,6 @@ def test_losses_that_are_shown_have_no_extra_terms():
     _, bare, _ = trained(Recipe(), steps=0)
     _, asked, _ = trained(Recipe(entropy_bonus=5.0, gate_penalty=5.0), steps=0)
     np.testing.assert_array_equal(bare.train_loss, asked.train_loss)
-
-
-def test_members_do_not_mix():
-    recipe = Recipe(entropy_bonus=0.3, gate_penalty=0.3)
-    _, _, together = trained(recipe)
-    _, _, alone = trained(recipe, seeds=(2,))
-    for name, array in alone.state.items():
-        np.testing.assert_allclose(together.state[name][1], array[0], atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["entropy_bonus", "gate_penalty", "spread_bonus"])

@@ -12,7 +12,7 @@ from gating_core.attention.stack import build_classifier, restore
 from gating_core.tasks.task import make_task
 from gating_core.training.ensemble import Batches
 from gating_core.training.recipe import GOOD_START, OPTIMISERS, Recipe
-from gating_core.training.trained import Examples, cross_entropies, scores
+from gating_core.training.trained import cross_entropies
 from gating_core.training.trainer import Trainer, TrainingDiverged
 
 GATED = AttentionConfig(model_dim=8, gate=GateConfig())
@@ -143,12 +143,6 @@ def test_against_steps_written_out(name):
         np.testing.assert_allclose(found.state[key], p.detach().numpy(), atol=1e-4, err_msg=key)
 
 
-def test_progress_is_reported_after_every_step():
-    trainer, steps = Trainer([GATED], make_task("xor", seeds=SEEDS), RECIPES["adam"]), []
-    trainer.advance(40, lambda share: steps.append((share, trainer.step)))
-    assert steps == [(None, step) for step in range(1, 41)]
-
-
 def test_an_epoch_shows_every_point_once_and_all_variants_the_same():
     task = make_task("xor", points=48, seeds=SEEDS)
     seen = list(Batches(task, 16, copies=2).take(6))
@@ -182,18 +176,6 @@ def test_scores_are_means_over_all_points(classes):
         hits = (logits.argmax(-1) == labels).mean(-1)
         # float32 against float64 may flip a point that sits on the boundary.
         np.testing.assert_allclose(getattr(snapshot, f"{part}_accuracy"), hits, atol=1.01 / 77)
-
-
-def test_scores_know_whose_points_are_whose():
-    task = make_task("circle", seeds=SEEDS)
-    trainer = trained((UNGATED, GATED), task, 150)
-    turned = np.roll(task.train_labels, 1, axis=0)
-    right, wrong = (
-        scores(trainer.model, Examples.of(task.train_points, labels, 2))[1]
-        for labels in (task.train_labels, turned)
-    )
-    assert right.shape == (6,)
-    assert right.mean() - wrong.mean() > 0.15
 
 
 def test_divergence_names_step_seed_and_variant_and_moves_nothing():

@@ -84,18 +84,6 @@ def test_the_refitted_plane_is_where_the_loss_has_no_slope(name):
         assert loss <= before + 1e-6  # nothing that was trained is better
 
 
-def test_a_surface_of_another_size_is_cut_alike():
-    run = small()
-    ensemble = run.variants["sigmoid"].ensemble
-    points, labels = run.task.train_points[0], run.task.train_labels[0]
-    model, tiny = (strengths_model(ensemble, 0, [1.0]) for _ in range(2))
-    layer = tiny.attention.blocks[-1]
-    layer.values = torch.nn.Parameter(layer.values * 1e-4, requires_grad=False)
-    a, b = (refitted(each, points, labels) for each in (model, tiny))
-    inside = torch.from_numpy(run.task.test_points[0])
-    np.testing.assert_allclose(a(inside), b(inside), atol=1e-3)
-
-
 # --- The selected member --------------------------------------------------------------------------
 
 
