@@ -22,10 +22,11 @@ from .visiting import open_page, settle
 WINDOW = {"width": 1000, "height": 900}  # narrow, so that its words can be read
 WIDTH, QUALITY = 560, 70  # pixels, of 100
 MARGIN = 12  # pixels of the screen
+WITHOUT = ".gc-plane-knob, .gc-stage-caption { display: none !important; }"  # for the hand
 JOB_MS = 120_000  # until the page's job has ended
 FIRST = ".gc-pair-row, [data-testid=stPlotlyChart]"  # a picture of surfaces, or a chart
 PARTS = {  # what is taken where that is something else
-    "surface": ".gc-pair-row",
+    "surface": ".gc-stage-row",
     "manifold": ".gc-pair-row",
     "gates": ".gc-pair-row",
     "depth": ".gc-pair-row",
@@ -57,8 +58,9 @@ def photograph(
         settle(page)
         picture = Image.open(io.BytesIO(part.screenshot())).convert("RGB")
     if style:  # what is left out leaves margins
-        box = ImageChops.difference(picture, Image.new("RGB", picture.size, "white")).getbbox()
-        picture = ImageOps.expand(picture.crop(box), MARGIN, "white")
+        paper = picture.getpixel((0, 0))
+        box = ImageChops.difference(picture, Image.new("RGB", picture.size, paper)).getbbox()
+        picture = ImageOps.expand(picture.crop(box), MARGIN, paper)
     height = round(picture.height * WIDTH / picture.width)
     picture.resize((WIDTH, height), Image.Resampling.LANCZOS).save(file, quality=QUALITY, method=6)
     print(file, file.stat().st_size, flush=True)
@@ -77,6 +79,7 @@ def main() -> None:
                 f"{app.url}/{TOPICS[topic].address.removeprefix('.')}",
                 PARTS.get(topic, FIRST),
                 PICTURES / f"{topic}_{shade}.webp",
+                WITHOUT,
                 viewport=WINDOW,
                 color_scheme=shade,
             )

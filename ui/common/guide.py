@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from ui.common.bar import GUIDE, PAGES, address
-from ui.common.lessons import section
+from ui.common.lessons import section, sections
 
 PICTURES = Path(__file__).resolve().parents[2] / "assets" / "guide"
 SHADES = ("light", "dark")
@@ -32,8 +32,8 @@ class Topic(NamedTuple):
 
 TOPICS = {  # by the section of the lesson, which is also the name of the picture
     "surface": Topic(
-        "What is drawn", "Flat or curved?", {"picture": "two models"},
-        "a flat surface cut in a straight line, and a curved one cut in a loop"),
+        "What is drawn", "Flat or curved?", {"strength": "1"},
+        "a curved surface that a plane cuts in a closed ring, and the same cut in the square"),
     "bend": Topic(
         "To bend and to curve", "Which gates curve?",
         {"case": "one direction"}, "a surface that bends like rolled paper, grey: K = 0"),
@@ -77,8 +77,8 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
         "Steering", "Steering", {},
         "a text goes on in English, and with a steering vector the same one goes on in Spanish"),
     "limits": Topic(
-        "What this does not say", "Which gates curve?",
-        {"case": "rms norm"}, "a flat surface, put on a sphere by a normalisation, without a gate"),
+        "What this does not say", "Which gates curve?", {"case": "rms norm"},
+        "a flat surface that a normalisation has put on a sphere, K > 0, without a gate"),
     "sources": Topic("Sources"),
 }  # fmt: skip
 
@@ -90,7 +90,9 @@ def draw_guide(title: str) -> None:
     ) as popover:
         if not popover.open:
             return
-        names = [name for name, topic in TOPICS.items() if topic.page == title]
+        names = [
+            name for name in sections("guide") if name in TOPICS and TOPICS[name].page == title
+        ]
         for name in names or ["surface", "numbers"]:
             st.subheader(TOPICS[name].heading, anchor=False)
             st.markdown(section("guide", name))
@@ -98,44 +100,61 @@ def draw_guide(title: str) -> None:
 
 
 def draw_contents() -> None:
-    """Draw links to all topics of this page."""
-    st.markdown(" · ".join(f"[{topic.heading}](#{name})" for name, topic in TOPICS.items()))
+    """Draw links to all topics of this page, by the menus of the bar."""
+    menus: dict[str, list[str]] = {}
+    for name, topic in TOPICS.items():
+        menu = PAGES[topic.heading].group if topic.heading in PAGES else "Basics"
+        menus.setdefault(menu, []).append(f"  * [{topic.heading}](#{name})")
+    with st.container(key="contents"):
+        st.markdown(
+            "\n".join("\n".join([f"* **{menu}**", *links]) for menu, links in menus.items())
+        )
 
 
 def draw_limits() -> None:
-    """Draw what is not said, with its picture, and what is not known."""
-    said, unknown = st.container(key="topic-limits").columns([3, 2], gap="large")
-    with said:
-        st.markdown(section("guide", "limits"))
-        st.markdown(section("limits", "numbers"))
-    with unknown:
-        st.page_link(
-            PAGES["Learn"].path,
-            label=f"{section('learn', 'title')} What is known, and what is not",
-            icon=PAGES["Learn"].icon,
-            query_params={"lesson": "end"},
-        )
-        _draw_picture("limits", TOPICS["limits"])
+    """Draw what is not said, a card for each limit, and a picture of one of them."""
+    _, *cards = sections("limits")
+    with st.container(key="limits"):
+        for name in cards:
+            with st.container(border=True):
+                st.markdown(section("limits", name))
+                if name == "gates":
+                    _draw_picture("limits", TOPICS["limits"])
+                elif name == "accuracy":
+                    st.page_link(
+                        PAGES["Learn"].path,
+                        label=f"{section('learn', 'title')} What is known, and what is not",
+                        icon=PAGES["Learn"].icon,
+                        query_params={"lesson": "end"},
+                    )
 
 
 def draw_topics() -> None:
     """Draw every topic: its text, and beside it its picture."""
     for name, topic in TOPICS.items():
         st.header(topic.heading, anchor=name, divider="gray")
-        if not topic.page:
+        if name == "limits":
+            draw_limits()
+        elif not topic.page:
             st.markdown(section("guide", name))
-            continue
-        text, picture = st.container(key=f"topic-{name}").columns([3, 2], gap="large")
-        text.markdown(section("guide", name))
-        with picture:
-            _draw_picture(name, topic)
+        else:
+            text, picture = st.container(key=f"topic-{name}").columns(2, gap="large")
+            text.markdown(section("guide", name))
+            with picture:
+                _draw_picture(name, topic)
 
 
 def _draw_picture(name: str, topic: Topic) -> None:
     """The picture, which is a link to what it shows."""
     shade = SHADES[st.context.theme.type == "dark"]
     file = PICTURES / f"{name}_{shade}.webp"
-    st.image(str(file), width="stretch", alt=f"Picture: {topic.alt}", link=topic.address)
+    st.image(
+        str(file),
+        f"{topic.alt[0].upper()}{topic.alt[1:]}.",
+        width="stretch",
+        alt=f"Picture: {topic.alt}",
+        link=topic.address,
+    )
     st.page_link(
         PAGES[topic.page].path,
         label=f"Open this on *{topic.page}*",

@@ -10,14 +10,18 @@ from ui.common.lessons import section, sections
 
 PAGE = "pages/10_Guide.py"
 WITH_PICTURE = [name for name, topic in TOPICS.items() if topic.page]
+TEXTS = [name for name in TOPICS if name != "limits"]  # which has a file of its own
 MOST_BYTES = 400_000  # of all pictures
 
 
 def test_every_topic_stands_in_the_contents_and_has_its_text_and_picture():
     app = open_page(PAGE)
     assert not app.exception
-    contents, *texts = [each.value for each in app.markdown]
-    assert texts == [section("guide", name) for name in TOPICS]
+    finding, contents, *texts = [each.value for each in app.markdown]
+    assert finding == section("guide", "finding")
+    limits = [section("limits", name) for name in [*sections("limits")][1:]]
+    expected = {name: [section("guide", name)] for name in TEXTS} | {"limits": limits}
+    assert texts == [text for name in TOPICS for text in expected[name]]
     assert [each.proto.anchor for each in app.header] == [*TOPICS]
     for name, topic in TOPICS.items():
         assert f"[{topic.heading}](#{name})" in contents
@@ -28,8 +32,16 @@ def test_every_topic_stands_in_the_contents_and_has_its_text_and_picture():
     ]
 
 
+def test_the_page_of_limits_leads_with_the_strongest_and_has_a_card_for_each():
+    app = open_page("pages/14_What_this_does_not_say.py")
+    assert not app.exception
+    assert [x.value for x in app.markdown] == [
+        section("limits", name) for name in sections("limits")
+    ]
+
+
 def test_topics_and_texts_are_the_same():
-    assert list(sections("guide")) == list(TOPICS), "TOPICS in ui/common/guide.py"
+    assert ["finding", *TEXTS] == [*sections("guide")], "TOPICS in ui/common/guide.py"
     titles = {topic.page for topic in TOPICS.values()}
     lacking = {title for title, page in PAGES.items() if page.group == EXPLORE} - titles
     assert not lacking, "a page on curvature needs a topic: TOPICS in ui/common/guide.py"
