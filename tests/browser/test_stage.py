@@ -24,6 +24,10 @@ SAID = """(look => look(look))(look => {
   requestAnimationFrame(() => look(look));
 })"""
 NEW = "localStorage.removeItem('gc-stage-asked')"  # as if the visitor had never been here
+RING = (
+    "Gate on. The plane cuts a closed ring."
+    " The fitted plane classifies 97.7 % of 1,000 test points correctly."
+)
 SENTENCE, LAMBDA = ".gc-stage-sentence", ".gc-stage-lambda"
 STATE = "document.querySelector('.gc-stage').__gc"
 # Of planes through a surface between its two ends: accuracy, segments of the cut, loops and arcs.
@@ -205,25 +209,24 @@ def test_a_first_visitor_is_asked_before_anything_is_shown_and_a_returning_one_i
         assert box["width"] >= 640
         picture = pixels(page.locator(".gc-stage-stack"))
         rows = (np.abs(picture - picture[0, 0]).sum(-1) > 30).any(1)
-        assert rows.mean() > 0.8  # no empty band above or below
-        ring, flat = (
-            page.locator(part).bounding_box() for part in (".gc-stage-before", ".gc-stage-space")
-        )
-        assert ring["x"] + ring["width"] == pytest.approx(flat["x"], abs=1)  # side by side
+        assert (
+            rows.mean() > 0.8
+        )  # no empty band above or below: there are lines of the open surface
         assert_on_the_first_screen(
-            page, "h1", ".gc-stage-question", ".gc-stage-space", ".gc-stage-bar"
-        )
+            page, "h1", SENTENCE, ".gc-stage-question", ".gc-stage-space", ".gc-stage-bar",
+            ".st-key-task", ".st-key-picture",
+        )  # fmt: skip
         for results in (".gc-stage-square", ".st-key-stage_numbers p"):
             assert not page.locator(results).first.is_visible()
+        assert np.ptp(pixels(page.locator(".gc-stage-before")), axis=-1).max() > 150  # a dome
         assert page.locator(".gc-plane-knob:visible").count() == 0
         assert (text(page, LAMBDA), "ring" in text(page, SENTENCE)) == ("0.00", False)
         assert_accessible(page)
         page.get_by_role("button", name="No", exact=True).click()
         page.wait_for_function(f"{STATE}.strength === 1")
         settle(page)
-        assert text(page, SENTENCE).startswith("The plane cuts a closed ring.")
+        assert text(page, SENTENCE) == RING
         assert text(page, ".gc-stage-answer").startswith("Right: a plane meets a flat surface")
-        assert text(page, ".gc-stage-fitted") == "97.7 %"
         assert_on_the_first_screen(page, ".gc-stage-square", ".gc-plane-knob", SENTENCE)
         assert_accessible(page)
     with open_page(browser, watch, **window) as page:
@@ -241,8 +244,8 @@ def test_a_preset_answers_the_question_and_overtakes_what_plays(browser, served,
         page.locator(".gc-stage-question").wait_for()
         assert text(page, LAMBDA) == "0.00"
         said = page.evaluate("window.__said")
-        assert said[0].startswith("The plane cuts a closed ring.")  # on which the page opens
-        assert said[-1].startswith("λ = 0.00.")
+        assert said[0] == RING  # on which the page opens
+        assert said[-1].startswith("Gate off. The surface is flat.")
         shown = []
         for part in ("strength=0", "strength=1", "task=xor", "task=linear"):
             page.get_by_role("button", name="Next").click()
@@ -280,33 +283,36 @@ def test_no_plane_cuts_a_ring_from_the_flat_surface_and_python_counts_the_same_p
         before = desk.evaluate("window.testSent")
         drag(desk, knob, across, down)
         assert desk.evaluate("window.testSent") == before  # the server is asked on release
-        assert text(desk, SENTENCE).startswith(("Flat:", "The plane misses the flat"))
+        assert text(desk, SENTENCE).startswith(
+            ("Gate off. Flat:", "Gate off. The plane misses the flat")
+        )
         desk.mouse.up()
         desk.wait_for_url(lambda url: "plane=" in url)
         settle(desk)
     numbers = re.search(r"plane=([^&]*)", desk.url)[1].replace("%2C", ",").split(",")
     *normal, offset = map(float, numbers)
     right = (scene.test_values[0] @ normal + offset > 0) == scene.test_labels
-    assert text(desk, ".gc-stage-own") == f"{100 * right.mean():.1f} %"
-    assert text(desk, ".gc-stage-fitted") == "65.8 %"
-    assert f"Your plane: {100 * right.mean():.1f} % of 1,000 test points" in text(desk, SENTENCE)
+    assert text(desk, SENTENCE).endswith(
+        f" Your plane classifies {100 * right.mean():.1f} % of 1,000 test points correctly, the"
+        " fitted plane 65.8 %."
+    )
     assert "Your plane" in desk.locator(".gc-stage-aloud").text_content()
 
 
 @pytest.mark.soak  # long
 def test_keys_move_the_plane_turn_the_picture_and_the_button_fits_it_again(desk, served, watch):
     visit(desk, watch, f"{served.url}/?strength=1", await_stage)
-    before = text(desk, ".gc-stage-own"), pixels(desk.locator(".gc-stage-space"))
+    before = text(desk, SENTENCE), pixels(desk.locator(".gc-stage-space"))
     desk.locator(".gc-plane-a").focus()
     for _ in range(8):
         desk.keyboard.press("ArrowUp")
     desk.wait_for_url(lambda url: "plane=" in url)
     settle(desk)
-    assert text(desk, ".gc-stage-own") != before[0]
+    assert "Your plane" in text(desk, SENTENCE)
     desk.get_by_role("button", name="Fit plane").click()
     desk.wait_for_url(lambda url: "plane=" not in url)
     settle(desk)
-    assert text(desk, ".gc-stage-own") == before[0]
+    assert text(desk, SENTENCE) == before[0]
     desk.locator(".gc-stage-space").focus()
     drawn = desk.evaluate("document.querySelector('.gc-stage-space').dataset.n")
     desk.keyboard.press("ArrowLeft")
@@ -315,12 +321,9 @@ def test_keys_move_the_plane_turn_the_picture_and_the_button_fits_it_again(desk,
 
 
 @pytest.mark.soak  # long
-def test_the_gate_opens_slower_and_faster_and_pauses_at_a_fitted_strength(browser, served, watch):
+def test_the_gate_opens_by_keys_and_pauses_at_a_fitted_strength(browser, served, watch):
     with open_page(browser, watch, reduced_motion="no-preference") as page:
         visit(page, watch, f"{served.url}/?strength=0", await_stage)
-        page.locator(".gc-stage-seconds").click()
-        page.get_by_role("button", name="Slower").click()
-        assert text(page, ".gc-stage-seconds") == "10 s"
         page.get_by_role("button", name="Play").click()
         page.wait_for_function(f"{STATE}.strength > 0.1")
         page.get_by_role("button", name="Pause").click()
@@ -329,8 +332,6 @@ def test_the_gate_opens_slower_and_faster_and_pauses_at_a_fitted_strength(browse
         strength = float(text(page, LAMBDA))
         assert 0 < strength <= 1
         assert 20 * strength == pytest.approx(round(20 * strength))
-        for _ in range(3):
-            page.get_by_role("button", name="Faster").click()
         page.locator(".gc-stage-space").focus()
         page.keyboard.press("Space")
         page.wait_for_function(f"{STATE}.strength === 1 && !{STATE}.playing")

@@ -41,7 +41,7 @@ from ui.drawing.panels import CHART_NAMES
 from ui.landing.details import compared, data_tables, draw_details, offer_surfaces
 from ui.landing.pair import Result, chosen_text, draw_models, stale_text
 from ui.landing.picture import MeasuredPair, measure_pair
-from ui.landing.stage import draw_stage
+from ui.landing.stage import draw_numbers, draw_stage
 from ui.limits import LANDING_LAYERS
 from ui.proved.code import offer_notebook
 from ui.proved.section import draw_proofs
@@ -68,8 +68,8 @@ def draw() -> None:
     """Draw the page below its lead."""
     top = st.container(key="first-screen")
     with top:
-        task, shown, left, colouring = _draw_front()
         status, picture = st.container(key="status"), st.container()
+        task, shown, left, colouring = _draw_front()
     below = st.container()
     explore = st.expander(
         "Explore: other depths, gates and seeds", key="explore", on_change="rerun", **LINK
@@ -79,17 +79,17 @@ def draw() -> None:
         details = st.container()
     with status:
         result = fetch(setting, left, colouring)
+    on_stage = shown == SHOWN[0] and result.pair.seen
     charts = Charts("landing")
     charts.tables |= data_tables(result)
     with picture:
         if not result.pair.seen:
             _draw_unseen(result.run.setting)
         with dated(stale_text(result.run.setting, setting)):
-            if shown == SHOWN[0] and result.pair.seen:
-                draw_stage(result)
-            else:
-                draw_models(result)
+            (draw_stage if on_stage else draw_models)(result)
     with below:
+        if on_stage:
+            draw_numbers(result)
         _draw_tokens_link(task)
         _draw_seeds(result)
     if explore.open:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from gating_core.experiments.comparison import (
@@ -48,16 +46,14 @@ def scene_of(setting: Setting, flat: bool, _run: TrainedRun, _sweep: StrengthSwe
 
 
 def draw_stage(result: Result) -> None:
-    """Draw the stage, and below it what training reaches."""
-    setting = result.run.setting
+    """Draw the stage, which asks whoever comes to the first example without a state in the link."""
     untouched = not {"plane", "strength"} & set(st.query_params)
-    draw_surface(
-        result,
-        STAGE_KEY,
-        ask=untouched and setting == FIRST_SETTING,
-        arrive=untouched,
-    )
-    found = stage_of(setting, result.run, result.sweep)
+    draw_surface(result, STAGE_KEY, ask=untouched and result.run.setting == FIRST_SETTING)
+
+
+def draw_numbers(result: Result) -> None:
+    """Draw what training reaches, and what a ring earns."""
+    found = stage_of(result.run.setting, result.run, result.sweep)
     with st.container(key="stage_numbers"):
         st.markdown("  \n".join(filter(None, (numbers_text(result), ring_text(found)))))
         st.page_link(
@@ -68,8 +64,8 @@ def draw_stage(result: Result) -> None:
         )
 
 
-def draw_surface(result: Result, key: str, **more: Any) -> None:
-    """Draw the surface with the plane of the link; for ``more`` see `ui.components.stage.stage`."""
+def draw_surface(result: Result, key: str, *, ask: bool = False, hold: bool = False) -> None:
+    """Draw the surface with the plane of the link; see `ui.components.stage.stage`."""
     flat = bool(result.pair.right.surface.proof[0])
     stage(
         scene_of(result.run.setting, flat, result.run, result.sweep),
@@ -77,7 +73,8 @@ def draw_surface(result: Result, key: str, **more: Any) -> None:
         strength=STRENGTHS[result.frame],
         plane=linked_plane(),
         on_leave=_on_leave,
-        **more,
+        ask=ask,
+        hold=hold,
     )
 
 

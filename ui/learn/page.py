@@ -11,6 +11,7 @@ from ui.classroom.classes import Question, plain
 from ui.classroom.room import Room, draw_ended, draw_room, draw_start, find_room
 from ui.common.bar import PAGES
 from ui.common.lessons import section
+from ui.common.page import draw_finding
 from ui.common.present import offer_steps
 from ui.learn.checks import CHECKS
 from ui.learn.course import COURSE, Course, current, put_in_link
@@ -158,6 +159,7 @@ def _start_over() -> None:
 
 
 def _draw_question(lesson: Lesson) -> None:
+    draw_finding(section("learn", "how", number=lesson.number, count=len(lessons())))
     st.markdown(lesson.before)
     key = f"learn_choice_{lesson.name}"
     with st.container(key="learn_question"):

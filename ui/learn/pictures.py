@@ -40,7 +40,7 @@ BENDING = (0.0, 0.25, 0.5, 0.75, 1.0)  # strengths of the gates that are drawn
 MAP_PIXELS = 360  # the height of a misleading map
 LOOPS = tuple(name for name in TASKS if name != "linear")
 # Of the camera before and after, in radians: a flat triangle from above, then along its plane.
-ELEVATIONS = {"hull": (0.9, 0.9), "flat": (0.9, 0.0)}
+ELEVATIONS = {"hull": (1.2, 1.2), "flat": (1.2, 0.0)}
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ def test_the_first_paint_asks_and_the_fair_comparison_leads_its_line():
     assert not app.exception
     assert component(app, VIEW_KEY) is None
     header, arrays = sent(app)
-    assert (header["ask"], header["arrive"], header["flat"]) == (True, True, True)
+    assert (header["ask"], header["flat"]) == (True, True)
     assert header["strengths"] == [0, 1]
     assert header["strength"] == 1
     assert header["plane"] is None
@@ -67,7 +67,6 @@ def test_a_link_says_strength_and_plane_and_whoever_comes_by_it_is_not_asked():
     assert header["strength"] == 0.35
     assert header["plane"] == [0.6, 0, 0.8, -0.25]
     assert not header["ask"]
-    assert not header["arrive"]
 
 
 def test_what_is_left_goes_into_the_link_and_the_fitted_plane_out_of_it():

@@ -106,6 +106,10 @@ function drawPlane(root, state, verdict) {
   } else {
     lines.push(make('polygon', { points: spots(keys) }));
   }
+  if (state.at) {
+    const [x, y] = pixel(state.at);
+    lines.push(make('circle', { cx: x, cy: y, r: 5, class: 'gc-keys-input' }), make('text', { x, y: y + 30, 'text-anchor': 'middle' }, 'x'));
+  }
   state.groups.zones.replaceChildren(...zones);
   state.groups.lines.replaceChildren(...lines);
   state.groups.words.replaceChildren(...words);
@@ -117,7 +121,7 @@ function drawPlane(root, state, verdict) {
     const name = nameOf(state, i);
     assign(group, { transform: `translate(${spot[0]},${spot[1]})`, 'aria-label': name, 'aria-valuenow': x,
       'aria-valuetext': `${number(x)}, ${number(y)}`, 'aria-disabled': isFixed(state, i) });
-    group.classList.toggle('gc-key-moving', i === moving);
+    group.classList.toggle('gc-key-moving', i === moving && keys.length === 4);
     group.querySelector('text').textContent = isFixed(state, i) ? '0' : `${i + 1}`;
   });
   svg.dataset.sign = verdict.sign ?? 'none';

@@ -3,7 +3,7 @@
 const SIZE = 41; // vertices both ways
 const CELLS = 10;
 const CAMERA = { azimuth: -1.3, elevation: 0.32, distance: 3.9, centre: [0, 0, 0] };
-const FILLED = 0.78; // of the picture
+const FILLED = 0.8; // of the picture
 const FARTHEST_VALUE = 2;
 const VALUE_STEP = 1 / 16;
 const [SADDLE, HALF_SADDLE, NEUTRAL, HALF_DOME, DOME] = ['negative', 'half-negative', 'neutral', 'half-positive', 'positive'].map(name => hexColour(PALETTE[name]));

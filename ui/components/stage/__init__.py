@@ -46,14 +46,12 @@ def stage(
     on_leave: Callable[[float, Plane | None], None],
     ask: bool = False,
     hold: bool = False,
-    arrive: bool = False,
 ) -> None:
     """Draw ``scene`` at a gate ``strength``, cut by ``plane``, or by the fitted one.
 
     With ``ask`` a visitor who comes for the first time is asked before anything is shown. With
-    ``hold`` nothing but the flat surface is shown, until a call without it opens the gate. With
-    ``arrive`` the gate opens once when the page is opened. When the visitor lets go, ``on_leave``
-    gets strength and plane, once: it must store them.
+    ``hold`` nothing but the flat surface is shown, until a call without it opens the gate. When the
+    visitor lets go, ``on_leave`` gets strength and plane, once: it must store them.
     """
     packed = {
         "surfaces": scene.surfaces,
@@ -81,7 +79,6 @@ def stage(
         "flat": scene.flat,
         "ask": ask,
         "hold": hold,
-        "arrive": arrive,
         "heard": wire.heard(key),
     }
     _component(key=key, data=json.dumps(header, allow_nan=False).encode(), on_left_change=receive)

@@ -1,19 +1,11 @@
-// The gate opens and closes: play, speed, the question on arrival, and the wait for an answer elsewhere.
+// The gate opens and closes: play, the question on arrival, and the wait for an answer elsewhere.
 
-const SECONDS = [14, 10, 7, 5, 3]; // from no gate to the full one
-const FIRST_SPEED = 2;
+const SECONDS = 7; // from no gate to the full one
 const ASKED = 'gc-stage-asked'; // in the browser's storage: this visitor has been asked
 
 function listenToPlaying(root, state) {
   const find = name => root.querySelector(`.gc-stage-${name}`);
-  state.speed = FIRST_SPEED;
   find('play').addEventListener('click', () => (state.playing ? stop(state, true) : play(state)));
-  for (const [name, way] of [['slower', -1], ['faster', 1]]) {
-    find(name).addEventListener('click', () => {
-      state.speed = Math.max(0, Math.min(SECONDS.length - 1, state.speed + way));
-      showSpeed(root, state);
-    });
-  }
   find('strength').addEventListener('input', event => {
     stop(state);
     state.strength = Number(event.target.value);
@@ -29,13 +21,6 @@ function listenToPlaying(root, state) {
     event.preventDefault();
     find('play').click();
   });
-  showSpeed(root, state);
-}
-
-function showSpeed(root, state) {
-  root.querySelector('.gc-stage-seconds').textContent = `${SECONDS[state.speed]} s`;
-  root.querySelector('.gc-stage-slower').disabled = state.speed === 0;
-  root.querySelector('.gc-stage-faster').disabled = state.speed === SECONDS.length - 1;
 }
 
 // With reduced motion the other end is shown at once.
@@ -50,7 +35,7 @@ function play(state) {
   state.playing = true;
   const step = now => {
     if (!state.playing || !state.root.isConnected) return;
-    share = Math.min(1, share + Math.max(0, now - before) / 1000 / SECONDS[state.speed]);
+    share = Math.min(1, share + Math.max(0, now - before) / 1000 / SECONDS);
     before = now;
     state.strength = eased(share);
     drawStage(state);
@@ -71,22 +56,19 @@ function stop(state, isSettled = false) {
 
 // ---- on arrival: the ring, and the question -----------------------------------------------------
 
-const RING_SECONDS = 2; // for which the ring stands
-const FALL_SECONDS = 1.3;
+const RING_SECONDS = 4; // for which the ring stands
+const FALL_SECONDS = 0.9;
 
-// A visitor who comes for the first time sees the ring; then the surface falls flat, and they are asked. With
-// reduced motion a still picture of the ring stands beside the flat surface.
+// A visitor who comes for the first time sees the ring; then the surface falls flat, and they are asked beside a still
+// picture of the ring. With reduced motion they see both at once.
 function open(root, state) {
-  state.strength = 1;
+  Object.assign(state, { strength: 1, opening: true });
+  drawStage(state);
+  root.querySelector('.gc-stage-before').src = state.view.picture(1);
   if (isStill()) {
-    drawStage(state);
-    const before = root.querySelector('.gc-stage-before');
-    Object.assign(before, { src: state.view.picture(1), hidden: false });
     ask(root, state);
-    aim(state); // it has half the room
     return;
   }
-  state.opening = true;
   root.classList.add('gc-stage-opening');
   const begins = performance.now() + 1000 * RING_SECONDS;
   const step = now => {
@@ -129,11 +111,6 @@ function endQuestion(root, state) {
   root.querySelector('.gc-stage-question').hidden = true;
   state.asking = false;
   root.classList.remove('gc-stage-asking');
-  const before = root.querySelector('.gc-stage-before');
-  if (!before.hidden) {
-    before.hidden = true;
-    aim(state);
-  }
 }
 
 // Held, the stage shows the flat surface and waits; released, the gate opens.

@@ -3,7 +3,7 @@
 const grouped = n => n.toLocaleString('en-GB');
 
 function stageScene(state, places, testPlaces, field, plane, middle) {
-  const { size, normals, header, labels, corners, asking } = state;
+  const { size, normals, header, labels, corners, surfaces, asking, held } = state;
   const style = getComputedStyle(state.root);
   const ink = cssColour(style.color);
   const dark = !isDark(ink); // light ink is on dark paper
@@ -19,13 +19,15 @@ function stageScene(state, places, testPlaces, field, plane, middle) {
   };
   const drawn = Math.min(DRAWN, labels.length);
   const colours = header.pointColours.map(hexColour);
-  scene.points = { size: 7.5, places: testPlaces.subarray(0, 3 * drawn),
-    colours: Float32Array.from({ length: 3 * drawn }, (_, i) => colours[labels[Math.floor(i / 3)]][i % 3]) };
-  if (state.strength > 0 && state.strength < 1) {
-    scene.lines.push({ segments: pullsOf(i => vertexOf(state.surfaces, i), places, size), wide: 1.6, colour: ink, alpha: 0.6, hidden: 0.2 });
+  const ends = asking ? [] : endsOf(field, size).map(([i, j]) => mixed(vertexOf(places, i), vertexOf(places, j), field[i] / (field[i] - field[j])));
+  scene.points = { size: 7.5, places: new Float32Array([...testPlaces.subarray(0, 3 * drawn), ...ends.flat()]),
+    colours: new Float32Array([...Array.from(labels.subarray(0, drawn), label => colours[label]), ...ends.map(() => [0.08, 0.08, 0.1])].flat()) };
+  if (state.strength > 0 && state.strength < 1 && !state.opening) {
+    scene.lines.push({ segments: pullsOf(i => vertexOf(state.surfaces, i), places, size), wide: 1.2, colour: ink, alpha: 0.45, hidden: 0.15 });
   }
   if (asking) { // no result before the answer
     Object.assign(scene, { plane: null, colours: plainColours(size) });
+    if (!held) scene.lines.push({ segments: meshLines(surfaces.subarray(-places.length), size), wide: 1, colour: ink, alpha: 0.25 });
     return scene;
   }
   const cut = cutOf(field, size, places);
@@ -34,13 +36,27 @@ function stageScene(state, places, testPlaces, field, plane, middle) {
   return scene;
 }
 
+// Every fourth line of a mesh.
+function meshLines(places, size) {
+  const segments = [];
+  const add = (i, j) => segments.push(...vertexOf(places, i), ...vertexOf(places, j));
+  for (let line = 0; line < size; line += 4) {
+    for (let i = 0; i + 1 < size; i += 1) {
+      add(line * size + i, line * size + i + 1);
+      add(i * size + line, (i + 1) * size + line);
+    }
+  }
+  return segments;
+}
+
 const plainColours = size => Float32Array.from({ length: 3 * size * size }, (_, i) => [0.72, 0.71, 0.76][i % 3]);
 
 // [bold, rest]: what the plane cuts, and how many test points lie on their side of it.
-function stageSentence({ strength, kinds, own, right, labels, header, asking }, field) {
-  const points = `${grouped(labels.length)} test points`;
-  if (asking) return [`λ = ${decimals(strength)}.`, 'The gate is closed: every output is an average of three fixed values, the corners.'];
-  const yours = `Your plane: ${percentOf(right.plane, labels.length)} of ${points}; the fitted plane: ${percentOf(right.fitted, labels.length)}.`;
-  return [cutWords(strength === 0 && header.flat, kinds, field),
-    own ? yours : `The fitted plane: ${percentOf(right.fitted, labels.length)} of ${points}.`];
+function stageSentence({ strength, kinds, own, right, labels, header, asking, held }, field) {
+  const gate = strength === 0 ? 'Gate off.' : strength === 1 ? 'Gate on.' : `Gate at λ = ${decimals(strength)}.`;
+  if (asking) return [`${gate} The surface is flat.`, `Every output is an average of three fixed values, the corners.${held ? '' : ' Thin lines: the surface with the gate on.'}`];
+  const points = n => `classifies ${percentOf(n, labels.length)} of ${grouped(labels.length)} test points correctly`;
+  const yours = `Your plane ${points(right.plane)}, the fitted plane ${percentOf(right.fitted, labels.length)}.`;
+  return [`${gate} ${cutWords(strength === 0 && header.flat, kinds, field)}`,
+    own ? yours : `The fitted plane ${points(right.fitted)}.`];
 }

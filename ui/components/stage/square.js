@@ -10,30 +10,12 @@ function paintSquare(canvas, { field, size, points, labels, pointField, colours,
   if (canvas.width !== pixels || canvas.height !== pixels) canvas.width = canvas.height = pixels;
   const context = canvas.getContext('2d');
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  const spot = i => [i % size * side / (size - 1), side * (1 - Math.floor(i / size) / (size - 1))];
   context.fillStyle = colours[0];
   context.fillRect(0, 0, side, side);
-  context.fillStyle = colours[1];
-  fillPositive(context, field, size, spot);
-  const grid = Array.from({ length: 2 * size * size }, (_, i) => spot(i >> 1)[i % 2]);
-  const cut = cutOf(field, size, grid, 2);
-  context.beginPath();
-  for (let i = 0; i < cut.length; i += 4) {
-    context.moveTo(cut[i], cut[i + 1]);
-    context.lineTo(cut[i + 2], cut[i + 3]);
-  }
-  context.lineCap = 'round';
-  for (const [colour, wide] of [['#fff', 6], ['#15141a', 3.2]]) {
-    Object.assign(context, { strokeStyle: colour, lineWidth: wide });
-    context.stroke();
-  }
+  paintCut(context, side, field, size, colours[1]);
   for (let i = 0; i < points.length / 2; i += 1) {
     const [x, y] = [(points[2 * i] + 1) / 2 * side, (1 - points[2 * i + 1]) / 2 * side];
-    context.beginPath();
-    context.arc(x, y, 3.6, 0, 2 * Math.PI);
-    Object.assign(context, { fillStyle: pointColours[labels[i]], strokeStyle: '#fff', lineWidth: 1.3 });
-    context.fill();
-    context.stroke();
+    paintDot(context, x, y, 3.6, pointColours[labels[i]]);
     if (Number(pointField[i] > 0) === labels[i]) continue;
     context.beginPath();
     for (const way of [-1, 1]) {
@@ -43,6 +25,34 @@ function paintSquare(canvas, { field, size, points, labels, pointField, colours,
     Object.assign(context, { strokeStyle: '#15141a', lineWidth: 2 });
     context.stroke();
   }
+}
+
+function paintDot(context, x, y, radius, colour) {
+  context.beginPath();
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+  Object.assign(context, { fillStyle: colour, strokeStyle: '#fff', lineWidth: 1.3 });
+  context.fill();
+  context.stroke();
+}
+
+// The side of class 1, the cut, and a dot at each of its ends.
+function paintCut(context, side, field, size, colour) {
+  const spot = i => [i % size * side / (size - 1), side * (1 - Math.floor(i / size) / (size - 1))];
+  context.fillStyle = colour;
+  fillPositive(context, field, size, spot);
+  const grid = Array.from({ length: 2 * size * size }, (_, i) => spot(i >> 1)[i % 2]);
+  const cut = cutOf(field, size, grid, 2);
+  context.beginPath();
+  for (let i = 0; i < cut.length; i += 4) {
+    context.moveTo(cut[i], cut[i + 1]);
+    context.lineTo(cut[i + 2], cut[i + 3]);
+  }
+  context.lineCap = 'round';
+  for (const [ink, wide] of [['#fff', 6], ['#15141a', 3.2]]) {
+    Object.assign(context, { strokeStyle: ink, lineWidth: wide });
+    context.stroke();
+  }
+  for (const [i, j] of endsOf(field, size)) paintDot(context, ...mixed(spot(i), spot(j), field[i] / (field[i] - field[j])), 6, '#15141a');
 }
 
 const OVERLAP = 0.5; // pixels, so that no hairline stays between neighbours

@@ -1,14 +1,12 @@
 // The stage: one surface that lifts off its flat triangle while the gate opens, and a plane to cut it with.
 //
-// Python sends a header { source, arrays, strengths, strength, plane, colours, pointColours, flat, ask, hold,
-// arrive, heard }
+// Python sends a header { source, arrays, strengths, strength, plane, colours, pointColours, flat, ask, hold, heard }
 // and receives "left" with { strength, plane: [a, b, c, d] or null, serial } when the visitor lets go.
 
 const CELLS = 10;
 const DRAWN = 200; // test points at most; all of them count
-const ASIDE = 0.4; // radians, from the direction in which the last plane faces
-const ELEVATION = 0.7;
-const FILLED = 0.86; // of the picture
+const ASIDE = 0.1; // radians: seen straight on, lines coincide
+const FILLED = 0.89; // of the picture
 const decimals = x => x.toFixed(2);
 const percentOf = (count, all) => `${(100 * count / all).toFixed(1)} %`;
 
@@ -45,11 +43,7 @@ function adopt(root, state, header, buffer, address) {
     if (state.own) state.plane = planeOf(header.plane.slice(0, 3), header.plane[3], middleOf(surfaceAt(state)), state.plane?.a);
   }
   if (first && header.ask && !isAsked()) open(root, state);
-  else if (first && header.arrive && !isStill() && !window.__gcArrived) Object.assign(state, { strength: 0, arriving: true });
-  if (first) window.__gcArrived = true;
   drawStage(state);
-  if (state.arriving) play(state);
-  state.arriving = false;
 }
 
 // Whether Python asks for another state, as a preset and the browser's Back do: neither the one that it has
@@ -65,7 +59,7 @@ const surfaceAt = state => between(state.surfaces, state.surface.length, frameOf
 
 function build(root, state) {
   const canvas = root.querySelector('.gc-stage-space');
-  state.view = makeView(canvas, { azimuth: 0, elevation: ELEVATION, distance: 3, centre: [0, 0, 0] });
+  state.view = makeView(canvas, { azimuth: 0, elevation: 1, distance: 3, centre: [0, 0, 0] });
   state.view.onPaint = () => placeKnobs(state);
   listenToTurning(state.view);
   buildKnobs(root, state);
@@ -73,12 +67,12 @@ function build(root, state) {
   redrawOnResize(root.querySelector('.gc-stage-square'), () => drawStage(state));
 }
 
-// Towards the side of the last fitted plane that faces upwards: there its cut is seen as it is. The triangle
-// and the surfaces at both ends are in the picture.
+// Across the triangle, whose longest extent is the first axis, on the side to which the last fitted plane faces
+// upwards; halfway between this plane and the triangle: a ring at the full gate and the flat surface are both seen
+// broadly. The triangle and the surfaces at both ends are in the picture.
 function aim({ view, surfaces, corners, planes }) {
-  const [x, y, z] = planes.subarray(-4);
-  const azimuth = Math.atan2(z < 0 ? -y : y, z < 0 ? -x : x) + ASIDE;
-  Object.assign(view.camera, { azimuth, elevation: ELEVATION });
+  const [, y, z] = planes.subarray(-4).map((part, _, all) => (all[2] < 0 ? -part : part));
+  Object.assign(view.camera, { azimuth: Math.sign(y) * Math.PI / 2 + ASIDE, elevation: (Math.asin(z) + Math.PI / 2) / 2 });
   const all = new Float32Array([...corners, ...surfaces]);
   view.frame(Array.from({ length: all.length / 3 }, (_, i) => vertexOf(all, i)), FILLED, view.canvas.parentElement);
 }
@@ -154,7 +148,7 @@ function drawStage(state) {
 }
 
 function showNumbers(state, field) {
-  const { root, labels, strength, own, right, playing } = state;
+  const { root, strength, own, playing } = state;
   const find = name => root.querySelector(`.gc-stage-${name}`);
   const [bold, rest] = stageSentence(state, field);
   find('sentence').replaceChildren(Object.assign(document.createElement('strong'), { textContent: bold }), ` ${rest}`);
@@ -163,8 +157,6 @@ function showNumbers(state, field) {
   find('strength').setAttribute('aria-valuetext', `gate strength ${decimals(strength)}`);
   find('lambda').textContent = decimals(strength);
   showPlaying(find('play'), Boolean(playing));
-  find('own').textContent = own ? percentOf(right.plane, labels.length) : '–';
-  find('fitted').textContent = percentOf(right.fitted, labels.length);
-  find('fit').disabled = !own;
+  find('fit').hidden = !own;
   for (const name of ['play', 'strength']) find(name).disabled = Boolean(state.asking || state.opening);
 }

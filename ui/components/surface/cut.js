@@ -48,7 +48,7 @@ function cutWords(isFlat, { loops, arcs, small }, field) {
   if (isFlat && loops + arcs) return 'Flat: the plane cuts a straight line, never a ring.';
   if (loops + arcs === 0 && (isFlat || !small)) return `The plane misses the ${name}.`;
   const rings = loops === 1 ? 'a closed ring' : `${loops} closed rings`;
-  const open = arcs === 1 ? 'an open curve' : `${arcs} open curves`;
+  const open = arcs === 1 ? 'an open curve, edge to edge' : `${arcs} open curves, edge to edge`;
   const tiny = `${small === 1 ? 'a closed ring' : 'closed rings'} smaller than a cell of the grid`;
   return `The plane cuts ${[loops && rings, arcs && open, small && tiny].filter(Boolean).join(' and ')}.`;
 }
@@ -96,15 +96,20 @@ const closedPart = (field, size) => partsOf(field, size)
   .filter(({ isOpen, vertices, height }) => !isOpen && vertices.length >= LEAST && height > 0)
   .reduce((best, part) => (best && best.height >= part.height ? best : part), null);
 
-// The cut on the mesh: { loops, arcs, small }; `small` counts rings between its vertices. An arc begins and ends
-// at the edge of the chart; the curves divide the vertices into one part more than there are curves.
-function cutKinds(field, size) {
+// Pairs of neighbours on the edge of the chart between which a field changes its sign: there a cut ends.
+function endsOf(field, size) {
   const last = size - 1;
   const edge = [];
   for (let i = 0; i < last; i += 1) edge.push([i, i * size + last, last * size + last - i, (last - i) * size]);
   const rim = [0, 1, 2, 3].flatMap(k => edge.map(corners => corners[k]));
-  const changes = rim.filter((i, k) => field[i] > 0 !== field[rim[(k + 1) % rim.length]] > 0).length;
-  return { arcs: changes / 2, loops: partsOf(field, size).length - 1 - changes / 2, small: ringsBetween(field, size) };
+  return rim.map((i, k) => [i, rim[(k + 1) % rim.length]]).filter(([i, j]) => field[i] > 0 !== field[j] > 0);
+}
+
+// The cut on the mesh: { loops, arcs, small }; `small` counts rings between its vertices. An arc begins and ends
+// at the edge of the chart; the curves divide the vertices into one part more than there are curves.
+function cutKinds(field, size) {
+  const arcs = endsOf(field, size).length / 2;
+  return { arcs, loops: partsOf(field, size).length - 1 - arcs, small: ringsBetween(field, size) };
 }
 
 // Rings that hold no vertex: beside a vertex nearer to the plane than its eight neighbours, the paraboloid through
