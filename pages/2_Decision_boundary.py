@@ -17,7 +17,7 @@ with page(TITLE):
         own = st.container()
         stage, folds = st.container(), st.container()
         with folds:
-            more, view = controls.draw_more()
+            more, view = controls.draw_more(front["steps"])
         with own:
             found = own_data.draw(front, more.get("train_share") or OWN_SHARE)
         measurement, charts = measuring.read_measurement(which), Charts("decision_boundary")
@@ -25,10 +25,9 @@ with page(TITLE):
             setting = controls.find_setting(front, more, *found)
             job = film.draw(setting, view, measurement, inside.is_open())
         shown = results.complete_run(job)
+        results.draw_finding(shown and shown.run, setting, measurement)
         if shown is not None:
-            results.draw_finding(shown.run, measurement)
             results.draw(job, shown, measurement, charts)
             inside.draw_curves(shown, measurement, charts)
             inside.draw_maps(shown, measurement, charts)
-            calibrated = results.draw_calibration(shown.run, charts)
-            results.draw_files(shown, view, measurement, charts, calibrated)
+            results.draw_files(shown, view, measurement, charts)

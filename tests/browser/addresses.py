@@ -42,10 +42,10 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
         looking=("data=xor&seeds=4&steps=100", "stack=2&seeds=2&steps=50&points=64",
                  "width=8&seeds=2&steps=50&points=64", "data=own", "paint=curvature&setup=true",
                  "sink_logit=learned&right=sink&seeds=2&steps=50&points=64",
-                 "who=picked&picked_seed=5", "calibration=true",
+                 "who=picked&picked_seed=5",
                  "width=16&price=K&price_weight=0.1&steps=400&seeds=2&points=64"),
         small="steps=50&seeds=2&points=64&stack=1",
-        unfolded="setup=true&curves=true&looking=true&calibration=true",
+        unfolded="setup=true&curves=true&looking=true",
     ),
     "Which_gates_curve": Row(
         ("", "case=own", "tab_gates=Gated+layer&hand=set+by+hand", "tab_gates=Theorem",

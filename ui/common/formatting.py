@@ -249,21 +249,10 @@ def _effect_text(difference: MeanInterval, name: str) -> str:
     return f"**{name[:1].upper()}{name[1:]} {verb} by {by}**"
 
 
-def accuracy_change(difference: MeanInterval, name: str, against: str) -> str:
-    """Say how ``name`` changes test accuracy: it increases or reduces it, or that is inconclusive.
-
-    In percentage points as `points_text`. It changes it only if the printed interval does not touch
-    zero.
-    """
+def by_points(difference: MeanInterval, costs: str, none: str, gains: str) -> str:
+    """Return the text that a paired difference allows; ``none`` where its printed interval is 0."""
     tenths, width = _tenths(difference)
-    if abs(tenths) <= width:
-        return (
-            f"the difference in test accuracy between {name} and {against} is inconclusive,"
-            f" {points_text(difference)} points"
-        )
-    verb = "increases" if tenths > 0 else "reduces"
-    by = f"{abs(tenths) / 10:.1f} ± {width / 10:.1f} points"
-    return f"{name} {verb} test accuracy by {by} against {against}"
+    return none if abs(tenths) <= width else gains if tenths > 0 else costs
 
 
 def gain_text(difference: MeanInterval) -> str:

@@ -41,9 +41,10 @@ LAST_SETTING, TILE_CHOSEN = "boundary_setting", "boundary_tile_chosen"
 SEEDS = LIMITS["seed"]
 STEPS = {"spiral": 4000}  # fewer teach neither model: at 2,000 the gate is right on 71 ± 3 %
 PRICED_STEPS = 1200  # a price has its whole weight from step 375 on
+MORE_STEPS = 400
 RATES = {f"{rate:g}": rate for rate in (0.001, 0.003, 0.01, 0.02, 0.05, 0.1)}
 WEIGHTS = {f"{weight:g}": weight for weight in (0.01, 0.03, 0.1, 0.3, 1.0)}
-FOLDED = ("points", "share", "noise", "flip", "balance", "from", "width", "slots",
+FOLDED = ("steps", "points", "share", "noise", "flip", "balance", "from", "width", "slots",
           "attention_heads", "sink_logit", "stack", "rms", "skip", "out", "also", "optimiser",
           "rate", "batch", "decay", "soft", "price", "price_weight", "seeds", "first", "paint",
           "discrete", "test_points")  # fmt: skip
@@ -54,26 +55,27 @@ SIZE, DOT = 100, 2.6  # of that picture and of a point, in units of the picture
 def draw_front() -> tuple[dict[str, Any], str]:
     """Draw the controls above the pictures; return fields of a setting, and the seed shown."""
     st.html(STYLE)
-    data, own, left, right, steps, who = front_columns((1, 0.7, 1.1, 1.1, 0.8, 0.9), "bottom", 0)
+    data, own, left, right, on, who = front_columns((1, 0.8, 1.1, 1.1, 0.9, 0.8), "bottom", 0)
     task = _choose_tile(data, "data", "Data", DATA, FIRST.task)
-    own.button("Own points", icon=":material/draw:", key="own_points", width="stretch",
+    own.button("Own points", key="own_points", width="stretch",
                type="primary" if task == TASK_NAME else "secondary", help=text("draw"),
                on_click=choose_data, args=(TASK_NAME,))  # fmt: skip
     pair = (
         _choose_tile(left, "left", "Left", KINDS, FIRST.variants[0]),
         _choose_tile(right, "right", "Right", KINDS, FIRST.variants[1]),
     )
-    count = steps.slider("Steps", *limits.BOUNDARY_STEPS, STEPS.get(task, FIRST.steps), 50,
-                         key="steps", **LINK)  # fmt: skip
+    steps = STEPS.get(task, FIRST.steps)
+    on.button(f"+{MORE_STEPS} steps", key="train_on",
+              width="stretch", on_click=train_on, args=(steps,))  # fmt: skip
     which = who.selectbox("Seed shown", (*WHO, PICKED), key="who", help=text("who_help"), **LINK)
-    return {"task": task, "variants": pair, "steps": count}, which
+    return {"task": task, "variants": pair, "steps": steps}, which
 
 
-def draw_more() -> tuple[dict[str, Any], BoundaryView]:
+def draw_more(steps: int) -> tuple[dict[str, Any], BoundaryView]:
     """Draw the fold *More*; return fields of a setting, with ``also``, and of the view.
 
-    A closed fold that nobody has used stays empty: a first visit would load the files of all its
-    controls.
+    ``steps`` suit the data. A closed fold that nobody has used stays empty: a first visit would
+    load the files of all its controls.
     """
     fold = st.expander(
         "More: data, model, training, price on curvature, picture", key="setup", on_change="rerun",
@@ -119,6 +121,8 @@ def draw_more() -> tuple[dict[str, Any], BoundaryView]:
                                 help=text("price_help"), on_change=_suit_price, **LINK),
         "price_weight": WEIGHTS[training.select_slider(
             "Weight of the price", [*WEIGHTS], "0.3", key="price_weight", **LINK)],
+        "steps": training.slider("Steps to train", *limits.BOUNDARY_STEPS, steps, 50, key="steps",
+                                 **LINK),
         "optimiser": training.radio(
             "Optimiser", [*OPTIMISERS], key="optimiser", horizontal=True, on_change=_suit_rate,
             help=text("optimiser_help", momentum=f"{GOOD_START['sgd'][1]:g}"), **LINK),
@@ -189,19 +193,23 @@ def choose_data(name: str) -> None:
 
 
 def train_on(steps: int) -> None:
-    """Ask for more steps of the same run; for callbacks only."""
-    st.session_state["steps"] = min(st.session_state["steps"] + steps, limits.BOUNDARY_STEPS[1])
+    """Ask for more than the ``steps`` of the same run; for callbacks only."""
+    count = st.session_state.get("steps", steps) + MORE_STEPS
+    _ask("steps", min(count, limits.BOUNDARY_STEPS[1]))
 
 
 def new_seeds() -> None:
     """Ask for the next seeds, none of them among these; for callbacks only."""
-    count = st.session_state.get("seeds", FIRST.seed_count)
-    first = st.session_state.get("first", FIRST.seed) + count
-    first = first if first <= SEEDS[1] else SEEDS[0]
-    if "first" in st.session_state:
-        st.session_state["first"] = first
+    first = st.session_state.get("first", FIRST.seed)
+    first += st.session_state.get("seeds", FIRST.seed_count)
+    _ask("first", first if first <= SEEDS[1] else SEEDS[0])
+
+
+def _ask(key: str, number: int) -> None:
+    if key in st.session_state:
+        st.session_state[key] = number
     else:  # its control is not drawn yet
-        change_link({"first": [str(first)]})
+        change_link({key: [str(number)]})
 
 
 def put_in_link(name: str, word: str) -> None:

@@ -27,7 +27,7 @@ from ui.common import formatting
 from ui.common.dated import dated
 from ui.common.formatting import percent
 from ui.components.pair import Classified, Pair, Point, Side, draw_pair
-from ui.decision_boundary.frames import Film, film_of, sampled, sampled_run, variants_of
+from ui.decision_boundary.frames import EYE, Film, film_of, sampled, sampled_run, variants_of
 from ui.decision_boundary.measuring import STOPPED, MeasurementRequest, stopped_frame
 from ui.decision_boundary.model import DATA, TITLES, BoundaryView, text
 from ui.drawing import palette
@@ -44,7 +44,7 @@ JOB, VIEW_KEY = "boundary", "boundary_view"
 MOVED = "boundary_moved"  # the visitor has stopped at another frame
 MARKED = "boundary_point"  # the grid point that the visitor has marked
 STAGE = 400  # pixels of the pictures' place while there are none
-MOST_MAPS = 20  # below the picture
+MOST_MAPS = 24  # below the picture
 NOT_YET = "total curvature is being measured …"
 NOT_MEASURED = "total curvature: not measured"
 Told = tuple[str, str]  # what is bold, and the rest
@@ -268,7 +268,7 @@ def picture_of(
     points = run.task.train_points.shape[1]
     epochs = min(run.setting.batch_size, points) / points  # in a step
     labels = [f"Step {step}, epoch {formatting.short(float(step * epochs))}" for step in steps]
-    pair = Pair(tuple(sides), labels, steps, film.eye, scale.colours, ends, symbol=symbol,
+    pair = Pair(tuple(sides), labels, steps, EYE, scale.colours, ends, symbol=symbol,
                 keys=keys, whole=whole)  # fmt: skip
     return Picture(pair, scale, quantity, unknown)
 
@@ -291,9 +291,8 @@ def verdicts(
     ``unknown`` (T,) share of the points K is not known.
     """
     run, along = shown.run, shown.along.get((name, member))
-    final, left = shown.final.get((name, member)), run.setting.compared[0]
+    final, accuracies = shown.final.get((name, member)), run.variants[name].ensemble.test_accuracy
     frames, told = drawn_frames(run), []
-    accuracies, others = (run.variants[n].ensemble.test_accuracy for n in (name, left))
     for index, frame in enumerate(frames):
         total, rest = NOT_YET if going else NOT_MEASURED, []
         at_end = final is not None and index == len(frames) - 1
@@ -311,17 +310,14 @@ def verdicts(
             if at_end:
                 curved = verdict.word == CURVED
                 rest += [formatting.verdict_text(verdict)] if curved else []
-                rest.append(formatting.doubt_text(integral, verdict))
+                sure = curved and integral.quotable() and integral.resolved
+                rest += [] if sure else [formatting.doubt_text(integral, verdict)]
         if spanned is not None and not np.isnan(spanned[index]):
             rest.append(f"outputs span {percent(float(spanned[index]))} of the convex hull")
         if unknown is not None and unknown[index]:
             rest.append(f"K is not known at {percent(float(unknown[index]))} of the points")
-        mean = f"{len(run.task.seeds)} seeds: {mean_text(accuracies[frame])}"
-        if name != left:
-            gap = mean_interval(accuracies[frame] - others[frame])
-            mean += f", difference {formatting.points_text(gap)} points"
         accuracy = percent(float(accuracies[frame, member]))
-        told.append((f"Test accuracy {accuracy} · {total}", " · ".join([mean, *rest])))
+        told.append((f"Test accuracy {accuracy} · {total}", " · ".join(rest)))
     return told
 
 

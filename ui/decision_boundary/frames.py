@@ -20,7 +20,6 @@ from gating_core.experiments.comparison import (
     DrawnData,
     Frame,
     TrainedRun,
-    confidence_and_correctness,
     covered_shares,
     drawn_frames,
     fine_size,
@@ -28,18 +27,14 @@ from gating_core.experiments.comparison import (
     steps_of,
     training_data,
 )
-from gating_core.lm.measurements.calibration import (
-    ResampledReliability,
-    bootstrap_reliability,
-)
 from ui.common.formatting import percent
 from ui.drawing.axes import Axes, frame_axes
-from ui.drawing.first_view import NO_SEGMENTS, best_eye_of_classified, level, segments_on
+from ui.drawing.first_view import NO_SEGMENTS, best_eye, level, segments_on
 from ui.drawing.lines import class_boundary, lifted, plane_lines, segments, stacked
 
 SIDES = ("left", "right")
 PLANE_TOLERANCE = 0.01  # share of the largest margin, and of the points, that a plane may miss
-BEGIN_EYE = (0.8, 0.6)  # from which a run is seen before it is complete, in radians
+EYE = (0.0, np.radians(45))  # azimuth and elevation; each side is turned to be seen from there
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +89,10 @@ class FilmSide:
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """Both sides, the drawn ``data``, the first view, and what is drawn of the ``axes``."""
+    """Both sides, the drawn ``data``, and what is drawn of the ``axes``."""
 
     sides: dict[str, FilmSide]
     data: DrawnData
-    eye: tuple[float, float]
     axes: str
 
 
@@ -178,8 +172,9 @@ def film_of(
 ) -> Film:
     """Place the drawn frames of seed ``member``, which were ``found`` or are sampled here.
 
-    Final surfaces stand level. An ``unfinished`` run is turned as its first frame is, and seen from
-    one direction: otherwise it would turn with every step.
+    Upwards is the final classifier's direction; a flat surface lies level. Each shows the viewer
+    its broadest view. An ``unfinished`` run is turned as its first frame is: otherwise it would
+    turn with every step.
     """
     found = found or sampled_run(run, member)
     variants = {side: own.frames for side, own in found.sides.items()}
@@ -188,30 +183,25 @@ def film_of(
     sides = {s: _side(own, axes[s], data, upright) for s, own in found.sides.items()}
     drawn = [f"{percent(own.share(variants[s].values[-1]))} ({s})" for s, own in axes.items()
              if own.principal]  # fmt: skip
-    eye = BEGIN_EYE
-    if not unfinished:
-        eye = best_eye_of_classified(
-            [
-                (
-                    x.values[-1],
-                    x.frames.logits[-1].argmax(-1),
-                    x.corners if x.corners is None else x.corners[-1],
-                )
-                for x in sides.values()
-            ]
-        )
-    return Film(sides, data, eye, " and ".join(drawn))
+    return Film(sides, data, " and ".join(drawn))
 
 
 def _side(own: Sampled, axes: Axes, data: DrawnData, upright: int) -> FilmSide:
     """Place one variant: each frame about its own middle, all turned alike and in one unit."""
     frames = own.frames
     points, corners = axes.project(frames.values), None
-    turn = level(points[upright], points[upright])[1]
-    parts = [points.reshape(len(points), -1, 3)]
+    normal, offset, honest = classifier_planes(frames, axes)
+    end, towards = points[upright], -np.pi / 2  # a flat one lies along the picture
+    turn, parts = level(end, end)[1], [points.reshape(len(points), -1, 3)]
     if own.straight is not None and frames.averaged is not None:
         corners = axes.project(frames.averaged)
         parts.append(corners)
+    else:
+        if honest[upright]:
+            turn = _upright(normal[upright])
+        towards = best_eye([end @ turn], [frames.logits[upright].argmax(-1)], np.array(EYE[1:]))[0]
+    cosine, sine = np.cos(towards), np.sin(towards)
+    turn = turn @ [[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]]
     ends = np.concatenate(parts, 1) @ turn
     middle = (ends.min(1) + ends.max(1)) / 2 @ turn.T  # (T, 3)
     size = float(np.linalg.norm(np.ptp(ends, axis=1), axis=-1).max())
@@ -230,8 +220,7 @@ def _side(own: Sampled, axes: Axes, data: DrawnData, upright: int) -> FilmSide:
         on_surface = [lifted(chart, data.axis, x[None])[0] for chart, x in about]
         cuts = stacked([*map(segments, on_surface)]), stacked([*map(segments, own.fine_borders)])
     planes = np.full((len(values), 4), np.nan)
-    if data.class_count == 2:
-        normal, offset, honest = classifier_planes(frames, axes)
+    if honest.any():
         moved = unit * (np.einsum("td,td->t", normal, middle) + offset)
         found = np.column_stack([normal @ turn, moved])
         planes[honest] = (found / np.linalg.norm(normal, axis=-1, keepdims=True))[honest]
@@ -239,34 +228,29 @@ def _side(own: Sampled, axes: Axes, data: DrawnData, upright: int) -> FilmSide:
     return FilmSide(frames, points, values, places, corners, lines, planes, cuts, own.spanned)
 
 
+def _upright(normal: np.ndarray) -> np.ndarray:
+    """Return a turn (3, 3), of which the third axis is ``normal`` (3,)."""
+    turn = np.linalg.svd(normal[:, None])[0][:, ::-1]  # its first axis is the normal, or minus it
+    turn = turn * [1, 1, np.sign(turn[:, 2] @ normal)]
+    return turn * [1, np.sign(np.linalg.det(turn)), 1]  # no mirror image
+
+
 def classifier_planes(
     frames: ClassifierFrames, axes: Axes
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the classifier's planes normal . y + offset = 0 in the drawn axes, for two classes.
 
-    Returns ``normal`` (T, 3), ``offset`` (T,) and ``honest`` (T,): whether the plane's margin in
-    the drawn axes is the classifier's to 1 % of the largest on the surface, and its decision the
-    same at 99 % of the points. In R^3 it always is. In more dimensions some are not drawn, and a
-    classifier that reads those has no plane in the view.
+    Returns ``normal`` (T, 3), ``offset`` (T,) and ``honest`` (T,): whether there are two classes,
+    and the plane's margin in the drawn axes is the classifier's to 1 % of the largest on the
+    surface, and its decision the same at 99 % of the points. In R^3 it always is. In more
+    dimensions some are not drawn, and a classifier that reads those has no plane in the view.
     """
-    if not axes.principal:
-        return frames.normal, frames.offset, np.ones(len(frames.offset), dtype=bool)
+    two = frames.logits.shape[-1] == 2
+    if not (axes.principal and two):
+        return frames.normal, frames.offset, np.full(len(frames.offset), two)
     normal, offset = frames.normal @ axes.basis, frames.offset + frames.normal @ axes.origin
     drawn = np.einsum("trcd,td->trc", axes.project(frames.values), normal)
     drawn, margin = drawn + offset[:, None, None], frames.margin
     close = np.abs(drawn - margin).max((1, 2)) <= PLANE_TOLERANCE * np.abs(margin).max((1, 2))
     otherwise = ((drawn > 0) != (margin > 0)).mean((1, 2))
     return normal, offset, close & (otherwise <= PLANE_TOLERANCE)
-
-
-def calibrations(run: TrainedRun) -> dict[str, ResampledReliability]:
-    """Return the reliability of both variants at the test points of all seeds together.
-
-    Seeds are drawn again, the same ones for both.
-    """
-    results = {}
-    for name in run.setting.compared:
-        sure, right = confidence_and_correctness(run.variants[name].ensemble, run.task)
-        seeds = np.repeat(np.arange(len(sure)), sure.shape[1])
-        results[name] = bootstrap_reliability(sure.ravel(), right.ravel(), seeds)
-    return results

@@ -1,4 +1,4 @@
-"""The results of a run: its finding with a dot for every seed, the table, calibration, files."""
+"""The results of a run: its finding with a dot for every seed, the table, files."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import streamlit as st
 from gating_core.experiments.comparison import (
     COMPARISONS,
     FRAME_GRID,
+    Setting,
     TrainedRun,
     drawn_frames,
     measure_fields,
@@ -22,25 +23,22 @@ from gating_core.experiments.comparison import (
 )
 from gating_core.export import Surface, log_csv
 from gating_core.geometry import Integral, SurfaceResult
-from gating_core.lm.measurements.calibration import BINS, ResampledReliability
 from gating_core.training import mean_interval
 from ui.common.charts import Charts
-from ui.common.formatting import accuracy_change, by_interval, percent, points_text, short
-from ui.common.links import LINK
+from ui.common.formatting import by_points, percent, points_text
 from ui.common.page import FINDING
 from ui.common.take_along import OfferedSurface, offered
 from ui.common.trained import offer_model
 from ui.components.strip import strip
 from ui.decision_boundary import film
-from ui.decision_boundary.controls import new_seeds, put_in_link, train_on
+from ui.decision_boundary.controls import new_seeds, put_in_link
 from ui.decision_boundary.film import JOB, Told, divergence_text, mean_text
-from ui.decision_boundary.frames import calibrations, variants_of
+from ui.decision_boundary.frames import variants_of
 from ui.decision_boundary.measuring import MEASUREMENT, MeasurementRequest, stopped_frame
 from ui.decision_boundary.model import PICKED, TITLES, WHO, BoundaryView, experts_link, text
 from ui.drawing import palette
 from ui.drawing.classified import class_colours
 from ui.drawing.exported import exported
-from ui.drawing.reliability import reliability_chart
 from ui.proved.code import offer_notebook, run_code
 from ui.work import pool, runs
 from ui.work.cache import cached
@@ -48,12 +46,9 @@ from ui.work.jobs import Job, State
 from ui.work.runs import Shown, serial
 
 COMPLETE = "boundary_complete"
-MORE_STEPS = 400
 FEW_SEEDS = 6
 HALFWAY = 0.5  # from the base rate to 100 %: below it nothing much is learned
 LOPSIDED = 1.2  # times an even share: what the largest class has where the sentence says so
-DIAGRAM_PIXELS = 420
-TAILS = (2.5, 97.5)  # percent: the ends of a 95 % interval
 
 
 def complete_run(job: Job) -> Shown | None:
@@ -68,24 +63,33 @@ def complete_run(job: Job) -> Shown | None:
 # --- The finding ----------------------------------------------------------------------------------
 
 
-def draw_finding(run: TrainedRun, measurement: MeasurementRequest) -> None:
-    """Draw what the seeds show together, and each of them as a dot."""
+def draw_finding(
+    run: TrainedRun | None, requested: Setting, measurement: MeasurementRequest
+) -> None:
+    """Draw what the seeds show together, and each of them as a dot; before a first run, the axes.
+
+    So that the page does not move when a first run is complete.
+    """
     said, dots = st.session_state[FINDING].columns((6, 5), vertical_alignment="center")
-    bold, rest = finding(run)
+    bold, rest = ("Training …", "") if run is None else finding(run)
     said.markdown(bold)
     said.text(rest)
-    others = len(run.variants) - len(palette.SIDE_COLOURS)
+    names = requested.variants if run is None else [*run.variants]
+    others = len(names) - len(palette.SIDE_COLOURS)
     with dots:
         strip(
             key="seed_strip",
             label="Test accuracy of every seed; press one to show it.",
             title="test accuracy of every seed, %",
             accuracies={
-                TITLES[name]: x.ensemble.test_accuracy[-1] for name, x in run.variants.items()
+                TITLES[name]: np.array([])
+                if run is None
+                else run.variants[name].ensemble.test_accuracy[-1]
+                for name in names
             },
             colours=[*palette.SIDE_COLOURS.values(), *[palette.BESIDE] * others],
-            seeds=run.task.seeds,
-            shown=measurement.member(run),
+            seeds=run.task.seeds if run else (),
+            shown=measurement.member(run) if run else None,
             on_pick=_on_seed,
         )
 
@@ -96,24 +100,32 @@ def _on_seed(seed: int) -> None:
 
 
 def finding(run: TrainedRun) -> Told:
-    """Say what the paired difference of test accuracies shows after the last step."""
+    """Say in a sentence what the paired difference of test accuracies shows, then the numbers."""
     left, right = run.setting.compared
     before, after = (run.variants[n].ensemble.test_accuracy[-1] for n in (left, right))
     means = [f"{TITLES[n]} {mean_text(x)}" for n, x in ((left, before), (right, after))]
-    base, gap, step = base_rates(run), mean_interval(after - before), run.steps[-1]
-    seeds = f"{len(before)} seeds, 95 % interval, paired by seed"
+    base, gap = base_rates(run), mean_interval(after - before)
+    seeds = f"step {run.steps[-1]}, {len(before)} seeds, 95 % interval, paired by seed"
     broken = "" if run.divergence is None else f"{divergence_text(run)} "
+    difference = f"difference {points_text(gap)} points"
     if not has_learned(before, base) and not has_learned(after, base):
         yet = "" if run.complete else " yet"
         return (
-            f"{broken}Neither model has learned much{yet} at step {step}:",
-            f"{' and '.join(means)} test accuracy, where {base_text(run)}. Difference"
-            f" {points_text(gap)} points ({seeds}).",
+            f"{broken}Neither model has learned much{yet}.",
+            f"{', '.join(means)}, {difference} ({seeds}); {base_text(run)}.",
         )
     if base.mean() >= LOPSIDED / run.task.class_count:
         means.append(base_text(run))
-    change = accuracy_change(gap, TITLES[right], TITLES[left])
-    return f"{broken}At step {step} {change}:", f"{', '.join(means)} ({seeds})."
+    name = TITLES[right] if TITLES[right].startswith("no ") else f"the {TITLES[right]}"
+    name += "," if "," in name else ""
+    verb = by_points(gap, "reduces", "", "increases")
+    if not verb:
+        bold = f"Whether {name} changes test accuracy is inconclusive."
+        return f"{broken}{bold}", f"{', '.join(means)}, {difference} ({seeds})."
+    by = points_text(gap).lstrip("−")
+    over = "" if left == "ungated" else f" against {TITLES[left]}"
+    bold = f"{name[0].upper()}{name[1:]} {verb} test accuracy by {by} points{over}."
+    return f"{broken}{bold}", f"{', '.join(means)} ({seeds})."
 
 
 def has_learned(accuracy: np.ndarray, base: np.ndarray) -> bool:
@@ -145,8 +157,6 @@ def draw(job: Job, shown: Shown, measurement: MeasurementRequest, charts: Charts
     """Draw what trains a run on or begins another, and the table of variants."""
     run, member = shown.run, measurement.member(shown.run)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(f"Train on ({MORE_STEPS} steps)", icon=":material/fast_forward:",
-                  on_click=train_on, args=(MORE_STEPS,), key="train_on")  # fmt: skip
         st.button("New seeds", icon=":material/casino:", on_click=new_seeds, key="new_seeds")
         pairs = {(name, i) for name in run.setting.compared for i in range(len(run.task.seeds))}
         if job.state is State.DONE and run.setting in job.requests and pairs - {*shown.along}:
@@ -223,62 +233,6 @@ def shown_text(run: TrainedRun, member: int, chosen: str) -> str:
     return f"Seed {run.task.seeds[member]} is shown. {why}."
 
 
-# --- Calibration ----------------------------------------------------------------------------------
-
-
-@cached()
-def _calibrations(key: int, _run: TrainedRun) -> dict[str, ResampledReliability]:
-    return pool.POOL.call(calibrations, _run)
-
-
-def draw_calibration(run: TrainedRun, charts: Charts) -> bool:
-    """Draw the fold with the reliability diagram of both variants; return whether it is open."""
-    fold = st.expander(
-        "Calibration: reliability diagram", key="calibration", on_change="rerun", **LINK
-    )
-    if fold.open:
-        results = _calibrations(serial(run), run)
-        sentence = calibration_text(results, len(run.task.seeds))
-        bins = [
-            (
-                TITLES[name],
-                np.stack([of.whole.confidence, of.whole.frequency]),
-                np.nanpercentile(of.frequencies, TAILS, axis=0),
-            )
-            for name, of in results.items()
-        ]
-        fold.markdown(sentence)
-        figure = reliability_chart(bins, DIAGRAM_PIXELS)
-        charts.draw("reliability", fold, figure, sentence.replace("**", ""))
-    return bool(fold.open)
-
-
-def calibration_text(results: Mapping[str, ResampledReliability], seeds: int) -> str:
-    """Say how the right variant changes the expected calibration error (ECE) of the left one."""
-    before, after = results.values()
-    name, what = TITLES[[*results][-1]], "the expected calibration error (ECE)"
-    differences = after.errors - before.errors
-    low, high = np.percentile(differences, TAILS) if seeds >= FEW_SEEDS else (-np.inf, np.inf)
-    why = "" if seeds >= FEW_SEEDS else f", because a verdict needs {FEW_SEEDS} seeds"
-    verdict = by_interval(
-        low,
-        high,
-        f"{name[0].upper()}{name[1:]} reduces {what}",
-        f"The effect of {name} on {what} is inconclusive{why}",
-        f"{name[0].upper()}{name[1:]} increases {what}",
-    )
-    each = [(f"{TITLES[n]} ", x.whole.error, x.errors) for n, x in results.items()]
-    each.append(("difference ", after.whole.error - before.whole.error, differences))
-    numbers = [
-        f"{said}{short(error)} ({' to '.join(map(short, np.percentile(resampled, TAILS)))})"
-        for said, error, resampled in each
-    ]
-    return (
-        f"**{verdict}**: {', '.join(numbers)}; {seeds} seeds, 95\u00a0% bootstrap intervals over"
-        " seeds."
-    )
-
-
 # --- Files to take away ---------------------------------------------------------------------------
 
 
@@ -287,7 +241,6 @@ def draw_files(
     view: BoundaryView,
     measurement: MeasurementRequest,
     charts: Charts,
-    calibrated: bool,
 ) -> None:
     """Offer weights, script, notebook, surfaces and data; draw the explanation of the charts."""
     run, member, index = shown.run, measurement.member(shown.run), stopped_frame(shown.run)
@@ -317,12 +270,7 @@ def draw_files(
         problem=problem,
     )
     charts.tables |= _logs((serial(run), len(shown.along), len(shown.final)), shown)
-    explanation = text("charts", grid=FRAME_GRID)
-    if calibrated:
-        points, count = run.task.test_labels.size, len(run.task.seeds)
-        more = text("reliability", points=points, seeds=count, step=run.steps[-1], bins=BINS)
-        explanation = f"{explanation}\n\n{more}"
-    charts.draw_footer(explanation)
+    charts.draw_footer(text("charts", grid=FRAME_GRID))
 
 
 def total_at(shown: Shown, name: str, member: int, index: int) -> Integral:

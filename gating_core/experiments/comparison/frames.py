@@ -19,8 +19,7 @@ from gating_core.experiments.budget import cost
 from gating_core.experiments.comparison.run import Frame, TrainedRun
 from gating_core.experiments.layers import layer_fields
 from gating_core.geometry.grid import Grid, square_grid
-from gating_core.tasks.task import Task
-from gating_core.training.trained import TrainedEnsemble, accuracy, right
+from gating_core.training.trained import TrainedEnsemble, accuracy
 
 FRAME_GRID = 31  # points along each side
 FINER = (3, 2)  # times as many for the decision boundary: the first of them that is affordable
@@ -123,20 +122,6 @@ def frame_accuracies(model: Classifier, run: TrainedRun, member: int) -> np.ndar
     """(T,): accuracy of each version at the test points of seed ``member``."""
     points = torch.from_numpy(run.task.test_points[member])
     return accuracy(model(points), torch.from_numpy(run.task.test_labels[member]))
-
-
-def confidence_and_correctness(
-    ensemble: TrainedEnsemble, task: Task
-) -> tuple[np.ndarray, np.ndarray]:
-    """(S, P): the probability of each test point's likeliest class; (S, P): whether it is right.
-
-    Of the final weights, in float64.
-    """
-    logits = restore(ensemble.config, ensemble.seeds, ensemble.state)(
-        torch.from_numpy(task.test_points)
-    )
-    labels = torch.from_numpy(task.test_labels)
-    return logits.softmax(-1).amax(-1).numpy(), right(logits, labels).numpy()
 
 
 # --- Training frames ------------------------------------------------------------------------------

@@ -63,6 +63,8 @@ def test_each_frame_is_drawn_in_one_unit_with_its_points_values_and_plane(name):
             np.testing.assert_allclose(own.places, there, atol=1e-9)
         known = np.isfinite(own.planes).all(1)
         assert known.all() or frames.values.shape[-1] > 3 or run.setting.class_count > 2
+        if known[-1] and own.corners is None:  # upwards is the final classifier's direction
+            np.testing.assert_allclose(own.planes[-1, :3], [0, 0, 1], atol=1e-9)
         away = np.einsum("trcd,td->trc", own.values, own.planes[:, :3])
         away = (away + own.planes[:, 3, None, None])[known]
         if run.setting.class_count == 2 and known.any():

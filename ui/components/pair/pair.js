@@ -15,6 +15,7 @@
 const PAIR_CELLS = 10;
 const PAIR_CAMERA = { azimuth: 0, elevation: 0.6, distance: 3, centre: [0, 0, 0] };
 const FILLED = 0.8;
+const FULL = 0.95; // of a picture of classified surfaces, whose last frame alone counts
 const PLAY_SECONDS = 5;
 const GROWING = 40; // frames, as long as a run has fewer: as fast as a whole run
 const SIDES = ['left', 'right', 'third', 'fourth'];
@@ -124,13 +125,15 @@ function build(root, state) {
   find('strength').addEventListener('change', () => settle(state));
 }
 
-// All of the surfaces in their first and last frame is in the picture; where frames stand in a strip, in all of these.
+// All of the surfaces in their first and last frame is in the picture; where frames stand in a strip, in all of these. Of
+// classified ones the last frame: what the run came to.
 function aim(state, isFirst) {
   const { header, views: [view] } = state;
   Object.assign(view.camera, PAIR_CAMERA, { azimuth: header.eye[0], elevation: header.eye[1] });
   const places = [];
   const count = 3 * state.size ** 2;
-  const shown = header.strip.length ? header.strip : [0, lastFrame(state)];
+  const isClassed = header.sides.some(({ classes }) => classes);
+  const shown = isClassed ? [lastFrame(state)] : header.strip.length ? header.strip : [0, lastFrame(state)];
   for (const values of sidesOf(header).flatMap(side => shown.map(frame => state[side].subarray(...state[side].length > count ? [frame * count, (frame + 1) * count] : [])))) {
     for (let i = 0; i < values.length; i += 3) if (!Number.isNaN(values[i])) places.push(vertexOf(values, i / 3));
   }
@@ -138,7 +141,7 @@ function aim(state, isFirst) {
   for (const { ground, origin, corners, classes } of header.sides) {
     places.push(...ground ?? [], ...origin ? [origin] : [], ...corners && (classes || corners.length > 1) ? corners.flat() : []);
   }
-  if (places.length) view.frame(places, FILLED);
+  if (places.length) view.frame(places, isClassed ? FULL : FILLED);
   if (isFirst) restoreCamera(view);
   else putCamera();
 }

@@ -35,7 +35,8 @@ def strip(
     under the axis. With ``on_pick`` dots are buttons; a press calls it with the seed, once.
     """
     percents = {name: 100 * np.asarray(values, float) for name, values in accuracies.items()}
-    whole = np.concatenate(list(percents.values()))
+    whole = np.concatenate([*percents.values()])
+    whole = whole if len(whole) else np.array([50.0, 100.0])  # nothing is known yet
     low, high = float(np.nanmin(whole)), float(np.nanmax(whole))
     room = max(ROOM * (high - low), (LEAST_RANGE - (high - low)) / 2, 0.0)
     low, high = low - room, high + room
