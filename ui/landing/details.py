@@ -1,4 +1,4 @@
-"""Below the landing page's pictures: curvature maps, shares, losses, proofs, and data to save."""
+"""Below the landing page's pictures: shares, losses, proofs, and data to save."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import streamlit as st
 
 from gating_core.experiments.comparison import STRENGTHS, Setting, measure_fields, strengths_model
 from gating_core.export import Surface
-from gating_core.geometry import CURVED, SurfaceResult
+from gating_core.geometry import SurfaceResult
 from gating_core.training import TrainedEnsemble, mean_interval
 from ui.common import charts as c
 from ui.common import formatting as common
@@ -20,10 +20,7 @@ from ui.common.lessons import section
 from ui.common.take_along import OfferedSurface, offered, with_unit
 from ui.drawing import palette
 from ui.drawing.classified import class_colours
-from ui.drawing.colours import ColourScale
 from ui.drawing.exported import exported
-from ui.drawing.lines import zero_curve
-from ui.drawing.panels import subplot, subplot_title
 from ui.landing.pair import MODEL_NAMES, Result, curvature_colours
 from ui.landing.picture import MeasuredModel
 from ui.proved.code import Code, run_code
@@ -37,12 +34,10 @@ SHARES = {
     "K = 0": "flat",
     "undetermined": "undetermined",
 }
-TITLE_SIZE = 16  # pixels
-GAP = 0.1  # between two maps, of the width
 
 
 def draw_details(result: Result, charts: c.Charts) -> None:
-    """Draw the gate's effect, curvature maps, shares of the area, and loss curves."""
+    """Draw the gate's effect, shares of the area, and loss curves."""
     ensembles = {
         name: variant.ensemble
         for name, variant in zip(MODEL_NAMES, result.run.variants.values(), strict=True)
@@ -55,14 +50,6 @@ def draw_details(result: Result, charts: c.Charts) -> None:
     st.markdown(f"{effect} Parameters: {counts}.")
     if result.pair.seen:
         surfaces = {name: model.surface.frame(frame) for name, model, frame in result.models}
-        figure = curvature_maps(surfaces, curvature_colours(result.pair.right.surface))
-        st.plotly_chart(
-            figure,
-            key="curvature_maps",
-            config={"displayModeBar": False},
-            alt="Gaussian curvature over the input plane, both models on one zero-centred scale.",
-        )
-        st.caption(section("landing", "maps"))
         charts.tables["curvature"] = curvature_table(surfaces)
         charts.draw_table(
             "shares",
@@ -90,60 +77,6 @@ def share_columns(surfaces: Iterable[SurfaceResult]) -> dict[str, list[float]]:
         title: [float(x) for each in shares for x in getattr(each, part)]
         for title, part in SHARES.items()
     }
-
-
-def curvature_maps(surfaces: dict[str, SurfaceResult], scale: ColourScale) -> go.Figure:
-    """Draw K over the chart, one panel for each surface of one frame, with the line K = 0 dashed.
-
-    Points where K is undetermined are left blank. The line is drawn only where |K| exceeds its
-    error; elsewhere the sign is rounding.
-    """
-    traces: list[c.Trace] = []
-    for index, surface in enumerate(surfaces.values()):
-        axis, axes, (known,) = surface.axis, subplot(index), surface.known
-        traces.append({
-            "type": "heatmap", "x": axis, "y": axis, "z": scale.apply(known), "customdata": known,
-            "coloraxis": "coloraxis", **axes,
-            "hovertemplate": "x = (%{x:.2f}, %{y:.2f})<br>K = %{customdata:.3g}<extra></extra>",
-            "hovertemplatefallback": "undetermined",
-        })  # fmt: skip
-        if surface.verdicts[0].word == CURVED:
-            (decided,) = surface.signed
-            curve, _ = zero_curve(decided, axis, surface.values[0])
-            traces.append({
-                "type": "scatter", "x": curve[:, 0], "y": curve[:, 1], "mode": "lines",
-                "name": "K = 0", "line": {"color": palette.LINE, "dash": "dash", "width": 1.5},
-                "hoverinfo": "skip", "showlegend": False, **axes,
-            })  # fmt: skip
-    names = [*surfaces]
-    square = {"constrain": "domain", "range": [-1, 1], "tickvals": [-1, 0, 1], "zeroline": False}
-    width = (1 - GAP * (len(names) - 1)) / len(names)
-    layout: dict[str, Any] = {"annotations": []}
-    for index, name in enumerate(names):  # square panels side by side, each under its name
-        x, y = subplot(index).values()
-        left = index * (width + GAP)
-        layout[f"xaxis{x[1:]}"] = square | {
-            "domain": [left, left + width], "anchor": y, "title": {"text": "x<sub>1</sub>"},
-        }  # fmt: skip
-        layout[f"yaxis{y[1:]}"] = square | {
-            "anchor": x,
-            "scaleanchor": x,
-            "showticklabels": not index,
-            **({} if index else {"title": {"text": "x<sub>2</sub>"}}),
-        }
-        layout["annotations"].append(subplot_title(name, left + width / 2, 1, TITLE_SIZE))
-    layout["coloraxis"] = {
-        "colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high,
-        "colorbar": {
-            "tickvals": [scale.low, 0, scale.high],
-            "ticktext": [
-                f"K = {end:.2g}".replace("-", "−") for end in (scale.ends[0], 0, scale.ends[1])
-            ],
-            "orientation": "h", "y": -0.45, "thickness": 12, "len": 0.6,
-        },
-    }  # fmt: skip
-    layout["margin"] = {"l": 40, "r": 10, "t": 64, "b": 40}
-    return c.chart("Gaussian curvature K", traces, height=428, **layout)
 
 
 def learning_curves(ensembles: dict[str, TrainedEnsemble], colours: dict[str, str]) -> go.Figure:

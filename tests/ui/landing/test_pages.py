@@ -386,11 +386,11 @@ def test_without_any_surface_one_layer_is_worth_a_try(monkeypatch, unseen):
 # --- Explore, and data to save --------------------------------------------------------------------
 
 
-def test_explore_shows_maps_shares_and_the_marked_point_and_the_first_example_is_a_click_away():
+def test_explore_shows_shares_losses_and_the_marked_point_and_the_first_example_is_a_click_away():
     app = open_pair(strength="0.5", explore="true", pick="20.30")
     app = finish(app)
     assert not app.exception
-    assert len(app.get("plotly_chart")) == 2
+    assert len(app.get("plotly_chart")) == 1
     (table,) = app.table
     assert table.value["undetermined"].tolist() == ["0.0 %", "0.0 %"]
     assert any("The gate helps by" in m.value for m in app.markdown)

@@ -11,7 +11,7 @@ from gating_core.geometry import Integral, measure_surface, square_grid
 from gating_core.geometry.classics import SURFACES
 from tests.pairs import small_pair
 from ui.drawing import palette
-from ui.landing.details import curvature_maps, learning_curves
+from ui.landing.details import learning_curves
 from ui.landing.pair import curvature_colours, pair_of, verdicts
 from ui.landing.picture import MeasuredPair
 
@@ -100,21 +100,8 @@ def test_a_constant_sphere_is_not_blank():
     sphere = measure_surface(SURFACES["sphere by gating"].chart, square_grid(21))
     scale = curvature_colours(sphere)
     assert abs(scale.ends[1] - 1 / 0.49) < 1e-9
-    figure = curvature_maps({"sphere": sphere}, scale)
-    axis = figure.layout.coloraxis
-    assert (axis.cmin, axis.cmax) == (scale.low, scale.high) == (-scale.high, scale.high)
-    assert figure.data[0].z.min() == pytest.approx(scale.high)
-
-
-def test_the_zero_line_is_drawn_only_where_the_sign_means_something():
-    grid = square_grid(21)
-    torus = measure_surface(lambda p: SURFACES["torus"].chart(p), grid)
-    flat = measure_surface(SURFACES["warped plane"].chart, grid)
-    figure = curvature_maps({"a": torus, "b": flat}, curvature_colours(torus))
-    lines = [trace for trace in figure.data if trace.type == "scatter"]
-    assert len(lines) == 1
-    v = lines[0].y[~np.isnan(np.array(lines[0].y, dtype=float))]
-    np.testing.assert_allclose(np.abs(v), np.pi / 4, atol=5e-3)  # cos 2v = 0
+    assert scale.low == -scale.high
+    assert scale.apply(sphere.known).min() == pytest.approx(scale.high)
 
 
 def test_learning_curves_show_every_seed(pair):
