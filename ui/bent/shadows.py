@@ -58,7 +58,6 @@ def draw_shadows(pair: Pair, key: str, scene: str, verdicts: list[tuple[str, str
         frame=0,
         point=None,
         verdicts=[[verdict] for verdict in verdicts],
-        findings=[("", "")],
         quantity="K",
         names=("x₁", "x₂"),
         note="",

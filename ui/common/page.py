@@ -113,15 +113,20 @@ def _head(title: str, question: str, lead: str, presented: Collection[str]) -> F
             horizontal=True, width="content", key="sharing" if view.presented is None else "turns"
         )
     note = st.container(key="note")
-    st.session_state[FINDING] = st.container(key="finding")
+    st.session_state[FINDING] = st.container(key="finding", gap="xsmall")
     if lead:
         st.container(key="lead").markdown(lead)
     return Frame(links, view, tail, note)
 
 
-def draw_finding(text: str) -> None:
-    """Draw what the page, or its open tab, found: one sentence directly under the title."""
+def draw_finding(text: str, rest: str = "") -> None:
+    """Draw what the page, or its open tab, found: one sentence directly under the title.
+
+    The ``rest`` stands below it in plain type.
+    """
     st.session_state[FINDING].markdown(text)
+    if rest:
+        st.session_state[FINDING].text(rest)
 
 
 def _foot(title: str, frame: Frame, steps: bool) -> None:

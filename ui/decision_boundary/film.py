@@ -141,7 +141,6 @@ def _draw_film(
                 verdicts(shown, name, member, going, film.sides[side].spanned, picture.unknown[i])
                 for i, (side, name) in enumerate(variants_of(run).items())
             ],
-            findings=[("", "")] * len(steps),  # the page's own is of all steps
             quantity=picture.quantity,
             names=("x₁", "x₂"),
             note=note_text(run, view, picture),

@@ -171,7 +171,6 @@ def _draw_shapes(state: State) -> None:
             [_told(frame, shown) if state.committed else ("", "") for frame in each]
             for each in frames
         ],
-        findings=[("", "")] * len(strengths),
         quantity="",
         names=("u", "v"),
         note="Every surface has colours of its own, and is drawn at one size",

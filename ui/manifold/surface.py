@@ -93,7 +93,7 @@ def draw(result: Result, colouring: str) -> None:
         [verdict_of(x, refined.get(x.instance), n) for x, n in zip(side, larger, strict=True)]
         for side, larger in (([ungated], [1.0]), (frames, times))
     ]
-    draw_finding(why_text(ungated, gated))
+    draw_finding(*finding(ungated, gated))
     draw_pair(
         drawn,
         key=KEY,
@@ -105,7 +105,6 @@ def draw(result: Result, colouring: str) -> None:
             [common.exact_text(best_total(x, refined.get(x.instance))) for x in side]
             for side in ([ungated], frames)
         ],
-        findings=[finding(ungated, x) for x in frames],
         quantity=f"{COLOURINGS[colouring].name} over the {chart_word(request.chart)}",
         names=("x₁", "x₂") if gated.instance.chart == "inputs" else ("u", "v"),
         note=scale_note(scale, colouring),
@@ -257,50 +256,31 @@ def _in_space(corners: np.ndarray, axes: Axes) -> np.ndarray:
 
 
 def finding(ungated: MeasuredInstance, gated: MeasuredInstance) -> Told:
-    """Return the answer of the page at one strength: a verdict, and how both halves are known."""
-    without = f"Without it the surface is {_known(ungated)}"
+    """Return the answer of the page at one strength: a sentence, and why it need not be a dome."""
     if not _gate(gated):
-        return (
-            f"{_word(ungated).capitalize()} without a gate.",
-            f"The surface is {_known(ungated)}.",
-        )
+        return f"{_word(ungated).capitalize()} without a gate.", ""
+    words, verdict = (_word(ungated), _word(gated)), gated.verdict
     bold = {
-        (FLAT, CURVED): "The gate curves this surface.",
-        (BENT, CURVED): "The gate curves this surface.",
-        (FLAT, BENT): "The gate bends this surface and does not curve it.",
-        (FLAT, FLAT): "Flat with and without this gate.",
-        (BENT, BENT): "Bent, not curved, with and without this gate.",
-        (CURVED, BENT): "The gate leaves this surface bent, not curved.",
-        (CURVED, FLAT): "The gate flattens this surface.",
-        (BENT, FLAT): "The gate flattens this surface.",
-        (CURVED, CURVED): "Curved with and without this gate.",
-    }.get((_word(ungated), _word(gated)), "Inconclusive.")
-    return bold, f"{without}; with it at λ = {strength_of(gated):.2f}, {_known(gated)}."
-
-
-def why_text(ungated: MeasuredInstance, gated: MeasuredInstance) -> str:
-    """Return the finding of the page: the verdict, and why the surface need not be a dome."""
-    bold, verdict = finding(ungated, gated)[0], gated.verdict
-    if not _gate(gated) or _word(gated) != CURVED:
-        return bold
-    bold, most = bold.rstrip("."), verdict.positive >= verdict.negative
-    if most:
-        return f"{bold}, most of it like a dome (K > 0 on {common.percent(verdict.positive)})."
-    return (
-        f"{bold}, most of it like a saddle (K < 0 on {common.percent(verdict.negative)}): the"
-        " weights are random, and no ring asks for a dome or a fold."
-    )
+        (FLAT, CURVED): "The gate curves this surface",
+        (BENT, CURVED): "The gate curves this surface",
+        (FLAT, BENT): "The gate bends this surface and does not curve it",
+        (FLAT, FLAT): "Flat with and without this gate",
+        (BENT, BENT): "Bent, not curved, with and without this gate",
+        (CURVED, BENT): "The gate leaves this surface bent, not curved",
+        (CURVED, FLAT): "The gate flattens this surface",
+        (BENT, FLAT): "The gate flattens this surface",
+        (CURVED, CURVED): "Curved with and without this gate",
+    }.get(words, "Inconclusive")
+    if words[1] != CURVED:
+        return f"{bold}.", ""
+    dome = verdict.positive >= verdict.negative
+    shape, share = ("dome", verdict.positive) if dome else ("saddle", verdict.negative)
+    why = "" if dome or words[0] != FLAT else section("manifold", "untrained")
+    return f"{bold}: a {shape} on {common.percent(share)} of it.", why
 
 
 def _word(variant: MeasuredInstance) -> str:
     return UNKNOWN if degenerate(variant) else variant.verdict.word
-
-
-def _known(variant: MeasuredInstance) -> str:
-    """Say where a surface curves, and how that is known."""
-    if degenerate(variant):
-        return "no surface: all outputs lie on a line" if on_a_line(variant) else UNKNOWN
-    return common.verdict_text(variant.verdict)
 
 
 def verdict_of(
@@ -309,13 +289,13 @@ def verdict_of(
     """Return the word and the total curvature over a surface, and the line below them."""
     total = best_total(variant, refined)
     text = "being refined …" if total is None else total_of(variant, total)
-    parts = []
+    parts = [] if degenerate(variant) else [common.verdict_text(variant.verdict)]
     if (thin := elongation(variant.surface.values[0])) > NEAR_DEGENERATE:
         times = "more than 1000" if thin > 1e3 else common.rough(thin)
         parts.append(f"nearly degenerate: {times} times as long as broad")
     share = float(concentration(variant.surface)[0])
     if total is not None and variant.verdict.word == CURVED and share and UNKNOWN not in text:
-        on = f"{common.percent(share)} of it on {common.percent(MOST_CURVED)} of the area"
+        on = f"{common.percent(share)} of the total on {common.percent(MOST_CURVED)} of the area"
         parts.append(on if total.converged() else f"{on}, not converged to 10\u00a0%")
     if larger != 1:
         parts.append(f"drawn {common.rough(larger)} times larger")

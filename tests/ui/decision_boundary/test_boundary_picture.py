@@ -145,7 +145,7 @@ def test_all_frames_are_below_eight_megabytes(task):
     assert len(content) < LARGEST_PAYLOAD_MB * 1e6
     told = [[("", "")] * MOST_FRAMES] * 2
     header = header_of(pair, scene="", frame=0, point=None, verdicts=told, names=("", ""), note="",
-                       findings=told[0], quantity="")  # fmt: skip
+                       quantity="")  # fmt: skip
     arrays = arrays_in(header["arrays"], content)
     np.testing.assert_array_equal(arrays["right"], pair.sides[1].values.astype("<f4"))
     assert ("leftCuts" in arrays) == (task == "blobs4")

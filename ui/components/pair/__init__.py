@@ -171,10 +171,10 @@ def header_of(
     frame: int,
     point: Point | None,
     verdicts: Sequence[Sequence[tuple[str, str]]],
-    findings: Sequence[tuple[str, str]],
     quantity: str,
     names: tuple[str, str],
     note: str | Sequence[str],
+    findings: Sequence[tuple[str, str]] = (),
     maps: bool = True,
     strip: Sequence[int] = (),
     curve: tuple[str, Sequence[float], Sequence[bool]] | None = None,
@@ -184,14 +184,14 @@ def header_of(
 ) -> dict[str, Any]:
     """Return what pair.js is told: ``pair`` at a ``frame``, with a marked ``point`` of the grid.
 
-    ``verdicts`` are by side and frame: the verdict, and what is known besides. ``findings`` are by
-    frame: what is bold, and the rest; a ``note`` may be, too. Another ``scene`` is seen from the
-    first view again. Without ``maps`` there are surfaces and colours alone, and nothing is read at
-    a point. The maps of the frames in ``strip`` stand below; with a ``curve``, its title,
-    a number for each of them and whether it is complete, they are the axis of a column chart that
-    is drawn as the frames play. For a new text ``follow`` frames play
-    once from the first; while the run ``grows``, whoever looks at the last one sees the next ones.
-    ``exact`` is shown on hover, by side and frame.
+    ``verdicts`` are by side and frame: the verdict, and what is known besides. ``findings`` are, if
+    any, by frame: what is bold, and the rest; a ``note`` may be, too. Another ``scene`` is seen
+    from the first view again. Without ``maps`` there are surfaces and colours alone, and nothing is
+    read at a point. The maps of the frames in ``strip`` stand below; with a ``curve``, its title, a
+    number for each of them and whether it is complete, they are the axis of a column chart that is
+    drawn as the frames play. For a new text ``follow`` frames play once from the first; while the
+    run ``grows``, whoever looks at the last one sees the next ones. ``exact`` is shown on hover, by
+    side and frame.
     """
     sides = [
         {
