@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from gating_core.checkpoints.head_map import DrawnGate, HeadMap, head_map
+from gating_core.checkpoints.head_map import HeadMap, head_map
 from gating_core.checkpoints.layer import Layer
 from gating_core.checkpoints.measures import entropies
 from gating_core.checkpoints.planes import Plane
@@ -39,9 +39,6 @@ def sharp_twin(
     *,
     points: torch.Tensor,
     keys: Sequence[int] | torch.Tensor | None = None,
-    position: int | None = None,
-    gate: DrawnGate | None = None,
-    strength: float = 1.0,
 ) -> HeadMap:
     """Return the head with random queries and keys, at its own mean entropy.
 
@@ -56,13 +53,7 @@ def sharp_twin(
     """
     if plane.weights is not None:
         raise ValueError("on an attention-weight chart weights are prescribed: no scores")
-    options: dict[str, Any] = {
-        "keys": keys,
-        "position": position,
-        "gate": gate,
-        "strength": strength,
-    }
-    own = head_map(layer, states, head, plane, **options)
+    own = head_map(layer, states, head, plane, keys=keys)
     draw = generator(seed, f"twin {layer.number}.{head}")
     drawn = _alone(layer, head)
     query, key = (
@@ -71,7 +62,7 @@ def sharp_twin(
         for weight in (layer.query, layer.key)
     )
     drawn = replace(drawn, query=query[None], key=key[None])
-    twin = head_map(drawn, states, 0, plane, **options)
+    twin = head_map(drawn, states, 0, plane, keys=keys)
     twin = replace(twin, gate_logits=own.gate_logits, value_gate=own.value_gate)
     return _as_sharp(twin, float(entropies(own.weights(points)).mean()), points)
 

@@ -32,7 +32,6 @@ from gating_core.efficient.delta_correction import (
 )
 from gating_core.efficient.delta_rule import (
     delta_chunked,
-    delta_recurrent,
     delta_weights,
     gated_output,
     log_decays,
@@ -44,16 +43,11 @@ from gating_core.efficient.eviction import (
     kept_keys,
     kept_while_reading,
     key_scores,
-    shifts_without,
 )
 from gating_core.efficient.linear import (
-    BRANCHES,
     elu_features,
     exponential_features,
     hybrid,
-    linear_attention,
-    linear_chunked,
-    linear_recurrent,
     linear_weights,
 )
 from gating_core.efficient.recall import RULES, Recall, RecallRequest, Rule, draw_pairs, recall
@@ -82,7 +76,6 @@ from gating_core.efficient.samples import (
 
 __all__ = [
     "BLOCK",
-    "BRANCHES",
     "CERTIFICATES",
     "COSTS",
     "DENSE_BLOCK",
@@ -109,7 +102,6 @@ __all__ = [
     "change_by_lag",
     "corrected",
     "delta_chunked",
-    "delta_recurrent",
     "delta_weights",
     "dense_tail",
     "diameter",
@@ -128,9 +120,6 @@ __all__ = [
     "kept_weights",
     "kept_while_reading",
     "key_scores",
-    "linear_attention",
-    "linear_chunked",
-    "linear_recurrent",
     "linear_weights",
     "log_decays",
     "masses",
@@ -143,7 +132,6 @@ __all__ = [
     "output_error",
     "recall",
     "retrieval",
-    "shifts_without",
     "single_gap",
     "smallest_k",
     "standardised",

@@ -5,20 +5,18 @@ unit length. a = 1 is the delta rule; without ``- S k`` it is unnormalised linea
 Yang, Kautz and Hatamizadeh, *Gated Delta Networks*, arXiv 2412.06464, and the public code of
 Qwen3-Next, whose a, b and output `log_decays`, a sigmoid and `gated_output` are.
 
-The same outputs in three ways, as in `gating_core.efficient.linear`. Shapes: T tokens (or T
-queries, the last of n tokens), d channels of keys, e of values; dots stand for texts, heads, seeds.
+The same outputs in two ways: by chunks, between which there is the state, and from weights. Shapes:
+T tokens (or T queries, the last of n), d channels of keys, e of values; dots stand for texts or
+heads.
 A state is (..., e, d); a decay a is given as log a <= 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import torch
 from torch.nn import functional
 
 from gating_core.checks import check_integer
-from gating_core.efficient.linear import check_tokens
 from gating_core.efficient.rows import MOST
 
 CHUNK = 64  # tokens
@@ -40,26 +38,6 @@ def gated_output(mixed: torch.Tensor, gate: torch.Tensor, gain: torch.Tensor) ->
     return functional.rms_norm(mixed, mixed.shape[-1:], gain, EPSILON) * functional.silu(gate)
 
 
-def delta_recurrent(
-    queries: torch.Tensor,
-    keys: torch.Tensor,
-    values: torch.Tensor,
-    log_decay: torch.Tensor,
-    step: torch.Tensor,
-    state: torch.Tensor | None = None,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """(..., T, e): the outputs, computed token by token, and the state after the last token.
-
-    Takes queries and keys (..., T, d), which are scaled to unit length here, values (..., T, e),
-    ``log_decay`` (..., T), ``step`` b (..., T), and the ``state`` before the first token (None:
-    zeros). A token with log a = 0 and b = 0 does not change the state: so texts of different
-    lengths can be padded and read together. ``ValueError`` where sizes do not fit or something is
-    not finite, log a > 0, or b is not from 0 to 1.
-    """
-    outputs, states = zip(*_tokens(queries, keys, values, log_decay, step, state), strict=True)
-    return torch.stack(outputs, -2), states[-1]
-
-
 def delta_chunked(
     queries: torch.Tensor,
     keys: torch.Tensor,
@@ -69,7 +47,14 @@ def delta_chunked(
     state: torch.Tensor | None = None,
     chunk: int = CHUNK,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """(..., T, e): `delta_recurrent`, in chunks of ``chunk`` tokens, and the last state."""
+    """(..., T, e): the outputs, in chunks of ``chunk`` tokens, and the state after the last one.
+
+    Takes queries and keys (..., T, d), which are scaled to unit length here, values (..., T, e),
+    ``log_decay`` (..., T), ``step`` b (..., T), and the ``state`` before the first token (None:
+    zeros). A token with log a = 0 and b = 0 does not change the state: so texts of different
+    lengths can be padded and read together. ``ValueError`` where sizes do not fit or something is
+    not finite, log a > 0, or b is not from 0 to 1.
+    """
     check_integer("chunk", chunk, 1, MOST)
     state = _check(queries, keys, values, log_decay, step, state)
     outputs = []
@@ -121,31 +106,6 @@ def delta_weights(
     return solved * step[..., None, :]
 
 
-def _tokens(
-    queries: torch.Tensor,
-    keys: torch.Tensor,
-    values: torch.Tensor,
-    log_decay: torch.Tensor,
-    step: torch.Tensor,
-    state: torch.Tensor | None,
-) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Yield each token's output (..., e) and the state (..., e, d) after it."""
-    state = _check(queries, keys, values, log_decay, step, state)
-    scale = keys.shape[-1] ** -0.5
-    parts = (
-        unit_length(queries).unbind(-2),
-        unit_length(keys).unbind(-2),
-        values.unbind(-2),
-        log_decay.exp().unbind(-1),
-        step.unbind(-1),
-    )
-    for q, k, v, a, b in zip(*parts, strict=True):
-        state = a[..., None, None] * state
-        error = v - (state @ k[..., None]).squeeze(-1)
-        state = state + (b[..., None] * error)[..., None] * k[..., None, :]
-        yield (state @ q[..., None]).squeeze(-1) * scale, state
-
-
 def _chunk(
     queries: torch.Tensor,
     keys: torch.Tensor,
@@ -187,8 +147,27 @@ def _check(
     step: torch.Tensor,
     state: torch.Tensor | None,
 ) -> torch.Tensor:
-    """Return the ``state`` to begin with; ``ValueError`` as `delta_recurrent` says."""
-    check_tokens(queries, keys, values, log_decay=log_decay, step=step)
+    """Return the ``state`` to begin with; ``ValueError`` as `delta_chunked` says."""
+    shape = queries.shape
+    if queries.ndim < 2 or not shape[-2] or keys.shape != shape or values.shape[:-1] != shape[:-1]:
+        raise ValueError(
+            f"queries, keys and values have the shapes {tuple(shape)}, {tuple(keys.shape)} and"
+            f" {tuple(values.shape)}; they must be (..., T, d), (..., T, d) and (..., T, e), T > 0"
+        )
+    per_token = {"log_decay": log_decay, "step": step}
+    for name, tensor in per_token.items():
+        if tensor.shape != shape[:-1]:
+            raise ValueError(
+                f"{name} has the shape {tuple(tensor.shape)}; it must be {tuple(shape[:-1])}"
+            )
+    for name, tensor in ({"queries": queries, "keys": keys, "values": values} | per_token).items():
+        if tensor.dtype != queries.dtype or not tensor.is_floating_point():
+            raise ValueError(
+                f"{name} are {tensor.dtype} and queries {queries.dtype};"
+                " both must be of one floating type"
+            )
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} contain NaN or infinite values; all must be finite")
     if (log_decay > 0).any():
         raise ValueError("log_decay has positive values; a state can only decay")
     if ((step < 0) | (step > 1)).any():

@@ -22,19 +22,6 @@ from gating_core.efficient.rows import MOST, check_scores, check_values, top_k
 HALF = 0.5  # one weight of a row at most is larger
 
 
-def shifts_without(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """(..., T, n, d): o' - o of each query without each single key.
-
-    0 for a key that the query does not see, and for the only key that it sees.
-    """
-    weights = mass(scores, values)
-    alone, heavy = _without_heaviest(scores, values), weights[..., None] > HALF
-    differences = (weights @ values)[..., None, :] - values[..., None, :, :]
-    return torch.where(
-        heavy, alone[..., None, :], (weights / (1 - weights))[..., None] * differences
-    )
-
-
 def mass(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     """(..., T, n): the weight a of each key."""
     check_values(scores, values)
@@ -67,7 +54,10 @@ def joint_change(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
 
 
 def exact_change(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """(..., T, n): |o' - o|² without this key alone, exactly; 0 where `shifts_without` is 0."""
+    """(..., T, n): |o' - o|² without this key alone, exactly.
+
+    0 for a key that the query does not see, and for the only key that it sees.
+    """
     weights = mass(scores, values)
     # Up to 1/2 the identity is accurate; above, 1 - a and o - v cancel.
     light = weights / (1 - weights) * _distances(weights @ values, values)

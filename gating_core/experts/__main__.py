@@ -10,8 +10,9 @@ import torch
 
 from gating_core.experts.learning_curves import COUNTS, CurvesRequest, accuracies_at, curves_of
 from gating_core.experts.sample_efficiency import SampleRequest, gathered, learn
-from gating_core.experts.shipped import CURVES, SAMPLES, save_curves, save_samples
+from gating_core.experts.shipped import CURVES, SAMPLES
 from gating_core.experts.students import GATES
+from gating_core.records import save_record
 
 
 def main() -> None:
@@ -25,11 +26,11 @@ def main() -> None:
             medians = ", ".join(f"{x:.4g}" for x in np.median(getattr(learned, name), 0))
             interval = f"{slope.mean.mean:.3f} ± {slope.mean.half_width:.3f}"
             logging.info("%s, %s errors: %s; slope %s", gate, name, medians, interval)
-    save_samples(results, SAMPLES)
+    save_record(SAMPLES, results)
 
     trained = CurvesRequest()
     curves = curves_of(trained, [*accuracies_at(COUNTS, trained)])
-    save_curves(curves, CURVES)
+    save_record(CURVES, curves)
     for difference in curves.differences():
         logging.info("%d points: %s", difference.count, difference.word)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -95,7 +96,7 @@ def measure_one(
     plane = plane_of(states, kind, three)
     own = head_map(layer, states, head, plane, keys=keys)
     found = measure_head(own, grid)
-    own_measures = {
+    own_measures: dict[str, Any] = {
         "total": found.total.value, "error": found.total.error, "span": found.span,
         "entropy": found.entropy, "negative": found.negative_share, "proved": found.proved_share,
     }  # fmt: skip

@@ -38,7 +38,6 @@ EPSILONS = (0.01, 0.05)  # budgets of the tail mass
 FINE_SIZE = 61  # points along each side of the grid that shows how much `GRID_SIZE` misses
 NORM_LAYERS = (0, 2, 5)
 STRENGTHS = (0.0, 0.5, 1.0)  # λ of drawn gates
-WEIGHT_STRENGTHS = (0.0, 0.25, 1.0)
 SPREADS = (1.0, 3.0)  # standard deviations of a drawn gate's logits
 # Of `heads.safetensors`, by text, mode and plane.
 HeadRecord = dict[str, dict[str, dict[str, dict[str, np.ndarray]]]]
@@ -137,7 +136,7 @@ def shipped_record(name: str) -> Arrays:
       the share of queries for which a certificate keeps at most half of the keys.
     - "gates": totals of every third head with a drawn gate. ``query`` (2, P, 3, N): on query
       planes, per channel and per head, `SPREADS`, `STRENGTHS`, N heads. ``weight`` (3, N): on
-      attention-weight charts, per channel, `WEIGHT_STRENGTHS`; ``flat`` (3, N) is the share of
+      attention-weight charts, per channel, λ 0, .25 and 1; ``flat`` (3, N) is the share of
       points at which |K| is within its bound.
     - "norms": ``totals`` (N, 4) of whole sublayers of `NORM_LAYERS`: heads and projection, with
       the residual, with the norm after it, and the norm alone.

@@ -1,7 +1,6 @@
 """Gate sparsity: how many gate values are shut.
 
-Shapes: B texts of T characters at most, G gates of a layer (one a channel or one a head), L layers,
-H heads. ``counted`` (B, T) is false behind the end of a text.
+Shapes: L layers, H heads.
 """
 
 from __future__ import annotations
@@ -25,14 +24,8 @@ def gates(model: LanguageModel, texts: Sequence[str]) -> Arrays:
         for values, record in zip(by_layer, batch.layers, strict=True):
             assert record.gate is not None
             values.append(record.gate[batch.rows.counted])
-    shut = []
-    for values in by_layer:
-        layer = torch.cat(values)  # of all characters as of one text
-        every = torch.ones(len(layer), dtype=torch.bool)
-        shut.append(shut_shares(layer, every).unflatten(0, (model.config.heads, -1)).mean(1))
+    shut = [
+        (torch.cat(values) < SHUT).double().mean(0).unflatten(0, (model.config.heads, -1)).mean(1)
+        for values in by_layer
+    ]
     return {"shut": torch.stack(shut).float().numpy()}
-
-
-def shut_shares(gates: torch.Tensor, counted: torch.Tensor, below: float = SHUT) -> torch.Tensor:
-    """(G,): the share of characters at which each gate (..., G) is below ``below``."""
-    return (gates[counted] < below).double().mean(0)

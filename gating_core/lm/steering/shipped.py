@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
 import torch
 
@@ -50,14 +49,9 @@ def states_for(kind: str, residual: Streams) -> Streams:
     return trailing_means(residual) if kind == "means" else residual
 
 
-def dictionaries_path(name: str, seed: int, folder: Path = FOLDER) -> Path:
-    """The file of the dictionaries of a model."""
-    return folder / f"dictionary-{name}-{seed}.safetensors"
-
-
-def load_dictionaries(name: str, seed: int, folder: Path = FOLDER) -> Dictionaries:
+def load_dictionaries(name: str, seed: int) -> Dictionaries:
     """The shipped dictionaries of a model; ``ValueError`` where there is no such file."""
-    path = dictionaries_path(name, seed, folder)
+    path = FOLDER / f"dictionary-{name}-{seed}.safetensors"
     stored = load_record(Dictionaries, path, "holds no dictionaries")
     kinds = {
         kind: replace(trained, dictionary=trained.dictionary.mapped(lambda tensor: tensor.float()))

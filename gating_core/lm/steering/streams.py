@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import torch
 
 from gating_core.characters import encode
-from gating_core.checks import check_integer, check_number
+from gating_core.checks import check_integer
 from gating_core.lm.attention import Hooks, KeyValueCache
 from gating_core.lm.generate import draw_next
 from gating_core.lm.losses import rows_of
@@ -95,20 +95,18 @@ def write_steered(
     steering: Steering | None,
     seed: int,
     temperature: float = 0.7,
-    strength: float = 1.0,
 ) -> Iterator[torch.Tensor]:
     """Write after ``prompts`` (B, T) int64 until the context is full; yield (B,) at a time.
 
-    The same ``seed`` gives the same random numbers, steered or not. ``strength`` (0 to 1) scales
-    the gates. ``ValueError`` for a seed or strength out of range.
+    The same ``seed`` gives the same random numbers, steered or not. ``ValueError`` for one out of
+    range.
     """
     check_integer("seed", seed, 0, 2**31 - 1)
-    check_number("strength", strength, 0.0, 1.0)
     draw, cache, unread, written = generator(seed, "steering"), KeyValueCache(), prompts, 0
     while cache.length + unread.shape[-1] <= model.config.context:
         hooks = None if steering is None else steering.hooks(written)
         unread = draw_next(
-            model, unread, cache, draw, temperature, strength, hooks, forbidden=FORBIDDEN
+            model, unread, cache, draw, temperature, hooks=hooks, forbidden=FORBIDDEN
         )
         written += 1
         yield unread[:, 0]

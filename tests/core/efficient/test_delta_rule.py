@@ -1,4 +1,4 @@
-"""The gated delta rule: three forms against loops, a reference's numbers, and its laws."""
+"""The gated delta rule: two forms against loops, a reference's numbers, and its laws."""
 
 import math
 
@@ -9,14 +9,11 @@ from hypothesis import strategies as st
 
 from gating_core.efficient import (
     delta_chunked,
-    delta_recurrent,
     delta_weights,
     gated_output,
     log_decays,
     unit_length,
 )
-
-READERS = [delta_recurrent, delta_chunked]
 
 
 def tokens(seed, batch, length, channels, forgetting=0.5, scale=1.0):
@@ -63,13 +60,10 @@ def loops(q, k, v, log_decay, step):
     scale=st.sampled_from([1e-3, 1.0, 10.0]),
     chunk=st.integers(1, 30),
 )
-def test_loop_chunks_and_weights_are_one(seed, batch, length, channels, forgetting, scale, chunk):
+def test_chunks_and_weights_are_loops(seed, batch, length, channels, forgetting, scale, chunk):
     q, k, v, a, b = tokens(seed, batch, length, channels, forgetting, scale)
-    want, state = delta_recurrent(q, k, v, a, b)
+    want, state = delta_chunked(q, k, v, a, b, chunk=chunk)
     assert (want.shape, state.shape) == ((*batch, length, 3), (*batch, 3, channels))
-    other, left = delta_chunked(q, k, v, a, b, chunk=chunk)
-    torch.testing.assert_close(other, want, rtol=1e-10, atol=1e-10)
-    torch.testing.assert_close(left, state, rtol=1e-10, atol=1e-10)
     last = (length + 1) // 2  # queries
     weights = delta_weights(q[..., -last:, :], k, a, b)
     torch.testing.assert_close(weights @ v, want[..., -last:, :], rtol=1e-10, atol=1e-10)
@@ -89,38 +83,35 @@ def test_a_public_reference_gives_these_numbers():
     outputs = [[0.0037114434, -0.0073485970], [-0.2340645194, 0.3007581830],
                [-0.0140313581, 0.0344480351], [0.1895106882, -0.2305652052]]  # fmt: skip
     left = [[0.4704989493, 0.0092819482], [-0.5206350088, -0.0456841737]]
-    for read in READERS:
-        for result, want in zip(read(q, k, v, a, b), (outputs, left), strict=True):
-            torch.testing.assert_close(
-                result, torch.tensor(want, dtype=torch.float64), rtol=0, atol=1e-6
-            )
+    for result, want in zip(delta_chunked(q, k, v, a, b), (outputs, left), strict=True):
+        torch.testing.assert_close(
+            result, torch.tensor(want, dtype=torch.float64), rtol=0, atol=1e-6
+        )
 
 
-@pytest.mark.parametrize("read", READERS)
-def test_reading_goes_on_from_a_state(read):
+def test_reading_goes_on_from_a_state():
     parts = tokens(0, (2,), 20, 4)
-    whole, state = read(*parts)
-    first, between = read(*(x[:, :7] for x in parts))
-    last, after = read(*(x[:, 7:] for x in parts), between)
+    whole, state = delta_chunked(*parts)
+    first, between = delta_chunked(*(x[:, :7] for x in parts))
+    last, after = delta_chunked(*(x[:, 7:] for x in parts), between)
     torch.testing.assert_close(torch.cat((first, last), 1), whole, rtol=1e-12, atol=1e-12)
     torch.testing.assert_close(after, state, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("read", READERS)
-def test_a_token_that_is_masked_leaves_no_trace(read):
+def test_a_token_that_is_masked_leaves_no_trace():
     q, k, v, a, b = tokens(0, (2,), 12, 4)
     seen = torch.arange(12) != 5
-    masked, state = read(q, k, v, a * seen, b * seen)
-    rest, same = read(*(x[:, seen] for x in (q, k, v, a, b)))
+    masked, state = delta_chunked(q, k, v, a * seen, b * seen)
+    rest, same = delta_chunked(*(x[:, seen] for x in (q, k, v, a, b)))
     torch.testing.assert_close(masked[:, seen], rest, rtol=1e-12, atol=1e-12)
     torch.testing.assert_close(state, same, rtol=1e-12, atol=1e-12)
 
 
 def test_what_was_told_with_a_whole_step_is_recalled_at_once():
     _, k, v, a, b = tokens(0, (3,), 10, 5)
-    outputs, _ = delta_recurrent(k, k, v, a, torch.ones_like(b))
+    outputs, _ = delta_chunked(k, k, v, a, torch.ones_like(b))
     torch.testing.assert_close(outputs * 5**0.5, v, rtol=0, atol=1e-5)  # unit lengths are not quite
-    repeated, _ = delta_recurrent(k, k, v, torch.zeros_like(a), torch.zeros_like(b))
+    repeated, _ = delta_chunked(k, k, v, torch.zeros_like(a), torch.zeros_like(b))
     assert not repeated.any()
 
 
@@ -128,10 +119,9 @@ def test_single_precision_stays_single_even_where_all_is_forgotten():
     parts = tokens(0, (2,), 30, 4)
     single = [x.float() for x in parts]
     single[3][:, 3] = parts[3][:, 3] = -1e6
-    for read in READERS:
-        outputs, _ = read(*single)
-        assert outputs.dtype == torch.float32
-        torch.testing.assert_close(outputs.double(), read(*parts)[0], rtol=1e-4, atol=1e-5)
+    outputs, _ = delta_chunked(*single)
+    assert outputs.dtype == torch.float32
+    torch.testing.assert_close(outputs.double(), delta_chunked(*parts)[0], rtol=1e-4, atol=1e-5)
 
 
 def test_the_parts_of_a_layer_are_those_of_their_formulas():
@@ -151,7 +141,6 @@ def test_the_parts_of_a_layer_are_those_of_their_formulas():
 Q, K, V, A, B = tokens(0, (), 4, 2)
 
 
-@pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize(("parts", "message"), [
     ((Q, K[1:], V, A, B), "they must be"),
     ((Q[:0], K[:0], V[:0], A[:0], B[:0]), "T > 0"),
@@ -159,19 +148,14 @@ Q, K, V, A, B = tokens(0, (), 4, 2)
     ((Q, K, V, A, B[None]), r"step has the shape \(1, 4\); it must be \(4,\)"),
     ((Q, K, V, 1 - A, B), "log_decay has positive values"),
     ((Q, K, V, A, B + 1), "step has values that are not from 0 to 1"),
-    ((Q, K, V, A, B * math.nan), "step contain NaN or infinite values"),
     ((Q * math.nan, K, V, A, B), "queries contain NaN or infinite values"),
     ((Q, K, V.float(), A, B), "values are torch.float32 and queries torch.float64"),
+    ((Q, K, V, A, B, torch.zeros(7, 7).double()), "state has the shape"),
+    ((Q, K, V, A, B, None, 0), "chunk is 0; it must be a whole number from 1"),
 ])  # fmt: skip
-def test_what_does_not_fit_says_why(read, parts, message):
+def test_what_does_not_fit_says_why(parts, message):
     with pytest.raises(ValueError, match=message):
-        read(*parts)
-
-
-@pytest.mark.parametrize("read", [delta_recurrent, delta_chunked])
-def test_a_state_has_a_shape(read):
-    with pytest.raises(ValueError, match="state has the shape"):
-        read(Q, K, V, A, B, torch.zeros(7, 7).double())
+        delta_chunked(*parts)
 
 
 @pytest.mark.parametrize("parts", [
@@ -180,8 +164,3 @@ def test_a_state_has_a_shape(read):
 def test_weights_are_of_sizes_that_fit(parts):
     with pytest.raises(ValueError, match="T <= n"):
         delta_weights(*parts)
-
-
-def test_chunks_have_a_size():
-    with pytest.raises(ValueError, match="chunk is 0; it must be a whole number from 1"):
-        delta_chunked(Q, K, V, A, B, chunk=0)

@@ -13,7 +13,6 @@ from gating_core.experts import (
     CurvesRequest,
     LearningCurves,
     accuracies_at,
-    curves_of,
     load_curves,
 )
 from gating_core.experts.learning_curves import (
@@ -25,7 +24,6 @@ from gating_core.experts.learning_curves import (
     WORSE,
     needed,
 )
-from gating_core.experts.shipped import save_curves
 from gating_core.randomness import normal
 from gating_core.tasks import make_task
 from gating_core.training.recipe import Recipe
@@ -175,18 +173,6 @@ def test_what_is_shipped_is_what_is_computed():
     (again,) = accuracies_at((50,), REQUEST)
     assert again == pytest.approx(whole.accuracy[:, :, 1], abs=0.02)  # float32, 800 steps
     assert again.mean() == pytest.approx(whole.accuracy[:, :, 1].mean(), abs=0.003)
-
-
-def test_a_file_gives_back_what_was_saved(tmp_path):
-    curves = curves_of(REQUEST, [np.full((2, 16), count / 6400) for count in COUNTS])
-    save_curves(curves, tmp_path / "c.safetensors")
-    again = load_curves(tmp_path / "c.safetensors")
-    assert again.request == REQUEST
-    assert np.array_equal(again.accuracy, curves.accuracy)
-    assert np.array_equal(again.accuracy[1, 3], again.counts / 6400)
-    (tmp_path / "x").write_bytes(b"nothing")
-    with pytest.raises(ValueError, match="x holds no learning curves"):
-        load_curves(tmp_path / "x")
 
 
 # --- Wrong input ----------------------------------------------------------------------------------

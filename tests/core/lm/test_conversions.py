@@ -9,11 +9,11 @@ import torch
 from gating_core.attention import GateConfig
 from gating_core.characters import encode
 from gating_core.efficient import (
-    delta_recurrent,
+    delta_chunked,
     elu_features,
     exponential_features,
     gated_output,
-    linear_attention,
+    linear_weights,
     log_decays,
 )
 from gating_core.lm.attention import KeyValueCache
@@ -74,7 +74,8 @@ def test_linear_attention_alone_is_that_of_the_library(attention):
     else:
         features = (exponential_features(record.queries, layer.learned.query_map),
                     exponential_features(record.keys, layer.learned.key_map))  # fmt: skip
-    torch.testing.assert_close(record.mixed, linear_attention(*features, record.values))
+    weights = linear_weights(*features, causal_mask(16, 16))
+    torch.testing.assert_close(record.mixed, weights @ record.values)
 
 
 @pytest.mark.parametrize("attention", ["linear_elu", "linear_exponential"])
@@ -92,7 +93,7 @@ def test_delta_attention_is_the_rule_read_off_the_states():
     learned, states = layer.learned, record.states
     log_decay = log_decays(learned.decay(states), learned.log_rate).mT
     step = learned.step(states).sigmoid().mT
-    mixed, _ = delta_recurrent(record.queries, record.keys, record.values, log_decay, step)
+    mixed, _ = delta_chunked(record.queries, record.keys, record.values, log_decay, step)
     want = gated_output(mixed, layer.by_head(learned.gate(states)), learned.gain)
     torch.testing.assert_close(record.mixed, want, rtol=1e-10, atol=1e-10)
     with pytest.raises(ValueError, match="window is 4; the gated delta rule has none"):

@@ -1,7 +1,6 @@
 """Training: the same bits after a kill, the same data for all, and losses counted by hand."""
 
 import math
-from concurrent.futures import Future
 from dataclasses import replace
 
 import pytest
@@ -9,7 +8,7 @@ import torch
 
 from gating_core.attention import GateConfig
 from gating_core.characters import decode, encode
-from gating_core.lm import processes, table
+from gating_core.lm import table
 from gating_core.lm.config import ModelConfig
 from gating_core.lm.corpus import Verse, read_excerpt, write_verses
 from gating_core.lm.losses import mean_loss, rows_of, text_losses
@@ -34,28 +33,6 @@ SHORT = LanguageRecipe(steps=12, batch=4, warmup=3)
 def text():
     verses = [replace(verse, reference=f"Job 1:{n}") for n, verse in enumerate(read_excerpt())]
     return TrainingText.of(verses)
-
-
-def weights(training):
-    return {name: weight.detach().clone() for name, weight in training.model.named_parameters()}
-
-
-def test_a_killed_training_goes_on_with_the_same_bits(text, tmp_path):
-    whole, killed = (Training(TINY, 1, SHORT, text) for _ in range(2))
-    losses = list(whole.advance(12))
-    first = list(killed.advance(5))
-    killed.save(tmp_path / "stop.safetensors")
-    list(killed.advance(7))  # lost with the kill
-    resumed = Training(TINY, 1, SHORT, text)
-    resumed.load(tmp_path / "stop.safetensors")
-    assert resumed.step == 5
-    assert first + list(resumed.advance(12)) == losses
-    assert losses[-1] < losses[0]
-    assert resumed.seconds > 0
-    assert all(
-        torch.equal(weight, weights(whole)[name]) for name, weight in weights(resumed).items()
-    )
-    assert [path.name for path in tmp_path.iterdir()] == ["stop.safetensors"]
 
 
 def test_a_batch_depends_on_seed_and_step_only_and_begins_with_verses(text):
@@ -170,36 +147,6 @@ def test_a_row_of_the_table_goes_on_after_a_kill_and_writes_the_same_file(tmp_pa
     )
     assert card.losses == pytest.approx(table.excerpt_losses(model), abs=1e-6)
     assert card.verses == sum(not verse.held_out for verse in verses)
-
-
-class Recorder:
-    """Stands for a pool of processes, and does nothing."""
-
-    def __init__(self, *_):
-        self.rows = []
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def submit(self, _, *row):
-        self.rows.append(row)
-        done = Future()
-        done.set_result(None)
-        return done
-
-
-def test_rows_are_trained_seed_by_seed_and_those_with_files_are_left_alone(monkeypatch, tmp_path):
-    monkeypatch.setattr(table, "model_path", lambda name, seed: tmp_path / f"{name}-{seed}")
-    monkeypatch.setattr(processes, "ProcessPoolExecutor", lambda *_, **__: pool)
-    (tmp_path / "g2-1").touch()
-    pool = Recorder()
-    table.train_table()
-    assert pool.rows == [
-        (name, seed) for seed in (0, 1, 2) for name in MODELS if (name, seed) != ("g2", 1)
-    ]
 
 
 @pytest.mark.sampled(1)

