@@ -167,16 +167,6 @@ def _additive(mask: Any) -> Any:
     return torch.zeros(mask.shape, dtype=torch.float64).masked_fill(mask, -math.inf)
 
 
-@composed("gru_cell", for_tensors=False)
-def gru_cell(x: Any, h: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-    """A step of a gated recurrent unit."""
-    (r, z, n), (s, y, m) = (
-        _linear(*part).chunk(3, -1) for part in ((x, w_ih, b_ih), (h, w_hh, b_hh))
-    )
-    keep = (z + y).sigmoid()
-    return (n + (r + s).sigmoid() * m).tanh() * (1 - keep) + keep * h
-
-
 @composed("glu")
 def glu(x: Any, dim: int = -1) -> Any:
     """One half of the channels, gated by the sigmoid of the other."""

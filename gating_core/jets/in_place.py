@@ -28,7 +28,7 @@ def view_of(move: Callable) -> Callable:
 
 def part_of(whole: Jet, index: tuple, part: Jet) -> Jet:
     """Let ``part`` be known as ``whole[index]``."""
-    part.origin = weakref.ref(whole), index
+    part.origin = whole, index
     return _share(whole, part)
 
 
@@ -56,8 +56,9 @@ def _change(jet: Jet, new: Jet) -> Jet:
     """Give ``jet`` the components of ``new``, as an operation in place does."""
     _write(jet, new)
     current, at = [jet], jet
-    while at.origin is not None and (whole := at.origin[0]()) is not None:
-        _write(whole, RULES["setitem"](whole, at.origin[1], at))
+    while at.origin is not None:
+        whole, index = at.origin
+        _write(whole, RULES["setitem"](whole, index, at))
         current.append(whole)
         at = whole
     for reference in jet.views or ():

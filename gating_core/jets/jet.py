@@ -60,7 +60,7 @@ class Jet(Carrier):
 
     own: torch.dtype | None = None  # its type within the function itself, where casts are carried
     views: list | None = None  # weak references to its views: changing one changes this jet
-    origin: tuple | None = None  # the jet of which this is a part, and the index of that part
+    origin: tuple[Jet, tuple] | None = None  # the jet of which this is a part, and its index
 
     def __init__(
         self, value: Array, first: Array | None = None, second: Array | None = None, *, k: int
@@ -98,7 +98,7 @@ class Jet(Carrier):
     def __torch_function__(
         cls, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
     ) -> Any:
-        return apply(func.__name__, args, kwargs or {})
+        return apply(getattr(func, "__name__", ""), args, kwargs or {}, func)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("T", "mT"):
@@ -151,12 +151,12 @@ def rule_name(function_name: str) -> str:
     return ALIASES.get(name, name)
 
 
-def apply(name: str, args: tuple, kwargs: dict) -> Any:
+def apply(name: str, args: tuple, kwargs: dict, function: Callable | None = None) -> Any:
     """Apply the operation called ``name`` to arguments of which at least one is a jet."""
     given = rule_name(name), args, kwargs
     name, args, kwargs = without_casts(name, args, kwargs)
     with torch._C.DisableTorchFunction():  # not to follow a rule's own torch calls
-        return with_type(lambda: apply_rule(rule_name(name), args, kwargs), *given)
+        return with_type(lambda: apply_rule(rule_name(name), args, kwargs, function), *given)
 
 
 def written_by(name: str, inplace: bool = False) -> str:
@@ -168,8 +168,8 @@ def written_by(name: str, inplace: bool = False) -> str:
     return rule_name(name[:-1]) if name.endswith("_") and rule_name(name[:-1]) in RULES else ""
 
 
-def apply_rule(name: str, args: tuple, kwargs: dict) -> Any:
-    """Apply the rule called ``name``, in place where the operation is."""
+def apply_rule(name: str, args: tuple, kwargs: dict, function: Callable | None = None) -> Any:
+    """Apply the rule called ``name``, in place where the operation is, or those of its kernels."""
     inplace = kwargs.get("inplace", False)
     if "inplace" in kwargs:
         kwargs = {key: value for key, value in kwargs.items() if key != "inplace"}
@@ -177,7 +177,7 @@ def apply_rule(name: str, args: tuple, kwargs: dict) -> Any:
         "" if name in RULES and name != "setitem" and not inplace else (written_by(name, inplace))
     )
     if (written or name) not in RULES:
-        raise MissingRule(f"no error rule for {name}")
+        return RULES["by_kernels"](name, function, args, kwargs)
     if not written:
         return RULES[name](*args, **kwargs)
     if not isinstance(args[0], Jet):

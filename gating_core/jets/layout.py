@@ -63,12 +63,6 @@ def _transpose(jet: Jet, dim0: int, dim1: int) -> Jet:
     return each(jet, lambda c, lead: c.transpose(_axis(dim0, lead), _axis(dim1, lead)))
 
 
-@rule("movedim")
-@view_of
-def _movedim(jet: Jet, source: int, destination: int) -> Jet:
-    return each(jet, lambda c, lead: c.movedim(_axis(source, lead), _axis(destination, lead)))
-
-
 @rule("flatten")
 @view_of
 def _flatten(jet: Jet, start_dim: int = 0, end_dim: int = -1) -> Jet:
@@ -142,39 +136,10 @@ def _narrow(jet: Jet, dim: int, start: int, length: int) -> Jet:
     return _getitem(jet, (slice(None),) * (dim % jet.ndim) + (slice(start, start + length),))
 
 
-@rule("index_select")
-def _index_select(jet: Jet, dim: int, index: torch.Tensor) -> Jet:
-    return _getitem(jet, (slice(None),) * (dim % jet.ndim) + (index,))
-
-
 @rule("flip")
 def _flip(jet: Jet, *dims: Any) -> Jet:
     axes = [d % jet.ndim for d in _sizes(dims)]
     return each(jet, lambda c, lead: c.flip([d + lead for d in axes]))
-
-
-@rule("expand_as")
-def _expand_as(jet: Jet, other: Any) -> Jet:
-    return _expand(jet, *other.shape)
-
-
-@composed("repeat_interleave", for_tensors=False)
-def repeat_interleave(x: Any, repeats: int, dim: int | None = None, **options: Any) -> Any:
-    """Repeat every entry along an axis, as often as a number or a tensor (length) says."""
-    x, dim = (x.flatten(), 0) if dim is None else (x, dim % x.ndim)
-    if isinstance(repeats, torch.Tensor):
-        index = torch.arange(x.shape[dim]).repeat_interleave(repeats.expand(x.shape[dim]))
-        return x.index_select(dim, index)
-    wide = x.unsqueeze(dim + 1).expand(*x.shape[: dim + 1], repeats, *x.shape[dim + 1 :])
-    return wide.flatten(dim, dim + 1)
-
-
-@rule("broadcast_tensors")
-def _broadcast_tensors(*tensors: Any) -> tuple[Jet, ...]:
-    model = next(x for x in tensors if isinstance(x, Jet))
-    jets = [promote(x, model) for x in tensors]
-    shape = broadcast(*(x.shape for x in jets))
-    return tuple(_expand(x, *shape) for x in jets)
 
 
 @rule("repeat")
@@ -185,31 +150,6 @@ def _repeat(jet: Jet, *sizes: Any) -> Jet:
         if count != 1:
             jet = RULES["cat"]([jet] * count, dim) if count else _narrow(jet, dim, 0, 0)
     return _same(jet)
-
-
-@rule("embedding")
-def _embedding(
-    index: torch.Tensor,
-    weight: Jet,
-    padding_idx: Any = None,
-    max_norm: Any = None,
-    *args: Any,
-    **options: Any,
-) -> Jet:
-    if max_norm is not None or isinstance(index, Jet):
-        raise MissingRule("embedding with max_norm")
-    return _getitem(weight, index)
-
-
-def _triangle(name: str) -> None:
-    @rule(name)
-    def cut(jet: Jet, diagonal: int = 0) -> Jet:
-        kept = getattr(torch.ones(jet.shape[-2:], dtype=torch.bool), name)(diagonal)
-        return _where(kept, jet, 0.0)
-
-
-_triangle("tril")
-_triangle("triu")
 
 
 @composed("cumsum", for_tensors=False)
@@ -251,11 +191,6 @@ def _split(jet: Jet, split_size: Any, dim: int = 0) -> tuple[Jet, ...]:
         raise MissingRule(f"split of {count} into {split_size}")
     starts = [sum(split_size[:i]) for i in range(len(split_size))]
     return tuple(_narrow(jet, dim, at, size) for at, size in zip(starts, split_size, strict=True))
-
-
-@rule("chunk")
-def _chunk(jet: Jet, chunks: int, dim: int = 0) -> tuple[Jet, ...]:
-    return _split(jet, max(-(-jet.shape[dim] // chunks), 1), dim)
 
 
 @rule("clone")
@@ -347,8 +282,10 @@ def _reducing(name: str) -> None:
     @rule(name)
     def reduced(jet: Jet, dim: Any = None, keepdim: bool = False, axis: Any = None) -> Jet:
         dim = axis if dim is None else dim
-        dims = range(jet.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+        dims = [dim] if isinstance(dim, int) else dim or range(jet.ndim)  # none are all
         axes = [d % jet.ndim for d in dims]
+        if not axes:  # a number
+            return _same(jet)
         return each(
             jet, lambda c, lead: getattr(c, name)([a + lead for a in axes], keepdim=keepdim)
         )

@@ -27,66 +27,6 @@ def layer_norm(
     return _scaled(_standardised(x, len(shape), eps), weight, bias)
 
 
-@composed("rms_norm")
-def rms_norm(x: Any, shape: Any, weight: Any = None, eps: float | None = None) -> Any:
-    """``x`` by its root mean square over the last axes."""
-    eps = torch.finfo(torch.float64).eps if eps is None else eps
-    axes = tuple(range(-len(shape), 0))
-    return _scaled(x * (x.square().mean(axes, keepdim=True) + eps).rsqrt(), weight, None)
-
-
-@composed("group_norm")
-def group_norm(
-    x: Any,
-    num_groups: int,
-    weight: Any = None,
-    bias: Any = None,
-    eps: float = 1e-5,
-    cudnn_enabled: bool = True,
-) -> Any:
-    """`layer_norm` over each of the groups of channels, which are on axis 1."""
-    groups = x.reshape(x.shape[0], num_groups, -1)
-    return _by_channel(_standardised(groups, 1, eps).reshape(*x.shape), weight, bias)
-
-
-@composed("instance_norm")
-def instance_norm(
-    x: Any,
-    running_mean: Any = None,
-    running_var: Any = None,
-    weight: Any = None,
-    bias: Any = None,
-    use_input_stats: bool = True,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-    *args: Any,
-) -> Any:
-    """`layer_norm` over all axes after the first two, or with given statistics."""
-    if use_input_stats:
-        return _by_channel(_standardised(x, x.ndim - 2, eps), weight, bias)
-    return batch_norm(x, running_mean, running_var, weight, bias, eps=eps)
-
-
-@composed("batch_norm")
-def batch_norm(
-    x: Any,
-    running_mean: Any,
-    running_var: Any,
-    weight: Any = None,
-    bias: Any = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-    *args: Any,
-) -> Any:
-    """Batch normalisation with the statistics of the training: an affine map of each channel."""
-    if training:
-        raise MissingRule("batch_norm with statistics of the batch")
-    scale = (running_var + eps).rsqrt()
-    centred = x - _channels(running_mean, x)
-    return _by_channel(centred, scale if weight is None else scale * weight, bias)
-
-
 def _standardised(x: Any, axes: int, eps: float) -> Any:
     over = tuple(range(-axes, 0))
     centred = x - x.mean(over, keepdim=True)
@@ -96,15 +36,6 @@ def _standardised(x: Any, axes: int, eps: float) -> Any:
 def _scaled(x: Any, weight: Any, bias: Any) -> Any:
     x = x if weight is None else x * weight
     return x if bias is None else x + bias
-
-
-def _channels(parameter: Any, x: Any) -> Any:
-    """A parameter for each channel, against the axes of ``x`` (N, channels, ...)."""
-    return None if parameter is None else parameter.reshape(-1, *(1,) * (x.ndim - 2))
-
-
-def _by_channel(x: Any, weight: Any, bias: Any) -> Any:
-    return _scaled(x, _channels(weight, x), _channels(bias, x))
 
 
 @composed("var")
@@ -202,12 +133,6 @@ def linalg_norm(
     if of_matrix:
         raise MissingRule(f"a matrix norm of order {ord}")
     return vector_norm(x, 2 if ord in (None, "fro") else ord, dim, keepdim, **options)
-
-
-@composed("normalize")
-def normalize(x: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Any:
-    """``x`` by its norm, or by ``eps`` where that is larger."""
-    return x / vector_norm(x, p, dim, True).clamp_min(eps)
 
 
 @composed("cdist")

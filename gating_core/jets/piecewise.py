@@ -7,7 +7,6 @@ other, and nothing is known of derivatives in which they differ.
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -17,7 +16,6 @@ from gating_core.jets.bounded import Bounded, value_of
 from gating_core.jets.jet import (
     RULES,
     Jet,
-    MissingRule,
     apply,
     call,
     filled,
@@ -87,11 +85,6 @@ def _celu(z: Any, alpha: float = 1.0) -> Jet:
     return switched(z, z, below, 1)
 
 
-@rule("selu")
-def _selu(z: Any) -> Jet:
-    return _elu(z, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
-
-
 @rule("maximum")
 def _maximum(a: Any, b: Any) -> Jet:
     return _extreme(a, b, 1)
@@ -118,7 +111,6 @@ def _clamp(z: Any, min: Any = None, max: Any = None) -> Jet:
 RULES["hardtanh"] = lambda z, min_val=-1.0, max_val=1.0: _clamp(z, min_val, max_val)
 RULES["clamp_min"] = lambda z, min: _clamp(z, min)
 RULES["clamp_max"] = lambda z, max: _clamp(z, None, max)
-RULES["relu6"] = partial(_clamp, min=0.0, max=6.0)
 
 
 usual_softplus, usual_gelu = RULES["softplus"], RULES["gelu"]
@@ -157,8 +149,6 @@ class Extremes(NamedTuple):
 
 def _largest(z: Jet, dim: int, keepdim: bool) -> Extremes:
     """Derivatives and index are not known where another may be the largest."""
-    if not isinstance(dim, int):
-        raise MissingRule("amax over several axes")
     values = value_of(z.value)
     index = values.max(dim, keepdim=True).indices
     top = apply("gather", (z, dim, index), {})
@@ -182,26 +172,29 @@ def _largest(z: Jet, dim: int, keepdim: bool) -> Extremes:
 
 
 @rule("amax")
-def _amax(z: Any, dim: int = -1, keepdim: bool = False) -> Jet:
-    return _largest(z, dim, keepdim).values
+def _amax(z: Any, dim: Any = (), keepdim: bool = False) -> Jet:
+    dims = (dim,) if isinstance(dim, int) else dim or tuple(range(z.ndim))
+    for axis in sorted((d % z.ndim for d in dims), reverse=True):
+        z = _largest(z, axis, keepdim).values
+    return z
 
 
 @rule("amin")
-def _amin(z: Any, dim: int = -1, keepdim: bool = False) -> Jet:
+def _amin(z: Any, dim: Any = (), keepdim: bool = False) -> Jet:
     return -_amax(-z, dim, keepdim)
 
 
 @rule("max")
 def _max(z: Any, dim: Any = None, keepdim: bool = False) -> Jet | Extremes:
     if dim is None:
-        return _amax(apply("flatten", (z,), {}), 0)
+        return _amax(z)
     return _largest(z, dim, keepdim) if isinstance(dim, int) else _maximum(z, dim)
 
 
 @rule("min")
 def _min(z: Any, dim: Any = None, keepdim: bool = False) -> Jet | Extremes:
     if dim is None:
-        return _amin(apply("flatten", (z,), {}), 0)
+        return _amin(z)
     if not isinstance(dim, int):
         return _minimum(z, dim)
     values, indices = _largest(-z, dim, keepdim)

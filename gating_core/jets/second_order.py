@@ -1,8 +1,9 @@
 """Second derivatives of any torch function, in one pass (Taylor mode), with a rounding bound.
 
 `second_order_jet` evaluates an ordinary torch function on a jet: each torch operation that has a
-rule in `rules` or `layout` maps jets to jets. A function that uses an operation without a
-rule is differentiated by `torch.func` instead, with the same result to rounding, and no bound.
+rule in `rules` or `layout` maps jets to jets, and others do by the rules of their kernels
+(`by_kernels`). A function that uses an operation without either is differentiated by `torch.func`
+instead, with the same result to rounding, and no bound.
 
 Convention: index 0 of a coefficient stack is the value, then come the k first derivatives, then
 the second derivatives (i, j) with i <= j in lexicographic order. Second derivatives are plain
@@ -24,6 +25,7 @@ from torch.overrides import TorchFunctionMode
 from gating_core.checks import check_choice, check_points, check_weights
 from gating_core.forward_mode import one_at_a_time
 from gating_core.jets import attention as attention  # these enter their rules into the table
+from gating_core.jets import by_kernels as by_kernels
 from gating_core.jets import isolated as isolated
 from gating_core.jets import layout as layout
 from gating_core.jets import linear_algebra as linear_algebra
@@ -410,7 +412,7 @@ class _Followed(TorchFunctionMode):
                 raise PlainTarget(f"{name} into a plain tensor")
             args = tuple(self._constant(x) for x in args)
         with torch._C.DisableTorchFunction():  # as `apply`
-            return apply_rule(name, args, kwargs)
+            return apply_rule(name, args, kwargs, func)
 
     def _constant(self, x: Any) -> Any:
         if isinstance(x, list | tuple):

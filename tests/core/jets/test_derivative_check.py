@@ -275,9 +275,6 @@ SINGLE = copy.deepcopy(PLAIN).float()
 @pytest.mark.filterwarnings("ignore")  # of what is deprecated, and of flex_attention uncompiled
 @pytest.mark.parametrize(("function", "said"), [
     (OwnSquare.apply, "second derivatives are not those of its first; write it out"),
-    (SCRIPT, "torch.jit has scripted or traced"),
-    (torch.jit.trace(PLAIN, POINTS), "torch.jit has scripted or traced"),
-    (lambda x: SCRIPT(x) * 2.0, "torch.jit has scripted or traced"),
     (torch.jit.script(SINGLE), "torch.jit has scripted or traced"),
     (torch.nn.Sequential(torch.nn.LazyLinear(4), torch.nn.Tanh()), "lazy module"),
     (flex, "uses flex_attention, which torch compiles"),
@@ -288,6 +285,17 @@ def test_what_cannot_be_followed_is_refused_for_its_real_reason(function, said):
         for casts in ("refuse", "carry"):
             with pytest.raises(ValueError, match=said):
                 second_order_jet(function, POINTS, bound, casts=casts)
+
+
+@pytest.mark.parametrize(
+    "scripted",
+    [torch.jit.script(PLAIN), torch.jit.trace(PLAIN, POINTS), lambda x: SCRIPT(x) * 1.0],
+)
+def test_a_scripted_module_is_measured_by_the_kernels_that_it_calls(scripted):
+    for bound in ("rigorous", "estimate"):
+        jet, same = (second_order_jet(f, POINTS, bound) for f in (scripted, PLAIN))
+        assert jet.bound_kind == bound
+        torch.testing.assert_close(jet.stack, same.stack, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("plain", [PLAIN, SINGLE])

@@ -103,6 +103,27 @@ def into_a_copy(x):
     return states.softmax(1).flatten(1)
 
 
+FILTERS, TABLE = normal(2, 2, 2, seed=11), normal(4, 3, seed=12)
+
+
+def convolution_(padded):
+    """Two channels, steps of two."""
+    return [
+        b + sum(w * padded[c][at + i] for c in (0, 1) for i, w in enumerate(of_output[c]))
+        for of_output, b in zip(map(mp.rows, FILTERS), W_, strict=False)
+        for at in (0, 2)
+    ]
+
+
+def lstm_cell_(x):
+    rows = mp.rows(TABLE)
+    z = [sum(w * y for w, y in zip(r, x[:3], strict=True)) + b + c
+         for r, b, c in zip(rows, B_[:4], W_[:4], strict=True)]  # fmt: skip
+    i, f, o = (1 / (1 + mpmath.exp(-z[at])) for at in (0, 1, 3))
+    cell = f * x[3] + i * mpmath.tanh(z[2])
+    return [o * mpmath.tanh(cell), cell]
+
+
 MASKED = torch.tensor([True, False, True, False, False, True])
 ORDER = torch.tensor([3, 0, 5, 5])
 RULES = {  # of six numbers: by torch, and number by number
@@ -232,6 +253,15 @@ RULES = {  # of six numbers: by torch, and number by number
     "matmul with a vector": (
         lambda x: (x.sin() @ W)[:, None],
         lambda x: [sum(mpmath.sin(y) * w for y, w in zip(x, W_, strict=True))]),
+    "convolution": (
+        lambda x: F.conv1d(x.sin().reshape(-1, 2, 3), FILTERS, W[:2], 2, 1).flatten(1),
+        lambda x: convolution_([[0, *each(mpmath.sin)(y), 0] for y in (x[:3], x[3:])])),
+    "LSTM cell": (
+        lambda x: torch.cat(torch.lstm_cell(
+            x[:, :2], (x[:, 2:3], x[:, 3:4]), TABLE[:, :2], TABLE[:, 2:], B[:4], W[:4]), -1),
+        lambda x: lstm_cell_(x)),
+    "average pool": (lambda x: F.avg_pool1d(x.sin()[:, None], 3, 1)[:, 0],
+                     lambda x: [mp.mean(each(mpmath.sin)(x[i : i + 3])) for i in range(4)]),
     "attention": (
         lambda x: F.scaled_dot_product_attention(*[x.reshape(-1, 1, 3, 2)] * 3).flatten(1),
         lambda x: flat(mp.attention(*[[x[:2], x[2:4], x[4:]]] * 3, lambda i, j: True))),
@@ -630,6 +660,12 @@ def modules():
         nn.GroupNorm(2, WIDTH, **options),
     )
     cell = nn.GRUCell(2, WIDTH, **options)
+    filters = nn.Conv2d(2, 4, (2, 3), (1, 2), 1, groups=2, **options)
+    transposed = nn.ConvTranspose1d(T, 2, 3, stride=2, dilation=2, **options)
+    recurrent = [
+        kind(WIDTH, 3, 2, batch_first=True, bidirectional=True, **options)
+        for kind in (nn.LSTM, nn.GRU, nn.RNN)
+    ]
     padding = PADDING[None]
     return {
         "encoder layer, padded": lambda p: layer(
@@ -643,6 +679,12 @@ def modules():
         "embedding": lambda p: layer(states(p) + table(torch.arange(T)))[:, -1],
         "GRU cell": lambda p: cell(p, states(p)[:, 0]),
         "GRU cell from nothing": cell,
+        **{type(layer).__name__: lambda p, layer=layer: layer(states(p))[0][:, -1]
+           for layer in recurrent},
+        "convolution": lambda p: filters(states(p)[:, :2].reshape(-1, 2, 2, 2)).flatten(1),
+        "transposed convolution": lambda p: transposed(states(p)).flatten(1),
+        "pools": lambda p: F.adaptive_avg_pool2d(F.max_pool2d(
+            F.pad(states(p)[:, None], (1, 2), value=-9.0), 2, 1), (2, 3)).flatten(1),
         "grouped queries": lambda p: F.scaled_dot_product_attention(
             states(p).reshape(len(p), T, 4, 1).transpose(1, 2),
             *[states(p)[..., :2].reshape(len(p), T, 2, 1).transpose(1, 2)] * 2,
@@ -664,6 +706,36 @@ def test_modules_are_rigorous_and_as_torch_func_has_them_written_out(name):
         own = 1e-12 * nested.stack.abs().amax((1, 2), keepdim=True).clamp(min=1)
         assert ((jet.stack - nested.stack).abs() <= jet.errors + own).all()
         assert jet.errors.max() < 1e-8
+
+
+def test_what_kernels_compute_has_gradients():
+    """As functions with rules of their own: of weights, through value and derivatives."""
+    torch.manual_seed(11)
+    layer = nn.LSTM(2, 3, batch_first=True, dtype=torch.float64)
+    jets = [second_order_jet(lambda p: layer(states(p)[..., :2])[0][:, -1], POINTS, bound, False)
+            for bound in ("rigorous", "estimate")]  # fmt: skip
+    jets.append(nested_jet(lambda p: layer(states(p)[..., :2])[0][:, -1], POINTS, False))
+    ours, others, oracle = (
+        torch.autograd.grad(jet.stack.square().sum(), list(layer.parameters())) for jet in jets
+    )
+    for a, b, c in zip(ours, others, oracle, strict=True):
+        torch.testing.assert_close(a, c)
+        torch.testing.assert_close(b, c)
+
+
+def test_numbers_without_axes_are_added_up_and_compared():
+    """A sum or a maximum of one number, and of all: axes that are not given are all axes."""
+
+    def function(p):
+        return torch.stack([torch.stack([(a * b).sum(), (q * q).amax(), q.amin((0,))])
+                            for q in p for a, b in [q]])  # fmt: skip
+
+    jet = second_order_jet(function, POINTS, "rigorous")
+    x, y = POINTS.T
+    assert jet.bound_kind == "rigorous"
+    torch.testing.assert_close(jet.value, function(POINTS))
+    torch.testing.assert_close(jet.second[:, 0, 0, 1], torch.ones(3).double())
+    torch.testing.assert_close(jet.second[:, 1, 0, 0], 2 * (x.abs() > y.abs()).double())
 
 
 # --- What was wrong -------------------------------------------------------------------------------
@@ -737,9 +809,12 @@ REFUSED = {
         *[states(p)] * 3, CAUSAL, is_causal=True)[:, 0],
     "a matrix of 5 x 5": lambda p: torch.linalg.det(
         p[:, :1, None] * normal(5, 5) + torch.eye(5).double())[:, None] * p,
-    "statistics of the batch": lambda p: F.batch_norm(p, None, None, training=True),
     "a norm of order 3": lambda p: p.norm(3, -1, True) * p,
     "a lower precision": lambda p: F.log_softmax(p, -1, dtype=torch.float32),
+    "weights that vary": lambda p: F.conv1d(states(p), states(p)[:, :, :2]),
+    "numbers at random": lambda p: torch.rand_like(p) + p,
+    "what is written into a plain tensor": lambda p: torch.zeros(2).double().addcmul_(p[0], p[0]),
+    "entries added at indices": lambda p: p.index_add(0, ORDER[:1], p[:1]),
     "an embedding that changes its table": lambda p: F.embedding(
         ORDER[:2], p.transpose(0, 1), max_norm=1.0),
 }  # fmt: skip
