@@ -25,6 +25,7 @@ from gating_core.experiments.comparison import (
     load_surface,
     refitted,
     sample,
+    select_ungated,
     shows_surface,
     strengths_model,
 )
@@ -117,8 +118,8 @@ def measure_pair(
     """Measure the gated member of a ``sweep`` at all strengths, and the model beside it.
 
     Args:
-        left: "same" for the same member with its gate ablated, "own" for the best member that was
-            trained without a gate, with its classifier refitted.
+        left: "same" for the same member with its gate ablated, "own" for the member that was
+            trained without a gate whose surface is broadest, with its classifier refitted.
         run: The training of both.
         sweep: The gated member, with a classifier refitted at every strength.
         bundled: The name of the run among `PRESETS`, see `measure_model`.
@@ -128,7 +129,7 @@ def measure_pair(
         beside = right.frame(NO_GATE)
     else:
         ensemble = run.variants[run.setting.compared[0]].ensemble
-        member, task = ensemble.best, run.task
+        member, task = select_ungated(run), run.task
         model = refitted(
             strengths_model(ensemble, member), task.train_points[member], task.train_labels[member]
         )

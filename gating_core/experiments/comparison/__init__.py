@@ -76,6 +76,7 @@ from gating_core.experiments.comparison.sweep import (
     STRENGTHS,
     StrengthSweep,
     refitted,
+    select_ungated,
     shows_surface,
     sweep_strengths,
 )
@@ -138,6 +139,7 @@ __all__ = [
     "sample",
     "sample_example",
     "sample_steps",
+    "select_ungated",
     "shown_member",
     "shows_surface",
     "steps_model",

@@ -58,9 +58,28 @@ def member_score(ensemble: TrainedEnsemble, member: int) -> tuple[bool, float]:
     surface = measure_surface(model, square_grid(SCORE_GRID), bound="estimate")
     corners = model.blocks[-1].slot_values()[0].numpy()
     flat, gated = surface.values
-    covered = float(np.nan_to_num(covered_share(flat, corners)))
     even = 1.0 - float(concentration(surface)[1])
-    return surface_visible(flat, gated, corners), covered * regularity(corners) * even
+    return surface_visible(flat, gated, corners), breadth(flat, corners) * even
+
+
+def select_ungated(run: TrainedRun) -> int:
+    """Select the member of the first variant of ``run``, without a gate, whose surface is broadest.
+
+    Among the half of the seeds that are best on the training points, as `select_member`.
+    """
+    ensemble, grid = run.variants[run.setting.compared[0]].ensemble, square_grid(SCORE_GRID)
+
+    def score(member: int) -> float:
+        model = strengths_model(ensemble, member).attention
+        flat = model(grid.points).reshape(SCORE_GRID, SCORE_GRID, -1)
+        return breadth(flat.numpy(), model.blocks[-1].slot_values()[0].numpy())
+
+    return max(ensemble.ranking[: (len(ensemble.seeds) + 1) // 2].tolist(), key=score)
+
+
+def breadth(flat: np.ndarray, corners: np.ndarray) -> float:
+    """Compute the part of a triangle that a surface covers, times how regular the triangle is."""
+    return float(np.nan_to_num(covered_share(flat, corners))) * regularity(corners)
 
 
 def triangle_area(corners: np.ndarray) -> float:

@@ -30,6 +30,7 @@ from gating_core.experiments.comparison.sweep import (
     refitted,
     regularity,
     select_member,
+    select_ungated,
     sweep_strengths,
 )
 from gating_core.geometry.adaptive import adaptive_integrals
@@ -110,7 +111,27 @@ def test_test_points_do_not_choose(monkeypatch):
     run = small()
     blind = replace(run.task, test_labels=1 - run.task.test_labels)
     monkeypatch.setattr(sweep, "SCORE_GRID", 15)
-    assert select_member(replace(run, task=blind)) == select_member(run)
+    for select in (select_member, select_ungated):
+        assert select(replace(run, task=blind)) == select(run)
+
+
+@pytest.mark.parametrize("name", ["circle", "xor"])
+def test_of_the_models_without_a_gate_the_one_is_selected_that_fills_the_broadest_triangle(name):
+    """Each share by the determinant of the map from the square to barycentric coordinates."""
+    run, grid = load_preset(name), square_grid(41)
+    ensemble = run.variants["ungated"].ensemble
+    half = ensemble.ranking[: len(ensemble.seeds) // 2].tolist()
+    scores = []
+    for member in half:
+        model = strengths_model(ensemble, member).attention
+        corners = model.blocks[-1].slot_values()[0].numpy()
+        system = np.vstack([corners.T, np.ones(3)])
+        places = np.column_stack([model(grid.points)[0].numpy(), np.ones(len(grid.points))])
+        first, second, _ = np.linalg.lstsq(system, places.T)[0].reshape(3, 41, 41)
+        sides = [np.gradient(x, axis=axis) for x in (first, second) for axis in (0, 1)]
+        share = 2 * np.trapezoid(np.trapezoid(np.abs(sides[0] * sides[3] - sides[1] * sides[2])))
+        scores.append(share * regularity(corners))
+    assert select_ungated(run) == half[int(np.argmax(scores))]
 
 
 # --- The sweep ------------------------------------------------------------------------------------
