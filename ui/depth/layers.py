@@ -280,20 +280,20 @@ def missing_seeds(growths: list[Growth]) -> str:
 @cached("Measuring curvature …")
 def replayed(stack: Stack, _trained: TrainedDepths | None) -> SurfaceResult:
     """Measure one stack's surface after every layer."""
-    if _trained is None:
-        return pool.POOL.call(core.replay, UNTRAINED, stack.regime, stack.member, REPLAY_GRID)
-    return pool.POOL.call(
-        core.replay_trained, _trained, stack.regime, stack.layers, stack.member, REPLAY_GRID
-    )
+    return pool.POOL.call(core.replay, layers_of(stack, _trained), REPLAY_GRID)
 
 
 @cached("Measuring curvature …")
 def fields_after(stack: Stack, layer: int, _trained: TrainedDepths | None) -> dict[str, np.ndarray]:
     """Measure |H|, gates and attention weights after a ``layer``, for its files."""
-    where = stack.member, layer, REPLAY_GRID
-    if _trained is None:
-        return pool.POOL.call(core.replay_fields, UNTRAINED, stack.regime, *where)
-    return pool.POOL.call(core.replay_trained_fields, _trained, stack.regime, stack.layers, *where)
+    return pool.POOL.call(core.replay_fields, layers_of(stack, _trained), layer, REPLAY_GRID)
+
+
+def layers_of(stack: Stack, trained: TrainedDepths | None) -> core.Layers:
+    """Build the layers of one stack."""
+    if trained is None:
+        return core.regime_layers(UNTRAINED, stack.regime, stack.member)
+    return trained.layers(stack.regime, stack.layers, stack.member)
 
 
 @cached()

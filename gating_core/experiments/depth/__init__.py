@@ -6,6 +6,7 @@ from gating_core.experiments.depth.curves import (
     Curve,
     DepthResult,
     measure_regime,
+    regime_layers,
     replay,
     replay_fields,
 )
@@ -29,17 +30,16 @@ from gating_core.experiments.depth.request import (
     REGIMES,
     Arrangement,
     DepthRequest,
+    Layers,
     Regime,
     StackRequest,
     TrainedRequest,
     cap_curvature,
 )
-from gating_core.experiments.depth.shipped import load_depths, load_gates, load_shipped, save_depths
+from gating_core.experiments.depth.shipped import load_gates, load_shipped
 from gating_core.experiments.depth.trained import (
     DEPTH_VARIANTS,
     TrainedDepths,
-    replay_trained,
-    replay_trained_fields,
     train_depths,
 )
 
@@ -64,6 +64,7 @@ __all__ = [
     "DepthRequest",
     "DepthResult",
     "Exponent",
+    "Layers",
     "Middle",
     "Quantity",
     "Regime",
@@ -71,15 +72,12 @@ __all__ = [
     "TrainedDepths",
     "TrainedRequest",
     "cap_curvature",
-    "load_depths",
     "load_gates",
     "load_shipped",
     "measure_regime",
     "middle",
+    "regime_layers",
     "replay",
     "replay_fields",
-    "replay_trained",
-    "replay_trained_fields",
-    "save_depths",
     "train_depths",
 ]

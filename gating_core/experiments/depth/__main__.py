@@ -8,8 +8,9 @@ import logging
 import torch
 
 from gating_core.experiments.depth.request import TrainedRequest
-from gating_core.experiments.depth.shipped import SHIPPED, save_depths, save_gates
+from gating_core.experiments.depth.shipped import SHIPPED, save_gates
 from gating_core.experiments.depth.trained import DEPTH_VARIANTS, train_depths
+from gating_core.records import save_record
 
 
 def main() -> None:
@@ -17,7 +18,7 @@ def main() -> None:
     torch.set_num_threads(1)  # models this small only wait for each other on more
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     trained = train_depths(TrainedRequest())
-    save_depths(trained, SHIPPED)
+    save_record(SHIPPED, trained)
     save_gates()
     for variant in DEPTH_VARIANTS:
         total = trained.results[variant].curves["total"]

@@ -113,49 +113,41 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class DepthResult:
-    """All quantities of one regime against depth.
+    """All quantities of one regime at ``depths`` (L,).
 
-    ``curves`` have the keys of `QUANTITIES`; ``unresolved`` (S, L) is a share of the points,
-    ``proved`` (S, L) whether a surface is flat by proof; ``eps`` (S,) and ``size`` (S, L), which
-    is L eps max(u^2 + v^2), of scalar gates, ``None`` for stacks.
+    ``eps`` (S,) and ``size`` (S, L), which is L eps max(u^2 + v^2), are of scalar gates; ``None``
+    for stacks, of which all points are fitted.
     """
 
     regime: str
     request: StackRequest
-    curves: dict[str, Curve]
-    unresolved: np.ndarray
-    proved: np.ndarray
-    bound_kind: str
+    depths: np.ndarray
+    quantities: Quantities
     eps: np.ndarray | None = None
     size: np.ndarray | None = None
 
-    @property
-    def quantities(self) -> Quantities:
-        """The measured numbers from which the curves were built."""
-        values, errors, known = (
-            {name: getattr(curve, part) for name, curve in self.curves.items()}
-            for part in ("values", "errors", "known")
-        )
-        return Quantities(values, errors, known, self.unresolved, self.proved, self.bound_kind)
+    @cached_property
+    def curves(self) -> dict[str, Curve]:
+        """The quantities against depth, by the keys of `QUANTITIES`."""
+        q = self.quantities
+        small = np.ones_like(q.proved) if self.size is None else self.size <= STRUCTURED_LIMIT
+        return {
+            each: Curve(each, self.depths, q.values[each], q.errors[each], q.known[each], small)
+            for each in QUANTITIES
+        }
 
 
 def measure_regime(request: DepthRequest, name: str, progress: Progress = silent) -> DepthResult:
     """Measure one regime with rigorous bounds; ``progress`` is called with the share done."""
-    check_choice("regime", name, REGIMES)
-    layers = REGIMES[name].build(request)
-    quantities = measure_layers(layers, request.grid, progress)
-    return regime_result(request, name, layers, quantities)
+    layers = regime_layers(request, name)
+    return regime_result(request, name, measure_layers(layers, request.grid, progress))
 
 
-def regime_result(
-    request: DepthRequest, name: str, layers: Layers, quantities: Quantities
-) -> DepthResult:
-    """Build the result of a regime from the ``quantities`` measured of its ``layers``."""
-    depths = np.arange(1, request.depth + 1)
-    if isinstance(layers, Sheets):
-        eps, size = layers.eps.numpy(), layers.size
-        return depth_result(name, request, quantities, depths, size <= STRUCTURED_LIMIT, eps, size)
-    return depth_result(name, request, quantities, depths)
+def regime_result(request: DepthRequest, name: str, quantities: Quantities) -> DepthResult:
+    """Build the result of a regime from the ``quantities`` measured of its layers."""
+    layers, depths = regime_layers(request, name), np.arange(1, request.depth + 1)
+    sizes = (layers.eps.numpy(), layers.size) if isinstance(layers, Sheets) else ()
+    return DepthResult(name, request, depths, quantities, *sizes)
 
 
 def measure_layers(layers: Layers, grid_size: int, progress: Progress = silent) -> Quantities:
@@ -167,43 +159,23 @@ def measure_layers(layers: Layers, grid_size: int, progress: Progress = silent) 
     return measure_quantities(layers, jet, grid)
 
 
-def depth_result(
-    name: str,
-    request: StackRequest,
-    quantities: Quantities,
-    depths: np.ndarray,
-    small: np.ndarray | None = None,
-    eps: np.ndarray | None = None,
-    size: np.ndarray | None = None,
-) -> DepthResult:
-    """Build curves from ``quantities`` at ``depths``; without ``small`` all points are fitted."""
-    q, where = quantities, np.ones_like(quantities.proved) if small is None else small
-    curves = {
-        each: Curve(each, depths, q.values[each], q.errors[each], q.known[each], where)
-        for each in QUANTITIES
-    }
-    return DepthResult(name, request, curves, q.unresolved, q.proved, q.bound_kind, eps, size)
+def regime_layers(request: DepthRequest, name: str, member: int | None = None) -> Layers:
+    """Build the layers of a regime: of all seeds, or of one ``member`` of them, from 0."""
+    check_choice("regime", name, REGIMES)
+    if member is not None:
+        check_integer("member", member, 0, request.seed_count - 1)
+        request = replace(request, seed=request.seeds[member], seed_count=1)
+    return REGIMES[name].build(request)
 
 
-def replay(
-    request: DepthRequest, name: str, member: int, grid_size: int = REPLAY_GRID
-) -> SurfaceResult:
-    """Measure one seed's surface after every layer, with bounds; the layers are its frames.
-
-    ``member`` counts the request's seeds from 0.
-    """
-    layers = _layers_of(request, name, member)
+def replay(layers: Layers, grid_size: int = REPLAY_GRID) -> SurfaceResult:
+    """Measure one seed's surface after every layer, with bounds; the layers are its frames."""
     return measure_surface(layers, square_grid(grid_size), bound="rigorous")
 
 
 def replay_fields(
-    request: DepthRequest, name: str, member: int, layer: int, grid_size: int = REPLAY_GRID
+    layers: Layers, layer: int, grid_size: int = REPLAY_GRID
 ) -> dict[str, np.ndarray]:
-    """Return `fields_after` a ``layer``, from 1, of what `replay` measures."""
-    return fields_after(_layers_of(request, name, member), layer, grid_size)
-
-
-def fields_after(layers: Layers, layer: int, grid_size: int) -> dict[str, np.ndarray]:
     """Return |H| after a ``layer``, from 1, and its gates and attention weights, (R, C) each."""
     grid = square_grid(grid_size)
     surface = MeasuredSurface(lambda points: layers(points)[layer - 1], grid, bound="estimate")
@@ -212,9 +184,3 @@ def fields_after(layers: Layers, layer: int, grid_size: int) -> dict[str, np.nda
         return {"|H|": mean} | layer_fields(layers.model, grid)[layer - 1].by_name
     height = np.r_[[np.ones_like(mean)], layers(grid.points)[..., 2].reshape(-1, *mean.shape)]
     return {"|H|": mean, "gate 1": height[layer] / height[layer - 1]}
-
-
-def _layers_of(request: DepthRequest, name: str, member: int) -> Layers:
-    check_choice("regime", name, REGIMES)
-    check_integer("member", member, 0, request.seed_count - 1)
-    return REGIMES[name].build(replace(request, seed=request.seeds[member], seed_count=1))

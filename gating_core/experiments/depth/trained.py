@@ -10,17 +10,13 @@ Shapes: S seeds, L depths, R x R grid points, D model dimension.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from gating_core.attention.stack import Attention, EveryLayer, restore
 from gating_core.checks import check_choice, check_integer
-from gating_core.experiments.depth.curves import (
-    REPLAY_GRID,
-    DepthResult,
-    depth_result,
-    fields_after,
-)
+from gating_core.experiments.depth.curves import DepthResult
 from gating_core.experiments.depth.quantities import (
     Quantities,
     measure_quantities,
@@ -28,7 +24,6 @@ from gating_core.experiments.depth.quantities import (
 )
 from gating_core.experiments.depth.request import TrainedRequest
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.surface import SurfaceResult, measure_surface
 from gating_core.jets.second_order import jet_by_parts
 from gating_core.progress import Progress, silent
 from gating_core.tasks.task import make_task
@@ -45,28 +40,41 @@ FINAL_PART_POINTS = 60_000  # of all surfaces, between two reports of progress: 
 class TrainedDepths:
     """Trained stacks of every depth, by variant: their weights and measured surfaces.
 
-    ``ensembles`` have one snapshot, the last; ``results`` are those of the final surfaces, at the
-    request's depths. Both have the keys of `DEPTH_VARIANTS`.
+    ``ensembles`` have one snapshot, the last; ``quantities`` are those of the final surfaces, at
+    the request's depths. Both have the keys of `DEPTH_VARIANTS`.
     """
 
     request: TrainedRequest
     ensembles: dict[str, tuple[TrainedEnsemble, ...]]
-    results: dict[str, DepthResult]
+    quantities: dict[str, Quantities]
 
-    def layers(self, variant: str, depth: int) -> EveryLayer:
-        """Restore the trained stacks of ``depth`` layers, with the output of every layer."""
-        return EveryLayer(_restored(self._ensemble(variant, depth)))
+    @cached_property
+    def results(self) -> dict[str, DepthResult]:
+        """The final surfaces against depth, by variant."""
+        depths = np.array(self.request.depths)
+        return {
+            variant: DepthResult(f"trained_{variant}", self.request, depths, quantities)
+            for variant, quantities in self.quantities.items()
+        }
+
+    def layers(self, variant: str, depth: int, member: int | None = None) -> EveryLayer:
+        """Restore the trained stacks of ``depth`` layers, with the output of every layer.
+
+        All seeds, or one ``member`` of them, from 0.
+        """
+        check_choice("variant", variant, DEPTH_VARIANTS)
+        if depth not in self.request.depths:
+            raise ValueError(f"depth is {depth!r}; it must be one of {self.request.depths}")
+        model = _restored(self.ensembles[variant][self.request.depths.index(depth)])
+        if member is not None:
+            check_integer("member", member, 0, self.request.seed_count - 1)
+            model = model.member(member)
+        return EveryLayer(model)
 
     def accuracy(self, variant: str) -> np.ndarray:
         """(S, L): accuracy on test points."""
         check_choice("variant", variant, DEPTH_VARIANTS)
         return np.stack([each.test_accuracy[-1] for each in self.ensembles[variant]], 1)
-
-    def _ensemble(self, variant: str, depth: int) -> TrainedEnsemble:
-        check_choice("variant", variant, DEPTH_VARIANTS)
-        if depth not in self.request.depths:
-            raise ValueError(f"depth is {depth!r}; it must be one of {self.request.depths}")
-        return self.ensembles[variant][self.request.depths.index(depth)]
 
 
 def train_depths(request: TrainedRequest, progress: Progress = silent) -> TrainedDepths:
@@ -94,50 +102,11 @@ def train_depths(request: TrainedRequest, progress: Progress = silent) -> Traine
             quantities[variant].append(_measure_final(ensemble, request.grid, report))
         done += (1 + MEASURING) * depth
     progress(1.0)
-    return trained_depths(
+    return TrainedDepths(
         request,
         {variant: tuple(parts) for variant, parts in ensembles.items()},
         {variant: stack_depths(parts) for variant, parts in quantities.items()},
     )
-
-
-def trained_depths(
-    request: TrainedRequest,
-    ensembles: dict[str, tuple[TrainedEnsemble, ...]],
-    quantities: dict[str, Quantities],
-) -> TrainedDepths:
-    """Combine ensembles and the measured quantities of their final surfaces, by variant."""
-    depths = np.array(request.depths)
-    results = {
-        variant: depth_result(f"trained_{variant}", request, quantities[variant], depths)
-        for variant in DEPTH_VARIANTS
-    }
-    return TrainedDepths(request, ensembles, results)
-
-
-def replay_trained(
-    trained: TrainedDepths, variant: str, depth: int, member: int, grid_size: int = REPLAY_GRID
-) -> SurfaceResult:
-    """Measure one trained stack's surface after every layer; the layers are its frames."""
-    layers = _layers_of(trained, variant, depth, member)
-    return measure_surface(layers, square_grid(grid_size), bound="rigorous")
-
-
-def replay_trained_fields(
-    trained: TrainedDepths,
-    variant: str,
-    depth: int,
-    member: int,
-    layer: int,
-    grid_size: int = REPLAY_GRID,
-) -> dict[str, np.ndarray]:
-    """Return `fields_after` a ``layer``, from 1, of what `replay_trained` measures."""
-    return fields_after(_layers_of(trained, variant, depth, member), layer, grid_size)
-
-
-def _layers_of(trained: TrainedDepths, variant: str, depth: int, member: int) -> EveryLayer:
-    check_integer("member", member, 0, trained.request.seed_count - 1)
-    return EveryLayer(trained.layers(variant, depth).model.member(member))
 
 
 def _restored(ensemble: TrainedEnsemble) -> Attention:

@@ -14,8 +14,8 @@ from gating_core.experiments.depth import (
     load_gates,
     load_shipped,
     measure_regime,
+    regime_layers,
     replay,
-    replay_trained,
 )
 from gating_core.experiments.instance import measure_instance
 from tests.ui.opening import (
@@ -75,8 +75,9 @@ def bundled(quantity="total"):
 
 def changed(growth, **parts):
     """The same with other parts of its curve."""
-    curves = growth.result.curves | {growth.quantity: replace(growth.curve, **parts)}
-    return replace(growth, result=replace(growth.result, curves=curves))
+    old = growth.result.quantities
+    new = {name: getattr(old, name) | {growth.quantity: part} for name, part in parts.items()}
+    return replace(growth, result=replace(growth.result, quantities=replace(old, **new)))
 
 
 # --- The page -------------------------------------------------------------------------------------
@@ -111,7 +112,7 @@ def test_the_numbers_are_those_of_the_core():
     np.testing.assert_array_equal(numbers(drawn["gated"]["y"]), gated.median)
     np.testing.assert_array_equal(numbers(drawn["gated, seed 3"]["y"]), gated.values[3])
     _, totals, complete = header(app)["curve"]
-    surface = replay_trained(load_shipped(), "gated", 8, 3, REPLAY_GRID)
+    surface = replay(load_shipped().layers("gated", 8, 3), REPLAY_GRID)
     np.testing.assert_allclose(totals, surface.total)
     assert complete == surface.complete.tolist()
     accuracy = load_shipped().accuracy("gated")[:, -1].mean()
@@ -195,7 +196,7 @@ def test_manifold_is_sent_the_same_stack(around):
             )
         ).variants[gated]
         found = measure_instance(side, GRID).surface.values[0]
-        wanted = replay(UNTRAINED, stack.regime, stack.member, GRID).values[2]
+        wanted = replay(regime_layers(UNTRAINED, stack.regime, stack.member), GRID).values[2]
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
         assert layers.manifold_link(stack, 16)["layers"] == "8"
 
@@ -231,7 +232,7 @@ def test_curves_end_where_most_seeds_are_unresolved_and_open_circles_say_where_s
 
 @cache
 def surface(name, grid=REPLAY_GRID):
-    return replay(QUICK, name, 1, grid)
+    return replay(regime_layers(QUICK, name, 1), grid)
 
 
 def test_a_replay_draws_each_layer_as_it_was_measured():
@@ -358,7 +359,7 @@ def test_a_stack_is_said_to_grow_only_beyond_the_errors(ends, complete, verdict)
 
 
 def test_an_empty_lower_estimate_is_no_number():
-    found = replay(UNTRAINED, "gated_plain", 0, GRID)
+    found = replay(regime_layers(UNTRAINED, "gated_plain", 0), GRID)
     lines = [layers.known_total_text(found, layer) for layer in range(UNTRAINED.depth)]
     assert not [line for line in lines if "at least 0" in line]
     assert "undetermined" in lines[-1]

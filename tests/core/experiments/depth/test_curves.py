@@ -18,6 +18,7 @@ from gating_core.experiments.depth import (
     curves,
     load_gates,
     measure_regime,
+    regime_layers,
     replay,
     replay_fields,
 )
@@ -99,7 +100,7 @@ def test_proxy_and_diameter_are_within_their_bounds_at_two_hundred_digits():
 def test_an_ungated_stack_of_three_values_stays_zero():
     request = replace(REQUEST, value_count=3, depth=16)
     found = measure_regime(request, "ungated_plain")
-    assert found.proved.all()
+    assert found.quantities.proved.all()
     for name in ("total", "mean", "centre"):
         curve = found.curves[name]
         assert curve.known.all()
@@ -107,7 +108,7 @@ def test_an_ungated_stack_of_three_values_stays_zero():
         assert curve.course.word == ZERO
         assert curve.exponent.depths is None
     gated = measure_regime(request, "gated_plain")
-    assert not gated.proved.any()
+    assert not gated.quantities.proved.any()
     assert gated.curves["total"].course.word != ZERO
 
 
@@ -166,7 +167,7 @@ def test_regimes_come_with_their_progress(monkeypatch):
 
 
 def test_a_replay_is_one_model_layer_by_layer():
-    frames = replay(REQUEST, "gated_both", 2, 13)
+    frames = replay(regime_layers(REQUEST, "gated_both", 2), 13)
     assert frames.values.shape == (4, 13, 13, 3)
     assert frames.gaussian.shape == frames.gaussian_error.shape == (4, 13, 13)
     assert frames.bound_kind == "rigorous"
@@ -176,12 +177,12 @@ def test_a_replay_is_one_model_layer_by_layer():
         )
         assert np.array_equal(frames.values[depth - 1], alone.values[0])
         assert np.array_equal(frames.gaussian[depth - 1], alone.gaussian[0])
-    sheets = replay(REQUEST, "aligned", 0)
+    sheets = replay(regime_layers(REQUEST, "aligned", 0))
     assert sheets.values.shape == (4, 31, 31, 3)
 
 
 def test_fields_after_a_layer_are_those_of_a_model_that_ends_there():
-    found = replay_fields(REQUEST, "gated_both", 2, 3, 13)
+    found = replay_fields(regime_layers(REQUEST, "gated_both", 2), 3, 13)
     surface, fields = measure_fields(model_of(REQUEST, "gated_both", 2, 3), 13)
     assert surface.resolved.all()
     assert set(found) == set(fields) > {"|H|", "gate 1", "weight 1 of head 1"}
@@ -191,7 +192,7 @@ def test_fields_after_a_layer_are_those_of_a_model_that_ends_there():
 
 @pytest.mark.parametrize("layer", [1, 3])
 def test_after_gates_on_a_sheet_mean_curvature_and_gate_are_those_of_their_formula(layer):
-    found = replay_fields(REQUEST, "strong", 1, layer, 9)
+    found = replay_fields(regime_layers(REQUEST, "strong", 1), layer, 9)
     eps = float(REGIMES["strong"].build(REQUEST).eps[1])
 
     def sheet(m, u, v):
@@ -235,7 +236,7 @@ def test_names_that_do_not_exist():
     with pytest.raises(ValueError, match="regime is 'deep'"):
         measure_regime(REQUEST, "deep")
     with pytest.raises(ValueError, match="member is 3"):
-        replay(REQUEST, "aligned", 3)
+        regime_layers(REQUEST, "aligned", 3)
     with pytest.raises(ValueError, match="depths is"):
         TrainedRequest(depths=(2, 1))
     assert DepthRequest(gate=GateConfig("silu")).gate.kind == "silu"

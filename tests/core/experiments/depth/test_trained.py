@@ -4,7 +4,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-import torch
 
 from gating_core.experiments.comparison import measure_fields
 from gating_core.experiments.depth import (
@@ -12,14 +11,12 @@ from gating_core.experiments.depth import (
     QUANTITIES,
     TrainedDepths,
     TrainedRequest,
-    load_depths,
     load_shipped,
-    replay_trained,
-    replay_trained_fields,
-    save_depths,
+    replay,
+    replay_fields,
     train_depths,
 )
-from gating_core.experiments.depth.curves import depth_result, measure_layers
+from gating_core.experiments.depth.curves import measure_layers
 from gating_core.experiments.depth.quantities import measure_quantities
 from gating_core.geometry import square_grid
 from gating_core.jets import second_order_jet
@@ -65,62 +62,26 @@ def test_the_final_surface_is_that_after_the_last_layer():
     for variant in DEPTH_VARIANTS:
         final = trained.results[variant]
         grid = trained.request.grid
-        through = depth_result(
-            variant,
-            trained.request,
-            measure_layers(trained.layers(variant, 3), grid),
-            np.arange(1, 4),
-        )
+        through = measure_layers(trained.layers(variant, 3), grid)
         for name in QUANTITIES:
-            across, along = final.curves[name], through.curves[name]
-            assert across.values.shape == (3, 2)
-            assert along.values.shape == (3, 3)
-            assert np.allclose(across.values[:, 1], along.values[:, 2], rtol=1e-9)
-        assert (through.curves["total"].values[:, 0] != final.curves["total"].values[:, 0]).any()
+            across, along = final.curves[name].values, through.values[name]
+            assert across.shape == (3, 2)
+            assert along.shape == (3, 3)
+            assert np.allclose(across[:, 1], along[:, 2], rtol=1e-9)
+        assert (through.values["total"][:, 0] != final.curves["total"].values[:, 0]).any()
 
 
 def test_a_replay_is_of_one_trained_model():
     _, trained = small()
-    film = replay_trained(trained, "gated", 3, 1, 9)
+    film = replay(trained.layers("gated", 3, 1), 9)
     assert film.values.shape == (3, 9, 9, 3)
     total = trained.results["gated"].curves["total"]
     assert film.total[-1] == pytest.approx(total.values[1, 1], rel=1e-9)
     assert film.total[-1] != pytest.approx(total.values[0, 1], rel=1e-3)
-    fields = replay_trained_fields(trained, "gated", 3, 1, 2, 9)
-    _, own = measure_fields(trained.layers("gated", 3).model.member(1), 9)
+    fields = replay_fields(trained.layers("gated", 3, 1), 2, 9)
+    _, own = measure_fields(trained.layers("gated", 3, 1).model, 9)
     assert set(fields) == set(own)
     assert np.abs(fields["|H|"] - own["|H|"]).max() > 1e-3  # of the second layer, not of the last
-
-
-def test_a_file_gives_back_what_was_saved(tmp_path):
-    _, trained = small()
-    path = tmp_path / "some" / "trained.safetensors"
-    save_depths(trained, path)
-    found = load_depths(path)
-    assert found.request == trained.request
-    for variant in DEPTH_VARIANTS:
-        here, there = found.results[variant], trained.results[variant]
-        assert (here.bound_kind, here.regime) == (there.bound_kind, there.regime)
-        assert np.array_equal(here.unresolved, there.unresolved)
-        for name in QUANTITIES:
-            for part in ("depths", "values", "errors", "known", "fitted"):
-                one, other = (getattr(x.curves[name], part) for x in (here, there))
-                assert np.array_equal(one, other)
-        points = square_grid(5).points
-        assert torch.equal(found.layers(variant, 3)(points), trained.layers(variant, 3)(points))
-
-
-def test_what_is_no_such_file_is_refused(tmp_path):
-    path = tmp_path / "trained.safetensors"
-    with pytest.raises(ValueError, match="holds no trained stacks"):
-        load_depths(path)
-    _, trained = small()
-    save_depths(trained, path)
-    whole = path.read_bytes()
-    for data in (b"", b"no tensors at all", whole[:-9], whole.replace(b"gated.1", b"gated.2")):
-        path.write_bytes(data)
-        with pytest.raises(ValueError, match="holds no trained stacks"):
-            load_depths(path)
 
 
 def test_what_is_shipped_is_what_the_command_makes():
@@ -144,4 +105,4 @@ def test_names_that_do_not_exist():
     with pytest.raises(ValueError, match="depth is 2"):
         trained.layers("gated", 2)
     with pytest.raises(ValueError, match="member is 3"):
-        replay_trained(trained, "gated", 3, 3)
+        trained.layers("gated", 3, 3)
