@@ -4,7 +4,7 @@ Averages of fixed vectors lie in the vectors' affine hull, and so do fixed linea
 averages in its image. A surface in a plane is an open piece of that plane: K = 0 exactly, wherever
 there is a surface at all, in every chart and every constant metric. A hull of more dimensions
 proves nothing, because a surface inside a flat space can be curved; nor does one of fewer, where
-there is no surface. The same holds of solids in a space of three dimensions.
+there is no surface.
 """
 
 from __future__ import annotations
@@ -20,16 +20,13 @@ from gating_core.rational import exact_dimension
 
 @dataclass(frozen=True, eq=False)
 class AffineHull:
-    """``dimension`` of the affine hull of values in R^``ambient``.
+    """``dimension`` of the affine hull of values: how many of ``spreads`` are above a tolerance.
 
-    ``spreads`` are the singular values of the centred sample, largest first; those above
-    ``tolerance`` count.
+    They are the singular values of the centred sample, largest first.
     """
 
     dimension: int
-    ambient: int
     spreads: torch.Tensor
-    tolerance: float
 
 
 def affine_hull(values: torch.Tensor) -> AffineHull:
@@ -52,7 +49,7 @@ def affine_hull(values: torch.Tensor) -> AffineHull:
     # Centring itself rounds relative to the values' size, not to their spread.
     floor = values.abs().max() * torch.finfo(torch.float64).eps * (count * ambient) ** 0.5
     tolerance = max(relative * float(spreads[0]), float(floor))
-    return AffineHull(int((spreads > tolerance).sum()), ambient, spreads, tolerance)
+    return AffineHull(int((spreads > tolerance).sum()), spreads)
 
 
 # --- Spaces ---------------------------------------------------------------------------------------
@@ -105,7 +102,6 @@ def affine_space(
 
 # --- Proofs ---------------------------------------------------------------------------------------
 
-SPACES = {2: "plane", 3: "space"}  # by dimension
 COUNT_WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 
 
@@ -122,40 +118,39 @@ class Averages(Protocol):
 
 
 def flatness_proofs(
-    function: Callable[[torch.Tensor], torch.Tensor], values: torch.Tensor, dimension: int = 2
+    function: Callable[[torch.Tensor], torch.Tensor], values: torch.Tensor
 ) -> tuple[str | None, ...]:
     """Return for each surface with sampled ``values`` (..., N, D) why it is flat, or ``None``.
 
-    ``dimension`` is that of the chart. A reason is a clause: "it lies in the plane of three fixed
-    values". A ``function`` whose outputs are averages has a method ``spans``, which returns for
-    each surface a tuple of the averaged vectors (n, d), or ``None`` where there are none, and the
-    vectors' name ``spanned_by``. Without ``spans`` only D = ``dimension`` is a proof.
+    A reason is a clause: "it lies in the plane of three fixed values". A ``function`` whose outputs
+    are averages has a method ``spans``, which returns for each surface a tuple of the averaged
+    vectors (n, d), or ``None`` where there are none, and the vectors' name ``spanned_by``. Without
+    ``spans`` only D = 2 is a proof.
     """
     count, ambient = values.shape[:-2].numel(), values.shape[-1]
-    full = f"it has only {COUNT_WORDS[dimension]} dimensions to lie in"
     averages = function if isinstance(function, Averages) else None
     spans = [None] * count if averages is None else averages.spans()
     proofs: list[str | None] = []
     for span in spans:
-        within = None if span is None else _dimension(span, dimension)
-        if within is not None and within < dimension:
+        within = None if span is None else _dimension(span)
+        if within is not None and within < 2:
             proofs.append(None)
-        elif ambient == dimension:
-            proofs.append(full)
-        elif averages is not None and span is not None and within == dimension:
+        elif ambient == 2:
+            proofs.append("it has only two dimensions to lie in")
+        elif averages is not None and span is not None and within == 2:
             vectors = COUNT_WORDS.get(len(span[0]), str(len(span[0])))
             of = f"of {vectors} {averages.spanned_by}"
             if len(span) > 1:
                 of = f"that the {averages.spanned_by} of its heads span"
-            proofs.append(f"it lies in the {SPACES[dimension]} {of}")
+            proofs.append(f"it lies in the plane {of}")
         else:
             proofs.append(None)
     return tuple(proofs)
 
 
-def _dimension(span: Span, most: int) -> int:
-    """The dimension of all averages of a ``span``, or more than ``most`` if it is larger."""
+def _dimension(span: Span) -> int:
+    """The dimension of all averages of a ``span``, or 3 or more if it is larger than 2."""
     if not all(part.isfinite().all() for part in span):
-        return most + 1
+        return 3
     dimension = sum(affine_hull(part).dimension for part in span)
-    return dimension if dimension != most else sum(exact_dimension(part, most) for part in span)
+    return dimension if dimension != 2 else sum(exact_dimension(part, 2) for part in span)

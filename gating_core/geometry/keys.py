@@ -39,7 +39,6 @@ Projective Differential Geometry*, 1942 (asymptotic directions are projective in
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -48,17 +47,16 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import torch
 
-from gating_core.checks import check_number, check_points
+from gating_core.checks import check_points
 from gating_core.geometry.metric import Whitening
 from gating_core.jets.bounded import Bounded, U
 from gating_core.rational import exact_dimension
 
-INSIDE, CONVEX, COLLINEAR, LINE, UNDETERMINED = ARRANGEMENTS = (
+INSIDE, CONVEX, COLLINEAR, LINE = ARRANGEMENTS = (
     "one key lies in the triangle of the other three",
     "the four keys are in convex position",
     "three of the four keys are collinear",
     "all four keys are collinear",
-    "undetermined",
 )
 
 
@@ -66,29 +64,27 @@ INSIDE, CONVEX, COLLINEAR, LINE, UNDETERMINED = ARRANGEMENTS = (
 class KeySign:
     """The ``arrangement`` of four keys, one of `ARRANGEMENTS`, and the ``sign`` of K: 1, -1 or 0.
 
-    ``sign`` is ``None`` where it is undetermined, and where all keys are collinear: there the
-    weights trace a curve, and there is no surface.
+    ``sign`` is ``None`` where all keys are collinear: there the weights trace a curve, and there is
+    no surface.
     """
 
     sign: int | None
     arrangement: str
 
 
-def key_sign(keys: object, error: float = 0.0) -> KeySign:
+def key_sign(keys: object) -> KeySign:
     """Decide the sign of K for four keys, in exact rational arithmetic.
 
     Args:
         keys: (4, 2), the keys pulled back to the plane, or any common positive multiple of them:
             numbers, fractions or a tensor of any floating-point type.
-        error: Largest error of a coordinate. With 0 the keys are exact, and so is the answer;
-            otherwise the sign holds for all keys within the error, or is undetermined.
 
     Returns:
         The sign and the arrangement. It is the sign of K if the four values are affinely
         independent.
 
     Raises:
-        ValueError: If the keys are not (4, 2) or not finite, or the error is negative.
+        ValueError: If the keys are not (4, 2) or not finite.
 
     Example:
         >>> key_sign([[0, 0], [4, 0], [0, 4], [1, 1]])
@@ -96,11 +92,7 @@ def key_sign(keys: object, error: float = 0.0) -> KeySign:
         >>> key_sign([[0, 0], [1, 0], [0, 1], [1, 1]]).sign
         -1
     """
-    check_number("error", error, 0.0, sys.float_info.max)
-    terms = _dependency(_fractions(keys), Fraction(error))
-    signs = [(c > slack) - (c < -slack) for c, slack in terms]
-    if error and 0 in signs:
-        return KeySign(None, UNDETERMINED)
+    signs = [(c > 0) - (c < 0) for c in _dependency(_fractions(keys))]
     if not any(signs):
         return KeySign(None, LINE)
     if 0 in signs:
@@ -196,10 +188,8 @@ def _fractions(keys: object) -> list[list[Fraction]]:
     return exact
 
 
-def _dependency(
-    keys: list[list[Fraction]], error: Fraction = Fraction()
-) -> list[tuple[Fraction, Fraction]]:
-    """The four c_i, up to a common factor, and how much each may be off.
+def _dependency(keys: list[list[Fraction]]) -> list[Fraction]:
+    """The four c_i, up to a common factor.
 
     c_i is, with alternating sign, twice the oriented area of the triangle of the other three.
     """
@@ -207,14 +197,13 @@ def _dependency(
     for i in range(4):
         first, *others = (key for j, key in enumerate(keys) if j != i)
         (x, y), (p, q) = ([u - o for u, o in zip(key, first, strict=True)] for key in others)
-        slack = 2 * error * (abs(x) + abs(y) + abs(p) + abs(q) + 4 * error)
-        terms.append(((-1) ** i * (x * q - y * p), slack))
+        terms.append((-1) ** i * (x * q - y * p))
     return terms
 
 
 def _coefficients(keys: object) -> Bounded:
     """(4,): the c_i divided by the largest, each rounded once."""
-    exact = [c for c, _ in _dependency(_fractions(keys))]
+    exact = _dependency(_fractions(keys))
     largest = max(map(abs, exact))
     c = torch.tensor([float(x / largest) for x in exact], dtype=torch.float64)
     return Bounded(c, c.abs() * U)

@@ -25,7 +25,6 @@ from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.flatness import affine_hull, flatness_proofs
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
-from gating_core.jets.second_order import second_order_jet
 
 GRID = square_grid(9)
 
@@ -184,16 +183,6 @@ def test_each_strength_has_a_proof_of_its_own():
 def test_functions_that_say_nothing_are_flat_by_proof_in_two_dimensions_only():
     assert proof_of(SURFACES["warped plane"].chart) is None
     assert proof_of(lambda p: torch.sin(3 * p) * p) == "it has only two dimensions to lie in"
-
-
-def test_of_solids_the_hull_has_three_dimensions():
-    cube = square_grid(3).points
-    points = torch.cat([cube, cube[:, :1] * 0.5], -1)
-    for count, proved in ((3, False), (4, True), (5, False)):
-        model = build_attention(AttentionConfig(input_dim=3, model_dim=6, value_count=count), (3,))
-        jet = second_order_jet(model, points, "rigorous")
-        (proof,) = flatness_proofs(model, jet.value, 3)
-        assert (proof is not None) == proved
 
 
 @pytest.mark.parametrize("broken", [float("nan"), float("inf")])
