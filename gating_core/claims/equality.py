@@ -140,6 +140,7 @@ def _brief(done: Sequence[tuple[Pairs, Equivalence]], t: Thresholds) -> Brief:
         f" {counted(len(done), 'difference')}; margin ±{t.margin_points:g} point",
         [[mark] for mark in marks],
         [-t.margin_points, 0.0, t.margin_points],
+        f"difference, points; lines: 0, ±{t.margin_points:g}",
     )
 
 

@@ -251,15 +251,22 @@ def judge_gate(gate: str, study: PriceStudy) -> Verdict:
         ]
         for dim in dims.values()
     ]
-    number_text = f"needed in {counts[NEEDED]} of {counted(len(rows), 'row')}"
-    brief = Brief(number_text, "; ".join(rest), cells)
+    shown = f"shown in {counts[NEEDED] or 'no'} row{'s' if counts[NEEDED] > 1 else ''}"
+    without, unclear = counts[NOT_NEEDED], counts[INCONCLUSIVE]
+    others = len(rows) - counts[NEEDED] - without - unclear
+    brief = Brief(
+        f"{shown}; {without} of {len(rows)} do without",
+        f"{unclear} inconclusive, {others} others; a row is a task (across) and a D (down)",
+        cells,
+        legend="*not needed*, ~~inconclusive~~" + ", **needed**" * (counts[NEEDED] > 0),
+    )
     return Verdict(decide(rows), summary, text, table, (), rows, brief)
 
 
 def _claim(name: str, gate: str, dims: str) -> Claim:
     return Claim(
         name=name,
-        title=f"The gain of {gate} gates needs K ≠ 0",
+        title=f"Does the gain of {gate} gates need K ≠ 0?",
         claim=f"The gain in test accuracy of {gate} gates needs Gaussian curvature. (Ours, not the"
         " paper's.)",
         test=f"One layer over learned slots on six tasks, D = {dims}: without a gate, with one, and"

@@ -155,9 +155,10 @@ def _brief(evidence: dict[str, Relations], t: Thresholds) -> Brief:
     one, other = evidence
     return Brief(
         f"r = {r_text(first)}",
-        f"on {one} tasks, {r_text(second)} on {other} ones; the paper reports {t.paper_r:g}",
+        f"on {one} tasks, {r_text(second)} on {other} ones",
         [[Mark(x.low, x.high, x.r, kind)] for x, kind in ((first, "gate"), (second, "control"))],
         [0.0, t.paper_r],
+        f"r: **{one}**, *{other}*; lines: 0, paper {t.paper_r:g}",
     )
 
 

@@ -15,7 +15,9 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import NamedTuple
 
-from gating_core.claims.claim import CRITERIA, V1, Table, Verdict
+from gating_core.claims.claim import V1, Table, Verdict
+from gating_core.claims.price_study import price_study
+from gating_core.claims.price_verdicts import PRICE_CLAIMS
 from gating_core.claims.rows import ModelRow, StackRow, sorted_out
 from gating_core.claims.text import counted, listed, spans
 from gating_core.claims.verdicts import CLAIMS, accuracies, models_of, verdicts
@@ -57,34 +59,37 @@ def report(
     """
     progress(0.0)
     rows, stacks = list(rows), list(stacks)
-    models, judged = sorted_out(rows), verdicts(rows, stacks)
+    models, judged, claims = sorted_out(rows), verdicts(rows, stacks), CLAIMS | PRICE_CLAIMS
+    judged |= {name: claim.judge(price_study()) for name, claim in PRICE_CLAIMS.items()}
     parts = [
         f"<h1>{escape(TITLE)}</h1>",
         _text(
-            f"Seven claims of {PAPER}, in our words. Each is decided by a rule that was written"
-            " down before the numbers. A verdict speaks of small models on tasks in the plane, and"
-            " of nothing else. What is a theorem, or true by construction, is a check of our code."
+            f"Nine claims: seven of {PAPER}, in our words, and {listed(PRICE_CLAIMS)}, which are"
+            " ours and decided by the rows of a study of their own. Each is decided by a rule that"
+            " was written down before the numbers. A verdict speaks of small models on tasks in the"
+            " plane, and of nothing else. What is a theorem, or true by construction, is a check of"
+            " our code."
         ),
     ]
-    for criteria in CRITERIA.values():
-        names = listed(name for name in judged if CLAIMS[name].criteria is criteria)
+    for criteria in dict.fromkeys(claim.criteria for claim in claims.values()):
+        names = listed(name for name, claim in claims.items() if claim.criteria is criteria)
         text = f"The rules of {names} were written on {criteria.date}; they decide on the seeds"
         parts.append(_text(f"{text} {spans(criteria.seeds)}.", f"Criteria {criteria.name}"))
     parts.append(_table([
-        {"claim": name, "": CLAIMS[name].title, "what it is": CLAIMS[name].kind,
-         "criteria": CLAIMS[name].criteria.name, "verdict": x.word, "evidence": x.sentences}
+        {"claim": name, "": claims[name].title, "what it is": claims[name].kind,
+         "criteria": claims[name].criteria.name, "verdict": x.word, "evidence": x.sentences}
         for name, x in judged.items()
     ]))  # fmt: skip
     for number, (name, x) in enumerate(judged.items(), 1):
         progress(number / (len(judged) + 1))
-        parts += [_heading(f"{name} {CLAIMS[name].title}: {x.word}"), _text(x.sentences)]
+        parts += [_heading(f"{name} {claims[name].title}: {x.word}"), _text(x.sentences)]
         for picture in pictures(name, x):
             parts.append(
                 f"<figure><figcaption>{escape(picture.title)}</figcaption>{picture.html}<details>"
                 f"<summary>Explain this plot</summary><p>{escape(picture.explain)}</p></details>"
                 "</figure>"
             )
-        parts += [_text(text, title) for title, text in CLAIMS[name].rule().items()]
+        parts += [_text(text, title) for title, text in claims[name].rule().items()]
         if x.gaps:
             lines = "".join(f"<li>{escape(line)}</li>" for line in x.gaps)
             parts.append(f"<p>Models that are not there:</p><ul>{lines}</ul>")

@@ -12,7 +12,7 @@ from streamlit.elements.plotly_chart import PlotlyState
 
 from gating_core.claims import STUDY_VERSION, V1, V2, WORDS, Word
 from gating_core.claims.claim import CONSTRUCTION, EXPERIMENT, THEOREM
-from gating_core.claims.text import counted, spans
+from gating_core.claims.text import counted, listed, spans
 from ui.claims import shared
 from ui.claims.models import draw_model
 from ui.claims.shared import BUNDLED, LIVE, JudgedStudy, Judgement, Source
@@ -52,12 +52,12 @@ def draw() -> tuple[Source, JudgedStudy]:
         "number": [x.number for x in found],
         "evidence": [x.evidence for x in found],
     }
-    counts = Counter(x.word if x.kind == EXPERIMENT else x.kind for x in found)
-    draw_finding(
-        f"{', '.join(f'{counts[word]} {word}' for word in WORDS if counts[word])};"
-        f" {counts[THEOREM]} theorem and {counts[CONSTRUCTION]} true by construction, which check"
-        " our code."
+    counts = Counter(x.word for x in found if x.kind == EXPERIMENT)
+    told = ", ".join(f"{counts[word]} {word}" for word in WORDS if counts[word])
+    theorem, made = (
+        listed(x.claim for x in found if x.kind == kind) for kind in (THEOREM, CONSTRUCTION)
     )
+    draw_finding(f"{told}; {theorem} is a theorem, and {made} holds by construction.")
     with place:
         if note:
             st.caption(f":material/info: {note}")
@@ -84,12 +84,13 @@ def word_text(x: Judgement) -> str:
 
 
 def row_text(x: Judgement) -> str:
-    """Return a row as Markdown: claim, verdict, number, note and plot; for `findings.css`."""
+    """Return a row as Markdown: claim, verdict, number, note, plot, legend; for `findings.css`."""
     sure = x.kind != EXPERIMENT and x.word == Word.SUPPORTED
     plot = b64encode(x.plot.encode()).decode()
     return (
         f"**{x.claim} {x.title}** *{SIGNS[x.word]} {x.kind if sure else x.word}*"
         f" ***{x.number}*** :small[{x.note}] ![{x.evidence}](data:image/svg+xml;base64,{plot})"
+        f" :small[{x.legend}]"
     )
 
 

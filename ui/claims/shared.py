@@ -89,6 +89,7 @@ class Judgement:
     number: str = ""
     note: str = ""
     plot: str = ""  # a small one, as SVG
+    legend: str = ""  # of that, in Markdown: see `Brief`
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,7 @@ def judge_rows(source: Source) -> JudgedStudy:
             of.brief.number,
             of.brief.note,
             small_plot(of.brief),
+            of.brief.legend,
         )
     found = sorted_out(rows)
     return JudgedStudy(

@@ -99,7 +99,9 @@ NAMED = {
     "positive": POSITIVE[0],
     "class-0": CLASS_COLOURS[0],
     "class-1": CLASS_COLOURS[1],
+    "left": SIDE_COLOURS["left"],
     "right": SIDE_COLOURS["right"],
+    "beside": BESIDE,
 }
 
 

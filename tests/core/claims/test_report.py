@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from gating_core.claims import CLAIMS, Picture
+from gating_core.claims.price_study import price_study
+from gating_core.claims.price_verdicts import PRICE_CLAIMS
 from gating_core.claims.report import report
 from gating_core.claims.rows import sorted_out
 from gating_core.claims.text import number, probability, spans
@@ -15,6 +17,7 @@ from gating_core.claims.verdicts import accuracies, verdicts
 from tests.core.claims.made_rows import failed, made, stacks
 
 NASTY = "<script>alert('x')</script> & </script> | `a` *b* [c](d) \n# e"
+EVERY = CLAIMS | PRICE_CLAIMS
 
 
 class Page(HTMLParser):
@@ -48,7 +51,7 @@ def written():
     rows[1] = replace(rows[1], key=NASTY)
 
     def drawn(claim, _):
-        return [Picture(NASTY, CLAIMS[claim].title, "<i>drawn</i>")]
+        return [Picture(NASTY, EVERY[claim].title, "<i>drawn</i>")]
 
     return rows, report(rows, stacks(), {"command": NASTY}, drawn, "<b></b>")
 
@@ -56,8 +59,10 @@ def written():
 def test_it_says_every_claim_with_its_verdict_and_rule(written):
     rows, page = written
     text = re.sub(r"\s+", " ", Page(page).text)
-    for claim, one in verdicts(rows, stacks()).items():
-        title, rule = f"{claim} {CLAIMS[claim].title}: {one.word}", CLAIMS[claim].rule()
+    assert "Nine claims: seven of " in text
+    price = {claim: own.judge(price_study()) for claim, own in PRICE_CLAIMS.items()}
+    for claim, one in (verdicts(rows, stacks()) | price).items():
+        title, rule = f"{claim} {EVERY[claim].title}: {one.word}", EVERY[claim].rule()
         for told in (title, one.sentences, *rule.values()):
             assert told in text
         for row in one.table:
@@ -66,7 +71,7 @@ def test_it_says_every_claim_with_its_verdict_and_rule(written):
 
 def test_pictures_are_those_that_it_was_given_and_no_text_becomes_a_tag(written):
     _, page = written
-    assert page.count("<i>drawn</i>") == len(CLAIMS)
+    assert page.count("<i>drawn</i>") == len(EVERY) == 9
     assert "<b></b></head>" in page
     assert NASTY.split("\n")[0] in Page(page).text
     assert "<script>alert" not in page

@@ -83,9 +83,11 @@ def test_it_opens_on_a_row_of_every_claim_with_its_verdict_number_and_plot(first
         one, sure = found[name], {"C1": "theorem", "C7": "by construction"}.get(name)
         assert text.startswith(f"**{name} {ALL[name].title}** *")
         assert f" {sure or one.word}* ***{one.brief.number}*** :small[{one.brief.note}] " in text
-        plot = b64decode(text.partition("base64,")[2].rstrip(")")).decode()
+        plot, legend = text.partition("base64,")[2].split(") :small", 1)
+        plot = b64decode(plot).decode()
+        assert legend == f"[{one.brief.legend}]" != "[]"
         assert ET.fromstring(plot).tag.endswith("svg")
-    assert said(first, "3 supported, 4 partly; 1 theorem and 1 true by construction")
+    assert said(first, "3 supported, 4 partly; C1 is a theorem, and C7 holds by construction.")
     assert said(first, ", bundled. Version")
     saved = offered(first).charts["claims"].tables["findings"]
     assert saved["number"] == [one.brief.number for one in found.values()]
