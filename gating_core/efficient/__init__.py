@@ -27,7 +27,6 @@ from gating_core.efficient.delta_correction import (
     change_by_lag,
     corrected,
     dense_tail,
-    error_ratio,
     window_mask,
 )
 from gating_core.efficient.delta_rule import (
@@ -108,7 +107,6 @@ __all__ = [
     "divergence",
     "draw_pairs",
     "elu_features",
-    "error_ratio",
     "even_gaps",
     "even_gaps_certificate",
     "exponential_features",

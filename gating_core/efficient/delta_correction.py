@@ -4,8 +4,7 @@ Sparse attention sees the last ``window`` keys and the first ``sinks``. Every γ
 is computed in full too; the difference of both outputs there is added to its own output and to the
 γ - 1 that follow (Willette, Lee and Hwang, *Delta Attention*, arXiv 2505.11254). So it helps
 exactly where the missing part m = full - sparse changes by less, from an anchor to the queries
-after it, than m itself: `error_ratio` below 1. The published code also computes the last queries in
-full: `dense_tail`.
+after it, than m itself. The published code also computes the last queries in full: `dense_tail`.
 
 Shapes: T queries and as many keys, d channels, R queries computed in full; dots stand for any
 leading dimensions.
@@ -78,27 +77,13 @@ def corrected(sparse: torch.Tensor, full: torch.Tensor, gamma: int, dense: int =
     return result.index_copy(-2, at, full)
 
 
-def error_ratio(missing: torch.Tensor, gamma: int) -> torch.Tensor:
-    """(...): the squared error of corrected outputs divided by that of sparse ones.
-
-    ``missing`` (..., T, d) is full minus sparse, without a dense tail. Below 1 the correction
-    helps; below 1 - 1 / γ it helps the queries between anchors too. NaN if nothing is missing.
-    ``ValueError`` where something is not finite.
-    """
-    _check_outputs("missing", missing)
-    length = missing.shape[-2]
-    last = torch.arange(length) // gamma * gamma
-    anchors(length, gamma)  # checks gamma
-    return _squares(missing - missing[..., last, :]) / _squares(missing)
-
-
 def change_by_lag(missing: torch.Tensor, lags: int) -> torch.Tensor:
     """(..., lags): the relative change of ``missing`` m (..., T, d) after 1, 2, ... queries.
 
     The sum of |m_i - m_(i - lag)|² divided by that of |m_i|², for i >= lag: 0 where m is constant,
-    2 where both are independent with mean zero. `error_ratio` is about the mean over the lags 0 to
-    γ - 1. NaN where nothing is missing. ``ValueError`` unless 1 <= lags < T, and where ``missing``
-    is not finite.
+    2 where both are independent with mean zero. The squared error of corrected outputs over that of
+    sparse ones is about the mean over the lags 0 to γ - 1. NaN where nothing is missing.
+    ``ValueError`` unless 1 <= lags < T, and where ``missing`` is not finite.
     """
     _check_outputs("missing", missing)
     check_integer("lags", lags, 1, missing.shape[-2] - 1)

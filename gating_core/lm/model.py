@@ -8,8 +8,6 @@ Shapes: B texts, T characters, D width, V characters of the alphabet.
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, cast
@@ -19,7 +17,6 @@ from torch import nn
 from torch.nn import functional
 
 from gating_core.lm.attention import CausalAttention, Hooks, KeyValueCache, see
-from gating_core.lm.attention_kinds import AttentionKind
 from gating_core.lm.config import TOPOLOGIES, ModelConfig
 from gating_core.randomness import normal
 
@@ -157,19 +154,3 @@ class LanguageModel(nn.Module):
         if stop > self.config.context:
             raise ValueError(f"{stop} characters; the model reads at most {self.config.context}")
         return self.embed(numbers) + self.embed_position.weight[start:stop]
-
-
-def with_attention(model: LanguageModel, kinds: Sequence[AttentionKind]) -> LanguageModel:
-    """``model`` with other ``kinds`` of attention, one for each block, and the same weights.
-
-    Weights are shared, not copied; ``model`` is not changed. ``ValueError`` for another number of
-    kinds.
-    """
-    if len(kinds) != model.config.depth:
-        raise ValueError(
-            f"{len(kinds)} kinds of attention; the model has {model.config.depth} blocks"
-        )
-    result = copy.deepcopy(model, {id(weight): weight for weight in model.parameters()})
-    for block, kind in zip(result.layers, kinds, strict=True):
-        block.attention.kind = kind
-    return result

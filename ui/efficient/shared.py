@@ -23,7 +23,7 @@ from gating_core.efficient import (
     gaussian_scores,
     normal_tokens,
 )
-from gating_core.lm.approximations.models import read_head
+from gating_core.lm.approximations.heads import read_head
 from gating_core.lm.measurements.resampling import PairedDifference, loss_difference
 from gating_core.lm.measurements.stored import load_efficient
 from gating_core.lm.shipped import SEEDS

@@ -172,7 +172,7 @@ def draw_scores(charts: c.Charts, sample: Sample, curves: RowCurves, k: int, at_
 
 
 def fire_rates(gate: str, epsilon: float) -> np.ndarray:
-    """(S, F): the share of rows in which each of `FIRING` keeps fewer than half of the keys."""
+    """(S, F): the share of rows for which masses, certificates and boxes keep less than half."""
     rates = shared.measured(gate, "certificates.rates")[:, MEASURED_EPSILONS.index(epsilon)]
     return rates.mean((2, 3))
 
@@ -197,7 +197,7 @@ def fire_text(rates: dict[str, np.ndarray], budget: str) -> str:
 
 
 def titles() -> list[str]:
-    """Return the names of `FIRING`."""
+    """Return the names of exact masses, certificates and boxes."""
     return ["exact", *(certificate.title for certificate in CERTIFICATES.values()), "box bounds"]
 
 

@@ -1,1 +1,1 @@
-"""Efficient attention in the language models: changes of losses and of heads' outputs."""
+"""Efficient attention in heads of the language models."""

@@ -1,14 +1,12 @@
-"""Window, sinks and delta correction: in language models, and in samples of a head.
+"""Window, sinks and delta correction in samples of a head, and in a retrieval task.
 
-The samples are AR(1) tokens and a head over a text; and there is a retrieval task.
+The samples are AR(1) tokens and a head over a text.
 
-Shapes: N texts, B texts of a batch, L layers, H heads, W windows, G distances γ of anchors; of a
-sample T queries and as many keys, d channels, C points of a curve; G gaps and S seeds of the task.
+Shapes: T queries and as many keys, d channels, C points of a curve; G gaps and S seeds of the task.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -17,19 +15,11 @@ import numpy as np
 import torch
 
 import gating_core.efficient as efficient
-from gating_core.lm.approximations.models import (
-    FIRST,
-    first_late,
-    late_cosine,
-    windowed,
-)
-from gating_core.lm.losses import Arrays, batches, text_losses
-from gating_core.lm.model import LanguageModel
+from gating_core.lm.approximations.heads import first_late, late_cosine
 
-WINDOWS = (8, 16, 32)  # keys
+WINDOWS = (8, 16, 32)  # keys, of models that are measured: see `load_efficient`
 SINKS = 4
 GAMMAS = (4, 8, 16, 32)  # one query in as many is computed in full
-LAGS = 31
 WINDOW_STEPS = (4, 8, 16, 32, 64)  # keys
 GAMMA_STEPS = (1, 2, 4, 8, 16, 32, 64)  # queries; at 1 every query is computed in full
 SHOWN_LAGS = 32
@@ -42,42 +32,6 @@ LEAST_PUBLISHED = efficient.DENSE_BLOCK * efficient.LEAST_BLOCKS  # tokens, for 
 RETRIEVAL_SEEDS = tuple(range(8))
 
 
-def correction(model: LanguageModel, texts: Sequence[str]) -> Arrays:
-    """Measure losses and outputs in a window, without and with correction.
-
-    ``sums`` (W, 1 + G, N): the loss of each text from its 33rd character on, in nats, without
-    correction and with each γ; ``full`` and ``counts`` (N,). ``cosines`` (W, 1 + G, L, H): the mean
-    cosine of outputs with those of full attention, from the 33rd query on, for the states of the
-    full model. ``ratios`` (W, G, L, H) and ``changes`` (W, lags, L, H): the means over texts of
-    `error_ratio` and of `change_by_lag` there. Cosines and ratios with a γ are over the queries
-    before the `dense_tail`.
-    """
-    full, counts = text_losses(model, texts, first=FIRST)
-    sums = torch.stack(
-        [
-            torch.stack(
-                [
-                    text_losses(windowed(model, window, SINKS, gamma), texts, first=FIRST)[0]
-                    for gamma in (None, *GAMMAS)
-                ]
-            )
-            for window in WINDOWS
-        ]
-    )
-    parts: dict[str, list[torch.Tensor]] = {"cosines": [], "ratios": [], "changes": []}
-    for batch in batches(model, texts):
-        layers = [_outputs(efficient.causal(x.scores), x.values) for x in batch.layers]
-        for name, columns in parts.items():
-            columns.append(torch.stack([layer[name] for layer in layers], -3))
-    means = {name: torch.cat(columns, -2).nanmean(-2).numpy() for name, columns in parts.items()}
-    return {
-        "sums": sums.float().numpy(),
-        "full": full.float().numpy(),
-        "counts": counts.float().numpy(),
-        **means,
-    }
-
-
 def _in_window(scores: torch.Tensor, values: torch.Tensor, window: int, sinks: int) -> torch.Tensor:
     """(..., T, d): the outputs of attention in a window and to the first ``sinks`` keys."""
     return efficient.mixed(scores, values, efficient.window_mask(values.shape[-2], window, sinks))
@@ -87,42 +41,6 @@ def _repaired(sparse: torch.Tensor, full: torch.Tensor, gamma: int, tail: int = 
     """(..., T, d): ``sparse`` outputs (..., T, d), corrected by the ``full`` ones at anchors."""
     anchors = efficient.anchors(full.shape[-2], gamma, tail)
     return efficient.corrected(sparse, full[..., anchors, :], gamma, tail)
-
-
-def _outputs(scores: torch.Tensor, values: torch.Tensor) -> dict[str, torch.Tensor]:
-    """(..., B, H) of one layer: cosines, ratios and changes as `correction` describes them."""
-    full = efficient.mixed(scores, values)
-    length = full.shape[-2]
-    tails = {gamma: efficient.dense_tail(length, gamma) for gamma in GAMMAS}
-    cosines, ratios, changes = [], [], []
-    for window in WINDOWS:
-        sparse = _in_window(scores, values, window, SINKS)
-        cosines.append(
-            torch.stack(
-                [
-                    late_cosine(sparse, full),
-                    *(
-                        late_cosine(_repaired(sparse, full, gamma, tail), full, tail)
-                        for gamma, tail in tails.items()
-                    ),
-                ]
-            )
-        )
-        missing = full - sparse
-        ratios.append(
-            torch.stack(
-                [
-                    efficient.error_ratio(missing[..., FIRST : length - tail, :], gamma)
-                    for gamma, tail in tails.items()
-                ]
-            )
-        )
-        changes.append(efficient.change_by_lag(missing[..., FIRST:, :], LAGS).movedim(-1, 0))
-    return {
-        "cosines": torch.stack(cosines),
-        "ratios": torch.stack(ratios),
-        "changes": torch.stack(changes),
-    }
 
 
 @dataclass(frozen=True)

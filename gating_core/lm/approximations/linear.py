@@ -14,7 +14,7 @@ import torch
 import gating_core.efficient as efficient
 from gating_core.characters import encode
 from gating_core.checks import check_number
-from gating_core.lm.approximations.models import late_cosine, read_head
+from gating_core.lm.approximations.heads import late_cosine, read_head
 from gating_core.lm.attention_kinds import ExponentialAttention, LearnedAttention
 from gating_core.lm.conversions import (
     CONVERSIONS,

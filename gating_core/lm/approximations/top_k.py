@@ -1,136 +1,27 @@
-"""Top-k: in one row of scores, and in language models with all heads truncated.
+"""Top-k in one row of scores: its tail mass for every k, bounds, and the Gaussian approximation.
 
-The row is that of the last query, which sees every key: the tail mass for every k, its bounds,
-and the Gaussian approximation. Curves have every k from 1 to n, or of long rows some of them.
+The row is that of the last query, which sees every key. Curves have every k from 1 to n, or of long
+rows some of them.
 
-Shapes: n keys, d channels, P points of curves, B bins; of models N texts, L layers, H heads, K
-sizes k, C certificates.
+Shapes: n keys, d channels, P points of curves, B bins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 import gating_core.efficient as efficient
-from gating_core.lm.approximations.models import FIRST, truncated
-from gating_core.lm.losses import Arrays, batches, text_losses
-from gating_core.lm.model import LanguageModel
 
-SIZES = (1, 2, 4, 8, 16, 32)  # k; in arrays the untruncated model comes after them
+SIZES = (1, 2, 4, 8, 16, 32)  # k of models that are measured, see `load_efficient`
+EPSILONS = (0.2, 0.1, 0.05, 0.01, 0.001)  # tail-mass budgets of their certificates
 EPSILON = 0.05  # the tail-mass budget
-EPSILONS = (0.2, 0.1, 0.05, 0.01, 0.001)  # of `fire_rates`
-FIRE_SHARE = 0.5  # a certificate fires where it keeps less than this share of the keys
-FIRING = ("exact", *efficient.CERTIFICATES, "boxes")  # in `fire_rates`: exact τ, and certificates
-FIRST_QUERY = 64  # the first whose heads are measured
-EVERY = 4  # one text in as many is measured head by head, to save time
 BINS = np.linspace(-6.0, 6.0, 49)  # of standardised scores; those beyond count in the last bins
 POINTS = 300  # of a curve, at most
 STRETCHES = 64  # of even gaps in a long row, at most
 LATE = 64  # queries at the end whose scores are counted: at most half of all
-
-
-def truncation(model: LanguageModel, texts: Sequence[str]) -> Arrays:
-    """Measure losses, and heads, under truncation.
-
-    ``sums`` (K + 1, N): the loss of each text in nats, from its 33rd character on, with all heads
-    truncated to k, the last with none; ``counts`` (N,). Of the queries from `FIRST_QUERY` on of
-    every fourth text, by head (L, H): ``needed``, the median k for a tail mass of 5 %, and its
-    upper decile ``needed_high``; ``rule``, the median of what the Gaussian approximation says, and
-    ``sigma``; ``certified`` (C, L, H), the median k that each certificate allows; ``histogram``
-    (L, H, b) of standardised scores.
-    """
-    models = [*(truncated(model, k) for k in SIZES), model]
-    losses = [text_losses(each, texts, first=FIRST) for each in models]
-    columns: dict[str, list[torch.Tensor]] = {}
-    bins = []
-    for batch in batches(model, texts[::EVERY]):
-        late = efficient.causal(torch.stack([x.scores for x in batch.layers]))[..., FIRST_QUERY:, :]
-        for name, column in _heads(late).items():
-            columns.setdefault(name, []).append(column)
-        bins.append(_histogram(late))
-    by_head = {name: torch.cat(parts, -1) for name, parts in columns.items()}
-    medians = {name: column.quantile(0.5, -1).numpy() for name, column in by_head.items()}
-    return {
-        "sums": torch.stack([sums for sums, _ in losses]).float().numpy(),
-        "counts": losses[0][1].float().numpy(),
-        **medians,
-        "needed_high": by_head["needed"].quantile(0.9, -1).numpy(),
-        "histogram": np.sum(bins, 0).astype(np.int32),
-    }
-
-
-def _heads(late: torch.Tensor) -> dict[str, torch.Tensor]:
-    """(..., L, H, rows): the quantities of `truncation` by row of scores (L, B, H, t, n)."""
-    visible = (~late.isneginf()).sum(-1)
-    sigma = efficient.standardised(late)[1]
-    rule = (visible * efficient.needed_share(sigma, EPSILON)).clamp(min=1)
-    certified = [
-        efficient.smallest_k(certificate.curve(late), EPSILON)
-        for certificate in efficient.CERTIFICATES.values()
-    ]
-    needed = efficient.smallest_k(efficient.masses(late), EPSILON)
-    numbers = {"needed": needed, "sigma": sigma, "rule": rule, "certified": torch.stack(certified)}
-    return {name: x.float().transpose(-3, -2).flatten(-2) for name, x in numbers.items()}
-
-
-def _histogram(late: torch.Tensor) -> np.ndarray:
-    """(L, H, b) int64: standardised scores by head."""
-    scaled = efficient.standardised(late)[0].clamp(BINS[0], BINS[-1])
-    by_head = scaled.transpose(1, 2).flatten(2).numpy()
-    return np.array(
-        [[np.histogram(head[~np.isnan(head)], BINS)[0] for head in layer] for layer in by_head]
-    )
-
-
-def fire_rates(model: LanguageModel, texts: Sequence[str]) -> Arrays:
-    """Measure how often each of `FIRING` certifies a tail mass with fewer than half of the keys.
-
-    ``rates`` (E, F, L, H): of the rows of each text's last query, which sees n keys, the share that
-    a certificate keeps below each of `EPSILONS` with k < n / 2; ``rows``: their number by head.
-    """
-    fired = torch.zeros(len(EPSILONS), len(FIRING), model.config.depth, model.config.heads)
-    for length, alike in _by_length(texts, model.config.context).items():
-        for batch in batches(model, alike):
-            scores = torch.stack(
-                [x.scores[..., length - 1 : length, :length] for x in batch.layers]
-            )
-            queries, keys = (
-                torch.stack([getattr(x, name)[..., start:length, :] for x in batch.layers])
-                for name, start in (("queries", length - 1), ("keys", 0))
-            )
-            for row, epsilon in enumerate(EPSILONS):
-                kept = kept_keys(scores, queries, keys, epsilon)
-                fired[row] += (kept < FIRE_SHARE * length).sum((2, 4)).float()
-    return {"rates": (fired / len(texts)).numpy(), "rows": np.array(len(texts), np.float32)}
-
-
-def _by_length(texts: Sequence[str], context: int) -> dict[int, list[str]]:
-    """Texts by the number of characters that are read of them: what follows a text is no key."""
-    groups: dict[int, list[str]] = {}
-    for text in texts:
-        groups.setdefault(min(len(text) + 1, context), []).append(text)
-    return groups
-
-
-def kept_keys(
-    scores: torch.Tensor, queries: torch.Tensor, keys: torch.Tensor, epsilon: float
-) -> torch.Tensor:
-    """(F, ..., T) int64: the keys that each of `FIRING` keeps for a tail mass of ``epsilon``.
-
-    ``scores`` (..., T, n) are those of ``queries`` (..., T, d) and ``keys`` (..., n, d).
-    """
-    certificates = efficient.CERTIFICATES.values()
-    curves = [
-        efficient.masses(scores),
-        *(certificate.curve(scores) for certificate in certificates),
-    ]
-    bounds = efficient.block_bounds(queries, keys)
-    by_boxes = efficient.block_search(scores, bounds, epsilon).kept.sum(-1)
-    return torch.stack([*(efficient.smallest_k(curve, epsilon) for curve in curves), by_boxes])
 
 
 @dataclass(frozen=True)

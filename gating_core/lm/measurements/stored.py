@@ -6,17 +6,13 @@ A measurement takes a model and N texts and returns named arrays; none where it 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
 import torch
 
-from gating_core.lm.approximations.delta_correction import correction
-from gating_core.lm.approximations.eviction import eviction
-from gating_core.lm.approximations.models import long_texts
-from gating_core.lm.approximations.top_k import fire_rates, truncation
 from gating_core.lm.corpus import excerpt_texts
 from gating_core.lm.losses import Arrays, text_losses
 from gating_core.lm.measurements.calibration import confidence
@@ -56,19 +52,8 @@ MEASUREMENTS: Measurements = {
 }
 
 
-def certificates(model: LanguageModel, _: Sequence[str]) -> Arrays:
-    """Measure `fire_rates` over all verses: short ones have last queries, too."""
-    return fire_rates(model, excerpt_texts())
-
-
-SINK = "sink_logit"  # of all approximations, measured under truncation alone
-APPROXIMATED = ("none", "g1_channel", "g1_head", "g2")  # models without a gate, and with one
-APPROXIMATIONS: Measurements = {  # over `long_texts`
-    "truncation": truncation,
-    "certificates": certificates,
-    "eviction": eviction,
-    "correction": correction,
-}
+# Of models whose attention leaves something out; that with a sink logit has the first alone.
+APPROXIMATIONS = ("truncation", "certificates", "eviction", "correction")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +68,6 @@ class Measured:
 def measure_all() -> None:
     """Make all bundled measurements that models lack, a process for each core."""
     measure_missing(MEASURED, MEASUREMENTS, shipped(), excerpt_texts())
-    models = [model for model in shipped() if model[0] in APPROXIMATED]
-    measure_missing(EFFICIENT, APPROXIMATIONS, models, long_texts())
-    models = [model for model in shipped() if model[0] == SINK]
-    measure_missing(EFFICIENT, {"truncation": truncation}, models, long_texts())
 
 
 def measure_missing(
@@ -123,12 +104,34 @@ def measure(
 
 
 def load_efficient() -> dict[Model, Arrays]:
-    """The measurements of models under approximations, by name and seed."""
+    """The measurements of models whose attention leaves something out, by name and seed.
+
+    They are bundled; commit `1f4177a5` has the code that made them. A hook on a model's weights
+    does the same to its losses. Losses are in nats, of the N verses that fill a context, from the
+    33rd character on. Shapes: L layers, H heads, K sizes k, C certificates, E budgets, P policies,
+    W windows, G distances γ of anchors.
+
+    - "truncation.": ``sums`` (K + 1, N), with all heads truncated to each of `SIZES`, the last with
+      none; ``counts`` (N,). By head (L, H), over the queries from the 65th on of every fourth text:
+      ``needed``, the median k for a tail mass of 5 %, and its upper decile ``needed_high``;
+      ``rule``, the same by the Gaussian approximation, and ``sigma``; ``certified`` (C, L, H);
+      ``histogram`` (L, H, b) of standardised scores.
+    - "certificates.": ``rates`` (E, C + 2, L, H), of the ``rows`` of each text's last query, which
+      sees n keys, the share for which the exact mass, a certificate or boxes of 16 keys keep fewer
+      than n / 2 keys.
+    - "eviction.": ``sums`` (P, b, N), of the characters after a prefill of which each head keeps a
+      budget of keys; ``full`` and ``counts`` (N,). ``errors`` (P, b, L, H): the mean squared change
+      of outputs over the mean squared output, with ``error_half_widths`` over texts.
+    - "correction.": ``sums`` (W, 1 + G, N) in a window with four sinks, without correction and with
+      each γ; ``full`` and ``counts`` (N,). ``cosines`` (W, 1 + G, L, H) of outputs with those of
+      full attention, ``ratios`` (W, G, L, H) of squared errors with and without correction, and
+      ``changes`` (W, lags, L, H).
+    """
     return load_measured(EFFICIENT, APPROXIMATIONS)
 
 
 def load_measured(
-    path: Path = MEASURED, measurements: Measurements = MEASUREMENTS
+    path: Path = MEASURED, measurements: Collection[str] = MEASUREMENTS.keys()
 ) -> dict[Model, Arrays]:
     """The measurements of all shipped models that have every one, in the table's order."""
     return {

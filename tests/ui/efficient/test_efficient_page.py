@@ -5,7 +5,7 @@ import pytest
 
 from gating_core.efficient import gaussian_scores, masses, smallest_k
 from gating_core.lm.approximations.eviction import BUDGETS, EvictionRequest, evict
-from gating_core.lm.approximations.models import read_head
+from gating_core.lm.approximations.heads import read_head
 from gating_core.lm.approximations.top_k import EPSILONS, row_at, row_curves
 from gating_core.lm.measurements.resampling import PairedDifference
 from gating_core.lm.measurements.stored import load_efficient

@@ -20,13 +20,13 @@ from gating_core.efficient import (
     window_mask,
 )
 from gating_core.lm.approximations import linear as module
+from gating_core.lm.approximations.heads import read_head
 from gating_core.lm.approximations.linear import (
     RECALL_PAIRS,
     LinearRequest,
     head_by_kind,
     recall_curves,
 )
-from gating_core.lm.approximations.models import read_head
 from gating_core.lm.conversions import CONVERSIONS, load_converted
 from gating_core.lm.model import LanguageModel
 from gating_core.lm.shipped import load_model
