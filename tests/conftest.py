@@ -20,15 +20,16 @@ from tests.profiles import SOAK, load_profile
 from tests.served import Started, started
 
 # Folders, or parts of one, whose tests run in one worker: they share a served app and a browser, or
-# cached results. The browser's come in groups, each with a browser and an app of its own: one of
-# them takes longer than all other tests together.
-PARTS_OF_PAGES = ("browser/test_draw.py", "browser/test_jobs.py", "browser/test_pad.py")
+# cached results. The browser's come in two groups, each with a browser and an app of its own: one
+# of them takes longer than all other tests together.
 SOME_PAGES = (
     "browser/test_charts.py",
     "browser/test_decision_boundary.py",
     "browser/test_depth.py",
+    "browser/test_draw.py",
     "browser/test_gates.py",
     "browser/test_keys.py",
+    "browser/test_screens.py",
 )
 SERVED = (
     "test_attacks.py",
@@ -37,7 +38,7 @@ SERVED = (
     "test_security.py",
 )
 SAME_WORKER = (
-    "browser", SOME_PAGES, "ui/decision_boundary", PARTS_OF_PAGES, "ui/claims", SERVED,
+    "browser", SOME_PAGES, "ui/decision_boundary", "ui/claims", SERVED,
     "ui/manifold", "ui/landing", "ui/experts", "ui/language_models", "ui/steering", "ui/gates",
     "ui/depth", "ui/common", "core/checkpoints",
 )  # fmt: skip
@@ -96,7 +97,7 @@ def server() -> Iterator[Started]:
 def rank(nodeid: str) -> int:
     """The position in `ORDER` of the test's file or folder; the length of `ORDER` for others."""
     file = nodeid.split("::")[0].removeprefix("tests/")
-    for files in (PARTS_OF_PAGES, SOME_PAGES, SERVED):
+    for files in (SOME_PAGES, SERVED):
         if file in files:
             return ORDER.index(files)
     folders = (n for n, name in enumerate(ORDER) if f"{file}/".startswith(f"{name}/"))

@@ -95,6 +95,13 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+def dotted(node: ast.expr) -> str:
+    """Names and attributes as they are written; "" in place of anything else."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 @cache
 def imports(path: Path) -> list[tuple[str, tuple[str, ...]]]:
     """Every imported module and the names taken from it, wherever the import stands."""

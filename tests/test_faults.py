@@ -15,10 +15,11 @@ import pytest
 from tests.each import each
 from tests.served import ROOT, ask, command
 from tests.tab import Tab, visited
-from tests.test_boundaries import SOURCES
+from tests.test_boundaries import SOURCES, dotted
 from tests.ui.opening import open_page
 from ui.components import figures, plotly_js
 from ui.foreign import as_words
+from ui.limits import RETURN_SECONDS
 from ui.work.jobs import Job, State
 
 EXIT_SECONDS = 60
@@ -57,6 +58,20 @@ def test_two_tabs_of_one_visitor_do_not_know_each_other(server):
     assert tasks == [view for _, _, view in beside]
     assert [troubles for troubles, _, _ in alone + beside] == [[]] * 4
     assert len({session for _, session, _ in alone + beside}) == 4
+
+
+def test_a_training_whose_visitor_has_left_ends(server):
+    """Whoever comes back soon still finds it."""
+    visited(server.url, shown_jobs, "steps=4000&seeds=12", page="Decision_boundary")
+    left = time.monotonic()
+    while '"outcome": "cancelled"' not in server.output():
+        assert time.monotonic() < left + EXIT_SECONDS
+        time.sleep(0.1)
+    assert time.monotonic() > left + RETURN_SECONDS - 1
+
+
+def shown_jobs(tab: Tab) -> None:
+    assert any(x.startswith("Training on") for x in (*tab.page.texts, *tab.page.progress))
 
 
 # --- The disk -------------------------------------------------------------------------------------
@@ -104,8 +119,7 @@ CLOCKS = {
 def clocks_read(source: str) -> set[str]:
     """The clocks of `CLOCKS` that the source reads."""
     calls = (node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
-    dotted = {ast.unparse(func) for func in calls if isinstance(func, ast.Attribute)}
-    return dotted & CLOCKS
+    return {dotted(func) for func in calls} & CLOCKS
 
 
 @each(SOURCES)

@@ -1,96 +1,46 @@
-"""Several processes behind the configuration of docs/serving.md."""
+"""Two processes behind the configuration of docs/serving.md: one ends, its visitors return."""
 
 import asyncio
-import re
-import traceback
-from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 
 import pytest
 from websockets.exceptions import ConnectionClosed
 
 from tests.browser.serving import HOST, free_port
-from tests.load import ARRIVAL_SECONDS, BOUNDARY, Record, Visitor
-from tests.proxied import PRINTED, asked, configuration, find_nginx, printed, proxied
+from tests.proxied import asked, find_nginx, proxied
 from tests.served import ask, set_cookies, started
-from tests.tab import Tab, in_a_thread
+from tests.tab import Tab, in_a_thread, nothing_wrong
 
 COOKIE = "gating_process"
 PATH = "/gating"  # that the app is served under
-VISITORS, NEWCOMERS = 30, 8
-PAUSE_SECONDS = (0.5, 1.5)
-CALM_SECONDS = 6.0  # before the process ends, while it is gone, and after that
+CALM_SECONDS = 4.0  # while a process is gone, and after that
 RETURN_SECONDS = 240.0
-MOVED = {  # a control of each page
-    "": "task",
-    "Manifold": "model",
-    "Claims": "rows",
-    "Mixture_of_experts": "gate_at",
-    "Efficient_attention": "top_k",
-}
+CONTROLS = (("", "task", ("xor", "circle")), ("Efficient_attention", "top_k", (5, 6)))
 
 
-def test_the_block_names_the_same_processes_everywhere(tmp_path):
-    block, names = printed(), set(PRINTED)
-    assert set(re.findall(r"^upstream (\w) ", block, re.M)) == names
-    assert set(re.findall(r"[%*] (\w);", block)) == names  # shares of newcomers
-    assert {frozenset(letters) for letters in re.findall(r"letter>\[(\w+)\]", block)} == {
-        frozenset(names)
-    }
-    for name, port in PRINTED.items():
-        assert re.search(rf"^upstream {name} +{{ server {HOST}:{port}; }}", block, re.M)
-        assert f"~:{port}$ {name};" in block
-    text = configuration(tmp_path, 1234, {"a": 1235, "b": 1236})
-    assert text.count("{") == text.count("}")
-    assert not re.search(r"850\d|443", text)
+class Visit:
+    """Somebody who moves a control again and again, and comes back to a process that was gone."""
 
+    def __init__(self, url, process, page, key, values):
+        self.url, self.process, self.page, self.key, self.values = url, process, page, key, values
+        self.steps = self.returns = 0
 
-# --- With nginx -----------------------------------------------------------------------------------
-
-
-@dataclass
-class Met:
-    """The record of thirty visitors: their processes, steps in the outage, returns, and errors."""
-
-    process: dict[int, str] = field(default_factory=dict)
-    outage_steps: Counter = field(default_factory=Counter)
-    returned: Counter = field(default_factory=Counter)
-    errors: list[str] = field(default_factory=list)
-    record: Record = field(default_factory=Record)
-    is_out: bool = False
-    is_over: bool = False
-
-
-async def visit(url, number, met):
-    """Move one control again and again; if the connection is lost, come back as a browser does."""
-    page, cookies = [*MOVED][number % len(MOVED)], {}
-    visitor = Visitor(url, number, VISITORS, float("inf"), met.record, PAUSE_SECONDS)
-    async with Tab(url, page, cookies=cookies) as tab:
-        await visitor.step(tab, tab.open())
-        met.process[number] = cookies[COOKIE]
-        while not met.is_over:
-            began_out, key = met.is_out, MOVED[page]
-            value = visitor.value(tab.page.widget(key), None)
-            try:
-                await visitor.step(tab, tab.change(**{key: value}))
-            except (ConnectionError, ConnectionClosed):
-                if cookies[COOKIE] != "b" or not met.is_out:
-                    raise
-                await tab.reconnect()
-                await visitor.look(tab)
-                met.returned[number] += 1
-            met.outage_steps[number] += began_out and met.is_out
-        assert cookies[COOKIE] == met.process[number]
-
-
-async def noted(url, number, met):
-    await asyncio.sleep(ARRIVAL_SECONDS * number / VISITORS)
-    try:
-        await visit(url, number, met)
-    except Exception:
-        where = f"visitor {number} of {met.process.get(number)}"
-        met.errors.append(f"{where}: {traceback.format_exc(limit=-4)}"[:2000])
+    async def go_on(self, over):
+        async with Tab(self.url, self.page, cookies={COOKIE: self.process}) as tab:
+            await tab.open()
+            while not over.is_set():
+                value = self.values[self.steps % 2]
+                try:
+                    await tab.change(**{self.key: value})
+                except (ConnectionError, ConnectionClosed):
+                    assert self.process == "b"
+                    await tab.reconnect()
+                    self.returns += 1
+                assert nothing_wrong(tab) == ""
+                assert tab.link[self.key] == [f"{value}"]
+                assert tab.cookies[COOKIE] == self.process
+                self.steps += 1
+                await asyncio.sleep(0.5)
 
 
 async def newcomer(url):
@@ -100,52 +50,37 @@ async def newcomer(url):
     return cookies[COOKIE]
 
 
-async def upload(url, process):
-    """Upload a table at this process, which alone knows of it."""
-    visitor = Visitor(url, "ab".index(process), 2, float("inf"), Record())
-    async with Tab(url, BOUNDARY, "seeds=2", cookies={COOKIE: process}) as tab:
-        await tab.open()
-        await visitor.own_table(tab)
-
-
 @pytest.mark.soak  # a minute
 def test_one_of_two_processes_ends_and_its_visitors_come_back(tmp_path):
-    """Nobody else notices; its own visitors have their link and controls, and the right numbers."""
+    """They have their link and controls; newcomers and everybody else have the other one."""
     if (nginx := find_nginx()) is None:
         pytest.skip("no `nginx` on the PATH (Debian's package has it)")
-    ports, met = {"a": free_port(), "b": free_port()}, Met()
+    ports = {"a": free_port(), "b": free_port()}
 
     def serve(name):
         return started(port=ports[name], environment={"GATING_PROCESS": name}, path=PATH)
 
-    async def restart(url, b, again):
-        while len(met.process) < VISITORS and not met.errors:
-            await asyncio.sleep(0.1)
-        assert met.errors or set(met.process.values()) == {"a", "b"}
-        await asyncio.sleep(CALM_SECONDS)
-        met.is_out = True
-        b.kill()  # as the unit of docs/serving.md does
-        assert ask(url, "GET", "/_stcore/health", headers={"Cookie": f"{COOKIE}=b"})[0] == 503
-        new = await asyncio.gather(*(newcomer(url) for _ in range(NEWCOMERS)))
-        assert new == ["a"] * NEWCOMERS
-        await asyncio.sleep(CALM_SECONDS)
-        await asyncio.to_thread(again.enter_context, serve("b"))
-        of_b = [number for number, name in met.process.items() if name == "b"]
-        async with asyncio.timeout(RETURN_SECONDS):
-            while set(met.returned) != set(of_b) and not met.errors:
-                await asyncio.sleep(0.1)
-        met.is_out = False
-        await asyncio.sleep(CALM_SECONDS)
-        met.is_over = True
-
     async def everything(url, b, again):
-        await asyncio.gather(*(upload(url, name) for name in ports))  # imports what pages need
-        crowd = [asyncio.create_task(noted(url, number, met)) for number in range(VISITORS)]
-        try:
-            await restart(url, b, again)
-        finally:
-            met.is_over = True
-            await asyncio.gather(*crowd)
+        visits, over = [Visit(url, name, *x) for name in ports for x in CONTROLS], asyncio.Event()
+        of_a, of_b = visits[:2], visits[2:]
+        async with asyncio.TaskGroup() as crowd:
+            for visit in visits:
+                crowd.create_task(visit.go_on(over))
+            while not all(visit.steps for visit in visits):
+                await asyncio.sleep(0.1)
+            b.kill()  # as the unit of docs/serving.md does
+            assert ask(url, "GET", "/_stcore/health", headers={"Cookie": f"{COOKIE}=b"})[0] == 503
+            assert await asyncio.gather(*map(newcomer, [url] * 4)) == ["a"] * 4
+            before = [visit.steps for visit in of_a]
+            await asyncio.sleep(CALM_SECONDS)
+            assert all(x.steps > steps for x, steps in zip(of_a, before, strict=True))
+            await asyncio.to_thread(again.enter_context, serve("b"))
+            async with asyncio.timeout(RETURN_SECONDS):
+                while not all(visit.returns for visit in of_b):
+                    await asyncio.sleep(0.1)
+            await asyncio.sleep(CALM_SECONDS)
+            over.set()
+        assert not any(visit.returns for visit in of_a)
 
     with (
         proxied(nginx, tmp_path, ports) as host,
@@ -155,13 +90,7 @@ def test_one_of_two_processes_ends_and_its_visitors_come_back(tmp_path):
     ):
         addresses_name_processes(host + PATH)
         in_a_thread(everything(host + PATH, b, again))
-        before, raised, after = a.output().partition("Traceback")
-        log = before[-500:] + raised + after[:3000] if raised else ""
-        assert not met.errors, "\n".join([*met.errors, log])
-        assert not log
-    of_a = [number for number, name in met.process.items() if name == "a"]
-    assert all(met.outage_steps[number] for number in of_a), met.outage_steps
-    assert not set(met.returned) & set(of_a)
+        assert "Traceback" not in a.output()
     of = {address: process for address, process in asked(tmp_path) if "/c/" in address}
     assert of == {f"{PATH}/c/{name}23456/state": f"{HOST}:{port}" for name, port in ports.items()}
 

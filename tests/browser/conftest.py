@@ -1,25 +1,14 @@
-"""What browser tests share: two served apps, one Chromium, one record of what went wrong."""
+"""What browser tests share: the served app, one Chromium, one record of what went wrong."""
 
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from .parts import Pages
 from .serving import Served, find_chromium, launch, serve, without_browser
 from .visiting import DESK, Watch, become_desk, open_page, page_states
-
-PARTS = Path(__file__).with_name("parts_app.py")
-# The script lies outside the repository's root, where our own Streamlit settings are.
-OPTIONS = (
-    *("--browser.gatherUsageStats", "false"),
-    *("--client.showSidebarNavigation", "true"),
-    *("--runner.fastReruns", "false"),
-)
-PLACES = 1  # for jobs
 
 
 @pytest.hookimpl(wrapper=True)
@@ -51,36 +40,6 @@ def served(browser: Browser) -> Iterator[Served]:
     with serve() as served:
         yield served
         assert "Traceback" not in served.output(), served.output()
-
-
-@pytest.fixture(scope="session")
-def counts_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the counts of the jobs' page write the time at each step."""
-    return tmp_path_factory.mktemp("counts")
-
-
-@pytest.fixture(scope="session")
-def served_parts(browser: Browser, counts_folder: Path) -> Iterator[Served]:
-    """The running app of single parts of the interface."""
-    with serve(PARTS, *OPTIONS, "--", str(counts_folder), str(PLACES)) as served:
-        yield served
-        assert "Traceback" not in served.output(), served.output()
-
-
-@pytest.fixture(scope="session")
-def pages(browser: Browser, served_parts: Served) -> Iterator[Pages]:
-    """Pages of single parts, shared by all tests of them."""
-    pages = Pages(browser, served_parts.url)
-    yield pages
-    pages.close()
-
-
-@pytest.fixture
-def visit_part(pages: Pages) -> Iterator[Callable[..., Page]]:
-    """Visit a part afresh (see `Pages`); in the end nothing may have gone wrong there."""
-    yield pages.visit
-    problems = pages.release()
-    assert not problems
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from .addresses import ADDRESSES, FIRST, addresses
 from .serving import REPOSITORY, find_chromium, launch, serve
-from .visiting import open_page, settle
+from .visiting import await_drawn, open_page, settle
 
 HEIGHTS = {1400: 900, 1366: 768, 900: 900, 390: 844}  # pixels, by width
 GREATEST_HEIGHT = 6000  # pixels, of a whole page
@@ -58,11 +58,7 @@ def photograph(page: Page, url: str, file: Path, full: bool, cold: bool) -> None
     if cold:
         page.locator("h1").wait_for()  # the first words
         page.screenshot(path=file.with_stem(f"{file.stem}_at_first"))
-    page.wait_for_load_state("networkidle")  # a component's script may be still to come
-    settle(page)
-    for undrawn in ("[data-testid=stSkeleton]", ".gc-pair:not([data-n])"):  # charts, views
-        page.locator(undrawn).first.wait_for(state="detached")
-    settle(page)
+    await_drawn(page)
     page.screenshot(path=file)
     if full:
         size = page.viewport_size

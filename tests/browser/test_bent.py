@@ -6,10 +6,9 @@ import pytest
 from gating_core.experiments.comparison import cut_example, first_plane, sample_example
 from gating_core.geometry import square_grid
 
-from .accessibility import assert_accessible
-from .looking import assert_on_the_first_screen, assert_scrolls_only_down, pixels
+from .looking import pixels
 from .scripts import COUNT_SENT, in_browser
-from .visiting import DESK, PHONE, open_page, settle, visit
+from .visiting import settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -67,14 +66,6 @@ def test_the_browser_finds_the_islands_that_the_library_finds(desk, name):
             assert total == pytest.approx(float(island.positive.value), rel=0.1)
 
 
-def test_the_first_screen_shows_an_island_and_axe_finds_nothing(desk):
-    assert_on_the_first_screen(desk, "h1", SPACE, SENTENCE, ".gc-islands table")
-    assert closed(desk)
-    assert desk.locator(SENTENCE).inner_text().startswith("The cut closes: an island.")
-    assert len(np.unique(pixels(desk.locator(SPACE)).reshape(-1, 3), axis=0)) > 500
-    assert_accessible(desk)
-
-
 def test_keys_lift_the_plane_off_the_hill_without_the_server_and_a_button_puts_it_back(
     desk, served, watch
 ):
@@ -120,14 +111,6 @@ def test_the_shadow_turns_its_loop_stays_closed_and_the_plane_hides(desk, served
     assert (np.abs(pixels(desk.locator(SPACE)) - before).sum(-1) > 60).mean() > 0.05
 
 
-def test_a_phone_in_the_dark_scrolls_only_down(browser, served, watch):
-    with open_page(browser, watch, **PHONE) as page:
-        visit(page, watch, f"{served.url}{ADDRESS}&island_surface=flat+torus", await_islands)
-        assert_scrolls_only_down(page)
-        assert closed(page)
-        assert_accessible(page)
-
-
 PAIR, POINT = ".gc-pair[data-n]:not([data-stale])", ".st-key-chart_price_price .point"
 
 
@@ -136,50 +119,31 @@ def await_pair(page):
     settle(page)
 
 
-@pytest.mark.parametrize("look", [DESK, PHONE], ids=["desk", "phone"])
-def test_a_guess_by_keyboard_colours_both_surfaces(browser, served, watch, look):
-    with open_page(browser, watch, **look) as page:
-        visit(page, watch, f"{served.url}/Curved_or_bent", await_pair)
-        assert_on_the_first_screen(page, "h1", PAIR)
-        assert_scrolls_only_down(page)
-        assert_accessible(page)
-        grey = pixels(page.locator(PAIR))
-        assert np.median(np.ptp(grey.reshape(-1, grey.shape[-1])[:, :3].astype(int), axis=1)) < 12
-        button = page.get_by_role("button", name="This one is flat").first
-        button.focus()
-        page.keyboard.press("Enter")
-        page.get_by_text("Yes: the left one.").wait_for()
-        await_pair(page)
-        assert "flat_guess=left" in page.url
-        assert_accessible(page)
+def test_a_guess_by_keyboard_colours_both_surfaces(visitor, served, watch):
+    visit(visitor, watch, f"{served.url}/Curved_or_bent", await_pair)
+    grey = pixels(visitor.locator(PAIR))
+    assert np.median(np.ptp(grey.reshape(-1, 3), axis=1)) < 12
+    visitor.get_by_role("button", name="This one is flat").first.focus()
+    visitor.keyboard.press("Enter")
+    visitor.get_by_text("Yes: the left one.").wait_for()
+    assert "flat_guess=left" in visitor.url
 
 
-def test_a_click_on_a_point_shows_its_two_surfaces_and_so_does_the_keyboard(browser, served, watch):
-    with open_page(browser, watch, **DESK) as page:
-        visit(page, watch, f"{served.url}/Curved_or_bent?bent_tab=Price", await_pair)
-        assert_on_the_first_screen(page, "h1", ".st-key-chart_price_price", ".gc-pair canvas")
-        assert_accessible(page)
-        before = page.locator(PAIR).inner_text()
-        box = page.locator(POINT).first.bounding_box()  # elementwise, D = 3, no price
-        place = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-        page.mouse.move(*place)
-        page.mouse.click(*place)
-        page.wait_for_url(lambda url: "price_gate=elementwise%2C+D+%3D+3" in url)
-        await_pair(page)
-        assert "price_paid=no+price" in page.url
-        clicked = page.locator(PAIR).inner_text()
-        assert clicked != before
-        page.get_by_role("combobox", name="trained with").focus()
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("Enter")
-        page.wait_for_url(lambda url: "price_paid=no+price" not in url)
-        await_pair(page)
-        assert page.locator(PAIR).inner_text() not in (before, clicked)
-
-
-def test_prices_on_a_phone_in_the_dark(browser, served, watch):
-    with open_page(browser, watch, **PHONE) as page:
-        visit(page, watch, f"{served.url}/Curved_or_bent?bent_tab=Price", await_pair)
-        assert_scrolls_only_down(page)
-        assert_accessible(page)
+def test_a_click_on_a_point_shows_its_two_surfaces_and_so_does_the_keyboard(visitor, served, watch):
+    visit(visitor, watch, f"{served.url}/Curved_or_bent?bent_tab=Price", await_pair)
+    before = visitor.locator(PAIR).inner_text()
+    box = visitor.locator(POINT).first.bounding_box()  # elementwise, D = 3, no price
+    place = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    visitor.mouse.move(*place)
+    visitor.mouse.click(*place)
+    visitor.wait_for_url(lambda url: "price_gate=elementwise%2C+D+%3D+3" in url)
+    await_pair(visitor)
+    assert "price_paid=no+price" in visitor.url
+    clicked = visitor.locator(PAIR).inner_text()
+    assert clicked != before
+    visitor.get_by_role("combobox", name="trained with").focus()
+    for key in ("ArrowDown", "ArrowDown", "Enter"):
+        visitor.keyboard.press(key)
+    visitor.wait_for_url(lambda url: "price_paid=no+price" not in url)
+    await_pair(visitor)
+    assert visitor.locator(PAIR).inner_text() not in (before, clicked)

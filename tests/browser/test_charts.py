@@ -1,48 +1,13 @@
-"""Pages of charts in a real browser: first screens, phones, clicks on points, *Cancel*, *Back*."""
+"""Pages of charts in a real browser: clicks on points, *Cancel*, *Back*."""
 
 import pytest
 
-from .accessibility import assert_accessible
-from .looking import assert_charts_on_a_phone, assert_on_the_first_screen
-from .visiting import await_charts, become_desk, become_phone, follow_link, settle, visit
+from .visiting import await_charts, become_desk, follow_link, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
-CHART = "[data-testid=stPlotlyChart]"
-POINTS = f"{CHART} .scatterlayer .point"
-CONTROLS = ".st-key-control-row"
-LEARNED, CURVES = (
-    f"/Mixture_of_experts?experts_tab={tab}" for tab in ("Sample+efficiency", "Learning+curves")
-)
-EFFICIENT, MODELS, STEERING = "/Efficient_attention", "/Language_models", "/Steering"
-
-
-def charts(*names: str) -> tuple[str, ...]:
-    return tuple(f".st-key-chart_{name}" for name in names)
-
-
-# What opens a screen, how it begins to say what was found, how many charts there are until nothing
-# more is drawn, and what is seen without scrolling. The others are looked at in `make soak`.
-SCREENS = (
-    ("/Claims", "3 supported, 4 partly;", 0, *(f".st-key-claim_C{n}" for n in range(1, 10))),
-    (EFFICIENT, "A gate reduces the Δ loss", 2, ".st-key-input-row",
-     *charts("top_k_losses", "top_k_weights")),
-    (MODELS, "Yes, if heads are to keep few keys", 0, "table"),
-    (STEERING, "one feature changes the language", 2, ".gc-key", *charts("steer_none")),
-    (LEARNED, "Experts are learned with", 2, CONTROLS, CHART),
-    (CURVES, "No significant difference", 1, CONTROLS, CHART),
-    (f"{EFFICIENT}?method=KV-cache+eviction", "Δ loss of keeping 16 of 96 keys", 1,
-     *charts("eviction_gate")),
-    (f"{EFFICIENT}?method=Delta+correction", "At a window of 16", 1,
-     *charts("delta_losses")),
-    (f"{EFFICIENT}?method=Linear+and+hybrid", "With a window of 16", 1,
-     *charts("linear_conversions")),
-    (f"{MODELS}?lm_sinks_of=language+models", "on the first token's share of", 2),
-    (f"{MODELS}?measure=Rank%2C+sparsity%2C+calibration", "The gate increases the effective", 3),
-    (f"{MODELS}?measure=Block+topology", "The effect of A1 on the loss is", 6),
-    (f"{MODELS}?measure=Generate", "Test loss", 2),
-    (f"{STEERING}?steering_tab=Features", "the languages", 1, CHART, ".gc-examples"),
-)  # fmt: skip
+POINTS = "[data-testid=stPlotlyChart] .scatterlayer .point"
+EFFICIENT, STEERING = "/Efficient_attention", "/Steering"
 
 
 @pytest.fixture
@@ -54,20 +19,6 @@ def desk(visitor):
 
 def open_charts(page, watch, url, count):
     visit(page, watch, url, lambda page: await_charts(page, count))
-
-
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen[0])
-def test_the_first_screen_holds_the_finding_and_its_picture(desk, served, watch, screen):
-    address, text, count, *selectors = screen
-    open_charts(desk, watch, served.url + address, count)
-    assert_on_the_first_screen(desk, "h1", *selectors)
-    finding, *picture = [desk.get_by_text(text).first, desk.locator(CHART).first][: 1 + bool(count)]
-    for part in (finding, *picture):
-        part.wait_for()
-        box = part.bounding_box()
-        assert box["y"] + box["height"] < desk.viewport_size["height"]
-    assert_accessible(desk)
 
 
 @pytest.mark.soak  # long
@@ -137,21 +88,3 @@ def test_back_undoes_one_change_of_a_control(desk, served, watch):
     desk.go_forward()
     desk.get_by_text("k = 6 of 81").first.wait_for()
     assert desk.evaluate("history.length") == steps
-
-
-@pytest.mark.parametrize(("address", "count"), [("/Claims?claim=C3", 1), *(
-    pytest.param(address, count, marks=pytest.mark.soak) for address, count in (
-        (LEARNED, 2), (CURVES, 1), (EFFICIENT, 2), (f"{EFFICIENT}?method=KV-cache+eviction", 1),
-        (f"{MODELS}?lm_sinks_of=language+models", 2), (STEERING, 2),
-        (f"{MODELS}?measure=Rank%2C+sparsity%2C+calibration", 3),
-        (f"{MODELS}?measure=Block+topology", 6),
-        (f"{STEERING}?steering_tab=Features", 1),
-    )
-)])  # fmt: skip
-def test_a_dark_phone_has_charts_below_each_other_before_controls_and_scrolls_only_down(
-    visitor, served, watch, address, count
-):
-    become_phone(visitor)
-    open_charts(visitor, watch, served.url + address, count)
-    assert_charts_on_a_phone(visitor)
-    assert_accessible(visitor)

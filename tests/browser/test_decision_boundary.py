@@ -5,16 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from tests.profiles import SOAK
-
-from .accessibility import assert_accessible
-from .looking import assert_drawn, assert_on_the_first_screen, assert_scrolls_only_down
 from .pointing import place, point_at
 from .visiting import (
-    become_phone,
-    follow_link,
     resize,
-    scroll_to_top,
     settle,
     visit,
 )
@@ -23,8 +16,6 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 ADDRESS = "/Decision_boundary?seeds=2&steps=50&points=64"
 WIDE = {"viewport": {"width": 800, "height": 1400}}
-UNFOLDED = f"{ADDRESS}&data=own&setup=true&looking=true"
-LONG = "/Decision_boundary?steps=4000&seeds=12&from=tokens&slots=4"
 STATE = "document.querySelector('.gc-pair').__gc"
 PLACES = f"() => {STATE}.views.map(view => [...view.scene.places])"
 LAST = f"{STATE}.header.places.length - 1"
@@ -34,13 +25,6 @@ MEASURED = """() => {
     text.includes('total curvature') && !text.includes('being measured'))
     && !document.body.innerText.includes('the previous run, until');
 }"""
-# Every frame that the picture shows from now on.
-WATCH_FRAMES = """() => {
-  const view = document.querySelector('.gc-pair');
-  window.testFrames = [];
-  new MutationObserver(() => window.testFrames.push(view.__gc.frame))
-    .observe(view, { attributes: true, attributeFilter: ['data-n'] });
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -49,16 +33,6 @@ def wide(visitor, served, watch):
     visitor.set_viewport_size(WIDE["viewport"])
     visit(visitor, watch, served.url + ADDRESS, await_run)
     return visitor
-
-
-@pytest.fixture(scope="module")
-def phone(wide):
-    """The same visitor, now with a phone and everything unfolded."""
-    become_phone(wide)
-    follow_link(wide, UNFOLDED)
-    wide.wait_for_selector(".gc-draw", state="attached")  # behind another tab, perhaps
-    await_run(wide)
-    return wide
 
 
 def await_run(page):
@@ -108,26 +82,6 @@ def test_scrubbing_back_shows_the_past_and_the_strip_goes_where_it_says(wide):
     assert frame(wide) == wide.evaluate(LAST)
 
 
-@pytest.mark.soak  # long
-def test_one_screen_tells_it(wide):
-    """Without scrolling: question, controls, finding, both surfaces and maps, and what plays it."""
-    parts = (".gc-strip", ".gc-pair-space", ".gc-pair-map canvas", ".gc-pair-bar")
-    follow_link(wide, "/Decision_boundary")  # the first state, whose surfaces are broad
-    await_run(wide)
-    assert_accessible(wide)
-    try:
-        for size in ((1400, 900), (1366, 768)):
-            resize(wide, *size)
-            scroll_to_top(wide)
-            assert_on_the_first_screen(wide, "h1", ".st-key-who", *parts)
-            for sheet in wide.locator(".gc-pair-space").all():
-                assert_drawn(sheet)
-    finally:
-        resize(wide, 800, 1400)
-        follow_link(wide, ADDRESS)
-        await_run(wide)
-
-
 @pytest.mark.parametrize("side", [0, pytest.param(1, marks=pytest.mark.soak)])
 def test_what_the_pointer_is_at_is_read_of_both_without_the_server(wide, side):
     resize(wide, 1400, 900)
@@ -162,32 +116,3 @@ def test_a_click_on_the_strip_of_seeds_picks_one(wide):
     wide.wait_for_url(lambda url: "picked_seed=" in url and "who=picked" in url)
     seed = re.search(r"picked_seed=(\d+)", wide.url)[1]
     assert wide.locator(".gc-pair-name").first.inner_text() == f"no gate · seed {seed}"
-
-
-@pytest.mark.soak  # long
-def test_on_a_phone_all_is_within_the_window(phone):
-    assert_scrolls_only_down(phone)
-    sheet, plane = (
-        phone.locator(kind).first.bounding_box() for kind in (".gc-pair-space", ".gc-pair-map")
-    )
-    assert plane["y"] >= sheet["y"] + sheet["height"]
-    assert_drawn(phone.locator(".gc-pair-space").first)
-    if SOAK:  # axe takes as long as all the rest
-        assert_accessible(phone)
-
-
-SLOW = """() => {
-  const {fetch} = window;
-  window.asked = [];
-  window.fetch = async (address, ...rest) => {
-    if (!String(address).endsWith('.bin')) return fetch(address, ...rest);
-    const ask = {address, from: performance.now(), to: Infinity};
-    window.asked.push(ask);
-    await new Promise(resolve => { setTimeout(resolve, 2000); });
-    const answer = await fetch(address, ...rest);
-    ask.to = performance.now();
-    return answer;
-  };
-}"""
-
-ANSWERED = "() => window.asked.filter(ask => ask.to < Infinity).length > 2"

@@ -8,9 +8,8 @@ from gating_core.experts import entry_tree
 from tests.profiles import SOAK
 from ui.experts.shared import Model
 
-from .accessibility import assert_accessible
-from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down
-from .visiting import await_charts, become_phone, follow_link, resize, settle, visit
+from .pointing import SCROLLED, swipe
+from .visiting import become_phone, follow_link, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -68,28 +67,6 @@ def desk(visitor, served, watch):
     return visitor
 
 
-@pytest.mark.soak  # long
-def test_the_first_screens_hold_both_pictures_and_their_sentences(desk):
-    for width, height in ((1400, 900), (1366, 768)):
-        resize(desk, width, height)
-        assert_on_the_first_screen(
-            desk, "h1", ".st-key-control-row", ".gc-pad-plot", ".gc-tree-plot", ".gc-tree-formula"
-        )
-    assert_accessible(desk)
-    follow_link(desk, f"{PAGE}?experts_tab=Identifiability")
-    await_charts(desk, 2)
-    for width, height in ((1400, 900), (1366, 768)):
-        resize(desk, width, height)
-        assert_on_the_first_screen(
-            desk,
-            ".st-key-control-row",
-            "[class*=st-key-chart_identifiability_counts]",
-            "[class*=st-key-chart_identifiability_move]",
-        )
-        sentence = desk.get_by_text("reduces the number of").first.bounding_box()
-        assert sentence["y"] + sentence["height"] < height
-
-
 def test_the_browsers_numbers_are_the_cores_and_no_branch_runs_through_one(desk):
     for place, per, kind, strength, point in CASES if SOAK else CASES[::2]:
         follow_link(
@@ -145,6 +122,24 @@ def test_the_tree_follows_hand_and_slider_without_a_run(desk):
     assert desk.evaluate(f"{TREE}.x") == pytest.approx(linked, abs=1e-3)
 
 
+def test_arrow_keys_and_links_move_the_input_within_its_pad(desk, served, watch):
+    visit(desk, watch, f"{served.url}{DECOMPOSITION}&input=0.5,-0.25", await_tree)
+    handle = desk.locator(".gc-pad-handle")
+    assert handle.get_attribute("aria-valuetext") == "x₁ 0.50, x₂ −0.25"
+    handle.focus()
+    for key in ("ArrowRight", "Shift+ArrowUp"):
+        desk.keyboard.press(key)
+    for _ in range(40):  # a key held down
+        desk.keyboard.down("ArrowDown")
+    desk.keyboard.up("ArrowDown")
+    desk.wait_for_url(lambda url: url.endswith("-1"))
+    settle(desk)
+    assert handle.get_attribute("aria-valuetext").endswith("x₂ −1.00")  # and no further
+    assert desk.evaluate("document.activeElement.getAttribute('aria-label')") == "x"
+    follow_link(desk, f"{DECOMPOSITION}&input=0.25,0.5")
+    desk.locator('[aria-valuetext="x₁ 0.25, x₂ 0.50"]').wait_for()
+
+
 @pytest.mark.soak  # long
 def test_an_expert_is_followed_by_hover_click_and_keys_and_in_the_link(desk):
     follow_link(desk, DECOMPOSITION)
@@ -176,20 +171,17 @@ def test_an_expert_is_followed_by_hover_click_and_keys_and_in_the_link(desk):
 
 
 @pytest.mark.soak  # long
-def test_a_phone_has_the_tree_in_one_column_and_scrolls_only_down(desk):
+def test_a_finger_moves_the_input_and_scrolls_beside_it(desk, served, watch):
     become_phone(desk)
-    follow_link(desk, DECOMPOSITION)
-    await_tree(desk)
-    assert_dark(desk)
-    assert_accessible(desk)
-    assert_scrolls_only_down(desk)
-    tops = [
-        box.bounding_box()["y"]
-        for box in desk.locator(".gc-tree-plot text:not(.gc-gate-box text)").all()
-    ]
-    assert len(tops) == 1 + 2 + 4 + 12
-    assert tops == sorted(tops)
-    svg = desk.locator(".gc-tree-plot").bounding_box()
-    for text in desk.locator(".gc-tree-plot text:not(.gc-gate-box text)").all():
-        box = text.bounding_box()
-        assert box["x"] + box["width"] < svg["x"] + svg["width"]
+    visit(desk, watch, f"{served.url}{DECOMPOSITION}", await_tree)
+    hit = desk.locator(".gc-pad-hit")
+    hit.scroll_into_view_if_needed()
+    box = hit.bounding_box()
+    assert box["width"] >= 24
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    swipe(desk, (x, y), (x + 60, y + 30))
+    desk.wait_for_url("**input=*")
+    settle(desk)
+    scrolled = desk.evaluate(SCROLLED)
+    swipe(desk, (x - 60, y), (x - 60, y - 120))
+    desk.wait_for_function(f"{SCROLLED} > {scrolled} + 50")

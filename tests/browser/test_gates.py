@@ -1,11 +1,9 @@
 """Does the page of gates draw, follow its slider and its tiles, and fit a screen and a phone?"""
 
-import numpy as np
 import pytest
 
-from .accessibility import assert_accessible
-from .looking import assert_drawn, assert_on_the_first_screen, assert_scrolls_only_down
-from .visiting import PHONE, await_charts, become_phone, settle, visit
+from .looking import assert_drawn
+from .visiting import settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -13,19 +11,6 @@ ADDRESS = "/Which_gates_curve"
 STATE = "document.querySelector('.gc-pair').__gc"
 ALL_THERE = f"() => {STATE}?.header?.places.length > 4"
 SENTENCE, SPACE = ".gc-pair-finding", ".gc-pair-space"
-
-# Of the words, and of the button that they stand on: red, green and blue, 0 to 255.
-COLOURS = """words => [getComputedStyle(words).color,
-  getComputedStyle(words.closest('button')).backgroundColor]
-  .map(colour => colour.match(/[0-9.]+/g).slice(0, 3).map(Number))"""
-
-
-def contrast(*colours):
-    """The ratio of the luminances of two colours (WCAG 2.1, "contrast ratio")."""
-    light = np.array(colours) / 255
-    linear = np.where(light <= 0.04045, light / 12.92, ((light + 0.055) / 1.055) ** 2.4)
-    low, high = sorted(linear @ [0.2126, 0.7152, 0.0722] + 0.05)
-    return high / low
 
 
 # How far each arrow misses the line from its point to the origin.
@@ -47,22 +32,6 @@ def desk(visitor, served, watch):
     """A visitor at a desk, shared by the tests that leave the page usable."""
     visit(visitor, watch, served.url + ADDRESS)
     return visitor
-
-
-@pytest.mark.soak
-def test_the_first_screen_holds_all_tiles_and_the_open_gate(desk):
-    assert_on_the_first_screen(
-        desk, "h1", ".st-key-gates_desk img", SENTENCE, SPACE, ".gc-pair-map", ".gc-pair-bar"
-    )
-    assert_drawn(desk.locator(SPACE).first)
-    assert_accessible(desk)
-    assert not desk.evaluate(
-        "performance.getEntriesByType('resource').some(x => /plotly/.test(x.name))"
-    )
-    said = (
-        "the surface is positively curved, proved on the whole chart: K = 1/r² = 1/0.8² = 1.5625."
-    )
-    assert said in desk.locator(SENTENCE).inner_text()
 
 
 def test_it_plays_and_a_click_reads_k_bend_and_gate_and_stays_in_the_link(desk, served, watch):
@@ -140,26 +109,3 @@ def test_a_long_formula_stays_off_the_colours_and_arrays_on_their_way_dim_their_
     view.evaluate("view => { view.dataset.stale = 'true'; }")
     assert view.evaluate("view => getComputedStyle(view).opacity") == "0.3"
     view.evaluate("view => { delete view.dataset.stale; }")
-
-
-@pytest.mark.soak  # long
-def test_a_phone_shows_gallery_and_picture_first_and_scrolls_only_down(desk, served, watch):
-    become_phone(desk)
-    visit(desk, watch, f"{served.url}{ADDRESS}?case=ruled")
-    assert_scrolls_only_down(desk)
-    visit(desk, watch, f"{served.url}{ADDRESS}?maps=true")
-    await_charts(desk, 3)
-    assert_scrolls_only_down(desk)
-    visit(desk, watch, f"{served.url}{ADDRESS}?tab_gates=Gate+design&target=saddle")
-    desk.get_by_text("K, fitted − exact").wait_for()
-    await_charts(desk, 2)
-    assert_scrolls_only_down(desk)
-    visit(desk, watch, f"{served.url}{ADDRESS}?case=ruled")
-    chosen = desk.get_by_role("button", name="ruled").locator("p")
-    assert contrast(*chosen.evaluate(COLOURS)) > 4.5  # WCAG 2.1, level AA
-    assert_accessible(desk)
-    scene = desk.locator(SPACE).first
-    box = scene.bounding_box()
-    assert box["y"] + box["height"] < PHONE["viewport"]["height"]
-    assert desk.locator(".st-key-tiles_case").bounding_box()["y"] < box["y"]
-    assert_drawn(scene)

@@ -3,24 +3,15 @@
 import re
 
 import pytest
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from .accessibility import assert_accessible
 from .looking import (
-    assert_dark,
     assert_drawn,
-    assert_on_the_first_screen,
-    assert_scrolls_only_down,
 )
-from .pointing import SCROLLED, place, swipe
 from .scripts import NO_WEBGL
 from .visiting import (
     PHONE,
-    WAIT_MS,
     await_view,
     open_page,
-    resize,
-    scroll_to_top,
     settle,
     visit,
 )
@@ -53,30 +44,11 @@ COUNT_CONTEXTS = """() => {
 }"""
 LIVING_CONTEXTS = """new Set(window.testContexts.map(c => c.deref())
   .filter(c => c && !c.isContextLost())).size"""
-CAMERA = f"() => {STATE}.views[0].painted"
 FRAMES = f"""() => {{
   window.testFrames = [];
   new MutationObserver(() => window.testFrames.push({STATE}.frame))
     .observe(document.querySelector('.gc-pair'), {{ attributeFilter: ['data-n'] }});
 }}"""
-
-
-@pytest.fixture(scope="module")
-def wide(visitor, served, watch):
-    """A visitor with a wide window, shared by the tests that leave the page usable."""
-    visitor.set_viewport_size(WIDE["viewport"])
-    visit(visitor, watch, served.url + PAIR)
-    return visitor
-
-
-@pytest.fixture(scope="module")
-def phone(browser, served, watch):
-    """A visitor with a phone and a dark colour scheme, who was sent a link."""
-    with open_page(browser, watch, **PHONE, user_agent=MOBILE) as page:
-        page.add_init_script(f"({COUNT_CONTEXTS})()")
-        page.goto(served.url + COPIED)
-        await_view(page)
-        yield page
 
 
 def open_by_link(page, name):
@@ -123,25 +95,6 @@ def test_play_sweeps_to_the_full_gate_and_hands_over_to_python(browser, served, 
         assert "straight line" in page.locator(".gc-pair-verdict").nth(1).inner_text()
 
 
-def test_a_click_marks_the_point_in_every_picture_and_in_the_link(wide):
-    wide.locator(".gc-pair-map canvas").nth(1).click(position={"x": 120, "y": 90})
-    settle(wide)
-    assert re.search(r"pick=\d+\.\d+", wide.url)
-    assert wide.locator(".gc-pair-reading").inner_text().count("p(class 1) = ") == 2
-    wide.get_by_text("Marked point x = ").wait_for()
-
-
-def test_both_surfaces_turn_together_and_are_seen_edge_on(wide):
-    wide.locator(".gc-pair-space").first.focus()
-    wide.keyboard.press("ArrowLeft")
-    settle(wide)
-    first, second = wide.evaluate(f"() => {STATE}.views.map(view => view.painted)")
-    assert first == second
-    wide.get_by_role("button", name="Edge-on").click()
-    assert wide.evaluate(f"() => {STATE}.views[1].camera.elevation") == 0
-    wide.locator(".gc-pair-space").first.press("Home")
-
-
 def test_without_webgl_all_of_it_is_drawn(browser, served, watch):
     with open_page(browser, watch, viewport={"width": 1400, "height": 900}) as page:
         page.add_init_script(NO_WEBGL)
@@ -151,25 +104,6 @@ def test_without_webgl_all_of_it_is_drawn(browser, served, watch):
             assert canvas.get_attribute("data-painter") == "canvas"
             assert_drawn(canvas)
         assert page.locator(".gc-pair-error").inner_text() == ""
-
-
-def test_question_controls_pictures_and_sentence_stand_on_one_screen(wide):
-    for size in ((1400, 900), (1366, 768)):
-        resize(wide, *size)
-        assert_on_the_first_screen(
-            wide,
-            "h1",
-            ".st-key-task",
-            ".st-key-beside",
-            ".st-key-colour",
-            ".gc-pair-finding",
-            "figcaption",
-            ".gc-pair-space",
-            ".gc-pair-map canvas",
-            ".gc-pair-bar button",
-            SLIDER,
-        )
-    assert_accessible(wide)
 
 
 @pytest.mark.soak  # long
@@ -224,85 +158,25 @@ def test_it_plays_once_on_arrival(browser, served, watch):
 
 
 @pytest.mark.soak  # long
-def test_a_dark_phone_scrolls_only_down_and_shows_surfaces_at_once(phone):
-    assert_dark(phone)
-    for drawn in phone.locator(".gc-pair-space").all():
-        assert_drawn(drawn)
-    assert_scrolls_only_down(phone)
-    assert_accessible(phone)
-    scene, square = (
-        phone.locator(part).first.bounding_box()
-        for part in (".gc-pair-space", ".gc-pair-map canvas")
-    )
-    assert scene["y"] < square["y"]
-    scroll_to_top(phone)
-    assert phone.locator("h1").bounding_box()["height"] < 80
-
-
-@pytest.mark.soak  # long
-def test_a_finger_scrolls_past_a_surface(phone):
-    first = phone.locator(".gc-pair-space").first
-    first.scroll_into_view_if_needed()
-    camera, before = phone.evaluate(CAMERA), phone.evaluate(SCROLLED)
-    x, y = place(first, 0.5, 0.5)
-    swipe(phone, (x, y), (x, y - 120), steps=8)
-    settle(phone)
-    assert phone.evaluate(SCROLLED) - before > 60
-    assert phone.evaluate(CAMERA) == camera
-
-
-@pytest.mark.soak  # long
-def test_the_wheel_scrolls_the_page_and_zooms_with_ctrl(wide):
-    resize(wide, 1400, 700)
-    before = wide.evaluate(CAMERA)
-    wide.evaluate("document.activeElement.blur()")
-    wide.mouse.move(*place(wide.locator(".gc-pair-space").first, 0.5, 0.5))
-    wide.mouse.wheel(0, 120)
-    settle(wide)
-    assert wide.evaluate(CAMERA) == before
-    assert wide.evaluate(SCROLLED) > 0
-    wide.keyboard.down("Control")
-    wide.mouse.wheel(0, 120)
-    wide.keyboard.up("Control")
-    wide.wait_for_function(f"old => ({CAMERA})() !== old", arg=before)
-
-
-@pytest.mark.soak  # long
-def test_changing_pages_leaves_no_webgl_contexts_behind(phone):
-    for change in range(PAGE_CHANGES):
-        open_by_link(phone, LANDING if change % 2 else LESSON)
-        if change % 2:
-            phone.wait_for_selector(".gc-pair[data-n]")
-        phone.wait_for_function("[...document.images].every(image => image.complete)")
-    collector = phone.context.new_cdp_session(phone)
-    for _ in range(5):  # finalisers may need another round
-        collector.send("HeapProfiler.collectGarbage")
-    assert phone.evaluate("window.testContexts.length") >= PAGE_CHANGES  # else it counts nothing
-    assert phone.evaluate(LIVING_CONTEXTS) <= 4  # the shown page's, and the one's before it
-    for scene in phone.locator(".gc-pair-space").all():
-        assert_drawn(scene)
-
-
-# --- The numbers of a picture come from an address of their own -----------------------------------
-
-
-@pytest.mark.soak  # long
-def test_numbers_that_are_gone_for_a_moment_are_asked_for_again(browser, served):
-    refused = []
-
-    def answer(route):
-        if len(refused) < 2:
-            refused.append(route.request.url)
-            route.fulfill(status=404)
-        else:
-            route.continue_()
-
-    with open_page(browser, **WIDE) as page:
-        page.route("**/media/*", answer)
-        page.goto(served.url + PAIR + "&task=linear")
-        await_view(page)
-        assert_drawn(page.locator(".gc-pair-space").first)
-    assert len(refused) == 2
+def test_changing_pages_leaves_no_webgl_contexts_behind(browser, served, watch):
+    with open_page(browser, watch, **PHONE, user_agent=MOBILE) as phone:
+        phone.add_init_script(f"({COUNT_CONTEXTS})()")
+        phone.goto(served.url + COPIED)
+        await_view(phone)
+        for change in range(PAGE_CHANGES):
+            open_by_link(phone, LANDING if change % 2 else LESSON)
+            if change % 2:
+                phone.wait_for_selector(".gc-pair[data-n]")
+            phone.wait_for_function("[...document.images].every(image => image.complete)")
+        collector = phone.context.new_cdp_session(phone)
+        for _ in range(5):  # finalisers may need another round
+            collector.send("HeapProfiler.collectGarbage")
+        assert (
+            phone.evaluate("window.testContexts.length") >= PAGE_CHANGES
+        )  # else it counts nothing
+        assert phone.evaluate(LIVING_CONTEXTS) <= 4  # the shown page's, and the one's before it
+        for scene in phone.locator(".gc-pair-space").all():
+            assert_drawn(scene)
 
 
 @pytest.mark.soak  # long
@@ -317,53 +191,3 @@ def test_numbers_that_do_not_come_are_said_to_be_missing_until_others_do(browser
         await_view(page)
         assert_drawn(page.locator(".gc-pair-space").first)
         assert not missing.is_visible()
-
-
-# --- Answers come late ----------------------------------------------------------------------------
-
-
-@pytest.mark.soak  # long
-def test_a_request_before_the_last_answer_has_come_is_answered(browser, served, watch):
-    """What is shown again was shown three runs ago: longer than browsers may keep messages."""
-    requests, late, sockets = [], [], []
-    comes_late = False
-
-    def connect(socket):
-        sockets.append(socket)
-        server = socket.connect_to_server()
-        socket.on_message(lambda data: (requests.append(data), server.send(data)))
-        server.on_message(lambda data: (late.append if comes_late else socket.send)(data))
-
-    def is_over():
-        kinds = [ForwardMsg.FromString(data).WhichOneof("type") for data in late]
-        return "script_finished" in kinds
-
-    def wait_until(true):
-        for _ in range(WAIT_MS // 50):
-            if true():
-                return
-            page.wait_for_timeout(50)
-        pytest.fail(f"{true.__name__} did not come true in {WAIT_MS} ms")
-
-    def choose(task):
-        before = len(requests)
-        page.get_by_text(task, exact=True).first.click()
-        wait_until(lambda: len(requests) > before)
-
-    with open_page(browser, watch, **WIDE) as page:
-        page.route_web_socket("**/_stcore/stream", connect)
-        page.goto(f"{served.url}{PAIR}&task=circle")
-        await_view(page)
-        first = page.inner_text(".gc-pair")
-        choose("xor")
-        settle(page)
-        comes_late = True
-        choose("linear")
-        wait_until(is_over)
-        choose("circle")
-        comes_late = False
-        for data in late:
-            sockets[-1].send(data)
-        settle(page)
-        assert_drawn(page.locator(".gc-pair-space").first)
-        assert page.inner_text(".gc-pair") == first

@@ -10,8 +10,7 @@ import trimesh
 from PIL import Image
 
 from .accessibility import assert_accessible
-from .looking import assert_scrolls_only_down
-from .visiting import PHONE, open_page, settle, visit
+from .visiting import open_page, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -112,18 +111,3 @@ def test_the_stage_is_taken_along_as_it_is_seen(browser, served, watch, visitor,
         page.wait_for_function(f"Math.abs({CAMERA}.x - {before['x']}) > 0.1")
         assert "gate λ = 0.50" in " ".join(page.locator("#figure span").all_inner_texts())
         assert len(asked) == 1  # the file itself
-
-
-@pytest.mark.soak  # long
-@pytest.mark.parametrize(("address", "ready"), [
-    ("/?strength=0.5", await_stage),
-    ("/Which_gates_curve", settle),  # its figure has no heading
-])  # fmt: skip
-def test_a_phone_has_the_popover_too(browser, served, watch, address, ready):
-    with open_page(browser, watch, **PHONE) as page:
-        visit(page, watch, f"{served.url}{address}", ready)
-        page.get_by_role("button", name="Take along").click()
-        page.locator(f"{POPOVER} .gc-figures option").first.wait_for(state="attached")
-        settle(page)
-        assert_accessible(page, POPOVER)
-        assert_scrolls_only_down(page)

@@ -259,6 +259,17 @@ def await_view(page: Page) -> None:
     settle(page)
 
 
+def await_drawn(page: Page) -> None:
+    """Wait until every chart, picture and view that the page has is drawn."""
+    page.wait_for_load_state("networkidle")  # a component's script may be still to come
+    settle(page)
+    views = (".gc-pair", ".gc-heads", ".gc-tree", ".gc-stage-space", ".gc-islands-space",
+             ".gc-keys-space")  # fmt: skip
+    undrawn = ", ".join(["[data-testid=stSkeleton]", *(f"{view}:not([data-n])" for view in views)])
+    page.wait_for_function("parts => !document.querySelector(parts)", arg=undrawn)
+    settle(page)
+
+
 def await_charts(page: Page, count: int = 2) -> None:
     """Wait until ``count`` of Plotly's charts are drawn, and everything is still."""
     drawn = "count => document.querySelectorAll('.stPlotlyChart .main-svg').length >= count"

@@ -33,8 +33,13 @@ def open_page(page: str = LANDING, **query: str | list[str]) -> AppTest:
 
 
 def open_settled(page: str = LANDING, **query: str | list[str]) -> AppTest:
-    """The same once every job that it has begun, and those that followed, have ended."""
-    app, ended = open_page(page, **query), set()
+    """The same once nothing is computed any more."""
+    return settled(open_page(page, **query))
+
+
+def settled(app: AppTest) -> AppTest:
+    """The page once every job that it has begun, and those that followed, have ended."""
+    ended = set()
     while jobs := set(jobs_of(app)) - ended:
         for job in jobs:
             job.join(TIMEOUT_SECONDS)
@@ -42,6 +47,12 @@ def open_settled(page: str = LANDING, **query: str | list[str]) -> AppTest:
         ended |= jobs
         app.run()
     return app
+
+
+def said(app: AppTest) -> str:
+    """What a page says in sentences, with plain spaces."""
+    texts = [x.value for kind in (app.markdown, app.caption, app.info) for x in kind]
+    return " ".join(texts).replace("\u00a0", " ")
 
 
 def jobs_of(app: AppTest) -> list:
@@ -92,6 +103,11 @@ def dated_text(app: AppTest) -> str:
     """What stands over a picture of another request than the last; "" if it is up to date."""
     notes = [html.proto.body for html in app.get("html") if 'class="gc-dated"' in html.proto.body]
     return "".join(re.fullmatch(r"<p[^>]*>(.*)</p>", note)[1] for note in notes)
+
+
+def header(app: AppTest, key: str) -> dict:
+    """What the component called ``key`` is told beside its arrays."""
+    return json.loads(component(app, key).proto.bytes)
 
 
 def data_of(app: AppTest, key: str) -> dict:

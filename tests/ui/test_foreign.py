@@ -13,7 +13,7 @@ from gating_core.tasks import OwnDataError, parse_csv
 from tests.each import each
 from tests.ui.decision_boundary.playing import QUICKLY
 from tests.ui.foreign_words import HOSTILE
-from tests.ui.opening import ROOT, open_page
+from tests.ui.opening import ROOT, open_page, settled
 from ui.common.language_models import unknown_characters
 from ui.common.trained import about
 from ui.foreign import ERROR_LETTERS, JOINER, as_code, as_words, error_words, in_plot, printable
@@ -111,10 +111,7 @@ def shown():
             patch.setattr(*grid)
         app = open_page(PAGE, steps="50", seeds="2", data="own")
         app.text_area(key="own_text").set_value(table_of(NAMES)).run()
-        for job, *_ in app.session_state["_jobs"].values():
-            job.join(120)
-            assert job.over
-        return app.run()
+        return settled(app)
 
 
 def test_names_of_classes_reach_no_markdown(shown):

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.browser.addresses import ADDRESSES, states
+from tests.each import each
 from tests.profiles import SOAK, fuzz
 from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import (
@@ -148,7 +149,7 @@ def test_every_address_is_said_to_stay():
     assert set(STABLE) == set(ADDRESSES)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=str)
+@each(SOURCES)
 def test_a_control_is_bound_to_the_link_or_listed(path):
     for call in ast.walk(ast.parse((ROOT / path).read_text("utf-8"))):
         if isinstance(call, ast.Call) and getattr(call.func, "attr", "") in CONTROLS:

@@ -209,6 +209,11 @@ def growth_chart(growths: list[Growth], member: int | None = None) -> go.Figure:
     values = values[values > 0]  # without NaN
     least = DECADES * values.max(initial=0)
     decades = np.ptp(np.log10(values[values >= least])) if len(values) else 0
+    if decades > 1.5:
+        ticks = {"dtick": int(decades / 6) + 1}
+    else:  # Plotly writes digits between powers of ten in 9 pixels
+        between = [digit * 10.0**power for power in range(-9, 10) for digit in (1, 2, 5)]
+        ticks = c.ticks(between, [f"{x:g}" for x in between])
 
     def seen(part: np.ndarray) -> np.ndarray:
         return np.where((part > 0) & (part >= least), part, np.nan)
@@ -284,7 +289,7 @@ def growth_chart(growths: list[Growth], member: int | None = None) -> go.Figure:
         height=300,
         x_axis={"type": "log", "range": np.log10([0.93, depths[-1] * 1.08])}
         | c.ticks((1, 2, 4, 8, 16), "1 2 4 8 16".split()),
-        y_axis=c.log_axis() | {"dtick": int(decades / 6) + 1 if decades > 1.5 else "D2"},
+        y_axis=c.log_axis() | ticks,
         margin={"l": 62, "r": 8, "t": 68 if growths[0].theory and growths[1:] else 48, "b": 40},
     )
 

@@ -21,7 +21,6 @@ from ui.classroom.classes import (
     Question,
     Rates,
     Refused,
-    plain,
 )
 from ui.limits import (
     CLASS_EMPTY_SECONDS,
@@ -320,31 +319,6 @@ def test_what_is_no_vote_is_refused(classes, question, choice):
     assert classes.overview(code).answered == 0
 
 
-def test_a_picture_is_shown_when_its_question_is_and_the_answer_not_before(classes, tmp_path):
-    paths = tmp_path / "before.webp", tmp_path / "after.webp"
-    question = Question("?", ("a", "b"), 0, paths, ("flat", "curved"))
-    code, secret = classes.start([question, question])
-    who = classes.join(code)
-    assert classes.picture(code, "0.0") == paths[0]
-    for name in ("0.1", "1.0", "2.0", "0", "../0.0", ""):
-        assert refused(classes.picture, code, name) == 404
-    assert json.loads(classes.view(code, who))["alt"] == "flat"
-    classes.act(code, secret, REVEAL, 0)
-    assert classes.picture(code, "0.1") == paths[1]
-    shown = json.loads(classes.view(code, who))
-    assert (shown["picture"], shown["alt"]) == ("0.1", "curved")
-
-
-def test_a_poll_is_empty_while_nothing_changes(classes):
-    code, secret = classes.start(QUESTIONS)
-    who = classes.join(code)
-    version = json.loads(classes.view(code, who))["version"]
-    classes.vote(code, who, 0, 1)
-    assert classes.view(code, who, str(version)) == ""
-    classes.act(code, secret, REVEAL, 0)
-    assert json.loads(classes.view(code, who, str(version)))["distribution"] == [0, 1]
-
-
 def test_votes_of_many_threads_are_all_counted():
     classes = Classes()
     code, _ = classes.start(QUESTIONS)
@@ -370,10 +344,6 @@ def test_a_bucket_lets_no_more_through_than_its_size_and_rate(pauses, size, rate
         now += pause
         let += bucket.take(now)
     assert let <= size + rate * now + 1e-6
-
-
-def test_emphasis_is_left_out_on_phones():
-    assert plain("the task *circle* and **K** of `x`") == "the task circle and K of x"
 
 
 def test_codes_and_tokens_name_the_process_that_remembers_them():

@@ -10,7 +10,7 @@ from gating_core.lm.approximations.top_k import EPSILONS, row_at, row_curves
 from gating_core.lm.measurements.resampling import PairedDifference
 from gating_core.lm.measurements.stored import load_efficient
 from gating_core.lm.shipped import load_model
-from tests.ui.opening import figure, mistakes, numbers, offered, open_page
+from tests.ui.opening import figure, numbers, open_page, said
 from ui.common.formatting import figures
 from ui.efficient import linear, shared, top_k
 
@@ -22,39 +22,14 @@ TOP_K, EVICTION, DELTA, LINEAR = (
     "Delta correction",
     "Linear and hybrid",
 )
-FOLDS = {EVICTION: ("evict_all", "evict_head"), DELTA: ("delta_samples", "delta_retrieval"),
-         LINEAR: ("linear_more",), TOP_K: ("top_certificates", "top_scores")}  # fmt: skip
-CHARTS = {EVICTION: (1, 4), DELTA: (1, 4), LINEAR: (1, 4), TOP_K: (2, 6)}  # closed; open
 
 
 def page(tab=TOP_K, **link):
     return open_page(PAGE, method=tab, **link)
 
 
-def said(app):
-    return " ".join(m.value for m in app.markdown).replace("\u00a0", " ")
-
-
 def difference(mean, half_width, seeds=3):
     return PairedDifference(np.full(seeds, mean), half_width)
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("tab", CHARTS)
-@pytest.mark.parametrize("kind", [shared.GAUSSIAN, shared.AR1])
-def test_every_tab_draws_every_input_with_alt_texts_and_one_download(tab, kind):
-    """One picture at first, the others in folds; those of a head are opened by `test_states`."""
-    link = dict(sample=kind, sample_keys="64", sample_tokens="64")
-    closed = page(tab, **link)
-    assert len(closed.get("plotly_chart")) == CHARTS[tab][0]
-    app = page(tab, **link, **dict.fromkeys(FOLDS[tab], "true"))
-    assert not app.exception
-    assert not app.error
-    charts = app.get("plotly_chart")
-    assert len(charts) == CHARTS[tab][1] - (kind == shared.GAUSSIAN and tab == TOP_K)
-    assert all(len(c.proto.alt) > 20 for c in charts)
-    assert len(offered(app).charts) == 1
-    assert "95 % interval" in said(app)
 
 
 def test_top_k_shows_the_cores_numbers_for_the_selected_gate_strength():
@@ -176,23 +151,6 @@ def test_a_capacity_is_where_nine_in_ten_are_recalled():
     assert linear.capacity(shares) == f"{pairs[1]}"
     shares[2] = [0.8, 1.0, 0.8, 1.0]
     assert linear.capacity(shares) == f"{pairs[1]} to {pairs[2]}"
-
-
-def test_the_link_restores_controls_and_says_what_it_cannot_use():
-    app = page(
-        EVICTION,
-        evict_budget="9",
-        evict_by="exact error",
-        sample_head="9.9",
-        sample_strength="abc",
-        evict_head="true",
-    )
-    assert app.slider("evict_budget").value == 9
-    assert app.selectbox("evict_by").value == "exact error"
-    head, strength = mistakes(app)
-    assert "`sample_head` = `9.9`" in head
-    assert "`sample_strength` = `abc`" in strength
-    assert "9 of 60 keys by exact error" in said(app)
 
 
 @pytest.mark.parametrize(("gain", "ablated", "verdict", "adapted"), [

@@ -37,11 +37,11 @@ from tests.ui.opening import (
     open_page,
     open_settled,
     report,
+    said,
 )
 from ui.common.charts import Charts
 from ui.common.formatting import percent, short
 from ui.common.lessons import sections
-from ui.components.tree import is_share
 from ui.decision_boundary.model import experts_link
 from ui.experts import decomposition, identifiability, learning_curves, sample_efficiency, shared
 from ui.experts.shared import POSITIONS, Model
@@ -61,10 +61,6 @@ OWN = parse_csv(EXAMPLE_CSV)
 
 def page(tab="Identifiability", **link):
     return open_page(PAGE, experts_tab=tab, **link)
-
-
-def said(app):
-    return " ".join(m.value for m in app.markdown).replace("\u00a0", " ")
 
 
 def tree_of(app):
@@ -136,27 +132,11 @@ def test_a_verdict_has_three_wordings_and_disagreement_is_said():
     assert "No gate leaves fewer" in identifiability.comparison_text(alike)
 
 
-def test_few_tokens_are_why_more_directions_are_non_identifiable():
-    text = said(page(channels="8", tokens="2", gate_at="no gate"))
-    assert "Without a gate, 56 of 128 directions" in text
-    assert "H d² = 2·4² = 32, and 24 more, because the 2 tokens" in text
-    assert "span only 6 of 8 dimensions, and with few tokens one head" in text
-    assert "with *G1, per channel* (24), *G1, per head* (48), *G2" in text
-
-
 def test_the_followed_expert_is_moved_and_a_single_one_is_scaled():
     assert "Mixing experts 2.2 and 2.1 by t = −0.5" in said(page(expert="2.2", distance="-0.5"))
     app = page(head_count="4")
     assert any("no second expert to mix with" in note for note in notes(app))
     assert "Scaling expert 1.1 by t = 1" in said(app)
-
-
-def test_counts_and_moves_are_in_the_download(monkeypatch):
-    files = saved("Identifiability", monkeypatch)
-    rows = files["counts"]
-    assert [row["counted"] for row in rows] == [row["theory"] for row in rows]
-    assert len(rows) == 11
-    assert len(files["moves"]) == 2 * identifiability.STEPS
 
 
 # --- Decomposition ------------------------------------------------------------------------------
@@ -213,12 +193,6 @@ def test_what_is_dragged_and_clicked_goes_into_the_link_and_forged_messages_do_n
     report(app, decomposition.PAD, "moved", home)
     assert not {*names} & set(app.query_params)
     assert not mistakes(app)
-
-
-@pytest.mark.parametrize(("value", "sound"), [(0, True), (1.0, True), (float("nan"), False),
-                                              ("1", False), (None, False)])  # fmt: skip
-def test_a_share_is_a_number_from_0_to_1(value, sound):
-    assert is_share(value) == sound
 
 
 def test_a_link_names_what_it_cannot_use_and_what_does_not_fit_together_is_said():
@@ -406,16 +380,6 @@ def test_what_takes_too_long_has_fewer_repeats_and_no_gates_are_one_sentence():
     assert [box.value for box in app.info] == ["Select at least one gate."]
 
 
-def test_every_fit_is_in_the_download(monkeypatch):
-    rows = saved("Sample efficiency", monkeypatch)["fits"]
-    assert len(rows) == 3 * 12 * 5
-    last = rows[2 * 12 * 5 - 1]
-    assert (last["gate"], last["seed"], last["n"]) == ("G1, per channel", "11", "10000000")
-    errors = load_samples()["elementwise G1"].expert
-    assert float(last["expert error"]) == pytest.approx(errors[-1, -1])
-    assert rows[0]["expert error, theory"] == "inf"
-
-
 # --- Learning curves ----------------------------------------------------------------------------
 
 
@@ -476,19 +440,3 @@ def test_only_possible_curves_are_trained_and_every_model_is_in_the_download(mon
     means = columns["difference, mean (percentage points)"]
     assert means == pytest.approx(100 * (accuracy[1] - accuracy[0]).mean(0))
     assert {*columns["verdict"]} == {"not enough data", "no advantage", "no difference"}
-
-
-@pytest.mark.soak  # long
-def test_other_curves_are_trained_in_a_job(monkeypatch):
-    monkeypatch.setattr(learning_curves.core, "COUNTS", (25, 50))
-    monkeypatch.setattr(
-        learning_curves.core,
-        "curves_of",
-        lambda request, parts: LearningCurves(request, np.array([25.0, 50.0]), np.stack(parts, -1)),
-    )
-    app = open_settled(
-        PAGE, experts_tab="Learning curves", curves_task="linear", curves_channels="2"
-    )
-    assert not app.exception
-    title = figure(app, "learning_curves_test_error")["layout"]["title"]["text"]
-    assert title == "<b>Test error on linear</b>"

@@ -15,7 +15,7 @@ from gating_core.theory import (
     measure_counterexample,
     with_exponents,
 )
-from tests.ui.opening import offered, open_page
+from tests.ui.opening import offered, open_settled, said
 from ui.common.formatting import short
 from ui.gates import design
 from ui.gates.design import (
@@ -26,7 +26,7 @@ from ui.gates.design import (
     measure_design,
     shape_figures,
 )
-from ui.gates.frames import GRID_SIZE, GateRequest, measure_frames
+from ui.gates.frames import GRID_SIZE
 from ui.gates.layer import (
     CORNERS,
     LayerRequest,
@@ -38,10 +38,6 @@ from ui.gates.layer import (
 )
 
 PAGE = "pages/3_Which_gates_curve.py"
-
-
-def texts(app) -> str:
-    return "\n".join(each.value for each in (*app.markdown, *app.caption))
 
 
 @pytest.fixture(scope="module")
@@ -99,13 +95,9 @@ def test_a_gate_set_by_hand_has_those_exponents():
 
 
 def test_a_layer_is_trained_in_a_job_and_then_shown():
-    app = open_page(PAGE, tab_gates="Gated layer", layer_from="trained", layer_seed="31")
-    for job, *_ in app.session_state["_jobs"].values():
-        job.join(60)
-        assert job.over
-    app.run()
+    app = open_settled(PAGE, tab_gates="Gated layer", layer_from="trained", layer_seed="31")
     assert not app.exception
-    assert re.search(r"seed (3[1-9]|4[0-6])\), after 400 steps on \*circle\*", texts(app))
+    assert re.search(r"seed (3[1-9]|4[0-6])\), after 400 steps on \*circle\*", said(app))
 
 
 @pytest.fixture(scope="module")
@@ -145,11 +137,7 @@ def test_a_gate_beyond_one_is_no_sigmoids_and_a_smaller_shape_is_fitted():
 
 
 def opened(tab, **link):
-    app = open_page(PAGE, tab_gates=tab, **link)
-    for job, *_ in app.session_state["_jobs"].values() if "_jobs" in app.session_state else ():
-        job.join(60)
-        assert job.over
-    app.run()
+    app = open_settled(PAGE, tab_gates=tab, **link)
     assert not app.exception
     assert not app.warning
     assert len(offered(app).charts) == 1
@@ -158,28 +146,17 @@ def opened(tab, **link):
     return app, len(charts)
 
 
-@pytest.mark.soak
-def test_the_gallery_has_maps_of_the_gate_of_every_channel():
-    app, charts = opened("Gallery", case="channelwise", maps="true", why="true")
-    assert charts == 5
-    (frame,) = measure_frames((1.0,), GateRequest("channelwise"))
-    for number, name in enumerate(("y₁", "y₂", "y₃")):
-        values = frame.channels[..., number]
-        ends = f"{short(float(values.min()))} to {short(float(values.max()))}"
-        assert f"**gate of {name}**: {ends}" in texts(app)
-
-
 def test_the_layer_is_the_one_of_its_seed():
     app, charts = opened("Gated layer", layer_seed="4")
     layer = measure_layer(LayerRequest(seed=4))
     assert charts == 1
-    assert signs_text(layer) in texts(app)
-    assert f"p = {short(layer.exponents.p)}" in texts(app)
+    assert signs_text(layer) in said(app)
+    assert f"p = {short(layer.exponents.p)}" in said(app)
 
 
 def test_each_counterexample_curves_and_its_twin_is_flat():
     app, charts = opened("Theorem", slice_by="two heads", premise_seed="3")
-    text = texts(app)
+    text = said(app)
     assert charts == 3
     assert text.count("Without it: **flat") == 3
     for name in ("two heads", "rms norm"):
@@ -191,6 +168,6 @@ def test_each_counterexample_curves_and_its_twin_is_flat():
 def test_a_gate_is_designed_and_fitted():
     app, charts = opened("Gate design", target="ellipsoid", fit_units="4")
     assert charts == 2
-    assert "**A sigmoid reaches it**" in texts(app)
+    assert "**A sigmoid reaches it**" in said(app)
     (fit,) = design.SHAPED.cached([ShapeRequest("ellipsoid", units=4)]).values()
-    assert fit_text(fit) in texts(app)
+    assert fit_text(fit) in said(app)

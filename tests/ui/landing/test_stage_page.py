@@ -10,7 +10,6 @@ from gating_core.experiments.comparison import load_preset, load_sweep
 from gating_core.geometry import square_grid
 from tests.ui.opening import component, mistakes, open_page, report
 from tests.ui.payload import unpack
-from ui.components.stage import is_sound
 from ui.landing.pair import VIEW_KEY
 from ui.landing.picture import measure_stage
 from ui.landing.stage import STAGE_KEY
@@ -100,21 +99,3 @@ def test_links_to_two_models_still_open_them(query):
     assert not app.exception
     assert component(app, STAGE_KEY) is None
     assert len(json.loads(component(app, VIEW_KEY).proto.bytes)["places"]) == 21
-
-
-SOUND = {"strength": 0.5, "plane": [0, 0.6, 0.8, -1], "serial": 1}
-
-
-@pytest.mark.parametrize(("change", "sound"), [
-    ({}, True),
-    ({"plane": None}, True),
-    ({"strength": 1.5}, False),
-    ({"strength": True}, False),
-    ({"plane": [0, 0, 1]}, False),
-    ({"plane": [0, 1, 1, 0]}, False),
-    ({"plane": [0, 0, 1, 11]}, False),
-    ({"plane": [0, 0, "1", 0]}, False),
-    ({"plane": "0011"}, False),
-])  # fmt: skip
-def test_a_forged_message_is_not_listened_to(change, sound):
-    assert is_sound(SOUND | change) == sound

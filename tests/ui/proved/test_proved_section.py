@@ -8,14 +8,12 @@ import pytest
 
 from gating_core.attention import AttentionConfig, GateConfig
 from gating_core.experiments import budget
-from gating_core.experiments.comparison import PRESETS
 from gating_core.experiments.instance import ModelInstance, chart_of
 from gating_core.proved import (
     MissingRule,
     ProvedCurvature,
 )
 from tests.ui.opening import TIMEOUT_SECONDS, figure, open_page
-from ui.landing import details
 from ui.manifold import errors
 from ui.manifold.shared import TOTALS
 from ui.proved import section
@@ -84,15 +82,6 @@ def test_manifold_shows_what_is_proved_beside_the_estimate():
     labels = [popover.proto.popover.label for popover in app.get("popover")]
     assert labels.count("How to read this map") == 1
     assert "surface = chart_of(ModelInstance(config=AttentionConfig(" in app.code[0].value
-
-
-@pytest.mark.soak
-def test_the_metric_is_that_of_the_page():
-    app = open_manifold(variances="1, 1, 0.05")
-    assert not app.error
-    assert "which agrees." in said(app, "With gate")
-    assert "1.18" not in said(app, "With gate")
-    assert "((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 0.05))" in app.code[0].value
 
 
 def test_a_wrong_estimate_is_told_loudly(monkeypatch):
@@ -211,14 +200,3 @@ def test_the_landing_page_proves_the_gated_model_at_its_strength():
     flat = open_page(strength="0", **link)
     assert "K = 0 on the whole chart, proved: " in said(flat, "With its gate at λ = 0.00")
     assert not [chart for chart in flat.get("plotly_chart") if "proved_map" in chart.proto.id]
-
-
-@pytest.mark.soak
-def test_the_lines_of_python_make_the_model_of_the_page():
-    setting = next(iter(PRESETS.values()))
-    imports, lines = details.code(setting, "sigmoid", 15, 1.0)
-    names = {}
-    exec(f"{imports}\n{lines}", names)
-    assert names["surface"].seeds == (47,)
-    _, lines = details.code(replace(setting, seed=3, steps=5), "sigmoid", 0, 1.0)
-    assert "train_setting(Setting(" in lines

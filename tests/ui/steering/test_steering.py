@@ -1,8 +1,5 @@
 """Does Steering draw what was generated and measured, and claim no more than follows from it?"""
 
-import csv
-import io
-
 import numpy as np
 import pytest
 
@@ -24,8 +21,7 @@ from gating_core.lm.steering.live import (
 )
 from gating_core.lm.steering.shipped import STEERED, load_dictionaries
 from gating_core.lm.steering.summary import SUMMARISED, Outcome, summarise
-from tests.ui.opening import figure, mistakes, notes, numbers, open_page, open_settled
-from ui.common.charts import Charts
+from tests.ui.opening import figure, mistakes, notes, numbers, open_page, open_settled, said
 from ui.steering import features, results, shared, steer
 
 PAGE = "pages/9_Steering.py"
@@ -36,10 +32,6 @@ BOTH, ENGLISH = slice(None), slice(0, 1)
 
 def page(tab="Steer", **link):
     return open_settled(PAGE, steering_tab=tab, **link)
-
-
-def said(app):
-    return plain(" ".join(m.value for m in app.markdown))
 
 
 def plain(text):
@@ -105,12 +97,6 @@ def test_a_link_is_restored_and_names_what_cannot_be_used():
     want = summarise([load_steering()["none", seed] for seed in range(3)], "none", HELD, ENGLISH)
     line = figure(app, "steer_none")["data"][0]
     np.testing.assert_allclose(numbers(line["y"]), want.means["success"][3, FEATURE])
-
-
-def test_a_link_to_what_the_page_had_opens_it():
-    app = page("Results", results_seed="1", results_draw="4")
-    assert not app.exception
-    assert "one feature changes the language" in said(app)
 
 
 @pytest.mark.sampled(1)
@@ -205,11 +191,6 @@ def test_a_feature_is_drawn_as_the_core_computes_it():
     statistics = load_dictionaries("none", 0).kinds["means"].statistics
     feature = statistics.language_feature(1, spanish=False)
     assert app.session_state["steering_feature"] == feature + 1
-
-
-def test_a_dictionary_that_a_seed_lacks_is_replaced_and_named():
-    (note,) = notes(page("Features", steering_seed="2", steering_dictionary="plain top-k"))
-    assert "Seed 2 has no dictionary “plain top-k”. Shown: means of 16." in note
 
 
 @pytest.fixture
@@ -312,15 +293,6 @@ def test_the_finding_names_both_gates():
     )
 
 
-def test_the_best_strength_is_described():
-    text = plain(results.best_text(made(), 1))
-    assert "At strength 3, where the feature succeeds most often: 90 % ± 2 of texts by" in text
-    assert "regression, 85 % by naive Bayes (means 5 %, random direction 5 %, random" in text
-    assert "1.80 ± 0.02 nats per character (unsteered 1.70); 80 % ± 2 real words" in text
-    alike = plain(results.best_text(made(success=1.0, half_width=0.0), 1))
-    assert "100 % (all of 240) of texts by" in alike  # a bootstrap knows no interval
-
-
 @pytest.mark.parametrize(("words", "wordless", "says"), [
     (0.37, 0.43, "37 % ± 4 real words in the 57 % of texts that have a whole word"),
     (0.37, 0.0, "37 % ± 4 real words"),
@@ -350,15 +322,3 @@ def test_names_that_recur_are_compared_with_prompted_texts(back, prompted, says)
     text = plain(results.back_text(made(back=back, prompted_back=prompted), 1))
     assert text.startswith(says)
     assert f"(unsteered 0.0 %, prompted in the language {100 * prompted:.1f} %)" in text
-
-
-def test_all_outcomes_are_in_the_download(monkeypatch):
-    saved = []
-    monkeypatch.setattr(Charts, "draw_footer", lambda self, text: saved.append(self.csv_files()))
-    app = page(steering_numbers="true")
-    rows = [*csv.DictReader(io.StringIO(saved[-1]["outcomes_none"]))]
-    assert len(rows) == 4 * len(DIRECTIONS) * len(STRENGTHS)
-    want = np.mean([load_steering()["none", seed]["success"][-1, -1, -1, 1] for seed in range(3)])
-    assert float(rows[-1]["success"]) == pytest.approx(want, abs=1e-6)
-    for words in ("**No gate.** At", "paired by seed.", "Chou et al. steer", "windows of held-out"):
-        assert words in said(app)
