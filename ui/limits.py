@@ -48,7 +48,6 @@ BOUNDARY_STEPS = (50, 4000)
 BOUNDARY_SEEDS = (2, 32)  # trained as one batch; an interval needs two
 BOUNDARY_POINTS = (64, 4000)  # training and test points of each seed
 TRAINING_NUMBERS = 6e8  # of `Setting.training_numbers`: half a minute of one core
-SHORT_TRAINING_NUMBERS = 1.2e7  # the same for two seconds: steps of few numbers take longer
 PROOF_SECONDS = 60.0  # of a worker for one proof: the largest models judge few cells in that time
 OTHERS_COST = 1.5e9  # `along_cost` of all seeds but the shown one: some ten seconds of two cores
 BOUNDARY_BATCHES = (16, 32, 64, 128)  # points in a step

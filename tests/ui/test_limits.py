@@ -85,7 +85,7 @@ def seconds(inline, monkeypatch):
     """Seconds of a core of each view by its rank and function; no other work is begun."""
     together, spent = inline.together, []
 
-    def timed(function, calls, *, rank=Rank.FIRST, wait=0.0):
+    def timed(function, calls, *, rank=Rank.FIRST, seconds=0.0, wait=0.0):
         for number, arguments in enumerate(calls):
             began = time.thread_time()
             for event in together(function, [arguments], rank=rank, wait=wait):

@@ -45,7 +45,7 @@ BINS = 20  # of each sign of K
 @cached("Measuring by finite differences …")
 def differences(instance: ModelInstance) -> ErrorCurve:
     """Return the error of K of an instance by finite differences over their step."""
-    return pool.POOL.call(_differences, instance, rank=pool.Rank.BRIEF)
+    return pool.POOL.call(_differences, instance, seconds=pool.LONG_VIEW)
 
 
 def _differences(instance: ModelInstance) -> ErrorCurve:

@@ -341,8 +341,7 @@ def measure(instance: ModelInstance, grid: int) -> MeasuredInstance:
     """Measure an instance on a grid, with rigorous bounds."""
     if instance in resolve(ManifoldRequest()).variants:  # the first visitor waits for no worker
         return measure_instance(instance, grid)
-    rank = pool.rank_of(seconds_of(instance, grid))
-    return pool.POOL.call(measure_instance, instance, grid, rank=rank)
+    return pool.POOL.call(measure_instance, instance, grid, seconds=seconds_of(instance, grid))
 
 
 def seconds_of(instance: ModelInstance, grid: int) -> float:

@@ -90,7 +90,7 @@ def open_shipped(
     title: str, special: bool, opened: Head, kind: str, three: Three
 ) -> tuple[HeadChart, Arrays]:
     """Return a head on a plane through three tokens: a second at most."""
-    return pool.POOL.call(open_here, title, special, opened, kind, three, rank=pool.Rank.BRIEF)
+    return pool.POOL.call(open_here, title, special, opened, kind, three, seconds=pool.LONG_VIEW)
 
 
 def open_here(

@@ -76,7 +76,7 @@ def endings(request: SteerRequest, _steps: Sequence[Step]) -> list[Ending]:
     model = request.direction.name, request.direction.model_seed
     texts = written_texts(_steps)
     spanish = _steps[-1].spanish
-    return pool.POOL.call(live.endings, *model, texts, spanish, rank=pool.Rank.BRIEF)
+    return pool.POOL.call(live.endings, *model, texts, spanish, seconds=pool.LONG_VIEW)
 
 
 def draw() -> None:
