@@ -10,10 +10,7 @@ from gating_core.attention.charts import weight_chart
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.linear import feature_map
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.instance.measured import measure_instance
-from gating_core.experiments.instance.model import ModelInstance
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.surface import measure_surface
 from gating_core.jets.second_order import nested_jet, second_order_jet
 
 GRID = square_grid(21)
@@ -24,28 +21,6 @@ BOTH = [LINEAR, SUM]
 
 def phi(x):
     return np.where(x > 0, x + 1, np.exp(np.minimum(x, 0)))
-
-
-@pytest.mark.parametrize("config", BOTH, ids=lambda config: config.source)
-def test_against_a_loop_over_slots(config):
-    """One head at a time, with the numerator and denominator of the paper's equation 4."""
-    model, records = build_attention(replace(config, model_dim=6, heads=2, value_count=4), (5,)), []
-    out = model(GRID.points, records)[0].numpy()
-    layer = model.blocks[0]
-    query, keys, values = (x[0].numpy() for x in (layer.query, layer.keys, layer.values))
-    for at in (0, 100, 440):
-        h = model.embed(GRID.points)[0, at].numpy() @ query
-        for head in range(2):
-            part = slice(3 * head, 3 * head + 3)
-            weights = [float(phi(h[part]) @ phi(key[part])) for key in keys]
-            total = sum(weights) if config is LINEAR else 1.0
-            mixed = sum(w * value[part] for w, value in zip(weights, values, strict=True)) / total
-            np.testing.assert_allclose(out[at, part], mixed, rtol=1e-12)
-            np.testing.assert_allclose(
-                records[0].weights[0, head, at].numpy(), np.array(weights) / total, rtol=1e-12
-            )
-    assert ((records[0].weights.sum(-1) - 1).abs() < 1e-15).all() == (config is LINEAR)
-    assert ((records[0].shares.sum(-1) - 1).abs() < 1e-15).all()
 
 
 def test_the_feature_map_is_elu_plus_one_and_accurate_at_both_ends():
@@ -93,15 +68,6 @@ def test_at_the_kink_derivatives_are_those_of_the_left_and_no_bound_is_claimed()
     assert by_rounding.bound_kind == "estimate"
 
 
-def test_the_verdict_follows_from_averages_of_fixed_values():
-    flat = measure_surface(build_attention(LINEAR, range(4)), GRID)
-    assert flat.proof == ("it lies in the plane of three fixed values",) * 4
-    assert all(verdict.word == "flat" for verdict in flat.verdicts)
-    curved = measure_surface(build_attention(SUM, range(4)), GRID)
-    assert curved.proof == (None,) * 4
-    assert all(verdict.word == "curved" for verdict in curved.verdicts)
-
-
 @pytest.mark.parametrize("count", [2, 3, 8])
 def test_a_head_of_d_channels_mixes_d_vectors_at_most(count):
     """Outputs are averages of `mixed_values`: solved for, their weights are on the simplex."""
@@ -118,13 +84,6 @@ def test_a_head_of_d_channels_mixes_d_vectors_at_most(count):
         weights = out @ torch.linalg.pinv(vectors)
         torch.testing.assert_close(weights @ vectors, out)
         assert (weights > -1e-12).all()
-
-
-def test_eight_values_of_three_channels_lie_in_a_plane():
-    surface = measure_surface(build_attention(replace(LINEAR, value_count=8), (1, 2)), GRID)
-    assert surface.proof == ("it lies in the plane of three fixed averages of values",) * 2
-    assert (abs(surface.gaussian) <= surface.gaussian_error).all()
-    assert measure_instance(ModelInstance(replace(LINEAR, value_count=8), 2), 9).hull_dimension == 2
 
 
 @pytest.mark.parametrize("config", BOTH, ids=lambda config: config.source)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gating_core.attention.charts import weight_chart
 from gating_core.attention.config import MECHANISMS, AttentionConfig, GateConfig
-from gating_core.attention.stack import build_attention, causal_mask
+from gating_core.attention.stack import build_attention
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
 from gating_core.jets.second_order import nested_jet, second_order_jet
@@ -66,29 +66,6 @@ def test_over_slots_it_equals_a_gate_on_the_total_of_exponentials(sink):
     torch.testing.assert_close(records[0].weights, before[0].weights * gate.unsqueeze(-1))
     assert not records[0].on_simplex
     torch.testing.assert_close(records[0].shares, before[0].weights)
-
-
-@pytest.mark.parametrize("mask", [None, causal_mask(4)])
-@pytest.mark.parametrize("sink", SINKS)
-def test_among_tokens_it_is_a_gate_of_each_head_and_token(sink, mask):
-    config = AttentionConfig("tokens", model_dim=6, value_count=4, heads=2, sink=sink)
-    sunk, plain = both(config)
-    layer = sunk.blocks[0]
-    states = sunk.embed(POINTS)
-    weights, before = (x.blocks[0].weights(states, states, mask) for x in (sunk, plain))
-    gate = weights.sum(3, keepdim=True)  # (S, H, m, 1, N)
-    torch.testing.assert_close(weights, before * gate)
-    query, keys = (
-        torch.einsum("stnd,sde->stne", states, x).unflatten(-1, (2, 3))
-        for x in (layer.query, layer.key_map)
-    )
-    logits = torch.einsum("smnhd,stnhd->shmtn", query, keys) * 3**-0.5
-    exponentials = logits.exp()
-    if mask is not None:
-        exponentials = exponentials * mask[:, :, None]
-    total = exponentials.sum(3, keepdim=True)
-    wanted = total / (total + sink_of(layer).exp()[:, :, None, None, None])
-    torch.testing.assert_close(gate, wanted, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("sink", SINKS)

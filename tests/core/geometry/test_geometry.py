@@ -101,13 +101,6 @@ def test_both_scale_by_the_inverse_square(seed, dim, scale):
 
 
 @given(seed=seeds, dim=dims)
-def test_swapping_coordinates_changes_neither(seed, dim):
-    f = random_surface(seed, dim)
-    swapped = field_of(lambda p: f(p[:, [1, 0]]), GRID.points[:, [1, 0]])
-    assert_same(field_of(f), swapped)
-
-
-@given(seed=seeds, dim=dims)
 def test_neither_depends_on_the_chart(seed, dim):
     f = random_surface(seed, dim)
 
@@ -116,12 +109,6 @@ def test_neither_depends_on_the_chart(seed, dim):
         return torch.stack([u + 0.3 * torch.sin(2 * v), v + 0.2 * u * u], -1)
 
     assert_same(field_of(lambda p: f(warp(p))), field_of(f, warp(GRID.points)))
-
-
-@given(seed=seeds, dim=dims, variance=st.floats(0.01, 100))
-def test_isotropic_covariance_multiplies_both(seed, dim, variance):
-    f = random_surface(seed, dim)
-    assert_same(field_of(f, covariance=variance), field_of(f), variance)
 
 
 @given(seed=seeds, dim=dims)

@@ -146,27 +146,6 @@ def test_an_elementwise_gate_of_one_coordinate_never_curves_to_the_positive_side
     assert (field.gaussian <= field.gaussian_error)[field.resolved].all()
 
 
-@given(radius=st.floats(0.05, 20), turn=st.floats(-3, 3), shift=st.floats(-1, 1))
-def test_the_spherical_gate_gives_its_radius_in_any_chart(radius, turn, shift):
-    image = GatedSheet(sphere_case(radius).gate)
-
-    def chart(p):
-        u, v = warp(p).unbind(-1)
-        c, s = (
-            torch.tensor(turn, dtype=torch.float64).cos(),
-            torch.tensor(turn, dtype=torch.float64).sin(),
-        )
-        return torch.stack([c * u - s * v + shift, s * u + c * v + shift * u * v * v], -1)
-
-    for function in (image, lambda p: image(chart(p))):
-        field = field_of(function)
-        true = torch.tensor(radius, dtype=torch.float64) ** -2
-        gap = (field.gaussian - true).abs()
-        assert (gap <= field.gaussian_error + 1e-15 * true)[field.resolved].all()
-        assert field.resolved.double().mean() > 0.9
-        assert field.gaussian_error[field.resolved].median() < 1e-9 * true
-
-
 def test_at_strength_zero_there_is_no_gate():
     nowhere = parse_formula("log(0*u-1)")
     assert torch.equal(GatedSheet(nowhere, 0.0)(GRID.points), sheet(GRID.points))

@@ -14,7 +14,6 @@ from gating_core.theory import (
     keys_at,
     measure_keys,
     random_keys,
-    with_sink,
 )
 from tests.core import exact
 
@@ -64,14 +63,6 @@ def test_four_keys_have_one_sign_on_a_grid_and_eight_mostly_both(seed):
     both = measure_keys(eight.keys, eight.biases, eight.values, square_grid(21)).shares
     assert both.positive > 0
     assert both.negative > 0
-
-
-def test_three_keys_are_flat_and_a_sink_curves_them():
-    three = random_keys(3, 0)
-    found = measure_keys(three.keys, three.biases, three.values, square_grid(11))
-    assert (found.sign == 0).all()
-    sunk = with_sink([[0, 3], [-3, -2], [3, -2]], three.biases, three.values, 0.0)
-    assert measure_keys(*sunk, square_grid(11)).shares.positive > 0.9
 
 
 def test_fields_of_keys_are_their_softmax_and_the_mean_curvature_of_their_outputs():

@@ -1,7 +1,5 @@
 """Curvature along a run equals that of each seed and snapshot, measured alone."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,6 @@ from gating_core.experiments.comparison import run_curvature
 from gating_core.experiments.comparison.frames import drawn_frames
 from gating_core.experiments.comparison.run_curvature import (
     CurvatureSummary,
-    curvature_along,
     final_curvature,
     nearest_to_medians,
     pending_measurements,
@@ -21,7 +18,6 @@ from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
 from gating_core.geometry.verdict import CURVED, FLAT
-from tests.core.experiments.comparison.runs import SMALL, run_of
 
 
 @pytest.mark.parametrize(
@@ -143,24 +139,3 @@ def test_the_seed_that_is_looked_at_comes_first_and_alone_to_its_end(circle):
     assert kinds(circle, 2, known=known) == [(end, 2)]
     assert kinds(circle, 2, known=known, final={("sigmoid", 2)}) == []
     assert kinds(circle, 1, known=known, final={("sigmoid", 2)}) == [(end, 1)]
-
-
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("measure", [curvature_along, final_curvature])
-def test_progress_is_reported_often_enough_to_cancel(measure):
-    """Half a second is allowed; the smallest part without a report must be far below."""
-    heavy = replace(
-        SMALL,
-        source="tokens",
-        model_dim=8,
-        value_count=6,
-        depth=3,
-        seed_count=2,
-        steps=20,
-        points=64,
-        batch_size=16,
-        variants=("silu", "tanh"),
-    )
-    reports = iter(range(6))
-    with pytest.raises(StopIteration):
-        measure(run_of(heavy), "silu", 0, lambda share: next(reports))

@@ -16,7 +16,7 @@ from gating_core.geometry.grid import square_grid
 from gating_core.jets.second_order import second_order_jet
 from gating_core.randomness import generator
 from gating_core.training.ensemble import batches_of
-from tests.core.exact import gate_value
+from tests.core import exact
 
 POINTS = torch.rand(9, 2, generator=generator(0, "test"), dtype=torch.float64) * 2 - 1
 MEMORY = AttentionConfig(model_dim=6, value_count=4, heads=2)
@@ -27,54 +27,34 @@ def base_of(name):
     return TOKENS if name == "value" else MEMORY
 
 
-def softmax(logits):
-    powers = [math.exp(z - max(logits)) for z in logits]
-    return [p / sum(powers) for p in powers]
+def added(layer, states):
+    return torch.sigmoid(states @ layer.gate.weight[0] + layer.gate.bias[0])
 
 
-def plain_variant(name, strength, layer, state, mixed):
-    """What becomes of the ``mixed`` output of one memory layer, channel by channel."""
-    if name in ("ungated", "matched", "sink"):
-        return mixed
-    if name == "half":
-        return [y * (1 - strength / 2) for y in mixed]
-    if name == "pointwise":
-        return [(1 - strength) * y + strength * y / (1 + math.exp(-y)) for y in mixed]
-    gate = VARIANTS[name]
-    z = (state @ layer.gate.weight[0] + layer.gate.bias[0]).tolist()
-    if name == "additive":
-        added = [strength * gate_value(math, "sigmoid", a) for a in z]
-        return [y + a for y, a in zip(mixed, added, strict=True)]
-    width = len(mixed) // len(z)
-    opened = [gate_value(math, gate.kind, z[i // width]) for i in range(len(mixed))]
-    return [y * (1 - strength + strength * g) for y, g in zip(mixed, opened, strict=True)]
+CONTROLS = {  # of the ungated outputs y, at full strength
+    "half": lambda y, *_: y / 2,
+    "pointwise": lambda y, *_: y * torch.sigmoid(y),
+    "additive": lambda y, layer, states: y + added(layer, states),
+}
 
 
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("strength", [0.4, 1.0])
 @pytest.mark.parametrize("name", [name for name in VARIANTS if name != "value"])
 def test_variants_of_memory_models_against_a_plain_reference(name, strength):
+    """A control is a function of what the model without a gate puts out: weights are the same."""
     config = variant_config(name, MEMORY)
     if config.gate is not None:
         config = replace(config, gate=replace(config.gate, strength=strength))
     model = build_attention(config, (3,))
-    layer, d = model.blocks[0], config.model_dim // 2
-    for point, found in zip(POINTS, model(POINTS)[0], strict=True):
-        h = point @ model.input_map[0] + model.input_bias[0]
-        mixed = []
-        for head in range(2):
-            part = slice(head * d, (head + 1) * d)
-            query = (h @ layer.query[0])[part]
-            products = [float(query @ key[part]) / math.sqrt(d) for key in layer.keys[0]]
-            biases = layer.bias[0, head].tolist()
-            sink = [] if layer.sink is None else [float(layer.sink[0, head])]
-            logits = [a + b for a, b in zip(products, biases, strict=True)]
-            weights = softmax(logits + sink)[:4]
-            mixed += sum(
-                w * u[part] for w, u in zip(weights, layer.values[0], strict=True)
-            ).tolist()
-        wanted = plain_variant(name, strength, layer, h, mixed)
-        torch.testing.assert_close(found.tolist(), wanted, rtol=1e-12, atol=1e-13)
+    if name in CONTROLS:
+        y = build_attention(MEMORY, (3,))(POINTS)[0]
+        whole = CONTROLS[name](y, model.blocks[0], model.embed(POINTS)[0])
+        wanted = (1 - strength) * y + strength * whole
+    else:
+        plain = [exact.attention(math, model, point)[0] for point in POINTS.tolist()]
+        wanted = torch.tensor(plain, dtype=torch.float64)
+    torch.testing.assert_close(model(POINTS)[0], wanted, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from gating_core.experiments.depth.request import (
     MILD,
     STRONG,
     aligned_sheets,
-    drawn_eps,
     random_sheets,
 )
 from gating_core.geometry import curvature
@@ -170,15 +169,3 @@ def test_forms_prefer_no_direction_and_have_mean_zero():
 
 
 # --- Seeds ----------------------------------------------------------------------------------------
-
-
-def test_a_seed_draws_its_eps_whoever_else_is_there():
-    seeds = (5, 0, 9)
-    for between in (MILD, STRONG):
-        eps = drawn_eps(seeds, between)
-        assert (between[0] <= eps).all()
-        assert (eps <= between[1]).all()
-        assert torch.equal(eps[1], drawn_eps((0,), between)[0])
-    assert len(set(drawn_eps(tuple(range(16)), MILD).tolist())) == 16
-    alone = random_sheets((9,), 16, MILD)
-    assert torch.equal(random_sheets(seeds, 16, MILD).forms[:, 2], alone.forms[:, 0])

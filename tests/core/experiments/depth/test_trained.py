@@ -27,14 +27,13 @@ REQUEST = TrainedRequest(depths=(1, 3), seed_count=3, steps=8, points=64, grid=9
 
 
 @cache
-def small() -> tuple[list[float], TrainedDepths]:
-    shares: list[float] = []
-    return shares, train_depths(REQUEST, shares.append)
+def small() -> TrainedDepths:
+    return train_depths(REQUEST)
 
 
 def test_they_are_trained_as_any_ensemble_is():
     """One after the other, by the trainer's plain face; float32, so within rounding."""
-    _, trained = small()
+    trained = small()
     task = make_task("circle", 64, seeds=REQUEST.seeds)
     for variant, gated in DEPTH_VARIANTS.items():
         for place, depth in enumerate(REQUEST.depths):
@@ -50,15 +49,8 @@ def test_they_are_trained_as_any_ensemble_is():
             )
 
 
-def test_shares_rise_from_none_to_all():
-    shares, _ = small()
-    assert shares == sorted(shares)
-    assert 0 < shares[0] < 0.5
-    assert shares[-1] == 1
-
-
 def test_the_final_surface_is_that_after_the_last_layer():
-    _, trained = small()
+    trained = small()
     for variant in DEPTH_VARIANTS:
         final = trained.results[variant]
         grid = trained.request.grid
@@ -72,7 +64,7 @@ def test_the_final_surface_is_that_after_the_last_layer():
 
 
 def test_a_replay_is_of_one_trained_model():
-    _, trained = small()
+    trained = small()
     film = replay(trained.layers("gated", 3, 1), 9)
     assert film.values.shape == (3, 9, 9, 3)
     total = trained.results["gated"].curves["total"]
@@ -99,7 +91,7 @@ def test_what_is_shipped_is_what_the_command_makes():
 
 
 def test_names_that_do_not_exist():
-    _, trained = small()
+    trained = small()
     with pytest.raises(ValueError, match="variant is 'matched'"):
         trained.accuracy("matched")
     with pytest.raises(ValueError, match="depth is 2"):

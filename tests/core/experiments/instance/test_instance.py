@@ -220,27 +220,6 @@ def test_heads_and_channels_are_chosen_and_averaged():
     assert (COLOURINGS["gate"].field(ungated, -1, None) == 1).all()
 
 
-@pytest.mark.parametrize("name", ["weights", "weights, n = 4", "gated"])
-def test_reach_is_the_size_of_the_furthest_input_behind_the_chart(name):
-    instance = INSTANCES[name]
-    found = measure_instance(instance, 5)
-    if name != "weights":
-        assert found.reach is None  # not an input's weights, or the inputs themselves
-        return
-    model = build_instance(instance)
-    layer = model.blocks[0]
-    slopes = (model.input_map[0] @ layer.logit_map()[0, 0]).numpy()
-    starts = (model.input_bias[0] @ layer.logit_map()[0, 0] + layer.bias[0, 0]).numpy()
-    logs = np.log(found.weights[0][0].reshape(-1, 3))
-    differences = (logs - starts)[:, :2] - (logs - starts)[:, 2:]
-    inputs = np.linalg.solve((slopes[:, :2] - slopes[:, 2:]).T, differences.T).T
-    assert found.reach == pytest.approx(np.linalg.norm(inputs, axis=1).max(), rel=1e-9)
-    straight = measure_instance(replace(instance, chart="inputs"), 5)
-    again = model(torch.from_numpy(inputs))[0].numpy()
-    np.testing.assert_allclose(found.surface.values[0].reshape(-1, 3), again, rtol=1e-9)
-    assert straight.reach is None
-
-
 def test_the_flat_space_has_the_dimension_of_the_value_differences():
     wanted = {
         2: AttentionConfig(),
@@ -440,17 +419,6 @@ def test_bounds_are_coloured_by_powers_of_ten():
     assert (scale.low, scale.high, scale.log) == (-14, -8, True)
     assert scale.ends == pytest.approx((1e-14, 1e-8))
     assert scale.apply(np.array(1e-12)) == pytest.approx(-12)
-
-
-@pytest.mark.parametrize("name", COLOURINGS)
-@pytest.mark.parametrize("asinh", [False, True])
-@pytest.mark.parametrize("value", [0.0, 1e-300, 1.0, math.nan])
-def test_a_constant_field_is_neither_blank_nor_amplified(name, asinh, value):
-    scale = colour_scale(COLOURINGS[name], [np.full((3, 3), value)], asinh)
-    assert scale.low < scale.high
-    if COLOURINGS[name].range in ("signed", "from zero") and value < 1:
-        shown = float(scale.apply(np.array(value)))
-        assert abs(shown) <= 1e-6 * scale.high  # drawn neutral
 
 
 # --- How long a surface is ------------------------------------------------------------------------
