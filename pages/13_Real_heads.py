@@ -6,11 +6,7 @@ from ui.common.page import draw_open, page
 
 TITLE = "Real heads"
 
-with page(
-    TITLE,
-    lead="The 72 attention heads of **all-MiniLM-L6-v2** read one text. Each window is a head: the"
-    " plane of states its query comes from, divided among the tokens it attends to **most**.",
-):
+with page(TITLE):
     from ui.common.links import LINK, checked_link
     from ui.real_heads import gates, keys, norms, own, wall
 

@@ -8,8 +8,8 @@ TITLE = "Mixture of experts"
 
 with page(
     TITLE,
-    lead="Attention is a sum of small linear maps, its **experts** W_V[:, c] W_O[c, :]. A gate per"
-    " channel makes the experts of a head identifiable; other gates do not.",
+    lead="Expert $c$ is the map $W_V[:, c]\\, W_O[c, :]$; attention and gate are its weights. A"
+    " gate per channel makes the experts of a head identifiable; other gates do not.",
 ):
     from ui.common.links import checked_link
     from ui.experts import decomposition, identifiability, learning_curves, sample_efficiency

@@ -8,11 +8,11 @@ TITLE = "Should I gate?"
 
 with page(TITLE):
     from ui.common.links import checked_link
-    from ui.language_models import decision, details, generate, topology
+    from ui.language_models import decision, details, generate, sinks, topology
 
-    decision.draw_advice()
     TABS = {
         "Decision": decision.draw,
+        "Attention sinks": sinks.draw,
         "Rank, sparsity, calibration": details.draw,
         "Block topology": topology.draw,
         "Generate": generate.draw,

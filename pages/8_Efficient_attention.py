@@ -8,8 +8,8 @@ TITLE = "Efficient attention"
 
 with page(
     TITLE,
-    lead="Top-k truncation, KV-cache eviction, sliding windows with delta correction, and linear"
-    " attention: the Δ loss of whole models, the error of one head, and the effect of a gate.",
+    lead="Small language models attend to fewer keys, or without softmax. The **Δ loss** is what"
+    " that adds to the loss of the same model with full attention.",
 ):
     from ui.common.links import checked_link
     from ui.efficient import delta, eviction, linear, top_k

@@ -1,4 +1,4 @@
-"""Measured times: of a block's parts, of a token and a training step, of attention by its kind.
+"""Measured times: of a token and a training step, of attention by its kind.
 
 They are bundled, of one machine and of untrained weights, on which no time depends; commit
 `1f4177a5` has the code that took them. What is compared took turns in each repeat, so that ratios
@@ -17,22 +17,6 @@ from gating_core.records import load_record
 TIMES = FOLDER / "times.safetensors"
 QUARTILES = (25, 50, 75)
 Seconds = dict[str, tuple[float, ...]]  # by what was timed: of each repeat
-
-
-@dataclass(frozen=True)
-class BlockTimes:
-    """Seconds of one block's forward pass: one after the other, or attention beside the MLP."""
-
-    cores: int  # of the machine
-    # "one_core" and "all_cores": one after the other on one core, and each on two; "side_by_side":
-    # at the same time, each on a core of its own.
-    seconds: Seconds
-
-    def ratio(self) -> tuple[float, float, float]:
-        """Side by side over one after the other on as many cores: median and quartiles."""
-        ratios = np.array(self.seconds["side_by_side"]) / np.array(self.seconds["all_cores"])
-        low, middle, high = map(float, np.percentile(ratios, QUARTILES))
-        return middle, low, high
 
 
 @dataclass(frozen=True)
@@ -58,7 +42,6 @@ class AttentionTimes:
 class Times:
     """All that was timed; processor seconds of a token and of a training step by architecture."""
 
-    block: BlockTimes
     tokens: Seconds
     steps: Seconds
     attention: AttentionTimes

@@ -100,14 +100,14 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
         unfolded="heads_twins=true",
     ),
     "Language_models": Row(
-        ("", "lm_sinks_of=language+models",
+        ("", "measure=Attention+sinks", "measure=Attention+sinks&lm_sinks_of=language+models",
          "measure=Rank%2C+sparsity%2C+calibration",
          "measure=Block+topology", "measure=Generate&lm_lambda=0.5"),
-        ("lm_sinks_of=language+models&lm_map_head=2.3&lm_language=Spanish&lm_gate=G1%2C+per+head",
+        ("measure=Attention+sinks&lm_sinks_of=language+models&lm_map_head=2.3&lm_language=Spanish&lm_gate=G1%2C+per+head",
          "measure=Generate&lm_writer=no+gate"),
     ),
     "Efficient_attention": Row(
-        drawing=("", "sample=Gaussian+scores&top_certificates=true&top_scores=true",
+        drawing=("", "sample=Gaussian+scores&top_head=true&top_certificates=true",
                  "sample=AR(1)+tokens&top_scores=true",
                  "method=KV-cache+eviction&evict_all=true&evict_head=true",
                  "method=Delta+correction&delta_samples=true&delta_retrieval=true",

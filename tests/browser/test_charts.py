@@ -70,21 +70,21 @@ def test_a_text_is_written_letter_by_letter_and_can_be_stopped(desk, served, wat
 
 
 def test_back_undoes_one_change_of_a_control(desk, served, watch):
-    open_charts(desk, watch, f"{served.url}{EFFICIENT}?top_k=5", 2)
-    desk.get_by_text("k = 5 of 81").first.wait_for()
+    open_charts(desk, watch, f"{served.url}{EFFICIENT}?top_k=1", 1)
+    desk.get_by_text("top-1 attention").first.wait_for()
     keys = desk.locator(".st-key-top_k input[type=range]")
-    for k in (6, 7):
+    for k in (2, 4):
         keys.press("ArrowRight")
-        desk.get_by_text(f"k = {k} of 81").first.wait_for()
+        desk.get_by_text(f"top-{k} attention").first.wait_for()
         assert f"top_k={k}" in desk.url
     desk.get_by_role("tab", name="KV-cache eviction").click()
-    desk.get_by_text("Δ loss of keeping 16 of 96 keys").first.wait_for()
+    desk.get_by_text("keeping 16 of 96 keys").first.wait_for()
     settle(desk)  # the link has lost what the other tab's controls held
     steps = desk.evaluate("history.length")
-    for k in (7, 6, 5):
+    for index, k in ((2, 4), (1, 2), (0, 1)):
         desk.go_back()
-        desk.get_by_text(f"k = {k} of 81").first.wait_for()
-        assert keys.input_value() == str(k)
+        desk.get_by_text(f"top-{k} attention").first.wait_for()
+        assert keys.input_value() == str(index)
     desk.go_forward()
-    desk.get_by_text("k = 6 of 81").first.wait_for()
+    desk.get_by_text("top-2 attention").first.wait_for()
     assert desk.evaluate("history.length") == steps

@@ -147,11 +147,11 @@ def test_an_expert_is_followed_by_hover_click_and_keys_and_in_the_link(desk):
     settle(desk)
     formula = desk.locator(".gc-tree-formula")
     desk.locator('[data-expert="1.2"]').hover()
-    assert formula.inner_text().startswith("Expert 2 of head 1: W_O")
+    assert formula.inner_text().startswith("Expert 2 of head 1: Wₒ")
     desk.locator('[data-expert="2.1"]').click()
     desk.wait_for_url("**expert=2.1")
     desk.mouse.move(5, 5)
-    assert formula.inner_text().startswith("Expert 1 of head 2: W_O")
+    assert formula.inner_text().startswith("Expert 1 of head 2: Wₒ")
     followed = desk.locator(".gc-followed")
     assert followed.get_attribute("data-expert") == "2.1"
     assert followed.get_attribute("aria-pressed") == "true"

@@ -55,7 +55,7 @@ PAGES = {
         "What does all this not say?"),
     "Real heads": Page(
         "pages/13_Real_heads.py", ":material/window:", REAL_MODELS,
-        "Where does each head of a real model look?"),
+        "Do the heads of a real model curve space?"),
     "Should I gate?": Page(
         "pages/7_Language_models.py", ":material/visibility:", REAL_MODELS,
         "Should I gate?"),

@@ -68,7 +68,7 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
         "Mixture of experts", "Mixture of experts", {},
         "one entry of the output as a tree of heads, experts and tokens"),
     "language_models": Topic(
-        "Should I gate?", "Should I gate?", {"lm_sinks_of": "Bigram–Backcopy task"},
+        "Should I gate?", "Should I gate?", {"measure": "Attention sinks"},
         "the attention weight on the first letter grows in training, less so with gates"),
     "efficient": Topic(
         "Efficient attention", "Efficient attention", {},

@@ -39,7 +39,7 @@ ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
 
 
 LINKS = "_links"
-FINDING = "_finding"  # the place of the page's finding, in the run of its script
+FINDING, LEAD = "_finding", "_lead"  # places below the title, in the run of the page's script
 streamlit_fixes.apply()
 simplified.apply()
 
@@ -114,19 +114,23 @@ def _head(title: str, question: str, lead: str, presented: Collection[str]) -> F
         )
     note = st.container(key="note")
     st.session_state[FINDING] = st.container(key="finding", gap="xsmall")
+    st.session_state[LEAD] = st.container(key="lead")
     if lead:
-        st.container(key="lead").markdown(lead)
+        st.session_state[LEAD].markdown(lead)
     return Frame(links, view, tail, note)
 
 
-def draw_finding(text: str, rest: str = "") -> None:
+def draw_finding(text: str, rest: str = "", *, lead: str = "") -> None:
     """Draw what the page, or its open tab, found: one sentence directly under the title.
 
-    The ``rest`` stands below it in plain type.
+    The ``rest`` stands below it in plain type; then the ``lead`` of the tab, where the page has
+    none.
     """
     st.session_state[FINDING].markdown(text)
     if rest:
         st.session_state[FINDING].text(rest)
+    if lead:
+        st.session_state[LEAD].markdown(lead)
 
 
 def _foot(title: str, frame: Frame, steps: bool) -> None:

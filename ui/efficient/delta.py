@@ -13,7 +13,6 @@ from gating_core.lm.approximations.delta_correction import (
     GAMMA_STEPS,
     GAMMAS,
     GAPS,
-    LEAST_PUBLISHED,
     PAIRS,
     SHORTEST,
     SINKS,
@@ -89,33 +88,31 @@ def draw() -> None:
         " is added to its own output and to the γ − 1 that follow.",
     )
     window = row.radio("Window, keys", WINDOW_STEPS, 2, key="delta_window", horizontal=True, **LINK)
-    sinks = row.number_input(
-        "Attention sinks, keys",
-        *LEFT_OUT_SINKS,
-        4,
-        key="delta_sinks",
-        width=165,
-        **LINK,
-        help=f"The first keys, which every query of a sample sees; {SINKS} in whole models.",
-    )
     # Of whole models, the nearest window and γ were measured.
     near_window = min(WINDOWS, key=lambda size: abs(np.log2(size / window)))
     near_gamma = min(GAMMAS, key=lambda size: abs(np.log2(size / gamma)))
-    request, charts = CorrectionRequest(window, sinks, gamma), c.Charts("delta")
+    charts = c.Charts("delta")
     models, heads = models_text(compared, near_window, near_gamma)
     draw_finding(models)
-    figure = c.mark_x(losses_chart(compared, near_window), GAMMAS.index(near_gamma))
+    at = GAMMAS.index(near_gamma)
+    figure = c.mark_x(losses_chart(compared, near_window), at, f" <b>γ = {near_gamma}</b>")
     charts.draw("losses", st.container(key="first"), figure, models)
-    effect = shared.gate_effect(
-        f"a window of {near_window} keys",
-        compared,
-        "correction",
-        (WINDOWS.index(near_window), 0),
-    )
-    st.markdown(f"{heads} {effect}")
+    what = f"a window of {near_window} keys"
+    effect = shared.gate_effect(what, what, compared, "correction", (WINDOWS.index(near_window), 0))
+    st.markdown(f"{heads} {effect[1]}")
 
     with shared.fold("One head over a text, and AR(1) tokens", "delta_samples") as is_open:
-        sample, _ = shared.choose_sample(MOST_TOKENS, gate)
+        sample, row = shared.choose_sample(MOST_TOKENS, gate)
+        sinks = row.number_input(
+            "Attention sinks, keys",
+            *LEFT_OUT_SINKS,
+            4,
+            key="delta_sinks",
+            width=165,
+            **LINK,
+            help=f"The first keys, which every query of a sample sees; {SINKS} in whole models.",
+        )
+        request = CorrectionRequest(window, sinks, gamma)
         if is_open:
             draw_samples(charts, sample, request)
     with shared.fold("Retrieval task", "delta_retrieval") as is_open:
@@ -150,19 +147,7 @@ def draw_samples(charts: c.Charts, sample: Sample, request: CorrectionRequest) -
     left, right = c.chart_columns("samples", 2)
     charts.draw("change", left, change_chart(samples, request.gamma), alt)
     charts.draw("gamma", right, gamma_chart(samples), text)
-    st.markdown(f"{text} {alt} {tail_text(slow[0], own)}")
-
-
-def tail_text(*results: Correction) -> str:
-    """Say how many queries are computed in full at the end of each sequence, and by which rule."""
-    sizes = [(result.length, result.tail) for result in results]
-    tails = " and ".join(f"the last {tail} of {length} tokens" for length, tail in sizes)
-    return (
-        "As in the published code, a dense tail is computed in full: s mod γ + max(128, γ) queries"
-        f" of s, from {LEAST_PUBLISHED} tokens on. Shorter sequences, such as the 128"
-        " characters of the models' texts, would be dense throughout: there the tail is s mod γ +"
-        f" γ. Here: {tails}, which cosines and squared errors leave out."
-    )
+    st.markdown(f"{text} {alt}")
 
 
 def ar1_text(slow: list[Correction]) -> str:
@@ -195,21 +180,23 @@ def own_text(name: str, result: Correction) -> str:
 def models_text(with_gate: str, window: int, gamma: int) -> tuple[str, str]:
     """Say what the correction changes in whole models, and in how many heads it helps."""
     row, column = WINDOWS.index(window), GAMMAS.index(gamma)
-    effects, heads = [], []
+    says, effects, heads = "", [], []
     for gate, _ in shared.gate_styles(with_gate):
         effect = shared.between(gate, "correction", (row, 1 + column), (row, 0))
-        verdict = by_interval(
-            effect.low, effect.high, "reduces", "inconclusively changes", "increases"
+        verb = by_interval(
+            effect.low, effect.high, "reduces", "has an inconclusive effect on", "increases"
         )
-        effects.append(
-            f"{verdict} the loss ({gate}) by {plus_minus(effect.mean, effect.half_width)}"
+        change = f"{effect.mean:+.3f}".replace("-", "−")
+        says = says or (
+            f"Correcting a window of {window} keys {verb} the loss without a gate: {change} nats"
+            " per character."
         )
+        effects.append(f"{verb} the loss ({gate}: {plus_minus(effect.mean, effect.half_width)})")
         ratios = shared.measured(gate, "correction.ratios")[:, row, column]
         heads.append(f"{int((ratios < 1).sum())} of {ratios.size} heads ({gate})")
-    return (
-        f"At a window of {window} and γ = {gamma}, the correction {', and '.join(effects)} nats"
-        f" per character ({len(SEEDS)} seeds, 95 % interval).",
-        f"The correction reduces the output error of {' and '.join(heads)}.",
+    return says, (
+        f"With γ = {gamma} it {', and '.join(effects)}, in nats per character ({len(SEEDS)} seeds,"
+        f" 95 % interval). It reduces the output error of {' and '.join(heads)}."
     )
 
 
@@ -264,6 +251,7 @@ def losses_chart(with_gate: str, window: int) -> go.Figure:
         lines,
         "γ",
         shared.DELTA_LOSS,
+        height=400,
         x_axis={"type": "category"},
     )
     return c.mark_y(figure, 0.0)

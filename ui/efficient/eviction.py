@@ -91,13 +91,17 @@ def draw() -> None:
     policy = policy if policy in POLICIES else SCORE[name]
     near = min(BUDGETS, key=lambda size: abs(np.log2(size / budget)))
     recent = "without" if policy.endswith("_unprotected") else "with"
-    what = f"keeping {near} of {PREFILL} keys by {name}, {recent} a recent window,"
-    effect = shared.gate_effect(what, compared, "eviction", setting(policy, near))
+    what = f"keeping {near} of {PREFILL} keys"
+    how = f"{what} by {name}, {recent} a recent window"
+    effect, detail = shared.gate_effect(what, how, compared, "eviction", setting(policy, near))
     draw_finding(effect)
     charts = c.Charts("eviction")
     lines = [(title, title, policy, style) for title, style in shared.gate_styles(compared)]
-    figure = c.mark_x(losses_chart(f"Δ loss of whole models, {name}", lines), budget)
+    figure = c.mark_x(
+        losses_chart(f"Δ loss of whole models, {name}", lines), budget, f" <b>{budget} keys</b>"
+    )
     charts.draw("gate", st.container(key="first"), figure, effect)
+    st.markdown(detail)
 
     with shared.fold("All policies, without and with a recent window", "evict_all") as is_open:
         if is_open:
@@ -204,10 +208,11 @@ def losses_chart(
         losses = [shared.delta_loss(gate, "eviction", setting(policy, size)) for size in BUDGETS]
         traces.append(shared.loss_line(name, BUDGETS, losses, **style))
     axis = budgets_axis([*BUDGETS], PREFILL)
-    margin = {"l": 58, "r": 8, "t": 48, "b": 56}  # ticks have two lines
-    return c.chart(
-        title, traces, BUDGET, shared.DELTA_LOSS, height=290, x_axis=axis, margin=margin, **layout
+    margin = {"l": 58, "r": 8, "t": 48, "b": 62}  # ticks have two lines
+    figure = c.chart(
+        title, traces, BUDGET, shared.DELTA_LOSS, height=400, x_axis=axis, margin=margin, **layout
     )
+    return figure.update_xaxes(title_standoff=16)
 
 
 def over_verses(sample: Sample, policy: str, near: int, name: str) -> tuple[list[c.Trace], str]:

@@ -110,13 +110,14 @@ def against(name: str, part: str, other: str) -> PairedDifference:
 
 
 @cached()
-def window_effect() -> str:
+def window_effect() -> tuple[str, str]:
     """Say whether a gate reduces the Δ loss of a window, for models trained with it."""
     losses, counts = conversions()
     names = ("window_16", "softmax", "gated_window_16", "gated_softmax")
     seeds = min(len(losses[name]["whole"]) for name in names)
     plain, full, gated, gated_full = (losses[name]["whole"][:seeds] for name in names)
     return shared.effect_text(
+        "a trained window",
         "training with a window of 16 keys",
         "G1, per channel",
         (plain, full),
@@ -138,10 +139,10 @@ def draw() -> None:
         help="Models were converted with windows of 4 and 16 keys; the nearest is drawn.",
     )
     near, charts = min(CONVERTED_WINDOWS, key=lambda size: abs(size - window)), c.Charts("linear")
-    branch = branch_text(near)
+    branch, detail = branch_text(near)
     draw_finding(branch)
     charts.draw("conversions", st.container(key="first"), conversions_chart(near), branch)
-    st.markdown(f"{margin_text(near)} {window_effect()}")
+    st.markdown(f"{detail} {margin_text(near)} {window_effect()[1]}")
     with shared.fold("One head over a text, recall and cost", "linear_more") as is_open:
         sample, row = shared.choose_sample(MOST_TOKENS)
         weight = row.slider(
@@ -214,29 +215,33 @@ def draw_recall(charts: c.Charts, request: LinearRequest | None) -> None:
     st.markdown(f"{recall} {cost}")
 
 
-def branch_text(window: int) -> str:
+def branch_text(window: int) -> tuple[str, str]:
     """Say whether the linear branch of a hybrid contributes, and what its ablation suggests."""
     gain = against(f"window_{window}", "whole", f"hybrid_{window}")
     ablated = against(f"hybrid_{window}", "without_linear", f"hybrid_{window}")
     return contribution_text(window, gain, ablated)
 
 
-def contribution_text(window: int, gain: PairedDifference, ablated: PairedDifference) -> str:
+def contribution_text(
+    window: int, gain: PairedDifference, ablated: PairedDifference
+) -> tuple[str, str]:
     """Say what the intervals allow: ``gain`` is window alone minus hybrid."""
-    verdict = (
-        "contributes"
+    branch = f"linear branch beside a window of {window} keys"
+    saved = f"{gain.mean:.3f} nats per character".replace("-", "−")
+    says = (
+        f"A {branch} saves {saved}."
         if gain.low > SMALL
-        else "contributes nothing"
+        else f"A {branch} saves nothing: {saved}."
         if gain.high < SMALL
-        else "contributes inconclusively"
+        else f"Whether a {branch} saves loss is inconclusive: {saved}."
     )
-    text = (
-        f"With a window of {window}, the linear branch {verdict}: it lowers the loss by"
-        f" {plus_minus(gain.mean, gain.half_width)} nats per character against the window alone,"
-        f" equally trained; its ablation raises it by"
+    detail = (
+        f"Against the window alone, equally trained, the branch lowers the loss by"
+        f" {plus_minus(gain.mean, gain.half_width)} nats per character; its ablation raises it by"
         f" {plus_minus(ablated.mean, ablated.half_width)}"
     )
-    return f"{text} (the branches have co-adapted)." if ablated.low > gain.high else f"{text}."
+    detail += " (the branches have co-adapted)." if ablated.low > gain.high else "."
+    return says, detail
 
 
 @cached()
@@ -319,7 +324,7 @@ def conversions_chart(window: int) -> go.Figure:
         "Δ loss of converted models",
         traces,
         shared.DELTA_LOSS,
-        height=320,
+        height=400,
         x_axis=c.log_axis(0.003, 3) | c.ticks((0.01, 0.1, 1), ("0.01", "0.1", "1")),
         y_axis={"autorange": "reversed", "dtick": 1},
         margin={"l": 150, "r": 6, "t": 84, "b": 36},

@@ -28,7 +28,7 @@ from gating_core.lm.measurements.resampling import PairedDifference, loss_differ
 from gating_core.lm.measurements.stored import load_efficient
 from gating_core.lm.shipped import SEEDS
 from ui.common.charts import GATED, UNGATED, Style, Trace, line
-from ui.common.formatting import effect, figures, plus_minus
+from ui.common.formatting import by_interval, figures, plus_minus
 from ui.common.language_models import GATES, HEADS, choose_text, head_of, loaded
 from ui.common.links import LINK
 from ui.limits import LEFT_OUT_KEYS, LEFT_OUT_SEEDS
@@ -247,24 +247,34 @@ def between(
 
 
 @cached()
-def gate_effect(what: str, gate: str, method: str, setting: tuple[int, ...]) -> str:
-    """Say whether a gate reduces the Δ loss of ``what``."""
+def gate_effect(
+    what: str, how: str, gate: str, method: str, setting: tuple[int, ...]
+) -> tuple[str, str]:
+    """Say whether a gate reduces what ``what`` costs, and by which numbers; ``how`` is it done."""
     plain, gated = ((sums(name, method, setting), full(name, method)) for name in (NO_GATE, gate))
-    return effect_text(what, gate, plain, gated, measured(gate, f"{method}.counts")[0])
+    return effect_text(what, how, gate, plain, gated, measured(gate, f"{method}.counts")[0])
 
 
 Losses = tuple[np.ndarray, np.ndarray]  # (S, N) of texts: approximated, and with full attention
 
 
-def effect_text(what: str, gate: str, plain: Losses, gated: Losses, counts: np.ndarray) -> str:
+def effect_text(
+    what: str, how: str, gate: str, plain: Losses, gated: Losses, counts: np.ndarray
+) -> tuple[str, str]:
     """Say whether a gate changes the Δ loss of ``what``, from losses of texts with ``counts``."""
     means = [loss_difference(*losses, counts).mean for losses in (plain, gated)]
     change = loss_difference(gated[0] - gated[1], plain[0] - plain[1], counts)
-    return (
-        f"{effect(change, 'a gate', f'the Δ loss of {what}')}: {signed(means[0])} nats per"
-        f" character without, {signed(means[1])} with {gate}, difference"
-        f" {plus_minus(change.mean, change.half_width)} ({len(change.by_seed)} seeds, 95 % interval"
-        " over seeds and texts)."
+    says = by_interval(
+        change.low,
+        change.high,
+        f"Less with a gate: {what} then costs {{0:.3f}} nats per character less.",
+        f"Whether a gate changes what {what} costs is inconclusive: {{1}} nats per character.",
+        f"More with a gate: {what} then costs {{0:.3f}} nats per character more.",
+    ).format(abs(change.mean), f"{change.mean:+.3f}".replace("-", "−"))
+    return says, (
+        f"Δ loss of {how}: {signed(means[0])} nats per character without a gate,"
+        f" {signed(means[1])} with {gate}, difference {plus_minus(change.mean, change.half_width)}"
+        f" ({len(change.by_seed)} seeds, 95 % interval over seeds and texts)."
     )
 
 

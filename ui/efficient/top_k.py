@@ -8,7 +8,6 @@ import streamlit as st
 
 from gating_core.efficient import CERTIFICATES, COSTS
 from gating_core.lm.approximations.top_k import (
-    BINS,
     EPSILON,
     SIZES,
     RowAt,
@@ -56,65 +55,49 @@ def truncated_row(sample: Sample, k: int) -> RowAt:
 
 
 def draw() -> None:
-    """Draw the tab."""
-    sample, row = shared.choose_sample()
-    if sample.kind == HEAD:
-        k = row.slider(
-            "Keys kept, k",
-            1,
-            READ_CHARACTERS + 1,
-            8,
-            key="top_k",
-            **LINK,
-            help="The k largest weights are kept and renormalised, the others set to 0.",
-        )
-    else:
-        share = row.select_slider("Share of keys kept, %", SHARES, 10, key="top_share", **LINK)
-        k = max(1, round(share / 100 * sample.n))
-    budget = row.select_slider(
-        "Tail-mass budget ε",
-        [*EPSILONS],
-        "5 %",
-        key="top_epsilon",
+    """Draw the tab: the Δ loss of whole models over k, and in folds one row of scores."""
+    row, gate, compared = shared.front_row()
+    k = row.select_slider(
+        "Keys kept, k",
+        SIZES,
+        8,
+        key="top_k",
+        width=420,
         **LINK,
-        help="Certificates give the smallest k that keeps the tail mass τ below this.",
+        help="The k largest weights are kept and renormalised, the others set to 0.",
     )
-    curves = row_of(sample, EPSILONS[budget])
-    k = min(k, curves.n)
-    at_k = truncated_row(sample, k)
-    tail, (moved, _, bound) = at_k.masses[0], at_k.errors or (0.0, 0.0, 0.0)
+    what = f"top-{k} attention"
+    effect, detail = shared.gate_effect(what, what, compared, "truncation", (SIZES.index(k),))
     charts = c.Charts("top_k")
-
-    size = min(SIZES, key=lambda size: abs(np.log2(size / (k if sample.kind == HEAD else 4))))
-    effect = shared.gate_effect(
-        f"top-{size} attention in every head", sample.with_gate, "truncation", (SIZES.index(size),)
-    )
     draw_finding(effect)
-    first = c.chart_columns("first", [3, 2])
-    charts.draw("losses", first[0], losses_chart(sample.with_gate, k), effect)
-    text = f"Last query: k = {k:,} of {curves.n:,} keys leave a tail mass **τ = {figures(tail)}**"
-    if curves.errors is not None:
-        text += (
-            f" and move the output by **{figures(moved)}** (bound τ · diameter {figures(bound)})"
-        )
-    charts.draw("weights", first[1], weights_chart(curves, k, sample.characters), f"{text}.")
-    needed = curves.certified["truth"].k
-    st.markdown(
-        f"{text}. τ ≤ {budget} needs k = {needed:,}; the Gaussian approximation gives"
-        f" {short(curves.rule)} (σ = {short(curves.sigma)}; for exactly {curves.n:,} keys"
-        f" {curves.by_quantiles:,})."
-    )
+    charts.draw("losses", st.container(key="first"), losses_chart(compared, k), effect)
+    st.markdown(detail)
 
+    with shared.fold("One head over a text: sorted weights", "top_head") as is_open:
+        sample, row = shared.choose_sample(gate=gate)
+        if sample.kind != HEAD:
+            share = row.select_slider("Share of keys kept, %", SHARES, 10, key="top_share", **LINK)
+            k = max(1, round(share / 100 * sample.n))
+        budget = row.select_slider(
+            "Tail-mass budget ε",
+            [*EPSILONS],
+            "5 %",
+            key="top_epsilon",
+            **LINK,
+            help="Certificates give the smallest k that keeps the tail mass τ below this.",
+        )
+        if is_open:
+            draw_weights(charts, sample, k, budget)
     with shared.fold(
         "Certificates: k for a tail-mass budget, without all scores", "top_certificates"
     ) as is_open:
         if is_open:
-            draw_certificates(charts, sample, curves, k, budget)
-    with shared.fold(
-        "Scores of this row, and the Gaussian approximation in all heads", "top_scores"
-    ) as is_open:
+            draw_certificates(charts, sample, k, budget)
+    with shared.fold("The Gaussian approximation in all heads", "top_scores") as is_open:
         if is_open:
-            draw_scores(charts, sample, curves, k, at_k)
+            figure, rule = approximation_chart(compared)
+            charts.draw("approximation", st, figure, rule)
+            st.markdown(rule)
     st.page_link(
         "pages/13_Real_heads.py",
         label="Sinks and top-k on 72 heads of a real model",
@@ -124,10 +107,31 @@ def draw() -> None:
     charts.draw_footer(section("efficient", "top_k"))
 
 
-def draw_certificates(
-    charts: c.Charts, sample: Sample, curves: RowCurves, k: int, budget: str
-) -> None:
+def draw_weights(charts: c.Charts, sample: Sample, k: int, budget: str) -> None:
+    """Draw the sorted weights of the last query, and say what its tail does."""
+    curves = row_of(sample, EPSILONS[budget])
+    k = min(k, curves.n)
+    at_k = truncated_row(sample, k)
+    text = (
+        f"Last query: k = {k:,} of {curves.n:,} keys leave a tail mass"
+        f" **τ = {figures(at_k.masses[0])}**"
+    )
+    if at_k.errors is not None:
+        moved, _, bound = at_k.errors
+        text += (
+            f" and move the output by **{figures(moved)}** (bound τ · diameter {figures(bound)})"
+        )
+    charts.draw("weights", st, weights_chart(curves, k, sample.characters), f"{text}.")
+    st.markdown(
+        f"{text}. τ ≤ {budget} needs k = {curves.certified['truth'].k:,}; the Gaussian"
+        f" approximation gives {short(curves.rule)} (σ = {short(curves.sigma)}; for exactly"
+        f" {curves.n:,} keys {curves.by_quantiles:,})."
+    )
+
+
+def draw_certificates(charts: c.Charts, sample: Sample, k: int, budget: str) -> None:
     """Draw the bounds of the tail mass, what each certifies, and how often."""
+    curves = row_of(sample, EPSILONS[budget])
     needed = curves.certified["truth"].k
     second = c.chart_columns("certificates", [3, 4, 3])
     alt = f"For a tail mass of at most {budget} this row needs k = {needed:,}."
@@ -150,25 +154,6 @@ def draw_certificates(
     fired = fire_text(rates, budget)
     charts.draw("fire_rates", second[2], fire_chart(rates, budget), fired)
     st.markdown(fired)
-
-
-def draw_scores(charts: c.Charts, sample: Sample, curves: RowCurves, k: int, at_k: RowAt) -> None:
-    """Draw the Gaussian approximation of all heads, this row's scores, and the output error."""
-    third = c.chart_columns("scores", 2 if curves.errors is None else 3)
-    figure, rule = approximation_chart(sample.with_gate)
-    charts.draw("approximation", third[0], figure, rule)
-    middles = (BINS[1:] + BINS[:-1]) / 2
-    centre = float((curves.carried * middles).sum() / curves.carried.sum())
-    scores = (
-        f"The attention weight lies {short(centre)} σ above the mean score; for normal scores it"
-        f" would lie at {short(curves.sigma)} σ."
-    )
-    charts.draw("scores", third[1], scores_chart(curves), scores)
-    if curves.errors is not None and at_k.errors is not None:
-        moved, _, bound = at_k.errors
-        alt = f"At k = {k} the output moves by {figures(moved)}, at most {figures(bound)}."
-        charts.draw("error", third[2], error_chart(curves, k), alt)
-    st.markdown(f"{rule} {scores}")
 
 
 def fire_rates(gate: str, epsilon: float) -> np.ndarray:
@@ -302,10 +287,12 @@ def losses_chart(with_gate: str, k: int) -> go.Figure:
         lines,
         "k, and share of values read",
         shared.DELTA_LOSS,
+        height=400,
         y_axis=c.log_axis(1e-4, 3),
         x_axis=c.log_axis() | c.ticks(SIZES, texts),
+        margin={"l": 58, "r": 8, "t": 48, "b": 56},  # ticks have two lines
     )
-    return c.mark_x(figure, k) if k <= SIZES[-1] else figure
+    return c.mark_x(figure.update_xaxes(title_standoff=16), k, f" <b>k = {k}</b>")
 
 
 def approximation_chart(with_gate: str) -> tuple[go.Figure, str]:
@@ -343,46 +330,3 @@ def failure_text(gate: str, predicted: np.ndarray, needed: np.ndarray) -> str:
     if failed.any():
         medians += f", {short(float(np.median(needed[failed])))} in these"
     return f"{int(failed.sum())} of {needed.size} heads ({gate}; {medians})"
-
-
-def scores_chart(curves: RowCurves) -> go.Figure:
-    """Draw the distributions of scores and of the attention weight, beside normal ones (dashed)."""
-    middles, width, traces = (BINS[1:] + BINS[:-1]) / 2, BINS[1] - BINS[0], []
-    for name, shares, colour, centre in (
-        ("scores", curves.counts, c.GREY, 0.0),
-        ("attention weight", curves.carried, c.MAGENTA, curves.sigma),
-    ):
-        normal = np.exp(-((middles - centre) ** 2) / 2) * width / np.sqrt(2 * np.pi)
-        traces += [
-            c.bars(name, middles, 100 * shares, colour=colour, hatched=colour == c.MAGENTA),
-            c.line(f"{name}, if normal", middles, 100 * normal, colour=colour, dash="dash",
-                   mode="lines", legend=False),
-        ]  # fmt: skip
-    return c.chart(
-        "Where scores and weight lie",
-        traces,
-        "standardised score",
-        "%",
-        barmode="overlay",
-        bargap=0,
-        x_axis={"range": [-4, 6]},
-    )
-
-
-def error_chart(curves: RowCurves, k: int) -> go.Figure:
-    """Draw how far the output moves for every k, and its bound."""
-    assert curves.errors is not None  # there are values
-    output, bound = curves.errors
-    traces = [
-        c.line("|o − ô|", curves.ks, output, colour=c.TEAL, mode="lines"),
-        c.line("τ · diameter", curves.ks, bound, colour=c.ORANGE, dash="dot", mode="lines"),
-    ]
-    figure = c.chart(
-        "Output error and its bound",
-        traces,
-        "k",
-        "norm",
-        x_axis=k_axis(curves),
-        y_axis={"rangemode": "tozero"},
-    )
-    return c.mark_x(figure, k + 0.5)

@@ -30,14 +30,13 @@ MULTIPLIES = ("G1", "G2", "G5")  # where a gate is a factor of each term; elsewh
 
 def draw() -> None:
     """Draw the tree of one entry, the input that can be dragged, and the formula."""
-    model, row = shared.choose_model()
-    channel = row.number_input(
+    model, more = shared.choose_model()
+    channel = more.number_input(
         "Output j",
         1,
         EXPERTS_CHANNELS[1],
         1,
         key="output",
-        width=80,
         help="The channel of the output that is decomposed, counted from 1.",
         **LINK,
     )
@@ -50,7 +49,7 @@ def draw() -> None:
     entry = entry_of(model, point, channel)
     charts = c.Charts("decomposition")
 
-    draw_finding(entry_text(entry, point, channel))
+    draw_finding(entry_text(entry))
     picture, beside = st.container(key="first").container().columns([10, 3])
     with beside:
         pad(
@@ -127,16 +126,10 @@ def browser_numbers(model: Model, channel: int) -> dict[str, Any]:
     return {**lists, "valueMap": maps.value_map.tolist(), "gate": gate, "channel": channel - 1}
 
 
-def entry_text(entry: EntryTree, point: tuple[float, float], channel: int) -> str:
+def entry_text(entry: EntryTree) -> str:
     """Say of what the entry is the sum."""
-    experts = entry.channels
-    head, own = np.unravel_index(np.abs(experts).argmax(), experts.shape)
-    heads, size, tokens = entry.terms.shape
-    return (
-        f"A sum over heads, experts and tokens: Y[{channel}] = {short(entry.value)} is the sum of"
-        f" {heads} · {size} · {tokens} = {entry.terms.size} terms at x = {vector_text(point)}, the"
-        f" largest part that of expert {head + 1}.{own + 1} ({short(float(experts[head, own]))})."
-    )
+    heads, size, _ = entry.terms.shape
+    return f"A weighted sum of {heads * size} small linear maps, its experts: one for each channel."
 
 
 def entry_alt(model: Model, entry: EntryTree, channel: int) -> str:

@@ -158,19 +158,20 @@ def finding(model: Model, counts: Counts) -> tuple[str, str]:
                 f" {name} the singular values have no clear gap ({smallest} above, {null} below).",
                 "",
             )
-    of = f"of {len(shown.singular_values)} directions of W_V and W_O"
     change = shown.count - plain.count
     verdict = "reduces" if change < 0 else "increases" if change > 0 else "does not change"
-    strength = "" if model.strength == 1 else f", λ = {model.strength:g}"
+    strength = "" if model.strength == 1 else f" at λ = {model.strength:g}"
+    by = f" by {abs(change)}" if change else ""
     text = (
-        f"The gate ({setting_text(model.setting)}{strength}) {verdict} the number of"
-        f" non-identifiable directions: {shown.count} {of}, {plain.count} without a gate."
+        f"{setting_text(model.setting)}{strength} {verdict} the non-identifiable directions of the"
+        f" weights{by}."
     )
     if model.setting is None:
-        text = f"Without a gate, {plain.count} {of} are non-identifiable."
+        text = f"Without a gate, {plain.count} directions of the weights are non-identifiable."
     smallest, null = map(short, shown.ends)
     return text, (
-        "Along non-identifiable directions no output changes, whatever the data."
+        f"{shown.count} of {len(shown.singular_values)} directions of $W_V$ and $W_O$ are"
+        f" non-identifiable, without a gate {plain.count}: along them no output changes."
         f" {theory_text(model, shown)}"
         f" {comparison_text(counts)} Of the singular values of the Jacobian, relative to the"
         f" largest, {shown.count} are at most {null}, the others at least {smallest}."
@@ -300,7 +301,7 @@ def count_chart(counts: Counts, shown: GateSetting) -> go.Figure:
     return c.chart(
         "Non-identifiable directions by gate",
         [bars, theory],
-        "directions of W_V and W_O",
+        "directions of W<sub>V</sub> and W<sub>O</sub>",
         height=385,
         margin={"l": 112, "r": 24, "t": 52, "b": 40},
         bargap=0.3,

@@ -174,38 +174,37 @@ def title_of(variant: str) -> str:
 def finding(curves: LearningCurves, level: float) -> tuple[str, str]:
     """Say whether the gate changes the number of training points that an accuracy needs."""
     name, (ungated, gated) = title_of(curves.request.gate), curves.needed(level)
-    return (
-        ratio_text(curves.ratio(level), name, percent(level)),
-        f"The ungated model needs {needed_text(ungated, curves)}, the {name}"
-        f" {needed_text(gated, curves)} (95 % intervals over seeds).",
+    says, numbers = ratio_text(curves.ratio(level), name, percent(level))
+    return says, (
+        f"{numbers}The ungated model needs {needed_text(ungated, curves)}, the {name}"
+        f" {needed_text(gated, curves)} (95 % intervals over seeds)."
     )
 
 
-def ratio_text(ratio: Ratio, name: str, level: str) -> str:
-    """Say whether the model called ``name`` needs another number of points, seed by seed."""
-    if ratio.measured is None or ratio.word == "not enough data":
+def ratio_text(ratio: Ratio, name: str, level: str) -> tuple[str, str]:
+    """Say whether the model called ``name`` needs another number of points, and by which ratio."""
+    of, points = ratio.measured, f"training points for {level}"
+    if of is None or ratio.word == "not enough data":
         return (
-            f"Not enough data for a ratio of training points for {level}: too few seeds of"
-            " either model reach it."
+            f"Not enough data for a ratio of {points}: too few seeds of either model reach it.",
+            "",
         )
-    of = ratio.measured
-    low, middle, high = (f"{2.0**x:.2g}" for x in (of.low, of.mean, of.high))
-    numbers = f"{middle} [{low}, {high}] times as many, paired over {of.count} seeds"
     if ratio.against or (ratio.bounded and ratio.word == "inconclusive"):
-        return (
-            f"Inconclusive which model needs fewer training points for {level}: for"
-            f" {ratio.bounded} of {of.count} seeds a number is at an end of those tried, so that"
-            " only a bound of their ratio is known."
+        return f"Inconclusive which model needs fewer {points}.", (
+            f"For {ratio.bounded} of {of.count} seeds a number is at an end of those tried, so that"
+            " only a bound of their ratio is known. "
         )
+    low, middle, high = (f"{2.0**x:.2g}" for x in (of.low, of.mean, of.high))
+    numbers = (
+        f"Paired over {of.count} seeds, the {name} needs {middle} [{low}, {high}] times as many"
+    )
     if ratio.bounded:
         numbers += f"; {ratio.bounded} are at an end of what was tried, so that is too near 1"
-    if ratio.word == "inconclusive":
-        return (
-            f"No significant difference in the training points for {level} ({of.count} seeds):"
-            f" the {name} needs {numbers}."
-        )
-    more = "fewer" if ratio.word == "gated better" else "more"
-    return f"The {name} needs {more} training points for {level}: {numbers}."
+    says = f"No significant difference in the {points}: the {name} needs {middle} times as many."
+    if ratio.word != "inconclusive":
+        more = "fewer" if ratio.word == "gated better" else "more"
+        says = f"The {name} needs {more} {points}: {middle} times as many."
+    return says, f"{numbers}. "
 
 
 def needed_text(needed: Needed, curves: LearningCurves) -> str:

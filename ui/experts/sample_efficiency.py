@@ -231,7 +231,7 @@ def finding(learned: Mapping[str, Learned]) -> tuple[str, str]:
     sentences: list[str] = []
     for name, lead in VERDICTS.items():
         own = [
-            f"*{TITLES[gate]}* ({slope_text(x.slopes['expert'].mean)})"
+            f"*{TITLES[gate]}*"
             for gate, x in learned.items()
             if verdict(x.slopes["expert"].mean) == name
         ]
@@ -255,7 +255,10 @@ def finding(learned: Mapping[str, Learned]) -> tuple[str, str]:
         )
     repeats = next(iter(learned.values())).request.repeats
     kind = f"Slopes of log error over log n: means of {repeats} repeats with 95 % intervals."
-    return " ".join(sentences), f"{text} {kind}"
+    experts = ", ".join(
+        f"{slope_text(x.slopes['expert'].mean)} ({TITLES[gate]})" for gate, x in learned.items()
+    )
+    return " ".join(sentences), f"Errors of experts have slopes {experts}. {text} {kind}"
 
 
 def caution(learned: Mapping[str, Learned]) -> str:

@@ -92,7 +92,7 @@ def setting_text(setting: GateSetting) -> str:
 
 
 def choose_model() -> tuple[Model, DeltaGenerator]:
-    """Draw the controls of the model; return it, and the row for a control of the tab."""
+    """Draw the controls of the model; return it, and the place for a control of the tab."""
     row = st.container(horizontal=True, vertical_alignment="bottom", key="control-row")
     position = row.radio(
         "Gate",
@@ -113,25 +113,24 @@ def choose_model() -> tuple[Model, DeltaGenerator]:
         help="One factor per channel, or one for all channels of a head. At G5, *head* is one"
         " factor for all channels of the output.",
     )
-    kind = row.selectbox("Gate kind", GATE_NAMES, key="gate_kind", width=105, **LINK)
-    task = row.selectbox(
+    more = row.popover("Model", icon=":material/tune:", key="experts_model")
+    kind = more.selectbox("Gate kind", GATE_NAMES, key="gate_kind", **LINK)
+    task = more.selectbox(
         "Weights",
         (RANDOM, *TASKS),
         key="weights",
-        width=105,
         **LINK,
         help="*random*: at initialisation. A task: trained on this task of *Decision boundary* with"
         " its default data and training configuration (400 steps, two seconds).",
     )
-    dim = row.number_input("Channels D", *EXPERTS_CHANNELS, 4, key="channels", width=80, **LINK)
-    wish = row.number_input("Heads H", *EXPERTS_HEADS, 2, key="head_count", width=75, **LINK)
-    tokens = row.number_input("Tokens n", *EXPERTS_TOKENS, 3, key="tokens", width=75, **LINK)
-    seed = row.number_input(
+    dim = more.number_input("Channels D", *EXPERTS_CHANNELS, 4, key="channels", **LINK)
+    wish = more.number_input("Heads H", *EXPERTS_HEADS, 2, key="head_count", **LINK)
+    tokens = more.number_input("Tokens n", *EXPERTS_TOKENS, 3, key="tokens", **LINK)
+    seed = more.number_input(
         "Seed",
         *SEEDS,
         19,
         key="model_seed",
-        width=80,
         **LINK,
         help="Of the initialisation. Models that differ in their gate alone share all other"
         " weights.",
@@ -140,7 +139,7 @@ def choose_model() -> tuple[Model, DeltaGenerator]:
     if note:
         st.caption(f":material/info: {note}")
     strength = link_value("gate_lambda", parse_strength, 1.0, "1")
-    return Model(dim, heads, tokens, position, GRANULARITIES[per], kind, task, seed, strength), row
+    return Model(dim, heads, tokens, position, GRANULARITIES[per], kind, task, seed, strength), more
 
 
 def parse_strength(text: str) -> float | None:

@@ -1,4 +1,4 @@
-"""Bigram–Backcopy in the tab Attention sinks: a layer that learns a sink, shipped and live.
+"""Bigram–Backcopy in the tab Attention sinks: a layer that learns a sink, bundled and live.
 
 Shapes: n measurements in training, K kinds of layer, S seeds, T letters of a text.
 """
@@ -22,6 +22,7 @@ from ui.common import charts as c
 from ui.common.formatting import effect, plus_minus
 from ui.common.lessons import section
 from ui.common.links import LINK
+from ui.common.page import draw_finding
 from ui.drawing.characters import BREAK_SIGN
 from ui.language_models.maps import map_chart
 from ui.limits import TOY_SEEDS
@@ -31,6 +32,10 @@ from ui.work.jobs import Job, Jobs
 from ui.work.pool import WAITING
 
 WHAT = "Training 32 layers"
+LEAD = (
+    "One attention layer learns the Bigram–Backcopy task, in which most letters copy nothing, and"
+    " parks their attention on the first letter: a sink."
+)
 SEEDS = 8
 TALL = 420  # pixels
 MAPPED = ("none", "elementwise")  # whose attention maps are drawn
@@ -80,6 +85,7 @@ def draw(row: DeltaGenerator) -> None:
             jobs.draw_end(job, WHAT)
         jobs.watch(job, WHAT, lambda: draw_newest(job, charts))
     elif run is not None:
+        draw_finding(finding(run)[0], lead=LEAD)
         draw_run(run, charts)
     charts.draw_footer(section("language_models", "backcopy", seeds=SEEDS, steps=request.steps))
 
@@ -131,13 +137,13 @@ def draw_newest(job: Job, charts: c.Charts) -> None:
 
 
 def draw_run(run: ToyRun, charts: c.Charts) -> None:
-    """Draw a run, and its finding."""
-    text = finding(run)
-    st.markdown(text)
-    left, right = st.columns([9, 4])
+    """Draw a run, and what it says."""
+    text = " ".join(finding(run))
+    left, right = st.container(key="first").columns([9, 4])
     maps, letters = example_maps(run)
     charts.draw("maps", left, map_chart(maps, letters, height=TALL), text)
     charts.draw("training", right, training_chart(run), text)
+    st.markdown(finding(run)[1])
 
 
 def intervals(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -191,21 +197,22 @@ def example_maps(run: ToyRun) -> tuple[dict[str, np.ndarray], list[str]]:
     return maps, [LETTERS[n].upper() if triggers[n] else LETTERS[n] for n in run.letters[0]]
 
 
-def finding(run: ToyRun) -> str:
+def finding(run: ToyRun) -> tuple[str, str]:
     """Say how a gate per channel changes the first letter's weight, and where it is a sink."""
     kinds, last, seeds = run.request.kinds, run.sink[-1].astype(float), len(run.request.seeds)
     plain, gated = (last[kinds.index(kind)] for kind in MAPPED)
-    what = "the weight on the first letter, where nothing is to be copied"
     means = ", ".join(
         f"{plus_minus(float(mean), float(width), 0.0)} ({TITLES[kind]})"
         for kind, mean, width in zip(kinds, *intervals(last), strict=True)
     )
     sunk = ", ".join(str(round(seeds * float(share))) for share in run.sink_shares)
-    text = f"**Weight on the first letter**: {means}"
+    says = ""
     if seeds > 1:
-        text = f"{effect(mean_interval(gated - plain), 'a gate per channel', what)}: {means}"
-    return (
-        f"{text}. So it is a sink (mean weight above {EPSILON:g} in one text) in {sunk} of {seeds}"
-        f" seeds, after {run.steps[-1]} steps of the Bigram–Backcopy task, which is made to learn"
-        " one."
+        change = mean_interval(gated - plain)
+        points = f"{100 * change.mean:+.0f} points".replace("-", "−")
+        says = f"{effect(change, 'a gate per channel', 'the sink that a task makes')}: {points}."
+    return says, (
+        f"Weight on the first letter, where nothing is to be copied: {means}. It is a sink (mean"
+        f" weight above {EPSILON:g} in one text) in {sunk} of {seeds} seeds, after {run.steps[-1]}"
+        " steps."
     )

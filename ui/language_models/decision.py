@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -10,89 +12,138 @@ from gating_core.lm.measurements.overview import BASE, KEPT, OverviewRow
 from ui.common import charts as c
 from ui.common.formatting import figures
 from ui.common.lessons import section
-from ui.language_models import shared, sinks
+from ui.common.page import draw_finding
+from ui.language_models import shared
 from ui.language_models.shared import ROWS, difference_text, listed, signs
 
-# What a gate may be for, by the number that is then lower: in the answer, where no gain is shown,
-# and in the sentence that follows.
-GOALS = {
-    "loss": ("for a lower loss", "for the loss", "the loss"),
-    "first_share": ("against attention sinks",) * 2 + ("the first token's share of attention",),
-    "added": ("if heads are to keep few keys", "for keeping few keys",
-              f"what top-{KEPT} attention adds to the loss"),
-}  # fmt: skip
-# Columns by the number: heading, digits, and what multiplies it.
+CSS = Path(__file__).with_name("decision.css")
+
+
+class Column(NamedTuple):
+    """A number of the table of gates, and what is gained where a gate lowers it."""
+
+    heading: str
+    unit: str
+    digits: int
+    scale: int  # that multiplies the number
+    goal: str = ""  # of the answer where it is reached, and where it is not
+    missed: str = ""
+    gain: str = ""
+
+
 COLUMNS = {
-    "loss": ("Δ loss, nats", 3, 1),
-    "first_share": ("first-token share, %", 1, 100),
-    "rank": ("effective rank, of {channels}", 1, 1),
-    "added": (f"Δ loss of top-{KEPT}", 3, 1),
-}
-NONE = "–"
+    "added": Column(
+        f"Δ loss of top-{KEPT}", "nats", 3, 1, "if heads are to keep few keys",
+        "for keeping few keys", f"top-{KEPT} attention then costs {{}} nats less"),
+    "loss": Column(
+        "Test loss", "nats", 3, 1, "for a lower loss", "for the loss", "it falls by {} nats"),
+    "first_share": Column(
+        "First-token share", "%", 1, 100, *("against attention sinks",) * 2,
+        "the first token gets {} points less attention"),
+    "rank": Column("Effective rank", "", 1, 1),
+}  # fmt: skip
 # The last row: Qiu et al., arXiv 2505.06708, of a mixture of experts.
-PUBLISHED = ("published [Q], 15 billion weights: G1, per channel", "perplexity 6.026 → 5.761",
-             "46.7 → 4.8\u00a0%", NONE, NONE, NONE, "below 1.02", NONE)  # fmt: skip
+PUBLISHED = {"loss": "perplexity 6.026 → 5.761", "first_share": "46.7 → 4.8\u00a0%"}
 
 
 def draw() -> None:
     """Draw the tab."""
     rows = shared.architectures()
+    if not rows:
+        st.markdown("No language models are bundled.")
+        return
+    says, lead = advice(rows)
+    draw_finding(says, lead=lead)
     charts = c.Charts("decision")
-    charts.draw_table("gates", st, "Each gate against no gate, on held-out texts", columns(rows))
+    st.html(CSS)
+    st.html(
+        f'<div class="gc-gates" tabindex="0" role="region" aria-label="Gates">{table(rows)}</div>'
+    )
+    charts.tables["gates"] = columns(rows)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(section("language_models", "published"))
         charts.draw_footer(section("language_models", "decision"))
-    sinks.draw()
 
 
-def draw_advice() -> None:
-    """Draw the answer of the page, above its tabs."""
-    rows = shared.architectures()
-    st.container(key="lead").markdown(advice(rows) if rows else "No language models are bundled.")
+def table(rows: Sequence[OverviewRow]) -> str:
+    """Return the table of gates as HTML: differences from no gate, each with its interval."""
+    base, gates = split(rows)
+    heads = "".join(
+        f'<th scope="col">{column.heading}<small>no gate {shown(base, name)}</small></th>'
+        for name, column in COLUMNS.items()
+    )
+    ends = {
+        name: max(abs(x.changes[name].mean) + x.changes[name].half_width for x in gates)
+        for name in COLUMNS
+    }
+    lines = [f'<tr><th scope="col">Gate</th>{heads}<th scope="col">Cost</th></tr>']
+    for row in gates:
+        cells = "".join(cell(rows, row, name, ends[name]) for name in COLUMNS)
+        cost = "<br>".join(f"{name} {text}" for name, text in costs(row, base).items())
+        lines.append(f'<tr><th scope="row">{ROWS[row.name]}</th>{cells}<td>{cost}</td></tr>')
+    cells = "".join(f"<td>{PUBLISHED.get(name, '–')}</td>" for name in COLUMNS)
+    large = "G1, per channel<small>published [Q], 15 billion weights</small>"
+    lines.append(f'<tr><th scope="row">{large}</th>{cells}<td>training below × 1.02</td></tr>')
+    return f"<table>{''.join(lines)}</table>"
 
 
-def columns(rows: Sequence[OverviewRow]) -> dict[str, list[str]]:
-    """Return the table of gates, cells by heading; significant differences are bold."""
-    base = next(row for row in rows if row.name == BASE)
-    channels = base.config.width // base.config.heads
-    cells: dict[str, list[str]] = {}
-
-    def by(row: OverviewRow, name: str, digits: int, scale: float) -> str:
-        text = difference_text(row.changes[name], digits, scale)
-        return f"**{text}**" if signs(rows, name).get(row.name) else text
-
-    for row in (row for row in rows if row.name in ROWS):
-        cells.setdefault("gate", []).append(ROWS[row.name])
-        for name, (heading, digits, scale) in COLUMNS.items():
-            text = shown(row, name) if name in row.values else NONE
-            if name in row.changes:
-                change = by(row, name, digits, scale)
-                text = change if name == "loss" else f"{text} ({change})"
-            elif name == "loss":
-                text = f"loss {text}"
-            cells.setdefault(heading.format(channels=channels), []).append(text)
-        more = f" (+{100 * (row.parameters / base.parameters - 1):.1f}\u00a0%)" * (row != base)
-        cells.setdefault("parameters", []).append(f"{row.parameters:,}{more}")
-        for heading, ratio in (("training time, ×", row.step_time),
-                               ("time per token, ×", row.token_time)):  # fmt: skip
-            quartiles = NONE if ratio is None else "{0:.2f} to {2:.2f}".format(*ratio)
-            cells.setdefault(heading, []).append(NONE if row is base else quartiles)
-    for heading, cell in zip(cells, PUBLISHED, strict=True):
-        cells[heading].append(f"*{cell}*")
-    return cells
+def cell(rows: Sequence[OverviewRow], row: OverviewRow, name: str, end: float) -> str:
+    """Return a difference as HTML: its interval within ± ``end``, its verdict and the number."""
+    change, column = row.changes[name], COLUMNS[name]
+    sign = signs(rows, name).get(row.name, 0)
+    places = zip("abc", (change.low, change.mean, change.high), strict=True)
+    style = "; ".join(f"--{at}: {50 + 48 * x / end:.1f}%" for at, x in places)
+    word, kind = ("lower", "inconclusive", "higher")[sign + 1], "gc-shown" if sign else "gc-open"
+    if sign < 0 and column.goal:
+        word, kind = "✓ lower", f"{kind} gc-gain"
+    text = difference_text(change, column.digits, column.scale)
+    return f'<td class="{kind}"><i style="{style}"></i><b>{word}</b> {text}</td>'
 
 
-def advice(rows: Sequence[OverviewRow]) -> str:
-    """Answer the page's question from the differences: for what a gate is shown to be good.
-
-    It names the gate that reaches most of `GOALS` without a higher loss, of several the one with
-    the fewest parameters.
-    """
-    base = next(row for row in rows if row.name == BASE)
+def split(rows: Sequence[OverviewRow]) -> tuple[OverviewRow, list[OverviewRow]]:
+    """Return the models without a gate, and those of the table that are compared with them."""
     gates = [row for row in rows if row.name in ROWS and row.changes]
-    found = {goal: signs(rows, goal) for goal in GOALS}
+    return next(row for row in rows if row.name == BASE), gates
+
+
+def costs(row: OverviewRow, base: OverviewRow) -> dict[str, str]:
+    """Return what a gate costs: weights, and quartiles of times over those without a gate."""
+    found = {"weights": f"+{figures(100 * (row.parameters / base.parameters - 1), 2)}\u00a0%"}
+    for name, ratio in (("training", row.step_time), ("reading", row.token_time)):
+        if ratio is not None:
+            found[name] = "× {0:.2f} to {2:.2f}".format(*ratio)
+    return found
+
+
+def columns(rows: Sequence[OverviewRow]) -> dict[str, list[object]]:
+    """Return the table of gates as data, by heading."""
+    base, gates = split(rows)
+    lines: list[dict[str, object]] = []
+    for row in (base, *gates):
+        lines.append({"gate": ROWS[row.name], "parameters": row.parameters})
+        for name, (heading, *_) in COLUMNS.items():
+            change, sign = row.changes.get(name), signs(rows, name).get(row.name, 0)
+            lines[-1] |= {
+                heading: row.values[name].mean,
+                f"{heading}, difference": change and change.mean,
+                f"{heading}, half width": change and change.half_width,
+                f"{heading}, significant": bool(sign),
+            }
+        lines[-1] |= costs(row, base)
+    return {heading: [line[heading] for line in lines] for heading in lines[-1]}
+
+
+def advice(rows: Sequence[OverviewRow]) -> tuple[str, str]:
+    """Answer the page's question from the differences, and say of which gate and models.
+
+    It names the gate that reaches most goals without a higher loss, of several the one with the
+    fewest parameters.
+    """
+    base, gates = split(rows)
+    goals = {name: column for name, column in COLUMNS.items() if column.goal}
+    found = {goal: signs(rows, goal) for goal in goals}
     reached = {
-        row.name: [goal for goal in GOALS if found[goal].get(row.name) == -1]
+        row.name: [goal for goal in goals if found[goal].get(row.name) == -1]
         for row in gates
         if found["loss"].get(row.name) != 1
     }
@@ -101,30 +152,29 @@ def advice(rows: Sequence[OverviewRow]) -> str:
         key=lambda row: (-len(reached[row.name]), row.parameters),
         default=None,
     )
-    goals = reached[best.name] if best else []
-    missing = [words for goal, (_, words, _) in GOALS.items() if goal not in goals]
-    text = f"Yes, {listed([GOALS[goal][0] for goal in goals])}." if best else "No."
-    if missing:
-        text += f" No gain is shown {listed(missing, 'or')} in these models."
-    text = f"**{text}**"
-    if best:
-        falls = [
-            f"{GOALS[goal][2]} from {shown(base, goal)} to {shown(best, goal)}" for goal in goals
-        ]
-        more = figures(100 * (best.parameters / base.parameters - 1), 2)
-        text += f" {ROWS[best.name]}, reduces {listed(falls)}, for {more}\u00a0% more weights"
-        if best.step_time is not None:
-            text += f" and {100 * (best.step_time[1] - 1):.0f}\u00a0% more training time"
-        text += "."
     sizes = [row.parameters for row in (base, *gates)]
     seeds = min(len(row.seeds) for row in (base, *gates))
-    return (
-        f"{text} Measured on character models of {min(sizes):,} to {max(sizes):,} weights, {seeds}"
-        " seeds each: a large model need not do the same."
+    lead = (
+        f"Measured on character models of {min(sizes):,} to {max(sizes):,} weights, {seeds} seeds"
+        " each: a large model need not do the same."
     )
+    missed = listed([x.missed for x in goals.values()], "or")
+    if best is None:
+        return f"No: no gain is shown {missed}.", lead
+    first, *_ = names = reached[best.name]
+    column = goals[first]
+    amount = f"{-column.scale * best.changes[first].mean:.{column.digits}f}"
+    says = f"Yes, {listed([goals[name].goal for name in names])}: {column.gain.format(amount)}."
+    if len(names) < len(goals):
+        says += " No other gain is shown."
+    cost = f"{figures(100 * (best.parameters / base.parameters - 1), 2)}\u00a0% more weights"
+    if best.step_time is not None:
+        cost += f" and {100 * (best.step_time[1] - 1):.0f}\u00a0% more training time"
+    return says, f"That is {ROWS[best.name]}, for {cost}. {lead}"
 
 
 def shown(row: OverviewRow, name: str) -> str:
     """Format a number as in its column, with its unit."""
-    _, digits, scale = COLUMNS[name]
-    return f"{scale * row.values[name].mean:.{digits}f}" + "\u00a0%" * (scale == 100)
+    _, unit, digits, scale, *_ = COLUMNS[name]
+    text = f"{scale * row.values[name].mean:.{digits}f}"
+    return f"{text}\u00a0{unit}" if unit else text

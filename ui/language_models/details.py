@@ -22,10 +22,10 @@ from ui.common import charts as c
 from ui.common.formatting import effect, figures, percent, short
 from ui.common.language_models import GATES, choose_text, head_name, head_names
 from ui.common.lessons import section
+from ui.common.page import draw_finding
 from ui.drawing import palette
 from ui.drawing.characters import sign
 from ui.drawing.reliability import reliability_chart
-from ui.foreign import as_code
 from ui.language_models import shared
 from ui.language_models.shared import (
     EQUIVALENT,
@@ -42,6 +42,9 @@ from ui.language_models.shared import (
 )
 
 HEIGHT = 290  # pixels
+LEAD = (
+    "What a gate changes inside heads, how sparse it is, and how well predictions are calibrated."
+)
 MANY, FEW = 0.5, 0.1  # shares of gates below `SHUT` from which on gates are sparse, and are not
 
 
@@ -54,8 +57,9 @@ def draw() -> None:
     ungated, gated = chosen.pair("ranks.outputs")
     rows = shared.architectures()
     told = signs(rows, "rank").get(GATES[chosen.title], 0) != 0
-    ranks = against_ungated(gated, ungated, told)
-    left.markdown(ranks)
+    ranks, about = against_ungated(gated, ungated, told)
+    draw_finding(ranks, lead=LEAD)
+    left.markdown(about)
     charts.draw("rank", left, rank_chart(ungated, gated), ranks)
 
     values = chosen.pair("confidence.values")
@@ -76,9 +80,8 @@ def draw() -> None:
     assert opened is not None  # the model has a gate
     shut = chosen.over_seeds(chosen.title, "gates.shut")
     sparse = sparsity(shut, chosen.seeds.index(chosen.seed), chosen.title)
-    here = in_text(opened, BREAK + text)
-    st.markdown(f"{sparse} {here}")
-    charts.draw("gates", st, gate_map(opened, BREAK + text), here)
+    st.markdown(sparse)
+    charts.draw("gates", st, gate_map(opened, BREAK + text), sparse)
     charts.draw_footer(
         section(
             "language_models",
@@ -101,8 +104,10 @@ def rank_chart(ungated: np.ndarray, gated: np.ndarray) -> go.Figure:
     """Draw mean effective ranks (S, 3, L, H) by layer, before and after W_O, gated and ungated."""
     traces = []
     for name, ranks, style in ((NO_GATE, ungated, c.UNGATED), ("gate", gated, c.GATED)):
-        for stage, where, dash, symbol in ((1, "", "solid", "circle"),
-                                           (2, ", after W_O", "dash", "diamond")):  # fmt: skip
+        for stage, where, dash, symbol in (
+            (1, "", "solid", "circle"),
+            (2, ", after W<sub>O</sub>", "dash", "diamond"),
+        ):
             means = ranks[:, stage].mean(-1)
             traces.append(
                 c.line(
@@ -121,21 +126,24 @@ def rank_chart(ungated: np.ndarray, gated: np.ndarray) -> go.Figure:
     )  # fmt: skip
 
 
-def against_ungated(gated: np.ndarray, ungated: np.ndarray, significant: bool = True) -> str:
+def against_ungated(
+    gated: np.ndarray, ungated: np.ndarray, significant: bool = True
+) -> tuple[str, str]:
     """Say how ranks (S, 3, L, H) of gated models differ from those of models without a gate.
 
     A gate has acted on the second and third of the three; without a gate the first two are equal.
     ``significant``: by the test of the table of gates.
     """
-    seeds, what = len(gated), "effective rank of head outputs before W_O"
+    seeds, what = len(gated), "effective rank of head outputs"
     if seeds < LEAST_SEEDS:
         means = (figures(float(ranks[:, 1].mean())) for ranks in (ungated, gated))
-        return f"Mean {what}: {' → '.join(means)} with the gate; too few seeds for a verdict."
+        return f"Mean {what}: {' → '.join(means)}.", "There are too few seeds for a verdict."
     mixed, projected = (rank_ratio(gated[:, stage], ungated[:, stage]) for stage in (1, 2))
-    return (
-        f"{effect(mixed, 'the gate', f'the {what}', 1, significant)}: {interval_text(mixed)} times"
-        f" that of models without a gate, and {interval_text(projected)} times after W_O (mean of"
-        f" heads; {seeds} seeds, paired, 95 % intervals)."
+    says = effect(mixed, "the gate", f"the {what}", 1, significant)
+    return f"{says}: {figures(mixed.mean)} times that without a gate.", (
+        f"{interval_text(mixed)} times that of models without a gate, and"
+        f" {interval_text(projected)} times after $W_O$ (mean of heads; {seeds} seeds, paired,"
+        " 95 % intervals)."
     )
 
 
@@ -238,19 +246,4 @@ def sparsity(shut: np.ndarray, seed: int, title: str) -> str:
         f"{verdict}: {share} of their values are below {SHUT:g} ({over}), most in head"
         f" {head_name(sparsest)} ({percent(float(shown.max()))}), fewest in head"
         f" {head_name(openest)} ({percent(float(shown.min()))})."
-    )
-
-
-def in_text(opened: np.ndarray, text: str) -> str:
-    """Say where in ``text`` a head is widest open, against its own mean, of (L, H, T).
-
-    The break before the text does not count.
-    """
-    above = (opened - opened.mean(-1, keepdims=True))[..., 1:]
-    layer, head, before = np.unravel_index(above.argmax(), above.shape)
-    position = int(before) + 1
-    return (
-        f"In this text head {head_name((layer, head))} opens most at"
-        f" {as_code(sign(text[position]))} (character {position}):"
-        f" {opened[layer, head, position]:.2f} against {opened[layer, head].mean():.2f} on average."
     )

@@ -21,6 +21,7 @@ from ui.common.formatting import percent
 from ui.common.language_models import GATES, TONGUES, unknown_characters
 from ui.common.lessons import section
 from ui.common.links import LINK
+from ui.common.page import draw_finding
 from ui.drawing.characters import named
 from ui.foreign import as_code, as_words
 from ui.language_models import shared
@@ -31,6 +32,7 @@ from ui.work.cache import NUMBERS_CACHE
 
 CSS = Path(__file__).with_name("language_models.css")
 WHAT = "Generating"
+LEAD = "A small model continues a text, character by character, at any gate interpolation λ."
 TEXTS: jobs.Jobs[WriteRequest, tuple[str, ...]] = jobs.Jobs(
     "writing", partial(jobs.text_steps, write_on), NUMBERS_CACHE
 )
@@ -64,10 +66,11 @@ def draw() -> None:
     sums, counts = pair.pair("strengths.sums"), pair.pair("strengths.counts")
     ungated, gated = map(losses, sums, counts)
     if title == NO_GATE:
-        loss = f"Test loss: {float(ungated.mean()):.3f} nats per character. This model has no gate."
+        says, loss = f"Without a gate the test loss is {float(ungated.mean()):.3f} nats.", ""
     else:
-        loss = loss_text(gated, ungated, request.strength)
+        says, loss = loss_text(gated, ungated, request.strength)
         charts.draw("losses", right, loss_chart(gated, ungated, request.strength), loss)
+    draw_finding(says, lead=LEAD)
     with left:
         draw_text(request)
         st.markdown(f"{loss} {likely}")
@@ -246,12 +249,15 @@ def next_text(probabilities: np.ndarray) -> str:
     return f"Most probable next: {name}, {percent(float(probabilities[best]))}."
 
 
-def loss_text(gated: np.ndarray, ungated: np.ndarray, strength: float) -> str:
+def loss_text(gated: np.ndarray, ungated: np.ndarray, strength: float) -> tuple[str, str]:
     """Say what scaling the gates costs: losses (S, n), and (S, 1) without a gate."""
-    means, without = gated.mean(0), float(ungated.mean())
-    full, others = f"{means[-1]:.3f} nats per character", f"Trained without a gate: {without:.3f}."
-    if strength == 1:
-        return f"Test loss: {full}. All gates ablated (λ = 0): {means[0]:.3f}. {others}"
-    at = float(np.interp(strength, STRENGTHS, means))
-    here = f"Test loss at λ = {strength:g}: **{at:.3f} nats per character**"
-    return f"{here}. At λ = 1: {full}. {others}"
+    means = gated.mean(0)
+    scaled = strength if strength < 1 else 0.0
+    at = float(np.interp(scaled, STRENGTHS, means))
+    says = (
+        f"With its gates at λ = {scaled:g}, this model's loss is {at - means[-1]:.3f} nats higher."
+    )
+    return says, (
+        f"Test loss at λ = {scaled:g}: {at:.3f} nats per character; as trained (λ = 1)"
+        f" {means[-1]:.3f}, trained without a gate {float(ungated.mean()):.3f}."
+    )

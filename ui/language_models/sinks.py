@@ -5,7 +5,7 @@ Shapes: S seeds, N texts, L layers, H heads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -20,6 +20,7 @@ from ui.common.formatting import effect, rough
 from ui.common.language_models import GATES, HEADS, TITLES, choose_text, head_name, head_of
 from ui.common.lessons import section
 from ui.common.links import LINK
+from ui.common.page import draw_finding
 from ui.language_models import backcopy, shared
 from ui.language_models.maps import map_chart
 from ui.language_models.shared import NO_GATE, difference_text, layer_axis, layer_lines, signs
@@ -28,12 +29,12 @@ TASK, MODELS = "Bigram–Backcopy task", "language models"
 MOST, ALL_HEADS = "most on the first token", "all"
 TALL = 420  # pixels of the maps, and of the chart beside them
 LARGE_MODEL = (46.7, 4.8)  # percent on the first token, without and with a gate: Qiu et al.
+LEAD = "Attention maps of small models that read English and Spanish, without a gate and with one."
 
 
 def draw() -> None:
     """Draw the maps without and with a gate, of the task or of the language models."""
-    heading = st.empty()
-    picture, row = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
+    row = st.container(horizontal=True, vertical_alignment="bottom", key="sinks-row")
     kind = row.selectbox(
         "Model",
         (TASK, MODELS),
@@ -43,13 +44,10 @@ def draw() -> None:
         help="*Bigram–Backcopy task*: one attention layer that learns one task, and a sink with it."
         " *Language models*: small models that read English and Spanish.",
     )
-    where = "on a task that makes them" if kind == TASK else "in a language model"
-    heading.markdown(f"##### Attention sinks {where}, without a gate and with one")
-    with picture:
-        if kind == TASK:
-            backcopy.draw(row)
-        else:
-            draw_models(row)
+    if kind == TASK:
+        backcopy.draw(row)
+    else:
+        draw_models(row)
 
 
 def draw_models(row: DeltaGenerator) -> None:
@@ -63,17 +61,16 @@ def draw_models(row: DeltaGenerator) -> None:
     }
     heads = {title: most_on_first(weights) for title, weights in maps.items()}
     shares = chosen.pair("sinks.by_text")
-    finding = change(chosen.title, shared.architectures())
-    st.markdown(finding)
-    left, right = st.columns([9, 4])
-    here = in_text(maps, heads)
+    finding, detail = change(chosen.title, shared.architectures())
+    draw_finding(finding, lead=LEAD)
+    left, right = st.container(key="first").columns([9, 4])
     if head != ALL_HEADS:
         heads = heads if head == MOST else dict.fromkeys(maps, head_of(head))
         maps = {
             f"{title}, head {head_name(heads[title])}": weights[heads[title]][None, None]
             for title, weights in maps.items()
         }
-    charts.draw("maps", left, map_chart(maps, BREAK + text, TALL), here)
+    charts.draw("maps", left, map_chart(maps, BREAK + text, TALL), finding)
     charts.draw("share", right, share_chart(chosen.title, shares, len(text)), finding)
     sinks = "; ".join(
         sink_text(
@@ -86,7 +83,7 @@ def draw_models(row: DeltaGenerator) -> None:
         for title in (NO_GATE, chosen.title)
     )
     st.markdown(
-        f"{here} Sinks (first keys with a mean weight above {EPSILON:g}, Gu et al.): {sinks}."
+        f"{detail} Sinks (first keys with a mean weight above {EPSILON:g}, Gu et al.): {sinks}."
     )
     charts.draw_footer(
         section("language_models", "sinks", texts=shares[0].shape[1], epsilon=f"{EPSILON:g}")
@@ -120,7 +117,7 @@ def share_text(share: float) -> str:
     return f"{100 * share:.1f}\u00a0%"
 
 
-def change(title: str, rows: Sequence[OverviewRow]) -> str:
+def change(title: str, rows: Sequence[OverviewRow]) -> tuple[str, str]:
     """Say how the gate called ``title`` changes the first token's share, as the table does."""
     found = {row.name: row for row in rows}
     before, after = found[BASE], found[GATES[title]]
@@ -130,11 +127,11 @@ def change(title: str, rows: Sequence[OverviewRow]) -> str:
     )
     difference = after.changes["first_share"]
     sign = signs(rows, "first_share").get(after.name, 0)
-    what = "the first token's share of the attention weight"
-    return (
-        f"{effect(difference, 'the gate', what, significant=sign != 0)}: {values}, difference"
-        f" {difference_text(difference, 1, 100)} points ({len(difference.by_seed)} seeds, paired,"
-        " 95 % interval; tests adjusted by Holm over the gates)."
+    says = effect(difference, "the gate", "attention to the first token", significant=sign != 0)
+    return f"{says}: {100 * difference.mean:+.1f} points.".replace(": -", ": −"), (
+        f"The first token's share is {values}, difference {difference_text(difference, 1, 100)}"
+        f" points ({len(difference.by_seed)} seeds, paired, 95 % interval; tests adjusted by Holm"
+        " over the gates)."
     )
 
 
@@ -165,13 +162,3 @@ def most_on_first(weights: np.ndarray) -> tuple[int, int]:
     share = weights[..., 1:, 0].mean(-1)
     layer, head = np.unravel_index(share.argmax(), share.shape)
     return int(layer), int(head)
-
-
-def in_text(maps: Mapping[str, np.ndarray], heads: Mapping[str, tuple[int, int]]) -> str:
-    """Say which head attends most to the first token of this text."""
-    phrases = [
-        f"{share_text(float(weights[heads[title]][1:, 0].mean()))} (head"
-        f" {head_name(heads[title])}, {title})"
-        for title, weights in maps.items()
-    ]
-    return f"In this text the first token gets at most {' and '.join(phrases)}."

@@ -16,12 +16,12 @@ from gating_core.lm.config import TOPOLOGIES, ModelConfig, Topology
 from gating_core.lm.measurements.resampling import PairedDifference, family_p, loss_difference
 from gating_core.lm.measurements.topology import BEFORE, CORNERS
 from gating_core.lm.shipped import MODELS
-from gating_core.lm.times import BlockTimes, load_times
 from gating_core.training import MeanInterval, mean_interval
 from ui.common import charts as c
 from ui.common.charts import chart_columns
 from ui.common.formatting import figures, plus_minus
 from ui.common.lessons import section
+from ui.common.page import draw_finding
 from ui.language_models import shared
 from ui.language_models.shared import (
     EQUIVALENT,
@@ -35,6 +35,7 @@ from ui.language_models.shared import (
     word,
 )
 
+LEAD = "Four ways to wire attention and MLP in a block, as pictures; below, what each costs."
 BASE, FAL, CONTROL = "usual", "fal", "parallel"
 GAIN = "gain"  # of FAL over the control
 MODEL_OF = {
@@ -56,7 +57,6 @@ STYLES: dict[str, c.Style] = {
 }  # fmt: skip
 OWN, FIRST = c.FAINT, c.BLUE  # links in the diagrams: no colour of `STYLES`
 MARGIN = MARGINS["loss"].margin
-PAPER_SAVED, PAPER_THROUGHPUT = 44, 1.18  # percent on several GPUs; times on one: Kim et al.
 BUS = 2.5  # height of the first attention's link; the stream is at 0
 HALF_WIDTH, HALF_HEIGHT = 0.19, 0.32  # of a box
 Trace = dict[str, Any]
@@ -105,7 +105,9 @@ def draw() -> None:
     words = loss_words(told | gates)
     finding = loss_text(losses, against, words)
     if GAIN in told:
-        finding += f" {gain_text(told[GAIN], words[GAIN], words[CONTROL])}"
+        says, about = gain_text(told[GAIN], words[GAIN], words[CONTROL])
+        draw_finding(says, lead=LEAD)
+        finding += f" {about}"
     blocks = blocks_text(links, gradients)
     complete = bool(of("wiring.complete")[BASE].all()) and all(
         x.all() for x in of("wiring.complete").values()
@@ -113,7 +115,6 @@ def draw() -> None:
     curvature = curvature_text(totals, errors, complete)
 
     charts = c.Charts("topology")
-    st.markdown(finding)
     for column, name in zip(chart_columns("diagrams", len(shown)), shown, strict=True):
         figure = diagram(LONG[name], TOPOLOGIES[name], MODELS[MODEL_OF[name]].depth)
         charts.draw(f"diagram_{name}", column, figure, reads(name))
@@ -121,7 +122,7 @@ def draw() -> None:
     left, right = chart_columns("topology", 2)
     charts.draw("loss", left, loss_chart(losses), finding)
     charts.draw("curvature", right, curvature_chart(totals, errors), curvature)
-    st.markdown(f"{blocks} {curvature} {time_text(load_times().block)}")
+    st.markdown(f"{finding} {blocks} {curvature}")
     charts.draw_footer(
         section(
             "language_models",
@@ -314,20 +315,22 @@ def loss_text(
     )
 
 
-def gain_text(fal: PairedDifference, *words: str) -> str:
-    """Say whether A1 reduces the loss.
+def gain_text(fal: PairedDifference, *words: str) -> tuple[str, str]:
+    """Say whether A1 reduces the loss, and by which difference.
 
     ``fal`` is FAL minus the control without A1; the ``words`` are the verdicts on that and on the
     control minus the standard.
     """
-    if TOO_FEW in words:
-        return ""
-    verdict = {HIGHER: "A1 increases the loss", EQUIVALENT: "A1 leaves the loss equivalent"}.get(
-        words[0], "The effect of A1 on the loss is inconclusive"
+    verdict = {
+        HIGHER: "Reading the first attention in later blocks increases the loss",
+        EQUIVALENT: "Reading the first attention in later blocks leaves the loss equivalent",
+        TOO_FEW: "Too few seeds to tell what reading the first attention in later blocks does",
+    }.get(words[0], "The effect of reading the first attention in later blocks is inconclusive")
+    if words[0] == LOWER != words[1] and TOO_FEW not in words:
+        verdict = "Reading the first attention in later blocks reduces the loss"
+    return f"{verdict}: {fal.mean:+.3f} nats per character.".replace("-", "−"), (
+        f"That is FAL minus *parallel*, the same without A1: {interval_text(fal)}."
     )
-    if words[0] == LOWER != words[1]:
-        verdict = "A1 reduces the loss"
-    return f"**{verdict}**: FAL minus *parallel*, the same without A1, {interval_text(fal)}."
 
 
 def blocks_text(links: Mapping[str, np.ndarray], gradients: Mapping[str, np.ndarray]) -> str:
@@ -365,23 +368,3 @@ def curvature_text(
         parts.append(f"{SHORT[name]} {text}")
     least = "" if complete else " (lower estimates: some points are not resolved)"
     return f"∫|K| dA of the last block{least}: {', '.join(parts)}."
-
-
-def time_text(times: BlockTimes) -> str:
-    """Say what attention and MLP in parallel save here, and what the paper says elsewhere."""
-    paper = (
-        f"Kim et al. report up to {PAPER_SAVED} % less training time on several GPUs and"
-        f" {PAPER_THROUGHPUT} times the throughput on one. That is not measured here."
-    )
-    middle, low, high = times.ratio()
-    parallel, in_turn = (
-        figures(1000 * float(np.median(x)))
-        for x in (times.seconds["side_by_side"], times.seconds["all_cores"])
-    )
-    verdict = "no gain" if high >= 1 >= low else "faster" if high < 1 else "slower"
-    return (
-        f"On a machine with {times.cores} cores, one block takes {parallel} ms with attention and"
-        f" MLP in parallel, {in_turn} ms with one after the other on two cores (medians; median"
-        f" of paired quotients {middle:.2f}, quartiles {low:.2f} to {high:.2f}: **{verdict}**)."
-        f" {paper}"
-    )

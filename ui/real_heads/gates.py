@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
@@ -11,7 +9,6 @@ import streamlit as st
 from gating_core.checkpoints import DrawnGate
 from gating_core.real_heads import (
     FIRST_THREE,
-    GRID_SIZE,
     SPREADS,
     TEXTS,
     Dial,
@@ -56,7 +53,6 @@ def dial_here(
 
 def draw() -> None:
     """Draw the tab."""
-    st.markdown(section("real_heads", "drawn_gate"))
     row = st.container(horizontal=True, vertical_alignment="bottom")
     title = row.selectbox("Text", [*TEXTS], key="heads_text", width=210, **LINK)
     size = shipped_measures(title, False)["total"].shape
@@ -76,10 +72,8 @@ def draw() -> None:
     charts = c.Charts("heads_gate")
     draw_dial(charts, dial, [words[i] for i in FIRST_THREE], "this drawn gate")
     gates = shipped_record("gates")
-    values = len(shipped_text(title).tokens.words)
-    sampled = points_sentence(shipped_measures(title, True)["proved"], values)
-    draw_finding(flat_sentence(gates["flat"], gates["weight"]))
-    st.markdown(f"{sampled} {medians_sentence(gates['query'])}")
+    draw_finding(flat_sentence(gates["flat"]), lead=section("real_heads", "drawn_gate"))
+    st.markdown(medians_sentence(gates["query"]))
     charts.draw_footer(section("real_heads", "gate_charts"))
 
 
@@ -144,25 +138,14 @@ def query_sentence(dial: Dial, gate: str) -> str:
     )
 
 
-def flat_sentence(flat: np.ndarray, totals: np.ndarray) -> str:
-    """Compare heads without and with a gate on weight charts: (3, N) each, by λ."""
-    count = flat.shape[1]
-    without, curved = int((flat[0] == 1).sum()), int((flat[-1] == 0).sum())
-    all_of = f"every one of {count} heads" if without == count else f"{without} of {count} heads"
-    ends = "curved" if curved == count else f"curved in {curved}"
+def flat_sentence(flat: np.ndarray) -> str:
+    """Compare heads without and with a gate on weight charts: whether flat, (3, N), by λ."""
+    without, curved, count = int((flat[0] == 1).sum()), int((flat[-1] == 0).sum()), flat.shape[1]
+    if without == curved == count:
+        return f"On the weights of three tokens a gate curves all {count} heads, flat without it."
     return (
-        f"With three tokens’ weights as the chart, {all_of} is flat, and {ends} with a drawn gate"
-        f" (median {short(float(np.median(totals[-1])))})."
-    )
-
-
-def points_sentence(proved: np.ndarray, count: int) -> str:
-    """Say at how many points heads (L, H) of so many values curve without a gate."""
-    least = float(proved.min())
-    share = "all" if least == 1 else f"at least {math.floor(100 * least)}\u00a0% of"
-    return (
-        f"Read along its query a head of {count} values curves without any gate: K ≠ 0 is"
-        f" established at {share} {GRID_SIZE**2:,} sample points of each of {proved.size} heads."
+        f"On the weights of three tokens {without} of {count} heads are flat without a gate, and"
+        f" {curved} are curved with one."
     )
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.efficient import CERTIFICATES
 from gating_core.real_heads import EPSILONS, SIZES, shipped_record
 from ui.common import charts as c
 from ui.common.formatting import percent, short
@@ -24,7 +23,8 @@ def draw() -> None:
     """Draw the tab."""
     found = {name: shipped_record(f"{SIZES[i]}.{which}") for name, (i, which) in COLUMNS.items()}
     trained, random, longer = found.values()
-    draw_finding(sink_sentence(trained, random))
+    says, lead = sink_sentence(trained, random)
+    draw_finding(says, lead=lead)
     st.markdown(f"{needed_sentence(trained, random)} {section('real_heads', 'sink')}")
     charts = c.Charts("heads_keys")
     left, right = c.chart_columns("heads_keys", [3, 2])
@@ -33,12 +33,6 @@ def draw() -> None:
     rule = rule_sentence(trained)
     charts.draw("rule", right, rule_chart(trained, random), rule)
     right.markdown(rule)
-    charts.draw_table(
-        "certified",
-        st,
-        "Share of queries for which k ≤ n/2 is certified, mean over heads",
-        certified_table(found),
-    )
     st.page_link(
         "pages/8_Efficient_attention.py",
         label="Top-k on small character models",
@@ -88,24 +82,14 @@ def table(found: dict[str, Arrays]) -> dict[str, list[str]]:
     return columns | {str(PUBLISHED["name"]): [*published.values()]}
 
 
-def certified_table(found: dict[str, Arrays]) -> dict[str, list[str]]:
-    """Return how often each certificate keeps at most half of the keys, by model and budget."""
-    columns = {"scores known": [certificate.title for certificate in CERTIFICATES.values()]}
-    for name, arrays in found.items():
-        for e, epsilon in enumerate(EPSILONS):
-            rates = arrays["fires"][:, e].mean((1, 2))
-            columns[f"{name}, ε = {epsilon:g}"] = [percent(float(rate)) for rate in rates]
-    return columns
-
-
-def sink_sentence(trained: Arrays, random: Arrays) -> str:
+def sink_sentence(trained: Arrays, random: Arrays) -> tuple[str, str]:
     """Say how much [CLS] gets and how long its value is, beside random weights."""
     share, elsewhere = (float(x["sink"].mean()) for x in (trained, random))
     length, other = (float(np.median(x["length"])) for x in (trained, random))
-    return (
-        f"The text’s own tokens give {percent(share)} of their attention to [CLS] (mean of heads),"
-        f" whose value is {short(round(length, 3))} times as long as theirs (median head); with"
-        f" random weights {percent(elsewhere)} and {short(round(other, 2))}."
+    return f"[CLS] is a sink: it gets {percent(share)} of the attention in a mean head.", (
+        f"With random weights it gets {percent(elsewhere)}. Its value is {short(round(length, 3))}"
+        f" times as long as those of the text’s own tokens (median head; random"
+        f" {short(round(other, 2))})."
     )
 
 

@@ -27,6 +27,7 @@ from ui.common.explanations import explain
 from ui.common.formatting import final_total_text, percent, rough, verdict_text
 from ui.common.lessons import section, sections
 from ui.common.links import LINK
+from ui.common.page import draw_finding
 from ui.components.pair import Pair, Side, draw_pair
 from ui.drawing.colours import scale_of
 from ui.drawing.first_view import NO_SEGMENTS, best_eye, level, scale_share
@@ -74,8 +75,8 @@ def named_folder(arguments: list[str]) -> Path | None:
 def draw() -> None:
     """Draw the tab."""
     folder = named_folder(sys.argv[1:])
+    draw_finding(section("real_heads", "own_finding"), lead=section("real_heads", "own"))
     if folder is None:
-        st.markdown(section("real_heads", "own"))
         st.code(COMMAND, language="bash")
         st.markdown(section("real_heads", "own_library"))
         st.code(example(), language="python")

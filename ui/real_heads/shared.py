@@ -67,15 +67,19 @@ def drawn_words(tokens: Sequence[str]) -> tuple[list[str], list[bool]]:
     return words, glued
 
 
-def marked_as_cut(
+def with_unread(
     words: Sequence[str], glued: Sequence[bool], special: Sequence[bool], text: str
 ) -> list[str]:
-    """Return ``words``, the last of the ``text`` with "…" where the text goes on within it."""
+    """Return ``words``; in brackets behind the last of the ``text``, the unread rest of a word."""
     last = max(number for number, extra in enumerate(special) if not extra)
     first = max(number for number in range(last + 1) if not glued[number])
-    piece = "".join(words[first : last + 1])
-    whole = not piece[-1].isalnum() or re.search(rf"\b{re.escape(piece)}\b", text, re.I)
-    return [*words] if whole else [*words[:last], f"{words[last]}…", *words[last + 1 :]]
+    piece = re.escape("".join(words[first : last + 1]))
+    whole = re.search(rf"\b{piece}\b", text, re.I)
+    rest = None if whole else re.search(rf"\b{piece}(\w+)", text, re.I)
+    return [
+        f"{word}({rest[1]})" if rest and number == last else word
+        for number, word in enumerate(words)
+    ]
 
 
 # --- The wall and the open head -------------------------------------------------------------------
@@ -229,12 +233,26 @@ def ratio_text(ratio: Ratio) -> str:
     return value if math.isnan(ratio.low) else f"{value} ({low} to {high})"
 
 
+def answer(found: Arrays) -> str:
+    """Answer the page's question: how many heads curve, and more or less than random ones."""
+    ratio, curved = twin_ratio(found, "sharp"), found["proved"] > 0
+    if ratio is None:
+        return "No head is known to curve."
+    than = by_interval(
+        ratio.mean.low - 1,
+        ratio.mean.high - 1,
+        ", and more than random heads of equal entropy",
+        "; whether more or less than random heads of equal entropy is inconclusive",
+        ", but less than random heads of equal entropy",
+    )
+    count = f"all {curved.size}" if curved.all() else f"{curved.sum()} of {curved.size}"
+    return f"Yes, {count} curve without a gate{than}."
+
+
 def twins_sentence(found: Arrays) -> str:
     """Say by how much twins of the scores curve more than the heads, by its interval."""
     sharp, offset = (twin_ratio(found, name) for name in ("sharp", "offset"))
-    if sharp is None or offset is None:
-        return "No head is known to curve."
-    return effects_text(sharp.mean, offset.mean)
+    return "" if sharp is None or offset is None else effects_text(sharp.mean, offset.mean)
 
 
 # What random queries and keys do to ∫|K| dA: an interval that reduces, is inconclusive, increases,
@@ -281,17 +299,6 @@ def interval_sentence(found: Arrays, plane: str = "the principal plane") -> str:
         f" {interval}; single seeds give {by_seed} and {kept}. {sharp.larger} heads curve more"
         " than their twins with random queries and keys."
     )
-
-
-def dealt_sentence(found: Arrays) -> str:
-    """Compare totals of all heads with those where values, or the text, are shuffled."""
-    dealt, moved = (
-        twin_ratio(found, name) if name in found else None for name in ("dealt", "shuffled")
-    )
-    if dealt is None:
-        return ""
-    said = f"With its values dealt to other tokens a head has {ratio_text(dealt.mean)} its ∫|K| dA"
-    return f"{said}, on the text shuffled {ratio_text(moved.mean)}." if moved else f"{said}."
 
 
 def entropy_sentence(found: Arrays) -> str:

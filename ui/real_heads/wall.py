@@ -16,13 +16,11 @@ from gating_core.real_heads import (
     EPSILONS,
     FINE_SIZE,
     FIRST_THREE,
-    GRID_SIZE,
     SIZES,
     TEXTS,
     THREE_TOKENS,
     TOKENS,
     HeadChart,
-    TwinRatio,
     entropy_share,
     keys_of,
     open_head,
@@ -47,22 +45,26 @@ from ui.drawing.palette import SEQUENTIAL_SCALE, SIGNED_SCALE, colour_at
 from ui.real_heads.shared import (
     Arrays,
     Three,
+    answer,
     choose_chart,
-    dealt_sentence,
     draw_wall,
     drawn_words,
     entropy_sentence,
     interval_sentence,
     linked_head,
-    marked_as_cut,
     named,
     ratio_text,
     twins_sentence,
+    with_unread,
 )
 from ui.work import pool
 from ui.work.cache import NUMBERS_CACHE, cached
 
 NEEDED = 0  # of `EPSILONS`
+LEAD = (
+    "Each window is a head of **all-MiniLM-L6-v2** that reads one text: the plane its query moves"
+    " on, divided among the tokens it attends to **most**."
+)
 SCORE_TWINS = {"sharp": "random queries and keys", "offset": "the same with own offsets"}
 
 
@@ -71,7 +73,7 @@ def wall_of(title: str, special: bool) -> Wall:
     """Return what is drawn of the bundled model on one of its texts."""
     text, charts = shipped_text(title), shipped_charts(title, special)
     words, glued = drawn_words(text.tokens.words)
-    words = marked_as_cut(words, glued, text.tokens.special, TEXTS[title])
+    words = with_unread(words, glued, text.tokens.special, TEXTS[title])
     return Wall(
         charts.scores,
         charts.values,
@@ -135,48 +137,52 @@ def draw() -> None:
     if chart and chart.three == FIRST_THREE:  # of other tokens only the open head is measured
         said = shipped_measures(title, special, THREE_TOKENS)
         plane = f"the plane of {named(wall.words, FIRST_THREE)}"
-    draw_finding(twins_sentence(said))
-    with st.container(key="first"):
+    draw_finding(answer(said), lead=LEAD)
+    place, *beside = st.container(key="first").columns([1] if opened else [12, 5])
+    with place:
         draw_wall(wall, found, frames, hint or section("real_heads", "hint"), opened, chart)
-    st.markdown(f"{interval_sentence(said, plane)} {section('real_heads', 'offsets')}")
-    st.markdown(f"{ranges_sentence()} {entropy_sentence(said)} {dealt_sentence(said)}")
-    with st.expander(
-        "Twins by layer, text and plane", key="heads_twins", on_change="rerun", **LINK
-    ) as more:
+    for column in beside:
+        twin = "offset" if shown == AGAINST[1] else "sharp"
+        charts.draw("ratios", column, ratio_chart(said, twin), twins_sentence(said))
+        column.caption(twins_sentence(said))
+    with st.expander("More on random heads", key="heads_twins", on_change="rerun", **LINK) as more:
         if more.open:
-            draw_twins(charts, said)
-    charts.draw_footer(f"{section('real_heads', 'heads')}\n\n{grid_sentence(found)}")
+            charts.draw_table("states", st, "Twin over head, mean over layers", table_of_states())
+            st.markdown(f"{interval_sentence(said, plane)} {entropy_sentence(said)}")
+    charts.draw_footer(section("real_heads", "heads"))
 
 
-def draw_twins(charts: c.Charts, found: Arrays) -> None:
-    """Draw the ratios of twins by layer, and a table of all texts and planes."""
-    ratios = {name: twin_ratio(found, name) for name in SCORE_TWINS}
-    charts.draw("layers", st, layer_chart(ratios), layer_sentence(ratios))
-    charts.draw_table("states", st, "Twin over head, mean over layers", table_of_states())
-
-
-def layer_chart(ratios: dict[str, TwinRatio | None]) -> go.Figure:
-    """Draw the ratio of both twins of the scores in each layer."""
-    traces = [
-        c.line(SCORE_TWINS[name], range(1, len(ratio.layers) + 1), ratio.layers, **style)
-        for (name, ratio), style in zip(ratios.items(), (c.UNGATED, c.GATED), strict=True)
-        if ratio is not None
-    ]
-    axis = {"type": "log", "tickvals": [0.5, 1, 2, 4, 8], "dtick": None}
-    return c.mark_y(
-        c.chart("∫|K| dA of twins over heads", traces, "layer", "ratio", y_axis=axis), 1
+def ratio_chart(found: Arrays, twin: str) -> go.Figure:
+    """Draw the curvature of a ``twin`` over that of each head, by layer, and the mean."""
+    ratios, mean = over_seeds(found, twin) / found["total"], twin_ratio(found, twin)
+    layers = len(ratios)
+    rows = np.broadcast_to(np.arange(1, layers + 1)[:, None], ratios.shape)
+    traces = []
+    for name, colour, symbol, side in (
+        ("less", c.PURPLE, "triangle-left", ratios < 1),
+        ("more", c.GREEN, "triangle-right", ratios >= 1),
+    ):
+        traces.append(
+            c.line(name, ratios[side], rows[side], colour=colour, symbol=symbol, mode="markers")
+        )
+    if mean is not None:
+        reach = {"array": [mean.mean.high - mean.mean.value], "thickness": 2, "width": 5}
+        reach |= {"type": "data", "arrayminus": [mean.mean.value - mean.mean.low]}
+        whole = c.line("mean, 95 %", [mean.mean.value], [layers + 1.2], mode="markers")
+        whole["marker"] |= {"size": 11, "symbol": "diamond"}
+        traces.append(whole | {"error_x": reach | {"color": c.GREY}})
+    names = [*(f"layer {row}" for row in range(1, layers + 1)), "mean"]
+    figure = c.chart(
+        "Curvature of random heads",
+        traces,
+        "ratio to the head’s own ∫|K| dA",
+        height=395,
+        margin={"l": 52, "r": 8, "t": 52, "b": 40},
+        x_axis=c.log_axis() | c.ticks((0.25, 1, 4, 16), ("¼", "1", "4", "16")),
+        y_axis={"range": [layers + 1.8, 0.4], "zeroline": False, "showgrid": False}
+        | c.ticks([*range(1, layers + 1), layers + 1.2], names),
     )
-
-
-def layer_sentence(ratios: dict[str, TwinRatio | None]) -> str:
-    """Say in which layers twins curve less than the heads."""
-    said = []
-    for name, ratio in ratios.items():
-        if ratio is not None:
-            less = [str(n + 1) for n in np.flatnonzero(ratio.layers < 1)]
-            where = f"layers {', '.join(less)}" if less else "no layer"
-            said.append(f"{SCORE_TWINS[name]} curve less than the heads in {where}")
-    return "; ".join(said) + "."
+    return figure.add_vline(1, line={"width": 1.5, "dash": "dash", "color": c.FAINT})
 
 
 @cache
@@ -206,22 +212,6 @@ def table_of_states() -> dict[str, list[str]]:
         )
     names = ("text", "[CLS], [SEP]", "plane", *SCORE_TWINS.values(), "R² of entropy")
     return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-
-
-def ranges_sentence() -> str:
-    """Say between which numbers the ratios of twins lie over texts, planes and seeds."""
-    said = []
-    for name, title in SCORE_TWINS.items():
-        found = [x for each in states_of_page().values() if (x := twin_ratio(each, name))]
-        means, larger = [x.mean.value for x in found], sum(x.mean.low > 1 for x in found)
-        said.append(
-            f"{title} {min(means):.2f}× to {max(means):.2f}×, significantly above 1"
-            f" in {larger} of {len(found)}"
-        )
-    return (
-        f"Over {len(TEXTS)} texts and {len(BUNDLED_PLANES)} planes, with and without [CLS] and"
-        f" [SEP] among the keys: {'; '.join(said)}."
-    )
 
 
 def table_of(found: Arrays) -> dict[str, list[float]]:
@@ -287,18 +277,6 @@ def measure_head(
     return found.surface, weights, found.mean_norm[0]
 
 
-def grid_sentence(found: Arrays) -> str:
-    """Say by how much totals on a finer grid differ."""
-    missed = np.abs(found["fine"] - found["total"])
-    within = int((missed <= found["error"] + found["fine_error"]).sum())
-    share = missed / found["fine"]
-    return (
-        f"Totals are of {GRID_SIZE} × {GRID_SIZE} points; those of {FINE_SIZE} × {FINE_SIZE} differ"
-        f" by {np.median(share):.2%} in the median head and {share.max():.2%} at most,"
-        f" {'all' if within == missed.size else f'{within} of {missed.size}'} within both errors."
-    ).replace("%", "\u00a0%")
-
-
 def frames_of(shown: str, found: Arrays) -> tuple[Frames | None, str]:
     """Return the frames for the quantity ``shown``, and a sentence about it."""
     if shown == NO_FRAMES:
@@ -306,7 +284,7 @@ def frames_of(shown: str, found: Arrays) -> tuple[Frames | None, str]:
     values, texts, about = FRAMES[shown](found)
     if shown in AGAINST:
         shares, scale = np.sign(values) * ranks(np.abs(values)), SIGNED_SCALE
-        shares, says = (1 + shares) / 2, "violet below 1, green above, darker by rank"
+        shares, says = (1 + shares) / 2, "violet below 1, green above"
     else:
         shares, scale, says = ranks(values), SEQUENTIAL_SCALE, "blue is low, yellow high, by rank"
     colours = [colour_at(scale, float(x)) for x in shares.flat]
@@ -353,16 +331,16 @@ def _needed(found: Arrays) -> tuple[np.ndarray, list[str], str]:
 def _against(found: Arrays, twin: str, about: str) -> tuple[np.ndarray, list[str], str]:
     ratio = over_seeds(found, twin) / found["total"]
     texts = [f"{x:.{0 if x >= 100 else 1 if x >= 1 else 2}f}×" for x in ratio.flat]
-    return np.log2(ratio), texts, f"Framed by {about}"
+    return np.log2(ratio), texts, about
 
 
 def _against_twin(found: Arrays) -> tuple[np.ndarray, list[str], str]:
-    about = "∫|K| dA with random queries and keys at equal entropy over the head’s own"
+    about = "Frame: curvature of a random head over this head’s"
     return _against(found, "sharp", about)
 
 
 def _against_offsets(found: Arrays) -> tuple[np.ndarray, list[str], str]:
-    about = "∫|K| dA with random queries and keys, own offsets and equal entropy over the head’s"
+    about = "Frame: curvature of a random head with own offsets over this head’s"
     return _against(found, "offset", about)
 
 

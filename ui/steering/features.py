@@ -114,7 +114,7 @@ def draw() -> None:
     }
     features, charts = kinds[request.kind], c.Charts("features")
     examples = top_examples(request)
-    finding = feature_text(features, request.feature)
+    finding, detail = feature_text(features, request.feature)
     draw_finding(finding)
     left, right = st.container(key="first").columns([6, 7])
     figure = order_chart(features, request.feature)
@@ -129,7 +129,7 @@ def draw() -> None:
     )
     shared.draw_text(right, "Top-activating examples, held-out verses", examples_html(examples))
     charts.tables["features"] = features_table(kinds)
-    st.markdown(kinds_text(kinds))
+    st.markdown(f"{detail} {kinds_text(kinds)}")
     more = st.expander(
         "Direct attribution, and the effect on the next character",
         key="steering_parts",
@@ -190,14 +190,15 @@ def separation(auc: float) -> str:
     return "does not separate the languages" if auc < BLIND else "separates the languages in part"
 
 
-def feature_text(features: Statistics, feature: int) -> str:
-    """Return the finding on one feature."""
+def feature_text(features: Statistics, feature: int) -> tuple[str, str]:
+    """Return the finding on one feature, and its numbers."""
     english, spanish = features.active[:, feature]
     return (
-        f"Feature {feature + 1} {separation(features.auc[feature])} (AUC"
-        f" {features.auc[feature]:.3f}): active at {percent(english)} of English and"
-        f" {percent(spanish)} of Spanish positions. Its cosine with the difference of means is"
-        f" {signed(features.cosine[feature])}."
+        f"Feature {feature + 1} {separation(features.auc[feature])}: AUC"
+        f" {features.auc[feature]:.3f}.",
+        f"It is active at {percent(english)} of English and {percent(spanish)} of Spanish"
+        f" positions. Its cosine with the difference of means is"
+        f" {signed(features.cosine[feature])}.",
     )
 
 

@@ -13,11 +13,11 @@ from gating_core.lm.shipped import SEEDS
 from gating_core.lm.steering import summary
 from gating_core.lm.steering.experiment import DIRECTIONS, STRENGTHS, load_steering
 from gating_core.lm.steering.shipped import STEERED
-from gating_core.lm.steering.summary import SUMMARISED, Calibration, Outcome, summarise
+from gating_core.lm.steering.summary import SUMMARISED, Outcome, summarise
 from ui.common import charts as c
 from ui.common.formatting import by_interval, figures, percent
-from ui.common.language_models import TONGUES
-from ui.steering.shared import FIRST_TOKENS, signed
+from ui.common.language_models import TITLES, TONGUES
+from ui.steering.shared import signed
 from ui.work.cache import NUMBERS_CACHE, cached
 
 SUCCESS, BAYES, NATS, WORDS, BACK, FLUENT, WORDLESS = SUMMARISED
@@ -27,7 +27,7 @@ TARGETS = {"both": slice(None)} | {
 }
 WORKS = 0.8  # share of texts from which on steering is said to change the language
 FOOLED = 0.5  # share of texts in the language and as fluent as unsteered ones, below which: fooled
-COMES_BACK = 0.1  # share of names and numbers from which on they are said to recur
+CHARTS = {SUCCESS: "The language changes", FLUENT: "It changes, and the text is fluent"}
 
 
 @cached("Adding up …", on=NUMBERS_CACHE)
@@ -41,50 +41,57 @@ def outcomes(mode: str, target: str) -> dict[str, Outcome]:
 
 
 @cached("Adding up …", on=NUMBERS_CACHE)
-def comparisons(
-    mode: str, target: str
-) -> tuple[list[PairedDifference], tuple[int, int, PairedDifference], list[Calibration]]:
-    """Return the effect of a gate by layer, early against late layers, and the classifier's."""
-    tables = [load_steering()["none", seed] for seed in SEEDS]
-    return (
-        summary.gate_difference(TARGETS[target], mode),
-        summary.depth_difference(tables, TARGETS[target]),
-        summary.calibrations(),
-    )
+def gate_effects(mode: str, target: str) -> list[PairedDifference]:
+    """Return by how much more often steering succeeds with a gate, by layer."""
+    return summary.gate_difference(TARGETS[target], mode)
+
+
+# What the feature does: the answer to the page's question, and what it means for the texts.
+ANSWERS = {
+    "unreliable": ("Not reliably", ""),
+    "divided": ("Inconclusive", ", and the classifiers disagree"),
+    "fooled": ("No", ", but few are fluent: the classifiers are fooled"),
+    "less fluent": ("Yes", "; they are less fluent"),
+    "fluent": ("Yes", "; they stay fluent"),
+    "inconclusive": ("Yes", "; whether they stay fluent is inconclusive"),
+}
 
 
 def verdict(outcome: Outcome, layer: int) -> str:
-    """Return what the feature does after ``layer``, where it succeeds most often."""
+    """Return which of `ANSWERS` holds after ``layer``, where the feature succeeds most often."""
     at = outcome.best(layer)
     success, bayes, fluent = (outcome.means[name][at] for name in (SUCCESS, BAYES, FLUENT))
     half_width = outcome.half_widths[FLUENT][at]
     if success < WORKS:
-        return "does not change the language reliably"
+        return "unreliable"
     if bayes < WORKS:
-        return "divides the classifiers"
+        return "divided"
     if fluent + half_width < FOOLED:
-        return "only fools both classifiers"
+        return "fooled"
     if fluent + half_width < WORKS:
-        return "changes the language and reduces the fluency"
-    if fluent - half_width >= WORKS:
-        return "changes the language and keeps the fluency"
-    return "changes the language, with an inconclusive effect on the fluency"
+        return "less fluent"
+    return "fluent" if fluent - half_width >= WORKS else "inconclusive"
 
 
-def finding_text(both: Mapping[str, Outcome], layer: int) -> str:
-    """Return the finding of the page: what one feature does without and with a gate."""
-    plain, gated = (verdict(outcome, layer) for outcome in both.values())
-    says = f"Without a gate, one feature {plain}; with a gate, it {gated}"
-    if plain == gated:
-        says = f"Without and with a gate, one feature {plain}"
+def finding_text(both: Mapping[str, Outcome], layer: int) -> tuple[str, str]:
+    """Answer the page's question, without and with a gate; and say by which numbers."""
+    plain, gated = (ANSWERS[verdict(outcome, layer)] for outcome in both.values())
+    best = [outcome.best(layer) for outcome in both.values()]
+    shares = [float(of.means[SUCCESS][at]) for of, at in zip(both.values(), best, strict=True)]
+    says = f"{plain[0]}: {percent(min(shares))} of texts change language, with or without a gate"
+    if plain != gated:
+        says = f"{plain[0]}: {percent(shares[0])} of texts change language without a gate{plain[1]}"
+        says += f". With one: {gated[0].lower()}"
     success, fluent = (
-        [share_of_texts(of, name, of.best(layer)) for of in both.values()]
+        [share_of_texts(of, name, at) for of, at in zip(both.values(), best, strict=True)]
         for name in (SUCCESS, FLUENT)
     )
-    best = dict.fromkeys(f"{STRENGTHS[of.best(layer)[2]]:g}" for of in both.values())
-    return (
-        f"{says}: {success[0]} and {success[1]} of texts change, {fluent[0]} and {fluent[1]}"
-        f" fluently, at strength {' and '.join(best)}."
+    strengths = dict.fromkeys(f"{STRENGTHS[at[2]]:g}" for at in best)
+    return f"{says}{gated[1]}.", (
+        f"Of {next(iter(both.values())).texts} texts at strength {' and '.join(strengths)},"
+        f" {success[0]} change language without a gate and {success[1]} with one, {fluent[0]} and"
+        f" {fluent[1]} fluently. Charts: over strength, with 95 % intervals over seeds and prompts;"
+        " thin: a random direction."
     )
 
 
@@ -138,68 +145,15 @@ def effect_text(difference: PairedDifference) -> str:
     """Return by how much a gate changes the success of the feature."""
     says = by_interval(difference.low, difference.high, "reduces", "", "increases")
     effect = f"A gate {says} success" if says else "The effect of a gate on success is inconclusive"
-    return f"{effect}: {interval(difference)} points over all strengths, paired by seed."
-
-
-def layers_text(first: int, second: int, difference: PairedDifference) -> str:
-    """Compare the best layers of both halves with the paper's."""
-    says = by_interval(
-        difference.low,
-        difference.high,
-        "here, too, late layers succeed more",
-        "here it is inconclusive",
-        "here early layers succeed more",
-    )
-    return (
-        f"Chou et al. steer a large model in mid-to-late layers; **{says}** (no gate, applied to"
-        f" {FIRST_TOKENS}, layer {first + 1} minus layer {second + 1}: {interval(difference)}"
-        " points)."
-    )
-
-
-def interval(difference: PairedDifference) -> str:
-    """Format a difference in hundredths."""
-    return f"{signed(100 * difference.mean, 0)} ± {100 * difference.half_width:.0f}"
-
-
-def calibration_text(judged: Sequence[Calibration]) -> str:
-    """Return how well the classifier is calibrated, by the length of the texts."""
-    parts = [
-        f"with {of.characters} characters accuracy {100 * of.accuracy:.1f}\u00a0%, mean confidence"
-        f" {100 * abs(of.gap):.1f} points {'lower' if of.gap > 0 else 'higher'}"
-        for of in judged
-    ]
-    return (
-        f"The logistic regression on {judged[0].windows} windows of held-out verses:"
-        f" {'; '.join(parts)}."
-    )
-
-
-def back_text(outcome: Outcome, layer: int) -> str:
-    """Return how many of the verses' names and numbers recur, and whether steering does that."""
-    at = outcome.best(layer)
-    share, width = (float(of[BACK][at]) for of in (outcome.means, outcome.half_widths))
-    plain, prompted = (outcome.references[name][BACK] for name in summary.REFERENCES)
-    if share >= COMES_BACK and share - width > plain:
-        says = "Names and numbers recur"
-    elif share + width < COMES_BACK <= prompted:
-        says = "Names and numbers hardly recur"
-    else:
-        says = "It is inconclusive whether names and numbers recur"
-    return (
-        f"{says}: {100 * share:.1f} ± {100 * width:.1f}\u00a0% of those of the verse (unsteered"
-        f" {100 * plain:.1f}\u00a0%, prompted in the language {100 * prompted:.1f}\u00a0%)."
-    )
+    points = f"{signed(100 * difference.mean, 0)} ± {100 * difference.half_width:.0f} points"
+    return f"{effect}: {points} over all strengths, paired by seed."
 
 
 def draw_more(both: Mapping[str, Outcome], layer: int, mode: str, target: str) -> None:
-    """Draw what a fold holds: how fluent texts are, what a gate changes, how texts were judged."""
-    differences, depth, judged = comparisons(mode, target)
+    """Draw what a fold holds: how fluent texts are, and what a gate changes."""
     for title, outcome in zip(("No gate", "With a gate"), both.values(), strict=True):
-        st.markdown(f"**{title}.** {best_text(outcome, layer)} {back_text(outcome, layer)}")
-    st.markdown(
-        f"{effect_text(differences[layer])} {layers_text(*depth)} {calibration_text(judged)}"
-    )
+        st.markdown(f"**{title}.** {best_text(outcome, layer)}")
+    st.markdown(effect_text(gate_effects(mode, target)[layer]))
 
 
 def outcome_table(outcome: Outcome) -> dict[str, Sequence[object]]:
@@ -218,39 +172,29 @@ def outcome_table(outcome: Outcome) -> dict[str, Sequence[object]]:
     return columns
 
 
-def outcome_chart(name: str, outcome: Outcome, layer: int, strength: float) -> go.Figure:
-    """Draw after one layer how often the language changes over strength, and how often fluently."""
-    styles: dict[str, tuple[str, int, c.Style]] = {
-        "changes": (SUCCESS, FEATURE, {"colour": c.MAGENTA}),
-        "fluently": (
-            FLUENT,
-            FEATURE,
-            {"colour": c.TEAL, "dash": "dash", "symbol": "square"},
-        ),
-        "random": (
-            SUCCESS,
-            RANDOM,
-            {"colour": c.GREY, "dash": "dot", "symbol": "x"},
-        ),
-    }
-    traces = [
-        c.line(
-            title,
-            STRENGTHS,
-            outcome.means[quantity][layer, kind],
-            outcome.half_widths[quantity][layer, kind],
-            **style,
-        )
-        for title, (quantity, kind, style) in styles.items()
-    ]
-    shares = {"range": [-0.04, 1.04], "tickformat": ".0%", "tickvals": [0, 0.5, 1]}
+def outcome_chart(both: Mapping[str, Outcome], quantity: str, layer: int, at: float) -> go.Figure:
+    """Draw a share of texts over strength, without and with a gate, ``at`` one strength a band."""
+    traces = []
+    for shift, (gate, outcome), style in zip(
+        (0, 0.05), both.items(), (c.UNGATED, c.GATED), strict=True
+    ):
+        for kind, look in ((FEATURE, style), (RANDOM, style | {"width": 1, "legend": False})):
+            means = outcome.means[quantity][layer, kind]
+            half = outcome.half_widths[quantity][layer, kind]
+            reach = np.minimum(half, means), np.minimum(half, 1 - means)  # no share lies beyond
+            places = np.array(STRENGTHS) + shift
+            traces.append(c.line(TITLES[gate], places, means, np.stack(reach), **look))
     figure = c.chart(
-        name,
+        CHARTS[quantity],
         traces,
-        "strength",
+        "",
         "share of texts",
-        height=230,
+        height=175,
+        margin={"l": 58, "r": 8, "t": 48, "b": 22},
         x_axis={"range": [0.5, max(STRENGTHS) + 0.5], "tickvals": STRENGTHS},
-        y_axis=shares,
+        y_axis={"range": [-0.04, 1.04], "tickformat": ".0%", "tickvals": [0, 0.5, 1]},
     )
-    return c.mark_x(figure, strength) if strength <= max(STRENGTHS) else figure
+    if at > max(STRENGTHS):
+        return figure
+    band = {"fillcolor": c.ACCENT, "opacity": 0.15, "line_width": 0, "layer": "below"}
+    return figure.add_vrect(at - 0.15, at + 0.2, **band)

@@ -85,7 +85,8 @@ def draw() -> None:
     requests, layer, target = choose_requests()
     mode, strength = requests[0].mode, abs(requests[0].push)
     both, charts = results.outcomes(mode, target), c.Charts("steer")
-    draw_finding(results.finding_text(both, layer))
+    finding, detail = results.finding_text(both, layer)
+    draw_finding(finding)
 
     bundled = {key: opening()[key].steps for key in requests if key in opening()}
     texts, job = (bundled, None) if len(bundled) == 2 else TEXTS.fetch_all(requests)
@@ -104,11 +105,12 @@ def draw() -> None:
             share=lambda: sum(map(len, so_far().values())) / WRITTEN / 2,
         )
     with first:
-        for column, (gate, outcome) in zip(st.columns(2), both.items(), strict=True):
-            title = f"{CARDS[gate]}: share of {outcome.texts} texts"
-            figure = results.outcome_chart(title, outcome, layer, strength)
-            charts.draw(gate, column, figure, results.best_text(outcome, layer))
-            charts.tables[f"outcomes_{gate}"] = results.outcome_table(outcome)
+        for column, quantity in zip(st.columns(2), results.CHARTS, strict=True):
+            figure = results.outcome_chart(both, quantity, layer, strength)
+            charts.draw(quantity, column, figure, detail)
+    st.caption(detail)
+    for gate, outcome in both.items():
+        charts.tables[f"outcomes_{gate}"] = results.outcome_table(outcome)
     more = st.expander("All numbers", key="steering_numbers", on_change="rerun", **LINK)
     if more.open:
         with more:
@@ -228,13 +230,16 @@ def draw_texts(
         if len(steps) == WRITTEN:
             finding = finding_text(*endings(request, steps))
         lines = []
-        for text, side in zip(written_texts(steps), (0, 1), strict=True):
+        for name, text, side in zip(
+            ("Unsteered", "Steered"), written_texts(steps), (0, 1), strict=True
+        ):
             shades = [shade(step.spanish[side]) for step in steps]
             marked = RELEASED_AFTER if side and request.mode != MODES[ALL_TOKENS] else None
+            lines.append(f'<p class="gc-of">{name}</p>')
             lines.append(shared.coloured(text, shades, marked, request.text))
-        title = f"{CARDS[gate]}: unsteered, then steered with the same random numbers"
-        shared.draw_text(column, title, "".join(lines))
-        column.markdown(finding)
+        card = column.container(border=True, key=f"card_{gate}")
+        shared.draw_text(card, CARDS[gate], "".join(lines))
+        card.markdown(finding)
         charts.tables[f"characters_{gate}"] = {
             "character": range(1, len(steps) + 1),
             "unsteered": [step.plain for step in steps],

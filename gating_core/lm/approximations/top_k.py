@@ -21,7 +21,6 @@ EPSILON = 0.05  # the tail-mass budget
 BINS = np.linspace(-6.0, 6.0, 49)  # of standardised scores; those beyond count in the last bins
 POINTS = 300  # of a curve, at most
 STRETCHES = 64  # of even gaps in a long row, at most
-LATE = 64  # queries at the end whose scores are counted: at most half of all
 
 
 @dataclass(frozen=True)
@@ -44,13 +43,10 @@ class RowCurves:
     keys: np.ndarray  # (P,) int64: the key that has it
     mass: np.ndarray  # (P,): τ, the mass that the k largest leave out
     bounds: dict[str, np.ndarray]  # (P,) of each row of `CERTIFICATES`
-    errors: np.ndarray | None  # (2, P): |o - ô| and τ times the diameter; None without values
     # For ε, by: the exact mass, each certificate, blocks by their boxes.
     certified: dict[str, Certified]
     rule: float  # k by the Gaussian approximation
     by_quantiles: int  # k by that rule for exactly n keys
-    counts: np.ndarray  # (B,): the share of standardised scores in each of `BINS`
-    carried: np.ndarray  # (B,): the share of the attention weight in each of `BINS`
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +60,7 @@ class RowAt:
 
 def row_curves(sample: efficient.HeadSample | torch.Tensor, epsilon: float) -> RowCurves:
     """Curves of a sample's last row, or of scores (n,), and the k certified for ``epsilon``."""
-    row, values = _row(sample)
+    row, _ = _row(sample)
     n = len(row)
     ks = _steps(n)
     at = ks - 1
@@ -79,7 +75,6 @@ def row_curves(sample: efficient.HeadSample | torch.Tensor, epsilon: float) -> R
     if isinstance(sample, efficient.HeadSample):
         certified["boxes"] = _by_boxes(sample, row, epsilon)
     sigma = efficient.standardised(row)[1]
-    counts, carried = _histograms(sample)
     return RowCurves(
         n=n,
         sigma=float(sigma),
@@ -88,12 +83,9 @@ def row_curves(sample: efficient.HeadSample | torch.Tensor, epsilon: float) -> R
         keys=order[at].numpy(),
         mass=truth[at].numpy(),
         bounds={name: curve[at].numpy() for name, curve in curves.items()},
-        errors=None if values is None else _errors(row, values, order, truth)[:, at].numpy(),
         certified=certified,
         rule=max(1.0, float(n * efficient.needed_share(sigma, epsilon))),
         by_quantiles=efficient.needed_by_quantiles(n, float(sigma), epsilon),
-        counts=counts,
-        carried=carried,
     )
 
 
@@ -138,40 +130,3 @@ def _by_boxes(sample: efficient.HeadSample, row: torch.Tensor, epsilon: float) -
     search = efficient.block_search(row[None], bounds, epsilon)
     scored = int(search.kept.sum())
     return Certified(f"box bounds, blocks of {efficient.BLOCK}", scored, scored)
-
-
-def _errors(
-    row: torch.Tensor, values: torch.Tensor, order: torch.Tensor, truth: torch.Tensor
-) -> torch.Tensor:
-    """(2, n): for every k the change of the output |o - ô|, and its bound τ · diameter."""
-    weights, values = efficient.ordered(row).exp(), values[order]
-    mixtures = (weights[:, None] * values).cumsum(0) / weights.cumsum(0)[:, None]
-    changes = (mixtures - mixtures[-1]).norm(dim=-1)
-    return torch.stack([changes, truth * diameters(values)])
-
-
-def diameters(values: torch.Tensor) -> torch.Tensor:
-    """(n,): for every k the largest distance of the first k values (n, d) from the others."""
-    distances = torch.cdist(values, values, compute_mode="donot_use_mm_for_euclid_dist")
-    to_first = distances.cummax(0).values  # (k, j): of value j from the first k
-    return to_first.triu(1).amax(-1)
-
-
-def _histograms(sample: efficient.HeadSample | torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
-    """(B,) and (B,): shares of the standardised scores of late rows by bin, and of their weight."""
-    if isinstance(sample, torch.Tensor):
-        rows = sample[None]
-    else:
-        late = max(1, min(LATE, len(sample.queries) // 2))
-        rows = efficient.causal(
-            sample.queries[-late:] @ sample.keys.mT * sample.queries.shape[-1] ** -0.5
-        )
-    scaled = efficient.standardised(rows)[0]
-    visible = ~scaled.isnan()
-    flat = scaled[visible].clamp(BINS[0], BINS[-1]).numpy()
-    each = (1 / visible.sum(-1, keepdim=True).to(rows)).expand(rows.shape)[visible].numpy()
-    histograms = [
-        np.histogram(flat, BINS, weights=shares / len(rows))[0]
-        for shares in (each, rows.softmax(-1)[visible].numpy())
-    ]
-    return histograms[0], histograms[1]

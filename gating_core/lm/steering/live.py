@@ -23,7 +23,6 @@ from gating_core.lm.model import LanguageModel
 from gating_core.lm.shipped import FOLDER
 from gating_core.lm.steering.experiment import JUDGED_FROM, MODES, WRITTEN, fluency_range
 from gating_core.lm.steering.judge import (
-    WINDOW,
     bayes_probabilities,
     other_verses,
     real_words,
@@ -44,7 +43,6 @@ STRONGEST_PUSH = 10.0
 EFFECT_VERSES = 8  # in each language
 OPENING = FOLDER / "steered.safetensors"
 BEGINNING = "And God said to "
-JUDGED_ENDS = (WINDOW, 8)  # characters: while a text is short, the classifier sees only a few
 SURE = 0.9  # the probability from which on a text is said to be in a language
 # On the language of a steered text. "fooled": the classifiers see another language, in a text that
 # lies beyond the range of unsteered ones; "degenerate": they see the same language in such a text.
@@ -312,15 +310,14 @@ class Example:
 
 @dataclass(frozen=True, eq=False)
 class Opening:
-    """A text of each model that has dictionaries, and the classifier on verses that test it.
+    """A text of each model that has dictionaries.
 
     The texts are steered towards Spanish by the first layer's `language_feature`.
     """
 
     examples: list[Example]
-    judged: np.ndarray  # (2, N): P(Spanish) of the last `JUDGED_ENDS` of each window of these
 
 
 def load_opening() -> Opening:
-    """The shipped texts and probabilities; ``ValueError`` for a file of another kind."""
+    """The bundled texts; ``ValueError`` for a file of another kind."""
     return load_record(Opening, OPENING, "holds no steered texts")

@@ -28,8 +28,6 @@ from gating_core.lm.steering.experiment import (
     fluent_success,
     load_steering,
 )
-from gating_core.lm.steering.judge import other_verses, windows
-from gating_core.lm.steering.live import JUDGED_ENDS, load_opening
 from gating_core.lm.steering.shipped import STEERED
 from gating_core.training import mean_interval
 
@@ -113,23 +111,6 @@ def summarise(tables: Sequence[Arrays], gate: str, mode: str, languages: slice) 
     return Outcome(values[:, 0, 0, 0].size, means, half_widths, references)
 
 
-def depth_difference(
-    tables: Sequence[Arrays], languages: slice
-) -> tuple[int, int, PairedDifference]:
-    """Compare the best layers of both halves, "released".
-
-    Returns the two layers, and the first's success minus the second's, at the best strength of
-    each.
-    """
-    success = np.stack([_success(arrays, languages) for arrays in tables])  # (S, L, A, ..., N)
-    count, success = success.shape[-2], success.sum(-2)
-    sums = success.sum((0, -1))  # (L, A)
-    half = len(sums) // 2
-    first, second = int(sums[:half].max(-1).argmax()), half + int(sums[half:].max(-1).argmax())
-    early, late = (success[:, layer, sums[layer].argmax()] for layer in (first, second))
-    return first, second, loss_difference(early, late, np.full(success.shape[-1], count))
-
-
 def gate_difference(languages: slice, mode: str) -> list[PairedDifference]:
     """Return by layer how much more often the feature succeeds with a gate than without.
 
@@ -150,24 +131,3 @@ def gate_difference(languages: slice, mode: str) -> list[PairedDifference]:
 def _success(arrays: Arrays, languages: slice, mode: str = "released") -> np.ndarray:
     """Success (L, A, languages, N) of the feature."""
     return arrays["success"][:, FEATURE, :, [*MODES].index(mode), languages]
-
-
-@dataclass(frozen=True, eq=False)
-class Calibration:
-    """Calibration of a classifier: confidence in the likelier language, and its accuracy."""
-
-    characters: int  # that it reads
-    windows: int
-    accuracy: float
-    gap: float  # accuracy minus mean confidence
-
-
-def calibrations() -> list[Calibration]:
-    """Return the calibration of the logistic regression on windows of held-out verses."""
-    _, spanish = windows(other_verses())
-    results = []
-    for characters, judged in zip(JUDGED_ENDS, load_opening().judged.astype(float), strict=True):
-        accuracy = float(((judged > 0.5) == spanish.astype(bool)).mean())
-        gap = accuracy - float(np.maximum(judged, 1 - judged).mean())
-        results.append(Calibration(characters, len(spanish), accuracy, gap))
-    return results

@@ -3,7 +3,7 @@
 import pytest
 
 from gating_core.lm.shipped import MODELS
-from gating_core.lm.times import AttentionTimes, BlockTimes, load_times
+from gating_core.lm.times import AttentionTimes, load_times
 
 
 def test_ratios_are_of_one_repeat_and_the_crossing_is_for_good():
@@ -18,8 +18,6 @@ def test_ratios_are_of_one_repeat_and_the_crossing_is_for_good():
     assert times.crossing("linear") == 8
     assert times.crossing("window") is None
     assert times.ratios("linear")[0].tolist() == [0.5] * 3
-    given = {"all_cores": (1.0, 2.0, 4.0, 8.0, 1.0), "side_by_side": (2.0, 4.0, 8.0, 16.0, 1.0)}
-    assert BlockTimes(2, given).ratio() == (2.0, 2.0, 2.0)
 
 
 def test_times_of_every_architecture_are_bundled():

@@ -22,6 +22,7 @@ TOP_K, EVICTION, DELTA, LINEAR = (
     "Delta correction",
     "Linear and hybrid",
 )
+HEAD = {"top_head": "true"}
 
 
 def page(tab=TOP_K, **link):
@@ -34,16 +35,19 @@ def difference(mean, half_width, seeds=3):
 
 def test_top_k_shows_the_cores_numbers_for_the_selected_gate_strength():
     head = read_head(load_model("g1_channel", 0)[0], TEXT, 1, 1, 0.5)
-    app, row = page(sample_text=TEXT, top_k="3", sample_strength="0.5"), row_curves(head, 0.05)
+    app, row = (
+        page(**HEAD, sample_text=TEXT, top_k="4", sample_strength="0.5"),
+        row_curves(head, 0.05),
+    )
     bars = figure(app, "top_k_weights")["data"]
     drawn = np.concatenate([numbers(trace["y"]) for trace in bars])
     np.testing.assert_allclose(drawn, np.maximum(row.weights, 1.05e-4), rtol=1e-6)
-    assert f"τ = {figures(row_at(head, 3).masses[0])}**" in said(app)
+    assert f"τ = {figures(row_at(head, 4).masses[0])}**" in said(app)
     assert f"needs k = {row.certified['truth'].k};" in said(app)
 
 
 def test_gaussian_scores_need_the_k_of_their_masses():
-    app = page(sample=shared.GAUSSIAN, sample_keys="400", top_share="20")
+    app = page(**HEAD, sample=shared.GAUSSIAN, sample_keys="400", top_share="20")
     needed = int(smallest_k(masses(gaussian_scores(400, 2.0)), 0.05))
     assert "k = 80 of 400" in said(app)
     assert f"needs k = {needed};" in said(app)
@@ -93,20 +97,14 @@ def test_fire_rates_are_those_of_the_core_and_the_best_certificate_is_named():
     assert "Never certified" not in top_k.fire_text({"a": np.ones((2, 6))}, "1 %")
 
 
-def test_the_dense_tail_is_said_with_its_rule():
-    text = said(page(DELTA, sample="AR(1) tokens", sample_tokens="600", delta_gamma="16",
-                     delta_samples="true"))  # fmt: skip
-    assert "s mod γ + max(128, γ) queries of s, from 512 tokens on" in text
-    assert "the last 136 of 600 tokens" in text
-    text = said(page(DELTA, delta_samples="true"))
-    assert "the last 128 of 512 tokens and the last 9 of 81 tokens" in text
+def test_heads_are_counted_in_which_the_correction_helps():
     ratios = [
         shared.measured(gate, "correction.ratios")[:, 1, 1]
         for gate in ("no gate", "G1, per channel")
     ]
-    helped = [int((of < 1).sum()) for of in ratios]
-    assert (
-        f"{helped[0]} of 48 heads (no gate) and {helped[1]} of 48 heads (G1, per channel)" in text
+    plain, gated = (int((of < 1).sum()) for of in ratios)
+    assert f"{plain} of 48 heads (no gate) and {gated} of 48 heads (G1, per channel)" in said(
+        page(DELTA)
     )
 
 
@@ -130,17 +128,17 @@ def test_losses_are_those_above_the_same_models_with_full_attention():
 
 
 @pytest.mark.parametrize(("spread", "verdict"), [
-    (0.001, "**A gate reduces the Δ loss of top-4**"),
-    (0.1, "**The effect of a gate on the Δ loss of top-4 is inconclusive**"),
+    (0.001, "Less with a gate: top-4 then costs 0.020 nats per character less."),
+    (0.1, "Whether a gate changes what top-4 costs is inconclusive: −0.020 nats per character."),
 ])  # fmt: skip
 def test_a_gate_is_praised_only_beyond_the_interval(spread, verdict):
     counts, none = np.full(50, 100.0), np.ones((3, 50))
     seeds = spread * np.array([[-1.0], [0.0], [1.0]])
     plain, gated = (none + 3 + 100 * seeds, none), (none + 1, none)
-    text = shared.effect_text("top-4", "G2", plain, gated, counts)
-    assert text.startswith(f"{verdict}: ")
-    assert "0.03 nats per character without, 0.01 with G2" in text
-    assert "(3 seeds, 95 % interval over seeds and texts)" in text
+    says, about = shared.effect_text("top-4", "top-4", "G2", plain, gated, counts)
+    assert says == verdict
+    assert "0.03 nats per character without a gate, 0.01 with G2" in about
+    assert "(3 seeds, 95 % interval over seeds and texts)" in about
 
 
 def test_a_capacity_is_where_nine_in_ten_are_recalled():
@@ -154,14 +152,15 @@ def test_a_capacity_is_where_nine_in_ten_are_recalled():
 
 
 @pytest.mark.parametrize(("gain", "ablated", "verdict", "adapted"), [
-    ((0.02, 0.01), (0.1, 0.01), "contributes:", True),
-    ((0.001, 0.002), (0.1, 0.01), "contributes nothing:", True),
-    ((0.004, 0.004), (0.005, 0.01), "contributes inconclusively:", False),
+    ((0.02, 0.01), (0.1, 0.01), "A linear branch beside a window of 16 keys saves 0.020", True),
+    ((0.001, 0.002), (0.1, 0.01), "A linear branch beside a window of 16 keys saves nothing", True),
+    ((0.004, 0.004), (0.005, 0.01), "Whether a linear branch beside a window of 16 keys saves loss"
+     " is inconclusive: 0.004", False),
 ])  # fmt: skip
 def test_a_branch_contributes_only_beyond_the_interval(gain, ablated, verdict, adapted):
-    text = linear.contribution_text(16, difference(*gain), difference(*ablated))
-    assert f"the linear branch {verdict}" in text
-    assert ("co-adapted" in text) == adapted
+    says, about = linear.contribution_text(16, difference(*gain), difference(*ablated))
+    assert says.startswith(verdict)
+    assert ("co-adapted" in about) == adapted
 
 
 def test_the_median_need_is_that_of_all_heads_and_of_those_that_fail():

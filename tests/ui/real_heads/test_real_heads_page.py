@@ -35,8 +35,10 @@ from gating_core.real_heads import (
     shipped_text,
 )
 from tests.ui.opening import (
+    figure,
     header,
     mistakes,
+    numbers,
     offered,
     open_page,
     open_settled,
@@ -44,15 +46,15 @@ from tests.ui.opening import (
     said,
 )
 from ui.common.formatting import plus_minus
-from ui.real_heads import gates, own, wall
+from ui.real_heads import gates, norms, own, wall
 from ui.real_heads.shared import (
-    dealt_sentence,
+    answer,
     drawn_words,
     entropy_sentence,
     interval_sentence,
-    marked_as_cut,
     numbers_of,
     twins_sentence,
+    with_unread,
 )
 
 PAGE = "pages/13_Real_heads.py"
@@ -72,6 +74,12 @@ def test_the_page_opens_on_the_wall_without_special_tokens():
     assert sent["words"][0] == "[CLS]"
     assert sent["special"] == [True, *[False] * 62, True]
     assert sent["frames"]["name"] == "total against twin"
+    less, more, mean = figure(app, "heads_ratios")["data"]
+    measured = shipped_measures(MOBY, False)
+    ratios = np.exp(np.log(measured["sharp"].astype(float)).mean(0)) / measured["total"]
+    np.testing.assert_allclose(np.sort(numbers(less["x"])), np.sort(ratios[ratios < 1]))
+    assert len(numbers(more["x"])) == (ratios >= 1).sum()
+    assert numbers(mean["x"]) == pytest.approx([1.61], abs=0.005)
     (charts,) = offered(app).charts.values()
     rows = [*csv.DictReader(io.StringIO(charts.csv_files()["heads"]))]
     found = shipped_measures(MOBY, False)
@@ -104,6 +112,7 @@ def test_a_link_opens_a_head_and_a_click_goes_into_the_link():
 @pytest.mark.parametrize("kind", ["three tokens", "attention weights"])
 def test_the_open_head_is_drawn_and_measured_on_a_plane_that_is_chosen(kind):
     link = {"heads_head": "1.3", "heads_plane": kind, "heads_three": "15,37,46"}
+    link |= {"heads_twins": "true"}
     app = open_settled(PAGE, **link)
     assert not app.exception
     assert not mistakes(app)
@@ -117,7 +126,7 @@ def test_the_open_head_is_drawn_and_measured_on_a_plane_that_is_chosen(kind):
     assert rows[0][1] == plus_minus(float(found["total"][0, 0]), float(found["error"][0, 0]))
     assert len(rows) == (3 if chart["prescribed"] else 5)
     measures = shipped_measures(MOBY, False, PRINCIPAL if chart["prescribed"] else kind)
-    assert twins_sentence(measures) in [each.value for each in app.markdown]
+    assert answer(measures) in [each.value for each in app.markdown]
     plane = "principal plane" if chart["prescribed"] else "plane of “long”, “thought” and “the”"
     assert f"Twin over head on the {plane}, geometric" in said(app)
     assert "of “long”, “thought” and “the”, " in chart["about"]
@@ -145,13 +154,13 @@ def test_frames_have_a_colour_and_a_number_for_every_head(shown):
     assert hint
 
 
-@pytest.mark.parametrize(("title", "last"), [(MOBY, "sp…"), ("A Tale of Two Cities", "was")])
-def test_a_word_that_is_cut_says_so(title, last):
+@pytest.mark.parametrize(("title", "last"), [(MOBY, "sp(leen)"), ("A Tale of Two Cities", "was")])
+def test_the_unread_rest_of_a_word_stands_in_brackets(title, last):
     assert wall.wall_of(title, False).words[-2] == last
     words = ["off", "the", "sp", "lee"]
     glued, special = [False, False, False, True], [False] * 4
-    assert marked_as_cut(words, glued, special, "off the spleen")[-1] == "lee…"
-    assert marked_as_cut(words, glued, special, "Off the Splee, n") == words
+    assert with_unread(words, glued, special, "off the spleen")[-1] == "lee(n)"
+    assert with_unread(words, glued, special, "Off the Splee, n") == words
 
 
 def test_words_of_both_kinds_of_tokenisers_are_joined():
@@ -218,18 +227,24 @@ def twins_of(by_layer, seeds=3):
     return np.stack([layers] * seeds)
 
 
-@pytest.mark.parametrize(("sharp", "offset", "said", "kept"), [
-    ((2.0, 2.1, 2.2), (0.5, 0.51, 0.52), "entropy increase total curvature ∫|K|\u00a0dA: 2.10× (",
+@pytest.mark.parametrize(("sharp", "offset", "than", "said", "kept"), [
+    ((2.0, 2.1, 2.2), (0.5, 0.51, 0.52), "without a gate, but less than random",
+     "entropy increase total curvature ∫|K|\u00a0dA: 2.10× (",
      "With own offsets kept they reduce it: 0.51× ("),
-    ((0.5, 2.0, 1.0), (1.18, 1.2, 1.22), "∫|K|\u00a0dA is inconclusive: 1.00× (0.18× to 5.59×).",
-     "they increase it: 1.20× ("),
-    ((0.5, 0.52, 0.51), (0.9, 1.0, 1.2), "reduce total curvature ∫|K|\u00a0dA: 0.51× (",
-     "it is inconclusive: 1.03×"),
-    ((2.0,), (1.5,), "have 2.00× the total curvature ∫|K|\u00a0dA.", "they have 1.50×."),
+    ((0.5, 2.0, 1.0), (1.18, 1.2, 1.22), "whether more or less than random heads of equal entropy",
+     "∫|K|\u00a0dA is inconclusive: 1.00× (0.18× to 5.59×).", "they increase it: 1.20× ("),
+    ((0.5, 0.52, 0.51), (0.9, 1.0, 1.2), "without a gate, and more than random",
+     "reduce total curvature ∫|K|\u00a0dA: 0.51× (", "it is inconclusive: 1.03×"),
+    ((2.0,), (1.5,), "is inconclusive", "have 2.00× the total curvature ∫|K|\u00a0dA.",
+     "they have 1.50×."),
 ])  # fmt: skip
-def test_the_headline_has_the_verdict_of_its_interval(sharp, offset, said, kept):
+def test_the_answer_has_the_verdict_of_its_interval(sharp, offset, than, said, kept):
     found = {"sharp": twins_of(sharp), "offset": twins_of(offset)}
     found |= {"total": np.ones((len(sharp), 4)), "error": np.zeros((len(sharp), 4))}
+    found["proved"] = found["total"]
+    says = answer(found)
+    assert says.startswith(f"Yes, all {4 * len(sharp)} curve without a gate")
+    assert than in says
     assert said in twins_sentence(found)
     assert kept in twins_sentence(found)
     about = interval_sentence(found)
@@ -238,9 +253,11 @@ def test_the_headline_has_the_verdict_of_its_interval(sharp, offset, said, kept)
     assert (many if len(sharp) > 1 else "one layer gives no interval") in about
     only = f"{np.prod(sharp) ** (1 / len(sharp)):.2f}×"
     assert f"single seeds give {only} to {only} and" in about
+    found["proved"] = np.eye(len(sharp), 4)
+    assert answer(found).startswith(f"Yes, {len(sharp)} of {4 * len(sharp)} curve")
     found["total"] = -found["error"]
-    assert twins_sentence(found) == "No head is known to curve."
-    assert interval_sentence(found) == dealt_sentence(found | {"dealt": found["sharp"]}) == ""
+    assert answer(found) == "No head is known to curve."
+    assert interval_sentence(found) == ""
 
 
 @pytest.mark.parametrize(("noise", "says"), [(0.3, "mostly"), (1.2, "partly"), (4.0, "hardly")])
@@ -267,23 +284,18 @@ def test_the_tab_gate_follows_the_open_head_and_opens_another():
 
 
 def test_sentences_follow_their_numbers():
-    found = {"total": np.ones((2, 3)), "error": np.zeros((2, 3)),
-             "dealt": np.full((3, 2, 3), 0.9), "shuffled": np.full((1, 2, 3), 0.8)}  # fmt: skip
-    said = dealt_sentence(found)
-    assert "other tokens a head has 0.90× (0.90× to 0.90×) its ∫|K| dA, on the text" in said
-    assert "shuffled 0.80× (" in said
-    assert "shuffled" not in dealt_sentence({n: x for n, x in found.items() if n != "shuffled"})
     flat = np.array([[1.0, 1.0], [0.0, 0.0]])
-    assert "every one of 2 heads is flat, and curved with" in gates.flat_sentence(flat, 1 - flat)
+    assert "a gate curves all 2 heads" in gates.flat_sentence(flat)
     flat[0, 1] = 0.9
-    assert "1 of 2 heads is flat" in gates.flat_sentence(flat, 1 - flat)
+    assert "1 of 2 heads are flat without a gate, and 2 are curved" in gates.flat_sentence(flat)
     dial = partial(gates.Dial, (0.0, 1.0), query_errors=(0.1, 0.1), weight=(0.0, 1.0),
                    weight_errors=(0.0, 0.0), flat=True)  # fmt: skip
     assert "a gate lowers it to" in gates.query_sentence(dial((2.0, 1.5)), "a gate")
     assert "by less than both errors, to" in gates.query_sentence(dial((2.0, 2.15)), "a gate")
     assert "is not known to curve without" in gates.query_sentence(dial((0.05, 2.0)), "a gate")
-    assert "at all 961 sample points of each of 6" in gates.points_sentence(np.ones((2, 3)), 9)
-    assert "at least 99\u00a0% of 961" in gates.points_sentence(np.array([[1, 0.9999]]), 9)
+    assert (
+        "without attention 106\u00a0%" in norms.norm_sentence(np.array([[4.7, 0.8, 3.3, 3.5]]))[0]
+    )
 
 
 # --- A model of the visitor's ---------------------------------------------------------------------

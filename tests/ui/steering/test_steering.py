@@ -64,11 +64,14 @@ def test_it_opens_with_the_bundled_texts_of_both_gates_and_starts_no_job():
         plain = written_texts(example.steps)[0]
         assert shared.coloured(plain, shades, bold=example.request.text) in card
         assert card.count("gc-mark") == 1  # where the vector is removed
-        line = figure(app, f"steer_{gate}")["data"][0]
+        line = figure(app, "steer_success")["data"][2 * (gate != "none")]
         want = summarise([load_steering()[gate, seed] for seed in range(3)], gate, RELEASED, BOTH)
         np.testing.assert_allclose(numbers(line["y"]), want.means["success"][0, FEATURE])
     assert said(app).count("**The language changes**: Spanish, unsteered English.") == 2
-    assert "Without and with a gate, one feature changes the language, with an" in said(app)
+    assert "Yes: 99 % of texts change language, with or without a gate; whether" in said(app)
+    bars = figure(app, "steer_fluent")["data"][2]
+    top = np.add(numbers(bars["y"]), numbers(bars["error_y"]["array"]))
+    assert top.max() <= 1 + 1e-12  # no share lies beyond
 
 
 def test_a_link_is_restored_and_names_what_cannot_be_used():
@@ -88,14 +91,14 @@ def test_a_link_is_restored_and_names_what_cannot_be_used():
     assert "`<>€`" in note
     (mistake,) = mistakes(app)
     assert "`steering_prompt` = `Latin`" in mistake
-    card = next(text for text in html(app) if "G1, per channel: unsteered" in text)
+    card = next(text for text in html(app) if '"gc-head">G1, per channel<' in text)
     request = SteerRequest(DirectionRequest("g1_channel", 1, 3, "means"), "And b", -3.0, HELD, 5)
     steps = [*write_judged(request)]
     shades = [steer.shade(step.spanish[1]) for step in steps]
     steered = written_texts(steps)[1]
     assert shared.coloured(steered, shades, bold="And b") in card
     want = summarise([load_steering()["none", seed] for seed in range(3)], "none", HELD, ENGLISH)
-    line = figure(app, "steer_none")["data"][0]
+    line = figure(app, "steer_success")["data"][0]
     np.testing.assert_allclose(numbers(line["y"]), want.means["success"][3, FEATURE])
 
 
@@ -124,7 +127,8 @@ def test_other_vectors_keep_their_sign(requests, vector, along, number):
 def test_gibberish_is_not_said_to_be_another_language():
     app = page(steering_strength="6", steering_tokens="all tokens", steering_layer="4")
     assert " **The classifiers are fooled** by" in said(app)
-    assert "one feature only fools both classifiers" in said(app)
+    assert "No: 95 % of texts change language" in said(app)
+    assert "the classifiers are fooled." in said(app)
 
 
 def test_another_text_takes_the_next_seed():
@@ -207,13 +211,13 @@ def three():
 
 
 @pytest.mark.parametrize(("feature", "says"), [
-    (2, "Feature 3 separates the languages (AUC 0.950): active at 10 % of English and 80 % of"
+    (2, "Feature 3 separates the languages: AUC 0.950. It is active at 10 % of English and 80 % of"
      " Spanish positions. Its cosine with the difference of means is +0.97."),
-    (0, "Feature 1 separates the languages in part (AUC 0.800)"),
-    (1, "Feature 2 does not separate the languages (AUC 0.500)"),
+    (0, "Feature 1 separates the languages in part: AUC 0.800."),
+    (1, "Feature 2 does not separate the languages: AUC 0.500."),
 ])  # fmt: skip
 def test_the_auc_decides_on_a_feature(three, feature, says):
-    assert features.feature_text(three, feature).replace("\u00a0", " ").startswith(says)
+    assert plain(" ".join(features.feature_text(three, feature))).startswith(says)
 
 
 def test_examples_are_darkest_where_the_feature_is_largest():
@@ -268,12 +272,12 @@ def difference(mean, half_width, seeds=3):
 
 
 @pytest.mark.parametrize(("success", "bayes", "fluent", "says"), [
-    (0.79, 0.9, 0.9, "does not change the language reliably"),
-    (0.95, 0.79, 0.9, "divides the classifiers"),
-    (0.95, 0.95, 0.47, "only fools both classifiers"),
-    (0.95, 0.95, 0.6, "changes the language and reduces the fluency"),
-    (0.95, 0.95, 0.79, "changes the language, with an inconclusive effect on the fluency"),
-    (0.8, 0.8, 0.83, "changes the language and keeps the fluency"),
+    (0.79, 0.9, 0.9, "unreliable"),
+    (0.95, 0.79, 0.9, "divided"),
+    (0.95, 0.95, 0.47, "fooled"),
+    (0.95, 0.95, 0.6, "less fluent"),
+    (0.95, 0.95, 0.79, "inconclusive"),
+    (0.8, 0.8, 0.83, "fluent"),
 ])  # fmt: skip
 def test_the_verdict_follows_from_shares_and_an_interval(success, bayes, fluent, says):
     assert results.verdict(made(success, bayes, fluent), 1) == says
@@ -281,15 +285,19 @@ def test_the_verdict_follows_from_shares_and_an_interval(success, bayes, fluent,
 
 def test_the_finding_names_both_gates():
     same = {"none": made(), "g1_channel": made(success=0.95)}
-    assert plain(results.finding_text(same, 1)) == (
-        "Without and with a gate, one feature changes the language, with an inconclusive effect on"
-        " the fluency: 90 % ± 2 and 95 % ± 2 of texts change, 80 % ± 2 and 80 % ± 2 fluently, at"
-        " strength 3."
+    says, about = map(plain, results.finding_text(same, 1))
+    assert says == (
+        "Yes: 90 % of texts change language, with or without a gate; whether they stay fluent is"
+        " inconclusive."
+    )
+    assert about.startswith(
+        "Of 240 texts at strength 3, 90 % ± 2 change language without a gate and 95 % ± 2 with one,"
+        " 80 % ± 2 and 80 % ± 2 fluently."
     )
     apart = {"none": made(fluent=0.9), "g1_channel": made(success=0.5)}
-    assert results.finding_text(apart, 1).startswith(
-        "Without a gate, one feature changes the language and keeps the fluency; with a gate, it"
-        " does not change the language reliably: "
+    assert plain(results.finding_text(apart, 1)[0]) == (
+        "Yes: 90 % of texts change language without a gate; they stay fluent. With one: not"
+        " reliably."
     )
 
 
@@ -302,23 +310,10 @@ def test_texts_without_a_whole_word_are_counted_apart(words, wordless, says):
     assert plain(results.words_text(words, 0.04, wordless)) == says
 
 
-@pytest.mark.parametrize(("mean", "half_width", "layers", "gate"), [
-    (0.2, 0.1, "here early layers succeed more", "A gate increases success: +20 ± 10 points"),
-    (-0.2, 0.1, "here, too, late layers succeed more", "A gate reduces success: −20 ± 10 points"),
-    (0.2, 0.3, "here it is inconclusive", "gate on success is inconclusive: +20 ± 30 points"),
+@pytest.mark.parametrize(("mean", "half_width", "gate"), [
+    (0.2, 0.1, "A gate increases success: +20 ± 10 points"),
+    (-0.2, 0.1, "A gate reduces success: −20 ± 10 points"),
+    (0.2, 0.3, "gate on success is inconclusive: +20 ± 30 points"),
 ])  # fmt: skip
-def test_differences_are_claimed_only_beyond_their_intervals(mean, half_width, layers, gate):
-    apart = difference(mean, half_width)
-    assert f"**{layers}** (no gate, applied to" in results.layers_text(1, 3, apart)
-    assert gate in results.effect_text(apart)
-
-
-@pytest.mark.parametrize(("back", "prompted", "says"), [
-    (0.4, 0.3, "Names and numbers recur: 40.0 ± 2.0 % of those of the verse"),
-    (0.01, 0.3, "Names and numbers hardly recur: "),
-    (0.01, 0.02, "It is inconclusive whether names and numbers recur: "),
-])  # fmt: skip
-def test_names_that_recur_are_compared_with_prompted_texts(back, prompted, says):
-    text = plain(results.back_text(made(back=back, prompted_back=prompted), 1))
-    assert text.startswith(says)
-    assert f"(unsteered 0.0 %, prompted in the language {100 * prompted:.1f} %)" in text
+def test_differences_are_claimed_only_beyond_their_intervals(mean, half_width, gate):
+    assert gate in results.effect_text(difference(mean, half_width))

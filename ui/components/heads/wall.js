@@ -20,7 +20,7 @@ function buildWall(root, state) {
     for (let head = 0; head < heads; head += 1) {
       const button = Object.assign(document.createElement('button'), { type: 'button', className: 'gc-window', tabIndex: cells.length > heads + 2 ? -1 : 0 });
       button.dataset.head = `${layer}.${head}`;
-      button.append(document.createElement('canvas'), label('gc-window-number', ''));
+      button.append(document.createElement('canvas'));
       button.setAttribute('aria-label', headName(state, layer, head));
       state.windows.push(button);
       cells.push(button);
@@ -70,7 +70,6 @@ function drawWall(root, state) {
   const { frames, heads } = state.header;
   state.windows.forEach((button, i) => {
     button.style.borderColor = frames ? frames.colours[i] : '';
-    button.querySelector('.gc-window-number').textContent = frames ? frames.texts[i] : '';
   });
   cancelAnimationFrame(state.painting);
   const paint = from => {
@@ -92,7 +91,7 @@ function paintWindow(root, state, button) {
   const [layer, number] = button.dataset.head.split('.').map(Number);
   const head = headOf(state, layer, number);
   paintGlass(canvas, head, { lit: state.lit, lead: ratio * Math.max(0.8, side / 90) });
-  if (side >= SMALLEST_LETTERED) paintWords(canvas, head, ratio * Math.max(9, side / 9), 4, state.lit);
+  if (side >= SMALLEST_LETTERED) paintWords(canvas, head, ratio * Math.max(12, side / 9), 4, state.lit);
   button.setAttribute('aria-label', windowSentence(state, layer, number));
 }
 

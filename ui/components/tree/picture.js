@@ -90,8 +90,8 @@ function drawWide(draw, data, width, room) {
   const height = TITLES + leaves * row + gaps;
   const middle = TITLES + (height - TITLES - HEAD_GAP) / 2;
 
-  const titles = [[x.gives, 'end', 'value x·W_V'], [x.weight, 'middle', 'attention α'], [x.mixed, 'middle', 'expert'],
-    [x.out, 'middle', 'W_O'], [x.head, 'middle', 'head'], [x.entry, 'start', data.name]];
+  const titles = [[x.gives, 'end', 'value x·Wᵥ'], [x.weight, 'middle', 'attention α'], [x.mixed, 'middle', 'expert'],
+    [x.out, 'middle', 'Wₒ'], [x.head, 'middle', 'head'], [x.entry, 'start', data.name]];
   for (const [at, anchor, title] of titles) draw.text(draw.svg, at, 8, anchor, 'gc-title', title);
 
   let top = TITLES;
@@ -164,7 +164,7 @@ function drawNarrow(draw, data, width) {
     data.queries[0][h].forEach((_, c) => {
       const expert = entry => entry.heads[h].experts[c];
       const group = expertGroup(draw, h, c, { x: 0, y: y - LINE / 2, width, height: (tokens.length + 1) * LINE });
-      bar(group, 16, '', entry => `expert ${nameOf(h, c)}: W_O ${numberText(expert(entry).projection)}${gated('G1', expert(entry).gate)}`,
+      bar(group, 16, '', entry => `expert ${nameOf(h, c)}: Wₒ ${numberText(expert(entry).projection)}${gated('G1', expert(entry).gate)}`,
         entry => expert(entry).sum);
       tokens.forEach((_token, t) => {
         const part = entry => expert(entry).tokens[t];

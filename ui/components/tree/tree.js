@@ -169,9 +169,9 @@ function formulaLines({ data, entry, x }, expert) {
   const vector = numbers => `(${numbers.map(numberText).join(', ')})`;
   const first = affine(data.tokens, x)[0];
   return [
-    line(strong(`Expert ${c + 1} of head ${h + 1}: `), `W_O ${numberText(own.projection)}${factor('G1', own.gate)}`
+    line(strong(`Expert ${c + 1} of head ${h + 1}: `), `Wₒ ${numberText(own.projection)}${factor('G1', own.gate)}`
       + `${factor('G5', entry.outside)} × [${tokens.join(' + ')}] = `, strong(numberText(own.sum)), `.${routed}`),
-    line(`Its linear map is W_V[:, ${expert}] = ${vector(data.valueMap[h][c])}. Token 1 is ${vector(first)},`
+    line(`Its linear map is Wᵥ[:, ${expert}] = ${vector(data.valueMap[h][c])}. Token 1 is ${vector(first)},`
       + ` so its value is ${numberText(own.tokens[0].gives)}.`),
   ];
 }

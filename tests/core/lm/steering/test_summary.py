@@ -6,8 +6,6 @@ import pytest
 from gating_core.lm.measurements.resampling import loss_difference
 from gating_core.lm.steering import summary as module
 from gating_core.lm.steering.experiment import DIRECTIONS, MODES, load_steering
-from gating_core.lm.steering.judge import WINDOW, other_verses, windows
-from gating_core.lm.steering.live import load_opening
 from gating_core.training import mean_interval
 
 HELD, RELEASED = MODES
@@ -70,15 +68,6 @@ def test_intervals_are_those_of_a_difference_from_zero(count):
         assert widths[cell] == pytest.approx(want.half_width)
 
 
-def test_both_halves_are_compared_at_their_best(tables):
-    first, second, difference = module.depth_difference(tables, ENGLISH)
-    success = np.stack([table["success"][:, FEATURE, :, 1, 0] for table in tables])  # (S, L, A, N)
-    means = success.mean((0, -1))
-    assert (means[first].max(), means[second].max()) == (means[:2].max(), means[2:].max())
-    one, two = (success[:, layer, means[layer].argmax()].mean(-1) for layer in (first, second))
-    np.testing.assert_allclose(difference.by_seed, one - two, atol=1e-6)
-
-
 @pytest.mark.parametrize(("row", "mode"), [*enumerate(MODES)])
 def test_the_effect_of_a_gate_is_paired_by_seed(row, mode):
     outcomes, result = load_steering(), module.gate_difference(SPANISH, mode)
@@ -93,15 +82,3 @@ def test_the_effect_of_a_gate_is_paired_by_seed(row, mode):
             for name in ("g1_channel", "none")
         )
         np.testing.assert_allclose(result[layer].by_seed, gated - plain, atol=1e-6)
-
-
-def test_the_classifier_is_judged_on_all_held_out_windows():
-    texts, spanish = windows(other_verses())
-    results = module.calibrations()
-    assert [(result.characters, result.windows) for result in results] == [
-        (length, len(texts)) for length in (WINDOW, 8)
-    ]
-    for result, judged in zip(results, load_opening().judged, strict=True):
-        assert result.accuracy == pytest.approx(((judged > 0.5) == spanish).mean())
-        sure = np.maximum(judged, 1 - judged).mean()
-        assert result.gap == pytest.approx(result.accuracy - sure, abs=1e-5)
