@@ -35,11 +35,9 @@ from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_number, parse_pick
 from ui.common.take_along import offered
 from ui.common.trained import offer_model
-from ui.components.strip import strip
-from ui.drawing import palette
 from ui.drawing.panels import CHART_NAMES
 from ui.landing.details import compared, data_tables, draw_details, offer_surfaces
-from ui.landing.pair import Result, chosen_text, draw_models, stale_text
+from ui.landing.pair import Result, chosen_text, draw_models, draw_strip, stale_text
 from ui.landing.picture import MeasuredPair, measure_pair
 from ui.landing.stage import draw_numbers, draw_stage
 from ui.limits import LANDING_LAYERS
@@ -320,14 +318,7 @@ def _draw_seeds(result: Result) -> None:
     )
     text.caption(f"{chosen} {elsewhere}")
     with dots:
-        strip(
-            key="seed_strip",
-            label="Test accuracy, one dot per seed, without and with a gate.",
-            title="test accuracy, %, one dot per seed",
-            accuracies=result.test_accuracies,
-            colours=[*palette.SIDE_COLOURS.values()],
-            seeds=setting.seeds,
-        )
+        draw_strip(result, "seed_strip")
     if pair.seen and result.point:
         row, column = result.point
         axis = pair.left.surface.axis

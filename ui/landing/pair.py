@@ -25,6 +25,7 @@ from gating_core.training import mean_interval
 from ui.common import formatting as common
 from ui.common.lessons import section
 from ui.components.pair import Classified, Pair, Point, Side, draw_pair
+from ui.components.strip import strip
 from ui.drawing import palette
 from ui.drawing.classified import class_colours
 from ui.drawing.colours import ColourScale, scale_of
@@ -83,6 +84,18 @@ def draw_models(result: Result) -> None:
     follow = "" if "strength" in st.query_params else "arrive"  # nobody has chosen one yet
     shown = shown_with(result, scale)
     draw_pair(drawn, key=VIEW_KEY, on_leave=_on_leave, follow=follow, **shown)
+
+
+def draw_strip(result: Result, key: str) -> None:
+    """Draw what every seed reached, without a gate and with one."""
+    strip(
+        key=key,
+        label="Test accuracy, one dot per seed, without and with a gate.",
+        title="test accuracy, %, one dot per seed",
+        accuracies=result.test_accuracies,
+        colours=[*palette.SIDE_COLOURS.values()],
+        seeds=result.run.setting.seeds,
+    )
 
 
 def shown_with(result: Result, scale: ColourScale) -> dict[str, Any]:

@@ -16,10 +16,8 @@ from gating_core.experiments.comparison import EXAMPLES
 from ui.bent import islands
 from ui.common.links import LINK
 from ui.components.pair import Pair, draw_pair
-from ui.components.strip import strip
 from ui.depth import layers
 from ui.depth.shared import ALIGNED
-from ui.drawing import palette
 from ui.foreign import as_words
 from ui.gates.frames import OWN, SETTLING, GateFrame, GateRequest, resolve
 from ui.gates.gallery import at_strengths
@@ -27,6 +25,7 @@ from ui.gates.picture import gate_picture, side_by_side
 from ui.gates.shared import numbers_text, verdict_of
 from ui.keys import four_keys
 from ui.landing.page import TASKS, bundled_result, linked_frame
+from ui.landing.pair import draw_strip
 from ui.landing.stage import draw_surface
 from ui.learn.lessons import Lesson
 from ui.limits import FORMULA_CHARACTERS
@@ -88,14 +87,7 @@ def _draw_stage(state: State) -> None:
     result = bundled_result(task, linked_frame(float(state.base["strength"])))
     draw_surface(result, state.key, hold=not state.committed)
     if state.committed and state.lesson.name in ("plane", "loops"):
-        strip(
-            key=f"{state.key}_seeds",
-            label="Test accuracy, one dot per seed, without and with a gate.",
-            title="test accuracy, %, one dot per seed",
-            accuracies=result.test_accuracies,
-            colours=[*palette.SIDE_COLOURS.values()],
-            seeds=result.run.setting.seeds,
-        )
+        draw_strip(result, f"{state.key}_seeds")
 
 
 # --- Keys and values ------------------------------------------------------------------------------

@@ -27,26 +27,13 @@ function stageScene(state, places, testPlaces, field, plane, middle) {
   }
   if (asking) { // no result before the answer
     Object.assign(scene, { plane: null, colours: plainColours(size) });
-    if (!held) scene.lines.push({ segments: meshLines(surfaces.subarray(-places.length), size), wide: 1, colour: ink, alpha: 0.25 });
+    if (!held) scene.lines.push({ segments: gridLines(surfaces.subarray(-places.length), size, CELLS), wide: 1, colour: ink, alpha: 0.25 });
     return scene;
   }
   const cut = cutOf(field, size, places);
   addCut(scene, cut);
   addSheet(scene, plane, middle, ink, dark);
   return scene;
-}
-
-// Every fourth line of a mesh.
-function meshLines(places, size) {
-  const segments = [];
-  const add = (i, j) => segments.push(...vertexOf(places, i), ...vertexOf(places, j));
-  for (let line = 0; line < size; line += 4) {
-    for (let i = 0; i + 1 < size; i += 1) {
-      add(line * size + i, line * size + i + 1);
-      add(i * size + line, (i + 1) * size + line);
-    }
-  }
-  return segments;
 }
 
 const plainColours = size => Float32Array.from({ length: 3 * size * size }, (_, i) => [0.72, 0.71, 0.76][i % 3]);

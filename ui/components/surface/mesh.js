@@ -61,6 +61,18 @@ function cutOf(field, size, places, dimension = 3) {
   return segments;
 }
 
+// The lines of the chart's grid on the surface, as segments.
+function gridLines(places, size, cells) {
+  const segments = [];
+  for (let n = 0; n <= cells; n += 1) {
+    const line = n * (size - 1) / cells;
+    for (const at of [t => line * size + t, t => t * size + line]) {
+      for (let t = 0; t + 1 < size; t += 1) segments.push(...vertexOf(places, Math.round(at(t))), ...vertexOf(places, Math.round(at(t + 1))));
+    }
+  }
+  return segments;
+}
+
 const PULLED = 6; // parts of a side, at whose ends arrows stand
 const HEAD = 0.05; // length of an arrow's head, at most
 

@@ -18,13 +18,7 @@ function plotlyOf({ scene, camera, lens }) {
   const sheet = ({ corners: four, colour }) => ({ type: 'mesh3d', ...along(four.flat()), ...quiet,
     i: four.slice(2).map(() => 0), j: four.slice(2).map((_, n) => n + 1), k: four.slice(2).map((_, n) => n + 2),
     color: cssOf(colour), opacity: colour[3], lighting: { ambient: 1, diffuse: 0 } });
-  const step = (size - 1) / scene.cells;
-  const grid = [];
-  for (let n = 0; scene.cells && n <= scene.cells; n += 1) {
-    for (const at of [t => n * step * size + t, t => t * size + n * step]) {
-      for (let t = 0; t + 1 < size; t += 1) grid.push(...vertexOf(places, Math.round(at(t))), ...vertexOf(places, Math.round(at(t + 1))));
-    }
-  }
+  const grid = scene.cells ? gridLines(places, size, scene.cells) : [];
   const drawn = [{ segments: grid, wide: 1, colour: GRID_INK, near: 0.001 }, ...(scene.lines ?? [])];
   const before = []; // traces that lie before the sheet, or they would sink into it, with how near the eye
   const lines = drawn.map(({ segments, wide, colour, near }) => {
