@@ -3,6 +3,7 @@
 import doctest
 import re
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,9 @@ def run(code):
 
 
 def test_the_example_of_a_layer_gives_its_verdict_and_a_table(capsys, tmp_path, monkeypatch):
+    """Its totals are not refined, which takes a quarter of its time."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(gating_core, "measure", partial(measure, largest_sample=0))
     with torch.random.fork_rng():  # the suite leaves the global state alone
         run(examples("README.md")[0])
     assert capsys.readouterr().out.startswith("Curved, ")

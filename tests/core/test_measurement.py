@@ -12,10 +12,8 @@ import torch
 from gating_core import (
     AttentionConfig,
     GateConfig,
-    Setting,
     build_attention,
     measure,
-    train,
 )
 from gating_core.geometry import adaptive_integrals
 from gating_core.geometry.verdict import AT_POINTS, CURVED, FLAT, PROVED, SEEN, UNKNOWN, Verdict
@@ -198,21 +196,6 @@ def test_a_model_of_one_seed_has_no_axis_of_seeds():
     assert found.field.gaussian.shape == found.field.resolved.shape == (len(POINTS),)
     assert found.values.shape == (len(POINTS), 4)
     assert len(found.to_csv().splitlines()) == 1 + len(POINTS)
-
-
-def test_training_returns_a_run_reports_its_progress_and_ends_where_that_raises():
-    setting = Setting(task="circle", steps=10, seed_count=2, points=32)
-    shares = []
-    run = train(setting, shares.append)
-    assert run.complete
-    assert shares == sorted(shares)
-    assert shares[0] == 0.0
-
-    def stop(share):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        train(setting, stop)
 
 
 def test_the_totals_of_a_trainable_layer_keep_no_graph():

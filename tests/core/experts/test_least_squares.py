@@ -1,8 +1,5 @@
 """The batch of least squares finds what SciPy finds, one problem at a time."""
 
-from concurrent.futures import ThreadPoolExecutor
-
-import numpy as np
 import pytest
 import scipy.optimize
 import torch
@@ -53,22 +50,6 @@ def test_linear_problems_are_solved_exactly():
     assert torch.allclose(fits.vectors, exact, atol=1e-7)
 
 
-@pytest.mark.soak
-def test_a_problem_does_not_feel_its_neighbours(monkeypatch):
-    student = Student(SIZES, "elementwise G1")
-
-    def model(vector):
-        return student.outputs(vector, DESIGN).flatten()
-
-    targets, starts = normal("targets", 6, 120), normal("starts", 6, student.parameter_count)
-    together = least_squares(model, targets, starts, steps=20)
-    alone = least_squares(model, targets[4:5], starts[4:5], steps=20)
-    assert together.costs[4].item() == pytest.approx(alone.costs[0].item(), rel=1e-6)
-    monkeypatch.setattr("gating_core.experts.least_squares.CHUNK_NUMBERS", 1)
-    in_chunks = least_squares(model, targets, starts, steps=20)
-    assert np.allclose(together.costs, in_chunks.costs, rtol=1e-6)
-
-
 @pytest.mark.parametrize("chunk", [1, 100_000])
 def test_each_problem_has_inputs_of_its_own(chunk, monkeypatch):
     monkeypatch.setattr("gating_core.experts.least_squares.CHUNK_NUMBERS", chunk)
@@ -77,22 +58,6 @@ def test_each_problem_has_inputs_of_its_own(chunk, monkeypatch):
     fits = least_squares(lambda p, matrix: matrix @ p, targets, start, (matrices,))
     exact = torch.linalg.lstsq(matrices, targets[..., None]).solution[..., 0]
     assert torch.allclose(fits.vectors, exact, atol=1e-7)
-
-
-@pytest.mark.soak
-def test_threads_do_not_disturb_each_other():
-    """Torch's forward mode fails where two threads are in it at once."""
-    student = Student(SIZES, "elementwise G1")
-    targets, starts = normal("targets", 8, 120), normal("starts", 8, student.parameter_count)
-
-    def fit():
-        return least_squares(
-            lambda p: student.outputs(p, DESIGN).flatten(), targets, starts, steps=10
-        ).costs
-
-    with ThreadPoolExecutor(4) as pool:
-        each = [pool.submit(fit) for _ in range(8)]
-        assert all(torch.allclose(one.result(), fit(), rtol=1e-6) for one in each)
 
 
 def test_steps_never_raise_the_cost():

@@ -92,27 +92,6 @@ def test_a_model_without_a_gate_has_no_gates_and_one_loss(model):
 # --- The shipped file -----------------------------------------------------------------------------
 
 
-def test_a_file_comes_back_and_forgets_models_whose_weights_are_others(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "is_current", lambda *given: given[2] == f"weights of {given[:2]}")
-    measured = {
-        ("none", 0): files.Measured("weights of ('none', 0)", tuple(sorted(MEASUREMENTS)),
-                                    {"sinks.by_head": np.ones((2, 2), np.float32)}),
-        ("g2", 1): files.Measured("weights of ('g2', 1)", ("sinks",),
-                                  {"sinks.by_head": np.zeros((2, 2), np.float32)}),
-    }  # fmt: skip
-    path = tmp_path / "measured.safetensors"
-    assert load_measured(path) == {}
-    files.save_measured(measured, path)
-    for model, found in files.read_measured(path).items():
-        assert (found.digest, found.rows) == (measured[model].digest, measured[model].rows)
-        np.testing.assert_equal(found.arrays, measured[model].arrays)
-    assert [*load_measured(path)] == [("none", 0)]  # the other lacks rows
-    monkeypatch.setattr(files, "is_current", lambda *given: False)
-    assert files.read_measured(path) == {}
-    files.save_measured(measured, path)  # under the weights that were measured, not today's
-    assert files.read_measured(path) == {}
-
-
 def test_what_was_measured_is_of_a_model_with_the_same_file():
     assert files.is_current("none", 0, files.digest("none", 0))
     assert not files.is_current("none", 0, files.digest("none", 1))

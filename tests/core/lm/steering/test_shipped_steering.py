@@ -66,14 +66,6 @@ def test_all_are_shipped(outcomes):
         }
 
 
-def test_a_released_feature_changes_the_language_where_random_directions_do_not(outcomes):
-    rates = np.mean([arrays["success"].mean(-1) for arrays in outcomes.values()], axis=0)
-    released = rates[:, :, :, RELEASED].mean(-1)  # (L, K, A)
-    layer, strength = np.unravel_index(released[:, FEATURE].argmax(), (4, len(STRENGTHS)))
-    assert released[layer, FEATURE, strength] > 0.8
-    assert released[layer, [RANDOM, OTHER], strength].max() < 0.3
-
-
 def test_prompts_are_no_verses_of_the_classifier():
     verses = read_excerpt()
     assert not set(prompt_verses()) & set(verses[:FOR_CLASSIFIER])
@@ -150,25 +142,6 @@ def test_fluent_texts_succeed_by_both_classifiers_within_the_range(outcomes):
         for seed in SEEDS
     ]
     assert np.mean(unsteered) >= 1 - 2 * BEYOND - 1 / 120
-
-
-def test_a_held_push_fools_both_classifiers_and_a_released_one_does_not(outcomes):
-    by_mode = {}
-    for mode, layer, strength in ((HELD, 3, 3), (RELEASED, 0, 4)):
-        cells = [
-            (arrays | fluent_success(arrays, name))
-            for (name, _), arrays in outcomes.items()
-            if name == "none"
-        ]
-        at = layer, FEATURE, strength, mode
-        by_mode[mode] = {
-            key: np.mean([cell[key][at] for cell in cells])
-            for key in ("success", "success_bayes", "fluent")
-        }
-    for shares in by_mode.values():
-        assert min(shares["success"], shares["success_bayes"]) > 0.95
-    assert by_mode[HELD]["fluent"] < 0.02
-    assert by_mode[RELEASED]["fluent"] > 0.6
 
 
 def ending(spanish=0.0, bayes=None, *, fluent=True):
