@@ -31,7 +31,6 @@ from gating_core.theory.counterexamples import (
 from gating_core.theory.curvature_formula import (
     CurvatureTerms,
     GatedSheet,
-    TermsAtPoint,
     WithError,
     curvature_terms,
     curvature_terms_at,
@@ -132,7 +131,6 @@ __all__ = [
     "MeasuredGate",
     "Reference",
     "SignShares",
-    "TermsAtPoint",
     "WithError",
     "barycentric_coordinates",
     "curvature_terms",

@@ -85,33 +85,16 @@ class WithError:
     error: float
 
 
-@dataclass(frozen=True)
-class TermsAtPoint:
-    """All terms of the curvature formula at one point (u, v), in the order of computation."""
-
-    u: float
-    v: float
-    gate: WithError  # in force: strength included
-    rho: WithError
-    rho_u: WithError
-    rho_v: WithError
-    rho_uu: WithError
-    rho_uv: WithError
-    rho_vv: WithError
-    hessian: WithError  # the determinant
-    foot: WithError  # rho - u rho_u - v rho_v
-    normal_square: WithError  # rho_u^2 + rho_v^2 + foot^2
-    gaussian: WithError
-
-
 @dataclass(frozen=True, eq=False)
 class CurvatureTerms:
-    """The terms of the curvature formula at N points, (N,) each, by the names of `TermsAtPoint`.
+    """The terms of the curvature formula at N points, (N,) each, by name.
 
-    ``gaussian`` K is in 1 / length^2. Bounds are infinite where nothing is known.
+    ``parts`` are, in the order of computation, "gate", the factor in force, "rho", "rho_u",
+    "rho_v", "rho_uu", "rho_uv", "rho_vv", "hessian", its determinant, "foot" = rho - u rho_u -
+    v rho_v, "normal_square" = rho_u^2 + rho_v^2 + foot^2, and "gaussian", K in 1 / length^2. Bounds
+    are infinite where nothing is known.
     """
 
-    points: torch.Tensor  # (N, 2)
     parts: dict[str, Bounded]
 
     @property
@@ -123,15 +106,6 @@ class CurvatureTerms:
     def gaussian_error(self) -> torch.Tensor:
         """(N,): the error bound of K."""
         return self.parts["gaussian"].bound
-
-    def point(self, index: int) -> TermsAtPoint:
-        """All numbers at one of the points."""
-        numbers = {
-            name: WithError(float(part.value[index]), float(part.bound[index]))
-            for name, part in self.parts.items()
-        }
-        u, v = self.points[index].tolist()
-        return TermsAtPoint(u, v, **numbers)
 
 
 def curvature_terms(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> CurvatureTerms:
@@ -179,9 +153,14 @@ def curvature_terms(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> 
         normal_square=normal,
         gaussian=ratio * ratio * hessian,
     )
-    return CurvatureTerms(points, parts)
+    return CurvatureTerms(parts)
 
 
-def curvature_terms_at(gate: Gate, u: float, v: float, strength: float = 1.0) -> TermsAtPoint:
-    """Evaluate the curvature formula at one point; errors as `curvature_terms`."""
-    return curvature_terms(gate, torch.tensor([[u, v]], dtype=torch.float64), strength).point(0)
+def curvature_terms_at(
+    gate: Gate, u: float, v: float, strength: float = 1.0
+) -> dict[str, WithError]:
+    """Evaluate the curvature formula at one point; names and errors as in `curvature_terms`."""
+    terms = curvature_terms(gate, torch.tensor([[u, v]], dtype=torch.float64), strength)
+    return {
+        name: WithError(float(part.value), float(part.bound)) for name, part in terms.parts.items()
+    }

@@ -20,7 +20,7 @@ from ui.work import pool
 from ui.work.cache import cached
 
 CHANNELS = ("y₁", "y₂", "y₃")
-POINT_ROWS = {  # of the table of a point: a field of `TermsAtPoint`
+POINT_ROWS = {  # of the table of a point: a name of `curvature_terms_at`
     "g (in use)": "gate", "ρ = 1/g": "rho", "ρ_u": "rho_u", "ρ_v": "rho_v", "ρ_uu": "rho_uu",
     "ρ_uv": "rho_uv", "ρ_vv": "rho_vv", "det Hess ρ": "hessian", "ρ − uρ_u − vρ_v": "foot",
     "ρ_u² + ρ_v² + (…)²": "normal_square", "K": "gaussian",
@@ -61,7 +61,7 @@ def draw_why(result: Result, charts: Charts) -> None:
     if terms is None:
         left.caption(no_gate_text(frame, result.at, where, gate.at(*result.coordinates)))
     else:
-        numbers = [getattr(terms, name) for name in POINT_ROWS.values()]
+        numbers = [terms[name] for name in POINT_ROWS.values()]
         charts.draw_table(
             "formula",
             left,
@@ -90,11 +90,11 @@ def no_gate_text(frame: GateFrame, at: tuple[int, int], where: str, value: float
     return f"At {where} the formula is no gate."
 
 
-def terms_sentence(at: theory.TermsAtPoint) -> str:
+def terms_sentence(at: dict[str, theory.WithError]) -> str:
     """Say what the sign of the Hessian's determinant means at a point."""
-    hessian = at.hessian
+    hessian = at["hessian"]
     if not abs(hessian.value) > hessian.error:
-        off, k_off = (abs(each.value) + each.error for each in (hessian, at.gaussian))
+        off, k_off = (abs(each.value) + each.error for each in (hessian, at["gaussian"]))
         if hessian.value == 0:
             return f"det Hess(1/g) is 0 here to within {error_text(off)}, and so is K."
         return (
@@ -106,10 +106,10 @@ def terms_sentence(at: theory.TermsAtPoint) -> str:
     return f"1/g is {shape} here: det Hess(1/g) is {sign}, and so is K."
 
 
-def terms_latex(at: theory.TermsAtPoint) -> str:
+def terms_latex(at: dict[str, theory.WithError]) -> str:
     """Return the curvature formula with the numbers of one point in it."""
-    top = rf"{_bracketed(at.rho.value)}^4 \cdot {_bracketed(at.hessian.value)}"
-    squares = (at.rho_u, at.rho_v, at.foot)
+    top = rf"{_bracketed(at['rho'].value)}^4 \cdot {_bracketed(at['hessian'].value)}"
+    squares = (at["rho_u"], at["rho_v"], at["foot"])
     below = " + ".join(rf"{_bracketed(each.value)}^2" for each in squares)
     return rf"\small K = \frac{{{top}}}{{\left({below}\right)^2}}"
 

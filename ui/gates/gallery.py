@@ -119,12 +119,12 @@ class Result:
         u, v = (float(self.frame.axis[index]) for index in self.at[::-1])
         return u, v
 
-    def terms(self) -> theory.TermsAtPoint | None:
+    def terms(self) -> dict[str, theory.WithError] | None:
         """The curvature formula there; ``None`` for a gate per channel, and where is no gate."""
         if not self.case.scalar or np.isnan(self.frame.gate[self.at]):
             return None
         terms = theory.curvature_terms_at(self.case.gate, *self.coordinates, self.frame.strength)
-        return terms if np.isfinite(terms.gaussian.value) else None
+        return terms if np.isfinite(terms["gaussian"].value) else None
 
 
 def fetch(request: GateRequest, shown: str) -> Result:
