@@ -45,17 +45,14 @@ class Quantities:
     whether the error is complete. Where it is not, because tangent planes are unresolved, total and
     mean are lower estimates at best. The error of the total, and so of the mean, is its change
     under halving of the grid, or its difference from the holonomy sum, whichever is larger; all
-    others are bounds on rounding. The proxy is the limit for a step of zero. ``unresolved`` is a
-    share of the points, ``proved`` whether a surface is flat by proof, ``bound_kind`` that of the
-    rounding errors.
+    others are bounds on rounding. The proxy is the limit for a step of zero. ``proved`` says
+    whether a surface is flat by proof.
     """
 
     values: dict[str, np.ndarray]
     errors: dict[str, np.ndarray]
     known: dict[str, np.ndarray]
-    unresolved: np.ndarray
     proved: np.ndarray
-    bound_kind: str
 
 
 def measure_quantities(
@@ -96,9 +93,7 @@ def measure_quantities(
         values=by_seed(0),
         errors=by_seed(1),
         known=by_seed(2),
-        unresolved=(1 - field.resolved.double().mean(-1)).numpy().T,
         proved=proved.numpy().T,
-        bound_kind=field.bound_kind,
     )
 
 
@@ -108,14 +103,11 @@ def stack_depths(depths: list[Quantities]) -> Quantities:
     def stacked(part: str) -> dict[str, np.ndarray]:
         return {name: np.stack([getattr(x, part)[name] for x in depths], -1) for name in QUANTITIES}
 
-    kinds = {each.bound_kind for each in depths}
     return Quantities(
         values=stacked("values"),
         errors=stacked("errors"),
         known=stacked("known"),
-        unresolved=np.stack([each.unresolved for each in depths], -1),
         proved=np.stack([each.proved for each in depths], -1),
-        bound_kind=kinds.pop() if len(kinds) == 1 else "estimate",
     )
 
 
