@@ -91,8 +91,8 @@ class Island:
         radius: R, the largest distance of the boundary from f(p) (length); ``radius_error`` is an
             estimate, by every second line of the grid.
         reach: R_C, the largest distance of the island from f(p) (length).
-        touching: (2,), chart point q at which the sphere touches from outside.
-        centre: (D,), of the touching sphere, and ``sphere_radius`` r (length).
+        centre: (D,), of the sphere that touches from outside, at chart point q, and
+            ``sphere_radius`` r (length).
         dimension: Of the surface's affine hull, or a bound on it that is proved.
         proved: True where ``dimension`` is; otherwise it is seen at the grid's points.
         immersed: False where the tangents at q may be dependent within the distance to which q is
@@ -110,7 +110,6 @@ class Island:
     radius: float
     radius_error: float
     reach: float
-    touching: torch.Tensor
     centre: torch.Tensor
     sphere_radius: float
     dimension: int
@@ -312,7 +311,6 @@ def _island(
         radius=radius,
         radius_error=error,
         reach=reach,
-        touching=q,
         centre=centre,
         sphere_radius=float(torch.dist(contact, centre)),
         dimension=space.dimension,
