@@ -3,7 +3,7 @@
 python -m gating_core.lm corpus ENGLISH SPANISH   # files that diatheke wrote
 python -m gating_core.lm models measurements   # one of these, or both in turn
 
-What is done is skipped. Training goes on from checkpoints in ``build/models``.
+What is done is skipped.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""Training a language model: one loop, which resumes from checkpoints with the same bits.
+"""Training a language model: one loop.
 
 A batch depends on seed and step alone, so models of one seed read the same batches in one order.
 Shapes: B texts in a batch, T characters of context, N characters of all training verses.
@@ -7,11 +7,9 @@ Shapes: B texts in a batch, T characters of context, N characters of all trainin
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 from torch import nn
@@ -22,9 +20,6 @@ from gating_core.lm.corpus import Verse, texts_of
 from gating_core.lm.losses import row_losses
 from gating_core.lm.model import LanguageModel
 from gating_core.randomness import generator
-from gating_core.records import tensor_file, tensors_and_metadata
-
-MOMENTS = ("exp_avg", "exp_avg_sq")  # the moments in AdamW's state
 
 
 @dataclass(frozen=True)
@@ -114,27 +109,3 @@ class Training:
             self.step += 1
             self.seconds += time.process_time() - began
             yield value
-
-    def save(self, path: Path) -> None:
-        """Write a checkpoint; a kill leaves the old file or the new."""
-        tensors = {}
-        for name, weight in self.model.named_parameters():
-            tensors[f"weight.{name}"] = weight.detach().numpy()
-            moments = self.optimiser.state[weight]
-            tensors |= {f"{moment}.{name}": moments[moment].numpy() for moment in MOMENTS}
-        about = {"step": self.step, "seconds": self.seconds}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        new = path.with_suffix(".new")
-        new.write_bytes(tensor_file(tensors, about))
-        os.replace(new, path)
-
-    def load(self, path: Path) -> None:
-        """Load a checkpoint that `save` wrote for this configuration and seed."""
-        tensors, about = tensors_and_metadata(path.read_bytes())
-        for name, weight in self.model.named_parameters():
-            with torch.no_grad():
-                weight.copy_(torch.from_numpy(tensors[f"weight.{name}"]))
-            self.optimiser.state[weight] = {
-                moment: torch.from_numpy(tensors[f"{moment}.{name}"]).clone() for moment in MOMENTS
-            } | {"step": torch.tensor(float(about["step"]))}
-        self.step, self.seconds = about["step"], about["seconds"]
