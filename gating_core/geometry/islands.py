@@ -303,7 +303,7 @@ def _island(
     there = second_order_jet(surface, q + AROUND * known, "rigorous")
     field, form = curvature(there), second_fundamental_form(there)
     size = torch.linalg.vector_norm(form.mean_vector, dim=-1)
-    immersed = bool(field.resolved.all()) and not bool(_may_fold(there, known).any())
+    immersed = bool(field.resolved.all()) and not bool(may_fold(there, known).any())
     return Island(
         top=p,
         boundary=boundary,
@@ -316,7 +316,7 @@ def _island(
         dimension=space.dimension,
         proved=space.proved,
         immersed=immersed,
-        thin=float(_may_fold(jet, steps / 2)[inside.flatten()].double().mean()),
+        thin=float(may_fold(jet, steps / 2)[inside.flatten()].double().mean()),
         gaussian=float(field.gaussian[0]),
         gaussian_error=_with_change(field.gaussian, field.gaussian_error),
         mean=float(size[0]),
@@ -370,7 +370,7 @@ def _boundary(
     return (within + beyond) / 2, torch.cat(coarse)
 
 
-def _may_fold(jet: SecondOrderJet, distance: torch.Tensor) -> torch.Tensor:
+def may_fold(jet: SecondOrderJet, distance: torch.Tensor) -> torch.Tensor:
     """(N,): where the tangents may be dependent within a chart ``distance`` (2,) of a point."""
     change = torch.linalg.vector_norm(jet.second * distance, dim=(-3, -2, -1))
     return torch.linalg.svdvals(jet.first)[:, -1] <= change

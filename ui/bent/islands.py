@@ -41,6 +41,7 @@ def scene_of(name: str) -> Scene:
         surface.gaussian,
         surface.positive,
         surface.mean,
+        surface.thin,
         scale_share(surface.gaussian, scale),
     )
 

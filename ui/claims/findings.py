@@ -32,7 +32,7 @@ WIDE, MEASURE = ("show", ("what decides", "all variants")), ("measure", ("proxy"
 def draw() -> tuple[Source, JudgedStudy]:
     """Draw the rows, and return of what they are. Which one is open stands in the link alone."""
     st.html(CSS)
-    place = st.container(gap="xsmall")
+    place = st.container(gap="xxsmall")
     choice = st.radio(
         "Rows of models",
         (BUNDLED, LIVE),

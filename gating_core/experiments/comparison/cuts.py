@@ -19,7 +19,7 @@ from gating_core.experiments.comparison.presets import load_preset, load_sweep
 from gating_core.experiments.comparison.shadows import upright
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import Grid, square_grid
-from gating_core.geometry.islands import Island, islands
+from gating_core.geometry.islands import Island, islands, may_fold
 from gating_core.jets.second_order import second_order_jet
 
 Map = Callable[[torch.Tensor], torch.Tensor]
@@ -98,13 +98,14 @@ class CutSurface:
     """An example at R x R grid points, with K where its sign is known, 0 where it is within error.
 
     ``values`` (R, R, D), ``gaussian`` (R, R, 1 / length^2), ``positive``, max(K, 0) dA per area of
-    the chart, and ``mean`` |H| (1 / length).
+    the chart, ``mean`` |H| (1 / length), and ``thin``: whether the map may fold around there.
     """
 
     values: np.ndarray
     gaussian: np.ndarray
     positive: np.ndarray
     mean: np.ndarray
+    thin: np.ndarray
 
 
 def sample_example(name: str, grid: Grid) -> CutSurface:
@@ -118,7 +119,20 @@ def sample_example(name: str, grid: Grid) -> CutSurface:
         gaussian=known.reshape(shape).numpy(),
         positive=(known.clamp(min=0) * field.area_element).reshape(shape).numpy(),
         mean=field.mean_norm.reshape(shape).numpy(),
+        thin=_thin(_example(name).function, len(grid.axis)),
     )
+
+
+def _thin(function: Map, size: int) -> np.ndarray:
+    """(R, R): where a surface may fold between a point of the grid and its neighbours.
+
+    Seen on a grid three times as fine, because on this one the answer would be yes too often.
+    """
+    fine = 3 * (size - 1) + 1
+    jet = second_order_jet(function, square_grid(fine).points)
+    thin = may_fold(jet, torch.full((2,), 1 / (fine - 1), dtype=torch.float64))
+    near = torch.nn.functional.max_pool2d(thin.double().reshape(1, 1, fine, fine), 3, 3, 1)
+    return near[0, 0].bool().numpy()
 
 
 def cut_example(name: str, plane: Plane) -> Island | None:

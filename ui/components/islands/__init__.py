@@ -28,6 +28,7 @@ class Scene:
     gaussian: np.ndarray  # (R, R)
     positive: np.ndarray  # (R, R): max(K, 0) dA for each area of the chart
     mean: np.ndarray  # (R, R): |H|
+    thin: np.ndarray  # (R, R): where the map may fold
     shares: np.ndarray  # (R, R): the place of K on the colour scale, 0 to 1
 
 

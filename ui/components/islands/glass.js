@@ -10,19 +10,22 @@ const ARCS = 6; // segments of a meridian between two parallels
 const valueOf = ({ values, dim }, i) => Array.from(values.subarray(dim * i, dim * (i + 1)));
 const apart = (a, b) => Math.hypot(...a.map((x, k) => x - b[k]));
 
-// What the theorem says of the island, and what the vertices say: null where no part is closed.
+// What the theorem says of the island, and what the vertices say: null where no part is closed. What is needed is a lower
+// estimate, from a boundary that is wider by a quarter of the way to the vertices beyond it. Where the island may fold, nothing
+// is known to be needed.
 function islandOf(surface, field, normal) {
-  const { size, dim, gaussian, positive, mean } = surface;
+  const { size, dim, gaussian, positive, mean, thin } = surface;
   const part = closedPart(field, size);
   if (!part) return null;
   const { side, height, top, vertices } = part;
   const summit = valueOf(surface, top);
   const up = [...normal.map(x => side * x), 0].slice(0, dim);
-  let radius = 0;
+  let [radius, beyond] = [0, 0];
   for (const i of vertices) {
     for (const [down, across] of SIDES) {
       const j = i + down * size + across;
       if (side * field[j] > 0) continue;
+      beyond = Math.max(beyond, apart(valueOf(surface, j), summit));
       const share = field[i] / (field[i] - field[j]);
       radius = Math.max(radius, apart(mixed(valueOf(surface, i), valueOf(surface, j), share), summit));
     }
@@ -32,10 +35,16 @@ function islandOf(surface, field, normal) {
   const touching = vertices.reduce((best, i) => (rise(i) > rise(best) ? i : best), top);
   const centre = summit.map((x, k) => x - up[k] / (2 * eps));
   const sphere = apart(valueOf(surface, touching), centre);
+  const most = radius + (beyond - radius) / 4;
+  const least = radius ** 2 / most ** 2 / sphere; // of the dome over the wider boundary
   const cell = (2 / (size - 1)) ** 2;
   return {
-    up, centre, sphere, touching, height, eps,
-    needed: { K: sphere ** -2, total: 2 * Math.PI * (1 - Math.sqrt(1 - Math.min(1, height / radius) ** 2)), H: 1 / sphere },
+    top, up, centre, sphere, touching, height, eps,
+    needed: {
+      K: thin[touching] ? null : least ** 2,
+      total: vertices.some(i => thin[i]) ? null : 2 * Math.PI * (1 - Math.sqrt(1 - Math.min(1, height / most) ** 2)),
+      H: thin[touching] ? null : least,
+    },
     measured: { K: gaussian[touching], total: vertices.reduce((sum, i) => sum + positive[i] * cell, 0), H: mean[touching] },
   };
 }

@@ -23,10 +23,10 @@ function adopt(root, state, header, buffer, address) {
   const others = state.shown !== address;
   state.header = header;
   if (others) {
-    const { values, gaussian, positive, mean, shares } = unpack(header.arrays, buffer);
+    const { values, gaussian, positive, mean, thin, shares } = unpack(header.arrays, buffer);
     const [size, , dim] = header.arrays.values.shape;
     state.shown = address;
-    state.surface = { size, dim, values, gaussian, positive, mean };
+    state.surface = { size, dim, values, gaussian, positive, mean, thin };
     state.colours = coloursOf(shares, header.scale);
     root.querySelector('.gc-islands-tried').textContent = '';
     Object.assign(state, { handling: false, waiting: false, trying: null });
@@ -205,7 +205,7 @@ function showNumbers(state, island) {
   root.classList.toggle('gc-islands-bends', surface.dim > 3);
   for (const name of ['K', 'total', 'H']) {
     const isSilent = surface.dim > 3 && name !== 'H'; // no K is needed
-    find(`needed-${name}`).textContent = !island ? '–' : isSilent ? 'none' : `≥ ${number(island.needed[name])}`;
+    find(`needed-${name}`).textContent = !island || island.needed[name] === null ? '–' : isSilent ? 'none' : `≥ ${number(island.needed[name])}`;
     find(`measured-${name}`).textContent = island ? number(island.measured[name]) : '–';
   }
   find('dial').hidden = !header.turns;
