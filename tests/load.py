@@ -23,6 +23,7 @@ from hashlib import blake2b
 from http.cookies import SimpleCookie
 from itertools import zip_longest
 from math import cos, sin
+from operator import itemgetter
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -288,8 +289,9 @@ class Visitor:
 
 
 def steps_of(tab: Tab) -> dict[str, str]:
-    """What is said of the steps of the training that is shown."""
-    return dict(re.findall(r"[Aa]t step (\d+)([^'\"]*)", f"{tab.page.shown}"))
+    """The numbers of the training that is shown, by its last step."""
+    found = [re.match(r"(.*) \(step (\d+), ", text) for text in tab.page.texts]
+    return {match[2]: match[1] for match in found if match}
 
 
 def table(names: Sequence[str], count: int) -> str:
@@ -568,7 +570,7 @@ GOALS: tuple[tuple[str, str, Callable[[Sequence[float]], float], float], ...] = 
 def told(record: Record) -> str:
     """Return the figures as a table, and what went wrong."""
     lines = [f"{'seconds':<36}{'count':>7}{'median':>9}{'95 %':>8}{'most':>8}"]
-    for row, x in record.seconds.items():
+    for row, x in filter(itemgetter(1), record.seconds.items()):
         lines += [f"{row:<36}{len(x):>7}{np.median(x):>9.2f}{late(x):>8.2f}{max(x):>8.2f}"]
     lines += [f"{growth(record.memory) or 'memory: the run is too short to tell'}"]
     lines += [f"errors: {record.errors.total()}; of others' numbers: {len(record.crossed)}"]
