@@ -95,10 +95,6 @@ class Page:
         """The button with this label, if it is there."""
         return next((n for n in self.all("button") if n.message.label == label), None)
 
-    def header(self, key: str) -> dict[str, Any]:
-        """What Python tells the component called ``key``, without its arrays."""
-        return json.loads(self.widget(key).message.bytes)
-
     @property
     def files(self) -> set[str]:
         """Addresses of arrays of all components, and of pictures."""

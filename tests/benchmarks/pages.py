@@ -6,18 +6,17 @@ takes its turn in every round.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from tests.benchmarks.rows import Row, in_turns, row
-from tests.browser.serving import REPOSITORY, find_chromium, launch, serve
+from tests.browser.serving import REPOSITORY, chromium, serve
 from tests.browser.visiting import DESK, follow_link, open_page, settle
 
 BARE_PAGE = Path(__file__).with_name("bare_page.py")
@@ -121,14 +120,6 @@ PRESSES = {
     ),
     BARE: Press("/", slider("lambda"), SLIDE, counted("body")),
 }  # fmt: skip
-
-
-@contextmanager
-def chromium() -> Iterator[Browser]:
-    """Start a browser; exit with a sentence where there is none."""
-    path = find_chromium() or sys.exit("No `chromium` on the PATH, which rows of pages need.")
-    with sync_playwright() as playwright, launch(playwright, path) as browser:
-        yield browser
 
 
 def presses() -> Iterator[Row]:

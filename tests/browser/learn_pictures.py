@@ -7,12 +7,10 @@ Saved where `ui.learn.lessons.picture` looks for them, in light colours.
 
 import sys
 
-from playwright.sync_api import sync_playwright
-
 from ui.learn.lessons import PICTURES, WHEN, Lesson, lessons, picture
 
 from .lesson_pictures import photograph
-from .serving import find_chromium, launch, serve
+from .serving import chromium, serve
 from .visiting import DESK
 
 PARTS = {  # by the page that draws
@@ -39,11 +37,8 @@ def address(lesson: Lesson, when: str) -> str:
 
 
 def main() -> None:
-    chromium = find_chromium()
-    if chromium is None:
-        sys.exit("Pictures need `chromium` on the PATH.")
     PICTURES.mkdir(exist_ok=True)
-    with sync_playwright() as playwright, launch(playwright, chromium) as browser, serve() as app:
+    with chromium() as browser, serve() as app:
         for name in sys.argv[1:] or lessons():
             for when in WHEN:
                 lesson = lessons()[name]

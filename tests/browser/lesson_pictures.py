@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image, ImageChops, ImageOps
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from ui.common.guide import PICTURES, SHADES, TOPICS
 
-from .serving import find_chromium, launch, serve
+from .serving import chromium, serve
 from .visiting import open_page, settle
 
 WINDOW = {"width": 1000, "height": 900}  # narrow, so that its words can be read
@@ -67,12 +67,9 @@ def photograph(
 
 
 def main() -> None:
-    chromium = find_chromium()
-    if chromium is None:
-        sys.exit("Pictures need `chromium` on the PATH.")
     topics = sys.argv[1:] or [name for name, topic in TOPICS.items() if topic.page]
     PICTURES.mkdir(exist_ok=True)
-    with sync_playwright() as playwright, launch(playwright, chromium) as browser, serve() as app:
+    with chromium() as browser, serve() as app:
         for topic, shade in product(topics, SHADES):
             photograph(
                 browser,

@@ -1,12 +1,7 @@
 """Pointing at what a page shows: clicking until it is marked, drawing a finger over it."""
 
-from collections.abc import Callable, Iterable
+from playwright.sync_api import Locator, Page
 
-from playwright.sync_api import Locator, Page, TimeoutError
-
-from .visiting import settle
-
-CLICK_MS = 8_000  # until a click that hit something stands in the link
 SCROLLED = "document.querySelector('[data-testid=stMain]').scrollTop"
 
 
@@ -22,29 +17,6 @@ def point_at(panel: Locator, across: float, down: float) -> None:
     box = panel.bounding_box()
     assert box is not None
     panel.hover(position={"x": across * box["width"], "y": down * box["height"]})
-
-
-def click_until_marked(
-    page: Page,
-    panel: Locator,
-    spots: Iterable[tuple[float, float]],
-    marked: Callable[[str], tuple[int, int] | None],
-) -> tuple[int, int] | None:
-    """Click at spots (shares of the panel's width and height) until the link names another point.
-
-    ``marked`` reads the point in the link; the answer is the new one.
-    """
-    before = marked(page.url)
-    for spot in spots:
-        page.mouse.click(*place(panel, *spot))
-        try:
-            page.wait_for_url(lambda url: marked(url) != before, timeout=CLICK_MS)
-        except TimeoutError:  # beside the surface, or where a line or a point lies over it
-            continue
-        page.mouse.move(1, 1)
-        settle(page)
-        return marked(page.url)
-    raise AssertionError("no click marked a point")
 
 
 def swipe(

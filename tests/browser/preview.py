@@ -7,16 +7,15 @@ Writes ``assets/preview.webp``, which opens and closes the gate in a loop, and
 """
 
 import io
-import sys
 import tempfile
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Page, ViewportSize, sync_playwright
+from playwright.sync_api import Page, ViewportSize
 
 from ui.landing.__main__ import write
 
-from .serving import REPOSITORY, find_chromium, launch
+from .serving import REPOSITORY, chromium
 from .visiting import open_page
 
 PICTURES = REPOSITORY / "assets"
@@ -84,13 +83,10 @@ def save_animation(opening: list[Image.Image], file: Path) -> None:
 
 
 def main() -> None:
-    chromium = find_chromium()
-    if chromium is None:
-        sys.exit("Pictures need `chromium` on the PATH.")
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         file = Path(folder) / "page.html"
         write(file)
-        with launch(playwright, chromium) as browser, open_page(browser, viewport=WINDOW) as page:
+        with open_page(browser, viewport=WINDOW) as page:
             open_glance(page, file)
             count = page.evaluate("document.querySelector('.gc-pair').__gc.header.places.length")
             opening = []

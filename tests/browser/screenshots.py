@@ -9,15 +9,14 @@ started, and the moment when the first words appear is saved too.
 """
 
 import argparse
-import sys
 from contextlib import ExitStack
 from itertools import product
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize
 
 from .addresses import ADDRESSES, FIRST, addresses
-from .serving import REPOSITORY, find_chromium, launch, serve
+from .serving import REPOSITORY, chromium, serve
 from .visiting import await_drawn, open_page, settle
 
 HEIGHTS = {1400: 900, 1366: 768, 900: 900, 390: 844}  # pixels, by width
@@ -85,11 +84,8 @@ def photograph_all(browser: Browser, chosen: argparse.Namespace) -> None:
 
 def main() -> None:
     chosen = options()
-    chromium = find_chromium()
-    if chromium is None:
-        sys.exit("Screenshots need `chromium` on the PATH.")
     chosen.out.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as playwright, launch(playwright, chromium) as browser:
+    with chromium() as browser:
         photograph_all(browser, chosen)
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from playwright.sync_api import Browser, Playwright
+from playwright.sync_api import Browser, Playwright, sync_playwright
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 HOST = "127.0.0.1"
@@ -65,6 +65,14 @@ def without_browser(chromium: str | None, environment: Mapping[str, str]) -> tup
 def launch(playwright: Playwright, chromium: str) -> Browser:
     """Chromium that draws WebGL in software and calls nobody of its own accord."""
     return playwright.chromium.launch(executable_path=chromium, args=[*CHROMIUM_FLAGS])
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The browser of a command; exits with a sentence where there is none."""
+    path = find_chromium() or sys.exit("This needs `chromium` on the PATH.")
+    with sync_playwright() as playwright, launch(playwright, path) as browser:
+        yield browser
 
 
 @contextmanager

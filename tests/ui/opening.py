@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.payload import unpack
 from ui.common.bar import FIRST, PAGES
 from ui.common.charts import Charts
 from ui.common.links import LINE_BREAK
@@ -108,6 +109,11 @@ def dated_text(app: AppTest) -> str:
 def header(app: AppTest, key: str) -> dict:
     """What the component called ``key`` is told beside its arrays."""
     return json.loads(component(app, key).proto.bytes)
+
+
+def sent(app: AppTest, key: str) -> tuple[dict, dict]:
+    """What the component called ``key`` was sent: its header and its arrays."""
+    return unpack(component(app, key).proto.bytes)
 
 
 def data_of(app: AppTest, key: str) -> dict:

@@ -122,7 +122,7 @@ QUICK = ("Manifold", "source=tokens"), (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("end", ["max", "min"])
+@pytest.mark.parametrize("end", ["max", pytest.param("min", marks=pytest.mark.soak)])
 @pytest.mark.parametrize(("title", "query"), [
     *QUICK,
     *(

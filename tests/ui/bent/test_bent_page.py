@@ -9,24 +9,18 @@ from gating_core.claims.price_study import TASKS as STUDIED
 from gating_core.claims.price_study import price_study
 from gating_core.claims.price_verdicts import judge
 from gating_core.experiments.comparison import EXAMPLES, cut_example, first_plane
-from tests.ui.opening import component, mistakes, open_page, report, said
-from tests.ui.payload import unpack
+from tests.ui.opening import mistakes, open_page, report, said, sent
 from ui.bent.islands import VIEW_KEY
 
 PAGE = "pages/15_Curved_or_bent.py"
 ISLANDS = {"bent_tab": "Islands"}
 
 
-def sent(app):
-    """The header and the arrays that the picture of islands was sent."""
-    return unpack(component(app, VIEW_KEY).proto.bytes)
-
-
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_surface_opens_with_its_first_plane_and_what_its_island_needs(name):
     app = open_page(PAGE, **ISLANDS, island_surface=name)
     assert not app.exception
-    header, arrays = sent(app)
+    header, arrays = sent(app, VIEW_KEY)
     assert header["plane"] == header["first"] == [*first_plane(name)]
     assert arrays["values"].shape == (41, 41, 4 if name == "flat torus" else 3)
     assert bool(header["turns"]) == (name == "flat torus")
@@ -51,14 +45,14 @@ def test_a_link_holds_plane_and_turn_and_what_it_cannot_say_is_named():
     app = open_page(
         PAGE, **ISLANDS, island_surface="flat torus", island_plane=plane, island_turn="30"
     )
-    header, _ = sent(app)
+    header, _ = sent(app, VIEW_KEY)
     assert (header["plane"], header["turn"]) == ([0.6, 0, 0.8, -0.25], 30)
     assert mistakes(app) == []
     for name, text in (("island_plane", "1,1,1,0"), ("island_turn", "91"), ("island_turn", "4.5")):
         wrong = open_page(PAGE, **ISLANDS, island_surface="flat torus", **{name: text})
         (note,) = mistakes(wrong)
         assert f"`{name}`" in note
-        assert sent(wrong)[0]["turn"] == 0
+        assert sent(wrong, VIEW_KEY)[0]["turn"] == 0
 
 
 def test_a_move_goes_into_the_link_and_back():
@@ -67,7 +61,7 @@ def test_a_move_goes_into_the_link_and_back():
     app = report(app, VIEW_KEY, "moved", moved)
     assert not app.exception
     assert app.query_params["island_plane"] == "0.6,0,0.8,-0.25"
-    assert sent(app)[0]["plane"] == moved["plane"]
+    assert sent(app, VIEW_KEY)[0]["plane"] == moved["plane"]
     home = {"plane": [*first_plane("saddle")], "turn": 0, "serial": 1_700_000_000_001}
     app = report(app, VIEW_KEY, "moved", home)
     assert "island_plane" not in app.query_params
@@ -112,7 +106,7 @@ def test_a_point_shows_its_two_surfaces_with_their_numbers():
     chosen = {"price_gate": "headwise, D = 8", "price_paid": "price on bending"}
     app = open_page(PAGE, bent_tab="Price", price_task="rings", **chosen)
     assert (app.exception, mistakes(app)) == ([], [])
-    header, _ = unpack(component(app, "price_pair").proto.bytes)
+    header, _ = sent(app, "price_pair")
     result = price_study().find(gate="headwise", model_dim=8, price="bending")
     for side, member in zip(header["sides"], result.typical[STUDIED.index("rings")], strict=True):
         assert side["name"] == f"Seed {result.seeds[member]}"

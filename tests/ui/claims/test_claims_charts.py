@@ -58,14 +58,6 @@ def test_charts_are_drawn_of_any_rows_and_none_without(claim):
     assert claim_charts(claim, verdicts([], [])[claim]) == []
 
 
-def test_bounds_are_those_of_the_rows():
-    shown = {key: (x, y) for trace in traces("C1") for key, x, y in models_of(trace)}
-    wanted = {key: (row.chart_bound, row.chart_largest) for key, row in KEYS.items()}
-    assert shown.keys() == wanted.keys()
-    for key, point in wanted.items():
-        assert shown[key] == pytest.approx(point)
-
-
 def test_models_beyond_the_frame_and_without_a_logarithm_are_counted():
     rows = [
         replace(row, chart_largest=1e150, chart_bound=1e100, chart_flat=False)
@@ -119,54 +111,12 @@ def test_a_forest_has_the_differences_and_their_interval():
     assert set(decides.figure.layout.yaxis.ticktext) == shown
 
 
-def test_the_band_is_the_margin():
-    (chart,) = claim_charts("C5", judged()["C5"])
-    band = chart.figure.layout.shapes[0]
-    assert (band.x0, band.x1) == (-1.0, 1.0)
-    x, mean = (np.array(trace.x) for trace in chart.figure.data[:2])
-    half = chart.figure.data[1].error_x.array[0]
-    wanted = stats.t.interval(0.90, 15, x.mean(), stats.sem(x))
-    assert (mean[0] - half, mean[0] + half) == pytest.approx(wanted)
-
-
 def test_open_marks_are_outside_the_regime():
     rows = {row.key: row for row in stacks()}
     for trace in traces("C7"):
         keys = trace.customdata if trace.customdata is not None else ()
         for key, symbol in zip(keys, trace.marker.symbol or (), strict=bool(len(keys))):
             assert not key or symbol.endswith("-open") == (not rows[key].small)
-
-
-def test_effects_are_means_over_deviations_and_filled_where_significant():
-    found = {}
-    for trace in traces("C3"):
-        for x, reach, text, symbol in zip(
-            trace.x, trace.error_x.array, trace.text, trace.marker.symbol, strict=True
-        ):
-            found[trace.xaxis, text.split(":")[0]] = x, reach, symbol
-    cells = judged()["C3"].evidence.values()
-    assert len(found) == sum(map(len, cells)) == 3 * 6 * 4
-    for axis, family in zip(("x", "x2", "x3"), cells, strict=True):
-        for one in family:
-            x, reach, symbol = found[axis, f"{one.conditions.text}, {one.task}"]
-            values = one.measured.differences
-            assert x == pytest.approx(values.mean() / values.std(ddof=1))
-            assert reach == pytest.approx(stats.t.ppf(0.975, 15) / 4)
-            assert symbol.endswith("-open") == (one.p > 0.05)
-
-
-def test_groups_have_their_own_r_with_fishers_interval():
-    _, chart = claim_charts("C6", judged()["C6"])
-    evidence, found = judged()["C6"].evidence, []
-    groups = [x for of in evidence.values() for x in of.of("total_curvature").groups]
-    for trace in chart.figure.data:
-        if trace.error_x.array is not None and "pooled" not in trace.name:
-            ends = trace.error_x.array, trace.error_x.arrayminus
-            found += [(x, x - down, x + up) for x, up, down in zip(trace.x, *ends, strict=True)]
-    wanted = [stats.pearsonr(group.x, group.y) for group in groups]
-    np.testing.assert_allclose(
-        sorted(found), sorted((one.statistic, *one.confidence_interval(0.95)) for one in wanted)
-    )
 
 
 def test_a_report_with_charts_fetches_nothing_and_has_those_of_the_verdicts():

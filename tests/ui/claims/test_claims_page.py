@@ -1,7 +1,6 @@
 """Claims opens on what was found, shows the core's numbers, and runs the study."""
 
 import json
-import shlex
 import xml.etree.ElementTree as ET
 from base64 import b64decode
 from dataclasses import replace
@@ -18,7 +17,6 @@ from gating_core.claims import (
     csv_rows,
     verdicts,
 )
-from gating_core.claims.__main__ import _options
 from gating_core.claims.price_study import price_study
 from gating_core.claims.price_verdicts import PRICE_CLAIMS
 from tests.ui.opening import mistakes, offered, open_page
@@ -128,21 +126,6 @@ def test_every_claim_has_its_verdict_chart_rule_and_download(claim, link, charte
     assert not mistakes(app)
 
 
-def test_all_variants_are_shown_if_asked_for():
-    def lines(**link):
-        (chart,) = open_page(PAGE, claim="C4", **link).get("plotly_chart")
-        return len(json.loads(chart.proto.spec)["layout"]["yaxis"]["ticktext"])
-
-    assert (lines(criteria="v1"), lines(criteria="v1", show="all variants")) == (6, 42)
-    assert (lines(), lines(show="all variants")) == (12, 24)
-
-
-def test_a_link_names_what_it_could_not_use():
-    app = open_page(PAGE, claim="C10", rows="yours", tab="Nowhere")
-    assert not app.exception
-    assert {text.split("`")[1] for text in mistakes(app)} == {"claim", "rows", "tab"}
-
-
 def test_live_rows_and_what_is_excluded_of_them(store, rows, first):
     assert said(open_page(PAGE, rows="live"), "No study has been run here yet. Bundled rows are")
     assert not store.exists()
@@ -174,20 +157,6 @@ def test_a_file_that_is_no_store_is_one_sentence_and_stays(store):
 # --- Models ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.soak
-def test_the_models_are_a_table_with_accuracies_and_files(rows):
-    app = open_page(PAGE, tab="Trained models")
-    assert not app.exception
-    table, accuracies = app.dataframe
-    assert len(table.value) == len(rows[0])
-    complete = [row.total_complete for row in rows[0]]
-    assert table.value["complete"].sum() == sum(complete) < len(complete)
-    assert len(accuracies.value) == 64
-    assert said(app, "Choose a row to open its model")
-    assert [*offered(app).long_files] == ["Report (HTML)"]
-    assert [*offered(app).charts] == ["claims", "bundled rows"]
-
-
 def test_a_clicked_point_opens_its_model(monkeypatch, rows):
     row = next(row for row in rows[0] if row.variant == "sigmoid" and row.seed == 17)
     event = {"selection": {"points": [{"customdata": row.key}]}}
@@ -206,20 +175,6 @@ def test_a_clicked_point_opens_its_model(monkeypatch, rows):
 
 PROGRESS = {"done": 10, "total": 40, "seconds_left": 75.0, "failures": [], "workers": 2,
             "complete": False}  # fmt: skip
-
-
-@pytest.mark.soak
-def test_every_command_of_the_page_is_one_of_the_command_line(store):
-    app = open_page(PAGE, tab="Run the study")
-    (code,) = app.code
-    lines = [shlex.split(line, comments=True) for line in code.value.splitlines()]
-    for words in lines:
-        assert words[:3] == ["python", "-m", "gating_core.claims"]
-        if "--help" not in words:
-            size = _options(words[3:])[1].size
-            line = code.value.splitlines()[lines.index(words)]
-            assert "models:" not in line or f"{size.models:,} models:" in line
-    assert said(app, f"add `--store {store}` to a command")
 
 
 def test_the_button_starts_the_quick_study_and_shows_its_rows(store, monkeypatch):

@@ -19,9 +19,3 @@ def quick(monkeypatch, trained):
     for grid in QUICKLY:
         monkeypatch.setattr(*grid)
     monkeypatch.setattr(runs, "CACHED_RUNS", trained)
-
-
-@pytest.fixture
-def nothing_known(quick):
-    """No run is there."""
-    runs.CACHED_RUNS.clear()

@@ -29,7 +29,6 @@ from gating_core.experiments.comparison import (
 )
 from gating_core.experiments.comparison.run_curvature import curvature_along
 from gating_core.geometry import CURVED, FLAT, UNKNOWN, Integral, Verdict, square_grid
-from gating_core.tasks import TASKS
 from gating_core.training import mean_interval
 from tests.ui.decision_boundary.playing import (
     PAGE,
@@ -323,22 +322,6 @@ def test_a_link_restores_an_experiment():
 
 
 @quick
-def test_what_would_be_too_large_keeps_the_last_run():
-    app = open_boundary(setup="true")
-    before = run_of(app)
-    app.select_slider(key="batch").set_value("128")
-    for name, value in dict(width=16, slots=8, stack=4, seeds=32).items():
-        app.slider(key=name).set_value(value)
-    app.radio(key="from").set_value("tokens").run()
-    (error,) = app.error
-    assert error.value == (
-        "Too large for this page. Choose fewer seeds, layers or dimensions. Shown: the last run"
-        " that could be trained."
-    )
-    assert run_of(app) is before
-
-
-@quick
 def test_a_tile_changes_link_and_run_and_closes_its_menu():
     app = open_boundary(also="tanh")
     app.button(key="right_menu").click().run()
@@ -390,12 +373,6 @@ def test_files_to_take_away():
         assert told.any() == (name != "ungated")
         assert {"|H|", "weight 1 of head 1"} <= {*made.fields}
         assert any(part.startswith("gate ") for part in made.fields) == (name != "ungated")
-
-
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("task", TASKS)
-def test_every_task(task):
-    drawn(task=task)
 
 
 SLOTS_CANNOT = impossible_variants("memory")
@@ -469,14 +446,6 @@ def test_a_lopsided_class_and_variants_no_better_than_it_are_named():
         f"A{text}. Not significantly better than that: no gate."
     )
     assert "largest class" in results.table_note(trained(replace(SMALL, task="blobs3")))
-
-
-@pytest.mark.parametrize(
-    ("shares", "text"),
-    [([0.6, 0.61, 0.62], "61.0 ± 2.5\u00a0%"), ([0.98, 0.99, 1.0], "99\u00a0% (96 to 100\u00a0%)")],
-)
-def test_a_mean_accuracy_ends_where_accuracies_do(shares, text):
-    assert film.mean_text(np.array(shares)) == text
 
 
 def exact(number):

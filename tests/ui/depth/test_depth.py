@@ -27,9 +27,9 @@ from tests.ui.opening import (
     open_settled,
     report,
     said,
+    sent,
     settled,
 )
-from tests.ui.payload import unpack
 from tests.ui.test_states import STABLE
 from ui.depth import comparison, layers, shared, theory
 from ui.depth.layers import VIEW, Stack
@@ -79,7 +79,7 @@ def changed(growth, **parts):
 def test_it_opens_on_a_replay_without_a_job():
     app = open_page(PAGE)
     assert "_jobs" not in app.session_state or not app.session_state["_jobs"]
-    found, arrays = unpack(component(app, VIEW).proto.bytes)
+    found, arrays = sent(app, VIEW)
     assert (found["places"], found["frame"]) == ([*range(1, 9)], 7)
     assert arrays["leftK"].shape == (8, 31, 31)
     assert len(found["sides"][0]["verdict"]) == len(found["findings"]) == 8

@@ -17,13 +17,12 @@ from gating_core.geometry import Integral, square_grid
 from gating_core.training import mean_interval
 from tests.ui.opening import (
     TIMEOUT_SECONDS,
-    component,
     dated_text,
-    mistakes,
     open_page,
     report,
+    sent,
+    settled,
 )
-from tests.ui.payload import unpack
 from ui.common.formatting import accuracy_text
 from ui.landing import page, picture
 from ui.landing.page import JOB, LAST_SHOWN, tokens_text
@@ -72,14 +71,6 @@ def job_of(app: AppTest):
     return app.session_state["_jobs"][JOB][0]
 
 
-def finish(app: AppTest) -> AppTest:
-    """Wait for what is trained, as a browser does that polls; what is cached needs no job."""
-    if JOB in app.session_state["_jobs"]:
-        job_of(app).join(TIMEOUT_SECONDS)
-        assert job_of(app).over
-    return app.run()
-
-
 def setting_of(app: AppTest):
     """What is shown."""
     return app.session_state[LAST_SHOWN].run.setting
@@ -90,14 +81,9 @@ def button(app: AppTest, label: str):
     return found
 
 
-def payload(app: AppTest):
-    """What the 3-D view was sent: header and arrays."""
-    return unpack(component(app, VIEW_KEY).proto.bytes)
-
-
 def verdicts(app: AppTest) -> list[list[str]]:
     """What stands above both models, for every strength."""
-    sides = payload(app)[0]["sides"]
+    sides = sent(app, VIEW_KEY)[0]["sides"]
     return [[*map("\n".join, zip(x["verdict"], x["more"], strict=True))] for x in sides]
 
 
@@ -105,7 +91,7 @@ def verdicts(app: AppTest) -> list[list[str]]:
 
 
 def test_the_first_paint_is_the_shipped_pair(first):
-    header, arrays = payload(first)
+    header, arrays = sent(first, VIEW_KEY)
     gain = "The gate helps by 17.6 ± 3.8 points, paired over 16 seeds."
     means = (
         "Mean test accuracy of 16 models without a gate (entropy term in the loss): 74 ± 1\u00a0%;"
@@ -129,14 +115,6 @@ def test_the_first_paint_is_the_shipped_pair(first):
     assert (len(header["places"]), header["frame"], header["follow"]) == (21, 20, "arrive")
     assert header["ends"] == ["class 0", "class 1"]
     assert arrays["right"].shape == (21, 61, 61, 3)
-
-
-@pytest.mark.soak
-def test_a_link_leads_to_where_the_theorem_ends_and_says_what_a_gate_gains_there():
-    app = open_pair(task="moons")
-    (link,) = [x.proto for x in app.get("page_link") if "tokens" in x.proto.label]
-    assert link.label == tokens_text(load_reference("tokens", "moons"))
-    assert (link.page, link.query_string) == ("Decision_boundary", "from=tokens&data=moons")
 
 
 def test_what_a_gate_gains_with_values_from_tokens_is_said_from_the_numbers():
@@ -179,7 +157,7 @@ def test_every_task_is_there_at_once_with_its_fair_comparison(monkeypatch, task,
     assert not app.get("progress")
     variants = runs.cached_run(PRESETS[task]).run.variants.values()
     without, with_gate = (variant.ensemble.test_accuracy[-1] for variant in variants)
-    for bold, rest in payload(app)[0]["findings"]:
+    for bold, rest in sent(app, VIEW_KEY)[0]["findings"]:
         assert bold == verdict
         assert f": {accuracy_text(mean_interval(without))};" in rest
         assert rest.endswith(f": {accuracy_text(mean_interval(with_gate))}.")
@@ -192,14 +170,14 @@ def test_every_task_is_there_at_once_with_its_fair_comparison(monkeypatch, task,
 
 def test_beside_it_stands_a_model_trained_without_a_gate_or_its_own_surface_without_it(first):
     app = open_pair(colour="curvature")
-    header, arrays = payload(app)
+    header, arrays = sent(app, VIEW_KEY)
     assert [side["name"] for side in header["sides"]] == ["Trained without a gate", "With a gate"]
     assert verdicts(app) == verdicts(first)
     low, high = header["ends"]
     assert high == f"K = {low.removeprefix('K = −')}"
     for words in ("asinh scale", "Dotted: undetermined", "decision boundary"):
         assert words in header["notes"][0]
-    header, same = payload(open_pair(beside="gate ablated"))
+    header, same = sent(open_pair(beside="gate ablated"), VIEW_KEY)
     assert header["sides"][0]["name"] == "Gate ablated (λ = 0)"
     for name in ("", "K", "Signed", "Planes", "Points", "Lines"):
         np.testing.assert_array_equal(same[f"left{name}"][0], same[f"right{name}"][0], name)
@@ -211,54 +189,25 @@ def test_beside_it_stands_a_model_trained_without_a_gate_or_its_own_surface_with
 
 def test_a_link_restores_an_experiment_and_what_one_visitor_trained_another_sees(monkeypatch):
     query = EXPERIMENT | dict(strength="0.25", colour="curvature", explore="true", pick="20.30")
-    app = finish(open_pair(**query))
+    app = settled(open_pair(**query))
     assert not app.exception
     assert not app.warning
     assert setting_of(app).seed == 5
     assert app.number_input(key="seed").value == 5
-    header, _ = payload(app)
+    header, _ = sent(app, VIEW_KEY)
     assert header["point"] == [20, 30]
     assert (header["frame"], header["follow"]) == (5, "")
     monkeypatch.setattr(runs, "train_setting", None)  # whoever trains now fails
     again = open_pair(**query)
     assert again.session_state[LAST_SHOWN] is app.session_state[LAST_SHOWN]
     assert verdicts(again) == verdicts(app)
-    assert payload(again)[0] == header
+    assert sent(again, VIEW_KEY)[0] == header
     button(app, "Back to the first example").click().run()
     assert not app.exception
     assert app.number_input(key="seed").value == FIRST_SETTING.seed
     assert setting_of(app) == FIRST_SETTING
-    header, _ = payload(app)
+    header, _ = sent(app, VIEW_KEY)
     assert (header["frame"], header["point"]) == (20, None)
-
-
-def test_a_bad_link_does_no_harm():
-    query = dict(
-        strength="7",
-        depth="0",
-        task="<script>alert(1)</script>",
-        gate="ungated",
-        seed="-3",
-        colour="",
-        pick="99.99",
-        beside="perhaps",
-        explore="\x00",
-    )
-    app = open_pair(**query)
-    assert not app.exception
-    texts = mistakes(app)
-    assert len(texts) == len(query)
-    for name in query:
-        assert any(f"`{name}`" in text and "Shown instead" in text for text in texts)
-    assert verdicts(app)[0][0].startswith("Flat, cut in")
-    app.query_params["task"] = "xor"  # as a browser does when the visitor moves the control
-    app.radio(key="task").set_value("xor").run()
-    assert not app.warning  # said once, then gone
-    assert not app.exception
-
-
-def test_of_a_strength_between_two_the_nearer_is_shown():
-    assert payload(open_pair(strength="0.333"))[0]["frame"] == 7
 
 
 # --- While it trains, and when that fails ---------------------------------------------------------
@@ -285,7 +234,7 @@ def test_diverged_training_keeps_what_was_there(monkeypatch):
 
     monkeypatch.setattr(runs, "train_setting", diverge)
     app.number_input(key="seed").set_value(4242).run()
-    finish(app)
+    settled(app)
     assert not app.exception
     assert "diverged at step 31 for seed 4" in app.error[0].value
     assert "Shown instead: the last experiment that worked" in app.error[0].value
@@ -297,19 +246,19 @@ def test_a_long_training_waits_its_turn_beside_the_last_picture(monkeypatch, inl
     """Nobody is kept from seeing what there is, and what is requested can be cancelled."""
     monkeypatch.setattr(runs, "CACHED_RUNS", Cache(1e9))
     app = open_pair()
-    before, (header, _) = verdicts(app), payload(app)
+    before, (header, _) = verdicts(app), sent(app, VIEW_KEY)
     with inline.busy():
         app.number_input(key="seed").set_value(31).run()
         assert not app.exception
         assert dated_text(app) == "Still showing seed 32. Seed 31 is not ready yet."
         assert any("waiting for a free worker" in x.proto.text for x in app.get("progress"))
         assert verdicts(app) == before
-        assert payload(app)[0]["source"] == header["source"]
+        assert sent(app, VIEW_KEY)[0]["source"] == header["source"]
         button(app, "Cancel").click().run()
         assert "cancelled before it began" in app.info[0].value
         assert verdicts(app) == before
     button(app, "Go on").click().run()
-    finish(app)
+    settled(app)
     assert not any("cancelled" in box.value for box in app.info)
     assert setting_of(app).seed == 31
     assert verdicts(app) != before
@@ -335,60 +284,12 @@ def test_a_training_that_is_no_longer_requested_ends(monkeypatch, inline):
 # --- Where there is no surface to see -------------------------------------------------------------
 
 
-@pytest.fixture
-def unseen(monkeypatch):
-    """Models of two layers have no surface to see."""
-    shows = page.shows_surface
-    CACHE.clear()
-    for module in (picture, page):
-        monkeypatch.setattr(
-            module, "shows_surface", lambda run, n: run.setting.depth != 2 and shows(run, n)
-        )
-    yield
-    CACHE.clear()
-
-
-@pytest.mark.soak
-def test_where_there_is_no_surface_maps_stand_alone_with_a_way_to_one(monkeypatch, unseen):
-    app = finish(open_pair(task="xor", depth="2", colour="curvature", explore="true", pick="9.9"))
-    assert not app.exception
-    header, _ = payload(app)
-    assert header["alone"]
-    assert header["ends"] == ["class 0", "class 1"]
-    left, right = verdicts(app)
-    assert (len(left), len(right)) == (1, 21)
-    for text in (*left, *right):
-        assert re.fullmatch(
-            ".*ecision boundary.*\nSeed .+% test accuracy, classifier refitted", text
-        )
-    assert app.info[0].value.startswith("**With 2 layers, training leaves no surface to see:**")
-    assert len(app.get("plotly_chart")) == 1  # learning curves, but no curvature
-    assert not [c for c in app.caption if "Marked point" in c.value]
-    button(app, "See 1 layer").click().run()
-    assert not app.exception
-    assert "depth" not in app.query_params  # the default
-    assert setting_of(app).depth == 1
-    assert not payload(app)[0]["alone"]
-    assert not app.info
-
-
-@pytest.mark.soak
-def test_without_any_surface_one_layer_is_worth_a_try(monkeypatch, unseen):
-    monkeypatch.setattr(page, "shows_surface", lambda run, member: False)
-    app = finish(open_pair(**EXPERIMENT))
-    assert button(app, "Try 1 layer")
-    monkeypatch.setattr(picture, "shows_surface", lambda run, member: False)
-    app = open_pair(task="linear")
-    assert payload(app)[0]["alone"]
-    assert not [x for x in app.button if "layer" in x.label]
-
-
 # --- Explore, and data to save --------------------------------------------------------------------
 
 
 def test_explore_shows_shares_losses_and_the_marked_point_and_the_first_example_is_a_click_away():
     app = open_pair(strength="0.5", explore="true", pick="20.30")
-    app = finish(app)
+    app = settled(app)
     assert not app.exception
     assert len(app.get("plotly_chart")) == 1
     (table,) = app.table
@@ -399,10 +300,10 @@ def test_explore_shows_shares_losses_and_the_marked_point_and_the_first_example_
     report(app, VIEW_KEY, "left", left)
     assert app.query_params["strength"] == "0.2"
     assert "pick" not in app.query_params
-    assert payload(app)[0]["frame"] == 4
+    assert sent(app, VIEW_KEY)[0]["frame"] == 4
     button(app, "Back to the first example").click().run()
     assert not app.exception
-    assert payload(app)[0]["frame"] == 20
+    assert sent(app, VIEW_KEY)[0]["frame"] == 20
     assert app.query_params == {"explore": "true", "picture": "two models"}
     assert {key: app.session_state[key] for key in page.FIRST} == page.FIRST
 

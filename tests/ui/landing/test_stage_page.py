@@ -8,8 +8,7 @@ import pytest
 
 from gating_core.experiments.comparison import load_preset, load_sweep
 from gating_core.geometry import square_grid
-from tests.ui.opening import component, mistakes, open_page, report
-from tests.ui.payload import unpack
+from tests.ui.opening import component, mistakes, open_page, report, sent
 from ui.landing.pair import VIEW_KEY
 from ui.landing.picture import measure_stage
 from ui.landing.stage import STAGE_KEY
@@ -17,16 +16,11 @@ from ui.landing.stage import STAGE_KEY
 PLANE = "0.6,0,0.8,-0.25"
 
 
-def sent(app):
-    """The header and the arrays that the stage was sent."""
-    return unpack(component(app, STAGE_KEY).proto.bytes)
-
-
 def test_the_first_paint_asks_and_the_fair_comparison_leads_its_line():
     app = open_page()
     assert not app.exception
     assert component(app, VIEW_KEY) is None
-    header, arrays = sent(app)
+    header, arrays = sent(app, STAGE_KEY)
     assert (header["ask"], header["flat"]) == (True, True)
     assert header["strengths"] == [0, 1]
     assert header["strength"] == 1
@@ -62,7 +56,7 @@ def test_a_link_says_strength_and_plane_and_whoever_comes_by_it_is_not_asked():
     app = open_page(task="xor", strength="0.35", plane=PLANE)
     assert not app.exception
     assert not mistakes(app)
-    header, _ = sent(app)
+    header, _ = sent(app, STAGE_KEY)
     assert header["strength"] == 0.35
     assert header["plane"] == [0.6, 0, 0.8, -0.25]
     assert not header["ask"]
@@ -75,10 +69,10 @@ def test_what_is_left_goes_into_the_link_and_the_fitted_plane_out_of_it():
     assert not app.exception
     assert app.query_params["strength"] == "0.4"
     assert app.query_params["plane"] == "0,-0.6,0.8,0.125"
-    assert sent(app)[0]["plane"] == plane
+    assert sent(app, STAGE_KEY)[0]["plane"] == plane
     app = report(app, STAGE_KEY, "left", {"strength": 1, "plane": None, "serial": 10**12 + 1})
     assert "plane" not in app.query_params
-    assert sent(app)[0]["plane"] is None
+    assert sent(app, STAGE_KEY)[0]["plane"] is None
 
 
 @pytest.mark.parametrize("plane", ["1,1,1,0", "0,0,1", "0,0,1,99", "0,0,nan,1", "x"])
@@ -87,7 +81,7 @@ def test_a_plane_that_is_none_is_named(plane):
     assert not app.exception
     (note,) = mistakes(app)
     assert "`plane`" in note
-    assert sent(app)[0]["plane"] is None
+    assert sent(app, STAGE_KEY)[0]["plane"] is None
 
 
 @pytest.mark.parametrize("query", [

@@ -15,7 +15,7 @@ from gating_core.lm.measurements.resampling import PairedDifference
 from gating_core.lm.measurements.stored import STRENGTHS
 from gating_core.lm.shipped import MODELS, load_model
 from gating_core.training import mean_interval
-from tests.ui.opening import figure, mistakes, notes, numbers, open_page
+from tests.ui.opening import figure, notes, numbers, open_page
 from ui.common.formatting import figures, rough
 from ui.common.language_models import TITLES, verses
 from ui.language_models import (
@@ -30,7 +30,6 @@ from ui.language_models import (
 from ui.language_models import (
     generate as generating,
 )
-from ui.limits import QUOTED_CHARACTERS, READ_CHARACTERS
 from ui.work import jobs
 
 PAGE = "pages/7_Language_models.py"
@@ -51,20 +50,6 @@ def said(app, part):
 
 def difference(by_seed, half_width):
     return PairedDifference(np.array(by_seed), half_width)
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize(("bad", "shown"), [
-    ({"lm_gate": "G7"}, "G1, per channel"), ({"lm_seed": "inf"}, "0"),
-    ({"lm_map_head": "9.9"}, "most on the first token"), ({"lm_verse": "Foo 1:1"}, "Genesis 21:31"),
-    ({"lm_text": "a" * (READ_CHARACTERS + 1)}, f"{'a' * QUOTED_CHARACTERS}…"),
-])  # fmt: skip
-def test_a_link_names_what_it_could_not_use(bad, shown):
-    app = open_page(PAGE, **SINKS, **bad)
-    assert not app.exception
-    (note,) = mistakes(app)
-    assert note.startswith(f"The link asks for `{next(iter(bad))}`")
-    assert note.replace("\\", "").endswith(f"Shown instead: {shown}.")
 
 
 # --- Decision -------------------------------------------------------------------------------------
@@ -331,21 +316,6 @@ def test_a_difference_has_one_verdict_on_the_whole_page():
     assert "over 8 comparisons" in text  # seven of the table, and FAL less its control
 
 
-def test_blocks_are_compared_with_the_standard_topology():
-    links, gradients = np.broadcast_to([0.1, 0.5, 0.2], (2, 5, 3)), np.ones((2, 5, 3))
-    text = topology.blocks_text(
-        {"usual": links, "fal": links[..., ::-1] / 10}, {"usual": gradients, "fal": 2 * gradients}
-    )
-    assert "standard 0.5 (block 2), FAL 0.05 (block 2)" in text
-    assert "over that of standard: FAL 2" in text
-    totals = {"usual": np.array([[1.0, 3.0]]), "fal": np.array([[1.0, 2.0], [1.0, 2.2]])}
-    errors = {name: np.full_like(of, 0.1) for name, of in totals.items()}
-    text = topology.curvature_text(totals, errors, complete=False)
-    assert "standard 3.0 ± 0.1" in text
-    assert "lower estimates" in text
-    assert "lower estimates" not in topology.curvature_text(totals, errors, complete=True)
-
-
 # --- Generate -------------------------------------------------------------------------------------
 
 
@@ -391,13 +361,3 @@ def test_generated_text_is_harmless_and_losses_are_interpolated():
     assert about == ("Test loss at λ = 0.25: 1.750 nats per character; as trained (λ = 1) 1.000,"
                      " trained without a gate 1.100.")  # fmt: skip
     assert "λ = 0, this model's loss is 1.000" in generating.loss_text(gated, ungated, 1.0)[0]
-
-
-def test_the_data_of_a_tab_are_a_table_for_each_chart():
-    charts = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(details.c.Charts, "draw_footer", lambda self, text: charts.append(self))
-        open_page(PAGE, **DETAILS)
-    files = charts[0].csv_files()
-    assert [*files] == ["rank", "reliability", "gates"]
-    assert files["rank"].splitlines()[1].startswith("no gate,1,")

@@ -8,8 +8,7 @@ from gating_core.claims.price_verdicts import NEEDED, NOT_NEEDED, judge
 from gating_core.experiments.comparison import load_preset, load_sweep
 from gating_core.geometry import square_grid
 from gating_core.theory import key_sign
-from tests.ui.opening import component, data_of, mistakes, open_page
-from tests.ui.payload import unpack
+from tests.ui.opening import data_of, header, mistakes, open_page
 from ui.classroom import room
 from ui.landing.picture import measure_stage
 from ui.learn import facts
@@ -133,16 +132,16 @@ def test_what_is_said_of_prices_at_the_end_is_what_the_study_says():
 def test_a_lesson_holds_its_picture_until_a_guess_is_committed_and_then_locks_it():
     app = open_page(PAGE, lesson="multiply")
     assert not app.exception
-    header, _ = unpack(component(app, "learn_multiply").proto.bytes)
-    assert (header["hold"], header["strength"]) == (True, 0)
+    found = header(app, "learn_multiply")
+    assert (found["hold"], found["strength"]) == (True, 0)
     commit = app.button("learn_commit")
     assert commit.disabled
     app.radio("learn_choice_multiply").set_value(0).run()
     app.button("learn_commit").click().run()
     assert not app.exception
     assert param(app, "guess") == "multiply-1"
-    header, _ = unpack(component(app, "learn_multiply").proto.bytes)
-    assert (header["hold"], header["strength"]) == (False, 1)
+    found = header(app, "learn_multiply")
+    assert (found["hold"], found["strength"]) == (False, 1)
     assert not app.radio
     said = texts(app)
     lesson = lessons()["multiply"]
@@ -156,21 +155,21 @@ def test_a_lesson_holds_its_picture_until_a_guess_is_committed_and_then_locks_it
 
 def test_before_the_guess_the_surface_of_the_question_is_shown_and_its_answer_not_told():
     """A picture of fewer frames stands at its last, the surface after four layers."""
-    header, _ = unpack(component(open_page(PAGE, lesson="layers"), "learn_layers").proto.bytes)
-    assert (len(header["places"]), header["frame"]) == (4, 3)
+    found = header(open_page(PAGE, lesson="layers"), "learn_layers")
+    assert (len(found["places"]), found["frame"]) == (4, 3)
     app = open_page(PAGE, lesson="layers", after="2")
     app.radio("learn_choice_layers").set_value(1).run()
     app.button("learn_commit").click().run()
     assert not param(app, "after")  # the reveal goes to its end
-    header, _ = unpack(component(app, "learn_layers").proto.bytes)
-    assert header["follow"]
+    found = header(app, "learn_layers")
+    assert found["follow"]
     app = open_page(PAGE, lesson="layers", guess="layers-2", after="8")  # a link
-    header, _ = unpack(component(app, "learn_layers").proto.bytes)
-    assert (header["follow"], header["frame"]) == ("", 7)
+    found = header(app, "learn_layers")
+    assert (found["follow"], found["frame"]) == ("", 7)
     for guess, state in ({}, (True, 0)), ({"guess": "island-1"}, (False, 45)):
         app = open_page(PAGE, lesson="island", **guess)
-        header, _ = unpack(component(app, "learn_island").proto.bytes)
-        assert (header["hold"], header["turn"]) == state
+        found = header(app, "learn_island")
+        assert (found["hold"], found["turn"]) == state
     (chart,) = open_page(PAGE, lesson="misleading").get("plotly_chart")
     assert chart.proto.alt == lessons()["misleading"].alt["before"]
 
@@ -188,19 +187,6 @@ def test_a_guess_is_there_after_a_reload_and_goes_with_start_over():
     assert app.radio
 
 
-@pytest.mark.soak
-def test_next_leads_through_all_lessons():
-    app = open_page(PAGE)
-    for name, lesson in lessons().items():
-        assert app.title[0].value == lesson.title
-        app.radio(f"learn_choice_{name}").set_value(lesson.correct).run()
-        app.button("learn_commit").click().run()
-        assert not app.exception
-        if name != [*lessons()][-1]:
-            app.button("learn_next").click().run()
-    assert param(app, "guess").count(".") == len(lessons()) - 1
-
-
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", lessons())
 def test_what_is_tried_is_ticked_off_and_what_is_not_is_not(name):
@@ -211,19 +197,6 @@ def test_what_is_tried_is_ticked_off_and_what_is_not_is_not(name):
         assert not mistakes(app)
         assert ("Done" in texts(app)) == ticked, link
         assert param(app, "done") == (name if ticked else "")
-
-
-@pytest.mark.parametrize(("name", "text"), [
-    ("lesson", "sums"), ("guess", "multiply-4"), ("guess", "multiply-0"), ("guess", "sums-1"),
-    ("guess", "multiply"), ("done", "sums"), ("guess", ""),
-])  # fmt: skip
-def test_what_a_link_cannot_say_is_named_and_the_page_is_usable(name, text):
-    app = open_page(PAGE, **{name: text})
-    assert not app.exception
-    if text:
-        (note,) = mistakes(app)
-        assert f"`{name}`" in note
-    assert app.radio
 
 
 def test_guesses_in_links():

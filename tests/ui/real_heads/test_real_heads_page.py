@@ -58,7 +58,6 @@ from ui.real_heads.shared import (
 )
 
 PAGE = "pages/13_Real_heads.py"
-TABS = ("Heads", "Gate", "Norms", "Sinks and top-k", "Your own model")
 WALL = "heads_wall"
 MOBY = next(iter(TEXTS))
 
