@@ -10,7 +10,7 @@ from gating_core.checkpoints.head_map import DrawnGate, HeadMap, head_map
 from gating_core.checkpoints.layer import Layer, LayerPass, attend
 from gating_core.checkpoints.measures import HeadMeasures, entropies, measure_head
 from gating_core.checkpoints.planes import Plane, principal_plane, token_plane, weight_plane
-from gating_core.checkpoints.states import Tokens, read_states, shuffled_order
+from gating_core.checkpoints.tokens import Tokens, shuffled_order
 from gating_core.checkpoints.twins import dealt_twin, offset_twin, sharp_twin
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "open_checkpoint",
     "principal_plane",
     "read_layer",
-    "read_states",
     "sharp_twin",
     "shuffled_order",
     "token_plane",

@@ -8,7 +8,6 @@ Shapes: D width, H heads, d channels of a head.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 
 from gating_core.attention import GateConfig
-from gating_core.checkpoints.layer import Layer, Norm
+from gating_core.checkpoints.layer import Layer
 from gating_core.checks import check_integer, quoted
 
 CONFIG, TENSORS = "config.json", "model.safetensors"
@@ -83,8 +82,8 @@ class Checkpoint:
     def __contains__(self, name: str) -> bool:
         return name in self._names
 
-    def tensor(self, name: str, *shape: int, rows: Sequence[int] | None = None) -> torch.Tensor:
-        """Read the tensor ``name`` in float64, or some ``rows`` of its first axis.
+    def tensor(self, name: str, *shape: int) -> torch.Tensor:
+        """Read the tensor ``name`` in float64.
 
         ``ValueError`` if it is missing, not of real and finite numbers, or not of that ``shape``,
         in which -1 stands for any size.
@@ -99,21 +98,9 @@ class Checkpoint:
             raise ValueError(
                 f"tensor {quoted(name)} has shape {found}; by {CONFIG} it must have {shape}"
             )
-        if rows is not None:
-            for row in rows:
-                check_integer(f"a row of {quoted(name)}", row, 0, found[0] - 1)
-            tensor = tensor[list(rows)]
         if not tensor.is_floating_point() or not tensor.isfinite().all():
             raise ValueError(f"tensor {quoted(name)} is not of real and finite numbers")
         return tensor.double()
-
-    def norm(self, name: str) -> Norm:
-        """Read a norm of the family's kind: LayerNorm, or RMSNorm of our own models."""
-        weight = self.tensor(f"{name}.weight", self.width)
-        if self.family == OURS:
-            return Norm(weight, None, 1e-6, mean_removed=False)
-        epsilon = self.config.get("layer_norm_eps", 1e-12)
-        return Norm(weight, self.tensor(f"{name}.bias", self.width), epsilon, mean_removed=True)
 
 
 def open_checkpoint(folder: str | Path) -> Checkpoint:
@@ -166,8 +153,6 @@ def _bert_layer(c: Checkpoint, number: int) -> Layer:
         weight = c.tensor(f"{at}output.dense.weight", width, width)
         parts["output"] = weight.reshape(width, c.heads, -1).movedim(1, 0)
         parts["output_bias"] = c.tensor(f"{at}output.dense.bias", width)
-    if f"{at}output.LayerNorm.weight" in c:
-        parts["after"] = c.norm(f"{at}output.LayerNorm")
     return Layer(number, causal=False, **parts)
 
 
@@ -185,5 +170,5 @@ def _own_layer(c: Checkpoint, number: int) -> Layer:
         parts["gate_bias"] = c.tensor(f"{at}gate.bias", -1).reshape(c.heads, -1)
         parts["sigma"], parts["gate_strength"] = gate.record.sigma, gate.strength
         parts["gates_values"] = gate.position == "G2"
-    norm = c.norm(f"blocks.{number}.norm_attention")
+    norm = c.tensor(f"blocks.{number}.norm_attention.weight", width)
     return Layer(number, norm=norm, window=c.config.get("window"), **parts)

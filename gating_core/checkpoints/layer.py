@@ -12,23 +12,7 @@ import torch
 from torch.nn import functional
 
 OptionalTensor = torch.Tensor | None
-
-
-@dataclass(frozen=True, eq=False)
-class Norm:
-    """LayerNorm, or RMSNorm where the mean is not removed, over the last axis."""
-
-    weight: torch.Tensor
-    bias: OptionalTensor
-    epsilon: float
-    mean_removed: bool
-
-    def __call__(self, states: torch.Tensor) -> torch.Tensor:
-        """Normalise ``states`` (..., D)."""
-        shape = tuple(self.weight.shape)
-        if self.mean_removed:
-            return functional.layer_norm(states, shape, self.weight, self.bias, self.epsilon)
-        return functional.rms_norm(states, shape, self.weight, self.epsilon)
+EPSILON = 1e-6  # of the norms of our own models
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +34,8 @@ class Layer:
         sigma: The gate's function of its logits.
         gate_strength: λ of the gate as the layer was trained.
         gates_values: The gate multiplies each token's values (G2), not the output (G1).
-        norm: The norm before attention; ``None`` where attention reads the residual stream.
-        after: The norm of stream + attention in BERT; ``None`` otherwise.
+        norm: (D,), the gains of the RMSNorm before attention, or ``None`` where attention reads the
+            residual stream.
         causal: A query sees its own key and earlier ones only.
         window: The number of keys that a query sees at most, or ``None``; of a layer that is not
             causal, the distance of the farthest.
@@ -71,8 +55,7 @@ class Layer:
     sigma: Callable[[torch.Tensor], torch.Tensor] = torch.sigmoid
     gate_strength: float = 1.0
     gates_values: bool = False
-    norm: Norm | None = None
-    after: Norm | None = None
+    norm: OptionalTensor = None
     causal: bool = True
     window: int | None = None
 
@@ -93,7 +76,9 @@ class Layer:
 
     def read(self, stream: torch.Tensor) -> torch.Tensor:
         """Return the states that attention reads, from the residual stream (T, D)."""
-        return stream if self.norm is None else self.norm(stream)
+        if self.norm is None:
+            return stream
+        return functional.rms_norm(stream, (self.width,), self.norm, EPSILON)
 
     def visible(self, position: int, count: int) -> torch.Tensor:
         """(count,) bool: the keys that the query at ``position`` sees."""

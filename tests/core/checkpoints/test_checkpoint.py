@@ -5,8 +5,7 @@ import pickle
 import pytest
 import torch
 
-from gating_core.checkpoints import open_checkpoint, read_layer, read_states
-from gating_core.lm.shipped import model_path
+from gating_core.checkpoints import open_checkpoint, read_layer
 from tests.core.checkpoints.tiny import BERT, bert_tensors, write
 
 QUERY = "encoder.layer.0.attention.self.query.weight"
@@ -63,13 +62,3 @@ def test_an_extract_does_without_the_projection(tmp_path):
     layer = read_layer(write(tmp_path, BERT, tensors), 0)
     assert layer.output is None
     assert layer.value.shape == (4, 8, 32)
-
-
-def test_states_are_those_of_a_bert_and_of_tokens_that_it_has(tmp_path):
-    with pytest.raises(ValueError, match=r"only the states of a BERT .* as \(T, D\)"):
-        read_states(model_path("none", 0), [1, 2])
-    embeddings = {"embeddings.word_embeddings.weight": torch.zeros(7, 32)}
-    folder = write(tmp_path, BERT, bert_tensors() | embeddings)
-    for token in (7, -1):
-        with pytest.raises(ValueError, match=f"a row of .* is {token}"):
-            read_states(folder, [0, token])
