@@ -24,18 +24,14 @@ from gating_core.lm.corpus import excerpt_texts
 from gating_core.lm.losses import text_losses
 from gating_core.lm.model import LanguageModel
 from gating_core.lm.shipped import load_model
+from tests.core.lm.lively import lively as of_config
 
 TINY = ModelConfig(depth=2, width=12, heads=3, context=16)
 TEXT = encode("In the beginnin")[None]
 
 
-def lively(seed=0, **config):
-    """A model in float64 whose weights, learned features among them, are far from their start."""
-    model = LanguageModel(replace(TINY, **config), seed).double().requires_grad_(False)
-    draw = torch.Generator().manual_seed(seed)
-    for weight in model.parameters():
-        weight.mul_(4).add_(torch.randn(weight.shape, generator=draw).double(), alpha=0.3)
-    return model
+def lively(**config):
+    return of_config(replace(TINY, **config), scale=4.0, noise=0.3)
 
 
 def record_of(model):

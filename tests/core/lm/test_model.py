@@ -15,27 +15,13 @@ from gating_core.lm.config import TOPOLOGIES, ModelConfig
 from gating_core.lm.measurements.topology import without_attention
 from gating_core.lm.model import LanguageModel
 from gating_core.lm.shipped import MODELS
+from tests.core.lm.lively import GATES as COMMON
+from tests.core.lm.lively import lively
 
 TINY = ModelConfig(depth=3, width=12, heads=3, context=10)
-GATES = (
-    None,
-    GateConfig(),
-    GateConfig(granularity="headwise"),
-    GateConfig(position="G2"),
-    GateConfig(granularity="headwise", position="G2"),
-)
+FAR = {"scale": 4.0, "noise": 0.3}
+GATES = (*COMMON, GateConfig(granularity="headwise", position="G2"))
 TEXT = encode("In the be")[None]
-
-
-def lively(config, seed=0):
-    """A model in float64 whose gates, gains and scores are far from where they start."""
-    model = LanguageModel(config, seed).double().requires_grad_(False)
-    draw = torch.Generator().manual_seed(seed)
-    for weight in model.parameters():
-        weight.mul_(4).add_(
-            torch.randn(weight.shape, generator=draw, dtype=torch.float64), alpha=0.3
-        )
-    return model
 
 
 def loops(model, numbers, strength=1.0, cut=()):
@@ -115,7 +101,7 @@ def loops(model, numbers, strength=1.0, cut=()):
 
 @pytest.mark.parametrize("gate", GATES)
 def test_the_model_is_the_one_of_plain_loops_whatever_the_gate(gate):
-    model = lively(replace(TINY, gate=gate))
+    model = lively(replace(TINY, gate=gate), **FAR)
     for strength in (1.0, 0.3):
         want = loops(model, TEXT[0].tolist(), strength)
         torch.testing.assert_close(model(TEXT, strength=strength)[0], want, rtol=1e-10, atol=1e-10)
@@ -126,7 +112,7 @@ def test_the_model_is_the_one_of_plain_loops_whatever_the_gate(gate):
 )
 @pytest.mark.parametrize("cut", [(), (0, 2)])
 def test_the_model_is_the_one_of_plain_loops_whatever_the_topology(topology, attention, cut):
-    model = lively(replace(TINY, topology=topology, attention=attention, gate=GateConfig()))
+    model = lively(replace(TINY, topology=topology, attention=attention, gate=GateConfig()), **FAR)
     want = loops(model, TEXT[0].tolist(), cut=cut)
     torch.testing.assert_close(
         model(TEXT, hooks=without_attention(cut))[0], want, rtol=1e-10, atol=1e-10
@@ -135,7 +121,7 @@ def test_the_model_is_the_one_of_plain_loops_whatever_the_topology(topology, att
 
 @pytest.mark.parametrize("gate", GATES)
 def test_a_record_changes_nothing_and_holds_what_was_computed(gate):
-    model = lively(replace(TINY, gate=gate))
+    model = lively(replace(TINY, gate=gate), **FAR)
     logits, records = model.record(TEXT)
     torch.testing.assert_close(logits, model(TEXT), rtol=1e-12, atol=1e-12)  # the fused kernel
     assert len(records) == TINY.depth
@@ -165,7 +151,8 @@ def test_a_record_changes_nothing_and_holds_what_was_computed(gate):
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_a_later_character_changes_nothing_before_it(attention, topology):
     model = lively(
-        replace(TINY, attention=attention, topology=topology, gate=GateConfig(position="G2"))
+        replace(TINY, attention=attention, topology=topology, gate=GateConfig(position="G2")),
+        **FAR,
     )
     changed = TEXT.clone()
     changed[0, 6] += 1
@@ -176,7 +163,7 @@ def test_a_later_character_changes_nothing_before_it(attention, topology):
 
 @pytest.mark.parametrize("gate", GATES[1:])
 def test_at_strength_zero_a_gate_is_left_out_bit_for_bit(gate):
-    model = lively(replace(TINY, gate=gate))
+    model = lively(replace(TINY, gate=gate), **FAR)
     ungated = LanguageModel(TINY).double()
     ungated.load_state_dict(
         {name: weight for name, weight in model.state_dict().items() if ".gate." not in name}
@@ -190,7 +177,7 @@ def test_at_strength_zero_a_gate_is_left_out_bit_for_bit(gate):
 
 @pytest.mark.parametrize("gate", GATES)
 def test_with_a_cache_a_record_is_of_the_last_characters(gate):
-    model, cache = lively(replace(TINY, gate=gate)), KeyValueCache()
+    model, cache = lively(replace(TINY, gate=gate), **FAR), KeyValueCache()
     _, whole = model.record(TEXT)
     model(TEXT[:, :7], cache=cache)
     _, last = model.record(TEXT[:, 7:], cache=cache)
@@ -203,7 +190,7 @@ def test_with_a_cache_a_record_is_of_the_last_characters(gate):
 @pytest.mark.parametrize("attention", ATTENTION_KINDS)
 @pytest.mark.parametrize("gate", GATES)
 def test_with_a_cache_the_logits_are_the_same(gate, attention):
-    model = lively(replace(TINY, gate=gate, attention=attention, topology="fal"))
+    model = lively(replace(TINY, gate=gate, attention=attention, topology="fal"), **FAR)
     cache = KeyValueCache()
     parts = [model(part, cache=cache) for part in TEXT.split([4, 1, 1, 4], -1)]
     torch.testing.assert_close(torch.cat(parts, 1), model(TEXT), rtol=1e-12, atol=1e-12)
@@ -213,8 +200,8 @@ def test_with_a_cache_the_logits_are_the_same(gate, attention):
 
 
 def test_a_sink_logit_is_a_gate_per_head_on_softmax_attention():
-    model = lively(replace(TINY, attention="softmax_sink"))
-    plain = lively(TINY)
+    model = lively(replace(TINY, attention="softmax_sink"), **FAR)
+    plain = lively(TINY, **FAR)
     plain.load_state_dict({
         name: weight for name, weight in model.state_dict().items() if not name.endswith(".sink")
     })  # fmt: skip

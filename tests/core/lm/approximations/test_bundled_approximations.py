@@ -15,8 +15,8 @@ from gating_core.lm.config import ModelConfig
 from gating_core.lm.corpus import excerpt_texts
 from gating_core.lm.losses import text_losses
 from gating_core.lm.measurements.stored import EFFICIENT, load_efficient
-from gating_core.lm.model import LanguageModel
 from gating_core.lm.shipped import load_model, shipped
+from tests.core.lm.lively import lively
 
 T = 128  # characters of a context
 GATED = ("none", "g1_channel", "g1_head", "g2")
@@ -83,9 +83,7 @@ def test_every_model_without_and_with_a_gate_is_measured():
 
 def test_a_head_is_a_sample_with_the_weights_that_it_had():
     config = ModelConfig(depth=2, width=8, heads=2, gate=GateConfig(position="G2"))
-    model = LanguageModel(config).requires_grad_(False)
-    for weight in model.parameters():
-        weight.mul_(8)
+    model = lively(config).float()
     record = model.record(encode("a ñb, c")[None], strength=0.5)[1][1]
     sample = read_head(model, "a ñb, c", 1, 0, 0.5)
     assert sample.values.dtype == torch.float64

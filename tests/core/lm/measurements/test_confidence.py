@@ -9,6 +9,7 @@ from gating_core.lm.config import ModelConfig
 from gating_core.lm.losses import mean_loss, rows_of
 from gating_core.lm.measurements.calibration import QUANTITIES, confidence, reliability
 from gating_core.lm.model import LanguageModel
+from tests.core.lm.lively import lively
 
 CONFIG = ModelConfig(depth=2, width=12, heads=3, context=24)
 TEXTS = ["In the beginning", "Y dijo Dios: Sea la luz", "God said", "the day", "no"] * 3
@@ -16,10 +17,7 @@ TEXTS = ["In the beginning", "Y dijo Dios: Sea la luz", "God said", "the day", "
 
 @pytest.fixture(scope="module")
 def model():
-    model = LanguageModel(CONFIG, 0).requires_grad_(False)
-    for weight in model.parameters():
-        weight.mul_(5)
-    return model
+    return lively(CONFIG, scale=5.0).float()
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """Measurements over many texts are those of each text alone, and the shipped file is theirs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -14,6 +16,7 @@ from gating_core.lm.measurements.sinks import sinks
 from gating_core.lm.measurements.stored import MEASUREMENTS, STRENGTHS, load_measured, measure
 from gating_core.lm.model import LanguageModel
 from gating_core.lm.shipped import MODELS, shipped
+from tests.core.lm.lively import GATES, lively
 from tests.each import each
 
 CONFIG = ModelConfig(depth=2, width=8, heads=2, context=24, gate=GateConfig())
@@ -27,12 +30,7 @@ def some_texts(count=TEXTS_AT_ONCE + 3):
 
 @pytest.fixture(scope="module")
 def model():
-    """Weights far from their start, so that gates and shares differ."""
-    made = LanguageModel(CONFIG)
-    with torch.no_grad():
-        for weight in made.parameters():
-            weight *= 8
-    return made.requires_grad_(False)
+    return lively(CONFIG).float()
 
 
 @torch.no_grad()
@@ -59,14 +57,9 @@ def test_sinks_of_many_texts_are_those_of_each_alone(model):
     assert 0 < found["metric"].min() < found["metric"].max() < 1
 
 
-@pytest.mark.parametrize(
-    "gate", [GateConfig(), GateConfig(granularity="headwise"), GateConfig(position="G2")]
-)
+@pytest.mark.parametrize("gate", GATES[1:])
 def test_shut_gates_of_many_texts_are_those_of_each_alone(gate):
-    with torch.no_grad():
-        model = LanguageModel(ModelConfig(**{**CONFIG.__dict__, "gate": gate}))
-        for weight in model.parameters():
-            weight *= 8
+    model = lively(replace(CONFIG, gate=gate)).float()
     texts = some_texts()
     found = MEASUREMENTS["gates"](model, texts)
     values = []
@@ -78,7 +71,7 @@ def test_shut_gates_of_many_texts_are_those_of_each_alone(gate):
 
 
 def test_a_model_without_a_gate_has_no_gates_and_one_loss(model):
-    plain = LanguageModel(ModelConfig(**{**CONFIG.__dict__, "gate": None}))
+    plain = LanguageModel(replace(CONFIG, gate=None))
     texts = some_texts(3)
     assert MEASUREMENTS["gates"](plain, texts) == {}
     assert MEASUREMENTS["strengths"](plain, texts)["sums"].shape == (1, 3)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core.attention import GateConfig
 from gating_core.characters import encode
 from gating_core.lm.config import ModelConfig
 from gating_core.lm.measurements.rank import (
@@ -15,23 +14,10 @@ from gating_core.lm.measurements.rank import (
     rank_ratio,
     ranks,
 )
-from gating_core.lm.model import LanguageModel
+from tests.core.lm.lively import GATES, lively
 
 CONFIG = ModelConfig(depth=2, width=12, heads=3, context=40)
 TEXTS = ["In the beginning", "Y dijo Dios: Sea la luz", "God said", "the day", "no"]
-GATES = {
-    "none": None,
-    "G1": GateConfig(),
-    "head": GateConfig(granularity="headwise"),
-    "G2": GateConfig(position="G2"),
-}
-
-
-def lively(gate):
-    model = LanguageModel(replace(CONFIG, gate=gate), 0).requires_grad_(False)
-    for weight in model.parameters():
-        weight.mul_(8)
-    return model
 
 
 def test_ranks_of_other_models_are_compared_by_their_means_over_heads():
@@ -57,9 +43,9 @@ def test_the_effective_rank_counts_equal_singular_values():
 # --- Over texts -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("gate", GATES.values(), ids=GATES)
+@pytest.mark.parametrize("gate", GATES)
 def test_ranks_are_those_of_all_characters_written_out(gate):
-    model = lively(gate)
+    model = lively(replace(CONFIG, gate=gate)).float()
     found = ranks(model, TEXTS)
     assert found["outputs"].shape == (3, 2, 3)
     for layer in range(2):

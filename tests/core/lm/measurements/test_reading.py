@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gating_core.attention import GateConfig
 from gating_core.characters import CHARACTERS, encode
 from gating_core.lm.config import ModelConfig
 from gating_core.lm.generate import generate
@@ -25,14 +24,13 @@ from gating_core.lm.measurements.reading import (
     write_on,
 )
 from gating_core.lm.model import LanguageModel
+from tests.core.lm.lively import GATES
 
 CONFIG = ModelConfig(depth=2, width=8, heads=2, context=16)
 SMALL = ToyRequest(seeds=(0, 1), steps=60, batch=4, length=8, letters=9, width=8)
 
 
-@pytest.mark.parametrize(
-    "gate", [None, GateConfig(), GateConfig(granularity="headwise"), GateConfig(position="G2")]
-)
+@pytest.mark.parametrize("gate", GATES)
 def test_a_reading_is_put_together_from_its_parts(gate):
     model = LanguageModel(replace(CONFIG, gate=gate)).requires_grad_(False)
     found = read_text(model, "He said, ñ")

@@ -19,17 +19,14 @@ from gating_core.lm.measurements.topology import (
     topology,
     without_attention,
 )
-from gating_core.lm.model import LanguageModel
+from tests.core.lm.lively import lively as of_config
 
 CONFIG = ModelConfig(depth=2, width=12, heads=3, context=24)
 TEXTS = ["In the beginning", "Y dijo Dios: Sea la luz", "God said"]
 
 
 def lively(**changes):
-    model = LanguageModel(replace(CONFIG, **changes), 0).requires_grad_(False)
-    for weight in model.parameters():
-        weight.mul_(6)
-    return model
+    return of_config(replace(CONFIG, **changes), scale=6.0).float()
 
 
 @pytest.mark.parametrize("kind", TOPOLOGIES)

@@ -18,6 +18,7 @@ from gating_core.lm.steering.streams import (
     trailing_means,
     write_steered,
 )
+from tests.core.lm.lively import GATES
 
 CONFIG = ModelConfig(depth=3, width=12, heads=3, context=40)
 TEXTS = ["In the beginning, ñ", "Y dijo Dios", "He"]
@@ -29,9 +30,7 @@ def made(gate=None, topology="usual"):
 
 
 @pytest.mark.parametrize("topology", ["usual", "fal_plus"])
-@pytest.mark.parametrize(
-    "gate", [None, GateConfig(), GateConfig(granularity="headwise"), GateConfig(position="G2")]
-)
+@pytest.mark.parametrize("gate", GATES)
 def test_the_parts_add_up_to_the_stream(gate, topology):
     model, numbers = made(gate, topology), encode("In the beginning")[None]
     direction = torch.randn(12, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
