@@ -22,7 +22,7 @@ from .visiting import open_page, settle
 WINDOW = {"width": 1000, "height": 900}  # narrow, so that its words can be read
 WIDTH, QUALITY = 560, 70  # pixels, of 100
 MARGIN = 12  # pixels of the screen
-WITHOUT = ".gc-plane-knob, .gc-stage-caption, .gc-stage-bar { display: none !important; }"  # for the hand
+WITHOUT = ".gc-plane-knob, .gc-stage-caption, .gc-stage-bar { display: none !important; }"
 JOB_MS = 120_000  # until the page's job has ended
 FIRST = ".gc-pair-row, [data-testid=stPlotlyChart]"  # a picture of surfaces, or a chart
 PARTS = {  # what is taken where that is something else
