@@ -42,10 +42,7 @@ from gating_core.theory.design import (
     SHAPES,
     DesignedGate,
     GateDesign,
-    GateFit,
-    GateNetwork,
     design,
-    fit_gate,
 )
 from gating_core.theory.formula import (
     GRAMMAR,
@@ -120,8 +117,6 @@ __all__ = [
     "FourKeyCurvature",
     "GateCase",
     "GateDesign",
-    "GateFit",
-    "GateNetwork",
     "GateVerdict",
     "GatedSheet",
     "KeySign",
@@ -137,7 +132,6 @@ __all__ = [
     "curvature_terms_at",
     "design",
     "exponents_of",
-    "fit_gate",
     "four_key_curvature",
     "gate_fails",
     "gate_values",

@@ -22,7 +22,8 @@ from gating_core.theory.formula import Formula, parse_formula
 KINDS = ("scalar", "channelwise", "elementwise", "normalisation")
 RADIUS_RANGE = (0.05, 20.0)
 FIRST_RADIUS = 0.8
-# `fit_gate(sphere_case().gate, seed=1, units=3)`, its weights rounded to hundredths.
+# A network of three tanh units, fitted to the values of the sphere's gate (Levenberg-Marquardt, at
+# commit 538eb623), its weights rounded to hundredths.
 LEARNED = (
     "sigmoid(1.13*tanh(0.85*u+1.36*v+1.01)+1.1*tanh(0.84-1.52*u)"
     "+1.13*tanh(0.85*u-1.36*v+1.01)-1.23)"

@@ -21,7 +21,6 @@ from gating_core.geometry import adaptive_integrals
 from gating_core.geometry.classics import SURFACES
 from gating_core.lm.measurements.backcopy import ToyRequest, train_toy
 from gating_core.progress import Cancelled
-from gating_core.theory import DesignedGate, fit_gate
 from tests.core.experiments.comparison.runs import SMALL, run_of
 
 CALLS = {
@@ -38,7 +37,6 @@ CALLS = {
     learn: lambda: ((0,), SampleRequest(), "none"),
     accuracies_at: lambda: ((25,), CurvesRequest()),
     train_toy: lambda: (ToyRequest(),),
-    fit_gate: lambda: (DesignedGate("sphere", 0.5),),
 }
 
 

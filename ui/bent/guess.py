@@ -11,7 +11,7 @@ from ui.bent.shadows import draw_shadows, percent, shadow_pair
 from ui.common.explanations import explain
 from ui.common.formatting import plus_minus
 from ui.common.lessons import section
-from ui.common.links import link_value
+from ui.common.links import link_value, put_in_link
 from ui.common.take_along import File, csv_text, offered
 from ui.components.pair import Pair
 from ui.work.cache import cached
@@ -58,10 +58,7 @@ def parse_guess(text: str) -> str | None:
 
 def answer(name: str = "") -> None:
     """Put a guess into the link, or take it back; a callback."""
-    if name:
-        st.query_params[GUESS] = name
-    else:
-        st.query_params.pop(GUESS, None)
+    put_in_link(**{GUESS: name})
 
 
 def verdict(model: PricedModel, guessed: bool) -> tuple[str, str]:

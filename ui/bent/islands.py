@@ -17,7 +17,7 @@ from gating_core.geometry import Island, square_grid
 from ui.common.explanations import explain
 from ui.common.formatting import plus_minus, short
 from ui.common.lessons import section
-from ui.common.links import LINK, link_value, parse_number, parse_plane
+from ui.common.links import LINK, link_value, parse_number, parse_plane, put_in_link
 from ui.common.take_along import File, csv_text, offered
 from ui.components.islands import Scene, draw_islands, is_turn
 from ui.components.stage import Plane
@@ -155,13 +155,10 @@ def table(island: Island, line: str) -> str:
 
 def _to_link(plane: Plane, turn: int, first: Plane, turned: int) -> None:
     text = ",".join(f"{x:g}" for x in plane)
-    values = {"island_turn": "" if turn == turned else str(turn)}
-    values["island_plane"] = "" if text == ",".join(f"{x:.6g}" for x in first) else text
-    for key, value in values.items():
-        if value:
-            st.query_params[key] = value
-        else:
-            st.query_params.pop(key, None)
+    put_in_link(
+        island_turn="" if turn == turned else str(turn),
+        island_plane="" if text == ",".join(f"{x:.6g}" for x in first) else text,
+    )
 
 
 def parse_turn(text: str) -> int | None:

@@ -19,7 +19,7 @@ from ui.claims.shared import BUNDLED, LIVE, JudgedStudy, Judgement, Source
 from ui.common import charts as c
 from ui.common.bar import PAGES
 from ui.common.lessons import section
-from ui.common.links import LINK, link_value
+from ui.common.links import LINK, link_value, put_in_link
 from ui.common.page import draw_finding
 from ui.foreign import as_words
 
@@ -73,9 +73,7 @@ def draw() -> tuple[Source, JudgedStudy]:
 
 def _turn(name: str) -> None:
     """Open the row, which closes the other, or close it."""
-    st.query_params.pop("claim", None)
-    if st.session_state[f"claim_{name}"]:
-        st.query_params["claim"] = name
+    put_in_link(claim=name if st.session_state[f"claim_{name}"] else "")
 
 
 def word_text(x: Judgement) -> str:

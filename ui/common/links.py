@@ -75,7 +75,7 @@ def link_value(
 
     ``parse`` returns ``None`` for a text that cannot be used. Then, or if the link has no such
     parameter, returns ``instead``; `checked_link`, within which this is called, names it as
-    ``shown``. To change the parameter, set ``st.query_params[name]`` in a callback.
+    ``shown``. To change the parameter, call `put_in_link` in a callback.
     """
     arrival = st.session_state[ARRIVAL]
     infinite = filter(_is_inf, arrival.pending.pop(name, ()))  # `checked_link` has removed them
@@ -112,6 +112,15 @@ def change_link(instead: Mapping[str, list[str]]) -> None:
                 link.discard_param_no_forward_msg(name)
         link.set_initial_query_params_from_current()
         link._send_query_param_msg()
+
+
+def put_in_link(**texts: str) -> None:
+    """Set parameters that no control holds, or remove those whose text is empty; for callbacks."""
+    for name, text in texts.items():
+        if text:
+            st.query_params[name] = text
+        else:
+            st.query_params.pop(name, None)
 
 
 def open_link(link: Link) -> None:
@@ -185,6 +194,11 @@ def parse_plane(text: str) -> tuple[float, ...] | None:
     """Return the plane of "a,b,c,d"; ``None`` unless a unit normal and an offset within reach."""
     numbers = parse_numbers(text)
     return numbers if numbers and is_plane(numbers) else None
+
+
+def pick_text(point: tuple[int, int] | None) -> str:
+    """Return the text that `parse_pick` reads; empty for no point."""
+    return f"{point[0]}.{point[1]}" if point else ""
 
 
 def parse_pick(text: str, size: int = GRID_SIZE) -> tuple[int, int] | None:

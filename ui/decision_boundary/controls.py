@@ -17,7 +17,7 @@ from gating_core.training import GOOD_START, OPTIMISERS
 from ui import limits
 from ui.common.formatting import percent
 from ui.common.front import front_columns
-from ui.common.links import LINK, change_link, link_value
+from ui.common.links import LINK, change_link, link_value, put_in_link
 from ui.common.possible import SOURCES_HELP
 from ui.components.tiles import STYLE, Tile, draw_tiles
 from ui.decision_boundary.model import (
@@ -187,7 +187,7 @@ def _suit_price() -> None:
 def choose_data(name: str) -> None:
     """Ask for other data, and for the steps that teach them unless others were asked for."""
     before = st.query_params.get("data", FIRST.task)
-    put_in_link("data", "" if name == FIRST.task else name)
+    put_in_link(data="" if name == FIRST.task else name)
     if st.session_state.get("steps") == STEPS.get(before, FIRST.steps):
         st.session_state["steps"] = STEPS.get(name, FIRST.steps)
 
@@ -210,13 +210,6 @@ def _ask(key: str, number: int) -> None:
         st.session_state[key] = number
     else:  # its control is not drawn yet
         change_link({key: [str(number)]})
-
-
-def put_in_link(name: str, word: str) -> None:
-    """Set a parameter that no widget holds, or remove it if empty; for callbacks only."""
-    st.query_params.pop(name, None)
-    if word:
-        st.query_params[name] = word
 
 
 # --- Tiles ----------------------------------------------------------------------------------------
@@ -248,7 +241,7 @@ def _draw_menu(key: str, label: str, names: Mapping[str, Named], word: str, defa
         if key == "data":
             choose_data(name)
         else:
-            put_in_link(key, "" if name == default else name)
+            put_in_link(**{key: "" if name == default else name})
         st.session_state[TILE_CHOSEN] = True
 
     with st.container(key=f"menu_{key}", gap="xxsmall"):

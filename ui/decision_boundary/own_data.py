@@ -36,10 +36,10 @@ from gating_core.tasks import (
     quote,
     train_counts,
 )
-from ui.common.links import link_value
+from ui.common.links import link_value, put_in_link
 from ui.components import draw as square
 from ui.components.draw import DIGITS, Point
-from ui.decision_boundary.controls import choose_data, put_in_link
+from ui.decision_boundary.controls import choose_data
 from ui.decision_boundary.model import text
 from ui.drawing import palette
 from ui.foreign import as_words, error_words, printable
@@ -186,10 +186,10 @@ def split_text(own: OwnData, train_share: float) -> str:
 
 def _on_draw() -> None:
     drawing = square.drawn("own_draw")
-    put_in_link("drawing", encode_drawing(*drawing))
+    put_in_link(drawing=encode_drawing(*drawing))
     try:
         drawn_own(drawing)
-        put_in_link("table", "")
+        put_in_link(table="")
     except OwnDataError:  # said where it is drawn; a table stays in use until there are enough
         pass
     st.session_state.pop(PROBLEM, None)
@@ -207,7 +207,7 @@ def _read(source: bytes | str) -> None:
     except OwnDataError as error:
         st.session_state[PROBLEM] = str(error)
         return
-    put_in_link("table", encode_table(table))
+    put_in_link(table=encode_table(table))
     choose_data(TASK_NAME)
     st.session_state.pop(PROBLEM, None)
 

@@ -26,12 +26,13 @@ from gating_core.geometry import Integral, SurfaceResult
 from gating_core.training import mean_interval
 from ui.common.charts import Charts
 from ui.common.formatting import by_points, percent, points_text
+from ui.common.links import put_in_link
 from ui.common.page import FINDING
 from ui.common.take_along import OfferedSurface, offered
 from ui.common.trained import offer_model
 from ui.components.strip import strip
 from ui.decision_boundary import film
-from ui.decision_boundary.controls import new_seeds, put_in_link
+from ui.decision_boundary.controls import new_seeds
 from ui.decision_boundary.film import JOB, Told, divergence_text, mean_text
 from ui.decision_boundary.frames import variants_of
 from ui.decision_boundary.measuring import MEASUREMENT, MeasurementRequest, stopped_frame
@@ -95,7 +96,7 @@ def draw_finding(
 
 
 def _on_seed(seed: int) -> None:
-    put_in_link("picked_seed", str(seed))
+    put_in_link(picked_seed=str(seed))
     st.session_state["who"] = PICKED
 
 

@@ -17,7 +17,7 @@ from gating_core.training import TrainingDiverged
 from ui.common import charts as c
 from ui.common import formatting as common
 from ui.common.lessons import section
-from ui.common.links import LINK, link_value, parse_pick
+from ui.common.links import LINK, link_value, parse_pick, pick_text
 from ui.common.page import draw_finding
 from ui.common.take_along import OfferedSurface, offer_notebook, offered
 from ui.components.pair import Point, draw_pair
@@ -371,7 +371,7 @@ def _on_leave(frame: int, point: Point | None, corners: np.ndarray | None) -> No
     """Put the layer and the marked point into the link."""
     st.query_params["after"] = f"{frame + 1}"
     if point:
-        st.query_params["stacked_point"] = f"{point[0]}.{point[1]}"
+        st.query_params["stacked_point"] = pick_text(point)
 
 
 def stack_text(surface: SurfaceResult) -> str:

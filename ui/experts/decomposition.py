@@ -12,7 +12,7 @@ from gating_core.experts import EntryTree
 from ui.common import charts as c
 from ui.common.formatting import short, vector_text
 from ui.common.lessons import section
-from ui.common.links import LINK, link_value, parse_numbers
+from ui.common.links import LINK, link_value, parse_numbers, put_in_link
 from ui.common.page import draw_finding
 from ui.components.pad import Handle, pad
 from ui.components.tree import tree
@@ -79,8 +79,8 @@ def draw() -> None:
             pad=PAD,
             expert=expert,
             spare=SPARE,
-            on_strength=lambda x: shared.put_into_link("gate_lambda", "" if x == 1 else f"{x:g}"),
-            on_expert=lambda name: shared.put_into_link("expert", name),
+            on_strength=lambda x: put_in_link(gate_lambda="" if x == 1 else f"{x:g}"),
+            on_expert=lambda name: put_in_link(expert=name),
         )
     charts.tables["terms"] = term_columns(entry)
     charts.draw_footer(section("experts", "decomposition", **explained(model, entry, channel)))
@@ -107,7 +107,7 @@ def on_point() -> None:
     moved = st.session_state[PAD]["moved"]
     if moved["done"]:
         text = ",".join(f"{moved[axis]:.4g}" for axis in "xy")
-        shared.put_into_link("input", "" if parse_point(text) == POINT else text)
+        put_in_link(input="" if parse_point(text) == POINT else text)
 
 
 def browser_numbers(model: Model, channel: int) -> dict[str, Any]:

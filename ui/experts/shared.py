@@ -161,14 +161,6 @@ def followed_expert(model: Model) -> str:
     return link_value("expert", parse, "")
 
 
-def put_into_link(name: str, text: str) -> None:
-    """Set a parameter of the link, or remove it if ``text`` is empty; for callbacks."""
-    if text:
-        st.query_params[name] = text
-    else:
-        st.query_params.pop(name, None)
-
-
 # --- Weights ------------------------------------------------------------------------------------
 
 

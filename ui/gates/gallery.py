@@ -15,7 +15,7 @@ from ui.common.bar import PAGES
 from ui.common.explanations import explain
 from ui.common.formatting import percent
 from ui.common.lessons import section
-from ui.common.links import LINK, link_value, parse_number, parse_pick
+from ui.common.links import LINK, link_value, parse_number, parse_pick, pick_text, put_in_link
 from ui.common.take_along import OfferedSurface, offer_notebook, offered
 from ui.components.pair import Point
 from ui.components.tiles import Tile, draw_tiles
@@ -164,8 +164,7 @@ def draw() -> None:
             st.markdown(result.case.why)
             st.page_link(
                 PAGES["Curved or bent?"].path,
-                label="What a closed ring proves: in three dimensions K > 0 or a fold, in more only"
-                " bending, with elementwise gates",
+                label="What a closed ring of the boundary needs: curvature, or only bending",
                 icon=":material/arrow_forward:",
                 query_params={"bent_tab": "Islands"},
             )
@@ -176,8 +175,7 @@ def draw() -> None:
         from ui.gates import folds
 
         folds.draw(result, why if why.open else None, maps if maps.open else None)
-    name = f"gate_{request.case}_lambda{result.frame.strength:.2f}"
-    offered().name = name
+    offered().name = name = f"gate_{request.case}_lambda{result.frame.strength:.2f}"
     offered().surfaces[f"The gated surface, λ = {result.frame.strength:.2f}"] = OfferedSurface(
         name, partial(_exported, result)
     )
@@ -268,14 +266,13 @@ def _draw_tiles(where: st.delta_generator.DeltaGenerator, request: GateRequest) 
         line = tile_line(numbers_of(full.whole, full.range))
         tiles[OWN] = Tile("your formula", f"{as_code(request.formula[:ON_TILE] + rest)}  \n{line}")
     with where:
-        draw_tiles(tiles, request.case, "case", _open_case, width="content")
-
-
-def _open_case(case: str) -> None:
-    """Put the case of a tile into the link; a callback."""
-    st.query_params.pop("case", None)
-    if case != SPHERE:
-        st.query_params["case"] = case
+        draw_tiles(
+            tiles,
+            request.case,
+            "case",
+            lambda case: put_in_link(case="" if case == SPHERE else case),
+            width="content",
+        )
 
 
 def _draw_view(result: Result) -> None:
@@ -302,15 +299,7 @@ def _draw_view(result: Result) -> None:
 def _on_leave(frame: int, point: Point | None, corners: np.ndarray | None) -> None:
     """Put the strength and the marked point into the link."""
     strength = st.session_state[DRAWN][frame]
-    texts = {
-        "level": "" if strength == 1 else f"{strength:g}",
-        "mark": f"{point[0]}.{point[1]}" if point else "",
-    }
-    for name, text in texts.items():
-        if text:
-            st.query_params[name] = text
-        else:
-            st.query_params.pop(name, None)
+    put_in_link(level="" if strength == 1 else f"{strength:g}", mark=pick_text(point))
 
 
 # --- Sentences ------------------------------------------------------------------------------------

@@ -42,15 +42,14 @@ def gate_picture(
     settled: Sequence[GateFrame] = (),
     *,
     title: str,
-    labels: Sequence[str] = (),
     smallest: float = SMALLEST,
 ) -> GatePicture:
     """Draw the surface coloured by what is ``shown``, beside the flat one it was made of.
 
     Colours, sizes and the first view come from ``settled``, some of the frames, the full gate last,
-    whichever others have been measured so far. Without ``labels`` frames are called by their
-    strengths. Where their sizes differ too much to be seen together, by less than ``smallest``,
-    each is enlarged from the origin until the point that is pulled least is on the flat surface.
+    whichever others have been measured so far. Where their sizes differ too much to be seen
+    together, by less than ``smallest``, each is enlarged from the origin until the point that is
+    pulled least is on the flat surface.
     """
     settled = settled or frames
     scale = scale_of(SHOWN[shown], [field_of(frame, shown) for frame in settled])
@@ -64,7 +63,8 @@ def gate_picture(
     for frame in frames:
         points = drawable(frame.values)
         values.append((points * (_enlargement(points, frame) if one_size else 1) - TOP) / reach)
-        straight = frame.strength > 0 and frame.whole.word == FLAT and _is_plane(points)
+        straight = frame.strength > 0 and frame.whole.word == FLAT
+        straight = straight and bool(np.isfinite(points).all()) and lies_in_a_plane(points)
         lines.append(
             straight_segments(points, values[-1], frame.axis) if straight else NO_SEGMENTS[0]
         )
@@ -91,8 +91,8 @@ def gate_picture(
     strengths = [frame.strength for frame in frames]
     pair = Pair(
         (side,),
-        labels or [f"λ = {strength:.2f}" for strength in strengths],
-        range(len(frames)) if labels else strengths,
+        [f"λ = {strength:.2f}" for strength in strengths],
+        strengths,
         best_eye([np.nan_to_num(drawn[-1], nan=0.0)]),
         scale.colours,
         ("", "") if scale.collapsed else _ends(scale),
@@ -146,10 +146,6 @@ def _enlargement(points: np.ndarray, frame: GateFrame) -> float:
     """The factor by which the largest gate of the drawn ``points`` becomes 1."""
     gates = frame.channels[np.isfinite(points[..., 0])]
     return 1 / float(gates.max()) if gates.size else 1.0
-
-
-def _is_plane(points: np.ndarray) -> bool:
-    return bool(np.isfinite(points).all()) and lies_in_a_plane(points)
 
 
 def _ends(scale: ColourScale) -> tuple[str, str]:

@@ -100,15 +100,12 @@ def causes_text(whole: GateVerdict) -> str:
 
 def range_with_doubt(surface: SurfaceResult) -> str:
     """The range of a surface's known K and the largest error in it."""
-    known = np.isfinite(surface.known[-1])
-    errors = surface.known_error[-1][known]
-    doubt = error_text(float(errors.max())) if errors.size else "no bound"
-    return f"{range_text(known_range(surface))}, error at most {doubt} each"
-
-
-def known_range(surface: SurfaceResult) -> tuple[float, float] | None:
-    known = surface.known[-1]
-    return (float(np.nanmin(known)), float(np.nanmax(known))) if np.isfinite(known).any() else None
+    there = np.isfinite(surface.known[-1])
+    if not there.any():
+        return range_text(None)
+    known, errors = surface.known[-1][there], surface.known_error[-1][there]
+    ends = range_text((float(known.min()), float(known.max())))
+    return f"{ends}, error at most {error_text(float(errors.max()))} each"
 
 
 # --- The picture ----------------------------------------------------------------------------------

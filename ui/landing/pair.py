@@ -24,6 +24,7 @@ from gating_core.geometry import FLAT, MOST_CURVED, UNKNOWN, SurfaceResult
 from gating_core.training import mean_interval
 from ui.common import formatting as common
 from ui.common.lessons import section
+from ui.common.links import pick_text, put_in_link
 from ui.components.pair import Classified, Pair, Point, Side, draw_pair
 from ui.components.strip import strip
 from ui.drawing import palette
@@ -126,11 +127,7 @@ def _curvature_note(scale: ColourScale) -> str:
 
 def _on_leave(frame: int, point: Point | None, corners: np.ndarray | None) -> None:
     """Put the strength and the marked point into the link."""
-    st.query_params["strength"] = f"{STRENGTHS[frame]:g}"
-    if point:
-        st.query_params["pick"] = f"{point[0]}.{point[1]}"
-    else:
-        st.query_params.pop("pick", None)
+    put_in_link(strength=f"{STRENGTHS[frame]:g}", pick=pick_text(point))
 
 
 # --- The picture ----------------------------------------------------------------------------------

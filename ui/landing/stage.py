@@ -13,7 +13,7 @@ from gating_core.experiments.comparison import (
 )
 from gating_core.geometry import square_grid
 from ui.common.bar import PAGES
-from ui.common.links import link_value, parse_plane
+from ui.common.links import link_value, parse_plane, put_in_link
 from ui.components.stage import Plane, Scene, stage
 from ui.landing.pair import Result, fair_texts
 from ui.landing.picture import Stage, measure_stage
@@ -84,11 +84,7 @@ def linked_plane() -> Plane | None:
 
 
 def _on_leave(strength: float, plane: Plane | None) -> None:
-    st.query_params["strength"] = f"{strength:g}"
-    if plane is None:
-        st.query_params.pop("plane", None)
-    else:
-        st.query_params["plane"] = ",".join(f"{x:g}" for x in plane)
+    put_in_link(strength=f"{strength:g}", plane=",".join(f"{x:g}" for x in plane or ()))
 
 
 def ring_text(found: Stage) -> str:

@@ -42,6 +42,7 @@ from gating_core.geometry import (
 from ui.common import formatting as common
 from ui.common.explanations import draw_explanation
 from ui.common.lessons import section
+from ui.common.links import pick_text, put_in_link
 from ui.common.page import draw_finding
 from ui.common.take_along import OfferedSurface, offered
 from ui.components.pair import Pair, Point, Side, draw_pair
@@ -116,7 +117,7 @@ def draw(result: Result, colouring: str) -> None:
     st.caption(" ".join(filter(None, details)))
     if gated.instance.values is not None:
         st.button("The seed's own values", icon=":material/undo:", key="own_values",
-                  on_click=_reset_values)  # fmt: skip
+                  on_click=put_in_link, kwargs={"values": ""})  # fmt: skip
     if result.point is not None:
         columns = [point_column(x, result.point) for x in variants]
         names = shared.VARIANT_NAMES[: len(variants)]
@@ -136,23 +137,12 @@ def draw(result: Result, colouring: str) -> None:
 def _on_leave(frame: int, point: Point | None, corners: np.ndarray | None) -> None:
     """Put the strength, the marked point and dragged values into the link."""
     strength = st.session_state[FRAMES][frame]
-    texts = {
-        "lambda": "" if strength == 1 else f"{strength:g}",
-        "point": f"{point[0]}.{point[1]}" if point else "",
-    }
+    texts = {"lambda": "" if strength == 1 else f"{strength:g}", "point": pick_text(point)}
     if corners is not None:
         instance, pair, axes = st.session_state[CORNERS]
         moved = link_digits(dragged(instance, pair, axes, corners))
         texts["values"] = ",".join(f"{x:g}" for row in moved for x in row)
-    for name, text in texts.items():
-        if text:
-            st.query_params[name] = text
-        else:
-            st.query_params.pop(name, None)
-
-
-def _reset_values() -> None:
-    st.query_params.pop("values", None)
+    put_in_link(**texts)
 
 
 def dragged(ungated: ModelInstance, pair: Pair, axes: Axes, corners: np.ndarray) -> np.ndarray:

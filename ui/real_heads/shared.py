@@ -25,7 +25,7 @@ from gating_core.real_heads import (
 )
 from ui.common.formatting import by_interval, percent, plus_minus, short
 from ui.common.lessons import section
-from ui.common.links import LINK, link_value, parse_numbers
+from ui.common.links import LINK, link_value, parse_numbers, put_in_link
 from ui.components.heads import Chart, Frames, Head, Numbers, Point, Wall, heads
 from ui.foreign import error_words, printable
 
@@ -357,11 +357,5 @@ def _tokens_to_link(prefix: str) -> None:
 
 def _to_link(prefix: str, head: Head | None, at: Point | None) -> None:
     """Put the open head and its mark into the link; a callback."""
-    for name, text in (
-        ("head", head and head_text(head)),
-        ("at", at and ",".join(f"{x:g}" for x in at)),
-    ):
-        if text:
-            st.query_params[f"{prefix}_{name}"] = text
-        else:
-            st.query_params.pop(f"{prefix}_{name}", None)
+    texts = {"head": head_text(head) if head else "", "at": ",".join(f"{x:g}" for x in at or ())}
+    put_in_link(**{f"{prefix}_{name}": text for name, text in texts.items()})

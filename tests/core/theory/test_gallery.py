@@ -11,7 +11,6 @@ import torch
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.verdict import AT_POINTS, PROVED, SEEN
 from gating_core.jets.bounded import Bounded
-from gating_core.theory.design import fit_gate
 from gating_core.theory.gallery import (
     GALLERY,
     GateCase,
@@ -131,11 +130,8 @@ def test_the_sphere_has_the_radius_that_was_asked_for(radius):
     assert not found.surface.without_curvature[0]
 
 
-def test_the_learned_gate_is_what_the_fit_finds():
-    case, sphere = GALLERY["learned"], GALLERY["sphere"]
-    fit = fit_gate(sphere.gate, seed=1, units=3)
-    values, wanted = case.gate(GRID.points), sphere.gate(GRID.points)
-    assert (values - fit.network(GRID.points)).abs().max() < 0.005  # weights of two decimals
+def test_the_learned_gate_is_near_the_spheres_and_its_curvature_is_not():
+    values, wanted = (GALLERY[name].gate(GRID.points) for name in ("learned", "sphere"))
     assert 0.02 < (values - wanted).abs().max() < 0.03
     least, largest = full("learned").curvature_range
     assert least < -1 < 0 < 4 < largest

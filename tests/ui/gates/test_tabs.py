@@ -6,26 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import gating_core.theory as theory
 from gating_core.geometry import square_grid
 from gating_core.theory import (
-    DesignedGate,
-    gate_values,
     gated_layer,
     measure_conic,
     measure_counterexample,
     with_exponents,
 )
-from tests.ui.opening import offered, open_settled, said
+from tests.ui.opening import component, offered, open_settled, said
+from tests.ui.payload import unpack
 from ui.common.formatting import short
-from ui.gates import design
-from ui.gates.design import (
-    ShapeRequest,
-    design_text,
-    fit_shape,
-    fit_text,
-    measure_design,
-    shape_figures,
-)
+from ui.gates.design import design_text
 from ui.gates.frames import GRID_SIZE
 from ui.gates.layer import (
     CORNERS,
@@ -100,37 +92,12 @@ def test_a_layer_is_trained_in_a_job_and_then_shown():
     assert re.search(r"seed (3[1-9]|4[0-6])\), after 400 steps on \*circle\*", said(app))
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    return fit_shape(ShapeRequest(units=8), steps=60, size=21)
-
-
-def test_what_is_said_of_a_fit_comes_from_its_numbers(fitted):
-    images = fitted.fitted.surface, fitted.exact.surface
-    gap = np.nanmax(np.abs(images[0].known[-1] - images[1].known[-1]))
-    assert f"by up to {short(gap)}." in fit_text(fitted)
-    assert "second derivatives" in fit_text(fitted)
-    same = replace(fitted, fitted=fitted.exact)
-    assert "within their errors" in fit_text(same)
-    assert "second derivatives" not in fit_text(same)
-
-
-def test_the_maps_are_how_far_the_gate_and_k_are_off(fitted):
-    gate, curvature = shape_figures(fitted)
-    points = square_grid(21).points
-    wanted = gate_values(DesignedGate("sphere", fitted.size), points).reshape(21, 21, 1)
-    np.testing.assert_array_equal(gate.data[0].customdata[..., :1], fitted.fitted.gate - wanted)
-    apart = fitted.fitted.surface.known[-1] - fitted.exact.surface.known[-1]
-    np.testing.assert_array_equal(curvature.data[0].customdata[..., 0], apart)
-
-
-def test_a_gate_beyond_one_is_no_sigmoids_and_a_smaller_shape_is_fitted():
-    small, large = (measure_design(ShapeRequest(size=size), 21) for size in (0.75, 1.5))
-    assert "**A sigmoid reaches it**" in design_text(small, small.reachable.size)
-    said = design_text(large, large.reachable.size)
-    assert "**No sigmoid reaches it**" in said
-    assert large.reachable.size < large.size_limit <= 1
-    assert f"the shape has size {short(large.reachable.size)}" in said
+def test_a_gate_beyond_one_is_no_sigmoids():
+    small, large = (theory.design("sphere", size, square_grid(21)) for size in (0.75, 1.5))
+    assert "**A sigmoid reaches it**" in design_text(small)
+    assert "**No sigmoid reaches it**" in design_text(large)
+    assert f"a size below {short(large.size_limit)}." in design_text(large)
+    assert large.size_limit <= 1
 
 
 # --- The page -------------------------------------------------------------------------------------
@@ -165,9 +132,9 @@ def test_each_counterexample_curves_and_its_twin_is_flat():
     assert "**not within" not in text
 
 
-def test_a_gate_is_designed_and_fitted():
-    app, charts = opened("Gate design", target="ellipsoid", fit_units="4")
-    assert charts == 2
+def test_a_gate_is_designed():
+    app = open_settled(PAGE, tab_gates="Gate design", target="ellipsoid")
+    assert not app.exception
     assert "**A sigmoid reaches it**" in said(app)
-    (fit,) = design.SHAPED.cached([ShapeRequest("ellipsoid", units=4)]).values()
-    assert fit_text(fit) in said(app)
+    header, _ = unpack(component(app, "gates_shape_view").proto.bytes)
+    assert header["findings"][0][0].startswith("Under the gate for the ellipsoid, the surface is")
