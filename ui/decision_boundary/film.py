@@ -115,7 +115,7 @@ def _draw_film(
         if run.divergence is not None:
             st.warning(divergence_text(run))
         return
-    member = measurement.member(run)
+    member = measurement.growing_member(run) if going and not run.ended else measurement.member(run)
     film, picture = film_for(run, member, going), picture_for(shown, view, member, going)
     steps, last = run.steps[drawn_frames(run)], len(picture.pair.places) - 1
     strip = np.unique(np.linspace(0, last, min(last + 1, MOST_MAPS)).round())

@@ -22,6 +22,7 @@ from ui.work.runs import Shown
 
 MEASUREMENT = "boundary_measurement"
 STOPPED = "boundary_stopped"  # a setting, and the step at which its visitor has stopped
+AT_ONCE = 4  # curvatures that a worker measures before it is the turn of another visitor
 LEAST_SEED, LAST_SEED = LIMITS["seed"][0], LIMITS["seed"][1] + limits.BOUNDARY_SEEDS[1]
 
 
@@ -36,6 +37,7 @@ class MeasurementRequest:
     which: str = TYPICAL
     picked: int | None = None
     all_of: Setting | None = None
+    _growing: tuple[object, int] = (None, 0)
 
     def chosen(self, run: TrainedRun) -> str:
         """Return by which of `WHO` a seed is shown, or `PICKED` for a seed of the run that was."""
@@ -52,6 +54,13 @@ class MeasurementRequest:
         name = run.setting.compared[("left", "right").index(whose[0])]
         return comparison.shown_member(run.variants[name].ensemble, whose[1])
 
+    def growing_member(self, run: TrainedRun) -> int:
+        """Return the seed shown while a run trains: the first that was, so its film goes on."""
+        about = run.setting, self.which, self.picked
+        if self._growing[0] != about:
+            self._growing = about, self.member(run)
+        return self._growing[1]
+
     def others(self, run: TrainedRun) -> bool:
         """Return whether seeds that are not shown are measured, too."""
         count = len(run.task.seeds) - 1
@@ -65,13 +74,13 @@ class MeasurementRequest:
         """Measure the curvatures that are missing, those of the seed shown first.
 
         Only its curvature along the run ranks first: the rest waits for others' trainings, and for
-        their first pictures. A worker is sent the run once for each rank.
+        their first pictures. A worker is sent the run once for several.
         """
         done: set[Any] = set()
         while pending := self._pending(shown, done):
             seed = self.member(shown.run)
             first = [x for x in pending if x[0] is not comparison.final_curvature and x[2] == seed]
-            works, rank = (first, Rank.FIRST) if first else (pending, Rank.REST)
+            works, rank = (first, Rank.FIRST) if first else (pending[:AT_ONCE], Rank.REST)
             items = pool.POOL.stream(comparison.measure_each, shown.run, tuple(works), rank=rank)
             with closing(items):
                 for item in items:

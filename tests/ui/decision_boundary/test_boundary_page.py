@@ -489,6 +489,23 @@ def test_a_total_has_its_error_in_its_own_frame(word, total, text):
 # --- What is measured, in which order -------------------------------------------------------------
 
 
+def test_the_seed_shown_stays_while_a_run_trains(monkeypatch):
+    """Another one would be typical of each step, and all of its frames would be sampled anew."""
+    run, request = trained(SMALL), MeasurementRequest()
+    typical = iter(range(9))
+    monkeypatch.setattr(measuring.comparison, "typical_member", lambda run: next(typical))
+    assert [request.growing_member(replace(run, frames=run.frames[:n])) for n in (1, 4, 9)] == [
+        0
+    ] * 3
+    assert request.member(run) == 1
+    request.which = "best left"
+    best = request.member(run)
+    assert request.growing_member(run) == best
+    longer = replace(run, setting=replace(run.setting, seed=7))
+    request.which = MeasurementRequest.which
+    assert request.growing_member(longer) == 2
+
+
 def test_nobody_who_waits_for_a_first_picture_waits_for_other_seeds(monkeypatch):
     asked = []
 
