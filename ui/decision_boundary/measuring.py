@@ -73,14 +73,16 @@ class MeasurementRequest:
     def measure(self, shown: Shown) -> Iterator[Any]:
         """Measure the curvatures that are missing, those of the seed shown first.
 
-        Only its curvature along the run ranks first: the rest waits for others' trainings, and for
-        their first pictures. A worker is sent the run once for several.
+        Only its curvature along the run ranks first, while nobody waits for a worker: the rest
+        waits for others' trainings, and for their first pictures. A worker is sent the run once for
+        several.
         """
         done: set[Any] = set()
         while pending := self._pending(shown, done):
             seed = self.member(shown.run)
             first = [x for x in pending if x[0] is not comparison.final_curvature and x[2] == seed]
-            works, rank = (first, Rank.FIRST) if first else (pending[:AT_ONCE], Rank.REST)
+            works = first or pending[:AT_ONCE]
+            rank = Rank.FIRST if first and not pool.POOL.crowded else Rank.REST
             items = pool.POOL.stream(comparison.measure_each, shown.run, tuple(works), rank=rank)
             with closing(items):
                 for item in items:

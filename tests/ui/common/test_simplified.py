@@ -69,24 +69,14 @@ def test_without_such_a_link_all_controls_are_shown():
     assert view.foldable == {"more"}
 
 
-def test_all_controls_can_be_locked_and_keep_value_and_link():
-    app = opened(**LINK, lock=",".join(VALUES))
+@pytest.mark.parametrize(("parameter", "found"), [("lock", disabled), ("hide", hidden)])
+def test_all_controls_can_be_locked_or_hidden_and_keep_value_and_link(parameter, found):
+    app = opened(**LINK, **{parameter: ",".join(VALUES)})
     assert not app.exception
-    assert disabled(app) == {*VALUES}
-    assert kept(app)
-    app.button(key="again").click().run()
-    assert disabled(app) == {*VALUES}
-    assert kept(app)
-
-
-def test_all_controls_can_be_hidden_and_keep_value_and_link():
-    app = opened(**LINK, hide=",".join(VALUES))
-    assert not app.exception
-    assert hidden(app) == {*VALUES}
-    assert kept(app)
-    app.button(key="again").click().run()
-    assert hidden(app) == {*VALUES}
-    assert kept(app)
+    for _ in range(2):
+        assert found(app) == {*VALUES}
+        assert kept(app)
+        app.button(key="again").click().run()
 
 
 def test_whoever_opens_it_can_show_all_controls():

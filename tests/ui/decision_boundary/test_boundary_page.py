@@ -506,8 +506,10 @@ def test_the_seed_shown_stays_while_a_run_trains(monkeypatch):
     assert request.growing_member(longer) == 2
 
 
-def test_nobody_who_waits_for_a_first_picture_waits_for_other_seeds(monkeypatch):
+@pytest.mark.parametrize(("crowded", "rank"), [(False, Rank.FIRST), (True, Rank.REST)])
+def test_nobody_who_waits_for_a_first_picture_waits_for_other_seeds(monkeypatch, crowded, rank):
     asked = []
+    monkeypatch.setattr(type(pool.POOL), "crowded", crowded)
 
     def stream(function, run, works, rank):
         assert function is measure_each
@@ -524,8 +526,8 @@ def test_nobody_who_waits_for_a_first_picture_waits_for_other_seeds(monkeypatch)
     request.picked = 2  # whoever turns to another seed in the middle is served that one
     assert len([*work]) == 7
     assert asked == [
-        (curvature_along, names[0], 1, Rank.FIRST),
-        *((curvature_along, name, 2, Rank.FIRST) for name in names),
+        (curvature_along, names[0], 1, rank),
+        *((curvature_along, name, 2, rank) for name in names),
         *((final_curvature, name, 2, Rank.REST) for name in names),
         *((curvature_along, name, 0, Rank.REST) for name in names),
         (curvature_along, names[1], 1, Rank.REST),
