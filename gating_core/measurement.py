@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -42,8 +43,9 @@ REMEDY = (
 )
 SEVERAL = 5  # points that a layer is tried at: another number than that of its outputs
 COLUMNS = ("u", "v", "K (1/length^2)", "{} of K", "|H| (1/length)", "area element", "resolved")
-CHEAP_COST = 100_000  # numbers touched for one point: a fifteenth of a millisecond
-CHEAP_SAMPLE, COSTLY_SAMPLE = 60_000, 20_000  # points for totals: five seconds of a cheap layer
+# Below a cost, in numbers touched for each of five points (1e5 take a fifteenth of a millisecond):
+# points for totals, and those of the grid along each side. The last is for layers of whole models.
+SAMPLES = ((1e5, 60_000, 61), (1e7, 20_000, 61), (math.inf, 4_000, 31))
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,14 +160,16 @@ def measure(
             ``lambda uv: layer(origin + uv @ directions)``.
         points: (N, 2), where to measure; by default a grid of 61 x 61 points on [-1, 1]^2, with
             total curvature, area and bending of the whole chart: seconds for a layer, without these
-            where points are given.
+            where points are given. A layer as large as those of whole language models gets 31 x 31,
+            as the verdict says.
         bound: "rigorous" follows every rounding error, where each operation has a rule for it;
             "estimate" does not.
         casts: "carry" computes in float64 what the layer casts to lower precision, its float32
             weights among it, and says so in ``notes``; "refuse" raises instead.
         largest_sample: Points after which the integrals are refined no further; by default
-            60,000, and 20,000 for a layer of which these would take more than five seconds or so.
-            Where they run out ``complete`` is False, and errors count what is unfinished in full.
+            60,000, 20,000 for a layer of which these would take more than five seconds or so, and
+            4,000, on larger first cells, for one of a whole model's size. Where they run out, and
+            there, ``complete`` is False; errors count what is unfinished in full.
 
     Returns:
         K with its error at each point, estimates of total curvature, area and total bending, and
@@ -198,6 +202,12 @@ def measure(
         raise ValueError(f"points has shape {tuple(where.shape)}; a surface needs (N, 2)")
     function = carried(layer, casts)
     _check_layer(function, where[:SEVERAL])
+    if points is None:
+        cost = touched(function, where[:SEVERAL]) / SEVERAL
+        sample, side = next((n, side) for most, n, side in SAMPLES if cost < most)
+        largest_sample = sample if largest_sample is None else largest_sample
+        grid = square_grid(side)
+        where = grid.points
     jet = _without_seeds(second_order_jet(function, where, bound))
     lost = int((~jet.value.isfinite().all(-1)).sum())
     if lost == len(where):
@@ -212,9 +222,6 @@ def measure(
     sentence = _sentence(verdict, field, "area" if points is None else "points")
     total = bending = twin = None
     if points is None:
-        if largest_sample is None:
-            cheap = touched(function, where[:1]) < CHEAP_COST
-            largest_sample = CHEAP_SAMPLE if cheap else COSTLY_SAMPLE
         integrate = partial(
             adaptive_integrals, function, bound=bound, largest_sample=largest_sample
         )

@@ -8,6 +8,7 @@ with what the rule says of it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,7 +31,7 @@ from gating_core.jets.map_check import evaluate
 from gating_core.jets.second_order import second_order_jet
 from gating_core.progress import Progress, silent
 
-FIRST_CELLS = 24  # cells along each side before any refinement
+FIRST_CELLS, FEWEST_CELLS = 24, 8  # cells along each side before any refinement
 UNEVEN = 0.3  # of a cell's width, by which an edge between first cells is moved at most
 IRRATIONAL = ((5**0.5 - 1) / 2, 2**0.5 - 1)  # for the edges along u and along v
 ALWAYS_REFINED = 16  # first cells of the largest error: a narrow peak shows there, in its tails
@@ -104,7 +105,8 @@ def adaptive_integrals(
         covariance: Of the metric, as for `curvature`.
         relative_tolerance: Error at which to stop, as a share of the integral.
         bound: Of rounding errors, as for `second_order_jet`.
-        largest_sample: Points at most; the first cells take 12,000 whatever it is.
+        largest_sample: Points at most. The first cells take 12,000; of fewer they are larger, at
+            least 1,300 points, and ``finished`` is False.
         casts: As for `second_order_jet`.
         part: Points that are sampled at a time, about.
         progress: Called with ``None`` after each part.
@@ -125,8 +127,9 @@ def adaptive_integrals(
     )
     jitter = torch.Generator().manual_seed(SEED)
     values, errors, rounding = (torch.zeros(len(NAMES), dtype=torch.float64) for _ in range(3))
-    corners, widths = _first_cells()
-    spent, resolved, finished = 0, True, True
+    first = min(FIRST_CELLS, max(FEWEST_CELLS, math.isqrt(largest_sample // CELL_POINTS)))
+    corners, widths = _first_cells(first)
+    spent, resolved, finished = 0, True, first == FIRST_CELLS
     for depth in range(DEEPEST + 1):
         parts = []
         blocks = (x.split(max(part // 20, 1)) for x in (corners, widths))
@@ -170,14 +173,14 @@ def adaptive_integrals(
     return integrals.of_flat() if flat else integrals
 
 
-def _first_cells() -> tuple[torch.Tensor, torch.Tensor]:
-    """Lower corners and widths (M, 2) of cells that cover the chart, row by row."""
+def _first_cells(side: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Lower corners and widths (M, 2) of ``side``^2 cells that cover the chart, row by row."""
     edges = []
     for irrational in IRRATIONAL:
-        count = torch.arange(FIRST_CELLS + 1, dtype=torch.float64)
+        count = torch.arange(side + 1, dtype=torch.float64)
         moved = 2 * UNEVEN * (count * irrational % 1 - 0.5)
         moved[[0, -1]] = 0
-        ticks = 2 * (count + moved) / FIRST_CELLS - 1
+        ticks = 2 * (count + moved) / side - 1
         edges.append((ticks / EDGE_UNIT).round() * EDGE_UNIT)
     u, v = edges
     corners = torch.cartesian_prod(v[:-1], u[:-1]).flip(-1)

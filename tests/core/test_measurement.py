@@ -14,10 +14,11 @@ from gating_core import (
     GateConfig,
     build_attention,
     measure,
+    measurement,
 )
 from gating_core.geometry import adaptive_integrals
 from gating_core.geometry.verdict import AT_POINTS, CURVED, FLAT, PROVED, SEEN, UNKNOWN, Verdict
-from gating_core.measurement import CHEAP_COST, _sentence, touched
+from gating_core.measurement import SAMPLES, _sentence, touched
 
 CELL = torch.nn.GRU(2, 3)
 POINTS = torch.tensor([[0.1, 0.2], [-0.5, 0.4], [0.9, -0.8]])
@@ -254,5 +255,17 @@ def test_the_error_of_k_is_called_what_it_is():
 
 
 def test_a_costly_layer_is_refined_less():
-    small, large = (torch.nn.Linear(2, n).double() for n in (3, 40_000))
-    assert touched(small, POINTS[:1].double()) < CHEAP_COST < touched(large, POINTS[:1].double())
+    small, large = (torch.nn.Linear(2, n).double() for n in (3, 100_000))
+    cheap = SAMPLES[0][0]
+    assert touched(small, POINTS[:1].double()) < cheap < touched(large, POINTS[:1].double()) / 5
+
+
+def test_a_layer_as_large_as_those_of_language_models_has_fewer_points_and_says_so(monkeypatch):
+    monkeypatch.setattr(measurement, "touched", lambda *_: 1e9)
+    found = measure(sphere, bound="estimate")
+    assert (len(found.points), found.word) == (31**2, "curved")
+    assert 2_000 < found.total.points <= 4_000
+    assert not found.total.complete
+    assert f"refined to {found.total.points:,} points" in str(found)
+    exact = measure(sphere, bound="estimate").total
+    assert abs(found.total.value - exact.value) <= found.total.error + exact.error
