@@ -18,6 +18,7 @@ from torch.utils._mode_utils import no_dispatch
 from torch.utils._pytree import tree_leaves, tree_map
 
 from gating_core.jets.bounded import Bounded, bounded, value_of
+from gating_core.jets.casts import LOWER
 from gating_core.jets.elementary import Array
 from gating_core.jets.in_place import view_of
 from gating_core.jets.intervals import ETA, U
@@ -25,7 +26,6 @@ from gating_core.jets.jet import (
     RULES,
     Jet,
     MissingRule,
-    PlainTarget,
     each,
     promote,
     rule,
@@ -56,6 +56,9 @@ def _stand_ins(x: Any) -> Any:
     return tree_map(lambda y: _StandIn(y) if isinstance(y, Jet) else y, x)
 
 
+WHOLE = "a function"  # that makes tensors, and writes into them
+
+
 @rule("by_kernels")
 def by_kernels(name: str, function: Callable | None, args: tuple, kwargs: dict) -> Any:
     """Apply a torch function, or the one called ``name``, to jets; `MissingRule` if it fails."""
@@ -77,22 +80,27 @@ def by_kernels(name: str, function: Callable | None, args: tuple, kwargs: dict) 
         leaves = tree_leaves((args, kwargs))
         if torch.Tag.nondeterministic_seeded in kernel.tags:
             raise MissingRule(f"{called} draws at random")
-        if not any(isinstance(x, torch.Tensor) and x.is_floating_point() for x in leaves):
-            return kernel(*args, **kwargs)  # of whole numbers
+        floats = [x for x in leaves if isinstance(x, torch.Tensor) and x.is_floating_point()]
+        if not floats or (called == "_to_copy" and floats[0].dtype in LOWER):
+            made = kernel(*args, **kwargs)
+            new = name == WHOLE and not any(isinstance(x, torch.Tensor) for x in leaves)
+            return _stand_ins(constant(made)) if new else made  # which may be written into
+        if all(x.dtype in LOWER for x in floats):
+            raise MissingRule(f"{called} rounds to a lower precision")
         inplace = called.endswith("_")
         if inplace and not isinstance(args[0], _StandIn):
-            raise PlainTarget(f"{called} into a plain tensor")
+            raise MissingRule(f"{called} into a plain tensor")
         plain = rule_name(called[:-1]) if inplace else called
         if how := KERNELS.get(plain) or RULES.get(plain):
             # Below torch's automatic differentiation, which a caller may want of the jets.
             with torch._C._ForceDispatchKeyGuard(*keys), torch.set_grad_enabled(learning):
                 out = _stand_ins(how(*jets(args), **jets(kwargs)))
         else:
-            new: Any = kernel
+            other: Any = kernel
             if inplace:
-                new = getattr(getattr(torch.ops.aten, called[:-1]), kernel._overloadname)
+                other = getattr(getattr(torch.ops.aten, called[:-1]), kernel._overloadname)
             with kernels(see):
-                out = decomposition_table.get(new, new.decompose)(*args, **kwargs)
+                out = decomposition_table.get(other, other.decompose)(*args, **kwargs)
             if out is NotImplemented:
                 raise MissingRule(f"no error rule for {called}")
         if torch.Tag.inplace_view in kernel.tags:
@@ -106,7 +114,7 @@ def by_kernels(name: str, function: Callable | None, args: tuple, kwargs: dict) 
     if function is None or model is None:
         raise MissingRule(f"no error rule for {name}")
     if kwargs.get("out") is not None or (name.endswith("_") and not isinstance(args[0], Jet)):
-        raise PlainTarget(f"{name} into a plain tensor")
+        raise MissingRule(f"{name} into a plain tensor")
     given, options = _stand_ins(tree_map(constant, (args, kwargs)))
     try:
         with torch.no_grad(), kernels(see):
@@ -162,6 +170,7 @@ KERNELS: dict[str, Callable] = {
     "copy_to": lambda x, y: RULES["change"](x, RULES["copy"](x, y)),
     "index_put": _put,
     "alias": lambda x: RULES["contiguous"](x),
+    "lift_fresh": lambda x: x,
 }
 
 

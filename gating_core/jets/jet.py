@@ -31,10 +31,6 @@ class MissingRule(TypeError):
     """An operation was applied to a jet that has no rule for it."""
 
 
-class PlainTarget(MissingRule):
-    """A jet is to be written into a plain tensor, which cannot hold it."""
-
-
 @cache
 def pairs(k: int) -> tuple[tuple[int, int], ...]:
     """The pairs i <= j of k coordinates, in the order of the second derivatives."""
@@ -181,7 +177,7 @@ def apply_rule(name: str, args: tuple, kwargs: dict, function: Callable | None =
     if not written:
         return RULES[name](*args, **kwargs)
     if not isinstance(args[0], Jet):
-        raise PlainTarget(f"{name} of a jet into a plain tensor")
+        raise MissingRule(f"{name} of a jet into a plain tensor")
     return RULES["change"](args[0], RULES[written](*args, **kwargs))
 
 

@@ -142,23 +142,6 @@ def _flip(jet: Jet, *dims: Any) -> Jet:
     return each(jet, lambda c, lead: c.flip([d + lead for d in axes]))
 
 
-@rule("repeat")
-def _repeat(jet: Jet, *sizes: Any) -> Jet:
-    times = _sizes(sizes)
-    jet = grow(jet, (1,) * (len(times) - jet.ndim) + tuple(jet.shape))
-    for dim, count in enumerate(times):
-        if count != 1:
-            jet = RULES["cat"]([jet] * count, dim) if count else _narrow(jet, dim, 0, 0)
-    return _same(jet)
-
-
-@composed("cumsum", for_tensors=False)
-def cumsum(x: Any, dim: int, **options: Any) -> Any:
-    """Partial sums along an axis."""
-    upper = torch.ones(x.shape[dim], x.shape[dim], dtype=x.dtype).triu()
-    return (x.movedim(dim, -1) @ upper).movedim(-1, dim)
-
-
 @composed("cumprod")
 def cumprod(x: Any, dim: int, **options: Any) -> Any:
     """Partial products along an axis, one after the other: right also where a factor is zero."""

@@ -107,34 +107,6 @@ def _power_of_two(x: Any, axes: tuple[int, ...]) -> torch.Tensor:
     return torch.ldexp(torch.ones_like(largest), exponent.clamp(-1000, 1000))
 
 
-@composed("norm")
-def norm(
-    x: Any,
-    p: Any = "fro",
-    dim: Any = None,
-    keepdim: bool = False,
-    out: Any = None,
-    dtype: torch.dtype | None = None,
-) -> Any:
-    """`vector_norm`; the Frobenius norm is that of all entries."""
-    return vector_norm(x, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
-
-
-@composed("linalg_norm")
-def linalg_norm(
-    x: Any,
-    ord: Any = None,
-    dim: Any = None,
-    keepdim: bool = False,
-    **options: Any,
-) -> Any:
-    """The vector norms among those of `torch.linalg.norm`."""
-    of_matrix = len(_axes(x, dim)) > 1 and ord not in (None, "fro")
-    if of_matrix:
-        raise MissingRule(f"a matrix norm of order {ord}")
-    return vector_norm(x, 2 if ord in (None, "fro") else ord, dim, keepdim, **options)
-
-
 @composed("cdist")
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
     """The distance of every row of ``x1`` from every row of ``x2``."""

@@ -13,7 +13,7 @@ partial derivatives, not halved Taylor coefficients.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -25,7 +25,6 @@ from torch.overrides import TorchFunctionMode
 from gating_core.checks import check_choice, check_points, check_weights
 from gating_core.forward_mode import one_at_a_time
 from gating_core.jets import attention as attention  # these enter their rules into the table
-from gating_core.jets import by_kernels as by_kernels
 from gating_core.jets import isolated as isolated
 from gating_core.jets import layout as layout
 from gating_core.jets import linear_algebra as linear_algebra
@@ -34,6 +33,7 @@ from gating_core.jets import piecewise as piecewise
 from gating_core.jets import softmax as softmax
 from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.bounded import LAYOUT, Bounded, value_of
+from gating_core.jets.by_kernels import WHOLE
 from gating_core.jets.casts import LOWER, carried, uncarried
 from gating_core.jets.derivative_check import (
     REMEDY,
@@ -46,10 +46,11 @@ from gating_core.jets.derivative_check import (
 )
 from gating_core.jets.jet import (
     COMPOSED,
+    RULES,
     Jet,
     MissingRule,
-    PlainTarget,
     apply_rule,
+    each,
     pair_index,
     pairs,
     rule_name,
@@ -251,12 +252,7 @@ def _write(jet: Jet, target: torch.Tensor, part: Callable[[Any], torch.Tensor]) 
 
 
 def _block(function: Function, points: torch.Tensor) -> Jet:
-    try:
-        return _as_jet(function(cast(torch.Tensor, Jet.coordinates(points))), points)
-    except PlainTarget:
-        coordinates = cast(torch.Tensor, Jet.coordinates(points))
-        with _Created(points.shape[1]):
-            return _as_jet(function(coordinates), points)
+    return _evaluated(function, Jet.coordinates(points), nullcontext())
 
 
 def _rigorous_block(function: Function, points: torch.Tensor) -> Jet:
@@ -268,17 +264,23 @@ def followed(function: Function, coordinates: Jet) -> Jet:
 
     `MissingRule` for what has no error rule.
     """
-    start = Jet(coordinates.value, coordinates.first, k=coordinates.k)  # may be changed in place
-    try:
-        with _Followed(coordinates.k):
-            out = function(cast(torch.Tensor, coordinates))
-    except PlainTarget:
-        with _Followed(coordinates.k, created=True):
-            out = function(cast(torch.Tensor, start))
-    jet = _as_jet(out, coordinates)
+    jet = _evaluated(function, coordinates, _Followed(coordinates.k))
     if not isinstance(jet.value, Bounded):  # a constant that was never touched
         jet.value = Bounded(cast(torch.Tensor, jet.value))
     return jet
+
+
+def _evaluated(function: Function, coordinates: Jet, mode: AbstractContextManager) -> Jet:
+    """Evaluate ``function``, and once more by its kernels where it does not take a jet."""
+    start = each(coordinates, lambda c, lead: c)  # which may be changed in place
+    try:
+        with mode:
+            return _as_jet(function(cast(torch.Tensor, coordinates)), start)
+    except Exception as error:
+        try:
+            return _as_jet(RULES["by_kernels"](WHOLE, function, (start,), {}), start)
+        except MissingRule:
+            raise error from None
 
 
 def _as_jet(out: Any, points: torch.Tensor | Jet) -> Jet:
@@ -351,41 +353,15 @@ class _WrittenOut(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-# What makes a new tensor, which a function may then write into.
-NEW = frozenset(
-    """
-    zeros ones empty full zeros_like ones_like empty_like full_like new_zeros new_ones new_empty
-    new_full clone repeat cat stack eye
-    """.split()
-)
-
-
-class _Created(TorchFunctionMode):
-    """A mode in which new tensors are constant jets, so that jets can be written into them."""
-
-    def __init__(self, k: int) -> None:
-        super().__init__()
-        self.k = k
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        return self.as_jet(func, func(*args, **(kwargs or {})))
-
-    def as_jet(self, func: Callable, out: Any) -> Any:
-        """Return ``out`` as a constant jet if it is a new tensor."""
-        new = isinstance(out, torch.Tensor) and out.dtype == torch.float64
-        return Jet(out, k=self.k) if new and rule_name(func.__name__) in NEW else out
-
-
 class _Followed(TorchFunctionMode):
     """A mode in which plain tensors become constant jets, so that their rounding is followed too.
 
     The bound then covers what a function computes from its weights alone.
     """
 
-    def __init__(self, k: int, created: bool = False) -> None:
+    def __init__(self, k: int) -> None:
         super().__init__()
         self.k = k
-        self.created = created
 
     def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
         kwargs = kwargs or {}
@@ -404,12 +380,11 @@ class _Followed(TorchFunctionMode):
                     raise MissingRule(f"{name} rounds to {out.dtype}")
                 if tensors and rounds and not floats and name not in EXACT:
                     raise MissingRule(f"no error rule for {name} of whole numbers")
-                new = self.created and name in NEW and rounds and out.dtype == torch.float64
-                return self._constant(out) if new else out
+                return out
             if any(x.dtype in LOWER for x in tensors):
                 raise MissingRule(f"{name} rounds to a lower precision")
             if written_by(name, kwargs.get("inplace", False)):
-                raise PlainTarget(f"{name} into a plain tensor")
+                raise MissingRule(f"{name} into a plain tensor")
             args = tuple(self._constant(x) for x in args)
         with torch._C.DisableTorchFunction():  # as `apply`
             return apply_rule(name, args, kwargs, func)

@@ -274,7 +274,8 @@ SINGLE = copy.deepcopy(PLAIN).float()
 
 @pytest.mark.filterwarnings("ignore")  # of what is deprecated, and of flex_attention uncompiled
 @pytest.mark.parametrize(("function", "said"), [
-    (OwnSquare.apply, "second derivatives are not those of its first; write it out"),
+    (lambda x: OwnSquare.apply(x) + 0 * torch.erf(x),
+     "second derivatives are not those of its first; write it out"),
     (torch.jit.script(SINGLE), "torch.jit has scripted or traced"),
     (torch.nn.Sequential(torch.nn.LazyLinear(4), torch.nn.Tanh()), "lazy module"),
     (flex, "uses flex_attention, which torch compiles"),
@@ -288,14 +289,17 @@ def test_what_cannot_be_followed_is_refused_for_its_real_reason(function, said):
 
 
 @pytest.mark.parametrize(
-    "scripted",
-    [torch.jit.script(PLAIN), torch.jit.trace(PLAIN, POINTS), lambda x: SCRIPT(x) * 1.0],
-)
-def test_a_scripted_module_is_measured_by_the_kernels_that_it_calls(scripted):
+    ("function", "same"),
+    [(torch.jit.script(PLAIN), PLAIN), (torch.jit.trace(PLAIN, POINTS), PLAIN),
+     (lambda x: SCRIPT(x) * 1.0, PLAIN), (OwnSquare.apply, torch.square),
+     (lambda x: torch.vmap(PLAIN)(x), PLAIN)],
+)  # fmt: skip
+def test_what_takes_no_jets_is_measured_by_the_kernels_that_it_calls(function, same):
+    """Scripted modules, and derivatives of its own that are those of another function."""
     for bound in ("rigorous", "estimate"):
-        jet, same = (second_order_jet(f, POINTS, bound) for f in (scripted, PLAIN))
+        jet, other = (second_order_jet(f, POINTS, bound) for f in (function, same))
         assert jet.bound_kind == bound
-        torch.testing.assert_close(jet.stack, same.stack, rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(jet.stack, other.stack, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("plain", [PLAIN, SINGLE])

@@ -201,6 +201,8 @@ RULES = {  # of six numbers: by torch, and number by number
                lambda x: each(mpmath.sin)(x[3:])),
     "mask as index": (lambda x: x.sin()[:, MASKED], lambda x: each(mpmath.sin)([x[0], x[2], x[5]])),
     "in place": (in_place, in_place_),
+    "a sum into zeros": (lambda x: torch.zeros(6).double().addcmul_(x[0], x[0].sin())[None],
+                         lambda x: [y * mpmath.sin(y) for y in x]),
     "into zeros": (
         into_zeros,
         lambda x: [mpmath.sin(x[0]), mpmath.sin(x[1]), 0 * x[0], x[2] * x[3]]),
@@ -813,7 +815,6 @@ REFUSED = {
     "a lower precision": lambda p: F.log_softmax(p, -1, dtype=torch.float32),
     "weights that vary": lambda p: F.conv1d(states(p), states(p)[:, :, :2]),
     "numbers at random": lambda p: torch.rand_like(p) + p,
-    "what is written into a plain tensor": lambda p: torch.zeros(2).double().addcmul_(p[0], p[0]),
     "entries added at indices": lambda p: p.index_add(0, ORDER[:1], p[:1]),
     "an embedding that changes its table": lambda p: F.embedding(
         ORDER[:2], p.transpose(0, 1), max_norm=1.0),
