@@ -83,9 +83,14 @@ def by_kernels(name: str, function: Callable | None, args: tuple, kwargs: dict) 
         floats = [x for x in leaves if isinstance(x, torch.Tensor) and x.is_floating_point()]
         if not floats or (called == "_to_copy" and floats[0].dtype in LOWER):
             made = kernel(*args, **kwargs)
-            new = name == WHOLE and not any(isinstance(x, torch.Tensor) for x in leaves)
-            return _stand_ins(constant(made)) if new else made  # which may be written into
-        if all(x.dtype in LOWER for x in floats):
+            if not any(isinstance(x, torch.Tensor) for x in leaves):  # it may be written into
+                return _stand_ins(constant(made)) if name == WHOLE else made
+            rounds = isinstance(made, torch.Tensor) and made.is_floating_point()
+            if rounds and (called != "_to_copy" or made.dtype in LOWER):
+                raise MissingRule(f"no error rule for {called} of whole numbers")
+            return made
+        lower = [x.dtype in LOWER for x in floats]
+        if any(lower) and not any(x.ndim for x in floats if x.dtype not in LOWER):
             raise MissingRule(f"{called} rounds to a lower precision")
         inplace = called.endswith("_")
         if inplace and not isinstance(args[0], _StandIn):
