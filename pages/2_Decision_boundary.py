@@ -29,5 +29,4 @@ with page(TITLE):
         if shown is not None:
             results.draw(job, shown, measurement, charts)
             inside.draw_curves(shown, measurement, charts)
-            inside.draw_maps(shown, measurement, charts)
             results.draw_files(shown, view, measurement, charts)

@@ -45,7 +45,7 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
                  "who=picked&picked_seed=5",
                  "width=16&price=K&price_weight=0.1&steps=400&seeds=2&points=64"),
         small="steps=50&seeds=2&points=64&stack=1",
-        unfolded="setup=true&curves=true&looking=true",
+        unfolded="setup=true&curves=true",
     ),
     "Which_gates_curve": Row(
         ("", "case=own", "tab_gates=Gated+layer&hand=set+by+hand", "tab_gates=Theorem",

@@ -1,8 +1,7 @@
-"""The folds with curves along the run, and with every attention weight and gate of both models."""
+"""The fold with curves along the run."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,28 +9,21 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.experiments.comparison import drawn_frames, layer_maps
+from gating_core.experiments.comparison import drawn_frames
 from ui.common import charts as c
 from ui.common.links import LINK
-from ui.decision_boundary.frames import variants_of
 from ui.decision_boundary.measuring import MeasurementRequest, stopped_frame
 from ui.decision_boundary.model import TITLES, text
 from ui.drawing import palette
-from ui.drawing.panels import plain_figure, subplot
 from ui.work.runs import Shown
 
-CURVES, MAPS = "curves", "looking"  # the folds
+CURVES = "curves"  # the fold
 BAND = (0.1, 0.9)  # quantiles over the seeds
-COLUMNS = 3  # of small multiples: as many as the first run has values, and channels
-ROW_HEIGHT, TITLE_HEIGHT = 206, 50  # pixels
 
 
 def is_open() -> bool:
     """Return whether something here shows the frame at which the visitor stops."""
-    return bool(st.session_state.get(CURVES) or st.session_state.get(MAPS))
-
-
-# --- Curves ---------------------------------------------------------------------------------------
+    return bool(st.session_state.get(CURVES))
 
 
 def draw_curves(shown: Shown, measurement: MeasurementRequest, charts: c.Charts) -> None:
@@ -114,59 +106,3 @@ def curve_chart(
             for what, x, y, half, mode, more in parts
         ]  # fmt: skip
     return c.chart(title, traces, "step", unit, y_axis={"rangemode": "tozero"})
-
-
-# --- Maps -----------------------------------------------------------------------------------------
-
-
-def draw_maps(shown: Shown, measurement: MeasurementRequest, charts: c.Charts) -> None:
-    """Draw the fold with all maps of both models as small multiples on one scale."""
-    fold = st.expander("Attention weights and gates", key=MAPS, on_change="rerun", **LINK)
-    if not fold.open:
-        return
-    run, member = shown.run, measurement.member(shown.run)
-    frame = int(drawn_frames(run)[stopped_frame(run)])
-    variants = variants_of(run)
-    maps = {side: layer_maps(run, name, member, frame) for side, name in variants.items()}
-    every = {f"{side} · {part}": field for side, x in maps.items() for part, field in x.items()}
-    low, high = (float(end([end(x) for x in every.values()])) for end in (np.min, np.max))
-    axis = np.linspace(-1, 1, len(next(iter(every.values()))))
-    x1, x2 = np.meshgrid(axis, axis)
-    columns = {"x1": x1, "x2": x2} | every
-    charts.tables["inside"] = {name: field.ravel().tolist() for name, field in columns.items()}
-    with fold:
-        st.caption(text("inside", seed=run.task.seeds[member], step=run.steps[frame],
-                        low=f"{low:z.2f}", high=f"{high:z.2f}"))  # fmt: skip
-        for column, (side, fields) in zip(st.columns(len(maps)), maps.items(), strict=True):
-            column.markdown(f"**{TITLES[variants[side]]}**")
-            column.plotly_chart(
-                maps_figure(fields, low, high),
-                key=f"inside_small_{side}",
-                alt=f"{len(fields)} maps over the input square: {', '.join(fields)}.",
-            )
-
-
-def maps_figure(fields: Mapping[str, np.ndarray], low: float, high: float) -> go.Figure:
-    """Draw small multiples of ``fields`` (R, C) over the input square, colours on one scale."""
-    rows = math.ceil(len(fields) / COLUMNS)
-    traces, titles = [], []
-    hidden: dict[str, Any] = {}
-    for index, (name, field) in enumerate(fields.items()):
-        axis, axes = np.linspace(-1, 1, len(field)), subplot(index)
-        traces.append(c.heatmap(
-            field, low, high, palette.SEQUENTIAL_SCALE, x=axis, y=axis, name=name, **axes,
-            hovertemplate=f"{name}<br>(%{{x:.2f}}, %{{y:.2f}}): %{{z:.3g}}<extra></extra>",
-        ))  # fmt: skip
-        x, y = (f"{own} domain" for own in axes.values())
-        span = f"{field.min():z.2f} … {field.max():z.2f}"
-        titles.append({"text": f"{name}<br>{span}", "xref": x, "x": 0.5, "yref": y, "y": 1,
-                       "yanchor": "bottom", "showarrow": False, "font": {"size": 12}})  # fmt: skip
-        square = {"visible": False, "constrain": "domain"}
-        hidden |= {f"{own[0]}axis{own[1:]}": square for own in axes.values()}
-        hidden[f"yaxis{axes['yaxis'][1:]}"] = square | {"scaleanchor": axes["xaxis"]}
-    return plain_figure(traces, hidden | {
-        "grid": {"rows": rows, "columns": COLUMNS, "pattern": "independent", "xgap": 0.06,
-                 "ygap": TITLE_HEIGHT / ROW_HEIGHT},
-        "annotations": titles, "height": ROW_HEIGHT * rows,
-        "margin": {"l": 5, "r": 5, "t": TITLE_HEIGHT, "b": 5},
-    })  # fmt: skip

@@ -17,7 +17,6 @@ from gating_core.attention.config import AttentionConfig
 from gating_core.attention.stack import Classifier, restore
 from gating_core.experiments.budget import cost
 from gating_core.experiments.comparison.run import Frame, TrainedRun
-from gating_core.experiments.layers import layer_fields
 from gating_core.geometry.grid import Grid, square_grid
 from gating_core.training.trained import TrainedEnsemble, accuracy
 
@@ -277,21 +276,3 @@ def _sagitta(line: np.ndarray) -> float:
     """The largest distance of the points of an open line (M, 2) from the chord of its ends."""
     chord, rest = line[-1] - line[0], line - line[0]
     return float(np.abs(chord[0] * rest[:, 1] - chord[1] * rest[:, 0]).max() / np.hypot(*chord))
-
-
-def layer_maps(run: TrainedRun, name: str, member: int, frame: int = -1) -> dict[str, np.ndarray]:
-    """Compute all attention weights and gates of a model at one frame, (R, C) by name."""
-    variant = run.variants[name]
-    states = {part: np.ascontiguousarray(x[frame]) for part, x in variant.states.items()}
-    ensemble = variant.ensemble
-    model = restore(ensemble.config, ensemble.seeds, states).attention.member(member)
-    fields = {}
-    for layer, parts in enumerate(layer_fields(model, square_grid(FRAME_GRID)), 1):
-        heads = len(parts.weights)
-        for head, weights in enumerate(parts.weights, 1):
-            for slot in range(weights.shape[-1]):
-                label = f"layer {layer} · α{slot + 1}" + (f" · head {head}" if heads > 1 else "")
-                fields[label] = weights[..., slot]
-        for channel, gate in enumerate(() if parts.gates is None else parts.gates, 1):
-            fields[f"layer {layer} · gate {channel}"] = gate
-    return fields

@@ -20,7 +20,6 @@ from gating_core.experiments.comparison import (
     TrainedRun,
     final_curvature,
     impossible_variants,
-    layer_maps,
     measure_each,
     strengths_model,
     train_setting,
@@ -59,7 +58,6 @@ from ui.common.formatting import doubt_text, final_total_text
 from ui.decision_boundary import controls, film, measuring, results
 from ui.decision_boundary.film import VIEW_KEY, gaussian_of, picture_of
 from ui.decision_boundary.frames import EYE, film_of
-from ui.decision_boundary.inside import maps_figure
 from ui.decision_boundary.measuring import MeasurementRequest
 from ui.decision_boundary.model import FIRST, TITLES, BoundaryView
 from ui.work import jobs, pool, runs
@@ -179,12 +177,11 @@ def test_the_place_of_the_finding_is_there_before_a_first_run_is(monkeypatch):
 
 @quick
 def test_who_stops_at_a_step_stays_there_and_the_page_shows_it():
-    app = open_boundary(seeds="3", looking="true", curves="true")
+    app = open_boundary(seeds="3", curves="true")
     steps = picture(app)[0]["places"]
     report(app, VIEW_KEY, "left", {"frame": 4, "point": [6, 7], "corners": None, "serial": 1})
     header, _ = picture(app)
     assert (header["frame"], header["point"]) == (4, [6, 7])
-    assert f"at step {steps[4]:g}, as shown above" in texts_of(app)
     charts = [json.loads(c.proto.spec) for c in app.get("plotly_chart")]
     marks = [x["layout"]["shapes"][0]["x0"] for x in charts if "shapes" in x["layout"]]
     assert marks == [steps[4]] * 3
@@ -381,9 +378,7 @@ SLOTS_CANNOT = impossible_variants("memory")
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("right", [name for name in VARIANTS if name != "ungated"])
 def test_every_variant(right):
-    run = drawn(variants=("ungated", right), source="tokens" if right in SLOTS_CANNOT else "memory")
-    maps = layer_maps(run, right, 0, -1)
-    assert len([x for x in maps_figure(maps, 0, 1).data if x.type == "heatmap"]) == len(maps) >= 3
+    drawn(variants=("ungated", right), source="tokens" if right in SLOTS_CANNOT else "memory")
 
 
 def drawn(**more):

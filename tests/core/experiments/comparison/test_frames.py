@@ -9,7 +9,6 @@ import torch
 
 from gating_core.attention.stack import restore
 from gating_core.experiments.comparison import frames as film
-from gating_core.experiments.comparison.frames import layer_maps
 from gating_core.geometry.grid import square_grid
 from gating_core.training.trained import TrainedEnsemble
 from tests.core.experiments.comparison.runs import SMALL
@@ -111,22 +110,3 @@ def test_long_runs_are_thinned(circle, count):
     gaps = np.diff(frames)
     assert (gaps >= 1).all()
     assert np.ptp(gaps) <= 1 if count > 1 else True
-
-
-# --- A look inside --------------------------------------------------------------------------------
-
-
-def test_a_look_inside_is_that_of_its_seed(circle):
-    ensemble = circle.variants["sigmoid"].ensemble
-    model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
-    hidden = model.embed(square_grid(film.FRAME_GRID).points)
-    gate = model.blocks[0].gate.values(hidden, hidden)
-    weights = model.blocks[0].weights(hidden)
-    for member in range(3):
-        fields = layer_maps(circle, "sigmoid", member)
-        for channel in range(3):
-            wanted = gate[member, :, channel].reshape(31, 31).numpy()
-            found = fields[f"layer 1 · gate {channel + 1}"]
-            np.testing.assert_allclose(found, wanted, atol=1e-12)
-            wanted = weights[member, 0, :, channel].reshape(31, 31).numpy()
-            np.testing.assert_allclose(fields[f"layer 1 · α{channel + 1}"], wanted, atol=1e-12)
