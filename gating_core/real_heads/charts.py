@@ -22,7 +22,7 @@ GRID_SIZE = 31  # points along each side, from which principal components are ta
 
 @dataclass(frozen=True, eq=False)
 class HeadChart:
-    """What is drawn of one head on one plane: scores at its origin and the slopes along u and v.
+    """One head on one plane as it is drawn: scores at its origin and the slopes along u and v.
 
     On an attention-weight chart weights are ``prescribed``: ``scores`` are the weights themselves.
     ``flat``: K = 0 is proved, for outputs are averages of three values.

@@ -45,7 +45,7 @@ HeadRecord = dict[str, dict[str, dict[str, dict[str, np.ndarray]]]]
 
 @dataclass(frozen=True, eq=False)
 class HeadCharts:
-    """What is drawn of all heads on the principal planes of a text."""
+    """All heads on the principal planes of a text, as they are drawn."""
 
     scores: np.ndarray  # (L, H, 3, n): at the origin of the chart, and the slopes along u and v
     values: np.ndarray  # (L, H, n, 3): in the principal components of the head's outputs

@@ -74,17 +74,17 @@ def draw_ended() -> None:
 
 def draw_start(questions: Sequence[Question], index: int = 0) -> None:
     """Draw the button that starts a class with these questions, the first at ``index``."""
+    alone = is_loopback(student_link(""))
     st.button(
-        "Start a class",
+        "Start a class (no phone reaches it)" if alone else "Start a class",
         key="class_start",
-        icon=":material/school:",
+        icon=":material/wifi_off:" if alone else ":material/school:",
         on_click=_start,
         args=(tuple(questions), index),
-        help="Students answer on their phones; you reveal the answer to all. A phone can open this"
+        help=(f"{LOOPBACK} " if alone else "")
+        + "Students answer on their phones; you reveal the answer to all. A phone can open this"
         " page, too, where the answers are.",
     )
-    if is_loopback(student_link("")):
-        st.caption(":material/wifi_off: By this address no phone reaches a class.", help=LOOPBACK)
     if problem := st.session_state.pop(PROBLEM, ""):
         st.warning(problem)
     if path := st.session_state.pop(LEAVING, ""):

@@ -1,4 +1,4 @@
-"""Whether steering changes the language, by layer, direction and strength, with controls.
+"""Steering that changes the language, by layer, direction and strength, with controls.
 
 Each prompt is the beginning of a bundled verse that the classifier was not trained on. A model
 continued it, steered towards the *other* language, by the language's feature, by the difference of
